@@ -1,0 +1,147 @@
+package device
+
+import (
+	"github.com/restride/restride/layout"
+)
+
+// The checks below are the rules of Queue, said once for all devices: a device
+// calls them before it queues anything.
+
+func invalid(op, format string, args ...any) error {
+	return layout.Errorf(ErrInvalid, op, format, args...)
+}
+
+// CheckRange checks that the bytes (of a string buffer: strings) [off, off+n)
+// lie in the buffer.
+func CheckRange(op string, b Buffer, off, n int64) error {
+	if b == nil {
+		return invalid(op, "the buffer is nil")
+	}
+	if off < 0 || n < 0 || off > b.Size() || n > b.Size()-off {
+		return invalid(op, "[%d, %d+%d) is outside the buffer of size %d", off, off, n, b.Size())
+	}
+	return nil
+}
+
+// CheckOperand checks that every element of an operand lies in its buffer.
+func CheckOperand(op, role string, o *Operand) error {
+	if o.Buffer == nil {
+		return invalid(op, "%s has no buffer", role)
+	}
+	if !o.Type.Valid() {
+		return invalid(op, "%s has no element type: %v", role, o.Type)
+	}
+	room := o.Buffer.Size()
+	_, strings := o.Buffer.(StringBuffer)
+	if strings != (o.Type == layout.String) {
+		return invalid(op, "%s is of type %v but its buffer holds %s", role, o.Type, map[bool]string{true: "strings", false: "bytes"}[strings])
+	}
+	if !strings {
+		room = elements(room, o.Type.Bits())
+	}
+	if !o.Layout.Fits(room) {
+		return invalid(op, "%s %v reaches beyond its buffer of %d bytes", role, *o, o.Buffer.Size())
+	}
+	return nil
+}
+
+// elements returns how many elements of a width fit a size in bytes.
+func elements(bytes int64, width int) int64 {
+	if width >= 8 {
+		return bytes / int64(width/8)
+	}
+	per := int64(8 / width)
+	if bytes > (1<<63-1)/per {
+		return 1<<63 - 1
+	}
+	return bytes * per
+}
+
+// checkDst checks what holds for every destination: it lies in its buffer, and
+// no two indices share an element.
+func checkDst(op string, dst *Operand) error {
+	if err := CheckOperand(op, "dst", dst); err != nil {
+		return err
+	}
+	if dst.Layout.SelfOverlaps() {
+		return invalid(op, "dst %v: two indices share an element", *dst)
+	}
+	return nil
+}
+
+// CheckCopy checks the rules of Queue.Copy.
+func CheckCopy(dst, src *Operand) error {
+	const op = "Copy"
+	if err := checkPair(op, dst, src); err != nil {
+		return err
+	}
+	if dst.Type.Bits() != src.Type.Bits() {
+		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
+	}
+	if dst.Buffer == src.Buffer && dst.Layout.Overlaps(src.Layout) {
+		return invalid(op, "%v to %v in one buffer: they share elements", *src, *dst)
+	}
+	return nil
+}
+
+// checkPair checks what holds for every operation with a source.
+func checkPair(op string, dst, src *Operand) error {
+	if err := checkDst(op, dst); err != nil {
+		return err
+	}
+	if err := CheckOperand(op, "src", src); err != nil {
+		return err
+	}
+	if !dst.Layout.SameShape(src.Layout) {
+		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
+	}
+	return nil
+}
+
+// CheckFill checks the rules of Queue.Fill.
+func CheckFill(dst *Operand, pattern []byte) error {
+	const op = "Fill"
+	if err := checkDst(op, dst); err != nil {
+		return err
+	}
+	if dst.Type == layout.String {
+		return invalid(op, "%v: strings are filled by FillString", *dst)
+	}
+	if want := (dst.Type.Bits() + 7) / 8; len(pattern) != want {
+		return invalid(op, "%v: a pattern of %d bytes; one element has %d", *dst, len(pattern), want)
+	}
+	return nil
+}
+
+// CheckConvert checks the rules of Queue.Convert.
+func CheckConvert(dst, src *Operand) error {
+	const op = "Convert"
+	if err := checkPair(op, dst, src); err != nil {
+		return err
+	}
+	unpack, pack := src.Type.Container(), dst.Type.Container()
+	if dst.Type != unpack && src.Type != pack || unpack == layout.Invalid && pack == layout.Invalid {
+		return invalid(op, "%v to %v: not a type below a byte and its 8-bit container", *src, *dst)
+	}
+	if dst.Buffer == src.Buffer && bytesMeet(dst, src) {
+		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
+	}
+	return nil
+}
+
+// bytesMeet reports whether the byte ranges of two operands meet.
+func bytesMeet(a, b *Operand) bool {
+	aLo, aHi, ok1 := a.Layout.Extent()
+	bLo, bHi, ok2 := b.Layout.Extent()
+	if !ok1 || !ok2 {
+		return false
+	}
+	byteOf := func(position int64, t layout.DType) int64 {
+		if t.Bits() >= 8 {
+			return position * int64(t.Bits()/8)
+		}
+		return position / int64(8/t.Bits())
+	}
+	// Convert's types are at most a byte wide: one byte holds any element.
+	return byteOf(aLo, a.Type) <= byteOf(bHi, b.Type) && byteOf(bLo, b.Type) <= byteOf(aHi, a.Type)
+}

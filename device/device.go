@@ -1,0 +1,144 @@
+package device
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/layout"
+)
+
+// Device is a place that has memory and can work on it. All methods may be
+// called from any goroutine.
+type Device interface {
+	Info() Info
+	// Alloc returns a buffer of the given size. What is in it is undefined.
+	// 0 bytes are a valid size. Without enough memory the error is
+	// ErrOutOfMemory and says what was asked and what is in use.
+	Alloc(bytes int64) (Buffer, error)
+	// NewQueue returns a new, empty queue.
+	NewQueue() (Queue, error)
+	Stats() Stats
+	// Close waits for all work in flight and gives back all memory. Buffers and
+	// queues of the device then fail with ErrClosed.
+	Close() error
+}
+
+// Buffer is memory on a device.
+type Buffer interface {
+	// Size returns the size in bytes (of a string buffer: its length in strings).
+	Size() int64
+	// Free gives the memory back once the work queued on it is done; the caller
+	// need not wait. A second Free is ErrClosed.
+	Free() error
+}
+
+// Operand is a buffer seen as elements of a type through a layout.
+type Operand struct {
+	Buffer Buffer
+	Layout layout.Layout
+	Type   layout.DType
+}
+
+func (o Operand) String() string { return fmt.Sprintf("%v%v", o.Type, o.Layout) }
+
+// Queue runs work on a device, in order. A call returns when the work is
+// queued, perhaps before it is done; an error shows in the call or, at the
+// latest, in Wait. Calls that break a rule fail at once, with ErrInvalid or
+// ErrUnsupported, and queue nothing. All methods may be called from any
+// goroutine.
+type Queue interface {
+	// Write copies src to the buffer from byte off. src may be changed once
+	// Write has returned.
+	Write(dst Buffer, off int64, src []byte) error
+	// Read copies len(dst) bytes of the buffer from byte off, and waits for
+	// that: when it returns, dst is filled.
+	Read(dst []byte, src Buffer, off int64) error
+	// Copy copies every element of src to the element of dst with the same
+	// index. Shapes must be the same, and so must element widths; types may
+	// differ. Two indices of dst must not share an element, and dst and src must
+	// not share any.
+	Copy(dst, src Operand) error
+	// Fill sets every element of dst to the pattern: the little-endian bytes of
+	// one element (below a byte: its bits, low in one byte).
+	Fill(dst Operand, pattern []byte) error
+	// Convert unpacks a sub-byte type into its 8-bit container, one element a
+	// byte (Int4 and Int2 with their sign; Float4E2M1 as its bit pattern), or
+	// packs a container into the sub-byte type by keeping the low bits: a value
+	// out of range wraps, as in ONNX Cast between integers.
+	Convert(dst, src Operand) error
+	// Record returns an event that is done when all work queued so far is.
+	Record() (Event, error)
+	// WaitFor makes later work of this queue wait for the event, which may be
+	// another queue's of the same device; it does not wait itself.
+	WaitFor(Event) error
+	// Wait returns when all queued work is done, with the first error of it
+	// that no call has returned.
+	Wait() error
+	// Close waits, then ends the queue.
+	Close() error
+}
+
+// Event marks a point in a queue.
+type Event interface {
+	// Done reports, without waiting, whether the point has been reached.
+	Done() bool
+	// Wait returns when it is.
+	Wait() error
+}
+
+// StringAllocator is implemented by devices that hold strings.
+type StringAllocator interface {
+	// AllocStrings returns a StringBuffer of n empty strings.
+	AllocStrings(n int64) (Buffer, error)
+}
+
+// StringBuffer is a buffer of strings: operands of type String lie in one, and
+// no others do.
+type StringBuffer interface {
+	Buffer
+	HoldsStrings()
+}
+
+// StringQueue is implemented by the queues of devices that hold strings. The
+// calls mean what their namesakes of Queue do; off counts strings.
+type StringQueue interface {
+	WriteStrings(dst Buffer, off int64, src []string) error
+	ReadStrings(dst []string, src Buffer, off int64) error
+	FillString(dst Operand, s string) error
+}
+
+// KernelNamer is implemented by queues that can say which kernel would carry
+// out a Copy. The answer is for people: names may change.
+type KernelNamer interface {
+	KernelName(dst, src Operand) string
+}
+
+// Info says what a device is.
+type Info struct {
+	Backend  string // "cpu", "opencl", "cuda"
+	Index    int    // among the devices of its backend
+	Name     string // as the driver gives it
+	Vendor   string
+	Driver   string // driver and version
+	Kind     Kind
+	Memory   int64 // bytes in all; 0: unknown
+	MaxAlloc int64 // the largest single buffer, in bytes; 0: no limit known
+	Strings  bool  // whether the device holds strings
+}
+
+// Kind is the kind of processor behind a device.
+type Kind string
+
+// The kinds of processor.
+const (
+	CPU         Kind = "cpu"
+	GPU         Kind = "gpu"
+	Accelerator Kind = "accelerator"
+)
+
+// ID returns the name that Open takes: "cpu", "opencl:0", "cuda:1".
+func (i Info) ID() string {
+	if i.Backend == "cpu" {
+		return i.Backend
+	}
+	return fmt.Sprintf("%s:%d", i.Backend, i.Index)
+}

@@ -1,0 +1,33 @@
+// Package device is the contract that every device keeps: memory, queues that
+// work on it, events between queues, and the errors they give.
+//
+// A device is reached by name:
+//
+//	dev, err := device.Open("auto")     // cuda, else opencl, else cpu
+//	dev, err := device.Open("opencl:0") // the first OpenCL device
+//
+// Backends register themselves when their package is imported, as image
+// formats do:
+//
+//	import _ "github.com/restride/restride/cpu"
+//
+// Three operations on memory are enough for every layout operator, because an
+// [Operand] is a buffer seen through a [layout.Layout]: Copy (any strides, any
+// width), Fill, and Convert (between a type below a byte and its 8-bit
+// container). None of them looks at what an element means. What only some
+// devices have is a small optional interface, found by type assertion: see
+// [StringAllocator], [StringQueue] and [KernelNamer].
+//
+// # Bytes
+//
+// Elements of 8 bits and more are little-endian and lie on multiples of their
+// size. Elements of 2 and 4 bits are packed, low bits first, across axes:
+//
+//	            byte 0            byte 1
+//	bits   7654 3210         7654 3210
+//	int4   [e1] [e0]         [e3] [e2]
+//	int2   e3 e2 e1 e0       e7 e6 e5 e4
+//
+// An operation on packed elements changes those bits and no others, at any
+// offset.
+package device

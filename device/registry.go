@@ -1,0 +1,116 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Backend is a family of devices behind one driver.
+type Backend interface {
+	// Name is what device names begin with: "cpu", "opencl", "cuda".
+	Name() string
+	// List returns the backend's devices in the order of their index. A machine
+	// without the driver gives ErrNoDevice with the reason.
+	List() ([]Info, error)
+	// Open opens the device with the given index.
+	Open(index int) (Device, error)
+}
+
+// autoOrder is the order in which Open("auto") tries backends; ones that are
+// not listed come last.
+var autoOrder = []string{"cuda", "opencl"}
+
+var registry struct {
+	sync.RWMutex
+	backends []Backend // in the order of autoOrder, "cpu" last
+}
+
+// Register makes a backend known to Open and List. Packages of backends call it
+// when they are imported. A later backend of the same name takes its place.
+func Register(b Backend) {
+	registry.Lock()
+	defer registry.Unlock()
+	registry.backends = slices.DeleteFunc(slices.Clone(registry.backends), func(old Backend) bool { return old.Name() == b.Name() })
+	registry.backends = append(registry.backends, b)
+	rank := func(b Backend) int {
+		if i := slices.Index(autoOrder, b.Name()); i >= 0 {
+			return i
+		}
+		if b.Name() == "cpu" {
+			return len(autoOrder) + 1
+		}
+		return len(autoOrder)
+	}
+	slices.SortStableFunc(registry.backends, func(a, b Backend) int { return rank(a) - rank(b) })
+}
+
+func backends() []Backend {
+	registry.RLock()
+	defer registry.RUnlock()
+	return registry.backends
+}
+
+// List returns all devices that the registered backends see. The error joins
+// what kept backends from listing theirs (ErrNoDevice where there is no
+// driver); the devices of the others are returned all the same.
+func List() ([]Info, error) {
+	var all []Info
+	var errs []error
+	for _, b := range backends() {
+		infos, err := b.List()
+		all = append(all, infos...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// Open opens a device by name: "cpu", "opencl:0", "cuda:1"; a backend's name
+// alone means its first device; "auto" (or "") is the first device of the first
+// backend that has one: cuda, then opencl, then cpu.
+func Open(name string) (Device, error) {
+	if name == "" || name == "auto" {
+		return openAny()
+	}
+	family, number, numbered := strings.Cut(name, ":")
+	index := 0
+	if numbered {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%w: device %q: %q is not a device number", ErrInvalid, name, number)
+		}
+		index = n
+	}
+	var known []string
+	for _, b := range backends() {
+		if b.Name() == family {
+			dev, err := b.Open(index)
+			if err != nil {
+				return nil, fmt.Errorf("device %q: %w", name, err)
+			}
+			return dev, nil
+		}
+		known = append(known, b.Name())
+	}
+	return nil, fmt.Errorf("%w: %q: this program has the backends %s", ErrNoDevice, name, strings.Join(known, ", "))
+}
+
+func openAny() (Device, error) {
+	var errs []error
+	for _, b := range backends() {
+		dev, err := b.Open(0)
+		if err == nil {
+			return dev, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err))
+	}
+	if len(errs) == 0 {
+		return nil, fmt.Errorf("%w: no backend is imported", ErrNoDevice)
+	}
+	return nil, errors.Join(errs...)
+}

@@ -1,0 +1,37 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Every error that Restride returns for something the caller asked is of one
+// of two kinds; test for them with errors.Is. (What a driver reports is a third
+// kind, which package device defines.)
+var (
+	// ErrInvalid: the caller broke a rule; the same call is wrong everywhere.
+	ErrInvalid = errors.New("invalid")
+	// ErrUnsupported: the call is valid but cannot be done here.
+	ErrUnsupported = errors.New("unsupported")
+)
+
+// ErrNeedsCopy is what Layout.Reshape returns when the new shape is right but
+// no strides can express it over the same memory.
+var ErrNeedsCopy = errors.New("layout: this reshape cannot be a view")
+
+// Error says which operation refused which call, and the rule that was broken.
+type Error struct {
+	Kind error  // ErrInvalid or ErrUnsupported
+	Op   string // the operation, e.g. "Permute" or "Reshape-14"
+	Msg  string // shapes, types and the rule
+}
+
+func (e *Error) Error() string { return e.Op + ": " + e.Msg }
+
+// Unwrap returns the error's kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// Errorf makes an *Error of the given kind.
+func Errorf(kind error, op, format string, args ...any) error {
+	return &Error{Kind: kind, Op: op, Msg: fmt.Sprintf(format, args...)}
+}

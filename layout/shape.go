@@ -1,0 +1,194 @@
+package layout
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Shape is the extent of a tensor along each axis, outermost first. The empty
+// shape is a scalar's: it has one element. Any axis may have extent 0; the
+// tensor then has no elements.
+type Shape []int64
+
+// Count returns the number of elements. It is an error if an extent is
+// negative or the product does not fit in an int64.
+func (s Shape) Count() (int64, error) {
+	n, ok := product(s)
+	if !ok {
+		return 0, Errorf(ErrInvalid, "Shape", "%v: %s", s.Clone(), countRule(s))
+	}
+	return n, nil
+}
+
+// Bytes returns how many bytes the elements take when packed without gaps:
+// ceil(Count*bits/8). Strings have no such size: ErrUnsupported.
+func (s Shape) Bytes(t DType) (int64, error) {
+	n, err := s.Count()
+	if err != nil {
+		return 0, err
+	}
+	if t.Bits() == 0 {
+		return 0, Errorf(ErrUnsupported, "Shape", "elements of type %v have no fixed width", t)
+	}
+	b, ok := PackedBytes(n, t.Bits())
+	if !ok {
+		return 0, Errorf(ErrInvalid, "Shape", "%v of %v: the size in bytes overflows int64", s.Clone(), t)
+	}
+	return b, nil
+}
+
+// PackedBytes returns ceil(n*width/8), the bytes of n elements of width bits
+// each, and false if that overflows.
+func PackedBytes(n int64, width int) (int64, bool) {
+	w := int64(width)
+	if n < 0 || n/8 > (math.MaxInt64-w)/w {
+		return 0, false
+	}
+	return n/8*w + (n%8*w+7)/8, true
+}
+
+// Equal reports whether two shapes have the same extents.
+func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
+
+// Clone returns a copy.
+func (s Shape) Clone() Shape { return slices.Clone(s) }
+
+// String writes the shape as [2,3,4]; a scalar's is [].
+func (s Shape) String() string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, d := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(d, 10))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// product multiplies extents; false if one is negative or the result does not
+// fit. A zero extent makes the product zero, however large the others are.
+func product(dims []int64) (int64, bool) {
+	n, fits, empty := uint64(1), true, false
+	for _, d := range dims {
+		if d < 0 {
+			return 0, false
+		}
+		hi, lo := bits.Mul64(n, uint64(d))
+		fits = fits && hi == 0 && lo <= math.MaxInt64
+		empty = empty || d == 0
+		n = lo
+	}
+	if empty {
+		return 0, true
+	}
+	return int64(n), fits
+}
+
+func countRule(dims []int64) string {
+	for i, d := range dims {
+		if d < 0 {
+			return "extent " + strconv.FormatInt(d, 10) + " of axis " + strconv.Itoa(i) + " is negative"
+		}
+	}
+	return "the number of elements overflows int64"
+}
+
+// InferReshape resolves a requested shape against the shape in, by the rule
+// that ONNX Reshape and oneDNN StaticReshape share, and appends it to out:
+//
+//   - at most one extent is -1: it is computed from the element count;
+//   - 0 copies in's extent at the same position, which must exist, if
+//     zeroCopies is set (ONNX: allowzero=0; oneDNN: special_zero=true);
+//     otherwise 0 is an empty axis, and cannot go with a -1;
+//   - the element counts must match.
+//
+// op names the operator in errors.
+func InferReshape(out []int64, op string, in, want Shape, zeroCopies bool) (Shape, error) {
+	refuse := func(format string, args ...any) (Shape, error) {
+		args = append([]any{in.Clone(), want.Clone()}, args...)
+		return nil, Errorf(ErrInvalid, op, "cannot reshape %v to %v: "+format, args...)
+	}
+	total, ok := product(in)
+	if !ok {
+		return refuse("input: %s", countRule(in))
+	}
+	base := len(out)
+	infer, zeros := -1, false
+	for i, d := range want {
+		switch {
+		case d == -1 && infer >= 0:
+			return refuse("extents %d and %d are both -1; at most one may be", infer, i)
+		case d == -1:
+			infer, d = i, 1
+		case d < -1:
+			return refuse("extent %d is %d; the least allowed is -1", i, d)
+		case d == 0 && zeroCopies:
+			if i >= len(in) {
+				return refuse("extent %d is 0, which copies the input's extent there, but the input has rank %d", i, len(in))
+			}
+			d = in[i]
+		case d == 0:
+			zeros = true
+		}
+		out = append(out, d)
+	}
+	got := out[base:]
+	known, ok := product(got)
+	if !ok {
+		return refuse("the number of elements overflows int64")
+	}
+	if infer >= 0 {
+		switch {
+		case zeros:
+			return refuse("0 as an empty axis and -1 together leave the -1 undetermined")
+		case known == 0:
+			return refuse("-1 cannot be inferred: the other extents multiply to 0")
+		case total%known != 0:
+			return refuse("-1 cannot be inferred: %d elements are no multiple of %d", total, known)
+		}
+		got[infer] = total / known
+	} else if known != total {
+		return refuse("%d elements do not fill %d", total, known)
+	}
+	return out, nil
+}
+
+// Broadcast returns the shape that a and b broadcast to together, by numpy's
+// and ONNX's rule: aligned at the last axis, extents must be equal or 1.
+func Broadcast(a, b Shape) (Shape, error) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := a.Clone()
+	for i, d := range b {
+		j := len(a) - len(b) + i
+		switch {
+		case out[j] == d || d == 1:
+		case out[j] == 1:
+			out[j] = d
+		default:
+			return nil, Errorf(ErrInvalid, "Broadcast", "%v and %v: extents %d and %d differ and neither is 1", a.Clone(), b.Clone(), out[j], d)
+		}
+	}
+	if _, err := out.Count(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Axis resolves an axis that may count from the end: it must lie in
+// [-rank, rank-1].
+func Axis(op string, axis, rank int) (int, error) {
+	if axis < -rank || axis >= rank {
+		return 0, Errorf(ErrInvalid, op, "axis %d is outside [%d,%d] of rank %d", axis, -rank, rank-1, rank)
+	}
+	if axis < 0 {
+		axis += rank
+	}
+	return axis, nil
+}
