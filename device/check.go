@@ -113,6 +113,18 @@ func CheckFill(dst *Operand, pattern []byte) error {
 	return nil
 }
 
+// CheckFillString checks the rules of StringQueue.FillString.
+func CheckFillString(dst *Operand) error {
+	const op = "FillString"
+	if err := checkDst(op, dst); err != nil {
+		return err
+	}
+	if dst.Type != layout.String {
+		return invalid(op, "%v: only strings are filled with one", *dst)
+	}
+	return nil
+}
+
 // CheckConvert checks the rules of Queue.Convert.
 func CheckConvert(dst, src *Operand) error {
 	const op = "Convert"

@@ -35,3 +35,16 @@ func (e *Error) Unwrap() error { return e.Kind }
 func Errorf(kind error, op, format string, args ...any) error {
 	return &Error{Kind: kind, Op: op, Msg: fmt.Sprintf(format, args...)}
 }
+
+// Named returns err under the name of the operation that the caller asked for,
+// in place of the inner one that found the fault. nil stays nil.
+func Named(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return &Error{Kind: e.Kind, Op: op, Msg: e.Msg}
+}

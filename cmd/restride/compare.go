@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+)
+
+// compareValues says where two values first differ: in kind, type, shape, or
+// any bit of an element.
+func compareValues(got, want *model.Value) error {
+	if got.Kind != want.Kind {
+		return fmt.Errorf("is a %v, want a %v", got.Kind, want.Kind)
+	}
+	if got.Kind == model.TensorType {
+		return compareTensors(got.Tensor, want.Tensor)
+	}
+	if len(got.Items) != len(want.Items) {
+		return fmt.Errorf("has %d items, want %d", len(got.Items), len(want.Items))
+	}
+	for i := range got.Items {
+		if err := compareValues(&got.Items[i], &want.Items[i]); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func compareTensors(got, want *model.Tensor) error {
+	if got.Type != want.Type || !got.Dims.Equal(want.Dims) {
+		return fmt.Errorf("is %v%v, want %v%v", got.Type, got.Dims, want.Type, want.Dims)
+	}
+	if got.Type == layout.String {
+		for i, s := range want.Strings {
+			if got.Strings[i] != s {
+				return fmt.Errorf("element %v is %q, want %q", indexOf(int64(i), want.Dims), got.Strings[i], s)
+			}
+		}
+		return nil
+	}
+	g, err := got.Bytes()
+	if err != nil {
+		return err
+	}
+	w, err := want.Bytes()
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(g, w) {
+		return nil
+	}
+	n, err := want.Dims.Count()
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if a, b := element(g, i, got.Type), element(w, i, got.Type); a != b {
+			return fmt.Errorf("element %v is %s, want %s (bits, high to low)", indexOf(i, want.Dims), a, b)
+		}
+	}
+	return fmt.Errorf("the bytes after the last element differ")
+}
+
+// indexOf returns the index of element i in row-major order.
+func indexOf(i int64, shape layout.Shape) layout.Shape {
+	index := make(layout.Shape, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		index[axis] = i % shape[axis]
+		i /= shape[axis]
+	}
+	return index
+}
+
+// element writes the bits of element i in hexadecimal.
+func element(packed []byte, i int64, t layout.DType) string {
+	bits := int64(t.Bits())
+	if bits < 8 {
+		per := 8 / bits
+		return fmt.Sprintf("%x", packed[i/per]>>(i%per*bits)&(1<<bits-1))
+	}
+	size := bits / 8
+	b := bytes.Clone(packed[i*size:][:size])
+	for l, r := 0, len(b)-1; l < r; l, r = l+1, r-1 {
+		b[l], b[r] = b[r], b[l]
+	}
+	return fmt.Sprintf("%x", b)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+func newConform() *cobra.Command {
+	var devices []string
+	var run string
+	cmd := &cobra.Command{
+		Use:   "conform DIR...",
+		Short: "Run ONNX backend test cases on devices and compare every byte",
+		Long: `Runs every model.onnx found below the folders, with each test_data_set_* beside
+it, on each device, and compares type, shape and every byte or string of the
+outputs. A case is skipped where an operator is one that restride does not have.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filter, err := regexp.Compile(run)
+			if err != nil {
+				return fmt.Errorf("--run: %w", err)
+			}
+			cases, err := findCases(args, filter)
+			if err != nil {
+				return err
+			}
+			if len(cases) == 0 {
+				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
+			}
+			var total tally
+			missing := map[string]int{}
+			for _, name := range devices {
+				if err := conformOn(cmd, name, cases, &total, missing); err != nil {
+					return err
+				}
+			}
+			for _, op := range slices.Sorted(maps.Keys(missing)) {
+				fmt.Fprintf(cmd.OutOrStdout(), "skipped: no operator %s: %d cases\n", op, missing[op])
+			}
+			return total.close(cmd)
+		},
+	}
+	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
+	cmd.Flags().StringVar(&run, "run", "", "only cases whose folder matches this regular expression")
+	return cmd
+}
+
+// testCase is a folder with a model.onnx.
+type testCase struct{ name, dir string }
+
+func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
+	var cases []testCase
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || d.Name() != "model.onnx" {
+				return err
+			}
+			dir := filepath.Dir(path)
+			name, err := filepath.Rel(root, dir)
+			if err != nil {
+				return err
+			}
+			if name = filepath.ToSlash(name); filter.MatchString(name) {
+				cases = append(cases, testCase{name, dir})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return cases, nil
+}
+
+// conformOn runs all cases on one device.
+func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, missing map[string]int) (err error) {
+	s, err := tensor.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	id := s.Device().Info().ID()
+	for _, c := range cases {
+		before := s.Device().Stats()
+		err := c.run(cmd.Context(), s)
+		var lack *onnx.MissingError
+		switch {
+		case errors.As(err, &lack):
+			total.skipped++
+			for _, op := range lack.Ops {
+				missing[op]++
+			}
+			continue
+		case err == nil:
+			err = leaked(before, s.Device().Stats())
+		}
+		if err != nil {
+			total.failed++
+			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", c.name, id, err)
+			continue
+		}
+		total.passed++
+	}
+	return nil
+}
+
+func leaked(before, after device.Stats) error {
+	if before.Buffers != after.Buffers {
+		return fmt.Errorf("%d buffers were not freed", after.Buffers-before.Buffers)
+	}
+	return nil
+}
+
+// run loads the case's model and runs it on each of its data sets.
+func (c testCase) run(ctx context.Context, s *tensor.Stream) (err error) {
+	m, err := model.Load(filepath.Join(c.dir, "model.onnx"))
+	if err != nil {
+		return err
+	}
+	sess, err := onnx.NewSession(s, m)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sess.Close()) }()
+	sets, err := filepath.Glob(filepath.Join(c.dir, "test_data_set_*"))
+	if err != nil {
+		return err
+	}
+	if len(sets) == 0 {
+		return errors.New("there is no test_data_set_*")
+	}
+	for _, set := range sets {
+		if err := runSet(ctx, s, sess, m, set); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(set), err)
+		}
+	}
+	return nil
+}
+
+// runSet runs one data set: input_N.pb is the graph's input N.
+func runSet(ctx context.Context, s *tensor.Stream, sess *onnx.Session, m *model.Model, set string) (err error) {
+	inputs := onnx.Values{}
+	defer func() { err = errors.Join(err, inputs.Release()) }()
+	for i, in := range m.Graph.Inputs {
+		path := filepath.Join(set, fmt.Sprintf("input_%d.pb", i))
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue // an input with a default, or the session says that it is missing
+		}
+		if inputs[in.Name], err = readInput(s, path, in.Type); err != nil {
+			delete(inputs, in.Name)
+			return err
+		}
+	}
+	outputs, err := sess.Run(ctx, inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, outputs.Release()) }()
+	for i, out := range m.Graph.Outputs {
+		want, err := model.LoadValue(filepath.Join(set, fmt.Sprintf("output_%d.pb", i)), out.Type)
+		if err != nil {
+			return err
+		}
+		got, err := onnx.StoreValue(out.Name, outputs[out.Name])
+		if err != nil {
+			return err
+		}
+		if err := compareValues(got, want); err != nil {
+			return fmt.Errorf("output %q: %w", out.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// graphFlags are what run and explain share: a model, a device and inputs.
+type graphFlags struct {
+	device string
+	inputs []string
+	dims   []string
+	seed   uint64
+}
+
+func (f *graphFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.device, "device", "auto", `device to run on: "auto", "cpu", "opencl:0", ...`)
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as NAME=FILE.pb or NAME=FILE.npy; inputs not given are random")
+	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis of random inputs, as NAME=N (default 2)")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
+}
+
+// ran is a graph that has run once.
+type ran struct {
+	stream  *tensor.Stream
+	session *onnx.Session
+	inputs  onnx.Values
+	outputs onnx.Values
+	nodes   []onnx.NodeReport
+	events  []tensor.Event // of the stream, during the run
+}
+
+// runGraph loads a model and runs it once. Notes for the reader go to out.
+func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (r *ran, err error) {
+	m, err := model.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	r = &ran{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	if r.stream, err = tensor.Open(f.device); err != nil {
+		return r, err
+	}
+	if r.session, err = onnx.NewSession(r.stream, m); err != nil {
+		return r, err
+	}
+	if r.inputs, err = f.values(out, r.stream, m, r.session.Inputs()); err != nil {
+		return r, err
+	}
+	r.stream.Trace(func(e tensor.Event) { r.events = append(r.events, e) })
+	r.session.OnNode(func(n onnx.NodeReport) { r.nodes = append(r.nodes, n) })
+	if r.outputs, err = r.session.Run(ctx, r.inputs); err != nil {
+		return r, err
+	}
+	r.stream.Trace(nil)
+	return r, r.stream.Wait()
+}
+
+// close releases all of it.
+func (r *ran) close() error {
+	errs := []error{r.outputs.Release(), r.inputs.Release()}
+	if r.session != nil {
+		errs = append(errs, r.session.Close())
+	}
+	if r.stream != nil {
+		errs = append(errs, r.stream.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// values reads the inputs that are given and makes up the others.
+func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, needed []model.ValueInfo) (values onnx.Values, err error) {
+	values = onnx.Values{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, values.Release())
+			values = nil
+		}
+	}()
+	for _, given := range f.inputs {
+		name, file, ok := strings.Cut(given, "=")
+		if !ok {
+			return values, fmt.Errorf("--input %q: want NAME=FILE", given)
+		}
+		at := slices.IndexFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == name })
+		if at < 0 {
+			return values, fmt.Errorf("--input %q: the model has no input of that name; it has %s", given, names(m.Graph.Inputs))
+		}
+		if values[name] != nil {
+			return values, fmt.Errorf("--input %q: given twice", name)
+		}
+		v, err := readInput(s, file, m.Graph.Inputs[at].Type)
+		if err != nil {
+			return values, fmt.Errorf("--input %q: %w", given, err)
+		}
+		values[name] = v
+	}
+	dims, err := parseDims(f.dims)
+	if err != nil {
+		return values, err
+	}
+	rng := rand.New(rand.NewPCG(f.seed, 0))
+	for _, in := range needed {
+		if values[in.Name] != nil {
+			continue
+		}
+		shape, err := concrete(in, dims)
+		if err != nil {
+			return values, err
+		}
+		t, err := randomTensor(rng, in.Type.Elem, shape)
+		if err != nil {
+			return values, fmt.Errorf("input %q: %w", in.Name, err)
+		}
+		x, err := onnx.Load(s, t)
+		if err != nil {
+			return values, fmt.Errorf("input %q: %w", in.Name, err)
+		}
+		fmt.Fprintf(out, "input %s: random %v%v (declared %v), seed %d\n", in.Name, in.Type.Elem, shape, in.Type, f.seed)
+		values[in.Name] = x
+	}
+	return values, nil
+}
+
+func names(infos []model.ValueInfo) string {
+	list := make([]string, len(infos))
+	for i, v := range infos {
+		list[i] = v.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+func parseDims(flags []string) (map[string]int64, error) {
+	dims := map[string]int64{}
+	for _, d := range flags {
+		name, number, _ := strings.Cut(d, "=")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("--dim %q: want NAME=N with N at least 0", d)
+		}
+		dims[name] = n
+	}
+	return dims, nil
+}
+
+// concrete returns the shape of a random input: what is declared, and for axes
+// without a number what --dim says or else 2.
+func concrete(in model.ValueInfo, dims map[string]int64) (layout.Shape, error) {
+	if in.Type.Kind != model.TensorType || !in.Type.HasShape || in.Type.Elem == layout.Invalid {
+		return nil, fmt.Errorf("input %q is declared as %v: give it with --input", in.Name, in.Type)
+	}
+	shape := layout.Shape{}
+	for _, d := range in.Type.Dims {
+		n := d.Value
+		if n < 0 {
+			var ok bool
+			if n, ok = dims[d.Param]; !ok {
+				n = 2
+			}
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}

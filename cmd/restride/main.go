@@ -1,0 +1,50 @@
+// Command restride runs ONNX models of data movement operators on a device, says
+// what each node did (view, copy or transfer), and checks devices against the
+// ONNX test suite and against an oracle.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/restride/restride/cpu" // devices register themselves
+)
+
+func main() {
+	if err := newRoot().Execute(); err != nil {
+		if !errors.Is(err, errCounted) {
+			fmt.Fprintln(os.Stderr, "restride:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// errCounted ends a command whose closing line has already told the failures.
+var errCounted = errors.New("some cases failed")
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "restride",
+		Short:         "Change the shape and layout of tensors where they live",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify())
+	return root
+}
+
+// tally counts the cases of a command.
+type tally struct{ passed, failed, skipped int }
+
+// close prints the closing line, and fails if a case did.
+func (t tally) close(cmd *cobra.Command) error {
+	fmt.Fprintf(cmd.OutOrStdout(), "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
+	if t.failed > 0 {
+		return errCounted
+	}
+	return nil
+}

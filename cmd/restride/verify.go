@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+)
+
+func newVerify() *cobra.Command {
+	var name, one string
+	var cases int
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Hold a device's copies, fills and conversions against the index-walk oracle",
+		Long: `Makes random layouts of every element type, runs them on the device, and compares
+every bit of the buffers, guard bytes included, with a slow walk over all indices.
+A failure names its case and seed; --case NAME --seed SEED runs it again.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			dev, err := device.Open(name)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, dev.Close()) }()
+			var total tally
+			check := func(c oracle.Case, seed uint64) {
+				switch err := oracle.Check(dev, c, seed); {
+				case err == nil:
+					total.passed++
+				case errors.Is(err, oracle.ErrSkipped):
+					total.skipped++
+				default:
+					total.failed++
+					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %v\n", err)
+				}
+			}
+			if one != "" {
+				c, err := oracle.ParseCase(one)
+				if err != nil {
+					return fmt.Errorf("--case: %w", err)
+				}
+				check(c, seed)
+				return total.close(cmd)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d cases, seed %d\n", dev.Info().ID(), cases, seed)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			for range cases {
+				check(oracle.Random(rng, oracle.Limits{}), rng.Uint64())
+			}
+			return total.close(cmd)
+		},
+	}
+	cmd.Flags().StringVar(&name, "device", "auto", `device to check: "auto", "cpu", "opencl:0", ...`)
+	cmd.Flags().IntVar(&cases, "cases", 1000, "how many random cases")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random cases and their data")
+	cmd.Flags().StringVar(&one, "case", "", "run this one case, as a failure names it")
+	return cmd
+}

@@ -1,0 +1,248 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+func init() { device.Register(backend{}) }
+
+type backend struct{}
+
+func (backend) Name() string { return "cpu" }
+
+func (backend) List() ([]device.Info, error) { return []device.Info{host()}, nil }
+
+func (backend) Open(index int) (device.Device, error) {
+	if index != 0 {
+		return nil, fmt.Errorf("%w: there is one cpu device, not %d", device.ErrNoDevice, index+1)
+	}
+	dev, err := Open()
+	if err != nil {
+		return nil, err
+	}
+	return dev, nil
+}
+
+// host describes the machine, which does not change.
+var host = sync.OnceValue(func() device.Info {
+	name := hostName()
+	if name == "" {
+		name = runtime.GOARCH
+	}
+	return device.Info{
+		Backend: "cpu",
+		Name:    name,
+		Driver:  "Go " + runtime.Version(),
+		Kind:    device.CPU,
+		Memory:  hostMemory(),
+		Strings: true,
+	}
+})
+
+// largest is the size above which no request is sensible where the system does
+// not say how much memory there is.
+const largest = 1 << 40
+
+// Device is the machine's processor with a pool of memory of its own.
+type Device struct {
+	counters device.Counters
+	pool     *device.Pool[block]
+	limit    int64 // bytes that may be held in all
+
+	mu     sync.Mutex
+	idle   sync.Cond // live has become empty
+	live   *memory   // a list: buffers that are not given back
+	held   int64     // bytes of blocks and strings
+	closed atomic.Bool
+}
+
+// Open returns a new cpu device, with a pool of its own.
+func Open() (*Device, error) {
+	d := &Device{limit: largest}
+	if m := host().Memory; m > 0 {
+		d.limit = m
+	}
+	d.idle.L = &d.mu
+	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	return d, nil
+}
+
+// Info says what the device is.
+func (d *Device) Info() device.Info { return host() }
+
+// Stats returns what the device has done so far.
+func (d *Device) Stats() device.Stats {
+	d.mu.Lock()
+	held := d.held
+	d.mu.Unlock()
+	return d.counters.Stats(held)
+}
+
+// reserve counts bytes that are to be held, if there is room for them.
+func (d *Device) reserve(op string, bytes int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if bytes > d.limit-d.held {
+		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; the machine has %d and this device holds %d", bytes, d.limit, d.held)
+	}
+	d.held += bytes
+	return nil
+}
+
+func (d *Device) unreserve(bytes int64) {
+	d.mu.Lock()
+	d.held -= bytes
+	d.mu.Unlock()
+}
+
+func (d *Device) newBlock(size int64) (block, error) {
+	if err := d.reserve("Alloc", size); err != nil {
+		return block{}, err
+	}
+	if size < hugePage {
+		return makeBlock(size), nil
+	}
+	b, err := mapBlock(size)
+	if err != nil {
+		d.unreserve(size)
+		return block{}, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes: %v", size, err)
+	}
+	return b, nil
+}
+
+func (d *Device) freeBlock(b block) error {
+	d.unreserve(int64(len(b.mem)))
+	return freeBlock(b)
+}
+
+// Alloc returns a buffer of bytes, which starts on a multiple of 64.
+func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
+	if bytes < 0 {
+		return nil, layout.Errorf(device.ErrInvalid, "Alloc", "%d bytes: the size is negative", bytes)
+	}
+	b := &byteBuffer{}
+	b.dev, b.size = d, bytes
+	if bytes > 0 {
+		var err error
+		if b.block, err = d.pool.Get(bytes); err != nil {
+			return nil, err
+		}
+		b.bytes = b.block.mem[:bytes:bytes]
+	} else {
+		b.bytes = []byte{}
+	}
+	if err := d.adopt(&b.memory, "Alloc"); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// AllocStrings returns a buffer of n empty strings.
+func (d *Device) AllocStrings(n int64) (device.Buffer, error) {
+	const op = "AllocStrings"
+	if n < 0 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%d strings: the number is negative", n)
+	}
+	if n > largest/stringSize {
+		return nil, layout.Errorf(device.ErrOutOfMemory, op, "%d strings; the machine has %d bytes", n, d.limit)
+	}
+	if err := d.reserve(op, n*stringSize); err != nil {
+		return nil, err
+	}
+	b := &stringBuffer{}
+	b.dev, b.size, b.strs = d, n, make([]string, n)
+	if err := d.adopt(&b.memory, op); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// adopt lists a new buffer as live; a closed device gives it back instead.
+func (d *Device) adopt(m *memory, op string) error {
+	d.mu.Lock()
+	if d.closed.Load() {
+		d.mu.Unlock()
+		d.recycle(m)
+		_ = d.pool.Trim() // Close has done so, but before this block came
+		return layout.Errorf(device.ErrClosed, op, "the cpu device is closed")
+	}
+	if m.next = d.live; m.next != nil {
+		m.next.prev = m
+	}
+	d.live = m
+	d.mu.Unlock()
+	d.counters.Allocated(m.statBytes())
+	return nil
+}
+
+// giveBack takes the memory of a freed buffer that nobody uses any more.
+func (d *Device) giveBack(m *memory) {
+	d.counters.Freed(m.statBytes())
+	d.recycle(m)
+	d.mu.Lock()
+	if m.prev != nil {
+		m.prev.next = m.next
+	} else {
+		d.live = m.next
+	}
+	if m.next != nil {
+		m.next.prev = m.prev
+	}
+	m.prev, m.next = nil, nil
+	if d.live == nil {
+		d.idle.Broadcast()
+	}
+	d.mu.Unlock()
+}
+
+func (d *Device) recycle(m *memory) {
+	if m.strs != nil {
+		clear(m.strs) // who kept Strings' slice must not keep the strings alive
+		m.strs = m.strs[:0:0]
+		d.unreserve(m.size * stringSize)
+	}
+	if m.block.mem != nil {
+		// The block goes to the pool, or to the system where munmap has no way
+		// to fail: it is ours and whole.
+		_ = d.pool.Put(m.block, m.size)
+		m.block = block{}
+	}
+	m.bytes = nil
+}
+
+// NewQueue returns a queue of the device.
+func (d *Device) NewQueue() (device.Queue, error) {
+	if d.closed.Load() {
+		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
+	}
+	return &Queue{dev: d}, nil
+}
+
+// Close waits for the calls at work and gives all memory back.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	if d.closed.Swap(true) {
+		d.mu.Unlock()
+		return layout.Errorf(device.ErrClosed, "Close", "the cpu device was closed before")
+	}
+	var all []*memory
+	for m := d.live; m != nil; m = m.next {
+		all = append(all, m)
+	}
+	d.mu.Unlock()
+	for _, m := range all {
+		m.retire() // unless its owner is just doing so
+	}
+	d.mu.Lock()
+	for d.live != nil {
+		d.idle.Wait()
+	}
+	d.mu.Unlock()
+	return d.pool.Trim()
+}

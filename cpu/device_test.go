@@ -1,0 +1,19 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+)
+
+func open(t *testing.T) device.Device {
+	dev, err := cpu.Open()
+	require.NoError(t, err)
+	return dev
+}
+
+func TestDevice(t *testing.T) { devicetest.Run(t, open) }

@@ -1,0 +1,87 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// gatherBlock moves a block element by element. The longer axis is the inner
+// loop.
+func gatherBlock[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
+	if a.n > b.n {
+		a, b = b, a
+	}
+	for i := range a.n {
+		gatherRow[W](dst, src, d+i*a.d, s+i*a.s, b)
+	}
+}
+
+func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
+	n, ds, ss := x.n, x.d, x.s
+	if ds == int64(unsafe.Sizeof(*new(W))) {
+		for ; n >= 4; n -= 4 {
+			v0 := load[W](src, s)
+			v1 := load[W](src, s+ss)
+			v2 := load[W](src, s+2*ss)
+			v3 := load[W](src, s+3*ss)
+			p := (*[4]W)(unsafe.Add(dst, d))
+			p[0], p[1], p[2], p[3] = v0, v1, v2, v3
+			d += 4 * int64(unsafe.Sizeof(v0))
+			s += 4 * ss
+		}
+	}
+	for ; n > 0; n-- {
+		store(dst, d, load[W](src, s))
+		d += ds
+		s += ss
+	}
+}
+
+// fillRow sets n neighbours to the element at s.
+func fillRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
+	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
+	v := load[W](src, s)
+	// The head by hand, the rest from the head: that is memmove out of L1.
+	head := min(n, 1024/int64(unsafe.Sizeof(v)))
+	for i := range row[:head] {
+		row[i] = v
+	}
+	for at := head; at < n; {
+		at += int64(copy(row[at:], row[:min(at, 8*head)]))
+	}
+}
+
+// reverseRow moves n neighbours in reverse; s is the last of them in memory.
+func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	s += size // the end of what is left, going down
+	switch size {
+	case 1:
+		for ; n >= 8; n -= 8 {
+			s -= 8
+			store64(dst, d, bits.ReverseBytes64(load64(src, s)))
+			d += 8
+		}
+	case 2:
+		for ; n >= 4; n -= 4 {
+			s -= 8
+			v := bits.RotateLeft64(load64(src, s), 32)
+			const low = 0x0000ffff0000ffff
+			store64(dst, d, v&low<<16|v>>16&low)
+			d += 8
+		}
+	case 4:
+		for ; n >= 4; n -= 4 {
+			s -= 16
+			v1, v0 := load64(src, s), load64(src, s+8)
+			store64(dst, d, bits.RotateLeft64(v0, 32))
+			store64(dst, d+8, bits.RotateLeft64(v1, 32))
+			d += 16
+		}
+	}
+	for ; n > 0; n-- {
+		s -= size
+		store(dst, d, load[W](src, s))
+		d += size
+	}
+}

@@ -1,0 +1,322 @@
+package cpu
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/layout"
+)
+
+// class is the form that a copy, fill or conversion takes.
+type class uint8
+
+const (
+	contiguous class = iota // one dense run on both sides
+	rows                    // dense rows on both sides
+	transpose               // dense along different axes: tiles through a buffer
+	reverse                 // the source's row runs backwards
+	fill                    // the source's row is one element
+	gather                  // element by element
+	convert                 // between a type below a byte and its container
+)
+
+var classNames = [...]string{"contiguous", "rows", "transpose", "reverse", "fill", "gather", "convert"}
+
+func (c class) String() string { return classNames[c] }
+
+// axis is one loop: its extent, and the step that either side makes. Steps are
+// in bytes, or in elements where they are below a byte (see job.packed).
+type axis struct{ n, d, s int64 }
+
+// maxAxes bounds the rank after layout.Simplify: extents are at least 2, and
+// their product fits an int64.
+const maxAxes = 62
+
+// job is a copy made ready to run: outer loops around blocks of two axes, a and
+// b, where b is the destination's innermost. One block is what a kernel moves
+// in a call.
+type job struct {
+	move
+
+	// What plan adds.
+	a, b       axis
+	outer      [maxAxes]axis // the other axes, outermost first
+	nOut       int
+	blkA, blkB int64 // extents of a block along a and b
+	numA, numB int64 // blocks along a and b
+	units      int64 // blocks in all
+	tile       tile  // of class transpose
+
+	// The sharing of the work.
+	parts parts // of one below a byte
+	grain int64 // units that a worker takes at a time
+	taken atomic.Int64
+	wait  sync.WaitGroup
+}
+
+// move says what to do: elements, their places and their number.
+type move struct {
+	class        class
+	strings      bool
+	packed       bool // elements below a byte on at least one side
+	signed       bool // of class convert: unpacking keeps the sign
+	dBits, sBits int  // the width of one element
+	dst, src     unsafe.Pointer
+	dOff, sOff   int64
+	rank         int
+	axes         [maxAxes]axis // in the order of the destination's steps
+	bytes        int64         // that will be written
+
+	// clipLo and clipHi bound the elements below a byte that may be written: the
+	// bytes that this worker owns.
+	clipLo, clipHi int64
+}
+
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+// load takes over a simplified pair of layouts, and addresses.
+func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits int, strings bool) {
+	j.dst, j.src = dst, src
+	j.dBits, j.sBits = dBits, sBits
+	j.strings = strings
+	j.packed = dBits < 8 || sBits < 8
+	j.signed = false
+	j.clipLo, j.clipHi = 0, 1<<63-1
+	j.rank = d.Rank()
+	du, su := int64(1), int64(1)
+	if !j.packed {
+		du, su = int64(dBits/8), int64(sBits/8)
+	}
+	j.dOff, j.sOff = d.Offset()*du, s.Offset()*su
+	j.bytes = 1
+	for i := range j.rank {
+		n := d.Dim(i)
+		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
+		j.bytes *= n
+	}
+	if j.rank == 0 {
+		j.axes[0] = axis{1, du, su}
+		j.rank = 1
+	}
+	j.bytes = (j.bytes*int64(dBits) + 7) / 8
+}
+
+// drop forgets the addresses, so that a pooled job keeps nothing alive.
+func (j *job) drop() {
+	j.dst, j.src = nil, nil
+	jobs.Put(j)
+}
+
+// unit is the step between neighbours in a dense row.
+func (j *job) unit(bits int) int64 {
+	if j.packed {
+		return 1
+	}
+	return int64(bits / 8)
+}
+
+const (
+	// blockBytes is how much of either side a block of rows covers: a part of
+	// the L1 cache.
+	blockBytes = 16 << 10
+	// gatherSide is the side of a square block of single elements.
+	gatherSide = 32
+)
+
+// plan chooses the class and the blocks.
+func (j *job) plan() {
+	last := j.rank - 1
+	in := &j.axes[last]
+	du, su := j.unit(j.dBits), j.unit(j.sBits)
+	dense := in.d == du || in.n == 1
+	if j.class != convert {
+		switch {
+		case dense && (in.s == su || in.n == 1):
+			j.class = rows
+			if j.rank == 1 {
+				j.class = contiguous
+			}
+		case dense && in.s == 0:
+			j.class = fill
+		case dense && in.s == -su && !j.strings:
+			j.class = reverse
+		default:
+			j.class = gather
+		}
+	}
+	// The axis along which the source's elements are nearest to each other.
+	near := -1
+	for i := last - 1; i >= 0; i-- {
+		if near < 0 || magnitude(j.axes[i].s) < magnitude(j.axes[near].s) {
+			near = i
+		}
+	}
+	if near >= 0 && dense && magnitude(j.axes[near].s) == su && (j.class == gather || j.class == fill) && !j.strings {
+		if j.planTile(near) {
+			j.class = transpose
+			return
+		}
+	}
+	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
+	switch {
+	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
+		// Rows that overlap or repeat in the source: stay on a piece of them.
+		j.block(near, 64, perRow)
+	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
+		// The source is denser along another axis: square blocks use all of
+		// each cache line.
+		side := max(gatherSide, 512/min(in.n, 512))
+		j.block(near, side, max(gatherSide, 512/min(j.axes[near].n, 512)))
+	default:
+		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
+	}
+}
+
+func magnitude(x int64) int64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// block makes a of the axis ai (-1: of none) and b of the innermost one, and
+// cuts them in blocks.
+func (j *job) block(ai int, blkA, blkB int64) {
+	j.b = j.axes[j.rank-1]
+	j.a = axis{n: 1}
+	j.nOut = 0
+	for i := range j.rank - 1 {
+		if i == ai {
+			j.a = j.axes[i]
+			continue
+		}
+		j.outer[j.nOut] = j.axes[i]
+		j.nOut++
+	}
+	j.cut(blkA, blkB)
+}
+
+// cut divides a and b into blocks of the given extents.
+func (j *job) cut(blkA, blkB int64) {
+	if j.packed && blkB < j.b.n {
+		blkB = max(blkB&^63, 64) // blocks of one row do not share a word
+	}
+	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)
+	j.numA = (j.a.n + j.blkA - 1) / j.blkA
+	j.numB = (j.b.n + j.blkB - 1) / j.blkB
+	j.units = j.numA * j.numB
+	for i := range j.nOut {
+		j.units *= j.outer[i].n
+	}
+}
+
+// scratch is what a worker needs for itself.
+type scratch struct {
+	index [maxAxes]int64
+	stage [bufferBytes]byte
+	tile  [bufferBytes]byte
+	sub   *job // the worker's part of one below a byte
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// run does units [lo, hi). The blocks of b follow one another fastest, then
+// those of a, then the outer axes: the order of the destination, mostly.
+func (j *job) run(lo, hi int64, sc *scratch) {
+	bi := lo % j.numB
+	ai := lo / j.numB % j.numA
+	rest := lo / j.numB / j.numA
+	d, s := j.dOff, j.sOff
+	for k := j.nOut - 1; k >= 0; k-- {
+		x := &j.outer[k]
+		i := rest % x.n
+		rest /= x.n
+		sc.index[k] = i
+		d += i * x.d
+		s += i * x.s
+	}
+	for u := lo; ; {
+		a0, b0 := ai*j.blkA, bi*j.blkB
+		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
+		if u++; u >= hi {
+			return
+		}
+		if bi++; bi < j.numB {
+			continue
+		}
+		bi = 0
+		if ai++; ai < j.numA {
+			continue
+		}
+		ai = 0
+		for k := j.nOut - 1; k >= 0; k-- {
+			x := &j.outer[k]
+			if sc.index[k]++; sc.index[k] < x.n {
+				d += x.d
+				s += x.s
+				break
+			}
+			sc.index[k] = 0
+			d -= (x.n - 1) * x.d
+			s -= (x.n - 1) * x.s
+		}
+	}
+}
+
+// kernel moves one block: na along a, nb along b.
+func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
+	if j.packed {
+		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.strings {
+		blockOf[string](j, d, s, na, nb, sc)
+		return
+	}
+	switch j.dBits {
+	case 8:
+		blockOf[uint8](j, d, s, na, nb, sc)
+	case 16:
+		blockOf[uint16](j, d, s, na, nb, sc)
+	case 32:
+		blockOf[uint32](j, d, s, na, nb, sc)
+	case 64:
+		blockOf[uint64](j, d, s, na, nb, sc)
+	case 128:
+		blockOf[[2]uint64](j, d, s, na, nb, sc)
+	}
+}
+
+func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	switch j.class {
+	case contiguous, rows:
+		moveRows[W](j, d, s, na, nb)
+	case transpose:
+		moveTile[W](j, d, s, na, nb, sc)
+	case fill:
+		for i := range na {
+			fillRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
+		}
+	case reverse:
+		for i := range na {
+			reverseRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
+		}
+	default:
+		a, b := j.a, j.b
+		a.n, b.n = na, nb
+		gatherBlock[W](j.dst, j.src, d, s, a, b)
+	}
+}
+
+// name tells the class, the width, and whether that is below a byte.
+func (j *job) name() string {
+	switch {
+	case j.strings:
+		return j.class.String() + ".string"
+	case j.packed:
+		return "bits." + j.class.String() + "." + strconv.Itoa(j.dBits)
+	}
+	return j.class.String() + "." + strconv.Itoa(j.dBits)
+}

@@ -1,0 +1,146 @@
+package cpu
+
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// stringSize is what a string counts in device.Stats: its header.
+const stringSize = 16
+
+// memory is what all buffers have in common.
+type memory struct {
+	dev  *Device // nil: adopted by Wrap
+	size int64   // in bytes or in strings
+
+	block block    // of a device's buffer of bytes
+	bytes []byte   // what the block holds, without its rounding
+	strs  []string // of a buffer of strings
+
+	// uses counts the calls that work on the memory right now, and is lowered by
+	// freed once Free was called: whoever brings it to exactly freed gives the
+	// memory back. So freeing waits for work without anyone waiting.
+	uses atomic.Int64
+
+	prev, next *memory // the device's live buffers
+}
+
+const freed = math.MinInt64
+
+type byteBuffer struct{ memory }
+
+type stringBuffer struct{ memory }
+
+// HoldsStrings marks a device.StringBuffer.
+func (*stringBuffer) HoldsStrings() {}
+
+// Size returns the size in bytes (of a string buffer: its length in strings).
+func (m *memory) Size() int64 { return m.size }
+
+// acquire keeps the memory from being given back until release. False: it was
+// freed.
+func (m *memory) acquire() bool {
+	for {
+		n := m.uses.Load()
+		if n < 0 {
+			return false
+		}
+		if m.uses.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (m *memory) release() {
+	if m.uses.Add(-1) == freed {
+		m.giveBack()
+	}
+}
+
+// retire forbids further use. False: it was forbidden already.
+func (m *memory) retire() bool {
+	for {
+		n := m.uses.Load()
+		if n < 0 {
+			return false
+		}
+		if m.uses.CompareAndSwap(n, n+freed) {
+			if n == 0 {
+				m.giveBack()
+			}
+			return true
+		}
+	}
+}
+
+// Free gives the memory back when no call uses it any more.
+func (m *memory) Free() error {
+	if !m.retire() {
+		return layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", m.size)
+	}
+	return nil
+}
+
+func (m *memory) giveBack() {
+	if m.dev != nil {
+		m.dev.giveBack(m)
+		return
+	}
+	m.bytes = nil
+}
+
+// base returns the address of the first byte or string, nil where there is none.
+func (m *memory) base() unsafe.Pointer {
+	if m.strs != nil {
+		return unsafe.Pointer(unsafe.SliceData(m.strs))
+	}
+	return unsafe.Pointer(unsafe.SliceData(m.bytes))
+}
+
+// statBytes is what the buffer counts in device.Stats.
+func (m *memory) statBytes() int64 {
+	if m.strs != nil {
+		return m.size * stringSize
+	}
+	return m.size
+}
+
+// Wrap makes Go memory a buffer without copying it. Every cpu device's queues
+// take it; it counts in no device's Stats. The memory must stay unused by
+// others while a call works on it, as with any Go memory. It may start at any
+// address; starting on a multiple of 16 lets copies use wide elements. Free
+// forgets the memory.
+//
+// Buffers that adopt the same memory are taken for different ones: that their
+// elements do not overlap is for the caller to see to.
+func Wrap(b []byte) device.Buffer {
+	w := &byteBuffer{}
+	w.bytes, w.size = b, int64(len(b))
+	return w
+}
+
+// Bytes returns a buffer's memory itself, valid until the buffer is freed;
+// false if the buffer is not a cpu device's, holds strings, or was freed.
+func Bytes(b device.Buffer) ([]byte, bool) {
+	bb, ok := b.(*byteBuffer)
+	if !ok || bb == nil || !bb.acquire() {
+		return nil, false
+	}
+	defer bb.release()
+	return bb.bytes, true
+}
+
+// Strings returns a string buffer's memory itself, valid until the buffer is
+// freed; false if the buffer is not a cpu device's, holds bytes, or was freed.
+func Strings(b device.Buffer) ([]string, bool) {
+	sb, ok := b.(*stringBuffer)
+	if !ok || sb == nil || !sb.acquire() {
+		return nil, false
+	}
+	defer sb.release()
+	return sb.strs, true
+}

@@ -1,0 +1,131 @@
+package cpu
+
+// Below a byte, two rows of the destination may share a byte, so units are not
+// independent. Workers own bytes instead: the destination is cut, in the order
+// of its positions, at byte boundaries. The axis that is outermost in memory is
+// cut into parts; each worker does its part without the elements in the byte,
+// if any, that the part shares with the one before; these few are done when all
+// workers are through.
+//
+// That takes a destination whose axes are nested: each steps over all that the
+// inner ones cover. Others are rare (only contrived strides interleave axes),
+// and are done by one worker.
+
+// nested reports whether the order of the loops is the order of positions.
+func (j *job) nested() bool {
+	reach := int64(0)
+	for k := j.rank - 1; k >= 0; k-- {
+		x := &j.axes[k]
+		if x.d <= reach {
+			return false
+		}
+		reach += x.d * (x.n - 1)
+	}
+	return true
+}
+
+// parts are runs of the indices over the first few axes.
+type parts struct {
+	lead  int   // how many axes
+	count int64 // their indices in all
+	size  int64 // indices in a part
+	inner int64 // elements under each index
+}
+
+// executePacked runs a job below a byte on several workers. False: it cannot
+// be cut.
+func (j *job) executePacked(sc *scratch) bool {
+	n := workers(j.axes[0].n, j.bytes)
+	if n == 1 || !j.nested() {
+		return false
+	}
+	// The outermost axis alone, if that is enough for balance: what is cut is
+	// lost to the kernel.
+	p := parts{lead: 1, count: j.axes[0].n, inner: 1}
+	for p.lead < j.rank-1 && p.count < int64(n)*4 {
+		p.count *= j.axes[p.lead].n
+		p.lead++
+	}
+	for _, x := range j.axes[p.lead:j.rank] {
+		p.inner *= x.n
+	}
+	p.size = max(1, p.count/int64(n*4))
+	if p.size > 64 {
+		p.size &^= 63
+	}
+	j.parts = p
+	j.units, j.grain = (p.count+p.size-1)/p.size, 1
+	j.together(n, sc)
+	for part := int64(1); part < j.units; part++ {
+		j.mend(part)
+	}
+	return true
+}
+
+// start returns the position of the first destination element of a part, and
+// the first one that begins a byte from there on.
+func (j *job) start(part int64) (first, whole int64) {
+	first, _ = j.offsets(part * j.parts.size * j.parts.inner)
+	per := max(1, int64(8/j.dBits))
+	return first, (first + per - 1) &^ (per - 1)
+}
+
+// offsets returns the positions of an element, given by its number in the
+// order of the loops.
+func (j *job) offsets(number int64) (d, s int64) {
+	d, s = j.dOff, j.sOff
+	for k := j.rank - 1; k >= 0; k-- {
+		x := &j.axes[k]
+		i := number % x.n
+		number /= x.n
+		d += i * x.d
+		s += i * x.s
+	}
+	return d, s
+}
+
+// runPart does one part, in a job of its own: a worker's.
+func (j *job) runPart(part int64, sc *scratch) {
+	if sc.sub == nil {
+		sc.sub = new(job)
+	}
+	p, sub := j.parts, sc.sub
+	lo := part * p.size
+	hi := min(lo+p.size, p.count)
+	lastLead := j.axes[p.lead-1].n
+	for i := lo; i < hi; {
+		// As far as the last of the leading axes goes.
+		run := min(hi-i, lastLead-i%lastLead)
+		sub.move = j.move
+		sub.dOff, sub.sOff = j.offsets(i * p.inner)
+		sub.rank = copy(sub.axes[:], j.axes[p.lead-1:j.rank])
+		sub.axes[0].n = run
+		if part > 0 {
+			_, sub.clipLo = j.start(part)
+		}
+		if hi < p.count {
+			_, sub.clipHi = j.start(part + 1)
+		}
+		sub.plan()
+		sub.run(0, sub.units, sc)
+		i += run
+	}
+	sub.dst, sub.src = nil, nil
+}
+
+// mend writes the elements of a part that lie in a byte of the part before.
+func (j *job) mend(part int64) {
+	first, whole := j.start(part)
+	if first == whole {
+		return
+	}
+	dw, sw := int64(j.dBits), int64(j.sBits)
+	all := j.parts.count * j.parts.inner
+	for number := part * j.parts.size * j.parts.inner; number < all; number++ {
+		d, s := j.offsets(number)
+		if d >= whole {
+			return
+		}
+		putBits(j.dst, d*dw, j.convertOne(getBits(j.src, s*sw, sw)), dw)
+	}
+}

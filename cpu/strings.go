@@ -1,0 +1,75 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Strings are elements of 128 bits in all but one respect: the garbage
+// collector must see each being moved. So they go through the kernels as Go
+// strings, and never through a buffer of bytes.
+
+// WriteStrings copies src to the buffer from string off.
+func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
+	if err := q.begin("WriteStrings"); err != nil {
+		return err
+	}
+	defer q.end()
+	m, err := q.useRange("WriteStrings", dst, off, int64(len(src)), true)
+	if err != nil {
+		return err
+	}
+	defer m.release()
+	copy(m.strs[off:], src)
+	q.dev.counters.Upload(int64(len(src)) * stringSize)
+	return nil
+}
+
+// ReadStrings copies len(dst) strings of the buffer from string off.
+func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
+	if err := q.begin("ReadStrings"); err != nil {
+		return err
+	}
+	defer q.end()
+	m, err := q.useRange("ReadStrings", src, off, int64(len(dst)), true)
+	if err != nil {
+		return err
+	}
+	defer m.release()
+	copy(dst, m.strs[off:])
+	q.dev.counters.Download(int64(len(dst)) * stringSize)
+	return nil
+}
+
+// FillString sets every element of dst to s.
+func (q *Queue) FillString(dst device.Operand, s string) error {
+	const op = "FillString"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := device.CheckOperand(op, "dst", &dst); err != nil {
+		return err
+	}
+	if dst.Type != layout.String {
+		return layout.Errorf(device.ErrInvalid, op, "dst is of type %v: its elements are not strings", dst.Type)
+	}
+	if dst.Layout.SelfOverlaps() {
+		return layout.Errorf(device.ErrInvalid, op, "dst %v: two indices share an element", dst)
+	}
+	m, err := q.use(op, "dst", dst.Buffer)
+	if err != nil {
+		return err
+	}
+	defer m.release()
+	d, _ := layout.Simplify(dst.Layout, dst.Layout)
+	if d.Rank() == 1 && d.Dim(0) == 0 {
+		return nil
+	}
+	from := &s
+	n := fillFrom(m.base(), unsafe.Pointer(from), &d, 8*int(unsafe.Sizeof(s)), true)
+	q.dev.counters.Launch(n)
+	return nil
+}

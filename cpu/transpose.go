@@ -1,0 +1,222 @@
+package cpu
+
+import "unsafe"
+
+const (
+	// tileBytes is the aim for a tile: with the lines of both sides that it
+	// touches, it stays in L1.
+	tileBytes = 16 << 10
+	// tileSide is the most rows that a tile has on either side.
+	tileSide = 512
+	// tileRun is the run, in bytes, from which memory no longer cares that the
+	// next one is elsewhere.
+	tileRun = 256
+	// bufferBytes is a tile with its rows and columns rounded up.
+	bufferBytes = 2 * tileBytes
+)
+
+// tile describes the tiles of a transpose. A tile is a matrix whose columns
+// (index i) are neighbours in the source and whose rows (index j) are
+// neighbours in the destination. Either may go over several axes, where those
+// are dense together, so that short dims still give long runs:
+//
+//	[13:1][14:13] ... to ... [16][14:1]    i over 13, j over 14 and 16
+//
+// The outermost axis of i is job.a, of j job.b; iIn and jIn count what lies
+// inside these. dTab and sTab give the offset of row i in the destination and of
+// row j in the source.
+type tile struct {
+	iIn, jIn   int64
+	dTab, sTab [tileSide]int64
+}
+
+// planTile makes the job a transpose between its innermost axis and axis near,
+// where the source is dense. False: one of the two is too short to pay.
+func (j *job) planTile(near int) bool {
+	du, su := j.unit(j.dBits), j.unit(j.sBits)
+	bits := int64(j.dBits)
+	last := j.rank - 1
+	var used uint64
+	use := func(k int) { used |= 1 << k }
+	free := func(k int) bool { return used>>k&1 == 0 }
+	use(near)
+	use(last)
+
+	// j: outward from the innermost axis of the destination.
+	var jAxes, iAxes [maxAxes]int
+	nj, jIn := 1, int64(1)
+	jAxes[0] = last
+	for k := last - 1; k >= 0 && free(k); k-- {
+		run := jIn * j.axes[jAxes[nj-1]].n
+		if run*bits >= tileRun*8 || run > tileSide/2 || j.axes[k].d != run*du {
+			break
+		}
+		jIn = run
+		jAxes[nj] = k
+		nj++
+		use(k)
+	}
+	// i: outward from the innermost axis of the source. That may run backwards:
+	// then it is walked so that the destination does.
+	sign := int64(1)
+	if j.axes[near].s < 0 {
+		sign = -1
+	}
+	ni, iIn := 1, int64(1)
+	iAxes[0] = near
+	for grown := true; grown; {
+		grown = false
+		run := iIn * j.axes[iAxes[ni-1]].n
+		if run*bits >= tileRun*8 || run > tileSide/2 {
+			break
+		}
+		for k := range last {
+			if free(k) && j.axes[k].s == sign*run*su {
+				iIn = run
+				iAxes[ni] = k
+				ni++
+				use(k)
+				grown = true
+				break
+			}
+		}
+	}
+	ai, bi := iAxes[ni-1], jAxes[nj-1]
+	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
+	if short := int64(4); min(iAll, jAll) < short || bits < 8 && min(iAll, jAll) < 16 {
+		return false
+	}
+	if sign < 0 {
+		for _, k := range iAxes[:ni] {
+			x := &j.axes[k]
+			j.dOff += (x.n - 1) * x.d
+			j.sOff += (x.n - 1) * x.s
+			x.d, x.s = -x.d, -x.s
+		}
+	}
+
+	room := tileBytes * 8 / bits
+	side := int64(1)
+	for side*side < room {
+		side *= 2
+	}
+	jSide := min(jAll, side, tileSide)
+	iSide := min(iAll, room/jSide, tileSide)
+	jSide = min(jAll, room/iSide, tileSide)
+
+	j.a, j.b = j.axes[ai], j.axes[bi]
+	j.nOut = 0
+	for k := range j.rank {
+		if free(k) {
+			j.outer[j.nOut] = j.axes[k]
+			j.nOut++
+		}
+	}
+	blkA, blkB := max(1, iSide/iIn), max(1, jSide/jIn)
+	j.tile.iIn, j.tile.jIn = iIn, jIn
+	// Whole cache lines and whole words, where there are several blocks.
+	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
+	j.tabulate(j.tile.dTab[:iIn*j.blkA], iAxes[:ni], func(x *axis) int64 { return x.d })
+	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
+	return true
+}
+
+// roundDown makes a block that does not cover its axis a multiple of 32
+// elements, where it has as many.
+func roundDown(blk, n, in int64) int64 {
+	if blk < n && in == 1 && blk > 32 {
+		return blk &^ 31
+	}
+	return blk
+}
+
+// tabulate fills tab with the offsets of the first indices over the listed
+// axes, the first of them fastest.
+func (j *job) tabulate(tab []int64, axes []int, step func(*axis) int64) {
+	for k := range tab {
+		at, rest := int64(0), int64(k)
+		for m, x := range axes {
+			i := rest
+			if m < len(axes)-1 {
+				i = rest % j.axes[x].n
+				rest /= j.axes[x].n
+			}
+			at += i * step(&j.axes[x])
+		}
+		tab[k] = at
+	}
+}
+
+// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
+// dense pieces of source rows, turns them on the way into the buffer, and writes
+// dense pieces of destination rows from there. So every cache line of either
+// side is visited once, however badly the rows lie for the cache's sets.
+func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	t := &j.tile
+	ni, nj := na*t.iIn, nb*t.jIn
+	run := nj * size
+	stride := (run + 7) &^ 7
+	joined := ni > 1 && t.iIn*j.blkA > 1 && t.dTab[1] == run && t.dTab[ni-1] == (ni-1)*run
+	if joined {
+		stride = run
+	}
+	buf := unsafe.Pointer(&sc.tile)
+	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	if joined {
+		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
+		return
+	}
+	for i := range ni {
+		copy(span(j.dst, d+t.dTab[i], run), span(buf, i*stride, run))
+	}
+}
+
+// turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
+func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	k, whole := 0, int64(0)
+	switch size {
+	case 1:
+		whole = n &^ 7
+		for ; k+8 <= len(rows); k += 8 {
+			turn8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
+			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
+		}
+	case 2:
+		whole = n &^ 3
+		for ; k+4 <= len(rows); k += 4 {
+			turn16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
+			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
+		}
+	default:
+		for ; k+4 <= len(rows); k += 4 {
+			r := (*[4]int64)(rows[k:])
+			s0, s1, s2, s3 := s+r[0], s+r[1], s+r[2], s+r[3]
+			to := int64(k) * size
+			for range n {
+				v0, v1 := load[W](src, s0), load[W](src, s1)
+				v2, v3 := load[W](src, s2), load[W](src, s3)
+				p := (*[4]W)(unsafe.Add(buf, to))
+				p[0], p[1], p[2], p[3] = v0, v1, v2, v3
+				s0 += size
+				s1 += size
+				s2 += size
+				s3 += size
+				to += stride
+			}
+		}
+	}
+	turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
+}
+
+// turnRest does columns [from, n) of rows one element at a time.
+func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	for _, r := range rows {
+		for i := from; i < n; i++ {
+			store(buf, to+i*stride, load[W](src, s+r+i*size))
+		}
+		to += size
+	}
+}

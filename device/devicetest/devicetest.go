@@ -1,0 +1,226 @@
+// Package devicetest is the suite that every device must pass. A device's own
+// test is one call:
+//
+//	func TestDevice(t *testing.T) {
+//		devicetest.Run(t, func(t *testing.T) device.Device {
+//			dev, err := device.Open("cpu")
+//			...
+//			return dev
+//		})
+//	}
+//
+// Results are compared, bit for bit, with those of package oracle. A failure
+// names its case and seed; the environment repeats it:
+//
+//	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
+//	RESTRIDE_SEED=17                                    data, and random cases from here on
+package devicetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+// Suite says how much of the suite to run. With go test's -short it is less.
+type Suite struct {
+	// Small keeps to small shapes, few cases and one queue where that is
+	// enough: for simulators and checkers that are a thousand times slower.
+	Small bool
+}
+
+// Run runs the whole suite. It closes every device that open returns; those
+// that are open at the same time must be of one backend and keep apart.
+func Run(t *testing.T, open func(*testing.T) device.Device) { Suite{}.Run(t, open) }
+
+// Run runs this much of the suite: see the function Run.
+func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
+	r := runner{Suite: s, open: open, seed: seed(t)}
+	if name := os.Getenv("RESTRIDE_CASE"); name != "" {
+		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })
+		return
+	}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"Info", r.info},
+		{"Transfers", r.transfers},
+		{"Alloc", r.alloc},
+		{"Empty", r.empty},
+		{"Fill", r.fill},
+		{"Convert", r.convert},
+		{"Runs", r.runs},
+		{"Edges", r.edges},
+		{"Sweep", r.sweep},
+		{"Random", r.random},
+		{"Strings", r.strings},
+		{"Rules", r.rules},
+		{"Stats", r.stats},
+		{"Free", r.free},
+		{"CloseQueue", r.closeQueue},
+		{"CloseDevice", r.closeDevice},
+		{"Order", r.order},
+		{"Parallel", r.parallel},
+	} {
+		t.Run(test.name, test.run)
+	}
+}
+
+// runner is a suite on its way.
+type runner struct {
+	Suite
+	open func(*testing.T) device.Device
+	seed uint64
+}
+
+func seed(t *testing.T) uint64 {
+	word := os.Getenv("RESTRIDE_SEED")
+	if word == "" {
+		return uint64(time.Now().UnixNano()) % 1e9
+	}
+	n, err := strconv.ParseUint(word, 10, 64)
+	if err != nil {
+		t.Fatalf("RESTRIDE_SEED: %v", err)
+	}
+	return n
+}
+
+// few reports whether to sample what is otherwise done in full.
+func (r runner) few() bool { return r.Small || testing.Short() }
+
+// rig is a device with a queue, for one test.
+type rig struct {
+	*testing.T
+	dev   device.Device
+	q     device.Queue
+	wrong *int // cases that failed
+}
+
+// rig opens a device and a queue, which the end of the test closes.
+func (r runner) rig(t *testing.T) rig {
+	t.Helper()
+	dev := r.open(t)
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil && !errors.Is(err, device.ErrClosed) {
+			t.Errorf("closing the device: %v", err)
+		}
+	})
+	return rig{T: t, dev: dev}.fork(t)
+}
+
+// fork returns a rig with its own queue on the same device.
+func (r rig) fork(t *testing.T) rig {
+	t.Helper()
+	q, err := r.dev.NewQueue()
+	if err != nil {
+		t.Fatalf("NewQueue: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil && !errors.Is(err, device.ErrClosed) {
+			t.Errorf("closing the queue: %v", err)
+		}
+	})
+	return rig{t, r.dev, q, new(int)}
+}
+
+func (r rig) ok(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// is fails the test unless err is of the kind.
+func (r rig) is(err, kind error, format string, args ...any) {
+	r.Helper()
+	if !errors.Is(err, kind) {
+		r.Errorf(format+": got error %v, want one that is %q", append(args, err, kind)...)
+	}
+}
+
+// buffer returns a buffer that holds data.
+func (r rig) buffer(data []byte) device.Buffer {
+	r.Helper()
+	b, err := r.dev.Alloc(int64(len(data)))
+	r.ok(err)
+	if b.Size() != int64(len(data)) {
+		r.Fatalf("Alloc(%d) gave a buffer of size %d", len(data), b.Size())
+	}
+	r.ok(r.q.Write(b, 0, data))
+	return b
+}
+
+// bytes returns all that a buffer holds.
+func (r rig) bytes(b device.Buffer) []byte {
+	r.Helper()
+	data := noise(b.Size(), 99)
+	r.ok(r.q.Read(data, b, 0))
+	return data
+}
+
+// check runs a case; at the third that fails, the test ends.
+func (r rig) check(c oracle.Case, seed uint64) {
+	r.Helper()
+	err := oracle.CheckOn(r.dev, r.q, c, seed)
+	if err == nil || skipped(err) {
+		return
+	}
+	r.Errorf("RESTRIDE_SEED=%d RESTRIDE_CASE=%v\n%v", seed, c, err)
+	if *r.wrong++; *r.wrong == 3 {
+		r.FailNow()
+	}
+}
+
+func noise(n int64, seed uint64) []byte {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}
+
+// strided returns a layout that is known to be right.
+func strided(dims, strides []int64, offset int64) layout.Layout {
+	l, err := layout.Strided(dims, strides, offset)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// dense returns a row-major layout.
+func dense(offset int64, dims ...int64) layout.Layout {
+	l, err := layout.Contiguous(dims...)
+	if err == nil {
+		l, err = l.Rebase(offset)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// widths has a type for each element width.
+var widths = []layout.DType{layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
+
+// perByte returns how many elements share a byte.
+func perByte(t layout.DType) int64 { return int64(max(8/t.Bits(), 1)) }
+
+func skipped(err error) bool { return errors.Is(err, oracle.ErrSkipped) }
+
+// wider takes ErrInvalid, where a device may say so too, for ErrOutOfMemory.
+func wider(err error) error {
+	if errors.Is(err, device.ErrInvalid) {
+		return device.ErrOutOfMemory
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package devicetest
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/restride/restride/device"
+)
+
+func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVariable)} }
+
+// faultVariable names the fault of the reference device, in a test that is run
+// to fail.
+const faultVariable = "RESTRIDE_TEST_FAULT"
+
+func TestReference(t *testing.T) { Run(t, open) }
+
+func TestSmall(t *testing.T) { Suite{Small: true}.Run(t, open) }
+
+// faults are the ways in which the reference device can break the contract,
+// with the subtest that should notice.
+var faults = map[string]string{
+	"tail nibble":            "Runs",
+	"no sign":                "Convert",
+	"overlap":                "Rules",
+	"long patterns":          "Rules",
+	"foreign buffers":        "Rules",
+	"writes beyond":          "Rules",
+	"double free":            "Free",
+	"use after free":         "Free",
+	"closed queues work":     "CloseQueue",
+	"Close does not wait":    "CloseQueue",
+	"uncounted reads":        "Stats",
+	"empty launches":         "Empty",
+	"write keeps the slice":  "Order/OneQueue",
+	"WaitFor does nothing":   "Order/PingPong",
+	"events do not wait":     "Order/Events",
+	"events are always done": "Order/Events",
+}
+
+// A device that breaks one rule fails the suite.
+func TestSuiteFails(t *testing.T) {
+	if os.Getenv(faultVariable) != "" {
+		t.Skip("inside")
+	}
+	for fault, where := range faults {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestReference$/^"+strings.ReplaceAll(where, "/", "$/^")+"$", "-test.timeout=60s")
+			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GORACE=") }),
+				faultVariable+"="+fault, "GORACE=exitcode=0")
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestReference/"+where) {
+				t.Errorf("a device whose fault is %q passes %s:\n%s", fault, where, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,371 @@
+package devicetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+func (r runner) oneCase(t *testing.T, name string) {
+	c, err := oracle.ParseCase(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.rig(t).check(c, r.seed)
+}
+
+// each runs a subtest per width, at the same time where the device is fast.
+func (r runner) each(t *testing.T, test func(rig, layout.DType)) {
+	shared := r.rig(t)
+	for _, dtype := range widths {
+		t.Run(dtype.String(), func(t *testing.T) {
+			if !r.Small {
+				t.Parallel()
+			}
+			test(shared.fork(t), dtype)
+		})
+	}
+}
+
+// sweep copies every permutation up to rank 5, with positive, negative and zero
+// strides on either side, gaps, and every pair of offsets within a byte.
+func (r runner) sweep(t *testing.T) {
+	most := 5
+	if r.few() {
+		most = 4
+	}
+	if r.Small {
+		most = 3
+	}
+	r.each(t, func(rig rig, dtype layout.DType) {
+		n := uint64(0)
+		for rank := 0; rank <= most; rank++ {
+			shape := []int64{3, 5, 2, 3, 3}[:rank]
+			permutations(rank, func(perm []int) {
+				for _, mark := range marks(rank) {
+					n++
+					dense := side(shape, nil, nil, 1)
+					r.offsets(n, dtype, func(d, s int64) {
+						// src is a permuted view; then dst is.
+						rig.check(pair(dtype, shape, dense, side(shape, perm, mark, 1), d, s), n)
+						if !mark.zero() {
+							rig.check(pair(dtype, shape, side(shape, perm, mark, 2), dense, d, s), n)
+						}
+					})
+				}
+			})
+		}
+	})
+}
+
+// offsets calls f with every pair of offsets that a kernel may have to tell
+// apart, or, where few are wanted, with one of them, in turn.
+func (r runner) offsets(turn uint64, dtype layout.DType, f func(d, s int64)) {
+	per := uint64(max(perByte(dtype), 2))
+	if r.few() {
+		turn *= 7 // has no factor in common with the number of pairs
+		f(int64(turn/per%per), int64(turn%per))
+		return
+	}
+	for d := range int64(per) {
+		for s := range int64(per) {
+			f(d, s)
+		}
+	}
+}
+
+// mark says what to do to each axis of a side: 1 leaves it, -1 reverses it, 0
+// broadcasts it.
+type mark []int64
+
+func (m mark) zero() bool {
+	for _, s := range m {
+		if s == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// marks lists ways to mark axes: none, each one reversed, each one broadcast,
+// all reversed, and a mixture.
+func marks(rank int) []mark {
+	plain := func() mark {
+		m := make(mark, rank)
+		for i := range m {
+			m[i] = 1
+		}
+		return m
+	}
+	all := []mark{plain()}
+	if rank == 0 {
+		return all
+	}
+	reversed, mixed := plain(), plain()
+	for i := range rank {
+		for _, s := range []int64{-1, 0} {
+			m := plain()
+			m[i] = s
+			all = append(all, m)
+		}
+		reversed[i] = -1
+		mixed[i] = int64(i%3) - 1
+	}
+	return append(all, reversed, mixed)
+}
+
+// strides and offset of one side.
+type placed struct {
+	strides []int64
+	offset  int64
+}
+
+// side lays a shape out with its axes in the order perm, marked, innermost step
+// apart.
+func side(shape []int64, perm []int, m mark, step int64) placed {
+	p := placed{strides: make([]int64, len(shape))}
+	for i := len(shape) - 1; i >= 0; i-- {
+		axis, sign := i, int64(1)
+		if perm != nil {
+			axis = perm[i]
+		}
+		if m != nil {
+			sign = m[axis]
+		}
+		p.strides[axis] = sign * step
+		if sign < 0 {
+			p.offset += (shape[axis] - 1) * step
+		}
+		if sign != 0 {
+			step *= shape[axis]
+		}
+	}
+	return p
+}
+
+func pair(dtype layout.DType, shape []int64, dst, src placed, d, s int64) oracle.Case {
+	return oracle.Case{
+		Op: oracle.OpCopy, DstType: dtype, SrcType: dtype,
+		Dst: strided(shape, dst.strides, dst.offset+d),
+		Src: strided(shape, src.strides, src.offset+s),
+	}
+}
+
+// permutations calls f with every order of 0..n-1.
+func permutations(n int, f func([]int)) {
+	perm := make([]int, 0, n)
+	var grow func()
+	grow = func() {
+		if len(perm) == n {
+			f(perm)
+			return
+		}
+	next:
+		for i := range n {
+			for _, p := range perm {
+				if p == i {
+					continue next
+				}
+			}
+			perm = append(perm, i)
+			grow()
+			perm = perm[:len(perm)-1]
+		}
+	}
+	grow()
+}
+
+// runs copies dense runs of every short length between every two offsets near a
+// byte's, a word's and a vector's edge.
+func (r runner) runs(t *testing.T) {
+	offsets := []int64{0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33}
+	lengths := []int64{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 1025}
+	if r.few() {
+		offsets = []int64{0, 1, 3, 8, 17}
+	}
+	if r.Small {
+		lengths = []int64{1, 3, 8, 17, 33, 129}
+	}
+	r.each(t, func(rig rig, dtype layout.DType) {
+		for _, n := range lengths {
+			for _, d := range offsets {
+				for _, s := range offsets {
+					rig.check(oracle.Case{
+						Op: oracle.OpCopy, DstType: dtype, SrcType: dtype, Dst: dense(d, n), Src: dense(s, n),
+					}, uint64(n))
+				}
+			}
+		}
+	})
+}
+
+// edges copies matrices and stacks of them whose extents lie about the sides of
+// tiles: transposed, reversed, strided, broadcast and row by row.
+func (r runner) edges(t *testing.T) {
+	extents := []int64{1, 2, 7, 31, 32, 33, 63, 64, 65, 127, 129}
+	if r.few() {
+		extents = []int64{1, 31, 32, 65}
+	}
+	if r.Small {
+		extents = []int64{1, 5, 33}
+	}
+	r.each(t, func(rig rig, dtype layout.DType) {
+		for i, a := range extents {
+			for j, b := range extents {
+				n := uint64(i*len(extents) + j)
+				off := int64(n % 5)
+				stack := []int64{2, a, b}
+				for _, src := range []placed{
+					{[]int64{a * b, 1, a}, 0},            // transposed
+					{[]int64{1, 2 * b, 2}, 0},            // the stack innermost, as NHWC is
+					{[]int64{1, 2, 2 * a}, 0},            // all reversed
+					{[]int64{a*b + 1, b, -1}, b - 1},     // rows reversed
+					{[]int64{a * (b + 3), b + 3, 1}, 0},  // rows of a wider matrix
+					{[]int64{2 * a * b, 2 * b, 2}, 0},    // every second element
+					{[]int64{0, 0, 1}, 0},                // one row, repeated
+					{[]int64{a, 1, 0}, 0},                // one column, repeated
+					{[]int64{-a * b, -b, -1}, 2*a*b - 1}, // turned
+					{[]int64{3 * a * b, 3, 3 * a}, off},  // transposed, every third
+					{[]int64{a * (b + 1), -1, a}, a - 1}, // turned by a quarter
+				} {
+					rig.check(pair(dtype, stack, side(stack, nil, nil, 1), src, off, int64(n%3)), n)
+				}
+				rig.check(pair(dtype, stack, placed{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
+			}
+		}
+	})
+}
+
+// random runs random cases. The seed of a failing one, as RESTRIDE_SEED, makes
+// it the first of the next run.
+func (r runner) random(t *testing.T) {
+	n, lanes, limits := 4000, 4, oracle.Limits{}
+	if r.few() {
+		n = 800
+	}
+	if r.Small {
+		n, lanes, limits = 150, 1, oracle.Limits{MaxBytes: 2 << 10}
+	}
+	t.Logf("RESTRIDE_SEED=%d", r.seed)
+	shared := r.rig(t)
+	for lane := range lanes {
+		t.Run(fmt.Sprint("lane", lane), func(t *testing.T) {
+			if !r.Small {
+				t.Parallel()
+			}
+			rig := shared.fork(t)
+			for i := lane; i < n; i += lanes {
+				seed := r.seed + uint64(i)
+				rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 1)), limits), seed)
+			}
+		})
+	}
+}
+
+// fill fills every type at every offset, dense and strided.
+func (r runner) fill(t *testing.T) {
+	rig := r.rig(t)
+	layouts := []layout.Layout{
+		dense(0), dense(7), dense(0, 1), dense(0, 16), dense(0, 64), dense(0, 3, 21), dense(32, 257),
+		strided([]int64{3, 5}, []int64{7, 1}, 2),
+		strided([]int64{3, 5}, []int64{1, 3}, 1),
+		strided([]int64{3, 5}, []int64{-11, 2}, 30),
+		strided([]int64{9}, []int64{-3}, 40),
+		strided([]int64{2, 2, 2, 2, 2, 2, 2, 2, 2}, []int64{1, 2, 4, 8, 16, 32, 64, 128, 256}, 5),
+	}
+	for offset := range int64(9) {
+		for _, n := range []int64{1, 2, 3, 6, 7, 8, 9, 31, 67} {
+			layouts = append(layouts, dense(offset, n))
+		}
+	}
+	types := layout.DTypes()
+	if r.Small {
+		types = widths
+	}
+	for _, dtype := range types {
+		for i, l := range layouts {
+			rig.check(oracle.Case{Op: oracle.OpFill, DstType: dtype, Dst: l}, uint64(i))
+		}
+	}
+}
+
+// convert packs and unpacks every value, by tables of its own, and then many
+// layouts against the oracle.
+func (r runner) convert(t *testing.T) {
+	rig := r.rig(t)
+	for _, narrow := range layout.DTypes() {
+		wide := narrow.Container()
+		if wide == layout.Invalid {
+			continue
+		}
+		convertValues(rig, narrow, wide)
+		n := uint64(0)
+		for rank := range 4 {
+			shape := []int64{3, 5, 7}[:rank]
+			permutations(rank, func(perm []int) {
+				for _, mark := range marks(rank) {
+					n++
+					r.offsets(n, narrow, func(d, s int64) {
+						src := side(shape, perm, mark, 1)
+						for _, c := range []oracle.Case{
+							pair(narrow, shape, side(shape, nil, nil, 1), src, d, s),
+							pair(narrow, shape, side(shape, perm, nil, 3), src, d, s),
+						} {
+							c.Op = oracle.OpConvert
+							c.DstType = wide
+							rig.check(c, n)
+							c.DstType, c.SrcType = narrow, wide
+							rig.check(c, n)
+						}
+					})
+				}
+			})
+		}
+		for _, n := range []int64{1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 1000} {
+			r.offsets(uint64(n), narrow, func(d, s int64) {
+				c := oracle.Case{Op: oracle.OpConvert, DstType: wide, SrcType: narrow, Dst: dense(d, n), Src: dense(s, n)}
+				rig.check(c, uint64(n))
+				c.DstType, c.SrcType = narrow, wide
+				rig.check(c, uint64(n))
+			})
+		}
+	}
+}
+
+func convertValues(r rig, narrow, wide layout.DType) {
+	r.Helper()
+	const n = 256
+	values := make([]byte, n)
+	for i := range values {
+		values[i] = byte(i)
+	}
+	per := int(perByte(narrow))
+	wides, packed := r.buffer(values), r.buffer(make([]byte, n/per))
+	w, p := operand(wides, wide, dense(0, n)), operand(packed, narrow, dense(0, n))
+	r.ok(r.q.Convert(p, w))
+	for i, got := range r.bytes(packed) {
+		want := 0
+		for k := range per {
+			value := i*per + k
+			want |= value % (1 << narrow.Bits()) << (k * narrow.Bits())
+		}
+		if got != byte(want) {
+			r.Errorf("values from %d packed into %v give %#02x, want %#02x", i*per, narrow, got, want)
+		}
+	}
+	r.ok(r.q.Convert(w, p))
+	for i, got := range r.bytes(wides) {
+		low := i % (1 << narrow.Bits())
+		if signed := wide == layout.Int8; signed && low >= 1<<(narrow.Bits()-1) {
+			low -= 1 << narrow.Bits()
+		}
+		if got != byte(low) {
+			r.Errorf("%d packed into %v and back is %d, want %d", int8(i), narrow, int8(got), int8(low))
+		}
+	}
+	r.ok(wides.Free())
+	r.ok(packed.Free())
+}

@@ -1,0 +1,152 @@
+package oracle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Op is one of the three operations on layouts.
+type Op string
+
+// The operations of device.Queue.
+const (
+	OpCopy    Op = "copy"
+	OpFill    Op = "fill"
+	OpConvert Op = "convert"
+)
+
+// Case is one operation to check. Layouts count elements from the start of
+// their buffer; what lies outside them is guarded.
+type Case struct {
+	Op       Op
+	DstType  layout.DType
+	SrcType  layout.DType // Copy and Convert
+	Dst, Src layout.Layout
+	Shared   bool // dst and src lie in one buffer
+}
+
+// String returns the case's name, such as
+//
+//	copy/int4/3x5/dst=5,1@1/src=-1,3@14
+//	copy/float-int32/3x5/dst=5,1@0/src=0,1@0/shared
+//	convert/int4-int8/scalar/dst=@0/src=@7
+//	fill/double/4x0/dst=0,0@0
+//
+// that is operation, source and destination type (one if they are the same),
+// extents, and each layout's strides and offset. It means itself as a pattern of
+// go test's -run, and ParseCase reads it.
+func (c Case) String() string {
+	types := c.DstType.String()
+	if c.Op != OpFill && c.SrcType != c.DstType {
+		types = c.SrcType.String() + "-" + types
+	}
+	dims := "scalar"
+	if c.Dst.Rank() > 0 {
+		dims = join(c.Dst.Shape(), "x")
+	}
+	name := string(c.Op) + "/" + types + "/" + dims + "/dst=" + place(c.Dst)
+	if c.Op != OpFill {
+		name += "/src=" + place(c.Src)
+	}
+	if c.Shared {
+		name += "/shared"
+	}
+	return name
+}
+
+func place(l layout.Layout) string {
+	return join(l.Strides(), ",") + "@" + strconv.FormatInt(l.Offset(), 10)
+}
+
+func join(numbers []int64, separator string) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(words, separator)
+}
+
+// ParseCase reads the name of a case. The operation need not be one that a
+// device accepts: it may reach beyond any memory, or write an element twice.
+func ParseCase(name string) (Case, error) {
+	refuse := func(rule string, args ...any) (Case, error) {
+		return Case{}, layout.Errorf(device.ErrInvalid, "ParseCase", "%q: %s", name, fmt.Sprintf(rule, args...))
+	}
+	words := strings.Split(name, "/")
+	c := Case{Op: Op(words[0])}
+	if words[len(words)-1] == "shared" {
+		c.Shared, words = true, words[:len(words)-1]
+	}
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4}[c.Op]
+	if want == 0 || len(words) != want || c.Shared && c.Op == OpFill {
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset")
+	}
+
+	from, to, two := strings.Cut(words[1], "-")
+	if !two {
+		to = from
+	}
+	var err error
+	if c.DstType, err = layout.ParseDType(to); err != nil {
+		return refuse("%v", err)
+	}
+	if c.Op != OpFill {
+		c.SrcType, err = layout.ParseDType(from)
+	} else if two {
+		return refuse("fill has one type")
+	}
+	if err != nil {
+		return refuse("%v", err)
+	}
+
+	var dims []int64
+	if words[2] != "scalar" {
+		if dims, err = split(words[2], "x"); err != nil {
+			return refuse("dims: %v", err)
+		}
+	}
+	if c.Dst, err = parsePlace(words[3], "dst=", dims); err != nil {
+		return refuse("%v", err)
+	}
+	if c.Op != OpFill {
+		if c.Src, err = parsePlace(words[4], "src=", dims); err != nil {
+			return refuse("%v", err)
+		}
+	}
+	return c, nil
+}
+
+func parsePlace(word, role string, dims []int64) (layout.Layout, error) {
+	word, ok := strings.CutPrefix(word, role)
+	list, off, ok2 := strings.Cut(word, "@")
+	if !ok || !ok2 {
+		return layout.Layout{}, fmt.Errorf("%q is not of the form %sstrides@offset", word, role)
+	}
+	offset, err := strconv.ParseInt(off, 10, 64)
+	if err != nil {
+		return layout.Layout{}, err
+	}
+	var strides []int64
+	if list != "" {
+		if strides, err = split(list, ","); err != nil {
+			return layout.Layout{}, err
+		}
+	}
+	return layout.Strided(dims, strides, offset)
+}
+
+func split(list, separator string) ([]int64, error) {
+	var numbers []int64
+	for word := range strings.SplitSeq(list, separator) {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}

@@ -1,0 +1,161 @@
+package oracle
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+func TestCaseNames(t *testing.T) {
+	for _, name := range []string{
+		"copy/int4/3x5/dst=5,1@1/src=-1,3@14",
+		"copy/float-int32/3x5/dst=5,1@0/src=0,1@0",
+		"copy/string/2/dst=1@0/src=-1@1/shared",
+		"convert/int4-int8/scalar/dst=@0/src=@7",
+		"fill/double/4x0/dst=0,0@0",
+		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
+	} {
+		c, err := ParseCase(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if c.String() != name {
+			t.Errorf("%s is read as %v", name, c)
+		}
+	}
+	for _, name := range []string{
+		"", "copy", "move/int4/3/dst=1@0/src=1@0", "copy/int5/3/dst=1@0/src=1@0", "copy/int4/3/dst=1@0",
+		"copy/int4/3/src=1@0/dst=1@0", "copy/int4/3x/dst=1@0/src=1@0", "copy/int4/3/dst=1/src=1@0",
+		"copy/int4/3/dst=1@-1/src=1@0", "copy/int4/3/dst=1,2@0/src=1@0", "copy/int4/-3/dst=1@0/src=1@0",
+		"fill/int4/3/dst=1@0/shared", "fill/int4-int8/3/dst=1@0", "copy/int4/3/dst=1@0/src=x@0",
+		"copy/-/3/dst=1@0/src=1@0", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
+	} {
+		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
+			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
+		}
+	}
+}
+
+// A random case keeps the rules, survives its name, and comes again from its
+// seed.
+func TestRandomKeepsTheRules(t *testing.T) {
+	n := 20000
+	if testing.Short() {
+		n = 2000
+	}
+	for seed := range uint64(n) {
+		limits := Limits{}
+		if seed%2 == 0 {
+			limits = Limits{MaxBytes: 1 << 10, MaxRank: 4}
+		}
+		c := Random(rand.New(rand.NewPCG(seed, 1)), limits)
+		if again := Random(rand.New(rand.NewPCG(seed, 1)), limits); !reflect.DeepEqual(c, again) {
+			t.Fatalf("seed %d gives %v, then %v", seed, c, again)
+		}
+		if back, err := ParseCase(c.String()); err != nil || !reflect.DeepEqual(c, back) {
+			t.Fatalf("seed %d: %v is read as %v, error %v", seed, c, back, err)
+		}
+		if limits.MaxBytes > 0 && (slots(c.Dst, c.DstType) > limits.MaxBytes || c.Dst.Rank() > limits.MaxRank) {
+			t.Fatalf("seed %d: %v exceeds the limits", seed, c)
+		}
+		if err := rules(c); err != nil {
+			t.Fatalf("seed %d: %v breaks a rule: %v", seed, c, err)
+		}
+		if n := c.Dst.Count(); n <= 1<<12 {
+			seen := map[int64]bool{}
+			walk(c.Dst, c.Dst, func(p, _ int64) { seen[p] = true })
+			if int64(len(seen)) != n {
+				t.Fatalf("seed %d: %v writes an element twice", seed, c)
+			}
+			walk(c.Src, c.Src, func(p, _ int64) {
+				if c.Shared && c.Op == OpCopy && seen[p] {
+					t.Fatalf("seed %d: %v reads what it writes", seed, c)
+				}
+			})
+		}
+	}
+}
+
+// rules asks package device, with buffers that fit exactly.
+func rules(c Case) error {
+	operand := func(l layout.Layout, t layout.DType) device.Operand {
+		b := &sized{size: slots(l, t)}
+		if t == layout.String {
+			return device.Operand{Buffer: stringsSized{b}, Layout: l, Type: t}
+		}
+		return device.Operand{Buffer: b, Layout: l, Type: t}
+	}
+	dst := operand(c.Dst, c.DstType)
+	if c.Op == OpFill {
+		if c.DstType == layout.String {
+			return nil
+		}
+		return device.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
+	}
+	src := operand(c.Src, c.SrcType)
+	if c.Shared {
+		if dst.Buffer.Size() < src.Buffer.Size() {
+			dst.Buffer = src.Buffer
+		}
+		src.Buffer = dst.Buffer
+	}
+	if c.Op == OpConvert {
+		return device.CheckConvert(&dst, &src)
+	}
+	return device.CheckCopy(&dst, &src)
+}
+
+type sized struct{ size int64 }
+
+func (b *sized) Size() int64 { return b.size }
+func (b *sized) Free() error { return nil }
+
+type stringsSized struct{ *sized }
+
+func (stringsSized) HoldsStrings() {}
+
+// What the generator promises to cover, it covers.
+func TestRandomCovers(t *testing.T) {
+	got := map[string]int{}
+	for seed := range uint64(20000) {
+		c := Random(rand.New(rand.NewPCG(seed, 2)), Limits{})
+		got[string(c.Op)]++
+		got[c.DstType.String()]++
+		note := func(name string, is bool) {
+			if is {
+				got[name]++
+			}
+		}
+		note("rank 0", c.Dst.Rank() == 0)
+		note("rank 8", c.Dst.Rank() == 8)
+		note("rank 12", c.Dst.Rank() == 12)
+		note("empty", c.Dst.Count() == 0)
+		note("shared", c.Shared)
+		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
+		note("over 1 MB", slots(c.Dst, c.DstType) > 1<<20)
+		note("contiguous", c.Dst.IsContiguous() && c.Src.IsContiguous() && c.Dst.Rank() > 0)
+		note("odd offset below a byte", c.DstType.Bits() < 8 && (c.Dst.Offset()%2 == 1 || c.Src.Offset()%2 == 1))
+		for i := range c.Dst.Rank() {
+			note("negative dst", c.Dst.Stride(i) < 0)
+			note("size 1", c.Dst.Dim(i) == 1)
+			note("edge 33", c.Dst.Dim(i) == 33)
+			if c.Op != OpFill {
+				note("negative src", c.Src.Stride(i) < 0)
+				note("broadcast", c.Src.Stride(i) == 0 && c.Src.Dim(i) > 1)
+			}
+		}
+	}
+	want := []string{"copy", "fill", "convert", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "over 1 MB", "contiguous",
+		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
+	for _, t := range layout.DTypes() {
+		want = append(want, t.String())
+	}
+	for _, name := range want {
+		if got[name] < 30 {
+			t.Errorf("%s: %d of 20000 cases", name, got[name])
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+var (
+	// ErrWrong: the device accepted the operation and did something else.
+	ErrWrong = errors.New("wrong result")
+	// ErrSkipped: the case is about strings, which the device does not hold.
+	ErrSkipped = errors.New("skipped: the device holds no strings")
+)
+
+// most is the largest buffer, in bytes or strings, that Check makes.
+const most = 1 << 30
+
+// Check runs one case on a device and compares every bit of the buffers with
+// the index walk's: elements of dst, gaps between them, bytes around them, and
+// src. The seed chooses the data. An error is ErrWrong where the device did
+// something else than it should, ErrSkipped, or what the device returned.
+func Check(dev device.Device, c Case, seed uint64) (err error) {
+	q, err := dev.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	return CheckOn(dev, q, c, seed)
+}
+
+// CheckOn is Check on a queue of the device that the caller has.
+func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var err error
+	if c.DstType == layout.String {
+		err = checkStrings(dev, q, c, rng)
+	} else {
+		err = checkBytes(dev, q, c, rng)
+	}
+	if err == nil || errors.Is(err, ErrSkipped) {
+		return err
+	}
+	return fmt.Errorf("%v with seed %d: %w", c, seed, err)
+}
+
+// memory is what bytes and strings differ in.
+type memory[T comparable] struct {
+	alloc  func(n int64) (device.Buffer, error)
+	random func(n int64) []T
+	write  func(b device.Buffer, data []T) error
+	read   func(data []T, b device.Buffer) error
+	// fill fills dst with a pattern on the device, and returns the oracle's.
+	fill func(dst device.Operand) (walk func(dst []T), err error)
+	// walk is the oracle's Copy or Convert.
+	walk func(dst, src []T)
+	// keep copies the elements of dst: what differs then is outside them.
+	keep func(to, from []T)
+	// differ returns the first element that differs, in words.
+	differ func(got, want []T) (first string, elements int64)
+}
+
+func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
+	width := c.DstType.Bits()
+	return check(c, rng, q, memory[byte]{
+		alloc:  dev.Alloc,
+		random: func(n int64) []byte { return randomBytes(rng, n) },
+		write:  func(b device.Buffer, data []byte) error { return q.Write(b, 0, data) },
+		read:   func(data []byte, b device.Buffer) error { return q.Read(data, b, 0) },
+		fill: func(dst device.Operand) (func([]byte), error) {
+			pattern := randomBytes(rng, int64(width+7)/8)
+			return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
+		},
+		walk: func(dst, src []byte) {
+			if c.Op == OpConvert {
+				Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType)
+			} else {
+				Copy(dst, c.Dst, src, c.Src, width)
+			}
+		},
+		keep: func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) },
+		differ: func(got, want []byte) (string, int64) {
+			size := int64(width+7) / 8
+			g, w := make([]byte, size), make([]byte, size)
+			return differ(c.Dst, func(p int64) bool {
+				move(g, 0, got, p, width)
+				move(w, 0, want, p, width)
+				return string(g) == string(w)
+			}, func() string { return fmt.Sprintf("got %#x, want %#x", g, w) })
+		},
+	})
+}
+
+func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
+	allocator, ok := dev.(device.StringAllocator)
+	queue, ok2 := q.(device.StringQueue)
+	switch {
+	case !dev.Info().Strings:
+		return ErrSkipped
+	case !ok || !ok2:
+		return fmt.Errorf("%w: the device says that it holds strings, and lacks the methods", ErrWrong)
+	}
+	return check(c, rng, q, memory[string]{
+		alloc: allocator.AllocStrings,
+		random: func(n int64) []string {
+			words := make([]string, n)
+			for i := range words {
+				words[i] = strconv.FormatUint(rng.Uint64()>>rng.IntN(64), 36)
+			}
+			return words
+		},
+		write: func(b device.Buffer, data []string) error { return queue.WriteStrings(b, 0, data) },
+		read:  func(data []string, b device.Buffer) error { return queue.ReadStrings(data, b, 0) },
+		fill: func(dst device.Operand) (func([]string), error) {
+			return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
+		},
+		walk: func(dst, src []string) { CopyStrings(dst, c.Dst, src, c.Src) },
+		keep: func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) },
+		differ: func(got, want []string) (string, int64) {
+			var g, w string
+			return differ(c.Dst, func(p int64) bool {
+				g, w = got[p], want[p]
+				return g == w
+			}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
+		},
+	})
+}
+
+func randomBytes(rng *rand.Rand, n int64) []byte {
+	b := make([]byte, 0, n+8)
+	for int64(len(b)) < n {
+		b = binary.LittleEndian.AppendUint64(b, rng.Uint64())
+	}
+	return b[:n]
+}
+
+func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
+	// Buffers end close behind the last element, or have a guard there.
+	guard := func() int64 { return max(rng.Int64N(96)-32, 0) }
+	dstSize, srcSize := slots(c.Dst, c.DstType)+guard(), int64(0)
+	if c.Op != OpFill {
+		srcSize = slots(c.Src, c.SrcType) + guard()
+	}
+	if c.Shared {
+		dstSize, srcSize = max(dstSize, srcSize), 0
+	}
+	if dstSize > most || srcSize > most {
+		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d and %d bytes are too large to check", dstSize, srcSize)
+	}
+	var dst, src device.Buffer
+	if dst, err = m.alloc(dstSize); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dst.Free()) }()
+	if src = dst; !c.Shared {
+		if src, err = m.alloc(srcSize); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, src.Free()) }()
+	}
+
+	want, from := m.random(dstSize), m.random(srcSize)
+	got, fromAfter := m.random(dstSize), m.random(srcSize) // a read that does nothing shows
+	if err := errors.Join(m.write(dst, want), m.write(src, from)); err != nil {
+		return err
+	}
+	to := device.Operand{Buffer: dst, Layout: c.Dst, Type: c.DstType}
+	source := device.Operand{Buffer: src, Layout: c.Src, Type: c.SrcType}
+	walk := func(dst []T) {
+		if c.Shared {
+			from = append([]T(nil), dst...)
+		}
+		m.walk(dst, from)
+	}
+	switch c.Op {
+	case OpCopy:
+		err = q.Copy(to, source)
+	case OpConvert:
+		err = q.Convert(to, source)
+	case OpFill:
+		walk, err = m.fill(to)
+	default:
+		err = layout.Errorf(device.ErrInvalid, "Check", "%q is not an operation", c.Op)
+	}
+	err = errors.Join(err, m.read(got, dst), m.read(fromAfter, src), q.Wait())
+	if err != nil {
+		return err
+	}
+	walk(want)
+	err = errors.Join(compareDst(m, c, got, want), compareSrc(c, fromAfter, from))
+	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
+		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
+	}
+	return err
+}
+
+func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
+	if _, n := firstDifference(got, want); n == 0 {
+		return nil
+	}
+	var errs []error
+	if first, n := m.differ(got, want); n > 0 {
+		errs = append(errs, fmt.Errorf("%w: %s; %d of %d elements differ", ErrWrong, first, n, c.Dst.Count()))
+	}
+	m.keep(want, got)
+	if i, n := firstDifference(got, want); n > 0 {
+		errs = append(errs, fmt.Errorf("%w: changed outside dst's elements, in %d bytes, the first at %d: got %v, was %v", ErrWrong, n, i, got[i], want[i]))
+	}
+	return errors.Join(errs...)
+}
+
+func compareSrc[T comparable](c Case, got, want []T) error {
+	if c.Shared {
+		return nil // compared with dst
+	}
+	if i, n := firstDifference(got, want); n > 0 {
+		return fmt.Errorf("%w: src was changed, in %d bytes, the first at %d: got %v, was %v", ErrWrong, n, i, got[i], want[i])
+	}
+	return nil
+}
+
+// firstDifference returns where two slices of one length differ first, and in
+// how many places.
+func firstDifference[T comparable](a, b []T) (first, n int) {
+	for i := len(a) - 1; i >= 0; i-- {
+		if a[i] != b[i] {
+			first = i
+			n++
+		}
+	}
+	return first, n
+}
+
+// differ counts the elements that are not the same, and describes the first;
+// words are about the position that same was asked for last.
+func differ(l layout.Layout, same func(p int64) bool, words func() string) (first string, elements int64) {
+	number := int64(0)
+	walk(l, l, func(p, _ int64) {
+		if !same(p) {
+			if elements == 0 {
+				first = fmt.Sprintf("element %d, at %v: %s", number, index(l, number), words())
+			}
+			elements++
+		}
+		number++
+	})
+	return first, elements
+}
+
+// index returns the index of an element by its number in row-major order.
+func index(l layout.Layout, number int64) []int64 {
+	at := make([]int64, l.Rank())
+	for axis := l.Rank() - 1; axis >= 0; axis-- {
+		at[axis] = number % l.Dim(axis)
+		number /= l.Dim(axis)
+	}
+	return at
+}

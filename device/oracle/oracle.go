@@ -1,0 +1,90 @@
+// Package oracle says what a device's answer must be: it walks every index and
+// moves one element at a time, below a byte one bit at a time. It is slow and
+// simple, and shares no code with any device, so that the two can disagree.
+//
+// A [Case] is one operation on two layouts; its name can be parsed back
+// ([ParseCase]), [Random] makes interesting ones, and [Check] runs one on a
+// device and compares every bit of the buffers with the walk's.
+package oracle
+
+import "github.com/restride/restride/layout"
+
+// Copy copies the elements of width bits that src has at s to where d has them
+// in dst. The layouts have one shape and fit their memory.
+func Copy(dst []byte, d layout.Layout, src []byte, s layout.Layout, width int) {
+	walk(d, s, func(p, q int64) { move(dst, p, src, q, width) })
+}
+
+// CopyStrings copies the strings that src has at s to where d has them in dst.
+func CopyStrings(dst []string, d layout.Layout, src []string, s layout.Layout) {
+	walk(d, s, func(p, q int64) { dst[p] = src[q] })
+}
+
+// Fill sets the elements of width bits that dst has at d to the pattern: one
+// element in little-endian bytes, or the low bits of one byte.
+func Fill(dst []byte, d layout.Layout, pattern []byte, width int) {
+	walk(d, d, func(p, _ int64) { move(dst, p, pattern, 0, width) })
+}
+
+// FillStrings sets the strings that dst has at d.
+func FillStrings(dst []string, d layout.Layout, s string) {
+	walk(d, d, func(p, _ int64) { dst[p] = s })
+}
+
+// Convert writes the integers of type from that src has at s to where d has
+// them in dst, as integers of type to. Narrower ones keep the low bits; wider
+// ones repeat the sign of Int4 and Int2, and are filled with zeros else.
+func Convert(dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.Layout, from layout.DType) {
+	signed := from == layout.Int4 || from == layout.Int2
+	walk(d, s, func(p, q int64) { moveBits(dst, p, to.Bits(), src, q, from.Bits(), signed) })
+}
+
+// move sets element p of dst to element q of src, both of width bits.
+func move(dst []byte, p int64, src []byte, q int64, width int) {
+	if width < 8 {
+		moveBits(dst, p, width, src, q, width, false)
+		return
+	}
+	n := int64(width / 8)
+	copy(dst[p*n:p*n+n], src[q*n:q*n+n])
+}
+
+// moveBits sets element p, of w bits, in dst to element q, of v bits, in src.
+// Bits that the source element lacks are its top bit if it is signed, else 0.
+func moveBits(dst []byte, p int64, w int, src []byte, q int64, v int, signed bool) {
+	for i := range int64(w) {
+		one := false
+		switch {
+		case i < int64(v):
+			one = bit(src, q*int64(v)+i)
+		case signed:
+			one = bit(src, q*int64(v)+int64(v)-1)
+		}
+		setBit(dst, p*int64(w)+i, one)
+	}
+}
+
+func bit(b []byte, i int64) bool { return b[i/8]>>(i%8)&1 == 1 }
+
+func setBit(b []byte, i int64, one bool) {
+	if one {
+		b[i/8] |= 1 << (i % 8)
+	} else {
+		b[i/8] &^= 1 << (i % 8)
+	}
+}
+
+// walk calls visit with the two positions of every index, in row-major order.
+func walk(a, b layout.Layout, visit func(p, q int64)) {
+	var step func(axis int, p, q int64)
+	step = func(axis int, p, q int64) {
+		if axis == a.Rank() {
+			visit(p, q)
+			return
+		}
+		for i := range a.Dim(axis) {
+			step(axis+1, p+i*a.Stride(axis), q+i*b.Stride(axis))
+		}
+	}
+	step(0, a.Offset(), b.Offset())
+}

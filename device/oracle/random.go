@@ -1,0 +1,340 @@
+package oracle
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/restride/restride/layout"
+)
+
+// Limits bounds what Random makes; zero fields mean the defaults.
+type Limits struct {
+	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
+	MaxRank  int            // 12
+	Types    []layout.DType // all 26
+}
+
+// class is a kind of layouts that some kernel or fast path is made for.
+type class struct {
+	weight   int
+	ranks    [2]int // least and most
+	dims     dims
+	dst, src side
+	shared   bool
+}
+
+// dims is how extents are chosen.
+type dims int
+
+const (
+	mixed  dims = iota
+	tiny        // 1 to 4
+	edges       // about the sides of tiles
+	skinny      // one small, the others long
+)
+
+// side is how one side of an operation is laid out.
+type side struct {
+	order          order
+	gap, neg, zero float64 // chances for each axis
+	crossed        bool    // the two innermost axes interleave, as 3x2:{2,3}
+}
+
+// order is the order of axes in memory.
+type order int
+
+const (
+	rowMajor order = iota
+	swapped        // the last two axes exchanged
+	reversed
+	shuffled
+)
+
+var classes = []class{
+	{weight: 3, ranks: [2]int{0, 3}}, // contiguous, at whatever offset
+	{weight: 4, ranks: [2]int{2, 3}, dims: edges, src: side{order: swapped}},
+	{weight: 2, ranks: [2]int{2, 3}, dims: edges, dst: side{order: swapped}},
+	{weight: 2, ranks: [2]int{2, 3}, dims: skinny, src: side{order: swapped}},
+	{weight: 4, ranks: [2]int{2, 6}, src: side{order: shuffled}},
+	{weight: 1, ranks: [2]int{2, 6}, dst: side{order: shuffled}},
+	{weight: 1, ranks: [2]int{3, 6}, dims: tiny, src: side{order: reversed}},
+	{weight: 3, ranks: [2]int{1, 4}, src: side{gap: .5}},
+	{weight: 2, ranks: [2]int{1, 4}, dst: side{gap: .5}},
+	{weight: 3, ranks: [2]int{1, 4}, src: side{neg: .5}},
+	{weight: 1, ranks: [2]int{1, 4}, dst: side{neg: .5}},
+	{weight: 3, ranks: [2]int{1, 4}, src: side{zero: .5}},
+	{weight: 2, ranks: [2]int{1, 3}, src: side{order: shuffled, zero: .3}, dims: edges},
+	{weight: 2, ranks: [2]int{6, 8}, dims: tiny, dst: side{order: shuffled}, src: side{order: shuffled}},
+	{weight: 1, ranks: [2]int{9, 12}, dims: tiny, dst: side{order: shuffled, neg: .2}, src: side{order: shuffled, gap: .1, neg: .2, zero: .2}},
+	{weight: 1, ranks: [2]int{2, 4}, dst: side{crossed: true}},
+	{weight: 2, ranks: [2]int{1, 4}, src: side{order: shuffled, gap: .2}, shared: true},
+	{weight: 5, ranks: [2]int{1, 8}, dst: side{order: shuffled, gap: .2, neg: .3}, src: side{order: shuffled, gap: .2, neg: .3, zero: .2}},
+}
+
+var edgeDims = []int64{7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}
+
+// Random makes a case that keeps the rules of device.Queue. The same rng state
+// and limits give the same case.
+func Random(rng *rand.Rand, limits Limits) Case {
+	if limits.MaxBytes <= 0 {
+		limits.MaxBytes = 4 << 20
+	}
+	limits.MaxBytes = max(limits.MaxBytes, 256) // room for any offset
+	if limits.MaxRank <= 0 {
+		limits.MaxRank = 12
+	}
+	if len(limits.Types) == 0 {
+		limits.Types = layout.DTypes()
+	}
+	g := generator{rng, limits}
+	c := Case{}
+	g.operation(&c)
+	k := g.class()
+	for elements := g.elements(&c, k); ; elements = max(elements/2, 1) {
+		if g.place(&c, k, elements) {
+			return c
+		}
+	}
+}
+
+type generator struct {
+	*rand.Rand
+	limits Limits
+}
+
+func (g generator) chance(p float64) bool { return g.Float64() < p }
+
+// between returns a number in [lo, hi].
+func (g generator) between(lo, hi int64) int64 { return lo + g.Int64N(hi-lo+1) }
+
+// operation chooses operation and types: those below a byte are the hard ones.
+func (g generator) operation(c *Case) {
+	t := g.limits.Types[g.IntN(len(g.limits.Types))]
+	narrow := slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Container() == layout.Invalid })
+	if len(narrow) > 0 && g.chance(.3) {
+		t = narrow[g.IntN(len(narrow))]
+	}
+	c.Op, c.DstType, c.SrcType = OpCopy, t, t
+	switch container := t.Container(); {
+	case container != layout.Invalid && g.chance(.3):
+		c.Op = OpConvert
+		if g.chance(.5) {
+			c.DstType = container
+		} else {
+			c.SrcType = container
+		}
+	case g.chance(.12):
+		c.Op, c.SrcType = OpFill, layout.Invalid
+	case g.chance(.25):
+		alike := slices.DeleteFunc(slices.Clone(g.limits.Types), func(u layout.DType) bool { return u.Bits() != t.Bits() })
+		c.SrcType = alike[g.IntN(len(alike))]
+	}
+}
+
+func (g generator) class() class {
+	sum := 0
+	for _, k := range classes {
+		sum += k.weight
+	}
+	n := g.IntN(sum)
+	for _, k := range classes {
+		if n -= k.weight; n < 0 {
+			return k
+		}
+	}
+	panic("unreachable")
+}
+
+// elements chooses about how many elements a case has: few mostly, and now and
+// then as many as the limits allow.
+func (g generator) elements(c *Case, k class) int64 {
+	most := g.limits.MaxBytes * 8 / int64(max(c.DstType.Bits(), c.SrcType.Bits(), 8))
+	usual := int64(1 << 12)
+	if k.dims == edges || k.dims == skinny {
+		usual = 1 << 15
+	}
+	if !g.chance(.02) {
+		most = min(most, usual)
+	}
+	return max(most>>g.IntN(8), 1)
+}
+
+// place chooses extents and layouts; false if they exceed the limits.
+func (g generator) place(c *Case, k class, elements int64) bool {
+	rank := int(g.between(int64(k.ranks[0]), int64(k.ranks[1])))
+	shape := g.shape(k.dims, min(rank, g.limits.MaxRank), elements)
+	var ok bool
+	if c.Dst, ok = g.side(shape, k.dst); !ok {
+		return false
+	}
+	if c.Op == OpFill {
+		return g.fits(c.Dst, c.DstType)
+	}
+	if c.Src, ok = g.side(shape, k.src); !ok {
+		return false
+	}
+	if c.Shared = k.shared; c.Shared && !g.share(c) {
+		return false
+	}
+	return g.fits(c.Dst, c.DstType) && g.fits(c.Src, c.SrcType)
+}
+
+func (g generator) fits(l layout.Layout, t layout.DType) bool {
+	return slots(l, t) <= g.limits.MaxBytes
+}
+
+// slots returns how many bytes a buffer needs for a layout, from its start; of
+// strings: how many strings.
+func slots(l layout.Layout, t layout.DType) int64 {
+	highest := l.Offset()
+	for axis := range l.Rank() {
+		if l.Dim(axis) == 0 {
+			return 0
+		}
+		if s := l.Stride(axis); s > 0 {
+			highest += (l.Dim(axis) - 1) * s
+		}
+	}
+	highest = min(highest, 1<<40) // beyond any buffer, and still far from overflow
+	switch b := int64(t.Bits()); {
+	case t == layout.String:
+		return highest + 1
+	case b >= 8:
+		return (highest + 1) * (b / 8)
+	default:
+		return highest/(8/b) + 1
+	}
+}
+
+func (g generator) shape(how dims, rank int, elements int64) []int64 {
+	shape := make([]int64, rank)
+	for i := range shape {
+		var d int64
+		switch {
+		case how == tiny:
+			d = g.between(1, 4)
+		case how == edges:
+			d = edgeDims[g.IntN(len(edgeDims))]
+		case how == skinny && i > 0:
+			d = g.between(1, max(elements, 1))
+		case g.chance(.1):
+			d = 1
+		case g.chance(.5) || how == skinny:
+			d = g.between(2, 7)
+		case g.chance(.5):
+			d = edgeDims[g.IntN(len(edgeDims))]
+		default:
+			d = g.between(1, elements)
+		}
+		if d > elements {
+			d = g.between(1, elements)
+		}
+		elements /= d
+		shape[i] = d
+	}
+	g.Shuffle(rank, func(i, j int) { shape[i], shape[j] = shape[j], shape[i] })
+	if rank > 0 && g.chance(.01) {
+		shape[g.IntN(rank)] = 0
+	}
+	return shape
+}
+
+// side lays a shape out; false if no such layout exists.
+func (g generator) side(shape []int64, how side) (layout.Layout, bool) {
+	axes := make([]int, len(shape)) // outermost first
+	for i := range axes {
+		axes[i] = i
+	}
+	switch last := len(axes) - 1; {
+	case how.order == swapped && last > 0:
+		axes[last], axes[last-1] = axes[last-1], axes[last]
+	case how.order == reversed:
+		slices.Reverse(axes)
+	case how.order == shuffled:
+		g.Shuffle(len(axes), func(i, j int) { axes[i], axes[j] = axes[j], axes[i] })
+	}
+
+	strides := make([]int64, len(shape))
+	offset := g.offset()
+	step := int64(1) // beyond all that inner axes cover
+	if n := len(axes); how.crossed && n >= 2 {
+		// Strides p and p+1 have no common factor: x*p+y*(p+1) says x and y if
+		// neither reaches the other's stride.
+		a, b := axes[n-2], axes[n-1]
+		p := max(shape[a], shape[b], 1)
+		strides[a], strides[b] = p, p+1
+		step = (shape[a]+shape[b])*(p+1) + 1
+		axes = axes[:n-2]
+	}
+	for i := len(axes) - 1; i >= 0; i-- {
+		axis := axes[i]
+		if g.chance(how.zero) {
+			continue // a stride of 0
+		}
+		if g.chance(how.gap) {
+			if g.chance(.5) {
+				step *= g.between(2, 4) // a slice with a step
+			} else {
+				step += g.between(1, 5) // a cropped inner axis
+			}
+		}
+		strides[axis] = step
+		if g.chance(how.neg) && shape[axis] > 0 {
+			strides[axis] = -step
+			offset += (shape[axis] - 1) * step
+		}
+		step *= max(shape[axis], 1)
+		if step > 1<<40 {
+			return layout.Layout{}, false
+		}
+	}
+	l, err := layout.Strided(shape, strides, offset)
+	return l, err == nil
+}
+
+// offset chooses where a side begins.
+func (g generator) offset() int64 {
+	switch g.IntN(4) {
+	case 0:
+		return 0
+	case 1:
+		return g.between(1, 9)
+	case 2:
+		return 16 * g.between(1, 8)
+	default:
+		return g.between(1, 200)
+	}
+}
+
+// share moves the sides into one buffer so that they do not meet: interleaved
+// element by element, or one behind the other; false if that cannot be.
+func (g generator) share(c *Case) bool {
+	if c.Op == OpCopy && g.chance(.5) {
+		odd := g.Int64N(2)
+		return transform(&c.Dst, 2, odd) && transform(&c.Src, 2, 1-odd)
+	}
+	first, second := &c.Dst, &c.Src
+	t, u := c.DstType, c.SrcType
+	if g.chance(.5) {
+		first, second, t, u = second, first, u, t
+	}
+	shift := slots(*first, t) + g.Int64N(9)
+	switch b := int64(u.Bits()); {
+	case b > 8:
+		shift = (shift + b/8 - 1) / (b / 8)
+	case b > 0:
+		shift *= 8 / b
+	}
+	return transform(second, 1, shift)
+}
+
+// transform multiplies all distances of a layout, and adds to its offset.
+func transform(l *layout.Layout, times, add int64) bool {
+	strides := l.Strides()
+	for i := range strides {
+		strides[i] *= times
+	}
+	out, err := layout.Strided(l.Shape(), strides, times*l.Offset()+add)
+	*l = out
+	return err == nil
+}

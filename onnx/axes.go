@@ -1,0 +1,159 @@
+package onnx
+
+import (
+	"math"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	transpose := definition{inputs: arity{1, 1}, attrs: []string{"perm"}, prepare: prepareTranspose}
+	register("Transpose", transpose.versions(change{1, types5}, change{13, types13}, change{21, types21},
+		change{23, types23}, change{24, types24}, change{25, types25})...)
+
+	for _, op := range []struct {
+		name  string
+		apply withAxes
+		least int // inputs, once the axes are one of them
+	}{{"Squeeze", squeeze, 1}, {"Unsqueeze", unsqueeze, 2}} {
+		byAttr := definition{inputs: arity{1, 1}, attrs: []string{"axes"}, prepare: prepareAxes(op.apply)}
+		byInput := definition{inputs: arity{op.least, 2}, host: 1 << 1, prepare: prepareAxes(op.apply)}
+		register(op.name, byAttr.versions(change{1, types5}, change{11, types5})...)
+		register(op.name, byInput.versions(change{13, types13}, change{21, types21},
+			change{23, types23}, change{24, types24}, change{25, types25})...)
+	}
+}
+
+// Transpose reorders x's axes (ONNX Transpose-1 to -25): axis i of the result
+// is axis perm[i] of x; a nil perm reverses them. The result is a view.
+func Transpose(x *tensor.Tensor, v Opset, perm []int64) (*tensor.Tensor, error) {
+	return one("Transpose", v, x, func(d *definition) (*tensor.Tensor, error) { return transpose(d, x, perm) })
+}
+
+func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, error) {
+	if perm == nil {
+		return x.WithLayout(d.name, x.Layout().Reverse())
+	}
+	var few [8]int
+	axes := few[:0]
+	for _, p := range perm {
+		if p < 0 || p >= int64(x.Rank()) { // ONNX counts from the front only
+			return nil, d.fail(x, d.invalid("perm %v: %d is outside [0,%d]", layout.Shape(perm).Clone(), p, x.Rank()-1))
+		}
+		axes = append(axes, int(p))
+	}
+	l, err := x.Layout().Permute(axes...)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return x.WithLayout(d.name, l)
+}
+
+func prepareTranspose(d *definition, attrs Attrs) (kernel, error) {
+	perm, ok, err := attrs.Ints("perm")
+	if err != nil {
+		return nil, err
+	}
+	if ok && perm == nil {
+		perm = []int64{}
+	}
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		return c.set(transpose(d, x, perm))
+	}, nil
+}
+
+// Squeeze removes the listed axes, which must have extent 1 (ONNX Squeeze-1 to
+// -25); nil removes every axis of extent 1. From opset 11, axes may count from
+// the end. The result is a view.
+func Squeeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {
+	return one("Squeeze", v, x, func(d *definition) (*tensor.Tensor, error) { return squeeze(d, x, axes) })
+}
+
+func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
+	if axes != nil && len(axes) == 0 {
+		return x.WithLayout(d.name, x.Layout()) // given, and naming none: nothing goes
+	}
+	var few [8]int
+	list, err := d.axes(few[:0], axes)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	l, err := x.Layout().Squeeze(list...)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return x.WithLayout(d.name, l)
+}
+
+// Unsqueeze inserts axes of extent 1 at the listed places of the result (ONNX
+// Unsqueeze-1 to -25). From opset 11, they may count from its end. The result
+// is a view.
+func Unsqueeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {
+	return one("Unsqueeze", v, x, func(d *definition) (*tensor.Tensor, error) { return unsqueeze(d, x, axes) })
+}
+
+func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
+	var few [8]int
+	list, err := d.axes(few[:0], axes)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	l, err := x.Layout().Unsqueeze(list...)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return x.WithLayout(d.name, l)
+}
+
+// axes appends a list of axes to dst. Squeeze and Unsqueeze may count from the
+// end since opset 11.
+func (d *definition) axes(dst []int, axes []int64) ([]int, error) {
+	for _, a := range axes {
+		if a < 0 && d.since < 11 {
+			return nil, d.invalid("axis %d is negative; %s allows that from opset 11", a, d.op)
+		}
+		if a < math.MinInt32 || a > math.MaxInt32 {
+			return nil, d.invalid("axis %d is out of range", a)
+		}
+		dst = append(dst, int(a))
+	}
+	return dst, nil
+}
+
+// withAxes is an operator on a tensor and a list of axes; nil is none given.
+type withAxes func(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error)
+
+// prepareAxes prepares an operator whose axes are an attribute or, later, an
+// input.
+func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
+	return func(d *definition, attrs Attrs) (kernel, error) {
+		fixed, ok, err := attrs.Ints("axes")
+		if err != nil {
+			return nil, err
+		}
+		if ok && fixed == nil {
+			fixed = []int64{}
+		}
+		if !ok && d.op == "Unsqueeze" && d.inputs.max == 1 {
+			return nil, d.invalid("attribute axes is missing")
+		}
+		return func(c *call) error {
+			x, err := c.tensor(0)
+			if err != nil {
+				return err
+			}
+			axes := fixed
+			if c.has(1) {
+				if axes, err = c.ints([]int64{}, 1, "axes", false); err != nil {
+					return err
+				}
+			}
+			return c.set(apply(d, x, axes))
+		}, nil
+	}
+}

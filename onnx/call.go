@@ -1,0 +1,155 @@
+package onnx
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// call is one run of a node.
+type call struct {
+	d   *definition
+	in  []Value // nil: an optional input left out
+	out []Value
+}
+
+// Run runs one operator of an opset on its inputs; nil stands for an optional
+// input left out. Inputs stay the caller's; outputs are the caller's to release.
+// A Constant, which has no input to take a stream from, is made on tensor.Host.
+func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
+	d, err := lookup(op, v)
+	if err != nil {
+		return nil, err
+	}
+	k, err := d.compile(attrs)
+	if err != nil {
+		return nil, err
+	}
+	c := call{d: d, in: inputs, out: make([]Value, 1)}
+	if err := c.run(k); err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// compile checks a node's attributes and returns its kernel.
+func (d *definition) compile(attrs Attrs) (kernel, error) {
+	if err := d.checkAttrs(attrs); err != nil {
+		return nil, err
+	}
+	k, err := d.prepare(d, attrs)
+	return k, layout.Named(d.name, err)
+}
+
+// run checks the inputs and runs the kernel.
+func (c *call) run(k kernel) error {
+	d := c.d
+	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
+		return d.invalid("%d inputs are given; there are %d to %d", len(c.in), d.inputs.min, d.inputs.max)
+	}
+	for i := range d.inputs.min {
+		if absent(c.in[i]) {
+			return d.invalid("input %d is missing", i)
+		}
+	}
+	if d.inputs.min > 0 {
+		switch v := c.in[0].(type) {
+		case *tensor.Tensor:
+			if err := d.checkType(v.DType()); err != nil {
+				return err
+			}
+		case *Sequence:
+			if err := d.checkContainer(sequences, v, v.Elem); err != nil {
+				return err
+			}
+		case *Optional:
+			if err := d.checkContainer(optionals, v, v.Elem); err != nil {
+				return err
+			}
+		}
+	}
+	return k(c)
+}
+
+func absent(v Value) bool {
+	t, ok := v.(*tensor.Tensor)
+	return v == nil || ok && t == nil
+}
+
+// checkContainer checks a sequence or an optional. Where ONNX takes them, their
+// tensors are of the types of opset 5.
+func (d *definition) checkContainer(kind containers, v Value, elem layout.DType) error {
+	if d.containers&kind == 0 {
+		for _, later := range operators[d.op] {
+			if later.containers&kind != 0 {
+				return d.invalid("%s is not allowed; %s allows it from opset %d", describe(v), d.op, later.since)
+			}
+		}
+		return d.invalid("%s is given; a tensor is needed", describe(v))
+	}
+	if !types5.has(elem) {
+		return d.invalid("%s is not allowed: of element type %v ONNX takes tensors only", describe(v), elem)
+	}
+	return nil
+}
+
+// has reports whether optional input i is given.
+func (c *call) has(i int) bool { return i < len(c.in) && !absent(c.in[i]) }
+
+// tensor returns input i, which must be a tensor.
+func (c *call) tensor(i int) (*tensor.Tensor, error) {
+	if t, ok := c.in[i].(*tensor.Tensor); ok {
+		return t, nil
+	}
+	return nil, c.d.invalid("input %d is %s; a tensor is needed", i, describe(c.in[i]))
+}
+
+// ints appends the values of input i to dst: a one-dimensional tensor of int64,
+// or of int32 too where that is allowed.
+func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
+	t, err := c.tensor(i)
+	if err != nil {
+		return nil, err
+	}
+	if t.DType() != layout.Int64 && !(int32s && t.DType() == layout.Int32) {
+		allowed := "int64"
+		if int32s {
+			allowed = "int64 or int32"
+		}
+		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
+	}
+	if t.Rank() != 1 {
+		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
+	}
+	return t.AppendInts(dst)
+}
+
+// set makes t the call's only output.
+func (c *call) set(t *tensor.Tensor, err error) error {
+	if err != nil {
+		return err
+	}
+	c.out[0] = t
+	return nil
+}
+
+// one runs an operator that is called directly, on a tensor.
+func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	d, err := lookup(op, v)
+	if err != nil {
+		return nil, err
+	}
+	if x == nil {
+		return nil, d.invalid("the input is nil")
+	}
+	if err := d.checkType(x.DType()); err != nil {
+		return nil, err
+	}
+	return run(d)
+}
+
+// fail names the operator that err is from, with its input's type and shape.
+func (d *definition) fail(x *tensor.Tensor, err error) error {
+	return layout.Named(fmt.Sprintf("%s of %v%v", d.name, x.DType(), x.Shape()), err)
+}

@@ -1,0 +1,23 @@
+// Package onnx has ONNX's data movement operators, at every version, and runs
+// models of them.
+//
+// An operator can be called directly, with the opset whose rules are to hold:
+//
+//	y, err := onnx.Reshape(x, 24, []int64{8, 16, -1})
+//	s, err := onnx.Shape(x, 24, onnx.Int("start", 1))
+//
+// or by name, as a graph does ([Run]). A model is loaded once and run often:
+//
+//	m, err := model.Load("model.onnx")
+//	sess, err := onnx.NewSession(stream, m)
+//	out, err := sess.Run(ctx, onnx.Values{"x": x})
+//	y, err := out.Tensor("y")
+//
+// The newest version of an operator that is not newer than the opset is run,
+// with the types and attributes that this version has; errors name it, as in
+// "Reshape-13: type int4 is not allowed; Reshape allows it from opset 21".
+//
+// Every operator gives a view where strides can express its result. Shape and
+// Size touch no element: their results live on the host ([tensor.Host]), and so
+// does the arithmetic on them in a [Session], whatever the device.
+package onnx

@@ -1,0 +1,158 @@
+package onnx
+
+import (
+	"errors"
+	"io"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// chunk is how much of an external tensor is in memory beside the device's
+// buffer.
+const chunk = 4 << 20
+
+// Load puts a tensor of a file on a stream's device. External data is read in
+// pieces, straight into the device's memory where that is the host's. Strings
+// go to tensor.Host if the device does not hold them.
+func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
+	const op = "Load"
+	if t.Type == layout.String {
+		if !s.Device().Info().Strings {
+			s = tensor.Host()
+		}
+		return tensor.FromSlice(s, t.Strings, nonNil(t.Dims)...)
+	}
+	if t.External == nil {
+		return tensor.FromBytes(s, t.Type, t.Data, t.Dims...)
+	}
+	from, err := t.Open() // checks that the file has the bytes before any memory is taken
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	x, err := tensor.Empty(s, t.Type, t.Dims...)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream(s, x.Buffer(), from); err != nil {
+		return nil, layout.Named(op, errors.Join(err, x.Release()))
+	}
+	return x, nil
+}
+
+// stream copies a file's bytes to a buffer.
+func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
+	room, inPlace := cpu.Bytes(to)
+	if !inPlace {
+		room = make([]byte, min(chunk, from.Size()))
+	}
+	for off := int64(0); off < from.Size(); {
+		n := min(chunk, from.Size()-off)
+		piece := room[:n]
+		if inPlace {
+			piece = room[off:][:n]
+		}
+		if _, err := from.ReadAt(piece, off); err != nil && err != io.EOF {
+			return err
+		}
+		if !inPlace {
+			if err := s.Queue().Write(to, off, piece); err != nil {
+				return err
+			}
+		}
+		off += n
+	}
+	return nil
+}
+
+// Store returns a tensor as what a file holds: one transfer to the host.
+func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
+	t := &model.Tensor{Name: name, Type: x.DType(), Dims: x.Shape()}
+	var err error
+	if x.DType() == layout.String {
+		t.Strings, err = tensor.Values[string](x)
+	} else {
+		t.Data, err = x.Bytes()
+	}
+	return t, err
+}
+
+// LoadValue is Load for a value of any kind.
+func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
+	elem := elemOf(t)
+	switch v.Kind {
+	case model.TensorType:
+		return Load(s, v.Tensor)
+	case model.SequenceType, model.OptionalType:
+		out := &Sequence{Elem: elem}
+		item := model.Type{}
+		if t.Item != nil {
+			item = *t.Item
+		}
+		for i := range v.Items {
+			x, err := LoadValue(s, &v.Items[i], item)
+			if err != nil {
+				return nil, errors.Join(err, out.Release())
+			}
+			out.Items = append(out.Items, x)
+		}
+		if v.Kind == model.SequenceType {
+			return out, nil
+		}
+		o := &Optional{Elem: elem}
+		if len(out.Items) > 0 {
+			o.Value = out.Items[0]
+		}
+		return o, nil
+	}
+	return nil, layout.Errorf(device.ErrUnsupported, "LoadValue", "a value of type %v", v.Kind)
+}
+
+// elemOf returns the element type of the tensors in a value of type t.
+func elemOf(t model.Type) layout.DType {
+	for t.Item != nil {
+		t = *t.Item
+	}
+	return t.Elem
+}
+
+// StoreValue is Store for a value of any kind.
+func StoreValue(name string, v Value) (*model.Value, error) {
+	out := &model.Value{Name: name}
+	var items []Value
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		t, err := Store(name, v)
+		out.Kind, out.Tensor = model.TensorType, t
+		return out, err
+	case *Sequence:
+		out.Kind, items = model.SequenceType, v.Items
+	case *Optional:
+		out.Kind = model.OptionalType
+		if v.Value != nil {
+			items = []Value{v.Value}
+		}
+	default:
+		return nil, layout.Errorf(device.ErrInvalid, "StoreValue", "%T is not a value", v)
+	}
+	for _, item := range items {
+		x, err := StoreValue("", item)
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, *x)
+	}
+	return out, nil
+}
+
+// nonNil makes a scalar's shape explicit where nil would mean one axis.
+func nonNil(dims []int64) []int64 {
+	if dims == nil {
+		return []int64{}
+	}
+	return dims
+}

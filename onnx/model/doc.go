@@ -1,0 +1,37 @@
+// Package model reads and writes ONNX files; it knows bytes, not devices.
+//
+// A Model is plain Go data: a graph of nodes with attributes, typed values and
+// initializers. No protobuf type shows. Element data is canonical whatever
+// encoding the file used (see Tensor), so what reads it needs one rule only.
+//
+// # What is checked
+//
+// Whatever the input, a function here returns a value or an error, and never
+// panics. An error says what is wrong and where, and matches layout.ErrInvalid
+// (the file breaks a rule of ONNX) or layout.ErrUnsupported (valid, not here).
+// Sizes are checked against the bytes that are present before anything of that
+// size is allocated. Files of 2 GiB and more are refused, since protobuf ends
+// there; larger models keep their initializers in external files.
+//
+// While a model is read, its embedded data is in memory twice: in the file's
+// bytes and in the tensors. The graph costs more than its bytes: a file made of
+// empty messages takes about 250 times its size, so whoever reads files of
+// strangers may want to limit their size first.
+//
+// Checked are the rules of the format: encodings, counts, names that must be
+// unique, external paths. Whether a node's operator exists, takes these inputs
+// and has these attributes is for whoever runs the graph, and so is the order
+// of nodes. A function in the file is an ordinary part of it (Model.Functions):
+// who meets a node that calls one decides what to do.
+//
+// # What survives a round trip
+//
+// Everything that the types here show, and the rest of each model, graph, node,
+// attribute, function, value and tensor message: doc strings, metadata,
+// training information, quantization annotations, fields of a newer ONNX. That
+// rest lives in a private field of the struct that stands for the message, so
+// copying the struct keeps it. Not kept: unknown fields inside types,
+// dimensions, opset imports and sparse tensors, and, of an external tensor,
+// keys other than location, offset and length. The encoding is not kept: all
+// element data but strings is written as raw_data.
+package model

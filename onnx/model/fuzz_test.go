@@ -1,0 +1,90 @@
+package model
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/restride/restride/layout"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Both targets hold: no panic, no more memory than a multiple of the input, an
+// error of one of the two kinds, and what can be read can be written and is
+// then read as the same.
+
+// memoryFactor bounds the bytes allocated per byte of input. The worst inputs
+// are empty messages of two bytes each, which become structs of both layers.
+const memoryFactor = 500
+
+func bounded(t *testing.T, n int, work func()) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20+memoryFactor*uint64(n) {
+		t.Errorf("%d bytes of input took %d bytes of memory", n, used)
+	}
+}
+
+func assertKind(t *testing.T, err error) {
+	if !errors.Is(err, layout.ErrInvalid) && !errors.Is(err, layout.ErrUnsupported) {
+		t.Errorf("error of neither kind: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	b, err := small(f).Marshal()
+	require.NoError(f, err)
+	f.Add(b)
+	f.Add(minimal(f))
+	for _, path := range []string{"testdata/model.onnx", "testdata/external.onnx"} {
+		b, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m *Model
+		var err error
+		bounded(t, len(b), func() { m, err = Parse(b, "") })
+		if err != nil {
+			assertKind(t, err)
+			return
+		}
+		assertRoundTrip(t, m)
+	})
+}
+
+func FuzzReadTensor(f *testing.F) {
+	for _, c := range tensorCases(f) {
+		if len(c.Dims) == 1 {
+			f.Add(unhex(f, c.PB))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var x *Tensor
+		var err error
+		bounded(t, len(b), func() { x, err = ReadTensor(b) })
+		if err != nil {
+			assertKind(t, err)
+			return
+		}
+		again, err := x.Marshal()
+		require.NoError(t, err)
+		y, err := ReadTensor(again)
+		require.NoError(t, err)
+		if !same(reflect.ValueOf(x), reflect.ValueOf(y)) {
+			assert.Equal(t, x, y)
+		}
+		all, err := x.Bytes()
+		if x.External == nil && x.Type != layout.String {
+			require.NoError(t, err)
+			assert.Equal(t, x.Data, all)
+		} else {
+			assertKind(t, err)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package model
+
+import (
+	"path/filepath"
+
+	"github.com/restride/restride/internal/onnxpb"
+)
+
+// Load reads a model file. External data is not read: each tensor that has some
+// knows where it is, relative to the folder of path (see Tensor.Open).
+func Load(path string) (*Model, error) {
+	b, err := readFile(path)
+	if err != nil {
+		return nil, named("Load", err)
+	}
+	m, err := parse(b, filepath.Dir(path))
+	return m, named("Load", within(err, "%s", path))
+}
+
+// Parse reads the bytes of a model file, and does not keep them. dir is the
+// folder that external data is relative to; with "" it cannot be opened.
+func Parse(b []byte, dir string) (*Model, error) {
+	m, err := parse(b, dir)
+	return m, named("Parse", err)
+}
+
+func parse(b []byte, dir string) (*Model, error) {
+	p := new(onnxpb.ModelProto)
+	if err := unmarshal(b, p, "model"); err != nil {
+		return nil, err
+	}
+	m, err := reader{dir}.model(p)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// A reader turns protobuf messages into the API's structs. It takes the
+// messages apart: what it has taken it clears, so that what is left is the
+// rest. Each method checks only what gets lost in translation; the rules for
+// the result are in check.go.
+type reader struct {
+	dir string // what external data is relative to
+}
+
+func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
+	if p.IrVersion == nil {
+		return nil, invalidf("no ir_version is given; this may be no ONNX model")
+	}
+	if p.Graph == nil {
+		return nil, invalidf("the model has no graph")
+	}
+	m := &Model{
+		IRVersion:       p.GetIrVersion(),
+		Producer:        p.GetProducerName(),
+		ProducerVersion: p.GetProducerVersion(),
+		Dir:             r.dir,
+	}
+	var err error
+	if m.Opsets, err = opsets(p.OpsetImport); err != nil {
+		return nil, err
+	}
+	if len(m.Opsets) == 0 && m.IRVersion < 3 {
+		m.Opsets[""] = 1 // opsets did not exist yet
+	}
+	if m.Graph, err = r.graph(p.Graph, 0); err != nil {
+		return nil, err
+	}
+	for i, f := range p.Functions {
+		fn, err := r.function(f)
+		if err != nil {
+			return nil, within(err, "function %d %s", i, quote(f.GetName()))
+		}
+		m.Functions = append(m.Functions, fn)
+	}
+	p.IrVersion, p.ProducerName, p.ProducerVersion = nil, nil, nil
+	p.OpsetImport, p.Graph, p.Functions = nil, nil, nil
+	if m.rest, err = restOf(p); err != nil {
+		return nil, err
+	}
+	return m, m.check()
+}
+
+func opsets(imports []*onnxpb.OperatorSetIdProto) (map[string]int64, error) {
+	sets := make(map[string]int64, len(imports))
+	for _, o := range imports {
+		domain := canonicalDomain(o.GetDomain())
+		if _, twice := sets[domain]; twice {
+			return nil, invalidf("opset_import gives domain %s twice", quote(domain))
+		}
+		sets[domain] = o.GetVersion()
+	}
+	return sets, nil
+}
+
+func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
+	if err := deeper(depth, "graph"); err != nil {
+		return nil, err
+	}
+	g := &Graph{Name: p.GetName()}
+	var err error
+	if g.Inputs, err = r.valueInfos(p.Input, "input"); err != nil {
+		return nil, err
+	}
+	if g.Outputs, err = r.valueInfos(p.Output, "output"); err != nil {
+		return nil, err
+	}
+	if g.ValueInfo, err = r.valueInfos(p.ValueInfo, "value_info"); err != nil {
+		return nil, err
+	}
+	if len(p.Initializer) > 0 {
+		g.Initializers = make([]Tensor, len(p.Initializer))
+	}
+	for i, t := range p.Initializer {
+		name := t.GetName()
+		if g.Initializers[i], err = r.tensor(t); err != nil {
+			return nil, within(err, "initializer %d %s", i, quote(name))
+		}
+	}
+	for i, s := range p.SparseInitializer {
+		name := s.GetValues().GetName()
+		sparse, err := r.sparse(s)
+		if err != nil {
+			return nil, within(err, "sparse initializer %d %s", i, quote(name))
+		}
+		g.SparseInitializers = append(g.SparseInitializers, *sparse)
+	}
+	if g.Nodes, err = r.nodes(p.Node, depth); err != nil {
+		return nil, err
+	}
+	p.Name, p.Node, p.Initializer, p.SparseInitializer = nil, nil, nil, nil
+	p.Input, p.Output, p.ValueInfo = nil, nil, nil
+	if g.rest, err = restOf(p); err != nil {
+		return nil, err
+	}
+	return g, g.check()
+}
+
+func (r reader) nodes(ps []*onnxpb.NodeProto, depth int) ([]Node, error) {
+	if len(ps) == 0 {
+		return nil, nil
+	}
+	nodes := make([]Node, len(ps))
+	for i, p := range ps {
+		n := &nodes[i]
+		*n = Node{
+			Name:     p.GetName(),
+			OpType:   p.GetOpType(),
+			Domain:   canonicalDomain(p.GetDomain()),
+			Overload: p.GetOverload(),
+			Inputs:   p.Input,
+			Outputs:  p.Output,
+		}
+		var err error
+		if n.Attrs, err = r.attrs(p.Attribute, depth); err != nil {
+			return nil, within(err, "%s", n.where(i))
+		}
+		p.Name, p.OpType, p.Domain, p.Overload = nil, nil, nil, nil
+		p.Input, p.Output, p.Attribute = nil, nil, nil
+		if n.rest, err = restOf(p); err != nil {
+			return nil, within(err, "%s", n.where(i))
+		}
+	}
+	return nodes, nil
+}
+
+func (r reader) function(p *onnxpb.FunctionProto) (Function, error) {
+	f := Function{
+		Domain:   canonicalDomain(p.GetDomain()),
+		Name:     p.GetName(),
+		Overload: p.GetOverload(),
+		Inputs:   p.Input,
+		Outputs:  p.Output,
+		Attrs:    p.Attribute,
+	}
+	var err error
+	if f.Opsets, err = opsets(p.OpsetImport); err != nil {
+		return f, err
+	}
+	if f.Defaults, err = r.attrs(p.AttributeProto, 0); err != nil {
+		return f, err
+	}
+	if f.Nodes, err = r.nodes(p.Node, 0); err != nil {
+		return f, err
+	}
+	if f.ValueInfo, err = r.valueInfos(p.ValueInfo, "value_info"); err != nil {
+		return f, err
+	}
+	p.Domain, p.Name, p.Overload, p.Input, p.Output, p.Attribute = nil, nil, nil, nil, nil, nil
+	p.OpsetImport, p.AttributeProto, p.Node, p.ValueInfo = nil, nil, nil, nil
+	f.rest, err = restOf(p)
+	return f, err
+}

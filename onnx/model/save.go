@@ -1,0 +1,267 @@
+package model
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/restride/restride/layout"
+)
+
+// Save writes the model to a file. A file that was there is replaced at once or
+// not at all. Tensors that are external stay so, which needs their files in the
+// folder of path; SaveExternal brings them along.
+func (m *Model) Save(path string) error { return named("Model.Save", m.save(path)) }
+
+func (m *Model) save(path string) error {
+	dir := filepath.Dir(path)
+	err := m.eachTensor(func(t *Tensor, _ bool) error {
+		if t.External == nil || sameFolder(t.External.Dir, dir) {
+			return nil
+		}
+		return invalidf("tensor %s: its external data is in folder %s, not in that of %s; use SaveExternal",
+			quote(t.Name), quote(t.External.Dir), path)
+	})
+	if err != nil {
+		return err
+	}
+	b, err := writer{}.marshal(m)
+	if err != nil {
+		return err
+	}
+	return replace(path, b)
+}
+
+// SaveExternal writes the model to a file, and to a second one in the same
+// folder, named dataFile, the bytes of each initializer of at least threshold
+// bytes and of each tensor that is external already, wherever that is. Each
+// starts at a multiple of 4096, as ONNX recommends for mapping into memory. If
+// there is no such tensor, there is no second file. The model itself is not
+// changed: its tensors stay where they are.
+func (m *Model) SaveExternal(path, dataFile string, threshold int64) error {
+	return named("Model.SaveExternal", m.saveExternal(path, dataFile, threshold))
+}
+
+func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
+	if dataFile != filepath.Base(dataFile) || !filepath.IsLocal(dataFile) || dataFile == "." || dataFile == filepath.Base(path) {
+		return invalidf("%s cannot be the name of a data file beside %s", quote(dataFile), path)
+	}
+	dir := filepath.Dir(path)
+	data, err := newPending(filepath.Join(dir, dataFile))
+	if err != nil {
+		return err
+	}
+	defer data.discard()
+	moved := make(map[*Tensor]*External)
+	end := int64(0)
+	err = m.eachTensor(func(t *Tensor, initializer bool) error {
+		if t.Type == layout.String || moved[t] != nil {
+			return nil
+		}
+		if t.External == nil && (!initializer || int64(len(t.Data)) < threshold) {
+			return nil
+		}
+		const page = 4096
+		start := (end + page - 1) / page * page
+		n, err := t.writeTo(data.file, start)
+		if err != nil {
+			return within(err, "tensor %s", quote(t.Name))
+		}
+		moved[t] = &External{Dir: dir, Path: dataFile, Offset: start, Length: n}
+		end = start + n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b, err := writer{moved}.marshal(m)
+	if err != nil {
+		return err
+	}
+	if len(moved) > 0 {
+		// The last tensor may be empty: the file must still reach its offset.
+		if err := data.file.Truncate(end); err != nil {
+			return err
+		}
+		if err := data.commit(); err != nil {
+			return err
+		}
+	}
+	return replace(path, b)
+}
+
+// writeTo copies the tensor's bytes to a file, piece by piece.
+func (t *Tensor) writeTo(f *os.File, start int64) (int64, error) {
+	r, err := t.open()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	piece := make([]byte, min(r.size, 1<<20))
+	for off := int64(0); off < r.size; {
+		n, err := r.readAt(piece, off)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		if _, err := f.WriteAt(piece[:n], start+off); err != nil {
+			return 0, err
+		}
+		off += int64(n)
+	}
+	return r.size, nil
+}
+
+// eachTensor calls visit with every tensor of the model, inner graphs and
+// functions included, and whether it is an initializer.
+func (m *Model) eachTensor(visit func(t *Tensor, initializer bool) error) error {
+	v := visitor(visit)
+	if m.Graph != nil {
+		if err := v.graph(m.Graph, 0); err != nil {
+			return err
+		}
+	}
+	for i := range m.Functions {
+		if err := v.attrs(m.Functions[i].Defaults, 0); err != nil {
+			return err
+		}
+		if err := v.nodes(m.Functions[i].Nodes, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type visitor func(t *Tensor, initializer bool) error
+
+func (v visitor) graph(g *Graph, depth int) error {
+	if err := deeper(depth, "graph"); err != nil || g == nil {
+		return err
+	}
+	for i := range g.Initializers {
+		if err := v(&g.Initializers[i], true); err != nil {
+			return err
+		}
+	}
+	for i := range g.SparseInitializers {
+		if err := v.sparse(&g.SparseInitializers[i]); err != nil {
+			return err
+		}
+	}
+	return v.nodes(g.Nodes, depth)
+}
+
+func (v visitor) nodes(nodes []Node, depth int) error {
+	for i := range nodes {
+		if err := v.attrs(nodes[i].Attrs, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attrs leaves nil values to the writer, which refuses them.
+func (v visitor) attrs(attrs Attrs, depth int) error {
+	for _, a := range attrs {
+		var err error
+		switch value := a.Value.(type) {
+		case *Tensor:
+			err = v.tensors(value)
+		case []*Tensor:
+			err = v.tensors(value...)
+		case *SparseTensor:
+			err = v.sparse(value)
+		case []*SparseTensor:
+			err = v.sparse(value...)
+		case *Graph:
+			err = v.graph(value, depth+1)
+		case []*Graph:
+			for _, g := range value {
+				if err = v.graph(g, depth+1); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v visitor) tensors(ts ...*Tensor) error {
+	for _, t := range ts {
+		if t == nil {
+			continue
+		}
+		if err := v(t, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v visitor) sparse(ss ...*SparseTensor) error {
+	for _, s := range ss {
+		if s == nil {
+			continue
+		}
+		if err := v.tensors(&s.Values, &s.Indices); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameFolder(a, b string) bool {
+	if a == "" {
+		return false
+	}
+	fa, errA := os.Stat(a)
+	fb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
+}
+
+// A pending file is written under another name beside its own, so that what is
+// there stays whole until the new one is.
+type pending struct {
+	file *os.File
+	path string
+}
+
+func newPending(path string) (*pending, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	if err != nil {
+		return nil, err
+	}
+	return &pending{f, path}, nil
+}
+
+// commit gives the file its name.
+func (p *pending) commit() error {
+	// CreateTemp makes files that only their owner may read.
+	if err := p.file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := p.file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(p.file.Name(), p.path)
+}
+
+// discard removes the file unless it was committed.
+func (p *pending) discard() {
+	p.file.Close()
+	os.Remove(p.file.Name())
+}
+
+func replace(path string, b []byte) error {
+	p, err := newPending(path)
+	if err != nil {
+		return err
+	}
+	defer p.discard()
+	if _, err := p.file.Write(b); err != nil {
+		return err
+	}
+	return p.commit()
+}

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"unicode/utf8"
+
+	"github.com/restride/restride/layout"
+)
+
+// A Tensor is a constant: a type, a shape and the elements, which are in Data,
+// in Strings (only if Type is layout.String) or in an external file.
+type Tensor struct {
+	Name string
+	Type layout.DType
+	Dims layout.Shape // empty: a scalar
+
+	// Data holds the elements in row-major order, packed without gaps and
+	// little-endian. Element i of a type of b < 8 bits is at bits (i*b mod 8)
+	// upwards of byte i*b/8, and unused bits at the end are zero. A bool is a
+	// byte, 0 or 1. A complex number is its real part, then its imaginary one.
+	//
+	// In a tensor that was read, Data is shared with nothing but copies of the
+	// struct; if the file held raw_data, it is the protobuf decoder's copy of
+	// those bytes, without a second one.
+	Data    []byte
+	Strings []string
+	// External, if not nil, says where the elements are instead.
+	External *External
+
+	rest rest
+}
+
+// Size returns how many bytes Data has, or would have were it not external.
+// Strings have no size: layout.ErrUnsupported.
+func (t *Tensor) Size() (int64, error) {
+	n, err := t.Dims.Bytes(t.Type)
+	return n, named("Tensor.Size", within(err, "tensor %s", quote(t.Name)))
+}
+
+// check says whether the elements fit the type and the shape. Every tensor that
+// is read or written passes here.
+func (t *Tensor) check() error {
+	if !t.Type.Valid() {
+		return invalidf("%v is not an element type", t.Type)
+	}
+	if err := checkNames("name", t.Name); err != nil {
+		return err
+	}
+	count, err := t.Dims.Count()
+	if err != nil {
+		return err
+	}
+	if t.Type == layout.String {
+		switch {
+		case t.External != nil:
+			return invalidf("strings cannot be external data")
+		case t.Data != nil:
+			return invalidf("strings cannot be given as bytes")
+		case int64(len(t.Strings)) != count:
+			return invalidf("%d strings are given, and shape %v has %d elements", len(t.Strings), t.Dims, count)
+		}
+		for i, s := range t.Strings {
+			if !utf8.ValidString(s) {
+				return invalidf("string %d is not valid UTF-8", i)
+			}
+		}
+		return nil
+	}
+	size, err := t.Dims.Bytes(t.Type)
+	if err != nil {
+		return err
+	}
+	if t.Strings != nil {
+		return invalidf("elements of type %v are given as strings", t.Type)
+	}
+	if x := t.External; x != nil {
+		if t.Data != nil {
+			return invalidf("elements are given both in the model and in external data")
+		}
+		return x.check(t, size)
+	}
+	if int64(len(t.Data)) != size {
+		return invalidf("%d bytes of data are given, and %v%v takes %d", len(t.Data), t.Type, t.Dims, size)
+	}
+	if t.Type == layout.Bool {
+		return checkBools(t.Data, 0)
+	}
+	return nil
+}
+
+// checkBools refuses a byte that is neither 0 nor 1. The first byte of data is
+// element first.
+func checkBools(data []byte, first int64) error {
+	for i, b := range data {
+		if b > 1 {
+			return invalidf("element %d of a bool tensor is %d, want 0 or 1", first+int64(i), b)
+		}
+	}
+	return nil
+}
+
+// tailMask returns which bits of the last byte belong to elements.
+func (t *Tensor) tailMask() byte {
+	bits := t.Type.Bits()
+	count, err := t.Dims.Count()
+	if err != nil || bits >= 8 {
+		return 0xff
+	}
+	used := int(count%8) * bits % 8
+	if used == 0 {
+		return 0xff
+	}
+	return 1<<used - 1
+}
+
+// clearTail returns data with the unused bits of its last byte zero. It copies
+// only if they are not.
+func (t *Tensor) clearTail(data []byte) []byte {
+	if len(data) == 0 || data[len(data)-1]&^t.tailMask() == 0 {
+		return data
+	}
+	data = append([]byte(nil), data...)
+	data[len(data)-1] &= t.tailMask()
+	return data
+}
+
+// A SparseTensor is a tensor of which only some elements are given; the others
+// are zero. Only the parts are checked here, not how they fit together.
+type SparseTensor struct {
+	Values  Tensor // its name is the sparse tensor's
+	Indices Tensor
+	Dims    layout.Shape
+}
+
+func (s *SparseTensor) check() error {
+	if err := s.Values.check(); err != nil {
+		return within(err, "values")
+	}
+	if err := s.Indices.check(); err != nil {
+		return within(err, "indices")
+	}
+	if _, err := s.Dims.Count(); err != nil {
+		return err
+	}
+	return nil
+}

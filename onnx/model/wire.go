@@ -1,0 +1,107 @@
+package model
+
+import (
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxFile is where protobuf ends: its lengths are 32-bit signed.
+	maxFile = math.MaxInt32
+	// maxNesting limits how deep graphs lie in attributes of graphs, types in
+	// types and values in values. Real files need 3 or 4; ONNX's own readers
+	// stop at 100 nested protobuf messages, which is about 32 graphs.
+	maxNesting = 32
+	// maxMessages limits how deep messages lie in messages: room for maxNesting
+	// graphs (three messages each) with as many types in the innermost (two
+	// each), so that the clearer error of maxNesting comes first, but no input
+	// can make the decoder recurse without end.
+	maxMessages = 6 * maxNesting
+)
+
+// rest is the wire form of those fields of a message that the API does not
+// model; nil if there are none. It is kept as bytes, not as a message, so that
+// structs that hold it can be compared and copied.
+type rest []byte
+
+// restOf returns what is left of a message after the caller took and cleared
+// what the API models.
+func restOf(p proto.Message) (rest, error) {
+	if proto.Size(p) == 0 {
+		return nil, nil
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	if err != nil {
+		return nil, invalidf("protobuf: %s", plain(err))
+	}
+	return b, nil
+}
+
+// into puts the fields back into a message.
+func (r rest) into(p proto.Message) error {
+	if r == nil {
+		return nil
+	}
+	return unmarshal(r, p, "message")
+}
+
+func unmarshal(b []byte, p proto.Message, what string) error {
+	if len(b) > maxFile {
+		return invalidf("%d bytes are more than protobuf allows in a file (%d); such a model needs external data", len(b), maxFile)
+	}
+	if err := (proto.UnmarshalOptions{RecursionLimit: maxMessages}).Unmarshal(b, p); err != nil {
+		return invalidf("this is no ONNX %s: %s", what, plain(err))
+	}
+	return nil
+}
+
+func marshal(p proto.Message) ([]byte, error) {
+	if n := proto.Size(p); n > maxFile {
+		return nil, invalidf("%d bytes are more than protobuf allows in a file (%d); move initializers to external data", n, maxFile)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	if err != nil {
+		return nil, invalidf("protobuf: %s", plain(err))
+	}
+	return b, nil
+}
+
+// plain is a protobuf error's text with an ordinary space in front, where
+// protobuf-go puts one or another kind at random.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
+
+// readFile reads a file that must not be longer than maxFile, and stops there
+// even if its length was not known before, as with a pipe.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	// Some files of the system have content and claim to have none.
+	if info.Mode().IsRegular() && info.Size() > 0 && info.Size() <= maxFile {
+		b := make([]byte, info.Size())
+		_, err := io.ReadFull(f, b)
+		return b, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = invalidf("%s has more bytes than protobuf allows in a file (%d); such a model needs external data", path, maxFile)
+	}
+	return b, err
+}
+
+func deeper(depth int, what string) error {
+	if depth > maxNesting {
+		return invalidf("%ss are nested more than %d deep", what, maxNesting)
+	}
+	return nil
+}

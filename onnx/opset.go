@@ -1,0 +1,171 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+)
+
+// Opset is a version of ONNX's own operator set. An operator runs in its newest
+// version that is not newer than the opset.
+type Opset int64
+
+// MaxOpset is the newest opset known here. A newer one is refused: it may have
+// changed what an operator means.
+const MaxOpset Opset = 28
+
+// Attr is an attribute of an operator; Attrs are all that a node has.
+type (
+	Attr  = model.Attr
+	Attrs = model.Attrs
+)
+
+// Int returns an integer attribute, such as Int("allowzero", 1).
+func Int(name string, value int64) Attr { return Attr{Name: name, Value: value} }
+
+// Ints returns an attribute that is a list of integers.
+func Ints(name string, values ...int64) Attr { return Attr{Name: name, Value: values} }
+
+// definition is one version of an operator.
+type definition struct {
+	op    string
+	since Opset
+	name  string // "Reshape-14"
+
+	types      typeSet // allowed for the first input (of Constant: for the value)
+	containers containers
+	inputs     arity
+	attrs      []string
+	// host is the set of inputs that are read on the host: shapes, axes. Bit i
+	// stands for input i.
+	host uint
+	// prepare reads the attributes, once, and returns what each call does.
+	prepare func(d *definition, attrs Attrs) (kernel, error)
+}
+
+// kernel runs a node: it reads c.in and sets c.out.
+type kernel func(c *call) error
+
+type arity struct{ min, max int }
+
+// containers says which values beside tensors an operator takes.
+type containers uint8
+
+const (
+	sequences containers = 1 << iota
+	optionals
+)
+
+// operators holds every version of every operator, oldest first.
+var operators = map[string][]*definition{}
+
+// register adds an operator's versions, oldest first.
+func register(op string, versions ...definition) {
+	for _, d := range versions {
+		d.op, d.name = op, fmt.Sprintf("%s-%d", op, d.since)
+		operators[op] = append(operators[op], &d)
+	}
+}
+
+// versions returns copies of base, one for each change of its types.
+func (d definition) versions(changes ...change) []definition {
+	out := make([]definition, len(changes))
+	for i, c := range changes {
+		out[i] = d
+		out[i].since, out[i].types = c.since, c.types
+	}
+	return out
+}
+
+type change struct {
+	since Opset
+	types typeSet
+}
+
+// lookup returns the version of an operator that an opset means.
+func lookup(op string, v Opset) (*definition, error) {
+	if v < 1 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "opset %d: the first is 1", v)
+	}
+	if v > MaxOpset {
+		return nil, layout.Errorf(device.ErrUnsupported, op, "opset %d: the newest known here is %d", v, MaxOpset)
+	}
+	versions, ok := operators[op]
+	if !ok {
+		return nil, &MissingError{Ops: []string{op}}
+	}
+	for _, d := range slices.Backward(versions) {
+		if d.since <= v {
+			return d, nil
+		}
+	}
+	return nil, layout.Errorf(device.ErrInvalid, op, "opset %d: the operator exists from opset %d", v, versions[0].since)
+}
+
+// MissingError says which operators there are no kernels for here. It is of
+// kind ErrUnsupported.
+type MissingError struct{ Ops []string }
+
+func (e *MissingError) Error() string {
+	return "operators that are not supported: " + strings.Join(e.Ops, ", ")
+}
+
+// Unwrap returns the error's kind.
+func (e *MissingError) Unwrap() error { return device.ErrUnsupported }
+
+// Operators returns the names of the supported operators, each with the opsets
+// at which it changed.
+func Operators() map[string][]Opset {
+	all := map[string][]Opset{}
+	for op, versions := range operators {
+		for _, d := range versions {
+			all[op] = append(all[op], d.since)
+		}
+	}
+	return all
+}
+
+// Allows reports whether an operator takes tensors of a type at an opset.
+func Allows(op string, v Opset, t layout.DType) bool {
+	d, err := lookup(op, v)
+	return err == nil && d.types.has(t)
+}
+
+// checkType refuses a type that the version does not allow, and names the first
+// that does.
+func (d *definition) checkType(t layout.DType) error {
+	if d.types.has(t) {
+		return nil
+	}
+	for _, later := range operators[d.op] {
+		if later.types.has(t) {
+			return layout.Errorf(device.ErrInvalid, d.name, "type %v is not allowed; %s allows it from opset %d", t, d.op, later.since)
+		}
+	}
+	return layout.Errorf(device.ErrInvalid, d.name, "type %v is not allowed, in no version of %s", t, d.op)
+}
+
+// checkAttrs refuses attributes that the version does not have.
+func (d *definition) checkAttrs(attrs Attrs) error {
+	for _, a := range attrs {
+		if slices.Contains(d.attrs, a.Name) {
+			continue
+		}
+		for _, other := range operators[d.op] {
+			if slices.Contains(other.attrs, a.Name) {
+				return layout.Errorf(device.ErrInvalid, d.name, "attribute %q does not belong to this version; %s has it", a.Name, other.name)
+			}
+		}
+		return layout.Errorf(device.ErrInvalid, d.name, "there is no attribute %q", a.Name)
+	}
+	return nil
+}
+
+// invalid is an error of an operator's rule.
+func (d *definition) invalid(format string, args ...any) error {
+	return layout.Errorf(device.ErrInvalid, d.name, format, args...)
+}

@@ -1,0 +1,132 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	v1 := definition{since: 1, types: types1, inputs: arity{1, 1}, attrs: []string{"shape", "consumed_inputs"}, prepare: prepareReshape1}
+	v5 := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareReshape}
+	v14 := v5
+	v14.attrs = []string{"allowzero"}
+	register("Reshape", v1)
+	register("Reshape", v5.versions(change{5, types5}, change{13, types13})...)
+	register("Reshape", v14.versions(change{14, types13}, change{19, types19}, change{21, types21},
+		change{23, types23}, change{24, types24}, change{25, types25})...)
+
+	flatten := definition{inputs: arity{1, 1}, attrs: []string{"axis"}, prepare: prepareFlatten}
+	register("Flatten", flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13},
+		change{21, types21}, change{23, types23}, change{24, types24}, change{25, types25})...)
+}
+
+// Reshape gives x the extents in shape (ONNX Reshape-1 to -25): one -1 at most
+// is computed; 0 copies x's extent at that place, unless Int("allowzero", 1) is
+// given (from opset 14), which makes it an empty axis. The result is a view
+// where strides can express it, else a contiguous copy.
+func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.Tensor, error) {
+	return one("Reshape", v, x, func(d *definition) (*tensor.Tensor, error) {
+		if err := d.checkAttrs(attrs); err != nil {
+			return nil, err
+		}
+		allowZero, err := flag(d, attrs, "allowzero")
+		if err != nil {
+			return nil, err
+		}
+		return reshape(d, x, shape, allowZero)
+	})
+}
+
+func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*tensor.Tensor, error) {
+	var in, out [8]int64 // enough for most: the call allocates the result only
+	dims, err := layout.InferReshape(out[:0], d.name, x.Layout().AppendDims(in[:0]), shape, !allowZero)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return x.ReshapeAs(d.name, dims...)
+}
+
+// prepareReshape1 reads the shape from an attribute. The other one,
+// consumed_inputs, was a hint to early executors and means nothing.
+func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
+	shape, ok, err := attrs.Ints("shape")
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, d.invalid("attribute shape is missing")
+	}
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		return c.set(reshape(d, x, shape, false))
+	}, nil
+}
+
+func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
+	allowZero, err := flag(d, attrs, "allowzero")
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		var few [8]int64
+		shape, err := c.ints(few[:0], 1, "shape", false)
+		if err != nil {
+			return err
+		}
+		return c.set(reshape(d, x, shape, allowZero))
+	}, nil
+}
+
+// flag returns an integer attribute that is 0 (also when left out) or 1.
+func flag(d *definition, attrs Attrs, name string) (bool, error) {
+	v, err := attrs.IntOr(name, 0)
+	if err == nil && v != 0 && v != 1 {
+		err = d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
+	}
+	return v == 1, err
+}
+
+// Flatten makes x a matrix (ONNX Flatten-1 to -25): the axes before axis are
+// the rows, the others the columns. axis lies in [0, rank], and from opset 11
+// in [-rank, rank].
+func Flatten(x *tensor.Tensor, v Opset, axis int64) (*tensor.Tensor, error) {
+	return one("Flatten", v, x, func(d *definition) (*tensor.Tensor, error) { return flatten(d, x, axis) })
+}
+
+func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	var dims [8]int64
+	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
+	if rank := int64(len(shape)); axis < 0 && d.since < 11 || axis < -rank || axis > rank {
+		least := -rank
+		if d.since < 11 {
+			least = 0
+		}
+		return nil, d.fail(x, d.invalid("axis %d is outside [%d,%d]", axis, least, rank))
+	}
+	rows, cols, err := layout.FlattenShape(d.name, shape, int(axis))
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return x.ReshapeAs(d.name, rows, cols)
+}
+
+func prepareFlatten(d *definition, attrs Attrs) (kernel, error) {
+	axis, err := attrs.IntOr("axis", 1)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		return c.set(flatten(d, x, axis))
+	}, nil
+}

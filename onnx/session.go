@@ -1,0 +1,279 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A Session is a model's graph, ready to run on a stream: nodes in order, their
+// attributes read, constants loaded. Shapes, axes and the arithmetic on them
+// stay on the host, whatever the device. Run may be called from many
+// goroutines.
+type Session struct {
+	stream    *tensor.Stream
+	inputs    []port
+	outputs   []port
+	steps     []step
+	constants []held
+	folded    []NodeReport // Constant nodes
+	slots     int
+	widest    int // the most inputs of a step
+	runs      sync.Pool
+	hook      atomic.Pointer[func(NodeReport)]
+	closed    atomic.Bool
+}
+
+// port is an input or output of the graph.
+type port struct {
+	name     string
+	slot     int
+	typ      model.Type
+	optional bool // an input with a default
+	made     bool // an output that a node makes; else it is an input or constant
+}
+
+// step is a node that runs.
+type step struct {
+	d      *definition
+	kernel kernel
+	in     []int // slots; -1: left out
+	out    int
+	free   []int // slots that nobody uses after this step
+
+	index               int
+	name, label, output string
+}
+
+// held is a value that the session keeps for all runs.
+type held struct {
+	slot  int
+	value Value
+}
+
+// run is the state of one Run.
+type run struct {
+	values []Value
+	call   call
+}
+
+// NewSession prepares a model to run on a stream. An operator that there is no
+// kernel for gives a *MissingError that names all such. The model is not needed
+// afterwards. Close releases the constants.
+func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
+	sess := &Session{stream: s}
+	if err := compile(sess, m); err != nil {
+		return nil, errors.Join(err, sess.Close())
+	}
+	sess.runs.New = func() any {
+		return &run{values: make([]Value, sess.slots), call: call{in: make([]Value, sess.widest), out: make([]Value, 1)}}
+	}
+	return sess, nil
+}
+
+// Close releases the session's constants. Runs must have ended.
+func (s *Session) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	var errs []error
+	for _, c := range s.constants {
+		errs = append(errs, c.value.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// Stream returns the stream that the session runs on.
+func (s *Session) Stream() *tensor.Stream { return s.stream }
+
+// Inputs returns the names and declared types of the graph's inputs that have
+// no default.
+func (s *Session) Inputs() []model.ValueInfo {
+	var out []model.ValueInfo
+	for _, p := range s.inputs {
+		if !p.optional {
+			out = append(out, model.ValueInfo{Name: p.name, Type: p.typ})
+		}
+	}
+	return out
+}
+
+// Outputs returns the names and declared types of the graph's outputs.
+func (s *Session) Outputs() []model.ValueInfo {
+	var out []model.ValueInfo
+	for _, p := range s.outputs {
+		out = append(out, model.ValueInfo{Name: p.name, Type: p.typ})
+	}
+	return out
+}
+
+// Run runs the graph. The inputs stay the caller's; the outputs are the
+// caller's to release. Outputs are tensors of the session's stream, but for
+// what was worked out on the host, which is on tensor.Host. When ctx is
+// cancelled, Run stops before the next node.
+func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
+	if s.closed.Load() {
+		return nil, layout.Named("Session.Run", device.ErrClosed)
+	}
+	r := s.runs.Get().(*run)
+	defer func() {
+		clear(r.values)
+		clear(r.call.in)
+		r.call.out[0] = nil
+		s.runs.Put(r)
+	}()
+	for _, c := range s.constants {
+		r.values[c.slot] = c.value
+	}
+	if err := s.bind(r, inputs); err != nil {
+		return nil, err
+	}
+	hook := s.hook.Load()
+	if hook != nil {
+		for _, n := range s.folded {
+			(*hook)(n)
+		}
+	}
+	for i := range s.steps {
+		st := &s.steps[i]
+		err := ctx.Err()
+		if err == nil {
+			err = r.do(st, hook)
+		}
+		if err != nil {
+			return nil, errors.Join(st.fail(err), s.abandon(r, i+1))
+		}
+	}
+	out := make(Values, len(s.outputs))
+	for _, p := range s.outputs {
+		v := r.values[p.slot]
+		if !p.made { // the caller's or the session's own: hand out another reference
+			var err error
+			if v, err = alias("Identity", v); err != nil {
+				return nil, errors.Join(err, out.Release(), s.abandon(r, len(s.steps)))
+			}
+		}
+		out[p.name] = v
+	}
+	return out, nil
+}
+
+// do runs one step and releases what nobody uses afterwards.
+func (r *run) do(st *step, hook *func(NodeReport)) error {
+	c := &r.call
+	c.d, c.in = st.d, c.in[:len(st.in)]
+	for i, slot := range st.in {
+		c.in[i] = nil
+		if slot >= 0 {
+			c.in[i] = r.values[slot]
+		}
+	}
+	if err := c.run(st.kernel); err != nil {
+		return err
+	}
+	r.values[st.out] = c.out[0]
+	if hook != nil {
+		(*hook)(st.report(c))
+	}
+	for _, slot := range st.free {
+		if err := r.values[slot].Release(); err != nil {
+			return err
+		}
+		r.values[slot] = nil
+	}
+	return nil
+}
+
+// abandon releases what the first n steps made and is still held.
+func (s *Session) abandon(r *run, n int) error {
+	var errs []error
+	for _, st := range s.steps[:n] {
+		if v := r.values[st.out]; v != nil {
+			errs = append(errs, v.Release())
+			r.values[st.out] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// bind puts the inputs into their slots, after checking names and types.
+func (s *Session) bind(r *run, inputs Values) error {
+	bound := 0
+	for i := range s.inputs {
+		p := &s.inputs[i]
+		v, given := inputs[p.name]
+		if !given || absent(v) {
+			if p.optional {
+				continue
+			}
+			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %q is missing", p.name)
+		}
+		if err := p.accepts(v); err != nil {
+			return err
+		}
+		r.values[p.slot] = v
+		bound++
+	}
+	if bound < len(inputs) {
+		for name := range inputs {
+			if !slices.ContainsFunc(s.inputs, func(p port) bool { return p.name == name }) {
+				return layout.Errorf(device.ErrInvalid, "Session.Run", "the graph has no input %q; it has %s", name, s.inputNames())
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Session) inputNames() string {
+	names := make([]string, len(s.inputs))
+	for i, p := range s.inputs {
+		names[i] = p.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// accepts checks a value against the declared type, as far as that goes.
+func (p *port) accepts(v Value) error {
+	refuse := func() error {
+		return layout.Errorf(device.ErrInvalid, "Session.Run", "input %q is %s; the graph declares %v", p.name, describe(v), p.typ)
+	}
+	kind, elem := model.TensorType, layout.Invalid
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		elem = v.DType()
+	case *Sequence:
+		kind, elem = model.SequenceType, v.Elem
+	case *Optional:
+		kind, elem = model.OptionalType, v.Elem
+	default:
+		return refuse()
+	}
+	if p.typ.Kind == model.UnknownType {
+		return nil
+	}
+	if want := elemOf(p.typ); p.typ.Kind != kind || want != layout.Invalid && want != elem {
+		return refuse()
+	}
+	x, ok := v.(*tensor.Tensor)
+	if !ok || !p.typ.HasShape {
+		return nil
+	}
+	l := x.Layout()
+	if l.Rank() != len(p.typ.Dims) {
+		return refuse()
+	}
+	for i, d := range p.typ.Dims {
+		if d.Value >= 0 && d.Value != l.Dim(i) {
+			return refuse()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	byAttr := definition{since: 1, types: types5, inputs: arity{1, 1}, attrs: []string{"starts", "ends", "axes"}, prepare: prepareSlice1}
+	byInput := definition{inputs: arity{3, 5}, host: 1<<1 | 1<<2 | 1<<3 | 1<<4, prepare: prepareSlice}
+	register("Slice", byAttr)
+	register("Slice", byInput.versions(change{10, types5}, change{11, types5}, change{13, types13})...)
+}
+
+// Slice keeps, along each listed axis, every step-th element from start up to,
+// and without, end (ONNX Slice-1 to -13): negative starts and ends count from
+// the end of the axis, out-of-range ones are clamped, and a negative step, from
+// opset 10, walks backwards. nil axes are 0, 1, 2, ...; nil steps are all 1. The
+// result is a view.
+func Slice(x *tensor.Tensor, v Opset, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
+	return one("Slice", v, x, func(d *definition) (*tensor.Tensor, error) {
+		if steps != nil && d.since < 10 {
+			return nil, d.invalid("steps are given; Slice has them from opset 10")
+		}
+		return slice(d, x, starts, ends, axes, steps)
+	})
+}
+
+func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
+	l, rank := x.Layout(), int64(x.Rank())
+	n := len(starts)
+	refuse := func(format string, args ...any) (*tensor.Tensor, error) {
+		return nil, d.fail(x, d.invalid(format, args...))
+	}
+	for _, list := range []struct {
+		name   string
+		values []int64
+		given  bool
+	}{{"ends", ends, true}, {"axes", axes, axes != nil}, {"steps", steps, steps != nil}} {
+		if list.given && len(list.values) != n {
+			return refuse("%d starts but %d %s", n, len(list.values), list.name)
+		}
+	}
+	if axes == nil && int64(n) > rank {
+		return refuse("%d starts for %d axes", n, rank)
+	}
+	var few [64]bool
+	seen := few[:]
+	if rank > int64(len(few)) {
+		seen = make([]bool, rank)
+	}
+	for i := range starts {
+		axis, step := int64(i), int64(1)
+		if axes != nil {
+			axis = axes[i]
+		}
+		if steps != nil {
+			step = steps[i]
+		}
+		if axis < -rank || axis >= rank {
+			return refuse("axis %d is outside [%d,%d]", axis, -rank, rank-1)
+		}
+		if axis < 0 {
+			axis += rank
+		}
+		if seen[axis] {
+			return refuse("axis %d is listed twice", axis)
+		}
+		seen[axis] = true
+		var err error
+		if l, err = l.Slice(int(axis), starts[i], ends[i], step); err != nil {
+			return nil, d.fail(x, err)
+		}
+	}
+	return x.WithLayout(d.name, l)
+}
+
+func prepareSlice1(d *definition, attrs Attrs) (kernel, error) {
+	var lists [3][]int64
+	for i, name := range []string{"starts", "ends", "axes"} {
+		values, ok, err := attrs.Ints(name)
+		if err != nil {
+			return nil, err
+		}
+		if !ok && name != "axes" {
+			return nil, d.invalid("attribute %s is missing", name)
+		}
+		if ok && values == nil {
+			values = []int64{}
+		}
+		lists[i] = values
+	}
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		return c.set(slice(d, x, lists[0], lists[1], lists[2], nil))
+	}, nil
+}
+
+func prepareSlice(d *definition, _ Attrs) (kernel, error) {
+	return func(c *call) error {
+		x, err := c.tensor(0)
+		if err != nil {
+			return err
+		}
+		var few [4][8]int64
+		var lists [4][]int64
+		of := layout.Invalid
+		for i, name := range [...]string{"starts", "ends", "axes", "steps"} {
+			if !c.has(i + 1) {
+				continue
+			}
+			if lists[i], err = c.ints(few[i][:0], i+1, name, true); err != nil {
+				return err
+			}
+			t, err := c.tensor(i + 1)
+			if err != nil {
+				return err
+			}
+			if of != layout.Invalid && t.DType() != of {
+				return d.invalid("%s is %v and the inputs before it %v; they must be of one type", name, t.DType(), of)
+			}
+			of = t.DType()
+		}
+		return c.set(slice(d, x, lists[0], lists[1], lists[2], lists[3]))
+	}, nil
+}

@@ -1,0 +1,28 @@
+package onnx
+
+import "github.com/restride/restride/layout"
+
+// typeSet is a set of element types.
+type typeSet uint32
+
+func (s typeSet) has(t layout.DType) bool { return t.Valid() && s>>t&1 == 1 }
+
+func (s typeSet) with(types ...layout.DType) typeSet {
+	for _, t := range types {
+		s |= 1 << t
+	}
+	return s
+}
+
+// The sets of types that ONNX allows to data movement operators grew over the
+// opsets; each is named after the opset that brought it.
+var (
+	types1  = typeSet(0).with(layout.Float16, layout.Float32, layout.Float64)
+	types5  = types1.with(layout.Bool, layout.String, layout.Complex64, layout.Complex128, layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64)
+	types13 = types5.with(layout.BFloat16)
+	types19 = types13.with(layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ)
+	types21 = types19.with(layout.Int4, layout.Uint4)
+	types23 = types21.with(layout.Float4E2M1)
+	types24 = types23.with(layout.Float8E8M0)
+	types25 = types24.with(layout.Int2, layout.Uint2)
+)

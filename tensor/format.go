@@ -1,0 +1,174 @@
+package tensor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/ndformat"
+	"github.com/restride/restride/layout"
+)
+
+// String shows the tensor: type, shape and device, then the elements as numpy's
+// str would (package ndformat says where that differs), on the same line if
+// they take one and below if they take more.
+//
+//	float[2,3] on cpu:
+//	[[0.  0.1 0.2]
+//	 [1.  1.1 1.2]]
+//
+// Of more than 1000 elements the first and last 3 along each axis are shown,
+// and only these are read. What cannot be shown is said in angle brackets.
+//
+// String waits for the stream's work on the tensor and transfers elements to
+// the host, but never copies on the device: it works where copies are
+// forbidden. It is not reported to the trace hook, which may call it.
+func (t *Tensor) String() string {
+	if t == nil {
+		return "<nil>"
+	}
+	text := t.format()
+	gap := " "
+	if strings.Contains(text, "\n") {
+		gap = "\n"
+	}
+	return fmt.Sprintf("%v%v on %s:%s%s", t.dtype, t.layout.Shape(), t.stream.dev.Info().ID(), gap, text)
+}
+
+// format returns the elements, or in angle brackets why not.
+func (t *Tensor) format() string {
+	if !t.retain() {
+		return "<released>"
+	}
+	text, err := t.formatElements()
+	if dropErr := t.memory.drop(); err == nil {
+		err = dropErr
+	}
+	if err != nil {
+		return fmt.Sprintf("<not shown: %v>", err)
+	}
+	return text
+}
+
+// maxShown is the most elements that String shows: there are more in arrays of
+// many short axes, which are not shortened.
+const maxShown = 1 << 16
+
+func (t *Tensor) formatElements() (string, error) {
+	shape := t.layout.Shape()
+	kept := ndformat.Kept(shape)
+	n, err := kept.Count()
+	switch {
+	case err != nil:
+		return "", err
+	case n > maxShown:
+		return "", fmt.Errorf("%d elements", n)
+	}
+	at := positions(t.layout, kept, n)
+	var packed []byte
+	var strs []string
+	if t.dtype == layout.String {
+		strs, err = t.pickStrings(at)
+	} else {
+		packed, err = t.pick(at)
+	}
+	if err != nil {
+		return "", err
+	}
+	return ndformat.Format(t.dtype, shape, packed, strs), nil
+}
+
+// positions returns where the n elements lie that are kept of a layout: the
+// first and the last along each axis, in row-major order.
+func positions(l layout.Layout, kept layout.Shape, n int64) []int64 {
+	out := make([]int64, 0, n)
+	index := make([]int64, len(kept))
+	for range n {
+		p := l.Offset()
+		for axis, i := range index {
+			if i >= (kept[axis]+1)/2 {
+				i += l.Dim(axis) - kept[axis]
+			}
+			p += i * l.Stride(axis)
+		}
+		out = append(out, p)
+		for axis := len(index) - 1; axis >= 0; axis-- {
+			if index[axis]++; index[axis] < kept[axis] {
+				break
+			}
+			index[axis] = 0
+		}
+	}
+	return out
+}
+
+// readGap is how many bytes that nobody asked for are read at most to save one
+// more transfer.
+const readGap = 4096
+
+// pick reads the elements at the given positions of the buffer, and packs them.
+func (t *Tensor) pick(at []int64) ([]byte, error) {
+	width := t.dtype.Bits()
+	size, perByte := int64(max(width/8, 1)), int64(max(8/width, 1))
+	out := make([]byte, bytesOf(t.dtype, int64(len(at))))
+	err := runs(at, readGap*perByte/size, func(from, to int64, which []int) error {
+		first := from / perByte * size
+		raw := make([]byte, to/perByte*size+size-first)
+		if err := t.stream.queue.Read(raw, t.memory.buffer, first); err != nil {
+			return err
+		}
+		for _, i := range which {
+			p := at[i]
+			src := raw[p/perByte*size-first:][:size]
+			if perByte == 1 {
+				copy(out[int64(i)*size:], src)
+				continue
+			}
+			element := src[0] >> (int(p%perByte) * width) & (1<<width - 1)
+			out[int64(i)/perByte] |= element << (i % int(perByte) * width)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// pickStrings is pick for strings.
+func (t *Tensor) pickStrings(at []int64) ([]string, error) {
+	out := make([]string, len(at))
+	queue, ok := t.stream.queue.(device.StringQueue)
+	if !ok {
+		return nil, layout.Errorf(device.ErrUnsupported, "String", "the device does not hold strings")
+	}
+	err := runs(at, 0, func(from, to int64, which []int) error {
+		run := make([]string, to+1-from)
+		err := queue.ReadStrings(run, t.memory.buffer, from)
+		for _, i := range which {
+			out[i] = run[at[i]-from]
+		}
+		return err
+	})
+	return out, err
+}
+
+// runs calls read for every run of positions that are at most gap apart: with
+// the first and last position, and the indices in at of those in between.
+func runs(at []int64, gap int64, read func(from, to int64, which []int) error) error {
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
+	for len(order) > 0 {
+		k := 1
+		for k < len(order) && at[order[k]]-at[order[k-1]] <= gap+1 {
+			k++
+		}
+		if err := read(at[order[0]], at[order[k-1]], order[:k]); err != nil {
+			return err
+		}
+		order = order[k:]
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package tensor
+
+import (
+	"encoding/binary"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// FromHost returns a contiguous tensor on Host over the caller's own slice:
+// nothing is copied, so the slice must not be changed while the tensor or a
+// view of it is in use. Without dims it has one axis.
+func FromHost[T Element](data []T, dims ...int64) (*Tensor, error) {
+	if strs, ok := any(data).([]string); ok {
+		return FromSlice(Host(), strs, dims...)
+	}
+	if dims == nil {
+		dims = []int64{int64(len(data))}
+	}
+	return wrap("FromHost", TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
+}
+
+func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tensor, error) {
+	if err := checkCount(op, t, dims, n, "elements are"); err != nil {
+		return nil, err
+	}
+	l, err := layout.Contiguous(dims...)
+	if err != nil {
+		return nil, err
+	}
+	return own(Host(), cpu.Wrap(data), t, l), nil
+}
+
+// HostInts returns a small int64 tensor on Host that was worked out from what
+// is known of t without its elements, such as its shape. values is not copied.
+// It is reported as a view of t by op: no element moved.
+func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, error) {
+	if t.released.Load() {
+		return nil, t.fail(op, ErrReleased)
+	}
+	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims)
+	if err == nil && t.stream.trace.Load() != nil {
+		t.stream.report(op, Verdict{}, t.dtype, t.layout, out.layout)
+	}
+	return out, err
+}
+
+// AppendInts appends the elements of an Int64 or Int32 tensor of rank 0 or 1 to
+// dst. On a cpu device they are read in place; elsewhere that is a transfer and
+// waits for the stream.
+func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
+	const op = "AppendInts"
+	if t.released.Load() {
+		return dst, t.fail(op, ErrReleased)
+	}
+	if t.dtype != layout.Int64 && t.dtype != layout.Int32 || t.Rank() > 1 {
+		return dst, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the tensor must be int64 or int32 and of rank 0 or 1"))
+	}
+	n, at, step := t.Count(), t.layout.Offset(), int64(1)
+	if t.Rank() == 1 {
+		step = t.layout.Stride(0)
+	}
+	raw, ok := t.hostBytes()
+	if !ok {
+		var err error
+		if raw, err = t.Bytes(); err != nil {
+			return dst, err
+		}
+		at, step = 0, 1
+	}
+	for ; n > 0; n, at = n-1, at+step {
+		if t.dtype == layout.Int64 {
+			dst = append(dst, int64(binary.LittleEndian.Uint64(raw[8*at:])))
+		} else {
+			dst = append(dst, int64(int32(binary.LittleEndian.Uint32(raw[4*at:]))))
+		}
+	}
+	return dst, nil
+}

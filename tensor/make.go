@@ -1,0 +1,139 @@
+package tensor
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Element is a Go type with an ONNX element type of its own. The element types
+// without one (float16, float8, int4, ...) are given as packed bytes: FromBytes.
+type Element interface {
+	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
+		float32 | float64 | complex64 | complex128 | string
+}
+
+// TypeOf returns the element type of a Go type.
+func TypeOf[T Element]() layout.DType {
+	var zero T
+	switch any(zero).(type) {
+	case bool:
+		return layout.Bool
+	case int8:
+		return layout.Int8
+	case int16:
+		return layout.Int16
+	case int32:
+		return layout.Int32
+	case int64:
+		return layout.Int64
+	case uint8:
+		return layout.Uint8
+	case uint16:
+		return layout.Uint16
+	case uint32:
+		return layout.Uint32
+	case uint64:
+		return layout.Uint64
+	case float32:
+		return layout.Float32
+	case float64:
+		return layout.Float64
+	case complex64:
+		return layout.Complex64
+	case complex128:
+		return layout.Complex128
+	}
+	return layout.String
+}
+
+// New returns a contiguous tensor of zeros (of empty strings).
+func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
+	const op = "New"
+	x, err := allocate(s, op, t, dims)
+	if err != nil || t == layout.String || x.Count() == 0 {
+		return x, err // AllocStrings gives empty strings
+	}
+	if err := s.queue.Fill(x.Operand(), make([]byte, (t.Bits()+7)/8)); err != nil {
+		return nil, x.fail(op, errors.Join(err, x.Release()))
+	}
+	x.note(op, Verdict{Copy, bytesOf(t, x.Count()), "fill"}, x)
+	return x, nil
+}
+
+// Empty returns a contiguous tensor whose elements are undefined: to be filled
+// through CopyFrom, Write or kernels of the caller's.
+func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
+	return allocate(s, "Empty", t, dims)
+}
+
+// FromSlice returns a contiguous tensor with the elements of data in row-major
+// order: one transfer to the device. Without dims it has one axis.
+func FromSlice[T Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
+	const op = "FromSlice"
+	if dims == nil {
+		dims = []int64{int64(len(data))}
+	}
+	t := TypeOf[T]()
+	if err := checkCount(op, t, dims, int64(len(data)), "elements are"); err != nil {
+		return nil, err
+	}
+	x, err := allocate(s, op, t, dims)
+	if err != nil {
+		return nil, err
+	}
+	if strs, ok := any(data).([]string); ok {
+		return x.upload(op, func() error { return s.queue.(device.StringQueue).WriteStrings(x.memory.buffer, 0, strs) })
+	}
+	return x.upload(op, func() error { return s.queue.Write(x.memory.buffer, 0, bytesOfSlice(data)) })
+}
+
+// FromBytes returns a contiguous tensor of any type but String from its packed
+// little-endian bytes (see package device). Without dims it is a scalar.
+func FromBytes(s *Stream, t layout.DType, data []byte, dims ...int64) (*Tensor, error) {
+	const op = "FromBytes"
+	size, err := layout.Shape(dims).Bytes(t)
+	if err != nil {
+		return nil, err
+	}
+	if size != int64(len(data)) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%d bytes are given; %v%v takes %d", len(data), t, layout.Shape(dims).Clone(), size)
+	}
+	x, err := allocate(s, op, t, dims)
+	if err != nil {
+		return nil, err
+	}
+	return x.upload(op, func() error { return s.queue.Write(x.memory.buffer, 0, data) })
+}
+
+// upload fills a new tensor by a transfer.
+func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
+	if err := write(); err != nil {
+		return nil, t.fail(op, errors.Join(err, t.Release()))
+	}
+	t.note(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t)
+	return t, nil
+}
+
+// checkCount checks that n elements fill the extents, before anything is
+// allocated.
+func checkCount(op string, t layout.DType, dims []int64, n int64, are string) error {
+	want, err := layout.Shape(dims).Count()
+	if err != nil {
+		return err
+	}
+	if want != n {
+		return layout.Errorf(device.ErrInvalid, op, "%d %s given; %v%v has %d", n, are, t, layout.Shape(dims).Clone(), want)
+	}
+	return nil
+}
+
+// bytesOfSlice returns the memory of a slice of fixed-size elements.
+func bytesOfSlice[T any](data []T) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*int(unsafe.Sizeof(data[0])))
+}

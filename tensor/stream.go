@@ -1,0 +1,122 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// A Stream is where tensors live and the order in which work on them runs: a
+// device and one of its queues. A tensor belongs to the stream that it was made
+// on; what is made from it runs there too, until On or To takes it elsewhere.
+//
+// A Stream also keeps what is said of all work on it: the trace hook and
+// whether copies are forbidden. All methods may be called from any goroutine.
+type Stream struct {
+	dev    device.Device
+	queue  device.Queue
+	host   bool // its memory can be read in place: a cpu device
+	closes func() error
+
+	trace    atomic.Pointer[func(Event)]
+	noCopies atomic.Bool
+	live     liveSet
+}
+
+// Open opens a device by name (see device.Open: "auto", "cpu", "opencl:0",
+// "cuda:1") with a queue of its own. Close ends both.
+func Open(name string) (*Stream, error) {
+	dev, err := device.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewStream(dev)
+	if err != nil {
+		return nil, errors.Join(err, dev.Close())
+	}
+	endQueue := s.closes
+	s.closes = func() error { return errors.Join(endQueue(), dev.Close()) }
+	return s, nil
+}
+
+// NewStream returns a stream with a new queue on an open device. Close ends the
+// queue and leaves the device open.
+func NewStream(dev device.Device) (*Stream, error) {
+	q, err := dev.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	s := Adopt(dev, q)
+	s.closes = q.Close
+	return s, nil
+}
+
+// Adopt returns a stream over a device and queue that stay the caller's: Close
+// leaves both open.
+func Adopt(dev device.Device, q device.Queue) *Stream {
+	return &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", closes: func() error { return nil }}
+}
+
+// Host returns the stream of small values that live on the host whatever the
+// device: shapes, axes, constants of shape arithmetic. It is a cpu device that
+// the whole process shares; it cannot be closed.
+func Host() *Stream { return hostStream() }
+
+var hostStream = sync.OnceValue(func() *Stream {
+	dev, err := cpu.Open()
+	if err == nil {
+		var q device.Queue
+		if q, err = dev.NewQueue(); err == nil {
+			return Adopt(dev, q)
+		}
+	}
+	panic(fmt.Sprintf("tensor: the cpu device, which needs nothing, does not open: %v", err))
+})
+
+// Device returns the stream's device.
+func (s *Stream) Device() device.Device { return s.dev }
+
+// Queue returns the stream's queue, for work of the caller's own between that
+// of tensors.
+func (s *Stream) Queue() device.Queue { return s.queue }
+
+// IsHost reports whether the stream's memory is the host's own, where reading it
+// is no transfer.
+func (s *Stream) IsHost() bool { return s.host }
+
+// Wait returns when all work on the stream is done, with its first error.
+func (s *Stream) Wait() error { return s.queue.Wait() }
+
+// Close waits for the stream's work and closes what the stream opened.
+func (s *Stream) Close() error { return s.closes() }
+
+// Trace calls hook, in the calling goroutine, after every call that made a
+// tensor on this stream or moved its elements; nil ends that.
+func (s *Stream) Trace(hook func(Event)) {
+	if hook == nil {
+		s.trace.Store(nil)
+		return
+	}
+	s.trace.Store(&hook)
+}
+
+// ForbidCopies makes every call fail with ErrCopy that would copy elements on
+// the device, where a silent copy would be slower than the caller expects.
+// Transfers that the caller asks for (FromSlice, Read, To) stay allowed, as do
+// the calls that are copies by name: Clone, CopyFrom, Pack and Unpack.
+func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
+
+// ErrCopy is the error of a call that needs a copy on a stream that forbids
+// copies. It is of kind ErrUnsupported.
+var ErrCopy = fmt.Errorf("%w: needs a copy, and copies are forbidden on this stream", device.ErrUnsupported)
+
+func (s *Stream) report(op string, v Verdict, t layout.DType, in, out layout.Layout) {
+	if hook := s.trace.Load(); hook != nil {
+		(*hook)(Event{Op: op, Verdict: v, Type: t, In: in, Out: out})
+	}
+}

@@ -1,0 +1,193 @@
+package tensor
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// A Tensor is memory on a device, seen through a layout as elements of a type.
+// Views share the memory; it is freed when the last of them is released. A
+// Tensor is immutable but for Release and for the elements, which CopyFrom and
+// whoever else holds the buffer can change.
+type Tensor struct {
+	stream   *Stream
+	memory   *memory
+	layout   layout.Layout
+	moved    *Verdict // nil: this tensor is a view
+	dtype    layout.DType
+	released atomic.Bool
+}
+
+// memory is a buffer with the count of tensors that share it.
+type memory struct {
+	buffer device.Buffer
+	refs   atomic.Int64
+	owner  *Stream // whose leak check knows it
+	lent   bool    // the caller's: not freed here
+}
+
+// ErrReleased is the error of a call on a released tensor. It is of kind
+// ErrInvalid.
+var ErrReleased = fmt.Errorf("%w: the tensor has been released", device.ErrInvalid)
+
+// allocate returns a tensor with undefined elements, contiguous.
+func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, error) {
+	l, err := layout.Contiguous(shape...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	var b device.Buffer
+	if t == layout.String {
+		a, ok := s.dev.(device.StringAllocator)
+		if !ok {
+			return nil, layout.Errorf(device.ErrUnsupported, op, "%v%v: device %s does not hold strings; the cpu device does",
+				t, l.Shape(), s.dev.Info().ID())
+		}
+		b, err = a.AllocStrings(l.Count())
+	} else {
+		var size int64
+		if size, err = l.Shape().Bytes(t); err == nil {
+			b, err = s.dev.Alloc(size)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %v%v: %w", op, t, l.Shape(), err)
+	}
+	return own(s, b, t, l), nil
+}
+
+// own returns the first tensor over a buffer.
+func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
+	m := &memory{buffer: b, owner: s}
+	m.refs.Store(1)
+	s.live.add(m, t, l)
+	return &Tensor{stream: s, memory: m, layout: l, dtype: t}
+}
+
+// FromBuffer returns a tensor over a buffer of the stream's device. If lend is
+// set the buffer stays the caller's, who keeps it alive and frees it;
+// otherwise the last Release frees it.
+func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
+	o := device.Operand{Buffer: b, Layout: l, Type: t}
+	if err := device.CheckOperand("FromBuffer", "the tensor", &o); err != nil {
+		return nil, err
+	}
+	x := own(s, b, t, l)
+	x.memory.lent = lend
+	return x, nil
+}
+
+// WithLayout returns a view of the same memory through another layout, which
+// must stay within the buffer. It is what every view is made with; op names the
+// operation to the trace hook and in errors.
+func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
+	o := t.operandOf(l)
+	if err := device.CheckOperand(op, "the view", &o); err != nil {
+		return nil, err
+	}
+	return t.view(op, l, t.stream)
+}
+
+// view makes a view that is known to stay within the buffer.
+func (t *Tensor) view(op string, l layout.Layout, s *Stream) (*Tensor, error) {
+	if !t.retain() {
+		return nil, fmt.Errorf("%s: %w", op, ErrReleased)
+	}
+	if s.trace.Load() != nil {
+		s.report(op, Verdict{}, t.dtype, t.layout, l)
+	}
+	return &Tensor{stream: s, memory: t.memory, layout: l, dtype: t.dtype}, nil
+}
+
+// retain takes one more reference, unless t is released. A last Release in
+// another goroutine may come in between: memory at zero stays at zero.
+func (t *Tensor) retain() bool {
+	if t.released.Load() {
+		return false
+	}
+	for {
+		n := t.memory.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if t.memory.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release gives up the tensor. The memory is freed, in order after the work
+// queued on it, when no view of it is left. Releasing a tensor twice does
+// nothing; using it afterwards is ErrReleased. Release on a nil tensor does
+// nothing.
+func (t *Tensor) Release() error {
+	if t == nil || !t.released.CompareAndSwap(false, true) {
+		return nil
+	}
+	return t.memory.drop()
+}
+
+func (m *memory) drop() error {
+	if m.refs.Add(-1) > 0 {
+		return nil
+	}
+	m.owner.live.remove(m)
+	if m.lent {
+		return nil
+	}
+	return m.buffer.Free()
+}
+
+// Stream returns the stream that the tensor belongs to.
+func (t *Tensor) Stream() *Stream { return t.stream }
+
+// DType returns the element type.
+func (t *Tensor) DType() layout.DType { return t.dtype }
+
+// Layout returns where the elements lie in the buffer.
+func (t *Tensor) Layout() layout.Layout { return t.layout }
+
+// Shape returns the extents.
+func (t *Tensor) Shape() layout.Shape { return t.layout.Shape() }
+
+// Rank returns the number of axes.
+func (t *Tensor) Rank() int { return t.layout.Rank() }
+
+// Count returns the number of elements.
+func (t *Tensor) Count() int64 { return t.layout.Count() }
+
+// Buffer returns the memory, for the caller's own kernels; it is alive until
+// the tensor is released.
+func (t *Tensor) Buffer() device.Buffer { return t.memory.buffer }
+
+// Operand returns the tensor as an operand of the device's queue.
+func (t *Tensor) Operand() device.Operand { return t.operandOf(t.layout) }
+
+func (t *Tensor) operandOf(l layout.Layout) device.Operand {
+	return device.Operand{Buffer: t.memory.buffer, Layout: l, Type: t.dtype}
+}
+
+// Verdict returns what the call did that made this tensor.
+func (t *Tensor) Verdict() Verdict {
+	if t.moved == nil {
+		return Verdict{}
+	}
+	return *t.moved
+}
+
+// hostBytes returns the memory of a host tensor from its first byte on.
+func (t *Tensor) hostBytes() ([]byte, bool) {
+	if !t.stream.host {
+		return nil, false
+	}
+	return cpu.Bytes(t.memory.buffer)
+}
+
+// fail names the operation on t that err is from, with t's type and shape.
+func (t *Tensor) fail(op string, err error) error {
+	return layout.Named(fmt.Sprintf("%s of %v%v", op, t.dtype, t.layout.Shape()), err)
+}
