@@ -82,7 +82,7 @@ func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits in
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
 	j.packed = dBits < 8 || sBits < 8
-	j.signed = false
+	j.class, j.signed = contiguous, false
 	j.clipLo, j.clipHi = 0, 1<<63-1
 	j.rank = d.Rank()
 	du, su := int64(1), int64(1)

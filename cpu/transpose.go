@@ -28,6 +28,7 @@ const (
 type tile struct {
 	iIn, jIn   int64
 	dTab, sTab [tileSide]int64
+	dStep      int64 // between rows in the destination, where it is always the same; or 0
 }
 
 // planTile makes the job a transpose between its innermost axis and axis near,
@@ -118,7 +119,21 @@ func (j *job) planTile(near int) bool {
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
 	j.tabulate(j.tile.dTab[:iIn*j.blkA], iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
+	j.tile.dStep = step(j.tile.dTab[:iIn*j.blkA])
 	return true
+}
+
+// step returns the difference between neighbours, 0 if it varies.
+func step(tab []int64) int64 {
+	if len(tab) < 2 {
+		return 0
+	}
+	for i, at := range tab {
+		if at != int64(i)*tab[1] {
+			return 0
+		}
+	}
+	return tab[1]
 }
 
 // roundDown makes a block that does not cover its axis a multiple of 32
@@ -157,7 +172,7 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	ni, nj := na*t.iIn, nb*t.jIn
 	run := nj * size
 	stride := (run + 7) &^ 7
-	joined := ni > 1 && t.iIn*j.blkA > 1 && t.dTab[1] == run && t.dTab[ni-1] == (ni-1)*run
+	joined := t.dStep == run // rows follow one another: they go out as one
 	if joined {
 		stride = run
 	}

@@ -1,155 +1,315 @@
 package layout_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/restride/restride/layout"
 )
 
+// The loops are written out: a call through a function value would cost as much
+// as the view.
+
 var sink layout.Layout
 
-// figures runs a view operation at rank 4 and at rank 8, on a permuted layout
-// of extents 2 whose second axis has extent 1.
-func figures(b *testing.B, op4, op8 func(l layout.Layout) layout.Layout) {
-	for rank, op := range map[int]func(layout.Layout) layout.Layout{4: op4, 8: op8} {
-		l := benchLayout(rank)
-		b.Run(fmt.Sprintf("rank%d", rank), func(b *testing.B) {
+// benchLayout is [2,1,3,4] or [2,1,3,4,5,6,7,8], with two of the inner axes
+// swapped at rank 8.
+func benchLayout(rank int) layout.Layout {
+	if rank == 4 {
+		return must(layout.Contiguous(2, 1, 3, 4))
+	}
+	return must(must(layout.Contiguous(2, 1, 3, 4, 5, 6, 8, 7)).Permute(0, 1, 2, 3, 4, 5, 7, 6))
+}
+
+func BenchmarkContiguous(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = layout.Contiguous(2, 3, 4, 5)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = layout.Contiguous(2, 3, 4, 5, 2, 3, 4, 5)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkPermute(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Permute(0, 2, 1, 3)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Permute(7, 0, 6, 1, 5, 2, 4, 3)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkSlice(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Slice(2, -1, -3, -1)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Slice(2, -1, -3, -1)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkSliceStep3(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Slice(2, 0, 5, 3)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Slice(2, 0, 5, 3)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkExpand(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Expand(2, 9, 3, 4)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Expand(2, 9, 3, 4, 5, 6, 7, 8)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkSqueeze(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Squeeze(1)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Squeeze(1)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkSqueezeAll(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Squeeze()
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Squeeze()
+		}
+		sink = out
+	})
+}
+
+func BenchmarkUnsqueeze(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Unsqueeze(0, -1)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Unsqueeze(0, 2, 4, -1)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkReshape(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Reshape(1, 2, 12, 1)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Reshape(1, 2, 4, 3, 5, 6, 8, 7)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkFlatten(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Flatten(1)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := must(layout.Contiguous(2, 1, 3, 4, 5, 6, 7, 8))
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Flatten(1)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkRebase(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Rebase(7)
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = l.Rebase(7)
+		}
+		sink = out
+	})
+}
+
+func BenchmarkReverse(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out = l.Reverse()
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out = l.Reverse()
+		}
+		sink = out
+	})
+}
+
+func BenchmarkCoalesce(b *testing.B) {
+	b.Run("rank4", func(b *testing.B) {
+		l := benchLayout(4)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out = l.Coalesce()
+		}
+		sink = out
+	})
+	b.Run("rank8", func(b *testing.B) {
+		l := benchLayout(8)
+		var out layout.Layout
+		b.ReportAllocs()
+		for b.Loop() {
+			out = l.Coalesce()
+		}
+		sink = out
+	})
+}
+
+func BenchmarkSimplify(b *testing.B) {
+	for name, l := range map[string]layout.Layout{"rank4": benchLayout(4), "rank8": benchLayout(8)} {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				sink = op(l)
+				sink, _ = layout.Simplify(l, l)
 			}
 		})
 	}
 }
 
-func benchLayout(rank int) layout.Layout {
-	dims := []int64{2, 1, 2, 2, 2, 2, 2, 2}[:rank]
-	perm := []int{0, 1, 3, 2, 4, 5, 7, 6}[:rank]
-	return must(must(layout.Contiguous(dims...)).Permute(perm...))
-}
-
-func BenchmarkContiguous(b *testing.B) {
-	figures(b, func(layout.Layout) layout.Layout {
-		l, _ := layout.Contiguous(2, 3, 4, 5)
-		return l
-	}, func(layout.Layout) layout.Layout {
-		l, _ := layout.Contiguous(2, 3, 4, 5, 2, 3, 4, 5)
-		return l
-	})
-}
-
-func BenchmarkPermute(b *testing.B) {
-	figures(b, func(l layout.Layout) layout.Layout {
-		l, _ = l.Permute(0, 2, 1, 3)
-		return l
-	}, func(l layout.Layout) layout.Layout {
-		l, _ = l.Permute(7, 0, 6, 1, 5, 2, 4, 3)
-		return l
-	})
-}
-
-func BenchmarkReverse(b *testing.B) {
-	figures(b, layout.Layout.Reverse, layout.Layout.Reverse)
-}
-
-func BenchmarkSlice(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		l, _ = l.Slice(2, -1, -3, -1)
-		return l
+func BenchmarkSelfOverlaps(b *testing.B) {
+	for name, l := range map[string]layout.Layout{"rank4": benchLayout(4), "rank8": benchLayout(8)} {
+		b.Run(name, func(b *testing.B) {
+			l := l.Reverse()
+			b.ReportAllocs()
+			for b.Loop() {
+				l.SelfOverlaps()
+			}
+		})
 	}
-	figures(b, op, op)
-}
-
-func BenchmarkExpand(b *testing.B) {
-	figures(b, func(l layout.Layout) layout.Layout {
-		l, _ = l.Expand(2, 9, 2, 2)
-		return l
-	}, func(l layout.Layout) layout.Layout {
-		l, _ = l.Expand(2, 9, 2, 2, 2, 2, 2, 2)
-		return l
-	})
-}
-
-func BenchmarkSqueeze(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		l, _ = l.Squeeze(1)
-		return l
-	}
-	figures(b, op, op)
-}
-
-func BenchmarkSqueezeAll(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		l, _ = l.Squeeze()
-		return l
-	}
-	figures(b, op, op)
-}
-
-func BenchmarkUnsqueeze(b *testing.B) {
-	figures(b, func(l layout.Layout) layout.Layout {
-		l, _ = l.Unsqueeze(0, -1)
-		return l
-	}, func(l layout.Layout) layout.Layout {
-		// Rank 4 to rank 8.
-		l, _ = benchSmall.Unsqueeze(0, 2, 4, 6)
-		return l
-	})
-}
-
-var benchSmall = benchLayout(4)
-
-func BenchmarkReshape(b *testing.B) {
-	figures(b, func(l layout.Layout) layout.Layout {
-		l, _ = l.Reshape(1, 2, 2, 2)
-		return l
-	}, func(l layout.Layout) layout.Layout {
-		l, _ = l.Reshape(1, 2, 2, 2, 4, 2, 2, 2)
-		return l
-	})
-}
-
-func BenchmarkReshapeContiguous(b *testing.B) {
-	four := must(layout.Contiguous(2, 3, 4, 5))
-	eight := must(layout.Contiguous(2, 3, 4, 5, 2, 3, 4, 5))
-	figures(b, func(layout.Layout) layout.Layout {
-		l, _ := four.Reshape(6, 1, 10, 2)
-		return l
-	}, func(layout.Layout) layout.Layout {
-		l, _ := eight.Reshape(6, 1, 10, 2, 6, 1, 10, 2)
-		return l
-	})
-}
-
-func BenchmarkFlatten(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		l, _ = l.Flatten(2)
-		return l
-	}
-	_ = op
-	four := must(layout.Contiguous(2, 3, 4, 5))
-	eight := must(layout.Contiguous(2, 3, 4, 5, 2, 3, 4, 5))
-	figures(b, func(layout.Layout) layout.Layout { return op(four) },
-		func(layout.Layout) layout.Layout { return op(eight) })
-}
-
-func BenchmarkCoalesce(b *testing.B) {
-	figures(b, layout.Layout.Coalesce, layout.Layout.Coalesce)
-}
-
-func BenchmarkRebase(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		l, _ = l.Rebase(7)
-		return l
-	}
-	figures(b, op, op)
-}
-
-func BenchmarkSimplify(b *testing.B) {
-	op := func(l layout.Layout) layout.Layout {
-		d, _ := layout.Simplify(l, l)
-		return d
-	}
-	figures(b, op, op)
 }

@@ -1,35 +1,32 @@
 package layout
 
+import "math"
+
 // IsContiguous reports whether the elements lie in row-major order without
 // gaps, from whatever offset. Axes of extent 1 have no say; empty layouts are
 // contiguous.
 func (l Layout) IsContiguous() bool {
-	dims, strides := l.axes()
-	step := int64(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		if dims[i] == 0 {
-			return true
-		}
+	axes := l.axes()
+	step, dense := int64(1), true
+	for i := len(axes) - 1; i >= 0; i-- {
+		a := axes[i]
+		dense = dense && (a.dim == 1 || a.stride == step)
+		step *= a.dim
 	}
-	for i := len(dims) - 1; i >= 0; i-- {
-		if dims[i] != 1 && strides[i] != step {
-			return false
-		}
-		step *= dims[i]
-	}
-	return true
+	return dense || step == 0
 }
 
 // Extent returns the lowest and the highest position of any element; ok is
 // false for an empty layout, which has none.
-func (l Layout) Extent() (lo, hi int64, ok bool) {
-	dims, strides := l.axes()
+func (l Layout) Extent() (lo, hi int64, ok bool) { return l.extent() }
+
+func (l *Layout) extent() (lo, hi int64, ok bool) {
 	lo, hi = l.offset, l.offset
-	for i, d := range dims {
-		if d == 0 {
+	for _, a := range l.axes() {
+		if a.dim == 0 {
 			return 0, 0, false
 		}
-		if span := (d - 1) * strides[i]; span < 0 {
+		if span := (a.dim - 1) * a.stride; span < 0 {
 			lo += span
 		} else {
 			hi += span
@@ -40,22 +37,31 @@ func (l Layout) Extent() (lo, hi int64, ok bool) {
 
 // Fits reports whether every position lies in [0, n).
 func (l Layout) Fits(n int64) bool {
-	lo, hi, ok := l.Extent()
+	lo, hi, ok := l.extent()
 	return !ok || lo >= 0 && hi < n
 }
 
 // Rebase returns the layout shifted to start at another offset; that must not
 // take a position below 0 or beyond an int64.
 func (l Layout) Rebase(offset int64) (Layout, error) {
-	return Strided(l.Shape(), l.Strides(), offset)
+	err := l.rebase(offset)
+	return l, err
+}
+
+func (l *Layout) rebase(offset int64) error {
+	lo, hi, ok := l.extent()
+	if offset < 0 || ok && (offset < l.offset-lo || offset > math.MaxInt64-(hi-l.offset)) {
+		return l.fail("Rebase", "%v to offset %d: a position would be negative or overflow int64", *l, offset)
+	}
+	l.offset = offset
+	return nil
 }
 
 // IsBroadcast reports whether some element is repeated along an axis of
 // stride 0.
 func (l Layout) IsBroadcast() bool {
-	dims, strides := l.axes()
-	for i, d := range dims {
-		if d > 1 && strides[i] == 0 {
+	for _, a := range l.axes() {
+		if a.dim > 1 && a.stride == 0 {
 			return l.count() > 0
 		}
 	}
@@ -66,39 +72,59 @@ func (l Layout) IsBroadcast() bool {
 // positions in the same order: axes of extent 1 are dropped and neighbours
 // merged where the outer one continues the inner one.
 func (l Layout) Coalesce() Layout {
-	if l.count() == 0 {
-		return blank(1, l.offset)
-	}
-	out := l.own()
-	dims, strides := out.axes()
-	k := 0
-	for i, dim := range dims {
-		switch {
-		case dim == 1:
-		case k > 0 && strides[k-1] == strides[i]*dim:
-			dims[k-1] *= dim
-			strides[k-1] = strides[i]
-		default:
-			dims[k], strides[k] = dim, strides[i]
-			k++
-		}
-	}
-	out.truncate(k)
-	return out
+	l.coalesce()
+	return l
 }
 
-// truncate keeps the first k axes of a layout whose axes nobody else holds, and
-// moves them inline where they fit.
-func (l *Layout) truncate(k int) {
-	if l.wide != nil {
-		w := l.wide
-		if k > inline {
-			w.dims, w.strides = w.dims[:k], w.strides[:k]
-		} else {
-			l.wide = nil
-			copy(l.dims[:], w.dims[:k])
-			copy(l.strides[:], w.strides[:k])
+func (l *Layout) coalesce() {
+	if l.count() == 0 {
+		offset := l.offset
+		*l = Layout{}
+		l.reset(1, offset)
+		return
+	}
+	axes := l.own()
+	k := len(axes)
+	for i := k - 1; i >= 0; {
+		var a axis
+		if a, i = run(axes, i); a.dim != 1 {
+			k--
+			axes[k] = a
 		}
+	}
+	l.truncate(copy(axes, axes[k:]))
+}
+
+// run returns the longest run of axes, from axis i outwards, that walks in one
+// step, as one axis, and the axis that comes next.
+func run(axes []axis, i int) (axis, int) {
+	a := axes[i]
+	for i--; i >= 0; i-- {
+		// That a.stride*a.dim may wrap does no harm: its remainder could equal
+		// the outer stride only if the two axes spanned more than an int64.
+		switch outer := axes[i]; {
+		case outer.dim == 1:
+		case a.dim == 1:
+			a = outer
+		case outer.stride == a.stride*a.dim:
+			a.dim *= outer.dim
+		default:
+			return a, i
+		}
+	}
+	return a, i
+}
+
+// truncate keeps the first k axes of a layout that owns its axes.
+func (l *Layout) truncate(k int) {
+	axes := l.axes()
+	if l.many != nil && k <= inline {
+		l.many = nil
+		copy(l.few[:], axes[:k])
+	} else if l.many != nil {
+		*l.many = axes[:k]
+	} else {
+		clear(axes[k:]) // so that == sees nothing of them
 	}
 	l.rank = k
 }

@@ -22,61 +22,85 @@ const inline = 8
 // fits an int64, and no position is negative or overflows. An empty layout has
 // strides 0.
 type Layout struct {
-	offset        int64
-	rank          int
-	dims, strides [inline]int64
-	wide          *wide // dims and strides when rank > inline
+	offset int64
+	rank   int
+	few    [inline]axis
+	many   *[]axis // the axes when rank > inline
 }
 
-type wide struct{ dims, strides []int64 }
+// axis is one axis of a layout: how many indices, how far apart.
+type axis struct{ dim, stride int64 }
 
-// blank returns a layout of the given rank with everything zero, to be filled
-// through axes.
-func blank(rank int, offset int64) Layout {
-	l := Layout{offset: offset, rank: rank}
+// Exported methods that return a Layout are one line around a worker that takes
+// pointers: the compiler inlines them, and a layout is then copied once in and
+// once out, which is most of what a view costs.
+
+// reset makes l, which must be the zero Layout, one of the given rank with
+// all axes zero, and returns the axes to be filled.
+func (l *Layout) reset(rank int, offset int64) []axis {
+	l.rank, l.offset = rank, offset
 	if rank > inline {
-		l.wide = &wide{make([]int64, rank), make([]int64, rank)}
+		many := make([]axis, rank)
+		l.many = &many
+		return many
 	}
-	return l
+	return l.few[:rank]
 }
 
-// axes gives access to dims and strides, wherever they are.
-func (l *Layout) axes() (dims, strides []int64) {
-	if l.wide != nil {
-		return l.wide.dims, l.wide.strides
+// fail makes l the zero Layout again, and the error.
+func (l *Layout) fail(op, format string, args ...any) error {
+	*l = Layout{}
+	return Errorf(ErrInvalid, op, format, args...)
+}
+
+// axes gives access to the axes, wherever they are.
+func (l *Layout) axes() []axis {
+	if l.many != nil {
+		return *l.many
 	}
-	return l.dims[:l.rank], l.strides[:l.rank]
+	return l.few[:l.rank]
+}
+
+// own makes sure that nobody else holds the axes, so that they may be written.
+func (l *Layout) own() []axis {
+	if l.many != nil {
+		many := slices.Clone(*l.many)
+		l.many = &many
+	}
+	return l.axes()
 }
 
 // Contiguous returns the row-major layout of a shape, without gaps, from
 // position 0.
-func Contiguous(dims ...int64) (Layout, error) { return contiguous(dims, 0) }
+func Contiguous(dims ...int64) (l Layout, err error) {
+	err = l.contiguous(dims)
+	return l, err
+}
 
-func contiguous(shape []int64, offset int64) (Layout, error) {
+func (l *Layout) contiguous(shape []int64) error {
 	n, ok := product(shape)
 	if !ok {
-		return Layout{}, Errorf(ErrInvalid, "Contiguous", "%v: %s", Shape(shape).Clone(), countRule(shape))
+		return l.fail("Contiguous", "%v: %s", Shape(shape).Clone(), countRule(shape))
 	}
-	l := blank(len(shape), offset)
-	dims, strides := l.axes()
-	copy(dims, shape)
-	if n == 0 {
-		return l, nil
+	axes := l.reset(len(shape), 0)
+	step := min(n, 1) // an empty layout has strides 0
+	for i := len(axes) - 1; i >= 0; i-- {
+		axes[i] = axis{shape[i], step}
+		step *= shape[i]
 	}
-	step := int64(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		strides[i] = step
-		step *= dims[i]
-	}
-	return l, nil
+	return nil
 }
 
 // Strided returns a layout with the given strides and offset, in elements. No
 // position may be negative or overflow an int64.
-func Strided(dims Shape, strides []int64, offset int64) (Layout, error) {
-	refuse := func(rule string) (Layout, error) {
-		return Layout{}, Errorf(ErrInvalid, "Strided", "dims %v, strides %v, offset %d: %s",
-			dims.Clone(), Shape(strides).Clone(), offset, rule)
+func Strided(dims Shape, strides []int64, offset int64) (l Layout, err error) {
+	err = l.strided(dims, strides, offset)
+	return l, err
+}
+
+func (l *Layout) strided(dims Shape, strides []int64, offset int64) error {
+	refuse := func(rule string) error {
+		return l.fail("Strided", "dims %v, strides %v, offset %d: %s", dims.Clone(), Shape(strides).Clone(), offset, rule)
 	}
 	if len(dims) != len(strides) {
 		return refuse("there must be as many strides as dims")
@@ -88,14 +112,16 @@ func Strided(dims Shape, strides []int64, offset int64) (Layout, error) {
 	if offset < 0 {
 		return refuse("the offset is negative")
 	}
-	l := blank(len(dims), offset)
-	d, s := l.axes()
-	copy(d, dims)
+	axes := l.reset(len(dims), offset)
 	if n == 0 {
-		return l, nil
+		for i, d := range dims {
+			axes[i].dim = d
+		}
+		return nil
 	}
 	lo, hi := offset, offset
 	for i, stride := range strides {
+		axes[i] = axis{dims[i], stride}
 		// The far end of axis i, from the near one.
 		over, span := bits.Mul64(uint64(dims[i]-1), magnitude(stride))
 		if over != 0 || span > 1<<63-1 {
@@ -109,8 +135,7 @@ func Strided(dims Shape, strides []int64, offset int64) (Layout, error) {
 			return refuse("a position overflows int64")
 		}
 	}
-	copy(s, strides)
-	return l, nil
+	return nil
 }
 
 func magnitude(x int64) uint64 {
@@ -124,21 +149,11 @@ func magnitude(x int64) uint64 {
 func (l Layout) Rank() int { return l.rank }
 
 // Dim returns the extent of an axis in [0, Rank).
-func (l Layout) Dim(axis int) int64 {
-	if l.wide != nil {
-		return l.wide.dims[axis]
-	}
-	return l.dims[:l.rank][axis]
-}
+func (l Layout) Dim(axis int) int64 { return l.axes()[axis].dim }
 
 // Stride returns the distance, in elements, between neighbours along an axis
 // in [0, Rank).
-func (l Layout) Stride(axis int) int64 {
-	if l.wide != nil {
-		return l.wide.strides[axis]
-	}
-	return l.strides[:l.rank][axis]
-}
+func (l Layout) Stride(axis int) int64 { return l.axes()[axis].stride }
 
 // Offset returns the position, in elements, of the first element.
 func (l Layout) Offset() int64 { return l.offset }
@@ -148,62 +163,68 @@ func (l Layout) Shape() Shape { return l.AppendDims(make(Shape, 0, l.rank)) }
 
 // Strides returns a copy of the strides.
 func (l Layout) Strides() []int64 {
-	_, s := l.axes()
-	return append(make([]int64, 0, len(s)), s...)
+	strides := make([]int64, l.rank)
+	for i, a := range l.axes() {
+		strides[i] = a.stride
+	}
+	return strides
 }
 
 // AppendDims appends the extents to dst: Shape without the allocation.
 func (l Layout) AppendDims(dst []int64) []int64 {
-	d, _ := l.axes()
-	return append(dst, d...)
-}
-
-// Count returns the number of elements.
-func (l *Layout) count() int64 {
-	n := int64(1)
-	d, _ := l.axes()
-	for _, d := range d {
-		n *= d
+	for _, a := range l.axes() {
+		dst = append(dst, a.dim)
 	}
-	return n
+	return dst
 }
 
 // Count returns the number of elements.
 func (l Layout) Count() int64 { return l.count() }
 
+func (l *Layout) count() int64 {
+	n := int64(1)
+	for _, a := range l.axes() {
+		n *= a.dim
+	}
+	return n
+}
+
 // HasShape reports whether the layout has exactly these extents.
 func (l Layout) HasShape(dims ...int64) bool {
-	d, _ := l.axes()
-	return slices.Equal(d, dims)
+	if len(dims) != l.rank {
+		return false
+	}
+	for i, a := range l.axes() {
+		if a.dim != dims[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // SameShape reports whether two layouts have the same extents.
 func (l Layout) SameShape(m Layout) bool {
-	a, _ := l.axes()
-	b, _ := m.axes()
-	return slices.Equal(a, b)
+	return slices.EqualFunc(l.axes(), m.axes(), func(a, b axis) bool { return a.dim == b.dim })
 }
 
 // Equal reports whether two layouts have the same extents, strides and offset.
 func (l Layout) Equal(m Layout) bool {
-	_, a := l.axes()
-	_, b := m.axes()
-	return l.offset == m.offset && l.SameShape(m) && slices.Equal(a, b)
+	return l.offset == m.offset && slices.Equal(l.axes(), m.axes())
 }
 
 // At returns the position of the element with the given index. It panics, as a
 // Go slice does, if the index has the wrong length or is out of range.
 func (l Layout) At(index ...int64) int64 {
-	dims, strides := l.axes()
-	if len(index) != len(dims) {
-		panic(fmt.Sprintf("layout: index of length %d into rank %d", len(index), len(dims)))
+	axes := l.axes()
+	if len(index) != len(axes) {
+		panic(fmt.Sprintf("layout: index of length %d into rank %d", len(index), len(axes)))
 	}
 	p := l.offset
 	for i, x := range index {
-		if x < 0 || x >= dims[i] {
-			panic(fmt.Sprintf("layout: index %d out of range on axis %d of extent %d", x, i, dims[i]))
+		if x < 0 || x >= axes[i].dim {
+			panic(fmt.Sprintf("layout: index %d out of range on axis %d of extent %d", x, i, axes[i].dim))
 		}
-		p += x * strides[i]
+		p += x * axes[i].stride
 	}
 	return p
 }

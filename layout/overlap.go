@@ -1,5 +1,7 @@
 package layout
 
+import "slices"
+
 // searchBudget bounds the overlap tests, which are hard in general (bounded
 // subset sum). Layouts that come from views need a few steps.
 const searchBudget = 1 << 14
@@ -13,39 +15,43 @@ func (l Layout) Overlaps(m Layout) bool {
 		return false
 	}
 	// lLo + sum |s|x = mHi - sum |t|y, each x and y counted from its near end.
-	var eq equation
-	eq.addAxes(l)
-	eq.addAxes(m)
+	var room [2 * inline]term
+	eq := equation{room[:0]}
+	for _, a := range l.axes() {
+		eq.add(magnitude(a.stride), uint64(a.dim-1))
+	}
+	for _, a := range m.axes() {
+		eq.add(magnitude(a.stride), uint64(a.dim-1))
+	}
 	return eq.solvable(uint64(mHi - lLo))
 }
 
 // SelfOverlaps reports whether two different indices share a position, so that
 // the layout cannot be written to in any order. Exact as Overlaps is.
 func (l Layout) SelfOverlaps() bool {
-	dims, strides := l.axes()
 	if l.count() <= 1 || l.IsContiguous() || l.nested() {
 		return false
 	}
 	// Two indices that differ first along axis k: sum s*e = 0 where e, the
-	// difference, is 1..d-1 on axis k and -(d-1)..d-1 on the others.
-	for k, d := range dims {
-		if d == 1 {
+	// difference, is 1..d-1 on axis k, -(d-1)..d-1 on the axes inside it, and 0
+	// on those outside.
+	axes := l.axes()
+	for k, outer := range axes {
+		if outer.dim == 1 {
 			continue
 		}
-		if strides[k] == 0 {
+		if outer.stride == 0 {
 			return true
 		}
-		var eq equation
-		target := uint64(0)
-		for i, di := range dims {
-			a, u := magnitude(strides[i]), uint64(di-1)
-			if i == k {
-				eq.add(a, u-1) // |s|*(u-e), e in 1..u, moved to the other side
-				target += a * u
-			} else {
-				eq.add(a, 2*u)
-				target += a * u
-			}
+		var room [inline]term
+		eq := equation{room[:0]}
+		a, u := magnitude(outer.stride), uint64(outer.dim-1)
+		eq.add(a, u-1) // |s|*(u-e), e in 1..u, moved to the other side
+		target := a * u
+		for _, inner := range axes[k+1:] {
+			a, u := magnitude(inner.stride), uint64(inner.dim-1)
+			eq.add(a, 2*u)
+			target += a * u
 		}
 		if eq.solvable(target) {
 			return true
@@ -57,14 +63,15 @@ func (l Layout) SelfOverlaps() bool {
 // nested reports, at a glance, that each axis steps over all that the axes of
 // smaller stride cover: positions are then distinct.
 func (l *Layout) nested() bool {
-	sorted, _ := Simplify(*l, *l)
-	dims, strides := sorted.axes()
+	var sorted, same Layout
+	simplify(&sorted, &same, l, l)
+	axes := sorted.axes()
 	reach := int64(0)
-	for i := len(dims) - 1; i >= 0; i-- {
-		if strides[i] <= reach {
+	for i := len(axes) - 1; i >= 0; i-- {
+		if axes[i].stride <= reach {
 			return false
 		}
-		reach += strides[i] * (dims[i] - 1)
+		reach += axes[i].stride * (axes[i].dim - 1)
 	}
 	return true
 }
@@ -79,23 +86,19 @@ type term struct {
 	reach uint64 // the sum at its largest, over this and all smaller terms
 }
 
-func (e *equation) addAxes(l Layout) {
-	dims, strides := l.axes()
-	for i, d := range dims {
-		e.add(magnitude(strides[i]), uint64(d-1))
-	}
-}
-
+// add puts a term in its place; those of one coefficient count as one.
 func (e *equation) add(a, u uint64) {
 	if a == 0 || u == 0 {
 		return
 	}
 	i := len(e.terms)
-	e.terms = append(e.terms, term{})
-	for ; i > 0 && e.terms[i-1].a < a; i-- {
-		e.terms[i] = e.terms[i-1]
+	for ; i > 0 && e.terms[i-1].a <= a; i-- {
+		if e.terms[i-1].a == a {
+			e.terms[i-1].u += u
+			return
+		}
 	}
-	e.terms[i] = term{a: a, u: u}
+	e.terms = slices.Insert(e.terms, i, term{a: a, u: u})
 }
 
 // solvable searches the largest coefficient first; what is left for the others

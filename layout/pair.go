@@ -7,44 +7,48 @@ package layout
 // sides. The pair visits exactly the same pairs of positions, in another order.
 // A copy of no elements becomes a pair of shape [0].
 func Simplify(dst, src Layout) (d, s Layout) {
+	simplify(&d, &s, &dst, &src)
+	return d, s
+}
+
+func simplify(d, s, dst, src *Layout) {
 	if dst.count() == 0 {
-		return blank(1, dst.offset), blank(1, src.offset)
+		d.reset(1, dst.offset)
+		s.reset(1, src.offset)
+		return
 	}
-	d, s = dst.own(), src.own()
-	dims, ds := d.axes()
-	sdims, ss := s.axes()
-	k := 0
-	for i, n := range dims {
-		if n == 1 {
+	dOff, sOff := dst.offset, src.offset
+	var dBuf, sBuf [inline]axis
+	da, sa := dBuf[:0], sBuf[:0]
+	from := src.axes()
+	for i, a := range dst.axes() {
+		if a.dim == 1 {
 			continue
 		}
-		a, b := ds[i], ss[i]
-		if a < 0 {
-			d.offset += (n - 1) * a
-			s.offset += (n - 1) * b
-			a, b = -a, -b
+		b := from[i]
+		if a.stride < 0 {
+			dOff += (a.dim - 1) * a.stride
+			sOff += (b.dim - 1) * b.stride
+			a.stride, b.stride = -a.stride, -b.stride
 		}
-		j := k
-		for ; j > 0 && ds[j-1] < a; j-- { // insert: ranks are small
-			dims[j], ds[j], ss[j] = dims[j-1], ds[j-1], ss[j-1]
+		da, sa = append(da, a), append(sa, b)
+		for j := len(da) - 1; j > 0 && da[j-1].stride < da[j].stride; j-- { // insert: ranks are small
+			da[j-1], da[j], sa[j-1], sa[j] = da[j], da[j-1], sa[j], sa[j-1]
 		}
-		dims[j], ds[j], ss[j] = n, a, b
-		k++
 	}
 	m := 0
-	for i := range k {
-		if n := dims[i]; m > 0 && ds[m-1] == ds[i]*n && ss[m-1] == ss[i]*n {
-			dims[m-1] *= n
-			ds[m-1], ss[m-1] = ds[i], ss[i]
+	for i, a := range da {
+		b := sa[i]
+		if m > 0 && da[m-1].stride == a.stride*a.dim && sa[m-1].stride == b.stride*b.dim {
+			n := da[m-1].dim * a.dim
+			da[m-1], sa[m-1] = axis{n, a.stride}, axis{n, b.stride}
 		} else {
-			dims[m], ds[m], ss[m] = n, ds[i], ss[i]
+			da[m], sa[m] = a, b
 			m++
 		}
 	}
-	copy(sdims, dims)
-	d.truncate(m)
-	s.truncate(m)
-	return d, s
+	copy(d.reset(m, dOff), da)
+	copy(s.reset(m, sOff), sa)
 }
 
 // Widen rewrites a simplified pair of width-bit elements over the widest
@@ -52,45 +56,44 @@ func Simplify(dst, src Layout) (d, s Layout) {
 // innermost run that is dense on both sides becomes fewer, wider elements where
 // every extent, stride and offset allows. It returns the new pair and width.
 // Positions of wide elements are multiples of their own width: a buffer that
-// starts on a limit-bit boundary keeps every access aligned.
+// starts on a limit-bit boundary keeps every access aligned. A width of 0, which
+// strings have, is never widened.
 func Widen(dst, src Layout, width, limit int) (d, s Layout, wide int) {
-	d, s = dst, src
-	for width < limit && d.rank > 0 && halvable(&d) && halvable(&s) {
-		d, s = d.halve(), s.halve()
+	for width > 0 && 2*width <= limit && halvable(&dst) && halvable(&src) {
+		dst.halve()
+		src.halve()
 		width *= 2
-		if d.rank > 0 && d.Dim(d.rank-1) == 1 {
+		if dst.Dim(dst.rank-1) == 1 {
 			// The run is one wide element now: its axis says nothing more. What
-			// is next may be dense in wide elements, and merge further.
-			d, s = Simplify(d, s)
+			// is next may be dense in wide elements.
+			dst, src = Simplify(dst, src)
 		}
 	}
-	return d, s, width
+	return dst, src, width
 }
 
 // halvable reports whether pairs of neighbours along the last axis can be taken
 // as one element of twice the width.
 func halvable(l *Layout) bool {
-	dims, strides := l.axes()
-	last := len(dims) - 1
-	if strides[last] != 1 || dims[last]%2 != 0 || l.offset%2 != 0 {
+	axes := l.axes()
+	last := len(axes) - 1
+	if last < 0 || axes[last].stride != 1 || axes[last].dim%2 != 0 || l.offset%2 != 0 {
 		return false
 	}
-	for _, s := range strides[:last] {
-		if s%2 != 0 {
+	for _, a := range axes[:last] {
+		if a.stride%2 != 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func (l *Layout) halve() Layout {
-	out := l.own()
-	dims, strides := out.axes()
-	last := len(dims) - 1
-	for i := range strides[:last] {
-		strides[i] /= 2
+func (l *Layout) halve() {
+	axes := l.own()
+	last := len(axes) - 1
+	for i := range axes[:last] {
+		axes[i].stride /= 2
 	}
-	dims[last] /= 2
-	out.offset /= 2
-	return out
+	axes[last].dim /= 2
+	l.offset /= 2
 }

@@ -10,50 +10,60 @@ package layout
 //	[2,3,4]:{12,4,1}  to [6,4]   {4,1}    merged
 //	[2,3,4]:{12,4,1}  to [2,12]  {12,1}   merged
 //	[3,2,4]:{4,12,1}  to [6,4]   needs a copy: 0,12,4,16,... is no one step
-func (l Layout) Reshape(shape ...int64) (Layout, error) {
+func (l Layout) Reshape(shape ...int64) (out Layout, err error) {
+	err = out.reshape(&l, shape)
+	return out, err
+}
+
+func (l *Layout) reshape(from *Layout, shape []int64) error {
 	n, ok := product(shape)
 	if !ok {
-		return Layout{}, Errorf(ErrInvalid, "Reshape", "%v to %v: %s", l.Shape(), Shape(shape).Clone(), countRule(shape))
+		return l.fail("Reshape", "%v to %v: %s", from.Shape(), Shape(shape).Clone(), countRule(shape))
 	}
-	if have := l.count(); have != n {
-		return Layout{}, Errorf(ErrInvalid, "Reshape", "%v to %v: %d elements do not fill %d", l.Shape(), Shape(shape).Clone(), have, n)
+	if have := from.count(); have != n {
+		return l.fail("Reshape", "%v to %v: %d elements do not fill %d", from.Shape(), Shape(shape).Clone(), have, n)
+	}
+	out := l.reset(len(shape), from.offset)
+	for i, d := range shape {
+		out[i].dim = d
 	}
 	if n == 0 {
-		return contiguous(shape, l.offset)
+		return nil
 	}
-	out := blank(len(shape), l.offset)
-	newDims, newStrides := out.axes()
-	copy(newDims, shape)
-
-	from := l.Coalesce()
-	dims, strides := from.axes()
-	// Each coalesced axis must be filled exactly by a run of new axes, innermost
-	// first: rest is what of it is not yet filled.
-	i := len(newDims) - 1
-	for a := len(dims) - 1; a >= 0; a-- {
-		rest, step := dims[a], strides[a]
-		for ; rest > 1; i-- {
-			// i cannot run out: both products are the same.
-			if d := newDims[i]; rest%d != 0 {
-				return Layout{}, ErrNeedsCopy
-			}
-			newStrides[i] = step
-			step *= newDims[i]
-			rest /= newDims[i]
+	// Each run of old axes must be filled exactly by a run of new axes, innermost
+	// first. Both have the same product, so j cannot run out.
+	axes := from.axes()
+	for i, j := len(axes)-1, len(out)-1; i >= 0; {
+		var a axis
+		a, i = run(axes, i)
+		filled := int64(1)
+		for ; filled < a.dim; j-- {
+			out[j].stride = a.stride * filled
+			filled *= out[j].dim
+		}
+		if filled > a.dim {
+			*l = Layout{}
+			return ErrNeedsCopy
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Flatten returns the layout as a matrix: axes before axis are the rows, the
 // others the columns; axis lies in [-rank, rank], and both may be empty
 // products, which are 1. ErrNeedsCopy as for Reshape.
-func (l Layout) Flatten(axis int) (Layout, error) {
-	rows, cols, err := FlattenShape("Flatten", l.Shape(), axis)
+func (l Layout) Flatten(axis int) (out Layout, err error) {
+	err = out.flatten(&l, axis)
+	return out, err
+}
+
+func (l *Layout) flatten(from *Layout, axis int) error {
+	var few [inline]int64
+	rows, cols, err := FlattenShape("Flatten", from.AppendDims(few[:0]), axis)
 	if err != nil {
-		return Layout{}, err
+		return err
 	}
-	return l.Reshape(rows, cols)
+	return l.reshape(from, []int64{rows, cols})
 }
 
 // FlattenShape returns the extents that Flatten gives a shape.
@@ -64,10 +74,14 @@ func FlattenShape(op string, s Shape, axis int) (rows, cols int64, err error) {
 	if axis < 0 {
 		axis += len(s)
 	}
-	rows, ok := product(s[:axis])
-	cols, ok2 := product(s[axis:])
-	if !ok || !ok2 {
-		return 0, 0, Errorf(ErrInvalid, op, "%v at axis %d: an extent overflows int64", s.Clone(), axis)
+	head, tail := s[:axis], s[axis:]
+	rows, ok := product(head)
+	if !ok {
+		return 0, 0, Errorf(ErrInvalid, op, "%v before axis %d: %s", s.Clone(), axis, countRule(head))
+	}
+	cols, ok = product(tail)
+	if !ok {
+		return 0, 0, Errorf(ErrInvalid, op, "%v from axis %d: %s", s.Clone(), axis, countRule(tail))
 	}
 	return rows, cols, nil
 }

@@ -30,8 +30,11 @@ func (s Shape) Bytes(t DType) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if !t.Valid() {
+		return 0, Errorf(ErrInvalid, "Shape", "%v of %v, which is no element type", s.Clone(), t)
+	}
 	if t.Bits() == 0 {
-		return 0, Errorf(ErrUnsupported, "Shape", "elements of type %v have no fixed width", t)
+		return 0, Errorf(ErrUnsupported, "Shape", "%v of %v, whose elements have no fixed width", s.Clone(), t)
 	}
 	b, ok := PackedBytes(n, t.Bits())
 	if !ok {
@@ -41,13 +44,15 @@ func (s Shape) Bytes(t DType) (int64, error) {
 }
 
 // PackedBytes returns ceil(n*width/8), the bytes of n elements of width bits
-// each, and false if that overflows.
+// each; false if that overflows, if n is negative, or if width is not positive.
 func PackedBytes(n int64, width int) (int64, bool) {
-	w := int64(width)
-	if n < 0 || n/8 > (math.MaxInt64-w)/w {
+	if n < 0 || width <= 0 {
 		return 0, false
 	}
-	return n/8*w + (n%8*w+7)/8, true
+	hi, lo := bits.Mul64(uint64(n), uint64(width))
+	lo, carry := bits.Add64(lo, 7, 0)
+	hi += carry
+	return int64(hi<<61 | lo>>3), hi < 1<<2
 }
 
 // Equal reports whether two shapes have the same extents.
@@ -73,20 +78,15 @@ func (s Shape) String() string {
 // product multiplies extents; false if one is negative or the result does not
 // fit. A zero extent makes the product zero, however large the others are.
 func product(dims []int64) (int64, bool) {
-	n, fits, empty := uint64(1), true, false
+	n := uint64(1)
 	for _, d := range dims {
-		if d < 0 {
-			return 0, false
-		}
 		hi, lo := bits.Mul64(n, uint64(d))
-		fits = fits && hi == 0 && lo <= math.MaxInt64
-		empty = empty || d == 0
+		if d <= 0 || hi != 0 || lo > math.MaxInt64 {
+			return 0, slices.Contains(dims, 0) && slices.Min(dims) == 0
+		}
 		n = lo
 	}
-	if empty {
-		return 0, true
-	}
-	return int64(n), fits
+	return int64(n), true
 }
 
 func countRule(dims []int64) string {
@@ -175,8 +175,8 @@ func Broadcast(a, b Shape) (Shape, error) {
 			return nil, Errorf(ErrInvalid, "Broadcast", "%v and %v: extents %d and %d differ and neither is 1", a.Clone(), b.Clone(), out[j], d)
 		}
 	}
-	if _, err := out.Count(); err != nil {
-		return nil, err
+	if _, ok := product(out); !ok {
+		return nil, Errorf(ErrInvalid, "Broadcast", "%v and %v: %s", a.Clone(), b.Clone(), countRule(out))
 	}
 	return out, nil
 }

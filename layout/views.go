@@ -1,39 +1,51 @@
 package layout
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Permute reorders the axes: axis i of the result is axis perm[i] of l, as in
 // ONNX Transpose. Negative axes count from the end.
-func (l Layout) Permute(perm ...int) (Layout, error) {
-	if len(perm) != l.rank {
-		return Layout{}, Errorf(ErrInvalid, "Permute", "%v by %v: the permutation must list each of the %d axes once",
-			l.Shape(), slices.Clone(perm), l.rank)
+func (l Layout) Permute(perm ...int) (out Layout, err error) {
+	err = out.permute(&l, perm)
+	return out, err
+}
+
+func (l *Layout) permute(from *Layout, perm []int) error {
+	axes := from.axes()
+	if len(perm) != len(axes) {
+		return l.fail("Permute", "%v by %v: the permutation must list each of the %d axes once",
+			from.Shape(), slices.Clone(perm), len(axes))
 	}
-	out := blank(l.rank, l.offset)
-	dims, strides := l.axes()
-	d, s := out.axes()
-	var few [64]bool
-	seen := flags(&few, l.rank)
+	out := l.reset(len(axes), from.offset)
+	var word [1]uint64
+	seen := newAxisSet(&word, len(axes))
 	for i, p := range perm {
-		axis, err := markAxis("Permute", p, seen)
-		if err != nil {
-			return Layout{}, err
+		if p < 0 {
+			p += len(axes)
 		}
-		d[i], s[i] = dims[axis], strides[axis]
+		if uint(p) >= uint(len(axes)) || !seen.add(p) {
+			return l.failAxis("Permute", from, perm[i], len(axes))
+		}
+		out[i] = axes[p]
 	}
-	return out, nil
+	return nil
 }
 
 // Reverse returns the layout with its axes in reverse order, which is ONNX
 // Transpose without perm.
-func (l Layout) Reverse() Layout {
-	out := blank(l.rank, l.offset)
-	dims, strides := l.axes()
-	d, s := out.axes()
-	for i := range d {
-		d[i], s[i] = dims[l.rank-1-i], strides[l.rank-1-i]
-	}
+func (l Layout) Reverse() (out Layout) {
+	out.reverse(&l)
 	return out
+}
+
+func (l *Layout) reverse(from *Layout) {
+	axes := from.axes()
+	out := l.reset(len(axes), from.offset)
+	for i, a := range axes {
+		out[len(out)-1-i] = a
+	}
 }
 
 // Slice keeps every step-th element of an axis from start up to, and without,
@@ -41,26 +53,37 @@ func (l Layout) Reverse() Layout {
 // axis, out-of-range ones are clamped, a negative step walks backwards. Step 0
 // is an error.
 func (l Layout) Slice(axis int, start, end, step int64) (Layout, error) {
-	axis, err := Axis("Slice", axis, l.rank)
-	if err != nil {
-		return Layout{}, err
+	err := l.slice(axis, start, end, step)
+	return l, err
+}
+
+func (l *Layout) slice(at int, start, end, step int64) error {
+	i := at
+	if i < 0 {
+		i += l.rank
+	}
+	if uint(i) >= uint(l.rank) {
+		return l.failAxis("Slice", l, at, l.rank)
 	}
 	if step == 0 {
-		return Layout{}, Errorf(ErrInvalid, "Slice", "axis %d of %v: the step is 0", axis, l.Shape())
+		return l.fail("Slice", "%v: the step on axis %d is 0", l.Shape(), at)
 	}
-	first, n := clampSlice(l.Dim(axis), start, end, step)
-	out := l.own()
-	d, s := out.axes()
-	d[axis] = n
-	if out.count() == 0 {
-		clear(s) // an empty layout has strides 0, and its offset stays in range
-		return out, nil
+	axes := l.own()
+	a := &axes[i]
+	first, n := clampSlice(a.dim, start, end, step)
+	a.dim = n
+	switch {
+	case n == 0: // an empty layout has strides 0, and its offset stays in range
+		for i := range axes {
+			axes[i].stride = 0
+		}
+	case n == 1:
+		l.offset += first * a.stride
+	default: // n-1 such steps stay inside the axis: no overflow
+		l.offset += first * a.stride
+		a.stride *= step
 	}
-	out.offset += first * s[axis]
-	if n > 1 {
-		s[axis] *= step // n-1 such steps stay inside the axis: no overflow
-	}
-	return out, nil
+	return nil
 }
 
 // clampSlice returns the first index that a slice of an axis takes and how
@@ -72,147 +95,162 @@ func clampSlice(dim, start, end, step int64) (first, n int64) {
 	if end < 0 {
 		end += dim
 	}
+	var gap uint64
 	if step > 0 {
 		start, end = min(max(start, 0), dim), min(max(end, 0), dim)
 		if start >= end {
 			return 0, 0
 		}
-		return start, int64(uint64(end-start-1)/uint64(step)) + 1
+		gap = uint64(end - start - 1)
+	} else {
+		start, end = min(max(start, 0), dim-1), min(max(end, -1), dim-1)
+		if start <= end {
+			return 0, 0
+		}
+		gap = uint64(start - end - 1)
 	}
-	start, end = min(max(start, 0), dim-1), min(max(end, -1), dim-1)
-	if start <= end {
-		return 0, 0
-	}
-	return start, int64(uint64(start-end-1)/magnitude(step)) + 1
+	return start, int64(gap/magnitude(step)) + 1
 }
 
 // Expand broadcasts to the given extents, aligned at the last axis: an extent
 // of 1 is repeated (with stride 0), any other must already be the same. Leading
 // axes may be added.
-func (l Layout) Expand(shape ...int64) (Layout, error) {
-	refuse := func(format string, args ...any) (Layout, error) {
-		args = append([]any{l.Shape(), Shape(shape).Clone()}, args...)
-		return Layout{}, Errorf(ErrInvalid, "Expand", "%v to %v: "+format, args...)
-	}
-	lead := len(shape) - l.rank
+func (l Layout) Expand(shape ...int64) (out Layout, err error) {
+	err = out.expand(&l, shape)
+	return out, err
+}
+
+func (l *Layout) expand(from *Layout, shape []int64) error {
+	axes := from.axes()
+	lead := len(shape) - len(axes)
 	if lead < 0 {
-		return refuse("the rank cannot shrink")
+		return l.fail("Expand", "%v to %v: the rank cannot shrink", from.Shape(), Shape(shape).Clone())
 	}
 	n, ok := product(shape)
 	if !ok {
-		return refuse("%s", countRule(shape))
+		return l.fail("Expand", "%v to %v: %s", from.Shape(), Shape(shape).Clone(), countRule(shape))
 	}
-	out := blank(len(shape), l.offset)
-	dims, strides := l.axes()
-	d, s := out.axes()
-	copy(d, shape)
-	for i, dim := range dims {
-		switch {
-		case shape[lead+i] == dim:
-			s[lead+i] = strides[i]
-		case dim != 1:
-			return refuse("axis %d has extent %d, which is neither %d nor 1", i, dim, shape[lead+i])
+	out := l.reset(len(shape), from.offset)
+	for i, d := range shape {
+		out[i].dim = d
+		if i < lead {
+			continue
+		}
+		switch a := axes[i-lead]; {
+		case a.dim == d && n > 0:
+			out[i].stride = a.stride
+		case a.dim != d && a.dim != 1:
+			return l.fail("Expand", "%v to %v: axis %d has extent %d, which is neither %d nor 1",
+				from.Shape(), Shape(shape).Clone(), i-lead, a.dim, d)
 		}
 	}
-	if n == 0 {
-		clear(s)
-	}
-	return out, nil
+	return nil
 }
 
 // Squeeze removes axes of extent 1: the listed ones, or all of them if none is
 // listed. It is an error to list an axis of another extent, or one twice.
-func (l Layout) Squeeze(axes ...int) (Layout, error) {
-	dims, strides := l.axes()
-	var few [64]bool
-	drop := flags(&few, l.rank)
-	if len(axes) == 0 {
-		for i, d := range dims {
-			drop[i] = d == 1
+func (l Layout) Squeeze(axes ...int) (out Layout, err error) {
+	err = out.squeeze(&l, axes)
+	return out, err
+}
+
+func (l *Layout) squeeze(from *Layout, list []int) error {
+	axes := from.axes()
+	var word [1]uint64
+	drop := newAxisSet(&word, len(axes))
+	gone := len(list)
+	for _, at := range list {
+		i := at
+		if i < 0 {
+			i += len(axes)
+		}
+		if uint(i) >= uint(len(axes)) || !drop.add(i) {
+			return l.failAxis("Squeeze", from, at, len(axes))
+		}
+		if axes[i].dim != 1 {
+			return l.fail("Squeeze", "%v: axis %d has extent %d, not 1", from.Shape(), at, axes[i].dim)
 		}
 	}
-	for _, a := range axes {
-		axis, err := markAxis("Squeeze", a, drop)
-		if err != nil {
-			return Layout{}, err
-		}
-		if dims[axis] != 1 {
-			return Layout{}, Errorf(ErrInvalid, "Squeeze", "axis %d of %v has extent %d, not 1", a, l.Shape(), dims[axis])
-		}
-	}
-	keep := 0
-	for _, gone := range drop {
-		if !gone {
-			keep++
+	if len(list) == 0 {
+		for i, a := range axes {
+			if a.dim == 1 {
+				drop.add(i)
+				gone++
+			}
 		}
 	}
-	out := blank(keep, l.offset)
-	d, s := out.axes()
+	out := l.reset(len(axes)-gone, from.offset)
 	k := 0
-	for i, gone := range drop {
-		if !gone {
-			d[k], s[k] = dims[i], strides[i]
+	for i, a := range axes {
+		if !drop.has(i) {
+			out[k] = a
 			k++
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Unsqueeze inserts axes of extent 1 so that they stand at the listed places
 // of the result. It is an error to list a place twice or out of range.
-func (l Layout) Unsqueeze(axes ...int) (Layout, error) {
-	rank := l.rank + len(axes)
-	var few [64]bool
-	added := flags(&few, rank)
-	for _, a := range axes {
-		if _, err := markAxis("Unsqueeze", a, added); err != nil {
-			return Layout{}, err
+func (l Layout) Unsqueeze(axes ...int) (out Layout, err error) {
+	err = out.unsqueeze(&l, axes)
+	return out, err
+}
+
+func (l *Layout) unsqueeze(from *Layout, list []int) error {
+	axes := from.axes()
+	rank := len(axes) + len(list)
+	var word [1]uint64
+	added := newAxisSet(&word, rank)
+	for _, at := range list {
+		i := at
+		if i < 0 {
+			i += rank
+		}
+		if uint(i) >= uint(rank) || !added.add(i) {
+			return l.failAxis("Unsqueeze", from, at, rank)
 		}
 	}
-	out := blank(rank, l.offset)
-	dims, strides := l.axes()
-	d, s := out.axes()
+	out := l.reset(rank, from.offset)
 	k := 0
-	for i, one := range added {
-		if one {
-			d[i] = 1 // with one index only, any stride will do: 0
-			continue
+	for i := range out {
+		if added.has(i) {
+			out[i].dim = 1 // with one index only, any stride will do: 0
+		} else {
+			out[i] = axes[k]
+			k++
 		}
-		d[i], s[i] = dims[k], strides[k]
-		k++
 	}
-	return out, nil
+	return nil
 }
 
-// flags returns a cleared flag per axis, in few if there is room.
-func flags(few *[64]bool, rank int) []bool {
-	if rank > len(few) {
-		return make([]bool, rank)
+// failAxis says what is wrong with an axis of a list: out of range, or there
+// before.
+func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
+	rule := "is listed twice"
+	if axis < -rank || axis >= rank {
+		rule = fmt.Sprintf("is outside [%d,%d] of rank %d", -rank, rank-1, rank)
 	}
-	return few[:rank]
+	return l.fail(op, "%v: axis %d %s", from.Shape(), axis, rule)
 }
 
-// markAxis resolves an axis and marks it; one that is marked already is an
-// error.
-func markAxis(op string, axis int, marked []bool) (int, error) {
-	axis, err := Axis(op, axis, len(marked))
-	if err != nil {
-		return 0, err
+// axisSet is a set of axes, a bit each.
+type axisSet []uint64
+
+// newAxisSet returns an empty set, in word if there is room.
+func newAxisSet(word *[1]uint64, rank int) axisSet {
+	if rank > 64 {
+		return make(axisSet, (rank+63)/64)
 	}
-	if marked[axis] {
-		return 0, Errorf(ErrInvalid, op, "axis %d is listed twice", axis)
-	}
-	marked[axis] = true
-	return axis, nil
+	return word[:]
 }
 
-// own returns a copy whose axes may be written.
-func (l *Layout) own() Layout {
-	if l.wide == nil {
-		return *l
-	}
-	out := blank(l.rank, l.offset)
-	copy(out.wide.dims, l.wide.dims)
-	copy(out.wide.strides, l.wide.strides)
-	return out
+func (s axisSet) has(i int) bool { return s[uint(i)/64]>>(uint(i)%64)&1 != 0 }
+
+// add reports whether i is new in the set.
+func (s axisSet) add(i int) bool {
+	word, bit := &s[uint(i)/64], uint64(1)<<(uint(i)%64)
+	fresh := *word&bit == 0
+	*word |= bit
+	return fresh
 }

@@ -220,7 +220,7 @@ func TestSliceRefuses(t *testing.T) {
 		refused(t, err, "Slice", "rank 2")
 	}
 	_, err := l.Slice(0, 0, 1, 0)
-	refused(t, err, "Slice", "[2,3]", "step is 0")
+	refused(t, err, "Slice", "[2,3]", "step on axis 0 is 0")
 	_, err = layout.Layout{}.Slice(0, 0, 1, 1)
 	refused(t, err, "Slice", "rank 0")
 	require.Equal(t, must(l.Slice(1, 1, 3, 1)), must(l.Slice(-1, 1, 3, 1)))
@@ -356,7 +356,7 @@ func TestSqueezeUnsqueezeRefuse(t *testing.T) {
 		_, err := l.Squeeze(axes...)
 		refused(t, err, "Squeeze")
 	}
-	for _, axes := range [][]int{{0, 0}, {0, -4}, {4}, {-5}, {math.MaxInt}} {
+	for _, axes := range [][]int{{0, 0}, {0, -5}, {4}, {-5}, {math.MaxInt}} {
 		_, err := l.Unsqueeze(axes...)
 		refused(t, err, "Unsqueeze")
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	_ "github.com/restride/restride/cpu" // devices register themselves
+	_ "github.com/restride/restride" // all devices
 )
 
 func main() {

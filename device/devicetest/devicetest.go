@@ -29,7 +29,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Suite says how much of the suite to run. With go test's -short it is less.
+// Suite says how much of the suite to run. With go test's -short or -race it is
+// less.
 type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
@@ -94,7 +95,7 @@ func seed(t *testing.T) uint64 {
 }
 
 // few reports whether to sample what is otherwise done in full.
-func (r runner) few() bool { return r.Small || testing.Short() }
+func (r runner) few() bool { return r.Small || raced || testing.Short() }
 
 // rig is a device with a queue, for one test.
 type rig struct {

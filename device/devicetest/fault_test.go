@@ -175,6 +175,7 @@ func TestCheckRefused(t *testing.T) {
 	for _, name := range []string{
 		"copy/int8/4/dst=0@0/src=1@0",
 		"copy/int8-int16/4/dst=1@0/src=1@0",
+		"copy/int8-string/4/dst=1@0/src=1@0",
 		"copy/int8/4/dst=1@0/src=1@1/shared",
 		"convert/int8-int8/4/dst=1@0/src=1@0",
 		"fill/int8/4/dst=0@0",
@@ -193,7 +194,18 @@ func TestCheckRefused(t *testing.T) {
 			t.Errorf("%s: %d buffers were not freed", name, s.Buffers)
 		}
 	}
-	if err := oracle.Check(&reference{}, oracle.Case{Op: "move", DstType: layout.Int8}, 1); !errors.Is(err, device.ErrInvalid) {
-		t.Errorf("got %v", err)
+	for _, c := range []oracle.Case{
+		{},
+		{Op: "move", DstType: layout.Int8, SrcType: layout.Int8},
+		{Op: oracle.OpCopy, DstType: layout.Int8},
+		{Op: oracle.OpFill, DstType: 27},
+		{Op: oracle.OpCopy, DstType: layout.Int8, SrcType: layout.Int8, Dst: dense(0, 2), Src: dense(0, 3)},
+		{Op: oracle.OpCopy, DstType: layout.Int8, SrcType: layout.String},
+		{Op: oracle.OpConvert, DstType: layout.Int8, SrcType: layout.String},
+		{Op: oracle.OpConvert, DstType: layout.String, SrcType: layout.String},
+	} {
+		if err := oracle.Check(&reference{}, c, 1); !errors.Is(err, device.ErrInvalid) {
+			t.Errorf("%v: got %v, want ErrInvalid", c, err)
+		}
 	}
 }

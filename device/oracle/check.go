@@ -37,16 +37,39 @@ func Check(dev device.Device, c Case, seed uint64) (err error) {
 // CheckOn is Check on a queue of the device that the caller has.
 func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	var err error
-	if c.DstType == layout.String {
+	err := c.walkable()
+	switch {
+	case err != nil: // no need to ask the device
+	case c.DstType == layout.String:
 		err = checkStrings(dev, q, c, rng)
-	} else {
+	default:
 		err = checkBytes(dev, q, c, rng)
 	}
 	if err == nil || errors.Is(err, ErrSkipped) {
 		return err
 	}
 	return fmt.Errorf("%v with seed %d: %w", c, seed, err)
+}
+
+// walkable checks what the index walk needs. Other rules are the device's to
+// refuse.
+func (c Case) walkable() error {
+	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
+	switch {
+	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert:
+		return refuse("not an operation")
+	case !c.DstType.Valid() || c.Op != OpFill && !c.SrcType.Valid():
+		return refuse("not an element type")
+	case c.Op == OpFill:
+		return nil
+	case !c.Dst.SameShape(c.Src):
+		return refuse("the shapes differ")
+	case c.Op == OpCopy && c.DstType.Bits() != c.SrcType.Bits():
+		return refuse("the element widths differ")
+	case c.Op == OpConvert && c.DstType.Bits()*c.SrcType.Bits() == 0:
+		return refuse("strings cannot be converted")
+	}
+	return nil
 }
 
 // memory is what bytes and strings differ in.
@@ -184,8 +207,6 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 		err = q.Convert(to, source)
 	case OpFill:
 		walk, err = m.fill(to)
-	default:
-		err = layout.Errorf(device.ErrInvalid, "Check", "%q is not an operation", c.Op)
 	}
 	err = errors.Join(err, m.read(got, dst), m.read(fromAfter, src), q.Wait())
 	if err != nil {

@@ -84,12 +84,14 @@ def codes(dtype, c, shape):
 
 
 inf, nan = np.inf, np.nan
+RATIO = [26.2, 0.0262]  # as float16: 1000.14, which rounds to 1000
 ITEMS = {
+    "tie to even": [1e23, 9007199254740993.0, 2.0**-44],
     "plain": [1, 2, 3], "fractions": [0.1, 0.25, 1 / 3], "one": [1.5], "negative": [-1, 2.5, -30.25],
     "zeros": [0, -0.0, 0], "nan": [nan, nan], "inf": [1, inf], "minus inf": [1, -inf], "only minus inf": [-inf, nan],
     "mixed": [nan, -inf, inf, 1.25, 100], "mixed wide": [nan, 0.123456789, 123.456],
     "large": [1e8, 2e8], "below large": [99999999, 99999998], "small": [1e-4, 2e-4], "smaller": [9.9e-5, 1e-3],
-    "ratio 1000": [1000, 1], "ratio above": [1001, 1], "ratio rounds": [1000.25, 1], "million": [1e6, 1e5], "below million": [999999, 999998],
+    "ratio 1000": [1000, 1], "ratio above": [1001, 1], "ratio rounds": RATIO, "million": [1e6, 1e5], "below million": [999999, 999998],
     "thousand": [1000, 999], "exponent": [1e-10, 1e10, 3.25e-5], "long exponent": [1e-100, 1e200], "exponent nan": [1e10, nan, -inf],
     "minus exponent": [-1e10, 1.5], "carry": [0.999999999, 9.99999999999], "precision": [np.pi, np.e, 1e-3], "digits": [123456.789, 12345.6789, 0.5e3],
     "least": [5e-324, 1e-45, 6e-8], "most": [1.7e308, 3.4e38, 65504.0][-1:], "half ties": [0.5, 2.5, 0.000000005, 1.000000005],
@@ -107,6 +109,8 @@ for dtype in ("complex64", "complex128"):
     native(dtype, [1 + 2j, 3 - 4j])
     native(dtype, [0.1 + 2j, 3.25 - 4j, complex(nan, -inf), complex(-inf, nan)])
     native(dtype, [1e10 + 2j, 3 - 1e-10j])
+    native(dtype, [complex(inf, inf), complex(nan, nan)])
+    native(dtype, [1j, complex(1, inf)])
     native(dtype, [[1j], [-0.0 - 0.5j]])
     for re in (0, -0.0, 1, 1 / 3, nan, -inf, 1e7, -2.5, 1e16):
         for im in (0, -0.0, 1, -1 / 3, nan, -inf, 1e6, 1e15, -1e16):

@@ -1,0 +1,84 @@
+package restride_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/restride/restride"
+
+// policy says what each package may import of this module (and of other
+// modules, which are named in full) beside the standard library. A package that
+// is not listed fails the test: its place is to be decided here first.
+var policy = map[string][]string{
+	"":                  {"cpu"},
+	"layout":            {},
+	"device":            {"layout"},
+	"device/oracle":     {"layout", "device"},
+	"device/devicetest": {"layout", "device", "device/oracle", "github.com/stretchr/testify"},
+	"cpu":               {"layout", "device"},
+	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
+	"onednn":            {"layout", "device", "tensor"},
+	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},
+	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
+
+	"internal/onnxpb":   {"google.golang.org/protobuf"},
+	"internal/numeric":  {"layout"},
+	"internal/ndformat": {"layout", "internal/numeric"},
+
+	"cmd/restride": {
+		"", "layout", "device", "device/oracle", "tensor", "onnx", "onnx/model",
+		"github.com/spf13/cobra", "github.com/sbinet/npyio",
+	},
+	"examples/attention": {"layout", "onnx", "onnx/model"},
+}
+
+// TestImports keeps the arrows of the design true: layout knows nothing of
+// memory, the oracle nothing of the devices that it checks, and so on.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	require.NoError(t, err)
+	seen := 0
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; seen++ {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		err := dec.Decode(&pkg)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		name := local(pkg.ImportPath)
+		allowed, listed := policy[name]
+		if !assert.True(t, listed, "package %q is not in the import policy", name) {
+			continue
+		}
+		for _, path := range pkg.Imports {
+			if path == "C" || !strings.Contains(strings.Split(path, "/")[0], ".") {
+				assert.NotEqual(t, "C", path, "%s uses cgo; the default build must not", name)
+				continue
+			}
+			ok := slices.ContainsFunc(allowed, func(a string) bool {
+				if strings.Contains(a, ".") { // another module: any of its packages
+					return path == a || strings.HasPrefix(path, a+"/")
+				}
+				return path == strings.TrimSuffix(module+"/"+a, "/")
+			})
+			assert.True(t, ok, "%s imports %s, which its policy does not allow", name, path)
+		}
+	}
+	assert.Equal(t, len(policy), seen, "the policy lists packages that are gone")
+}
+
+func local(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
