@@ -32,15 +32,16 @@ func CheckOperand(op, role string, o *Operand) error {
 		return invalid(op, "%s has no element type: %v", role, o.Type)
 	}
 	room := o.Buffer.Size()
-	_, strings := o.Buffer.(StringBuffer)
-	if strings != (o.Type == layout.String) {
-		return invalid(op, "%s is of type %v but its buffer holds %s", role, o.Type, map[bool]string{true: "strings", false: "bytes"}[strings])
-	}
-	if !strings {
+	switch _, strings := o.Buffer.(StringBuffer); {
+	case strings && o.Type != layout.String:
+		return invalid(op, "%s is of type %v but its buffer holds strings", role, o.Type)
+	case !strings && o.Type == layout.String:
+		return invalid(op, "%s is of type %v but its buffer holds bytes", role, o.Type)
+	case !strings:
 		room = elements(room, o.Type.Bits())
 	}
 	if !o.Layout.Fits(room) {
-		return invalid(op, "%s %v reaches beyond its buffer of %d bytes", role, *o, o.Buffer.Size())
+		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
 	}
 	return nil
 }

@@ -58,12 +58,14 @@ type Queue interface {
 	// not share any.
 	Copy(dst, src Operand) error
 	// Fill sets every element of dst to the pattern: the little-endian bytes of
-	// one element (below a byte: its bits, low in one byte).
+	// one element (below a byte: its bits, low in one byte; the bits above them
+	// are ignored).
 	Fill(dst Operand, pattern []byte) error
 	// Convert unpacks a sub-byte type into its 8-bit container, one element a
 	// byte (Int4 and Int2 with their sign; Float4E2M1 as its bit pattern), or
 	// packs a container into the sub-byte type by keeping the low bits: a value
-	// out of range wraps, as in ONNX Cast between integers.
+	// out of range wraps, as in ONNX Cast between integers. The rules of Copy
+	// hold, but for widths; in one buffer, not even the ranges of bytes may meet.
 	Convert(dst, src Operand) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)

@@ -39,7 +39,7 @@ func SizeClass(bytes int64) int64 {
 	if bytes <= minClass {
 		return minClass
 	}
-	step := int64(1) << max(bits.Len64(uint64(bytes-1))-4, 3)
+	step := int64(1) << (bits.Len64(uint64(bytes-1)) - 4)
 	if bytes > 1<<63-1-step {
 		return bytes // no block is that large: let the driver say so
 	}
@@ -51,8 +51,11 @@ func (p *Pool[B]) Get(bytes int64) (B, error) {
 	class := SizeClass(bytes)
 	p.mu.Lock()
 	if blocks := p.idle[class]; len(blocks) > 0 {
-		b := blocks[len(blocks)-1]
-		p.idle[class] = blocks[:len(blocks)-1]
+		last := len(blocks) - 1
+		b := blocks[last]
+		var none B
+		blocks[last] = none // the pool may not keep alive what it gave away
+		p.idle[class] = blocks[:last]
 		p.idleSize -= class
 		p.mu.Unlock()
 		return b, nil

@@ -20,8 +20,8 @@ type Backend interface {
 	Open(index int) (Device, error)
 }
 
-// autoOrder is the order in which Open("auto") tries backends; ones that are
-// not listed come last.
+// autoOrder is the order in which Open("auto") tries backends; then come ones
+// that are not listed, and cpu last.
 var autoOrder = []string{"cuda", "opencl"}
 
 var registry struct {
@@ -74,22 +74,25 @@ func List() ([]Info, error) {
 // alone means its first device; "auto" (or "") is the first device of the first
 // backend that has one: cuda, then opencl, then cpu.
 func Open(name string) (Device, error) {
+	all := backends()
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no backend is imported", ErrNoDevice)
+	}
 	if name == "" || name == "auto" {
-		return openAny()
+		return openFirst(all)
 	}
 	family, number, numbered := strings.Cut(name, ":")
-	index := 0
+	index := uint64(0)
 	if numbered {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
+		var err error
+		if index, err = strconv.ParseUint(number, 10, 31); err != nil {
 			return nil, fmt.Errorf("%w: device %q: %q is not a device number", ErrInvalid, name, number)
 		}
-		index = n
 	}
 	var known []string
-	for _, b := range backends() {
+	for _, b := range all {
 		if b.Name() == family {
-			dev, err := b.Open(index)
+			dev, err := b.Open(int(index))
 			if err != nil {
 				return nil, fmt.Errorf("device %q: %w", name, err)
 			}
@@ -100,17 +103,14 @@ func Open(name string) (Device, error) {
 	return nil, fmt.Errorf("%w: %q: this program has the backends %s", ErrNoDevice, name, strings.Join(known, ", "))
 }
 
-func openAny() (Device, error) {
+func openFirst(all []Backend) (Device, error) {
 	var errs []error
-	for _, b := range backends() {
+	for _, b := range all {
 		dev, err := b.Open(0)
 		if err == nil {
 			return dev, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err))
-	}
-	if len(errs) == 0 {
-		return nil, fmt.Errorf("%w: no backend is imported", ErrNoDevice)
 	}
 	return nil, errors.Join(errs...)
 }

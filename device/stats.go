@@ -7,9 +7,9 @@ import "sync/atomic"
 type Stats struct {
 	HostToDevice   int64 // written by Queue.Write
 	DeviceToHost   int64 // read by Queue.Read
-	DeviceToDevice int64 // written by Copy, Fill and Convert
-	Uploads        int64 // calls of Write
-	Downloads      int64 // calls of Read
+	DeviceToDevice int64 // written by Copy, Fill and Convert, each call rounded up to a byte
+	Uploads        int64 // calls of Write that were accepted
+	Downloads      int64 // calls of Read that were accepted
 	Launches       int64 // calls of Copy, Fill and Convert that had work to do
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been

@@ -117,14 +117,14 @@ func run(axes []axis, i int) (axis, int) {
 
 // truncate keeps the first k axes of a layout that owns its axes.
 func (l *Layout) truncate(k int) {
-	axes := l.axes()
-	if l.many != nil && k <= inline {
+	switch {
+	case l.many == nil:
+		clear(l.few[k:l.rank]) // so that == sees nothing of them
+	case k > inline:
+		*l.many = (*l.many)[:k]
+	default:
+		copy(l.few[:], (*l.many)[:k])
 		l.many = nil
-		copy(l.few[:], axes[:k])
-	} else if l.many != nil {
-		*l.many = axes[:k]
-	} else {
-		clear(axes[k:]) // so that == sees nothing of them
 	}
 	l.rank = k
 }

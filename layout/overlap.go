@@ -3,7 +3,7 @@ package layout
 import "slices"
 
 // searchBudget bounds the overlap tests, which are hard in general (bounded
-// subset sum). Layouts that come from views need a few steps.
+// subset sum). Slices of one tensor need a few steps.
 const searchBudget = 1 << 14
 
 // Overlaps reports whether two layouts over the same memory share a position.
@@ -16,14 +16,15 @@ func (l Layout) Overlaps(m Layout) bool {
 	}
 	// lLo + sum |s|x = mHi - sum |t|y, each x and y counted from its near end.
 	var room [2 * inline]term
-	eq := equation{room[:0]}
+	eq := equation(room[:0])
 	for _, a := range l.axes() {
-		eq.add(magnitude(a.stride), uint64(a.dim-1))
+		eq = eq.add(magnitude(a.stride), uint64(a.dim-1))
 	}
 	for _, a := range m.axes() {
-		eq.add(magnitude(a.stride), uint64(a.dim-1))
+		eq = eq.add(magnitude(a.stride), uint64(a.dim-1))
 	}
-	return eq.solvable(uint64(mHi - lLo))
+	budget := searchBudget
+	return eq.solvable(uint64(mHi-lLo), &budget)
 }
 
 // SelfOverlaps reports whether two different indices share a position, so that
@@ -44,16 +45,17 @@ func (l Layout) SelfOverlaps() bool {
 			return true
 		}
 		var room [inline]term
-		eq := equation{room[:0]}
+		eq := equation(room[:0])
 		a, u := magnitude(outer.stride), uint64(outer.dim-1)
-		eq.add(a, u-1) // |s|*(u-e), e in 1..u, moved to the other side
+		eq = eq.add(a, u-1) // |s|*(u-e), e in 1..u, moved to the other side
 		target := a * u
 		for _, inner := range axes[k+1:] {
 			a, u := magnitude(inner.stride), uint64(inner.dim-1)
-			eq.add(a, 2*u)
+			eq = eq.add(a, 2*u)
 			target += a * u
 		}
-		if eq.solvable(target) {
+		budget := searchBudget
+		if eq.solvable(target, &budget) {
 			return true
 		}
 	}
@@ -78,7 +80,7 @@ func (l *Layout) nested() bool {
 
 // equation is sum a[i]*x[i] = target with 0 <= x[i] <= u[i]; terms are kept by
 // falling coefficient.
-type equation struct{ terms []term }
+type equation []term
 
 type term struct {
 	a, u  uint64
@@ -87,39 +89,63 @@ type term struct {
 }
 
 // add puts a term in its place; those of one coefficient count as one.
-func (e *equation) add(a, u uint64) {
+func (e equation) add(a, u uint64) equation {
 	if a == 0 || u == 0 {
-		return
+		return e
 	}
-	i := len(e.terms)
-	for ; i > 0 && e.terms[i-1].a <= a; i-- {
-		if e.terms[i-1].a == a {
-			e.terms[i-1].u += u
-			return
+	i := len(e)
+	for ; i > 0 && e[i-1].a <= a; i-- {
+		if e[i-1].a == a {
+			e[i-1].u += u
+			return e
 		}
 	}
-	e.terms = slices.Insert(e.terms, i, term{a: a, u: u})
+	return slices.Insert(e, i, term{a: a, u: u})
 }
 
-// solvable searches the largest coefficient first; what is left for the others
-// bounds how often it can be taken. Spans of two layouts fit an uint64.
-func (e *equation) solvable(target uint64) bool {
+// solvable splits the terms where it can, and searches what cannot be split.
+//
+// Let g divide every larger coefficient, while the smaller terms reach less than
+// 2g. Then the smaller terms must make target%g, or g more than that, and the
+// larger ones the rest: two small problems for one large one. Slices of one
+// tensor split so at each of its axes.
+func (e equation) solvable(target uint64, budget *int) bool {
 	gcd, reach := uint64(0), uint64(0)
-	for i := len(e.terms) - 1; i >= 0; i-- {
-		t := &e.terms[i]
-		for a, b := gcd, t.a; ; a, b = b, a%b {
-			if b == 0 {
-				gcd = a
-				break
+	for i := len(e) - 1; i >= 0; i-- {
+		gcd = divisor(gcd, e[i].a)
+		reach += e[i].a * e[i].u
+		e[i].gcd, e[i].reach = gcd, reach
+	}
+	if *budget--; *budget < 0 {
+		return true // in doubt
+	}
+	g := uint64(0)
+	for m := 1; m < len(e); m++ {
+		g = divisor(g, e[m-1].a)
+		reach := e[m].reach
+		if reach/g > 1 {
+			continue
+		}
+		for part := target % g; part <= min(reach, target); part += g {
+			if e[m:].solvable(part, budget) && e[:m].solvable(target-part, budget) {
+				return true
 			}
 		}
-		reach += t.a * t.u
-		t.gcd, t.reach = gcd, reach
+		return false
 	}
-	budget := searchBudget
-	return search(e.terms, target, &budget)
+	return search(e, target, budget)
 }
 
+// divisor is the greatest that both have.
+func divisor(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// search tries the largest coefficient first; what is left for the others
+// bounds how often it can be taken.
 func search(terms []term, target uint64, budget *int) bool {
 	if target == 0 {
 		return true
@@ -134,19 +160,20 @@ func search(terms []term, target uint64, budget *int) bool {
 	if len(terms) == 1 {
 		return target/t.a <= t.u
 	}
-	least := uint64(0)
+	least, most := uint64(0), min(t.u, target/t.a)
 	if rest := terms[1].reach; target > rest {
 		least = (target - rest + t.a - 1) / t.a
 	}
-	for x := min(t.u, target/t.a); ; x-- {
-		if x < least {
-			return false
-		}
+	if period := terms[1].a / t.gcd; len(terms) == 2 && period <= most {
+		least = max(least, most-period+1) // what is left for the last recurs
+	}
+	for x := most; x >= least; x-- {
 		if search(terms[1:], target-x*t.a, budget) {
 			return true
 		}
 		if x == 0 {
-			return false
+			break
 		}
 	}
+	return false
 }

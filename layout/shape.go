@@ -82,7 +82,7 @@ func product(dims []int64) (int64, bool) {
 	for _, d := range dims {
 		hi, lo := bits.Mul64(n, uint64(d))
 		if d <= 0 || hi != 0 || lo > math.MaxInt64 {
-			return 0, slices.Contains(dims, 0) && slices.Min(dims) == 0
+			return 0, slices.Min(dims) == 0
 		}
 		n = lo
 	}

@@ -68,15 +68,17 @@ func prepareTranspose(d *definition, attrs Attrs) (kernel, error) {
 }
 
 // Squeeze removes the listed axes, which must have extent 1 (ONNX Squeeze-1 to
-// -25); nil removes every axis of extent 1. From opset 11, axes may count from
-// the end. The result is a view.
+// -25); nil removes every axis of extent 1, and before opset 13, so does an empty
+// list. From opset 11, axes may count from the end. The result is a view.
 func Squeeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {
 	return one("Squeeze", v, x, func(d *definition) (*tensor.Tensor, error) { return squeeze(d, x, axes) })
 }
 
 func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
-	if axes != nil && len(axes) == 0 {
-		return x.WithLayout(d.name, x.Layout()) // given, and naming none: nothing goes
+	// An empty input names none: nothing goes. An empty attribute is one left
+	// out, as most readers take it: not all writers tell the two apart.
+	if axes != nil && len(axes) == 0 && d.inputs.max > 1 {
+		return x.WithLayout(d.name, x.Layout())
 	}
 	var few [8]int
 	list, err := d.axes(few[:0], axes)
@@ -110,12 +112,11 @@ func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, e
 	return x.WithLayout(d.name, l)
 }
 
-// axes appends a list of axes to dst. Squeeze and Unsqueeze may count from the
-// end since opset 11.
+// axes appends a list of axes to dst.
 func (d *definition) axes(dst []int, axes []int64) ([]int, error) {
 	for _, a := range axes {
-		if a < 0 && d.since < 11 {
-			return nil, d.invalid("axis %d is negative; %s allows that from opset 11", a, d.op)
+		if err := d.checkAxis(a); err != nil {
+			return nil, err
 		}
 		if a < math.MinInt32 || a > math.MaxInt32 {
 			return nil, d.invalid("axis %d is out of range", a)
@@ -123,6 +124,15 @@ func (d *definition) axes(dst []int, axes []int64) ([]int, error) {
 		dst = append(dst, int(a))
 	}
 	return dst, nil
+}
+
+// checkAxis refuses an axis that counts from the end before opset 11, with which
+// ONNX allowed that to all operators.
+func (d *definition) checkAxis(axis int64) error {
+	if axis < 0 && d.since < 11 {
+		return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
+	}
+	return nil
 }
 
 // withAxes is an operator on a tensor and a list of axes; nil is none given.
@@ -135,9 +145,6 @@ func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
 		fixed, ok, err := attrs.Ints("axes")
 		if err != nil {
 			return nil, err
-		}
-		if ok && fixed == nil {
-			fixed = []int64{}
 		}
 		if !ok && d.op == "Unsqueeze" && d.inputs.max == 1 {
 			return nil, d.invalid("attribute axes is missing")

@@ -54,32 +54,25 @@ func (c *call) run(k kernel) error {
 		}
 	}
 	if d.inputs.min > 0 {
+		err := error(nil)
 		switch v := c.in[0].(type) {
 		case *tensor.Tensor:
-			if err := d.checkType(v.DType()); err != nil {
-				return err
-			}
+			err = d.checkType(v.DType())
 		case *Sequence:
-			if err := d.checkContainer(sequences, v, v.Elem); err != nil {
-				return err
-			}
+			err = d.checkContainer(sequences, v)
 		case *Optional:
-			if err := d.checkContainer(optionals, v, v.Elem); err != nil {
-				return err
-			}
+			err = d.checkContainer(optionals, v)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return k(c)
 }
 
-func absent(v Value) bool {
-	t, ok := v.(*tensor.Tensor)
-	return v == nil || ok && t == nil
-}
-
 // checkContainer checks a sequence or an optional. Where ONNX takes them, their
 // tensors are of the types of opset 5.
-func (d *definition) checkContainer(kind containers, v Value, elem layout.DType) error {
+func (d *definition) checkContainer(kind containers, v Value) error {
 	if d.containers&kind == 0 {
 		for _, later := range operators[d.op] {
 			if later.containers&kind != 0 {
@@ -88,8 +81,12 @@ func (d *definition) checkContainer(kind containers, v Value, elem layout.DType)
 		}
 		return d.invalid("%s is given; a tensor is needed", describe(v))
 	}
+	elem := elemOfValue(v)
 	if !types5.has(elem) {
 		return d.invalid("%s is not allowed: of element type %v ONNX takes tensors only", describe(v), elem)
+	}
+	if !holds(v, elem) {
+		return d.invalid("%s must hold tensors of that type only (an optional: or a sequence of them)", describe(v))
 	}
 	return nil
 }

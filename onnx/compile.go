@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,13 +12,12 @@ import (
 
 // compiler turns a graph into the steps of a Session.
 type compiler struct {
-	s      *Session
-	graph  *model.Graph
-	nodes  []*unit          // in the order in which they run
-	maker  map[string]*unit // of each value that a node makes
-	uses   map[string][]use
-	slots  map[string]int
-	loaded map[string]*model.Tensor // constants: initializers and Constant nodes
+	s     *Session
+	graph *model.Graph
+	nodes []*unit          // in the order in which they run
+	maker map[string]*unit // of each value that a node makes
+	uses  map[string][]use
+	slots map[string]int
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
@@ -27,12 +25,17 @@ type compiler struct {
 
 // unit is a node on its way to being a step.
 type unit struct {
-	node    *model.Node
-	index   int // in the file
-	d       *definition
-	kernel  kernel
-	waiting int  // inputs that are not made yet, while sorting
-	host    bool // all that it makes is wanted on the host only
+	node     *model.Node
+	index    int // in the file
+	in       []string
+	out      string
+	d        *definition
+	kernel   kernel        // but of a Constant:
+	constant *model.Tensor // what it makes
+	host     bool          // what it makes is wanted on the host only
+
+	next int  // while sorting: the input to look at next
+	done bool // and whether it is sorted
 }
 
 // use is one input of a unit; a nil unit is the graph's output.
@@ -54,8 +57,8 @@ func (u *unit) String() string {
 
 func compile(s *Session, m *model.Model) error {
 	c := &compiler{
-		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{}, slots: map[string]int{},
-		loaded: map[string]*model.Tensor{}, hostSlots: map[string]int{},
+		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
+		slots: map[string]int{}, hostSlots: map[string]int{},
 	}
 	if m.Graph == nil {
 		return invalidGraph("the model has none")
@@ -80,11 +83,17 @@ func (c *compiler) resolve(m *model.Model) error {
 	if !ok && len(c.graph.Nodes) > 0 {
 		return invalidGraph("the model imports no opset of ONNX's own operators")
 	}
+	room := int64(maxDense)
 	for i := range c.graph.Nodes {
-		u := &unit{node: &c.graph.Nodes[i], index: i}
+		n := &c.graph.Nodes[i]
+		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		var err error
-		if u.d, err = lookup(u.node.OpType, Opset(v)); err == nil {
-			u.kernel, err = u.d.compile(u.node.Attrs)
+		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
+			if u.d.op == "Constant" {
+				u.constant, err = u.d.constant(n.Attrs, &room)
+			} else {
+				u.kernel, err = u.d.compile(n.Attrs)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%v: %w", u, err)
@@ -124,33 +133,33 @@ func (c *compiler) nameValues() error {
 		c.slots[name] = len(c.slots)
 		return nil
 	}
+	unfilled := map[string]bool{} // inputs, until an initializer is their default
 	for _, in := range c.graph.Inputs {
 		if err := name(in.Name, "an input"); err != nil {
 			return err
 		}
+		unfilled[in.Name] = true
 	}
-	for i := range c.graph.Initializers {
-		t := &c.graph.Initializers[i]
-		if c.loaded[t.Name] != nil {
-			return invalidGraph("two initializers are named %q", t.Name)
-		}
-		c.loaded[t.Name] = t
-		if _, isInput := c.slots[t.Name]; isInput {
-			continue // the input's default
-		}
-		if err := name(t.Name, "an initializer"); err != nil {
+	for _, t := range c.graph.Initializers {
+		if unfilled[t.Name] {
+			delete(unfilled, t.Name)
+		} else if err := name(t.Name, "an initializer"); err != nil {
 			return err
 		}
+	}
+	for _, in := range c.graph.Inputs {
+		c.s.inputs = append(c.s.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: !unfilled[in.Name]})
 	}
 	for _, u := range c.nodes {
 		outs := trimAbsent(u.node.Outputs)
 		if len(outs) != 1 {
 			return invalidGraph("%v has %d outputs; %s has 1", u, len(outs), u.d.name)
 		}
-		if err := name(outs[0], "an output of "+u.String()); err != nil {
+		u.out = outs[0]
+		if err := name(u.out, "the output of "+u.String()); err != nil {
 			return err
 		}
-		c.maker[outs[0]] = u
+		c.maker[u.out] = u
 	}
 	return nil
 }
@@ -167,21 +176,20 @@ func trimAbsent(names []string) []string {
 // link notes who uses each value.
 func (c *compiler) link() error {
 	for _, u := range c.nodes {
-		names := trimAbsent(u.node.Inputs)
-		if n := len(names); n < u.d.inputs.min || n > u.d.inputs.max {
+		if n := len(u.in); n < u.d.inputs.min || n > u.d.inputs.max {
 			return invalidGraph("%v has %d inputs; %s has %d to %d", u, n, u.d.name, u.d.inputs.min, u.d.inputs.max)
 		}
-		for i, name := range names {
-			if name == "" {
+		for i, name := range u.in {
+			if name == "" && i >= u.d.inputs.min {
 				continue
+			}
+			if name == "" {
+				return invalidGraph("%v leaves out input %d, which %s must have", u, i, u.d.name)
 			}
 			if _, known := c.slots[name]; !known {
 				return invalidGraph("%v: nothing makes its input %q", u, name)
 			}
 			c.uses[name] = append(c.uses[name], use{u, i})
-			if c.maker[name] != nil {
-				u.waiting++
-			}
 		}
 	}
 	seen := map[string]bool{}
@@ -201,30 +209,27 @@ func (c *compiler) link() error {
 // sort orders the nodes so that each comes after those that make its inputs,
 // and otherwise as in the file.
 func (c *compiler) sort() error {
-	var ready, sorted []*unit
+	sorted := make([]*unit, 0, len(c.nodes))
+	var path []*unit // each but the first makes an input of the one before it
 	for _, u := range c.nodes {
-		if u.waiting == 0 {
-			ready = append(ready, u)
-		}
-	}
-	for len(ready) > 0 {
-		u := ready[0]
-		ready = ready[1:]
-		sorted = append(sorted, u)
-		for _, use := range c.uses[trimAbsent(u.node.Outputs)[0]] {
-			if use.unit == nil {
+		for path = append(path, u); len(path) > 0; {
+			u := path[len(path)-1]
+			if u.next == len(u.in) {
+				if !u.done {
+					u.done = true
+					sorted = append(sorted, u)
+				}
+				path = path[:len(path)-1]
 				continue
 			}
-			if use.unit.waiting--; use.unit.waiting == 0 {
-				at, _ := slices.BinarySearchFunc(ready, use.unit, func(a, b *unit) int { return cmp.Compare(a.index, b.index) })
-				ready = slices.Insert(ready, at, use.unit)
-			}
-		}
-	}
-	if len(sorted) < len(c.nodes) {
-		for _, u := range c.nodes {
-			if u.waiting > 0 {
-				return invalidGraph("%v waits for its own output: there is a cycle", u)
+			maker := c.maker[u.in[u.next]]
+			u.next++
+			switch {
+			case maker == nil || maker.done:
+			case maker.next > 0: // it is on the path
+				return invalidGraph("%v waits for its own output: there is a cycle", maker)
+			default:
+				path = append(path, maker)
 			}
 		}
 	}
@@ -232,72 +237,86 @@ func (c *compiler) sort() error {
 	return nil
 }
 
-// place decides which constants the host needs, and loads all of them. What
-// only ever tells a shape or an axis belongs on the host: on the device, each
-// run would read it back.
+// place decides where each constant is needed, and loads it there. What only
+// ever tells a shape or an axis belongs on the host: on the device, each run
+// would read it back.
 func (c *compiler) place() error {
 	for _, u := range slices.Backward(c.nodes) {
-		out := trimAbsent(u.node.Outputs)[0]
-		u.host = len(c.uses[out]) > 0
-		for _, use := range c.uses[out] {
+		u.host = len(c.uses[u.out]) > 0
+		for _, use := range c.uses[u.out] {
 			u.host = u.host && use.onHost()
 		}
 	}
-	c.nodes = slices.DeleteFunc(c.nodes, func(u *unit) bool {
-		if u.d.op != "Constant" {
-			return false
-		}
-		t, err := u.d.constant(u.node.Attrs)
-		if err != nil {
-			return false // compiled before: cannot be
-		}
-		out := trimAbsent(u.node.Outputs)[0]
-		c.loaded[out] = t
-		delete(c.maker, out)
-		c.s.folded = append(c.s.folded, NodeReport{
-			Index: u.index, Name: u.node.Name, Op: u.d.name, Output: out, Type: t.Type, Shape: t.Dims,
-			Verdict: tensor.Verdict{Kind: tensor.Transfer, Bytes: c.fileBytes(t)}, Host: u.host, Why: "a constant: loaded once, with the session",
-		})
-		return true
-	})
-	for name, t := range c.loaded {
-		var host, dev bool
-		for _, use := range c.uses[name] {
-			if use.onHost() {
-				host = true
-			} else {
-				dev = true
-			}
-		}
-		slot := c.slots[name]
-		if dev || !host {
-			if err := c.load(c.s.stream, t, slot); err != nil {
-				return err
-			}
-		}
-		if host && (!dev || !c.s.stream.IsHost()) {
-			if dev {
-				slot = len(c.slots) + len(c.hostSlots)
-				c.hostSlots[name] = slot
-			}
-			on := c.s.stream
-			if !on.IsHost() {
-				on = tensor.Host()
-			}
-			if err := c.load(on, t, slot); err != nil {
-				return err
-			}
+	for i := range c.graph.Initializers {
+		t := &c.graph.Initializers[i]
+		if _, err := c.hold(t.Name, t); err != nil {
+			return err
 		}
 	}
+	for i := range c.s.inputs {
+		if slot, ok := c.hostSlots[c.s.inputs[i].name]; ok {
+			c.s.inputs[i].host = slot
+		}
+	}
+	rest := c.nodes[:0]
+	for _, u := range c.nodes {
+		if u.constant == nil {
+			rest = append(rest, u)
+			continue
+		}
+		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, Output: u.out, Type: u.constant.Type, Shape: u.constant.Dims}
+		x, err := c.hold(u.out, u.constant)
+		if err != nil {
+			return err
+		}
+		n.Kind, n.Why = tensor.Transfer, "a constant: loaded once, with the session"
+		if x == nil {
+			n.Why = "a constant that nothing uses: not loaded"
+		} else {
+			n.Bytes, n.Host = x.Verdict().Bytes, x.Stream() == tensor.Host()
+		}
+		c.s.folded = append(c.s.folded, n)
+	}
+	c.nodes = rest
 	return nil
 }
 
-func (c *compiler) fileBytes(t *model.Tensor) int64 {
-	if t.Type == layout.String {
-		return 16 * int64(len(t.Strings))
+// hold loads a constant to where it is used, the host, the device or both, and
+// returns it where it is data; nil if nothing uses it.
+func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
+	var dev, host bool
+	for _, use := range c.uses[name] {
+		if use.onHost() && !c.s.stream.IsHost() {
+			host = true
+		} else {
+			dev = true
+		}
 	}
-	n, _ := t.Dims.Bytes(t.Type) // checked when the model was read
-	return n
+	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
+		x, err := Load(on, t)
+		if err != nil {
+			return nil, fmt.Errorf("constant %q: %w", name, err)
+		}
+		c.s.constants = append(c.s.constants, held{slot, x})
+		return x, nil
+	}
+	slot := c.slots[name]
+	var x *tensor.Tensor
+	var err error
+	if dev {
+		x, err = load(c.s.stream, slot)
+	}
+	if host && err == nil {
+		if dev {
+			slot = len(c.slots) + len(c.hostSlots)
+			c.hostSlots[name] = slot
+		}
+		var onHost *tensor.Tensor
+		if onHost, err = load(tensor.Host(), slot); x == nil {
+			x = onHost
+		}
+	}
+	return x, err
 }
 
 // onHost reports whether a use reads the value on the host.
@@ -305,28 +324,15 @@ func (u use) onHost() bool {
 	return u.unit != nil && (u.unit.d.host>>u.input&1 == 1 || u.unit.host)
 }
 
-func (c *compiler) load(on *tensor.Stream, t *model.Tensor, slot int) error {
-	x, err := Load(on, t)
-	if err != nil {
-		return fmt.Errorf("constant %q: %w", t.Name, err)
-	}
-	c.s.constants = append(c.s.constants, held{slot, x})
-	return nil
-}
-
 // emit writes the session's steps: slots in place of names, and what each step
 // is the last to use.
 func (c *compiler) emit() error {
 	s := c.s
 	s.slots = len(c.slots) + len(c.hostSlots)
-	for _, in := range c.graph.Inputs {
-		_, optional := c.loaded[in.Name]
-		s.inputs = append(s.inputs, port{name: in.Name, slot: c.slots[in.Name], typ: in.Type, optional: optional})
-	}
 	made := make([]bool, s.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, label: u.String(), index: u.index, output: trimAbsent(u.node.Outputs)[0]}
-		for i, name := range trimAbsent(u.node.Inputs) {
+		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, label: u.String(), index: u.index, output: u.out, out: c.slots[u.out]}
+		for i, name := range u.in {
 			slot := -1
 			if name != "" {
 				slot = c.slots[name]
@@ -335,9 +341,8 @@ func (c *compiler) emit() error {
 				}
 			}
 			st.in = append(st.in, slot)
-			s.widest = max(s.widest, len(st.in))
 		}
-		st.out = c.slots[st.output]
+		s.widest = max(s.widest, len(st.in))
 		made[st.out] = true
 		s.steps = append(s.steps, st)
 	}
@@ -359,6 +364,3 @@ func (c *compiler) emit() error {
 	}
 	return nil
 }
-
-// errors of a run name the node, in the words of the file.
-func (st *step) fail(err error) error { return fmt.Errorf("%s: %w", st.label, err) }

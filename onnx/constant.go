@@ -31,7 +31,8 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.constant(Attrs{value})
+	room := int64(maxDense)
+	t, err := d.constant(Attrs{value}, &room)
 	if err != nil {
 		return nil, err
 	}
@@ -39,121 +40,105 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 }
 
 func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
-	t, err := d.constant(attrs)
+	room := int64(maxDense)
+	t, err := d.constant(attrs, &room)
 	if err != nil {
 		return nil, err
 	}
 	return func(c *call) error { return c.set(Load(tensor.Host(), t)) }, nil
 }
 
-// constant reads the one attribute of a Constant.
-func (d *definition) constant(attrs Attrs) (*model.Tensor, error) {
+// constant reads the one attribute of a Constant. room is how many bytes sparse
+// tensors may still be spread out to.
+func (d *definition) constant(attrs Attrs, room *int64) (*model.Tensor, error) {
 	if err := d.checkAttrs(attrs); err != nil {
 		return nil, err
 	}
 	if len(attrs) != 1 {
 		return nil, d.invalid("%d attributes are given; exactly one must be", len(attrs))
 	}
-	var t *model.Tensor
-	var err error
-	kind := attrs[0].Kind()
-	switch attrs[0].Name {
-	case "value":
-		t, _, err = attrs.Tensor("value")
-	case "sparse_value":
-		sparse, ok := attrs[0].Value.(*model.SparseTensor)
-		if !ok {
-			return nil, d.invalid("attribute sparse_value is of kind %v", kind)
-		}
-		t, err = dense(d, sparse)
-	case "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings":
-		t, err = literal(d, attrs[0])
-	}
+	t, err := d.value(attrs[0], room)
 	if err != nil {
-		return nil, err
+		return nil, layout.Named(d.name, err)
 	}
-	if err := d.checkType(t.Type); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, d.checkType(t.Type)
 }
 
-// literal makes a tensor of an attribute that is a number, a string or a list.
-func literal(d *definition, a Attr) (*model.Tensor, error) {
-	t := &model.Tensor{}
-	wants := model.NoKind
-	switch a.Name {
-	case "value_int":
-		wants, t.Type = model.IntAttr, layout.Int64
-	case "value_ints":
-		wants, t.Type = model.IntsAttr, layout.Int64
-	case "value_float":
-		wants, t.Type = model.FloatAttr, layout.Float32
-	case "value_floats":
-		wants, t.Type = model.FloatsAttr, layout.Float32
-	case "value_string":
-		wants, t.Type = model.StringAttr, layout.String
-	case "value_strings":
-		wants, t.Type = model.StringsAttr, layout.String
+func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
+	if a.Ref != "" {
+		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %q", a.Name, a.Ref)
 	}
-	if a.Kind() != wants || a.Ref != "" {
-		return nil, d.invalid("attribute %s is of kind %v; it must be of kind %v", a.Name, a.Kind(), wants)
+	refuse := func() (*model.Tensor, error) {
+		return nil, d.invalid("attribute %s is of kind %v", a.Name, a.Kind())
 	}
-	n := int64(-1) // a scalar
-	var err error
 	switch v := a.Value.(type) {
+	case *model.Tensor:
+		if a.Name != "value" || v == nil {
+			return refuse()
+		}
+		return v, nil
+	case *model.SparseTensor:
+		if a.Name != "sparse_value" || v == nil {
+			return refuse()
+		}
+		return dense(d, v, room)
+	}
+	if a.Name != "value_"+a.Kind().String() {
+		return refuse()
+	}
+	return literal(a.Value)
+}
+
+// literal makes a tensor of a number, a string or a list of such.
+func literal(value any) (*model.Tensor, error) {
+	t := &model.Tensor{}
+	switch v := value.(type) {
+	case int64:
+		t.Type = layout.Int64
+	case float32:
+		t.Type = layout.Float32
 	case string:
-		t.Strings = []string{v}
-	case []string:
-		t.Strings, n = v, int64(len(v))
+		t.Type, t.Strings = layout.String, []string{v}
+		return t, nil
 	case []int64:
-		t.Data, err = binary.Append(nil, binary.LittleEndian, v)
-		n = int64(len(v))
+		t.Type, t.Dims = layout.Int64, layout.Shape{int64(len(v))}
 	case []float32:
-		t.Data, err = binary.Append(nil, binary.LittleEndian, v)
-		n = int64(len(v))
-	default:
-		t.Data, err = binary.Append(nil, binary.LittleEndian, v)
+		t.Type, t.Dims = layout.Float32, layout.Shape{int64(len(v))}
+	case []string:
+		t.Type, t.Dims, t.Strings = layout.String, layout.Shape{int64(len(v))}, v
+		return t, nil
 	}
-	if n >= 0 {
-		t.Dims = layout.Shape{n}
-	}
+	var err error
+	t.Data, err = binary.Append(nil, binary.LittleEndian, value)
 	return t, err
 }
 
-// maxDense is the largest tensor, in bytes, that a sparse constant may stand
-// for: a few bytes of a file must not take all memory.
+// maxDense is how many bytes the sparse constants of a model may stand for: a
+// few bytes of a file must not take all memory. Strings count 16 each.
 const maxDense = 1 << 30
 
 // dense fills a tensor with zeros but for the given values. Indices are either
 // linear, [n], or one row of coordinates per value, [n, rank]; they must be
 // in order, without repeats.
-func dense(d *definition, s *model.SparseTensor) (*model.Tensor, error) {
+func dense(d *definition, s *model.SparseTensor, room *int64) (*model.Tensor, error) {
 	t := &model.Tensor{Name: s.Values.Name, Type: s.Values.Type, Dims: s.Dims}
-	count, err := s.Dims.Count()
-	if err != nil {
-		return nil, err
-	}
-	if t.Type == layout.String {
-		if count > maxDense/16 {
-			return nil, layout.Errorf(device.ErrUnsupported, d.name, "sparse_value of %v strings: at most %d", s.Dims, maxDense/16)
-		}
-		t.Strings = make([]string, count)
-	} else {
-		size, err := s.Dims.Bytes(t.Type)
-		if err != nil {
-			return nil, err
-		}
-		if size > maxDense {
-			return nil, layout.Errorf(device.ErrUnsupported, d.name, "sparse_value of %v%v: %d bytes; at most %d", t.Type, s.Dims, size, maxDense)
-		}
-		t.Data = make([]byte, size)
-	}
 	at, err := positions(d, s)
 	if err != nil {
 		return nil, err
 	}
+	size, err := sizeOf(t)
+	if err != nil {
+		return nil, err
+	}
+	if size > *room {
+		return nil, layout.Errorf(device.ErrUnsupported, d.name, "sparse_value of %v%v: %d bytes; a model's sparse constants may have %d in all", t.Type, s.Dims, size, maxDense)
+	}
+	*room -= size
 	if t.Type == layout.String {
+		if len(s.Values.Strings) != len(at) {
+			return nil, d.invalid("sparse_value: %d strings for %d indices", len(s.Values.Strings), len(at))
+		}
+		t.Strings = make([]string, size/16)
 		for i, p := range at {
 			t.Strings[p] = s.Values.Strings[i]
 		}
@@ -163,6 +148,7 @@ func dense(d *definition, s *model.SparseTensor) (*model.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Data = make([]byte, size)
 	if bits := t.Type.Bits(); bits < 8 {
 		per := int64(8 / bits)
 		for i, p := range at {
@@ -180,20 +166,23 @@ func dense(d *definition, s *model.SparseTensor) (*model.Tensor, error) {
 
 // positions returns the linear index of each value of a sparse tensor.
 func positions(d *definition, s *model.SparseTensor) ([]int64, error) {
-	n, rank := int64(0), int64(len(s.Dims))
+	count, err := s.Dims.Count()
+	if err != nil {
+		return nil, err
+	}
+	n, rank := int64(-1), int64(len(s.Dims))
 	if len(s.Values.Dims) == 1 {
 		n = s.Values.Dims[0]
 	}
 	linear := s.Indices.Dims.Equal(layout.Shape{n})
-	if len(s.Values.Dims) != 1 || s.Indices.Type != layout.Int64 || !linear && !s.Indices.Dims.Equal(layout.Shape{n, rank}) {
+	if n < 0 || s.Indices.Type != layout.Int64 || !linear && !s.Indices.Dims.Equal(layout.Shape{n, rank}) {
 		return nil, d.invalid("sparse_value: values %v and indices %v%v of dims %v; indices must be int64 and of shape [n] or [n,%d] for n values",
 			s.Values.Dims, s.Indices.Type, s.Indices.Dims, s.Dims, rank)
 	}
-	raw, err := s.Indices.Bytes()
-	if err != nil {
-		return nil, err
+	if n > count { // n need not be the size of anything that is there: see [n,0]
+		return nil, d.invalid("sparse_value: %d values for %d elements", n, count)
 	}
-	count, err := s.Dims.Count()
+	raw, err := s.Indices.Bytes()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ const chunk = 4 << 20
 // go to tensor.Host if the device does not hold them.
 func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 	const op = "Load"
+	if t == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the tensor is nil")
+	}
 	if t.Type == layout.String {
 		if !s.Device().Info().Strings {
 			s = tensor.Host()
@@ -83,12 +86,12 @@ func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
 
 // LoadValue is Load for a value of any kind.
 func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
-	elem := elemOf(t)
+	const op = "LoadValue"
 	switch v.Kind {
 	case model.TensorType:
 		return Load(s, v.Tensor)
 	case model.SequenceType, model.OptionalType:
-		out := &Sequence{Elem: elem}
+		all := &Sequence{Elem: elemOf(t)}
 		item := model.Type{}
 		if t.Item != nil {
 			item = *t.Item
@@ -96,20 +99,29 @@ func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 		for i := range v.Items {
 			x, err := LoadValue(s, &v.Items[i], item)
 			if err != nil {
-				return nil, errors.Join(err, out.Release())
+				return nil, errors.Join(err, all.Release())
 			}
-			out.Items = append(out.Items, x)
+			all.Items = append(all.Items, x)
+			if all.Elem == layout.Invalid { // the type does not say
+				all.Elem = elemOfValue(x)
+			}
+			if elem := elemOfValue(x); elem != all.Elem {
+				err := layout.Errorf(device.ErrInvalid, op, "value %d of %v is of %v; it must be of %v", i, v.Kind, elem, all.Elem)
+				return nil, errors.Join(err, all.Release())
+			}
 		}
-		if v.Kind == model.SequenceType {
-			return out, nil
+		switch {
+		case v.Kind == model.SequenceType:
+			return all, nil
+		case len(all.Items) == 0:
+			return &Optional{Elem: all.Elem}, nil
+		case len(all.Items) == 1:
+			return &Optional{Elem: all.Elem, Value: all.Items[0]}, nil
 		}
-		o := &Optional{Elem: elem}
-		if len(out.Items) > 0 {
-			o.Value = out.Items[0]
-		}
-		return o, nil
+		err := layout.Errorf(device.ErrInvalid, op, "an optional of %d values", len(all.Items))
+		return nil, errors.Join(err, all.Release())
 	}
-	return nil, layout.Errorf(device.ErrUnsupported, "LoadValue", "a value of type %v", v.Kind)
+	return nil, layout.Errorf(device.ErrUnsupported, op, "a value of type %v", v.Kind)
 }
 
 // elemOf returns the element type of the tensors in a value of type t.
@@ -124,6 +136,9 @@ func elemOf(t model.Type) layout.DType {
 func StoreValue(name string, v Value) (*model.Value, error) {
 	out := &model.Value{Name: name}
 	var items []Value
+	if absent(v) {
+		return nil, layout.Errorf(device.ErrInvalid, "StoreValue", "the value is nil")
+	}
 	switch v := v.(type) {
 	case *tensor.Tensor:
 		t, err := Store(name, v)
@@ -147,6 +162,15 @@ func StoreValue(name string, v Value) (*model.Value, error) {
 		out.Items = append(out.Items, *x)
 	}
 	return out, nil
+}
+
+// sizeOf returns how many bytes a tensor has once it is loaded; strings count 16
+// each.
+func sizeOf(t *model.Tensor) (int64, error) {
+	if t.Type == layout.String {
+		return t.Dims.Bytes(layout.Complex128) // of the size of a Go string
+	}
+	return t.Dims.Bytes(t.Type)
 }
 
 // nonNil makes a scalar's shape explicit where nil would mean one axis.

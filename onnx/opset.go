@@ -143,24 +143,27 @@ func (d *definition) checkType(t layout.DType) error {
 	}
 	for _, later := range operators[d.op] {
 		if later.types.has(t) {
-			return layout.Errorf(device.ErrInvalid, d.name, "type %v is not allowed; %s allows it from opset %d", t, d.op, later.since)
+			return d.invalid("type %v is not allowed; %s allows it from opset %d", t, d.op, later.since)
 		}
 	}
-	return layout.Errorf(device.ErrInvalid, d.name, "type %v is not allowed, in no version of %s", t, d.op)
+	return d.invalid("type %v is not allowed, in no version of %s", t, d.op)
 }
 
-// checkAttrs refuses attributes that the version does not have.
+// checkAttrs refuses attributes that the version does not have, or has twice.
 func (d *definition) checkAttrs(attrs Attrs) error {
-	for _, a := range attrs {
+	for i, a := range attrs {
 		if slices.Contains(d.attrs, a.Name) {
+			if _, twice := attrs[:i].Get(a.Name); twice {
+				return d.invalid("attribute %s is given twice", a.Name)
+			}
 			continue
 		}
 		for _, other := range operators[d.op] {
 			if slices.Contains(other.attrs, a.Name) {
-				return layout.Errorf(device.ErrInvalid, d.name, "attribute %q does not belong to this version; %s has it", a.Name, other.name)
+				return d.invalid("attribute %q does not belong to this version; %s has it", a.Name, other.name)
 			}
 		}
-		return layout.Errorf(device.ErrInvalid, d.name, "there is no attribute %q", a.Name)
+		return d.invalid("there is no attribute %q", a.Name)
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ type NodeReport struct {
 	tensor.Verdict
 	Host bool   // worked out on the host, beside the device
 	Why  string // the reason for the verdict
+	// Read is how many bytes the node read from the device to know a shape or
+	// axes: a transfer, which also waits for the device.
+	Read int64
 }
 
 // OnNode calls hook, in the goroutine of Run, after each node; nil ends that.
@@ -32,15 +35,19 @@ func (s *Session) OnNode(hook func(NodeReport)) {
 // report says what a call that has just run did.
 func (st *step) report(c *call) NodeReport {
 	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Output: st.output}
+	for i, v := range c.in {
+		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
+			n.Read += t.Count() * int64(t.DType().Bits()/8)
+		}
+	}
 	x, ok := c.out[0].(*tensor.Tensor)
 	if !ok {
 		n.Why = "a reference to " + describe(c.out[0])
 		return n
 	}
 	n.Type, n.Shape, n.Verdict, n.Host = x.DType(), x.Shape(), x.Verdict(), x.Stream() == tensor.Host()
-	in, _ := c.in[0].(*tensor.Tensor)
+	in := c.in[0].(*tensor.Tensor) // else the output would not be one
 	switch {
-	case in == nil:
 	case in.Buffer() != x.Buffer() && n.Kind == tensor.View:
 		n.Why = "worked out from the shape: no element is read"
 	case n.Kind == tensor.View:

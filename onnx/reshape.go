@@ -29,9 +29,12 @@ func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.T
 		if err := d.checkAttrs(attrs); err != nil {
 			return nil, err
 		}
+		if _, twice := Attrs(attrs).Get("shape"); twice {
+			return nil, d.invalid("the shape is given both as such and as an attribute")
+		}
 		allowZero, err := flag(d, attrs, "allowzero")
 		if err != nil {
-			return nil, err
+			return nil, layout.Named(d.name, err)
 		}
 		return reshape(d, x, shape, allowZero)
 	})
@@ -103,12 +106,11 @@ func Flatten(x *tensor.Tensor, v Opset, axis int64) (*tensor.Tensor, error) {
 func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	var dims [8]int64
 	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
-	if rank := int64(len(shape)); axis < 0 && d.since < 11 || axis < -rank || axis > rank {
-		least := -rank
-		if d.since < 11 {
-			least = 0
-		}
-		return nil, d.fail(x, d.invalid("axis %d is outside [%d,%d]", axis, least, rank))
+	if err := d.checkAxis(axis); err != nil {
+		return nil, d.fail(x, err)
+	}
+	if rank := int64(len(shape)); axis < -rank || axis > rank {
+		return nil, d.fail(x, d.invalid("axis %d is outside [%d,%d]", axis, -rank, rank))
 	}
 	rows, cols, err := layout.FlattenShape(d.name, shape, int(axis))
 	if err != nil {

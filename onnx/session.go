@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type Session struct {
 type port struct {
 	name     string
 	slot     int
+	host     int // the slot of an input whose default is on the host too; else -1
 	typ      model.Type
 	optional bool // an input with a default
 	made     bool // an output that a node makes; else it is an input or constant
@@ -52,6 +54,9 @@ type step struct {
 	index               int
 	name, label, output string
 }
+
+// fail names the node that an error is from, in the words of the file.
+func (st *step) fail(err error) error { return fmt.Errorf("%s: %w", st.label, err) }
 
 // held is a value that the session keeps for all runs.
 type held struct {
@@ -86,7 +91,7 @@ func (s *Session) Close() error {
 	}
 	var errs []error
 	for _, c := range s.constants {
-		errs = append(errs, c.value.Release())
+		errs = release(errs, c.value)
 	}
 	return errors.Join(errs...)
 }
@@ -126,7 +131,7 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	r := s.runs.Get().(*run)
 	defer func() {
 		clear(r.values)
-		clear(r.call.in)
+		clear(r.call.in[:cap(r.call.in)])
 		r.call.out[0] = nil
 		s.runs.Put(r)
 	}()
@@ -196,10 +201,8 @@ func (r *run) do(st *step, hook *func(NodeReport)) error {
 func (s *Session) abandon(r *run, n int) error {
 	var errs []error
 	for _, st := range s.steps[:n] {
-		if v := r.values[st.out]; v != nil {
-			errs = append(errs, v.Release())
-			r.values[st.out] = nil
-		}
+		errs = release(errs, r.values[st.out])
+		r.values[st.out] = nil
 	}
 	return errors.Join(errs...)
 }
@@ -220,6 +223,9 @@ func (s *Session) bind(r *run, inputs Values) error {
 			return err
 		}
 		r.values[p.slot] = v
+		if p.host >= 0 {
+			r.values[p.host] = v
+		}
 		bound++
 	}
 	if bound < len(inputs) {
@@ -245,21 +251,20 @@ func (p *port) accepts(v Value) error {
 	refuse := func() error {
 		return layout.Errorf(device.ErrInvalid, "Session.Run", "input %q is %s; the graph declares %v", p.name, describe(v), p.typ)
 	}
-	kind, elem := model.TensorType, layout.Invalid
-	switch v := v.(type) {
+	kind := model.TensorType
+	switch v.(type) {
 	case *tensor.Tensor:
-		elem = v.DType()
 	case *Sequence:
-		kind, elem = model.SequenceType, v.Elem
+		kind = model.SequenceType
 	case *Optional:
-		kind, elem = model.OptionalType, v.Elem
+		kind = model.OptionalType
 	default:
 		return refuse()
 	}
 	if p.typ.Kind == model.UnknownType {
 		return nil
 	}
-	if want := elemOf(p.typ); p.typ.Kind != kind || want != layout.Invalid && want != elem {
+	if want := elemOf(p.typ); p.typ.Kind != kind || want != layout.Invalid && want != elemOfValue(v) {
 		return refuse()
 	}
 	x, ok := v.(*tensor.Tensor)

@@ -15,8 +15,8 @@ func init() {
 // Slice keeps, along each listed axis, every step-th element from start up to,
 // and without, end (ONNX Slice-1 to -13): negative starts and ends count from
 // the end of the axis, out-of-range ones are clamped, and a negative step, from
-// opset 10, walks backwards. nil axes are 0, 1, 2, ...; nil steps are all 1. The
-// result is a view.
+// opset 10, walks backwards. nil axes are 0, 1, 2, ...; nil steps are all 1. From
+// opset 11, axes may count from the end. The result is a view.
 func Slice(x *tensor.Tensor, v Opset, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
 	return one("Slice", v, x, func(d *definition) (*tensor.Tensor, error) {
 		if steps != nil && d.since < 10 {
@@ -57,6 +57,9 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 		if steps != nil {
 			step = steps[i]
 		}
+		if err := d.checkAxis(axis); err != nil {
+			return nil, d.fail(x, err)
+		}
 		if axis < -rank || axis >= rank {
 			return refuse("axis %d is outside [%d,%d]", axis, -rank, rank-1)
 		}
@@ -85,10 +88,9 @@ func prepareSlice1(d *definition, attrs Attrs) (kernel, error) {
 		if !ok && name != "axes" {
 			return nil, d.invalid("attribute %s is missing", name)
 		}
-		if ok && values == nil {
-			values = []int64{}
+		if len(values) > 0 || name != "axes" { // empty axes are axes left out
+			lists[i] = values
 		}
-		lists[i] = values
 	}
 	return func(c *call) error {
 		x, err := c.tensor(0)
@@ -115,14 +117,11 @@ func prepareSlice(d *definition, _ Attrs) (kernel, error) {
 			if lists[i], err = c.ints(few[i][:0], i+1, name, true); err != nil {
 				return err
 			}
-			t, err := c.tensor(i + 1)
-			if err != nil {
-				return err
+			t := c.in[i+1].(*tensor.Tensor).DType()
+			if of != layout.Invalid && t != of {
+				return d.invalid("%s is %v and the inputs before it %v; they must be of one type", name, t, of)
 			}
-			if of != layout.Invalid && t.DType() != of {
-				return d.invalid("%s is %v and the inputs before it %v; they must be of one type", name, t.DType(), of)
-			}
-			of = t.DType()
+			of = t
 		}
 		return c.set(slice(d, x, lists[0], lists[1], lists[2], lists[3]))
 	}, nil

@@ -25,21 +25,85 @@ type Optional struct {
 	Value Value        // nil: none
 }
 
-// Release releases the items.
+// Release releases the items. On a nil sequence it does nothing.
 func (s *Sequence) Release() error {
+	if s == nil {
+		return nil
+	}
 	var errs []error
 	for _, v := range s.Items {
-		errs = append(errs, v.Release())
+		errs = release(errs, v)
 	}
 	return errors.Join(errs...)
 }
 
-// Release releases the value, if there is one.
+// Release releases the value, if there is one. On a nil optional it does nothing.
 func (o *Optional) Release() error {
-	if o.Value == nil {
+	if o == nil || absent(o.Value) {
 		return nil
 	}
 	return o.Value.Release()
+}
+
+// release releases a value, if it is there, and appends the error, if there is
+// one.
+func release(errs []error, v Value) []error {
+	if absent(v) {
+		return errs
+	}
+	if err := v.Release(); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// absent reports whether a value is none: nil, of whatever Go type.
+func absent(v Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case *tensor.Tensor:
+		return v == nil
+	case *Sequence:
+		return v == nil
+	case *Optional:
+		return v == nil
+	}
+	return false
+}
+
+// elemOfValue returns the element type of a value.
+func elemOfValue(v Value) layout.DType {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return v.DType()
+	case *Sequence:
+		return v.Elem
+	case *Optional:
+		return v.Elem
+	}
+	return layout.Invalid
+}
+
+// holds reports whether a value is one that ONNX has a type for: a tensor, a
+// sequence of such, or an optional of either, and all of one element type.
+func holds(v Value, elem layout.DType) bool {
+	if absent(v) || elemOfValue(v) != elem {
+		return false
+	}
+	switch v := v.(type) {
+	case *Sequence:
+		for _, item := range v.Items {
+			if _, ok := item.(*tensor.Tensor); !ok || !holds(item, elem) {
+				return false
+			}
+		}
+	case *Optional:
+		if _, nested := v.Value.(*Optional); nested || v.Value != nil && !holds(v.Value, elem) {
+			return false
+		}
+	}
+	return true
 }
 
 // alias returns another reference to a value; op names the operation to trace
@@ -73,9 +137,10 @@ func alias(op string, v Value) (Value, error) {
 
 // describe names a value's type for errors.
 func describe(v Value) string {
-	switch v := v.(type) {
-	case nil:
+	if absent(v) {
 		return "nothing"
+	}
+	switch v := v.(type) {
 	case *tensor.Tensor:
 		return fmt.Sprintf("%v%v", v.DType(), v.Shape())
 	case *Sequence:
@@ -96,7 +161,7 @@ func (vs Values) Tensor(name string) (*tensor.Tensor, error) {
 		return nil, layout.Errorf(device.ErrInvalid, "Values", "there is no value %q", name)
 	}
 	t, ok := v.(*tensor.Tensor)
-	if !ok {
+	if !ok || t == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "Values", "%q is %s, not a tensor", name, describe(v))
 	}
 	return t, nil
@@ -106,7 +171,7 @@ func (vs Values) Tensor(name string) (*tensor.Tensor, error) {
 func (vs Values) Release() error {
 	var errs []error
 	for _, v := range vs {
-		errs = append(errs, v.Release())
+		errs = release(errs, v)
 	}
 	return errors.Join(errs...)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // FromHost returns a contiguous tensor on Host over the caller's own slice:
-// nothing is copied, so the slice must not be changed while the tensor or a
-// view of it is in use. Without dims it has one axis.
+// nothing is copied (but strings, which are), so the slice must not be changed
+// while the tensor or a view of it is in use. Without dims it has one axis.
 func FromHost[T Element](data []T, dims ...int64) (*Tensor, error) {
 	if strs, ok := any(data).([]string); ok {
 		return FromSlice(Host(), strs, dims...)
@@ -22,7 +22,7 @@ func FromHost[T Element](data []T, dims ...int64) (*Tensor, error) {
 }
 
 func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tensor, error) {
-	if err := checkCount(op, t, dims, n, "elements are"); err != nil {
+	if err := checkCount(op, t, dims, n); err != nil {
 		return nil, err
 	}
 	l, err := layout.Contiguous(dims...)
@@ -40,22 +40,31 @@ func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, er
 		return nil, t.fail(op, ErrReleased)
 	}
 	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims)
-	if err == nil && t.stream.trace.Load() != nil {
-		t.stream.report(op, Verdict{}, t.dtype, t.layout, out.layout)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	t.stream.report(op, Verdict{}, t.dtype, &t.layout, &out.layout)
+	return out, nil
 }
+
+// maxInts bounds what AppendInts returns: a tensor that repeats one element
+// could ask for more than any memory.
+const maxInts = 1 << 24
 
 // AppendInts appends the elements of an Int64 or Int32 tensor of rank 0 or 1 to
 // dst. On a cpu device they are read in place; elsewhere that is a transfer and
 // waits for the stream.
 func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
 	const op = "AppendInts"
-	if t.released.Load() {
-		return dst, t.fail(op, ErrReleased)
+	if err := t.hold(op); err != nil {
+		return dst, err
 	}
+	defer t.memory.drop()
 	if t.dtype != layout.Int64 && t.dtype != layout.Int32 || t.Rank() > 1 {
 		return dst, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the tensor must be int64 or int32 and of rank 0 or 1"))
+	}
+	if t.Count() > maxInts {
+		return dst, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "more than %d elements", maxInts))
 	}
 	n, at, step := t.Count(), t.layout.Offset(), int64(1)
 	if t.Rank() == 1 {
@@ -64,7 +73,7 @@ func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
 	raw, ok := t.hostBytes()
 	if !ok {
 		var err error
-		if raw, err = t.Bytes(); err != nil {
+		if raw, err = t.bytes(op); err != nil {
 			return dst, err
 		}
 		at, step = 0, 1

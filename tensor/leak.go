@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,13 +14,20 @@ import (
 // liveSet knows which memory of a stream has not been freed, while somebody
 // wants to know.
 type liveSet struct {
-	on     atomic.Bool
-	mu     sync.Mutex
-	origin map[*memory]string
+	watchers atomic.Int32
+	mu       sync.Mutex
+	made     int // how many have been added
+	origins  map[*memory]origin
+}
+
+// origin says where memory was made, and the how-manieth it was.
+type origin struct {
+	number int
+	text   string
 }
 
 func (l *liveSet) add(m *memory, t layout.DType, at layout.Layout) {
-	if !l.on.Load() {
+	if l.watchers.Load() == 0 {
 		return
 	}
 	var pc [16]uintptr
@@ -35,19 +43,20 @@ func (l *liveSet) add(m *memory, t layout.DType, at layout.Layout) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.origin == nil {
-		l.origin = map[*memory]string{}
+	if l.origins == nil {
+		l.origins = map[*memory]origin{}
 	}
-	l.origin[m] = b.String()
+	l.made++
+	l.origins[m] = origin{l.made, b.String()}
 }
 
 func (l *liveSet) remove(m *memory) {
-	if !l.on.Load() {
+	if l.watchers.Load() == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.origin, m)
+	delete(l.origins, m)
 }
 
 // TB is what CheckLeaks needs of a *testing.T or *testing.B.
@@ -57,20 +66,44 @@ type TB interface {
 	Cleanup(func())
 }
 
-// CheckLeaks fails the test, when it ends, for all memory that was allocated on
+// CheckLeaks fails the test, when it ends, for all memory that was taken up on
 // the stream since this call and is still held by a tensor, and says where each
-// was made. It slows allocation down: it is for tests.
+// was made. It slows making tensors down: it is for tests. Of several checks on
+// one stream at a time, the first that ends reports a leak.
 func CheckLeaks(tb TB, s *Stream) {
 	tb.Helper()
-	s.live.on.Store(true)
+	l := &s.live
+	l.watchers.Add(1)
+	l.mu.Lock()
+	before := l.made
+	l.mu.Unlock()
 	tb.Cleanup(func() {
 		tb.Helper()
-		s.live.on.Store(false)
-		s.live.mu.Lock()
-		defer s.live.mu.Unlock()
-		for _, origin := range s.live.origin {
-			tb.Errorf("not released: %s", origin)
+		for _, text := range l.takeSince(before) {
+			tb.Errorf("not released: %s", text)
 		}
-		clear(s.live.origin)
 	})
+}
+
+// takeSince ends a check, and forgets and returns in order where the memory
+// was made that was added after the first before ones and not removed.
+func (l *liveSet) takeSince(before int) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var late []origin
+	for m, o := range l.origins {
+		if o.number > before {
+			late = append(late, o)
+			delete(l.origins, m)
+		}
+	}
+	slices.SortFunc(late, func(a, b origin) int { return a.number - b.number })
+	texts := make([]string, len(late))
+	for i, o := range late {
+		texts[i] = o.text
+	}
+	if l.watchers.Add(-1) == 0 {
+		clear(l.origins)
+	}
+	return texts
 }

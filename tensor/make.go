@@ -64,7 +64,7 @@ func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 }
 
 // Empty returns a contiguous tensor whose elements are undefined: to be filled
-// through CopyFrom, Write or kernels of the caller's.
+// through CopyFrom, the stream's queue or kernels of the caller's.
 func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	return allocate(s, "Empty", t, dims)
 }
@@ -77,7 +77,7 @@ func FromSlice[T Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
 		dims = []int64{int64(len(data))}
 	}
 	t := TypeOf[T]()
-	if err := checkCount(op, t, dims, int64(len(data)), "elements are"); err != nil {
+	if err := checkCount(op, t, dims, int64(len(data))); err != nil {
 		return nil, err
 	}
 	x, err := allocate(s, op, t, dims)
@@ -95,11 +95,11 @@ func FromSlice[T Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
 func FromBytes(s *Stream, t layout.DType, data []byte, dims ...int64) (*Tensor, error) {
 	const op = "FromBytes"
 	size, err := layout.Shape(dims).Bytes(t)
-	if err != nil {
-		return nil, err
+	if err == nil && size != int64(len(data)) {
+		err = layout.Errorf(device.ErrInvalid, op, "%d bytes are given; %v takes %d", len(data), layout.Shape(dims).Clone(), size)
 	}
-	if size != int64(len(data)) {
-		return nil, layout.Errorf(device.ErrInvalid, op, "%d bytes are given; %v%v takes %d", len(data), t, layout.Shape(dims).Clone(), size)
+	if err != nil {
+		return nil, named(op, t, err)
 	}
 	x, err := allocate(s, op, t, dims)
 	if err != nil {
@@ -119,13 +119,13 @@ func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 
 // checkCount checks that n elements fill the extents, before anything is
 // allocated.
-func checkCount(op string, t layout.DType, dims []int64, n int64, are string) error {
+func checkCount(op string, t layout.DType, dims []int64, n int64) error {
 	want, err := layout.Shape(dims).Count()
-	if err != nil {
-		return err
+	if err == nil && want != n {
+		err = layout.Errorf(device.ErrInvalid, op, "%d elements are given; %v has %d", n, layout.Shape(dims).Clone(), want)
 	}
-	if want != n {
-		return layout.Errorf(device.ErrInvalid, op, "%d %s given; %v%v has %d", n, are, t, layout.Shape(dims).Clone(), want)
+	if err != nil {
+		return named(op, t, err)
 	}
 	return nil
 }

@@ -14,34 +14,60 @@ import (
 // a copy on the device before it.
 func (t *Tensor) Read(dst any) error {
 	const op = "Read"
-	if strs, ok := dst.([]string); ok && t.dtype == layout.String {
-		if err := checkCount(op, t.dtype, t.layout.Shape(), int64(len(strs)), "elements of room are"); err != nil {
-			return err
-		}
-		return t.download(op, func(x *Tensor) error {
-			return x.stream.queue.(device.StringQueue).ReadStrings(strs, x.memory.buffer, x.layout.Offset())
-		})
+	if err := t.hold(op); err != nil {
+		return err
 	}
-	raw, of, ok := hostSlice(dst)
-	if !ok || of != t.dtype && of != layout.Uint8 || t.dtype == layout.String {
-		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "cannot read into a %T", dst))
-	}
-	want, err := t.layout.Shape().Bytes(t.dtype)
-	if err != nil {
+	defer t.memory.drop()
+	if err := t.checkRoom(op, dst); err != nil {
 		return t.fail(op, err)
 	}
-	if int64(len(raw)) != want {
-		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "%d bytes of room are given; %d are needed", len(raw), want))
-	}
-	return t.download(op, func(x *Tensor) error {
-		if err := x.stream.queue.Read(raw, x.memory.buffer, x.byteOffset()); err != nil {
+	return t.download(op, func(x *Tensor) error { return x.load(dst) })
+}
+
+// checkRoom checks that dst is a slice to read exactly the elements into.
+func (t *Tensor) checkRoom(op string, dst any) error {
+	room, want := int64(0), t.Count()
+	if strs, ok := dst.([]string); ok && t.dtype == layout.String {
+		room = int64(len(strs))
+	} else {
+		raw, of, ok := hostSlice(dst)
+		if !ok || of != t.dtype && of != layout.Uint8 || t.dtype == layout.String {
+			return layout.Errorf(device.ErrInvalid, op, "cannot read into a %T", dst)
+		}
+		var err error
+		if want, err = t.layout.Shape().Bytes(t.dtype); err != nil {
 			return err
 		}
-		if used := t.Count() * int64(t.dtype.Bits()) % 8; used != 0 {
-			raw[want-1] &= 1<<used - 1 // what else is in the last byte is not the tensor's
+		room = int64(len(raw))
+	}
+	if room != want {
+		unit := "bytes"
+		if t.dtype == layout.String {
+			unit = "strings"
 		}
-		return nil
-	})
+		return layout.Errorf(device.ErrInvalid, op, "%d %s of room are given; %d are needed", room, unit, want)
+	}
+	return nil
+}
+
+// load reads the elements of a run to a slice that is known to be right.
+func (t *Tensor) load(dst any) error {
+	if strs, ok := dst.([]string); ok {
+		return t.stream.queue.(device.StringQueue).ReadStrings(strs, t.memory.buffer, t.layout.Offset())
+	}
+	raw, of, _ := hostSlice(dst)
+	if err := t.stream.queue.Read(raw, t.memory.buffer, t.byteOffset()); err != nil {
+		return err
+	}
+	if used := t.Count() * int64(t.dtype.Bits()) % 8; used != 0 {
+		raw[len(raw)-1] &= 1<<used - 1 // what else is in the last byte is not the tensor's
+	}
+	if of == layout.Bool {
+		for i, b := range raw {
+			raw[i] = min(b, 1) // a Go bool must not be another byte
+		}
+	}
+	return nil
 }
 
 // hostSlice returns the memory and the element type of a slice of numbers or
@@ -78,12 +104,9 @@ func hostSlice(slice any) ([]byte, layout.DType, bool) {
 	return nil, layout.Invalid, false
 }
 
-// download calls read with the tensor as a contiguous run that starts on a
-// byte, and reports the transfer.
+// download calls read with the tensor as a run of elements that starts on a
+// byte, t itself or a copy, and reports the transfer.
 func (t *Tensor) download(op string, read func(*Tensor) error) error {
-	if t.released.Load() {
-		return t.fail(op, ErrReleased)
-	}
 	x := t
 	if !t.isRun() {
 		var err error
@@ -95,7 +118,10 @@ func (t *Tensor) download(op string, read func(*Tensor) error) error {
 	if err := read(x); err != nil {
 		return t.fail(op, err)
 	}
-	t.stream.report(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t.dtype, t.layout, x.layout)
+	if t.stream.trace.Load() != nil {
+		to, _ := layout.Contiguous(t.layout.Shape()...) // no error: t has this shape
+		t.stream.report(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t.dtype, &t.layout, &to)
+	}
 	return nil
 }
 
@@ -112,22 +138,39 @@ func (t *Tensor) byteOffset() int64 {
 }
 
 // Bytes returns a copy of the packed elements.
-func (t *Tensor) Bytes() ([]byte, error) {
+func (t *Tensor) Bytes() ([]byte, error) { return t.bytes("Bytes") }
+
+func (t *Tensor) bytes(op string) (out []byte, err error) {
+	if err := t.hold(op); err != nil {
+		return nil, err
+	}
+	defer t.memory.drop()
 	size, err := t.layout.Shape().Bytes(t.dtype)
 	if err != nil {
-		return nil, t.fail("Bytes", err)
+		return nil, t.fail(op, err)
 	}
-	out := make([]byte, size)
-	return out, t.Read(out)
+	err = t.download(op, func(x *Tensor) error {
+		out = make([]byte, size) // as much as x has on the device: not absurd
+		return x.load(out)
+	})
+	return out, err
 }
 
 // Values returns a copy of the elements in row-major order.
-func Values[T Element](t *Tensor) ([]T, error) {
-	if want := TypeOf[T](); want != t.dtype {
-		return nil, t.fail("Values", layout.Errorf(device.ErrInvalid, "Values", "the elements are not of type %v", want))
+func Values[T Element](t *Tensor) (out []T, err error) {
+	const op = "Values"
+	if err := t.hold(op); err != nil {
+		return nil, err
 	}
-	out := make([]T, t.Count())
-	return out, t.Read(out)
+	defer t.memory.drop()
+	if want := TypeOf[T](); want != t.dtype {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
+	}
+	err = t.download(op, func(x *Tensor) error {
+		out = make([]T, x.Count())
+		return x.load(out)
+	})
+	return out, err
 }
 
 // To returns the tensor on another stream. On the same device that is a view,
@@ -135,51 +178,53 @@ func Values[T Element](t *Tensor) ([]T, error) {
 // device it is a transfer to a contiguous copy.
 func (t *Tensor) To(s *Stream) (*Tensor, error) {
 	const op = "To"
-	if t.released.Load() {
-		return nil, t.fail(op, ErrReleased)
+	if err := t.hold(op); err != nil {
+		return nil, err
 	}
+	defer t.memory.drop()
 	if s.dev == t.stream.dev {
 		if err := follow(s, t.stream); err != nil {
 			return nil, t.fail(op, err)
 		}
-		return t.view(op, t.layout, s)
+		return t.view(op, &t.layout, s)
 	}
-	out, err := allocate(s, op, t.dtype, t.layout.Shape())
+	var out *Tensor
+	err := t.download(op, func(x *Tensor) (err error) {
+		if out, err = allocate(s, op, t.dtype, t.layout.Shape()); err == nil {
+			err = out.take(x)
+		}
+		return err
+	})
 	if err != nil {
+		_ = out.Release()
 		return nil, err
 	}
-	move := func(x *Tensor) error {
-		if t.dtype == layout.String { // both devices hold strings, or allocate would have failed
-			strs := make([]string, x.Count())
-			if err := x.stream.queue.(device.StringQueue).ReadStrings(strs, x.memory.buffer, x.layout.Offset()); err != nil {
-				return err
-			}
-			return s.queue.(device.StringQueue).WriteStrings(out.memory.buffer, 0, strs)
-		}
-		size := bytesOf(t.dtype, x.Count())
-		if host, ok := out.hostBytes(); ok {
-			return x.stream.queue.Read(host[:size], x.memory.buffer, x.byteOffset())
-		}
-		host, ok := x.hostBytes()
-		if ok {
-			if err := x.stream.Wait(); err != nil {
-				return err
-			}
-			host = host[x.byteOffset():][:size]
-		} else {
-			host = make([]byte, size)
-			if err := x.stream.queue.Read(host, x.memory.buffer, x.byteOffset()); err != nil {
-				return err
-			}
-		}
-		return s.queue.Write(out.memory.buffer, 0, host)
-	}
-	if err := t.download(op, move); err != nil {
-		out.Release()
-		return nil, err
-	}
-	out.moved = &Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}
+	out.note(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t)
 	return out, nil
+}
+
+// take fills t, which is new, with the elements of a run on another device.
+func (t *Tensor) take(x *Tensor) error {
+	if t.dtype == layout.String { // both devices hold strings, or t would not be
+		strs := make([]string, x.Count())
+		if err := x.load(strs); err != nil {
+			return err
+		}
+		return t.stream.queue.(device.StringQueue).WriteStrings(t.memory.buffer, 0, strs)
+	}
+	if to, ok := t.hostBytes(); ok {
+		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
+	}
+	from, ok := x.hostBytes()
+	if ok {
+		from = from[x.byteOffset():][:t.memory.buffer.Size()]
+	} else {
+		from = make([]byte, t.memory.buffer.Size())
+		if err := x.stream.queue.Read(from, x.memory.buffer, x.byteOffset()); err != nil {
+			return err
+		}
+	}
+	return t.stream.queue.Write(t.memory.buffer, 0, from)
 }
 
 // follow makes later work of s wait for the work of before so far.

@@ -13,7 +13,7 @@ import (
 
 // A Stream is where tensors live and the order in which work on them runs: a
 // device and one of its queues. A tensor belongs to the stream that it was made
-// on; what is made from it runs there too, until On or To takes it elsewhere.
+// on; what is made from it runs there too, until To takes it elsewhere.
 //
 // A Stream also keeps what is said of all work on it: the trace hook and
 // whether copies are forbidden. All methods may be called from any goroutine.
@@ -95,8 +95,11 @@ func (s *Stream) Wait() error { return s.queue.Wait() }
 // Close waits for the stream's work and closes what the stream opened.
 func (s *Stream) Close() error { return s.closes() }
 
-// Trace calls hook, in the calling goroutine, after every call that made a
-// tensor on this stream or moved its elements; nil ends that.
+// Trace calls hook, in the calling goroutine, after every call that made a view
+// on this stream or moved elements of its tensors; nil ends that. A transfer
+// that needs a copy first is two events, and a transfer between two streams is
+// told to both. What only takes up memory (Empty, FromBuffer, FromHost) is not
+// told.
 func (s *Stream) Trace(hook func(Event)) {
 	if hook == nil {
 		s.trace.Store(nil)
@@ -107,16 +110,18 @@ func (s *Stream) Trace(hook func(Event)) {
 
 // ForbidCopies makes every call fail with ErrCopy that would copy elements on
 // the device, where a silent copy would be slower than the caller expects.
-// Transfers that the caller asks for (FromSlice, Read, To) stay allowed, as do
-// the calls that are copies by name: Clone, CopyFrom, Pack and Unpack.
+// Transfers that the caller asks for (FromSlice, Read, To and their kin) stay
+// allowed, but one from a tensor whose elements are not one run in memory needs
+// a copy first. So do the calls that write elements by name: New, Clone,
+// CopyFrom, Pack and Unpack.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids
 // copies. It is of kind ErrUnsupported.
 var ErrCopy = fmt.Errorf("%w: needs a copy, and copies are forbidden on this stream", device.ErrUnsupported)
 
-func (s *Stream) report(op string, v Verdict, t layout.DType, in, out layout.Layout) {
+func (s *Stream) report(op string, v Verdict, t layout.DType, in, out *layout.Layout) {
 	if hook := s.trace.Load(); hook != nil {
-		(*hook)(Event{Op: op, Verdict: v, Type: t, In: in, Out: out})
+		(*hook)(Event{Op: op, Verdict: v, Type: t, In: *in, Out: *out})
 	}
 }

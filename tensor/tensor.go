@@ -38,26 +38,33 @@ var ErrReleased = fmt.Errorf("%w: the tensor has been released", device.ErrInval
 func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, error) {
 	l, err := layout.Contiguous(shape...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, named(op, t, err)
 	}
 	var b device.Buffer
 	if t == layout.String {
 		a, ok := s.dev.(device.StringAllocator)
 		if !ok {
-			return nil, layout.Errorf(device.ErrUnsupported, op, "%v%v: device %s does not hold strings; the cpu device does",
-				t, l.Shape(), s.dev.Info().ID())
+			return nil, named(op, t, layout.Errorf(device.ErrUnsupported, op, "%v: device %s does not hold strings; the cpu device does",
+				l.Shape(), s.dev.Info().ID()))
 		}
 		b, err = a.AllocStrings(l.Count())
 	} else {
-		var size int64
-		if size, err = l.Shape().Bytes(t); err == nil {
-			b, err = s.dev.Alloc(size)
+		size, err := l.Shape().Bytes(t)
+		if err != nil {
+			return nil, named(op, t, err)
 		}
+		b, err = s.dev.Alloc(size)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %v%v: %w", op, t, l.Shape(), err)
+		return nil, fmt.Errorf("%s of %v%v: %w", op, t, l.Shape(), err)
 	}
 	return own(s, b, t, l), nil
+}
+
+// named names the operation and the element type that err is about, where
+// there is no tensor yet.
+func named(op string, t layout.DType, err error) error {
+	return layout.Named(fmt.Sprintf("%s of %v", op, t), err)
 }
 
 // own returns the first tensor over a buffer.
@@ -87,20 +94,18 @@ func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, len
 func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 	o := t.operandOf(l)
 	if err := device.CheckOperand(op, "the view", &o); err != nil {
-		return nil, err
+		return nil, t.fail(op, err)
 	}
-	return t.view(op, l, t.stream)
+	return t.view(op, &l, t.stream)
 }
 
 // view makes a view that is known to stay within the buffer.
-func (t *Tensor) view(op string, l layout.Layout, s *Stream) (*Tensor, error) {
+func (t *Tensor) view(op string, l *layout.Layout, s *Stream) (*Tensor, error) {
 	if !t.retain() {
-		return nil, fmt.Errorf("%s: %w", op, ErrReleased)
+		return nil, t.fail(op, ErrReleased)
 	}
-	if s.trace.Load() != nil {
-		s.report(op, Verdict{}, t.dtype, t.layout, l)
-	}
-	return &Tensor{stream: s, memory: t.memory, layout: l, dtype: t.dtype}, nil
+	s.report(op, Verdict{}, t.dtype, &t.layout, l)
+	return &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}, nil
 }
 
 // retain takes one more reference, unless t is released. A last Release in
@@ -118,6 +123,15 @@ func (t *Tensor) retain() bool {
 			return true
 		}
 	}
+}
+
+// hold retains t for the time of a call, which then needs a drop: a Release in
+// another goroutine must not free the memory under it.
+func (t *Tensor) hold(op string) error {
+	if !t.retain() {
+		return t.fail(op, ErrReleased)
+	}
+	return nil
 }
 
 // Release gives up the tensor. The memory is freed, in order after the work
@@ -179,9 +193,10 @@ func (t *Tensor) Verdict() Verdict {
 	return *t.moved
 }
 
-// hostBytes returns the memory of a host tensor from its first byte on.
+// hostBytes returns the whole buffer of a host tensor, once the stream's work
+// is done. False: it must be read or written through the queue.
 func (t *Tensor) hostBytes() ([]byte, bool) {
-	if !t.stream.host {
+	if !t.stream.host || t.stream.Wait() != nil {
 		return nil, false
 	}
 	return cpu.Bytes(t.memory.buffer)

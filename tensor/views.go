@@ -9,7 +9,7 @@ import (
 
 // viewOf finishes a view whose layout was made from t's own: it cannot leave
 // the buffer.
-func (t *Tensor) viewOf(op string, l layout.Layout, err error) (*Tensor, error) {
+func (t *Tensor) viewOf(op string, l *layout.Layout, err error) (*Tensor, error) {
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
@@ -20,40 +20,41 @@ func (t *Tensor) viewOf(op string, l layout.Layout, err error) (*Tensor, error) 
 // the order is reversed.
 func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
 	if len(perm) == 0 {
-		return t.viewOf("Transpose", t.layout.Reverse(), nil)
+		l := t.layout.Reverse()
+		return t.viewOf("Transpose", &l, nil)
 	}
 	l, err := t.layout.Permute(perm...)
-	return t.viewOf("Transpose", l, err)
+	return t.viewOf("Transpose", &l, err)
 }
 
 // Slice is a view of every step-th element of an axis from start up to, and
 // without, end, by ONNX's rules for negative and out-of-range values.
 func (t *Tensor) Slice(axis int, start, end, step int64) (*Tensor, error) {
 	l, err := t.layout.Slice(axis, start, end, step)
-	return t.viewOf("Slice", l, err)
+	return t.viewOf("Slice", &l, err)
 }
 
 // Expand is a view broadcast to the given extents.
 func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 	l, err := t.layout.Expand(dims...)
-	return t.viewOf("Expand", l, err)
+	return t.viewOf("Expand", &l, err)
 }
 
 // Squeeze is a view without the given axes, which must have extent 1; without
 // arguments, without any axis of extent 1.
 func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 	l, err := t.layout.Squeeze(axes...)
-	return t.viewOf("Squeeze", l, err)
+	return t.viewOf("Squeeze", &l, err)
 }
 
 // Unsqueeze is a view with axes of extent 1 at the given places of the result.
 func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
 	l, err := t.layout.Unsqueeze(axes...)
-	return t.viewOf("Unsqueeze", l, err)
+	return t.viewOf("Unsqueeze", &l, err)
 }
 
 // Alias is another reference to the same elements, to be released by itself.
-func (t *Tensor) Alias() (*Tensor, error) { return t.viewOf("Alias", t.layout, nil) }
+func (t *Tensor) Alias() (*Tensor, error) { return t.view("Alias", &t.layout, t.stream) }
 
 // Reshape gives the elements new extents, in row-major order. One of them may
 // be -1: it is computed. The result is a view where strides can express it, and
@@ -63,7 +64,7 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	var in, out [8]int64 // enough for most: the call allocates the result only
 	shape, err := layout.InferReshape(out[:0], op, t.layout.AppendDims(in[:0]), dims, false)
 	if err != nil {
-		return nil, err
+		return nil, t.fail(op, err)
 	}
 	return t.ReshapeAs(op, shape...)
 }
@@ -71,9 +72,10 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 // Flatten reshapes to a matrix: the axes before axis are its rows.
 func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 	const op = "Flatten"
-	rows, cols, err := layout.FlattenShape(op, t.layout.Shape(), axis)
+	var in [8]int64
+	rows, cols, err := layout.FlattenShape(op, t.layout.AppendDims(in[:0]), axis)
 	if err != nil {
-		return nil, err
+		return nil, t.fail(op, err)
 	}
 	return t.ReshapeAs(op, rows, cols)
 }
@@ -85,7 +87,7 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 	if errors.Is(err, layout.ErrNeedsCopy) {
 		return t.compact(op, dims)
 	}
-	return t.viewOf(op, l, err)
+	return t.viewOf(op, &l, err)
 }
 
 // Contiguous returns the tensor in row-major order without gaps: a view if it
@@ -93,7 +95,7 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 func (t *Tensor) Contiguous() (*Tensor, error) {
 	const op = "Contiguous"
 	if t.layout.IsContiguous() {
-		return t.viewOf(op, t.layout, nil)
+		return t.view(op, &t.layout, t.stream)
 	}
 	return t.compact(op, t.layout.Shape())
 }
@@ -101,7 +103,7 @@ func (t *Tensor) Contiguous() (*Tensor, error) {
 // compact copies the elements in row-major order to a new contiguous tensor of
 // the given extents, unless the stream forbids it.
 func (t *Tensor) compact(op string, dims []int64) (*Tensor, error) {
-	if t.stream.noCopies.Load() {
+	if t.stream.noCopies.Load() && !t.released.Load() {
 		return nil, t.fail(op, layout.Errorf(ErrCopy, op, "%v to %v cannot be a view, and copies are forbidden on this stream", t.layout, layout.Shape(dims).Clone()))
 	}
 	return t.copyOut(op, dims)
@@ -111,9 +113,10 @@ func (t *Tensor) compact(op string, dims []int64) (*Tensor, error) {
 func (t *Tensor) Clone() (*Tensor, error) { return t.copyOut("Clone", t.layout.Shape()) }
 
 func (t *Tensor) copyOut(op string, dims []int64) (*Tensor, error) {
-	if t.released.Load() {
-		return nil, t.fail(op, ErrReleased)
+	if err := t.hold(op); err != nil {
+		return nil, err
 	}
+	defer t.memory.drop()
 	out, err := allocate(t.stream, op, t.dtype, dims)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func (t *Tensor) fill(op string, dst device.Operand, src *Tensor) error {
 // note keeps a verdict with the tensor that the call made, and reports it.
 func (t *Tensor) note(op string, v Verdict, src *Tensor) {
 	t.moved = &v
-	t.stream.report(op, v, t.dtype, src.layout, t.layout)
+	t.stream.report(op, v, t.dtype, &src.layout, &t.layout)
 }
 
 // CopyFrom copies the elements of src to those of t, which keeps its layout:
@@ -149,13 +152,20 @@ func (t *Tensor) note(op string, v Verdict, src *Tensor) {
 // the same, and both must be on one device.
 func (t *Tensor) CopyFrom(src *Tensor) error {
 	const op = "CopyFrom"
-	if t.released.Load() || src.released.Load() {
-		return t.fail(op, ErrReleased)
+	if err := t.hold(op); err != nil {
+		return err
 	}
-	if src.stream != t.stream {
-		if err := follow(t.stream, src.stream); err != nil {
-			return t.fail(op, err)
-		}
+	defer t.memory.drop()
+	if err := src.hold(op); err != nil {
+		return err
+	}
+	defer src.memory.drop()
+	if src.stream.dev != t.stream.dev {
+		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are on device %s, to be copied to %s: To brings them there",
+			src.stream.dev.Info().ID(), t.stream.dev.Info().ID()))
+	}
+	if err := follow(t.stream, src.stream); err != nil {
+		return t.fail(op, err)
 	}
 	to, from := t.Operand(), src.Operand()
 	if err := t.stream.queue.Copy(to, from); err != nil {
@@ -163,7 +173,7 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	}
 	if t.stream.trace.Load() != nil {
 		v := Verdict{Copy, bytesOf(t.dtype, t.Count()), t.stream.kernelName(to, from)}
-		t.stream.report(op, v, t.dtype, src.layout, t.layout)
+		t.stream.report(op, v, t.dtype, &src.layout, &t.layout)
 	}
 	return nil
 }
@@ -177,19 +187,18 @@ func (t *Tensor) Unpack() (*Tensor, error) {
 // Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
 // that has it as its container. The low bits are kept: values out of range
 // wrap.
-func (t *Tensor) Pack(to layout.DType) (*Tensor, error) {
-	if to.Container() != t.dtype || t.dtype == layout.Invalid {
-		return nil, t.fail("Pack", layout.Errorf(device.ErrInvalid, "Pack", "%v does not pack into %v", t.dtype, to))
-	}
-	return t.convert("Pack", to)
-}
+func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.convert("Pack", to) }
 
 func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
-	if t.released.Load() {
-		return nil, t.fail(op, ErrReleased)
+	if err := t.hold(op); err != nil {
+		return nil, err
 	}
-	if to == layout.Invalid {
+	defer t.memory.drop()
+	switch {
+	case op == "Unpack" && to == layout.Invalid:
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not a type below a byte", t.dtype))
+	case op == "Pack" && to.Container() != t.dtype:
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v does not pack into %v", t.dtype, to))
 	}
 	out, err := allocate(t.stream, op, to, t.layout.Shape())
 	if err != nil {

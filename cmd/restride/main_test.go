@@ -189,10 +189,17 @@ func TestVerify(t *testing.T) {
 	out, err := restride("verify", "--device", "cpu", "--cases", "300", "--seed", "7")
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "300 passed, 0 failed, 0 skipped\n")
-	again, err := restride("verify", "--device", "cpu", "--case", "copy/int4/3x5/dst=5,1+1/src=-1,3+14")
-	if err == nil {
-		assert.Contains(t, again, "1 passed, 0 failed, 0 skipped\n")
-	}
+
+	out, err = restride("verify", "--device", "cpu", "--case", "copy/int4/3x5/dst=5,1@1/src=-1,3@14")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "1 passed, 0 failed, 0 skipped\n")
+
+	// Two indices of dst share an element: the device refuses, which is a failure
+	// of the case.
+	out, err = restride("verify", "--device", "cpu", "--case", "copy/int4/3x5/dst=0,1@1/src=-1,3@14")
+	assert.ErrorIs(t, err, errCounted)
+	assert.Contains(t, out, "FAIL copy/int4/3x5/dst=0,1@1/src=-1,3@14")
+	assert.Contains(t, out, "0 passed, 1 failed, 0 skipped\n")
 }
 
 // TestConform makes a case that passes, some that fail in each way, and one

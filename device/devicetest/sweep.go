@@ -205,7 +205,7 @@ func (r runner) runs(t *testing.T) {
 // edges copies matrices and stacks of them whose extents lie about the sides of
 // tiles: transposed, reversed, strided, broadcast and row by row.
 func (r runner) edges(t *testing.T) {
-	extents := []int64{1, 2, 7, 31, 32, 33, 63, 64, 65, 127, 129}
+	extents := []int64{1, 2, 7, 16, 31, 32, 33, 63, 64, 65, 127, 129}
 	if r.few() {
 		extents = []int64{1, 31, 32, 65}
 	}
@@ -234,6 +234,11 @@ func (r runner) edges(t *testing.T) {
 					rig.check(pair(dtype, stack, side(stack, nil, nil, 1), src, off, int64(n%3)), n)
 				}
 				rig.check(pair(dtype, stack, placed{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
+				for _, c := range extents { // blocks of three axes
+					if a*b*c <= 1<<15 {
+						rig.check(pair(dtype, []int64{a, b, c}, placed{[]int64{b * c, c, 1}, 0}, placed{[]int64{1, a, a * b}, 0}, off, 1), n)
+					}
+				}
 			}
 		}
 	})
@@ -242,7 +247,7 @@ func (r runner) edges(t *testing.T) {
 // random runs random cases. The seed of a failing one, as RESTRIDE_SEED, makes
 // it the first of the next run.
 func (r runner) random(t *testing.T) {
-	n, lanes, limits := 4000, 4, oracle.Limits{}
+	n, lanes, limits := 12000, 4, oracle.Limits{}
 	if r.few() {
 		n = 800
 	}

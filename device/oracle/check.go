@@ -36,6 +36,11 @@ func Check(dev device.Device, c Case, seed uint64) (err error) {
 
 // CheckOn is Check on a queue of the device that the caller has.
 func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
+	defer func() {
+		if p := recover(); p != nil {
+			panic(fmt.Sprintf("%v with seed %d: %v", c, seed, p)) // with the name, so that it can be repeated
+		}
+	}()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	err := c.walkable()
 	switch {

@@ -58,6 +58,8 @@ var classes = []class{
 	{weight: 4, ranks: [2]int{2, 6}, src: side{order: shuffled}},
 	{weight: 1, ranks: [2]int{2, 6}, dst: side{order: shuffled}},
 	{weight: 1, ranks: [2]int{3, 6}, dims: tiny, src: side{order: reversed}},
+	{weight: 2, ranks: [2]int{3, 4}, dims: edges, src: side{order: reversed}},
+	{weight: 2, ranks: [2]int{3, 5}, dims: edges, dst: side{order: shuffled}, src: side{order: shuffled}},
 	{weight: 3, ranks: [2]int{1, 4}, src: side{gap: .5}},
 	{weight: 2, ranks: [2]int{1, 4}, dst: side{gap: .5}},
 	{weight: 3, ranks: [2]int{1, 4}, src: side{neg: .5}},

@@ -31,7 +31,7 @@
 // training information, quantization annotations, fields of a newer ONNX. That
 // rest lives in a private field of the struct that stands for the message, so
 // copying the struct keeps it. Not kept: unknown fields inside types,
-// dimensions, opset imports and sparse tensors, and, of an external tensor,
-// keys other than location, offset and length. The encoding is not kept: all
-// element data but strings is written as raw_data.
+// dimensions, opset imports, sparse tensors, sequences and optionals, and, of
+// an external tensor, keys other than location, offset and length. The encoding
+// is not kept: all element data but strings is written as raw_data.
 package model

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"reflect"
@@ -12,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Both targets hold: no panic, no more memory than a multiple of the input, an
+// All targets hold: no panic, no more memory than a multiple of the input, an
 // error of one of the two kinds, and what can be read can be written and is
 // then read as the same.
 
@@ -85,6 +86,36 @@ func FuzzReadTensor(f *testing.F) {
 			assert.Equal(t, x.Data, all)
 		} else {
 			assertKind(t, err)
+		}
+	})
+}
+
+func FuzzReadValue(f *testing.F) {
+	b, err := os.ReadFile("testdata/values.json")
+	require.NoError(f, err)
+	var files map[string]string
+	require.NoError(f, json.Unmarshal(b, &files))
+	for name, file := range files {
+		f.Add(unhex(f, file), name == "none" || name == "some" || name == "list")
+	}
+	f.Fuzz(func(t *testing.T, b []byte, isOptional bool) {
+		typ := SequenceOf(Type{})
+		if isOptional {
+			typ = OptionalOf(Type{})
+		}
+		var v *Value
+		var err error
+		bounded(t, len(b), func() { v, err = ReadValue(b, typ) })
+		if err != nil {
+			assertKind(t, err)
+			return
+		}
+		again, err := v.Marshal()
+		require.NoError(t, err)
+		w, err := ReadValue(again, typ)
+		require.NoError(t, err)
+		if !same(reflect.ValueOf(v), reflect.ValueOf(w)) {
+			assert.Equal(t, v, w)
 		}
 	})
 }
