@@ -198,26 +198,22 @@ func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
 	lanes := 64 / w
 	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
-	stage, buf := unsafe.Pointer(&sc.stage), unsafe.Pointer(&sc.tile)
-	in := (ni + lanes - 1) / lanes * 8  // bytes of a staged source row
-	out := (nj + lanes - 1) / lanes * 8 // bytes of a turned row
+	in := (ni + lanes - 1) / lanes * 8 // bytes of a staged source row
+	out := t.stride                    // bytes of a turned row
+	stage := room(&sc.stage, (nj+lanes)*in)
+	buf := room(&sc.tile, (ni+lanes)*out)
 	for k, off := range t.sTab[:nj] {
 		copyBits(stage, int64(k)*in*8, j.src, (s+off)*w, ni*w)
 	}
 	// Staged rows beyond nj, and elements beyond ni, are left from other tiles:
 	// they turn into places that are not copied out.
-	var m [32]uint64
-	block := m[:lanes]
-	for col := int64(0); col < in; col += 8 {
-		for row := int64(0); row < out; row += 8 {
-			from := row/8*lanes*in + col
-			for k := range block {
-				block[k] = load64(stage, from+int64(k)*in)
-			}
-			turnWords(block)
-			to := col/8*lanes*out + row
-			for k := range block {
-				store64(buf, to+int64(k)*out, block[k])
+	for row := int64(0); row*lanes < nj; row++ {
+		for col := int64(0); col*8 < in; col++ {
+			from, to := row*lanes*in+col*8, col*lanes*out+row*8
+			if w == 4 {
+				turn4(buf, to, out, stage, from, in)
+			} else {
+				turn2(buf, to, out, stage, from, in)
 			}
 		}
 	}

@@ -1,9 +1,6 @@
 package cpu
 
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "encoding/binary"
 
 // convertPiece is how many elements are converted at a time: a multiple of 64,
 // within a scratch buffer at a byte each.
@@ -26,29 +23,30 @@ func (j *job) convertRow(d, s, n int64, sc *scratch) {
 
 func (j *job) unpackRow(d, s, n int64, sc *scratch) {
 	w := int64(j.sBits)
-	stage := unsafe.Pointer(&sc.stage)
+	stage := room(&sc.stage, convertPiece)
 	if j.b.s == 1 {
 		copyBits(stage, 0, j.src, s*w, n*w)
 	} else {
 		gatherBits(stage, 0, j.src, s, j.b.s, n, w)
 	}
 	if j.b.d == 1 {
-		unpack(span(j.dst, d, n), sc.stage[:], w, j.signed)
+		unpack(span(j.dst, d, n), sc.stage, w, j.signed)
 		return
 	}
-	unpack(sc.tile[:n], sc.stage[:], w, j.signed)
-	gatherRow[uint8](j.dst, unsafe.Pointer(&sc.tile), d, 0, axis{n, j.b.d, 1})
+	tile := room(&sc.tile, convertPiece)
+	unpack(sc.tile[:n], sc.stage, w, j.signed)
+	gatherRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
 }
 
 func (j *job) packRow(d, s, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	in := span(j.src, s, n)
 	if j.b.s != 1 {
-		gatherRow[uint8](unsafe.Pointer(&sc.stage), j.src, 0, s, axis{n, 1, j.b.s})
+		gatherRow[uint8](room(&sc.stage, convertPiece), j.src, 0, s, axis{n, 1, j.b.s})
 		in = sc.stage[:n]
 	}
-	pack(sc.tile[:], in, w)
-	tile := unsafe.Pointer(&sc.tile)
+	tile := room(&sc.tile, convertPiece)
+	pack(sc.tile, in, w)
 	if j.b.d == 1 {
 		copyBits(j.dst, d*w, tile, 0, n*w)
 		return

@@ -153,11 +153,13 @@ func (j *job) plan() {
 			near = i
 		}
 	}
-	if near >= 0 && dense && magnitude(j.axes[near].s) == su && (j.class == gather || j.class == fill) && !j.strings {
-		if j.planTile(near) {
-			j.class = transpose
-			return
-		}
+	turns := j.class == gather || j.class == fill && in.n*int64(j.dBits) < 8*cacheLine
+	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 {
+		turns = false // all is in L1 anyway
+	}
+	if turns && dense && !j.strings && near >= 0 && magnitude(j.axes[near].s) == su && j.planTile(near) {
+		j.class = transpose
+		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
 	switch {
@@ -200,8 +202,8 @@ func (j *job) block(ai int, blkA, blkB int64) {
 
 // cut divides a and b into blocks of the given extents.
 func (j *job) cut(blkA, blkB int64) {
-	if j.packed && blkB < j.b.n {
-		blkB = max(blkB&^63, 64) // blocks of one row do not share a word
+	if blkB > 64 {
+		blkB &^= 63 // so that blocks of one row share as few words as can be
 	}
 	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)
 	j.numA = (j.a.n + j.blkA - 1) / j.blkA
@@ -215,8 +217,8 @@ func (j *job) cut(blkA, blkB int64) {
 // scratch is what a worker needs for itself.
 type scratch struct {
 	index [maxAxes]int64
-	stage [bufferBytes]byte
-	tile  [bufferBytes]byte
+	stage []byte // grown by room
+	tile  []byte
 	sub   *job // the worker's part of one below a byte
 }
 

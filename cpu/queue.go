@@ -168,6 +168,11 @@ func copyOperands(dst, src *device.Operand, to, from unsafe.Pointer) int64 {
 	} else {
 		limit = 8 * min(alignment(to), alignment(from))
 	}
+	if dst.Layout.IsContiguous() && src.Layout.IsContiguous() {
+		if n, ok := copyRun(dst, src, to, from, int64(bits)); ok {
+			return n
+		}
+	}
 	d, s := layout.Simplify(dst.Layout, src.Layout)
 	if d.Rank() == 1 && d.Dim(0) == 0 {
 		return 0
@@ -175,8 +180,31 @@ func copyOperands(dst, src *device.Operand, to, from unsafe.Pointer) int64 {
 	if bits > limit && !strings && !looseAlignment {
 		d, s, bits = narrow(d, s, bits, limit)
 	}
-	d, s, bits = layout.Widen(d, s, bits, limit)
+	if last := d.Rank() - 1; bits < limit && last >= 0 && d.Stride(last) == 1 && s.Stride(last) == 1 {
+		// Only then can Widen do anything; even asking takes time.
+		d, s, bits = layout.Widen(d, s, bits, limit)
+	}
 	return execute(to, from, &d, &s, bits, strings)
+}
+
+// copyRun is copyOperands for one dense run on both sides, where a small one
+// needs no plan. False: it is not small.
+func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, bits int64) (int64, bool) {
+	n := dst.Layout.Count()
+	d, s := dst.Layout.Offset(), src.Layout.Offset()
+	switch {
+	case n > parallelBytes*8/bits:
+		return 0, false
+	case n == 0:
+		return 0, true
+	case dst.Type == layout.String:
+		copy(unsafe.Slice((*string)(unsafe.Add(to, d*bits/8)), n), unsafe.Slice((*string)(unsafe.Add(from, s*bits/8)), n))
+	case bits < 8:
+		copyBits(to, d*bits, from, s*bits, n*bits)
+	default:
+		copy(span(to, d*bits/8, n*bits/8), span(from, s*bits/8, n*bits/8))
+	}
+	return (n*bits + 7) / 8, true
 }
 
 // narrow expresses elements as runs of smaller ones, for memory that is not

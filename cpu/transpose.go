@@ -3,16 +3,19 @@ package cpu
 import "unsafe"
 
 const (
-	// tileBytes is the aim for a tile: with the lines of both sides that it
-	// touches, it stays in L1.
-	tileBytes = 16 << 10
-	// tileSide is the most rows that a tile has on either side.
-	tileSide = 512
-	// tileRun is the run, in bytes, from which memory no longer cares that the
-	// next one is elsewhere.
+	// nearTile is the aim for a tile, in bytes, where the destination is written
+	// in sequence anyway: with the lines of both sides that it touches, it stays
+	// in L1.
+	nearTile = 16 << 10
+	// farTile is that where rows of the destination lie apart. Memory is slow at
+	// starting anew, so runs are longer; the tile stays in L2.
+	farTile = 256 << 10
+	// tileRows and tileCols are the most that a tile has of either. A pass over
+	// rows touches a cache line for every column, which L1 must hold.
+	tileRows, tileCols = 1024, 256
+	// tileRun is the run, in bytes, from which it pays no more to let a tile go
+	// over another axis.
 	tileRun = 256
-	// bufferBytes is a tile with its rows and columns rounded up.
-	bufferBytes = 2 * tileBytes
 )
 
 // tile describes the tiles of a transpose. A tile is a matrix whose columns
@@ -26,9 +29,11 @@ const (
 // inside these. dTab and sTab give the offset of row i in the destination and of
 // row j in the source.
 type tile struct {
-	iIn, jIn   int64
-	dTab, sTab [tileSide]int64
-	dStep      int64 // between rows in the destination, where it is always the same; or 0
+	iIn, jIn int64
+	dTab     [tileCols]int64
+	sTab     [tileRows]int64
+	dStep    int64 // between rows in the destination, where it is always the same; or 0
+	stride   int64 // between rows in the buffer
 }
 
 // planTile makes the job a transpose between its innermost axis and axis near,
@@ -49,7 +54,7 @@ func (j *job) planTile(near int) bool {
 	jAxes[0] = last
 	for k := last - 1; k >= 0 && free(k); k-- {
 		run := jIn * j.axes[jAxes[nj-1]].n
-		if run*bits >= tileRun*8 || run > tileSide/2 || j.axes[k].d != run*du {
+		if run*bits >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
 			break
 		}
 		jIn = run
@@ -68,7 +73,7 @@ func (j *job) planTile(near int) bool {
 	for grown := true; grown; {
 		grown = false
 		run := iIn * j.axes[iAxes[ni-1]].n
-		if run*bits >= tileRun*8 || run > tileSide/2 {
+		if run*bits >= tileRun*8 || run > tileCols/2 {
 			break
 		}
 		for k := range last {
@@ -96,14 +101,19 @@ func (j *job) planTile(near int) bool {
 		}
 	}
 
-	room := tileBytes * 8 / bits
+	room := int64(nearTile)
+	if apart := magnitude(j.axes[near].d) != jAll*du; apart {
+		// Where there is not much to move, many small tiles keep all busy.
+		room = min(max(j.bytes/32, nearTile), farTile)
+	}
+	room = room * 8 / bits
 	side := int64(1)
 	for side*side < room {
 		side *= 2
 	}
-	jSide := min(jAll, side, tileSide)
-	iSide := min(iAll, room/jSide, tileSide)
-	jSide = min(jAll, room/iSide, tileSide)
+	jSide := min(jAll, side, tileRows)
+	iSide := min(iAll, room/jSide, tileCols)
+	jSide = min(jAll, room/iSide, tileRows)
 
 	j.a, j.b = j.axes[ai], j.axes[bi]
 	j.nOut = 0
@@ -119,6 +129,10 @@ func (j *job) planTile(near int) bool {
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
 	j.tabulate(j.tile.dTab[:iIn*j.blkA], iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
+	// Rows in the buffer are an odd number of cache lines apart, so that a column
+	// does not fall into one set of the cache.
+	run := (jIn*j.blkB*bits + 7) / 8
+	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
 	j.tile.dStep = step(j.tile.dTab[:iIn*j.blkA])
 	return true
 }
@@ -162,6 +176,14 @@ func (j *job) tabulate(tab []int64, axes []int, step func(*axis) int64) {
 	}
 }
 
+// room returns a buffer of at least n bytes, kept in *b for the next time.
+func room(b *[]byte, n int64) unsafe.Pointer {
+	if int64(len(*b)) < n {
+		*b = makeBlock(n).mem
+	}
+	return unsafe.Pointer(unsafe.SliceData(*b))
+}
+
 // moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
 // dense pieces of source rows, turns them on the way into the buffer, and writes
 // dense pieces of destination rows from there. So every cache line of either
@@ -171,12 +193,12 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
 	run := nj * size
-	stride := (run + 7) &^ 7
-	joined := t.dStep == run // rows follow one another: they go out as one
+	stride := t.stride
+	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one
 	if joined {
 		stride = run
 	}
-	buf := unsafe.Pointer(&sc.tile)
+	buf := room(&sc.tile, ni*stride)
 	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))

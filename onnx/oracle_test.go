@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -183,14 +184,18 @@ func (a array) uploadAs(tb testing.TB, s *tensor.Stream, t layout.DType, view st
 		n := a.dims[rank-1]
 		wide := append([]int64{}, a.dims...)
 		wide[rank-1] = 2*n + 1
-		padded := a.at(wide, func(index, of []int64) {
-			copy(of, index)
-			of[rank-1] = max(n-1-index[rank-1]/2, 0)
-		})
-		if n == 0 {
-			padded = numbered(t, wide...)
+		padded := numbered(t, wide...)
+		if n > 0 {
+			padded = a.at(wide, func(index, of []int64) {
+				copy(of, index)
+				of[rank-1] = max(n-1-index[rank-1]/2, 0)
+			})
 		}
-		return held(tb)(padded.upload(tb, s, t).Slice(rank-1, 2*n-2, -2*n-2, -2))
+		x := padded.upload(tb, s, t)
+		if n == 0 {
+			return held(tb)(x.Slice(rank-1, 1, 1, 1))
+		}
+		return held(tb)(x.Slice(rank-1, 2*n-2, math.MinInt64, -2))
 	}
 	return a.upload(tb, s, t)
 }

@@ -49,9 +49,9 @@ func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, err
 		}
 		b, err = a.AllocStrings(l.Count())
 	} else {
-		size, err := l.Shape().Bytes(t)
-		if err != nil {
-			return nil, named(op, t, err)
+		size, sizeErr := l.Shape().Bytes(t)
+		if sizeErr != nil {
+			return nil, named(op, t, sizeErr)
 		}
 		b, err = s.dev.Alloc(size)
 	}

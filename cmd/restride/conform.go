@@ -172,7 +172,7 @@ func runSet(ctx context.Context, s *tensor.Stream, sess *onnx.Session, m *model.
 	}
 	defer func() { err = errors.Join(err, outputs.Release()) }()
 	for i, out := range m.Graph.Outputs {
-		want, err := model.LoadValue(filepath.Join(set, fmt.Sprintf("output_%d.pb", i)), out.Type)
+		want, err := loadDeclared(filepath.Join(set, fmt.Sprintf("output_%d.pb", i)), out.Type)
 		if err != nil {
 			return err
 		}

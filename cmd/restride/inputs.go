@@ -26,14 +26,25 @@ func readInput(s *tensor.Stream, file string, t model.Type) (onnx.Value, error) 
 	if strings.EqualFold(filepath.Ext(file), ".npy") {
 		return readNpy(s, file)
 	}
-	if t.Kind == model.UnknownType {
-		t = model.Type{Kind: model.TensorType}
-	}
-	v, err := model.LoadValue(file, t)
+	v, err := loadDeclared(file, t)
 	if err != nil {
 		return nil, err
 	}
 	return onnx.LoadValue(s, v, t)
+}
+
+// loadDeclared reads a protobuf file with a value of the type that the graph
+// declares. Data files that ONNX wrote up to release 1.18 call bfloat16 uint16:
+// there the graph's word counts.
+func loadDeclared(file string, t model.Type) (*model.Value, error) {
+	if t.Kind == model.UnknownType {
+		t.Kind = model.TensorType
+	}
+	v, err := model.LoadValue(file, t)
+	if err == nil && v.Kind == model.TensorType && t.Elem == layout.BFloat16 && v.Tensor.Type == layout.Uint16 {
+		v.Tensor.Type = layout.BFloat16
+	}
+	return v, err
 }
 
 // npyTypes are numpy's names of the types that both know, without byte order.

@@ -237,6 +237,25 @@ func TestConform(t *testing.T) {
 	assert.Contains(t, out, "2 passed, 0 failed, 0 skipped\n")
 }
 
+// TestConformReadsOldBFloat16 is about data files in which ONNX wrote bfloat16 as
+// uint16.
+func TestConformReadsOldBFloat16(t *testing.T) {
+	root := t.TempDir()
+	x, err := model.NewTensor("x", []uint16{1, 2}, 2)
+	require.NoError(t, err)
+	dir := filepath.Join(root, "test_data_set_0")
+	require.NoError(t, os.MkdirAll(dir, 0o777))
+	m := model.New("g", 21)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.BFloat16, model.Known(2))}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y", Type: model.TensorOf(layout.BFloat16, model.Known(2))}}
+	m.Graph.Nodes = []model.Node{model.NewNode("Identity", []string{"x"}, []string{"y"})}
+	require.NoError(t, m.Save(filepath.Join(root, "model.onnx")))
+	require.NoError(t, model.SaveTensor(filepath.Join(dir, "input_0.pb"), &x))
+	require.NoError(t, model.SaveTensor(filepath.Join(dir, "output_0.pb"), &x))
+	out, err := restride("conform", root, "--device", "cpu")
+	require.NoError(t, err, out)
+}
+
 func writeCase(t *testing.T, root, name, op string, x, y model.Tensor) {
 	t.Helper()
 	dir := filepath.Join(root, filepath.FromSlash(name))

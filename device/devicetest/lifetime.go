@@ -271,10 +271,18 @@ func (r rig) dead(what string, a, b device.Buffer, event device.Event) {
 
 func (r runner) closeQueue(t *testing.T) {
 	rig := r.rig(t)
-	a, b := rig.buffer(noise(64, 1)), rig.buffer(noise(64, 2))
+	size := int64(1 << 18)
+	if r.Small {
+		size = 1 << 6
+	}
+	want := noise(size, 1)
+	a, b := rig.buffer(want), rig.buffer(noise(size, 2))
 	rig.ok(rig.q.Wait())
 	closed := rig.fork(t)
-	closed.ok(closed.q.Copy(operand(b, layout.Uint8, dense(0, 64)), operand(a, layout.Uint8, strided([]int64{64}, []int64{-1}, 63))))
+	for range 4 { // something to wait for
+		rig.ok(closed.q.Fill(operand(b, layout.Uint8, dense(0, size)), []byte{1}))
+	}
+	rig.ok(closed.q.Copy(operand(b, layout.Uint8, dense(0, size)), operand(a, layout.Uint8, strided([]int64{size}, []int64{-1}, size-1))))
 	event, err := closed.q.Record()
 	rig.ok(err)
 	rig.ok(closed.q.Close())
@@ -283,9 +291,8 @@ func (r runner) closeQueue(t *testing.T) {
 	}
 	rig.ok(event.Wait())
 	rig.ok(rig.q.WaitFor(event)) // it has been reached
-	want := noise(64, 1)
 	for i, got := range rig.bytes(b) {
-		if got != want[63-i] {
+		if got != want[size-1-int64(i)] {
 			t.Fatal("work queued before Close was not done")
 		}
 	}

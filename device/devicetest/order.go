@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -140,25 +141,39 @@ func events(r rig, size int64) {
 	}
 	r.ok(r.q.WaitFor(idle)) // of its own queue, and reached
 	a, b := r.buffer(noise(size, 1)), r.buffer(noise(size, 2))
-	for range 8 {
-		r.ok(r.q.Copy(row(b, size), column(a, size)))
-	}
-	event := r.record()
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
+	other := r.fork(r.T)
+	for _, reach := range []func(device.Event){
+		func(event device.Event) {
 			for !event.Done() {
+				runtime.Gosched()
+			}
+		},
+		func(event device.Event) {
+			r.ok(event.Wait())
+			if !event.Done() {
+				r.Error("an event that was waited for is not done")
+			}
+		},
+	} {
+		for i := range 32 { // something to wait for
+			r.ok(r.q.Fill(row(b, size), []byte{byte(i)}))
+		}
+		r.ok(r.q.Copy(row(b, size), column(a, size)))
+		event := r.record()
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
 				if err := event.Wait(); err != nil {
 					r.Error(err)
-					return
 				}
-			}
-		})
-	}
-	group.Wait()
-	other := r.fork(r.T) // reads without any event: there is none left to wait for
-	if !bytes.Equal(other.bytes(b), transposed(noise(size, 1))) {
-		r.Error("an event was done before the work it marks")
+			})
+		}
+		reach(event)
+		// This queue need not wait for any event: the work is done.
+		if !bytes.Equal(other.bytes(b), transposed(noise(size, 1))) {
+			r.Error("an event was done before the work it marks")
+		}
+		group.Wait()
 	}
 	r.ok(r.q.Wait())
 	r.ok(r.q.Wait())

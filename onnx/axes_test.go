@@ -1,0 +1,259 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/tensor"
+)
+
+// axesCase is a call with a list of axes, nil for none given.
+type axesCase struct {
+	v    onnx.Opset
+	in   []int64
+	axes []int64
+	want []int64
+	says string
+}
+
+// checkAxes runs cases directly and by name, with axes as an attribute before
+// opset 13 and as an input from it.
+func checkAxes(t *testing.T, op string, direct func(*tensor.Tensor, onnx.Opset, []int64) (*tensor.Tensor, error), cases []axesCase) {
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%d of %v by %v", c.v, c.in, c.axes), func(t *testing.T) {
+			s := open(t)
+			a := numbered(layout.Float32, c.in...)
+			for _, view := range views {
+				x := a.uploadAs(t, s, layout.Float32, view)
+				for _, call := range []func() (*tensor.Tensor, error){
+					func() (*tensor.Tensor, error) { return direct(x, c.v, c.axes) },
+					func() (*tensor.Tensor, error) {
+						var attrs onnx.Attrs
+						var more [][]int64
+						if c.axes != nil {
+							attrs, more = axesForm(c.axes...)(c.v)
+						}
+						return byRun(t, op, c.v, attrs, x, more)
+					},
+				} {
+					y, err := call()
+					if c.says != "" {
+						require.ErrorIs(t, err, device.ErrInvalid)
+						require.ErrorContains(t, err, c.says)
+						continue
+					}
+					require.NoError(t, err)
+					require.Equal(t, tensor.View, y.Verdict().Kind)
+					same(t, layout.Float32, a.reshape(c.want...), y)
+					require.NoError(t, y.Release())
+				}
+			}
+		})
+	}
+}
+
+func TestSqueezeRules(t *testing.T) {
+	checkAxes(t, "Squeeze", onnx.Squeeze, []axesCase{
+		{1, []int64{1, 3, 1}, nil, []int64{3}, ""},
+		{1, []int64{1, 3, 1}, []int64{2}, []int64{1, 3}, ""},
+		{1, []int64{1, 3, 1}, []int64{2, 0}, []int64{3}, ""},
+		{11, []int64{1, 3, 1}, []int64{-1}, []int64{1, 3}, ""},
+		{13, []int64{1, 3, 1}, []int64{-3, 2}, []int64{3}, ""},
+		{25, []int64{1, 3, 1}, nil, []int64{3}, ""},
+		{25, []int64{}, nil, []int64{}, ""},
+		{25, []int64{1, 1}, nil, []int64{}, ""},
+		{25, []int64{1, 0}, nil, []int64{0}, ""},
+		{25, []int64{0, 1}, []int64{1}, []int64{0}, ""},
+		// An empty input names no axis; an empty attribute is one left out.
+		{25, []int64{1, 3, 1}, []int64{}, []int64{1, 3, 1}, ""},
+		{11, []int64{1, 3, 1}, []int64{}, []int64{3}, ""},
+		{1, []int64{1, 3, 1}, []int64{}, []int64{3}, ""},
+
+		{1, []int64{1, 3, 1}, []int64{-1}, nil, "axis -1 is negative; Squeeze allows that from opset 11"},
+		{10, []int64{1, 3, 1}, []int64{-1}, nil, "Squeeze allows that from opset 11"},
+		{11, []int64{1, 3, 1}, []int64{1}, nil, "axis 1 has extent 3, not 1"},
+		{11, []int64{1, 0, 1}, []int64{1}, nil, "axis 1 has extent 0, not 1"},
+		{11, []int64{1, 3, 1}, []int64{0, -3}, nil, "axis -3 is listed twice"},
+		{11, []int64{1, 3, 1}, []int64{3}, nil, "axis 3 is outside [-3,2]"},
+		{25, []int64{1, 3, 1}, []int64{-4}, nil, "axis -4 is outside [-3,2]"},
+		{25, []int64{}, []int64{0}, nil, "axis 0 is outside"},
+		{25, []int64{1}, []int64{math.MinInt64}, nil, "is out of range"},
+		{25, []int64{1}, []int64{math.MaxInt64}, nil, "is out of range"},
+		{25, []int64{1}, []int64{1 << 32}, nil, "is out of range"},
+	})
+}
+
+func TestUnsqueezeRules(t *testing.T) {
+	checkAxes(t, "Unsqueeze", onnx.Unsqueeze, []axesCase{
+		{1, []int64{2, 3}, []int64{0}, []int64{1, 2, 3}, ""},
+		{1, []int64{2, 3}, []int64{3, 0}, []int64{1, 2, 3, 1}, ""},
+		{1, []int64{2, 3}, []int64{}, []int64{2, 3}, ""},
+		{11, []int64{2, 3}, []int64{-1}, []int64{2, 3, 1}, ""},
+		{11, []int64{2, 3}, []int64{-4, 1}, []int64{1, 1, 2, 3}, ""},
+		{13, []int64{}, []int64{0}, []int64{1}, ""},
+		{13, []int64{}, []int64{1, 0, -1}, []int64{1, 1, 1}, ""},
+		{25, []int64{0}, []int64{0}, []int64{1, 0}, ""},
+		{25, []int64{2, 3}, []int64{}, []int64{2, 3}, ""},
+		{25, []int64{2}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int64{2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, ""},
+
+		{1, []int64{2, 3}, []int64{-1}, nil, "axis -1 is negative; Unsqueeze allows that from opset 11"},
+		{11, []int64{2, 3}, []int64{0, 0}, nil, "axis 0 is listed twice"},
+		{13, []int64{2, 3}, []int64{0, -4}, nil, "axis -4 is listed twice"},
+		{13, []int64{2, 3}, []int64{3}, nil, "axis 3 is outside [-3,2]"},
+		{13, []int64{2, 3}, []int64{-4}, nil, "axis -4 is outside [-3,2]"},
+		{13, []int64{2, 3}, []int64{math.MinInt64}, nil, "is out of range"},
+	})
+}
+
+// TestAxesInputs checks the forms: attribute or input, and what each refuses.
+func TestAxesInputs(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32, 1, 3))
+	zero := ints(t, s, 0)
+	scalar := held(t)(tensor.FromSlice(s, []int64{0}, []int64{}...))
+	short := held(t)(tensor.FromSlice(s, []int32{0}))
+	attr := onnx.Attrs{onnx.Ints("axes", 0)}
+	for _, op := range []string{"Squeeze", "Unsqueeze"} {
+		for _, c := range []struct {
+			v     onnx.Opset
+			attrs onnx.Attrs
+			in    []onnx.Value
+			says  string
+		}{
+			{12, attr, []onnx.Value{x}, ""},
+			{13, nil, []onnx.Value{x, zero}, ""},
+			{12, attr, []onnx.Value{x, zero}, "2 inputs are given; there are 1 to 1"},
+			{13, attr, []onnx.Value{x, zero}, fmt.Sprintf(`"axes" does not belong to this version; %s-1 has it`, op)},
+			{13, nil, []onnx.Value{x, scalar}, "axes has shape []; it must have one axis"},
+			{13, nil, []onnx.Value{x, short}, "axes is int32; it must be int64"},
+			{13, nil, []onnx.Value{x, x}, "axes is float; it must be int64"},
+			{12, onnx.Attrs{onnx.Int("axes", 0)}, []onnx.Value{x}, "is of kind int, want ints"},
+			{13, nil, []onnx.Value{x, zero, zero}, "3 inputs are given"},
+		} {
+			out, err := onnx.Run(op, c.v, c.attrs, c.in...)
+			if c.says == "" {
+				require.NoError(t, err)
+				require.NoError(t, out[0].Release())
+				continue
+			}
+			require.ErrorIs(t, err, device.ErrInvalid)
+			require.ErrorContains(t, err, c.says)
+		}
+	}
+	_, err := onnx.Run("Unsqueeze", 12, nil, x)
+	require.ErrorContains(t, err, "Unsqueeze-11: attribute axes is missing")
+	_, err = onnx.Run("Unsqueeze", 13, nil, x)
+	require.ErrorContains(t, err, "1 inputs are given; there are 2 to 2")
+	_, err = onnx.Run("Unsqueeze", 13, nil, x, nil)
+	require.ErrorContains(t, err, "input 1 is missing")
+	out, err := onnx.Run("Squeeze", 13, nil, x, nil)
+	require.NoError(t, err)
+	require.Equal(t, "[3]", out[0].(*tensor.Tensor).Shape().String())
+	require.NoError(t, out[0].Release())
+}
+
+// TestTranspose checks every permutation of small tensors against the oracle.
+func TestTranspose(t *testing.T) {
+	s := open(t)
+	for _, dims := range [][]int64{{}, {3}, {2, 3}, {2, 3, 4}, {2, 1, 3, 2}, {2, 0, 3}} {
+		a := numbered(layout.Uint16, dims...)
+		reverse := make([]int64, len(dims))
+		for i := range reverse {
+			reverse[i] = int64(len(dims) - 1 - i)
+		}
+		for _, view := range views {
+			x := a.uploadAs(t, s, layout.Uint16, view)
+			y, err := onnx.Transpose(x, 25, nil)
+			require.NoError(t, err)
+			same(t, layout.Uint16, a.transpose(reverse...), y)
+			require.NoError(t, y.Release())
+			y, err = byRun(t, "Transpose", 13, nil, x, nil)
+			require.NoError(t, err)
+			same(t, layout.Uint16, a.transpose(reverse...), y)
+			require.NoError(t, y.Release())
+			for _, perm := range permutations(len(dims)) {
+				y, err := byRun(t, "Transpose", 13, onnx.Attrs{onnx.Ints("perm", perm...)}, x, nil)
+				require.NoError(t, err)
+				require.Equal(t, tensor.View, y.Verdict().Kind)
+				same(t, layout.Uint16, a.transpose(perm...), y)
+				require.NoError(t, y.Release())
+			}
+		}
+	}
+}
+
+func permutations(n int) [][]int64 {
+	if n == 0 {
+		return [][]int64{{}}
+	}
+	var all [][]int64
+	for _, p := range permutations(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(p), i, int64(n-1)))
+		}
+	}
+	return all
+}
+
+func TestTransposeRules(t *testing.T) {
+	x := held(t)(tensor.New(open(t), layout.Float32, 2, 3, 4))
+	for _, c := range []struct {
+		perm []int64
+		says string
+	}{
+		{[]int64{}, "must list each of the 3 axes once"},
+		{[]int64{0, 1}, "must list each of the 3 axes once"},
+		{[]int64{0, 1, 2, 3}, "perm [0,1,2,3]: 3 is outside [0,2]"},
+		{[]int64{0, 1, 1}, "axis 1 is listed twice"},
+		{[]int64{0, 1, 3}, "3 is outside [0,2]"},
+		{[]int64{0, 1, -1}, "perm [0,1,-1]: -1 is outside [0,2]"},
+		{[]int64{0, 1, math.MinInt64}, "is outside [0,2]"},
+		{[]int64{0, 1, math.MaxInt64}, "is outside [0,2]"},
+	} {
+		for _, v := range []onnx.Opset{1, 13, 25} {
+			_, err := onnx.Transpose(x, v, c.perm)
+			require.ErrorIs(t, err, device.ErrInvalid)
+			require.ErrorContains(t, err, c.says)
+			_, err = onnx.Run("Transpose", v, onnx.Attrs{onnx.Ints("perm", c.perm...)}, x)
+			require.ErrorIs(t, err, device.ErrInvalid)
+			require.ErrorContains(t, err, c.says)
+		}
+	}
+	_, err := onnx.Run("Transpose", 25, onnx.Attrs{onnx.Int("perm", 1)}, x)
+	require.ErrorContains(t, err, "is of kind int, want ints")
+}
+
+// TestRankAboveInline: more axes than fit the inline arrays.
+func TestRankAboveInline(t *testing.T) {
+	s := open(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	dims := []int64{2, 1, 2, 1, 3, 1, 2, 1, 2, 1, 2}
+	a := numbered(layout.Int32, dims...)
+	x := a.upload(t, s, layout.Int32)
+	for range 20 {
+		perm := make([]int64, len(dims))
+		for i, p := range rng.Perm(len(dims)) {
+			perm[i] = int64(p)
+		}
+		y := held(t)(onnx.Transpose(x, 25, perm))
+		want := a.transpose(perm...)
+		same(t, layout.Int32, want, y)
+		same(t, layout.Int32, want.reshape(96), held(t)(onnx.Reshape(y, 25, []int64{-1})))
+		var kept []int64
+		for _, d := range want.dims {
+			if d != 1 {
+				kept = append(kept, d)
+			}
+		}
+		same(t, layout.Int32, want.reshape(kept...), held(t)(onnx.Squeeze(y, 25, nil)))
+		same(t, layout.Int64, numbers(want.dims...), held(t)(onnx.Shape(y, 25)))
+	}
+}
