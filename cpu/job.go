@@ -147,8 +147,11 @@ func (j *job) plan() {
 		}
 	}
 	// The axis along which the source's elements are nearest to each other.
-	near := -1
+	near, unit := -1, -1
 	for i := last - 1; i >= 0; i-- {
+		if unit < 0 && magnitude(j.axes[i].s) == su {
+			unit = i
+		}
 		if near < 0 || magnitude(j.axes[i].s) < magnitude(j.axes[near].s) {
 			near = i
 		}
@@ -157,7 +160,7 @@ func (j *job) plan() {
 	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 {
 		turns = false // all is in L1 anyway
 	}
-	if turns && dense && !j.strings && near >= 0 && magnitude(j.axes[near].s) == su && j.planTile(near) {
+	if turns && dense && !j.strings && unit >= 0 && j.planTile(unit) {
 		j.class = transpose
 		return
 	}

@@ -58,13 +58,7 @@ func prepareTranspose(d *definition, attrs Attrs) (kernel, error) {
 	if ok && perm == nil {
 		perm = []int64{}
 	}
-	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		return c.set(transpose(d, x, perm))
-	}, nil
+	return func(c *call) error { return c.set(transpose(d, c.x, perm)) }, nil
 }
 
 // Squeeze removes the listed axes, which must have extent 1 (ONNX Squeeze-1 to
@@ -150,17 +144,13 @@ func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
 			return nil, d.invalid("attribute axes is missing")
 		}
 		return func(c *call) error {
-			x, err := c.tensor(0)
-			if err != nil {
-				return err
-			}
 			axes := fixed
 			if c.has(1) {
 				if axes, err = c.ints([]int64{}, 1, "axes", false); err != nil {
 					return err
 				}
 			}
-			return c.set(apply(d, x, axes))
+			return c.set(apply(d, c.x, axes))
 		}, nil
 	}
 }

@@ -10,7 +10,8 @@ import (
 // call is one run of a node.
 type call struct {
 	d   *definition
-	in  []Value // nil: an optional input left out
+	in  []Value        // nil: an optional input left out
+	x   *tensor.Tensor // input 0, if it is a tensor
 	out []Value
 }
 
@@ -54,20 +55,26 @@ func (c *call) run(k kernel) error {
 		}
 	}
 	if d.inputs.min > 0 {
-		err := error(nil)
-		switch v := c.in[0].(type) {
-		case *tensor.Tensor:
-			err = d.checkType(v.DType())
-		case *Sequence:
-			err = d.checkContainer(sequences, v)
-		case *Optional:
-			err = d.checkContainer(optionals, v)
-		}
-		if err != nil {
+		if err := c.checkFirst(); err != nil {
 			return err
 		}
 	}
 	return k(c)
+}
+
+// checkFirst checks the type of input 0: only Identity takes what is no tensor.
+func (c *call) checkFirst() error {
+	c.x = nil
+	switch v := c.in[0].(type) {
+	case *tensor.Tensor:
+		c.x = v
+		return c.d.checkType(v.DType())
+	case *Sequence:
+		return c.d.checkContainer(sequences, v)
+	case *Optional:
+		return c.d.checkContainer(optionals, v)
+	}
+	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[0]))
 }
 
 // checkContainer checks a sequence or an optional. Where ONNX takes them, their
@@ -94,20 +101,12 @@ func (d *definition) checkContainer(kind containers, v Value) error {
 // has reports whether optional input i is given.
 func (c *call) has(i int) bool { return i < len(c.in) && !absent(c.in[i]) }
 
-// tensor returns input i, which must be a tensor.
-func (c *call) tensor(i int) (*tensor.Tensor, error) {
-	if t, ok := c.in[i].(*tensor.Tensor); ok {
-		return t, nil
-	}
-	return nil, c.d.invalid("input %d is %s; a tensor is needed", i, describe(c.in[i]))
-}
-
 // ints appends the values of input i to dst: a one-dimensional tensor of int64,
 // or of int32 too where that is allowed.
 func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
-	t, err := c.tensor(i)
-	if err != nil {
-		return nil, err
+	t, ok := c.in[i].(*tensor.Tensor)
+	if !ok {
+		return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
 	}
 	if t.DType() != layout.Int64 && !(int32s && t.DType() == layout.Int32) {
 		allowed := "int64"

@@ -48,29 +48,36 @@ func invalidGraph(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, "graph", format, args...)
 }
 
-func (u *unit) String() string {
-	if u.node.Name != "" {
-		return fmt.Sprintf("node %d (%s %q)", u.index, u.node.OpType, u.node.Name)
+func (u *unit) String() string { return nodeLabel(u.index, u.node.OpType, u.node.Name) }
+
+// nodeLabel names a node in errors, in the words of the file.
+func nodeLabel(index int, op, name string) string {
+	if name != "" {
+		return fmt.Sprintf("node %d (%s %q)", index, op, name)
 	}
-	return fmt.Sprintf("node %d (%s)", u.index, u.node.OpType)
+	return fmt.Sprintf("node %d (%s)", index, op)
 }
 
 func compile(s *Session, m *model.Model) error {
+	if m == nil || m.Graph == nil {
+		return invalidGraph("the model has none")
+	}
 	c := &compiler{
 		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
 		slots: map[string]int{}, hostSlots: map[string]int{},
 	}
-	if m.Graph == nil {
-		return invalidGraph("the model has none")
-	}
 	if len(m.Graph.SparseInitializers) > 0 {
 		return layout.Errorf(device.ErrUnsupported, "graph", "sparse initializers")
 	}
-	for _, step := range []func() error{func() error { return c.resolve(m) }, c.nameValues, c.link, c.sort, c.place, c.emit} {
+	if err := c.resolve(m); err != nil {
+		return err
+	}
+	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.place} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	c.emit()
 	return nil
 }
 
@@ -123,12 +130,12 @@ func missingOps(m *model.Model) []string {
 
 // nameValues gives each value of the graph a slot.
 func (c *compiler) nameValues() error {
-	name := func(name, what string) error {
+	name := func(name, what string, of ...any) error {
 		if name == "" {
-			return invalidGraph("%s has no name", what)
+			return invalidGraph(what+" has no name", of...)
 		}
 		if _, taken := c.slots[name]; taken {
-			return invalidGraph("two values are named %q; the second is %s", name, what)
+			return invalidGraph("two values are named %q; the second is "+what, append([]any{name}, of...)...)
 		}
 		c.slots[name] = len(c.slots)
 		return nil
@@ -156,7 +163,7 @@ func (c *compiler) nameValues() error {
 			return invalidGraph("%v has %d outputs; %s has 1", u, len(outs), u.d.name)
 		}
 		u.out = outs[0]
-		if err := name(u.out, "the output of "+u.String()); err != nil {
+		if err := name(u.out, "the output of %v", u); err != nil {
 			return err
 		}
 		c.maker[u.out] = u
@@ -326,12 +333,12 @@ func (u use) onHost() bool {
 
 // emit writes the session's steps: slots in place of names, and what each step
 // is the last to use.
-func (c *compiler) emit() error {
+func (c *compiler) emit() {
 	s := c.s
 	s.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, s.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, label: u.String(), index: u.index, output: u.out, out: c.slots[u.out]}
+		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, index: u.index, output: u.out, out: c.slots[u.out]}
 		for i, name := range u.in {
 			slot := -1
 			if name != "" {
@@ -362,5 +369,4 @@ func (c *compiler) emit() error {
 			}
 		}
 	}
-	return nil
 }

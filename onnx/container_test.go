@@ -148,7 +148,7 @@ func TestContainersInASession(t *testing.T) {
 	} {
 		_, err := sess.Run(t.Context(), in)
 		require.ErrorIs(t, err, device.ErrInvalid)
-		require.ErrorContains(t, err, `input "s" is`[:7])
+		require.ErrorContains(t, err, `input "`)
 	}
 }
 

@@ -46,7 +46,7 @@ func (st *step) report(c *call) NodeReport {
 		return n
 	}
 	n.Type, n.Shape, n.Verdict, n.Host = x.DType(), x.Shape(), x.Verdict(), x.Stream() == tensor.Host()
-	in := c.in[0].(*tensor.Tensor) // else the output would not be one
+	in := c.x // a tensor, or the output would not be one
 	switch {
 	case in.Buffer() != x.Buffer() && n.Kind == tensor.View:
 		n.Why = "worked out from the shape: no element is read"
@@ -54,6 +54,9 @@ func (st *step) report(c *call) NodeReport {
 		n.Why = viewReason(in.Layout(), x.Layout())
 	case n.Kind == tensor.Copy:
 		n.Why = fmt.Sprintf("no strides over %v make it %v", in.Layout(), x.Shape())
+	}
+	if n.Read > 0 {
+		n.Why += fmt.Sprintf("; %d bytes of shape or axes were read from the device", n.Read)
 	}
 	return n
 }
@@ -63,10 +66,10 @@ func viewReason(in, out layout.Layout) string {
 	switch {
 	case in.Equal(out):
 		return "nothing changes"
+	case in.Offset() != out.Offset():
+		return fmt.Sprintf("a window: offset %d, strides %v", out.Offset(), layout.Shape(out.Strides()))
 	case in.IsContiguous() && out.IsContiguous():
 		return "contiguous: only the extents change"
-	case in.Offset() != out.Offset():
-		return fmt.Sprintf("a window: offset %d, strides %v", out.Offset(), out.Strides())
 	}
-	return fmt.Sprintf("strides %v over the same elements", out.Strides())
+	return fmt.Sprintf("strides %v over the same elements", layout.Shape(out.Strides()))
 }

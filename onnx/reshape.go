@@ -59,13 +59,7 @@ func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
 	if !ok {
 		return nil, d.invalid("attribute shape is missing")
 	}
-	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		return c.set(reshape(d, x, shape, false))
-	}, nil
+	return func(c *call) error { return c.set(reshape(d, c.x, shape, false)) }, nil
 }
 
 func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
@@ -74,16 +68,12 @@ func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
 		var few [8]int64
 		shape, err := c.ints(few[:0], 1, "shape", false)
 		if err != nil {
 			return err
 		}
-		return c.set(reshape(d, x, shape, allowZero))
+		return c.set(reshape(d, c.x, shape, allowZero))
 	}, nil
 }
 
@@ -124,11 +114,5 @@ func prepareFlatten(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		return c.set(flatten(d, x, axis))
-	}, nil
+	return func(c *call) error { return c.set(flatten(d, c.x, axis)) }, nil
 }

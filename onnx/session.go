@@ -51,12 +51,14 @@ type step struct {
 	out    int
 	free   []int // slots that nobody uses after this step
 
-	index               int
-	name, label, output string
+	index        int
+	name, output string
 }
 
-// fail names the node that an error is from, in the words of the file.
-func (st *step) fail(err error) error { return fmt.Errorf("%s: %w", st.label, err) }
+// fail names the node that an error is from.
+func (st *step) fail(err error) error {
+	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
+}
 
 // held is a value that the session keeps for all runs.
 type held struct {
@@ -132,7 +134,7 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	defer func() {
 		clear(r.values)
 		clear(r.call.in[:cap(r.call.in)])
-		r.call.out[0] = nil
+		r.call.x, r.call.out[0] = nil, nil
 		s.runs.Put(r)
 	}()
 	for _, c := range s.constants {

@@ -25,7 +25,7 @@ func Shape(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := call{d: d, in: []Value{x}, out: make([]Value, 1)}
+		c := call{d: d, x: x, out: make([]Value, 1)}
 		if err := k(&c); err != nil {
 			return nil, err
 		}
@@ -43,18 +43,14 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		rank := int64(x.Rank())
+		rank := int64(c.x.Rank())
 		from, to := clampAxis(start, rank), rank
 		if toEnd {
 			to = clampAxis(end, rank)
 		}
 		from = min(from, to)
-		dims := x.Layout().AppendDims(make([]int64, 0, rank))[from:to]
-		return c.set(x.HostInts(d.name, dims, to-from))
+		dims := c.x.Layout().AppendDims(make([]int64, 0, rank))[from:to]
+		return c.set(c.x.HostInts(d.name, dims, to-from))
 	}, nil
 }
 
@@ -77,11 +73,5 @@ func size(d *definition, x *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func prepareSize(d *definition, _ Attrs) (kernel, error) {
-	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		return c.set(size(d, x))
-	}, nil
+	return func(c *call) error { return c.set(size(d, c.x)) }, nil
 }

@@ -92,21 +92,11 @@ func prepareSlice1(d *definition, attrs Attrs) (kernel, error) {
 			lists[i] = values
 		}
 	}
-	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
-		return c.set(slice(d, x, lists[0], lists[1], lists[2], nil))
-	}, nil
+	return func(c *call) error { return c.set(slice(d, c.x, lists[0], lists[1], lists[2], nil)) }, nil
 }
 
 func prepareSlice(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
-		x, err := c.tensor(0)
-		if err != nil {
-			return err
-		}
 		var few [4][8]int64
 		var lists [4][]int64
 		of := layout.Invalid
@@ -114,15 +104,17 @@ func prepareSlice(d *definition, _ Attrs) (kernel, error) {
 			if !c.has(i + 1) {
 				continue
 			}
-			if lists[i], err = c.ints(few[i][:0], i+1, name, true); err != nil {
+			list, err := c.ints(few[i][:0], i+1, name, true)
+			if err != nil {
 				return err
 			}
+			lists[i] = list
 			t := c.in[i+1].(*tensor.Tensor).DType()
 			if of != layout.Invalid && t != of {
 				return d.invalid("%s is %v and the inputs before it %v; they must be of one type", name, t, of)
 			}
 			of = t
 		}
-		return c.set(slice(d, x, lists[0], lists[1], lists[2], lists[3]))
+		return c.set(slice(d, c.x, lists[0], lists[1], lists[2], lists[3]))
 	}, nil
 }

@@ -48,8 +48,7 @@ func sliced(n, start, end, step int64) []int64 {
 }
 
 var sliceNumbers = []int64{
-	math.MinInt64, math.MinInt64 + 1, math.MinInt32, -100, -6, -5, -4, -2, -1, 0,
-	1, 2, 4, 5, 6, 100, math.MaxInt32, math.MaxInt64 - 1, math.MaxInt64,
+	math.MinInt64, math.MinInt32, -6, -5, -2, -1, 0, 1, 2, 5, 6, math.MaxInt64 - 1, math.MaxInt64,
 }
 
 // TestSliceOneAxis checks all combinations of telling starts, ends and steps.

@@ -13,7 +13,7 @@ import (
 // while the tensor or a view of it is in use. Without dims it has one axis.
 func FromHost[T Element](data []T, dims ...int64) (*Tensor, error) {
 	if strs, ok := any(data).([]string); ok {
-		return FromSlice(Host(), strs, dims...)
+		return fromSlice(Host(), "FromHost", strs, dims)
 	}
 	if dims == nil {
 		dims = []int64{int64(len(data))}

@@ -72,7 +72,10 @@ func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 // FromSlice returns a contiguous tensor with the elements of data in row-major
 // order: one transfer to the device. Without dims it has one axis.
 func FromSlice[T Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
-	const op = "FromSlice"
+	return fromSlice(s, "FromSlice", data, dims)
+}
+
+func fromSlice[T Element](s *Stream, op string, data []T, dims []int64) (*Tensor, error) {
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}

@@ -224,6 +224,7 @@ func TestFromHost(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = tensor.FromHost([]string{"a"}, 2)
 	require.ErrorIs(t, err, device.ErrInvalid)
+	require.ErrorContains(t, err, "FromHost of string: ")
 	requireIs(t, array{dims: []int64{0}}, keep(t)(tensor.FromHost([]int8{})))
 	words := []string{"a", "b"}
 	w := keep(t)(tensor.FromHost(words))

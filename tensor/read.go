@@ -183,10 +183,7 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 	}
 	defer t.memory.drop()
 	if s.dev == t.stream.dev {
-		if err := follow(s, t.stream); err != nil {
-			return nil, t.fail(op, err)
-		}
-		return t.view(op, &t.layout, s)
+		return t.view(s, op, &t.layout, follow(s, t.stream))
 	}
 	var out *Tensor
 	err := t.download(op, func(x *Tensor) (err error) {

@@ -77,7 +77,7 @@ func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
 
 // FromBuffer returns a tensor over a buffer of the stream's device. If lend is
 // set the buffer stays the caller's, who keeps it alive and frees it;
-// otherwise the last Release frees it.
+// otherwise the last Release frees it. After an error it is the caller's.
 func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
 	o := device.Operand{Buffer: b, Layout: l, Type: t}
 	if err := device.CheckOperand("FromBuffer", "the tensor", &o); err != nil {
@@ -93,18 +93,22 @@ func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, len
 // operation to the trace hook and in errors.
 func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 	o := t.operandOf(l)
-	if err := device.CheckOperand(op, "the view", &o); err != nil {
-		return nil, t.fail(op, err)
-	}
-	return t.view(op, &l, t.stream)
+	return t.view(t.stream, op, &l, device.CheckOperand(op, "the view", &o))
 }
 
-// view makes a view that is known to stay within the buffer.
-func (t *Tensor) view(op string, l *layout.Layout, s *Stream) (*Tensor, error) {
+// view finishes a call that makes a view, on a stream of the device: with the
+// error that making the layout gave, or with a layout that stays within the
+// buffer.
+func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tensor, error) {
+	if err != nil {
+		return nil, t.fail(op, err)
+	}
 	if !t.retain() {
 		return nil, t.fail(op, ErrReleased)
 	}
-	s.report(op, Verdict{}, t.dtype, &t.layout, l)
+	if s.trace.Load() != nil {
+		s.report(op, Verdict{}, t.dtype, &t.layout, l)
+	}
 	return &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}, nil
 }
 
@@ -139,7 +143,7 @@ func (t *Tensor) hold(op string) error {
 // nothing; using it afterwards is ErrReleased. Release on a nil tensor does
 // nothing.
 func (t *Tensor) Release() error {
-	if t == nil || !t.released.CompareAndSwap(false, true) {
+	if t == nil || t.released.Swap(true) {
 		return nil
 	}
 	return t.memory.drop()

@@ -2,65 +2,60 @@ package tensor
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
-
-// viewOf finishes a view whose layout was made from t's own: it cannot leave
-// the buffer.
-func (t *Tensor) viewOf(op string, l *layout.Layout, err error) (*Tensor, error) {
-	if err != nil {
-		return nil, t.fail(op, err)
-	}
-	return t.view(op, l, t.stream)
-}
 
 // Transpose reorders the axes: axis i of the view is axis perm[i]. Without perm
 // the order is reversed.
 func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
 	if len(perm) == 0 {
 		l := t.layout.Reverse()
-		return t.viewOf("Transpose", &l, nil)
+		return t.view(t.stream, "Transpose", &l, nil)
 	}
 	l, err := t.layout.Permute(perm...)
-	return t.viewOf("Transpose", &l, err)
+	return t.view(t.stream, "Transpose", &l, err)
 }
 
 // Slice is a view of every step-th element of an axis from start up to, and
 // without, end, by ONNX's rules for negative and out-of-range values.
 func (t *Tensor) Slice(axis int, start, end, step int64) (*Tensor, error) {
 	l, err := t.layout.Slice(axis, start, end, step)
-	return t.viewOf("Slice", &l, err)
+	return t.view(t.stream, "Slice", &l, err)
 }
 
 // Expand is a view broadcast to the given extents.
 func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 	l, err := t.layout.Expand(dims...)
-	return t.viewOf("Expand", &l, err)
+	return t.view(t.stream, "Expand", &l, err)
 }
 
 // Squeeze is a view without the given axes, which must have extent 1; without
 // arguments, without any axis of extent 1.
 func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 	l, err := t.layout.Squeeze(axes...)
-	return t.viewOf("Squeeze", &l, err)
+	return t.view(t.stream, "Squeeze", &l, err)
 }
 
 // Unsqueeze is a view with axes of extent 1 at the given places of the result.
 func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
 	l, err := t.layout.Unsqueeze(axes...)
-	return t.viewOf("Unsqueeze", &l, err)
+	return t.view(t.stream, "Unsqueeze", &l, err)
 }
 
 // Alias is another reference to the same elements, to be released by itself.
-func (t *Tensor) Alias() (*Tensor, error) { return t.view("Alias", &t.layout, t.stream) }
+func (t *Tensor) Alias() (*Tensor, error) { return t.view(t.stream, "Alias", &t.layout, nil) }
 
 // Reshape gives the elements new extents, in row-major order. One of them may
 // be -1: it is computed. The result is a view where strides can express it, and
 // a contiguous copy otherwise; Verdict says which.
 func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	const op = "Reshape"
+	if !slices.Contains(dims, -1) {
+		return t.ReshapeAs(op, dims...)
+	}
 	var in, out [8]int64 // enough for most: the call allocates the result only
 	shape, err := layout.InferReshape(out[:0], op, t.layout.AppendDims(in[:0]), dims, false)
 	if err != nil {
@@ -87,7 +82,7 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 	if errors.Is(err, layout.ErrNeedsCopy) {
 		return t.compact(op, dims)
 	}
-	return t.viewOf(op, &l, err)
+	return t.view(t.stream, op, &l, err)
 }
 
 // Contiguous returns the tensor in row-major order without gaps: a view if it
@@ -95,7 +90,7 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 func (t *Tensor) Contiguous() (*Tensor, error) {
 	const op = "Contiguous"
 	if t.layout.IsContiguous() {
-		return t.view(op, &t.layout, t.stream)
+		return t.view(t.stream, op, &t.layout, nil)
 	}
 	return t.compact(op, t.layout.Shape())
 }

@@ -206,7 +206,7 @@ func TestDeepNestingDoesNotRecurseWithoutEnd(t *testing.T) {
 	deep = append(append([]byte{7<<3 | 2}, varint(len(deep))...), deep...)
 	_, err := Parse(deep, "")
 	assert.ErrorIs(t, err, layout.ErrInvalid)
-	assert.ErrorContains(t, err, "depth")
+	assert.ErrorContains(t, err, "messages are nested more than 192 deep")
 }
 
 func varint(n int) []byte {

@@ -53,6 +53,9 @@ func unmarshal(b []byte, p proto.Message, what string) error {
 	if len(b) > maxFile {
 		return invalidf("%d bytes are more than protobuf allows in a file (%d); such a model needs external data", len(b), maxFile)
 	}
+	if err := checkPieces(b, p.ProtoReflect().Descriptor(), 1); err != nil {
+		return within(err, "this is no ONNX %s", what)
+	}
 	if err := (proto.UnmarshalOptions{RecursionLimit: maxMessages}).Unmarshal(b, p); err != nil {
 		return invalidf("this is no ONNX %s: %s", what, plain(err))
 	}

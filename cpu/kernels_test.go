@@ -1,0 +1,254 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+// severalWorkers makes copies use more workers than most machines that run the
+// tests would.
+func severalWorkers(t *testing.T, n int) {
+	old := runtime.GOMAXPROCS(n)
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
+// The suite's cases are small, and do not choose their kernel. These are large
+// enough for blocks, for their remainders and for several workers, with a case
+// for each kernel and width.
+func TestKernels(t *testing.T) {
+	severalWorkers(t, 5)
+	dev := open(t)
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	for _, c := range []struct{ kernel, name string }{
+		{"contiguous.128", "copy/float/400004/dst=1@0/src=1@4"},
+		{"contiguous.32", "copy/float/300001/dst=1@1/src=1@2"},
+		{"rows.8", "copy/uint8/700x600/dst=700,1@3/src=611,1@0"},
+		{"rows.8", "copy/uint8/100000x3/dst=5,1@3/src=4,1@0"},
+		{"rows.16", "copy/float16/90000x3/dst=3,1@1/src=4,1@0"},
+		{"rows.32", "copy/float/60000x3/dst=3,1@1/src=4,1@0"},
+		{"rows.128", "copy/float/8x16x51x64/dst=52224,3264,64,1@0/src=52224,64,1024,1@0"},
+		{"rows.128", "copy/double/3x40000/dst=40000,1@0/src=0,1@0"},
+		{"rows.string", "copy/string/300x100/dst=100,1@2/src=101,1@0"},
+		{"transpose.8", "copy/uint8/777x555/dst=555,1@1/src=1,777@3"},
+		{"transpose.16", "copy/float16/777x555/dst=600,1@1/src=1,777@3"},
+		{"transpose.32", "copy/float/777x555/dst=555,1@1/src=1,777@3"},
+		{"transpose.32", "copy/float/1024x1024/dst=1024,1@0/src=1,1024@0"},
+		{"transpose.64", "copy/double/333x555/dst=555,1@1/src=1,333@3"},
+		{"transpose.128", "copy/complex128/133x255/dst=255,1@1/src=1,133@3"},
+		{"transpose.32", "copy/float/5x7x9x8x11x13/dst=72072,10296,1144,143,13,1@0/src=1,5,35,3465,315,27720@0"},
+		{"transpose.32", "copy/float/13x24x20x12x16x14/dst=1290240,53760,2688,224,14,1@0/src=1,2184,52416,182,1048320,13@0"},
+		{"transpose.32", "copy/float/300x200x5/dst=1000,5,1@0/src=1,300,60000@0"},
+		{"transpose.32", "copy/float/555x777/dst=777,1@0/src=-1,555@554"}, // turned by 90 degrees
+		{"transpose.32", "copy/float/100000x4/dst=4,1@0/src=1,0@0"},
+		{"transpose.8", "copy/uint8/2x3x400x500/dst=600000,200000,500,1@0/src=0,200000,1,400@0"},
+		{"reverse.8", "copy/uint8/333x1111/dst=1111,1@0/src=1111,-1@1110"},
+		{"reverse.16", "copy/float16/333x1111/dst=1111,1@0/src=1111,-1@1110"},
+		{"reverse.32", "copy/float/333x1111/dst=1111,1@0/src=1111,-1@1110"},
+		{"reverse.64", "copy/double/333x1111/dst=1111,1@0/src=1111,-1@1110"},
+		{"fill.8", "copy/uint8/500x1001/dst=1001,1@0/src=1,0@0"},
+		{"fill.128", "copy/complex128/50x1001/dst=1001,1@0/src=1,0@0"},
+		{"fill.string", "copy/string/50x1001/dst=1001,1@0/src=1,0@0"},
+		{"gather.8", "copy/uint8/600000/dst=1@0/src=3@1"},
+		{"gather.32", "copy/float/400x1000/dst=3000,2@1/src=2000,2@0"},
+		{"gather.32", "copy/float/700x600/dst=1300,2@1/src=1,700@0"},
+		{"gather.64", "copy/double/3x100003/dst=100003,1@0/src=1,3@0"},
+		{"gather.string", "copy/string/200x210/dst=210,1@0/src=1,200@0"},
+		{"gather.string", "copy/string/9x7x500/dst=3500,500,1@0/src=1,-9,63@54"},
+
+		{"bits.contiguous.4", "copy/int4/900001/dst=1@1/src=1@2"},
+		{"bits.contiguous.2", "copy/int2/1900001/dst=1@1/src=1@2"},
+		{"bits.contiguous.2", "copy/int2/1900001/dst=1@3/src=1@1"},
+		{"contiguous.128", "copy/int4/900000/dst=1@0/src=1@32"},
+		// Rows that share bytes with their neighbours, in phases that repeat and
+		// phases that do not, and gaps that belong to nobody.
+		{"bits.rows.4", "copy/int4/250001x3/dst=3,1@0/src=4,1@0"},
+		{"bits.rows.4", "copy/int4/200001x4/dst=4,1@1/src=5,1@0"},
+		{"bits.rows.2", "copy/int2/300001x7/dst=7,1@2/src=8,1@1"},
+		{"bits.rows.2", "copy/int2/300001x5/dst=6,1@3/src=8,1@1"},
+		{"bits.rows.4", "copy/int4/3x5x7x11x501/dst=192885,38577,5511,501,1@1/src=202000,40000,5600,502,1@0"},
+		{"bits.fill.4", "copy/int4/301x3001/dst=3001,1@1/src=1,0@1"},
+		{"bits.fill.2", "copy/int2/301x7001/dst=7001,1@1/src=1,0@1"},
+		{"bits.reverse.4", "copy/int4/301x3001/dst=3001,1@1/src=3001,-1@3000"},
+		{"bits.reverse.2", "copy/int2/301x7001/dst=7001,1@1/src=7001,-1@7000"},
+		{"bits.gather.4", "copy/int4/900001/dst=1@1/src=3@1"},
+		{"bits.gather.2", "copy/int2/1900001/dst=1@3/src=2@1"},
+		{"bits.gather.4", "copy/int4/900001/dst=2@1/src=1@0"},
+		{"bits.gather.4", "copy/int4/300001x3/dst=3,1@1/src=1,300001@1"},
+		{"bits.transpose.4", "copy/int4/1001x999/dst=999,1@1/src=1,1001@1"},
+		{"bits.transpose.4", "copy/int4/1024x1024/dst=1024,1@0/src=1,1024@0"},
+		{"bits.transpose.4", "copy/int4/1000x1001/dst=1001,1@0/src=-1,1000@999"},
+		{"bits.transpose.2", "copy/int2/1501x1499/dst=1499,1@1/src=1,1501@1"},
+		{"bits.transpose.2", "copy/int2/3x17x1100x40/dst=748000,44000,40,1@1/src=748000,1,17,18700@2"},
+		// Axes that interleave: one worker.
+		{"bits.gather.4", "copy/int4/2x300001/dst=3,2@0/src=300001,1@0"},
+
+		{"", "convert/int4-int8/900001/dst=1@0/src=1@1"},
+		{"", "convert/int8-int4/900001/dst=1@1/src=1@0"},
+		{"", "convert/int2-int8/300x3001/dst=1,300@0/src=3001,1@1"},
+		{"", "convert/uint8-uint2/300x7001/dst=7001,1@1/src=1,300@0"},
+		{"", "convert/uint8-float4e2m1/300001x3/dst=3,1@1/src=1,300001@0"},
+		{"", "convert/int4-int8/300x3001/dst=3001,1@1/src=1,300@0"},
+		{"", "convert/int8-int4/900001/dst=2@1/src=-1@900000"},
+		{"", "fill/int4/250001x3/dst=4,1@1"},
+		{"", "fill/int4/900001/dst=1@1"},
+		{"", "fill/double/300x1000/dst=2000,2@1"},
+		{"", "fill/float/1000003/dst=1@0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parsed, err := oracle.ParseCase(c.name)
+			require.NoError(t, err)
+			if c.kernel != "" {
+				require.Equal(t, c.kernel, kernelName(t, dev, q, parsed))
+			}
+			require.NoError(t, oracle.CheckOn(dev, q, parsed, 1))
+		})
+	}
+}
+
+func kernelName(t *testing.T, dev device.Device, q device.Queue, c oracle.Case) string {
+	room := func(l layout.Layout, typ layout.DType) device.Buffer {
+		_, hi, _ := l.Extent()
+		if typ == layout.String {
+			buf, err := dev.(device.StringAllocator).AllocStrings(hi + 1)
+			require.NoError(t, err)
+			return buf
+		}
+		size, ok := layout.PackedBytes(hi+1, typ.Bits())
+		require.True(t, ok)
+		buf, err := dev.Alloc(size)
+		require.NoError(t, err)
+		return buf
+	}
+	dst := device.Operand{Buffer: room(c.Dst, c.DstType), Layout: c.Dst, Type: c.DstType}
+	src := device.Operand{Buffer: room(c.Src, c.SrcType), Layout: c.Src, Type: c.SrcType}
+	defer func() {
+		require.NoError(t, dst.Buffer.Free())
+		require.NoError(t, src.Buffer.Free())
+	}()
+	return q.(device.KernelNamer).KernelName(dst, src)
+}
+
+// Random cases of a size at which workers share them, with the edges of parts
+// anywhere.
+func TestKernelsRandom(t *testing.T) {
+	severalWorkers(t, 4)
+	dev := open(t)
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	cases := 150
+	if testing.Short() {
+		cases = 15
+	}
+	for seed := range uint64(cases) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		outer, mid, in := 1+rng.Int64N(9), 1+rng.Int64N(120), 1+rng.Int64N(1300)
+		typ := []layout.DType{layout.Int4, layout.Int2, layout.Uint8, layout.Float32}[rng.IntN(4)]
+		bits := typ.Bits()
+		if most := int64(3<<20*8/bits) / (outer * mid); in > most {
+			in = most
+		} else if least := int64(300<<10*8/bits) / (outer * mid); in < least {
+			in = least
+		}
+		pad := func() int64 { return rng.Int64N(3) }
+		d2, d1 := in+pad(), int64(0)
+		d1 = mid*d2 + pad()
+		dims := []int64{outer, mid, in}
+		perm := rng.Perm(3)
+		src := make([]int64, 3)
+		step := int64(1)
+		for _, k := range perm {
+			src[k] = step
+			step = step*dims[k] + pad()
+		}
+		name := fmt.Sprintf("copy/%v/%dx%dx%d/dst=%d,%d,1@%d/src=%d,%d,%d@%d", typ, outer, mid, in,
+			d1, d2, rng.Int64N(5), src[0], src[1], src[2], rng.Int64N(5))
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err, name)
+		require.NoError(t, oracle.CheckOn(dev, q, c, seed))
+	}
+}
+
+// Small copies must not trouble the garbage collector.
+func TestNoAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	dev := open(t)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	for _, name := range []string{
+		"copy/float/32x32/dst=32,1@0/src=32,1@0",
+		"copy/float/32x32/dst=32,1@0/src=1,32@0",
+		"copy/int4/32x64/dst=64,1@1/src=1,32@0",
+		"copy/float/4x8x16/dst=128,16,1@0/src=16,64,1@0",
+		"copy/uint8/64x64/dst=64,1@0/src=1,64@0",
+	} {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err)
+		a, err := dev.Alloc(64 << 10)
+		require.NoError(t, err)
+		b, err := dev.Alloc(64 << 10)
+		require.NoError(t, err)
+		dst := device.Operand{Buffer: a, Layout: c.Dst, Type: c.DstType}
+		src := device.Operand{Buffer: b, Layout: c.Src, Type: c.SrcType}
+		allocs := testing.AllocsPerRun(200, func() {
+			if err := q.Copy(dst, src); err != nil {
+				t.Fatal(err)
+			}
+			if err := q.Fill(dst, make([]byte, (c.DstType.Bits()+7)/8)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		require.LessOrEqual(t, allocs, 1.0, "%s: the pattern may escape, nothing else", name)
+	}
+}
+
+// Wrapped memory may start anywhere; elements are then aligned to nothing.
+func TestWrapUnaligned(t *testing.T) {
+	dev := open(t)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, name := range []string{
+		"copy/float/50x60/dst=60,1@1/src=1,50@2",
+		"copy/double/50x60/dst=60,1@1/src=61,1@2",
+		"copy/complex128/50x60/dst=60,1@1/src=60,-1@59",
+		"copy/float16/3000/dst=1@1/src=2@2",
+		"copy/int4/3001/dst=1@1/src=1@2",
+		"copy/float/50x60/dst=60,1@1/src=1,0@2",
+	} {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err)
+		for shift := range 9 {
+			a, b := make([]byte, 128<<10), make([]byte, 128<<10)
+			for i := range a {
+				a[i], b[i] = byte(rng.Uint32()), byte(rng.Uint32())
+			}
+			a, b = a[shift:], b[(shift*5)%8:]
+			want := append([]byte{}, a...)
+			oracle.Copy(want, c.Dst, b, c.Src, c.DstType.Bits())
+			to, from := cpu.Wrap(a), cpu.Wrap(b)
+			require.NoError(t, q.Copy(
+				device.Operand{Buffer: to, Layout: c.Dst, Type: c.DstType},
+				device.Operand{Buffer: from, Layout: c.Src, Type: c.SrcType}))
+			require.Equal(t, want, a, "%s, %d bytes off", name, shift)
+
+			pattern := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}[:(c.DstType.Bits()+7)/8]
+			oracle.Fill(want, c.Dst, pattern, c.DstType.Bits())
+			require.NoError(t, q.Fill(device.Operand{Buffer: to, Layout: c.Dst, Type: c.DstType}, pattern))
+			require.Equal(t, want, a, "fill of %s, %d bytes off", name, shift)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package onnx_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// fake is the cpu device as one that is no cpu: its memory cannot be read in
+// place and holds no strings, so that every transfer counts.
+type fake struct {
+	dev      device.Device
+	failCopy bool // makes every Copy fail
+}
+
+type fakeBuffer struct{ device.Buffer }
+
+type fakeQueue struct {
+	dev   *fake
+	queue device.Queue
+}
+
+// openFake returns a stream on a new fake.
+func openFake(tb testing.TB) (*tensor.Stream, *fake) {
+	tb.Helper()
+	dev, err := cpu.Open()
+	require.NoError(tb, err)
+	f := &fake{dev: dev}
+	return openOn(tb, f), f
+}
+
+func (f *fake) Info() device.Info   { return device.Info{Backend: "fake", Name: "fake"} }
+func (f *fake) Stats() device.Stats { return f.dev.Stats() }
+func (f *fake) Close() error        { return f.dev.Close() }
+
+func (f *fake) Alloc(bytes int64) (device.Buffer, error) {
+	b, err := f.dev.Alloc(bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &fakeBuffer{b}, nil
+}
+
+func (f *fake) NewQueue() (device.Queue, error) {
+	q, err := f.dev.NewQueue()
+	return &fakeQueue{f, q}, err
+}
+
+// inner returns the cpu buffer of a fake's; any other makes the cpu refuse it.
+func inner(b device.Buffer) device.Buffer {
+	if f, ok := b.(*fakeBuffer); ok {
+		return f.Buffer
+	}
+	return nil
+}
+
+func innerOf(o device.Operand) device.Operand {
+	o.Buffer = inner(o.Buffer)
+	return o
+}
+
+func (q *fakeQueue) Write(dst device.Buffer, off int64, src []byte) error {
+	return q.queue.Write(inner(dst), off, src)
+}
+
+func (q *fakeQueue) Read(dst []byte, src device.Buffer, off int64) error {
+	return q.queue.Read(dst, inner(src), off)
+}
+
+func (q *fakeQueue) Copy(dst, src device.Operand) error {
+	if q.dev.failCopy {
+		return layout.Errorf(device.ErrOutOfMemory, "Copy", "as the test wants it")
+	}
+	return q.queue.Copy(innerOf(dst), innerOf(src))
+}
+
+func (q *fakeQueue) Fill(dst device.Operand, pattern []byte) error {
+	return q.queue.Fill(innerOf(dst), pattern)
+}
+
+func (q *fakeQueue) Convert(dst, src device.Operand) error {
+	return q.queue.Convert(innerOf(dst), innerOf(src))
+}
+
+func (q *fakeQueue) Record() (device.Event, error)         { return q.queue.Record() }
+func (q *fakeQueue) WaitFor(e device.Event) error          { return q.queue.WaitFor(e) }
+func (q *fakeQueue) Wait() error                           { return q.queue.Wait() }
+func (q *fakeQueue) Close() error                          { return q.queue.Close() }
+func (q *fakeQueue) KernelName(_, _ device.Operand) string { return "fake" }

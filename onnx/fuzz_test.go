@@ -1,0 +1,277 @@
+package onnx_test
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// fuzzSeeds are models of every operator, old and new.
+func fuzzSeeds(f *testing.F) [][]byte {
+	slice := model.New("slice", 13)
+	slice.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	slice.Graph.Outputs = outputs("y", "n")
+	slice.Graph.Initializers = []model.Tensor{constant(f, "a", []int32{1}), constant(f, "b", []int32{-1})}
+	slice.Graph.Nodes = []model.Node{node("Slice", "y", []string{"x", "a", "b", "", "b"}), node("Size", "n", []string{"y"})}
+
+	old := model.New("old", 1)
+	old.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}
+	old.Graph.Outputs = outputs("y")
+	old.Graph.Nodes = []model.Node{
+		node("Reshape", "a", []string{"x"}, onnx.Ints("shape", 0, 1, -1)),
+		node("Squeeze", "b", []string{"a"}, onnx.Ints("axes", 1)),
+		node("Unsqueeze", "c", []string{"b"}, onnx.Ints("axes", 0)),
+		node("Slice", "d", []string{"c"}, onnx.Ints("starts", 1), onnx.Ints("ends", 9), onnx.Ints("axes", 2)),
+		node("Flatten", "y", []string{"d"}, onnx.Int("axis", 2)),
+	}
+
+	constants := model.New("constants", 25)
+	constants.Graph.Outputs = outputs("a", "b", "c", "d", "e", "s")
+	sparse := &model.SparseTensor{Values: *numbered(layout.Int4, 2).tensorOf(layout.Int4), Indices: *numbers(1, 4).tensorOf(layout.Int64), Dims: layout.Shape{2, 3}}
+	constants.Graph.Nodes = []model.Node{
+		node("Constant", "a", nil, onnx.Attr{Name: "value", Value: numbered(layout.Int2, 5).tensorOf(layout.Int2)}),
+		node("Constant", "b", nil, onnx.Attr{Name: "sparse_value", Value: sparse}),
+		node("Constant", "c", nil, onnx.Ints("value_ints", 6)),
+		node("Constant", "s", nil, onnx.Attr{Name: "value_strings", Value: []string{"p", "q"}}),
+		node("Reshape", "d", []string{"b", "c"}, onnx.Int("allowzero", 1)),
+		node("Shape", "e", []string{"b"}, onnx.Int("start", -1), onnx.Int("end", 9)),
+	}
+
+	both := shapeModel(layout.Int8, node("Identity", "data", []string{"shape"}))
+	both.Graph.Inputs[0].Type = model.TensorOf(layout.Int8, model.Known(6))
+	both.Graph.Inputs = append(both.Graph.Inputs, input("shape", layout.Int64))
+	both.Graph.Initializers = []model.Tensor{constant(f, "shape", []int64{3, 2})}
+	both.Graph.Outputs = outputs("y", "data", "x")
+
+	containers := model.New("containers", 16)
+	containers.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.SequenceOf(model.Type{Kind: model.TensorType, Elem: layout.Float32})}}
+	containers.Graph.Outputs = outputs("y")
+	containers.Graph.Nodes = []model.Node{node("Identity", "y", []string{"x"})}
+
+	var seeds [][]byte
+	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3)} {
+		b, err := m.Marshal()
+		require.NoError(f, err)
+		seeds = append(seeds, b)
+	}
+	return seeds
+}
+
+// zeros returns a small value of a declared type, or false if it is not small.
+func zeros(s *tensor.Stream, t model.Type) (onnx.Value, bool) {
+	elem := t.Elem
+	for item := t.Item; item != nil; item = item.Item {
+		elem = item.Elem
+	}
+	switch t.Kind {
+	case model.SequenceType:
+		return &onnx.Sequence{Elem: elem}, true
+	case model.OptionalType:
+		return &onnx.Optional{Elem: elem}, true
+	}
+	dims, n := []int64{}, int64(1)
+	for _, d := range t.Dims {
+		extent := d.Value
+		if extent < 0 {
+			extent = 2
+		}
+		dims = append(dims, extent)
+		if n *= max(extent, 1); n > 1<<16 {
+			return nil, false
+		}
+	}
+	if elem == layout.Invalid {
+		elem = layout.Int64
+	}
+	x, err := tensor.New(s, elem, dims...)
+	if err != nil { // strings, on the fake
+		x, err = tensor.New(tensor.Host(), elem, dims...)
+	}
+	return x, err == nil
+}
+
+// FuzzSession: no model makes a panic or leaves memory behind, on a device whose
+// memory is the host's and on one whose is not, and both give the same.
+func FuzzSession(f *testing.F) {
+	for _, b := range fuzzSeeds(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := model.Parse(b, "")
+		if err != nil || tooMuch(m) {
+			return
+		}
+		dev, err := cpu.Open()
+		require.NoError(t, err)
+		other, err := cpu.Open()
+		require.NoError(t, err)
+		var results [2]map[string]string
+		var failed [2]error
+		for i, d := range []device.Device{dev, &fake{dev: other}} {
+			s, err := tensor.NewStream(d)
+			require.NoError(t, err)
+			results[i], failed[i] = once(t, s, m)
+			require.Zero(t, d.Stats().Live)
+			require.Zero(t, d.Stats().Buffers)
+			require.LessOrEqual(t, d.Stats().Peak, int64(len(b))*int64(1+len(m.Graph.Nodes))+1<<26)
+			require.NoError(t, s.Close())
+			require.NoError(t, d.Close())
+		}
+		require.Equal(t, failed[0] == nil, failed[1] == nil, "%v, %v", failed[0], failed[1])
+		require.Equal(t, results[0], results[1])
+	})
+}
+
+// tooMuch reports whether a model's sparse constants may take more than the fuzzer
+// wants to wait for.
+func tooMuch(m *model.Model) bool {
+	for _, n := range m.Graph.Nodes {
+		for _, a := range n.Attrs {
+			if s, ok := a.Value.(*model.SparseTensor); ok {
+				if count, err := s.Dims.Count(); err == nil && count > 1<<18 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// once runs a model on zeros, and returns its outputs as text.
+func once(t *testing.T, s *tensor.Stream, m *model.Model) (map[string]string, error) {
+	sess, err := onnx.NewSession(s, m)
+	if err != nil {
+		if !errors.Is(err, device.ErrInvalid) && !errors.Is(err, device.ErrUnsupported) {
+			t.Errorf("error of neither kind: %v", err)
+		}
+		return nil, err
+	}
+	defer func() { require.NoError(t, sess.Close()) }()
+	sess.OnNode(func(onnx.NodeReport) {})
+	in := onnx.Values{}
+	defer func() { require.NoError(t, in.Release()) }()
+	for _, info := range sess.Inputs() {
+		v, ok := zeros(s, info.Type)
+		if !ok {
+			return nil, nil
+		}
+		in[info.Name] = v
+	}
+	out, err := sess.Run(context.Background(), in)
+	if err != nil {
+		if !errors.Is(err, device.ErrInvalid) && !errors.Is(err, device.ErrUnsupported) {
+			t.Errorf("error of neither kind: %v", err)
+		}
+		return nil, err
+	}
+	results := map[string]string{}
+	for name, v := range out {
+		stored, err := onnx.StoreValue(name, v)
+		if err != nil {
+			t.Errorf("output %q: %v", name, err)
+			continue
+		}
+		raw, err := stored.Marshal()
+		require.NoError(t, err)
+		results[name] = string(raw)
+	}
+	require.NoError(t, out.Release())
+	return results, nil
+}
+
+// FuzzReshape: for any shape, input and attribute, Reshape by name says what
+// the rules, written out here once more, say.
+func FuzzReshape(f *testing.F) {
+	f.Add(uint8(13), false, false, []byte{2, 3, 4}, []byte{0, 255})
+	f.Add(uint8(13), true, false, []byte{0, 3}, []byte{0, 3})
+	f.Add(uint8(24), true, true, []byte{2, 3}, []byte{3, 2})
+	f.Add(uint8(0), false, true, []byte{1}, []byte{})
+	f.Add(uint8(24), false, false, []byte{}, []byte{255})
+	f.Fuzz(func(t *testing.T, opset uint8, allowZero, turned bool, from, to []byte) {
+		v := onnx.Opset(opset%uint8(onnx.MaxOpset)) + 1
+		if len(from) > 6 || len(to) > 12 {
+			return
+		}
+		dims, shape := []int64{}, []int64{}
+		for _, b := range from {
+			dims = append(dims, int64(b%7))
+		}
+		for _, b := range to { // small, negative, or large
+			d := int64(int8(b))
+			if d > 100 {
+				d = 1 << (d - 65)
+			}
+			shape = append(shape, d)
+		}
+		s := open(t)
+		a := numbered(layout.Float16, dims...)
+		view := "contiguous"
+		if turned {
+			view = "transposed"
+		}
+		x := a.uploadAs(t, s, layout.Float16, view)
+		attrs, more := onnx.Attrs{}, [][]int64{shape}
+		if v < 5 {
+			attrs, more = onnx.Attrs{onnx.Ints("shape", shape...)}, nil
+		}
+		if allowZero {
+			attrs = append(attrs, onnx.Int("allowzero", 1))
+		}
+		want, ok := reshaped(dims, shape, allowZero)
+		ok = ok && (!allowZero || v >= 14)
+		y, err := byRun(t, "Reshape", v, attrs, x, more)
+		if !ok {
+			require.ErrorIs(t, err, device.ErrInvalid, "%v to %v", dims, shape)
+			return
+		}
+		require.NoError(t, err, "%v to %v", dims, shape)
+		same(t, layout.Float16, a.reshape(want...), y)
+		require.NoError(t, y.Release())
+	})
+}
+
+// reshaped applies ONNX's rules in small steps.
+func reshaped(dims, shape []int64, allowZero bool) ([]int64, bool) {
+	out, infer := []int64{}, -1
+	for i, d := range shape {
+		switch {
+		case d < -1, d == -1 && infer >= 0:
+			return nil, false
+		case d == -1:
+			infer = i
+		case d == 0 && !allowZero:
+			if i >= len(dims) {
+				return nil, false
+			}
+			d = dims[i]
+		}
+		out = append(out, d)
+	}
+	all := big.NewInt(1)
+	for i, d := range out {
+		if i != infer {
+			all.Mul(all, big.NewInt(d))
+		}
+	}
+	total, rest := count(dims), all.Int64()
+	switch {
+	case !all.IsInt64():
+		return nil, false
+	case infer < 0:
+		return out, rest == total
+	case rest == 0 || total%rest != 0:
+		return nil, false
+	}
+	out[infer] = total / rest
+	return out, true
+}

@@ -1,0 +1,369 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// chain is a graph x -> Transpose -> ... -> y with n nodes, in order.
+func chain(n int) *model.Model {
+	m := model.New("chain", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	m.Graph.Outputs = outputs("y")
+	from := "x"
+	for i := range n {
+		to := fmt.Sprint("v", i)
+		if i == n-1 {
+			to = "y"
+		}
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Transpose", to, []string{from}))
+		from = to
+	}
+	return m
+}
+
+// TestOrder: whatever the order in the file, each node runs after those that
+// make its inputs, and a file in order is run in its order.
+func TestOrder(t *testing.T) {
+	s := open(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := held(t)(tensor.FromSlice(s, make([]float32, 2*4*1024), 2, 4, 1024))
+	for i := range 50 {
+		m := attention(t, 16, 64)
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Constant", "more", nil, onnx.Ints("value_ints", -1)), node("Reshape", "flat", []string{"merged", "more"}))
+		if i > 0 {
+			rng.Shuffle(len(m.Graph.Nodes), func(i, j int) {
+				m.Graph.Nodes[i], m.Graph.Nodes[j] = m.Graph.Nodes[j], m.Graph.Nodes[i]
+			})
+		}
+		sess := session(t, s, m)
+		made := map[string]bool{"x": true, "to_split": true, "to_packed": true, "to_rows": true}
+		var order []int
+		sess.OnNode(func(n onnx.NodeReport) {
+			for _, in := range m.Graph.Nodes[n.Index].Inputs {
+				require.True(t, made[in], "%s runs before %s is made", n.Name, in)
+			}
+			made[n.Output] = true
+			order = append(order, n.Index)
+		})
+		run(t, sess, onnx.Values{"x": x})
+		require.Len(t, order, len(m.Graph.Nodes))
+		if i == 0 {
+			require.Equal(t, []int{7, 0, 1, 2, 3, 4, 5, 6, 8}, order, "constants first, then as in the file")
+		}
+	}
+}
+
+// A long chain in reverse order is sorted in linear time and without recursion.
+func TestOrderOfALongChain(t *testing.T) {
+	const n = 50_000
+	m := chain(n)
+	for i := range n / 2 {
+		m.Graph.Nodes[i], m.Graph.Nodes[n-1-i] = m.Graph.Nodes[n-1-i], m.Graph.Nodes[i]
+	}
+	s := open(t)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4, 5, 6}, 2, 3))
+	out := run(t, session(t, s, m), onnx.Values{"x": x})
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, valuesOf[float32](t, out, "y"))
+}
+
+// TestGraphsThatAreNone: what is wrong with a graph is said, with the node.
+func TestGraphsThatAreNone(t *testing.T) {
+	initializer := func(name string) model.Tensor { return constant(t, name, []int64{1}) }
+	for _, c := range []struct {
+		what string
+		edit func(g *model.Graph)
+		says string
+	}{
+		{"cycle", func(g *model.Graph) {
+			g.Nodes[0].Inputs[0] = "v1"
+		}, "there is a cycle"},
+		{"self", func(g *model.Graph) {
+			g.Nodes[1].Inputs[0] = "v1"
+		}, `node 1 (Transpose "v1") waits for its own output: there is a cycle`},
+		{"unknown input", func(g *model.Graph) {
+			g.Nodes[1].Inputs[0] = "nothing"
+		}, `node 1 (Transpose "v1"): nothing makes its input "nothing"`},
+		{"unknown output", func(g *model.Graph) {
+			g.Outputs[0].Name = "nothing"
+		}, `nothing makes its output "nothing"`},
+		{"two nodes make it", func(g *model.Graph) {
+			g.Nodes[1].Outputs[0] = "v0"
+		}, `two values are named "v0"; the second is the output of node 1 (Transpose "v1")`},
+		{"node and input", func(g *model.Graph) {
+			g.Nodes[0].Outputs[0] = "x"
+		}, `two values are named "x"`},
+		{"node and initializer", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("v0")}
+		}, `two values are named "v0"`},
+		{"two inputs", func(g *model.Graph) {
+			g.Inputs = append(g.Inputs, g.Inputs[0])
+		}, `two values are named "x"; the second is an input`},
+		{"two initializers", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("a"), initializer("a")}
+		}, `two values are named "a"; the second is an initializer`},
+		{"two defaults", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("x"), initializer("x")}
+		}, `two values are named "x"; the second is an initializer`},
+		{"input without name", func(g *model.Graph) {
+			g.Inputs = append(g.Inputs, model.ValueInfo{})
+		}, "an input has no name"},
+		{"initializer without name", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("")}
+		}, "an initializer has no name"},
+		{"output without name", func(g *model.Graph) {
+			g.Outputs = append(g.Outputs, model.ValueInfo{})
+		}, `nothing makes its output ""`},
+		{"output twice", func(g *model.Graph) {
+			g.Outputs = append(g.Outputs, g.Outputs[0])
+		}, `output "y" is listed twice`},
+		{"no inputs", func(g *model.Graph) {
+			g.Nodes[1].Inputs = nil
+		}, `node 1 (Transpose "v1") has 0 inputs; Transpose-21 has 1 to 1`},
+		{"empty input", func(g *model.Graph) {
+			g.Nodes[1].Inputs = []string{"", "", ""}
+		}, "has 0 inputs"},
+		{"too many inputs", func(g *model.Graph) {
+			g.Nodes[1].Inputs = []string{"x", "", "x"}
+		}, "has 3 inputs; Transpose-21 has 1 to 1"},
+		{"no outputs", func(g *model.Graph) {
+			g.Nodes[1].Outputs = nil
+		}, `node 1 (Transpose "v1") has 0 outputs; Transpose-21 has 1`},
+		{"too many outputs", func(g *model.Graph) {
+			g.Nodes[1].Outputs = []string{"v1", "w"}
+		}, "has 2 outputs"},
+		{"second output only", func(g *model.Graph) {
+			g.Nodes[1].Outputs = []string{"", "v1"}
+		}, "has 2 outputs"},
+		{"unknown attribute", func(g *model.Graph) {
+			g.Nodes[1].Attrs = model.Attrs{onnx.Int("axis", 1)}
+		}, `node 1 (Transpose "v1"): Transpose-21: there is no attribute "axis"`},
+		{"wrong attribute", func(g *model.Graph) {
+			g.Nodes[1].Attrs = model.Attrs{onnx.Int("perm", 1)}
+		}, `node 1 (Transpose "v1"): Transpose-21: attribute "perm" is of kind int, want ints`},
+		{"nameless node", func(g *model.Graph) {
+			g.Nodes[1].Name, g.Nodes[1].Attrs = "", model.Attrs{onnx.Int("axis", 1)}
+		}, `node 1 (Transpose): Transpose-21`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			m := chain(3)
+			c.edit(m.Graph)
+			refused(t, m, device.ErrInvalid, c.says)
+		})
+	}
+	refused(t, nil, device.ErrInvalid, "the model has none")
+	refused(t, &model.Model{Opsets: map[string]int64{"": 21}}, device.ErrInvalid, "the model has none")
+	sparse := chain(1)
+	sparse.Graph.SparseInitializers = make([]model.SparseTensor, 1)
+	refused(t, sparse, device.ErrUnsupported, "sparse initializers")
+}
+
+// Once found only when the node ran.
+func TestRequiredInputLeftOut(t *testing.T) {
+	m := model.New("m", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("shape", layout.Int64)}
+	m.Graph.Outputs = outputs("y")
+	m.Graph.Nodes = []model.Node{node("Reshape", "y", []string{"", "shape"})}
+	refused(t, m, device.ErrInvalid, `node 0 (Reshape "y") leaves out input 0, which Reshape-21 must have`)
+}
+
+func TestMissingOperators(t *testing.T) {
+	m := chain(2)
+	add := func(domain, op string) {
+		n := node(op, fmt.Sprint("n", len(m.Graph.Nodes)), []string{"x"})
+		n.Domain = domain
+		m.Graph.Nodes = append(m.Graph.Nodes, n)
+	}
+	add("", "Softmax")
+	add("com.example", "Fused")
+	add("com.example", "Reshape")
+	add("", "Conv")
+	add("", "Conv")
+	add("local", "Mine")
+	add("", "Flatten")
+	m.Functions = []model.Function{{Domain: "local", Name: "Mine"}, {Domain: "", Name: "Flatten"}}
+	err := refused(t, m, device.ErrUnsupported,
+		"operators that are not supported: Conv, Flatten (a function of the model), Softmax, com.example.Fused, com.example.Reshape, local.Mine (a function of the model)")
+	var missing *onnx.MissingError
+	require.ErrorAs(t, err, &missing)
+	require.Len(t, missing.Ops, 6)
+}
+
+func TestOpsets(t *testing.T) {
+	for v, says := range map[int64]string{0: "the first is 1", 29: "the newest known here is 28", -5: "the first is 1"} {
+		m := chain(2)
+		m.Opsets[""] = v
+		kind := device.ErrInvalid
+		if v > 0 {
+			kind = device.ErrUnsupported
+		}
+		refused(t, m, kind, says)
+	}
+	m := chain(2)
+	m.Opsets = map[string]int64{"com.example": 1}
+	refused(t, m, device.ErrInvalid, "imports no opset of ONNX's own operators")
+	m.Graph.Nodes, m.Graph.Outputs = nil, outputs("x")
+	session(t, open(t), m) // no nodes need no opset
+}
+
+// TestInputs: names, types, ranks and extents are checked against the
+// declaration, as far as that goes.
+func TestInputs(t *testing.T) {
+	s := open(t)
+	m := chain(1)
+	m.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(2), model.Symbolic("n"))
+	sess := session(t, s, m)
+	require.Equal(t, m.Graph.Inputs, sess.Inputs())
+	require.Equal(t, m.Graph.Outputs, sess.Outputs())
+	require.Same(t, s, sess.Stream())
+	good := held(t)(tensor.New(s, layout.Float32, 2, 5))
+	run(t, sess, onnx.Values{"x": good})
+	run(t, sess, onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2, 0))})
+	for _, c := range []struct {
+		in   onnx.Values
+		says string
+	}{
+		{nil, `input "x" is missing`},
+		{onnx.Values{"x": nil}, `input "x" is missing`},
+		{onnx.Values{"x": (*tensor.Tensor)(nil)}, `input "x" is missing`},
+		{onnx.Values{"x": good, "z": good}, `the graph has no input "z"; it has x`},
+		{onnx.Values{"x": good, "y": good}, `the graph has no input "y"`},
+		{onnx.Values{"x": held(t)(tensor.New(s, layout.Int32, 2, 5))}, `input "x" is int32[2,5]; the graph declares float[2,n]`},
+		{onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2))}, `input "x" is float[2]; the graph declares float[2,n]`},
+		{onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 3, 5))}, `input "x" is float[3,5]; the graph declares float[2,n]`},
+		{onnx.Values{"x": odd{}}, "the graph declares float[2,n]"},
+	} {
+		_, err := sess.Run(t.Context(), c.in)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+	// Without a declared type, anything goes that the node takes.
+	m = chain(1)
+	m.Graph.Inputs[0].Type = model.Type{}
+	sess = session(t, s, m)
+	run(t, sess, onnx.Values{"x": held(t)(tensor.New(s, layout.String, 1))})
+	_, err := sess.Run(t.Context(), onnx.Values{"x": odd{}})
+	require.ErrorIs(t, err, device.ErrInvalid)
+}
+
+// odd is a Value that is none of ONNX's.
+type odd struct{}
+
+func (odd) Release() error { return nil }
+
+// TestDefaults: an initializer that is an input too is its default.
+func TestDefaults(t *testing.T) {
+	s := open(t)
+	m := model.New("defaults", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32), input("shape", layout.Int64)}
+	m.Graph.Initializers = []model.Tensor{constant(t, "shape", []int64{3, 2})}
+	m.Graph.Outputs = outputs("y", "shape")
+	m.Graph.Nodes = []model.Node{node("Reshape", "y", []string{"x", "shape"})}
+	sess := session(t, s, m)
+	require.Len(t, sess.Inputs(), 1)
+	x := held(t)(tensor.New(s, layout.Float32, 6))
+	for _, c := range []struct {
+		in    onnx.Values
+		shape []int64
+	}{
+		{onnx.Values{"x": x}, []int64{3, 2}},
+		{onnx.Values{"x": x, "shape": nil}, []int64{3, 2}},
+		{onnx.Values{"x": x, "shape": ints(t, s, 1, 6, 1)}, []int64{1, 6, 1}},
+		{onnx.Values{"x": x}, []int64{3, 2}},
+	} {
+		out := run(t, sess, c.in)
+		y, err := out.Tensor("y")
+		require.NoError(t, err)
+		require.EqualValues(t, c.shape, y.Shape())
+		require.Equal(t, c.shape, valuesOf[int64](t, out, "shape"))
+	}
+	_, err := sess.Run(t.Context(), onnx.Values{"x": x, "shape": x})
+	require.ErrorContains(t, err, `input "shape" is float[6]; the graph declares int64`)
+}
+
+// TestOutputs: inputs, initializers and constants may be outputs, and each is a
+// reference of its own.
+func TestOutputs(t *testing.T) {
+	s := open(t)
+	m := model.New("outputs", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	m.Graph.Initializers = []model.Tensor{constant(t, "w", []int64{7})}
+	m.Graph.Outputs = outputs("x", "w", "c", "y", "z")
+	m.Graph.Nodes = []model.Node{
+		node("Constant", "c", nil, onnx.Ints("value_ints", 8)),
+		node("Identity", "y", []string{"x"}),
+		node("Transpose", "z", []string{"y"}), // y is an output and an input
+		node("Shape", "unused", []string{"z"}),
+		node("Identity", "unused too", []string{"x"}),
+	}
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4}, 2, 2))
+	first, err := sess.Run(t.Context(), onnx.Values{"x": x})
+	require.NoError(t, err)
+	second := run(t, sess, onnx.Values{"x": x})
+	require.Len(t, first, 5)
+	require.NoError(t, first.Release())
+	require.Equal(t, []float32{1, 2, 3, 4}, valuesOf[float32](t, second, "x"))
+	require.Equal(t, []float32{1, 3, 2, 4}, valuesOf[float32](t, second, "z"))
+	require.Equal(t, []int64{7}, valuesOf[int64](t, second, "w"))
+	require.Equal(t, []int64{8}, valuesOf[int64](t, second, "c"))
+	// They outlive the session.
+	require.NoError(t, sess.Close())
+	require.Equal(t, []int64{7}, valuesOf[int64](t, second, "w"))
+}
+
+func TestNoNodes(t *testing.T) {
+	s := open(t)
+	m := model.New("none", 21)
+	sess := session(t, s, m)
+	require.Empty(t, run(t, sess, nil))
+	require.Empty(t, sess.Inputs())
+	_, err := sess.Run(t.Context(), onnx.Values{"x": ints(t, s, 1)})
+	require.ErrorContains(t, err, `the graph has no input "x"`)
+}
+
+// TestOneValueTwice: a value may be both inputs of a node.
+func TestOneValueTwice(t *testing.T) {
+	s := open(t)
+	m := model.New("twice", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Int64)}
+	m.Graph.Outputs = outputs("y", "z")
+	m.Graph.Nodes = []model.Node{
+		node("Reshape", "z", []string{"mid", "mid"}),
+		node("Identity", "mid", []string{"x"}),
+		node("Reshape", "y", []string{"x", "x"}),
+	}
+	sess := session(t, s, m)
+	out := run(t, sess, onnx.Values{"x": ints(t, s, 1, 2)})
+	for _, name := range []string{"y", "z"} {
+		y, err := out.Tensor(name)
+		require.NoError(t, err)
+		require.Equal(t, "[1,2]", y.Shape().String())
+	}
+}
+
+// TestOptionalInputs: an empty name is an optional input left out.
+func TestOptionalInputs(t *testing.T) {
+	s := open(t)
+	m := model.New("optional", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	m.Graph.Initializers = []model.Tensor{constant(t, "from", []int64{2}), constant(t, "to", []int64{-100}), constant(t, "step", []int64{-1})}
+	m.Graph.Outputs = outputs("y", "z")
+	m.Graph.Nodes = []model.Node{
+		node("Slice", "y", []string{"x", "from", "to", "", "step"}),
+		{OpType: "Squeeze", Inputs: []string{"x", ""}, Outputs: []string{"z", ""}},
+	}
+	sess := session(t, s, m)
+	out := run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4}, 4, 1))})
+	require.Equal(t, []float32{3, 2, 1}, valuesOf[float32](t, out, "y"))
+	require.Equal(t, []float32{1, 2, 3, 4}, valuesOf[float32](t, out, "z"))
+}
