@@ -49,12 +49,14 @@ func copyBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
 		d, s, n = d+head, s+head, n-head
 	}
 	to := d >> 3
-	if s&7 == 0 {
+	switch {
+	case n < 8:
+	case s&7 == 0:
 		copy(span(dst, to, n>>3), span(src, s>>3, n>>3))
 		to += n >> 3
 		s += n &^ 7
 		n &= 7
-	} else {
+	default:
 		from, shift := s>>3, uint(s&7)
 		for ; n >= 64; n -= 64 {
 			v := load64(src, from)>>shift | uint64(load8(src, from+8))<<(64-shift)
@@ -82,12 +84,15 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte) {
 		putBits(dst, d, v, head)
 		d, n = d+head, n-head
 	}
-	whole := span(dst, d>>3, n>>3)
-	for i := range whole[:min(len(whole), 64)] {
-		whole[i] = v
-	}
-	for at := 64; at < len(whole); {
-		at += copy(whole[at:], whole[:min(at, 8<<10)])
+	if n >= 8 {
+		whole := span(dst, d>>3, n>>3)
+		head := min(len(whole), 64)
+		for i := range whole[:head] {
+			whole[i] = v
+		}
+		for at := head; at < len(whole); {
+			at += copy(whole[at:], whole[:min(at, 8<<10)])
+		}
 	}
 	if tail := n & 7; tail > 0 {
 		putBits(dst, d+n&^7, v, tail)

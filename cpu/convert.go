@@ -40,8 +40,10 @@ func (j *job) unpackRow(d, s, n int64, sc *scratch) {
 
 func (j *job) packRow(d, s, n int64, sc *scratch) {
 	w := int64(j.dBits)
-	in := span(j.src, s, n)
-	if j.b.s != 1 {
+	var in []byte
+	if j.b.s == 1 {
+		in = span(j.src, s, n)
+	} else {
 		gatherRow[uint8](room(&sc.stage, convertPiece), j.src, 0, s, axis{n, 1, j.b.s})
 		in = sc.stage[:n]
 	}

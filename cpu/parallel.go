@@ -20,7 +20,7 @@ func (j *job) execute() {
 	j.parts.lead = 0
 	j.plan()
 	n := workers(j.units, j.bytes)
-	if n == 1 {
+	if n == 1 || j.packed {
 		j.run(0, j.units, sc)
 		return
 	}

@@ -34,7 +34,7 @@ func load8(p unsafe.Pointer, off int64) byte { return *(*byte)(unsafe.Add(p, off
 
 func store8(p unsafe.Pointer, off int64, v byte) { *(*byte)(unsafe.Add(p, off)) = v }
 
-// span returns n bytes of memory as a slice.
+// span returns n > 0 bytes of memory as a slice.
 func span(p unsafe.Pointer, off, n int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(p, off)), n)
 }

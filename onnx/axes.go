@@ -144,11 +144,12 @@ func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
 			return nil, d.invalid("attribute axes is missing")
 		}
 		return func(c *call) error {
-			axes := fixed
-			if c.has(1) {
-				if axes, err = c.ints([]int64{}, 1, "axes", false); err != nil {
-					return err
-				}
+			if !c.has(1) {
+				return c.set(apply(d, c.x, fixed))
+			}
+			axes, err := c.ints([]int64{}, 1, "axes", false)
+			if err != nil {
+				return err
 			}
 			return c.set(apply(d, c.x, axes))
 		}, nil

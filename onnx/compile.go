@@ -32,7 +32,7 @@ type unit struct {
 	d        *definition
 	kernel   kernel        // but of a Constant:
 	constant *model.Tensor // what it makes
-	host     bool          // what it makes is wanted on the host only
+	host     bool          // what it makes is wanted on the host
 
 	next int  // while sorting: the input to look at next
 	done bool // and whether it is sorted
@@ -42,6 +42,29 @@ type unit struct {
 type use struct {
 	unit  *unit
 	input int
+}
+
+// side is where a use wants its value.
+type side uint8
+
+const (
+	onDevice side = iota
+	onHost
+	anywhere
+)
+
+func (u use) side() side {
+	switch {
+	case u.unit == nil:
+		return onDevice
+	case u.unit.d.host>>u.input&1 == 1:
+		return onHost
+	case u.unit.d.shapeOnly:
+		return anywhere
+	case u.unit.host:
+		return onHost
+	}
+	return onDevice
 }
 
 func invalidGraph(format string, args ...any) error {
@@ -244,15 +267,12 @@ func (c *compiler) sort() error {
 	return nil
 }
 
-// place decides where each constant is needed, and loads it there. What only
-// ever tells a shape or an axis belongs on the host: on the device, each run
-// would read it back.
+// place decides where each constant is needed, and loads it there. What tells a
+// shape or an axis belongs on the host, and so does what it is worked out from:
+// on the device, each run would read it back.
 func (c *compiler) place() error {
 	for _, u := range slices.Backward(c.nodes) {
-		u.host = len(c.uses[u.out]) > 0
-		for _, use := range c.uses[u.out] {
-			u.host = u.host && use.onHost()
-		}
+		u.host = slices.ContainsFunc(c.uses[u.out], func(use use) bool { return use.side() == onHost })
 	}
 	for i := range c.graph.Initializers {
 		t := &c.graph.Initializers[i]
@@ -291,13 +311,13 @@ func (c *compiler) place() error {
 // hold loads a constant to where it is used, the host, the device or both, and
 // returns it where it is data; nil if nothing uses it.
 func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
-	var dev, host bool
+	var wanted [3]bool
 	for _, use := range c.uses[name] {
-		if use.onHost() && !c.s.stream.IsHost() {
-			host = true
-		} else {
-			dev = true
-		}
+		wanted[use.side()] = true
+	}
+	dev, host := wanted[onDevice], wanted[onHost] || wanted[anywhere] && !wanted[onDevice]
+	if c.s.stream.IsHost() { // one memory is both
+		dev, host = dev || host, false
 	}
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := Load(on, t)
@@ -318,17 +338,12 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 			slot = len(c.slots) + len(c.hostSlots)
 			c.hostSlots[name] = slot
 		}
-		var onHost *tensor.Tensor
-		if onHost, err = load(tensor.Host(), slot); x == nil {
-			x = onHost
+		var copied *tensor.Tensor
+		if copied, err = load(tensor.Host(), slot); x == nil {
+			x = copied
 		}
 	}
 	return x, err
-}
-
-// onHost reports whether a use reads the value on the host.
-func (u use) onHost() bool {
-	return u.unit != nil && (u.unit.d.host>>u.input&1 == 1 || u.unit.host)
 }
 
 // emit writes the session's steps: slots in place of names, and what each step
@@ -343,7 +358,7 @@ func (c *compiler) emit() {
 			slot := -1
 			if name != "" {
 				slot = c.slots[name]
-				if h, ok := c.hostSlots[name]; ok && (use{u, i}).onHost() {
+				if h, ok := c.hostSlots[name]; ok && (use{u, i}).side() == onHost {
 					slot = h
 				}
 			}

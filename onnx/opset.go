@@ -43,6 +43,8 @@ type definition struct {
 	// host is the set of inputs that are read on the host: shapes, axes. Bit i
 	// stands for input i.
 	host uint
+	// shapeOnly says that no element of the input is read.
+	shapeOnly bool
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
 }

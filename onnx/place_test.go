@@ -232,3 +232,41 @@ func TestForbiddenCopies(t *testing.T) {
 	}
 	require.Zero(t, s.Device().Stats().Launches)
 }
+
+// Once a constant that was data was loaded to the host too when a shape was
+// worked out from its shape, which needs no element.
+func TestShapeOfAConstant(t *testing.T) {
+	s, _ := openFake(t)
+	m := shapeModel(layout.Float32, node("Shape", "shape", []string{"w"}), node("Transpose", "turned", []string{"w"}),
+		node("Shape", "other", []string{"turned"}), node("Reshape", "z", []string{"w", "other"}))
+	w := numbered(layout.Float32, 3, 2).tensorOf(layout.Float32)
+	w.Name = "w"
+	m.Graph.Initializers = []model.Tensor{*w}
+	m.Graph.Outputs = outputs("y", "z", "turned")
+	before := tensor.Host().Device().Stats().Uploads
+	sess := session(t, s, m)
+	require.Equal(t, before, tensor.Host().Device().Stats().Uploads)
+	require.EqualValues(t, 1, s.Device().Stats().Uploads)
+	x := held(t)(tensor.FromSlice(s, make([]float32, 6)))
+	up, down, _ := transfers(t, s, sess, onnx.Values{"x": x})
+	require.Zero(t, up+down)
+	// Used for nothing else, it need not go to the device.
+	m.Graph.Nodes, m.Graph.Outputs = []model.Node{node("Shape", "shape", []string{"w"})}, outputs("shape")
+	sess = session(t, s, m)
+	require.EqualValues(t, 2, s.Device().Stats().Uploads, "one more is x")
+	require.Equal(t, []int64{3, 2}, valuesOf[int64](t, run(t, sess, onnx.Values{"x": x}), "shape"))
+}
+
+// Once what was worked out from a constant was read back from the device in
+// each run if it was data too.
+func TestDerivedShapeThatIsDataToo(t *testing.T) {
+	s, _ := openFake(t)
+	m := shapeModel(layout.Float32, node("Identity", "shape", []string{"c"}), node("Identity", "data", []string{"shape"}))
+	m.Graph.Initializers = []model.Tensor{constant(t, "c", []int64{3, 2})}
+	m.Graph.Outputs = outputs("y", "data", "shape")
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, make([]float32, 6)))
+	up, down, _ := transfers(t, s, sess, onnx.Values{"x": x})
+	require.Zero(t, up+down)
+	require.Equal(t, []int64{3, 2}, valuesOf[int64](t, run(t, sess, onnx.Values{"x": x}), "data"))
+}

@@ -146,7 +146,7 @@ func TestReshapeInputs(t *testing.T) {
 		{14, nil, []onnx.Value{x, scalar}, "shape has shape []; it must have one axis"},
 		{14, nil, []onnx.Value{x, matrix}, "must have one axis"},
 		{14, nil, []onnx.Value{x, short}, "shape is int32; it must be int64"},
-		{14, nil, []onnx.Value{x, seq}, "input 1 is a sequence of int64; a tensor is needed"},
+		{14, nil, []onnx.Value{x, seq}, "shape is a sequence of int64; it must be a tensor"},
 		{14, nil, []onnx.Value{seq, good}, "a sequence of int64 is given; a tensor is needed"},
 		{14, nil, []onnx.Value{x}, "1 inputs are given; there are 2 to 2"},
 		{14, nil, []onnx.Value{x, good, good}, "3 inputs are given"},

@@ -3,14 +3,14 @@ package onnx
 import "github.com/restride/restride/tensor"
 
 func init() {
-	v1 := definition{inputs: arity{1, 1}, prepare: prepareShape}
+	v1 := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareShape}
 	v15 := v1
 	v15.attrs = []string{"start", "end"}
 	register("Shape", v1.versions(change{1, types5}, change{13, types13})...)
 	register("Shape", v15.versions(change{15, types13}, change{19, types19}, change{21, types21},
 		change{23, types23}, change{24, types24}, change{25, types25})...)
 
-	size := definition{inputs: arity{1, 1}, prepare: prepareSize}
+	size := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareSize}
 	register("Size", size.versions(change{1, types5}, change{13, types13}, change{19, types19}, change{21, types21},
 		change{23, types23}, change{24, types24}, change{25, types25})...)
 }

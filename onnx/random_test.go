@@ -1,0 +1,186 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// graphBuilder grows a random graph of valid nodes, and works out with the
+// oracle what each value is.
+type graphBuilder struct {
+	tb    testing.TB
+	rng   *rand.Rand
+	m     *model.Model
+	names []string // of the data values
+	data  map[string]array
+}
+
+// randomGraph returns a model at opset 13 or later of n nodes or more on the
+// int64 input x of dims [2,3,4], and what its outputs are.
+func randomGraph(tb testing.TB, rng *rand.Rand, n int) (*model.Model, array, map[string]array) {
+	g := &graphBuilder{tb: tb, rng: rng, m: model.New("random", 13+rng.Int64N(16)), data: map[string]array{}}
+	x := numbered(layout.Int64, 2, 3, 4)
+	g.m.Graph.Inputs = []model.ValueInfo{input("x", layout.Int64)}
+	g.names, g.data["x"] = []string{"x"}, x
+	for range n {
+		g.grow()
+	}
+	outs := map[string]array{}
+	for _, name := range g.names {
+		if rng.IntN(3) == 0 || name == g.names[len(g.names)-1] {
+			g.m.Graph.Outputs = append(g.m.Graph.Outputs, model.ValueInfo{Name: name})
+			outs[name] = g.data[name]
+		}
+	}
+	nodes := g.m.Graph.Nodes
+	rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	return g.m, x, outs
+}
+
+// list returns the name of a value that holds a list of numbers: an initializer,
+// a Constant or a node's work on one, and now and then an output too.
+func (g *graphBuilder) list(values ...int64) string {
+	name := fmt.Sprint("list", len(g.data))
+	g.data[name] = numbers(values...)
+	switch g.rng.IntN(4) {
+	case 0:
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Constant", name, nil, onnx.Ints("value_ints", values...)))
+	case 1:
+		from := g.list(values...)
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Identity", name, []string{from}))
+	default:
+		g.m.Graph.Initializers = append(g.m.Graph.Initializers, constant(g.tb, name, values))
+	}
+	if g.rng.IntN(8) == 0 {
+		g.names = append(g.names, name)
+	}
+	return name
+}
+
+func (g *graphBuilder) grow() {
+	from := g.names[g.rng.IntN(len(g.names))]
+	a := g.data[from]
+	rank := len(a.dims)
+	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
+	switch g.rng.IntN(9) {
+	case 0:
+		op, out = "Shape", numbers(a.dims...)
+	case 1:
+		op, out = "Size", numbers(count(a.dims)).reshape()
+	case 2:
+		perm := make([]int64, rank)
+		for i, p := range g.rng.Perm(rank) {
+			perm[i] = int64(p)
+		}
+		op, out, attrs = "Transpose", a.transpose(perm...), model.Attrs{onnx.Ints("perm", perm...)}
+	case 3:
+		op, out, in = "Reshape", a.reshape(count(a.dims)), append(in, g.list(-1))
+	case 4: // by its own shape, worked out in the graph
+		shape := fmt.Sprint("shape", len(g.data))
+		g.data[shape] = numbers(a.dims...)
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Shape", shape, []string{from}))
+		op, in = "Reshape", append(in, shape)
+	case 5:
+		axis := g.rng.IntN(rank + 1)
+		op, attrs = "Flatten", model.Attrs{onnx.Int("axis", int64(axis))}
+		out = a.reshape(count(a.dims[:axis]), count(a.dims[axis:]))
+	case 6:
+		axis := g.rng.IntN(rank + 1)
+		dims := append(append(append([]int64{}, a.dims[:axis]...), 1), a.dims[axis:]...)
+		op, out, in = "Unsqueeze", a.reshape(dims...), append(in, g.list(int64(axis)))
+	case 7:
+		var dims, axes []int64
+		for i, d := range a.dims {
+			if d == 1 {
+				axes = append(axes, int64(i-rank))
+			} else {
+				dims = append(dims, d)
+			}
+		}
+		op, out = "Squeeze", a.reshape(dims...)
+		if len(axes) > 0 && g.rng.IntN(2) == 0 {
+			in = append(in, g.list(axes...))
+		}
+	case 8:
+		if rank == 0 {
+			break
+		}
+		axis := g.rng.IntN(rank)
+		start, end, step := g.rng.Int64N(7)-3, g.rng.Int64N(7)-3, int64(1+g.rng.IntN(2))
+		if g.rng.IntN(2) == 0 {
+			step = -step
+		}
+		op, out = "Slice", a.take(axis, sliced(a.dims[axis], start, end, step))
+		in = append(in, g.list(start), g.list(end), g.list(int64(axis)), g.list(step))
+	}
+	name := fmt.Sprint("v", len(g.data))
+	g.data[name], g.names = out, append(g.names, name)
+	g.m.Graph.Nodes = append(g.m.Graph.Nodes, node(op, name, in, attrs...))
+}
+
+// TestRandomGraphs runs random graphs in random order on the cpu and on a fake
+// device: every output is the oracle's, nothing is left behind, and no list of
+// numbers is read back from the device.
+func TestRandomGraphs(t *testing.T) {
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 7))
+			m, a, want := randomGraph(t, rng, 5+rng.IntN(25))
+			onFake, _ := openFake(t)
+			for _, s := range []*tensor.Stream{open(t), onFake} {
+				tensor.CheckLeaks(t, tensor.Host())
+				sess := session(t, s, m)
+				sess.OnNode(func(onnx.NodeReport) {})
+				x := a.uploadAs(t, s, layout.Int64, views[rng.IntN(len(views))])
+				downloads := s.Device().Stats().Downloads
+				out := run(t, sess, onnx.Values{"x": x})
+				if s == onFake {
+					require.Equal(t, downloads, s.Device().Stats().Downloads)
+				}
+				require.Len(t, out, len(want))
+				for name, w := range want {
+					y, err := out.Tensor(name)
+					require.NoError(t, err)
+					same(t, layout.Int64, w, y)
+				}
+			}
+		})
+	}
+}
+
+// TestConcurrentGraphs: 16 goroutines run one random graph of all operators.
+func TestConcurrentGraphs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	m, a, want := randomGraph(t, rng, 120)
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		sess := session(t, s, m)
+		x := a.upload(t, s, layout.Int64)
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				out, err := sess.Run(t.Context(), onnx.Values{"x": x})
+				if !onGoroutine(t, err) {
+					return
+				}
+				for name, w := range want {
+					got := make([]int64, len(w.elems))
+					if onGoroutine(t, out[name].(*tensor.Tensor).Read(got)) && fmt.Sprint(numbers(got...).elems) != fmt.Sprint(w.elems) {
+						t.Errorf("%s is %v", name, got)
+					}
+				}
+				onGoroutine(t, out.Release())
+			})
+		}
+		wg.Wait()
+	}
+}
