@@ -10,6 +10,9 @@ const (
 	// farTile is that where rows of the destination lie apart. Memory is slow at
 	// starting anew, so runs are longer; the tile stays in L2.
 	farTile = 256 << 10
+	// farTileRun is about the length of these runs: whole rows up to it are
+	// written in sequence.
+	farTileRun = 1 << 10
 	// tileRows and tileCols are the most that a tile has of either. A pass over
 	// rows touches a cache line for every column, which L1 must hold.
 	tileRows, tileCols = 1024, 256
@@ -102,7 +105,7 @@ func (j *job) planTile(near int) bool {
 	}
 
 	room := int64(nearTile)
-	if apart := magnitude(j.axes[near].d) != jAll*du; apart {
+	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*bits <= farTileRun*8; !joined {
 		// Where there is not much to move, many small tiles keep all busy.
 		room = min(max(j.bytes/32, nearTile), farTile)
 	}

@@ -26,13 +26,13 @@ func init() {
 }
 
 // Transpose reorders x's axes (ONNX Transpose-1 to -25): axis i of the result
-// is axis perm[i] of x; a nil perm reverses them. The result is a view.
+// is axis perm[i] of x; without perm they are reversed. The result is a view.
 func Transpose(x *tensor.Tensor, v Opset, perm []int64) (*tensor.Tensor, error) {
 	return one("Transpose", v, x, func(d *definition) (*tensor.Tensor, error) { return transpose(d, x, perm) })
 }
 
 func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, error) {
-	if perm == nil {
+	if len(perm) == 0 { // an empty attribute is one left out
 		return x.WithLayout(d.name, x.Layout().Reverse())
 	}
 	var few [8]int
@@ -51,12 +51,9 @@ func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, e
 }
 
 func prepareTranspose(d *definition, attrs Attrs) (kernel, error) {
-	perm, ok, err := attrs.Ints("perm")
+	perm, _, err := attrs.Ints("perm")
 	if err != nil {
 		return nil, err
-	}
-	if ok && perm == nil {
-		perm = []int64{}
 	}
 	return func(c *call) error { return c.set(transpose(d, c.x, perm)) }, nil
 }
