@@ -6,14 +6,22 @@ import "math"
 // gaps, from whatever offset. Axes of extent 1 have no say; empty layouts are
 // contiguous.
 func (l Layout) IsContiguous() bool {
+	_, dense := l.density()
+	return dense
+}
+
+// density returns the number of elements and whether they are contiguous.
+func (l *Layout) density() (count int64, dense bool) {
 	axes := l.axes()
-	step, dense := int64(1), true
+	count, dense = 1, true
 	for i := len(axes) - 1; i >= 0; i-- {
-		a := axes[i]
-		dense = dense && (a.dim == 1 || a.stride == step)
-		step *= a.dim
+		a := &axes[i]
+		if a.stride != count && a.dim != 1 {
+			dense = false
+		}
+		count *= a.dim
 	}
-	return dense || step == 0
+	return count, dense || count == 0
 }
 
 // Extent returns the lowest and the highest position of any element; ok is

@@ -82,13 +82,17 @@ func (l *Layout) contiguous(shape []int64) error {
 	if !ok {
 		return l.fail("Contiguous", "%v: %s", Shape(shape).Clone(), countRule(shape))
 	}
-	axes := l.reset(len(shape), 0)
+	rowMajor(l.reset(len(shape), 0), shape, n)
+	return nil
+}
+
+// rowMajor sets the axes to a shape of n elements, without gaps.
+func rowMajor(axes []axis, shape []int64, n int64) {
 	step := min(n, 1) // an empty layout has strides 0
 	for i := len(axes) - 1; i >= 0; i-- {
 		axes[i] = axis{shape[i], step}
 		step *= shape[i]
 	}
-	return nil
 }
 
 // Strided returns a layout with the given strides and offset, in elements. No

@@ -20,15 +20,22 @@ func (l *Layout) reshape(from *Layout, shape []int64) error {
 	if !ok {
 		return l.fail("Reshape", "%v to %v: %s", from.Shape(), Shape(shape).Clone(), countRule(shape))
 	}
-	if have := from.count(); have != n {
+	have, dense := from.density()
+	if have != n {
 		return l.fail("Reshape", "%v to %v: %d elements do not fill %d", from.Shape(), Shape(shape).Clone(), have, n)
 	}
+	return l.refit(from, shape, n, dense)
+}
+
+// refit is reshape to a shape that is known to have the same n elements.
+func (l *Layout) refit(from *Layout, shape []int64, n int64, dense bool) error {
 	out := l.reset(len(shape), from.offset)
+	if dense { // what most tensors are: it needs no walk over runs
+		rowMajor(out, shape, n)
+		return nil
+	}
 	for i, d := range shape {
 		out[i].dim = d
-	}
-	if n == 0 {
-		return nil
 	}
 	// Each run of old axes must be filled exactly by a run of new axes, innermost
 	// first. Both have the same product, so j cannot run out.
@@ -63,7 +70,8 @@ func (l *Layout) flatten(from *Layout, axis int) error {
 	if err != nil {
 		return err
 	}
-	return l.reshape(from, []int64{rows, cols})
+	n, dense := from.density()
+	return l.refit(from, []int64{rows, cols}, n, dense)
 }
 
 // FlattenShape returns the extents that Flatten gives a shape.
