@@ -46,7 +46,7 @@ func node(op, output string, inputs []string, attrs ...model.Attr) model.Node {
 }
 
 // constant returns an initializer with one axis.
-func constant[T model.Element](tb testing.TB, name string, values []T) model.Tensor {
+func constant[T layout.Element](tb testing.TB, name string, values []T) model.Tensor {
 	tb.Helper()
 	t, err := model.NewTensor(name, values, int64(len(values)))
 	require.NoError(tb, err)
@@ -112,7 +112,7 @@ func ints(tb testing.TB, s *tensor.Stream, values ...int64) *tensor.Tensor {
 }
 
 // valuesOf reads an output that is a tensor.
-func valuesOf[T tensor.Element](tb testing.TB, out onnx.Values, name string) []T {
+func valuesOf[T layout.Element](tb testing.TB, out onnx.Values, name string) []T {
 	tb.Helper()
 	x, err := out.Tensor(name)
 	require.NoError(tb, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // show returns what String says of a new tensor seen through a view of it.
-func show[T Element](t *testing.T, data []T, dims []int64, view func(*Tensor) (*Tensor, error)) string {
+func show[T layout.Element](t *testing.T, data []T, dims []int64, view func(*Tensor) (*Tensor, error)) string {
 	t.Helper()
 	x, err := FromSlice(Host(), data, dims...)
 	require.NoError(t, err)

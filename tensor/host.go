@@ -11,14 +11,14 @@ import (
 // FromHost returns a contiguous tensor on Host over the caller's own slice:
 // nothing is copied (but strings, which are), so the slice must not be changed
 // while the tensor or a view of it is in use. Without dims it has one axis.
-func FromHost[T Element](data []T, dims ...int64) (*Tensor, error) {
+func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
 	if strs, ok := any(data).([]string); ok {
 		return fromSlice(Host(), "FromHost", strs, dims)
 	}
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	return wrap("FromHost", TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
+	return wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
 }
 
 func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tensor, error) {

@@ -8,47 +8,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Element is a Go type with an ONNX element type of its own. The element types
-// without one (float16, float8, int4, ...) are given as packed bytes: FromBytes.
-type Element interface {
-	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
-		float32 | float64 | complex64 | complex128 | string
-}
-
-// TypeOf returns the element type of a Go type.
-func TypeOf[T Element]() layout.DType {
-	var zero T
-	switch any(zero).(type) {
-	case bool:
-		return layout.Bool
-	case int8:
-		return layout.Int8
-	case int16:
-		return layout.Int16
-	case int32:
-		return layout.Int32
-	case int64:
-		return layout.Int64
-	case uint8:
-		return layout.Uint8
-	case uint16:
-		return layout.Uint16
-	case uint32:
-		return layout.Uint32
-	case uint64:
-		return layout.Uint64
-	case float32:
-		return layout.Float32
-	case float64:
-		return layout.Float64
-	case complex64:
-		return layout.Complex64
-	case complex128:
-		return layout.Complex128
-	}
-	return layout.String
-}
-
 // New returns a contiguous tensor of zeros (of empty strings).
 func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	const op = "New"
@@ -71,15 +30,15 @@ func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 
 // FromSlice returns a contiguous tensor with the elements of data in row-major
 // order: one transfer to the device. Without dims it has one axis.
-func FromSlice[T Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
+func FromSlice[T layout.Element](s *Stream, data []T, dims ...int64) (*Tensor, error) {
 	return fromSlice(s, "FromSlice", data, dims)
 }
 
-func fromSlice[T Element](s *Stream, op string, data []T, dims []int64) (*Tensor, error) {
+func fromSlice[T layout.Element](s *Stream, op string, data []T, dims []int64) (*Tensor, error) {
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	t := TypeOf[T]()
+	t := layout.TypeOf[T]()
 	if err := checkCount(op, t, dims, int64(len(data))); err != nil {
 		return nil, err
 	}

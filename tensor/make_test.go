@@ -13,9 +13,9 @@ import (
 )
 
 // roundTrip makes tensors of a Go type in every way and reads them in every way.
-func roundTrip[T tensor.Element](t *testing.T, of layout.DType, values ...T) {
+func roundTrip[T layout.Element](t *testing.T, of layout.DType, values ...T) {
 	t.Run(of.String(), func(t *testing.T) {
-		require.Equal(t, of, tensor.TypeOf[T]())
+		require.Equal(t, of, layout.TypeOf[T]())
 		for _, open := range streams {
 			s := open(t)
 			x, err := tensor.FromSlice(s, values)

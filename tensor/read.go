@@ -157,13 +157,13 @@ func (t *Tensor) bytes(op string) (out []byte, err error) {
 }
 
 // Values returns a copy of the elements in row-major order.
-func Values[T Element](t *Tensor) (out []T, err error) {
+func Values[T layout.Element](t *Tensor) (out []T, err error) {
 	const op = "Values"
 	if err := t.hold(op); err != nil {
 		return nil, err
 	}
 	defer t.memory.drop()
-	if want := TypeOf[T](); want != t.dtype {
+	if want := layout.TypeOf[T](); want != t.dtype {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
 	}
 	err = t.download(op, func(x *Tensor) error {

@@ -33,6 +33,31 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
 }
 
+// newGraphCommand returns a command that runs a model once and then shows it.
+func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) *cobra.Command {
+	var flags graphFlags
+	cmd := &cobra.Command{
+		Use:   use + " MODEL.onnx",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			out := cmd.OutOrStdout()
+			r, err := flags.runGraph(cmd.Context(), out, args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, r.close()) }()
+			if err := show(out, r); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s: %s\n", r.stream.Device().Info().ID(), summary(r))
+			return nil
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
 // ran is a graph that has run once.
 type ran struct {
 	stream  *tensor.Stream
@@ -40,7 +65,6 @@ type ran struct {
 	inputs  onnx.Values
 	outputs onnx.Values
 	nodes   []onnx.NodeReport
-	events  []tensor.Event // of the stream, during the run
 }
 
 // runGraph loads a model and runs it once. Notes for the reader go to out.
@@ -64,12 +88,10 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (
 	if r.inputs, err = f.values(out, r.stream, m, r.session.Inputs()); err != nil {
 		return r, err
 	}
-	r.stream.Trace(func(e tensor.Event) { r.events = append(r.events, e) })
 	r.session.OnNode(func(n onnx.NodeReport) { r.nodes = append(r.nodes, n) })
 	if r.outputs, err = r.session.Run(ctx, r.inputs); err != nil {
 		return r, err
 	}
-	r.stream.Trace(nil)
 	return r, r.stream.Wait()
 }
 

@@ -55,7 +55,7 @@ func TestElements(t *testing.T) {
 	assert.ErrorContains(t, err, "its type is int64, want int32")
 }
 
-func check[T Element](t *testing.T, typ layout.DType, values []T) {
+func check[T layout.Element](t *testing.T, typ layout.DType, values []T) {
 	x, err := NewTensor("x", values, int64(len(values)))
 	require.NoError(t, err)
 	assert.Equal(t, typ, x.Type)
