@@ -100,10 +100,7 @@ func bigBytes(n int64, width int) *big.Int {
 
 func TestPackedBytesAtTheEdges(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 1 << 20, math.MaxInt} {
-		around := []int64{0, 64}
-		for _, e := range edges {
-			around = append(around, e)
-		}
+		around := append([]int64{0, 64}, edges...)
 		// Where n*width/8 crosses 2^63.
 		limit := new(big.Int).Lsh(big.NewInt(1), 66)
 		limit.Div(limit, big.NewInt(int64(width)))
