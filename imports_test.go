@@ -33,10 +33,11 @@ var policy = map[string][]string{
 	"internal/onnxpb":   {"google.golang.org/protobuf"},
 	"internal/numeric":  {"layout"},
 	"internal/ndformat": {"layout", "internal/numeric"},
+	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "tensor", "onnx", "onnx/model",
-		"github.com/spf13/cobra", "github.com/sbinet/npyio",
+		"", "layout", "device", "device/oracle", "tensor", "onnx", "onnx/model", "internal/npy",
+		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 }

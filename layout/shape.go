@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -61,13 +62,22 @@ func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 // Clone returns a copy.
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
-// String writes the shape as [2,3,4]; a scalar's is [].
+// shownAxes is how many axes String writes: an error message may hold a shape
+// from a hostile file.
+const shownAxes = 32
+
+// String writes the shape as [2,3,4]; a scalar's is []. Of very many axes it
+// writes the first few, and how many there are.
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
 	for i, d := range s {
 		if i > 0 {
 			b.WriteByte(',')
+		}
+		if i == shownAxes {
+			fmt.Fprintf(&b, "... %d axes", len(s))
+			break
 		}
 		b.WriteString(strconv.FormatInt(d, 10))
 	}

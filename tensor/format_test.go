@@ -202,3 +202,19 @@ func TestStringReleased(t *testing.T) {
 	require.Equal(t, "int8[2] on cpu: <released>", y.String())
 	require.Equal(t, "<nil>", (*Tensor)(nil).String())
 }
+
+// TestHighRankIsNotShown: the nested brackets of an array take time and memory
+// quadratic in its rank, which a file of a few kilobytes may choose.
+func TestHighRankIsNotShown(t *testing.T) {
+	dims := make([]int64, 100_000)
+	for i := range dims {
+		dims[i] = 1
+	}
+	x, err := FromSlice(Host(), []float32{1}, dims...)
+	require.NoError(t, err)
+	defer x.Release()
+	s := x.String()
+	require.Contains(t, s, "<not shown: rank 100000>")
+	require.Contains(t, s, "... 100000 axes]")
+	require.Less(t, len(s), 200)
+}

@@ -39,6 +39,9 @@ outputs. A case is skipped where an operator is one that restride does not have.
 			if err != nil {
 				return err
 			}
+			if len(devices) == 0 {
+				return errors.New("--device: none is named")
+			}
 			if len(cases) == 0 {
 				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
 			}
@@ -65,11 +68,17 @@ type testCase struct{ name, dir string }
 
 func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 	var cases []testCase
+	seen := map[string]bool{}
 	for _, root := range roots {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || d.Name() != "model.onnx" {
+		root, err := filepath.EvalSymlinks(root) // WalkDir would not enter a link
+		if err != nil {
+			return nil, err
+		}
+		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || d.Name() != "model.onnx" || seen[path] {
 				return err
 			}
+			seen[path] = true
 			dir := filepath.Dir(path)
 			name, err := filepath.Rel(root, dir)
 			if err != nil {
@@ -137,17 +146,22 @@ func (c testCase) run(ctx context.Context, s *tensor.Stream) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sess.Close()) }()
-	sets, err := filepath.Glob(filepath.Join(c.dir, "test_data_set_*"))
+	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return err
 	}
-	if len(sets) == 0 {
-		return errors.New("there is no test_data_set_*")
-	}
-	for _, set := range sets {
-		if err := runSet(ctx, s, sess, m, set); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(set), err)
+	sets := 0
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "test_data_set_") {
+			continue
 		}
+		sets++
+		if err := runSet(ctx, s, sess, m, filepath.Join(c.dir, e.Name())); err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+	}
+	if sets == 0 {
+		return errors.New("there is no test_data_set_*")
 	}
 	return nil
 }

@@ -117,28 +117,23 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 		}
 	}()
 	for _, given := range f.inputs {
-		name, file, ok := strings.Cut(given, "=")
-		if !ok {
-			return values, fmt.Errorf("--input %q: want NAME=FILE", given)
-		}
-		at := slices.IndexFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == name })
-		if at < 0 {
-			return values, fmt.Errorf("--input %q: the model has no input of that name; it has %s", given, names(m.Graph.Inputs))
-		}
-		if values[name] != nil {
-			return values, fmt.Errorf("--input %q: given twice", name)
-		}
-		v, err := readInput(s, file, m.Graph.Inputs[at].Type)
+		in, file, err := splitInput(given, m.Graph.Inputs)
 		if err != nil {
+			return values, err
+		}
+		if values[in.Name] != nil {
+			return values, fmt.Errorf("--input %q: given twice", given)
+		}
+		if values[in.Name], err = readInput(s, file, in.Type); err != nil {
+			delete(values, in.Name)
 			return values, fmt.Errorf("--input %q: %w", given, err)
 		}
-		values[name] = v
 	}
-	dims, err := parseDims(f.dims)
+	dims, err := parseDims(f.dims, needed)
 	if err != nil {
 		return values, err
 	}
-	rng := rand.New(rand.NewPCG(f.seed, 0))
+	made := maker{rng: rand.New(rand.NewPCG(f.seed, 0)), room: maxRandom}
 	for _, in := range needed {
 		if values[in.Name] != nil {
 			continue
@@ -147,7 +142,7 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 		if err != nil {
 			return values, err
 		}
-		t, err := randomTensor(rng, in.Type.Elem, shape)
+		t, err := made.tensor(in.Type.Elem, shape)
 		if err != nil {
 			return values, fmt.Errorf("input %q: %w", in.Name, err)
 		}
@@ -169,13 +164,39 @@ func names(infos []model.ValueInfo) string {
 	return strings.Join(list, ", ")
 }
 
-func parseDims(flags []string) (map[string]int64, error) {
+// splitInput takes NAME=FILE apart. Either may contain a "=": the longest name
+// of an input counts.
+func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, file string, err error) {
+	found := false
+	for _, candidate := range inputs {
+		rest, ok := strings.CutPrefix(given, candidate.Name+"=")
+		if ok && (!found || len(rest) < len(file)) {
+			in, file, found = candidate, rest, true
+		}
+	}
+	switch {
+	case found:
+		return in, file, nil
+	case !strings.Contains(given, "="):
+		return in, "", fmt.Errorf("--input %q: want NAME=FILE", given)
+	}
+	return in, "", fmt.Errorf("--input %q: the model has no input of that name; it has %s", given, names(inputs))
+}
+
+// parseDims reads the extents of named axes, which some input must have.
+func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, error) {
 	dims := map[string]int64{}
 	for _, d := range flags {
-		name, number, _ := strings.Cut(d, "=")
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 {
+		at := strings.LastIndex(d, "=")
+		n, err := strconv.ParseInt(d[at+1:], 10, 64)
+		if at < 0 || err != nil || n < 0 {
 			return nil, fmt.Errorf("--dim %q: want NAME=N with N at least 0", d)
+		}
+		name := d[:at]
+		if !slices.ContainsFunc(inputs, func(in model.ValueInfo) bool {
+			return slices.ContainsFunc(in.Type.Dims, func(d model.Dim) bool { return d.Param == name })
+		}) {
+			return nil, fmt.Errorf("--dim %q: no input has an axis of that name", d)
 		}
 		dims[name] = n
 	}

@@ -5,15 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/sbinet/npyio/npy"
-
+	"github.com/restride/restride/internal/npy"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -47,13 +46,6 @@ func loadDeclared(file string, t model.Type) (*model.Value, error) {
 	return v, err
 }
 
-// npyTypes are numpy's names of the types that both know, without byte order.
-var npyTypes = map[string]layout.DType{
-	"b1": layout.Bool, "i1": layout.Int8, "i2": layout.Int16, "i4": layout.Int32, "i8": layout.Int64,
-	"u1": layout.Uint8, "u2": layout.Uint16, "u4": layout.Uint32, "u8": layout.Uint64,
-	"f2": layout.Float16, "f4": layout.Float32, "f8": layout.Float64, "c8": layout.Complex64, "c16": layout.Complex128,
-}
-
 // readNpy reads a numpy array file. One in Fortran order is read as the
 // transpose that it is.
 func readNpy(s *tensor.Stream, file string) (*tensor.Tensor, error) {
@@ -66,39 +58,18 @@ func readNpy(s *tensor.Stream, file string) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := bufio.NewReader(f)
-	header, err := npy.NewReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: not a .npy file: %w", file, err)
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
-	descr := header.Header.Descr
-	t, ok := npyTypes[strings.TrimLeft(descr.Type, "<|")] // ">": big-endian, not known
-	if !ok {
-		return nil, fmt.Errorf("%s: elements of numpy type %q cannot be read", file, descr.Type)
-	}
-	shape := layout.Shape{}
-	for _, d := range descr.Shape {
-		shape = append(shape, int64(d))
-	}
-	size, err := shape.Bytes(t)
+	h, data, err := npy.Read(bufio.NewReader(f), info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if size > info.Size() { // before memory is taken for it
-		return nil, fmt.Errorf("%s: %v%v takes %d bytes; the file has %d", file, t, shape, size, info.Size())
+	if !h.Fortran {
+		return tensor.FromBytes(s, h.Type, data, h.Shape...)
 	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if !descr.Fortran {
-		return tensor.FromBytes(s, t, data, shape...)
-	}
-	reversed := make([]int64, len(shape))
-	for i, d := range shape {
-		reversed[len(shape)-1-i] = d
-	}
-	x, err := tensor.FromBytes(s, t, data, reversed...)
+	slices.Reverse(h.Shape)
+	x, err := tensor.FromBytes(s, h.Type, data, h.Shape...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,18 +77,37 @@ func readNpy(s *tensor.Stream, file string) (*tensor.Tensor, error) {
 	return y, errors.Join(err, x.Release())
 }
 
-// randomTensor makes up elements: floating-point numbers of the normal
-// distribution, integers from 0 to 9, and for the other types any bits.
-func randomTensor(rng *rand.Rand, t layout.DType, shape layout.Shape) (*model.Tensor, error) {
+// maxRandom is how many bytes of random inputs a model gets: more is for the
+// user to give.
+const maxRandom = 1 << 30
+
+// maker makes up tensors, as far as there is room.
+type maker struct {
+	rng  *rand.Rand
+	room int64 // bytes
+}
+
+// claim takes room for n things of a size each.
+func (m *maker) claim(n, size int64) error {
+	if n > m.room/size {
+		return fmt.Errorf("random inputs of more than %s in all are too large to make up: give this one with --input", byteSize(maxRandom))
+	}
+	m.room -= n * size
+	return nil
+}
+
+// tensor makes up elements: floating-point numbers of the normal distribution,
+// integers from 0 to 9, and for the other types any bits.
+func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error) {
+	rng := m.rng
 	out := &model.Tensor{Type: t, Dims: shape}
 	n, err := shape.Count()
 	if err != nil {
 		return nil, err
 	}
-	const most = 4 << 30
 	if t == layout.String {
-		if n > most/16 {
-			return nil, fmt.Errorf("%v%v is too large to make up", t, shape)
+		if err := m.claim(n, 64); err != nil {
+			return nil, err
 		}
 		out.Strings = make([]string, n)
 		for i := range out.Strings {
@@ -126,11 +116,11 @@ func randomTensor(rng *rand.Rand, t layout.DType, shape layout.Shape) (*model.Te
 		return out, nil
 	}
 	size, err := shape.Bytes(t)
+	if err == nil {
+		err = m.claim(size, 1)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if size > most {
-		return nil, fmt.Errorf("%v%v is too large to make up: %s", t, shape, byteSize(size))
 	}
 	b := make([]byte, size)
 	le := binary.LittleEndian

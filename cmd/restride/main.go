@@ -4,8 +4,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -14,12 +16,28 @@ import (
 )
 
 func main() {
-	if err := newRoot().Execute(); err != nil {
+	out := &checkedWriter{w: os.Stdout}
+	root := newRoot()
+	root.SetOut(out)
+	if err := cmp.Or(root.Execute(), out.err); err != nil {
 		if !errors.Is(err, errCounted) {
 			fmt.Fprintln(os.Stderr, "restride:", err)
 		}
 		os.Exit(1)
 	}
+}
+
+// checkedWriter keeps the first error of writing: output that was lost must not
+// look like success.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // errCounted ends a command whose closing line has already told the failures.

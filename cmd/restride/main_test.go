@@ -15,7 +15,6 @@ import (
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
-	"github.com/restride/restride/tensor"
 )
 
 const attention = "../../examples/attention/attention.onnx"
@@ -145,20 +144,6 @@ func npyFile(descr, fortran, shape string, data []byte) []byte {
 	return append(append(out, header...), data...)
 }
 
-func FuzzNpy(f *testing.F) {
-	f.Add(npyFile("<f2", "False", "(2, 3)", make([]byte, 12)))
-	f.Add(npyFile("|b1", "True", "()", []byte{1}))
-	f.Add(npyFile("<c16", "False", "(0, 4)", nil))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		file := filepath.Join(t.TempDir(), "x.npy")
-		require.NoError(t, os.WriteFile(file, b, 0o666))
-		x, err := readNpy(tensor.Host(), file)
-		if err == nil {
-			require.NoError(t, x.Release())
-		}
-	})
-}
-
 func TestRunRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -175,6 +160,10 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"run", attention, "--dim", "batch=-1"}, "NAME=N"},
 		{[]string{"run", attention, "--dim", "batch=9223372036854775807"}, "overflow"},
 		{[]string{"run", attention, "--dim", "batch=1000000000"}, "too large"},
+		{[]string{"run", attention, "--dim", "typo=5"}, "no input has an axis of that name"},
+		{[]string{"conform", t.TempDir(), "--device", ""}, "--device"},
+		{[]string{"verify", "--cases", "0"}, "at least 1"},
+		{[]string{"verify", "--case", ""}, "--case"},
 		{[]string{"conform", t.TempDir()}, "no model.onnx"},
 		{[]string{"conform", "nowhere"}, "nowhere"},
 		{[]string{"conform", t.TempDir(), "--run", "("}, "--run"},
@@ -236,6 +225,47 @@ func TestConform(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "2 passed, 0 failed, 0 skipped\n")
 }
+
+// TestConformFindsCases: folders with characters of patterns in their names,
+// links to folders, and a folder named twice.
+func TestConformFindsCases(t *testing.T) {
+	root := t.TempDir()
+	x, err := model.NewTensor("x", []int32{1, 2, 3, 4, 5, 6}, 2, 3)
+	require.NoError(t, err)
+	y, err := model.NewTensor("y", []int32{1, 4, 2, 5, 3, 6}, 3, 2)
+	require.NoError(t, err)
+	writeCase(t, root, "sp ace [x] *dir", "Transpose", x, y)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(root, link))
+	out, err := restride("conform", link, root, root, "--device", "cpu")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "1 passed, 0 failed, 0 skipped\n")
+}
+
+func TestSplitInput(t *testing.T) {
+	inputs := []model.ValueInfo{{Name: "a"}, {Name: "a=b"}}
+	for given, want := range map[string][2]string{
+		"a=x.pb": {"a", "x.pb"}, "a=b=x.pb": {"a=b", "x.pb"}, "a=dir=1/x.pb": {"a", "dir=1/x.pb"},
+	} {
+		in, file, err := splitInput(given, inputs)
+		require.NoError(t, err)
+		assert.Equal(t, want, [2]string{in.Name, file})
+	}
+}
+
+// TestLostOutputIsAnError: a full disk must not look like success.
+func TestLostOutputIsAnError(t *testing.T) {
+	out := &checkedWriter{w: failing{}}
+	root := newRoot()
+	root.SetOut(out)
+	root.SetArgs([]string{"devices"})
+	_ = root.Execute()
+	assert.ErrorIs(t, out.err, os.ErrClosed)
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 // TestConformReadsOldBFloat16 is about data files in which ONNX wrote bfloat16 as
 // uint16.

@@ -25,7 +25,7 @@ func newRun() *cobra.Command {
 				return err
 			}
 		}
-		if output != "" {
+		if output != "" && len(r.outputs) > 0 {
 			fmt.Fprintf(out, "outputs written to %s\n", output)
 		}
 		return nil

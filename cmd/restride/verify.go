@@ -40,13 +40,16 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %v\n", err)
 				}
 			}
-			if one != "" {
+			if cmd.Flags().Changed("case") {
 				c, err := oracle.ParseCase(one)
 				if err != nil {
 					return fmt.Errorf("--case: %w", err)
 				}
 				check(c, seed)
 				return total.close(cmd)
+			}
+			if cases < 1 {
+				return fmt.Errorf("--cases %d: want at least 1", cases)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d cases, seed %d\n", dev.Info().ID(), cases, seed)
 			rng := rand.New(rand.NewPCG(seed, 0))
