@@ -23,7 +23,8 @@ func slice(axis int, start, end, step int64) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, start, end, step) }
 }
 
-// figures are the cases a to f of the design's section 7, and some more.
+// figures are six cases that other libraries have been measured on, a to f, and
+// some more.
 var figures = []struct {
 	name string
 	typ  layout.DType
