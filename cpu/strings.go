@@ -50,14 +50,8 @@ func (q *Queue) FillString(dst device.Operand, s string) error {
 		return err
 	}
 	defer q.end()
-	if err := device.CheckOperand(op, "dst", &dst); err != nil {
+	if err := device.CheckFillString(&dst); err != nil {
 		return err
-	}
-	if dst.Type != layout.String {
-		return layout.Errorf(device.ErrInvalid, op, "dst is of type %v: its elements are not strings", dst.Type)
-	}
-	if dst.Layout.SelfOverlaps() {
-		return layout.Errorf(device.ErrInvalid, op, "dst %v: two indices share an element", dst)
 	}
 	m, err := q.use(op, "dst", dst.Buffer)
 	if err != nil {

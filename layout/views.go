@@ -69,21 +69,74 @@ func (l *Layout) slice(at int, start, end, step int64) error {
 		return l.fail("Slice", "%v: the step on axis %d is 0", l.Shape(), at)
 	}
 	axes := l.own()
-	a := &axes[i]
-	first, n := clampSlice(a.dim, start, end, step)
-	a.dim = n
-	switch {
-	case n == 0: // an empty layout has strides 0, and its offset stays in range
-		for i := range axes {
-			axes[i].stride = 0
-		}
-	case n == 1:
-		l.offset += first * a.stride
-	default: // n-1 such steps stay inside the axis: no overflow
-		l.offset += first * a.stride
-		a.stride *= step
+	if !l.cut(&axes[i], start, end, step) {
+		l.emptied(axes)
 	}
 	return nil
+}
+
+// SliceAxes is Slice along each of the listed axes, one after the other, in one
+// pass; nil steps are all 1.
+func (l Layout) SliceAxes(axes []int, starts, ends, steps []int64) (Layout, error) {
+	err := l.sliceAxes(axes, starts, ends, steps)
+	return l, err
+}
+
+func (l *Layout) sliceAxes(list []int, starts, ends, steps []int64) error {
+	if len(starts) != len(list) || len(ends) != len(list) || steps != nil && len(steps) != len(list) {
+		return l.fail("SliceAxes", "%v: %d axes, %d starts, %d ends and %d steps; there must be as many of each",
+			l.Shape(), len(list), len(starts), len(ends), len(steps))
+	}
+	for k, at := range list {
+		if at < -l.rank || at >= l.rank {
+			return l.failAxis("SliceAxes", l, at, l.rank)
+		}
+		if steps != nil && steps[k] == 0 {
+			return l.fail("SliceAxes", "%v: the step on axis %d is 0", l.Shape(), at)
+		}
+	}
+	axes := l.own()
+	some := true
+	for k, i := range list {
+		if i < 0 {
+			i += l.rank
+		}
+		step := int64(1)
+		if steps != nil {
+			step = steps[k]
+		}
+		if some {
+			some = l.cut(&axes[i], starts[k], ends[k], step)
+		} else { // only the extents count
+			_, axes[i].dim = clampSlice(axes[i].dim, starts[k], ends[k], step)
+		}
+	}
+	if !some {
+		l.emptied(axes)
+	}
+	return nil
+}
+
+// cut slices one axis of l, which l must own, and reports whether anything is
+// left of it.
+func (l *Layout) cut(a *axis, start, end, step int64) bool {
+	first, n := clampSlice(a.dim, start, end, step)
+	a.dim = n
+	if n == 0 { // the offset stays in range
+		return false
+	}
+	l.offset += first * a.stride
+	if n > 1 { // n-1 such steps stay inside the axis: no overflow
+		a.stride *= step
+	}
+	return true
+}
+
+// emptied sets the strides of a layout that has become empty.
+func (l *Layout) emptied(axes []axis) {
+	for i := range axes {
+		axes[i].stride = 0
+	}
 }
 
 // clampSlice returns the first index that a slice of an axis takes and how
@@ -228,7 +281,10 @@ func (l *Layout) unsqueeze(from *Layout, list []int) error {
 // before.
 func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
 	rule := "is listed twice"
-	if axis < -rank || axis >= rank {
+	switch {
+	case rank == 0:
+		rule = "is listed, and there are no axes"
+	case axis < -rank || axis >= rank:
 		rule = fmt.Sprintf("is outside [%d,%d] of rank %d", -rank, rank-1, rank)
 	}
 	return l.fail(op, "%v: axis %d %s", from.Shape(), axis, rule)

@@ -1,8 +1,6 @@
 package onnx
 
 import (
-	"math"
-
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -39,13 +37,16 @@ func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, e
 	axes := few[:0]
 	for _, p := range perm {
 		if p < 0 || p >= int64(x.Rank()) { // ONNX counts from the front only
-			return nil, d.fail(x, d.invalid("perm %v: %d is outside [0,%d]", layout.Shape(perm).Clone(), p, x.Rank()-1))
+			if x.Rank() == 0 {
+				return nil, d.invalid("perm %v: the tensor has no axes", layout.Shape(perm).Clone())
+			}
+			return nil, d.invalid("perm %v: %d is outside [0,%d]", layout.Shape(perm).Clone(), p, x.Rank()-1)
 		}
 		axes = append(axes, int(p))
 	}
 	l, err := x.Layout().Permute(axes...)
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	return x.WithLayout(d.name, l)
 }
@@ -72,13 +73,13 @@ func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, err
 		return x.WithLayout(d.name, x.Layout())
 	}
 	var few [8]int
-	list, err := d.axes(few[:0], axes)
+	list, err := d.axes(few[:0], axes, x.Rank())
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	l, err := x.Layout().Squeeze(list...)
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	return x.WithLayout(d.name, l)
 }
@@ -92,38 +93,44 @@ func Unsqueeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) 
 
 func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
 	var few [8]int
-	list, err := d.axes(few[:0], axes)
+	list, err := d.axes(few[:0], axes, x.Rank()+len(axes))
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	l, err := x.Layout().Unsqueeze(list...)
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	return x.WithLayout(d.name, l)
 }
 
-// axes appends a list of axes to dst.
-func (d *definition) axes(dst []int, axes []int64) ([]int, error) {
+// axes appends a list of axes of a tensor of some rank to dst.
+func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 	for _, a := range axes {
-		if err := d.checkAxis(a); err != nil {
+		if err := d.checkAxis(a, rank, rank-1); err != nil {
 			return nil, err
-		}
-		if a < math.MinInt32 || a > math.MaxInt32 {
-			return nil, d.invalid("axis %d is out of range", a)
 		}
 		dst = append(dst, int(a))
 	}
 	return dst, nil
 }
 
-// checkAxis refuses an axis that counts from the end before opset 11, with which
-// ONNX allowed that to all operators.
-func (d *definition) checkAxis(axis int64) error {
-	if axis < 0 && d.since < 11 {
-		return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
+// checkAxis refuses an axis beyond last, or before the first of rank axes when
+// it counts from the end. With opset 11 ONNX allowed that to all operators.
+func (d *definition) checkAxis(axis int64, rank, last int) error {
+	low := -int64(rank)
+	if d.since < 11 {
+		if low = 0; axis < 0 {
+			return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
+		}
 	}
-	return nil
+	switch {
+	case axis >= low && axis <= int64(last):
+		return nil
+	case last < 0:
+		return d.invalid("axis %d: the tensor has no axes", axis)
+	}
+	return d.invalid("axis %d is outside [%d,%d]", axis, low, last)
 }
 
 // withAxes is an operator on a tensor and a list of axes; nil is none given.

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -46,8 +47,9 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
+	c.x = nil
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
-		return d.invalid("%d inputs are given; there are %d to %d", len(c.in), d.inputs.min, d.inputs.max)
+		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}
 	for i := range d.inputs.min {
 		if absent(c.in[i]) {
@@ -56,15 +58,17 @@ func (c *call) run(k kernel) error {
 	}
 	if d.inputs.min > 0 {
 		if err := c.checkFirst(); err != nil {
-			return err
+			return d.fail(c.x, err)
 		}
 	}
-	return k(c)
+	if err := k(c); err != nil {
+		return d.fail(c.x, err)
+	}
+	return nil
 }
 
 // checkFirst checks the type of input 0: only Identity takes what is no tensor.
 func (c *call) checkFirst() error {
-	c.x = nil
 	switch v := c.in[0].(type) {
 	case *tensor.Tensor:
 		c.x = v
@@ -118,7 +122,11 @@ func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, erro
 	if t.Rank() != 1 {
 		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
 	}
-	return t.AppendInts(dst)
+	list, err := t.AppendInts(dst)
+	if e, ok := err.(*layout.Error); ok {
+		err = layout.Errorf(e.Kind, c.d.name, "%s: %s", what, e.Msg)
+	}
+	return list, err
 }
 
 // set makes t the call's only output.
@@ -140,12 +148,30 @@ func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Te
 		return nil, d.invalid("the input is nil")
 	}
 	if err := d.checkType(x.DType()); err != nil {
-		return nil, err
+		return nil, d.fail(x, err)
 	}
-	return run(d)
+	y, err := run(d)
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return y, nil
 }
 
-// fail names the operator that err is from, with its input's type and shape.
+// fail names the operator that err is from, with the type and shape of its
+// input, if that is a tensor. Only run and one call it: what they call returns
+// errors without.
 func (d *definition) fail(x *tensor.Tensor, err error) error {
-	return layout.Named(fmt.Sprintf("%s of %v%v", d.name, x.DType(), x.Shape()), err)
+	if x == nil {
+		return err
+	}
+	shape := x.Shape().String()
+	op := d.name + " of " + x.DType().String() + shape
+	if e, ok := err.(*layout.Error); ok {
+		// A layout's own error starts with the same shape.
+		return layout.Errorf(e.Kind, op, "%s", strings.TrimPrefix(e.Msg, shape+": "))
+	}
+	if strings.HasPrefix(err.Error(), d.name) { // the tensor named it
+		return err
+	}
+	return fmt.Errorf("%s: %w", op, err)
 }

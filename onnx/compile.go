@@ -21,6 +21,7 @@ type compiler struct {
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
+	room      int64 // how many bytes sparse constants may still take
 }
 
 // unit is a node on its way to being a step.
@@ -76,9 +77,9 @@ func (u *unit) String() string { return nodeLabel(u.index, u.node.OpType, u.node
 // nodeLabel names a node in errors, in the words of the file.
 func nodeLabel(index int, op, name string) string {
 	if name != "" {
-		return fmt.Sprintf("node %d (%s %q)", index, op, name)
+		return fmt.Sprintf("node %d (%s %s)", index, model.Printable(op), model.Quote(name))
 	}
-	return fmt.Sprintf("node %d (%s)", index, op)
+	return fmt.Sprintf("node %d (%s)", index, model.Printable(op))
 }
 
 func compile(s *Session, m *model.Model) error {
@@ -87,10 +88,7 @@ func compile(s *Session, m *model.Model) error {
 	}
 	c := &compiler{
 		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, hostSlots: map[string]int{},
-	}
-	if len(m.Graph.SparseInitializers) > 0 {
-		return layout.Errorf(device.ErrUnsupported, "graph", "sparse initializers")
+		slots: map[string]int{}, hostSlots: map[string]int{}, room: maxDense,
 	}
 	if err := c.resolve(m); err != nil {
 		return err
@@ -113,14 +111,13 @@ func (c *compiler) resolve(m *model.Model) error {
 	if !ok && len(c.graph.Nodes) > 0 {
 		return invalidGraph("the model imports no opset of ONNX's own operators")
 	}
-	room := int64(maxDense)
 	for i := range c.graph.Nodes {
 		n := &c.graph.Nodes[i]
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
 			if u.d.op == "Constant" {
-				u.constant, err = u.d.constant(n.Attrs, &room)
+				u.constant, err = u.d.constant(n.Attrs, &c.room)
 			} else {
 				u.kernel, err = u.d.compile(n.Attrs)
 			}
@@ -135,13 +132,25 @@ func (c *compiler) resolve(m *model.Model) error {
 
 // missingOps returns the names of the operators that there are no kernels for.
 func missingOps(m *model.Model) []string {
+	type call struct{ domain, name, overload string }
+	called := func(domain, name, overload string) call {
+		if domain == "ai.onnx" { // the other name of ""
+			domain = ""
+		}
+		return call{domain, name, overload}
+	}
+	functions := make(map[call]bool, len(m.Functions))
+	for i := range m.Functions {
+		f := &m.Functions[i]
+		functions[called(f.Domain, f.Name, f.Overload)] = true
+	}
 	var missing []string
 	for _, n := range m.Graph.Nodes {
 		name := n.OpType
 		if n.Domain != "" {
 			name = n.Domain + "." + n.OpType
 		}
-		if _, ok := m.Function(n.Domain, n.OpType, n.Overload); ok {
+		if functions[called(n.Domain, n.OpType, n.Overload)] {
 			missing = append(missing, name+" (a function of the model)")
 		} else if n.Domain != "" || operators[n.OpType] == nil {
 			missing = append(missing, name)
@@ -158,32 +167,49 @@ func (c *compiler) nameValues() error {
 			return invalidGraph(what+" has no name", of...)
 		}
 		if _, taken := c.slots[name]; taken {
-			return invalidGraph("two values are named %q; the second is "+what, append([]any{name}, of...)...)
+			return invalidGraph("two values are named %s; the second is "+what, append([]any{model.Quote(name)}, of...)...)
 		}
 		c.slots[name] = len(c.slots)
 		return nil
 	}
-	unfilled := map[string]bool{} // inputs, until an initializer is their default
-	for _, in := range c.graph.Inputs {
+	unfilled := map[string]*model.Type{} // inputs, until an initializer is their default
+	for i := range c.graph.Inputs {
+		in := &c.graph.Inputs[i]
 		if err := name(in.Name, "an input"); err != nil {
 			return err
 		}
-		unfilled[in.Name] = true
+		unfilled[in.Name] = &in.Type
 	}
-	for _, t := range c.graph.Initializers {
-		if unfilled[t.Name] {
-			delete(unfilled, t.Name)
-		} else if err := name(t.Name, "an initializer"); err != nil {
+	initializer := func(what, of string, t layout.DType, dims layout.Shape) error {
+		declared, ok := unfilled[of]
+		if !ok {
+			return name(of, what)
+		}
+		delete(unfilled, of)
+		if !fits(declared, model.TensorType, t, dims) {
+			return invalidGraph("the default of input %s is %v%v; the graph declares %v", model.Quote(of), t, dims, declared)
+		}
+		return nil
+	}
+	for i := range c.graph.Initializers {
+		t := &c.graph.Initializers[i]
+		if err := initializer("an initializer", t.Name, t.Type, t.Dims); err != nil {
+			return err
+		}
+	}
+	for i := range c.graph.SparseInitializers {
+		s := &c.graph.SparseInitializers[i]
+		if err := initializer("a sparse initializer", s.Values.Name, s.Values.Type, s.Dims); err != nil {
 			return err
 		}
 	}
 	for _, in := range c.graph.Inputs {
-		c.s.inputs = append(c.s.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: !unfilled[in.Name]})
+		c.s.inputs = append(c.s.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: unfilled[in.Name] == nil})
 	}
 	for _, u := range c.nodes {
 		outs := trimAbsent(u.node.Outputs)
 		if len(outs) != 1 {
-			return invalidGraph("%v has %d outputs; %s has 1", u, len(outs), u.d.name)
+			return invalidGraph("%v has %d outputs; %s makes 1", u, len(outs), u.d.name)
 		}
 		u.out = outs[0]
 		if err := name(u.out, "the output of %v", u); err != nil {
@@ -207,7 +233,7 @@ func trimAbsent(names []string) []string {
 func (c *compiler) link() error {
 	for _, u := range c.nodes {
 		if n := len(u.in); n < u.d.inputs.min || n > u.d.inputs.max {
-			return invalidGraph("%v has %d inputs; %s has %d to %d", u, n, u.d.name, u.d.inputs.min, u.d.inputs.max)
+			return invalidGraph("%v has %d inputs; %s takes %v", u, n, u.d.name, u.d.inputs)
 		}
 		for i, name := range u.in {
 			if name == "" && i >= u.d.inputs.min {
@@ -217,7 +243,7 @@ func (c *compiler) link() error {
 				return invalidGraph("%v leaves out input %d, which %s must have", u, i, u.d.name)
 			}
 			if _, known := c.slots[name]; !known {
-				return invalidGraph("%v: nothing makes its input %q", u, name)
+				return invalidGraph("%v: nothing makes its input %s", u, model.Quote(name))
 			}
 			c.uses[name] = append(c.uses[name], use{u, i})
 		}
@@ -225,10 +251,10 @@ func (c *compiler) link() error {
 	seen := map[string]bool{}
 	for _, out := range c.graph.Outputs {
 		if _, known := c.slots[out.Name]; !known {
-			return invalidGraph("nothing makes its output %q", out.Name)
+			return invalidGraph("nothing makes its output %s", model.Quote(out.Name))
 		}
 		if seen[out.Name] {
-			return invalidGraph("output %q is listed twice", out.Name)
+			return invalidGraph("output %s is listed twice", model.Quote(out.Name))
 		}
 		seen[out.Name] = true
 		c.uses[out.Name] = append(c.uses[out.Name], use{})
@@ -280,6 +306,16 @@ func (c *compiler) place() error {
 			return err
 		}
 	}
+	for i := range c.graph.SparseInitializers {
+		s := &c.graph.SparseInitializers[i]
+		t, err := dense("graph", "sparse initializer "+model.Quote(s.Values.Name), s, &c.room)
+		if err == nil {
+			_, err = c.hold(s.Values.Name, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for i := range c.s.inputs {
 		if slot, ok := c.hostSlots[c.s.inputs[i].name]; ok {
 			c.s.inputs[i].host = slot
@@ -322,7 +358,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := Load(on, t)
 		if err != nil {
-			return nil, fmt.Errorf("constant %q: %w", name, err)
+			return nil, fmt.Errorf("constant %s: %w", model.Quote(name), err)
 		}
 		c.s.constants = append(c.s.constants, held{slot, x})
 		return x, nil

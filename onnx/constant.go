@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -66,7 +67,7 @@ func (d *definition) constant(attrs Attrs, room *int64) (*model.Tensor, error) {
 
 func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
 	if a.Ref != "" {
-		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %q", a.Name, a.Ref)
+		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %s", a.Name, model.Quote(a.Ref))
 	}
 	refuse := func() (*model.Tensor, error) {
 		return nil, d.invalid("attribute %s is of kind %v", a.Name, a.Kind())
@@ -81,7 +82,7 @@ func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
 		if a.Name != "sparse_value" || v == nil {
 			return refuse()
 		}
-		return dense(d, v, room)
+		return dense(d.name, "sparse_value", v, room)
 	}
 	if a.Name != "value_"+a.Kind().String() {
 		return refuse()
@@ -117,12 +118,13 @@ func literal(value any) (*model.Tensor, error) {
 // few bytes of a file must not take all memory. Strings count 16 each.
 const maxDense = 1 << 30
 
-// dense fills a tensor with zeros but for the given values. Indices are either
+// dense fills a tensor with zeros but for the given values; op and what name the
+// sparse tensor in errors. Indices are either
 // linear, [n], or one row of coordinates per value, [n, rank]; they must be
 // in order, without repeats.
-func dense(d *definition, s *model.SparseTensor, room *int64) (*model.Tensor, error) {
+func dense(op, what string, s *model.SparseTensor, room *int64) (*model.Tensor, error) {
 	t := &model.Tensor{Name: s.Values.Name, Type: s.Values.Type, Dims: s.Dims}
-	at, err := positions(d, s)
+	at, err := positions(op, what, s)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +133,12 @@ func dense(d *definition, s *model.SparseTensor, room *int64) (*model.Tensor, er
 		return nil, err
 	}
 	if size > *room {
-		return nil, layout.Errorf(device.ErrUnsupported, d.name, "sparse_value of %v%v: %d bytes; a model's sparse constants may have %d in all", t.Type, s.Dims, size, maxDense)
+		return nil, layout.Errorf(device.ErrUnsupported, op, "%s of %v%v: %d bytes; a model's sparse constants may have %d in all", what, t.Type, s.Dims, size, maxDense)
 	}
 	*room -= size
 	if t.Type == layout.String {
 		if len(s.Values.Strings) != len(at) {
-			return nil, d.invalid("sparse_value: %d strings for %d indices", len(s.Values.Strings), len(at))
+			return nil, layout.Errorf(device.ErrInvalid, op, "%s: %d strings for %d indices", what, len(s.Values.Strings), len(at))
 		}
 		t.Strings = make([]string, size/16)
 		for i, p := range at {
@@ -165,7 +167,10 @@ func dense(d *definition, s *model.SparseTensor, room *int64) (*model.Tensor, er
 }
 
 // positions returns the linear index of each value of a sparse tensor.
-func positions(d *definition, s *model.SparseTensor) ([]int64, error) {
+func positions(op, what string, s *model.SparseTensor) ([]int64, error) {
+	refuse := func(format string, args ...any) ([]int64, error) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s: %s", what, fmt.Sprintf(format, args...))
+	}
 	count, err := s.Dims.Count()
 	if err != nil {
 		return nil, err
@@ -176,11 +181,11 @@ func positions(d *definition, s *model.SparseTensor) ([]int64, error) {
 	}
 	linear := s.Indices.Dims.Equal(layout.Shape{n})
 	if n < 0 || s.Indices.Type != layout.Int64 || !linear && !s.Indices.Dims.Equal(layout.Shape{n, rank}) {
-		return nil, d.invalid("sparse_value: values %v and indices %v%v of dims %v; indices must be int64 and of shape [n] or [n,%d] for n values",
+		return refuse("values %v and indices %v%v of dims %v; indices must be int64 and of shape [n] or [n,%d] for n values",
 			s.Values.Dims, s.Indices.Type, s.Indices.Dims, s.Dims, rank)
 	}
 	if n > count { // n need not be the size of anything that is there: see [n,0]
-		return nil, d.invalid("sparse_value: %d values for %d elements", n, count)
+		return refuse("%d values for %d elements", n, count)
 	}
 	raw, err := s.Indices.Bytes()
 	if err != nil {
@@ -196,18 +201,18 @@ func positions(d *definition, s *model.SparseTensor) ([]int64, error) {
 		if linear {
 			p = index[i]
 			if p < 0 || p >= count {
-				return nil, d.invalid("sparse_value: index %d is outside [0,%d)", p, count)
+				return refuse("index %d is outside [0,%d)", p, count)
 			}
 		} else {
 			for axis, x := range index[int64(i)*rank:][:rank] {
 				if x < 0 || x >= s.Dims[axis] {
-					return nil, d.invalid("sparse_value: index %d of axis %d is outside [0,%d)", x, axis, s.Dims[axis])
+					return refuse("index %d of axis %d is outside [0,%d)", x, axis, s.Dims[axis])
 				}
 				p = p*s.Dims[axis] + x
 			}
 		}
 		if i > 0 && p <= out[i-1] {
-			return nil, d.invalid("sparse_value: the indices are not in rising order")
+			return refuse("the indices are not in rising order")
 		}
 		out[i] = p
 	}

@@ -15,7 +15,8 @@
 //
 // The newest version of an operator that is not newer than the opset is run,
 // with the types and attributes that this version has; errors name it, as in
-// "Reshape-13: type int4 is not allowed; Reshape allows it from opset 21".
+// "Reshape-13 of int4[2,3]: type int4 is not allowed; Reshape allows it from
+// opset 21".
 //
 // Every operator gives a view where strides can express its result. Shape and
 // Size touch no element: their results live on the host ([tensor.Host]), and so

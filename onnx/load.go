@@ -91,7 +91,7 @@ func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 	case model.TensorType:
 		return Load(s, v.Tensor)
 	case model.SequenceType, model.OptionalType:
-		all := &Sequence{Elem: elemOf(t)}
+		all := &Sequence{Elem: elemOf(&t)}
 		item := model.Type{}
 		if t.Item != nil {
 			item = *t.Item
@@ -125,9 +125,9 @@ func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 }
 
 // elemOf returns the element type of the tensors in a value of type t.
-func elemOf(t model.Type) layout.DType {
+func elemOf(t *model.Type) layout.DType {
 	for t.Item != nil {
-		t = *t.Item
+		t = t.Item
 	}
 	return t.Elem
 }

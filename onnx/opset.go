@@ -54,6 +54,16 @@ type kernel func(c *call) error
 
 type arity struct{ min, max int }
 
+func (a arity) String() string {
+	switch a.max - a.min {
+	case 0:
+		return fmt.Sprint(a.min)
+	case 1:
+		return fmt.Sprintf("%d or %d", a.min, a.max)
+	}
+	return fmt.Sprintf("%d to %d", a.min, a.max)
+}
+
 // containers says which values beside tensors an operator takes.
 type containers uint8
 
@@ -113,7 +123,23 @@ func lookup(op string, v Opset) (*definition, error) {
 type MissingError struct{ Ops []string }
 
 func (e *MissingError) Error() string {
-	return "operators that are not supported: " + strings.Join(e.Ops, ", ")
+	return "operators that are not supported: " + listed(e.Ops)
+}
+
+// listed writes names from a model for an error: the first few of them.
+func listed(names []string) string {
+	const most = 20
+	var b strings.Builder
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(model.Printable(name))
+	}
+	if more := len(names) - most; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
 }
 
 // Unwrap returns the error's kind.
@@ -162,10 +188,10 @@ func (d *definition) checkAttrs(attrs Attrs) error {
 		}
 		for _, other := range operators[d.op] {
 			if slices.Contains(other.attrs, a.Name) {
-				return d.invalid("attribute %q does not belong to this version; %s has it", a.Name, other.name)
+				return d.invalid("attribute %s does not belong to this version; %s has it", model.Quote(a.Name), other.name)
 			}
 		}
-		return d.invalid("there is no attribute %q", a.Name)
+		return d.invalid("there is no attribute %s", model.Quote(a.Name))
 	}
 	return nil
 }

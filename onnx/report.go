@@ -21,6 +21,18 @@ type NodeReport struct {
 	// Read is how many bytes the node read from the device to know a shape or
 	// axes: a transfer, which also waits for the device.
 	Read int64
+	// Container is the type of a value that is no tensor: "sequence(float)".
+	// Such a value has no Type and no Shape.
+	Container string
+}
+
+// TypeString writes the type of what the node made: "float[2,3]" or
+// "sequence(float)".
+func (n NodeReport) TypeString() string {
+	if n.Container != "" {
+		return n.Container
+	}
+	return n.Type.String() + n.Shape.String()
 }
 
 // OnNode calls hook, in the goroutine of Run, after each node; nil ends that.
@@ -42,6 +54,7 @@ func (st *step) report(c *call) NodeReport {
 	}
 	x, ok := c.out[0].(*tensor.Tensor)
 	if !ok {
+		n.Container = typeString(c.out[0])
 		n.Why = "a reference to " + describe(c.out[0])
 		return n
 	}

@@ -44,7 +44,7 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 	var in, out [8]int64 // enough for most: the call allocates the result only
 	dims, err := layout.InferReshape(out[:0], d.name, x.Layout().AppendDims(in[:0]), shape, !allowZero)
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	return x.ReshapeAs(d.name, dims...)
 }
@@ -96,15 +96,12 @@ func Flatten(x *tensor.Tensor, v Opset, axis int64) (*tensor.Tensor, error) {
 func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	var dims [8]int64
 	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
-	if err := d.checkAxis(axis); err != nil {
-		return nil, d.fail(x, err)
-	}
-	if rank := int64(len(shape)); axis < -rank || axis > rank {
-		return nil, d.fail(x, d.invalid("axis %d is outside [%d,%d]", axis, -rank, rank))
+	if err := d.checkAxis(axis, len(shape), len(shape)); err != nil {
+		return nil, err
 	}
 	rows, cols, err := layout.FlattenShape(d.name, shape, int(axis))
 	if err != nil {
-		return nil, d.fail(x, err)
+		return nil, err
 	}
 	return x.ReshapeAs(d.name, rows, cols)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -159,9 +158,18 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 			return nil, errors.Join(st.fail(err), s.abandon(r, i+1))
 		}
 	}
+	for i := range s.outputs {
+		p := &s.outputs[i]
+		if v := r.values[p.slot]; !p.accepts(v) {
+			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
+			return nil, errors.Join(err, s.abandon(r, len(s.steps)))
+		}
+	}
 	out := make(Values, len(s.outputs))
-	for _, p := range s.outputs {
+	for i := range s.outputs {
+		p := &s.outputs[i]
 		v := r.values[p.slot]
+		r.values[p.slot] = nil // out has it
 		if !p.made { // the caller's or the session's own: hand out another reference
 			var err error
 			if v, err = alias("Identity", v); err != nil {
@@ -219,10 +227,10 @@ func (s *Session) bind(r *run, inputs Values) error {
 			if p.optional {
 				continue
 			}
-			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %q is missing", p.name)
+			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", model.Quote(p.name))
 		}
-		if err := p.accepts(v); err != nil {
-			return err
+		if !p.accepts(v) {
+			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
 		}
 		r.values[p.slot] = v
 		if p.host >= 0 {
@@ -233,7 +241,7 @@ func (s *Session) bind(r *run, inputs Values) error {
 	if bound < len(inputs) {
 		for name := range inputs {
 			if !slices.ContainsFunc(s.inputs, func(p port) bool { return p.name == name }) {
-				return layout.Errorf(device.ErrInvalid, "Session.Run", "the graph has no input %q; it has %s", name, s.inputNames())
+				return layout.Errorf(device.ErrInvalid, "Session.Run", "the graph has no input %s; it has %s", model.Quote(name), s.inputNames())
 			}
 		}
 	}
@@ -245,42 +253,45 @@ func (s *Session) inputNames() string {
 	for i, p := range s.inputs {
 		names[i] = p.name
 	}
-	return strings.Join(names, ", ")
+	return listed(names)
 }
 
-// accepts checks a value against the declared type, as far as that goes.
-func (p *port) accepts(v Value) error {
-	refuse := func() error {
-		return layout.Errorf(device.ErrInvalid, "Session.Run", "input %q is %s; the graph declares %v", p.name, describe(v), p.typ)
-	}
-	kind := model.TensorType
-	switch v.(type) {
+// accepts reports whether a value is of the declared type, as far as that goes.
+func (p *port) accepts(v Value) bool {
+	switch v := v.(type) {
 	case *tensor.Tensor:
+		if !p.typ.HasShape {
+			return fits(&p.typ, model.TensorType, v.DType(), nil)
+		}
+		var few [8]int64
+		return fits(&p.typ, model.TensorType, v.DType(), v.Layout().AppendDims(few[:0]))
 	case *Sequence:
-		kind = model.SequenceType
+		return fits(&p.typ, model.SequenceType, v.Elem, nil)
 	case *Optional:
-		kind = model.OptionalType
-	default:
-		return refuse()
+		return fits(&p.typ, model.OptionalType, v.Elem, nil)
 	}
-	if p.typ.Kind == model.UnknownType {
-		return nil
+	return false
+}
+
+// fits reports whether a declared type allows values of a kind and element type
+// and, if they are tensors, of these extents.
+func fits(t *model.Type, kind model.TypeKind, elem layout.DType, dims []int64) bool {
+	if t.Kind == model.UnknownType {
+		return true
 	}
-	if want := elemOf(p.typ); p.typ.Kind != kind || want != layout.Invalid && want != elemOfValue(v) {
-		return refuse()
+	if want := elemOf(t); t.Kind != kind || want != layout.Invalid && want != elem {
+		return false
 	}
-	x, ok := v.(*tensor.Tensor)
-	if !ok || !p.typ.HasShape {
-		return nil
+	if kind != model.TensorType || !t.HasShape {
+		return true
 	}
-	l := x.Layout()
-	if l.Rank() != len(p.typ.Dims) {
-		return refuse()
+	if len(dims) != len(t.Dims) {
+		return false
 	}
-	for i, d := range p.typ.Dims {
-		if d.Value >= 0 && d.Value != l.Dim(i) {
-			return refuse()
+	for i := range dims {
+		if want := t.Dims[i].Value; want >= 0 && want != dims[i] {
+			return false
 		}
 	}
-	return nil
+	return true
 }

@@ -27,10 +27,9 @@ func Slice(x *tensor.Tensor, v Opset, starts, ends, axes, steps []int64) (*tenso
 }
 
 func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
-	l, rank := x.Layout(), int64(x.Rank())
-	n := len(starts)
+	rank, n := x.Rank(), len(starts)
 	refuse := func(format string, args ...any) (*tensor.Tensor, error) {
-		return nil, d.fail(x, d.invalid(format, args...))
+		return nil, d.invalid(format, args...)
 	}
 	for _, list := range []struct {
 		name   string
@@ -41,39 +40,35 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 			return refuse("%d starts but %d %s", n, len(list.values), list.name)
 		}
 	}
-	if axes == nil && int64(n) > rank {
+	if axes == nil && n > rank {
 		return refuse("%d starts for %d axes", n, rank)
 	}
 	var few [64]bool
 	seen := few[:]
-	if rank > int64(len(few)) {
+	if rank > len(few) {
 		seen = make([]bool, rank)
 	}
+	var fewAxes [8]int
+	list := fewAxes[:0]
 	for i := range starts {
-		axis, step := int64(i), int64(1)
+		axis := i
 		if axes != nil {
-			axis = axes[i]
-		}
-		if steps != nil {
-			step = steps[i]
-		}
-		if err := d.checkAxis(axis); err != nil {
-			return nil, d.fail(x, err)
-		}
-		if axis < -rank || axis >= rank {
-			return refuse("axis %d is outside [%d,%d]", axis, -rank, rank-1)
-		}
-		if axis < 0 {
-			axis += rank
+			if err := d.checkAxis(axes[i], rank, rank-1); err != nil {
+				return nil, err
+			}
+			if axis = int(axes[i]); axis < 0 {
+				axis += rank
+			}
 		}
 		if seen[axis] {
 			return refuse("axis %d is listed twice", axis)
 		}
 		seen[axis] = true
-		var err error
-		if l, err = l.Slice(int(axis), starts[i], ends[i], step); err != nil {
-			return nil, d.fail(x, err)
-		}
+		list = append(list, axis)
+	}
+	l, err := x.Layout().SliceAxes(list, starts, ends, steps)
+	if err != nil {
+		return nil, err
 	}
 	return x.WithLayout(d.name, l)
 }

@@ -3,9 +3,11 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -23,6 +25,59 @@ type Sequence struct {
 type Optional struct {
 	Elem  layout.DType // of the tensors
 	Value Value        // nil: none
+}
+
+// String shows the sequence: its type, then each item on a line of its own or
+// more. It reads the items' elements, as Tensor.String does.
+func (s *Sequence) String() string {
+	if s == nil {
+		return "<nil>"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "sequence of %v, %d items", s.Elem, len(s.Items))
+	sep := ":\n"
+	for _, v := range s.Items {
+		b.WriteString(sep)
+		b.WriteString(text(v))
+		sep = "\n"
+	}
+	return b.String()
+}
+
+// String shows the optional: its type, then its value or none. It reads the
+// value's elements, as Tensor.String does.
+func (o *Optional) String() string {
+	if o == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("optional of %v: %s", o.Elem, text(o.Value))
+}
+
+// text shows a value.
+func text(v Value) string {
+	if absent(v) {
+		return "none"
+	}
+	return fmt.Sprint(v)
+}
+
+// typeString writes a value's type as model.Type does: "sequence(float)".
+func typeString(v Value) string {
+	if absent(v) {
+		return "?"
+	}
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return describe(v)
+	case *Sequence:
+		return "sequence(" + v.Elem.String() + ")"
+	case *Optional:
+		if _, ok := v.Value.(*Sequence); ok {
+			return "optional(" + typeString(v.Value) + ")"
+		}
+		return "optional(" + v.Elem.String() + ")"
+	}
+	return "?"
 }
 
 // Release releases the items. On a nil sequence it does nothing.
@@ -158,11 +213,11 @@ type Values map[string]Value
 func (vs Values) Tensor(name string) (*tensor.Tensor, error) {
 	v, ok := vs[name]
 	if !ok {
-		return nil, layout.Errorf(device.ErrInvalid, "Values", "there is no value %q", name)
+		return nil, layout.Errorf(device.ErrInvalid, "Values", "there is no value %s", model.Quote(name))
 	}
 	t, ok := v.(*tensor.Tensor)
 	if !ok || t == nil {
-		return nil, layout.Errorf(device.ErrInvalid, "Values", "%q is %s, not a tensor", name, describe(v))
+		return nil, layout.Errorf(device.ErrInvalid, "Values", "%s is %s, not a tensor", model.Quote(name), describe(v))
 	}
 	return t, nil
 }

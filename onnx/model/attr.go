@@ -141,11 +141,11 @@ func lookup[T any](as Attrs, name string) (value T, found bool, err error) {
 		return value, false, nil
 	}
 	if a.Ref != "" {
-		return value, false, unsupportedf("attribute %s takes the value of its function's attribute %s", quote(name), quote(a.Ref))
+		return value, false, unsupportedf("attribute %s takes the value of its function's attribute %s", Quote(name), Quote(a.Ref))
 	}
 	value, ok = a.Value.(T)
 	if !ok {
-		return value, false, invalidf("attribute %s is of kind %v, want %v", quote(name), a.Kind(), Attr{Value: value}.Kind())
+		return value, false, invalidf("attribute %s is of kind %v, want %v", Quote(name), a.Kind(), Attr{Value: value}.Kind())
 	}
 	return value, true, nil
 }

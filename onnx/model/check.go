@@ -9,6 +9,14 @@ import (
 // tensors are in tensor.go. Each looks at one level: whoever reads or writes
 // an inner graph checks that one.
 
+var (
+	errNameless = invalidf("it has no name")
+	errNoOpType = invalidf("it has no op_type")
+)
+
+// nameless is an element of a list that must have a name and has none.
+func nameless(what string, i int) error { return invalidf("%s %d has no name", what, i) }
+
 func (m *Model) check() error {
 	if m.IRVersion < 1 {
 		return invalidf("ir_version is %d", m.IRVersion)
@@ -26,13 +34,13 @@ func (m *Model) check() error {
 	seen := make(map[key]bool, len(m.Functions))
 	for i := range m.Functions {
 		f := &m.Functions[i]
-		where := fmt.Sprintf("function %d %s", i, quote(f.Name))
+		where := fmt.Sprintf("function %d %s", i, Quote(f.Name))
 		if err := f.check(); err != nil {
 			return within(err, "%s", where)
 		}
 		k := key{canonicalDomain(f.Domain), f.Name, f.Overload}
 		if seen[k] {
-			return invalidf("%s of domain %s is defined twice", where, quote(f.Domain))
+			return invalidf("%s of domain %s is defined twice", where, Quote(f.Domain))
 		}
 		seen[k] = true
 	}
@@ -45,10 +53,10 @@ func checkOpsets(opsets map[string]int64) error {
 			return err
 		}
 		if version := opsets[domain]; version < 1 {
-			return invalidf("opset_import of domain %s is version %d", quote(domain), version)
+			return invalidf("opset_import of domain %s is version %d", Quote(domain), version)
 		}
 		if _, twice := opsets[canonicalDomain(domain)]; twice && domain != canonicalDomain(domain) {
-			return invalidf("opset_import gives domain %s twice", quote(canonicalDomain(domain)))
+			return invalidf("opset_import gives domain %s twice", Quote(canonicalDomain(domain)))
 		}
 	}
 	return nil
@@ -56,7 +64,7 @@ func checkOpsets(opsets map[string]int64) error {
 
 func (f *Function) check() error {
 	if f.Name == "" {
-		return invalidf("it has no name")
+		return errNameless
 	}
 	if err := checkNames("name", f.Domain, f.Name, f.Overload); err != nil {
 		return err
@@ -119,10 +127,10 @@ type unique map[string]bool
 
 func (u unique) add(what string, i int, name string) error {
 	if name == "" {
-		return invalidf("%s %d has no name", what, i)
+		return nameless(what, i)
 	}
 	if u[name] {
-		return invalidf("%s %d: the name %s is given twice", what, i, quote(name))
+		return invalidf("%s %d: the name %s is given twice", what, i, Quote(name))
 	}
 	u[name] = true
 	return nil
@@ -142,7 +150,7 @@ func checkNodes(nodes []Node) error {
 			err = n.Attrs.check()
 		}
 		if err == nil && n.OpType == "" {
-			err = invalidf("it has no op_type")
+			err = errNoOpType
 		}
 		if err != nil {
 			return within(err, "%s", n.where(i))
@@ -157,7 +165,7 @@ func (n *Node) where(i int) string {
 	if n.Domain != "" {
 		op = n.Domain + "." + op
 	}
-	return fmt.Sprintf("node %d %s (%s)", i, quote(n.Name), unquoted(op))
+	return fmt.Sprintf("node %d %s (%s)", i, Quote(n.Name), Printable(op))
 }
 
 func (as Attrs) check() error {
@@ -176,14 +184,14 @@ func (as Attrs) check() error {
 func checkValueInfos(what string, vs []ValueInfo) error {
 	for i := range vs {
 		if vs[i].Name == "" {
-			return invalidf("%s %d has no name", what, i)
+			return nameless(what, i)
 		}
 		err := checkNames("name", vs[i].Name)
 		if err == nil {
 			err = vs[i].Type.check()
 		}
 		if err != nil {
-			return within(err, "%s %d %s", what, i, quote(vs[i].Name))
+			return within(err, "%s %d %s", what, i, Quote(vs[i].Name))
 		}
 	}
 	return nil
@@ -213,17 +221,8 @@ func (t Type) check() error {
 func checkNames(what string, names ...string) error {
 	for _, s := range names {
 		if !utf8.ValidString(s) {
-			return invalidf("%s: %s is not valid UTF-8", what, quote(s))
+			return invalidf("%s: %s is not valid UTF-8", what, Quote(s))
 		}
 	}
 	return nil
-}
-
-// unquoted is quote for a place where quotation marks would be noise.
-func unquoted(s string) string {
-	q := quote(s)
-	if len(q) == len(s)+2 {
-		return s
-	}
-	return q
 }

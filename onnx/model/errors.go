@@ -3,7 +3,9 @@ package model
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/restride/restride/layout"
 )
@@ -45,6 +47,16 @@ func named(op string, err error) error {
 	return fmt.Errorf("model.%s: %w", op, err)
 }
 
+// causeOf returns what the operating system says of a file, without its path,
+// which may hold anything.
+func causeOf(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
 // message is e's text without an operation that within or named would repeat.
 func message(e *layout.Error) string {
 	if e.Op == "" {
@@ -54,7 +66,8 @@ func message(e *layout.Error) string {
 }
 
 // fileError is an external data file that cannot be used as the model says: the
-// model is invalid, and the operating system says why.
+// model is invalid, and the operating system says why. where names the file, so
+// cause need not.
 type fileError struct {
 	where string
 	cause error
@@ -64,12 +77,27 @@ func (e *fileError) Error() string { return e.where + ": " + e.cause.Error() }
 
 func (e *fileError) Unwrap() []error { return []error{layout.ErrInvalid, e.cause} }
 
-// quote writes a name from a file so that it can stand in an error: escaped,
-// and cut when it is absurdly long.
-func quote(s string) string {
-	const most = 80
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + fmt.Sprintf("... (%d bytes)", len(s))
+// maxName is how many bytes of a name an error shows.
+const maxName = 80
+
+// Quote writes a name from a file so that it can stand in a message or on a
+// terminal: in quotation marks, escaped, and cut when it is absurdly long.
+func Quote(name string) string {
+	if len(name) <= maxName {
+		return strconv.Quote(name)
 	}
-	return strconv.Quote(s)
+	end := maxName
+	for end > maxName-utf8.UTFMax && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return strconv.Quote(name[:end]) + fmt.Sprintf("... (%d bytes)", len(name))
+}
+
+// Printable is Quote for a place where quotation marks would be noise: a name
+// that needs neither escapes nor a cut is returned as it is.
+func Printable(name string) string {
+	if q := Quote(name); len(q) != len(name)+2 {
+		return q
+	}
+	return name
 }

@@ -15,8 +15,8 @@ import (
 // External says which bytes of which file hold a tensor's elements.
 //
 // The file must lie in the model's folder or below. A path that is absolute or
-// contains "..", or a symbolic link that leads out of the folder, is refused,
-// so that a model cannot make a program read other files. (A cache that links
+// that leads out of the folder, by ".." or by a symbolic link, is refused, so
+// that a model cannot make a program read other files. (A cache that links
 // each file of a model to a store elsewhere is refused too: copy such a model
 // to a plain folder first.) A checksum in the file is ignored.
 type External struct {
@@ -36,7 +36,7 @@ func (r reader) external(entries []*onnxpb.StringStringEntryProto) (*External, e
 	for _, e := range entries {
 		key, value := e.GetKey(), e.GetValue()
 		if seen[key] {
-			return nil, invalidf("external data: key %s is given twice", quote(key))
+			return nil, invalidf("external data: key %s is given twice", Quote(key))
 		}
 		seen[key] = true
 		var err error
@@ -58,7 +58,7 @@ func (r reader) external(entries []*onnxpb.StringStringEntryProto) (*External, e
 func parseBytes(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, invalidf("%s is not a number of bytes", quote(s))
+		return 0, invalidf("%s is not a number of bytes", Quote(s))
 	}
 	return int64(n), nil
 }
@@ -70,7 +70,7 @@ func (x *External) check(t *Tensor, size int64) error {
 	case x.Path == "":
 		return invalidf("external data has no location")
 	case !filepath.IsLocal(filepath.FromSlash(x.Path)):
-		return invalidf("external data at %s is not inside the model's folder", quote(x.Path))
+		return invalidf("external data at %s is not inside the model's folder", Quote(x.Path))
 	case x.Offset < 0 || x.Length < -1:
 		return invalidf("external data at offset %d with length %d", x.Offset, x.Length)
 	case x.Length >= 0 && x.Length != size:
@@ -95,7 +95,7 @@ type Reader struct {
 // no bytes: layout.ErrUnsupported.
 func (t *Tensor) Open() (*Reader, error) {
 	r, err := t.open()
-	return r, named("Tensor.Open", within(err, "tensor %s", quote(t.Name)))
+	return r, named("Tensor.Open", within(err, "tensor %s", Quote(t.Name)))
 }
 
 func (t *Tensor) open() (*Reader, error) {
@@ -122,9 +122,9 @@ func (t *Tensor) open() (*Reader, error) {
 // and checks that it has the size bytes.
 func (x *External) open(size int64) (*os.File, error) {
 	if x.Dir == "" {
-		return nil, invalidf("external data at %s: the tensor was read without a folder", quote(x.Path))
+		return nil, invalidf("external data at %s: the tensor was read without a folder", Quote(x.Path))
 	}
-	where := "external data at " + quote(x.Path)
+	where := "external data at " + Quote(x.Path)
 	root, err := os.OpenRoot(x.Dir)
 	if err != nil {
 		return nil, &fileError{where, err}
@@ -134,18 +134,18 @@ func (x *External) open(size int64) (*os.File, error) {
 	// Opening a pipe or a device may block or do worse, so look first.
 	info, err := root.Stat(path)
 	if err != nil {
-		return nil, &fileError{where, err}
+		return nil, &fileError{where, causeOf(err)}
 	}
 	if !info.Mode().IsRegular() {
 		return nil, invalidf("%s: not a regular file", where)
 	}
 	f, err := root.Open(path)
 	if err != nil {
-		return nil, &fileError{where, err}
+		return nil, &fileError{where, causeOf(err)}
 	}
 	if info, err = f.Stat(); err != nil {
 		f.Close()
-		return nil, &fileError{where, err}
+		return nil, &fileError{where, causeOf(err)}
 	}
 	has := max(info.Size()-x.Offset, 0)
 	if has < size || x.Length < 0 && has != size {
@@ -163,7 +163,7 @@ func (r *Reader) Size() int64 { return r.size }
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.readAt(p, off)
 	if err != nil && err != io.EOF {
-		err = named("Reader.ReadAt", within(err, "tensor %s", quote(r.tensor.Name)))
+		err = named("Reader.ReadAt", within(err, "tensor %s", Quote(r.tensor.Name)))
 	}
 	return n, err
 }
@@ -199,7 +199,7 @@ func (r *Reader) readFile(p []byte, off int64) (int, error) {
 		if errors.Is(err, io.EOF) { // the file was long enough when it was opened
 			err = io.ErrUnexpectedEOF
 		}
-		return n, &fileError{fmt.Sprintf("external data at %s", quote(r.tensor.External.Path)), err}
+		return n, &fileError{fmt.Sprintf("external data at %s", Quote(r.tensor.External.Path)), causeOf(err)}
 	}
 	if r.tensor.Type == layout.Bool {
 		return n, checkBools(p, off)
@@ -219,7 +219,7 @@ func (r *Reader) Close() error {
 // file holds.
 func (t *Tensor) Bytes() ([]byte, error) {
 	b, err := t.bytes()
-	return b, named("Tensor.Bytes", within(err, "tensor %s", quote(t.Name)))
+	return b, named("Tensor.Bytes", within(err, "tensor %s", Quote(t.Name)))
 }
 
 func (t *Tensor) bytes() ([]byte, error) {

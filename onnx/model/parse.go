@@ -67,10 +67,20 @@ func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
 	if m.Graph, err = r.graph(p.Graph, 0); err != nil {
 		return nil, err
 	}
+	// Names first: a list of empty messages, two or three bytes each, is refused
+	// before it becomes structs.
+	for i, f := range p.Functions {
+		if f.GetName() == "" {
+			return nil, within(errNameless, "function %d %s", i, Quote(""))
+		}
+	}
+	if len(p.Functions) > 0 {
+		m.Functions = make([]Function, 0, len(p.Functions))
+	}
 	for i, f := range p.Functions {
 		fn, err := r.function(f)
 		if err != nil {
-			return nil, within(err, "function %d %s", i, quote(f.GetName()))
+			return nil, within(err, "function %d %s", i, Quote(f.GetName()))
 		}
 		m.Functions = append(m.Functions, fn)
 	}
@@ -87,7 +97,7 @@ func opsets(imports []*onnxpb.OperatorSetIdProto) (map[string]int64, error) {
 	for _, o := range imports {
 		domain := canonicalDomain(o.GetDomain())
 		if _, twice := sets[domain]; twice {
-			return nil, invalidf("opset_import gives domain %s twice", quote(domain))
+			return nil, invalidf("opset_import gives domain %s twice", Quote(domain))
 		}
 		sets[domain] = o.GetVersion()
 	}
@@ -115,14 +125,14 @@ func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
 	for i, t := range p.Initializer {
 		name := t.GetName()
 		if g.Initializers[i], err = r.tensor(t); err != nil {
-			return nil, within(err, "initializer %d %s", i, quote(name))
+			return nil, within(err, "initializer %d %s", i, Quote(name))
 		}
 	}
 	for i, s := range p.SparseInitializer {
 		name := s.GetValues().GetName()
 		sparse, err := r.sparse(s)
 		if err != nil {
-			return nil, within(err, "sparse initializer %d %s", i, quote(name))
+			return nil, within(err, "sparse initializer %d %s", i, Quote(name))
 		}
 		g.SparseInitializers = append(g.SparseInitializers, *sparse)
 	}
@@ -140,6 +150,12 @@ func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
 func (r reader) nodes(ps []*onnxpb.NodeProto, depth int) ([]Node, error) {
 	if len(ps) == 0 {
 		return nil, nil
+	}
+	for i, p := range ps {
+		if p.GetOpType() == "" {
+			n := Node{Name: p.GetName(), Domain: p.GetDomain()}
+			return nil, within(errNoOpType, "%s", n.where(i))
+		}
 	}
 	nodes := make([]Node, len(ps))
 	for i, p := range ps {

@@ -8,12 +8,17 @@ func (r reader) attrs(ps []*onnxpb.AttributeProto, depth int) (Attrs, error) {
 	if len(ps) == 0 {
 		return nil, nil
 	}
+	for i, p := range ps {
+		if p.GetName() == "" {
+			return nil, nameless("attribute", i)
+		}
+	}
 	attrs := make(Attrs, len(ps))
 	for i, p := range ps {
 		name := p.GetName()
 		var err error
 		if attrs[i], err = r.attr(p, depth); err != nil {
-			return nil, within(err, "attribute %s", quote(name))
+			return nil, within(err, "attribute %s", Quote(name))
 		}
 	}
 	return attrs, nil
@@ -59,7 +64,7 @@ func attrKind(p *onnxpb.AttributeProto) (AttrKind, error) {
 		switch {
 		case !f.set:
 		case p.GetRefAttrName() != "":
-			return NoKind, invalidf("it refers to attribute %s and has a value of kind %v too", quote(p.GetRefAttrName()), f.kind)
+			return NoKind, invalidf("it refers to attribute %s and has a value of kind %v too", Quote(p.GetRefAttrName()), f.kind)
 		case declared != NoKind && f.kind != declared:
 			return NoKind, invalidf("its type is %v and it has a value of kind %v", declared, f.kind)
 		case set != NoKind:
@@ -104,7 +109,7 @@ func (r reader) attrValue(p *onnxpb.AttributeProto, kind AttrKind, depth int) (a
 	}
 	graph := func(g *onnxpb.GraphProto) (*Graph, error) {
 		inner, err := r.graph(g, depth+1)
-		return inner, within(err, "graph %s", quote(g.GetName()))
+		return inner, within(err, "graph %s", Quote(g.GetName()))
 	}
 	typ := func(t *onnxpb.TypeProto) (*Type, error) {
 		inner, err := r.typ(t, 0)

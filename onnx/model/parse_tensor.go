@@ -22,7 +22,7 @@ func readTensor(b []byte, dir string) (*Tensor, error) {
 	name := p.GetName()
 	t, err := reader{dir}.tensor(p)
 	if err != nil {
-		return nil, within(err, "tensor %s", quote(name))
+		return nil, within(err, "tensor %s", Quote(name))
 	}
 	return &t, nil
 }

@@ -9,17 +9,22 @@ func (r reader) valueInfos(ps []*onnxpb.ValueInfoProto, what string) ([]ValueInf
 	if len(ps) == 0 {
 		return nil, nil
 	}
+	for i, p := range ps {
+		if p.GetName() == "" {
+			return nil, nameless(what, i)
+		}
+	}
 	vs := make([]ValueInfo, len(ps))
 	for i, p := range ps {
 		var err error
 		v := &vs[i]
 		v.Name = p.GetName()
 		if v.Type, err = r.typ(p.Type, 0); err != nil {
-			return nil, within(err, "%s %d %s", what, i, quote(v.Name))
+			return nil, within(err, "%s %d %s", what, i, Quote(v.Name))
 		}
 		p.Name, p.Type = nil, nil
 		if v.rest, err = restOf(p); err != nil {
-			return nil, within(err, "%s %d %s", what, i, quote(v.Name))
+			return nil, within(err, "%s %d %s", what, i, Quote(v.Name))
 		}
 	}
 	return vs, nil

@@ -33,7 +33,7 @@ type Tensor struct {
 // Strings have no size: layout.ErrUnsupported.
 func (t *Tensor) Size() (int64, error) {
 	n, err := t.Dims.Bytes(t.Type)
-	return n, named("Tensor.Size", within(err, "tensor %s", quote(t.Name)))
+	return n, named("Tensor.Size", within(err, "tensor %s", Quote(t.Name)))
 }
 
 // check says whether the elements fit the type and the shape. Every tensor that

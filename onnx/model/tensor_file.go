@@ -19,5 +19,5 @@ func SaveTensor(path string, t *Tensor) error {
 	if err == nil {
 		err = replace(path, b)
 	}
-	return named("SaveTensor", within(err, "tensor %s", quote(t.Name)))
+	return named("SaveTensor", within(err, "tensor %s", Quote(t.Name)))
 }

@@ -94,7 +94,7 @@ func (d Dim) String() string {
 	case d.Value >= 0:
 		return strconv.FormatInt(d.Value, 10)
 	case d.Param != "":
-		return d.Param
+		return Printable(d.Param)
 	}
 	return "?"
 }
@@ -109,7 +109,7 @@ func (t Type) String() string {
 	if t.Elem != layout.Invalid {
 		elem = t.Elem.String()
 	}
-	if t.HasShape {
+	if t.HasShape && t.Kind != MapType {
 		dims := make([]string, len(t.Dims))
 		for i, d := range t.Dims {
 			dims[i] = d.String()
@@ -126,9 +126,9 @@ func (t Type) String() string {
 	case OptionalType:
 		return "optional(" + item + ")"
 	case MapType:
-		return "map(" + t.Elem.String() + "," + item + ")"
+		return "map(" + elem + "," + item + ")"
 	case OpaqueType:
-		return "opaque(" + strings.Trim(t.Domain+"."+t.Name, ".") + ")"
+		return "opaque(" + Printable(strings.Trim(t.Domain+"."+t.Name, ".")) + ")"
 	}
 	return "?"
 }

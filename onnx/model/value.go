@@ -62,7 +62,7 @@ func readValue(b []byte, t Type, dir string) (*Value, error) {
 		return nil, err
 	}
 	if err := v.check(t); err != nil {
-		return nil, within(err, "%v %s", v.Kind, quote(v.Name))
+		return nil, within(err, "%v %s", v.Kind, Quote(v.Name))
 	}
 	return &v, nil
 }
@@ -113,7 +113,7 @@ func (r reader) sequence(p *onnxpb.SequenceProto, depth int) (Value, error) {
 	v.Items, err = r.items(p.GetElemType(), items{
 		p.TensorValues, p.SequenceValues, p.OptionalValues, len(p.SparseTensorValues) + len(p.MapValues),
 	}, depth)
-	return v, within(err, "sequence %s", quote(v.Name))
+	return v, within(err, "sequence %s", Quote(v.Name))
 }
 
 func (r reader) optional(p *onnxpb.OptionalProto, depth int) (Value, error) {
@@ -136,7 +136,7 @@ func (r reader) optional(p *onnxpb.OptionalProto, depth int) (Value, error) {
 	}
 	var err error
 	v.Items, err = r.items(p.GetElemType(), in, depth)
-	return v, within(err, "optional %s", quote(v.Name))
+	return v, within(err, "optional %s", Quote(v.Name))
 }
 
 // items reads values that must all be of the kind that elem says; no values go

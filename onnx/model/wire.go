@@ -77,20 +77,27 @@ func marshal(p proto.Message) ([]byte, error) {
 // protobuf-go puts one or another kind at random.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
 
-// readFile reads a file that must not be longer than maxFile, and stops there
-// even if its length was not known before, as with a pipe.
+// readFile reads a regular file that must not be longer than maxFile, and stops
+// there even if its length was not known before.
 func readFile(path string) ([]byte, error) {
+	// Opening a pipe or a device may block or do worse, so look first.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, invalidf("%s is not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
 	// Some files of the system have content and claim to have none.
-	if info.Mode().IsRegular() && info.Size() > 0 && info.Size() <= maxFile {
+	if info.Size() > 0 && info.Size() <= maxFile {
 		b := make([]byte, info.Size())
 		_, err := io.ReadFull(f, b)
 		return b, err

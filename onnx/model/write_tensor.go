@@ -12,7 +12,7 @@ import (
 // external tensor stays external.
 func (t *Tensor) Marshal() ([]byte, error) {
 	b, err := t.marshal()
-	return b, named("Tensor.Marshal", within(err, "tensor %s", quote(t.Name)))
+	return b, named("Tensor.Marshal", within(err, "tensor %s", Quote(t.Name)))
 }
 
 func (t *Tensor) marshal() ([]byte, error) {

@@ -65,7 +65,7 @@ func (t Type) tensorProto() (elem *int32, shape *onnxpb.TensorShapeProto, err er
 		p := &onnxpb.TensorShapeProto_Dimension{Denotation: optional(d.Denotation)}
 		switch {
 		case d.Value < -1 || d.Value >= 0 && d.Param != "":
-			return nil, nil, invalidf("axis %d has extent %d and parameter %s", i, d.Value, quote(d.Param))
+			return nil, nil, invalidf("axis %d has extent %d and parameter %s", i, d.Value, Quote(d.Param))
 		case d.Value >= 0:
 			p.Value = &onnxpb.TensorShapeProto_Dimension_DimValue{DimValue: d.Value}
 		case d.Param != "":

@@ -8,7 +8,7 @@ import (
 // Marshal returns the bytes of a data file that holds the value.
 func (v *Value) Marshal() ([]byte, error) {
 	b, err := v.marshal()
-	return b, named("Value.Marshal", within(err, "value %s", quote(v.Name)))
+	return b, named("Value.Marshal", within(err, "value %s", Quote(v.Name)))
 }
 
 func (v *Value) marshal() ([]byte, error) {
