@@ -20,6 +20,9 @@ func TestViewsDoNotAllocate(t *testing.T) {
 		back = most.Reverse()
 		left = must(four.Slice(3, 0, 2, 1))
 		rest = must(four.Slice(3, 2, 4, 1))
+		at   = [3]int{0, -1, 3}
+		from = [3]int64{0, 1, -2}
+		to   = [3]int64{2, -1, 9}
 		in   = most.Shape()
 		want = layout.Shape{0, -1, 3, 4, 5, 1, 7, 8}
 	)
@@ -30,6 +33,7 @@ func TestViewsDoNotAllocate(t *testing.T) {
 		"Reverse":         func() { out = most.Reverse() },
 		"Slice":           func() { out, err = most.Slice(-1, 6, 0, -2) },
 		"Slice to empty":  func() { out, err = most.Slice(0, 1, 1, 1) },
+		"SliceAxes":       func() { out, err = most.SliceAxes(at[:], from[:], to[:], nil) },
 		"Expand":          func() { out, err = most.Expand(2, 9, 3, 4, 5, 9, 7, 8) },
 		"Expand 4 to 8":   func() { out, err = four.Expand(5, 6, 7, 8, 2, 9, 3, 4) },
 		"Squeeze":         func() { out, err = most.Squeeze(1, -3) },

@@ -283,7 +283,7 @@ func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
 	rule := "is listed twice"
 	switch {
 	case rank == 0:
-		rule = "is listed, and there are no axes"
+		rule = "is listed, and rank 0 has none"
 	case axis < -rank || axis >= rank:
 		rule = fmt.Sprintf("is outside [%d,%d] of rank %d", -rank, rank-1, rank)
 	}

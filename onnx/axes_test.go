@@ -84,10 +84,10 @@ func TestSqueezeRules(t *testing.T) {
 		{11, []int64{1, 3, 1}, []int64{0, -3}, nil, "axis -3 is listed twice"},
 		{11, []int64{1, 3, 1}, []int64{3}, nil, "axis 3 is outside [-3,2]"},
 		{25, []int64{1, 3, 1}, []int64{-4}, nil, "axis -4 is outside [-3,2]"},
-		{25, []int64{}, []int64{0}, nil, "axis 0 is outside"},
-		{25, []int64{1}, []int64{math.MinInt64}, nil, "is out of range"},
-		{25, []int64{1}, []int64{math.MaxInt64}, nil, "is out of range"},
-		{25, []int64{1}, []int64{1 << 32}, nil, "is out of range"},
+		{25, []int64{}, []int64{0}, nil, "axis 0: the tensor has no axes"},
+		{25, []int64{1}, []int64{math.MinInt64}, nil, "is outside [-1,0]"},
+		{25, []int64{1}, []int64{math.MaxInt64}, nil, "is outside ["},
+		{25, []int64{1}, []int64{1 << 32}, nil, "is outside ["},
 	})
 }
 
@@ -109,7 +109,7 @@ func TestUnsqueezeRules(t *testing.T) {
 		{13, []int64{2, 3}, []int64{0, -4}, nil, "axis -4 is listed twice"},
 		{13, []int64{2, 3}, []int64{3}, nil, "axis 3 is outside [-3,2]"},
 		{13, []int64{2, 3}, []int64{-4}, nil, "axis -4 is outside [-3,2]"},
-		{13, []int64{2, 3}, []int64{math.MinInt64}, nil, "is out of range"},
+		{13, []int64{2, 3}, []int64{math.MinInt64}, nil, "is outside ["},
 	})
 }
 
@@ -130,7 +130,7 @@ func TestAxesInputs(t *testing.T) {
 		}{
 			{12, attr, []onnx.Value{x}, ""},
 			{13, nil, []onnx.Value{x, zero}, ""},
-			{12, attr, []onnx.Value{x, zero}, "2 inputs are given; there are 1 to 1"},
+			{12, attr, []onnx.Value{x, zero}, "2 inputs are given; it takes 1"},
 			{13, attr, []onnx.Value{x, zero}, fmt.Sprintf(`"axes" does not belong to this version; %s-1 has it`, op)},
 			{13, nil, []onnx.Value{x, scalar}, "axes has shape []; it must have one axis"},
 			{13, nil, []onnx.Value{x, short}, "axes is int32; it must be int64"},
@@ -151,7 +151,7 @@ func TestAxesInputs(t *testing.T) {
 	_, err := onnx.Run("Unsqueeze", 12, nil, x)
 	require.ErrorContains(t, err, "Unsqueeze-11: attribute axes is missing")
 	_, err = onnx.Run("Unsqueeze", 13, nil, x)
-	require.ErrorContains(t, err, "1 inputs are given; there are 2 to 2")
+	require.ErrorContains(t, err, "1 inputs are given; it takes 2")
 	_, err = onnx.Run("Unsqueeze", 13, nil, x, nil)
 	require.ErrorContains(t, err, "input 1 is missing")
 	out, err := onnx.Run("Squeeze", 13, nil, x, nil)

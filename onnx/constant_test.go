@@ -154,7 +154,7 @@ func TestConstantRefuses(t *testing.T) {
 	}
 	x := ints(t, open(t), 1)
 	_, err := onnx.Run("Constant", 12, onnx.Attrs{onnx.Int("value_int", 1)}, x)
-	require.ErrorContains(t, err, "1 inputs are given; there are 0 to 0")
+	require.ErrorContains(t, err, "1 inputs are given; it takes 0")
 }
 
 // sparse returns a tensor of int64 with the given indices, coordinates row by

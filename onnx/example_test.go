@@ -36,7 +36,7 @@ func ExampleReshape() {
 	}
 	// Output:
 	// [5,0] view
-	// Reshape-13: attribute "allowzero" does not belong to this version; Reshape-14 has it
+	// Reshape-13 of float[0,3]: attribute "allowzero" does not belong to this version; Reshape-14 has it
 }
 
 // Shape's result lives on the host: asking for it costs no transfer.

@@ -53,6 +53,12 @@ func fuzzSeeds(f *testing.F) [][]byte {
 	both.Graph.Initializers = []model.Tensor{constant(f, "shape", []int64{3, 2})}
 	both.Graph.Outputs = outputs("y", "data", "x")
 
+	spread := model.New("sparse", 25)
+	spread.Graph.Outputs = outputs("y")
+	spread.Graph.SparseInitializers = []model.SparseTensor{*sparse}
+	spread.Graph.SparseInitializers[0].Values.Name = "w"
+	spread.Graph.Nodes = []model.Node{node("Transpose", "y", []string{"w"})}
+
 	containers := model.New("containers", 16)
 	containers.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.SequenceOf(model.Type{Kind: model.TensorType, Elem: layout.Float32})}}
 	containers.Graph.Outputs = outputs("y")
@@ -135,6 +141,11 @@ func FuzzSession(f *testing.F) {
 // tooMuch reports whether a model's sparse constants may take more than the fuzzer
 // wants to wait for.
 func tooMuch(m *model.Model) bool {
+	for _, s := range m.Graph.SparseInitializers {
+		if count, err := s.Dims.Count(); err == nil && count > 1<<18 {
+			return true
+		}
+	}
 	for _, n := range m.Graph.Nodes {
 		for _, a := range n.Attrs {
 			if s, ok := a.Value.(*model.SparseTensor); ok {

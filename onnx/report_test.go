@@ -44,17 +44,17 @@ func TestReports(t *testing.T) {
 	loaded := func(bytes int64) tensor.Verdict { return tensor.Verdict{Kind: tensor.Transfer, Bytes: bytes} }
 	float, long := layout.Float32, layout.Int64
 	want := []onnx.NodeReport{
-		{0, "", "Identity-21", "same", float, layout.Shape{2, 3}, view, false, "nothing changes", 0},
-		{1, "flattened", "Reshape-21", "flattened", float, layout.Shape{6}, view, false, "contiguous: only the extents change", 0},
-		{2, "turned", "Transpose-21", "turned", float, layout.Shape{3, 2}, view, false, "strides [1,3] over the same elements", 0},
-		{3, "window", "Slice-13", "window", float, layout.Shape{1, 3}, view, false, "a window: offset 3, strides [3,1]", 0},
-		{4, "copied", "Reshape-21", "copied", float, layout.Shape{6}, copied, false, "no strides over [3,2]:{1,3}+0 make it [6]", 0},
-		{5, "shape", "Shape-21", "shape", long, layout.Shape{2}, view, true, "worked out from the shape: no element is read", 0},
-		{6, "rows", "Slice-13", "rows", long, layout.Shape{1}, view, true, "a window: offset 1, strides [1]", 0},
-		{7, "shape of y", "Constant-21", "shape of y", long, layout.Shape{2}, loaded(16), true, "a constant: loaded once, with the session", 0},
-		{8, "y", "Reshape-21", "y", float, layout.Shape{3, 2}, view, false, "contiguous: only the extents change", 0},
-		{9, "data", "Constant-21", "data", float, layout.Shape{2}, loaded(8), false, "a constant: loaded once, with the session", 0},
-		{10, "z", "Identity-21", "z", float, layout.Shape{2}, view, false, "nothing changes", 0},
+		{0, "", "Identity-21", "same", float, layout.Shape{2, 3}, view, false, "nothing changes", 0, ""},
+		{1, "flattened", "Reshape-21", "flattened", float, layout.Shape{6}, view, false, "contiguous: only the extents change", 0, ""},
+		{2, "turned", "Transpose-21", "turned", float, layout.Shape{3, 2}, view, false, "strides [1,3] over the same elements", 0, ""},
+		{3, "window", "Slice-13", "window", float, layout.Shape{1, 3}, view, false, "a window: offset 3, strides [3,1]", 0, ""},
+		{4, "copied", "Reshape-21", "copied", float, layout.Shape{6}, copied, false, "no strides over [3,2]:{1,3}+0 make it [6]", 0, ""},
+		{5, "shape", "Shape-21", "shape", long, layout.Shape{2}, view, true, "worked out from the shape: no element is read", 0, ""},
+		{6, "rows", "Slice-13", "rows", long, layout.Shape{1}, view, true, "a window: offset 1, strides [1]", 0, ""},
+		{7, "shape of y", "Constant-21", "shape of y", long, layout.Shape{2}, loaded(16), true, "a constant: loaded once, with the session", 0, ""},
+		{8, "y", "Reshape-21", "y", float, layout.Shape{3, 2}, view, false, "contiguous: only the extents change", 0, ""},
+		{9, "data", "Constant-21", "data", float, layout.Shape{2}, loaded(8), false, "a constant: loaded once, with the session", 0, ""},
+		{10, "z", "Identity-21", "z", float, layout.Shape{2}, view, false, "nothing changes", 0, ""},
 	}
 	require.Len(t, reports, len(want))
 	for _, n := range want {

@@ -148,13 +148,13 @@ func TestReshapeInputs(t *testing.T) {
 		{14, nil, []onnx.Value{x, short}, "shape is int32; it must be int64"},
 		{14, nil, []onnx.Value{x, seq}, "shape is a sequence of int64; it must be a tensor"},
 		{14, nil, []onnx.Value{seq, good}, "a sequence of int64 is given; a tensor is needed"},
-		{14, nil, []onnx.Value{x}, "1 inputs are given; there are 2 to 2"},
+		{14, nil, []onnx.Value{x}, "1 inputs are given; it takes 2"},
 		{14, nil, []onnx.Value{x, good, good}, "3 inputs are given"},
 		{14, nil, []onnx.Value{x, nil}, "input 1 is missing"},
 		{14, nil, []onnx.Value{none, good}, "input 0 is missing"},
 		{14, nil, nil, "0 inputs are given"},
 		{1, nil, []onnx.Value{x}, "attribute shape is missing"},
-		{1, onnx.Attrs{onnx.Ints("shape", 6)}, []onnx.Value{x, good}, "2 inputs are given; there are 1 to 1"},
+		{1, onnx.Attrs{onnx.Ints("shape", 6)}, []onnx.Value{x, good}, "2 inputs are given; it takes 1"},
 		{1, onnx.Attrs{onnx.Int("shape", 6)}, []onnx.Value{x}, "is of kind int, want ints"},
 		{5, onnx.Attrs{onnx.Ints("shape", 6)}, []onnx.Value{x, good}, `"shape" does not belong to this version; Reshape-1 has it`},
 		{14, onnx.Attrs{onnx.Int("axis", 6)}, []onnx.Value{x, good}, `there is no attribute "axis"`},
@@ -195,7 +195,7 @@ func TestReshapeShapeIsAView(t *testing.T) {
 func TestDirectReshapeErrorsAreNamed(t *testing.T) {
 	x := held(t)(tensor.New(open(t), layout.Float32, 6))
 	_, err := onnx.Reshape(x, 14, []int64{6}, onnx.Ints("allowzero", 1))
-	require.ErrorContains(t, err, "Reshape-14: attribute")
+	require.ErrorContains(t, err, "Reshape-14 of float[6]: attribute")
 }
 
 // Once the attribute was ignored.

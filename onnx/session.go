@@ -169,8 +169,9 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	for i := range s.outputs {
 		p := &s.outputs[i]
 		v := r.values[p.slot]
-		r.values[p.slot] = nil // out has it
-		if !p.made { // the caller's or the session's own: hand out another reference
+		r.values[p.slot] = nil // out gets it
+		if !p.made {
+			// The caller's or the session's own: hand out another reference.
 			var err error
 			if v, err = alias("Identity", v); err != nil {
 				return nil, errors.Join(err, out.Release(), s.abandon(r, len(s.steps)))

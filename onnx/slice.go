@@ -28,20 +28,17 @@ func Slice(x *tensor.Tensor, v Opset, starts, ends, axes, steps []int64) (*tenso
 
 func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
 	rank, n := x.Rank(), len(starts)
-	refuse := func(format string, args ...any) (*tensor.Tensor, error) {
-		return nil, d.invalid(format, args...)
-	}
 	for _, list := range []struct {
 		name   string
 		values []int64
 		given  bool
 	}{{"ends", ends, true}, {"axes", axes, axes != nil}, {"steps", steps, steps != nil}} {
 		if list.given && len(list.values) != n {
-			return refuse("%d starts but %d %s", n, len(list.values), list.name)
+			return nil, d.invalid("%d starts but %d %s", n, len(list.values), list.name)
 		}
 	}
 	if axes == nil && n > rank {
-		return refuse("%d starts for %d axes", n, rank)
+		return nil, d.invalid("%d starts for %d axes", n, rank)
 	}
 	var few [64]bool
 	seen := few[:]
@@ -61,7 +58,7 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 			}
 		}
 		if seen[axis] {
-			return refuse("axis %d is listed twice", axis)
+			return nil, d.invalid("axis %d is listed twice", axis)
 		}
 		seen[axis] = true
 		list = append(list, axis)

@@ -192,7 +192,7 @@ func TestSliceIndexTypes(t *testing.T) {
 		{[]onnx.Value{x, long, long, ints(t, s, math.MinInt64)}, "is outside [-2,1]"},
 		{[]onnx.Value{x, long, long, long, zero}, "is 0"},
 		{[]onnx.Value{x, ints(t, s, 0, 0, 0), ints(t, s, 1, 1, 1)}, "3 starts for 2 axes"},
-		{[]onnx.Value{x, long}, "2 inputs are given; there are 3 to 5"},
+		{[]onnx.Value{x, long}, "2 inputs are given; it takes 3 to 5"},
 		{[]onnx.Value{x, long, nil}, "input 2 is missing"},
 		{[]onnx.Value{x, long, long, long, long, long}, "6 inputs are given"},
 	} {

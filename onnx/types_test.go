@@ -272,7 +272,7 @@ func TestOperators(t *testing.T) {
 func TestErrorsNameTheVersion(t *testing.T) {
 	s := open(t)
 	x := held(t)(tensor.New(s, layout.Int4, 2))
-	for v, name := range map[onnx.Opset]string{1: "Reshape-1:", 4: "Reshape-1:", 5: "Reshape-5:", 12: "Reshape-5:", 13: "Reshape-13:", 18: "Reshape-14:", 20: "Reshape-19:"} {
+	for v, name := range map[onnx.Opset]string{1: "Reshape-1 of int4[2]:", 4: "Reshape-1 of int4[2]:", 5: "Reshape-5 of int4[2]:", 12: "Reshape-5 of int4[2]:", 13: "Reshape-13 of int4[2]:", 18: "Reshape-14 of int4[2]:", 20: "Reshape-19 of int4[2]:"} {
 		_, err := onnx.Reshape(x, v, []int64{2})
 		require.ErrorContains(t, err, name)
 	}

@@ -53,7 +53,7 @@ outputs. A case is skipped where an operator is one that restride does not have.
 				}
 			}
 			for _, op := range slices.Sorted(maps.Keys(missing)) {
-				fmt.Fprintf(cmd.OutOrStdout(), "skipped: no operator %s: %d cases\n", op, missing[op])
+				fmt.Fprintf(cmd.OutOrStdout(), "skipped: no operator %s: %d cases\n", model.Printable(op), missing[op])
 			}
 			return total.close(cmd)
 		},
@@ -120,7 +120,7 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, 
 		}
 		if err != nil {
 			total.failed++
-			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", c.name, id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", model.Printable(c.name), id, err)
 			continue
 		}
 		total.passed++
@@ -195,7 +195,7 @@ func runSet(ctx context.Context, s *tensor.Stream, sess *onnx.Session, m *model.
 			return err
 		}
 		if err := compareValues(got, want); err != nil {
-			return fmt.Errorf("output %q: %w", out.Name, err)
+			return fmt.Errorf("output %s: %w", model.Quote(out.Name), err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -19,7 +20,7 @@ func explain(out io.Writer, r *ran) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tWHY")
 	for _, n := range r.nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%v%v\t%s\t%d\t%s\n", nodeName(n), n.Op, n.Output, n.Type, n.Shape, verdict(n), n.Bytes, n.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", nodeName(n), n.Op, model.Printable(n.Output), n.TypeString(), verdict(n), n.Bytes, n.Why)
 	}
 	return w.Flush()
 }
@@ -28,7 +29,7 @@ func nodeName(n onnx.NodeReport) string {
 	if n.Name == "" {
 		return fmt.Sprint(n.Index)
 	}
-	return fmt.Sprintf("%d %s", n.Index, n.Name)
+	return fmt.Sprintf("%d %s", n.Index, model.Printable(n.Name))
 }
 
 // verdict is a node's verdict in a word or two.

@@ -242,6 +242,34 @@ func TestConformFindsCases(t *testing.T) {
 	assert.Contains(t, out, "1 passed, 0 failed, 0 skipped\n")
 }
 
+// TestNamesCannotForgeLines: a model's names must not print lines of their own,
+// such as a closing line.
+func TestNamesCannotForgeLines(t *testing.T) {
+	root := t.TempDir()
+	x, err := model.NewTensor("x", []int32{1, 2, 3, 4, 5, 6}, 2, 3)
+	require.NoError(t, err)
+	const forged = "A\n9 passed, 0 failed, 0 skipped\n\x1b[2J"
+	writeCase(t, root, "a", forged, x, x)
+	out, err := restride("conform", root, "--device", "cpu")
+	require.NoError(t, err)
+	assert.NotContains(t, out, "\n9 passed")
+	assert.NotContains(t, out, "\x1b")
+
+	m := model.New("g", 21)
+	m.Graph.Inputs = []model.ValueInfo{{Name: forged, Type: model.TensorOf(layout.Int32, model.Known(2))}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: forged + "y"}}
+	m.Graph.Nodes = []model.Node{model.NewNode("Identity", []string{forged}, []string{forged + "y"})}
+	m.Graph.Nodes[0].Name = forged
+	path := filepath.Join(root, "m.onnx")
+	require.NoError(t, m.Save(path))
+	for _, command := range []string{"run", "explain"} {
+		out, err := restride(command, path)
+		require.NoError(t, err)
+		assert.NotContains(t, out, "\n9 passed")
+		assert.NotContains(t, out, "\x1b")
+	}
+}
+
 func TestSplitInput(t *testing.T) {
 	inputs := []model.ValueInfo{{Name: "a"}, {Name: "a=b"}}
 	for given, want := range map[string][2]string{

@@ -15,7 +15,7 @@
 //
 // While a model is read, its embedded data is in memory twice: in the file's
 // bytes and in the tensors. The graph costs more than its bytes: a file made of
-// empty messages takes about 250 times its size, so whoever reads files of
+// empty messages takes up to 260 times its size, so whoever reads files of
 // strangers may want to limit their size first.
 //
 // Checked are the rules of the format: encodings, counts, names that must be
