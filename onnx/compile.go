@@ -186,7 +186,7 @@ func (c *compiler) nameValues() error {
 			return name(of, what)
 		}
 		delete(unfilled, of)
-		if !fits(declared, model.TensorType, t, dims) {
+		if !isOf(declared, model.TensorType, t) || !fits(declared, dims) {
 			return invalidGraph("the default of input %s is %v%v; the graph declares %v", model.Quote(of), t, dims, declared)
 		}
 		return nil

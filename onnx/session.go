@@ -160,7 +160,8 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	}
 	for i := range s.outputs {
 		p := &s.outputs[i]
-		if v := r.values[p.slot]; !p.accepts(v) {
+		// Its extents are not compared: real models declare wrong ones, and run.
+		if v := r.values[p.slot]; !p.accepts(v, false) {
 			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
 			return nil, errors.Join(err, s.abandon(r, len(s.steps)))
 		}
@@ -230,7 +231,7 @@ func (s *Session) bind(r *run, inputs Values) error {
 			}
 			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", model.Quote(p.name))
 		}
-		if !p.accepts(v) {
+		if !p.accepts(v, true) {
 			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
 		}
 		r.values[p.slot] = v
@@ -257,33 +258,34 @@ func (s *Session) inputNames() string {
 	return listed(names)
 }
 
-// accepts reports whether a value is of the declared type, as far as that goes.
-func (p *port) accepts(v Value) bool {
+// accepts reports whether a value is of the declared type, as far as that goes,
+// and if wanted of the declared extents.
+func (p *port) accepts(v Value, extents bool) bool {
 	switch v := v.(type) {
 	case *tensor.Tensor:
-		if !p.typ.HasShape {
-			return fits(&p.typ, model.TensorType, v.DType(), nil)
+		if !isOf(&p.typ, model.TensorType, v.DType()) {
+			return false
 		}
 		var few [8]int64
-		return fits(&p.typ, model.TensorType, v.DType(), v.Layout().AppendDims(few[:0]))
+		return !extents || fits(&p.typ, v.Layout().AppendDims(few[:0]))
 	case *Sequence:
-		return fits(&p.typ, model.SequenceType, v.Elem, nil)
+		return isOf(&p.typ, model.SequenceType, v.Elem)
 	case *Optional:
-		return fits(&p.typ, model.OptionalType, v.Elem, nil)
+		return isOf(&p.typ, model.OptionalType, v.Elem)
 	}
 	return false
 }
 
-// fits reports whether a declared type allows values of a kind and element type
-// and, if they are tensors, of these extents.
-func fits(t *model.Type, kind model.TypeKind, elem layout.DType, dims []int64) bool {
-	if t.Kind == model.UnknownType {
-		return true
-	}
-	if want := elemOf(t); t.Kind != kind || want != layout.Invalid && want != elem {
-		return false
-	}
-	if kind != model.TensorType || !t.HasShape {
+// isOf reports whether a declared type allows values of a kind and element
+// type.
+func isOf(t *model.Type, kind model.TypeKind, elem layout.DType) bool {
+	want := elemOf(t)
+	return t.Kind == model.UnknownType || t.Kind == kind && (want == layout.Invalid || want == elem)
+}
+
+// fits reports whether a tensor's declared type allows these extents.
+func fits(t *model.Type, dims []int64) bool {
+	if !t.HasShape {
 		return true
 	}
 	if len(dims) != len(t.Dims) {
