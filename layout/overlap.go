@@ -153,21 +153,23 @@ func search(terms []term, target uint64, budget *int) bool {
 	if len(terms) == 0 || target > terms[0].reach || target%terms[0].gcd != 0 {
 		return false
 	}
-	if *budget--; *budget < 0 {
-		return true // in doubt
-	}
 	t := terms[0]
 	if len(terms) == 1 {
 		return target/t.a <= t.u
 	}
 	least, most := uint64(0), min(t.u, target/t.a)
 	if rest := terms[1].reach; target > rest {
-		least = (target - rest + t.a - 1) / t.a
+		least = (target-rest-1)/t.a + 1
 	}
 	if period := terms[1].a / t.gcd; len(terms) == 2 && period <= most {
 		least = max(least, most-period+1) // what is left for the last recurs
 	}
 	for x := most; x >= least; x-- {
+		// Each step counts, also one that the tests above end at once: extents
+		// may be near 2^63.
+		if *budget--; *budget < 0 {
+			return true // in doubt
+		}
 		if search(terms[1:], target-x*t.a, budget) {
 			return true
 		}
