@@ -42,7 +42,7 @@ var policy = map[string][]string{
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 }
 
-// TestImports keeps the arrows of the design true: layout knows nothing of
+// TestImports keeps the arrows between packages true: layout knows nothing of
 // memory, the oracle nothing of the devices that it checks, and so on.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()

@@ -3,7 +3,7 @@
 //	s, err := tensor.Open("auto")                         // cuda, else opencl, else cpu
 //	x, err := tensor.FromSlice(s, data, 8, 512, 16, 64)   // one transfer
 //	y, err := x.Transpose(0, 2, 1, 3)                     // a view: no bytes move
-//	z, err := y.Reshape(8, 16, -1)                        // a view here too
+//	z, err := y.Reshape(8, 16, -1)                        // no view can be: one copy on the device
 //	err = z.Read(host)                                    // one transfer
 //
 // A call makes a view wherever strides can express its result, and otherwise a

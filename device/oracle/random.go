@@ -138,13 +138,11 @@ func (g generator) class() class {
 	for _, k := range classes {
 		sum += k.weight
 	}
-	n := g.IntN(sum)
-	for _, k := range classes {
-		if n -= k.weight; n < 0 {
-			return k
-		}
+	n, at := g.IntN(sum), 0
+	for ; n >= classes[at].weight; at++ {
+		n -= classes[at].weight
 	}
-	panic("unreachable")
+	return classes[at]
 }
 
 // elements chooses about how many elements a case has: few mostly, and now and
