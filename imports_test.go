@@ -25,6 +25,7 @@ var policy = map[string][]string{
 	"device/oracle":     {"layout", "device"},
 	"device/devicetest": {"layout", "device", "device/oracle", "github.com/stretchr/testify"},
 	"cpu":               {"layout", "device"},
+	"kernels":           {"layout"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},

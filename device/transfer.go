@@ -1,0 +1,27 @@
+package device
+
+import "time"
+
+// AsyncQueue is implemented by queues that transfer without waiting. The host
+// memory must stay as it is, and unread, until the event is done; the queue
+// keeps it alive. Transfers are fastest from and to what a HostAllocator gives.
+type AsyncQueue interface {
+	WriteAsync(dst Buffer, off int64, src []byte) (Event, error)
+	ReadAsync(dst []byte, src Buffer, off int64) (Event, error)
+}
+
+// HostAllocator is implemented by devices whose driver has host memory that it
+// transfers faster (pinned memory). The memory is freed by FreeHost, or by the
+// device's Close: it must not be used afterwards.
+type HostAllocator interface {
+	AllocHost(bytes int64) ([]byte, error)
+	FreeHost([]byte) error
+}
+
+// TimedEvent is implemented by the events of devices that keep time.
+type TimedEvent interface {
+	Event
+	// Since returns how much device time passed between an earlier event of the
+	// same device and this one. Both must be done.
+	Since(earlier Event) (time.Duration, error)
+}

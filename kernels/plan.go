@@ -1,0 +1,247 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/layout"
+)
+
+// Class is what a copy is, by where its elements lie: the row of the table in
+// the package's description.
+type Class string
+
+// The classes.
+const (
+	Nothing    Class = "nothing"    // no elements
+	Contiguous Class = "contiguous" // one dense run on both sides
+	Rows       Class = "rows"       // dense rows on both sides
+	Transpose  Class = "transpose"  // dense along different axes, both long
+	Shuffle    Class = "shuffle"    // dense along different axes, short ones
+	Reverse    Class = "reverse"    // src's rows run backwards
+	Strided    Class = "strided"    // src's rows have gaps
+	Broadcast  Class = "broadcast"  // src repeats elements
+	Gather     Class = "gather"     // anything else
+	Filling    Class = "fill"       // no src
+	Converting Class = "convert"    // between a type below a byte and its container
+)
+
+// The forms.
+const (
+	Element Form = "gather" // an element per item
+	Set     Form = "fill"   // the same, of one value
+	Pack    Form = "pack"   // a word per item, from elements anywhere
+	Run     Form = "run"    // words from runs that are dense on both sides
+)
+
+// Target is what a plan depends on of the processor.
+type Target struct {
+	// Serial: work-groups run as loops, and local memory is no faster than any
+	// other, as on CPUs.
+	Serial bool
+}
+
+// Launch is one kernel call: everything but the buffers.
+type Launch struct {
+	Spec   Spec
+	Class  Class
+	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
+	Local  uint32 // work-items in each
+	Desc   []byte // the kernel's descriptor
+	Bytes  int64  // that will be written
+
+	d, s base
+}
+
+// base turns an operand's offset into the kernel's: elements of a view start
+// where its offset says, but for reversed axes; and a kernel counts its own,
+// wider elements.
+type base struct{ add, per int64 }
+
+func (b base) of(offset int64) int64 { return (offset + b.add) / b.per }
+
+// Bases returns the kernel's arguments dBase and sBase for operands with these
+// offsets, in elements of theirs. A launch fits all operands with the layouts
+// it was planned for but other offsets, if these are the same modulo 64.
+func (l *Launch) Bases(dst, src int64) (d, s int64) { return l.d.of(dst), l.s.of(src) }
+
+// Name tells people the class and the width of the elements moved.
+func (l *Launch) Name() string {
+	if l.Class == Nothing {
+		return string(Nothing)
+	}
+	return fmt.Sprintf("%s.%d", l.Class, l.Spec.DstBits)
+}
+
+// problem is a copy, fill or conversion made ready for choosing a kernel: the
+// fewest axes, outermost first in the order of dst's steps, over the widest
+// elements.
+type problem struct {
+	op           string
+	target       Target
+	axes         []axis
+	dBits, sBits int // sBits 0: a fill
+	signed       bool
+	dBase        int64 // dst's first element
+	launch       Launch
+}
+
+// PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
+// bits.
+func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
+	p := problem{op: "Copy", target: t, dBits: bits, sBits: bits}
+	d, s := layout.Simplify(dst, src)
+	p.widen(d, s, dst.Offset(), src.Offset())
+	p.launch.Class = p.class()
+	return p.plan(p.chooseCopy)
+}
+
+// PlanFill plans a fill with a pattern of one element of 2 to 128 bits.
+func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
+	p := problem{op: "Fill", target: t, dBits: bits, sBits: bits}
+	d, s := layout.Simplify(dst, dst)
+	p.widen(d, s, dst.Offset(), dst.Offset())
+	p.sBits = 0
+	p.launch.Class = Filling
+	return p.plan(p.chooseFill)
+}
+
+// PlanConvert plans a conversion between layouts of one shape: from elements
+// below a byte to 8 bits, where signed says whether they are numbers with a
+// sign, or back.
+func PlanConvert(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
+	p := problem{op: "Convert", target: t, dBits: dstBits, sBits: srcBits, signed: signed && srcBits < dstBits}
+	d, s := layout.Simplify(dst, src)
+	p.take(d, s, dst.Offset(), src.Offset(), 1)
+	p.launch.Class = Converting
+	return p.plan(p.choosePack)
+}
+
+// widen takes over a simplified pair, over the widest elements.
+func (p *problem) widen(d, s layout.Layout, dOffset, sOffset int64) {
+	d, s, wide := layout.Widen(d, s, p.dBits, 128)
+	per := int64(wide / p.dBits)
+	p.dBits, p.sBits = wide, wide
+	p.take(d, s, dOffset, sOffset, per)
+}
+
+// take takes over a simplified pair whose elements are per of the operands'.
+func (p *problem) take(d, s layout.Layout, dOffset, sOffset, per int64) {
+	for i := range d.Rank() {
+		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
+	}
+	p.dBase = d.Offset()
+	p.launch.d = base{d.Offset()*per - dOffset, per}
+	p.launch.s = base{s.Offset()*per - sOffset, per}
+	p.launch.Bytes = (d.Count()*int64(p.dBits) + 7) / 8
+}
+
+// plan completes the launch with what choose says.
+func (p *problem) plan(choose func(*desc) (Form, error)) (Launch, error) {
+	l := &p.launch
+	if l.Bytes == 0 {
+		l.Class = Nothing
+		return *l, nil
+	}
+	var k desc
+	form, err := choose(&k)
+	if err != nil {
+		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), l.Bytes, err)
+	}
+	l.Spec.Form = form
+	l.Spec.DstBits, l.Spec.SrcBits = uint8(p.dBits), uint8(p.sBits)
+	l.Spec.Signed = p.signed
+	l.Spec.Serial = p.target.Serial
+	l.Local = l.Spec.group()
+	l.Groups = uint32(k.blocks)
+	l.Desc = k.encode()
+	return *l, nil
+}
+
+// inner returns the i-th axis from the innermost one; a trivial one beyond.
+func (p *problem) inner(i int) axis {
+	if i >= len(p.axes) {
+		return axis{n: 1}
+	}
+	return p.axes[len(p.axes)-1-i]
+}
+
+// dense reports whether dst's elements are neighbours along its innermost axis.
+func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
+
+// class tells what a copy is.
+func (p *problem) class() Class {
+	in := p.inner(0)
+	switch {
+	case len(p.axes) == 0 || len(p.axes) == 1 && in.d == 1 && in.s == 1:
+		return Contiguous
+	case in.d == 1 && in.s == 1:
+		return Rows
+	}
+	near := p.nearest()
+	for _, a := range p.axes {
+		if a.s == 0 {
+			return Broadcast
+		}
+	}
+	switch {
+	case in.d != 1:
+		return Gather
+	case near > 0 && magnitude(p.inner(near).s) == 1 && min(in.n, p.inner(near).n) >= longSide:
+		return Transpose
+	case near > 0:
+		return Shuffle
+	case in.s == -1:
+		return Reverse
+	}
+	return Strided
+}
+
+// longSide is the extent from which an axis counts as long.
+const longSide = 24
+
+// nearest returns the axis, counted from the innermost one, along which src's
+// elements are nearest to each other; repeated ones do not count.
+func (p *problem) nearest() int {
+	near := 0
+	for i := range p.axes {
+		if s := magnitude(p.inner(i).s); s != 0 && (p.inner(near).s == 0 || s < magnitude(p.inner(near).s)) {
+			near = i
+		}
+	}
+	return near
+}
+
+func magnitude(x int64) int64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// chooseCopy picks the form of a copy.
+func (p *problem) chooseCopy(k *desc) (Form, error) {
+	if p.dBits < 8 || p.dBits < 32 && p.dense() {
+		return p.choosePack(k)
+	}
+	return Element, p.planElements(k)
+}
+
+// choosePack picks the form for words of narrow elements.
+func (p *problem) choosePack(k *desc) (Form, error) {
+	if p.sBits == p.dBits && p.dense() && (len(p.axes) == 0 || p.inner(0).s == 1) {
+		span := int64(1)
+		if p.target.Serial {
+			span = serialWords
+		}
+		return Run, p.planWords(k, 1, span)
+	}
+	return Pack, p.planWords(k, len(p.axes), 1)
+}
+
+// chooseFill picks the form of a fill.
+func (p *problem) chooseFill(k *desc) (Form, error) {
+	if p.dBits < 8 || p.dBits < 32 && p.dense() {
+		return Pack, p.planWords(k, len(p.axes), 1)
+	}
+	return Set, p.planElements(k)
+}

@@ -1,0 +1,48 @@
+package kernels
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed source/*.h
+var sources embed.FS
+
+// Dialect is a language that the kernels compile as: the name of its prelude.
+type Dialect string
+
+// The dialects.
+const (
+	OpenCL Dialect = "opencl" // OpenCL C 1.2
+	CUDA   Dialect = "cuda"   // CUDA C as clang takes it without CUDA's headers
+	Host   Dialect = "host"   // C++17
+)
+
+// Source returns the program that holds the given kernels, each under the name
+// Spec.String.
+func Source(d Dialect, specs ...Spec) string {
+	var b strings.Builder
+	for _, name := range []string{string(d), "common", "words"} {
+		b.WriteString(file(name))
+	}
+	for _, s := range specs {
+		for _, define := range s.defines() {
+			fmt.Fprintf(&b, "#define %s\n", define)
+		}
+		b.WriteString(file(string(s.Form)))
+		for _, define := range s.defines() {
+			name, _, _ := strings.Cut(define, " ")
+			fmt.Fprintf(&b, "#undef %s\n", name)
+		}
+	}
+	return b.String()
+}
+
+func file(name string) string {
+	text, err := sources.ReadFile("source/" + name + ".h")
+	if err != nil {
+		panic(fmt.Sprintf("kernels: %v", err)) // a Form without a file: a test goes through all
+	}
+	return string(text)
+}

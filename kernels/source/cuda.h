@@ -1,0 +1,23 @@
+// Prelude: the neutral dialect in CUDA C, for clang without CUDA's headers.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef struct __attribute__((aligned(16))) { u32 x, y, z, w; } u128;
+
+#define GLOBAL
+#define CONSTANT const
+#define SHARED(type, name, count) __attribute__((shared)) type name[count]
+#define SHARED_POINTER
+#define DEVICE static __attribute__((device))
+#define RESTRICT __restrict__
+#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+#define BARRIER() __syncthreads()
+#define GROUP_ID ((u32)__nvvm_read_ptx_sreg_ctaid_x())
+#define GROUPS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
+#define LOCAL_ID ((u32)__nvvm_read_ptx_sreg_tid_x())
+#define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define UNROLL _Pragma("unroll")

@@ -1,0 +1,27 @@
+// fill: one element per item, all of them the pattern (lo, hi).
+
+ENTRY {
+	GLOBAL WORD *to = (GLOBAL WORD *)dst;
+	CONSTANT Axis *inner = AXES(desc) + desc->outer;
+#if DBITS == 128
+	WORD value;
+	value.x = (u32)lo;
+	value.y = (u32)(lo >> 32);
+	value.z = (u32)hi;
+	value.w = (u32)(hi >> 32);
+#else
+	const WORD value = (WORD)lo;
+#endif
+	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+		i64 d0 = dBase, unused = 0;
+		const u32 left = items_of(desc, block_of(desc, block, &d0, &unused));
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			u32 x = item;
+			INDEX d = 0;
+			for (u32 k = 0; k < desc->inner; k++) {
+				d += (INDEX)digit(&x, inner + k) * (INDEX)inner[k].d;
+			}
+			to[d0 + d + (INDEX)x * (INDEX)desc->d] = value;
+		}
+	}
+}

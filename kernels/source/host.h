@@ -1,0 +1,30 @@
+// Prelude: the neutral dialect in C++ for the host. Who includes it says how
+// work-items run: host_item has where one is, host_barrier waits for its group.
+#include <cstdint>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t i32;
+typedef int64_t i64;
+struct alignas(16) u128 { u32 x, y, z, w; };
+
+struct host_place { u32 group, groups, local; };
+extern thread_local host_place host_item;
+extern "C" void host_barrier();
+
+#define GLOBAL
+#define CONSTANT const
+// One per group at a time: groups run in turn on a thread.
+#define SHARED(type, name, count) alignas(16) static thread_local type name[count]
+#define SHARED_POINTER
+#define DEVICE static inline
+#define RESTRICT __restrict__
+#define KERNEL(size) extern "C"
+#define BARRIER() host_barrier()
+#define GROUP_ID (host_item.group)
+#define GROUPS (host_item.groups)
+#define LOCAL_ID (host_item.local)
+#define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define UNROLL

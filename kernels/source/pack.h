@@ -1,0 +1,82 @@
+// pack: one 32-bit word of dst per item, put together from elements anywhere in
+// src. It copies elements narrower than a word (DBITS equals SBITS), converts
+// between a type below a byte and its container, and fills (SBITS is 0: lo
+// holds the pattern, repeated).
+
+#define PER (32 / DBITS) // elements in a word
+#define DMASK (0xffffffff >> (32 - DBITS))
+
+#if SBITS > 0
+// load reads the element at a position.
+DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
+#if SBITS < 8
+	u32 v = src[at / (8 / SBITS)] >> (at % (8 / SBITS) * SBITS) & ((1 << SBITS) - 1);
+#if SIGNED
+	v = (v ^ 1 << (SBITS - 1)) - (1 << (SBITS - 1));
+#endif
+#elif SBITS == 8
+	u32 v = src[at];
+#else
+	u32 v = ((GLOBAL const u16 *)src)[at];
+#endif
+	return v & DMASK;
+}
+#endif
+
+ENTRY {
+	GLOBAL u32 *to = (GLOBAL u32 *)dst;
+	CONSTANT Axis *inner = AXES(desc) + desc->outer;
+#if SBITS > 0
+	CONSTANT Axis *run = inner + desc->inner;
+#endif
+	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+		i64 d0 = dBase, s0 = sBase;
+		const u32 first = block_of(desc, block, &d0, &s0);
+		const u32 left = items_of(desc, first);
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			const Run r = item_of(desc, inner, first, item, d0, s0);
+			const i64 begin = r.word * PER - r.d % PER; // the word's first element, by its number in the run
+			const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
+			if (from >= end) {
+				continue;
+			}
+#if SBITS > 0
+			u32 value = 0, i = 0;
+			i64 e = from, at = 0;
+			while (e < end) {
+				// Elements up to the end of the run's innermost axis.
+				i64 stop = end;
+				if (desc->run <= 1) {
+					at = r.s + e * run[0].s;
+				} else {
+					u32 x = (u32)e;
+					i = digit(&x, run);
+					at = r.s + i * run[0].s;
+					for (u32 k = 1; k < desc->run; k++) {
+						at += digit(&x, run + k) * run[k].s;
+					}
+					stop = MIN(end, e + (run[0].n - i));
+				}
+				if (stop - e == PER) {
+					UNROLL
+					for (u32 j = 0; j < PER; j++) {
+						value |= PASTE(NAME, _load)(src, at + j * run[0].s) << (j * DBITS);
+					}
+					e = stop;
+				} else {
+					for (; e < stop; e++, at += run[0].s) {
+						value |= PASTE(NAME, _load)(src, at) << ((u32)(e - begin) * DBITS);
+					}
+				}
+			}
+#else
+			const u32 value = (u32)lo;
+#endif
+			const u32 mask = bits_between((u32)(from - begin) * DBITS, (u32)(end - begin) * DBITS);
+			MERGE(to + (r.d + begin) / PER, value, mask);
+		}
+	}
+}
+
+#undef PER
+#undef DMASK

@@ -1,0 +1,80 @@
+// What kernels share that write packed elements: an item is a 32-bit word of
+// dst, or a span of them, in a run of elements that are dense in dst. A run may
+// begin and end within a word.
+
+// merge stores the bits of a word that the mask names. A word without a full
+// mask may hold elements of other work-items, too, or such that are none of
+// dst's: whoever writes there does it by atomic operations.
+DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {
+	if (mask == 0xffffffff) {
+		*word = value;
+	} else {
+		ATOMIC_AND(word, ~mask);
+		ATOMIC_OR(word, value & mask);
+	}
+}
+
+// merge_bytes is merge_bits for a mask of whole bytes.
+DEVICE void merge_bytes(GLOBAL u32 *word, u32 value, u32 mask) {
+	if (mask == 0xffffffff) {
+		*word = value;
+	} else {
+		for (u32 k = 0; k < 4; k++) {
+			if (mask >> (8 * k) & 1) {
+				((GLOBAL u8 *)word)[k] = (u8)(value >> (8 * k));
+			}
+		}
+	}
+}
+
+// bits_between is the mask of the bits [from, to) of a word; to is above from.
+DEVICE u32 bits_between(u32 from, u32 to) {
+	return (0xffffffff << from) & (0xffffffff >> (32 - to));
+}
+
+// Run is where an item's words lie: element 0 of its run at dst position d and
+// src position s, and the number of its first word in the run.
+typedef struct {
+	i64 d, s, word;
+} Run;
+
+// item_of finds the run and word of an item; d and s are where its block begins,
+// first is the block's index along the cut axis.
+DEVICE Run item_of(CONSTANT Desc *desc, CONSTANT Axis *inner, u32 first, u32 item, i64 d, i64 s) {
+	Run r;
+	r.word = 0;
+	for (u32 k = 0; k < desc->inner; k++) {
+		const u32 i = digit(&item, inner + k);
+		if (k == 0) {
+			r.word = i;
+		}
+		d += i * inner[k].d;
+		s += i * inner[k].s;
+	}
+	if (desc->words == 0) {
+		r.word = (i64)first * desc->cut + item;
+	}
+	r.d = d + item * desc->d;
+	r.s = s + item * desc->s;
+	r.word *= desc->span;
+	return r;
+}
+
+// block_of finds where a block begins, and its index along the cut axis.
+DEVICE u32 block_of(CONSTANT Desc *desc, u32 block, i64 *d, i64 *s) {
+	CONSTANT Axis *axes = AXES(desc);
+	const u32 first = digit(&block, axes);
+	*d += first * axes[0].d;
+	*s += first * axes[0].s;
+	for (u32 k = 1; k < desc->outer; k++) {
+		const u32 i = digit(&block, axes + k);
+		*d += i * axes[k].d;
+		*s += i * axes[k].s;
+	}
+	return first;
+}
+
+// items_of is the number of items in a block.
+DEVICE u32 items_of(CONSTANT Desc *desc, u32 first) {
+	return (u32)MIN((i64)desc->cut, desc->extent - (i64)first * desc->cut) * desc->flat;
+}

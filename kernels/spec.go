@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Form is the algorithm of a kernel: the name of its source file.
+type Form string
+
+// Spec names one kernel: an algorithm made for element widths and a kind of
+// processor. It is comparable: the key under which compiled kernels are kept.
+type Spec struct {
+	Form    Form
+	DstBits uint8 // the width of an element in dst: 2 to 128
+	SrcBits uint8 // and in src; 0 for a fill
+	Signed  bool  // unpacking keeps the sign
+	Wide    bool  // steps within a block need 64 bits
+	Serial  bool  // for processors that run a work-group as a loop: CPUs
+	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
+}
+
+// String returns the name of the kernel's entry point: "gather_32",
+// "pack_8_s4", "run_4_serial".
+func (s Spec) String() string {
+	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
+	if s.SrcBits != s.DstBits && s.SrcBits != 0 {
+		name += "_"
+		if s.Signed {
+			name += "s"
+		} else {
+			name += "u"
+		}
+		name += strconv.Itoa(int(s.SrcBits))
+	}
+	if s.SrcBits == 0 && s.Form == Pack {
+		name += "_fill"
+	}
+	if s.Step > 0 {
+		name += "_step" + strconv.Itoa(int(s.Step))
+	} else if s.Step < 0 {
+		name += "_back" + strconv.Itoa(-int(s.Step))
+	}
+	if s.Wide {
+		name += "_wide"
+	}
+	if s.Serial {
+		name += "_serial"
+	}
+	return name
+}
+
+// group is the number of work-items in a group.
+func (s Spec) group() uint32 {
+	if s.Serial {
+		return 1
+	}
+	return GroupSize
+}
+
+// GroupSize is the number of work-items in a group, but for serial kernels,
+// which have one.
+const GroupSize = 256
+
+// defines are the macros that make a form's source into this kernel.
+func (s Spec) defines() []string {
+	index := "i32"
+	if s.Wide {
+		index = "i64"
+	}
+	flag := func(b bool) string {
+		if b {
+			return "1"
+		}
+		return "0"
+	}
+	merge := "merge_bytes"
+	if s.DstBits < 8 {
+		merge = "merge_bits"
+	}
+	return []string{
+		"NAME " + s.String(),
+		"DBITS " + strconv.Itoa(int(s.DstBits)),
+		"SBITS " + strconv.Itoa(int(s.SrcBits)),
+		"WORD " + fmt.Sprintf("u%d", max(s.DstBits, 8)),
+		"INDEX " + index,
+		"SIGNED " + flag(s.Signed),
+		"SERIAL " + flag(s.Serial),
+		"STEP " + strconv.Itoa(int(s.Step)),
+		"GROUP " + strconv.Itoa(int(s.group())),
+		"MERGE " + merge,
+		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi)",
+	}
+}
+
+// Specs lists every kernel that a plan may ask for.
+func Specs() []Spec {
+	var all []Spec
+	for _, serial := range []bool{false, true} {
+		add := func(form Form, dst, src int) *Spec {
+			all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
+			return &all[len(all)-1]
+		}
+		for _, bits := range []int{8, 16, 32, 64, 128} {
+			for _, wide := range []bool{false, true} {
+				add(Element, bits, bits).Wide = wide
+				add(Set, bits, 0).Wide = wide
+			}
+		}
+		for _, bits := range []int{2, 4, 8, 16} {
+			add(Run, bits, bits)
+			add(Pack, bits, bits)
+			add(Pack, bits, 0)
+		}
+		for _, bits := range []int{2, 4} {
+			add(Pack, bits, 8)
+			add(Pack, 8, bits)
+			add(Pack, 8, bits).Signed = true
+		}
+	}
+	return all
+}
