@@ -170,26 +170,23 @@ func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
 
 // class tells what a copy is.
 func (p *problem) class() Class {
-	in := p.inner(0)
-	switch {
-	case len(p.axes) == 0 || len(p.axes) == 1 && in.d == 1 && in.s == 1:
-		return Contiguous
-	case in.d == 1 && in.s == 1:
-		return Rows
-	}
-	near := p.nearest()
+	in, near := p.inner(0), p.nearest()
 	for _, a := range p.axes {
 		if a.s == 0 {
 			return Broadcast
 		}
 	}
 	switch {
-	case in.d != 1:
+	case len(p.axes) == 0 || len(p.axes) == 1 && in.d == 1 && in.s == 1:
+		return Contiguous
+	case in.d != 1 || near > 0 && magnitude(p.inner(near).s) != 1:
 		return Gather
-	case near > 0 && magnitude(p.inner(near).s) == 1 && min(in.n, p.inner(near).n) >= longSide:
+	case near > 0 && min(in.n, p.inner(near).n) >= longSide:
 		return Transpose
 	case near > 0:
 		return Shuffle
+	case in.s == 1:
+		return Rows
 	case in.s == -1:
 		return Reverse
 	}

@@ -1,0 +1,320 @@
+package kernels_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+func dense(dims ...int64) layout.Layout {
+	l, err := layout.Contiguous(dims...)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func strided(dims, strides []int64, offset int64) layout.Layout {
+	l, err := layout.Strided(dims, strides, offset)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// like is the row-major layout of another's shape.
+func like(l layout.Layout) layout.Layout { return dense(l.Shape()...) }
+
+func TestPlanCopy(t *testing.T) {
+	gpu, cpu := kernels.Target{}, kernels.Target{Serial: true}
+	square := strided([]int64{4096, 4096}, []int64{1, 4096}, 0)
+	for _, c := range []struct {
+		name   string
+		bits   int
+		src    layout.Layout
+		target kernels.Target
+		launch string // the launch's name, and the kernel's
+	}{
+		{"scalar", 32, dense(), gpu, "contiguous.32 gather_32"},
+		{"scalar nibble", 4, dense(), gpu, "contiguous.4 run_4"},
+		{"empty", 32, dense(3, 0), gpu, "nothing"},
+		{"contiguous floats", 32, dense(64, 64), gpu, "contiguous.128 gather_128"},
+		{"contiguous, an odd number", 32, dense(1001), gpu, "contiguous.32 gather_32"},
+		{"contiguous bytes, an odd number", 8, dense(1001), gpu, "contiguous.8 run_8"},
+		{"contiguous bytes in chars", 8, dense(1001), cpu, "contiguous.8"},
+		{"nibbles from an odd one", 4, strided([]int64{1 << 20}, []int64{1}, 1), gpu, "contiguous.4 run_4"},
+		{"nibbles from an odd one, serial", 4, strided([]int64{1 << 20}, []int64{1}, 1), cpu, "contiguous.4 run_4_serial"},
+		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 gather_32"},
+		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 gather_128"},
+		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
+		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 gather_128"},
+		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 gather_32"},
+		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 pack_8"},
+		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reverse.16 pack_16"},
+		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
+		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
+		{"transposed floats", 32, square, gpu, "transpose.32"},
+		{"transposed nibbles", 4, square, gpu, "transpose.4"},
+		{"transposed doubles", 64, square, cpu, "transpose.64"},
+		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
+		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 pack_8"},
+		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "gather.32 gather_32_wide"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, c.target)
+			require.NoError(t, err)
+			got := l.Name()
+			if len(c.launch) > len(got) {
+				got += " " + l.Spec.String()
+			}
+			assert.Equal(t, c.launch, got)
+			assert.Equal(t, (c.src.Count()*int64(c.bits)+7)/8, l.Bytes)
+			if l.Groups > 0 {
+				assert.Contains(t, kernels.Specs(), l.Spec)
+			}
+		})
+	}
+}
+
+// TestPlanHuge plans what no machine has memory for: nothing overflows, and what
+// is beyond a grid is refused.
+func TestPlanHuge(t *testing.T) {
+	for _, target := range []kernels.Target{{}, {Serial: true}} {
+		for bits := 2; bits <= 128; bits *= 2 {
+			for _, src := range []layout.Layout{
+				dense(1 << 40),
+				strided([]int64{1 << 40}, []int64{1}, 1),
+				strided([]int64{1 << 33, 3}, []int64{3, 1}, 7),
+				strided([]int64{3, 1 << 33}, []int64{1, 3}, 7),
+				strided([]int64{1 << 20, 1 << 20}, []int64{1, 1 << 20}, 0),
+				strided([]int64{1 << 31, 5}, []int64{-5, -1}, 5<<31-1),
+				strided([]int64{1 << 16, 1 << 16, 3}, []int64{0, 3, 1}, 0),
+			} {
+				l, err := kernels.PlanCopy(like(src), src, bits, target)
+				if err != nil {
+					assert.ErrorIs(t, err, layout.ErrUnsupported)
+					continue
+				}
+				assert.Positive(t, l.Groups)
+				assert.Contains(t, kernels.Specs(), l.Spec)
+			}
+		}
+	}
+	_, err := kernels.PlanCopy(dense(1<<31, 1<<20), strided([]int64{1 << 31, 1 << 20}, []int64{3 << 20, 2}, 0), 32, kernels.Target{})
+	assert.ErrorIs(t, err, layout.ErrUnsupported)
+}
+
+// TestPlanFillAndConvert names the kernels.
+func TestPlanFillAndConvert(t *testing.T) {
+	for _, c := range []struct {
+		bits   int
+		dst    layout.Layout
+		kernel string
+	}{
+		{32, dense(64), "fill_128"},
+		{32, dense(63), "fill_32"},
+		{8, dense(63), "pack_8_fill"},
+		{8, strided([]int64{9}, []int64{3}, 0), "fill_8"},
+		{4, strided([]int64{9}, []int64{3}, 0), "pack_4_fill"},
+		{2, dense(64), "fill_128"},
+	} {
+		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String())
+		assert.Equal(t, kernels.Filling, l.Class)
+	}
+	for _, c := range []struct {
+		dst, src int
+		signed   bool
+		kernel   string
+	}{
+		{8, 4, true, "pack_8_s4"}, {8, 4, false, "pack_8_u4"}, {8, 2, true, "pack_8_s2"},
+		{4, 8, true, "pack_4_u8"}, {2, 8, false, "pack_2_u8"},
+	} {
+		l, err := kernels.PlanConvert(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String())
+		assert.Equal(t, kernels.Converting, l.Class)
+		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
+	}
+}
+
+// TestLaunchFitsOtherOffsets plans at one offset and asks for another one.
+func TestLaunchFitsOtherOffsets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		c := oracle.Random(rng, oracle.Limits{})
+		if c.Op != oracle.OpCopy || c.DstType == layout.String {
+			continue
+		}
+		bits := c.DstType.Bits()
+		l, err := kernels.PlanCopy(c.Dst, c.Src, bits, kernels.Target{})
+		require.NoError(t, err)
+		dMore, sMore := rng.Int64N(1<<20)*64, rng.Int64N(1<<20)*64
+		dst, err := c.Dst.Rebase(c.Dst.Offset() + dMore)
+		require.NoError(t, err)
+		src, err := c.Src.Rebase(c.Src.Offset() + sMore)
+		require.NoError(t, err)
+		moved, err := kernels.PlanCopy(dst, src, bits, kernels.Target{})
+		require.NoError(t, err)
+		if moved.Groups == 0 {
+			continue
+		}
+		d, s := l.Bases(dst.Offset(), src.Offset())
+		wantD, wantS := moved.Bases(dst.Offset(), src.Offset())
+		assert.Equal(t, [2]int64{wantD, wantS}, [2]int64{d, s}, "%v", c)
+		assert.Equal(t, moved.Desc, l.Desc, "%v", c)
+		assert.Equal(t, moved.Spec, l.Spec, "%v", c)
+	}
+}
+
+// TestMagic divides as kernels do.
+func TestMagic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	divide := func(x, n uint32) uint32 {
+		magic, shift := kernels.MagicOf(int64(n))
+		return uint32((uint64(uint32(uint64(x)*uint64(magic)>>32) + x)) >> shift)
+	}
+	for i := range 200000 {
+		n := uint32(i + 1)
+		if i > 5000 {
+			n = rng.Uint32()>>(1+rng.UintN(30)) | 1
+		}
+		for _, x := range []uint32{0, 1, n - 1, n, n + 1, 1<<31 - 1, rng.Uint32() >> 1, rng.Uint32() >> 1 / n * n} {
+			if x &= 1<<31 - 1; divide(x, n) != x/n {
+				t.Fatalf("%d / %d = %d", x, n, divide(x, n))
+			}
+		}
+	}
+}
+
+// The reader below takes a descriptor apart as kernels do, in Go.
+
+type reader struct {
+	blocks, cut, flat, words, span     uint32
+	extent, d, s, length               int64
+	outer, inner, run                  []digit
+	outerAxes, innerAxes, runAxesCount uint32
+}
+
+type digit struct {
+	n    uint32
+	d, s int64
+}
+
+func read(desc []byte) reader {
+	le := binary.LittleEndian
+	u := func(i int) uint32 { return le.Uint32(desc[4*i:]) }
+	v := func(at int) int64 { return int64(le.Uint64(desc[at:])) }
+	r := reader{
+		blocks: u(0), outerAxes: u(1), innerAxes: u(2), runAxesCount: u(3), cut: u(4), flat: u(5), words: u(6), span: u(7),
+		extent: v(32), d: v(40), s: v(48), length: v(56),
+	}
+	at := 128
+	axes := func(n uint32) []digit {
+		all := make([]digit, n)
+		for i := range all {
+			all[i] = digit{le.Uint32(desc[at:]), v(at + 16), v(at + 24)}
+			at += 32
+		}
+		return all
+	}
+	r.outer, r.inner, r.run = axes(r.outerAxes), axes(r.innerAxes), axes(r.runAxesCount)
+	return r
+}
+
+// elements calls f with the positions of every element of a block of an
+// element form, from the bases.
+func (r reader) elements(block uint32, f func(d, s int64)) {
+	d, s := int64(0), int64(0)
+	first := int64(0)
+	for i, a := range r.outer {
+		x := int64(block % a.n)
+		block /= a.n
+		d, s = d+x*a.d, s+x*a.s
+		if i == 0 {
+			first = x
+		}
+	}
+	left := min(int64(r.cut), r.extent-first*int64(r.cut)) * int64(r.flat)
+	for item := range left {
+		x, dd, ss := item, d, s
+		for _, a := range r.inner {
+			i := x % int64(a.n)
+			x /= int64(a.n)
+			dd, ss = dd+i*a.d, ss+i*a.s
+		}
+		f(dd+x*r.d, ss+x*r.s)
+	}
+}
+
+// TestElements runs the plans of element forms in Go: each element once.
+func TestElements(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	ran := 0
+	for range 3000 {
+		c := oracle.Random(rng, oracle.Limits{})
+		if c.Op != oracle.OpCopy || c.DstType == layout.String {
+			continue
+		}
+		bits := c.DstType.Bits()
+		l, err := kernels.PlanCopy(c.Dst, c.Src, bits, kernels.Target{})
+		require.NoError(t, err)
+		if l.Spec.Form != kernels.Element {
+			continue
+		}
+		ran++
+		per := int64(l.Spec.DstBits) / int64(bits)
+		want := map[[2]int64]bool{}
+		d, s := layout.Simplify(c.Dst, c.Src)
+		positions(d, s, func(d, s int64) {
+			want[[2]int64{d / per, s / per}] = true
+		})
+		dBase, sBase := l.Bases(c.Dst.Offset(), c.Src.Offset())
+		r := read(l.Desc)
+		seen := map[[2]int64]bool{}
+		for b := range r.blocks {
+			r.elements(b, func(d, s int64) {
+				at := [2]int64{dBase + d, sBase + s}
+				require.False(t, seen[at], "%v: twice", c)
+				seen[at] = true
+			})
+		}
+		require.Equal(t, want, seen, "%v", c)
+	}
+	assert.Greater(t, ran, 200)
+}
+
+func positions(d, s layout.Layout, f func(d, s int64)) {
+	index := make([]int64, d.Rank())
+	for {
+		f(d.At(index...), s.At(index...))
+		k := d.Rank() - 1
+		for ; k >= 0; k-- {
+			if index[k]++; index[k] < d.Dim(k) {
+				break
+			}
+			index[k] = 0
+		}
+		if k < 0 {
+			return
+		}
+	}
+}
+
+func ExamplePlanCopy() {
+	src, _ := layout.Contiguous(8, 512, 16, 64)
+	src, _ = src.Permute(0, 2, 1, 3)
+	dst, _ := layout.Contiguous(8, 16, 512, 64)
+	l, err := kernels.PlanCopy(dst, src, 32, kernels.Target{})
+	fmt.Println(l.Name(), l.Spec, l.Bytes, err)
+	// Output: rows.128 gather_128 16777216 <nil>
+}
