@@ -1,4 +1,40 @@
-// Package kernels holds the kernels that move elements on a GPU, and a planner
-// that chooses one: pure Go, from two layouts to a launch, which a device then
-// gives to its driver.
+// Package kernels holds the kernels that copy, fill and convert elements on a
+// device, and a planner that chooses among them. The planner is pure Go, from
+// two layouts to a [Launch]; a device package gives that to its driver.
+//
+// # Plan
+//
+// A copy is first rewritten over the fewest axes and the widest elements, up to
+// 16 bytes (layout.Simplify, layout.Widen). Its [Class] says where its elements
+// lie, its [Form] is the algorithm:
+//
+//	class       dst, src                             form on a GPU         on a CPU
+//	contiguous  one dense run                        gather, run           block, run
+//	rows        dense rows                           gather, run           block, run
+//	transpose   dense along different, long axes     tile, turn            blockturn, turn
+//	shuffle     dense along different, short axes    shuffle, pack         blockturn, pack
+//	reverse     src's rows run backwards             gather, pack          block, pack
+//	strided     src's rows have gaps                 gather, pack          block, pack
+//	broadcast   src repeats elements                 spread, gather, pack  block, pack
+//	gather      anything else                        gather, pack          block, pack
+//	fill        -                                    fill, pack            fill, pack
+//	convert     below a byte, and its container      pack                  pack
+//
+// The second form of a class is that for elements narrower than 32 bits (on a
+// CPU: than a byte), where an item is a whole word of dst. See each form's file
+// in source.
+//
+// What a kernel reads beside its operands is a descriptor: the extents, steps
+// and magic numbers of the axes, the same on every target. [Cache] keeps plans by
+// layouts, with their descriptors on the device.
+//
+// # One source
+//
+// The kernels are written once, in C with a few macros, and compile as OpenCL C,
+// CUDA C and C++ by a short prelude for each ([Source]). A [Spec] is a form made
+// for element widths: bits, not types.
+//
+// Every work-item writes whole words that it alone owns. Where a word of packed
+// elements is not dst's as a whole, its bits are merged by atomic operations, so
+// that nothing but dst's elements changes.
 package kernels

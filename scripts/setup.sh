@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
+# OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
+# kernels for bad accesses and races, and compilers for the kernels. Elsewhere it
+# says what the tests will skip.
+set -eu
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev"
+
+missing=
+for p in $packages; do
+	if ! dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed'; then
+		missing="$missing $p"
+	fi
+done
+[ -n "$missing" ] || exit 0
+if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+else
+	echo "Tests that need an OpenCL device, Oclgrind or a C compiler will be skipped."
+	echo "On Debian or Ubuntu, this installs them: sudo apt-get install$missing"
+fi
