@@ -26,6 +26,7 @@ var policy = map[string][]string{
 	"device/devicetest": {"layout", "device", "device/oracle", "github.com/stretchr/testify"},
 	"cpu":               {"layout", "device"},
 	"kernels":           {"layout"},
+	"kernels/emit":      {"kernels"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},

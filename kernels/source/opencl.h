@@ -20,4 +20,4 @@ typedef uint4 u128;
 #define LOCAL_ID ((u32)get_local_id(0))
 #define ATOMIC_OR(p, v) atomic_or(p, v)
 #define ATOMIC_AND(p, v) atomic_and(p, v)
-#define UNROLL
+#define UNROLL _Pragma("unroll")

@@ -1,0 +1,51 @@
+// Package dl calls functions of dynamic libraries that are found at run time,
+// without a C compiler: what a device's driver needs, and nothing else.
+//
+// It is a thin layer over github.com/ebitengine/purego, and over package syscall
+// on Windows. On other systems no library is ever found.
+package dl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+)
+
+// Library is a dynamic library. It stays loaded until the process ends: drivers
+// have threads of their own and cannot be unloaded safely.
+type Library struct {
+	Name   string // under which it was found
+	handle uintptr
+}
+
+// Open loads the first of several candidates that is there. A name without a
+// folder is looked for where the system keeps its libraries.
+func Open(names ...string) (*Library, error) {
+	var reasons []string
+	for _, name := range names {
+		handle, err := open(name)
+		if err == nil {
+			return &Library{name, handle}, nil
+		}
+		reason := strings.Join(strings.Fields(err.Error()), " ")
+		if !strings.Contains(reason, name) {
+			reason = name + ": " + reason
+		}
+		reasons = append(reasons, reason)
+	}
+	return nil, errors.New(strings.Join(reasons, "; "))
+}
+
+// Lookup returns the address of a function, to be used with Call.
+func (l *Library) Lookup(symbol string) (uintptr, error) {
+	fn, err := lookup(l.handle, symbol)
+	if err != nil || fn == 0 {
+		return 0, fmt.Errorf("%s has no function %s", l.Name, symbol)
+	}
+	return fn, nil
+}
+
+// Pointer makes a pointer of an address that a library returned. The memory
+// must not be Go's.
+func Pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

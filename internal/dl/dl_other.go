@@ -1,0 +1,19 @@
+//go:build !windows && !(((linux && !android) || darwin) && (amd64 || arm64 || loong64 || ppc64le || riscv64))
+
+package dl
+
+import (
+	"errors"
+	"runtime"
+)
+
+func open(string) (uintptr, error) {
+	return 0, errors.New("dynamic libraries are not supported on " + runtime.GOOS + "/" + runtime.GOARCH)
+}
+
+func lookup(uintptr, string) (uintptr, error) { return 0, errors.ErrUnsupported }
+
+// Call has nothing to call here: no library opens.
+//
+//go:uintptrescapes
+func Call(fn uintptr, args ...uintptr) uintptr { return 0 }

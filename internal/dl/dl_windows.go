@@ -1,0 +1,32 @@
+package dl
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// open loads a library by its path, and one that is only a name from the
+// system's own folder: Windows would look in the current folder, too, where
+// anyone may have put a file of that name.
+func open(name string) (uintptr, error) {
+	if filepath.Base(name) == name {
+		name = filepath.Join(os.Getenv("SystemRoot"), "System32", name)
+	}
+	handle, err := syscall.LoadLibrary(name)
+	return uintptr(handle), err
+}
+
+func lookup(handle uintptr, symbol string) (uintptr, error) {
+	return syscall.GetProcAddress(syscall.Handle(handle), symbol)
+}
+
+// Call calls a function of at most 15 arguments, integers and pointers, and
+// returns its result. Arguments that are converted from pointers in the call
+// itself are kept alive and in their place. It does not allocate.
+//
+//go:uintptrescapes
+func Call(fn uintptr, args ...uintptr) uintptr {
+	r, _, _ := syscall.SyscallN(fn, args...)
+	return r
+}
