@@ -5,7 +5,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
-typedef struct __attribute__((aligned(16))) { u32 x, y, z, w; } u128;
+typedef u32 u128 __attribute__((ext_vector_type(4)));
 
 #define GLOBAL
 #define CONSTANT const
