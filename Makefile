@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: test race lint fuzz bench conform generate
+.PHONY: test race lint fuzz bench conform generate cuda-sim cuda-sim-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -35,3 +35,13 @@ bench:
 generate:
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
+
+# The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own
+# test runs plain and under the sanitizers.
+cuda-sim:
+	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim
+
+cuda-sim-test:
+	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim test
+	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
+	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test

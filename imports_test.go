@@ -19,7 +19,7 @@ const module = "github.com/restride/restride"
 // modules, which are named in full) beside the standard library. A package that
 // is not listed fails the test: its place is to be decided here first.
 var policy = map[string][]string{
-	"":                  {"cpu"},
+	"":                  {"cpu", "opencl"},
 	"layout":            {},
 	"device":            {"layout"},
 	"device/oracle":     {"layout", "device"},
@@ -27,11 +27,14 @@ var policy = map[string][]string{
 	"cpu":               {"layout", "device"},
 	"kernels":           {"layout"},
 	"kernels/emit":      {"kernels"},
+	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/hugemem"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
+	"internal/dl":       {"github.com/ebitengine/purego"},
+	"internal/hugemem":  {},
 	"internal/onnxpb":   {"google.golang.org/protobuf"},
 	"internal/numeric":  {"layout"},
 	"internal/ndformat": {"layout", "internal/numeric"},

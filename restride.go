@@ -14,4 +14,7 @@
 //   - device: the contract of a device, for engines with their own kernels
 package restride
 
-import _ "github.com/restride/restride/cpu"
+import (
+	_ "github.com/restride/restride/cpu"
+	_ "github.com/restride/restride/opencl"
+)

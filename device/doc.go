@@ -3,7 +3,7 @@
 //
 // A device is reached by name:
 //
-//	dev, err := device.Open("auto")     // cuda, else opencl, else cpu
+//	dev, err := device.Open("auto")     // a GPU of cuda, else of opencl, else cpu
 //	dev, err := device.Open("opencl:0") // the first OpenCL device
 //
 // Backends register themselves when their package is imported, as image

@@ -12,7 +12,8 @@ import (
 // may be used from any goroutine.
 //
 // Sizes are rounded up to classes, eight to each power of two, so that at most
-// an eighth of a block is wasted.
+// an eighth of a block is wasted, or 15 bytes: blocks consist of whole vectors
+// of 16 bytes, which is what kernels access.
 type Pool[B any] struct {
 	alloc func(bytes int64) (B, error)
 	free  func(B) error
@@ -31,15 +32,17 @@ func NewPool[B any](idleCap int64, alloc func(bytes int64) (B, error), free func
 	return &Pool[B]{alloc: alloc, free: free, cap: idleCap, idle: map[int64][]B{}}
 }
 
-// minClass is the smallest block: a cache line.
-const minClass = 64
+const (
+	minClass = 64 // the smallest block: a cache line
+	minStep  = 16 // the least difference between two classes
+)
 
 // SizeClass returns the size of the block that the pool hands out for a size.
 func SizeClass(bytes int64) int64 {
 	if bytes <= minClass {
 		return minClass
 	}
-	step := int64(1) << (bits.Len64(uint64(bytes-1)) - 4)
+	step := max(minStep, int64(1)<<(bits.Len64(uint64(bytes-1))-4))
 	if bytes > 1<<63-1-step {
 		return bytes // no block is that large: let the driver say so
 	}

@@ -58,7 +58,10 @@ func TestSizeClass(t *testing.T) {
 		require.GreaterOrEqual(t, class, n)
 		require.Equal(t, class, SizeClass(class), "the class of %d is %d, whose class is another", n, class)
 		if n > minClass {
-			require.LessOrEqual(t, class-n, class/8, "%d in a block of %d", n, class)
+			require.LessOrEqual(t, class-n, max(class/8, minStep-1), "%d in a block of %d", n, class)
+		}
+		if n <= 1<<62 { // beyond, there is no class
+			require.Zero(t, class%minStep, "%d in a block of %d", n, class)
 		}
 		return class
 	}
@@ -129,7 +132,7 @@ func TestPoolCap(t *testing.T) {
 	p := d.pool(256)
 	var blocks []*block
 	for range 5 {
-		b, err := p.Get(100) // class 104
+		b, err := p.Get(100) // class 112
 		require.NoError(t, err)
 		blocks = append(blocks, b)
 	}

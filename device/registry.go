@@ -71,8 +71,10 @@ func List() ([]Info, error) {
 }
 
 // Open opens a device by name: "cpu", "opencl:0", "cuda:1"; a backend's name
-// alone means its first device; "auto" (or "") is the first device of the first
-// backend that has one: cuda, then opencl, then cpu.
+// alone means its first device; "auto" (or "") is the first one of cuda, then of
+// opencl, that is a GPU or an accelerator, and otherwise cpu. (OpenCL drivers that
+// run kernels on the processor are slower than the cpu device: they are taken
+// only by name, or where cpu is not imported.)
 func Open(name string) (Device, error) {
 	all := backends()
 	if len(all) == 0 {
@@ -105,12 +107,42 @@ func Open(name string) (Device, error) {
 
 func openFirst(all []Backend) (Device, error) {
 	var errs []error
+	failed := func(b Backend, err error) { errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err)) }
+	var processors []choice // of kind CPU, those of the backend cpu first
 	for _, b := range all {
-		dev, err := b.Open(0)
+		infos, err := b.List()
+		if err != nil {
+			failed(b, err)
+		}
+		for _, info := range infos {
+			c := choice{b, info.Index}
+			switch {
+			case b.Name() == "cpu":
+				processors = slices.Insert(processors, 0, c)
+				continue
+			case info.Kind == CPU:
+				processors = append(processors, c)
+				continue
+			}
+			dev, err := b.Open(info.Index)
+			if err == nil {
+				return dev, nil
+			}
+			failed(b, err)
+		}
+	}
+	for _, c := range processors {
+		dev, err := c.Open(c.index)
 		if err == nil {
 			return dev, nil
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err))
+		failed(c.Backend, err)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// choice is a device that Open("auto") may open.
+type choice struct {
+	Backend
+	index int
 }

@@ -11,9 +11,18 @@ import (
 
 // family is a backend with n devices, or with an error.
 type family struct {
-	name string
-	n    int
-	err  error
+	name  string
+	n     int
+	err   error
+	kinds []Kind // of the devices; missing ones are GPU
+}
+
+func (f family) info(index int) Info {
+	info := Info{Backend: f.name, Index: index, Kind: GPU}
+	if index < len(f.kinds) {
+		info.Kind = f.kinds[index]
+	}
+	return info
 }
 
 func (f family) Name() string { return f.name }
@@ -21,7 +30,7 @@ func (f family) Name() string { return f.name }
 func (f family) List() ([]Info, error) {
 	var infos []Info
 	for i := range f.n {
-		infos = append(infos, Info{Backend: f.name, Index: i})
+		infos = append(infos, f.info(i))
 	}
 	return infos, f.err
 }
@@ -33,7 +42,7 @@ func (f family) Open(index int) (Device, error) {
 	if index >= f.n {
 		return nil, ErrNoDevice
 	}
-	return opened{info: Info{Backend: f.name, Index: index}}, nil
+	return opened{info: f.info(index)}, nil
 }
 
 type opened struct {
@@ -121,6 +130,27 @@ func TestOpenAuto(t *testing.T) {
 		_, err = Open(name)
 		require.ErrorIs(t, err, ErrNoDevice)
 		assert.ErrorContains(t, err, "no backend is imported")
+	}
+}
+
+// A driver that runs kernels on the processor is no match for the cpu device.
+func TestOpenAutoPrefersGPUs(t *testing.T) {
+	cpu := family{name: "cpu", n: 1, kinds: []Kind{CPU}}
+	for _, c := range []struct {
+		want string
+		all  []Backend
+	}{
+		{"cpu", []Backend{family{name: "opencl", n: 1, kinds: []Kind{CPU}}, cpu}},
+		{"opencl:1", []Backend{family{name: "opencl", n: 2, kinds: []Kind{CPU, GPU}}, cpu}},
+		{"opencl:1", []Backend{family{name: "opencl", n: 2, kinds: []Kind{CPU, Accelerator}}, cpu}},
+		{"cuda:0", []Backend{family{name: "opencl", n: 1}, family{name: "cuda", n: 1}, cpu}},
+		{"opencl:0", []Backend{family{name: "opencl", n: 1, kinds: []Kind{CPU}}, family{name: "cuda", err: ErrNoDevice}}},
+	} {
+		with(t, c.all...)
+		dev, err := Open("auto")
+		if assert.NoError(t, err) {
+			assert.Equal(t, c.want, dev.Info().ID())
+		}
 	}
 }
 

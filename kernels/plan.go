@@ -217,6 +217,12 @@ func magnitude(x int64) int64 {
 
 // chooseCopy picks the form of a copy.
 func (p *problem) chooseCopy(k *desc) (Form, error) {
+	if p.target.Serial && p.dBits >= 8 {
+		return p.planSerial(k)
+	}
+	if form, ok, err := p.planTiles(k); ok || err != nil {
+		return form, err
+	}
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return p.choosePack(k)
 	}

@@ -36,7 +36,9 @@ func (s Spec) String() string {
 	if s.SrcBits == 0 && s.Form == Pack {
 		name += "_fill"
 	}
-	if s.Step > 0 {
+	if s.Step == repeated {
+		name += "_repeat"
+	} else if s.Step > 0 {
 		name += "_step" + strconv.Itoa(int(s.Step))
 	} else if s.Step < 0 {
 		name += "_back" + strconv.Itoa(-int(s.Step))
@@ -78,7 +80,7 @@ func (s Spec) defines() []string {
 	if s.DstBits < 8 {
 		merge = "merge_bits"
 	}
-	return []string{
+	return append([]string{
 		"NAME " + s.String(),
 		"DBITS " + strconv.Itoa(int(s.DstBits)),
 		"SBITS " + strconv.Itoa(int(s.SrcBits)),
@@ -88,9 +90,10 @@ func (s Spec) defines() []string {
 		"SERIAL " + flag(s.Serial),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"GROUP " + strconv.Itoa(int(s.group())),
+		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
 		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi)",
-	}
+	}, s.tileDefines()...)
 }
 
 // Specs lists every kernel that a plan may ask for.
@@ -118,5 +121,5 @@ func Specs() []Spec {
 			add(Pack, 8, bits).Signed = true
 		}
 	}
-	return all
+	return append(append(all, blockSpecs()...), tileSpecs()...)
 }

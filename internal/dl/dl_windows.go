@@ -23,7 +23,8 @@ func lookup(handle uintptr, symbol string) (uintptr, error) {
 
 // Call calls a function of at most 15 arguments, integers and pointers, and
 // returns its result. Arguments that are converted from pointers in the call
-// itself are kept alive and in their place. It does not allocate.
+// itself are kept alive and in their place. The list of arguments goes to the
+// heap: a caller that may not allocate keeps one, and passes it as list... .
 //
 //go:uintptrescapes
 func Call(fn uintptr, args ...uintptr) uintptr {

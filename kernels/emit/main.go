@@ -1,6 +1,8 @@
-// Command emit writes the kernels as one program in a dialect:
+// Command emit writes the kernels' programs in a dialect: all in one, or with
+// -split DIR one file for each kernel.
 //
-//	go run ./kernels/emit cuda > kernels.cu
+//	go run ./kernels/emit host > kernels.cpp
+//	go run ./kernels/emit -split build/ptx cuda
 //
 // Kernels for processors that run work-groups as loops are left out, unless
 // -serial is given.
@@ -10,22 +12,42 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/restride/restride/kernels"
 )
 
+var extensions = map[kernels.Dialect]string{kernels.OpenCL: ".cl", kernels.CUDA: ".cu", kernels.Host: ".cpp"}
+
 func main() {
 	serial := flag.Bool("serial", false, "serial kernels, too")
+	split := flag.String("split", "", "write a file for each kernel into this folder")
 	flag.Parse()
 	d := kernels.Dialect(flag.Arg(0))
-	if !slices.Contains([]kernels.Dialect{kernels.OpenCL, kernels.CUDA, kernels.Host}, d) || flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: emit [-serial] opencl|cuda|host")
+	if extensions[d] == "" || flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: emit [-serial] [-split DIR] opencl|cuda|host")
 		os.Exit(2)
 	}
 	specs := slices.DeleteFunc(kernels.Specs(), func(s kernels.Spec) bool { return s.Serial && !*serial })
-	if _, err := fmt.Print(kernels.Source(d, specs...)); err != nil {
+	if err := emit(d, specs, *split); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func emit(d kernels.Dialect, specs []kernels.Spec, split string) error {
+	if split == "" {
+		_, err := fmt.Print(kernels.Source(d, specs...))
+		return err
+	}
+	if err := os.MkdirAll(split, 0o755); err != nil {
+		return err
+	}
+	for _, s := range specs {
+		if err := os.WriteFile(filepath.Join(split, s.String()+extensions[d]), []byte(kernels.Source(d, s)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

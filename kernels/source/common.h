@@ -40,6 +40,13 @@ typedef struct {
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
+// Loops over axes are short: unrolled, they would be most of a program.
+#ifdef __clang__
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROLLED
+#endif
+
 // quotient is x / a->n, for x and n below 2^31.
 DEVICE u32 quotient(u32 x, CONSTANT Axis *a) {
 	return ((u32)(((u64)x * a->magic) >> 32) + x) >> a->shift;
@@ -50,4 +57,29 @@ DEVICE u32 digit(u32 *rest, CONSTANT Axis *a) {
 	u32 x = *rest, q = quotient(x, a);
 	*rest = q;
 	return x - q * a->n;
+}
+
+// Tile is where a block of ta x tb indices of axes a and b begins on either side,
+// and how many of them there are in it.
+typedef struct {
+	i64 d, s;
+	u32 na, nb;
+} Tile;
+
+// tile_of finds a block's tile: outer axes 0 and 1 count the blocks along a and b.
+DEVICE Tile tile_of(CONSTANT Desc *desc, u32 block, i64 d, i64 s) {
+	CONSTANT Axis *axes = AXES(desc);
+	Tile t;
+	const u32 a = digit(&block, axes), b = digit(&block, axes + 1);
+	t.d = d + a * axes[0].d + b * axes[1].d;
+	t.s = s + a * axes[0].s + b * axes[1].s;
+	t.na = MIN(desc->ta, desc->na - a * desc->ta);
+	t.nb = MIN(desc->tb, desc->nb - b * desc->tb);
+	ROLLED
+	for (u32 k = 2; k < desc->outer; k++) {
+		const u32 i = digit(&block, axes + k);
+		t.d += i * axes[k].d;
+		t.s += i * axes[k].s;
+	}
+	return t;
 }

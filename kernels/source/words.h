@@ -43,6 +43,7 @@ typedef struct {
 DEVICE Run item_of(CONSTANT Desc *desc, CONSTANT Axis *inner, u32 first, u32 item, i64 d, i64 s) {
 	Run r;
 	r.word = 0;
+	ROLLED
 	for (u32 k = 0; k < desc->inner; k++) {
 		const u32 i = digit(&item, inner + k);
 		if (k == 0) {
@@ -66,6 +67,7 @@ DEVICE u32 block_of(CONSTANT Desc *desc, u32 block, i64 *d, i64 *s) {
 	const u32 first = digit(&block, axes);
 	*d += first * axes[0].d;
 	*s += first * axes[0].s;
+	ROLLED
 	for (u32 k = 1; k < desc->outer; k++) {
 		const u32 i = digit(&block, axes + k);
 		*d += i * axes[k].d;

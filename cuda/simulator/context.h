@@ -1,0 +1,60 @@
+// Devices and their contexts.
+#pragma once
+#include "registry.h"
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+class Stream;
+
+struct Device {
+	int ordinal = 0;
+	u64 total = 0;
+	std::atomic<u64> used{0};
+	std::mutex lock; // of all below
+	std::set<std::shared_ptr<Context>> contexts;
+	Handle primary = nullptr; // while it is retained
+	unsigned retained = 0;
+	Handle pool = nullptr;
+	u64 threshold = 0; // of the pool: kept, and nothing else
+	u64 peak = 0;      // the most that was ever used
+
+	// synchronize waits for all work of all contexts.
+	void synchronize();
+};
+
+struct Context : std::enable_shared_from_this<Context> {
+	explicit Context(Device &d) : device(d) {}
+
+	Device &device;
+	Handle handle = nullptr;
+	unsigned flags = 0;
+	std::atomic<bool> destroyed{false};
+	std::atomic<int> sticky{SUCCESS};
+	std::mutex lock;                              // of all below
+	std::shared_ptr<Stream> legacy;               // the default stream
+	std::vector<std::shared_ptr<Stream>> streams; // with legacy; destroyed ones until they have run dry
+	std::set<int> peers;                          // devices whose memory the kernels may use
+
+	// check throws the error that the context died of.
+	void check() const { require(sticky == SUCCESS, Result(sticky.load())); }
+	// fail kills the context: all later calls fail with the code.
+	void fail(Result code, const std::string &why);
+	void synchronize();
+	std::shared_ptr<Stream> defaultStream();
+	std::vector<std::shared_ptr<Stream>> live();
+	bool reaches(const Device &); // its kernels may use that one's memory
+};
+
+// devices are there after cuInit.
+std::vector<Device> &devices();
+Device &device(CUdevice ordinal); // or throws
+
+// createContext makes a context with its default stream; destroyContext waits
+// for its work and forgets all that it owns.
+std::shared_ptr<Context> createContext(Device &, unsigned flags);
+void destroyContext(const std::shared_ptr<Context> &);
+
+} // namespace sim

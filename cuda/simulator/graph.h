@@ -1,0 +1,51 @@
+// Capture of a stream's work into graphs, and their replay. A graph keeps what
+// each piece of work comes after, and replays in any order which that allows, so
+// that a dependency that was not captured shows.
+#pragma once
+#include "stream.h"
+#include <thread>
+
+namespace sim {
+
+struct Node {
+	Work work;
+	std::set<size_t> after;
+};
+
+struct Graph {
+	std::shared_ptr<Context> context;
+	std::vector<Node> nodes;
+};
+
+struct Executable {
+	std::shared_ptr<Context> context;
+	std::vector<Node> nodes;
+	std::mutex lock;
+	std::shared_ptr<Mark> last; // launches of one executable do not overlap
+};
+
+enum class Mode { global, threadLocal, relaxed };
+
+struct Capture {
+	std::shared_ptr<Graph> graph;
+	Stream *origin;
+	Mode mode;
+	std::thread::id thread;
+	std::vector<std::shared_ptr<Stream>> streams; // that joined
+	bool broken = false, over = false;
+};
+
+// submit gives work to a stream: to its queue, or to what it captures.
+void submit(const std::shared_ptr<Stream> &, Work);
+bool capturing(const Stream &);
+
+void recordEvent(const std::shared_ptr<Stream> &, Event &);
+void waitForEvent(const std::shared_ptr<Stream> &, Event &);
+
+// forbidIn throws (and breaks the capture) if the stream captures, or any of the
+// context's where stream is null: it cannot be waited for. forbidUnsafe throws if
+// a capture is on whose mode forbids calls that may wait or allocate.
+void forbidIn(Context &, const Stream *);
+void forbidUnsafe();
+
+} // namespace sim

@@ -1,0 +1,142 @@
+// cuLaunchKernel, and how a kernel runs: block after block on the stream's thread.
+#include "fiber.h"
+#include "graph.h"
+#include "kernels.h"
+#include "knobs.h"
+#include "memory.h"
+#include "module.h"
+#include "trap.h"
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+using namespace sim;
+
+struct host_place { u32 group, groups, local; }; // as in kernels/source/host.h
+extern thread_local host_place host_item;
+
+namespace {
+
+using Arguments = std::array<u64, parameters>;
+
+struct Launch {
+	const HostKernel *kernel;
+	u32 blocks, threads;
+	Arguments arguments;
+};
+
+// gather copies the arguments of a call: each by its true size.
+Arguments gather(void **params, void **extra) {
+	Arguments a;
+	if (params != nullptr) {
+		require(extra == nullptr);
+		for (size_t i = 0; i < parameters; i++) {
+			require(params[i] != nullptr);
+			std::memcpy(&a[i], params[i], parameterBytes);
+		}
+		return a;
+	}
+	require(extra != nullptr);
+	const void *buffer = nullptr;
+	const size_t *size = nullptr;
+	for (; *extra != nullptr; extra += 2) { // ends with CU_LAUNCH_PARAM_END
+		const uintptr_t what = reinterpret_cast<uintptr_t>(extra[0]);
+		require(what == 1 || what == 2);
+		(what == 1 ? buffer : *reinterpret_cast<const void **>(&size)) = extra[1];
+	}
+	require(buffer != nullptr && size != nullptr && *size == sizeof a);
+	std::memcpy(&a, buffer, sizeof a);
+	return a;
+}
+
+// unreachable says why a parameter points where the device cannot go: the host's
+// own memory would do here, but not on a GPU.
+const char *unreachable(Context &context, u64 pointer) {
+	if (pointer == 0) {
+		return nullptr; // of a fill: if it is used, it faults
+	}
+	const auto a = memory::find(reinterpret_cast<void *>(pointer), 0);
+	if (!a.has_value()) {
+		return "a parameter points to no memory that is allocated or pinned";
+	}
+	if (a->kind == Kind::device && !context.reaches(a->context->device)) {
+		return "a parameter points to the memory of another device";
+	}
+	return nullptr;
+}
+
+// plantOutOfBounds makes a kernel write where dst's allocation ends.
+void plantOutOfBounds(Launch &l) {
+	const auto a = memory::find(reinterpret_cast<void *>(l.arguments[dst]), 0);
+	const char *digits = std::strpbrk(l.kernel->name, "0123456789"); // gather_32: the width
+	if (a.has_value() && digits != nullptr) {
+		const u64 left = reinterpret_cast<u64>(a->base) + a->size - l.arguments[dst];
+		const u64 bits = std::strtoull(digits, nullptr, 10);
+		l.arguments[dBase] = ((left + 15) / 16 * 16) * 8 / bits; // whole words: past the allocation's slack
+	}
+}
+
+void runItem(const void *launch) {
+	const Launch &l = *static_cast<const Launch *>(launch);
+	l.kernel->run(l.arguments.data());
+}
+
+// runBlocks runs the blocks one after the other, in a random order.
+void runBlocks(const Launch &l) {
+	u32 block = static_cast<u32>(roll() % l.blocks), step;
+	do {
+		step = static_cast<u32>(roll() % l.blocks) + 1;
+	} while (std::gcd(step, l.blocks) != 1);
+	for (u32 i = 0; i < l.blocks; i++) {
+		host_item = {block, l.blocks, 0};
+		runBlock(l.threads, runItem, &l);
+		block = static_cast<u32>((u64(block) + step) % l.blocks);
+	}
+}
+
+void run(Context &context, Launch l) {
+	for (const Parameter p : {dst, src, desc}) {
+		const char *const why = unreachable(context, l.arguments[p]);
+		if (why != nullptr) {
+			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
+			return;
+		}
+	}
+	if (planted("oob")) {
+		plantOutOfBounds(l);
+	}
+	count("kernels");
+	const Fault fault = attempt([&l] { runBlocks(l); });
+	if (fault.code != SUCCESS) {
+		char where[100];
+		std::snprintf(where, sizeof where, ", block %u of %u, thread %u of %u: ", host_item.group, l.blocks, host_item.local, l.threads);
+		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
+		return;
+	}
+	for (const Parameter p : {dst, src, desc}) {
+		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.arguments[p]));
+		if (!wrong.empty()) {
+			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));
+		}
+	}
+}
+
+} // namespace
+
+API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX, u32 blockY, u32 blockZ, u32 shared,
+	Handle stream, void **params, void **extra) {
+	return local(__func__, [&](Context &context) {
+		const auto f = registry<Function>().find(function);
+		require(f->context.get() == &context, ERROR_INVALID_HANDLE);
+		const auto s = streamOf(context, stream);
+		require(gridX > 0 && gridY > 0 && gridZ > 0 && gridX <= 0x7fffffff && gridY <= 65535 && gridZ <= 65535);
+		require(blockX > 0 && blockY > 0 && blockZ > 0 && blockX <= 1024 && blockY <= 1024 && blockZ <= 64);
+		require(blockX * blockY * blockZ <= f->entry.maxThreads);
+		require(shared <= static_cast<u32>(f->dynamicShared) && (f->dynamicShared > 48 << 10 || f->entry.shared + shared <= 48 << 10));
+		require(gridY * gridZ * blockY * blockZ == 1, ERROR_NOT_SUPPORTED); // host_item has one dimension
+		const Launch l{f->kernel, gridX, blockX, gather(params, extra)};
+		submit(s, {"kernel " + f->entry.name, [&context, l] { run(context, l); }});
+	});
+}

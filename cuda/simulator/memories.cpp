@@ -1,0 +1,192 @@
+// The driver's functions for device memory, pools and pinned host memory.
+#include "graph.h"
+#include "knobs.h"
+#include "memory.h"
+
+using namespace sim;
+
+namespace {
+
+u8 *bytes(CUdeviceptr p) { return reinterpret_cast<u8 *>(p); }
+
+CUdeviceptr allocate(Context &context, size_t size) {
+	try {
+		return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size));
+	} catch (const Error &e) {
+		require(e.code == ERROR_OUT_OF_MEMORY, e.code);
+	}
+	context.device.synchronize(); // frees that streams have yet to come to
+	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size));
+}
+
+void release(Context &context, u8 *base) {
+	const std::string wrong = memory::release(base);
+	if (!wrong.empty()) {
+		context.fail(ERROR_ILLEGAL_ADDRESS, wrong);
+	}
+}
+
+// device of a pool: the pools are the devices' default ones.
+Device &deviceOf(Handle pool) {
+	for (Device &d : devices()) {
+		if (d.pool == pool) {
+			return d;
+		}
+	}
+	throw Error{ERROR_INVALID_VALUE};
+}
+
+} // namespace
+
+API cuMemGetInfo_v2(size_t *free, size_t *total) {
+	return local(__func__, [&](Context &context) {
+		require(free != nullptr && total != nullptr);
+		*total = context.device.total;
+		*free = context.device.total - context.device.used;
+	});
+}
+
+API cuMemAlloc_v2(CUdeviceptr *p, size_t size) {
+	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
+		require(p != nullptr);
+		*p = allocate(context, size);
+		memory::open(bytes(*p));
+	});
+}
+
+API cuMemFree_v2(CUdeviceptr p) {
+	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
+		const Allocation a = memory::claim(bytes(p), Kind::device);
+		a.context->device.synchronize();
+		release(context, a.base);
+		context.check();
+	});
+}
+
+// The memory can be touched once the stream has come here, not before.
+API cuMemAllocAsync(CUdeviceptr *p, size_t size, Handle stream) {
+	return local(__func__, [&](Context &context) {
+		require(p != nullptr);
+		const auto s = streamOf(context, stream);
+		require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED); // memory nodes
+		*p = allocate(context, size);
+		submit(s, {"cuMemAllocAsync", [base = bytes(*p)] { memory::open(base); }, true});
+	});
+}
+
+API cuMemFreeAsync(CUdeviceptr p, Handle stream) {
+	return local(__func__, [&](Context &context) {
+		const auto s = streamOf(context, stream);
+		require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+		const Allocation a = memory::claim(bytes(p), Kind::device);
+		submit(s, {"cuMemFreeAsync", [&context, base = a.base] { release(context, base); }, true});
+	});
+}
+
+API cuDeviceGetDefaultMemPool(Handle *pool, CUdevice d) {
+	return global(__func__, [&] {
+		require(pool != nullptr);
+		*pool = device(d).pool;
+	});
+}
+
+API cuMemPoolSetAttribute(Handle pool, int attribute, void *value) {
+	return global(__func__, [&] {
+		Device &d = deviceOf(pool);
+		require(value != nullptr);
+		const std::lock_guard<std::mutex> hold(d.lock);
+		switch (attribute) {
+		case 1: case 2: case 3: return; // kinds of reuse: there is none
+		case 4: d.threshold = *static_cast<u64 *>(value); return;
+		case 6: case 8: // high-water marks can be reset
+			require(*static_cast<u64 *>(value) == 0);
+			d.peak = d.used;
+			return;
+		default: throw Error{ERROR_INVALID_VALUE};
+		}
+	});
+}
+
+API cuMemPoolGetAttribute(Handle pool, int attribute, void *value) {
+	return global(__func__, [&] {
+		Device &d = deviceOf(pool);
+		require(value != nullptr);
+		const std::lock_guard<std::mutex> hold(d.lock);
+		switch (attribute) {
+		case 1: case 2: case 3: *static_cast<int *>(value) = 1; return;
+		case 4: *static_cast<u64 *>(value) = d.threshold; return;
+		case 5: case 7: *static_cast<u64 *>(value) = d.used; return; // reserved, used
+		case 6: case 8: *static_cast<u64 *>(value) = d.peak; return;
+		default: throw Error{ERROR_INVALID_VALUE};
+		}
+	});
+}
+
+API cuMemPoolTrimTo(Handle pool, size_t) {
+	return global(__func__, [&] { deviceOf(pool); }); // nothing is kept
+}
+
+API cuMemHostAlloc(void **p, size_t size, unsigned flags) {
+	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
+		require(p != nullptr && flags <= 7);
+		u8 *const base = memory::reserve(Kind::host, context, size);
+		memory::open(base);
+		*p = base;
+	});
+}
+
+API cuMemAllocHost_v2(void **p, size_t size) { return cuMemHostAlloc(p, size, 0); }
+
+// This does not wait for copies: the driver does not promise it.
+API cuMemFreeHost(void *p) {
+	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
+		release(context, memory::claim(static_cast<u8 *>(p), Kind::host).base);
+		context.check();
+	});
+}
+
+API cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
+	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
+		require(flags <= 15);
+		memory::pin(context, static_cast<u8 *>(p), size);
+	});
+}
+
+API cuMemHostUnregister(void *p) {
+	return local(__func__, [&](Context &) { memory::unpin(static_cast<u8 *>(p)); });
+}
+
+API cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *p, unsigned flags) {
+	return local(__func__, [&](Context &) {
+		const auto a = memory::find(p, 1);
+		require(device != nullptr && flags == 0 && a.has_value() && a->kind != Kind::device);
+		*device = reinterpret_cast<CUdeviceptr>(p);
+	});
+}
+
+API cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p) {
+	return local(__func__, [&](Context &) {
+		const auto a = memory::find(bytes(p), 1);
+		require(value != nullptr && a.has_value());
+		switch (attribute) {
+		case 1: *static_cast<Handle *>(value) = a->context->handle; return;
+		case 2: *static_cast<u32 *>(value) = a->kind == Kind::device ? 2 : 1; return; // host 1, device 2
+		case 3: *static_cast<CUdeviceptr *>(value) = p; return;
+		case 4:
+			require(a->kind != Kind::device);
+			*static_cast<void **>(value) = bytes(p);
+			return;
+		case 8: *static_cast<u8 *>(value) = 0; return; // not managed
+		case 9: *static_cast<int *>(value) = a->context->device.ordinal; return;
+		case 11: *static_cast<u8 **>(value) = a->base; return;
+		case 12: *static_cast<size_t *>(value) = a->size; return;
+		case 13: *static_cast<u8 *>(value) = 1; return; // mapped
+		default: throw Error{ERROR_INVALID_VALUE};
+		}
+	});
+}

@@ -1,0 +1,41 @@
+// Modules: PTX text, whose kernels are the host's of the same names.
+#pragma once
+#include "context.h"
+#include <map>
+
+namespace sim {
+
+struct HostKernel; // see kernels.h
+
+// Entry is what PTX says of a kernel.
+struct Entry {
+	std::string name;
+	std::vector<size_t> params; // sizes
+	u32 maxThreads = 1024;
+	size_t shared = 0; // bytes, statically
+};
+
+struct Ptx {
+	int version = 0;    // 60 is 6.0
+	int capability = 0; // of the target
+	std::vector<Entry> entries;
+};
+
+// readPtx throws a std::string, the reason, if it makes no sense of a text.
+Ptx readPtx(const char *text);
+
+struct Function {
+	std::shared_ptr<Context> context;
+	Entry entry;
+	const HostKernel *kernel;
+	int ptxVersion;
+	std::atomic<int> dynamicShared{48 << 10}; // the most that a launch may ask for
+	std::atomic<int> carveout{-1};
+};
+
+struct Module {
+	std::shared_ptr<Context> context;
+	std::map<std::string, Handle> functions;
+};
+
+} // namespace sim

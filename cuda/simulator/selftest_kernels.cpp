@@ -1,0 +1,153 @@
+// Self test: modules, kernels, graphs.
+#include "selftest_session.h"
+#include <cstring>
+#include <thread>
+
+void testModules() {
+	Session s;
+	Handle module, f;
+	char log[100] = "";
+	int options[] = {5, 6};
+	void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+	const std::string bad = ptx("gather_32", 6);
+	IS(cuModuleLoadDataEx(&module, bad.c_str(), 2, options, values), ERROR_INVALID_PTX);
+	CHECK(std::strstr(log, "gather_32: the parameters are not the host's") != nullptr);
+	CHECK(reinterpret_cast<uintptr_t>(values[1]) == std::strlen(log));
+	IS(cuModuleLoadData(&module, ptx("gather_32", 7, ".u32").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ptx("gather_33").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, "hello"), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry gather_32("), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_100\n"), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 9.0\n.target sm_70\n"), ERROR_UNSUPPORTED_PTX_VERSION);
+	IS(cuModuleLoadData(&module, "\x7f" "ELF"), ERROR_NO_BINARY_FOR_GPU);
+	OK(restrideSimSet("PLANT", "params"));
+	IS(cuModuleLoadData(&module, ptx("gather_32").c_str()), ERROR_INVALID_PTX);
+	OK(restrideSimSet("PLANT", ""));
+
+	const std::string text = ".version 6.0\n.target sm_70\n.shared .align 16 .b8 tile[512];\n"
+		".entry gather_32(.param .u64 .ptr .global .align 1 a, .param .align 8 .b8 b[8], .param .s64 c, .param .b64 d,\n"
+		".param .u64 e, .param .f64 f, .param .u64 g) .maxntid 16, 2, 1 .minnctapersm 1 { mov.u64 %r, tile; { } ret; }\n";
+	OK(cuModuleLoadData(&module, text.c_str()));
+	IS(cuModuleGetFunction(&f, module, "gather_8"), ERROR_NOT_FOUND);
+	OK(cuModuleGetFunction(&f, module, "gather_32"));
+	int n = 0;
+	OK(cuFuncGetAttribute(&n, 0, f));
+	CHECK(n == 32);
+	OK(cuFuncGetAttribute(&n, 1, f));
+	CHECK(n == 512);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 32, 0));
+	CHECK(n == 32);
+	OK(cuModuleUnload(module));
+	IS(launch(f, 1, 1, s.stream, {}), ERROR_INVALID_HANDLE);
+	if (!realPtx.empty()) {
+		OK(cuModuleLoadData(&module, realPtx.c_str()));
+		OK(cuModuleGetFunction(&f, module, "gather_32"));
+	}
+}
+
+void testKernels() {
+	Session s;
+	const u32 rows = 37, columns = 91;
+	const std::vector<u32> v = count(rows * columns), d = transposing(rows, columns);
+	const Handle f = s.function("gather_32", realPtx.empty() ? ptx("gather_32") : realPtx);
+	const u64 src = s.upload(v), dst = s.alloc(v.size() * 4), desc = s.upload(d);
+	IS(launch(f, 0, 256, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE);
+	IS(launch(f, 1, 257, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE); // .maxntid
+	IS(launch(f, 0x80000000, 256, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE);
+	for (const u32 blocks : {1, 2, 100}) {
+		OK(cuMemsetD8Async(dst, 0, v.size() * 4, s.stream));
+		OK(launch(f, blocks, 256, s.stream, {dst, src, desc}));
+		CHECK(s.download(dst, v.size()) == transposed(v, rows, columns));
+	}
+	// Arguments in one buffer.
+	OK(cuMemsetD8Async(dst, 0, v.size() * 4, s.stream));
+	Arguments a{dst, src, desc};
+	size_t size = sizeof a;
+	void *extra[] = {reinterpret_cast<void *>(1), &a, reinterpret_cast<void *>(2), &size, nullptr};
+	OK(cuLaunchKernel(f, 3, 1, 1, 256, 1, 1, 0, s.stream, nullptr, extra));
+	size--;
+	IS(cuLaunchKernel(f, 3, 1, 1, 256, 1, 1, 0, s.stream, nullptr, extra), ERROR_INVALID_VALUE);
+	CHECK(s.download(dst, v.size()) == transposed(v, rows, columns));
+
+	// Barriers.
+	const Handle reverse = s.function("test_reverse");
+	for (const u32 threads : {1, 64, 256}) {
+		for (const u32 times : {1, 4, 5}) {
+			OK(launch(reverse, 3, threads, s.stream, {dst, src, 0, 0, 0, threads, times}));
+			const std::vector<u32> got = s.download(dst, 3 * threads);
+			bool right = true;
+			for (u32 i = 0; i < got.size(); i++) {
+				right = right && got[i] == (times % 2 == 0 ? i : i / threads * threads + threads - 1 - i % threads);
+			}
+			CHECK(right);
+		}
+	}
+}
+
+void testGraphs() {
+	Session s;
+	Handle other, event, back, graph, executable;
+	int status;
+	OK(cuStreamCreate(&other, 1));
+	OK(cuEventCreate(&event, 2));
+	OK(cuEventCreate(&back, 2));
+	const u32 rows = 16, columns = 24;
+	const std::vector<u32> d = transposing(rows, columns);
+	const Handle f = s.function("gather_32");
+	const u64 src = s.upload(count(rows * columns)), desc = s.upload(d);
+	const u64 dst = s.alloc(rows * columns * 4), copy = s.alloc(rows * columns * 4);
+
+	IS(cuStreamEndCapture(s.stream, &graph), ERROR_ILLEGAL_STATE);
+	IS(cuStreamBeginCapture_v2(nullptr, 0), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuStreamBeginCapture_v2(s.stream, 1));
+	OK(cuStreamIsCapturing(s.stream, &status));
+	CHECK(status == 1);
+	OK(launch(f, 2, 256, s.stream, {dst, src, desc}));
+	OK(cuEventRecord(event, s.stream));
+	OK(cuStreamWaitEvent(other, event, 0)); // joins
+	OK(cuMemcpyDtoDAsync_v2(copy, dst, rows * columns * 4, other));
+	OK(cuEventRecord(back, other));
+	OK(cuStreamWaitEvent(s.stream, back, 0));
+	OK(cuMemsetD8Async(dst, 0, rows * columns * 4, s.stream));
+	IS(cuEventQuery(back), ERROR_CAPTURED_EVENT);
+	OK(cuStreamEndCapture(s.stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+	OK(cuGraphDestroy(graph));
+	CHECK(s.download(copy, 1)[0] == 0xa5a5a5a5); // nothing ran
+	for (u32 round = 0; round < 3; round++) {
+		std::vector<u32> v = count(rows * columns);
+		v[0] = round;
+		OK(cuMemcpyHtoDAsync_v2(src, v.data(), v.size() * 4, s.stream));
+		OK(cuGraphLaunch(executable, s.stream));
+		CHECK(s.download(copy, v.size()) == transposed(v, rows, columns));
+		CHECK(s.download(dst, 1)[0] == 0);
+	}
+	OK(cuGraphExecDestroy(executable));
+	IS(cuGraphLaunch(executable, s.stream), ERROR_INVALID_VALUE);
+
+	// What breaks a capture.
+	u64 p;
+	OK(cuStreamBeginCapture_v2(s.stream, 0));
+	IS(cuStreamSynchronize(s.stream), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuStreamIsCapturing(s.stream, &status));
+	CHECK(status == 2);
+	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+	OK(cuStreamBeginCapture_v2(s.stream, 0));
+	IS(cuMemAlloc_v2(&p, 16), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+	OK(cuStreamBeginCapture_v2(s.stream, 2));
+	OK(cuEventRecord(event, s.stream));
+	OK(cuStreamWaitEvent(other, event, 0));
+	OK(cuMemsetD8Async(dst, 0, 16, other)); // and s.stream never waits for it
+	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_UNJOINED);
+	OK(cuStreamBeginCapture_v2(s.stream, 1));
+	std::thread([&] {
+		OK(cuCtxSetCurrent(s.context));
+		IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_WRONG_THREAD);
+	}).join();
+	OK(cuStreamEndCapture(s.stream, &graph));
+	OK(cuEventRecord(event, other));
+	OK(cuStreamBeginCapture_v2(s.stream, 1));
+	IS(cuStreamWaitEvent(s.stream, event, 0), ERROR_STREAM_CAPTURE_ISOLATION);
+	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+}

@@ -1,0 +1,173 @@
+// Self test: memory, copies, and the order of work.
+#include "selftest.h"
+#include <cstring>
+#include <numeric>
+
+// readNow reads memory that a stream may write at the same time: on purpose.
+__attribute__((no_sanitize("thread"), noinline)) static u8 readNow(const void *p) { return *static_cast<const volatile u8 *>(p); }
+__attribute__((no_sanitize("thread"), noinline)) static void writeNow(void *p, u8 value) { *static_cast<volatile u8 *>(p) = value; }
+
+void testMemory() {
+	Handle context, stream;
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuStreamCreate(&stream, 1));
+	size_t free, total, n;
+	u64 p, q;
+	OK(cuMemGetInfo_v2(&free, &total));
+	CHECK(total == size_t(2) << 30 && free == total);
+	IS(cuMemAlloc_v2(&p, 0), ERROR_INVALID_VALUE);
+	IS(cuMemAlloc_v2(&p, total + 1), ERROR_OUT_OF_MEMORY);
+	OK(cuMemAlloc_v2(&p, total - 100)); // pages are touched only at its ends
+	IS(cuMemAlloc_v2(&q, 101), ERROR_OUT_OF_MEMORY);
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuMemAlloc_v2(&q, 101)); // waits for that
+	OK(cuMemFree_v2(q));
+	IS(cuMemFree_v2(q), ERROR_INVALID_VALUE);
+	IS(cuMemFree_v2(0), ERROR_INVALID_VALUE);
+	OK(cuMemAlloc_v2(&p, 1000));
+	CHECK(p % 16 == 0 && (p + 1008) % 4096 == 0);
+	IS(cuMemFree_v2(p + 8), ERROR_INVALID_VALUE);
+	OK(cuPointerGetAttribute(&n, 12, p + 999));
+	CHECK(n == 1000);
+	int type = 0;
+	OK(cuPointerGetAttribute(&type, 2, p));
+	CHECK(type == 2);
+	IS(cuPointerGetAttribute(&type, 2, reinterpret_cast<u64>(&n)), ERROR_INVALID_VALUE);
+
+	std::vector<u8> in(1000), out(1000);
+	std::iota(in.begin(), in.end(), 1);
+	OK(cuMemcpyDtoH_v2(out.data(), p, 1000));
+	CHECK(out[0] == 0xa5 && out[999] == 0xa5); // fresh memory has a pattern
+	OK(cuMemcpyHtoD_v2(p, in.data(), 1000));
+	OK(cuMemcpyDtoH_v2(out.data(), p, 1000));
+	CHECK(in == out);
+	IS(cuMemcpyHtoD_v2(p + 1, in.data(), 1000), ERROR_INVALID_VALUE);
+	IS(cuMemcpyDtoH_v2(out.data(), reinterpret_cast<u64>(in.data()), 1), ERROR_INVALID_VALUE);
+	IS(cuMemcpyHtoD_v2(p, reinterpret_cast<void *>(p), 1), ERROR_INVALID_VALUE); // not host memory
+	OK(cuMemsetD32Async(p + 4, 0x01020304, 2, stream));
+	IS(cuMemsetD32Async(p + 1, 0, 1, stream), ERROR_INVALID_VALUE);
+	OK(cuMemcpyDtoDAsync_v2(p + 500, p, 500, stream));
+	IS(cuMemcpyDtoDAsync_v2(p + 499, p, 500, stream), ERROR_INVALID_VALUE);
+	OK(cuMemcpyDtoHAsync_v2(out.data(), p, 1000, stream));
+	CHECK(out[3] == 4 && out[4] == 4 && out[7] == 1 && out[12] == 13 && out[504] == 4 && out[512] == 13);
+	OK(cuMemFree_v2(p));
+
+	// Stream-ordered memory.
+	OK(cuMemAllocAsync(&p, 64, stream));
+	OK(cuMemsetD8Async(p, 9, 64, stream));
+	OK(cuMemcpyDtoHAsync_v2(out.data(), p, 64, stream));
+	OK(cuMemFreeAsync(p, stream));
+	IS(cuMemFreeAsync(p, stream), ERROR_INVALID_VALUE);
+	IS(cuMemsetD8Async(p, 9, 64, stream), ERROR_INVALID_VALUE);
+	CHECK(out[63] == 9);
+
+	IS(cuMemHostUnregister(in.data()), ERROR_HOST_MEMORY_NOT_REGISTERED);
+	OK(cuMemHostRegister_v2(in.data(), 1000, 0));
+	IS(cuMemHostRegister_v2(in.data() + 10, 10, 0), ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	OK(cuMemHostUnregister(in.data()));
+	OK(restrideSimSet("FAIL", "cuMemAllocAsync=801:after=1"));
+	OK(cuMemAllocAsync(&p, 64, stream));
+	IS(cuMemAllocAsync(&q, 64, stream), ERROR_NOT_SUPPORTED);
+	OK(restrideSimSet("FAIL", ""));
+	OK(cuCtxDestroy_v2(context)); // with its memory
+}
+
+// slow puts work into a stream that takes a while: with the delays it does.
+static void slow(Handle stream, u64 p) {
+	for (int i = 0; i < 20; i++) {
+		OK(cuMemsetD8Async(p, 0, 16, stream));
+	}
+}
+
+// inOrder says whether work on b that waits for an event of a comes after it.
+static bool inOrder(Handle a, Handle b, Handle event, u64 p) {
+	bool ordered = true;
+	for (int round = 0; round < 3; round++) {
+		static u8 value = 70; // one that is not there yet
+		u8 got = 0;
+		slow(a, p);
+		OK(cuMemsetD8Async(p, ++value, 1, a));
+		OK(cuEventRecord(event, a));
+		OK(cuStreamWaitEvent(b, event, 0));
+		OK(cuMemcpyDtoHAsync_v2(&got, p, 1, b));
+		ordered = ordered && got == value;
+		OK(cuStreamSynchronize(a));
+	}
+	return ordered;
+}
+
+void testOrder() {
+	Handle context, a, b, blocking, event, later;
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuStreamCreate(&a, 1));
+	OK(cuStreamCreate(&b, 1));
+	OK(cuStreamCreate(&blocking, 0));
+	OK(cuEventCreate(&event, 0));
+	OK(cuEventCreate(&later, 0));
+	u64 p;
+	u8 *pinned;
+	float ms = -1;
+	OK(cuMemAlloc_v2(&p, 64));
+	OK(cuMemHostAlloc(reinterpret_cast<void **>(&pinned), 64, 0));
+	std::memset(pinned, 1, 64);
+	OK(restrideSimSet("DELAY", "3000"));
+	OK(cuEventQuery(event)); // never recorded: complete
+	IS(cuEventElapsedTime(&ms, event, later), ERROR_INVALID_HANDLE);
+
+	// Pinned memory is written, and read, when the stream comes to it.
+	OK(cuEventRecord(event, a));
+	slow(a, p);
+	OK(cuMemcpyDtoHAsync_v2(pinned, p, 64, a));
+	OK(cuEventRecord(later, a));
+	CHECK(readNow(pinned) == 1);
+	IS(cuStreamQuery(a), ERROR_NOT_READY);
+	IS(cuEventQuery(later), ERROR_NOT_READY);
+	IS(cuEventElapsedTime(&ms, event, later), ERROR_NOT_READY);
+	OK(cuEventSynchronize(later));
+	CHECK(readNow(pinned) == 0);
+	OK(cuEventElapsedTime(&ms, event, later));
+	CHECK(ms > 1 && ms < 5000);
+	u8 got = 0, pageable[64] = {5};
+	slow(a, p);
+	OK(cuMemcpyHtoDAsync_v2(p, pinned, 64, a));
+	writeNow(pinned, 33); // too early
+	OK(cuMemcpyDtoHAsync_v2(&got, p, 1, a));
+	CHECK(got == 33);
+	// Other memory is read at once.
+	slow(a, p);
+	OK(cuMemcpyHtoDAsync_v2(p, pageable, 64, a));
+	pageable[0] = 6;
+	OK(cuMemcpyDtoHAsync_v2(&got, p, 1, a));
+	CHECK(got == 5);
+
+	CHECK(inOrder(a, b, event, p));
+#ifndef __SANITIZE_THREAD__ // which finds the race, too
+	OK(restrideSimSet("PLANT", "skipwait"));
+	CHECK(!inOrder(a, b, event, p));
+	OK(restrideSimSet("PLANT", ""));
+#endif
+
+	// The default stream waits for blocking streams, and they for it.
+	slow(blocking, p);
+	OK(cuMemsetD8Async(p, 1, 1, blocking));
+	OK(cuMemcpyDtoH_v2(&got, p, 1));
+	CHECK(got == 1);
+	slow(nullptr, p);
+	OK(cuMemsetD8Async(p, 2, 1, nullptr));
+	OK(cuMemcpyDtoHAsync_v2(&got, p, 1, blocking));
+	CHECK(got == 2);
+
+	slow(a, p); // a destroyed stream still does its work
+	OK(cuMemsetD8Async(p, 3, 1, a));
+	OK(cuStreamDestroy_v2(a));
+	IS(cuStreamSynchronize(a), ERROR_INVALID_HANDLE);
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH_v2(&got, p, 1));
+	CHECK(got == 3);
+	OK(cuEventDestroy_v2(event));
+	IS(cuEventRecord(event, b), ERROR_INVALID_HANDLE);
+	OK(restrideSimSet("DELAY", "0"));
+	OK(cuMemFreeHost(pinned));
+	IS(cuMemFreeHost(pinned), ERROR_INVALID_VALUE);
+	OK(cuCtxDestroy_v2(context));
+}

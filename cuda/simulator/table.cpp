@@ -1,0 +1,35 @@
+// The table of the kernels. Both files are made for the build: kernels.cpp by
+// kernels/emit, kernels.inc from the names in it.
+#include "kernels.cpp"
+#include "testkernels.h"
+
+#include "kernels.h"
+#include <cstring>
+
+namespace sim {
+
+// Entry is the type of all kernels. If they get another one, change Parameter, too.
+using Entry = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64);
+
+template <Entry kernel>
+static void run(const u64 *a) {
+	kernel(reinterpret_cast<u8 *>(a[dst]), reinterpret_cast<const u8 *>(a[src]), reinterpret_cast<const Desc *>(a[desc]),
+		static_cast<i64>(a[dBase]), static_cast<i64>(a[sBase]), a[lo], a[hi]);
+}
+
+static const HostKernel kernels[] = {
+#define HOST_KERNEL(name) {#name, run<name>},
+#include "kernels.inc"
+	HOST_KERNEL(test_reverse) HOST_KERNEL(test_diverge) HOST_KERNEL(test_write)
+};
+
+const HostKernel *hostKernel(const char *name) {
+	for (const HostKernel &k : kernels) {
+		if (std::strcmp(k.name, name) == 0) {
+			return &k;
+		}
+	}
+	return nullptr;
+}
+
+} // namespace sim

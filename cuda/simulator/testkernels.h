@@ -1,0 +1,41 @@
+// Kernels of the self test: barriers, and what a kernel may do wrong.
+
+#define TEST_KERNEL(name) \
+	KERNEL(256) \
+	void name(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi)
+#define UNUSED(x) (void)(x)
+
+// Turns each block's lo words around, hi times, through shared memory.
+TEST_KERNEL(test_reverse) {
+	SHARED(u32, tile, 256);
+	UNUSED(desc), UNUSED(dBase), UNUSED(sBase);
+	const u64 first = GROUP_ID * lo;
+	tile[LOCAL_ID] = ((const u32 *)src)[first + LOCAL_ID];
+	BARRIER();
+	for (u64 i = 0; i < hi; i++) {
+		const u32 other = tile[lo - 1 - LOCAL_ID];
+		BARRIER();
+		tile[LOCAL_ID] = other;
+		BARRIER();
+	}
+	((u32 *)dst)[first + LOCAL_ID] = tile[LOCAL_ID];
+}
+
+// The work-items below lo come to a barrier.
+TEST_KERNEL(test_diverge) {
+	UNUSED(dst), UNUSED(src), UNUSED(desc), UNUSED(dBase), UNUSED(sBase), UNUSED(hi);
+	if (LOCAL_ID < lo) {
+		BARRIER();
+	}
+}
+
+// Work-item hi of block 1 writes a word dBase bytes into dst, shifted by lo.
+TEST_KERNEL(test_write) {
+	UNUSED(src), UNUSED(desc), UNUSED(sBase);
+	if (GROUP_ID == 1 && LOCAL_ID == hi) {
+		*(u32 *)(dst + dBase) = 1u << lo;
+	}
+}
+
+#undef TEST_KERNEL
+#undef UNUSED

@@ -1,0 +1,29 @@
+package hugemem
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Map maps fresh memory, on huge pages where the system has them to give.
+func Map(size int64) (Block, error) {
+	// One page more than needed, to begin on a page boundary: memory that is
+	// never touched costs nothing.
+	m, err := syscall.Mmap(-1, 0, int(size+Page), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return Block{}, err
+	}
+	skip := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(m))) % Page)
+	b := Block{Bytes: m[skip : skip+size : skip+size], mapping: m}
+	// Advice only: without huge pages the block is slower, not wrong.
+	_ = syscall.Madvise(b.Bytes, syscall.MADV_HUGEPAGE)
+	return b, nil
+}
+
+// Free gives the memory back. The empty Block is fine, too.
+func (b Block) Free() error {
+	if b.mapping == nil {
+		return nil
+	}
+	return syscall.Munmap(b.mapping)
+}

@@ -1,0 +1,195 @@
+package opencl
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+)
+
+// BenchmarkEnqueue is the cost of a small copy that is queued, beside that of
+// the driver's calls in it alone: the difference is what this package takes.
+// Queues are waited for once in a while, outside of the timed part.
+func BenchmarkEnqueue(b *testing.B) {
+	dev := openTest(b, Options{})
+	q := queueOf(b, dev)
+	var bufs [3]device.Buffer
+	for i := range bufs {
+		var err error
+		bufs[i], err = dev.Alloc(256)
+		require.NoError(b, err)
+	}
+	src := floats(bufs[0], []int64{8, 8}, []int64{1, 8})
+	dsts := [2]device.Operand{floats(bufs[1], []int64{8, 8}, []int64{8, 1}), floats(bufs[2], []int64{8, 8}, []int64{8, 1})}
+	const batch = 64
+	wait := func(b *testing.B, i int) {
+		if i%batch == 0 {
+			b.StopTimer()
+			require.NoError(b, q.Wait())
+			b.StartTimer()
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		buffers int
+	}{{"SameBuffers", 1}, {"OtherBuffers", 2}} {
+		b.Run(c.name+"/Copy", func(b *testing.B) {
+			require.NoError(b, q.Copy(dsts[0], src))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				wait(b, i)
+				if err := q.Copy(dsts[i%c.buffers], src); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(c.name+"/DriverAlone", func(b *testing.B) {
+			require.NoError(b, q.Copy(dsts[0], src))
+			e, err := q.launches.Copy(&dsts[0].Layout, &src.Layout, 32)
+			require.NoError(b, err)
+			k := q.kernels[e.Spec]
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				wait(b, i)
+				if c.buffers > 1 {
+					k.values[0] = uint64(dsts[i%2].Buffer.(*Buffer).block.mem)
+					k.set[1], k.set[3] = 0, address(&k.values[0])
+					dl.Call(clSetKernelArg.addr, k.set[:]...)
+				}
+				dl.Call(clEnqueueNDRangeKernel.addr, k.run[:]...)
+			}
+			runtime.KeepAlive(k)
+			k.known[0] = false
+		})
+	}
+	require.NoError(b, q.Wait())
+}
+
+// BenchmarkOverhead is what this package and purego take of a copy: the driver's
+// functions are replaced by one of the C library that does nothing. DriverCalls
+// is that function called alone, as often.
+func BenchmarkOverhead(b *testing.B) {
+	lib, err := dl.Open("libc.so.6")
+	if err != nil {
+		b.Skip(err)
+	}
+	nothing, err := lib.Lookup("ffs")
+	require.NoError(b, err)
+	dev := openTest(b, Options{})
+	q := queueOf(b, dev)
+	var bufs [3]device.Buffer
+	for i := range bufs {
+		bufs[i], err = dev.Alloc(256)
+		require.NoError(b, err)
+	}
+	src := floats(bufs[0], []int64{8, 8}, []int64{1, 8})
+	dsts := [2]device.Operand{floats(bufs[1], []int64{8, 8}, []int64{8, 1}), floats(bufs[2], []int64{8, 8}, []int64{8, 1})}
+	require.NoError(b, q.Copy(dsts[0], src))
+	require.NoError(b, q.Wait())
+	run, set := clEnqueueNDRangeKernel.addr, clSetKernelArg.addr
+	clEnqueueNDRangeKernel.addr, clSetKernelArg.addr = nothing, nothing
+	defer func() { clEnqueueNDRangeKernel.addr, clSetKernelArg.addr = run, set }()
+	for buffers, name := range []string{"SameBuffers", "OtherBuffers"} {
+		b.Run(name+"/Copy", func(b *testing.B) {
+			b.ReportAllocs()
+			for i := range b.N {
+				if err := q.Copy(dsts[i&buffers], src); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/DriverCalls", func(b *testing.B) {
+			var args [9]uintptr
+			list := args[:]
+			for range b.N {
+				dl.Call(nothing, list...)
+				if buffers > 0 {
+					dl.Call(nothing, list[:4]...)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAllocFree never waits: blocks come back while work goes on.
+func BenchmarkAllocFree(b *testing.B) {
+	dev := openTest(b, Options{})
+	q := queueOf(b, dev)
+	b.Run("Unused", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			x, err := dev.Alloc(4096)
+			require.NoError(b, err)
+			require.NoError(b, x.Free())
+		}
+	})
+	b.Run("Filled", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			x, err := dev.Alloc(4096)
+			require.NoError(b, err)
+			require.NoError(b, q.Fill(floats(x, []int64{1024}, []int64{1}), []byte{1, 2, 3, 4}))
+			require.NoError(b, x.Free())
+		}
+	})
+}
+
+// BenchmarkTransfer is the time of transfers that are waited for.
+func BenchmarkTransfer(b *testing.B) {
+	dev := openTest(b, Options{})
+	q := queueOf(b, dev)
+	for _, n := range []int{64, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20} {
+		host := make([]byte, n)
+		x, err := dev.Alloc(int64(n))
+		require.NoError(b, err)
+		run := func(name string, f func() error) {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				b.ReportAllocs()
+				for b.Loop() {
+					require.NoError(b, f())
+				}
+			})
+		}
+		run("Write", func() error { _ = q.Write(x, 0, host); return q.Wait() })
+		run("WriteNoWait", func() error { return q.Write(x, 0, host) })
+		run("Read", func() error { return q.Read(host, x, 0) })
+		require.NoError(b, x.Free())
+	}
+}
+
+// BenchmarkMatrix moves 64 MiB.
+func BenchmarkMatrix(b *testing.B) {
+	const n = 4096
+	dev := openTest(b, Options{})
+	q := queueOf(b, dev)
+	dense := []int64{n, 1}
+	var xy [2]device.Operand
+	for i := range xy {
+		buf, err := dev.Alloc(n * n * 4)
+		require.NoError(b, err)
+		xy[i] = floats(buf, []int64{n, n}, dense)
+		require.NoError(b, q.Fill(xy[i], []byte{1, 2, 3, 4})) // memory that was never written is not there
+	}
+	for name, strides := range map[string][]int64{"Contiguous": {n, 1}, "Transpose": {1, n}} {
+		src := floats(xy[0].Buffer, []int64{n, n}, strides)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(n * n * 4)
+			best := time.Hour
+			for b.Loop() {
+				start := time.Now()
+				require.NoError(b, q.Copy(xy[1], src))
+				require.NoError(b, q.Wait())
+				best = min(best, time.Since(start))
+			}
+			b.ReportMetric(float64(best.Microseconds()), "best-µs")
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package opencl
+
+// The constants of CL/cl.h that are used here.
+const (
+	deviceNotFound             = -1
+	memObjectAllocationFailure = -4
+	outOfResources             = -5
+	outOfHostMemory            = -6
+	profilingInfoNotAvailable  = -7
+	platformNotFound           = -1001
+
+	platformVersion = 0x0901
+	platformName    = 0x0902
+
+	deviceType              = 0x1000
+	deviceMaxWorkGroupSize  = 0x1004
+	deviceMaxMemAllocSize   = 0x1010
+	deviceGlobalMemSize     = 0x101F
+	deviceEndianLittle      = 0x1026
+	deviceAvailable         = 0x1027
+	deviceCompilerAvailable = 0x1028
+	deviceQueueProperties   = 0x102A
+	deviceName              = 0x102B
+	deviceVendor            = 0x102C
+	driverVersion           = 0x102D
+	deviceVersion           = 0x102F
+	devicePlatform          = 0x1031
+	deviceHostUnifiedMemory = 0x1035
+
+	typeCPU = 1 << 1
+	typeGPU = 1 << 2
+	typeAll = 0xFFFFFFFF
+
+	contextDevices  = 0x1081
+	contextPlatform = 0x1084
+
+	queueContext    = 0x1090
+	queueDevice     = 0x1091
+	queueProperties = 0x1093
+	outOfOrder      = 1 << 0
+	profilingEnable = 1 << 1
+
+	memReadWrite    = 1 << 0
+	memWriteOnly    = 1 << 1
+	memReadOnly     = 1 << 2
+	memUseHostPtr   = 1 << 3
+	memAllocHostPtr = 1 << 4
+	memCopyHostPtr  = 1 << 5
+	memType         = 0x1100
+	memFlags        = 0x1101
+	memSize         = 0x1102
+	memContext      = 0x1106
+	memObjectBuffer = 0x10F0
+
+	mapRead  = 1 << 0
+	mapWrite = 1 << 1
+
+	programBinarySizes = 0x1165
+	programBinaries    = 0x1166
+	programBuildLog    = 0x1183
+
+	eventCommandExecutionStatus = 0x11D3
+	profilingCommandEnd         = 0x1283
+
+	yes = 1
+)

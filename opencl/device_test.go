@@ -1,0 +1,97 @@
+package opencl_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/opencl"
+	"github.com/restride/restride/tensor"
+)
+
+// listed returns the machine's devices, or ends the test.
+func listed(t *testing.T) []device.Info {
+	t.Helper()
+	dev, err := device.Open("opencl")
+	devicetest.Require(t, "opencl", err)
+	require.NoError(t, dev.Close())
+	all, _ := device.List() // what other backends say is of no interest
+	var infos []device.Info
+	for _, i := range all {
+		if i.Backend == "opencl" {
+			infos = append(infos, i)
+		}
+	}
+	return infos
+}
+
+// TestDevice runs the suite on every device, with both planners.
+func TestDevice(t *testing.T) {
+	for _, info := range listed(t) {
+		for _, planner := range []opencl.Planner{opencl.Serial, opencl.Parallel} {
+			t.Run(fmt.Sprintf("%d/%s", info.Index, planner), func(t *testing.T) {
+				t.Log(info.Name, "by", info.Driver)
+				devicetest.Run(t, func(t *testing.T) device.Device {
+					dev, err := opencl.OpenWith(info.Index, opencl.Options{Planner: planner})
+					require.NoError(t, err)
+					return dev
+				})
+			})
+		}
+	}
+}
+
+// chain makes 50 views and copies, one after the other, and returns the result.
+func chain(t *testing.T, s *tensor.Stream) []int32 {
+	t.Helper()
+	data := make([]int32, 2*3*5*7)
+	for i := range data {
+		data[i] = int32(i * i)
+	}
+	x, err := tensor.FromSlice(s, data, 2, 3, 5, 7)
+	require.NoError(t, err)
+	step := func(next *tensor.Tensor, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.NoError(t, x.Release())
+		x = next
+	}
+	for range 25 {
+		step(x.Transpose(2, 0, 3, 1))
+		step(x.Reshape(7, 5, 3, 2)) // no view can be
+	}
+	values, err := tensor.Values[int32](x)
+	require.NoError(t, err)
+	require.NoError(t, x.Release())
+	return values
+}
+
+// TestNoHiddenTransfers counts what goes to the device and back in a chain of 50
+// calls: its input and its output, once each.
+func TestNoHiddenTransfers(t *testing.T) {
+	host, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	want := chain(t, host)
+	require.NoError(t, host.Close())
+	for _, info := range listed(t) {
+		t.Run(info.ID(), func(t *testing.T) {
+			s, err := tensor.Open(info.ID())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			before := s.Device().Stats()
+			got := chain(t, s)
+			stats := s.Device().Stats()
+			assert.Equal(t, want, got)
+			assert.EqualValues(t, 1, stats.Uploads-before.Uploads)
+			assert.EqualValues(t, 1, stats.Downloads-before.Downloads)
+			assert.EqualValues(t, 4*len(want), stats.HostToDevice-before.HostToDevice)
+			assert.EqualValues(t, 4*len(want), stats.DeviceToHost-before.DeviceToHost)
+			assert.EqualValues(t, 25, stats.Launches-before.Launches)
+			assert.Zero(t, stats.Live)
+		})
+	}
+}

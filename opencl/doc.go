@@ -1,0 +1,2 @@
+// Package opencl is the OpenCL device.
+package opencl

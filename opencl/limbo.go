@@ -1,0 +1,114 @@
+package opencl
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+)
+
+// limbo is where the blocks of freed buffers wait until the work that uses them
+// is known to be done: only then may the pool hand them out again. Nobody need
+// wait for that: Alloc and Free look, without blocking, how far queues are.
+// Only when too much is in limbo does Alloc wait.
+type limbo struct {
+	number atomic.Int64 // of entries; read without the lock
+
+	mu      sync.Mutex
+	entries []freed
+	bytes   int64
+}
+
+// freed is a block of a freed buffer.
+type freed struct {
+	block *block
+	size  int64 // of the buffer
+	uses  []use
+}
+
+func (f *freed) pending() bool {
+	for _, u := range f.uses {
+		if u.pending() {
+			return true
+		}
+	}
+	return false
+}
+
+// mostFreed is how many blocks may be in limbo, however small.
+const mostFreed = 1024
+
+// add puts a block into limbo, or into the pool if nothing uses it any more.
+func (l *limbo) add(d *Device, f freed) {
+	if !f.pending() {
+		d.putBack(f)
+		return
+	}
+	for _, u := range f.uses {
+		u.q.want(u.seq)
+	}
+	l.mu.Lock()
+	l.entries = append(l.entries, f)
+	l.bytes += device.SizeClass(f.size)
+	l.number.Add(1)
+	l.mu.Unlock()
+}
+
+// putBack gives a block to the pool.
+func (d *Device) putBack(f freed) {
+	_ = d.pool.Put(f.block, f.size) // the driver has no reason to refuse a block that is ours
+}
+
+// sweep takes out what is done. It waits only if there is too much in limbo.
+func (l *limbo) sweep(d *Device) {
+	if l.number.Load() == 0 {
+		return
+	}
+	for _, q := range d.openQueues() {
+		q.poke()
+	}
+	l.collect(d)
+	if l.full(d) {
+		l.wait(d)
+	}
+}
+
+func (l *limbo) full(d *Device) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes > d.idleCap() || len(l.entries) > mostFreed
+}
+
+// wait waits until all that is in limbo now is done. False: there was nothing.
+func (l *limbo) wait(d *Device) bool {
+	if l.number.Load() == 0 {
+		return false
+	}
+	for _, q := range d.openQueues() {
+		q.catchUp()
+	}
+	l.collect(d)
+	return true
+}
+
+// collect gives the pool what is known to be done.
+func (l *limbo) collect(d *Device) {
+	var done []freed
+	l.mu.Lock()
+	kept := l.entries[:0]
+	for _, f := range l.entries {
+		if f.pending() {
+			kept = append(kept, f)
+		} else {
+			done = append(done, f)
+			l.bytes -= device.SizeClass(f.size)
+		}
+	}
+	clear(l.entries[len(kept):])
+	l.entries = kept
+	l.number.Store(int64(len(kept)))
+	l.mu.Unlock()
+	for _, f := range done {
+		d.putBack(f)
+	}
+}

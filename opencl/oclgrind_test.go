@@ -1,0 +1,105 @@
+package opencl
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels"
+)
+
+// oclgrind is a driver that interprets kernels, and writes to a log what they
+// may not do: accesses outside of buffers, races between work-items.
+const oclgrind = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+
+// plant is a fault to be put into a kernel's source, and the case that shows it.
+type plant struct {
+	right, wrong string
+	copy         string
+	log          string // what Oclgrind calls it
+}
+
+var plants = map[string]plant{
+	"Bounds": {
+		right: "to[d0 + at[j]] = value[j];",
+		wrong: "to[d0 + at[j] + 4096] = value[j];",
+		copy:  "copy/float32/5x7/dst=7,1@0/src=28,4@0",
+		log:   "Invalid write",
+	},
+	"Race": {
+		right: "ATOMIC_AND(word, ~mask);\n\t\tATOMIC_OR(word, value & mask);",
+		wrong: "*word = (*word & ~mask) | (value & mask);",
+		copy:  "copy/uint4/6x3/dst=5,1@0/src=12,4@0",
+		log:   "data race",
+	},
+}
+
+// TestOclgrind runs the small suite, by both planners, on Oclgrind, whose log
+// must stay empty; and kernels with planted faults, which must fill it.
+func TestOclgrind(t *testing.T) {
+	if os.Getenv("RESTRIDE_OCLGRIND") != "" {
+		underOclgrind(t, os.Getenv("RESTRIDE_OCLGRIND"))
+		return
+	}
+	if _, err := os.Stat(oclgrind); err != nil {
+		devicetest.Require(t, "oclgrind", err)
+	}
+	run := func(t *testing.T, what, planner string) string {
+		log := filepath.Join(t.TempDir(), "log")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$", "-test.v")
+		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+oclgrind, "OCLGRIND_DATA_RACES=1", "OCLGRIND_LOG="+log,
+			"RESTRIDE_OCLGRIND="+what, "RESTRIDE_OPENCL_PLANNER="+planner, "RESTRIDE_CACHE_DIR=off")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "--- PASS: TestOclgrind")
+		text, err := os.ReadFile(log)
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, planner := range []string{"parallel", "serial"} {
+		t.Run("Suite/"+planner, func(t *testing.T) {
+			t.Parallel()
+			assert.Empty(t, run(t, "Suite", planner))
+		})
+	}
+	for name, p := range plants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Contains(t, run(t, name, "parallel"), p.log)
+		})
+	}
+}
+
+// underOclgrind is what TestOclgrind has run in a process with that driver.
+func underOclgrind(t *testing.T, what string) {
+	open := func(t *testing.T) *Device {
+		dev, err := OpenWith(0, Options{})
+		require.NoError(t, err)
+		require.Contains(t, dev.Info().Name, "Oclgrind")
+		return dev
+	}
+	if what == "Suite" {
+		devicetest.Suite{Small: true}.Run(t, func(t *testing.T) device.Device { return open(t) })
+		return
+	}
+	p := plants[what]
+	dev := open(t)
+	source := dev.programs.source
+	dev.programs.source = func(s kernels.Spec) string {
+		text := source(s)
+		assert.Contains(t, text, p.right)
+		return strings.ReplaceAll(text, p.right, p.wrong)
+	}
+	c, err := oracle.ParseCase(p.copy)
+	require.NoError(t, err)
+	_ = oracle.Check(dev, c, 1) // right or wrong: the log counts
+	require.NoError(t, dev.Close())
+}

@@ -1,0 +1,165 @@
+package opencl
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+)
+
+// buildOptions are the compiler's.
+const buildOptions = "-cl-std=CL1.2"
+
+// programs are a device's compiled kernels: one program for each, built when it
+// is first wanted.
+type programs struct {
+	dev  *Device
+	disk diskCache
+	// Tests put others in place of these.
+	source  func(kernels.Spec) string
+	compile func(source string) (uintptr, error)
+
+	mu  sync.Mutex
+	all map[kernels.Spec]*program
+}
+
+// program is one of them. Of two goroutines that want it, one builds it; others
+// are built meanwhile.
+type program struct {
+	mu     sync.Mutex
+	handle uintptr // 0: to be built
+}
+
+func (p *programs) init(d *Device) {
+	p.dev, p.disk = d, newDiskCache()
+	p.source = func(s kernels.Spec) string { return kernels.Source(kernels.OpenCL, s) }
+	p.compile = p.fromSource
+	p.all = map[kernels.Spec]*program{}
+}
+
+// get returns the program for a kernel.
+func (p *programs) get(s kernels.Spec) (uintptr, error) {
+	p.mu.Lock()
+	one := p.all[s]
+	if one == nil {
+		one = new(program)
+		p.all[s] = one
+	}
+	p.mu.Unlock()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.handle == 0 {
+		handle, err := p.make(s)
+		if err != nil {
+			return 0, fmt.Errorf("kernel %v: %w", s, err)
+		}
+		one.handle = handle
+	}
+	return one.handle, nil
+}
+
+// make takes a program from the disk, or compiles it.
+func (p *programs) make(s kernels.Spec) (uintptr, error) {
+	source := p.source(s)
+	key := p.key(s, source)
+	if binary := p.disk.load(key); binary != nil {
+		if handle, err := p.fromBinary(binary); err == nil {
+			return handle, nil
+		} // the driver changed in a way that it does not tell
+	}
+	handle, err := p.compile(source)
+	if err != nil {
+		return 0, err
+	}
+	// Before the first launch, when nobody else can be at work on the program.
+	p.disk.store(key, p.binary(handle))
+	return handle, nil
+}
+
+// key is all that a compiled program depends on.
+func (p *programs) key(s kernels.Spec, source string) string {
+	info := &p.dev.proc.info
+	return strings.Join([]string{
+		info.Driver, info.Vendor, info.Name, p.dev.proc.version, buildOptions, s.String(),
+		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
+	}, "\n")
+}
+
+func (p *programs) fromSource(source string) (uintptr, error) {
+	text := []byte(source)
+	at, length := address(unsafe.SliceData(text)), uintptr(len(text))
+	handle, err := clCreateProgramWithSource.create(p.dev.context, 1, uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&length)))
+	runtime.KeepAlive(text)
+	if err != nil {
+		return 0, err
+	}
+	return p.build(handle)
+}
+
+func (p *programs) fromBinary(binary []byte) (uintptr, error) {
+	at, length, status := address(unsafe.SliceData(binary)), uintptr(len(binary)), int32(0)
+	handle, err := clCreateProgramWithBinary.create(p.dev.context, 1, uintptr(unsafe.Pointer(&p.dev.proc.id)),
+		uintptr(unsafe.Pointer(&length)), uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&status)))
+	runtime.KeepAlive(binary)
+	if err == nil && status != 0 {
+		_ = clReleaseProgram.call(handle)
+		err = clCreateProgramWithBinary.check(status)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.build(handle)
+}
+
+// build makes a program ready for use; on failure it is released.
+func (p *programs) build(handle uintptr) (uintptr, error) {
+	options := []byte(buildOptions + "\x00")
+	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.dev.proc.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
+	if err == nil {
+		return handle, nil
+	}
+	var driver *device.DriverError
+	if errors.As(err, &driver) {
+		log, _ := clGetProgramBuildInfo.bytes(handle, p.dev.proc.id, programBuildLog)
+		driver.Log = strings.TrimSpace(strings.Trim(string(log), "\x00"))
+	}
+	_ = clReleaseProgram.call(handle)
+	return 0, err
+}
+
+// binary returns a built program's code, nil if the driver does not give it.
+func (p *programs) binary(handle uintptr) []byte {
+	if p.disk.folder == "" {
+		return nil
+	}
+	size, err := clGetProgramInfo.number(handle, programBinarySizes) // of one device
+	if err != nil || size == 0 || size > mostCached {
+		return nil
+	}
+	b := make([]byte, size)
+	at := address(&b[0])
+	if clGetProgramInfo.call(handle, programBinaries, unsafe.Sizeof(at), uintptr(unsafe.Pointer(&at)), 0) != nil {
+		return nil
+	}
+	return b
+}
+
+// release gives all programs back.
+func (p *programs) release() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for s, one := range p.all {
+		if one.handle != 0 {
+			errs = append(errs, clReleaseProgram.call(one.handle))
+		}
+		delete(p.all, s)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,264 @@
+package opencl
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// Queue is an in-order command queue. Work is numbered; the queue knows up to
+// which number it is done.
+type Queue struct {
+	dev    *Device
+	handle uintptr // a cl_command_queue
+
+	done   atomic.Uint64 // all work up to this number is known to be done
+	wanted atomic.Uint64 // limbo waits for this number
+
+	mu       sync.Mutex // holds calls apart, as the order of a queue demands
+	closed   bool
+	seq      uint64 // the number of the last piece of work
+	probe    probe
+	launches *kernels.Cache[*block]
+	kernels  map[kernels.Spec]*kernel
+	ring     ring
+	frame    [9]uintptr // the arguments of a transfer
+	pins     []pin
+}
+
+// mostLaunches is how many launches a queue remembers.
+const mostLaunches = 1024
+
+// begin starts a call. Every begin without an error needs an unlock.
+func (q *Queue) begin(op string) error {
+	q.mu.Lock()
+	if q.closed || q.dev.closed.Load() {
+		q.mu.Unlock()
+		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
+	}
+	return nil
+}
+
+// use takes a buffer for the next piece of work.
+func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
+	buf, ok := b.(*Buffer)
+	if !ok || buf == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of an OpenCL device", role, b)
+	}
+	if buf.dev != q.dev {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another device or context", role)
+	}
+	if !buf.touch(q, q.seq) {
+		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
+	}
+	return buf, nil
+}
+
+// useRange is use for a range of a buffer.
+func (q *Queue) useRange(op string, b device.Buffer, off, n int64) (*Buffer, error) {
+	if err := device.CheckRange(op, b, off, n); err != nil {
+		return nil, err
+	}
+	q.seq++
+	return q.use(op, "the buffer", b)
+}
+
+func (q *Queue) usePair(op string, dst, src device.Buffer) (to, from *Buffer, err error) {
+	q.seq++
+	if to, err = q.use(op, "dst", dst); err != nil {
+		return nil, nil, err
+	}
+	from, err = q.use(op, "src", src)
+	return to, from, err
+}
+
+// Write copies src to the buffer from byte off.
+func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
+	if err := q.begin("Write"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	b, err := q.useRange("Write", dst, off, int64(len(src)))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(src) == 0:
+	case q.dev.proc.onHost && len(src) >= directWrite:
+		if err = q.transfer(clEnqueueWriteBuffer, b.block, yes, off, src, nil); err == nil {
+			q.reached(q.seq)
+		}
+	default:
+		err = q.stage(b.block, off, src)
+	}
+	if err != nil {
+		return err
+	}
+	q.dev.counters.Upload(int64(len(src)))
+	return nil
+}
+
+// Read copies len(dst) bytes of the buffer from byte off.
+func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
+	if err := q.begin("Read"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	b, err := q.useRange("Read", src, off, int64(len(dst)))
+	if err != nil {
+		return err
+	}
+	if len(dst) > 0 {
+		if err := q.transfer(clEnqueueReadBuffer, b.block, yes, off, dst, nil); err != nil {
+			return err
+		}
+		q.reached(q.seq)
+	}
+	q.dev.counters.Download(int64(len(dst)))
+	return nil
+}
+
+// transfer queues a transfer between a block and host memory, which must stay
+// in its place until it is done.
+func (q *Queue) transfer(f *fn, b *block, blocking uintptr, off int64, host []byte, event *uintptr) error {
+	q.frame = [9]uintptr{
+		q.handle, b.mem, blocking, uintptr(off), uintptr(len(host)), address(unsafe.SliceData(host)), 0, 0, address(event),
+	}
+	err := f.check(int32(dl.Call(f.addr, q.frame[:]...)))
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(f.check(int32(dl.Call(f.addr, q.frame[:]...))))
+	}
+	runtime.KeepAlive(host)
+	runtime.KeepAlive(event)
+	return err
+}
+
+// Copy copies every element of src to the element of dst with the same index.
+func (q *Queue) Copy(dst, src device.Operand) error {
+	if err := q.begin("Copy"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckCopy(&dst, &src); err != nil {
+		return err
+	}
+	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
+	if err != nil {
+		return err
+	}
+	e, err := q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
+	if err != nil {
+		return err
+	}
+	return q.launch(e, to, from, dst.Layout.Offset(), src.Layout.Offset(), 0, 0)
+}
+
+// Fill sets every element of dst to the pattern.
+func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
+	if err := q.begin("Fill"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckFill(&dst, pattern); err != nil {
+		return err
+	}
+	to, _, err := q.usePair("Fill", dst.Buffer, dst.Buffer)
+	if err != nil {
+		return err
+	}
+	bits := dst.Type.Bits()
+	e, err := q.launches.Fill(&dst.Layout, bits)
+	if err != nil {
+		return err
+	}
+	lo, hi := repeat(pattern, bits)
+	return q.launch(e, to, to, dst.Layout.Offset(), dst.Layout.Offset(), lo, hi)
+}
+
+// Convert packs or unpacks elements below a byte.
+func (q *Queue) Convert(dst, src device.Operand) error {
+	if err := q.begin("Convert"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckConvert(&dst, &src); err != nil {
+		return err
+	}
+	to, from, err := q.usePair("Convert", dst.Buffer, src.Buffer)
+	if err != nil {
+		return err
+	}
+	signed := src.Type == layout.Int4 || src.Type == layout.Int2
+	e, err := q.launches.Convert(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), signed)
+	if err != nil {
+		return err
+	}
+	return q.launch(e, to, from, dst.Layout.Offset(), src.Layout.Offset(), 0, 0)
+}
+
+// KernelName tells the class of a copy and the width of the elements that it
+// moves; "" for a copy that Copy would refuse.
+func (q *Queue) KernelName(dst, src device.Operand) string {
+	if device.CheckCopy(&dst, &src) != nil {
+		return ""
+	}
+	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.target)
+	if err != nil {
+		return ""
+	}
+	return l.Name()
+}
+
+// Wait returns when all queued work is done.
+func (q *Queue) Wait() error {
+	if err := q.begin("Wait"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	return q.finish()
+}
+
+// finish waits for all work.
+func (q *Queue) finish() error {
+	err := clFinish.call(q.handle)
+	// After an error, too: what failed does not go on.
+	q.reached(q.seq)
+	return err
+}
+
+// Close waits, then ends the queue.
+func (q *Queue) Close() error {
+	err := q.end()
+	// Only now: a device that closes waits for the queues in the list.
+	q.dev.mu.Lock()
+	delete(q.dev.queues, q)
+	q.dev.mu.Unlock()
+	return err
+}
+
+// end is Close but for the device's list.
+func (q *Queue) end() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
+	}
+	q.closed = true
+	err := q.finish()
+	q.done.Store(1<<64 - 1) // whatever was numbered
+	q.launches.Clear()
+	for _, k := range q.kernels {
+		k.release()
+	}
+	q.ring.release(q.dev)
+	q.kernels, q.launches = nil, nil // buffers may keep the queue
+	return errors.Join(err, clReleaseCommandQueue.call(q.handle))
+}

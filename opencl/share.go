@@ -1,0 +1,185 @@
+package opencl
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Handles are a device's handles of the driver: a cl_platform_id, cl_context and
+// cl_device_id.
+type Handles struct {
+	Platform, Context, Device uintptr
+}
+
+// Handles returns the device's handles, which are valid until it is closed, or
+// as long as the caller retains them.
+func (d *Device) Handles() Handles {
+	return Handles{Platform: d.proc.platform, Context: d.context, Device: d.proc.id}
+}
+
+// Handle returns the buffer's cl_mem, valid until the buffer is freed; 0 for a
+// buffer of no bytes. Work that is queued on it by others must be told to a
+// queue: see Queue.Used.
+func (b *Buffer) Handle() uintptr {
+	if b.block == nil {
+		return 0
+	}
+	return b.block.mem
+}
+
+// Handle returns the queue's cl_command_queue, valid until the queue is closed.
+func (q *Queue) Handle() uintptr { return q.handle }
+
+// Used says that work that was queued on Queue.Handle uses buffers, so that
+// freeing them waits for it as for the queue's own. It is called after the work
+// was queued and before the buffers are freed.
+func (q *Queue) Used(buffers ...device.Buffer) error {
+	if err := q.begin("Used"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	q.seq++
+	for _, b := range buffers {
+		if _, err := q.use("Used", "a buffer", b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt makes a device of an engine's context and device. Handles.Platform may
+// be 0. The context is retained until the device is closed.
+func Adopt(h Handles, o Options) (*Device, error) {
+	const op = "Adopt"
+	if err := load(); err != nil {
+		return nil, err
+	}
+	if h.Context == 0 || h.Device == 0 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context or the device is nil")
+	}
+	in, err := clGetContextInfo.bytes(h.Context, contextDevices)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(handles(in), h.Device) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the device is none of the context's")
+	}
+	platform, err := clGetDeviceInfo.number(h.Device, devicePlatform)
+	if err != nil {
+		return nil, err
+	}
+	if h.Platform != 0 && h.Platform != uintptr(platform) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the device is none of the platform's")
+	}
+	p, err := describe(uintptr(platform), h.Device)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", device.ErrUnsupported, err)
+	}
+	p.info.Index = indexOf(h.Device)
+	if err := clRetainContext.call(h.Context); err != nil {
+		return nil, err
+	}
+	d, err := newDevice(p, h.Context, o)
+	if err != nil {
+		_ = clReleaseContext.call(h.Context)
+		return nil, err
+	}
+	return d, nil
+}
+
+// indexOf returns a device's index; that of no device, as for a part of one, if
+// it is not listed.
+func indexOf(id uintptr) int {
+	m := devices()
+	if i := slices.IndexFunc(m.usable, func(p processor) bool { return p.id == id }); i >= 0 {
+		return i
+	}
+	return len(m.usable)
+}
+
+// handles reads a list of handles.
+func handles(b []byte) []uintptr {
+	all := make([]uintptr, len(b)/int(unsafe.Sizeof(uintptr(0))))
+	for i := range all {
+		all[i] = *(*uintptr)(unsafe.Pointer(&b[i*int(unsafe.Sizeof(uintptr(0)))]))
+	}
+	return all
+}
+
+// AdoptBuffer makes a buffer of an engine's cl_mem of the same context, of which
+// it takes the first bytes: a multiple of 4, as kernels access whole words. The
+// cl_mem is retained until the buffer is freed, when work on it may still be
+// going on: the driver sees to that. It counts in no Stats.
+func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (*Buffer, error) {
+	const op = "AdoptBuffer"
+	if err := d.begin(op); err != nil {
+		return nil, err
+	}
+	defer d.end()
+	switch {
+	case mem == 0 || bytes < 0:
+		return nil, layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", mem, bytes)
+	case bytes%4 != 0:
+		return nil, layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
+	}
+	var numbers [4]uint64
+	for i, key := range []uintptr{memType, memContext, memSize, memFlags} {
+		var err error
+		if numbers[i], err = clGetMemObjectInfo.number(mem, key); err != nil {
+			return nil, err
+		}
+	}
+	kind, context, size, flags := numbers[0], numbers[1], numbers[2], numbers[3]
+	switch {
+	case kind != memObjectBuffer:
+		return nil, layout.Errorf(device.ErrUnsupported, op, "the memory object is of type %#x, and no buffer", kind)
+	case uintptr(context) != d.context:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer is of another context")
+	case uint64(bytes) > size:
+		return nil, layout.Errorf(device.ErrInvalid, op, "%d bytes of a buffer that has %d", bytes, size)
+	case flags&(memWriteOnly|memReadOnly) != 0:
+		return nil, layout.Errorf(device.ErrUnsupported, op, "kernels may not both read and write the buffer: its flags are %#x", flags)
+	}
+	if err := clRetainMemObject.call(mem); err != nil {
+		return nil, err
+	}
+	b := &Buffer{dev: d, size: bytes, adopted: true, block: &block{mem: mem, size: bytes}}
+	d.register(b)
+	return b, nil
+}
+
+// AdoptQueue makes a queue of an engine's in-order cl_command_queue of the same
+// context and device. The cl_command_queue is retained until the queue is
+// closed, which waits for all work on it, the engine's, too.
+func (d *Device) AdoptQueue(handle uintptr) (*Queue, error) {
+	const op = "AdoptQueue"
+	if err := d.begin(op); err != nil {
+		return nil, err
+	}
+	defer d.end()
+	if handle == 0 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the queue is nil")
+	}
+	var numbers [3]uint64
+	for i, key := range []uintptr{queueContext, queueDevice, queueProperties} {
+		var err error
+		if numbers[i], err = clGetCommandQueueInfo.number(handle, key); err != nil {
+			return nil, err
+		}
+	}
+	context, id, properties := numbers[0], numbers[1], numbers[2]
+	switch {
+	case uintptr(context) != d.context || uintptr(id) != d.proc.id:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the queue is of another context or device")
+	case properties&outOfOrder != 0:
+		return nil, layout.Errorf(device.ErrUnsupported, op, "the queue runs out of order; only queues in order can be adopted")
+	}
+	if err := clRetainCommandQueue.call(handle); err != nil {
+		return nil, err
+	}
+	return d.newQueue(handle), nil
+}
