@@ -31,7 +31,7 @@ var plants = map[string]plant{
 	"Bounds": {
 		right: "to[d0 + at[j]] = value[j];",
 		wrong: "to[d0 + at[j] + 4096] = value[j];",
-		copy:  "copy/float32/5x7/dst=7,1@0/src=28,4@0",
+		copy:  "copy/float/5x7/dst=7,1@0/src=28,4@0",
 		log:   "Invalid write",
 	},
 	"Race": {
@@ -87,7 +87,7 @@ func underOclgrind(t *testing.T, what string) {
 		return dev
 	}
 	if what == "Suite" {
-		devicetest.Suite{Small: true}.Run(t, func(t *testing.T) device.Device { return open(t) })
+		devicetest.Suite{Small: true, Lone: true}.Run(t, func(t *testing.T) device.Device { return open(t) })
 		return
 	}
 	p := plants[what]

@@ -35,6 +35,8 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
+	// Lone keeps to one goroutine at a time: for checkers that bear no more.
+	Lone bool
 }
 
 // Run runs the whole suite. It closes every device that open returns; those
@@ -71,6 +73,9 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Order", r.order},
 		{"Parallel", r.parallel},
 	} {
+		if s.Lone && test.name == "Parallel" {
+			continue
+		}
 		t.Run(test.name, test.run)
 	}
 }
