@@ -49,6 +49,9 @@ func TestOclgrind(t *testing.T) {
 		underOclgrind(t, os.Getenv("RESTRIDE_OCLGRIND"))
 		return
 	}
+	if testing.Short() {
+		t.Skip("it takes minutes")
+	}
 	if _, err := os.Stat(oclgrind); err != nil {
 		devicetest.Require(t, "oclgrind", err)
 	}

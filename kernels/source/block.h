@@ -126,6 +126,7 @@ DEVICE void PASTE(NAME, _turn)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT fr
 		}
 	}
 	for (; j < nb; j++) {
+		SCALAR
 		for (i64 i = 0; i < na; i++) {
 			to[i * size + j] = from[j * sb + i * sa];
 		}

@@ -23,3 +23,4 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define UNROLL _Pragma("unroll")
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
+#define SCALAR

@@ -18,6 +18,7 @@ ENTRY {
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			u32 x = item;
 			INDEX d = 0;
+			ROLLED
 			for (u32 k = 0; k < desc->inner; k++) {
 				d += (INDEX)digit(&x, inner + k) * (INDEX)inner[k].d;
 			}

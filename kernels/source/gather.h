@@ -18,6 +18,7 @@ ENTRY {
 				u32 x = item + j * GROUP;
 				if (x < left) {
 					INDEX d = 0, s = 0;
+					ROLLED
 					for (u32 k = 0; k < desc->inner; k++) {
 						const u32 i = digit(&x, inner + k);
 						d += (INDEX)i * (INDEX)inner[k].d;

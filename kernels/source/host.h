@@ -30,3 +30,4 @@ extern "C" void host_barrier();
 #define UNROLL
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
+#define SCALAR

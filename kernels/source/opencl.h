@@ -23,14 +23,16 @@ typedef uint4 u128;
 #define UNROLL _Pragma("unroll")
 
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
-// writes a cache line past the caches, from private memory, and PREFETCH(address)
-// asks for one to be read.
+// writes a cache line past the caches, from private memory, PREFETCH(address) asks
+// for one to be read, and SCALAR is for short loops that vectors do not pay for.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 typedef uint LooseLine __attribute__((ext_vector_type(16), may_alias, aligned(1)));
 typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 #define STREAM(to, from, type) __builtin_nontemporal_store((Line)*(const LooseLine *)(from), (__global Line *)(to))
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
+#define SCALAR _Pragma("clang loop vectorize(disable) unroll_count(4)")
 #else
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
+#define SCALAR
 #endif

@@ -52,6 +52,7 @@ ENTRY {
 					u32 x = (u32)e;
 					i = digit(&x, run);
 					at = r.s + i * run[0].s;
+					ROLLED
 					for (u32 k = 1; k < desc->run; k++) {
 						at += digit(&x, run + k) * run[k].s;
 					}
