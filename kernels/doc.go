@@ -11,8 +11,8 @@
 //	class       dst, src                             form on a GPU         on a CPU
 //	contiguous  one dense run                        gather, run           block, run
 //	rows        dense rows                           gather, run           block, run
-//	transpose   dense along different, long axes     tile, turn            blockturn, turn
-//	shuffle     dense along different, short axes    shuffle, pack         blockturn, pack
+//	transpose   dense along different, long axes     tile, turn            block, turn
+//	shuffle     dense along different, short axes    shuffle, pack         block, pack
 //	reverse     src's rows run backwards             gather, pack          block, pack
 //	strided     src's rows have gaps                 gather, pack          block, pack
 //	broadcast   src repeats elements                 spread, gather, pack  block, pack
@@ -20,9 +20,9 @@
 //	fill        -                                    fill, pack            fill, pack
 //	convert     below a byte, and its container      pack                  pack
 //
-// The second form of a class is that for elements narrower than 32 bits (on a
-// CPU: than a byte), where an item is a whole word of dst. See each form's file
-// in source.
+// The last form of a row is that for elements narrower than 32 bits on a GPU, and
+// than a byte on a CPU: there an item is a whole word of dst. See each form's file
+// in source, and transposes, planPermute and planSerial for when it is taken.
 //
 // What a kernel reads beside its operands is a descriptor: the extents, steps
 // and magic numbers of the axes, the same on every target. [Cache] keeps plans by

@@ -191,17 +191,11 @@ func (f *fn) list(object ...uintptr) ([]uintptr, error) {
 // address is a Go object's address, for arguments that are put together before
 // the call. The object goes to the heap, where it stays in its place; the
 // caller keeps it alive by using it afterwards.
-func address[T any](p *T) uintptr {
-	if unreachable {
-		escaped = p
-	}
-	return uintptr(unsafe.Pointer(p))
-}
+func address[T any](p *T) uintptr { return escape(uintptr(unsafe.Pointer(p))) }
 
-var (
-	unreachable bool
-	escaped     any
-)
+//go:uintptrescapes
+//go:noinline
+func escape(address uintptr) uintptr { return address }
 
 // isCode reports whether an error is the driver's with one of the codes.
 func isCode(err error, codes ...int32) bool {

@@ -84,13 +84,15 @@ func (o Options) target(p processor) (kernels.Target, error) {
 	if name == Auto {
 		name = Planner(os.Getenv("RESTRIDE_OPENCL_PLANNER"))
 	}
-	serial := p.info.Kind == device.CPU
+	serial := p.info.Kind == device.CPU && p.loops
 	switch name {
 	case Auto:
 	case Parallel:
 		serial = false
 	case Serial:
-		serial = true
+		if serial = true; !p.loops {
+			return kernels.Target{}, layout.Errorf(device.ErrUnsupported, "Open", "%s does not run long loops to their end: it can only have the planner %q", p.info.Name, Parallel)
+		}
 	default:
 		return kernels.Target{}, layout.Errorf(device.ErrInvalid, "Open", "the planner is %q; it can be %q or %q", name, Parallel, Serial)
 	}

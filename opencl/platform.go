@@ -18,6 +18,7 @@ type processor struct {
 	onHost       bool   // it is the host's processor, and its memory is the host's
 	hugePages    bool   // it runs best on huge pages of our own
 	profiling    bool   // its queues keep time
+	loops        bool   // it runs long loops to their end
 }
 
 // machine is what the machine's drivers have, in their order.
@@ -121,6 +122,11 @@ func describe(platform, id uintptr) (processor, error) {
 	// of its time on huge ones, a transpose 0.8. Other drivers have not been
 	// measured, and may copy memory that is not theirs.)
 	p.hugePages = p.onHost && strings.HasPrefix(p.info.Driver, "Portable Computing Language")
+
+	// llvmpipe, which is rusticl's processor, ends every loop of a work-item when
+	// all of its loops have gone round 65536 times, and says nothing of it. Kernels
+	// for work-groups of one work-item go round more often.
+	p.loops = !strings.HasPrefix(p.info.Name, "llvmpipe")
 
 	if p.info.Name == "" {
 		p.info.Name = "a device without a name"
