@@ -1,19 +1,24 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: test race lint fuzz bench conform generate cuda-sim cuda-sim-test
+.PHONY: setup test race lint fuzz bench generate cuda-sim cuda-sim-test
 
 GO ?= go
 FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-# Every test, and the CPU device against the oracle. ONNX's backend test cases
+# Mesa's rusticl has no devices unless it is asked to.
+export RUSTICL_ENABLE ?= llvmpipe
+
+# What the tests can use beside Go, where it can be installed.
+setup:
+	@sh scripts/setup.sh
+
+# Every test, and every device against the oracle. ONNX's backend test cases
 # (onnx/backend/test/data/node of an ONNX checkout) are run from the folder CASES,
 # if there is one.
-test:
-	$(GO) test ./...
-	$(GO) run ./cmd/restride verify --device cpu --cases 20000 --seed 1
-	@if [ -d "$(CASES)" ]; then set -x; $(GO) run ./cmd/restride conform "$(CASES)" --device cpu; \
-	else echo "conform: skipped, there is no folder $(CASES); name one with CASES="; fi
+test: setup
+	$(GO) test -timeout 30m ./...
+	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
 
 race:
 	$(GO) test -race -short ./...

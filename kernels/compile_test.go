@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/kernels"
 )
 
@@ -27,9 +28,8 @@ func TestCompile(t *testing.T) {
 	} {
 		t.Run(string(c.dialect), func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(c.command[0]); err != nil {
-				t.Skip(err)
-			}
+			_, err := exec.LookPath(c.command[0])
+			devicetest.Require(t, "compilers", err)
 			file := filepath.Join(t.TempDir(), "kernels"+c.ext)
 			require.NoError(t, os.WriteFile(file, []byte(kernels.Source(c.dialect, kernels.Specs()...)), 0o600))
 			out, err := exec.Command(c.command[0], append(c.command[1:], file)...).CombinedOutput()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -129,9 +130,8 @@ var loadHost = sync.OnceValues(func() (*host, error) {
 
 func hostOf(t *testing.T) *host {
 	t.Helper()
-	if _, err := exec.LookPath("g++"); err != nil {
-		t.Skip(err)
-	}
+	_, err := exec.LookPath("g++")
+	devicetest.Require(t, "compilers", err)
 	h, err := loadHost()
 	require.NoError(t, err)
 	return h

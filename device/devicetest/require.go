@@ -2,7 +2,9 @@ package devicetest
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -10,23 +12,24 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Require ends a test whose device could not be opened: it is skipped where
-// the machine has no such device, and fails where the error is another one, or
-// where the environment says that there must be one:
+// Require ends a test whose device could not be opened, or that lacks a tool: it
+// is skipped where the machine has none (device.ErrNoDevice, exec.ErrNotFound,
+// fs.ErrNotExist), and fails where the error is another one, or where the
+// environment says that it must be there:
 //
-//	RESTRIDE_REQUIRE=opencl,cuda
+//	RESTRIDE_REQUIRE=opencl,cuda,oclgrind,compilers
 //
 // It does nothing if err is nil.
-func Require(t testing.TB, backend string, err error) {
+func Require(t testing.TB, what string, err error) {
 	t.Helper()
 	if err == nil {
 		return
 	}
 	required := strings.Split(os.Getenv("RESTRIDE_REQUIRE"), ",")
 	switch {
-	case slices.Contains(required, backend):
-		t.Fatalf("RESTRIDE_REQUIRE names %s, but: %v", backend, err)
-	case errors.Is(err, device.ErrNoDevice):
+	case slices.Contains(required, what):
+		t.Fatalf("RESTRIDE_REQUIRE names %s, but: %v", what, err)
+	case errors.Is(err, device.ErrNoDevice), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		t.Skip(err)
 	default:
 		t.Fatal(err)
