@@ -6,7 +6,6 @@ const (
 	memObjectAllocationFailure = -4
 	outOfResources             = -5
 	outOfHostMemory            = -6
-	profilingInfoNotAvailable  = -7
 	platformNotFound           = -1001
 
 	platformVersion = 0x0901
@@ -16,6 +15,7 @@ const (
 	deviceMaxWorkGroupSize  = 0x1004
 	deviceMaxMemAllocSize   = 0x1010
 	deviceGlobalMemSize     = 0x101F
+	deviceTimerResolution   = 0x1025
 	deviceEndianLittle      = 0x1026
 	deviceAvailable         = 0x1027
 	deviceCompilerAvailable = 0x1028
@@ -31,8 +31,7 @@ const (
 	typeGPU = 1 << 2
 	typeAll = 0xFFFFFFFF
 
-	contextDevices  = 0x1081
-	contextPlatform = 0x1084
+	contextDevices = 0x1081
 
 	queueContext    = 0x1090
 	queueDevice     = 0x1091

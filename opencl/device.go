@@ -30,6 +30,7 @@ type Device struct {
 	buffers map[*Buffer]struct{}
 	hosts   map[uintptr]*hostBlock // by address
 	held    int64                  // bytes of blocks and host blocks
+	maps    uintptr                // a cl_command_queue, to map host blocks; 0: none yet
 }
 
 // newDevice returns a device that owns a reference to the context.
@@ -132,6 +133,9 @@ func (d *Device) Close() error {
 		errs = append(errs, h.free(d))
 	}
 	d.buffers, d.hosts = nil, nil
+	if d.maps != 0 {
+		errs = append(errs, clReleaseCommandQueue.call(d.maps))
+	}
 	d.limbo.collect(d)
 	errs = append(errs, d.pool.Trim(), d.programs.release(), clReleaseContext.call(d.context))
 	return errors.Join(errs...)

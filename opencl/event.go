@@ -148,6 +148,9 @@ func (e *event) Since(earlier device.Event) (time.Duration, error) {
 	if !from.Done() || !e.Done() {
 		return 0, layout.Errorf(device.ErrInvalid, op, "an event is not done")
 	}
+	if !e.q.dev.proc.profiling {
+		return 0, layout.Errorf(device.ErrUnsupported, op, "%s keeps no time", e.q.dev.proc.info.ID())
+	}
 	begin, err := from.time()
 	if err != nil {
 		return 0, err
@@ -168,9 +171,6 @@ func (m *mark) time() (uint64, error) {
 	}
 	if m.timed != nil {
 		return 0, layout.Errorf(device.ErrUnsupported, "Since", "the driver keeps no time: %v", m.timed)
-	}
-	if m.end == 0 { // rusticl says that it keeps time, and that it is always this
-		return 0, layout.Errorf(device.ErrUnsupported, "Since", "the driver's clock stands still")
 	}
 	return m.end, nil
 }

@@ -16,7 +16,6 @@ type hostBlock struct {
 	mem     uintptr // a cl_mem, mapped as long as the block lives
 	address uintptr
 	size    int64
-	queue   uintptr // that it was mapped by
 }
 
 // newHostBlock maps fresh host memory.
@@ -25,17 +24,30 @@ func (d *Device) newHostBlock(size int64) (*hostBlock, error) {
 		return nil, err
 	}
 	h := &hostBlock{size: size}
-	var err error
-	if h.mem, err = clCreateBuffer.create(d.context, memReadWrite|memAllocHostPtr, uintptr(size), 0); err == nil {
-		if h.queue, err = clCreateCommandQueue.create(d.context, d.proc.id, 0); err == nil {
-			h.address, err = clEnqueueMapBuffer.create(h.queue, h.mem, yes, mapRead|mapWrite, 0, uintptr(size), 0, 0, 0)
-		}
+	queue, err := d.mapper()
+	if err == nil {
+		h.mem, err = clCreateBuffer.create(d.context, memReadWrite|memAllocHostPtr, uintptr(size), 0)
+	}
+	if err == nil {
+		h.address, err = clEnqueueMapBuffer.create(queue, h.mem, yes, mapRead|mapWrite, 0, uintptr(size), 0, 0, 0)
 	}
 	if err != nil {
-		h.address = 0
 		return nil, errors.Join(err, h.free(d))
 	}
 	return h, nil
+}
+
+// mapper returns the command queue that maps and unmaps host memory.
+func (d *Device) mapper() (uintptr, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.maps == 0 {
+		var err error
+		if d.maps, err = clCreateCommandQueue.create(d.context, d.proc.id, 0); err != nil {
+			return 0, err
+		}
+	}
+	return d.maps, nil
 }
 
 // free unmaps the memory and gives it back. No transfer uses it any more.
@@ -43,10 +55,11 @@ func (h *hostBlock) free(d *Device) error {
 	d.unreserve(h.size)
 	var errs []error
 	if h.address != 0 {
-		errs = append(errs, clEnqueueUnmapMemObject.call(h.queue, h.mem, h.address, 0, 0, 0), clFinish.call(h.queue))
-	}
-	if h.queue != 0 {
-		errs = append(errs, clReleaseCommandQueue.call(h.queue))
+		queue, err := d.mapper()
+		if err == nil {
+			err = errors.Join(clEnqueueUnmapMemObject.call(queue, h.mem, h.address, 0, 0, 0), clFinish.call(queue))
+		}
+		errs = append(errs, err)
 	}
 	if h.mem != 0 {
 		errs = append(errs, clReleaseMemObject.call(h.mem))
@@ -124,12 +137,12 @@ func (q *Queue) async(op string, f *fn, buffer device.Buffer, off int64, host []
 	handle := new(uintptr)
 	if len(host) == 0 {
 		*handle, err = q.marker()
-	} else {
-		if err = q.transfer(f, b.block, 0, off, host, handle); err == nil {
-			p := new(runtime.Pinner)
-			p.Pin(unsafe.SliceData(host))
-			q.pins = append(q.pins, pin{q.seq, p})
-			err = clFlush.call(q.handle)
+	} else if err = q.transfer(f, b.block, 0, off, host, handle); err == nil {
+		p := new(runtime.Pinner)
+		p.Pin(unsafe.SliceData(host))
+		q.pins = append(q.pins, pin{q.seq, p})
+		if err = clFlush.call(q.handle); err != nil {
+			_ = clReleaseEvent.call(*handle)
 		}
 	}
 	if err != nil {

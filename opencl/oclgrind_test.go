@@ -52,9 +52,8 @@ func TestOclgrind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes")
 	}
-	if _, err := os.Stat(oclgrind); err != nil {
-		devicetest.Require(t, "oclgrind", err)
-	}
+	_, err := os.Stat(oclgrind)
+	devicetest.Require(t, "oclgrind", err)
 	run := func(t *testing.T, what, planner string) string {
 		log := filepath.Join(t.TempDir(), "log")
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$", "-test.v")

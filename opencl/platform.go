@@ -115,8 +115,10 @@ func describe(platform, id uintptr) (processor, error) {
 	}
 	// What a driver may not know any more is taken for a no.
 	unified, _ := clGetDeviceInfo.number(id, deviceHostUnifiedMemory)
+	resolution, _ := clGetDeviceInfo.number(id, deviceTimerResolution)
 	properties, _ := clGetDeviceInfo.number(id, deviceQueueProperties)
-	p.onHost, p.profiling = unified == yes && p.info.Kind == device.CPU, properties&profilingEnable != 0
+	p.onHost = unified == yes && p.info.Kind == device.CPU
+	p.profiling = properties&profilingEnable != 0 && resolution > 0 // rusticl's clock has none, and stands still
 
 	// PoCL's own memory is on small pages. (A contiguous copy of 64 MiB takes 0.65
 	// of its time on huge ones, a transpose 0.8. Other drivers have not been
