@@ -18,6 +18,15 @@ type HostAllocator interface {
 	FreeHost([]byte) error
 }
 
+// Sharer is implemented by queues whose handle an engine can queue work of its
+// own on.
+type Sharer interface {
+	// Used says that such work uses buffers, so that freeing them waits for it as
+	// for the queue's own. It is called after the work was queued and before the
+	// buffers are freed.
+	Used(buffers ...Buffer) error
+}
+
 // TimedEvent is implemented by the events of devices that keep time.
 type TimedEvent interface {
 	Event

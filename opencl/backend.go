@@ -70,12 +70,7 @@ func OpenWith(index int, o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev, err := newDevice(p, context, o)
-	if err != nil {
-		_ = clReleaseContext.call(context)
-		return nil, err
-	}
-	return dev, nil
+	return newDevice(p, context, o)
 }
 
 // target turns a planner into the planner's target.

@@ -103,7 +103,7 @@ func describe(platform, id uintptr) (processor, error) {
 		Driver:   strings.Join([]string{of(platformName), of(platformVersion), "driver " + text(driverVersion)}, ", "),
 		Kind:     kind(number(deviceType)),
 		Memory:   int64(min(number(deviceGlobalMemSize), 1<<62)),
-		MaxAlloc: int64(min(number(deviceMaxMemAllocSize), 1<<62)) &^ (blockAlign - 1),
+		MaxAlloc: int64(min(number(deviceMaxMemAllocSize), 1<<62)) &^ 15,
 	}
 	p.groupSize = number(deviceMaxWorkGroupSize)
 	p.version = text(deviceVersion)

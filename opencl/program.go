@@ -19,8 +19,8 @@ const buildOptions = "-cl-std=CL1.2"
 // programs are a device's compiled kernels: one program for each, built when it
 // is first wanted.
 type programs struct {
-	dev  *Device
-	disk diskCache
+	driver *driver
+	disk   diskCache
 	// Tests put others in place of these.
 	source  func(kernels.Spec) string
 	compile func(source string) (uintptr, error)
@@ -36,8 +36,8 @@ type program struct {
 	handle uintptr // 0: to be built
 }
 
-func (p *programs) init(d *Device) {
-	p.dev, p.disk = d, newDiskCache()
+func (p *programs) init(d *driver) {
+	p.driver, p.disk = d, newDiskCache()
 	p.source = func(s kernels.Spec) string { return kernels.Source(kernels.OpenCL, s) }
 	p.compile = p.fromSource
 	p.all = map[kernels.Spec]*program{}
@@ -84,9 +84,9 @@ func (p *programs) make(s kernels.Spec) (uintptr, error) {
 
 // key is all that a compiled program depends on.
 func (p *programs) key(s kernels.Spec, source string) string {
-	info := &p.dev.proc.info
+	info := &p.driver.proc.info
 	return strings.Join([]string{
-		info.Driver, info.Vendor, info.Name, p.dev.proc.version, buildOptions, s.String(),
+		info.Driver, info.Vendor, info.Name, p.driver.proc.version, buildOptions, s.String(),
 		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
 	}, "\n")
 }
@@ -94,7 +94,7 @@ func (p *programs) key(s kernels.Spec, source string) string {
 func (p *programs) fromSource(source string) (uintptr, error) {
 	text := []byte(source)
 	at, length := address(unsafe.SliceData(text)), uintptr(len(text))
-	handle, err := clCreateProgramWithSource.create(p.dev.context, 1, uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&length)))
+	handle, err := clCreateProgramWithSource.create(p.driver.context, 1, uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&length)))
 	runtime.KeepAlive(text)
 	if err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (p *programs) fromSource(source string) (uintptr, error) {
 
 func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 	at, length, status := address(unsafe.SliceData(binary)), uintptr(len(binary)), int32(0)
-	handle, err := clCreateProgramWithBinary.create(p.dev.context, 1, uintptr(unsafe.Pointer(&p.dev.proc.id)),
+	handle, err := clCreateProgramWithBinary.create(p.driver.context, 1, uintptr(unsafe.Pointer(&p.driver.proc.id)),
 		uintptr(unsafe.Pointer(&length)), uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&status)))
 	runtime.KeepAlive(binary)
 	if err == nil && status != 0 {
@@ -120,13 +120,13 @@ func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 // build makes a program ready for use; on failure it is released.
 func (p *programs) build(handle uintptr) (uintptr, error) {
 	options := []byte(buildOptions + "\x00")
-	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.dev.proc.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
+	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.proc.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
 	if err == nil {
 		return handle, nil
 	}
 	var driver *device.DriverError
 	if errors.As(err, &driver) {
-		log, _ := clGetProgramBuildInfo.bytes(handle, p.dev.proc.id, programBuildLog)
+		log, _ := clGetProgramBuildInfo.bytes(handle, p.driver.proc.id, programBuildLog)
 		driver.Log = strings.TrimSpace(strings.Trim(string(log), "\x00"))
 	}
 	_ = clReleaseProgram.call(handle)

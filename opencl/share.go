@@ -6,8 +6,26 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/engine"
 	"github.com/restride/restride/layout"
 )
+
+// Device is an OpenCL device. Its buffers and queues are those of device.Device;
+// what else they can do is in the optional interfaces of package device.
+type Device struct {
+	*engine.Device
+	driver *driver
+}
+
+// newDevice makes a device of a context, of which it takes over a reference.
+func newDevice(p processor, context uintptr, o Options) (*Device, error) {
+	d, err := newDriver(p, context, o)
+	if err != nil {
+		_ = clReleaseContext.call(context)
+		return nil, err
+	}
+	return &Device{engine.New(d), d}, nil
+}
 
 // Handles are a device's handles of the driver: a cl_platform_id, cl_context and
 // cl_device_id.
@@ -18,37 +36,30 @@ type Handles struct {
 // Handles returns the device's handles, which are valid until it is closed, or
 // as long as the caller retains them.
 func (d *Device) Handles() Handles {
-	return Handles{Platform: d.proc.platform, Context: d.context, Device: d.proc.id}
+	return Handles{Platform: d.driver.proc.platform, Context: d.driver.context, Device: d.driver.proc.id}
 }
 
-// Handle returns the buffer's cl_mem, valid until the buffer is freed; 0 for a
-// buffer of no bytes. Work that is queued on it by others must be told to a
-// queue: see Queue.Used.
-func (b *Buffer) Handle() uintptr {
-	if b.block == nil {
-		return 0
-	}
-	return b.block.mem
-}
-
-// Handle returns the queue's cl_command_queue, valid until the queue is closed.
-func (q *Queue) Handle() uintptr { return q.handle }
-
-// Used says that work that was queued on Queue.Handle uses buffers, so that
-// freeing them waits for it as for the queue's own. It is called after the work
-// was queued and before the buffers are freed.
-func (q *Queue) Used(buffers ...device.Buffer) error {
-	if err := q.begin("Used"); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
-	q.seq++
-	for _, b := range buffers {
-		if _, err := q.use("Used", "a buffer", b); err != nil {
-			return err
+// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a
+// buffer of no bytes, or of another backend. Work that others queue on it must be
+// told to a queue: see device.Sharer.
+func MemoryOf(b device.Buffer) uintptr {
+	if buffer, ok := b.(*engine.Buffer); ok && buffer != nil {
+		if m, ok := buffer.Mem().(*memory); ok {
+			return m.handle
 		}
 	}
-	return nil
+	return 0
+}
+
+// CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
+// closed; 0 for a queue of another backend.
+func CommandQueueOf(q device.Queue) uintptr {
+	if queue, ok := q.(*engine.Queue); ok && queue != nil {
+		if s, ok := queue.Stream().(*stream); ok {
+			return s.handle
+		}
+	}
+	return 0
 }
 
 // Adopt makes a device of an engine's context and device. Handles.Platform may
@@ -83,12 +94,7 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	if err := clRetainContext.call(h.Context); err != nil {
 		return nil, err
 	}
-	d, err := newDevice(p, h.Context, o)
-	if err != nil {
-		_ = clReleaseContext.call(h.Context)
-		return nil, err
-	}
-	return d, nil
+	return newDevice(p, h.Context, o)
 }
 
 // indexOf returns a device's index; that of no device, as for a part of one, if
@@ -114,72 +120,72 @@ func handles(b []byte) []uintptr {
 // it takes the first bytes: a multiple of 4, as kernels access whole words. The
 // cl_mem is retained until the buffer is freed, when work on it may still be
 // going on: the driver sees to that. It counts in no Stats.
-func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (*Buffer, error) {
+func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
-	if err := d.begin(op); err != nil {
-		return nil, err
-	}
-	defer d.end()
-	switch {
-	case mem == 0 || bytes < 0:
-		return nil, layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", mem, bytes)
-	case bytes%4 != 0:
-		return nil, layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
-	}
-	var numbers [4]uint64
-	for i, key := range []uintptr{memType, memContext, memSize, memFlags} {
-		var err error
-		if numbers[i], err = clGetMemObjectInfo.number(mem, key); err != nil {
-			return nil, err
+	var b device.Buffer
+	err := d.While(op, func() error {
+		if mem == 0 || bytes < 0 {
+			return layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", mem, bytes)
 		}
-	}
-	kind, context, size, flags := numbers[0], numbers[1], numbers[2], numbers[3]
-	switch {
-	case kind != memObjectBuffer:
-		return nil, layout.Errorf(device.ErrUnsupported, op, "the memory object is of type %#x, and no buffer", kind)
-	case uintptr(context) != d.context:
-		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer is of another context")
-	case uint64(bytes) > size:
-		return nil, layout.Errorf(device.ErrInvalid, op, "%d bytes of a buffer that has %d", bytes, size)
-	case flags&(memWriteOnly|memReadOnly) != 0:
-		return nil, layout.Errorf(device.ErrUnsupported, op, "kernels may not both read and write the buffer: its flags are %#x", flags)
-	}
-	if err := clRetainMemObject.call(mem); err != nil {
-		return nil, err
-	}
-	b := &Buffer{dev: d, size: bytes, adopted: true, block: &block{mem: mem, size: bytes}}
-	d.register(b)
-	return b, nil
+		if err := engine.CheckWords(op, bytes); err != nil {
+			return err
+		}
+		var numbers [4]uint64
+		for i, key := range []uintptr{memType, memContext, memSize, memFlags} {
+			var err error
+			if numbers[i], err = clGetMemObjectInfo.number(mem, key); err != nil {
+				return err
+			}
+		}
+		kind, context, size, flags := numbers[0], numbers[1], numbers[2], numbers[3]
+		switch {
+		case kind != memObjectBuffer:
+			return layout.Errorf(device.ErrUnsupported, op, "the memory object is of type %#x, and no buffer", kind)
+		case uintptr(context) != d.driver.context:
+			return layout.Errorf(device.ErrInvalid, op, "the buffer is of another context")
+		case uint64(bytes) > size:
+			return layout.Errorf(device.ErrInvalid, op, "%d bytes of a buffer that has %d", bytes, size)
+		case flags&(memWriteOnly|memReadOnly) != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "kernels may not both read and write the buffer: its flags are %#x", flags)
+		}
+		if err := clRetainMemObject.call(mem); err != nil {
+			return err
+		}
+		b = d.Adopt(&memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
+		return nil
+	})
+	return b, err
 }
 
 // AdoptQueue makes a queue of an engine's in-order cl_command_queue of the same
 // context and device. The cl_command_queue is retained until the queue is
 // closed, which waits for all work on it, the engine's, too.
-func (d *Device) AdoptQueue(handle uintptr) (*Queue, error) {
+func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
 	const op = "AdoptQueue"
-	if err := d.begin(op); err != nil {
-		return nil, err
-	}
-	defer d.end()
-	if handle == 0 {
-		return nil, layout.Errorf(device.ErrInvalid, op, "the queue is nil")
-	}
-	var numbers [3]uint64
-	for i, key := range []uintptr{queueContext, queueDevice, queueProperties} {
-		var err error
-		if numbers[i], err = clGetCommandQueueInfo.number(handle, key); err != nil {
-			return nil, err
+	var q device.Queue
+	err := d.While(op, func() error {
+		if handle == 0 {
+			return layout.Errorf(device.ErrInvalid, op, "the queue is nil")
 		}
-	}
-	context, id, properties := numbers[0], numbers[1], numbers[2]
-	switch {
-	case uintptr(context) != d.context || uintptr(id) != d.proc.id:
-		return nil, layout.Errorf(device.ErrInvalid, op, "the queue is of another context or device")
-	case properties&outOfOrder != 0:
-		return nil, layout.Errorf(device.ErrUnsupported, op, "the queue runs out of order; only queues in order can be adopted")
-	}
-	if err := clRetainCommandQueue.call(handle); err != nil {
-		return nil, err
-	}
-	return d.newQueue(handle), nil
+		var numbers [3]uint64
+		for i, key := range []uintptr{queueContext, queueDevice, queueProperties} {
+			var err error
+			if numbers[i], err = clGetCommandQueueInfo.number(handle, key); err != nil {
+				return err
+			}
+		}
+		context, id, properties := numbers[0], numbers[1], numbers[2]
+		switch {
+		case uintptr(context) != d.driver.context || uintptr(id) != d.driver.proc.id:
+			return layout.Errorf(device.ErrInvalid, op, "the queue is of another context or device")
+		case properties&outOfOrder != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "the queue runs out of order; only queues in order can be adopted")
+		}
+		if err := clRetainCommandQueue.call(handle); err != nil {
+			return err
+		}
+		q = d.AdoptStream(newStream(d.driver, handle))
+		return nil
+	})
+	return q, err
 }

@@ -1,8 +1,4 @@
-package opencl
-
-import (
-	"unsafe"
-)
+package engine
 
 // ring is host memory that Write copies to, so that it need not wait for the
 // device: a few slots, which are filled one after the other. A slot is used
@@ -13,20 +9,14 @@ type ring struct {
 }
 
 type slot struct {
-	mem   []byte
-	host  *hostBlock
-	used  int
-	seq   uint64  // the last work that reads it
-	event uintptr // of the transfer that filled it up
+	mem    []byte
+	pinned bool // mem is the driver's
+	used   int
+	seq    uint64 // the last work that reads it
+	full   Mark   // behind the transfer that filled it up
 }
 
-const (
-	slotSize = 1 << 20
-	// directWrite is the size from which Write does without staging where device
-	// memory is the host's, and waits instead: there is no bus to hide, and the
-	// second copy costs as much as the first. (PoCL, 4 MiB: 0.32 ms against 0.62.)
-	directWrite = 256 << 10
-)
+const slotSize = 1 << 20
 
 // stage queues a write of bytes that may be changed at once.
 func (q *Queue) stage(b *block, off int64, src []byte) error {
@@ -39,12 +29,13 @@ func (q *Queue) stage(b *block, off int64, src []byte) error {
 		part := s.mem[s.used : s.used+n]
 		s.used = (s.used + n + 63) &^ 63
 		s.seq = q.seq
-		var event *uintptr
-		if s.used >= len(s.mem) {
-			event = &s.event
-		}
-		if err := q.transfer(clEnqueueWriteBuffer, b, 0, off, part, event); err != nil {
+		if err := q.upload(b, off, part); err != nil {
 			return err
+		}
+		if s.used >= len(s.mem) {
+			if s.full, err = q.stream.Mark(); err != nil {
+				return err
+			}
 		}
 		src, off = src[n:], off+int64(n)
 	}
@@ -63,8 +54,8 @@ func (q *Queue) slot() (*slot, error) {
 	}
 	if s.used >= slotSize { // the device has yet to read it
 		var err error
-		if s.event != 0 {
-			err = clWaitForEvents.call(1, uintptr(unsafe.Pointer(&s.event)))
+		if s.full != nil {
+			err = s.full.Wait()
 		} else {
 			err = q.finish()
 		}
@@ -74,16 +65,16 @@ func (q *Queue) slot() (*slot, error) {
 		}
 	}
 	if s.mem == nil {
-		s.mem, s.host = q.dev.stagingMemory(slotSize)
+		s.mem, s.pinned = q.dev.staging(slotSize)
 	}
 	return s, nil
 }
 
 func (s *slot) reset() {
 	s.used = 0
-	if s.event != 0 {
-		_ = clReleaseEvent.call(s.event)
-		s.event = 0
+	if s.full != nil {
+		s.full.Release()
+		s.full = nil
 	}
 }
 
@@ -91,19 +82,19 @@ func (s *slot) reset() {
 func (r *ring) release(d *Device) {
 	for i := range r.slots {
 		r.slots[i].reset()
-		if h := r.slots[i].host; h != nil {
-			_ = h.free(d)
+		if s := &r.slots[i]; s.pinned {
+			_ = d.freeHost(s.mem)
 		}
 	}
 	*r = ring{}
 }
 
-// stagingMemory returns memory that the driver transfers fast, if it has any.
-func (d *Device) stagingMemory(size int64) ([]byte, *hostBlock) {
-	if !d.proc.onHost {
-		if h, err := d.newHostBlock(size); err == nil {
-			return h.bytes(), h
+// staging returns memory that the driver transfers fast, if it has any.
+func (d *Device) staging(size int64) (mem []byte, pinned bool) {
+	if d.traits.Pinned {
+		if h, err := d.newHost(size); err == nil {
+			return h, true
 		}
 	}
-	return make([]byte, size), nil
+	return make([]byte, size), false
 }

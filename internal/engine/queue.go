@@ -1,23 +1,22 @@
-package opencl
+package engine
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
 
-// Queue is an in-order command queue. Work is numbered; the queue knows up to
-// which number it is done.
+// Queue runs work in order. Work is numbered; the queue knows up to which number
+// it is done.
 type Queue struct {
 	dev    *Device
-	handle uintptr // a cl_command_queue
+	stream Stream
 
 	done   atomic.Uint64 // all work up to this number is known to be done
 	wanted atomic.Uint64 // limbo waits for this number
@@ -26,15 +25,17 @@ type Queue struct {
 	closed   bool
 	seq      uint64 // the number of the last piece of work
 	probe    probe
-	launches *kernels.Cache[*block]
-	kernels  map[kernels.Spec]*kernel
+	launches *kernels.Cache[Mem]
 	ring     ring
-	frame    [9]uintptr // the arguments of a transfer
+	args     Args
 	pins     []pin
 }
 
 // mostLaunches is how many launches a queue remembers.
 const mostLaunches = 1024
+
+// Stream returns what the queue was made of.
+func (q *Queue) Stream() Stream { return q.stream }
 
 // begin starts a call. Every begin without an error needs an unlock.
 func (q *Queue) begin(op string) error {
@@ -50,7 +51,7 @@ func (q *Queue) begin(op string) error {
 func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	buf, ok := b.(*Buffer)
 	if !ok || buf == nil {
-		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of an OpenCL device", role, b)
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of %s", role, b, q.dev.Info().ID())
 	}
 	if buf.dev != q.dev {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another device or context", role)
@@ -89,11 +90,11 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 	if err != nil {
 		return err
 	}
-	switch {
+	switch direct := q.dev.traits.Direct; {
 	case len(src) == 0:
-	case q.dev.proc.onHost && len(src) >= directWrite:
-		if err = q.transfer(clEnqueueWriteBuffer, b.block, yes, off, src, nil); err == nil {
-			q.reached(q.seq)
+	case direct > 0 && int64(len(src)) >= direct:
+		if err = q.upload(b.block, off, src); err == nil {
+			err = q.finish()
 		}
 	default:
 		err = q.stage(b.block, off, src)
@@ -116,29 +117,76 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 		return err
 	}
 	if len(dst) > 0 {
-		if err := q.transfer(clEnqueueReadBuffer, b.block, yes, off, dst, nil); err != nil {
+		if err := q.download(dst, b.block, off); err != nil {
 			return err
 		}
-		q.reached(q.seq)
+		if err := q.finish(); err != nil {
+			return err
+		}
 	}
 	q.dev.counters.Download(int64(len(dst)))
 	return nil
 }
 
-// transfer queues a transfer between a block and host memory, which must stay
-// in its place until it is done.
-func (q *Queue) transfer(f *fn, b *block, blocking uintptr, off int64, host []byte, event *uintptr) error {
-	q.frame = [9]uintptr{
-		q.handle, b.mem, blocking, uintptr(off), uintptr(len(host)), address(unsafe.SliceData(host)), 0, 0, address(event),
-	}
-	err := f.check(int32(dl.Call(f.addr, q.frame[:]...)))
+// upload queues a transfer to a block. Drivers that allocate at first use may
+// find only now that there is no memory.
+func (q *Queue) upload(b *block, off int64, src []byte) error {
+	err := q.stream.Upload(b.mem, off, src)
 	if isMemory(err) {
 		q.makeRoom()
-		err = q.noRoom(f.check(int32(dl.Call(f.addr, q.frame[:]...))))
+		err = q.noRoom(q.stream.Upload(b.mem, off, src))
 	}
-	runtime.KeepAlive(host)
-	runtime.KeepAlive(event)
+	runtime.KeepAlive(src)
 	return err
+}
+
+// download is upload the other way.
+func (q *Queue) download(dst []byte, b *block, off int64) error {
+	err := q.stream.Download(dst, b.mem, off)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Download(dst, b.mem, off))
+	}
+	runtime.KeepAlive(dst)
+	return err
+}
+
+// launch queues a planned launch. It does not allocate.
+func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dOff, sOff int64, lo, hi uint64) error {
+	if e.Groups == 0 {
+		return nil
+	}
+	d, s := e.Bases(dOff, sOff)
+	q.args = Args{dst.block.mem, src.block.mem, e.OnDevice, [2]int64{d, s}, [2]uint64{lo, hi}}
+	err := q.stream.Launch(&e.Launch, &q.args)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Launch(&e.Launch, &q.args))
+	}
+	if err == nil {
+		q.dev.counters.Launch(e.Bytes)
+	}
+	return err
+}
+
+func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
+
+// makeRoom gives back what memory it can, while this queue is locked.
+func (q *Queue) makeRoom() {
+	_ = q.finish()
+	for _, other := range q.dev.openQueues() {
+		other.poke()
+	}
+	q.dev.limbo.collect(q.dev)
+	_ = q.dev.pool.Trim()
+}
+
+// noRoom says of an error, if it is one for want of memory, how much there is.
+func (q *Queue) noRoom(err error) error {
+	if !isMemory(err) {
+		return err
+	}
+	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.traits.Info.Memory)
 }
 
 // Copy copies every element of src to the element of dst with the same index.
@@ -210,7 +258,7 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	if device.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
-	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.target)
+	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.traits.Target)
 	if err != nil {
 		return ""
 	}
@@ -228,7 +276,7 @@ func (q *Queue) Wait() error {
 
 // finish waits for all work.
 func (q *Queue) finish() error {
-	err := clFinish.call(q.handle)
+	err := q.stream.Finish()
 	// After an error, too: what failed does not go on.
 	q.reached(q.seq)
 	return err
@@ -255,10 +303,7 @@ func (q *Queue) end() error {
 	err := q.finish()
 	q.done.Store(1<<64 - 1) // whatever was numbered
 	q.launches.Clear()
-	for _, k := range q.kernels {
-		k.release()
-	}
 	q.ring.release(q.dev)
-	q.kernels, q.launches = nil, nil // buffers may keep the queue
-	return errors.Join(err, clReleaseCommandQueue.call(q.handle))
+	q.launches = nil // buffers may keep the queue
+	return errors.Join(err, q.stream.Close())
 }

@@ -1,12 +1,10 @@
-package opencl
+package engine
 
 import (
 	"errors"
 	"sync"
-	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/hugemem"
 	"github.com/restride/restride/layout"
 )
 
@@ -16,17 +14,16 @@ const blockAlign = 16
 
 // block is memory on the device: what the pool hands out.
 type block struct {
-	mem  uintptr // a cl_mem
+	mem  Mem
 	size int64
-	host hugemem.Block // what mem lies in, where that is ours
 }
 
 // Buffer is memory on the device.
 type Buffer struct {
 	dev     *Device
 	size    int64
-	block   *block // nil: no bytes
-	adopted bool   // the block is another's, and not the pool's
+	block   *block       // nil: no bytes
+	release func() error // of another's memory, which is not the pool's
 
 	mu    sync.Mutex
 	freed bool
@@ -45,6 +42,18 @@ func (u use) pending() bool { return u.q.done.Load() < u.seq }
 
 // Size returns the size in bytes.
 func (b *Buffer) Size() int64 { return b.size }
+
+// Mem returns the memory, until the buffer is freed; nil for a buffer of no
+// bytes.
+func (b *Buffer) Mem() Mem {
+	if b.block == nil {
+		return nil
+	}
+	return b.block.mem
+}
+
+// Device returns the buffer's device.
+func (b *Buffer) Device() *Device { return b.dev }
 
 // touch notes that a queue's work of that number uses the buffer. False: it is
 // freed.
@@ -84,8 +93,8 @@ func (b *Buffer) Free() error {
 	d.mu.Lock()
 	delete(d.buffers, b)
 	d.mu.Unlock()
-	if b.adopted {
-		return b.drop()
+	if b.release != nil {
+		return b.release()
 	}
 	if b.block != nil {
 		d.limbo.add(d, freed{b.block, b.size, b.uses})
@@ -94,13 +103,13 @@ func (b *Buffer) Free() error {
 	return nil
 }
 
-// drop gives the block back to the driver, or to its owner.
+// drop gives the block back to the pool, or to its owner.
 func (b *Buffer) drop() error {
 	switch {
+	case b.release != nil:
+		return b.release()
 	case b.block == nil:
 		return nil
-	case b.adopted:
-		return clReleaseMemObject.call(b.block.mem)
 	}
 	return b.dev.pool.Put(b.block, b.size)
 }
@@ -111,11 +120,8 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 		return nil, err
 	}
 	defer d.end()
-	switch most := d.proc.info.MaxAlloc; {
-	case bytes < 0:
-		return nil, layout.Errorf(device.ErrInvalid, "Alloc", "%d bytes: the size is negative", bytes)
-	case bytes > most:
-		return nil, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; the largest buffer of %s has %d", bytes, d.proc.info.ID(), most)
+	if err := d.checkSize("Alloc", bytes); err != nil {
+		return nil, err
 	}
 	b := &Buffer{dev: d, size: bytes}
 	if bytes > 0 {
@@ -134,6 +140,24 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 	return b, nil
 }
 
+// Adopt makes a buffer of another's memory, whose size is a multiple of 4, as
+// kernels access whole words. release is called when the buffer is freed: work on
+// it may still be under way. It counts in no Stats. The device is kept from
+// closing (see While).
+func (d *Device) Adopt(m Mem, bytes int64, release func() error) *Buffer {
+	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
+	d.register(b)
+	return b
+}
+
+// CheckWords checks the size of memory that is to be adopted.
+func CheckWords(op string, bytes int64) error {
+	if bytes%4 != 0 {
+		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
+	}
+	return nil
+}
+
 // register lists a buffer as live.
 func (d *Device) register(b *Buffer) {
 	d.mu.Lock()
@@ -141,16 +165,28 @@ func (d *Device) register(b *Buffer) {
 	d.mu.Unlock()
 }
 
+// checkSize refuses what no single allocation can have.
+func (d *Device) checkSize(op string, bytes int64) error {
+	most := d.traits.Info.MaxAlloc &^ (blockAlign - 1)
+	switch {
+	case bytes < 0:
+		return layout.Errorf(device.ErrInvalid, op, "%d bytes: the size is negative", bytes)
+	case bytes > most && most > 0:
+		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; the largest buffer of %s has %d", bytes, d.traits.Info.ID(), most)
+	}
+	return nil
+}
+
 // idleCap is how much the pool keeps idle at the most, and limbo, too.
-func (d *Device) idleCap() int64 { return min(1<<30, max(d.proc.info.Memory/8, 1<<20)) }
+func (d *Device) idleCap() int64 { return min(1<<30, max(d.traits.Info.Memory/8, 1<<20)) }
 
 // reserve counts bytes that are to be held, if there is room for them: drivers
 // that take the host's memory would rather have the process killed than refuse.
 func (d *Device) reserve(bytes int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if limit := d.proc.info.Memory; limit > 0 && bytes > limit-d.held {
-		return layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; %s has %d, of which %d are held", bytes, d.proc.info.ID(), limit, d.held)
+	if limit := d.traits.Info.Memory; limit > 0 && bytes > limit-d.held {
+		return layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; %s has %d, of which %d are held", bytes, d.traits.Info.ID(), limit, d.held)
 	}
 	d.held += bytes
 	return nil
@@ -163,40 +199,21 @@ func (d *Device) unreserve(bytes int64) {
 }
 
 func (d *Device) newBlock(size int64) (*block, error) {
-	size = min(size, d.proc.info.MaxAlloc) // rounding may have gone beyond
+	if most := d.traits.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
+		size = min(size, most) // rounding may have gone beyond
+	}
 	if err := d.reserve(size); err != nil {
 		return nil, err
 	}
-	b := &block{size: size}
-	flags, at := uintptr(memReadWrite), uintptr(0)
-	if d.proc.hugePages && size >= hugemem.Page {
-		if host, err := hugemem.Map(size); err == nil {
-			b.host = host
-			flags, at = memReadWrite|memUseHostPtr, uintptr(unsafe.Pointer(&host.Bytes[0]))
-		}
-	}
-	var err error
-	if b.mem, err = clCreateBuffer.create(d.context, flags, uintptr(size), at); err != nil {
+	mem, err := d.driver.Alloc(size)
+	if err != nil {
 		d.unreserve(size)
-		return nil, errors.Join(err, b.host.Free())
+		return nil, err
 	}
-	return b, nil
+	return &block{mem, size}, nil
 }
 
 func (d *Device) freeBlock(b *block) error {
 	d.unreserve(b.size)
-	return errors.Join(clReleaseMemObject.call(b.mem), b.host.Free())
+	return d.driver.Free(b.mem)
 }
-
-// newDescriptor takes a launch's descriptor to the device.
-func (d *Device) newDescriptor(desc []byte) (*block, error) {
-	mem, err := clCreateBuffer.create(d.context, memReadOnly|memCopyHostPtr, uintptr(len(desc)), uintptr(unsafe.Pointer(&desc[0])))
-	if err != nil {
-		return nil, err
-	}
-	return &block{mem: mem, size: int64(len(desc))}, nil
-}
-
-// dropDescriptor may be called while launches are under way: the driver keeps
-// what they use.
-func (d *Device) dropDescriptor(b *block) { _ = clReleaseMemObject.call(b.mem) }

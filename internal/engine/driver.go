@@ -1,0 +1,93 @@
+// Package engine is a device over a GPU's driver: what devices of all drivers
+// have in common. It keeps buffers in a pool, work in order, what work uses alive
+// until it is done, and launches planned.
+//
+// What it asks of a driver is in [Driver], [Stream] and [Mark]; packages opencl
+// and cuda have one each, and know nothing of buffers and queues.
+package engine
+
+import (
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+)
+
+// Mem is device memory, in the driver's own words. Two that are alive differ
+// (==), and one that is freed differs from all later ones.
+type Mem any
+
+// Driver is one device behind a driver. Calls may come from any goroutine.
+// Errors for want of memory are device.ErrOutOfMemory.
+type Driver interface {
+	Traits() Traits
+	// Alloc returns memory that kernels may access by vectors of 16 bytes; bytes
+	// is a multiple of 16.
+	Alloc(bytes int64) (Mem, error)
+	// Free takes back what Alloc returned. No work uses it any more.
+	Free(Mem) error
+	// AllocHost returns host memory that transfers are fast from and to.
+	AllocHost(bytes int64) ([]byte, error)
+	FreeHost([]byte) error
+	// Describe takes a launch's descriptor to the device; Forget takes it back,
+	// perhaps while launches that use it are under way.
+	Describe(desc []byte) (Mem, error)
+	Forget(Mem)
+	NewStream() (Stream, error)
+	// Close comes last, when streams are closed and memory is freed.
+	Close() error
+}
+
+// Traits are what a driver says of its device.
+type Traits struct {
+	Info   device.Info
+	Target kernels.Target
+	// Direct is the size from which Write waits for the device instead of copying
+	// to pinned memory first: where both are the host's memory. 0: never.
+	Direct int64
+	// Pinned: AllocHost gives faster memory than Go's.
+	Pinned bool
+}
+
+// Stream is a driver's queue of work, in order. It is called by one goroutine at
+// a time. The hot calls (all but Mark) do not allocate.
+type Stream interface {
+	// Upload and Download queue a transfer. The host memory stays in its place
+	// and as it is until the stream has got there.
+	Upload(dst Mem, off int64, src []byte) error
+	Download(dst []byte, src Mem, off int64) error
+	// Launch queues a kernel.
+	Launch(l *kernels.Launch, a *Args) error
+	// Flush sends queued work on its way.
+	Flush() error
+	// Mark marks the point behind all work so far, and flushes.
+	Mark() (Mark, error)
+	// WaitFor makes later work wait for the mark of another stream.
+	WaitFor(Mark) error
+	// Finish waits for all work.
+	Finish() error
+	// Close ends the stream, whose work is done.
+	Close() error
+}
+
+// Args are what a kernel is called with, in the order of its parameters.
+type Args struct {
+	Dst, Src, Desc Mem
+	Bases          [2]int64  // of dst and src
+	Pattern        [2]uint64 // of a fill
+}
+
+// Mark is a point in a stream, which it may outlive. Calls may come from any
+// goroutine.
+type Mark interface {
+	// Done reports whether the point has been reached: with an error, too.
+	Done() bool
+	// Wait waits for it, and returns the error of the work before it, as far as
+	// the driver tells.
+	Wait() error
+	// Since returns the device time from an earlier mark to this one; both are
+	// done.
+	Since(earlier Mark) (time.Duration, error)
+	// Release is the last call.
+	Release()
+}

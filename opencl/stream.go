@@ -1,0 +1,151 @@
+package opencl
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/kernels"
+)
+
+// stream is an in-order command queue.
+type stream struct {
+	driver  *driver
+	handle  uintptr // a cl_command_queue
+	kernels map[kernels.Spec]*kernel
+	frame   [9]uintptr // the arguments of a transfer
+}
+
+// newStream makes a stream of a handle, of which it owns a reference.
+func newStream(d *driver, handle uintptr) *stream {
+	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}}
+}
+
+func (s *stream) Upload(dst engine.Mem, off int64, src []byte) error {
+	return s.transfer(clEnqueueWriteBuffer, dst, off, src)
+}
+
+func (s *stream) Download(dst []byte, src engine.Mem, off int64) error {
+	return s.transfer(clEnqueueReadBuffer, src, off, dst)
+}
+
+func (s *stream) transfer(f *fn, m engine.Mem, off int64, host []byte) error {
+	s.frame = [9]uintptr{
+		s.handle, m.(*memory).handle, 0, uintptr(off), uintptr(len(host)), address(unsafe.SliceData(host)),
+	}
+	code := int32(dl.Call(f.addr, s.frame[:]...))
+	runtime.KeepAlive(host)
+	return f.check(code)
+}
+
+func (s *stream) Flush() error { return clFlush.call(s.handle) }
+
+func (s *stream) Finish() error { return clFinish.call(s.handle) }
+
+func (s *stream) Close() error {
+	for _, k := range s.kernels {
+		k.release()
+	}
+	s.kernels = nil
+	return clReleaseCommandQueue.call(s.handle)
+}
+
+// kernel is a cl_kernel of one stream: the driver keeps arguments in it, so that
+// only those are set that differ from the last launch's.
+type kernel struct {
+	handle uintptr
+
+	// What the driver was given, and reads from here: the memory of dst, src and
+	// descriptor; then the bases, and the pattern.
+	memory [3]*memory // a handle may return with other memory: these do not
+	values [7]uint64
+	known  [7]bool
+
+	set           [4]uintptr // the arguments of clSetKernelArg
+	run           [9]uintptr // and of clEnqueueNDRangeKernel
+	global, local uintptr
+}
+
+// kernel returns the stream's kernel for a spec.
+func (s *stream) kernel(spec kernels.Spec) (*kernel, error) {
+	if k := s.kernels[spec]; k != nil {
+		return k, nil
+	}
+	program, err := s.driver.programs.get(spec)
+	if err != nil {
+		return nil, err
+	}
+	name := append([]byte(spec.String()), 0)
+	handle, err := clCreateKernel.create(program, uintptr(unsafe.Pointer(&name[0])))
+	if err != nil {
+		return nil, err
+	}
+	k := &kernel{handle: handle}
+	k.set = [4]uintptr{handle, 0, 8, 0}
+	k.run = [9]uintptr{s.handle, handle, 1, 0, uintptr(unsafe.Pointer(&k.global)), uintptr(unsafe.Pointer(&k.local)), 0, 0, 0}
+	s.kernels[spec] = k
+	return k, nil
+}
+
+func (k *kernel) release() { _ = clReleaseKernel.call(k.handle) }
+
+func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
+	k, err := s.kernel(l.Spec)
+	if err != nil {
+		return err
+	}
+	values := [7]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
+	for i, m := range [3]engine.Mem{a.Dst, a.Src, a.Desc} {
+		m := m.(*memory)
+		if k.memory[i] != m {
+			k.memory[i], k.known[i] = m, false
+		}
+		values[i] = uint64(m.handle)
+	}
+	for i, v := range values {
+		if k.known[i] && k.values[i] == v {
+			continue
+		}
+		k.values[i] = v
+		k.set[1], k.set[3] = uintptr(i), uintptr(unsafe.Pointer(&k.values[i]))
+		err := clSetKernelArg.check(int32(dl.Call(clSetKernelArg.addr, k.set[:]...)))
+		if k.known[i] = err == nil; err != nil {
+			return err
+		}
+	}
+	k.global, k.local = uintptr(l.Groups)*uintptr(l.Local), uintptr(l.Local)
+	code := int32(dl.Call(clEnqueueNDRangeKernel.addr, k.run[:]...))
+	runtime.KeepAlive(k)
+	return clEnqueueNDRangeKernel.check(code)
+}
+
+// marker queues an event behind all work so far, and sends it on its way.
+func (s *stream) marker() (uintptr, error) {
+	var event uintptr
+	if err := clEnqueueMarkerWithWaitList.call(s.handle, 0, 0, uintptr(unsafe.Pointer(&event))); err != nil {
+		return 0, err
+	}
+	if err := clFlush.call(s.handle); err != nil {
+		return 0, errors.Join(err, clReleaseEvent.call(event))
+	}
+	return event, nil
+}
+
+func (s *stream) Mark() (engine.Mark, error) {
+	event, err := s.marker()
+	if err != nil {
+		return nil, err
+	}
+	return &mark{event: event}, nil
+}
+
+func (s *stream) WaitFor(m engine.Mark) error {
+	event := m.(*mark).retain()
+	if event == 0 {
+		return nil
+	}
+	err := clEnqueueBarrierWithWaitList.call(s.handle, 1, uintptr(unsafe.Pointer(&event)), 0)
+	return errors.Join(err, clReleaseEvent.call(event))
+}
