@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench generate cuda-sim cuda-sim-test
+.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -35,11 +35,15 @@ fuzz:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-# Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler)
-# and the example model.
-generate:
+# Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
+# the example model, and the kernels for CUDA.
+generate: ptx
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
+
+# The kernels in cuda/ptx (needs clang-16). The text is the same every time.
+ptx:
+	GO=$(GO) sh scripts/ptx.sh
 
 # The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own
 # test runs plain and under the sanitizers.

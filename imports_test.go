@@ -19,20 +19,22 @@ const module = "github.com/restride/restride"
 // modules, which are named in full) beside the standard library. A package that
 // is not listed fails the test: its place is to be decided here first.
 var policy = map[string][]string{
-	"":                  {"cpu", "opencl"},
+	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
 	"device":            {"layout"},
 	"device/oracle":     {"layout", "device"},
 	"device/devicetest": {"layout", "device", "device/oracle", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device"},
+	"cpu":               {"layout", "device", "internal/hugemem"},
 	"kernels":           {"layout"},
 	"kernels/emit":      {"kernels"},
-	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/hugemem"},
+	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
+	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
+	"internal/engine":   {"layout", "device", "kernels"},
 	"internal/dl":       {"github.com/ebitengine/purego"},
 	"internal/hugemem":  {},
 	"internal/onnxpb":   {"google.golang.org/protobuf"},

@@ -16,5 +16,6 @@ package restride
 
 import (
 	_ "github.com/restride/restride/cpu"
+	_ "github.com/restride/restride/cuda"
 	_ "github.com/restride/restride/opencl"
 )

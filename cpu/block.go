@@ -1,19 +1,32 @@
 package cpu
 
-import "unsafe"
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/restride/restride/internal/hugemem"
+)
 
 // A block is what the pool hands out. Its memory starts on a cache line.
 type block struct {
 	mem    []byte
-	mapped []byte // the mapping that mem lies in, if it is one
+	mapped hugemem.Block // what mem is, if it is not of Go's heap
 }
 
-const (
-	cacheLine = 64
-	// hugePage is the size from which blocks are mapped by themselves: a huge
-	// page, where copies do not wait for the TLB.
-	hugePage = 2 << 20
-)
+const cacheLine = 64
+
+// newBlock takes a large block from the system, on huge pages, where copies do
+// not wait for the TLB; others, and all where there are none, from Go's heap.
+func newBlock(size int64) (block, error) {
+	if size < hugemem.Page {
+		return makeBlock(size), nil
+	}
+	m, err := hugemem.Map(size)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return makeBlock(size), nil
+	}
+	return block{mem: m.Bytes, mapped: m}, err
+}
 
 // makeBlock takes a block from Go's heap.
 func makeBlock(size int64) block {

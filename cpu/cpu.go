@@ -105,10 +105,7 @@ func (d *Device) newBlock(size int64) (block, error) {
 	if err := d.reserve("Alloc", size); err != nil {
 		return block{}, err
 	}
-	if size < hugePage {
-		return makeBlock(size), nil
-	}
-	b, err := mapBlock(size)
+	b, err := newBlock(size)
 	if err != nil {
 		d.unreserve(size)
 		return block{}, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes: %v", size, err)
@@ -118,7 +115,7 @@ func (d *Device) newBlock(size int64) (block, error) {
 
 func (d *Device) freeBlock(b block) error {
 	d.unreserve(int64(len(b.mem)))
-	return freeBlock(b)
+	return b.mapped.Free()
 }
 
 // Alloc returns a buffer of bytes, which starts on a multiple of 64.

@@ -13,10 +13,16 @@ type (
 	pointer  uintptr // CUdeviceptr
 )
 
+// frame is where frequent calls keep what they pass and what comes back. It lies
+// on the heap, so that they allocate nothing, and serves one call at a time.
+type frame struct {
+	args [11]uintptr
+	ctx  context
+}
+
 // driver is the part of CUDA's driver API that the device needs. Calls act on
 // the context that is current on the calling OS thread, where that matters: see
-// Device.enter. There are two: libcuda (the default) and, behind the build tag
-// gorgonia, that of package gorgonia.org/cu.
+// gpu.enter. It is small, so that there can be others beside libcuda.
 type driver interface {
 	name() string
 	version() (int, error) // 12040 is CUDA 12.4
@@ -25,11 +31,9 @@ type driver interface {
 
 	retainPrimary(ordinal int) (context, error)
 	releasePrimary(ordinal int) error
-	setCurrent(context) error
-	current(into *context) error
+	setCurrent(*frame, context) error
+	current(*frame) (context, error)
 	ordinal() (int, error) // of the current context's device
-
-	synchronizeAll() error // all work of the current context
 
 	memory() (free, total int64, err error)
 	alloc(bytes int64) (pointer, error)
@@ -40,31 +44,33 @@ type driver interface {
 	freeOn(s stream, p pointer) error
 	allocHost(bytes int64) (unsafe.Pointer, error)
 	freeHost(unsafe.Pointer) error
+	// place says on which device and in which range memory lies.
+	place(pointer) (place, error)
 
 	newStream() (stream, error)
 	destroyStream(stream) error
-	synchronize(stream) error
-	waitEvent(stream, event) error
+	contextOf(stream) (context, error)
+	synchronize(*frame, stream) error
+	waitEvent(*frame, stream, event) error
 	newEvent() (event, error)
 	destroyEvent(event) error
-	record(event, stream) error
-	done(event) (bool, error)
-	await(event) error
+	record(*frame, event, stream) error
+	done(*frame, event) (bool, error)
+	await(*frame, event) error
 	elapsed(from, to event) (milliseconds float32, err error)
 
-	upload(dst pointer, src unsafe.Pointer, n int64, s stream) error
-	download(dst unsafe.Pointer, src pointer, n int64, s stream) error
-	copyPeer(dst pointer, dstContext context, src pointer, srcContext context, n int64, s stream) error
+	upload(f *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error
+	download(f *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error
 
 	load(ptx []byte) (module, error)
 	unload(module) error
 	lookup(module, string) (function, error)
 	// launch passes as many parameters of 8 bytes as there are pointers to them.
-	launch(f function, groups, local uint32, s stream, params *unsafe.Pointer) error
+	launch(f *frame, fn function, groups, local uint32, s stream, params *unsafe.Pointer) error
 
 	beginCapture(stream) error
 	endCapture(stream) (graph, error)
-	replay(graph, stream) error
+	replay(*frame, graph, stream) error
 	destroyGraph(graph) error
 }
 
@@ -72,7 +78,14 @@ type driver interface {
 type facts struct {
 	name         string
 	memory       int64
-	major, minor int // compute capability
-	pools        bool
-	integrated   bool
+	major, minor int  // compute capability
+	pools        bool // memory in the order of a stream
+}
+
+// place is where memory lies.
+type place struct {
+	ordinal int
+	device  bool // memory of a device, not of the host
+	base    pointer
+	bytes   int64
 }

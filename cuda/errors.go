@@ -1,24 +1,30 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/restride/restride/device"
 )
 
+// ErrLost: a kernel of somebody's in the device's context failed, and with it the
+// context. Every later call fails; all that can be done is to close the device.
+// Other devices go on.
+var ErrLost = errors.New("the device's context is lost: all that is left is to close it")
+
 // Codes of CUDA's driver that mean something to us.
 const (
 	codeOutOfMemory  = 2
-	codeNoDevice     = 100
 	codeNotReady     = 600
 	codeNotSupported = 801
 )
 
-// lost are the codes after which a context is of no use any more: a kernel
-// failed, and every later call fails the same way.
+// lost are the codes after which a context is of no use any more.
 var lost = map[int64]bool{
+	214: true, // uncorrectable ECC error
 	700: true, // illegal address
 	702: true, // launch timeout
+	709: true, // context is destroyed
 	710: true, // assert
 	714: true, // hardware stack error
 	715: true, // illegal instruction
@@ -26,7 +32,6 @@ var lost = map[int64]bool{
 	717: true, // invalid address space
 	718: true, // invalid PC
 	719: true, // launch failed
-	214: true, // uncorrectable ECC error
 }
 
 // driverError makes an error of a call's result.
@@ -35,12 +40,33 @@ func driverError(call string, code int64, name, log string) error {
 	switch {
 	case code == codeOutOfMemory:
 		return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
-	case code == codeNoDevice:
-		return fmt.Errorf("%w: %w", device.ErrNoDevice, err)
 	case code == codeNotSupported:
 		return fmt.Errorf("%w: %w", device.ErrUnsupported, err)
 	case lost[code]:
-		return fmt.Errorf("the device's context is lost: %w", err)
+		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return err
+}
+
+// hints say what keeps the driver from starting, by cuInit's code.
+var hints = map[int64]string{
+	34:  "the library is a stub, for linking only",
+	46:  "another process has the GPU for itself, or it is just being reset",
+	100: "it sees no GPU",
+	101: "CUDA_VISIBLE_DEVICES names a GPU that is not there",
+	304: "the system refuses: may this user open /dev/nvidia*?",
+	802: "the system is not ready: is the fabric manager running?",
+	803: "the library and the kernel module are of different versions",
+	804: "the library is newer than the kernel module and this GPU allow",
+	999: "the kernel module may not be loaded, or this user may not open /dev/nvidia-uvm",
+}
+
+// startError says why the driver does not start.
+func startError(name string, err error) error {
+	hint := ""
+	var e *device.DriverError
+	if errors.As(err, &e) && hints[e.Code] != "" {
+		hint = " (" + hints[e.Code] + ")"
+	}
+	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
 }

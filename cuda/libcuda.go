@@ -3,9 +3,9 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -18,18 +18,18 @@ import (
 type libcuda struct {
 	path string
 
-	init, driverVersion, errorName                     uintptr
+	initialize, driverVersion, errorName               uintptr
 	deviceGetCount, deviceGet, deviceName              uintptr
 	deviceMemory, deviceAttribute                      uintptr
-	primaryRetain, primaryRelease, ctxSet, ctxGet      uintptr
-	ctxDevice, ctxSync                                 uintptr
-	memInfo, memAlloc, memFree                         uintptr
+	primaryRetain, primaryRelease                      uintptr
+	ctxSet, ctxGet, ctxDevice                          uintptr
+	memInfo, memAlloc, memFree, pointerAttribute       uintptr
 	hostAlloc, hostFree                                uintptr
 	streamCreate, streamDestroy, streamSync            uintptr
-	streamWait                                         uintptr
+	streamWait, streamContext                          uintptr
 	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
 	eventSync, eventElapsed                            uintptr
-	copyIn, copyOut, copyAcross                        uintptr
+	copyIn, copyOut                                    uintptr
 	moduleLoad, moduleUnload, moduleFunction           uintptr
 	launchKernel                                       uintptr
 	// 0 where the driver is too old for them:
@@ -41,7 +41,7 @@ type libcuda struct {
 // symbols lists the functions; those after the gap are not in all drivers.
 func (l *libcuda) symbols() []symbol {
 	return []symbol{
-		{&l.init, "cuInit"},
+		{&l.initialize, "cuInit"},
 		{&l.driverVersion, "cuDriverGetVersion"},
 		{&l.errorName, "cuGetErrorName"},
 		{&l.deviceGetCount, "cuDeviceGetCount"},
@@ -54,16 +54,17 @@ func (l *libcuda) symbols() []symbol {
 		{&l.ctxSet, "cuCtxSetCurrent"},
 		{&l.ctxGet, "cuCtxGetCurrent"},
 		{&l.ctxDevice, "cuCtxGetDevice"},
-		{&l.ctxSync, "cuCtxSynchronize"},
 		{&l.memInfo, "cuMemGetInfo_v2"},
 		{&l.memAlloc, "cuMemAlloc_v2"},
 		{&l.memFree, "cuMemFree_v2"},
+		{&l.pointerAttribute, "cuPointerGetAttribute"},
 		{&l.hostAlloc, "cuMemHostAlloc"},
 		{&l.hostFree, "cuMemFreeHost"},
 		{&l.streamCreate, "cuStreamCreate"},
 		{&l.streamDestroy, "cuStreamDestroy_v2"},
 		{&l.streamSync, "cuStreamSynchronize"},
 		{&l.streamWait, "cuStreamWaitEvent"},
+		{&l.streamContext, "cuStreamGetCtx"},
 		{&l.eventCreate, "cuEventCreate"},
 		{&l.eventDestroy, "cuEventDestroy_v2"},
 		{&l.eventRecord, "cuEventRecord"},
@@ -72,7 +73,6 @@ func (l *libcuda) symbols() []symbol {
 		{&l.eventElapsed, "cuEventElapsedTime"},
 		{&l.copyIn, "cuMemcpyHtoDAsync_v2"},
 		{&l.copyOut, "cuMemcpyDtoHAsync_v2"},
-		{&l.copyAcross, "cuMemcpyPeerAsync"},
 		{&l.moduleLoad, "cuModuleLoadDataEx"},
 		{&l.moduleUnload, "cuModuleUnload"},
 		{&l.moduleFunction, "cuModuleGetFunction"},
@@ -94,21 +94,32 @@ type symbol struct {
 	name    string
 }
 
-// minVersion is the oldest driver that is known to have what we call: CUDA 10.0.
-const minVersion = 10000
+// minVersion is the oldest driver that has all we cannot do without: CUDA 11.0.
+const minVersion = 11000
 
 // openDriver finds and initialises the driver, once.
 var openDriver = sync.OnceValues(func() (driver, error) {
-	names := []string{"libcuda.so.1", "libcuda.so", "nvcuda.dll"}
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+})
+
+func load() (*libcuda, error) {
+	names := []string{"libcuda.so.1", "libcuda.so"}
+	if runtime.GOOS == "windows" {
+		names = []string{"nvcuda.dll"}
+	}
 	if path := os.Getenv("RESTRIDE_LIBCUDA"); path != "" {
 		names = []string{path}
 	}
 	lib, err := dl.Open(names...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %v", device.ErrNoDevice, err)
+		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)
 	}
 	l := &libcuda{path: lib.Name}
-	var missing error
+	var missing []string
 	must := true
 	for _, s := range l.symbols() {
 		if s.address == nil {
@@ -116,35 +127,44 @@ var openDriver = sync.OnceValues(func() (driver, error) {
 			continue
 		}
 		if *s.address, err = lib.Lookup(s.name); err != nil && must {
-			missing = errors.Join(missing, err)
+			missing = append(missing, s.name)
 		}
 	}
-	if missing != nil {
-		version := 0
-		if l.driverVersion != 0 {
-			version, _ = l.version()
-		}
-		return nil, fmt.Errorf("%w: the NVIDIA driver is for CUDA %s; at least %s is needed (%v)", device.ErrNoDevice,
-			versionString(version), versionString(minVersion), missing)
+	if l.driverVersion == 0 || l.errorName == 0 {
+		return nil, fmt.Errorf("%w: %s is no NVIDIA driver", device.ErrNoDevice, l.path)
 	}
-	if err := l.do("cuInit", dl.Call(l.init, 0)); err != nil {
-		return nil, fmt.Errorf("%w: the NVIDIA driver (%s) does not start: %w", device.ErrNoDevice, l.path, err)
+	// Whether it fits is asked first: a driver that is too old may not start
+	// either, and says less of why.
+	v, err := l.version()
+	if err != nil {
+		return nil, startError(l.path, err)
 	}
-	if v, err := l.version(); err != nil || v < minVersion {
-		return nil, fmt.Errorf("%w: the NVIDIA driver is for CUDA %s; at least %s is needed", device.ErrNoDevice,
-			versionString(v), versionString(minVersion))
+	if v < minVersion {
+		return nil, fmt.Errorf("%w: the NVIDIA driver %s is for CUDA %s; at least CUDA %s is needed", device.ErrNoDevice,
+			l.path, versionString(v), versionString(minVersion))
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%w: the NVIDIA driver %s, for CUDA %s, lacks %d functions, %s among them", device.ErrNoDevice,
+			l.path, versionString(v), len(missing), missing[0])
+	}
+	if err := l.do("cuInit", dl.Call(l.initialize, 0)); err != nil {
+		return nil, startError(l.path, err)
 	}
 	return l, nil
-})
+}
 
 func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // do makes an error of a call's result.
 func (l *libcuda) do(call string, result uintptr) error {
-	if code := int64(int32(result)); code != 0 {
-		return driverError(call, code, l.codeName(code), "")
+	if int32(result) == 0 {
+		return nil
 	}
-	return nil
+	return l.failed(call, int64(int32(result)))
+}
+
+func (l *libcuda) failed(call string, code int64) error {
+	return driverError(call, code, l.codeName(code), "")
 }
 
 func (l *libcuda) codeName(code int64) string {
@@ -187,37 +207,43 @@ func (l *libcuda) deviceCount() (int, error) {
 
 // Attributes of a device.
 const (
-	attributeMajor      = 75
-	attributeMinor      = 76
-	attributeIntegrated = 18
-	attributePools      = 115
+	attributeMajor = 75
+	attributeMinor = 76
+	attributePools = 115
 )
 
 func (l *libcuda) describe(ordinal int) (facts, error) {
-	var f facts
-	handle, bytes, name := new(int32), new(uint64), make([]byte, 256)
-	err := l.do("cuDeviceGet", dl.Call(l.deviceGet, uintptr(unsafe.Pointer(handle)), uintptr(ordinal)))
-	if err == nil {
-		err = l.do("cuDeviceGetName", dl.Call(l.deviceName, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)-1), uintptr(*handle)))
+	handle, err := l.handle(ordinal)
+	if err != nil {
+		return facts{}, err
 	}
-	if err == nil {
-		err = l.do("cuDeviceTotalMem", dl.Call(l.deviceMemory, uintptr(unsafe.Pointer(bytes)), uintptr(*handle)))
+	bytes, name := new(uint64), make([]byte, 256)
+	if err := l.do("cuDeviceGetName", dl.Call(l.deviceName, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)-1), handle)); err != nil {
+		return facts{}, err
 	}
-	attribute := func(code int) int {
+	if err := l.do("cuDeviceTotalMem", dl.Call(l.deviceMemory, uintptr(unsafe.Pointer(bytes)), handle)); err != nil {
+		return facts{}, err
+	}
+	attribute := func(code uintptr) (int, error) {
 		v := new(int32)
-		if err != nil {
-			return 0
-		}
-		// A driver that does not know a newer attribute does not have it either.
-		if e := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), uintptr(code), uintptr(*handle))); e != nil && code != attributePools {
-			err = e
-		}
-		return int(*v)
+		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), code, handle))
+		return int(*v), err
 	}
-	f.major, f.minor = attribute(attributeMajor), attribute(attributeMinor)
-	f.integrated = attribute(attributeIntegrated) == 1
-	f.pools = attribute(attributePools) == 1
-	f.memory = int64(*bytes)
-	f.name = text(name)
-	return f, err
+	f := facts{name: text(name), memory: int64(*bytes)}
+	if f.major, err = attribute(attributeMajor); err != nil {
+		return facts{}, err
+	}
+	if f.minor, err = attribute(attributeMinor); err != nil {
+		return facts{}, err
+	}
+	pools, err := attribute(attributePools)
+	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
+	return f, nil
+}
+
+// handle returns a device's CUdevice.
+func (l *libcuda) handle(ordinal int) (uintptr, error) {
+	d := new(int32)
+	err := l.do("cuDeviceGet", dl.Call(l.deviceGet, uintptr(unsafe.Pointer(d)), uintptr(ordinal)))
+	return uintptr(*d), err
 }

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -11,25 +12,32 @@ import (
 )
 
 func (l *libcuda) retainPrimary(ordinal int) (context, error) {
+	d, err := l.handle(ordinal)
+	if err != nil {
+		return 0, err
+	}
 	c := new(context)
-	err := l.do("cuDevicePrimaryCtxRetain", dl.Call(l.primaryRetain, uintptr(unsafe.Pointer(c)), uintptr(ordinal)))
+	err = l.do("cuDevicePrimaryCtxRetain", dl.Call(l.primaryRetain, uintptr(unsafe.Pointer(c)), d))
 	return *c, err
 }
 
 func (l *libcuda) releasePrimary(ordinal int) error {
-	return l.do("cuDevicePrimaryCtxRelease", dl.Call(l.primaryRelease, uintptr(ordinal)))
+	d, err := l.handle(ordinal)
+	if err != nil {
+		return err
+	}
+	return l.do("cuDevicePrimaryCtxRelease", dl.Call(l.primaryRelease, d))
 }
 
-func (l *libcuda) setCurrent(c context) error {
-	return l.do("cuCtxSetCurrent", dl.Call(l.ctxSet, uintptr(c)))
+func (l *libcuda) setCurrent(f *frame, c context) error {
+	f.args[0] = uintptr(c)
+	return l.do("cuCtxSetCurrent", dl.Call(l.ctxSet, f.args[:1]...))
 }
 
-func (l *libcuda) current(into *context) error {
-	return l.do("cuCtxGetCurrent", dl.Call(l.ctxGet, uintptr(unsafe.Pointer(into))))
-}
-
-func (l *libcuda) synchronizeAll() error {
-	return l.do("cuCtxSynchronize", dl.Call(l.ctxSync))
+func (l *libcuda) current(f *frame) (context, error) {
+	f.args[0] = uintptr(unsafe.Pointer(&f.ctx))
+	err := l.do("cuCtxGetCurrent", dl.Call(l.ctxGet, f.args[:1]...))
+	return f.ctx, err
 }
 
 func (l *libcuda) ordinal() (int, error) {
@@ -77,6 +85,26 @@ func (l *libcuda) freeHost(p unsafe.Pointer) error {
 	return l.do("cuMemFreeHost", dl.Call(l.hostFree, uintptr(p)))
 }
 
+// Attributes of a pointer.
+const (
+	pointerType   = 2
+	pointerDevice = 9
+	pointerBase   = 11
+	pointerBytes  = 12
+
+	typeDevice = 2
+)
+
+func (l *libcuda) place(p pointer) (place, error) {
+	numbers := new([4]uint64) // zeroed: some attributes have four bytes
+	for i, key := range []uintptr{pointerDevice, pointerType, pointerBase, pointerBytes} {
+		if err := l.do("cuPointerGetAttribute", dl.Call(l.pointerAttribute, uintptr(unsafe.Pointer(&numbers[i])), key, uintptr(p))); err != nil {
+			return place{}, err
+		}
+	}
+	return place{int(numbers[0]), numbers[1] == typeDevice, pointer(numbers[2]), int64(numbers[3])}, nil
+}
+
 // nonBlocking streams do not wait for the legacy default stream.
 const nonBlocking = 1
 
@@ -90,12 +118,20 @@ func (l *libcuda) destroyStream(s stream) error {
 	return l.do("cuStreamDestroy", dl.Call(l.streamDestroy, uintptr(s)))
 }
 
-func (l *libcuda) synchronize(s stream) error {
-	return l.do("cuStreamSynchronize", dl.Call(l.streamSync, uintptr(s)))
+func (l *libcuda) contextOf(s stream) (context, error) {
+	c := new(context)
+	err := l.do("cuStreamGetCtx", dl.Call(l.streamContext, uintptr(s), uintptr(unsafe.Pointer(c))))
+	return *c, err
 }
 
-func (l *libcuda) waitEvent(s stream, e event) error {
-	return l.do("cuStreamWaitEvent", dl.Call(l.streamWait, uintptr(s), uintptr(e), 0))
+func (l *libcuda) synchronize(f *frame, s stream) error {
+	f.args[0] = uintptr(s)
+	return l.do("cuStreamSynchronize", dl.Call(l.streamSync, f.args[:1]...))
+}
+
+func (l *libcuda) waitEvent(f *frame, s stream, e event) error {
+	f.args[0], f.args[1], f.args[2] = uintptr(s), uintptr(e), 0
+	return l.do("cuStreamWaitEvent", dl.Call(l.streamWait, f.args[:3]...))
 }
 
 func (l *libcuda) newEvent() (event, error) {
@@ -108,12 +144,14 @@ func (l *libcuda) destroyEvent(e event) error {
 	return l.do("cuEventDestroy", dl.Call(l.eventDestroy, uintptr(e)))
 }
 
-func (l *libcuda) record(e event, s stream) error {
-	return l.do("cuEventRecord", dl.Call(l.eventRecord, uintptr(e), uintptr(s)))
+func (l *libcuda) record(f *frame, e event, s stream) error {
+	f.args[0], f.args[1] = uintptr(e), uintptr(s)
+	return l.do("cuEventRecord", dl.Call(l.eventRecord, f.args[:2]...))
 }
 
-func (l *libcuda) done(e event) (bool, error) {
-	result := dl.Call(l.eventQuery, uintptr(e))
+func (l *libcuda) done(f *frame, e event) (bool, error) {
+	f.args[0] = uintptr(e)
+	result := dl.Call(l.eventQuery, f.args[:1]...)
 	if int32(result) == codeNotReady {
 		return false, nil
 	}
@@ -121,8 +159,9 @@ func (l *libcuda) done(e event) (bool, error) {
 	return err == nil, err
 }
 
-func (l *libcuda) await(e event) error {
-	return l.do("cuEventSynchronize", dl.Call(l.eventSync, uintptr(e)))
+func (l *libcuda) await(f *frame, e event) error {
+	f.args[0] = uintptr(e)
+	return l.do("cuEventSynchronize", dl.Call(l.eventSync, f.args[:1]...))
 }
 
 func (l *libcuda) elapsed(from, to event) (milliseconds float32, err error) {
@@ -131,17 +170,14 @@ func (l *libcuda) elapsed(from, to event) (milliseconds float32, err error) {
 	return *ms, err
 }
 
-func (l *libcuda) upload(dst pointer, src unsafe.Pointer, n int64, s stream) error {
-	return l.do("cuMemcpyHtoDAsync", dl.Call(l.copyIn, uintptr(dst), uintptr(src), uintptr(n), uintptr(s)))
+func (l *libcuda) upload(f *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error {
+	f.args[0], f.args[1], f.args[2], f.args[3] = uintptr(dst), uintptr(src), uintptr(n), uintptr(s)
+	return l.do("cuMemcpyHtoDAsync", dl.Call(l.copyIn, f.args[:4]...))
 }
 
-func (l *libcuda) download(dst unsafe.Pointer, src pointer, n int64, s stream) error {
-	return l.do("cuMemcpyDtoHAsync", dl.Call(l.copyOut, uintptr(dst), uintptr(src), uintptr(n), uintptr(s)))
-}
-
-func (l *libcuda) copyPeer(dst pointer, dstContext context, src pointer, srcContext context, n int64, s stream) error {
-	return l.do("cuMemcpyPeerAsync", dl.Call(l.copyAcross,
-		uintptr(dst), uintptr(dstContext), uintptr(src), uintptr(srcContext), uintptr(n), uintptr(s)))
+func (l *libcuda) download(f *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error {
+	f.args[0], f.args[1], f.args[2], f.args[3] = uintptr(dst), uintptr(src), uintptr(n), uintptr(s)
+	return l.do("cuMemcpyDtoHAsync", dl.Call(l.copyOut, f.args[:4]...))
 }
 
 // Options of the PTX compiler.
@@ -153,6 +189,9 @@ const (
 func (l *libcuda) load(ptx []byte) (module, error) {
 	m := new(module)
 	log := make([]byte, 16<<10)
+	var pins runtime.Pinner // its address is passed in a list, where nobody sees it
+	pins.Pin(&log[0])
+	defer pins.Unpin()
 	options := &[2]uint32{jitErrorLog, jitErrorLogSize}
 	values := &[2]uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
 	result := dl.Call(l.moduleLoad, uintptr(unsafe.Pointer(m)), uintptr(unsafe.Pointer(&ptx[0])),
@@ -174,9 +213,14 @@ func (l *libcuda) lookup(m module, name string) (function, error) {
 	return *f, err
 }
 
-func (l *libcuda) launch(f function, groups, local uint32, s stream, params *unsafe.Pointer) error {
-	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, uintptr(f), uintptr(groups), 1, 1, uintptr(local), 1, 1,
-		0, uintptr(s), uintptr(unsafe.Pointer(params)), 0))
+func (l *libcuda) launch(f *frame, fn function, groups, local uint32, s stream, params *unsafe.Pointer) error {
+	a := &f.args
+	a[0] = uintptr(fn)
+	a[1], a[2], a[3] = uintptr(groups), 1, 1
+	a[4], a[5], a[6] = uintptr(local), 1, 1
+	a[7], a[8] = 0, uintptr(s)
+	a[9], a[10] = uintptr(unsafe.Pointer(params)), 0
+	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, a[:]...))
 }
 
 // relaxed captures let other threads go on as they please.
@@ -199,8 +243,9 @@ func (l *libcuda) endCapture(s stream) (graph, error) {
 	return *g, err
 }
 
-func (l *libcuda) replay(g graph, s stream) error {
-	return l.do("cuGraphLaunch", dl.Call(l.graphLaunch, uintptr(g), uintptr(s)))
+func (l *libcuda) replay(f *frame, g graph, s stream) error {
+	f.args[0], f.args[1] = uintptr(g), uintptr(s)
+	return l.do("cuGraphLaunch", dl.Call(l.graphLaunch, f.args[:2]...))
 }
 
 func (l *libcuda) destroyGraph(g graph) error {

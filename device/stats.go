@@ -33,6 +33,9 @@ func (c *Counters) Download(n int64) { c.downloads.Add(1); c.toHost.Add(n) }
 // Launch counts one Copy, Fill or Convert that wrote n bytes.
 func (c *Counters) Launch(n int64) { c.launches.Add(1); c.onDevice.Add(n) }
 
+// Replay counts launches that were replayed, and wrote n bytes.
+func (c *Counters) Replay(launches, n int64) { c.launches.Add(launches); c.onDevice.Add(n) }
+
 // Allocated counts a new buffer of n bytes.
 func (c *Counters) Allocated(n int64) {
 	c.buffers.Add(1)

@@ -27,6 +27,25 @@ type Sharer interface {
 	Used(buffers ...Buffer) error
 }
 
+// Recorder is implemented by queues that can record work to replay it: that of
+// many small calls for the price of one.
+type Recorder interface {
+	// Capture calls f, which queues Copy, Fill and Convert on the queue, and
+	// returns what they would do, without doing it. Meanwhile all other calls of
+	// the queue fail, and others may not use it. Devices that cannot replay work
+	// give ErrUnsupported.
+	Capture(f func() error) (Replay, error)
+}
+
+// Replay is captured work.
+type Replay interface {
+	// Run queues the work again, on the queue that it was captured on, in the
+	// same buffers: these stay until Close, even if they are freed.
+	Run() error
+	// Close waits for the queue. That of the queue does the same.
+	Close() error
+}
+
 // TimedEvent is implemented by the events of devices that keep time.
 type TimedEvent interface {
 	Event

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkEnqueue is the cost of a small copy that is queued, beside that of
-// the driver's calls in it alone: the difference is what this package takes.
+// the driver's calls in it alone: the difference is what this package and engine take.
 // Queues are waited for once in a while, outside of the timed part.
 func BenchmarkEnqueue(b *testing.B) {
 	dev := openTest(b, Options{})
@@ -51,15 +51,15 @@ func BenchmarkEnqueue(b *testing.B) {
 		})
 		b.Run(c.name+"/DriverAlone", func(b *testing.B) {
 			require.NoError(b, q.Copy(dsts[0], src))
-			e, err := q.launches.Copy(&dsts[0].Layout, &src.Layout, 32)
-			require.NoError(b, err)
-			k := q.kernels[e.Spec]
+			var k *kernel // the only one
+			for _, k = range streamOf(q).kernels {
+			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
 				wait(b, i)
 				if c.buffers > 1 {
-					k.values[0] = uint64(dsts[i%2].Buffer.(*Buffer).block.mem)
+					k.values[0] = uint64(MemoryOf(dsts[i%2].Buffer))
 					k.set[1], k.set[3] = 0, address(&k.values[0])
 					dl.Call(clSetKernelArg.addr, k.set[:]...)
 				}
@@ -72,9 +72,9 @@ func BenchmarkEnqueue(b *testing.B) {
 	require.NoError(b, q.Wait())
 }
 
-// BenchmarkOverhead is what this package and purego take of a copy: the driver's
-// functions are replaced by one of the C library that does nothing. DriverCalls
-// is that function called alone, as often.
+// BenchmarkOverhead is what Go's part takes of a copy (this package, engine and
+// purego): the driver's functions are replaced by one of the C library that does
+// nothing. DriverCalls is that function called alone, as often.
 func BenchmarkOverhead(b *testing.B) {
 	lib, err := dl.Open("libc.so.6")
 	if err != nil {

@@ -12,10 +12,10 @@
 //
 // # Queues and memory
 //
-// A [Queue] is an in-order command queue. Write copies what it is given to a
-// ring of pinned memory and returns; only large writes to devices that are the
-// processor itself wait. Kernels are chosen by package kernels; the steady state
-// of Copy, Fill, Convert, Write and Read allocates nothing.
+// A device.Queue of this package is an in-order command queue. Write copies what
+// it is given to a ring of pinned memory and returns; only large writes to devices
+// that are the processor itself wait. Kernels are chosen by package kernels; the
+// steady state of Copy, Fill, Convert, Write and Read allocates nothing.
 //
 // Freed memory goes to a pool, but not before the work that uses it is done:
 // until then it is in limbo, where Alloc and Free look after it without waiting.
@@ -38,9 +38,10 @@
 //
 // [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] take an engine's own
 // handles, which are retained and released but never owned; [Device.Handles],
-// [Buffer.Handle] and [Queue.Handle] give ours. An engine that queues its own
-// work on our buffers says so by [Queue.Used]. The handle of a buffer is valid
-// until Free, even if it is retained: the pool hands the memory out again.
+// [MemoryOf] and [CommandQueueOf] give ours. An engine that queues its own work on
+// our buffers says so by [device.Sharer], which our queues are. The handle of a
+// buffer is valid until Free, even if it is retained: the pool hands the memory
+// out again.
 //
 // # Environment
 //

@@ -28,11 +28,11 @@ func openTest(tb testing.TB, o Options) *Device {
 	return dev
 }
 
-func queueOf(tb testing.TB, dev *Device) *Queue {
+func queueOf(tb testing.TB, dev *Device) device.Queue {
 	tb.Helper()
 	q, err := dev.NewQueue()
 	require.NoError(tb, err)
-	return q.(*Queue)
+	return q
 }
 
 // row is the layout of n elements.

@@ -1,6 +1,7 @@
 package opencl
 
 import (
+	"errors"
 	"sync"
 	"time"
 	"unsafe"
@@ -13,12 +14,18 @@ import (
 // mark is a cl_event, which is given back as soon as it is seen to be done, or
 // when nobody has the mark any more.
 type mark struct {
+	clock bool // the device keeps time
+
 	mu    sync.Mutex
 	event uintptr // 0: done
 	err   error   // of the work
 	end   uint64  // when it was done, in the device's nanoseconds
 	timed error   // why there is none
 }
+
+// errNoClock: a queue that was adopted may keep the time of a clock that stands
+// still.
+var errNoClock = errors.New("its clock does not run")
 
 // status is how far an event is: above 0 it is yet to be done, below 0 its work
 // has failed, and so has the question.
@@ -78,7 +85,9 @@ func (m *mark) settle() {
 			m.err = clWaitForEvents.check(code)
 		}
 	}
-	m.end, m.timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
+	if m.timed = errNoClock; m.clock {
+		m.end, m.timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
+	}
 	m.event = 0
 	_ = clReleaseEvent.call(event)
 }

@@ -94,8 +94,8 @@ func underOclgrind(t *testing.T, what string) {
 	}
 	p := plants[what]
 	dev := open(t)
-	source := dev.programs.source
-	dev.programs.source = func(s kernels.Spec) string {
+	source := dev.driver.programs.source
+	dev.driver.programs.source = func(s kernels.Spec) string {
 		text := source(s)
 		assert.Contains(t, text, p.right)
 		return strings.ReplaceAll(text, p.right, p.wrong)

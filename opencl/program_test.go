@@ -30,8 +30,8 @@ func cached(t testing.TB, folder string) *Device {
 func works(t testing.TB, dev *Device) (compiled int64) {
 	t.Helper()
 	var n atomic.Int64
-	compile := dev.programs.compile
-	dev.programs.compile = func(source string) (uintptr, error) { n.Add(1); return compile(source) }
+	compile := dev.driver.programs.compile
+	dev.driver.programs.compile = func(source string) (uintptr, error) { n.Add(1); return compile(source) }
 	q := queueOf(t, dev)
 	a, err := dev.Alloc(64)
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestDiskCache(t *testing.T) {
 		"a bit of the sum":     flipped(len(whole) - 1),
 	}
 	if dev := cached(t, folder); !strings.HasPrefix(dev.Info().Driver, "rusticl") { // aborts the process
-		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.programs.key(someKernel, dev.programs.source(someKernel)))
+		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel, dev.driver.programs.source(someKernel)))
 	}
 	for what, content := range contents {
 		require.NoError(t, os.WriteFile(name, content, 0o600))
@@ -140,8 +140,8 @@ func TestDiskCacheThatCannotBe(t *testing.T) {
 
 func TestBuildFailure(t *testing.T) {
 	dev := cached(t, "off")
-	good := dev.programs.source
-	dev.programs.source = func(s kernels.Spec) string { return good(s) + "\nthis_is_no_type x;\n" }
+	good := dev.driver.programs.source
+	dev.driver.programs.source = func(s kernels.Spec) string { return good(s) + "\nthis_is_no_type x;\n" }
 	q := queueOf(t, dev)
 	a, err := dev.Alloc(64)
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestBuildFailure(t *testing.T) {
 		err = q.Copy(floats(b, []int64{2, 2}, []int64{2, 1}), floats(a, []int64{2, 2}, []int64{1, 2}))
 		require.ErrorIs(t, err, device.ErrDriver)
 	}
-	_, err = dev.programs.get(someKernel)
+	_, err = dev.driver.programs.get(someKernel)
 	var driver *device.DriverError
 	require.ErrorAs(t, err, &driver)
 	assert.Equal(t, "clBuildProgram", driver.Call)
@@ -162,21 +162,21 @@ func TestBuildFailure(t *testing.T) {
 	assert.ErrorContains(t, err, "gather_32")
 	assert.Equal(t, before, dev.Stats())
 
-	dev.programs.source = good
-	_, err = dev.programs.get(someKernel)
+	dev.driver.programs.source = good
+	_, err = dev.driver.programs.get(someKernel)
 	require.NoError(t, err, "a failure is not kept")
 }
 
 func TestProgramsAreBuiltOnce(t *testing.T) {
 	dev := cached(t, t.TempDir())
 	var n atomic.Int64
-	good := dev.programs.source
-	dev.programs.source = func(s kernels.Spec) string { n.Add(1); return good(s) }
+	good := dev.driver.programs.source
+	dev.driver.programs.source = func(s kernels.Spec) string { n.Add(1); return good(s) }
 	var group sync.WaitGroup
 	handles := make([]uintptr, 16)
 	for i := range handles {
 		group.Go(func() {
-			handle, err := dev.programs.get(someKernel)
+			handle, err := dev.driver.programs.get(someKernel)
 			assert.NoError(t, err)
 			handles[i] = handle
 		})

@@ -36,18 +36,20 @@ func TestAdopt(t *testing.T) {
 	assert.Equal(t, engine.Info(), dev.Info())
 	assert.Equal(t, h, dev.Handles())
 
-	q, err := dev.AdoptQueue(engineQueue.(*opencl.Queue).Handle())
+	queue := opencl.CommandQueueOf(engineQueue)
+	require.NotZero(t, queue)
+	q, err := dev.AdoptQueue(queue)
 	require.NoError(t, err)
-	assert.Equal(t, engineQueue.(*opencl.Queue).Handle(), q.Handle())
+	assert.Equal(t, queue, opencl.CommandQueueOf(q))
 
 	theirs, err := engine.Alloc(64)
 	require.NoError(t, err)
-	mem := theirs.(*opencl.Buffer).Handle()
+	mem := opencl.MemoryOf(theirs)
 	require.NotZero(t, mem)
 	b, err := dev.AdoptBuffer(mem, 60)
 	require.NoError(t, err)
 	assert.EqualValues(t, 60, b.Size())
-	assert.Equal(t, mem, b.Handle())
+	assert.Equal(t, mem, opencl.MemoryOf(b))
 	assert.Equal(t, device.Stats{}, dev.Stats(), "what is adopted counts nowhere")
 
 	// One queue, two owners: in order.
@@ -65,10 +67,10 @@ func TestAdopt(t *testing.T) {
 	// Our buffers, their work.
 	own, err := dev.Alloc(64)
 	require.NoError(t, err)
-	require.NoError(t, q.Used(own, b))
-	require.ErrorIs(t, q.Used(theirs), device.ErrInvalid)
+	require.NoError(t, q.(device.Sharer).Used(own, b))
+	require.ErrorIs(t, q.(device.Sharer).Used(theirs), device.ErrInvalid)
 	require.NoError(t, own.Free())
-	require.ErrorIs(t, q.Used(own), device.ErrClosed)
+	require.ErrorIs(t, q.(device.Sharer).Used(own), device.ErrClosed)
 
 	require.NoError(t, b.Free())
 	require.ErrorIs(t, b.Free(), device.ErrClosed)
@@ -79,14 +81,16 @@ func TestAdopt(t *testing.T) {
 	require.ErrorIs(t, b.Free(), device.ErrClosed)
 	_, err = dev.AdoptBuffer(mem, 64)
 	require.ErrorIs(t, err, device.ErrClosed)
-	_, err = dev.AdoptQueue(engineQueue.(*opencl.Queue).Handle())
+	_, err = dev.AdoptQueue(queue)
 	require.ErrorIs(t, err, device.ErrClosed)
 
 	// All is still the engine's.
 	require.NoError(t, engineQueue.Read(got, theirs, 0))
 	assert.Equal(t, []byte{1, 2, 3, 4}, got)
 	require.NoError(t, theirs.Free())
-	assert.Zero(t, (func() uintptr { none, _ := engine.Alloc(0); return none.(*opencl.Buffer).Handle() })())
+	none, err := engine.Alloc(0)
+	require.NoError(t, err)
+	assert.Zero(t, opencl.MemoryOf(none))
 }
 
 func TestAdoptRefuses(t *testing.T) {
@@ -101,7 +105,7 @@ func TestAdoptRefuses(t *testing.T) {
 
 	theirs, err := engine.Alloc(64)
 	require.NoError(t, err)
-	mem := theirs.(*opencl.Buffer).Handle()
+	mem := opencl.MemoryOf(theirs)
 	for _, c := range []struct {
 		mem   uintptr
 		bytes int64
@@ -122,11 +126,26 @@ func TestAdoptRefuses(t *testing.T) {
 
 	q, err := engine.NewQueue()
 	require.NoError(t, err)
-	_, err = stranger.AdoptQueue(q.(*opencl.Queue).Handle())
+	_, err = stranger.AdoptQueue(opencl.CommandQueueOf(q))
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = engine.AdoptQueue(0)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	none, err := engine.AdoptBuffer(mem, 0)
 	require.NoError(t, err)
 	require.NoError(t, none.Free())
+}
+
+// Other backends have no handles of OpenCL's.
+func TestHandlesOfOthers(t *testing.T) {
+	host, err := device.Open("cpu")
+	require.NoError(t, err)
+	defer host.Close()
+	b, err := host.Alloc(64)
+	require.NoError(t, err)
+	q, err := host.NewQueue()
+	require.NoError(t, err)
+	assert.Zero(t, opencl.MemoryOf(b))
+	assert.Zero(t, opencl.MemoryOf(nil))
+	assert.Zero(t, opencl.CommandQueueOf(q))
+	assert.Zero(t, opencl.CommandQueueOf(nil))
 }

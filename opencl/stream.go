@@ -15,7 +15,7 @@ type stream struct {
 	driver  *driver
 	handle  uintptr // a cl_command_queue
 	kernels map[kernels.Spec]*kernel
-	frame   [9]uintptr // the arguments of a transfer
+	frame   [9]uintptr // the arguments of a transfer, or of clFinish
 }
 
 // newStream makes a stream of a handle, of which it owns a reference.
@@ -42,7 +42,10 @@ func (s *stream) transfer(f *fn, m engine.Mem, off int64, host []byte) error {
 
 func (s *stream) Flush() error { return clFlush.call(s.handle) }
 
-func (s *stream) Finish() error { return clFinish.call(s.handle) }
+func (s *stream) Finish() error {
+	s.frame[0] = s.handle
+	return clFinish.check(int32(dl.Call(clFinish.addr, s.frame[:1]...))) // call allocates
+}
 
 func (s *stream) Close() error {
 	for _, k := range s.kernels {
@@ -138,7 +141,7 @@ func (s *stream) Mark() (engine.Mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mark{event: event}, nil
+	return &mark{event: event, clock: s.driver.proc.profiling}, nil
 }
 
 func (s *stream) WaitFor(m engine.Mark) error {

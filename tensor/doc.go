@@ -1,6 +1,6 @@
 // Package tensor is a device buffer seen through a layout.
 //
-//	s, err := tensor.Open("auto")                         // cuda, else opencl, else cpu
+//	s, err := tensor.Open("auto")                         // the first GPU or accelerator, else cpu
 //	x, err := tensor.FromSlice(s, data, 8, 512, 16, 64)   // one transfer
 //	y, err := x.Transpose(0, 2, 1, 3)                     // a view: no bytes move
 //	z, err := y.Reshape(8, 16, -1)                        // no view can be: one copy on the device

@@ -48,6 +48,7 @@ func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, t
 	}
 	m, err := q.stream.Mark()
 	if err != nil {
+		q.drain(q.seq) // the host memory is the caller's again
 		return nil, err
 	}
 	q.reached(q.done.Load()) // lets go of what earlier transfers used

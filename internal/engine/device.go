@@ -148,8 +148,11 @@ func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer d.end()
-	if err := d.checkSize(op, bytes); err != nil || bytes == 0 {
-		return []byte{}[:0:0], err
+	if err := d.checkSize(op, bytes); err != nil {
+		return nil, err
+	}
+	if bytes == 0 {
+		return []byte{}, nil
 	}
 	h, err := d.newHost(bytes)
 	if err != nil {

@@ -4,6 +4,13 @@
 //
 // What it asks of a driver is in [Driver], [Stream] and [Mark]; packages opencl
 // and cuda have one each, and know nothing of buffers and queues.
+//
+// Work of a queue is numbered. A queue knows up to which number it is done, and a
+// buffer the last number of each queue that uses it: that is when its memory, once
+// it is freed, may be used again. Until then it is in limbo.
+//
+// Locks are taken in this order: a device's life, a queue's, a buffer's, and last
+// those of limbo, the pool and the device's lists, of which nobody holds two.
 package engine
 
 import (
@@ -60,11 +67,13 @@ type Stream interface {
 	Launch(l *kernels.Launch, a *Args) error
 	// Flush sends queued work on its way.
 	Flush() error
-	// Mark marks the point behind all work so far, and flushes.
+	// Mark marks the point behind all work so far, and flushes. With an error,
+	// the Mark is nil.
 	Mark() (Mark, error)
 	// WaitFor makes later work wait for the mark of another stream.
 	WaitFor(Mark) error
-	// Finish waits for all work.
+	// Finish waits for all work, and returns an error of it. With an error, too,
+	// none of it goes on.
 	Finish() error
 	// Close ends the stream, whose work is done.
 	Close() error
@@ -77,8 +86,8 @@ type Args struct {
 	Pattern        [2]uint64 // of a fill
 }
 
-// Mark is a point in a stream, which it may outlive. Calls may come from any
-// goroutine.
+// Mark is a point in a stream. Calls may come from any goroutine, and when the
+// stream and the driver are closed.
 type Mark interface {
 	// Done reports whether the point has been reached: with an error, too.
 	Done() bool

@@ -30,6 +30,7 @@ func (q *Queue) Record() (device.Event, error) {
 		return nil, err
 	}
 	defer q.mu.Unlock()
+	q.seq++ // others may have queued work on the stream since the last number
 	m, err := q.stream.Mark()
 	if err != nil {
 		return nil, err

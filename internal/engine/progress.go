@@ -21,7 +21,7 @@ func (q *Queue) poke() {
 		return
 	}
 	defer q.mu.Unlock()
-	if q.closed {
+	if q.closed || q.capture != nil {
 		return
 	}
 	if q.probe.mark != nil {
@@ -43,7 +43,7 @@ func (q *Queue) catchUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed && q.done.Load() < q.wanted.Load() {
-		_ = q.finish()
+		q.drain(q.seq)
 	}
 }
 

@@ -24,11 +24,14 @@ type Queue struct {
 	mu       sync.Mutex // holds calls apart, as the order of a queue demands
 	closed   bool
 	seq      uint64 // the number of the last piece of work
+	err      error  // of work, which no call has returned yet
 	probe    probe
 	launches *kernels.Cache[Mem]
 	ring     ring
 	args     Args
 	pins     []pin
+	capture  *capture // nil: work is run, not captured
+	replays  map[*replay]struct{}
 }
 
 // mostLaunches is how many launches a queue remembers.
@@ -44,6 +47,10 @@ func (q *Queue) begin(op string) error {
 		q.mu.Unlock()
 		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
 	}
+	if q.capture != nil && !capturable(op) {
+		q.mu.Unlock()
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill and Convert can be part of")
+	}
 	return nil
 }
 
@@ -58,6 +65,9 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	}
 	if !buf.touch(q, q.seq) {
 		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
+	}
+	if q.capture != nil {
+		buf.touch(q.capture.hold, 1)
 	}
 	return buf, nil
 }
@@ -96,6 +106,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 		if err = q.upload(b.block, off, src); err == nil {
 			err = q.finish()
 		}
+		runtime.KeepAlive(src) // the caller may have no more use for it
 	default:
 		err = q.stage(b.block, off, src)
 	}
@@ -120,7 +131,9 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 		if err := q.download(dst, b.block, off); err != nil {
 			return err
 		}
-		if err := q.finish(); err != nil {
+		err := q.finish()
+		runtime.KeepAlive(dst) // the caller may have no more use for it
+		if err != nil {
 			return err
 		}
 	}
@@ -128,15 +141,14 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 	return nil
 }
 
-// upload queues a transfer to a block. Drivers that allocate at first use may
-// find only now that there is no memory.
+// upload queues a transfer to a block; the caller keeps the host memory alive.
+// Drivers that allocate at first use may find only now that there is no memory.
 func (q *Queue) upload(b *block, off int64, src []byte) error {
 	err := q.stream.Upload(b.mem, off, src)
 	if isMemory(err) {
 		q.makeRoom()
 		err = q.noRoom(q.stream.Upload(b.mem, off, src))
 	}
-	runtime.KeepAlive(src)
 	return err
 }
 
@@ -147,7 +159,6 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 		q.makeRoom()
 		err = q.noRoom(q.stream.Download(dst, b.mem, off))
 	}
-	runtime.KeepAlive(dst)
 	return err
 }
 
@@ -163,7 +174,12 @@ func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dOff, sOff int64
 		q.makeRoom()
 		err = q.noRoom(q.stream.Launch(&e.Launch, &q.args))
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case q.capture != nil:
+		q.capture.launches++
+		q.capture.bytes += e.Bytes
+	default:
 		q.dev.counters.Launch(e.Bytes)
 	}
 	return err
@@ -171,9 +187,10 @@ func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dOff, sOff int64
 
 func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
 
-// makeRoom gives back what memory it can, while this queue is locked.
+// makeRoom gives back what memory it can, for a piece of work that is yet to be
+// queued.
 func (q *Queue) makeRoom() {
-	_ = q.finish()
+	q.drain(q.seq - 1)
 	for _, other := range q.dev.openQueues() {
 		other.poke()
 	}
@@ -274,12 +291,25 @@ func (q *Queue) Wait() error {
 	return q.finish()
 }
 
-// finish waits for all work.
+// finish waits for all work, and returns the first error of it that no call has
+// returned.
 func (q *Queue) finish() error {
-	err := q.stream.Finish()
-	// After an error, too: what failed does not go on.
-	q.reached(q.seq)
+	q.drain(q.seq)
+	err := q.err
+	q.err = nil
 	return err
+}
+
+// drain waits for what is queued, after which work up to a number is done: not
+// the last piece, where that is yet to be queued, or the rest of it.
+func (q *Queue) drain(seq uint64) {
+	if q.capture != nil {
+		return // it may not be waited for, and nothing of it runs
+	}
+	if err := q.stream.Finish(); q.err == nil {
+		q.err = err
+	}
+	q.reached(seq) // after an error, too: what failed does not go on
 }
 
 // Close waits, then ends the queue.
@@ -300,7 +330,11 @@ func (q *Queue) end() error {
 		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
 	}
 	q.closed = true
+	q.endCapture()
 	err := q.finish()
+	for r := range q.replays {
+		err = errors.Join(err, r.end())
+	}
 	q.done.Store(1<<64 - 1) // whatever was numbered
 	q.launches.Clear()
 	q.ring.release(q.dev)

@@ -57,7 +57,7 @@ func (q *Queue) slot() (*slot, error) {
 		if s.full != nil {
 			err = s.full.Wait()
 		} else {
-			err = q.finish()
+			q.drain(q.seq - 1)
 		}
 		s.reset()
 		if err != nil {

@@ -1,0 +1,168 @@
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/layout"
+)
+
+// Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's
+// GPUs, else on the simulator.
+func TestMain(m *testing.M) {
+	if os.Getenv(library) == "" && !gpuHere() {
+		if path, err := simulatorPath(); err == nil {
+			_ = os.Setenv(library, path)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+const library = "RESTRIDE_LIBCUDA"
+
+func gpuHere() bool {
+	l, err := load()
+	if err != nil {
+		return false
+	}
+	_, _, err = usable(l, 0)
+	return err == nil
+}
+
+// simulatorPath builds the simulator, once.
+var simulatorPath = sync.OnceValues(func() (string, error) {
+	for _, tool := range []string{"make", "g++"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "", fmt.Errorf("the simulator cannot be built: %w", err)
+		}
+	}
+	sources, _ := filepath.Glob("simulator/*")
+	for _, s := range sources {
+		_, _ = os.Stat(s) // so that go test's cache knows what the tests depend on
+	}
+	cmd := exec.Command("make", "cuda-sim")
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make cuda-sim: %w\n%s", err, out)
+	}
+	return filepath.Abs("../build/cuda-sim/libcuda.so.1")
+})
+
+// openTest opens the first device, or ends the test.
+func openTest(tb testing.TB) *Device {
+	tb.Helper()
+	if os.Getenv(library) == "" && !gpuHere() {
+		_, err := simulatorPath()
+		devicetest.Require(tb, "cuda", err)
+	}
+	dev, err := OpenWith(0, Options{})
+	devicetest.Require(tb, "cuda", err)
+	tb.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+func queueOf(tb testing.TB, dev *Device) device.Queue {
+	tb.Helper()
+	q, err := dev.NewQueue()
+	require.NoError(tb, err)
+	return q
+}
+
+func alloc(tb testing.TB, dev *Device, bytes int64) device.Buffer {
+	tb.Helper()
+	b, err := dev.Alloc(bytes)
+	require.NoError(tb, err)
+	return b
+}
+
+// knobs are the simulator's own functions.
+type knobs struct{ set, count uintptr }
+
+// simulated returns the knobs, or ends a test that is on a real driver.
+func simulated(t *testing.T) knobs {
+	t.Helper()
+	require.NoError(t, openTest(t).Close())
+	if os.Getenv(library) == "" {
+		t.Skip("this is a GPU")
+	}
+	lib, err := dl.Open(os.Getenv(library))
+	require.NoError(t, err)
+	var k knobs
+	if k.set, err = lib.Lookup("restrideSimSet"); err != nil {
+		t.Skip("this is no simulator: ", err)
+	}
+	k.count, err = lib.Lookup("restrideSimCount")
+	require.NoError(t, err)
+	return k
+}
+
+// turn turns a knob until the test ends.
+func (k knobs) turn(t *testing.T, name, value string) {
+	call := func(value string) {
+		n, v := append([]byte(name), 0), append([]byte(value), 0)
+		dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
+	}
+	call(value)
+	t.Cleanup(func() { call("") })
+}
+
+// counter is how often a function was called, or a number of things.
+func (k knobs) counter(name string) int {
+	n := append([]byte(name), 0)
+	return int(dl.Call(k.count, uintptr(unsafe.Pointer(&n[0]))))
+}
+
+// child is a variable that tells a test that it runs in a process of its own.
+const child = "RESTRIDE_TEST_CHILD"
+
+// inChild runs a test anew on the simulator, in a process of its own with more
+// variables, and returns what it printed.
+func inChild(t *testing.T, test string, env ...string) (string, error) {
+	t.Helper()
+	path, err := simulatorPath()
+	devicetest.Require(t, "cuda", err)
+	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=300s")
+	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "GORACE=exitcode=66")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// lines returns the lines of a text that hold a word.
+func lines(text, word string) (found []string) {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// floats is a buffer seen as a matrix.
+func floats(b device.Buffer, dims, strides []int64) device.Operand {
+	l, err := layout.Strided(dims, strides, 0)
+	if err != nil {
+		panic(err)
+	}
+	return device.Operand{Buffer: b, Layout: l, Type: layout.Float32}
+}
+
+// row is a buffer seen as words, from one of them on.
+func row(b device.Buffer, from, n int64) device.Operand {
+	l, err := layout.Strided([]int64{n}, []int64{1}, from)
+	if err != nil {
+		panic(err)
+	}
+	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint32}
+}

@@ -1,0 +1,31 @@
+package engine
+
+const (
+	MostFreed = mostFreed
+	SlotSize  = slotSize
+)
+
+// Limbo returns how many blocks are in limbo.
+func (d *Device) Limbo() int64 { return d.limbo.number.Load() }
+
+// Sweep is what Alloc does first.
+func (d *Device) Sweep() { d.limbo.sweep(d) }
+
+func (d *Device) IdleCap() int64 { return d.idleCap() }
+
+// Held returns how many bytes of blocks and host memory are held.
+func (d *Device) Held() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held
+}
+
+// BlockSize returns how much memory a buffer has in all.
+func (b *Buffer) BlockSize() int64 { return b.block.size }
+
+// Pins returns how many transfers keep host memory in its place.
+func (q *Queue) Pins() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.pins)
+}

@@ -1,0 +1,290 @@
+package engine_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/kernels"
+)
+
+// fake is a driver in memory, whose streams are goroutines that can be held. It
+// moves the bytes of transfers; kernels it only looks at. Use of memory that is
+// freed fails the test.
+type fake struct {
+	t      testing.TB
+	traits engine.Traits
+
+	mu     sync.Mutex
+	next   map[string][]func() error // what the next calls of a name do
+	mems   int                       // that are alive, descriptors too
+	hosts  map[*byte]int
+	queues int
+	closed bool
+	marks  atomic.Int64
+}
+
+// newFake returns a driver of a device with 1 GiB of pinned memory.
+func newFake(t testing.TB) *fake {
+	info := device.Info{Backend: "fake", Name: "a goroutine", Kind: device.GPU, Memory: 1 << 30, MaxAlloc: 1 << 29}
+	return &fake{
+		t: t, traits: engine.Traits{Info: info, Pinned: true},
+		next: map[string][]func() error{}, hosts: map[*byte]int{},
+	}
+}
+
+// then makes the next call of a name that has no such order yet do something at
+// its end (of Finish, when all is done), or "work", when it is the stream's turn.
+func (f *fake) then(name string, do func() error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next[name] = append(f.next[name], do)
+}
+
+// fail makes it return an error.
+func (f *fake) fail(name string, err error) { f.then(name, func() error { return err }) }
+
+func (f *fake) call(name string) error {
+	f.mu.Lock()
+	if f.closed {
+		f.t.Errorf("%s of a closed driver", name)
+	}
+	do := func() error { return nil }
+	if all := f.next[name]; len(all) > 0 {
+		do, f.next[name] = all[0], all[1:]
+	}
+	f.mu.Unlock()
+	return do()
+}
+
+// empty checks that all was given back.
+func (f *fake) empty() {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	assert.True(f.t, f.closed)
+	assert.Zero(f.t, f.mems)
+	assert.Empty(f.t, f.hosts)
+	assert.Zero(f.t, f.queues)
+}
+
+func (f *fake) Traits() engine.Traits { return f.traits }
+
+// mem is the fake's memory.
+type mem struct {
+	bytes []byte
+	freed atomic.Bool
+}
+
+func (f *fake) Alloc(bytes int64) (engine.Mem, error) {
+	if err := f.call("Alloc"); err != nil {
+		return nil, err
+	}
+	assert.Zero(f.t, bytes%16)
+	f.count(&f.mems, 1)
+	return &mem{bytes: make([]byte, bytes)}, nil
+}
+
+func (f *fake) count(what *int, n int) {
+	f.mu.Lock()
+	*what += n
+	f.mu.Unlock()
+}
+
+func (f *fake) Free(m engine.Mem) error {
+	assert.False(f.t, m.(*mem).freed.Swap(true), "freed twice")
+	clear(m.(*mem).bytes) // for the race detector: nobody is at work on it
+	f.count(&f.mems, -1)
+	return f.call("Free")
+}
+
+func (f *fake) Describe(desc []byte) (engine.Mem, error) {
+	f.count(&f.mems, 1)
+	return &mem{bytes: desc}, nil
+}
+
+// Forget may come while work uses the descriptor.
+func (f *fake) Forget(engine.Mem) { f.count(&f.mems, -1) }
+
+func (f *fake) AllocHost(bytes int64) ([]byte, error) {
+	if err := f.call("AllocHost"); err != nil {
+		return nil, err
+	}
+	h := make([]byte, bytes)
+	f.mu.Lock()
+	f.hosts[&h[0]] = len(h)
+	f.mu.Unlock()
+	return h, nil
+}
+
+func (f *fake) FreeHost(h []byte) error {
+	at := unsafe.SliceData(h)
+	f.mu.Lock()
+	n := f.hosts[at]
+	delete(f.hosts, at)
+	f.mu.Unlock()
+	assert.NotZero(f.t, n, "host memory is freed twice")
+	for i := range h {
+		h[i] = 0xee // who reads it still gets this
+	}
+	return f.call("FreeHost")
+}
+
+func (f *fake) NewStream() (engine.Stream, error) {
+	if err := f.call("NewStream"); err != nil {
+		return nil, err
+	}
+	f.count(&f.queues, 1)
+	s := &stream{f: f, jobs: make(chan job, 1<<14)}
+	go s.run()
+	return s, nil
+}
+
+func (f *fake) Close() error {
+	err := f.call("Close")
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	return err
+}
+
+// stream is the fake's queue of work.
+type stream struct {
+	f    *fake
+	jobs chan job
+	busy sync.WaitGroup // jobs that are not done
+	gate sync.Mutex     // held while a job is done, or by a test
+
+	mu  sync.Mutex
+	err error // of work
+}
+
+// job is a transfer, a launch or something to do.
+type job struct {
+	to, from []byte
+	mems     [3]*mem
+	do       func()
+}
+
+func (s *stream) run() {
+	for j := range s.jobs {
+		s.gate.Lock()
+		for _, m := range j.mems {
+			if m != nil && m.freed.Load() {
+				s.f.t.Error("work on memory that is freed")
+			}
+		}
+		err := s.f.call("work")
+		if err == nil {
+			copy(j.to, j.from)
+		}
+		if j.do != nil {
+			j.do()
+		}
+		s.mu.Lock()
+		if s.err == nil {
+			s.err = err
+		}
+		s.mu.Unlock()
+		s.gate.Unlock()
+		s.busy.Done()
+	}
+}
+
+func (s *stream) queue(name string, j job) error {
+	if err := s.f.call(name); err != nil {
+		return err
+	}
+	s.busy.Add(1)
+	s.jobs <- j
+	return nil
+}
+
+func (s *stream) Upload(dst engine.Mem, off int64, src []byte) error {
+	m := dst.(*mem)
+	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [3]*mem{m}})
+}
+
+func (s *stream) Download(dst []byte, src engine.Mem, off int64) error {
+	m := src.(*mem)
+	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [3]*mem{m}})
+}
+
+func (s *stream) Launch(_ *kernels.Launch, a *engine.Args) error {
+	return s.queue("Launch", job{mems: [3]*mem{a.Dst.(*mem), a.Src.(*mem), a.Desc.(*mem)}})
+}
+
+func (s *stream) Flush() error { return s.f.call("Flush") }
+
+func (s *stream) Finish() error {
+	s.busy.Wait()
+	s.mu.Lock()
+	err := s.err
+	s.err = nil
+	s.mu.Unlock()
+	if e := s.f.call("Finish"); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (s *stream) Close() error {
+	s.f.count(&s.f.queues, -1)
+	close(s.jobs)
+	return s.f.call("CloseStream")
+}
+
+// mark is closed when its point is reached.
+type mark struct {
+	f        *fake
+	reached  chan struct{}
+	at       time.Time
+	released atomic.Bool
+}
+
+func (s *stream) Mark() (engine.Mark, error) {
+	m := &mark{f: s.f, reached: make(chan struct{})}
+	if err := s.queue("Mark", job{do: func() { m.at = time.Now(); close(m.reached) }}); err != nil {
+		return nil, err
+	}
+	s.f.marks.Add(1)
+	return m, nil
+}
+
+func (s *stream) WaitFor(of engine.Mark) error {
+	return s.queue("WaitFor", job{do: func() { <-of.(*mark).reached }})
+}
+
+func (m *mark) Done() bool {
+	assert.False(m.f.t, m.released.Load(), "Done of a mark that is released")
+	select {
+	case <-m.reached:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *mark) Wait() error {
+	assert.False(m.f.t, m.released.Load(), "Wait of a mark that is released")
+	<-m.reached
+	return nil
+}
+
+func (m *mark) Since(earlier engine.Mark) (time.Duration, error) {
+	return m.at.Sub(earlier.(*mark).at), nil
+}
+
+func (m *mark) Release() {
+	if m.released.Swap(true) {
+		panic(fmt.Sprint("a mark is released twice: ", m.at))
+	}
+	m.f.marks.Add(-1)
+}
