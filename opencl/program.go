@@ -13,8 +13,9 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// buildOptions are the compiler's.
-const buildOptions = "-cl-std=CL1.2"
+// buildOptions are the compiler's. Warnings would only go to the user's terminal: our
+// own tests see them.
+const buildOptions = "-cl-std=CL1.2 -w"
 
 // programs are a device's compiled kernels: one program for each, built when it
 // is first wanted.
