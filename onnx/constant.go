@@ -3,6 +3,7 @@ package onnx
 import (
 	"encoding/binary"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -87,7 +88,16 @@ func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
 	if a.Name != "value_"+a.Kind().String() {
 		return refuse()
 	}
-	return literal(a.Value)
+	t, err := literal(a.Value)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range t.Strings {
+		if !utf8.ValidString(s) { // as of a tensor's strings
+			return nil, d.invalid("attribute %s: string %d is not valid UTF-8", a.Name, i)
+		}
+	}
+	return t, nil
 }
 
 // literal makes a tensor of a number, a string or a list of such.

@@ -99,7 +99,7 @@ func TestConstantLiterals(t *testing.T) {
 		{onnx.Ints("value_ints"), layout.Int64, numbers()},
 		{onnx.Attr{Name: "value_float", Value: float32(1)}, layout.Float32, array{nil, []string{"\x00\x00\x80\x3f"}}},
 		{onnx.Attr{Name: "value_floats", Value: []float32{1, 2}}, layout.Float32, array{[]int64{2}, []string{"\x00\x00\x80\x3f", "\x00\x00\x00\x40"}}},
-		{onnx.Attr{Name: "value_string", Value: "x\xff"}, layout.String, array{nil, []string{"x\xff"}}},
+		{onnx.Attr{Name: "value_string", Value: "xÿ"}, layout.String, array{nil, []string{"xÿ"}}},
 		{onnx.Attr{Name: "value_strings", Value: []string{"", "b"}}, layout.String, array{[]int64{2}, []string{"", "b"}}},
 		{onnx.Attr{Name: "value_strings", Value: []string{}}, layout.String, array{[]int64{0}, nil}},
 	} {
@@ -133,6 +133,8 @@ func TestConstantRefuses(t *testing.T) {
 		{12, onnx.Attr{Name: "value_int", Value: one}, device.ErrInvalid, "attribute value_int is of kind tensor"},
 		{12, onnx.Attr{Name: "value_int", Value: []int64{1}}, device.ErrInvalid, "attribute value_int is of kind ints"},
 		{12, onnx.Attr{Name: "value_ints", Value: int64(1)}, device.ErrInvalid, "attribute value_ints is of kind int"},
+		{12, onnx.Attr{Name: "value_string", Value: "\xff"}, device.ErrInvalid, "value_string: string 0 is not valid UTF-8"},
+		{12, onnx.Attr{Name: "value_strings", Value: []string{"a", "x\xff"}}, device.ErrInvalid, "value_strings: string 1 is not valid UTF-8"},
 		{12, onnx.Attr{Name: "value_string", Value: []string{""}}, device.ErrInvalid, "is of kind strings"},
 		{12, onnx.Attr{Name: "sparse_value", Value: one}, device.ErrInvalid, "attribute sparse_value is of kind tensor"},
 		{12, onnx.Attr{Name: "sparse_value", Value: (*model.SparseTensor)(nil)}, device.ErrInvalid, "is of kind sparse_tensor"},

@@ -30,9 +30,10 @@
 // [os.UserCacheDir]. The file's name and content tell all that the binary depends
 // on (platform, device, driver, options, source), and end with a checksum: what
 // is damaged or of another driver is compiled again. The folder may be deleted
-// at any time. PoCL makes its final code at the first launch and keeps that in a
-// cache of its own (POCL_CACHE_DIR): without that, a kernel from our cache still
-// costs PoCL some 200 ms when it first runs; with it, some 3 ms.
+// at any time. PoCL would compile a kernel once for its binary and once more for
+// its first launch: its binaries are kept when the device is closed. Its final
+// code is in a cache of its own (POCL_CACHE_DIR); a kernel that is in both runs
+// after some 5 ms, in PoCL's alone 30 ms, in ours alone 200 to 500 ms.
 //
 // # Sharing with an engine
 //

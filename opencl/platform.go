@@ -19,6 +19,7 @@ type processor struct {
 	hugePages    bool   // it runs best on huge pages of our own
 	profiling    bool   // its queues keep time
 	loops        bool   // it runs long loops to their end
+	late         bool   // it compiles a program once for the first launch, and once for its binary
 }
 
 // machine is what the machine's drivers have, in their order.
@@ -123,7 +124,10 @@ func describe(platform, id uintptr) (processor, error) {
 	// PoCL's own memory is on small pages. (A contiguous copy of 64 MiB takes 0.65
 	// of its time on huge ones, a transpose 0.8. Other drivers have not been
 	// measured, and may copy memory that is not theirs.)
-	p.hugePages = p.onHost && strings.HasPrefix(p.info.Driver, "Portable Computing Language")
+	pocl := strings.HasPrefix(p.info.Driver, "Portable Computing Language")
+	p.hugePages = p.onHost && pocl
+	// To compile twice at the first launch would take twice as long.
+	p.late = pocl
 
 	// llvmpipe, which is rusticl's processor, ends every loop of a work-item when
 	// all of its loops have gone round 65536 times, and says nothing of it. Kernels

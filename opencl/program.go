@@ -13,8 +13,9 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// buildOptions are the compiler's.
-const buildOptions = "-cl-std=CL1.2"
+// buildOptions are the compiler's. Warnings would only go to the user's terminal: our
+// own tests see them.
+const buildOptions = "-cl-std=CL1.2 -w"
 
 // programs are a device's compiled kernels: one program for each, built when it
 // is first wanted.
@@ -34,6 +35,7 @@ type programs struct {
 type program struct {
 	mu     sync.Mutex
 	handle uintptr // 0: to be built
+	unkept string  // the key under which the disk cache is yet to get it
 }
 
 func (p *programs) init(d *driver) {
@@ -55,31 +57,41 @@ func (p *programs) get(s kernels.Spec) (uintptr, error) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if one.handle == 0 {
-		handle, err := p.make(s)
-		if err != nil {
+		if err := p.make(one, s); err != nil {
 			return 0, fmt.Errorf("kernel %v: %w", s, err)
 		}
-		one.handle = handle
 	}
 	return one.handle, nil
 }
 
 // make takes a program from the disk, or compiles it.
-func (p *programs) make(s kernels.Spec) (uintptr, error) {
+func (p *programs) make(one *program, s kernels.Spec) error {
 	source := p.source(s)
 	key := p.key(s, source)
 	if binary := p.disk.load(key); binary != nil {
 		if handle, err := p.fromBinary(binary); err == nil {
-			return handle, nil
+			one.handle = handle
+			return nil
 		} // the driver changed in a way that it does not tell
 	}
 	handle, err := p.compile(source)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	// Before the first launch, when nobody else can be at work on the program.
-	p.disk.store(key, p.binary(handle))
-	return handle, nil
+	one.handle, one.unkept = handle, key
+	if !p.dev.proc.late {
+		// Before the first launch, when nobody else can be at work on the program.
+		p.keep(one)
+	}
+	return nil
+}
+
+// keep gives the disk cache a program that it does not have.
+func (p *programs) keep(one *program) {
+	if one.unkept != "" {
+		p.disk.store(one.unkept, p.binary(one.handle))
+		one.unkept = ""
+	}
 }
 
 // key is all that a compiled program depends on.
@@ -150,13 +162,14 @@ func (p *programs) binary(handle uintptr) []byte {
 	return b
 }
 
-// release gives all programs back.
+// release gives all programs back, which nobody uses any more.
 func (p *programs) release() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
 	for s, one := range p.all {
 		if one.handle != 0 {
+			p.keep(one)
 			errs = append(errs, clReleaseProgram.call(one.handle))
 		}
 		delete(p.all, s)
