@@ -79,7 +79,7 @@ func (p *programs) make(one *program, s kernels.Spec) error {
 		return err
 	}
 	one.handle, one.unkept = handle, key
-	if !p.dev.proc.late {
+	if !p.driver.proc.late {
 		// Before the first launch, when nobody else can be at work on the program.
 		p.keep(one)
 	}
