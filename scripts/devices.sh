@@ -17,4 +17,13 @@ for device in $(echo "$list" | awk '/^(cpu|opencl:|cuda:)/ {print $1}'); do
 		build/restride conform "$CASES" --device "$device"
 	fi
 done
+# Without a GPU, the CUDA device runs on a simulated driver.
+if ! echo "$list" | grep -q '^cuda:' && command -v g++ >/dev/null; then
+	make -s cuda-sim
+	export RESTRIDE_LIBCUDA=$PWD/build/cuda-sim/libcuda.so.1
+	build/restride verify --device cuda:0 --cases 5000 --seed $seed
+	if [ -d "$CASES" ]; then
+		build/restride conform "$CASES" --device cuda:0
+	fi
+fi
 [ -d "$CASES" ] || echo "conform: skipped, there is no folder $CASES; name one with CASES="
