@@ -116,7 +116,7 @@ func Adopt(h Handles, o Options) (*Device, error) {
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
-	err := d.While(op, func() error {
+	err := engine.While(d.Device, op, func() error {
 		switch {
 		case at == 0 || bytes < 0:
 			return layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", at, bytes)
@@ -129,7 +129,7 @@ func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 		if err := d.g.with(func(*frame) error { return d.checkPlace(op, pointer(at), bytes) }); err != nil {
 			return err
 		}
-		b = d.Device.Adopt(&memory{at: pointer(at)}, bytes, func() error { return nil })
+		b = engine.Adopt(d.Device, &memory{at: pointer(at)}, bytes, func() error { return nil })
 		return nil
 	})
 	return b, err
@@ -161,7 +161,7 @@ const perThread = 2
 func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 	const op = "AdoptStream"
 	var q device.Queue
-	err := d.While(op, func() error {
+	err := engine.While(d.Device, op, func() error {
 		if handle == perThread {
 			return layout.Errorf(device.ErrUnsupported, op, "the default stream of a thread: goroutines change threads")
 		}
@@ -173,7 +173,7 @@ func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 			return err
 		})
 		if err == nil {
-			q = d.Device.AdoptStream(d.g.queue(stream(handle), false))
+			q = engine.AdoptStream(d.Device, d.g.queue(stream(handle), false))
 		}
 		return err
 	})

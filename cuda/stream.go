@@ -93,9 +93,6 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 	return q.g.check(err)
 }
 
-// Flush has nothing to do: work goes to the device at once.
-func (q *queue) Flush() error { return nil }
-
 func (q *queue) Finish() error {
 	if err := q.g.enter(&q.seat); err != nil {
 		return err

@@ -123,7 +123,7 @@ func handles(b []byte) []uintptr {
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
-	err := d.While(op, func() error {
+	err := engine.While(d.Device, op, func() error {
 		if mem == 0 || bytes < 0 {
 			return layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", mem, bytes)
 		}
@@ -151,7 +151,7 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 		if err := clRetainMemObject.call(mem); err != nil {
 			return err
 		}
-		b = d.Adopt(&memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
+		b = engine.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
 		return nil
 	})
 	return b, err
@@ -163,7 +163,7 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
 	const op = "AdoptQueue"
 	var q device.Queue
-	err := d.While(op, func() error {
+	err := engine.While(d.Device, op, func() error {
 		if handle == 0 {
 			return layout.Errorf(device.ErrInvalid, op, "the queue is nil")
 		}
@@ -184,7 +184,7 @@ func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
 		if err := clRetainCommandQueue.call(handle); err != nil {
 			return err
 		}
-		q = d.AdoptStream(newStream(d.driver, handle))
+		q = engine.AdoptStream(d.Device, newStream(d.driver, handle))
 		return nil
 	})
 	return q, err

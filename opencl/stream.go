@@ -40,8 +40,6 @@ func (s *stream) transfer(f *fn, m engine.Mem, off int64, host []byte) error {
 	return f.check(code)
 }
 
-func (s *stream) Flush() error { return clFlush.call(s.handle) }
-
 func (s *stream) Finish() error {
 	s.frame[0] = s.handle
 	return clFinish.check(int32(dl.Call(clFinish.addr, s.frame[:1]...))) // call allocates

@@ -11,7 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Device is a driver's device with a pool of memory.
+// Device is a driver's device with a pool of memory. What packages of drivers do
+// with one is in functions, not in methods: their own devices embed it.
 type Device struct {
 	driver   Driver
 	traits   Traits
@@ -47,11 +48,11 @@ func (d *Device) Info() device.Info { return d.traits.Info }
 // Stats returns what the device has done so far.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(d.pool.Reserved()) }
 
-// Driver returns what the device was made of.
-func (d *Device) Driver() Driver { return d.driver }
+// DriverOf returns what a device was made of.
+func DriverOf(d *Device) Driver { return d.driver }
 
 // While calls f while the device cannot be closed, for op.
-func (d *Device) While(op string, f func() error) error {
+func While(d *Device, op string, f func() error) error {
 	if err := d.begin(op); err != nil {
 		return err
 	}
@@ -85,12 +86,12 @@ func (d *Device) NewQueue() (device.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.AdoptStream(s), nil
+	return AdoptStream(d, s), nil
 }
 
 // AdoptStream makes a queue of a stream, which it closes in the end. The device
 // is kept from closing (see While).
-func (d *Device) AdoptStream(s Stream) *Queue {
+func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s}
 	q.launches = kernels.NewCache(d.traits.Target, mostLaunches, d.driver.Describe, d.driver.Forget)
 	d.mu.Lock()

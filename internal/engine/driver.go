@@ -65,8 +65,6 @@ type Stream interface {
 	Download(dst []byte, src Mem, off int64) error
 	// Launch queues a kernel.
 	Launch(l *kernels.Launch, a *Args) error
-	// Flush sends queued work on its way.
-	Flush() error
 	// Mark marks the point behind all work so far, and flushes. With an error,
 	// the Mark is nil.
 	Mark() (Mark, error)

@@ -221,8 +221,6 @@ func (s *stream) Launch(_ *kernels.Launch, a *engine.Args) error {
 	return s.queue("Launch", job{mems: [3]*mem{a.Dst.(*mem), a.Src.(*mem), a.Desc.(*mem)}})
 }
 
-func (s *stream) Flush() error { return s.f.call("Flush") }
-
 func (s *stream) Finish() error {
 	s.busy.Wait()
 	s.mu.Lock()

@@ -54,7 +54,7 @@ func each(t *testing.T, test func(*testing.T, maker)) {
 		index, _ := strconv.Atoi(os.Getenv("RESTRIDE_OPENCL_DEVICE"))
 		dev, err := opencl.OpenWith(index, opencl.Options{})
 		devicetest.Require(t, "opencl", err)
-		return dev.Driver()
+		return engine.DriverOf(dev.Device)
 	})
 }
 

@@ -144,7 +144,7 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 // kernels access whole words. release is called when the buffer is freed: work on
 // it may still be under way. It counts in no Stats. The device is kept from
 // closing (see While).
-func (d *Device) Adopt(m Mem, bytes int64, release func() error) *Buffer {
+func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
 	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
 	d.register(b)
 	return b

@@ -224,8 +224,8 @@ func TestAdopt(t *testing.T) {
 	released := 0
 	theirs := &mem{bytes: make([]byte, 64)}
 	adopt := func() (b *engine.Buffer) {
-		require.NoError(t, dev.While("Adopt", func() error {
-			b = dev.Adopt(theirs, 64, func() error { released++; return nil })
+		require.NoError(t, engine.While(dev, "Adopt", func() error {
+			b = engine.Adopt(dev, theirs, 64, func() error { released++; return nil })
 			return nil
 		}))
 		return b
@@ -243,7 +243,7 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, dev.Close())
 	assert.Equal(t, 2, released)
 	require.ErrorIs(t, b.Free(), device.ErrClosed)
-	require.ErrorIs(t, dev.While("Adopt", func() error { t.Error("called"); return nil }), device.ErrClosed)
+	require.ErrorIs(t, engine.While(dev, "Adopt", func() error { t.Error("called"); return nil }), device.ErrClosed)
 	assert.Zero(t, dev.Stats().Live)
 	require.NoError(t, engine.CheckWords("Adopt", 8))
 	require.ErrorIs(t, engine.CheckWords("Adopt", 7), device.ErrUnsupported)
