@@ -27,12 +27,13 @@ type gpu struct {
 	life   sync.RWMutex
 	closed bool
 
-	mu      sync.Mutex
-	queues  map[*queue]struct{}
-	retired []*memory // descriptors that queued work may still read
-	graphs  int       // captures and their graphs: these may read them, too
-	idle    []event   // to be recorded anew
-	events  map[event]struct{}
+	mu       sync.Mutex
+	queues   map[*queue]struct{}
+	retired  []*memory       // descriptors that queued work may still read
+	kept     map[*memory]int // descriptors by the graphs that they are in
+	captures int             // that are under way
+	idle     []event         // to be recorded anew
+	events   map[event]struct{}
 }
 
 // minCapability is the oldest compute capability that the kernels are built for.
@@ -66,7 +67,7 @@ func openGPU(drv driver, ordinal int, ctx context, o Options) (*gpu, error) {
 	g := &gpu{
 		drv: drv, ordinal: ordinal, ctx: ctx, info: info,
 		ordered: f.pools && drv.ordered() && !o.PlainMemory,
-		queues:  map[*queue]struct{}{}, events: map[event]struct{}{},
+		queues:  map[*queue]struct{}{}, events: map[event]struct{}{}, kept: map[*memory]int{},
 	}
 	g.modules.init(g)
 	if ctx == 0 {
@@ -164,6 +165,7 @@ func (g *gpu) Close() error {
 	g.closed = true
 	g.life.Unlock()
 	err := g.giveBack(func(f *frame) error {
+		clear(g.kept) // no graph is left
 		errs := []error{g.freeRetired()}
 		for e := range g.events {
 			errs = append(errs, g.drv.destroyEvent(e))

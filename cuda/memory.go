@@ -39,7 +39,10 @@ func (g *gpu) alloc(f *frame, bytes int64) (*memory, error) {
 	if g.ordered {
 		p, err := g.drv.allocOn(g.side, bytes)
 		if err == nil {
-			return &memory{p, true}, g.drv.synchronize(f, g.side)
+			if err = g.drv.synchronize(f, g.side); err != nil {
+				return nil, errors.Join(err, g.drv.freeOn(g.side, p))
+			}
+			return &memory{p, true}, nil
 		}
 		if !errors.Is(err, device.ErrUnsupported) { // as some virtual GPUs say that can
 			return nil, err
@@ -114,11 +117,11 @@ func (g *gpu) Forget(m engine.Mem) {
 }
 
 // collect frees forgotten descriptors, if there are many, when the queues have
-// done what they have; graphs may need them for as long as there are any.
+// done what they have. Those of graphs stay, and all do during a capture.
 func (g *gpu) collect(f *frame) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.retired) < mostRetired || g.graphs > 0 {
+	if len(g.retired)-len(g.kept) < mostRetired || g.captures > 0 {
 		return nil
 	}
 	for q := range g.queues {
@@ -131,9 +134,15 @@ func (g *gpu) collect(f *frame) error {
 
 func (g *gpu) freeRetired() error {
 	var errs []error
+	kept := g.retired[:0]
 	for _, m := range g.retired {
-		errs = append(errs, g.release(m))
+		if g.kept[m] > 0 {
+			kept = append(kept, m)
+		} else {
+			errs = append(errs, g.release(m))
+		}
 	}
-	g.retired = nil
+	clear(g.retired[len(kept):])
+	g.retired = kept
 	return errors.Join(errs...)
 }

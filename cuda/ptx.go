@@ -17,7 +17,7 @@ var ptx embed.FS
 func ptxOf(s kernels.Spec) ([]byte, error) {
 	text, err := ptx.ReadFile("ptx/" + s.String() + ".ptx")
 	if err != nil {
-		return nil, fmt.Errorf("kernel %v is not among those that were built: run make generate: %w", s, err)
+		return nil, fmt.Errorf("kernel %v is not among those that were built: run make ptx: %w", s, err)
 	}
 	return append(text, 0), nil
 }

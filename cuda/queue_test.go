@@ -137,6 +137,19 @@ func TestDescriptorsAreFreed(t *testing.T) {
 		require.NoError(t, q.Fill(floats(b, dims, strides), []byte{1, 2, 3, 4}))
 	}
 	assert.Less(t, k.counter("allocations")-before, mostRetired)
+
+	// Those of a graph stay as long as it; others need not wait for that.
+	r, err := q.(device.Recorder).Capture(func() error { return q.Fill(floats(b, dims, strides), []byte{5, 6, 7, 8}) })
+	require.NoError(t, err)
+	for range 2 * mostRetired {
+		require.NoError(t, q.Fill(floats(b, dims, strides), []byte{1, 2, 3, 4}))
+	}
+	assert.Less(t, k.counter("allocations")-before, mostRetired+100)
+	require.NoError(t, r.Run())
+	got := make([]byte, 4)
+	require.NoError(t, q.Read(got, b, 0))
+	assert.Equal(t, []byte{5, 6, 7, 8}, got)
+	require.NoError(t, r.Close())
 	require.NoError(t, dev.Close())
 	assert.Equal(t, before, k.counter("allocations"))
 }

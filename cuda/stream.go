@@ -17,6 +17,8 @@ type queue struct {
 	functions map[kernels.Spec]function // of the device's, without its lock
 	last      *kernels.Launch           // and that of the last launch,
 	function  function                  // without looking
+	capturing bool
+	descs     []*memory // of the launches of a capture
 
 	// A launch's arguments, and pointers to them as the driver wants.
 	args   [7]uint64
@@ -84,6 +86,9 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 	}
 	if err := q.g.enter(&q.seat); err != nil {
 		return err
+	}
+	if q.capturing {
+		q.descs = append(q.descs, a.Desc.(*memory))
 	}
 	p := &q.args
 	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Desc.(*memory).at)

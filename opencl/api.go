@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
 	"runtime"
 	"strings"
@@ -81,9 +80,6 @@ func bind(name string) *fn {
 
 // load finds the library, once.
 var load = sync.OnceValue(func() error {
-	if bits.UintSize < 64 {
-		return noDevice("programs of 32 bits are not supported")
-	}
 	lib, err := dl.Open(libraries()...)
 	if err != nil {
 		return noDevice("no OpenCL library: %v", err)

@@ -75,9 +75,10 @@ func OpenWith(index int, o Options) (*Device, error) {
 
 // target turns a planner into the planner's target.
 func (o Options) target(p processor) (kernels.Target, error) {
-	name := o.Planner
+	const variable = "RESTRIDE_OPENCL_PLANNER"
+	name, of := o.Planner, "the planner"
 	if name == Auto {
-		name = Planner(os.Getenv("RESTRIDE_OPENCL_PLANNER"))
+		name, of = Planner(os.Getenv(variable)), variable
 	}
 	serial := p.info.Kind == device.CPU && p.loops
 	switch name {
@@ -89,7 +90,7 @@ func (o Options) target(p processor) (kernels.Target, error) {
 			return kernels.Target{}, layout.Errorf(device.ErrUnsupported, "Open", "%s does not run long loops to their end: it can only have the planner %q", p.info.Name, Parallel)
 		}
 	default:
-		return kernels.Target{}, layout.Errorf(device.ErrInvalid, "Open", "the planner is %q; it can be %q or %q", name, Parallel, Serial)
+		return kernels.Target{}, layout.Errorf(device.ErrInvalid, "Open", "%s is %q; it can be %q or %q", of, name, Parallel, Serial)
 	}
 	if !serial && p.groupSize < kernels.GroupSize {
 		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",

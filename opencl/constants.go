@@ -45,6 +45,7 @@ const (
 	memUseHostPtr   = 1 << 3
 	memAllocHostPtr = 1 << 4
 	memCopyHostPtr  = 1 << 5
+	memHostPtr      = 0x1103
 	memType         = 0x1100
 	memFlags        = 0x1101
 	memSize         = 0x1102

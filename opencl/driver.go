@@ -5,10 +5,12 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/engine"
 	"github.com/restride/restride/internal/hugemem"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
 )
 
 // driver is an OpenCL device with a context: what package engine asks for.
@@ -89,6 +91,9 @@ func (d *driver) Forget(m engine.Mem) { _ = clReleaseMemObject.call(m.(*memory).
 // AllocHost returns memory that the driver allocated: on GPUs it is pinned, and
 // transfers need no copy of it. It is a cl_mem that stays mapped.
 func (d *driver) AllocHost(bytes int64) ([]byte, error) {
+	if most := d.proc.info.MaxAlloc; bytes > most {
+		return nil, layout.Errorf(device.ErrOutOfMemory, "AllocHost", "%d bytes; %s has at most %d", bytes, d.proc.info.ID(), most)
+	}
 	queue, err := d.mapper()
 	if err != nil {
 		return nil, err

@@ -14,10 +14,15 @@ func (f *fn) check(code int32) error {
 	}
 	err := &device.DriverError{Call: f.name, Code: int64(code), Name: codeName(code)}
 	switch code {
-	case memObjectAllocationFailure, outOfResources, outOfHostMemory:
-		return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
+	case memObjectAllocationFailure, outOfHostMemory:
+	case outOfResources:
+		if f == clFinish || f == clWaitForEvents {
+			return err // what some drivers say of a kernel that failed
+		}
+	default:
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
 }
 
 func codeName(code int32) string {

@@ -113,8 +113,12 @@ func TestWaitReturnsTheError(t *testing.T) {
 	dev := openTest(t, Options{})
 	q := queueOf(t, dev)
 	fault := inject(t, clFinish)
-	fault.next(outOfResources, 1)
+	fault.next(outOfHostMemory, 1)
 	require.ErrorIs(t, q.Wait(), device.ErrOutOfMemory)
+	fault.next(outOfResources, 1) // what NVIDIA's driver says of a kernel that failed
+	err := q.Wait()
+	require.ErrorIs(t, err, device.ErrDriver)
+	require.NotErrorIs(t, err, device.ErrOutOfMemory)
 	require.NoError(t, q.Wait())
 	fault.next(-36, 1)
 	require.ErrorIs(t, q.Close(), device.ErrDriver)

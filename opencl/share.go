@@ -117,8 +117,9 @@ func handles(b []byte) []uintptr {
 }
 
 // AdoptBuffer makes a buffer of an engine's cl_mem of the same context, of which
-// it takes the first bytes: a multiple of 4, as kernels access whole words. The
-// cl_mem is retained until the buffer is freed, when work on it may still be
+// it takes the first bytes: a multiple of 4, as kernels access whole words. One
+// over host memory (CL_MEM_USE_HOST_PTR) must begin on 16 bytes, as kernels access
+// vectors. The cl_mem is retained until the buffer is freed, when work on it may still be
 // going on: the driver sees to that. It counts in no Stats.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
@@ -147,6 +148,15 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 			return layout.Errorf(device.ErrInvalid, op, "%d bytes of a buffer that has %d", bytes, size)
 		case flags&(memWriteOnly|memReadOnly) != 0:
 			return layout.Errorf(device.ErrUnsupported, op, "kernels may not both read and write the buffer: its flags are %#x", flags)
+		}
+		if flags&memUseHostPtr != 0 {
+			at, err := clGetMemObjectInfo.number(mem, memHostPtr)
+			if err != nil {
+				return err
+			}
+			if at%16 != 0 {
+				return layout.Errorf(device.ErrUnsupported, op, "the host memory %#x of the buffer does not begin on 16 bytes", at)
+			}
 		}
 		if err := clRetainMemObject.call(mem); err != nil {
 			return err

@@ -10,6 +10,6 @@ $GO run ./kernels/emit -split build/ptx cuda
 for source in build/ptx/*.cu; do
 	name=$(basename "$source" .cu)
 	# compute_70 loads on every GPU since Volta. Comments and blank lines say nothing.
-	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -O3 -S -o - "$source" |
-		grep -v -e '^[[:space:]]*//' -e '^[[:space:]]*$' >"cuda/ptx/$name.ptx"
+	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -O3 -S -o "build/ptx/$name.ptx" "$source"
+	grep -v -e '^[[:space:]]*//' -e '^[[:space:]]*$' "build/ptx/$name.ptx" >"cuda/ptx/$name.ptx"
 done

@@ -8,6 +8,7 @@ package dl
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unsafe"
 )
@@ -22,6 +23,9 @@ type Library struct {
 // Open loads the first of several candidates that is there. A name without a
 // folder is looked for where the system keeps its libraries.
 func Open(names ...string) (*Library, error) {
+	if bits.UintSize < 64 {
+		return nil, errors.New("programs of 32 bits are not supported")
+	}
 	var reasons []string
 	for _, name := range names {
 		handle, err := open(name)

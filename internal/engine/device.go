@@ -48,9 +48,6 @@ func (d *Device) Info() device.Info { return d.traits.Info }
 // Stats returns what the device has done so far.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(d.pool.Reserved()) }
 
-// DriverOf returns what a device was made of.
-func DriverOf(d *Device) Driver { return d.driver }
-
 // While calls f while the device cannot be closed, for op.
 func While(d *Device, op string, f func() error) error {
 	if err := d.begin(op); err != nil {
@@ -149,8 +146,10 @@ func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer d.end()
-	if err := d.checkSize(op, bytes); err != nil {
-		return nil, err
+	if bytes < 0 || !d.traits.Pinned {
+		if err := d.checkSize(op, bytes); err != nil {
+			return nil, err
+		}
 	}
 	if bytes == 0 {
 		return []byte{}, nil
@@ -187,7 +186,10 @@ func (d *Device) FreeHost(b []byte) error {
 }
 
 func (d *Device) newHost(bytes int64) ([]byte, error) {
-	if err := d.reserve(bytes); err != nil {
+	if d.traits.Pinned { // it is the host's, and the driver's to bound
+		return d.driver.AllocHost(bytes)
+	}
+	if err := d.reserve("AllocHost", bytes); err != nil {
 		return nil, err
 	}
 	h, err := d.driver.AllocHost(bytes)
@@ -198,6 +200,8 @@ func (d *Device) newHost(bytes int64) ([]byte, error) {
 }
 
 func (d *Device) freeHost(h []byte) error {
-	d.unreserve(int64(len(h)))
+	if !d.traits.Pinned {
+		d.unreserve(int64(len(h)))
+	}
 	return d.driver.FreeHost(h)
 }

@@ -52,7 +52,7 @@ type Traits struct {
 	// Direct is the size from which Write waits for the device instead of copying
 	// to pinned memory first: where both are the host's memory. 0: never.
 	Direct int64
-	// Pinned: AllocHost gives faster memory than Go's.
+	// Pinned: AllocHost gives faster memory than Go's, which is not the device's.
 	Pinned bool
 }
 

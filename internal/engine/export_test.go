@@ -5,6 +5,9 @@ const (
 	SlotSize  = slotSize
 )
 
+// DriverOf returns what a device was made of.
+func DriverOf(d *Device) Driver { return d.driver }
+
 // Limbo returns how many blocks are in limbo.
 func (d *Device) Limbo() int64 { return d.limbo.number.Load() }
 

@@ -117,11 +117,21 @@ func (f *fake) AllocHost(bytes int64) ([]byte, error) {
 	if err := f.call("AllocHost"); err != nil {
 		return nil, err
 	}
+	if bytes > 1<<40 {
+		return nil, device.ErrOutOfMemory
+	}
 	h := make([]byte, bytes)
 	f.mu.Lock()
 	f.hosts[&h[0]] = len(h)
 	f.mu.Unlock()
 	return h, nil
+}
+
+// hostBlocks is how many blocks of host memory there are.
+func (f *fake) hostBlocks() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.hosts)
 }
 
 func (f *fake) FreeHost(h []byte) error {

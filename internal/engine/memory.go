@@ -182,11 +182,11 @@ func (d *Device) idleCap() int64 { return min(1<<30, max(d.traits.Info.Memory/8,
 
 // reserve counts bytes that are to be held, if there is room for them: drivers
 // that take the host's memory would rather have the process killed than refuse.
-func (d *Device) reserve(bytes int64) error {
+func (d *Device) reserve(op string, bytes int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if limit := d.traits.Info.Memory; limit > 0 && bytes > limit-d.held {
-		return layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; %s has %d, of which %d are held", bytes, d.traits.Info.ID(), limit, d.held)
+		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; %s has %d, of which %d are held", bytes, d.traits.Info.ID(), limit, d.held)
 	}
 	d.held += bytes
 	return nil
@@ -202,7 +202,7 @@ func (d *Device) newBlock(size int64) (*block, error) {
 	if most := d.traits.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
 		size = min(size, most) // rounding may have gone beyond
 	}
-	if err := d.reserve(size); err != nil {
+	if err := d.reserve("Alloc", size); err != nil {
 		return nil, err
 	}
 	mem, err := d.driver.Alloc(size)
