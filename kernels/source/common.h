@@ -83,3 +83,23 @@ DEVICE Tile tile_of(CONSTANT Desc *desc, u32 block, i64 d, i64 s) {
 	}
 	return t;
 }
+
+// block_of finds where a block begins, and its index along the cut axis.
+DEVICE u32 block_of(CONSTANT Desc *desc, u32 block, i64 *d, i64 *s) {
+	CONSTANT Axis *axes = AXES(desc);
+	const u32 first = digit(&block, axes);
+	*d += first * axes[0].d;
+	*s += first * axes[0].s;
+	ROLLED
+	for (u32 k = 1; k < desc->outer; k++) {
+		const u32 i = digit(&block, axes + k);
+		*d += i * axes[k].d;
+		*s += i * axes[k].s;
+	}
+	return first;
+}
+
+// items_of is the number of items in a block.
+DEVICE u32 items_of(CONSTANT Desc *desc, u32 first) {
+	return (u32)MIN((i64)desc->cut, desc->extent - (i64)first * desc->cut) * desc->flat;
+}
