@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,25 +11,45 @@ import (
 
 // call is one run of a node.
 type call struct {
-	d   *definition
-	in  []Value        // nil: an optional input left out
-	x   *tensor.Tensor // input 0, if it is a tensor
-	out []Value
+	d    *definition
+	in   []Value        // nil: an optional input left out
+	x    *tensor.Tensor // input 0, if it is a tensor
+	home *tensor.Stream // where to make what is made of no operand
+	out  []Value        // of the length that is wanted; the kernel sets them all
+
+	last     []bool           // of each input: nobody uses it after this call
+	mayDefer bool             // output 0 may be pending
+	temps    []*tensor.Tensor // to be released after the call
+	sent     int64            // bytes of operands that were brought from the host to a device
+	parts    int              // that the output was put together from
 }
 
 // Run runs one operator of an opset on its inputs; nil stands for an optional
 // input left out. Inputs stay the caller's; outputs are the caller's to release.
-// A Constant, which has no input to take a stream from, is made on tensor.Host.
+// What has no operand to take a stream from, such as a Constant, is made on
+// tensor.Host. An operator with a varying number of outputs makes the fewest:
+// RunN says how many.
 func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
+	return RunN(op, v, attrs, 0, inputs...)
+}
+
+// RunN is Run for a number of outputs; 0 stands for the fewest.
+func RunN(op string, v Opset, attrs Attrs, outputs int, inputs ...Value) ([]Value, error) {
 	d, err := lookup(op, v)
 	if err != nil {
 		return nil, err
+	}
+	if outputs == 0 {
+		outputs = d.outputs.min
+	}
+	if outputs < d.outputs.min || outputs > d.outputs.max {
+		return nil, d.invalid("%d outputs are wanted; it makes %v", outputs, d.outputs)
 	}
 	k, err := d.compile(attrs)
 	if err != nil {
 		return nil, err
 	}
-	c := call{d: d, in: inputs, out: make([]Value, 1)}
+	c := call{d: d, in: inputs, home: tensor.Host(), out: make([]Value, outputs)}
 	if err := c.run(k); err != nil {
 		return nil, err
 	}
@@ -44,14 +65,14 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 	return k, layout.Named(d.name, err)
 }
 
-// run checks the inputs and runs the kernel.
+// run checks the inputs and runs the kernel. After an error there is no output.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x = nil
+	c.x, c.sent, c.parts = nil, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}
-	for i := range d.inputs.min {
+	for i := range d.needs(len(c.in)) {
 		if absent(c.in[i]) {
 			return d.invalid("input %d is missing", i)
 		}
@@ -61,7 +82,19 @@ func (c *call) run(k kernel) error {
 			return d.fail(c.x, err)
 		}
 	}
-	if err := k(c); err != nil {
+	err := k(c)
+	for i, t := range c.temps {
+		err = errors.Join(err, t.Release())
+		c.temps[i] = nil
+	}
+	c.temps = c.temps[:0]
+	if err != nil {
+		for i, v := range c.out {
+			if !absent(v) {
+				err = errors.Join(err, v.Release())
+			}
+			c.out[i] = nil
+		}
 		return d.fail(c.x, err)
 	}
 	return nil
@@ -73,6 +106,8 @@ func (c *call) checkFirst() error {
 	case *tensor.Tensor:
 		c.x = v
 		return c.d.checkType(v.DType())
+	case *pending:
+		return c.d.checkType(v.dtype)
 	case *Sequence:
 		return c.d.checkContainer(sequences, v)
 	case *Optional:
@@ -129,6 +164,53 @@ func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, erro
 	return list, err
 }
 
+// together brings the tensors to one device: if some are on tensor.Host and
+// others are not, those go where the others are.
+func (c *call) together(ts []*tensor.Tensor) error {
+	home := tensor.Host()
+	for _, t := range ts {
+		home = farther(home, t.Stream())
+	}
+	for i, t := range ts {
+		y, err := c.bring(t, home)
+		if err != nil {
+			return err
+		}
+		ts[i] = y
+	}
+	return nil
+}
+
+// farther returns the one of two streams that is not tensor.Host, if there is.
+func farther(a, b *tensor.Stream) *tensor.Stream {
+	if a == tensor.Host() {
+		return b
+	}
+	return a
+}
+
+// bring returns t where it is, or, if it is on tensor.Host, a copy on home for
+// the time of the call.
+func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, error) {
+	if t.Stream() != tensor.Host() || home == tensor.Host() {
+		return t, nil
+	}
+	y, err := t.To(home)
+	if err != nil {
+		return nil, err
+	}
+	c.temps = append(c.temps, y)
+	c.sent += y.Verdict().Bytes
+	return y, nil
+}
+
+// overwritable reports whether the elements of input i may be changed, as
+// nothing else sees them.
+func (c *call) overwritable(i int) bool {
+	t, ok := c.in[i].(*tensor.Tensor)
+	return ok && i < len(c.last) && c.last[i] && t.Unshared()
+}
+
 // set makes t the call's only output.
 func (c *call) set(t *tensor.Tensor, err error) error {
 	if err != nil {
@@ -136,6 +218,14 @@ func (c *call) set(t *tensor.Tensor, err error) error {
 	}
 	c.out[0] = t
 	return nil
+}
+
+// first returns the tensor that a Run made.
+func first(out []Value, err error) (*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return out[0].(*tensor.Tensor), nil
 }
 
 // one runs an operator that is called directly, on a tensor.

@@ -29,11 +29,11 @@ type unit struct {
 	node     *model.Node
 	index    int // in the file
 	in       []string
-	out      string
+	outs     []string // "": not wanted
 	d        *definition
 	kernel   kernel        // but of a Constant:
 	constant *model.Tensor // what it makes
-	host     bool          // what it makes is wanted on the host
+	host     bool          // what it makes is wanted on the host, or is made there anyway
 
 	next int  // while sorting: the input to look at next
 	done bool // and whether it is sorted
@@ -207,15 +207,26 @@ func (c *compiler) nameValues() error {
 		c.s.inputs = append(c.s.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: unfilled[in.Name] == nil})
 	}
 	for _, u := range c.nodes {
-		outs := trimAbsent(u.node.Outputs)
-		if len(outs) != 1 {
-			return invalidGraph("%v has %d outputs; %s makes 1", u, len(outs), u.d.name)
+		u.outs = u.node.Outputs
+		if u.d.outputs.max == 1 {
+			u.outs = trimAbsent(u.outs)
 		}
-		u.out = outs[0]
-		if err := name(u.out, "the output of %v", u); err != nil {
-			return err
+		if n := len(u.outs); n < u.d.outputs.min || n > u.d.outputs.max {
+			return invalidGraph("%v has %d outputs; %s makes %v", u, n, u.d.name, u.d.outputs)
 		}
-		c.maker[u.out] = u
+		for i, out := range u.outs {
+			what := "the output of %v"
+			if len(u.outs) > 1 {
+				if out == "" {
+					continue
+				}
+				what = fmt.Sprintf("output %d of %%v", i)
+			}
+			if err := name(out, what, u); err != nil {
+				return err
+			}
+			c.maker[out] = u
+		}
 	}
 	return nil
 }
@@ -236,7 +247,7 @@ func (c *compiler) link() error {
 			return invalidGraph("%v has %d inputs; %s takes %v", u, n, u.d.name, u.d.inputs)
 		}
 		for i, name := range u.in {
-			if name == "" && i >= u.d.inputs.min {
+			if name == "" && i >= u.d.needs(len(u.in)) {
 				continue
 			}
 			if name == "" {
@@ -298,7 +309,12 @@ func (c *compiler) sort() error {
 // on the device, each run would read it back.
 func (c *compiler) place() error {
 	for _, u := range slices.Backward(c.nodes) {
-		u.host = slices.ContainsFunc(c.uses[u.out], func(use use) bool { return use.side() == onHost })
+		u.host = slices.ContainsFunc(u.outs, func(out string) bool {
+			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
+		})
+	}
+	for _, u := range c.nodes {
+		u.host = u.host || c.madeOnHost(u)
 	}
 	for i := range c.graph.Initializers {
 		t := &c.graph.Initializers[i]
@@ -327,8 +343,8 @@ func (c *compiler) place() error {
 			rest = append(rest, u)
 			continue
 		}
-		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, Output: u.out, Type: u.constant.Type, Shape: u.constant.Dims}
-		x, err := c.hold(u.out, u.constant)
+		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, Made: Made{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
+		x, err := c.hold(u.outs[0], u.constant)
 		if err != nil {
 			return err
 		}
@@ -342,6 +358,34 @@ func (c *compiler) place() error {
 	}
 	c.nodes = rest
 	return nil
+}
+
+// madeOnHost reports whether all elements that a node reads are on the host
+// whatever the session does: shapes, and what is worked out from them.
+func (c *compiler) madeOnHost(u *unit) bool {
+	if u.d.shapeOnly {
+		return true
+	}
+	born := false
+	for i, name := range u.in {
+		if name == "" || u.d.host>>i&1 == 1 {
+			continue
+		}
+		switch maker := c.maker[name]; {
+		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
+		case maker != nil && maker.host:
+			born = true
+		default:
+			return false
+		}
+	}
+	return born
+}
+
+// isConstant reports whether a value that no node makes is an initializer that
+// no input can replace.
+func (c *compiler) isConstant(name string) bool {
+	return !slices.ContainsFunc(c.graph.Inputs, func(in model.ValueInfo) bool { return in.Name == name })
 }
 
 // hold loads a constant to where it is used, the host, the device or both, and
@@ -389,7 +433,18 @@ func (c *compiler) emit() {
 	s.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, s.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, index: u.index, output: u.out, out: c.slots[u.out]}
+		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
+		if u.host {
+			st.home = tensor.Host()
+		}
+		for _, name := range u.outs {
+			slot := -1
+			if name != "" {
+				slot = c.slots[name]
+				made[slot] = true
+			}
+			st.out = append(st.out, slot)
+		}
 		for i, name := range u.in {
 			slot := -1
 			if name != "" {
@@ -400,8 +455,6 @@ func (c *compiler) emit() {
 			}
 			st.in = append(st.in, slot)
 		}
-		s.widest = max(s.widest, len(st.in))
-		made[st.out] = true
 		s.steps = append(s.steps, st)
 	}
 	keep := make([]bool, s.slots)
@@ -413,11 +466,25 @@ func (c *compiler) emit() {
 	seen := make([]bool, s.slots)
 	for i := range slices.Backward(s.steps) {
 		st := &s.steps[i]
-		for _, slot := range append(slices.Clone(st.in), st.out) {
+		for _, slot := range append(slices.Clone(st.in), st.out...) {
 			if slot >= 0 && made[slot] && !keep[slot] && !seen[slot] {
 				seen[slot] = true
 				st.free = append(st.free, slot)
 			}
 		}
+		st.last = make([]bool, len(st.in))
+		for k, slot := range st.in {
+			st.last[k] = slices.Contains(st.free, slot)
+		}
 	}
+}
+
+// defers reports whether a node's output need not be made: its only user puts
+// its own output together, and can write this one's parts there.
+func (c *compiler) defers(u *unit) bool {
+	if len(u.outs) != 1 || len(c.uses[u.outs[0]]) != 1 {
+		return false
+	}
+	user := c.uses[u.outs[0]][0].unit
+	return user != nil && user.d.assembles
 }

@@ -45,6 +45,15 @@ func node(op, output string, inputs []string, attrs ...model.Attr) model.Node {
 	return n
 }
 
+// graphOf returns a model of nodes that make y of x.
+func graphOf(x layout.DType, nodes ...model.Node) *model.Model {
+	m := model.New("graph", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", x)}
+	m.Graph.Outputs = outputs("y")
+	m.Graph.Nodes = nodes
+	return m
+}
+
 // constant returns an initializer with one axis.
 func constant[T layout.Element](tb testing.TB, name string, values []T) model.Tensor {
 	tb.Helper()

@@ -39,12 +39,16 @@ type definition struct {
 	types      typeSet // allowed for the first input (of Constant: for the value)
 	containers containers
 	inputs     arity
+	outputs    arity // zero: exactly 1
 	attrs      []string
 	// host is the set of inputs that are read on the host: shapes, axes. Bit i
 	// stands for input i.
 	host uint
 	// shapeOnly says that no element of the input is read.
 	shapeOnly bool
+	// assembles says that inputs may be pending: the output is put together from
+	// them.
+	assembles bool
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
 }
@@ -54,6 +58,9 @@ type kernel func(c *call) error
 
 type arity struct{ min, max int }
 
+// many is the most inputs or outputs of an operator that has no such bound.
+const many = 1<<31 - 1
+
 func (a arity) String() string {
 	switch a.max - a.min {
 	case 0:
@@ -61,7 +68,19 @@ func (a arity) String() string {
 	case 1:
 		return fmt.Sprintf("%d or %d", a.min, a.max)
 	}
+	if a.max == many {
+		return fmt.Sprintf("%d or more", a.min)
+	}
 	return fmt.Sprintf("%d to %d", a.min, a.max)
+}
+
+// needs returns how many of n inputs, the first ones, must not be left out: of a
+// list that has no bound, all.
+func (d *definition) needs(n int) int {
+	if d.inputs.max == many {
+		return n
+	}
+	return d.inputs.min
 }
 
 // containers says which values beside tensors an operator takes.
@@ -79,6 +98,9 @@ var operators = map[string][]*definition{}
 func register(op string, versions ...definition) {
 	for _, d := range versions {
 		d.op, d.name = op, fmt.Sprintf("%s-%d", op, d.since)
+		if d.outputs.max == 0 {
+			d.outputs = arity{1, 1}
+		}
 		operators[op] = append(operators[op], &d)
 	}
 }

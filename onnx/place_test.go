@@ -15,11 +15,7 @@ import (
 
 // shapeModel reshapes x by what the nodes make of "shape".
 func shapeModel(x layout.DType, nodes ...model.Node) *model.Model {
-	m := model.New("shape", 21)
-	m.Graph.Inputs = []model.ValueInfo{input("x", x)}
-	m.Graph.Outputs = outputs("y")
-	m.Graph.Nodes = append(nodes, node("Reshape", "y", []string{"x", "shape"}))
-	return m
+	return graphOf(x, append(nodes, node("Reshape", "y", []string{"x", "shape"}))...)
 }
 
 // transfers runs a session once on a fake device and returns how many times

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/restride/restride/layout"
@@ -9,30 +10,50 @@ import (
 
 // A NodeReport says what one node did in one run.
 type NodeReport struct {
-	Index  int    // in the file's list of nodes
-	Name   string // of the node; may be empty
-	Op     string // "Reshape-14"
-	Output string // the name of the value
-	Type   layout.DType
-	Shape  layout.Shape
+	Index int    // in the file's list of nodes
+	Name  string // of the node; may be empty
+	Op    string // "Reshape-14"
+	Made         // the first output
+	More  []Made // the others
 	tensor.Verdict
-	Host bool   // worked out on the host, beside the device
-	Why  string // the reason for the verdict
+	Host   bool   // worked out on the host, beside the device
+	Elided bool   // nothing was made: the only user writes it into its own output
+	Why    string // the reason for the verdict
 	// Read is how many bytes the node read from the device to know a shape or
 	// axes: a transfer, which also waits for the device.
 	Read int64
+	// Sent is how many bytes of operands were brought from the host to the device
+	// that the others are on: a transfer.
+	Sent int64
+}
+
+// Made is an output of a node.
+type Made struct {
+	Output string // the name of the value; may be empty if nothing uses it
+	Type   layout.DType
+	Shape  layout.Shape
 	// Container is the type of a value that is no tensor: "sequence(float)".
 	// Such a value has no Type and no Shape.
 	Container string
 }
 
-// TypeString writes the type of what the node made: "float[2,3]" or
-// "sequence(float)".
-func (n NodeReport) TypeString() string {
-	if n.Container != "" {
-		return n.Container
+// TypeString writes the type of the output: "float[2,3]" or "sequence(float)".
+func (m Made) TypeString() string {
+	if m.Container != "" {
+		return m.Container
 	}
-	return n.Type.String() + n.Shape.String()
+	return m.Type.String() + m.Shape.String()
+}
+
+// madeOf describes an output.
+func madeOf(name string, v Value) Made {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return Made{Output: name, Type: v.DType(), Shape: v.Shape()}
+	case *pending:
+		return Made{Output: name, Type: v.dtype, Shape: layout.Shape(v.dims)}
+	}
+	return Made{Output: name, Container: typeString(v)}
 }
 
 // OnNode calls hook, in the goroutine of Run, after each node; nil ends that.
@@ -46,32 +67,56 @@ func (s *Session) OnNode(hook func(NodeReport)) {
 
 // report says what a call that has just run did.
 func (st *step) report(c *call) NodeReport {
-	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Output: st.output}
+	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Made: madeOf(st.outputs[0], c.out[0]), Sent: c.sent}
 	for i, v := range c.in {
 		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
 			n.Read += t.Count() * int64(t.DType().Bits()/8)
 		}
 	}
-	x, ok := c.out[0].(*tensor.Tensor)
-	if !ok {
-		n.Container = typeString(c.out[0])
-		n.Why = "a reference to " + describe(c.out[0])
-		return n
+	for i, v := range c.out {
+		if i > 0 {
+			n.More = append(n.More, madeOf(st.outputs[i], v))
+		}
+		if t, ok := v.(*tensor.Tensor); ok {
+			v := t.Verdict()
+			n.Kind, n.Bytes, n.Host = max(n.Kind, v.Kind), n.Bytes+v.Bytes, t.Stream() == tensor.Host()
+			n.Kernel = cmp.Or(n.Kernel, v.Kernel)
+		}
 	}
-	n.Type, n.Shape, n.Verdict, n.Host = x.DType(), x.Shape(), x.Verdict(), x.Stream() == tensor.Host()
-	in := c.x // a tensor, or the output would not be one
-	switch {
-	case in.Buffer() != x.Buffer() && n.Kind == tensor.View:
-		n.Why = "worked out from the shape: no element is read"
-	case n.Kind == tensor.View:
-		n.Why = viewReason(in.Layout(), x.Layout())
-	case n.Kind == tensor.Copy:
-		n.Why = fmt.Sprintf("no strides over %v make it %v", in.Layout(), x.Shape())
-	}
+	n.Elided, n.Why = st.why(c, &n)
 	if n.Read > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of shape or axes were read from the device", n.Read)
 	}
+	if n.Sent > 0 {
+		n.Why += fmt.Sprintf("; %d bytes of operands were sent to the device", n.Sent)
+	}
 	return n
+}
+
+// why gives the reason for a verdict.
+func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
+	x, ok := c.out[0].(*tensor.Tensor)
+	if !ok {
+		if _, ok := c.out[0].(*pending); ok {
+			return true, "not made: its user writes it straight into its own output"
+		}
+		return false, "a reference to " + describe(c.out[0])
+	}
+	switch {
+	case n.Kind == tensor.Transfer:
+		return false, ""
+	case n.Kind == tensor.Copy && c.parts == 1 && c.x != nil:
+		return false, fmt.Sprintf("no strides over %v make it %v", c.x.Layout(), x.Shape())
+	case n.Kind == tensor.Copy && c.parts > 0:
+		return false, fmt.Sprintf("put together from %d parts", c.parts)
+	case n.Kind == tensor.Copy && c.x != nil:
+		return false, fmt.Sprintf("no strides over %v make it %v", c.x.Layout(), x.Shape())
+	case n.Kind == tensor.Copy:
+		return false, "new elements"
+	case c.x == nil || c.x.Buffer() != x.Buffer():
+		return false, "worked out from the shape: no element is read"
+	}
+	return false, viewReason(c.x.Layout(), x.Layout())
 }
 
 // viewReason says what of the layout a view changed.

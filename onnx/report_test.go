@@ -44,17 +44,17 @@ func TestReports(t *testing.T) {
 	loaded := func(bytes int64) tensor.Verdict { return tensor.Verdict{Kind: tensor.Transfer, Bytes: bytes} }
 	float, long := layout.Float32, layout.Int64
 	want := []onnx.NodeReport{
-		{0, "", "Identity-21", "same", float, layout.Shape{2, 3}, view, false, "nothing changes", 0, ""},
-		{1, "flattened", "Reshape-21", "flattened", float, layout.Shape{6}, view, false, "contiguous: only the extents change", 0, ""},
-		{2, "turned", "Transpose-21", "turned", float, layout.Shape{3, 2}, view, false, "strides [1,3] over the same elements", 0, ""},
-		{3, "window", "Slice-13", "window", float, layout.Shape{1, 3}, view, false, "a window: offset 3, strides [3,1]", 0, ""},
-		{4, "copied", "Reshape-21", "copied", float, layout.Shape{6}, copied, false, "no strides over [3,2]:{1,3}+0 make it [6]", 0, ""},
-		{5, "shape", "Shape-21", "shape", long, layout.Shape{2}, view, true, "worked out from the shape: no element is read", 0, ""},
-		{6, "rows", "Slice-13", "rows", long, layout.Shape{1}, view, true, "a window: offset 1, strides [1]", 0, ""},
-		{7, "shape of y", "Constant-21", "shape of y", long, layout.Shape{2}, loaded(16), true, "a constant: loaded once, with the session", 0, ""},
-		{8, "y", "Reshape-21", "y", float, layout.Shape{3, 2}, view, false, "contiguous: only the extents change", 0, ""},
-		{9, "data", "Constant-21", "data", float, layout.Shape{2}, loaded(8), false, "a constant: loaded once, with the session", 0, ""},
-		{10, "z", "Identity-21", "z", float, layout.Shape{2}, view, false, "nothing changes", 0, ""},
+		{Index: 0, Name: "", Op: "Identity-21", Made: onnx.Made{Output: "same", Type: float, Shape: layout.Shape{2, 3}}, Verdict: view, Why: "nothing changes"},
+		{Index: 1, Name: "flattened", Op: "Reshape-21", Made: onnx.Made{Output: "flattened", Type: float, Shape: layout.Shape{6}}, Verdict: view, Why: "contiguous: only the extents change"},
+		{Index: 2, Name: "turned", Op: "Transpose-21", Made: onnx.Made{Output: "turned", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "strides [1,3] over the same elements"},
+		{Index: 3, Name: "window", Op: "Slice-13", Made: onnx.Made{Output: "window", Type: float, Shape: layout.Shape{1, 3}}, Verdict: view, Why: "a window: offset 3, strides [3,1]"},
+		{Index: 4, Name: "copied", Op: "Reshape-21", Made: onnx.Made{Output: "copied", Type: float, Shape: layout.Shape{6}}, Verdict: copied, Why: "no strides over [3,2]:{1,3}+0 make it [6]"},
+		{Index: 5, Name: "shape", Op: "Shape-21", Made: onnx.Made{Output: "shape", Type: long, Shape: layout.Shape{2}}, Verdict: view, Host: true, Why: "worked out from the shape: no element is read"},
+		{Index: 6, Name: "rows", Op: "Slice-13", Made: onnx.Made{Output: "rows", Type: long, Shape: layout.Shape{1}}, Verdict: view, Host: true, Why: "a window: offset 1, strides [1]"},
+		{Index: 7, Name: "shape of y", Op: "Constant-21", Made: onnx.Made{Output: "shape of y", Type: long, Shape: layout.Shape{2}}, Verdict: loaded(16), Host: true, Why: "a constant: loaded once, with the session"},
+		{Index: 8, Name: "y", Op: "Reshape-21", Made: onnx.Made{Output: "y", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "contiguous: only the extents change"},
+		{Index: 9, Name: "data", Op: "Constant-21", Made: onnx.Made{Output: "data", Type: float, Shape: layout.Shape{2}}, Verdict: loaded(8), Why: "a constant: loaded once, with the session"},
+		{Index: 10, Name: "z", Op: "Identity-21", Made: onnx.Made{Output: "z", Type: float, Shape: layout.Shape{2}}, Verdict: view, Why: "nothing changes"},
 	}
 	require.Len(t, reports, len(want))
 	for _, n := range want {

@@ -41,12 +41,18 @@ func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.T
 }
 
 func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*tensor.Tensor, error) {
-	var in, out [8]int64 // enough for most: the call allocates the result only
-	dims, err := layout.InferReshape(out[:0], d.name, x.Layout().AppendDims(in[:0]), shape, !allowZero)
+	var few [8]int64 // enough for most: the call allocates the result only
+	dims, err := extents(few[:0], d, x, shape, allowZero)
 	if err != nil {
 		return nil, err
 	}
 	return x.ReshapeAs(d.name, dims...)
+}
+
+// extents appends the extents that a Reshape gives x to dst.
+func extents(dst []int64, d *definition, x *tensor.Tensor, shape []int64, allowZero bool) ([]int64, error) {
+	var few [8]int64
+	return layout.InferReshape(dst, d.name, x.Layout().AppendDims(few[:0]), shape, !allowZero)
 }
 
 // prepareReshape1 reads the shape from an attribute. The other one,
@@ -59,7 +65,7 @@ func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
 	if !ok {
 		return nil, d.invalid("attribute shape is missing")
 	}
-	return func(c *call) error { return c.set(reshape(d, c.x, shape, false)) }, nil
+	return func(c *call) error { return c.reshape(shape, false) }, nil
 }
 
 func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
@@ -73,8 +79,18 @@ func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.set(reshape(d, c.x, shape, allowZero))
+		return c.reshape(shape, allowZero)
 	}, nil
+}
+
+// reshape is a Reshape of the call's first input.
+func (c *call) reshape(shape []int64, allowZero bool) error {
+	var few [8]int64
+	dims, err := extents(few[:0], c.d, c.x, shape, allowZero)
+	if err != nil {
+		return err
+	}
+	return c.reshaped(c.x, dims...)
 }
 
 // flag returns an integer attribute that is 0 (also when left out) or 1.
@@ -94,16 +110,21 @@ func Flatten(x *tensor.Tensor, v Opset, axis int64) (*tensor.Tensor, error) {
 }
 
 func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	var dims [8]int64
-	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
-	if err := d.checkAxis(axis, len(shape), len(shape)); err != nil {
-		return nil, err
-	}
-	rows, cols, err := layout.FlattenShape(d.name, shape, int(axis))
+	rows, cols, err := matrix(d, x, axis)
 	if err != nil {
 		return nil, err
 	}
 	return x.ReshapeAs(d.name, rows, cols)
+}
+
+// matrix returns the extents that a Flatten gives x.
+func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
+	var dims [8]int64
+	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
+	if err := d.checkAxis(axis, len(shape), len(shape)); err != nil {
+		return 0, 0, err
+	}
+	return layout.FlattenShape(d.name, shape, int(axis))
 }
 
 func prepareFlatten(d *definition, attrs Attrs) (kernel, error) {
@@ -111,5 +132,11 @@ func prepareFlatten(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *call) error { return c.set(flatten(d, c.x, axis)) }, nil
+	return func(c *call) error {
+		rows, cols, err := matrix(d, c.x, axis)
+		if err != nil {
+			return err
+		}
+		return c.reshaped(c.x, rows, cols)
+	}, nil
 }

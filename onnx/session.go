@@ -26,7 +26,6 @@ type Session struct {
 	constants []held
 	folded    []NodeReport // Constant nodes
 	slots     int
-	widest    int // the most inputs of a step
 	runs      sync.Pool
 	hook      atomic.Pointer[func(NodeReport)]
 	closed    atomic.Bool
@@ -46,12 +45,17 @@ type port struct {
 type step struct {
 	d      *definition
 	kernel kernel
-	in     []int // slots; -1: left out
-	out    int
-	free   []int // slots that nobody uses after this step
+	in     []int  // slots; -1: left out
+	out    []int  // slots; -1: not wanted
+	free   []int  // slots that nobody uses after this step
+	last   []bool // of each input: its slot is free after this step
+	home   *tensor.Stream
+	// mayDefer: the output's only user can write it straight into its own.
+	mayDefer bool
 
-	index        int
-	name, output string
+	index   int
+	name    string
+	outputs []string
 }
 
 // fail names the node that an error is from.
@@ -80,7 +84,7 @@ func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
 		return nil, errors.Join(err, sess.Close())
 	}
 	sess.runs.New = func() any {
-		return &run{values: make([]Value, sess.slots), call: call{in: make([]Value, sess.widest), out: make([]Value, 1)}}
+		return &run{values: make([]Value, sess.slots)}
 	}
 	return sess, nil
 }
@@ -133,7 +137,8 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	defer func() {
 		clear(r.values)
 		clear(r.call.in[:cap(r.call.in)])
-		r.call.x, r.call.out[0] = nil, nil
+		clear(r.call.out[:cap(r.call.out)])
+		r.call.x = nil
 		s.runs.Put(r)
 	}()
 	for _, c := range s.constants {
@@ -186,7 +191,10 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 // do runs one step and releases what nobody uses afterwards.
 func (r *run) do(st *step, hook *func(NodeReport)) error {
 	c := &r.call
-	c.d, c.in = st.d, c.in[:len(st.in)]
+	c.d, c.home, c.last, c.mayDefer = st.d, st.home, st.last, st.mayDefer
+	c.in = slices.Grow(c.in[:0], len(st.in))[:len(st.in)]
+	c.out = slices.Grow(c.out[:0], len(st.out))[:len(st.out)]
+	clear(c.out)
 	for i, slot := range st.in {
 		c.in[i] = nil
 		if slot >= 0 {
@@ -196,9 +204,20 @@ func (r *run) do(st *step, hook *func(NodeReport)) error {
 	if err := c.run(st.kernel); err != nil {
 		return err
 	}
-	r.values[st.out] = c.out[0]
+	for i, slot := range st.out {
+		if slot >= 0 {
+			r.values[slot] = c.out[i]
+		}
+	}
 	if hook != nil {
 		(*hook)(st.report(c))
+	}
+	for i, slot := range st.out {
+		if slot < 0 {
+			if err := c.out[i].Release(); err != nil {
+				return err
+			}
+		}
 	}
 	for _, slot := range st.free {
 		if err := r.values[slot].Release(); err != nil {
@@ -213,8 +232,12 @@ func (r *run) do(st *step, hook *func(NodeReport)) error {
 func (s *Session) abandon(r *run, n int) error {
 	var errs []error
 	for _, st := range s.steps[:n] {
-		errs = release(errs, r.values[st.out])
-		r.values[st.out] = nil
+		for _, slot := range st.out {
+			if slot >= 0 {
+				errs = release(errs, r.values[slot])
+				r.values[slot] = nil
+			}
+		}
 	}
 	return errors.Join(errs...)
 }

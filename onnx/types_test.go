@@ -250,6 +250,7 @@ func (c *typeCase) check(t *testing.T, x *tensor.Tensor, a array, v onnx.Opset) 
 // TestOperators checks the versions against the list in ONNX 1.23.
 func TestOperators(t *testing.T) {
 	require.Equal(t, map[string][]onnx.Opset{
+		"Concat":    {1, 4, 11, 13},
 		"Constant":  {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
 		"Flatten":   {1, 9, 11, 13, 21, 23, 24, 25},
 		"Identity":  {1, 13, 14, 16, 19, 21, 23, 24, 25},

@@ -123,6 +123,8 @@ func absent(v Value) bool {
 		return v == nil
 	case *Optional:
 		return v == nil
+	case *pending:
+		return v == nil
 	}
 	return false
 }
@@ -136,6 +138,8 @@ func elemOfValue(v Value) layout.DType {
 		return v.Elem
 	case *Optional:
 		return v.Elem
+	case *pending:
+		return v.dtype
 	}
 	return layout.Invalid
 }
@@ -202,6 +206,8 @@ func describe(v Value) string {
 		return fmt.Sprintf("a sequence of %v", v.Elem)
 	case *Optional:
 		return fmt.Sprintf("an optional of %v", v.Elem)
+	case *pending:
+		return fmt.Sprintf("%v%v", v.dtype, layout.Shape(v.dims))
 	}
 	return fmt.Sprintf("%T", v)
 }

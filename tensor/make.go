@@ -18,7 +18,7 @@ func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	if err := s.queue.Fill(x.Operand(), make([]byte, (t.Bits()+7)/8)); err != nil {
 		return nil, x.fail(op, errors.Join(err, x.Release()))
 	}
-	x.note(op, Verdict{Copy, bytesOf(t, x.Count()), "fill"}, x)
+	x.note(op, move{verdict: Verdict{Copy, bytesOf(t, x.Count()), "fill"}}, x)
 	return x, nil
 }
 
@@ -75,7 +75,7 @@ func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 	if err := write(); err != nil {
 		return nil, t.fail(op, errors.Join(err, t.Release()))
 	}
-	t.note(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t)
+	t.note(op, move{verdict: Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}}, t)
 	return t, nil
 }
 

@@ -196,7 +196,7 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 		_ = out.Release()
 		return nil, err
 	}
-	out.note(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t)
+	out.note(op, move{verdict: Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}}, t)
 	return out, nil
 }
 

@@ -17,7 +17,7 @@ type Tensor struct {
 	stream   *Stream
 	memory   *memory
 	layout   layout.Layout
-	moved    *Verdict // nil: this tensor is a view
+	moved    *move // nil: this tensor is a view
 	dtype    layout.DType
 	released atomic.Bool
 }
@@ -178,6 +178,10 @@ func (t *Tensor) Rank() int { return t.layout.Rank() }
 // Count returns the number of elements.
 func (t *Tensor) Count() int64 { return t.layout.Count() }
 
+// Unshared reports whether t is the only tensor that has this memory, and the
+// memory is not the caller's: nobody else sees its elements change.
+func (t *Tensor) Unshared() bool { return t.memory.refs.Load() == 1 && !t.memory.lent }
+
 // Buffer returns the memory, for the caller's own kernels; it is alive until
 // the tensor is released.
 func (t *Tensor) Buffer() device.Buffer { return t.memory.buffer }
@@ -191,10 +195,15 @@ func (t *Tensor) operandOf(l layout.Layout) device.Operand {
 
 // Verdict returns what the call did that made this tensor.
 func (t *Tensor) Verdict() Verdict {
-	if t.moved == nil {
+	m := t.moved
+	if m == nil {
 		return Verdict{}
 	}
-	return *t.moved
+	v := m.verdict
+	if m.src.Buffer != nil {
+		v.Kernel = t.stream.kernelName(m.dst, m.src)
+	}
+	return v
 }
 
 // hostBytes returns the whole buffer of a host tensor, once the stream's work

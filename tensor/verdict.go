@@ -29,6 +29,14 @@ type Verdict struct {
 	Kernel string // of a Copy: which kernel, in the device's words
 }
 
+// move is what a call did that made a tensor. Of a copy it keeps the operands:
+// the kernel's name, which costs as much as planning the copy, is worked out for
+// who asks.
+type move struct {
+	verdict  Verdict
+	dst, src device.Operand
+}
+
 func (v Verdict) String() string {
 	switch {
 	case v.Kind == View:

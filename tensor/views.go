@@ -132,14 +132,16 @@ func (t *Tensor) fill(op string, dst device.Operand, src *Tensor) error {
 	if err := t.stream.queue.Copy(dst, from); err != nil {
 		return err
 	}
-	t.note(op, Verdict{Copy, bytesOf(t.dtype, src.Count()), t.stream.kernelName(dst, from)}, src)
+	t.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, src.Count())}, dst: dst, src: from}, src)
 	return nil
 }
 
-// note keeps a verdict with the tensor that the call made, and reports it.
-func (t *Tensor) note(op string, v Verdict, src *Tensor) {
-	t.moved = &v
-	t.stream.report(op, v, t.dtype, &src.layout, &t.layout)
+// note keeps what a call did with the tensor that it made, and reports it.
+func (t *Tensor) note(op string, m move, src *Tensor) {
+	t.moved = &m
+	if t.stream.trace.Load() != nil {
+		t.stream.report(op, t.Verdict(), t.dtype, &src.layout, &t.layout)
+	}
 }
 
 // CopyFrom copies the elements of src to those of t, which keeps its layout:
@@ -202,6 +204,6 @@ func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
 	if err := t.stream.queue.Convert(out.Operand(), t.Operand()); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
-	out.note(op, Verdict{Copy, bytesOf(to, out.Count()), "convert"}, t)
+	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
 	return out, nil
 }

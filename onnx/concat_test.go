@@ -1,0 +1,129 @@
+package onnx_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+func TestConcat(t *testing.T) {
+	s := open(t)
+	a := held(t)(tensor.FromSlice(s, []int32{1, 2, 3, 4}, 2, 2))
+	b := held(t)(tensor.FromSlice(s, []int32{5, 6}, 2, 1))
+	none := held(t)(tensor.FromSlice(s, []int32{}, 2, 0))
+	y := held(t)(onnx.Concat(13, -1, a, none, b))
+	got, err := tensor.Values[int32](y)
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 2, 5, 3, 4, 6}, got)
+	require.Equal(t, tensor.Copy, y.Verdict().Kind)
+	require.EqualValues(t, 24, y.Verdict().Bytes)
+
+	one := held(t)(onnx.Concat(13, 0, a))
+	require.Equal(t, tensor.View, one.Verdict().Kind)
+}
+
+func TestConcatErrors(t *testing.T) {
+	s := open(t)
+	a := held(t)(tensor.New(s, layout.Int32, 2, 2))
+	tall := held(t)(tensor.New(s, layout.Int32, 3, 2))
+	flat := held(t)(tensor.New(s, layout.Int32, 4))
+	long := held(t)(tensor.New(s, layout.Int64, 2, 2))
+	scalar := held(t)(tensor.FromSlice(s, []int32{1}, []int64{}...))
+	for _, c := range []struct {
+		v    onnx.Opset
+		axis int64
+		in   []*tensor.Tensor
+		says string
+	}{
+		{13, 1, []*tensor.Tensor{a, tall}, "Concat-13 of int32[2,2]: input 1 has shape [3,2] and input 0 [2,2]: they may differ along axis 1 only"},
+		{13, 0, []*tensor.Tensor{a, flat}, "as many axes"},
+		{13, 0, []*tensor.Tensor{a, long}, "input 1 is int64[2,2]; input 0 is int32[2,2]: they must be of one type"},
+		{13, 2, []*tensor.Tensor{a, a}, "axis 2 is outside [-2,1]"},
+		{4, -1, []*tensor.Tensor{a, a}, "Concat allows that from opset 11"},
+		{1, 0, []*tensor.Tensor{a, a}, "type int32 is not allowed; Concat allows it from opset 4"},
+		{13, 0, []*tensor.Tensor{a, nil}, "input 1 is missing"},
+		{13, 0, []*tensor.Tensor{scalar}, "the tensor has no axes"},
+		{13, 0, nil, "0 inputs are given; it takes 1 or more"},
+	} {
+		_, err := onnx.Concat(c.v, c.axis, c.in...)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := onnx.Run("Concat", 4, nil, a)
+	require.ErrorContains(t, err, "attribute axis is missing")
+}
+
+// What only a Concat uses is written straight into its output: a Reshape that
+// needs a copy, and another Concat.
+func TestConcatInPlace(t *testing.T) {
+	s, dev := openFake(t)
+	axis := func(i int64) onnx.Attr { return onnx.Int("axis", i) }
+	m := graphOf(layout.Float32,
+		node("Transpose", "turned", []string{"x"}),
+		node("Reshape", "rows", []string{"turned", "shape"}),
+		node("Concat", "inner", []string{"rows", "rows2"}, axis(0)),
+		node("Reshape", "rows2", []string{"turned", "shape"}),
+		node("Concat", "y", []string{"x2", "inner"}, axis(1)),
+		node("Identity", "x2", []string{"wide"}),
+	)
+	m.Graph.Inputs = append(m.Graph.Inputs, input("wide", layout.Float32))
+	m.Graph.Initializers = []model.Tensor{constant(t, "shape", []int64{1, 6})}
+	sess := session(t, s, m)
+	reports := map[string]onnx.NodeReport{}
+	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4, 5, 6}, 2, 3))
+	wide := held(t)(tensor.FromSlice(s, []float32{7, 8}, 2, 1))
+	before := dev.Stats()
+	out := run(t, sess, onnx.Values{"x": x, "wide": wide})
+	require.EqualValues(t, 3, dev.Stats().Launches-before.Launches, "each element is copied once")
+	require.Equal(t, []float32{7, 1, 4, 2, 5, 3, 6, 8, 1, 4, 2, 5, 3, 6}, valuesOf[float32](t, out, "y"))
+	require.True(t, reports["rows"].Elided)
+	require.True(t, reports["rows2"].Elided)
+	require.True(t, reports["inner"].Elided)
+	require.Equal(t, "put together from 3 parts", reports["y"].Why)
+	require.EqualValues(t, 56, reports["y"].Bytes)
+}
+
+// A part that strides cannot put in its place is copied twice.
+func TestConcatOfAReshapeThatDoesNotFit(t *testing.T) {
+	s, _ := openFake(t)
+	m := graphOf(layout.Float32,
+		node("Transpose", "turned", []string{"x"}),
+		node("Reshape", "square", []string{"turned", "shape"}),
+		node("Concat", "y", []string{"square", "square2"}, onnx.Int("axis", 1)),
+		node("Reshape", "square2", []string{"turned", "shape"}),
+	)
+	m.Graph.Initializers = []model.Tensor{constant(t, "shape", []int64{3, 4})}
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 3, 2, 2))
+	out := run(t, sess, onnx.Values{"x": x})
+	want := []float32{0, 4, 8, 2, 0, 4, 8, 2, 6, 10, 1, 5, 6, 10, 1, 5, 9, 3, 7, 11, 9, 3, 7, 11}
+	require.Equal(t, want, valuesOf[float32](t, out, "y"))
+}
+
+// Arithmetic on shapes stays on the host, constants beside it too, and is
+// brought to the device where an operand is there.
+func TestConcatOfShapes(t *testing.T) {
+	s, _ := openFake(t)
+	m := graphOf(layout.Int64,
+		node("Shape", "shape", []string{"x"}),
+		node("Concat", "more", []string{"shape", "one"}, onnx.Int("axis", 0)),
+		node("Concat", "y", []string{"x", "more"}, onnx.Int("axis", 0)),
+	)
+	m.Graph.Initializers = []model.Tensor{constant(t, "one", []int64{1})}
+	m.Graph.Outputs = outputs("y", "more")
+	sess := session(t, s, m)
+	reports := map[string]onnx.NodeReport{}
+	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
+	out := run(t, sess, onnx.Values{"x": ints(t, s, 7, 8)})
+	require.Equal(t, []int64{7, 8, 2, 1}, valuesOf[int64](t, out, "y"))
+	require.True(t, reports["more"].Host)
+	require.Zero(t, reports["more"].Read+reports["more"].Sent)
+	require.EqualValues(t, 16, reports["y"].Sent)
+}

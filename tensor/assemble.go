@@ -1,0 +1,144 @@
+package tensor
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// A Part sets some elements of a tensor that is put together. The elements come
+// from Src, or from the tensor itself by From, or they are all Fill.
+type Part struct {
+	// Into takes the layout of the whole to that of the elements that the part
+	// sets. nil: all of them.
+	Into func(whole layout.Layout) (layout.Layout, error)
+	// Src has the elements, in the shape that Into makes.
+	Src *Tensor
+	// From takes the layout of the whole to that of elements which earlier parts
+	// have set, in the shape that Into makes.
+	From func(whole layout.Layout) (layout.Layout, error)
+	// Fill is one element: its little-endian bytes (below a byte: its bits, low
+	// in one byte), or the bytes of a string. nil is zero, or the empty string.
+	Fill []byte
+}
+
+// Assemble returns a contiguous tensor put together from parts, one after the
+// other: what no part sets is undefined. Its verdict is a copy of all bytes that
+// the parts set, by the kernel that sets the most of them.
+func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part) (*Tensor, error) {
+	out, err := allocate(s, op, t, dims)
+	if err != nil {
+		return nil, err
+	}
+	if out.Count() == 0 {
+		return out, nil
+	}
+	if s.noCopies.Load() {
+		err = layout.Errorf(ErrCopy, op, "it is put together from %d parts, and copies are forbidden on this stream", len(parts))
+	} else {
+		err = out.assemble(op, parts, true)
+	}
+	if err != nil {
+		return nil, out.fail(op, errors.Join(err, out.Release()))
+	}
+	return out, nil
+}
+
+// Assemble sets the elements of t, which keeps its layout, from parts. If t has
+// gaps, a part's Into may need a layout that cannot be: that is
+// layout.ErrNeedsCopy, and nothing has been set.
+func (t *Tensor) Assemble(op string, parts ...Part) error {
+	if err := t.hold(op); err != nil {
+		return err
+	}
+	defer t.memory.drop()
+	if err := t.assemble(op, parts, false); err != nil {
+		return t.fail(op, err)
+	}
+	return nil
+}
+
+// assemble runs the parts. All layouts come first, so that what cannot be done
+// is not begun. keep notes the verdict with t.
+func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
+	var few [4]device.Operand
+	to := few[:0]
+	for i := range parts {
+		p := &parts[i]
+		l := t.layout
+		var err error
+		if p.Into != nil {
+			l, err = p.Into(l)
+		}
+		if err != nil {
+			return err
+		}
+		if p.Src != nil && p.Src.dtype != t.dtype {
+			return layout.Errorf(device.ErrInvalid, op, "part %d is %v%v; the whole is %v", i, p.Src.dtype, p.Src.Shape(), t.dtype)
+		}
+		if p.Src != nil && p.Src.stream.dev != t.stream.dev {
+			return layout.Errorf(device.ErrInvalid, op, "part %d is on device %s, the whole on %s: To brings it there",
+				i, p.Src.stream.dev.Info().ID(), t.stream.dev.Info().ID())
+		}
+		to = append(to, t.operandOf(l))
+	}
+	done := move{verdict: Verdict{Kind: Copy}}
+	in := &t.layout
+	var most int64
+	for i := range parts {
+		from, err := t.set(op, &to[i], &parts[i])
+		if err != nil {
+			return err
+		}
+		n := bytesOf(t.dtype, to[i].Layout.Count())
+		done.verdict.Bytes += n
+		if n > most {
+			most, done.dst, done.src = n, to[i], from
+			done.verdict.Kernel = "fill" // unless there is a source
+		}
+		if src := parts[i].Src; src != nil && in == &t.layout {
+			in = &src.layout
+		}
+	}
+	if keep {
+		t.moved = &done
+	}
+	if t.stream.trace.Load() != nil {
+		told := Tensor{stream: t.stream, moved: &done}
+		t.stream.report(op, told.Verdict(), t.dtype, in, &t.layout)
+	}
+	return nil
+}
+
+// set runs one part and returns where it copied from, if it did.
+func (t *Tensor) set(op string, to *device.Operand, p *Part) (from device.Operand, err error) {
+	q := t.stream.queue
+	switch {
+	case p.Src != nil:
+		if err := p.Src.hold(op); err != nil {
+			return from, err
+		}
+		defer p.Src.memory.drop()
+		if err := follow(t.stream, p.Src.stream); err != nil {
+			return from, err
+		}
+		from = p.Src.Operand()
+	case p.From != nil:
+		l, err := p.From(t.layout)
+		if err != nil {
+			return from, err
+		}
+		from = t.operandOf(l)
+	case t.dtype == layout.String:
+		// A tensor of strings lies on a device that holds them.
+		return from, q.(device.StringQueue).FillString(*to, string(p.Fill))
+	default:
+		pattern := p.Fill
+		if pattern == nil {
+			pattern = make([]byte, (t.dtype.Bits()+7)/8)
+		}
+		return from, q.Fill(*to, pattern)
+	}
+	return from, q.Copy(*to, from)
+}
