@@ -2,6 +2,15 @@ package device
 
 import "time"
 
+// Allocator is implemented by queues that can give memory again that their own
+// work still uses, in order. Only work of the queue may use such a buffer, and
+// work of others that waits for an event which was recorded after the call. A
+// chain of work that runs ahead of the device then needs no more memory than one
+// that waits after each step.
+type Allocator interface {
+	Alloc(bytes int64) (Buffer, error)
+}
+
 // AsyncQueue is implemented by queues that transfer without waiting. The host
 // memory must stay as it is, and unread, until the event is done; the queue
 // keeps it alive. Transfers are fastest from and to what a HostAllocator gives.

@@ -18,10 +18,13 @@ import (
 // A Stream also keeps what is said of all work on it: the trace hook and
 // whether copies are forbidden. All methods may be called from any goroutine.
 type Stream struct {
-	dev    device.Device
-	queue  device.Queue
-	host   bool // its memory can be read in place: a cpu device
-	closes func() error
+	dev   device.Device
+	queue device.Queue
+	host  bool // its memory can be read in place: a cpu device
+	// allocator is the queue, if it allocates. Tensors of other streams follow
+	// this one before they use what it made.
+	allocator device.Allocator
+	closes    func() error
 
 	trace    atomic.Pointer[func(Event)]
 	noCopies atomic.Bool
@@ -59,7 +62,9 @@ func NewStream(dev device.Device) (*Stream, error) {
 // Adopt returns a stream over a device and queue that stay the caller's: Close
 // leaves both open.
 func Adopt(dev device.Device, q device.Queue) *Stream {
-	return &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", closes: func() error { return nil }}
+	s := &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", closes: func() error { return nil }}
+	s.allocator, _ = q.(device.Allocator)
+	return s
 }
 
 // Host returns the stream of small values that live on the host whatever the

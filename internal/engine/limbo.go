@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -26,9 +27,12 @@ type freed struct {
 	uses  []use
 }
 
-func (f *freed) pending() bool {
+func (f *freed) pending() bool { return f.pendingBut(nil) }
+
+// pendingBut is pending, but for the work of a queue.
+func (f *freed) pendingBut(q *Queue) bool {
 	for _, u := range f.uses {
-		if u.pending() {
+		if u.q != q && u.pending() {
 			return true
 		}
 	}
@@ -89,6 +93,29 @@ func (l *limbo) wait(d *Device) bool {
 	}
 	l.collect(d)
 	return true
+}
+
+// take takes out a block for a buffer of a size whose work comes after all that
+// is on the queue now: only such work may still be using it.
+func (l *limbo) take(size int64, after *Queue) (f freed, ok bool) {
+	if after == nil || l.number.Load() == 0 {
+		return freed{}, false
+	}
+	class := device.SizeClass(size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// The newest first: its memory is the likeliest to be in the cache.
+	for i := len(l.entries) - 1; i >= 0; i-- {
+		f := l.entries[i]
+		if device.SizeClass(f.size) != class || f.pendingBut(after) {
+			continue
+		}
+		l.bytes -= class
+		l.entries = slices.Delete(l.entries, i, i+1)
+		l.number.Add(-1)
+		return f, true
+	}
+	return freed{}, false
 }
 
 // collect gives the pool what is known to be done.

@@ -115,7 +115,15 @@ func (b *Buffer) drop() error {
 }
 
 // Alloc returns a buffer of bytes.
-func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
+func (d *Device) Alloc(bytes int64) (device.Buffer, error) { return d.alloc(bytes, nil) }
+
+// Alloc returns a buffer for work of this queue, or work that waits for it: the
+// memory may be what work of this queue still uses, which comes first.
+func (q *Queue) Alloc(bytes int64) (device.Buffer, error) { return q.dev.alloc(bytes, q) }
+
+// alloc makes a buffer. If work on it will come after all that is on a queue now,
+// the queue is given.
+func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
 	if err := d.begin("Alloc"); err != nil {
 		return nil, err
 	}
@@ -127,7 +135,11 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 	if bytes > 0 {
 		d.limbo.sweep(d)
 		var err error
-		b.block, err = d.pool.Get(bytes)
+		if f, ok := d.limbo.take(bytes, after); ok {
+			b.block, b.uses = f.block, append(b.first[:0], f.uses...)
+		} else {
+			b.block, err = d.pool.Get(bytes)
+		}
 		if errors.Is(err, device.ErrOutOfMemory) && d.limbo.wait(d) {
 			b.block, err = d.pool.Get(bytes)
 		}
