@@ -396,9 +396,6 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		wanted[use.side()] = true
 	}
 	dev, host := wanted[onDevice], wanted[onHost] || wanted[anywhere] && !wanted[onDevice]
-	if c.s.stream.IsHost() { // one memory is both
-		dev, host = dev || host, false
-	}
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := Load(on, t)
 		if err != nil {

@@ -124,7 +124,12 @@ func TestCancel(t *testing.T) {
 // TestClose: a closed session does not run, and closing it again does nothing.
 func TestClose(t *testing.T) {
 	s := open(t)
-	sess, err := onnx.NewSession(s, copies(t, 1))
+	tensor.CheckLeaks(t, tensor.Host())
+	m := copies(t, 1)
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Identity", "kept", []string{"data"}))
+	m.Graph.Initializers = append(m.Graph.Initializers, constant(t, "data", []float32{1, 2}))
+	m.Graph.Outputs = append(m.Graph.Outputs, outputs("kept")...)
+	sess, err := onnx.NewSession(s, m)
 	require.NoError(t, err)
 	require.NotZero(t, s.Device().Stats().Live)
 	require.NoError(t, sess.Close())

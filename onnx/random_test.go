@@ -71,7 +71,7 @@ func (g *graphBuilder) grow() {
 	a := g.data[from]
 	rank := len(a.dims)
 	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
-	switch g.rng.IntN(9) {
+	switch g.rng.IntN(10) {
 	case 0:
 		op, out = "Shape", numbers(a.dims...)
 	case 1:
@@ -121,6 +121,19 @@ func (g *graphBuilder) grow() {
 		}
 		op, out = "Slice", a.take(axis, sliced(a.dims[axis], start, end, step))
 		in = append(in, g.list(start), g.list(end), g.list(int64(axis)), g.list(step))
+	case 9: // what was made, and what nothing else may use
+		if rank == 0 || len(a.elems) > 1000 {
+			break
+		}
+		copied := fmt.Sprint("c", len(g.data))
+		g.data[copied] = a
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Reshape", copied, []string{from, g.list(a.dims...)}))
+		axis := g.rng.IntN(rank)
+		twice := sliced(a.dims[axis], 0, a.dims[axis], 1)
+		op, out, attrs = "Concat", a.take(axis, append(twice, twice...)), model.Attrs{onnx.Int("axis", int64(axis-rank))}
+		if in = append(in, copied); g.rng.IntN(2) == 0 {
+			in[0], in[1] = in[1], in[0]
+		}
 	}
 	name := fmt.Sprint("v", len(g.data))
 	g.data[name], g.names = out, append(g.names, name)

@@ -66,13 +66,15 @@ func (st *step) fail(err error) error {
 // held is a value that the session keeps for all runs.
 type held struct {
 	slot  int
-	value Value
+	value *tensor.Tensor
 }
 
 // run is the state of one Run.
 type run struct {
 	values []Value
 	call   call
+	// on stands in for the session's stream, to plan a run; nil: the run is real.
+	on *tensor.Stream
 }
 
 // NewSession prepares a model to run on a stream. An operator that there is no
@@ -144,10 +146,14 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	for _, c := range s.constants {
 		r.values[c.slot] = c.value
 	}
+	return s.run(ctx, r, inputs, s.hook.Load())
+}
+
+// run runs the graph. r has the constants.
+func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(NodeReport)) (Values, error) {
 	if err := s.bind(r, inputs); err != nil {
 		return nil, err
 	}
-	hook := s.hook.Load()
 	if hook != nil {
 		for _, n := range s.folded {
 			(*hook)(n)
@@ -192,6 +198,9 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 func (r *run) do(st *step, hook *func(NodeReport)) error {
 	c := &r.call
 	c.d, c.home, c.last, c.mayDefer = st.d, st.home, st.last, st.mayDefer
+	if r.on != nil && c.home != tensor.Host() {
+		c.home = r.on
+	}
 	c.in = slices.Grow(c.in[:0], len(st.in))[:len(st.in)]
 	c.out = slices.Grow(c.out[:0], len(st.out))[:len(st.out)]
 	clear(c.out)

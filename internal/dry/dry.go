@@ -1,0 +1,91 @@
+// Package dry is a device without memory: it checks every call as a device does
+// and counts what it would do. What is run on it tells how much memory another
+// device will need for the same, and what it will copy.
+package dry
+
+import (
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Device stands in for another.
+type Device struct {
+	of       device.Device
+	names    device.KernelNamer // of the other; may be nil
+	counters device.Counters
+}
+
+// Open returns a device that stands in for one, of which q is a queue.
+func Open(of device.Device, q device.Queue) device.Device {
+	d := &Device{of: of}
+	d.names, _ = q.(device.KernelNamer)
+	if _, ok := of.(device.StringAllocator); ok {
+		return stringDevice{d}
+	}
+	return d
+}
+
+// stringDevice holds strings, too.
+type stringDevice struct{ *Device }
+
+type buffer struct {
+	dev   *Device
+	size  int64
+	bytes int64 // that a pool takes for it
+	freed bool
+}
+
+type stringBuffer struct{ *buffer }
+
+func (stringBuffer) HoldsStrings() {}
+
+// Info is the other's.
+func (d *Device) Info() device.Info { return d.of.Info() }
+
+// Stats counts the blocks that a pool would take, not the bytes asked for.
+func (d *Device) Stats() device.Stats { return d.counters.Stats(0) }
+
+// Close does nothing.
+func (d *Device) Close() error { return nil }
+
+// Alloc counts a buffer.
+func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
+	most := d.of.Info().MaxAlloc
+	switch {
+	case bytes < 0:
+		return nil, layout.Errorf(device.ErrInvalid, "Alloc", "%d bytes: the size is negative", bytes)
+	case most > 0 && bytes > most:
+		return nil, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; the largest buffer of %s has %d", bytes, d.Info().ID(), most)
+	}
+	return d.buffer(bytes, bytes), nil
+}
+
+// AllocStrings counts a buffer of strings, at 16 bytes each.
+func (d stringDevice) AllocStrings(n int64) (device.Buffer, error) {
+	if n < 0 || n > 1<<58 {
+		return nil, layout.Errorf(device.ErrInvalid, "AllocStrings", "%d strings", n)
+	}
+	return stringBuffer{d.buffer(n, 16*n)}, nil
+}
+
+func (d *Device) buffer(size, bytes int64) *buffer {
+	if bytes > 0 {
+		bytes = device.SizeClass(bytes)
+	}
+	d.counters.Allocated(bytes)
+	return &buffer{dev: d, size: size, bytes: bytes}
+}
+
+func (b *buffer) Size() int64 { return b.size }
+
+func (b *buffer) Free() error {
+	if b.freed {
+		return layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", b.size)
+	}
+	b.freed = true
+	b.dev.counters.Freed(b.bytes)
+	return nil
+}
+
+// NewQueue returns a queue.
+func (d *Device) NewQueue() (device.Queue, error) { return &queue{d}, nil }

@@ -1,0 +1,86 @@
+package dry
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+type queue struct{ dev *Device }
+
+type event struct{}
+
+func (event) Done() bool  { return true }
+func (event) Wait() error { return nil }
+
+// ErrRead is the kind of error of what needs to know an element. It is of kind
+// ErrUnsupported.
+var ErrRead = fmt.Errorf("%w: there are no elements", device.ErrUnsupported)
+
+func unknown(op string) error {
+	return layout.Errorf(ErrRead, op, "no work is done here, so that nothing is known of them")
+}
+
+func (q *queue) Write(dst device.Buffer, off int64, src []byte) error {
+	if err := device.CheckRange("Write", dst, off, int64(len(src))); err != nil {
+		return err
+	}
+	q.dev.counters.Upload(int64(len(src)))
+	return nil
+}
+
+func (q *queue) Read([]byte, device.Buffer, int64) error { return unknown("Read") }
+
+// launch counts a call that has been checked.
+func (q *queue) launch(dst *device.Operand, err error) error {
+	n := dst.Layout.Count()
+	if err != nil || n == 0 {
+		return err
+	}
+	width := dst.Type.Bits()
+	if dst.Type == layout.String {
+		width = 128
+	}
+	bytes, _ := layout.PackedBytes(n, width) // dst's buffer has them: no overflow
+	q.dev.counters.Launch(bytes)
+	return nil
+}
+
+func (q *queue) Copy(dst, src device.Operand) error {
+	return q.launch(&dst, device.CheckCopy(&dst, &src))
+}
+
+func (q *queue) Fill(dst device.Operand, pattern []byte) error {
+	return q.launch(&dst, device.CheckFill(&dst, pattern))
+}
+
+func (q *queue) Convert(dst, src device.Operand) error {
+	return q.launch(&dst, device.CheckConvert(&dst, &src))
+}
+
+func (q *queue) FillString(dst device.Operand, _ string) error {
+	return q.launch(&dst, device.CheckFillString(&dst))
+}
+
+func (q *queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
+	if err := device.CheckRange("WriteStrings", dst, off, int64(len(src))); err != nil {
+		return err
+	}
+	q.dev.counters.Upload(16 * int64(len(src)))
+	return nil
+}
+
+func (q *queue) ReadStrings([]string, device.Buffer, int64) error { return unknown("ReadStrings") }
+
+func (q *queue) KernelName(dst, src device.Operand) string {
+	if q.dev.names == nil {
+		return ""
+	}
+	return q.dev.names.KernelName(dst, src)
+}
+
+func (q *queue) Record() (device.Event, error) { return event{}, nil }
+func (q *queue) WaitFor(device.Event) error    { return nil }
+func (q *queue) Wait() error                   { return nil }
+func (q *queue) Close() error                  { return nil }

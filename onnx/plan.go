@@ -1,0 +1,140 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A Plan is what a run on inputs of certain shapes will do. Sizes are in bytes,
+// each buffer rounded up as the device's pool does.
+type Plan struct {
+	Inputs    int64 // of the inputs on the device
+	Constants int64 // of the session's constants on the device
+	// Peak is the most that a run holds at once beside inputs and constants: what
+	// nodes make, outputs included, each until its last use.
+	Peak     int64
+	Copies   int64 // calls of the device's kernels
+	Copied   int64 // what they write
+	Uploaded int64 // what a run brings from the host to the device
+	Nodes    []NodeReport
+}
+
+// Plan says what a run will do and how much memory it needs, without running
+// anything on the device or taking up memory there. The shapes of inputs that
+// the graph declares without extents are given, or these inputs themselves in
+// known: such that tell shapes or axes must be, on tensor.Host.
+func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
+	const op = "Session.Plan"
+	if s.closed.Load() {
+		return nil, layout.Named(op, device.ErrClosed)
+	}
+	dev := dry.Open(s.stream.Device(), s.stream.Queue())
+	on, err := tensor.NewStream(dev)
+	if err != nil {
+		return nil, err
+	}
+	var made []Value
+	defer func() {
+		for _, v := range made {
+			err = errors.Join(err, v.Release())
+		}
+	}()
+	hold := func(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+		if err == nil {
+			made = append(made, t)
+		}
+		return t, err
+	}
+	r := &run{values: make([]Value, s.slots), on: on}
+	for _, c := range s.constants {
+		x := c.value
+		if x.Stream() != tensor.Host() {
+			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
+				return nil, err
+			}
+		}
+		r.values[c.slot] = x
+	}
+	p = &Plan{Constants: dev.Stats().Live}
+	inputs, err := s.planned(op, on, shapes, known, hold)
+	if err != nil {
+		return nil, err
+	}
+	before := dev.Stats()
+	p.Inputs = before.Live - p.Constants
+	note := func(n NodeReport) { p.Nodes = append(p.Nodes, n) }
+	outputs, err := s.run(context.Background(), r, inputs, &note)
+	if errors.Is(err, dry.ErrRead) {
+		return nil, fmt.Errorf("%s: a shape or axes depend on elements that are not known: give the input that they come from: %w", op, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	after := dev.Stats()
+	p.Peak = after.Peak - before.Live
+	p.Copies, p.Copied = after.Launches-before.Launches, after.DeviceToDevice-before.DeviceToDevice
+	p.Uploaded = after.HostToDevice - before.HostToDevice
+	return p, outputs.Release()
+}
+
+// planned makes stand-ins for the inputs.
+func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (Values, error) {
+	inputs := Values{}
+	for name, v := range known {
+		x, ok := v.(*tensor.Tensor)
+		if !ok || absent(v) {
+			return nil, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", model.Quote(name), describe(v))
+		}
+		if x.Stream() != tensor.Host() {
+			var err error
+			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
+				return nil, err
+			}
+		}
+		inputs[name] = x
+	}
+	for i := range s.inputs {
+		p := &s.inputs[i]
+		if inputs[p.name] != nil || p.optional && shapes[p.name] == nil {
+			continue
+		}
+		shape, ok := shapes[p.name]
+		if !ok {
+			if shape, ok = extentsOf(&p.typ); !ok {
+				return nil, layout.Errorf(device.ErrInvalid, op, "input %s is declared as %v: its shape must be given", model.Quote(p.name), p.typ)
+			}
+		}
+		where := on
+		if elemOf(&p.typ) == layout.String && !on.Device().Info().Strings {
+			where = tensor.Host()
+		}
+		x, err := hold(tensor.Empty(where, elemOf(&p.typ), shape...))
+		if err != nil {
+			return nil, err
+		}
+		inputs[p.name] = x
+	}
+	return inputs, nil
+}
+
+// extentsOf returns the shape that a type declares, if it has all extents.
+func extentsOf(t *model.Type) (layout.Shape, bool) {
+	if t.Kind != model.TensorType || !t.HasShape || t.Elem == layout.Invalid {
+		return nil, false
+	}
+	shape := layout.Shape{}
+	for _, d := range t.Dims {
+		if d.Value < 0 {
+			return nil, false
+		}
+		shape = append(shape, d.Value)
+	}
+	return shape, true
+}

@@ -1,0 +1,110 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A plan of a random graph tells exactly what a run then reports and does.
+func TestPlanIsWhatARunDoes(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 11))
+			m, a, _ := randomGraph(t, rng, 5+rng.IntN(25))
+			onFake, _ := openFake(t)
+			for _, s := range []*tensor.Stream{open(t), onFake} {
+				sess := session(t, s, m)
+				before := s.Device().Stats()
+				p, err := sess.Plan(map[string]layout.Shape{"x": a.dims}, nil)
+				require.NoError(t, err)
+				require.Equal(t, before, s.Device().Stats(), "a plan does not touch the device")
+				var nodes []onnx.NodeReport
+				sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
+				x := a.upload(t, s, layout.Int64)
+				before = s.Device().Stats()
+				run(t, sess, onnx.Values{"x": x})
+				after := s.Device().Stats()
+				require.Equal(t, nodes, p.Nodes)
+				require.Equal(t, after.Launches-before.Launches, p.Copies)
+				require.Equal(t, after.DeviceToDevice-before.DeviceToDevice, p.Copied)
+				require.Equal(t, after.HostToDevice-before.HostToDevice, p.Uploaded)
+				// The pool rounds up: to 64 bytes, or by an eighth.
+				require.LessOrEqual(t, after.Live-before.Live, p.Peak)
+			}
+		})
+	}
+}
+
+// Buffers are free after their last use: a chain of copies holds two at a time,
+// however long it is.
+func TestPlanOfAChain(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32)
+	last := "x"
+	for i := range 20 {
+		turned, flat := fmt.Sprint("t", i), fmt.Sprint("f", i)
+		m.Graph.Nodes = append(m.Graph.Nodes,
+			node("Transpose", turned, []string{last}), node("Reshape", flat, []string{turned, "shape"}))
+		last = flat
+	}
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Identity", "y", []string{last}))
+	m.Graph.Initializers = []model.Tensor{constant(t, "shape", []int64{64, 32})}
+	sess := session(t, s, m)
+	p, err := sess.Plan(map[string]layout.Shape{"x": {64, 32}}, nil)
+	require.NoError(t, err)
+	const size = 64 * 32 * 4
+	require.EqualValues(t, size, p.Inputs)
+	require.EqualValues(t, 2*size, p.Peak)
+	require.EqualValues(t, 20, p.Copies)
+	require.EqualValues(t, 20*size, p.Copied)
+	require.Len(t, p.Nodes, 41)
+
+	x := held(t)(tensor.New(s, layout.Float32, 64, 32))
+	run(t, sess, onnx.Values{"x": x})
+	require.EqualValues(t, p.Inputs+p.Constants+p.Peak, s.Device().Stats().Peak)
+}
+
+// Elements that tell a shape must be known, on the cpu too.
+func TestPlanNeedsShapes(t *testing.T) {
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		m := graphOf(layout.Float32, node("Reshape", "y", []string{"x", "shape"}))
+		m.Graph.Inputs = append(m.Graph.Inputs, input("shape", layout.Int64))
+		sess := session(t, s, m)
+		_, err := sess.Plan(nil, nil)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, `input "x" is declared as float: its shape must be given`)
+		shapes := map[string]layout.Shape{"x": {6}, "shape": {2}}
+		_, err = sess.Plan(shapes, nil)
+		require.ErrorIs(t, err, device.ErrUnsupported)
+		require.ErrorContains(t, err, "give the input that they come from")
+		shape := held(t)(tensor.FromHost([]int64{3, 2}))
+		p, err := sess.Plan(shapes, onnx.Values{"shape": shape})
+		require.NoError(t, err)
+		require.Equal(t, layout.Shape{3, 2}, p.Nodes[0].Shape)
+		_, err = sess.Plan(map[string]layout.Shape{"x": {5}}, onnx.Values{"shape": shape})
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, "Reshape-21 of float[5]")
+		_, err = sess.Plan(shapes, onnx.Values{"shape": (*tensor.Tensor)(nil)})
+		require.ErrorIs(t, err, device.ErrUnsupported)
+	}
+}
+
+// What no memory could hold can be planned.
+func TestPlanOfMoreThanThereIs(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32, node("Transpose", "turned", []string{"x"}), node("Reshape", "y", []string{"turned", "all"}))
+	m.Graph.Initializers = []model.Tensor{constant(t, "all", []int64{-1})}
+	p, err := session(t, s, m).Plan(map[string]layout.Shape{"x": {1 << 22, 1 << 20}}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<44, p.Peak)
+}
