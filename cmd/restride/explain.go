@@ -3,26 +3,79 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
 func newExplain() *cobra.Command {
-	return newGraphCommand("explain", "Run a model and say what each node did: view, copy or transfer, and why", explain)
+	var dot string
+	cmd := newGraphCommand("explain", "Run a model and say what each node did: view, copy, host or transfer, and why", func(out io.Writer, r *ran) error {
+		if err := explain(out, r); err != nil || dot == "" {
+			return err
+		}
+		if err := os.WriteFile(dot, picture(r), 0o666); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "picture written to %s; dot -Tsvg draws it\n", dot)
+		return nil
+	})
+	cmd.Flags().StringVar(&dot, "dot", "", "file to write a picture of the graph to, in Graphviz's language, coloured by verdict")
+	return cmd
 }
 
 func explain(out io.Writer, r *ran) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tWHY")
+	if err := explainPlan(out, r); err != nil {
+		return err
+	}
+	var copied int64
 	for _, n := range r.nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", nodeName(n), n.Op, model.Printable(n.Output), n.TypeString(), verdict(n), n.Bytes, n.Why)
+		if n.Kind == tensor.Copy {
+			copied += n.Bytes
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tSHARE\tWHY")
+	for _, n := range r.nodes {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), n.Op, model.Printable(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), n.Why)
+		for _, more := range n.More {
+			fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", model.Printable(more.Output), more.TypeString())
+		}
 	}
 	return w.Flush()
+}
+
+// explainPlan says how much memory the run was planned to need.
+func explainPlan(out io.Writer, r *ran) error {
+	shapes, known := map[string]layout.Shape{}, onnx.Values{}
+	defer func() { _ = known.Release() }()
+	for name, v := range r.inputs {
+		x, ok := v.(*tensor.Tensor)
+		if !ok {
+			return nil // only graphs of tensors are planned
+		}
+		shapes[name] = x.Shape()
+		if t := x.DType(); (t == layout.Int64 || t == layout.Int32) && x.Count() <= 64 { // perhaps a shape
+			host, err := x.To(tensor.Host())
+			if err != nil {
+				return err
+			}
+			known[name] = host
+		}
+	}
+	p, err := r.session.Plan(shapes, known)
+	if err != nil {
+		fmt.Fprintf(out, "no plan: %v\n", err)
+		return nil
+	}
+	fmt.Fprintf(out, "plan: inputs %s, constants %s, and at most %s at once beside them\n", byteSize(p.Inputs), byteSize(p.Constants), byteSize(p.Peak))
+	return nil
 }
 
 func nodeName(n onnx.NodeReport) string {
@@ -34,13 +87,31 @@ func nodeName(n onnx.NodeReport) string {
 
 // verdict is a node's verdict in a word or two.
 func verdict(n onnx.NodeReport) string {
+	if kind := verdictKind(n); kind != "copy" || n.Kernel == "" {
+		return kind
+	}
+	return "copy (" + n.Kernel + ")"
+}
+
+// verdictKind is a node's verdict in a word.
+func verdictKind(n onnx.NodeReport) string {
 	switch {
 	case n.Kind == tensor.Transfer:
 		return "constant"
+	case n.Sent+n.Read > 0:
+		return "transfer"
+	case n.Elided:
+		return "elided"
 	case n.Host:
 		return "host"
-	case n.Kernel != "":
-		return n.Kind.String() + " (" + n.Kernel + ")"
 	}
 	return n.Kind.String()
+}
+
+// share is a node's part of all bytes that were copied.
+func share(n onnx.NodeReport, copied int64) string {
+	if n.Kind != tensor.Copy || copied == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(n.Bytes)/float64(copied))
 }

@@ -60,6 +60,7 @@ func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) 
 
 // ran is a graph that has run once.
 type ran struct {
+	model   *model.Model
 	stream  *tensor.Stream
 	session *onnx.Session
 	inputs  onnx.Values
@@ -73,7 +74,7 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (
 	if err != nil {
 		return nil, err
 	}
-	r = &ran{}
+	r = &ran{model: m}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())

@@ -53,9 +53,9 @@ func save(path, name string, v onnx.Value) error {
 // summary says in one line what a run did.
 func summary(r *ran) string {
 	var views, copies, host, constants int
-	var copied, read int64
+	var copied, moved int64
 	for _, n := range r.nodes {
-		read += n.Read
+		moved += n.Read + n.Sent
 		switch {
 		case n.Kind == tensor.Transfer:
 			constants++
@@ -69,5 +69,5 @@ func summary(r *ran) string {
 		}
 	}
 	return fmt.Sprintf("%d nodes: %d views, %d copies of %s, %d on the host, %d constants; %s transferred during the run",
-		len(r.nodes), views, copies, byteSize(copied), host, constants, byteSize(read))
+		len(r.nodes), views, copies, byteSize(copied), host, constants, byteSize(moved))
 }

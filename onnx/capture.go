@@ -1,0 +1,81 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// A Captured is a run that can be repeated, on the same inputs and outputs: new
+// elements are written into the inputs between two runs. The device gets all of
+// its copies in one call (on CUDA: a graph), and the host does nothing else.
+type Captured struct {
+	inputs  []*tensor.Tensor // references of its own
+	outputs Values
+	replay  device.Replay
+}
+
+// Capture makes a Captured of a run on the inputs, without running anything yet.
+// Their shapes, and what is worked out from them on the host, stay as they are
+// now. Devices that cannot replay work give ErrUnsupported, and so does a graph
+// that brings elements from the host to the device. Nobody else may use the
+// session's stream meanwhile.
+func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err error) {
+	const op = "Session.Capture"
+	q, ok := s.stream.Queue().(device.Recorder)
+	if !ok {
+		return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not replay work", s.stream.Device().Info().ID())
+	}
+	c = &Captured{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(layout.Named(op, err), c.Close())
+			c = nil
+		}
+	}()
+	for _, v := range inputs {
+		x, ok := v.(*tensor.Tensor)
+		if !ok {
+			continue // it has no elements of its own
+		}
+		if x, err = x.Alias(); err != nil {
+			return c, err
+		}
+		c.inputs = append(c.inputs, x)
+	}
+	c.replay, err = q.Capture(func() error {
+		c.outputs, err = s.Run(ctx, inputs)
+		return err
+	})
+	return c, err
+}
+
+// Run queues the work on the session's stream.
+func (c *Captured) Run() error {
+	if c.replay == nil {
+		return layout.Named("Captured.Run", device.ErrClosed)
+	}
+	return c.replay.Run()
+}
+
+// Outputs returns the outputs, which stay c's: what is in them is undefined
+// before the first Run, and changes with each.
+func (c *Captured) Outputs() Values { return c.outputs }
+
+// Close waits for the work and releases the outputs.
+func (c *Captured) Close() error {
+	var errs []error
+	if c.replay != nil {
+		errs = append(errs, c.replay.Close())
+		c.replay = nil
+	}
+	for _, x := range c.inputs {
+		errs = release(errs, x)
+	}
+	errs = append(errs, c.outputs.Release())
+	c.inputs, c.outputs = nil, nil
+	return errors.Join(errs...)
+}
