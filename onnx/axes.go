@@ -121,6 +121,9 @@ func (d *definition) checkAxis(axis int64, rank, last int) error {
 	low := -int64(rank)
 	if d.since < 11 {
 		if low = 0; axis < 0 {
+			if versions := operators[d.op]; versions[len(versions)-1].since < 11 {
+				return d.invalid("axis %d is negative; %s does not allow that", axis, d.op)
+			}
 			return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
 		}
 	}

@@ -66,6 +66,24 @@ func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 	return c.set(x.ReshapeAs(c.d.name, dims...))
 }
 
+// rearranged makes output 0 of the call: input 0 seen through a layout, and then
+// with other extents, which are as many elements.
+func (c *call) rearranged(l layout.Layout, dims ...int64) error {
+	y, err := l.Reshape(dims...)
+	if !errors.Is(err, layout.ErrNeedsCopy) {
+		if err != nil {
+			return err
+		}
+		return c.set(c.x.WithLayout(c.d.name, y))
+	}
+	seen, err := c.x.WithLayout(c.d.name, l)
+	if err != nil {
+		return err
+	}
+	c.temps = append(c.temps, seen)
+	return c.reshaped(seen, dims...)
+}
+
 // place takes the layout of a whole to that of a part of it.
 type place = func(whole layout.Layout) (layout.Layout, error)
 

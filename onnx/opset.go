@@ -36,7 +36,7 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for the first input (of Constant: for the value)
+	types      typeSet // allowed for the first input (of Constant, ConstantOfShape: for the value)
 	containers containers
 	inputs     arity
 	outputs    arity // zero: exactly 1

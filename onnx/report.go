@@ -105,6 +105,8 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 	switch {
 	case n.Kind == tensor.Transfer:
 		return false, ""
+	case n.Kind == tensor.Copy && c.parts == 1 && n.Kernel == "fill":
+		return false, "new elements, all of one value"
 	case n.Kind == tensor.Copy && c.parts == 1 && c.x != nil:
 		return false, fmt.Sprintf("no strides over %v make it %v", c.x.Layout(), x.Shape())
 	case n.Kind == tensor.Copy && c.parts > 0:
