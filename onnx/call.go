@@ -214,10 +214,10 @@ func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, err
 }
 
 // overwritable reports whether the elements of input i may be changed, as
-// nothing else sees them.
+// nothing else sees them, and each stands for one.
 func (c *call) overwritable(i int) bool {
 	t, ok := c.in[i].(*tensor.Tensor)
-	return ok && i < len(c.last) && c.last[i] && t.Unshared()
+	return ok && i < len(c.last) && c.last[i] && t.Unshared() && !t.Layout().SelfOverlaps()
 }
 
 // set makes t the call's only output.
