@@ -71,7 +71,7 @@ func (g *graphBuilder) grow() {
 	a := g.data[from]
 	rank := len(a.dims)
 	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
-	switch g.rng.IntN(10) {
+	switch g.rng.IntN(13) {
 	case 0:
 		op, out = "Shape", numbers(a.dims...)
 	case 1:
@@ -134,6 +134,9 @@ func (g *graphBuilder) grow() {
 		if in = append(in, copied); g.rng.IntN(2) == 0 {
 			in[0], in[1] = in[1], in[0]
 		}
+	case 10, 11, 12:
+		g.spread(from, a)
+		return
 	}
 	name := fmt.Sprint("v", len(g.data))
 	g.data[name], g.names = out, append(g.names, name)

@@ -257,3 +257,40 @@ func TestSliceHighRank(t *testing.T) {
 	_, err := onnx.Slice(x, 13, []int64{1, 1}, []int64{3, 3}, []int64{69, -1}, nil)
 	require.ErrorContains(t, err, "axis 69 is listed twice")
 }
+
+// DynamicSlice was Slice with its lists as inputs, before Slice-10 was. It has no
+// steps, and axes do not count from the end.
+func TestDynamicSlice(t *testing.T) {
+	s := open(t)
+	x := filled(t, s, 2, 4)
+	of := func(values ...int32) onnx.Value { return held(t)(tensor.FromSlice(s, values)) }
+	for _, c := range []struct {
+		in   []onnx.Value
+		dims []int64
+		want []int32
+	}{
+		{[]onnx.Value{x, of(1, 0), of(2, 3), of(0, 1)}, []int64{1, 3}, []int32{5, 6, 7}},
+		{[]onnx.Value{x, of(0, 1), of(-1, 1000)}, []int64{1, 3}, []int32{2, 3, 4}},
+		{[]onnx.Value{x, ints(t, s, -2), ints(t, s, 9), ints(t, s, 1)}, []int64{2, 2}, []int32{3, 4, 7, 8}},
+		{[]onnx.Value{x, of(9), of(10), nil}, []int64{0, 4}, nil},
+	} {
+		for _, v := range []onnx.Opset{1, 9, 13} {
+			out, err := onnx.Run("DynamicSlice", v, nil, c.in...)
+			require.NoError(t, err)
+			hasValues(t, held(t)(out[0].(*tensor.Tensor), nil), c.dims, c.want...)
+		}
+	}
+	for _, c := range []struct {
+		in   []onnx.Value
+		says string
+	}{
+		{[]onnx.Value{x, of(0), of(1), of(-1)}, "DynamicSlice-1 of int32[2,4]: axis -1 is negative; DynamicSlice does not allow that"},
+		{[]onnx.Value{x, of(0), of(1, 2)}, "1 starts but 2 ends"},
+		{[]onnx.Value{x, of(0), of(1), of(0), of(1)}, "5 inputs are given; it takes 3 or 4"},
+		{[]onnx.Value{x, of(0), ints(t, s, 1)}, "they must be of one type"},
+	} {
+		_, err := onnx.Run("DynamicSlice", 9, nil, c.in...)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+}

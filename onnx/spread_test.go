@@ -157,6 +157,71 @@ func spread(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made map[*t
 	}
 }
 
+// spread adds one of the operators that repeat, cut and rearrange to a random
+// graph.
+func (g *graphBuilder) spread(from string, a array) {
+	add := func(op string, out array, in []string, attrs ...onnx.Attr) string {
+		name := fmt.Sprint("v", len(g.data))
+		g.data[name], g.names = out, append(g.names, name)
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node(op, name, in, attrs...))
+		return name
+	}
+	rank := len(a.dims)
+	small := len(a.elems) < 200 // or the graph's values would grow and grow
+	kind := g.rng.IntN(6)
+	switch {
+	case kind == 0 && small:
+		dims := append([]int64{1 + g.rng.Int64N(3)}, a.dims...)
+		add("Expand", a.expand(dims...), []string{from, g.list(dims...)})
+	case kind == 1 && small:
+		repeats := []int64{}
+		for range rank {
+			repeats = append(repeats, []int64{0, 1, 1, 1, 1, 1, 2, 3}[g.rng.IntN(8)])
+		}
+		add("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+	case kind == 2:
+		dims := make([]int64, g.rng.IntN(4))
+		for i := range dims {
+			dims[i] = 1 + g.rng.Int64N(3)
+		}
+		value := numbers(g.rng.Int64())
+		add("ConstantOfShape", array{dims, slices.Repeat(value.elems, int(count(dims)))}, []string{g.list(dims...)},
+			onnx.Attr{Name: "value", Value: value.tensorOf(layout.Int64)})
+	case kind == 3 && rank == 3: // as channels, as pixels
+		b := []int64{1, 2, 3}[g.rng.IntN(3)]
+		axes := g.list(0)
+		flat := add("Unsqueeze", a.reshape(1, a.dims[0], a.dims[1], a.dims[2]), []string{from, axes})
+		if a = g.data[flat]; a.dims[1]%(b*b) == 0 {
+			mode := []string{"DCR", "CRD"}[g.rng.IntN(2)]
+			add("DepthToSpace", a.depthToSpace(b, mode), []string{flat}, onnx.Int("blocksize", b), onnx.Attr{Name: "mode", Value: mode})
+		}
+		if a.dims[2]%b == 0 && a.dims[3]%b == 0 {
+			add("SpaceToDepth", a.spaceToDepth(b, "DCR"), []string{flat}, onnx.Int("blocksize", b))
+		}
+	case kind == 4 && small && rank > 0: // beside itself and once more
+		axis := g.rng.IntN(rank)
+		repeats := slices.Repeat([]int64{1}, rank)
+		repeats[axis] = 2
+		tiled := add("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+		if g.rng.IntN(2) == 0 {
+			g.names = g.names[:len(g.names)-1] // only the Concat uses it
+		}
+		thrice := slices.Clone(repeats) // the list's node has repeats itself
+		thrice[axis] = 3
+		add("Concat", a.tile(thrice...), []string{from, tiled}, onnx.Int("axis", int64(axis)))
+	case rank > 0:
+		axis := g.rng.IntN(rank)
+		at := g.rng.Int64N(a.dims[axis] + 1)
+		n := model.NewNode("Split", []string{from, g.list(at, a.dims[axis]-at)}, nil, onnx.Int("axis", int64(axis-rank)))
+		for _, part := range []array{a.window(axis, 0, at), a.window(axis, at, a.dims[axis])} {
+			name := fmt.Sprint("v", len(g.data))
+			g.data[name], g.names = part, append(g.names, name)
+			n.Outputs = append(n.Outputs, name)
+		}
+		g.m.Graph.Nodes = append(g.m.Graph.Nodes, n)
+	}
+}
+
 func init() { typeCases = append(typeCases, spreadCases...) }
 
 var spreadCases = []typeCase{
