@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -220,6 +221,54 @@ func (g *graphBuilder) spread(from string, a array) {
 		}
 		g.m.Graph.Nodes = append(g.m.Graph.Nodes, n)
 	}
+}
+
+// spreadSeed is a model of all these operators, for the fuzzer.
+func spreadSeed(tb testing.TB) *model.Model {
+	m := graphOf(layout.Float32,
+		node("DepthToSpace", "wide", []string{"x"}, onnx.Int("blocksize", 2), onnx.Attr{Name: "mode", Value: "CRD"}),
+		node("SpaceToDepth", "deep", []string{"wide"}, onnx.Int("blocksize", 2)),
+		node("Tile", "tiled", []string{"deep", "list"}),
+		node("Expand", "more", []string{"deep", "list"}),
+		node("ConstantOfShape", "ones", []string{"list"}),
+		node("DynamicSlice", "z", []string{"ones", "one", "one", "one"}),
+		model.NewNode("Split", []string{"more", "two"}, []string{"left", "right"}, onnx.Int("axis", 1)),
+		node("Concat", "y", []string{"tiled", "left", "right"}, onnx.Int("axis", 1)),
+	)
+	m.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(1), model.Known(4), model.Known(1), model.Known(1))
+	m.Graph.Initializers = []model.Tensor{constant(tb, "list", []int64{2, 1, 1, 1}), constant(tb, "one", []int64{1}), constant(tb, "two", []int64{1, 3})}
+	m.Graph.Outputs = outputs("y", "z")
+	return m
+}
+
+// growth bounds how many times as many elements as it is given a model makes.
+// False: it cannot be told, or is more than the fuzzer wants to wait for.
+func growth(m *model.Model) (int64, bool) {
+	lists := map[string]*model.Tensor{}
+	for i := range m.Graph.Initializers {
+		lists[m.Graph.Initializers[i].Name] = &m.Graph.Initializers[i]
+	}
+	times := int64(1)
+	for _, n := range m.Graph.Nodes {
+		of := map[string]int{"Expand": 1, "Tile": 1, "ConstantOfShape": 0}
+		i, grows := of[n.OpType]
+		if !grows {
+			continue
+		}
+		if i >= len(n.Inputs) || lists[n.Inputs[i]] == nil || slices.ContainsFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == n.Inputs[i] }) {
+			return 0, false
+		}
+		raw, err := lists[n.Inputs[i]].Bytes()
+		for ; err == nil && len(raw) >= 8; raw = raw[8:] {
+			// What is negative or of another type is refused, whatever it says.
+			extent := int64(binary.LittleEndian.Uint64(raw))
+			if extent > 256 || times > 256 {
+				return 0, false
+			}
+			times *= max(extent, 1)
+		}
+	}
+	return times, times <= 256
 }
 
 func init() { typeCases = append(typeCases, spreadCases...) }
