@@ -279,7 +279,7 @@ func direct(op string, v Opset, x *tensor.Tensor, outputs int, k kernel) ([]Valu
 }
 
 // fail names the operator that err is from, with the type and shape of its
-// input, if that is a tensor. Only run and one call it: what they call returns
+// input, if that is a tensor. Only run, do, one and direct call it: what they call returns
 // errors without.
 func (d *definition) fail(x *tensor.Tensor, err error) error {
 	if x == nil {

@@ -190,7 +190,7 @@ func TestSplit1(t *testing.T) {
 	require.Len(t, parts(t)(onnx.SplitN(x, 1, 0, 3)), 3)
 }
 
-// When one of several outputs cannot be made, those before it are released.
+// A view of what was released is refused, and leaves nothing behind.
 func TestSplitOfAReleasedTensor(t *testing.T) {
 	s := open(t)
 	x := filled(t, s, 4)
