@@ -31,10 +31,11 @@ var policy = map[string][]string{
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
-	"onnx":              {"layout", "device", "cpu", "tensor", "onnx/model"},
+	"onnx":              {"layout", "device", "cpu", "internal/dry", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
 	"internal/engine":   {"layout", "device", "kernels"},
+	"internal/dry":      {"layout", "device"},
 	"internal/dl":       {"github.com/ebitengine/purego"},
 	"internal/hugemem":  {},
 	"internal/onnxpb":   {"google.golang.org/protobuf"},
