@@ -30,6 +30,9 @@ type gorgoniaCU struct {
 	allocAsync, freeAsync, graphInstantiate unsafe.Pointer
 }
 
+// frame: cgo has a place of its own for what is passed.
+type frame struct{}
+
 // openDriver checks the driver, once.
 var openDriver = sync.OnceValues(func() (driver, error) {
 	l := new(gorgoniaCU)

@@ -13,6 +13,13 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
+// frame is where frequent calls keep what they pass and what comes back. It lies
+// on the heap, so that they allocate nothing, and serves one call at a time.
+type frame struct {
+	args [11]uintptr
+	ctx  context
+}
+
 // libcuda is the driver's own library, found at run time.
 type libcuda struct {
 	path string
