@@ -3,8 +3,8 @@
 package cuda
 
 /*
-#cgo LDFLAGS: -lcuda -ldl
 #cgo linux CFLAGS: -I/usr/local/cuda/include
+#cgo LDFLAGS: -lcuda -ldl
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
@@ -22,9 +22,9 @@ import (
 )
 
 // gorgoniaCU is the driver as gorgonia.org/cu gives it. That package initialises
-// the driver before main, and ends the process if it cannot. What it lacks, or
-// cannot do without allocating, is called through cgo here: both are linked to one
-// library.
+// the driver before main, and ends the process if it cannot. What it lacks, does
+// wrong, or cannot do without allocating is called through cgo here: both are
+// linked to one library.
 type gorgoniaCU struct {
 	// Not in all drivers since CUDA 11.0, so looked for: nil where there is none.
 	allocAsync, freeAsync, graphInstantiate unsafe.Pointer
@@ -69,12 +69,14 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 	[unsafe.Sizeof(cu.Module{})]byte{}, [unsafe.Sizeof(cu.Function{})]byte{}, [unsafe.Sizeof(cu.ExecGraph{})]byte{},
 }
 
-// c is a handle as C's functions take it.
-func c[T C.CUstream | C.CUevent | C.CUgraphExec, H ~uintptr](h H) T { return *(*T)(unsafe.Pointer(&h)) }
+// asC is a handle as C's functions take it.
+func asC[T C.CUstream | C.CUevent | C.CUgraphExec, H ~uintptr](h H) T {
+	return *(*T)(unsafe.Pointer(&h))
+}
 
 // do makes an error of one of gorgonia.org/cu, whose type, a number, has no name
 // outside.
-func (l *gorgoniaCU) do(call string, err error) error {
+func do(call string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -84,8 +86,8 @@ func (l *gorgoniaCU) do(call string, err error) error {
 	return err
 }
 
-// check makes an error of a result of C's.
-func check(call string, result C.CUresult) error {
+// checkC makes an error of a result of C's.
+func checkC(call string, result C.CUresult) error {
 	if result == C.CUDA_SUCCESS {
 		return nil
 	}
@@ -105,32 +107,32 @@ func (l *gorgoniaCU) name() string { return "libcuda.so.1" }
 // version is not cu.Version, which keeps the reason of a failure to itself.
 func (l *gorgoniaCU) version() (int, error) {
 	var v C.int
-	err := check("cuDriverGetVersion", C.cuDriverGetVersion(&v))
+	err := checkC("cuDriverGetVersion", C.cuDriverGetVersion(&v))
 	return int(v), err
 }
 
 func (l *gorgoniaCU) deviceCount() (int, error) {
 	n, err := cu.NumDevices()
-	return n, l.do("cuDeviceGetCount", err)
+	return n, do("cuDeviceGetCount", err)
 }
 
 func (l *gorgoniaCU) describe(ordinal int) (facts, error) {
 	d, err := cu.GetDevice(ordinal)
 	if err != nil {
-		return facts{}, l.do("cuDeviceGet", err)
+		return facts{}, do("cuDeviceGet", err)
 	}
 	var f facts
 	if f.name, err = d.Name(); err != nil {
-		return facts{}, l.do("cuDeviceGetName", err)
+		return facts{}, do("cuDeviceGetName", err)
 	}
 	if f.memory, err = d.TotalMem(); err != nil {
-		return facts{}, l.do("cuDeviceTotalMem", err)
+		return facts{}, do("cuDeviceTotalMem", err)
 	}
 	if f.major, err = d.Attribute(cu.ComputeCapabilityMajor); err != nil {
-		return facts{}, l.do("cuDeviceGetAttribute", err)
+		return facts{}, do("cuDeviceGetAttribute", err)
 	}
 	if f.minor, err = d.Attribute(cu.ComputeCapabilityMinor); err != nil {
-		return facts{}, l.do("cuDeviceGetAttribute", err)
+		return facts{}, do("cuDeviceGetAttribute", err)
 	}
 	const attributePools = 115 // newer than some headers
 	pools, err := d.Attribute(attributePools)

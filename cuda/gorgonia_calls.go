@@ -44,60 +44,60 @@ import (
 
 func (l *gorgoniaCU) retainPrimary(ordinal int) (context, error) {
 	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()
-	return context(from(ctx)), l.do("cuDevicePrimaryCtxRetain", err)
+	return context(from(ctx)), do("cuDevicePrimaryCtxRetain", err)
 }
 
 func (l *gorgoniaCU) releasePrimary(ordinal int) error {
-	return l.do("cuDevicePrimaryCtxRelease", cu.Device(ordinal).ReleasePrimaryCtx())
+	return do("cuDevicePrimaryCtxRelease", cu.Device(ordinal).ReleasePrimaryCtx())
 }
 
 func (l *gorgoniaCU) setCurrent(_ *frame, ctx context) error {
-	return l.do("cuCtxSetCurrent", cu.SetCurrentContext(as[cu.CUContext](ctx)))
+	return do("cuCtxSetCurrent", cu.SetCurrentContext(as[cu.CUContext](ctx)))
 }
 
 // current is not cu.CurrentContext, which allocates, and every call asks this.
 func (l *gorgoniaCU) current(*frame) (context, error) {
 	now := C.currentContext()
-	return context(unsafe.Pointer(now.context)), check("cuCtxGetCurrent", now.code)
+	return context(unsafe.Pointer(now.context)), checkC("cuCtxGetCurrent", now.code)
 }
 
 func (l *gorgoniaCU) ordinal() (int, error) {
 	d, err := cu.CurrentDevice()
-	return int(d), l.do("cuCtxGetDevice", err)
+	return int(d), do("cuCtxGetDevice", err)
 }
 
 func (l *gorgoniaCU) memory() (free, total int64, err error) {
 	free, total, err = cu.MemInfo()
-	return free, total, l.do("cuMemGetInfo", err)
+	return free, total, do("cuMemGetInfo", err)
 }
 
 func (l *gorgoniaCU) alloc(bytes int64) (pointer, error) {
 	p, err := cu.MemAlloc(bytes)
-	return pointer(p), l.do("cuMemAlloc", err)
+	return pointer(p), do("cuMemAlloc", err)
 }
 
-func (l *gorgoniaCU) free(p pointer) error { return l.do("cuMemFree", cu.MemFree(cu.DevicePtr(p))) }
+func (l *gorgoniaCU) free(p pointer) error { return do("cuMemFree", cu.MemFree(cu.DevicePtr(p))) }
 
 func (l *gorgoniaCU) ordered() bool { return l.allocAsync != nil && l.freeAsync != nil }
 
 func (l *gorgoniaCU) allocOn(s stream, bytes int64) (pointer, error) {
 	var p C.CUdeviceptr
-	err := check("cuMemAllocAsync", C.allocAsync(l.allocAsync, &p, C.size_t(bytes), c[C.CUstream](s)))
+	err := checkC("cuMemAllocAsync", C.allocAsync(l.allocAsync, &p, C.size_t(bytes), asC[C.CUstream](s)))
 	return pointer(p), err
 }
 
 func (l *gorgoniaCU) freeOn(s stream, p pointer) error {
-	return check("cuMemFreeAsync", C.freeAsync(l.freeAsync, C.CUdeviceptr(p), c[C.CUstream](s)))
+	return checkC("cuMemFreeAsync", C.freeAsync(l.freeAsync, C.CUdeviceptr(p), asC[C.CUstream](s)))
 }
 
 func (l *gorgoniaCU) allocHost(bytes int64) (unsafe.Pointer, error) {
 	var p unsafe.Pointer
-	err := check("cuMemHostAlloc", C.cuMemHostAlloc(&p, C.size_t(bytes), C.CU_MEMHOSTALLOC_PORTABLE))
+	err := checkC("cuMemHostAlloc", C.cuMemHostAlloc(&p, C.size_t(bytes), C.CU_MEMHOSTALLOC_PORTABLE))
 	return p, err
 }
 
 func (l *gorgoniaCU) freeHost(p unsafe.Pointer) error {
-	return l.do("cuMemFreeHost", cu.MemFreeHost(p))
+	return do("cuMemFreeHost", cu.MemFreeHost(p))
 }
 
 // place does not use DevicePtr.PtrAttribute, which has the driver write to nil.
@@ -115,7 +115,7 @@ func (l *gorgoniaCU) place(p pointer) (place, error) {
 		{C.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, unsafe.Pointer(&base)},
 		{C.CU_POINTER_ATTRIBUTE_RANGE_SIZE, unsafe.Pointer(&bytes)},
 	} {
-		if err := check("cuPointerGetAttribute", C.cuPointerGetAttribute(q.into, q.key, C.CUdeviceptr(p))); err != nil {
+		if err := checkC("cuPointerGetAttribute", C.cuPointerGetAttribute(q.into, q.key, C.CUdeviceptr(p))); err != nil {
 			return place{}, err
 		}
 	}
@@ -124,67 +124,67 @@ func (l *gorgoniaCU) place(p pointer) (place, error) {
 
 func (l *gorgoniaCU) newStream() (stream, error) {
 	s, err := cu.MakeStream(cu.NonBlocking)
-	return stream(from(s)), l.do("cuStreamCreate", err)
+	return stream(from(s)), do("cuStreamCreate", err)
 }
 
 func (l *gorgoniaCU) destroyStream(s stream) error {
 	it := as[cu.Stream](s)
-	return l.do("cuStreamDestroy", it.Destroy())
+	return do("cuStreamDestroy", it.Destroy())
 }
 
 func (l *gorgoniaCU) contextOf(s stream) (context, error) {
 	var ctx C.CUcontext
-	err := check("cuStreamGetCtx", C.cuStreamGetCtx(c[C.CUstream](s), &ctx))
+	err := checkC("cuStreamGetCtx", C.cuStreamGetCtx(asC[C.CUstream](s), &ctx))
 	return context(unsafe.Pointer(ctx)), err
 }
 
 func (l *gorgoniaCU) synchronize(_ *frame, s stream) error {
-	return l.do("cuStreamSynchronize", as[cu.Stream](s).Synchronize())
+	return do("cuStreamSynchronize", as[cu.Stream](s).Synchronize())
 }
 
 func (l *gorgoniaCU) waitEvent(_ *frame, s stream, e event) error {
-	return l.do("cuStreamWaitEvent", as[cu.Stream](s).Wait(as[cu.Event](e), 0))
+	return do("cuStreamWaitEvent", as[cu.Stream](s).Wait(as[cu.Event](e), 0))
 }
 
 func (l *gorgoniaCU) newEvent() (event, error) {
 	e, err := cu.MakeEvent(cu.DefaultEvent)
-	return event(from(e)), l.do("cuEventCreate", err)
+	return event(from(e)), do("cuEventCreate", err)
 }
 
 func (l *gorgoniaCU) destroyEvent(e event) error {
 	it := as[cu.Event](e)
-	return l.do("cuEventDestroy", cu.DestroyEvent(&it))
+	return do("cuEventDestroy", cu.DestroyEvent(&it))
 }
 
 func (l *gorgoniaCU) record(_ *frame, e event, s stream) error {
-	return l.do("cuEventRecord", as[cu.Event](e).Record(as[cu.Stream](s)))
+	return do("cuEventRecord", as[cu.Event](e).Record(as[cu.Stream](s)))
 }
 
 // done is not Event.Query, whose "not ready" is an error that is allocated.
 func (l *gorgoniaCU) done(_ *frame, e event) (bool, error) {
-	result := C.cuEventQuery(c[C.CUevent](e))
+	result := C.cuEventQuery(asC[C.CUevent](e))
 	if result == C.CUDA_ERROR_NOT_READY {
 		return false, nil
 	}
-	err := check("cuEventQuery", result)
+	err := checkC("cuEventQuery", result)
 	return err == nil, err
 }
 
 func (l *gorgoniaCU) await(_ *frame, e event) error {
-	return l.do("cuEventSynchronize", as[cu.Event](e).Synchronize())
+	return do("cuEventSynchronize", as[cu.Event](e).Synchronize())
 }
 
 func (l *gorgoniaCU) elapsed(since, to event) (milliseconds float32, err error) {
 	ms, err := as[cu.Event](since).Elapsed(as[cu.Event](to))
-	return float32(ms), l.do("cuEventElapsedTime", err)
+	return float32(ms), do("cuEventElapsedTime", err)
 }
 
 func (l *gorgoniaCU) upload(_ *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error {
-	return l.do("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, as[cu.Stream](s)))
+	return do("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, as[cu.Stream](s)))
 }
 
 func (l *gorgoniaCU) download(_ *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error {
-	return l.do("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, as[cu.Stream](s)))
+	return do("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, as[cu.Stream](s)))
 }
 
 func (l *gorgoniaCU) load(ptx []byte) (module, error) {
@@ -193,7 +193,7 @@ func (l *gorgoniaCU) load(ptx []byte) (module, error) {
 	pins.Pin(&log.Buffer[0])
 	defer pins.Unpin()
 	m, err := cu.LoadDataEx(text(ptx), log)
-	err = l.do("cuModuleLoadDataEx", err)
+	err = do("cuModuleLoadDataEx", err)
 	var failed *device.DriverError
 	if errors.As(err, &failed) {
 		failed.Log = text(log.Buffer)
@@ -202,43 +202,43 @@ func (l *gorgoniaCU) load(ptx []byte) (module, error) {
 }
 
 func (l *gorgoniaCU) unload(m module) error {
-	return l.do("cuModuleUnload", as[cu.Module](m).Unload())
+	return do("cuModuleUnload", as[cu.Module](m).Unload())
 }
 
 func (l *gorgoniaCU) lookup(m module, name string) (function, error) {
 	f, err := as[cu.Module](m).Function(name)
-	return function(from(f)), l.do("cuModuleGetFunction", err)
+	return function(from(f)), do("cuModuleGetFunction", err)
 }
 
 // launch: cu copies 8 bytes for each parameter, whatever its size, and ours have
 // that. It takes memory of C's for them, as Go pointers to Go pointers may not be
 // passed.
 func (l *gorgoniaCU) launch(_ *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error {
-	return l.do("cuLaunchKernel", as[cu.Function](fn).Launch(int(groups), 1, 1, int(local), 1, 1, 0, as[cu.Stream](s), params))
+	return do("cuLaunchKernel", as[cu.Function](fn).Launch(int(groups), 1, 1, int(local), 1, 1, 0, as[cu.Stream](s), params))
 }
 
 func (l *gorgoniaCU) beginCapture(s stream) error {
 	if l.graphInstantiate == nil {
 		return errNoReplay
 	}
-	return check("cuStreamBeginCapture", C.cuStreamBeginCapture(c[C.CUstream](s), C.CU_STREAM_CAPTURE_MODE_RELAXED))
+	return checkC("cuStreamBeginCapture", C.cuStreamBeginCapture(asC[C.CUstream](s), C.CU_STREAM_CAPTURE_MODE_RELAXED))
 }
 
 func (l *gorgoniaCU) endCapture(s stream) (graph, error) {
 	var draft C.CUgraph
-	if err := check("cuStreamEndCapture", C.cuStreamEndCapture(c[C.CUstream](s), &draft)); err != nil {
+	if err := checkC("cuStreamEndCapture", C.cuStreamEndCapture(asC[C.CUstream](s), &draft)); err != nil {
 		return 0, err
 	}
 	var g C.CUgraphExec
-	err := check("cuGraphInstantiate", C.graphInstantiate(l.graphInstantiate, &g, draft))
+	err := checkC("cuGraphInstantiate", C.graphInstantiate(l.graphInstantiate, &g, draft))
 	C.cuGraphDestroy(draft)
 	return graph(unsafe.Pointer(g)), err
 }
 
 func (l *gorgoniaCU) replay(_ *frame, g graph, s stream) error {
-	return check("cuGraphLaunch", C.cuGraphLaunch(c[C.CUgraphExec](g), c[C.CUstream](s)))
+	return checkC("cuGraphLaunch", C.cuGraphLaunch(asC[C.CUgraphExec](g), asC[C.CUstream](s)))
 }
 
 func (l *gorgoniaCU) destroyGraph(g graph) error {
-	return l.do("cuGraphExecDestroy", as[cu.ExecGraph](g).Destroy())
+	return do("cuGraphExecDestroy", as[cu.ExecGraph](g).Destroy())
 }

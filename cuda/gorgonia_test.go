@@ -208,7 +208,7 @@ func TestGorgoniaErrors(t *testing.T) {
 	}
 	k.turn(t, "FAIL", "")
 	other := errors.New("not a number")
-	assert.Equal(t, other, drv.(*gorgoniaCU).do("cuInit", other))
+	assert.Equal(t, other, do("cuInit", other))
 	err = dev.g.with(func(*frame) error {
 		_, err := drv.load([]byte(".version 99.9\n.target sm_70\n.address_size 64\n\x00"))
 		return err
