@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test
+.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test gorgonia
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -54,3 +54,7 @@ cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test
+
+# The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
+gorgonia:
+	GO=$(GO) STATICCHECK=$(STATICCHECK) CASES="$(CASES)" sh scripts/gorgonia.sh

@@ -52,7 +52,23 @@
 // own work on our buffers says so by device.Sharer. A buffer's pointer is valid
 // until Free: the pool hands the memory out again.
 //
+// # With gorgonia.org/cu
+//
+// For programs that have their contexts, streams and memory from gorgonia.org/cu,
+// the build tag gorgonia makes that package the way to the driver. It needs cgo
+// and the headers of CUDA 11 or 12, on Linux; the library is linked, and must be
+// there, with a GPU: gorgonia.org/cu ends a process without. All else is the same,
+// and these are there beside (go doc does not list what has a tag):
+//
+//	func AdoptCU(ctx cu.CUContext, o Options) (*Device, error)
+//	func (d *Device) AdoptCUStream(s cu.Stream) (device.Queue, error)
+//	func (d *Device) AdoptDevicePtr(p cu.DevicePtr, bytes int64) (device.Buffer, error)
+//	func (d *Device) CUContext() cu.CUContext
+//	func DevicePtrOf(b device.Buffer) cu.DevicePtr
+//	func CUStreamOf(q device.Queue) cu.Stream
+//
 // # Environment
 //
-//	RESTRIDE_LIBCUDA=path   the driver's library, in place of the system's
+//	RESTRIDE_LIBCUDA=path   the driver's library, in place of the system's; not with
+//	                        the tag gorgonia
 package cuda

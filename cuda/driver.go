@@ -13,16 +13,12 @@ type (
 	pointer  uintptr // CUdeviceptr
 )
 
-// frame is where frequent calls keep what they pass and what comes back. It lies
-// on the heap, so that they allocate nothing, and serves one call at a time.
-type frame struct {
-	args [11]uintptr
-	ctx  context
-}
-
 // driver is the part of CUDA's driver API that the device needs. Calls act on
 // the context that is current on the calling OS thread, where that matters: see
-// gpu.enter. It is small, so that there can be others beside libcuda.
+// gpu.enter. It is small, so that there can be two: libcuda, which finds the
+// library when the program runs, and, in its place in builds with the tag
+// gorgonia, gorgoniaCU, which is linked to it by gorgonia.org/cu. A frame is what
+// a driver keeps for the frequent calls of one goroutine.
 type driver interface {
 	name() string
 	version() (int, error) // 12040 is CUDA 12.4
@@ -65,8 +61,8 @@ type driver interface {
 	load(ptx []byte) (module, error)
 	unload(module) error
 	lookup(module, string) (function, error)
-	// launch passes as many parameters of 8 bytes as there are pointers to them.
-	launch(f *frame, fn function, groups, local uint32, s stream, params *unsafe.Pointer) error
+	// launch passes parameters of 8 bytes, by pointers to them.
+	launch(f *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error
 
 	beginCapture(stream) error
 	endCapture(stream) (graph, error)

@@ -3,8 +3,10 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
 )
 
 // ErrLost: a kernel of somebody's in the device's context failed, and with it the
@@ -69,4 +71,27 @@ func startError(name string, err error) error {
 		hint = " (" + hints[e.Code] + ")"
 	}
 	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
+}
+
+// minVersion is the oldest driver that has all we cannot do without: CUDA 11.0.
+const minVersion = 11000
+
+// checkVersion refuses a driver that is too old.
+func checkVersion(name string, v int) error {
+	if v >= minVersion {
+		return nil
+	}
+	return fmt.Errorf("%w: the NVIDIA driver %s is for CUDA %s; at least CUDA %s is needed", device.ErrNoDevice,
+		name, versionString(v), versionString(minVersion))
+}
+
+func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// errNoReplay is a capture's error with drivers that lack graphs.
+var errNoReplay = layout.Errorf(device.ErrUnsupported, "Capture", "this driver cannot replay work: it is for a CUDA before 11.4")
+
+// text is a C string in memory of ours.
+func text(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's
-// GPUs, else on the simulator.
+// GPUs, else on the simulator. With the tag gorgonia, the library is the one that
+// the system's loader finds: make gorgonia has it find the simulator, and names it.
 func TestMain(m *testing.M) {
 	if os.Getenv(library) == "" && !gpuHere() {
 		if path, err := simulatorPath(); err == nil {
@@ -30,15 +31,6 @@ func TestMain(m *testing.M) {
 }
 
 const library = "RESTRIDE_LIBCUDA"
-
-func gpuHere() bool {
-	l, err := load()
-	if err != nil {
-		return false
-	}
-	_, _, err = usable(l, 0)
-	return err == nil
-}
 
 // simulatorPath builds the simulator, once.
 var simulatorPath = sync.OnceValues(func() (string, error) {
@@ -133,7 +125,7 @@ func inChild(t *testing.T, test string, env ...string) (string, error) {
 	path, err := simulatorPath()
 	devicetest.Require(t, "cuda", err)
 	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=300s")
-	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "GORACE=exitcode=66")
+	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "LD_LIBRARY_PATH="+filepath.Dir(path), "GORACE=exitcode=66")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -1,16 +1,24 @@
+//go:build !gorgonia
+
 package cuda
 
 import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
 )
+
+// frame is where frequent calls keep what they pass and what comes back. It lies
+// on the heap, so that they allocate nothing, and serves one call at a time.
+type frame struct {
+	args [11]uintptr
+	ctx  context
+}
 
 // libcuda is the driver's own library, found at run time.
 type libcuda struct {
@@ -92,9 +100,6 @@ type symbol struct {
 	name    string
 }
 
-// minVersion is the oldest driver that has all we cannot do without: CUDA 11.0.
-const minVersion = 11000
-
 // openDriver finds and initialises the driver, once.
 var openDriver = sync.OnceValues(func() (driver, error) {
 	l, err := load()
@@ -137,9 +142,8 @@ func load() (*libcuda, error) {
 	if err != nil {
 		return nil, startError(l.path, err)
 	}
-	if v < minVersion {
-		return nil, fmt.Errorf("%w: the NVIDIA driver %s is for CUDA %s; at least CUDA %s is needed", device.ErrNoDevice,
-			l.path, versionString(v), versionString(minVersion))
+	if err := checkVersion(l.path, v); err != nil {
+		return nil, err
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%w: the NVIDIA driver %s, for CUDA %s, lacks %d functions, %s among them", device.ErrNoDevice,
@@ -150,8 +154,6 @@ func load() (*libcuda, error) {
 	}
 	return l, nil
 }
-
-func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // do makes an error of a call's result.
 func (l *libcuda) do(call string, result uintptr) error {
@@ -181,12 +183,6 @@ func goString(at uintptr) string {
 		n++
 	}
 	return string(unsafe.Slice(p, n))
-}
-
-// text is a C string in memory of ours.
-func text(b []byte) string {
-	s, _, _ := strings.Cut(string(b), "\x00")
-	return s
 }
 
 func (l *libcuda) name() string { return l.path }

@@ -1,12 +1,12 @@
+//go:build !gorgonia
+
 package cuda
 
 import (
 	"runtime"
 	"unsafe"
 
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/layout"
 )
 
 func (l *libcuda) retainPrimary(ordinal int) (context, error) {
@@ -211,13 +211,13 @@ func (l *libcuda) lookup(m module, name string) (function, error) {
 	return *f, err
 }
 
-func (l *libcuda) launch(f *frame, fn function, groups, local uint32, s stream, params *unsafe.Pointer) error {
+func (l *libcuda) launch(f *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error {
 	a := &f.args
 	a[0] = uintptr(fn)
 	a[1], a[2], a[3] = uintptr(groups), 1, 1
 	a[4], a[5], a[6] = uintptr(local), 1, 1
 	a[7], a[8] = 0, uintptr(s)
-	a[9], a[10] = uintptr(unsafe.Pointer(params)), 0
+	a[9], a[10] = uintptr(unsafe.Pointer(unsafe.SliceData(params))), 0
 	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, a[:]...))
 }
 
@@ -226,7 +226,7 @@ const relaxed = 2
 
 func (l *libcuda) beginCapture(s stream) error {
 	if l.captureBegin == 0 || l.graphInstantiate == 0 {
-		return layout.Errorf(device.ErrUnsupported, "Capture", "this driver cannot replay work: it is for a CUDA before 11.4")
+		return errNoReplay
 	}
 	return l.do("cuStreamBeginCapture", dl.Call(l.captureBegin, uintptr(s), relaxed))
 }

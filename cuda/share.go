@@ -93,19 +93,25 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	if h.Context == 0 {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the context is nil")
 	}
-	// On the thread of a device that is not open yet.
-	g := &gpu{drv: drv, ctx: context(h.Context)}
-	err = g.with(func(*frame) error {
-		n, err := drv.ordinal()
-		if err == nil && n != h.Ordinal {
-			err = layout.Errorf(device.ErrInvalid, op, "the context is of device %d, not of %d", n, h.Ordinal)
-		}
-		return err
-	})
+	n, err := ordinalOf(drv, context(h.Context))
 	if err != nil {
 		return nil, err
 	}
+	if n != h.Ordinal {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context is of device %d, not of %d", n, h.Ordinal)
+	}
 	return open(drv, h.Ordinal, context(h.Context), o)
+}
+
+// ordinalOf says which device a context is of.
+func ordinalOf(drv driver, ctx context) (n int, err error) {
+	g := &gpu{drv: drv, ctx: ctx} // a device that is not open yet
+	err = g.with(func(*frame) error {
+		var err error
+		n, err = drv.ordinal()
+		return err
+	})
+	return n, err
 }
 
 // AdoptBuffer makes a buffer of an engine's device memory, of which it takes the

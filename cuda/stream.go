@@ -93,7 +93,7 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 	p := &q.args
 	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Desc.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
-	err := q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, &q.params[0])
+	err := q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:])
 	q.g.leave(&q.seat)
 	return q.g.check(err)
 }

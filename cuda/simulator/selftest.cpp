@@ -82,6 +82,9 @@ static void testInit() {
 	CHECK(f == reinterpret_cast<void *>(cuMemAlloc_v2) && n == 0);
 	IS(cuGetProcAddress_v2("cuNothing", &f, 12000, 0, &n), ERROR_NOT_FOUND);
 	CHECK(f == nullptr && n == 1);
+	OK(cuGetProcAddress_v2("cuMemcpy", &f, 12000, 0, &n)); // absent: only there to be linked
+	IS(reinterpret_cast<Result (*)(u64, u64, size_t)>(f)(1, 2, 3), ERROR_NOT_SUPPORTED);
+	CHECK(restrideSimCount("cuMemcpy") == 1);
 }
 
 void testContexts() {

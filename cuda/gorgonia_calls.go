@@ -1,0 +1,244 @@
+//go:build gorgonia
+
+package cuda
+
+/*
+#include <cuda.h>
+
+// A struct that is returned needs no memory of Go's, as a pointer to a result does.
+typedef struct {
+	CUcontext context;
+	CUresult code;
+} current;
+
+static current currentContext(void) {
+	current c;
+	c.code = cuCtxGetCurrent(&c.context);
+	return c;
+}
+
+// Calls of functions that were looked for.
+static CUresult allocAsync(void *f, CUdeviceptr *p, size_t n, CUstream s) {
+	return ((CUresult (*)(CUdeviceptr *, size_t, CUstream))f)(p, n, s);
+}
+
+static CUresult freeAsync(void *f, CUdeviceptr p, CUstream s) {
+	return ((CUresult (*)(CUdeviceptr, CUstream))f)(p, s);
+}
+
+static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
+	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/restride/restride/device"
+)
+
+func (l *gorgoniaCU) retainPrimary(ordinal int) (context, error) {
+	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()
+	return context(from(ctx)), do("cuDevicePrimaryCtxRetain", err)
+}
+
+func (l *gorgoniaCU) releasePrimary(ordinal int) error {
+	return do("cuDevicePrimaryCtxRelease", cu.Device(ordinal).ReleasePrimaryCtx())
+}
+
+func (l *gorgoniaCU) setCurrent(_ *frame, ctx context) error {
+	return do("cuCtxSetCurrent", cu.SetCurrentContext(as[cu.CUContext](ctx)))
+}
+
+// current is not cu.CurrentContext, which allocates, and every call asks this.
+func (l *gorgoniaCU) current(*frame) (context, error) {
+	now := C.currentContext()
+	return context(unsafe.Pointer(now.context)), checkC("cuCtxGetCurrent", now.code)
+}
+
+func (l *gorgoniaCU) ordinal() (int, error) {
+	d, err := cu.CurrentDevice()
+	return int(d), do("cuCtxGetDevice", err)
+}
+
+func (l *gorgoniaCU) memory() (free, total int64, err error) {
+	free, total, err = cu.MemInfo()
+	return free, total, do("cuMemGetInfo", err)
+}
+
+func (l *gorgoniaCU) alloc(bytes int64) (pointer, error) {
+	p, err := cu.MemAlloc(bytes)
+	return pointer(p), do("cuMemAlloc", err)
+}
+
+func (l *gorgoniaCU) free(p pointer) error { return do("cuMemFree", cu.MemFree(cu.DevicePtr(p))) }
+
+func (l *gorgoniaCU) ordered() bool { return l.allocAsync != nil && l.freeAsync != nil }
+
+func (l *gorgoniaCU) allocOn(s stream, bytes int64) (pointer, error) {
+	var p C.CUdeviceptr
+	err := checkC("cuMemAllocAsync", C.allocAsync(l.allocAsync, &p, C.size_t(bytes), asC[C.CUstream](s)))
+	return pointer(p), err
+}
+
+func (l *gorgoniaCU) freeOn(s stream, p pointer) error {
+	return checkC("cuMemFreeAsync", C.freeAsync(l.freeAsync, C.CUdeviceptr(p), asC[C.CUstream](s)))
+}
+
+func (l *gorgoniaCU) allocHost(bytes int64) (unsafe.Pointer, error) {
+	var p unsafe.Pointer
+	err := checkC("cuMemHostAlloc", C.cuMemHostAlloc(&p, C.size_t(bytes), C.CU_MEMHOSTALLOC_PORTABLE))
+	return p, err
+}
+
+func (l *gorgoniaCU) freeHost(p unsafe.Pointer) error {
+	return do("cuMemFreeHost", cu.MemFreeHost(p))
+}
+
+// place does not use DevicePtr.PtrAttribute, which has the driver write to nil.
+func (l *gorgoniaCU) place(p pointer) (place, error) {
+	var ordinal C.int
+	var kind C.uint
+	var base C.CUdeviceptr
+	var bytes C.size_t
+	for _, q := range []struct {
+		key  C.CUpointer_attribute
+		into unsafe.Pointer
+	}{
+		{C.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, unsafe.Pointer(&ordinal)},
+		{C.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, unsafe.Pointer(&kind)},
+		{C.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, unsafe.Pointer(&base)},
+		{C.CU_POINTER_ATTRIBUTE_RANGE_SIZE, unsafe.Pointer(&bytes)},
+	} {
+		if err := checkC("cuPointerGetAttribute", C.cuPointerGetAttribute(q.into, q.key, C.CUdeviceptr(p))); err != nil {
+			return place{}, err
+		}
+	}
+	return place{int(ordinal), kind == C.CU_MEMORYTYPE_DEVICE, pointer(base), int64(bytes)}, nil
+}
+
+func (l *gorgoniaCU) newStream() (stream, error) {
+	s, err := cu.MakeStream(cu.NonBlocking)
+	return stream(from(s)), do("cuStreamCreate", err)
+}
+
+func (l *gorgoniaCU) destroyStream(s stream) error {
+	it := as[cu.Stream](s)
+	return do("cuStreamDestroy", it.Destroy())
+}
+
+func (l *gorgoniaCU) contextOf(s stream) (context, error) {
+	var ctx C.CUcontext
+	err := checkC("cuStreamGetCtx", C.cuStreamGetCtx(asC[C.CUstream](s), &ctx))
+	return context(unsafe.Pointer(ctx)), err
+}
+
+func (l *gorgoniaCU) synchronize(_ *frame, s stream) error {
+	return do("cuStreamSynchronize", as[cu.Stream](s).Synchronize())
+}
+
+func (l *gorgoniaCU) waitEvent(_ *frame, s stream, e event) error {
+	return do("cuStreamWaitEvent", as[cu.Stream](s).Wait(as[cu.Event](e), 0))
+}
+
+func (l *gorgoniaCU) newEvent() (event, error) {
+	e, err := cu.MakeEvent(cu.DefaultEvent)
+	return event(from(e)), do("cuEventCreate", err)
+}
+
+func (l *gorgoniaCU) destroyEvent(e event) error {
+	it := as[cu.Event](e)
+	return do("cuEventDestroy", cu.DestroyEvent(&it))
+}
+
+func (l *gorgoniaCU) record(_ *frame, e event, s stream) error {
+	return do("cuEventRecord", as[cu.Event](e).Record(as[cu.Stream](s)))
+}
+
+// done is not Event.Query, whose "not ready" is an error that is allocated.
+func (l *gorgoniaCU) done(_ *frame, e event) (bool, error) {
+	result := C.cuEventQuery(asC[C.CUevent](e))
+	if result == C.CUDA_ERROR_NOT_READY {
+		return false, nil
+	}
+	err := checkC("cuEventQuery", result)
+	return err == nil, err
+}
+
+func (l *gorgoniaCU) await(_ *frame, e event) error {
+	return do("cuEventSynchronize", as[cu.Event](e).Synchronize())
+}
+
+func (l *gorgoniaCU) elapsed(since, to event) (milliseconds float32, err error) {
+	ms, err := as[cu.Event](since).Elapsed(as[cu.Event](to))
+	return float32(ms), do("cuEventElapsedTime", err)
+}
+
+func (l *gorgoniaCU) upload(_ *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error {
+	return do("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) download(_ *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error {
+	return do("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) load(ptx []byte) (module, error) {
+	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
+	var pins runtime.Pinner // cu passes its address as a number, in a list
+	pins.Pin(&log.Buffer[0])
+	defer pins.Unpin()
+	m, err := cu.LoadDataEx(text(ptx), log)
+	err = do("cuModuleLoadDataEx", err)
+	var failed *device.DriverError
+	if errors.As(err, &failed) {
+		failed.Log = text(log.Buffer)
+	}
+	return module(from(m)), err
+}
+
+func (l *gorgoniaCU) unload(m module) error {
+	return do("cuModuleUnload", as[cu.Module](m).Unload())
+}
+
+func (l *gorgoniaCU) lookup(m module, name string) (function, error) {
+	f, err := as[cu.Module](m).Function(name)
+	return function(from(f)), do("cuModuleGetFunction", err)
+}
+
+// launch: cu copies 8 bytes for each parameter, whatever its size, and ours have
+// that. It takes memory of C's for them, as Go pointers to Go pointers may not be
+// passed.
+func (l *gorgoniaCU) launch(_ *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error {
+	return do("cuLaunchKernel", as[cu.Function](fn).Launch(int(groups), 1, 1, int(local), 1, 1, 0, as[cu.Stream](s), params))
+}
+
+func (l *gorgoniaCU) beginCapture(s stream) error {
+	if l.graphInstantiate == nil {
+		return errNoReplay
+	}
+	return checkC("cuStreamBeginCapture", C.cuStreamBeginCapture(asC[C.CUstream](s), C.CU_STREAM_CAPTURE_MODE_RELAXED))
+}
+
+func (l *gorgoniaCU) endCapture(s stream) (graph, error) {
+	var draft C.CUgraph
+	if err := checkC("cuStreamEndCapture", C.cuStreamEndCapture(asC[C.CUstream](s), &draft)); err != nil {
+		return 0, err
+	}
+	var g C.CUgraphExec
+	err := checkC("cuGraphInstantiate", C.graphInstantiate(l.graphInstantiate, &g, draft))
+	C.cuGraphDestroy(draft)
+	return graph(unsafe.Pointer(g)), err
+}
+
+func (l *gorgoniaCU) replay(_ *frame, g graph, s stream) error {
+	return checkC("cuGraphLaunch", C.cuGraphLaunch(asC[C.CUgraphExec](g), asC[C.CUstream](s)))
+}
+
+func (l *gorgoniaCU) destroyGraph(g graph) error {
+	return do("cuGraphExecDestroy", as[cu.ExecGraph](g).Destroy())
+}
