@@ -17,6 +17,7 @@ import (
 type Queue struct {
 	dev    *Device
 	stream Stream
+	number uint64 // among all queues
 
 	done   atomic.Uint64 // all work up to this number is known to be done
 	wanted atomic.Uint64 // limbo waits for this number
