@@ -122,7 +122,7 @@ func TestPeerClose(t *testing.T) {
 			go func() { closed <- p.devs[i].Close() }()
 			select {
 			case err := <-closed:
-				t.Error("Close did not wait for the copy: ", err)
+				t.Fatal("Close did not wait for the copy: ", err)
 			case <-time.After(5 * time.Millisecond):
 			}
 			letGo()
