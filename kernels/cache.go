@@ -67,14 +67,15 @@ func (c *Cache[T]) Convert(dst, src *layout.Layout, dstBits, srcBits int, signed
 }
 
 func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
-	rank := dst.Rank()
+	rank, dOff := dst.Frame()
+	_, sOff := src.Frame()
 	if rank > keyRank {
 		e, err := c.plan(&j, dst, src)
 		c.forget(c.odd)
 		c.odd = e
 		return e, err
 	}
-	j.dOff, j.sOff, j.rank = uint8(dst.Offset()%64), uint8(src.Offset()%64), uint8(rank)
+	j.dOff, j.sOff, j.rank = uint8(dOff%64), uint8(sOff%64), uint8(rank)
 	slot := &c.recent[place(&j, dst, src)%recent]
 	if e := *slot; e != nil && e.key.is(&j, dst, src) {
 		return e, nil
@@ -90,10 +91,18 @@ func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
 func place(j *job, dst, src *layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24
-	for i := range dst.Rank() {
-		h = (h ^ uint64(dst.Dim(i)) ^ uint64(src.Stride(i))<<32) * odd
+	for i := range int(j.rank) {
+		a := axisOf(dst, src, i)
+		h = (h ^ uint64(a.n) ^ uint64(a.d)<<20 ^ uint64(a.s)<<40) * odd
 	}
 	return h >> 40
+}
+
+// axisOf is an axis of a pair of layouts.
+func axisOf(dst, src *layout.Layout, i int) axis {
+	n, d := dst.Axis(i)
+	_, s := src.Axis(i)
+	return axis{n, d, s}
 }
 
 // is reports whether the key is that of a call.
@@ -101,8 +110,8 @@ func (k *key) is(j *job, dst, src *layout.Layout) bool {
 	if k.job != *j {
 		return false
 	}
-	for i := range dst.Rank() {
-		if a := &k.axes[i]; a.n != dst.Dim(i) || a.d != dst.Stride(i) || a.s != src.Stride(i) {
+	for i := range int(j.rank) {
+		if k.axes[i] != axisOf(dst, src, i) {
 			return false
 		}
 	}
@@ -112,8 +121,8 @@ func (k *key) is(j *job, dst, src *layout.Layout) bool {
 // find looks in the map, and plans what is not there.
 func (c *Cache[T]) find(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 	k := key{job: *j}
-	for i := range dst.Rank() {
-		k.axes[i] = axis{dst.Dim(i), dst.Stride(i), src.Stride(i)}
+	for i := range int(j.rank) {
+		k.axes[i] = axisOf(dst, src, i)
 	}
 	if e := c.entries[k]; e != nil {
 		return e, nil
