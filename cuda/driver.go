@@ -66,6 +66,8 @@ type driver interface {
 	unload(module) error
 	lookup(module, string) (function, error)
 	// launch passes as many parameters of 8 bytes as there are pointers to them.
+	// Where the context of function and stream is not current, it may fail, and
+	// then has done nothing.
 	launch(f *frame, fn function, groups, local uint32, s stream, params *unsafe.Pointer) error
 
 	beginCapture(stream) error
