@@ -25,9 +25,9 @@ var queueNumber atomic.Uint64
 
 // CopyPeer copies bytes of a buffer of another device, without the host. Either
 // stream waits for the other: this one before the copy, so that it sees the source
-// as it is now, and that of the source after it, so that the source stays as it is.
-// Its work of that number is the copy to all that asks whether the source is used:
-// a device has to look at no other's queues.
+// as it is now, and the source's after it, so that the source stays as it is. That
+// wait is a piece of work of the source's queue, which uses the source: no device
+// looks at another's queues to know what is still used.
 func (q *Queue) CopyPeer(dst device.Buffer, dstOff int64, src device.Buffer, srcOff, bytes int64, from device.Queue) error {
 	const op = "CopyPeer"
 	p, can := q.stream.(Peer)
