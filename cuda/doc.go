@@ -21,7 +21,10 @@
 // device's context current for as long as it takes: one of somebody else's on that
 // thread is current again afterwards. Where there was none, the device's stays:
 // programs with cgo that lock a thread for CUDA's runtime API call cudaSetDevice
-// on it first.
+// on it first. A launch, whose handles are of one context, is tried first with
+// what is current, as asking takes as long as launching: with another context, or
+// none, the driver refuses it (tools that report each error of the API show that,
+// once for a thread), and it is made in the device's.
 //
 // # Queues and memory
 //
@@ -37,6 +40,15 @@
 // Queues are device.Recorder, with drivers for CUDA 11.4 or later: a captured
 // sequence of copies is a CUDA graph. Buffers that it uses, and those that are
 // allocated and freed meanwhile, stay until it is closed.
+//
+// # Several devices
+//
+// Queues are device.PeerQueue: copies between devices wait for each other by
+// events, and go direct where the GPUs reach each other's memory. The first such
+// copy lets the destination's context use the source's (cuCtxEnablePeerAccess) and
+// its device the source's memory pool (cuMemPoolSetAccess), for as long as those
+// live. Elsewhere the driver takes the bytes through the host's memory. Two
+// devices of ours that are one GPU, or of two drivers, have no such way.
 //
 // # Errors
 //

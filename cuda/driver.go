@@ -61,7 +61,8 @@ type driver interface {
 	load(ptx []byte) (module, error)
 	unload(module) error
 	lookup(module, string) (function, error)
-	// launch passes parameters of 8 bytes, by pointers to them.
+	// launch passes parameters of 8 bytes, by pointers to them. Where the context of
+	// function and stream is not current, it may fail, and then has done nothing.
 	launch(f *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error
 
 	beginCapture(stream) error

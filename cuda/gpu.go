@@ -14,6 +14,7 @@ import (
 // gpu is a device behind a driver: what package engine asks for.
 type gpu struct {
 	drv     driver
+	number  uint64 // among all that were opened
 	ordinal int
 	ctx     context
 	primary bool // ctx is a reference to the device's primary context
@@ -34,6 +35,7 @@ type gpu struct {
 	captures int             // that are under way
 	idle     []event         // to be recorded anew
 	events   map[event]struct{}
+	ways     map[uint64]bool // to devices, by their number, that were opened or cannot be
 }
 
 // minCapability is the oldest compute capability that the kernels are built for.
@@ -65,9 +67,10 @@ func openGPU(drv driver, ordinal int, ctx context, o Options) (*gpu, error) {
 		return nil, err
 	}
 	g := &gpu{
-		drv: drv, ordinal: ordinal, ctx: ctx, info: info,
+		drv: drv, number: gpuNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info,
 		ordered: f.pools && drv.ordered() && !o.PlainMemory,
 		queues:  map[*queue]struct{}{}, events: map[event]struct{}{}, kept: map[*memory]int{},
+		ways: map[uint64]bool{},
 	}
 	g.modules.init(g)
 	if ctx == 0 {

@@ -36,10 +36,12 @@ type libcuda struct {
 	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
 	eventSync, eventElapsed                            uintptr
 	copyIn, copyOut                                    uintptr
+	peerReach, peerOpen, peerCopy                      uintptr
 	moduleLoad, moduleUnload, moduleFunction           uintptr
 	launchKernel                                       uintptr
 	// 0 where the driver is too old for them:
 	memAllocAsync, memFreeAsync                      uintptr
+	poolOf, poolAccess                               uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
 }
@@ -79,6 +81,9 @@ func (l *libcuda) symbols() []symbol {
 		{&l.eventElapsed, "cuEventElapsedTime"},
 		{&l.copyIn, "cuMemcpyHtoDAsync_v2"},
 		{&l.copyOut, "cuMemcpyDtoHAsync_v2"},
+		{&l.peerReach, "cuDeviceCanAccessPeer"},
+		{&l.peerOpen, "cuCtxEnablePeerAccess"},
+		{&l.peerCopy, "cuMemcpyPeerAsync"},
 		{&l.moduleLoad, "cuModuleLoadDataEx"},
 		{&l.moduleUnload, "cuModuleUnload"},
 		{&l.moduleFunction, "cuModuleGetFunction"},
@@ -86,6 +91,8 @@ func (l *libcuda) symbols() []symbol {
 		{nil, ""},
 		{&l.memAllocAsync, "cuMemAllocAsync"},
 		{&l.memFreeAsync, "cuMemFreeAsync"},
+		{&l.poolOf, "cuDeviceGetMemPool"},
+		{&l.poolAccess, "cuMemPoolSetAccess"},
 		{&l.captureBegin, "cuStreamBeginCapture_v2"},
 		{&l.captureEnd, "cuStreamEndCapture"},
 		{&l.graphInstantiate, "cuGraphInstantiateWithFlags"},

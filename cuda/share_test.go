@@ -184,3 +184,69 @@ func TestForeignContext(t *testing.T) {
 	same(dev.Close())
 	end()
 }
+
+// A copy on a thread that has the device's context asks for nothing; where there is
+// another one, or none, it comes to the right place, and the thread's stays.
+func TestThreadsOfOthers(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	q := queueOf(t, dev)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	l := dev.g.drv.(*libcuda)
+	b := alloc(t, dev, 64)
+	turn := byte(0)
+	step := func(ctx, after context, asks int) {
+		t.Helper()
+		require.NoError(t, l.setCurrent(new(frame), ctx))
+		turn++
+		before := k.counter("cuCtxGetCurrent")
+		require.NoError(t, q.Fill(row(b, 0, 8), []byte{turn, 0, 0, 1}))
+		require.NoError(t, q.Copy(row(b, 8, 8), row(b, 0, 8)))
+		require.Equal(t, asks, k.counter("cuCtxGetCurrent")-before)
+		c, err := l.current(new(frame))
+		require.NoError(t, err)
+		require.Equal(t, after, c)
+		require.Equal(t, uint32(turn)|1<<24, words(t, q, b)[15])
+	}
+	theirs, end := foreign(t, l)
+	ours := dev.g.ctx
+	require.NoError(t, q.Fill(row(b, 0, 8), make([]byte, 4)))
+	require.NoError(t, q.Copy(row(b, 8, 8), row(b, 0, 8)))
+	step(ours, ours, 1) // theirs was current before
+	step(ours, ours, 0)
+	step(theirs, theirs, 2)
+	step(theirs, theirs, 2)
+	step(0, ours, 1) // where there was none, ours stays
+	step(ours, ours, 0)
+	step(0, ours, 1)
+	step(theirs, theirs, 2)
+
+	// An error of theirs is not ours.
+	other, err := Adopt(Handles{uintptr(theirs), 0}, Options{})
+	require.NoError(t, err)
+	oq, ob := queueOf(t, other), alloc(t, other, 64)
+	k.turn(t, "PLANT", "oob")
+	require.NoError(t, oq.Fill(row(ob, 0, 16), make([]byte, 4)))
+	require.ErrorIs(t, oq.Wait(), ErrLost)
+	k.turn(t, "PLANT", "")
+	step(ours, ours, 1)
+	step(theirs, theirs, 2)
+	require.False(t, dev.g.lost.Load())
+	_ = other.Close()
+	require.NoError(t, l.setCurrent(new(frame), ours))
+	end()
+
+	// The default stream is that of whatever context is current.
+	legacy, err := dev.AdoptStream(0)
+	require.NoError(t, err)
+	q = legacy
+	theirs, end = foreign(t, l)
+	require.NoError(t, q.Fill(row(b, 0, 8), make([]byte, 4)))
+	require.NoError(t, q.Copy(row(b, 8, 8), row(b, 0, 8)))
+	step(ours, ours, 2)
+	step(theirs, theirs, 2)
+	step(ours, ours, 2)
+	require.NoError(t, dev.Close())
+	end()
+}

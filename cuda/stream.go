@@ -17,6 +17,7 @@ type queue struct {
 	functions map[kernels.Spec]function // of the device's, without its lock
 	last      *kernels.Launch           // and that of the last launch,
 	function  function                  // without looking
+	home      bool                      // the thread of the last launch has the device's context
 	capturing bool
 	descs     []*memory // of the launches of a capture
 
@@ -84,18 +85,29 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 		}
 		q.last, q.function = l, f
 	}
-	if err := q.g.enter(&q.seat); err != nil {
-		return err
-	}
-	if q.capturing {
-		q.descs = append(q.descs, a.Desc.(*memory))
-	}
 	p := &q.args
 	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Desc.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
-	err := q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:])
+	if q.home && !q.capturing && q.submit(l) == nil {
+		return nil
+	}
+	if err := q.g.enter(&q.seat); err != nil {
+		return err
+	}
+	// The context of the thread is asked for only where the launch needs another
+	// one: with that it fails, whatever else may be wrong, and is done here again.
+	q.home = q.s > perThread && (q.seat.before == q.g.ctx || q.seat.before == 0)
+	if q.capturing {
+		q.descs = append(q.descs, a.Desc.(*memory))
+	}
+	err := q.submit(l)
 	q.g.leave(&q.seat)
 	return q.g.check(err)
+}
+
+// submit launches what q.args are for, with whatever context is current.
+func (q *queue) submit(l *kernels.Launch) error {
+	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:])
 }
 
 func (q *queue) Finish() error {

@@ -1,6 +1,8 @@
 package device
 
 import (
+	"math/bits"
+
 	"github.com/restride/restride/layout"
 )
 
@@ -48,14 +50,14 @@ func CheckOperand(op, role string, o *Operand) error {
 
 // elements returns how many elements of a width fit a size in bytes.
 func elements(bytes int64, width int) int64 {
-	if width >= 8 {
-		return bytes / int64(width/8)
-	}
-	per := int64(8 / width)
-	if bytes > (1<<63-1)/per {
+	shift := bits.TrailingZeros(uint(width)) - 3 // widths are powers of two
+	switch {
+	case shift >= 0:
+		return bytes >> shift
+	case bytes > (1<<63-1)>>-shift:
 		return 1<<63 - 1
 	}
-	return bytes * per
+	return bytes << -shift
 }
 
 // checkDst checks what holds for every destination: it lies in its buffer, and

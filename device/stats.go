@@ -8,8 +8,10 @@ type Stats struct {
 	HostToDevice   int64 // written by Queue.Write
 	DeviceToHost   int64 // read by Queue.Read
 	DeviceToDevice int64 // written by Copy, Fill and Convert, each call rounded up to a byte
+	PeerToDevice   int64 // written by PeerQueue.CopyPeer; counted where it arrives
 	Uploads        int64 // calls of Write that were accepted
 	Downloads      int64 // calls of Read that were accepted
+	PeerCopies     int64 // calls of CopyPeer that were accepted
 	Launches       int64 // calls of Copy, Fill and Convert that had work to do
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
@@ -20,6 +22,7 @@ type Stats struct {
 // Counters keeps Stats for a device. The zero Counters is ready.
 type Counters struct {
 	toDevice, toHost, onDevice   atomic.Int64
+	fromPeers, peerCopies        atomic.Int64
 	uploads, downloads, launches atomic.Int64
 	live, peak, buffers          atomic.Int64
 }
@@ -29,6 +32,9 @@ func (c *Counters) Upload(n int64) { c.uploads.Add(1); c.toDevice.Add(n) }
 
 // Download counts one Read of n bytes.
 func (c *Counters) Download(n int64) { c.downloads.Add(1); c.toHost.Add(n) }
+
+// Peer counts one CopyPeer of n bytes.
+func (c *Counters) Peer(n int64) { c.peerCopies.Add(1); c.fromPeers.Add(n) }
 
 // Launch counts one Copy, Fill or Convert that wrote n bytes.
 func (c *Counters) Launch(n int64) { c.launches.Add(1); c.onDevice.Add(n) }
@@ -51,6 +57,7 @@ func (c *Counters) Freed(n int64) { c.buffers.Add(-1); c.live.Add(-n) }
 func (c *Counters) Stats(reserved int64) Stats {
 	return Stats{
 		HostToDevice: c.toDevice.Load(), DeviceToHost: c.toHost.Load(), DeviceToDevice: c.onDevice.Load(),
+		PeerToDevice: c.fromPeers.Load(), PeerCopies: c.peerCopies.Load(),
 		Uploads: c.uploads.Load(), Downloads: c.downloads.Load(), Launches: c.launches.Load(),
 		Live: c.live.Load(), Peak: c.peak.Load(), Buffers: c.buffers.Load(), Reserved: reserved,
 	}

@@ -19,6 +19,17 @@ type AsyncQueue interface {
 	ReadAsync(dst []byte, src Buffer, off int64) (Event, error)
 }
 
+// PeerQueue is implemented by queues that copy from another device's memory
+// without the host, as GPUs of one driver can.
+type PeerQueue interface {
+	// CopyPeer copies bytes of src from byte srcOff, a buffer of the device of the
+	// queue from, to dst from byte dstOff. It is work of this queue, and comes
+	// after all that from has so far; later work of from comes after it, so that
+	// src may be written or freed at once. It does not wait. ErrUnsupported says
+	// that the two devices have no such way: then nothing was queued.
+	CopyPeer(dst Buffer, dstOff int64, src Buffer, srcOff, bytes int64, from Queue) error
+}
+
 // HostAllocator is implemented by devices whose driver has host memory that it
 // transfers faster (pinned memory). The memory is freed by FreeHost, or by the
 // device's Close: it must not be used afterwards.

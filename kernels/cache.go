@@ -11,13 +11,19 @@ type Cache[T any] struct {
 	upload  func(desc []byte) (T, error)
 	drop    func(T)
 	entries map[key]*Entry[T]
-	odd     *Entry[T] // the last one of a rank that is not kept
+	recent  [recent]*Entry[T] // some of them, to be found sooner
+	odd     *Entry[T]         // the last one of a rank that is not kept
 }
+
+// recent is how many entries are looked at before the map is, whose hash of a
+// whole key takes longer than all else.
+const recent = 64
 
 // Entry is a launch with its descriptor on the device.
 type Entry[T any] struct {
 	Launch
 	OnDevice T // none where there is nothing to do
+	key      key
 }
 
 // NewCache returns an empty cache of at most the given number of launches.
@@ -29,12 +35,17 @@ func NewCache[T any](t Target, most int, upload func(desc []byte) (T, error), dr
 
 // key is what a launch depends on.
 type key struct {
+	job
+	axes [keyRank]axis
+}
+
+// job is the part of a key beside the axes.
+type job struct {
 	dBits, sBits uint8 // sBits 0: a fill
 	convert      bool
 	signed       bool
 	dOff, sOff   uint8 // modulo 64
 	rank         uint8
-	axes         [keyRank]axis
 }
 
 // keyRank is the highest rank that is kept in the cache.
@@ -42,58 +53,102 @@ const keyRank = 8
 
 // Copy returns the launch for a copy (see PlanCopy).
 func (c *Cache[T]) Copy(dst, src *layout.Layout, bits int) (*Entry[T], error) {
-	k := key{dBits: uint8(bits), sBits: uint8(bits)}
-	return c.get(&k, dst, src)
+	return c.get(job{dBits: uint8(bits), sBits: uint8(bits)}, dst, src)
 }
 
 // Fill returns the launch for a fill (see PlanFill).
 func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
-	k := key{dBits: uint8(bits)}
-	return c.get(&k, dst, dst)
+	return c.get(job{dBits: uint8(bits)}, dst, dst)
 }
 
 // Convert returns the launch for a conversion (see PlanConvert).
 func (c *Cache[T]) Convert(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
-	k := key{dBits: uint8(dstBits), sBits: uint8(srcBits), convert: true, signed: signed}
-	return c.get(&k, dst, src)
+	return c.get(job{dBits: uint8(dstBits), sBits: uint8(srcBits), convert: true, signed: signed}, dst, src)
 }
 
-func (c *Cache[T]) get(k *key, dst, src *layout.Layout) (*Entry[T], error) {
-	rank := dst.Rank()
+func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
+	rank, dOff := dst.Frame()
+	_, sOff := src.Frame()
 	if rank > keyRank {
-		e, err := c.plan(k, dst, src)
+		e, err := c.plan(&j, dst, src)
 		c.forget(c.odd)
 		c.odd = e
 		return e, err
 	}
-	k.dOff, k.sOff, k.rank = uint8(dst.Offset()%64), uint8(src.Offset()%64), uint8(rank)
-	for i := range rank {
-		k.axes[i] = axis{dst.Dim(i), dst.Stride(i), src.Stride(i)}
-	}
-	if e := c.entries[*k]; e != nil {
+	j.dOff, j.sOff, j.rank = uint8(dOff%64), uint8(sOff%64), uint8(rank)
+	slot := &c.recent[place(&j, dst, src)%recent]
+	if e := *slot; e != nil && e.key.is(&j, dst, src) {
 		return e, nil
 	}
-	e, err := c.plan(k, dst, src)
+	e, err := c.find(&j, dst, src)
+	if err == nil {
+		*slot = e
+	}
+	return e, err
+}
+
+// place says where among the recent entries one is.
+func place(j *job, dst, src *layout.Layout) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24
+	for i := range int(j.rank) {
+		a := axisOf(dst, src, i)
+		h = (h ^ uint64(a.n) ^ uint64(a.d)<<20 ^ uint64(a.s)<<40) * odd
+	}
+	return h >> 40
+}
+
+// axisOf is an axis of a pair of layouts.
+func axisOf(dst, src *layout.Layout, i int) axis {
+	n, d := dst.Axis(i)
+	_, s := src.Axis(i)
+	return axis{n, d, s}
+}
+
+// is reports whether the key is that of a call.
+func (k *key) is(j *job, dst, src *layout.Layout) bool {
+	if k.job != *j {
+		return false
+	}
+	for i := range int(j.rank) {
+		if k.axes[i] != axisOf(dst, src, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// find looks in the map, and plans what is not there.
+func (c *Cache[T]) find(j *job, dst, src *layout.Layout) (*Entry[T], error) {
+	k := key{job: *j}
+	for i := range int(j.rank) {
+		k.axes[i] = axisOf(dst, src, i)
+	}
+	if e := c.entries[k]; e != nil {
+		return e, nil
+	}
+	e, err := c.plan(j, dst, src)
 	if err != nil {
 		return nil, err
 	}
+	e.key = k
 	if len(c.entries) >= c.most {
 		c.Clear() // what is in use comes back at once
 	}
-	c.entries[*k] = e
+	c.entries[k] = e
 	return e, nil
 }
 
-func (c *Cache[T]) plan(k *key, dst, src *layout.Layout) (*Entry[T], error) {
+func (c *Cache[T]) plan(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 	e := new(Entry[T])
 	var err error
 	switch {
-	case k.convert:
-		e.Launch, err = PlanConvert(*dst, *src, int(k.dBits), int(k.sBits), k.signed, c.target)
-	case k.sBits == 0:
-		e.Launch, err = PlanFill(*dst, int(k.dBits), c.target)
+	case j.convert:
+		e.Launch, err = PlanConvert(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
+	case j.sBits == 0:
+		e.Launch, err = PlanFill(*dst, int(j.dBits), c.target)
 	default:
-		e.Launch, err = PlanCopy(*dst, *src, int(k.dBits), c.target)
+		e.Launch, err = PlanCopy(*dst, *src, int(j.dBits), c.target)
 	}
 	if err == nil && e.Groups > 0 {
 		e.OnDevice, err = c.upload(e.Desc)
@@ -112,6 +167,7 @@ func (c *Cache[T]) Clear() {
 	}
 	c.forget(c.odd)
 	c.odd = nil
+	clear(c.recent[:])
 }
 
 func (c *Cache[T]) forget(e *Entry[T]) {

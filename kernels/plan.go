@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/restride/restride/layout"
 )
@@ -54,10 +55,13 @@ type Launch struct {
 
 // base turns an operand's offset into the kernel's: elements of a view start
 // where its offset says, but for reversed axes; and a kernel counts its own,
-// wider elements.
-type base struct{ add, per int64 }
+// wider elements, of which each is a power of two of the operand's.
+type base struct {
+	add   int64
+	shift uint8
+}
 
-func (b base) of(offset int64) int64 { return (offset + b.add) / b.per }
+func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift }
 
 // Bases returns the kernel's arguments dBase and sBase for operands with these
 // offsets, in elements of theirs. A launch fits all operands with the layouts
@@ -130,8 +134,9 @@ func (p *problem) take(d, s layout.Layout, dOffset, sOffset, per int64) {
 		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
 	}
 	p.dBase = d.Offset()
-	p.launch.d = base{d.Offset()*per - dOffset, per}
-	p.launch.s = base{s.Offset()*per - sOffset, per}
+	shift := uint8(bits.TrailingZeros64(uint64(per)))
+	p.launch.d = base{d.Offset()*per - dOffset, shift}
+	p.launch.s = base{s.Offset()*per - sOffset, shift}
 	p.launch.Bytes = (d.Count()*int64(p.dBits) + 7) / 8
 }
 

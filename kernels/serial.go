@@ -145,8 +145,8 @@ func (p *problem) blockRows(b axis) (a int, step int8) {
 // turnAround makes the steps of an axis those of the other direction.
 func (p *problem) turnAround(i int) {
 	x := &p.axes[len(p.axes)-1-i]
-	p.launch.d.add += (x.n - 1) * x.d * p.launch.d.per
-	p.launch.s.add += (x.n - 1) * x.s * p.launch.s.per
+	p.launch.d.add += ((x.n - 1) * x.d) << p.launch.d.shift
+	p.launch.s.add += ((x.n - 1) * x.s) << p.launch.s.shift
 	x.d, x.s = -x.d, -x.s
 }
 

@@ -208,7 +208,20 @@ func (l Layout) HasShape(dims ...int64) bool {
 
 // SameShape reports whether two layouts have the same extents.
 func (l Layout) SameShape(m Layout) bool {
-	return slices.EqualFunc(l.axes(), m.axes(), func(a, b axis) bool { return a.dim == b.dim })
+	return l.sameShape(&m)
+}
+
+func (l *Layout) sameShape(m *Layout) bool {
+	a, b := l.axes(), m.axes()
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].dim != b[i].dim {
+			return false
+		}
+	}
+	return true
 }
 
 // Equal reports whether two layouts have the same extents, strides and offset.

@@ -30,7 +30,7 @@ func (l Layout) Overlaps(m Layout) bool {
 // SelfOverlaps reports whether two different indices share a position, so that
 // the layout cannot be written to in any order. Exact as Overlaps is.
 func (l Layout) SelfOverlaps() bool {
-	if l.count() <= 1 || l.IsContiguous() || l.nested() {
+	if count, dense := l.density(); count <= 1 || dense || l.nested() {
 		return false
 	}
 	// Two indices that differ first along axis k: sum s*e = 0 where e, the

@@ -15,7 +15,9 @@ type stream struct {
 	driver  *driver
 	handle  uintptr // a cl_command_queue
 	kernels map[kernels.Spec]*kernel
-	frame   [9]uintptr // the arguments of a transfer, or of clFinish
+	last    *kernels.Launch // and its kernel,
+	kernel  *kernel         // without looking
+	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 }
 
 // newStream makes a stream of a handle, of which it owns a reference.
@@ -69,8 +71,8 @@ type kernel struct {
 	global, local uintptr
 }
 
-// kernel returns the stream's kernel for a spec.
-func (s *stream) kernel(spec kernels.Spec) (*kernel, error) {
+// kernelOf returns the stream's kernel for a spec.
+func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
 	if k := s.kernels[spec]; k != nil {
 		return k, nil
 	}
@@ -93,10 +95,14 @@ func (s *stream) kernel(spec kernels.Spec) (*kernel, error) {
 func (k *kernel) release() { _ = clReleaseKernel.call(k.handle) }
 
 func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
-	k, err := s.kernel(l.Spec)
-	if err != nil {
-		return err
+	if l != s.last {
+		k, err := s.kernelOf(l.Spec)
+		if err != nil {
+			return err
+		}
+		s.last, s.kernel = l, k
 	}
+	k := s.kernel
 	values := [7]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
 	for i, m := range [3]engine.Mem{a.Dst, a.Src, a.Desc} {
 		m := m.(*memory)

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/restride/restride/device"
@@ -175,7 +176,8 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 
 // To returns the tensor on another stream. On the same device that is a view,
 // and the other stream's work on it waits for this one's so far; on another
-// device it is a transfer to a contiguous copy.
+// device it is a transfer to a contiguous copy: without the host, and without
+// waiting, where the devices can (see device.PeerQueue).
 func (t *Tensor) To(s *Stream) (*Tensor, error) {
 	const op = "To"
 	if err := t.hold(op); err != nil {
@@ -208,6 +210,12 @@ func (t *Tensor) take(x *Tensor) error {
 			return err
 		}
 		return t.stream.queue.(device.StringQueue).WriteStrings(t.memory.buffer, 0, strs)
+	}
+	if peer, ok := t.stream.queue.(device.PeerQueue); ok {
+		err := peer.CopyPeer(t.memory.buffer, 0, x.memory.buffer, x.byteOffset(), t.memory.buffer.Size(), x.stream.queue)
+		if !errors.Is(err, device.ErrUnsupported) {
+			return err
+		}
 	}
 	if to, ok := t.hostBytes(); ok {
 		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())

@@ -49,10 +49,16 @@ std::vector<std::shared_ptr<Stream>> Context::live() {
 	return streams;
 }
 
-bool Context::reaches(const Device &other) {
-	const std::lock_guard<std::mutex> hold(lock);
-	return &other == &device || peers.count(other.ordinal) > 0;
+bool Context::reaches(Device &other, bool pooled) {
+	if (&other == &device) {
+		return true;
+	}
+	// Pools say themselves who may use their memory: cuMemPoolSetAccess.
+	const std::lock_guard<std::mutex> hold(pooled ? other.lock : lock);
+	return pooled ? other.guests.count(device.ordinal) > 0 : peers.count(other.ordinal) > 0;
 }
+
+bool peers(const Device &a, const Device &b) { return &a != &b && number("PEERS", 1) != 0; }
 
 std::shared_ptr<Context> createContext(Device &device, unsigned flags) {
 	const auto c = std::make_shared<Context>(device);
@@ -177,7 +183,7 @@ API cuCtxEnablePeerAccess(Handle peer, unsigned flags) {
 	return local(__func__, [&](Context &c) {
 		const auto other = find(peer);
 		require(flags == 0);
-		require(&other->device != &c.device, ERROR_PEER_ACCESS_UNSUPPORTED);
+		require(peers(c.device, other->device), ERROR_PEER_ACCESS_UNSUPPORTED);
 		const std::lock_guard<std::mutex> hold(c.lock);
 		require(c.peers.insert(other->device.ordinal).second, ERROR_PEER_ACCESS_ALREADY_ENABLED);
 	});

@@ -20,6 +20,7 @@ struct Device {
 	Handle pool = nullptr;
 	u64 threshold = 0; // of the pool: kept, and nothing else
 	u64 peak = 0;      // the most that was ever used
+	std::set<int> guests; // other devices that may use the pool's memory
 
 	// synchronize waits for all work of all contexts.
 	void synchronize();
@@ -45,12 +46,15 @@ struct Context : std::enable_shared_from_this<Context> {
 	void synchronize();
 	std::shared_ptr<Stream> defaultStream();
 	std::vector<std::shared_ptr<Stream>> live();
-	bool reaches(const Device &); // its kernels may use that one's memory
+	bool reaches(Device &, bool pooled); // its kernels may use that one's memory: of its pool, or other
 };
 
 // devices are there after cuInit.
 std::vector<Device> &devices();
 Device &device(CUdevice ordinal); // or throws
+
+// peers says whether devices can use each other's memory.
+bool peers(const Device &, const Device &);
 
 // createContext makes a context with its default stream; destroyContext waits
 // for its work and forgets all that it owns.

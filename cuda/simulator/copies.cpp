@@ -1,7 +1,9 @@
 // The driver's functions that copy and fill.
 #include "graph.h"
+#include "knobs.h"
 #include "memory.h"
 #include "trap.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace sim;
@@ -145,18 +147,45 @@ API cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t n, Handle stre
 	});
 }
 
+// Where neither context reaches the other's memory, the driver goes through the
+// host's, in parts.
+static void staged(void *dst, const void *src, size_t n) {
+	std::vector<u8> part(std::min<size_t>(n, 64 << 10));
+	for (size_t at = 0; at < n; at += part.size()) {
+		const size_t size = std::min(part.size(), n - at);
+		u8 *const to = static_cast<u8 *>(dst) + at;
+		const u8 *const from = static_cast<const u8 *>(src) + at;
+		usable(from, size);
+		std::memcpy(part.data(), from, size);
+		delay();
+		usable(to, size);
+		std::memcpy(to, part.data(), size);
+	}
+}
+
 API cuMemcpyPeerAsync(CUdeviceptr dst, Handle dstContext, CUdeviceptr src, Handle srcContext, size_t n, Handle stream) {
 	return local(__func__, [&](Context &context) {
 		const auto s = streamOf(context, stream);
 		const auto to = registry<Context>().find(dstContext, ERROR_INVALID_CONTEXT);
 		const auto from = registry<Context>().find(srcContext, ERROR_INVALID_CONTEXT);
+		to->check();
+		from->check();
 		if (n == 0) {
 			return;
 		}
 		const auto target = memory::find(pointer(dst), n), source = memory::find(pointer(src), n);
-		require(target.has_value() && &target->context->device == &to->device);
-		require(source.has_value() && &source->context->device == &from->device);
-		within("cuMemcpyPeerAsync", s, dst, src, n);
+		for (const auto &[side, of] : {std::pair(&target, &to), std::pair(&source, &from)}) {
+			require(side->has_value() && (*side)->kind == Kind::device && &(*side)->context->device == &(*of)->device);
+		}
+		if (to->reaches(from->device, source->pooled) || from->reaches(to->device, target->pooled)) {
+			count("peerDirect");
+			within("cuMemcpyPeerAsync", s, dst, src, n);
+			return;
+		}
+		count("peerStaged");
+		onDevice(dst, n);
+		onDevice(src, n);
+		submit(s, {"cuMemcpyPeerAsync", [=] { staged(pointer(dst), pointer(src), n); }});
 	});
 }
 

@@ -189,6 +189,6 @@ API cuDeviceGetAttribute(int *value, int number, CUdevice d) {
 API cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer) {
 	return global(__func__, [&] {
 		require(can != nullptr);
-		*can = &device(d) != &device(peer) ? 1 : 0;
+		*can = peers(device(d), device(peer)) ? 1 : 0;
 	});
 }

@@ -23,7 +23,7 @@ struct Knobs {
 	std::string message;
 
 	Knobs() {
-		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT"}) {
+		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "PEERS", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT"}) {
 			const char *value = std::getenv((std::string("RESTRIDE_SIM_") + name).c_str());
 			if (value != nullptr) {
 				set(name, value);
@@ -135,7 +135,7 @@ API restrideSimSet(const char *name, const char *value) {
 
 // restrideSimCount is how often a function was called ("cuLaunchKernel"), or a
 // number of things: "allocations" and "bytes" of device memory in use now,
-// "kernels" that ran.
+// "kernels" that ran, "peerDirect" and "peerStaged" copies between devices.
 extern "C" __attribute__((visibility("default"))) long restrideSimCount(const char *name) {
 	sim::Knobs &k = sim::knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);

@@ -61,7 +61,7 @@ const char *unreachable(Context &context, u64 pointer) {
 	if (!a.has_value()) {
 		return "a parameter points to no memory that is allocated or pinned";
 	}
-	if (a->kind == Kind::device && !context.reaches(a->context->device)) {
+	if (a->kind == Kind::device && !context.reaches(a->context->device, a->pooled)) {
 		return "a parameter points to the memory of another device";
 	}
 	return nullptr;

@@ -9,14 +9,14 @@ namespace {
 
 u8 *bytes(CUdeviceptr p) { return reinterpret_cast<u8 *>(p); }
 
-CUdeviceptr allocate(Context &context, size_t size) {
+CUdeviceptr allocate(Context &context, size_t size, bool pooled) {
 	try {
-		return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size));
+		return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pooled));
 	} catch (const Error &e) {
 		require(e.code == ERROR_OUT_OF_MEMORY, e.code);
 	}
 	context.device.synchronize(); // frees that streams have yet to come to
-	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size));
+	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pooled));
 }
 
 void release(Context &context, u8 *base) {
@@ -50,7 +50,7 @@ API cuMemAlloc_v2(CUdeviceptr *p, size_t size) {
 	return local(__func__, [&](Context &context) {
 		forbidUnsafe();
 		require(p != nullptr);
-		*p = allocate(context, size);
+		*p = allocate(context, size, false);
 		memory::open(bytes(*p));
 	});
 }
@@ -71,7 +71,7 @@ API cuMemAllocAsync(CUdeviceptr *p, size_t size, Handle stream) {
 		require(p != nullptr);
 		const auto s = streamOf(context, stream);
 		require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED); // memory nodes
-		*p = allocate(context, size);
+		*p = allocate(context, size, true);
 		submit(s, {"cuMemAllocAsync", [base = bytes(*p)] { memory::open(base); }, true});
 	});
 }
@@ -89,6 +89,33 @@ API cuDeviceGetDefaultMemPool(Handle *pool, CUdevice d) {
 	return global(__func__, [&] {
 		require(pool != nullptr);
 		*pool = device(d).pool;
+	});
+}
+
+// The current pool is the default one: nobody can set another.
+API cuDeviceGetMemPool(Handle *pool, CUdevice d) { return cuDeviceGetDefaultMemPool(pool, d); }
+
+// MemAccess is CUmemAccessDesc: who (1: a device) may do what (0: nothing, 3:
+// read and write).
+struct MemAccess {
+	int type, id, flags;
+};
+
+API cuMemPoolSetAccess(Handle pool, const MemAccess *access, size_t n) {
+	return global(__func__, [&] {
+		Device &d = deviceOf(pool);
+		require(access != nullptr || n == 0);
+		for (size_t i = 0; i < n; i++) {
+			const MemAccess &a = access[i];
+			require(a.type == 1 && (a.flags == 0 || a.flags == 3));
+			require(peers(d, device(a.id)));
+			const std::lock_guard<std::mutex> hold(d.lock);
+			if (a.flags == 3) {
+				d.guests.insert(a.id);
+			} else {
+				d.guests.erase(a.id);
+			}
+		}
 	});
 }
 

@@ -93,7 +93,7 @@ std::string bury(Table &t, const u8 *base) {
 
 } // namespace
 
-u8 *reserve(Kind kind, Context &context, size_t size) {
+u8 *reserve(Kind kind, Context &context, size_t size, bool pooled) {
 	Device &d = context.device;
 	require(size > 0);
 	require(size <= size_t(1) << 46, ERROR_OUT_OF_MEMORY);
@@ -116,7 +116,7 @@ u8 *reserve(Kind kind, Context &context, size_t size) {
 	u8 *const base = first + guard + pages - roundUp(size, 16);
 	Table &t = table();
 	const std::lock_guard<std::mutex> hold(t.lock);
-	t.live[base] = {kind, context.shared_from_this(), base, size, first, mapped, false, false};
+	t.live[base] = {kind, context.shared_from_this(), base, size, first, mapped, false, pooled, false};
 	if (kind == Kind::device) {
 		count("allocations");
 		count("bytes", static_cast<long>(size));
@@ -206,7 +206,7 @@ void pin(Context &context, u8 *base, size_t size) {
 	for (const auto &[start, a] : t.live) {
 		require(base + size <= start || start + a.size <= base, ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	}
-	t.live[base] = {Kind::registered, context.shared_from_this(), base, size, nullptr, 0, false, false};
+	t.live[base] = {Kind::registered, context.shared_from_this(), base, size, nullptr, 0, false, false, false};
 }
 
 void unpin(u8 *base) {

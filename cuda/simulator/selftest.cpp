@@ -156,6 +156,7 @@ int main(int count, char **arguments) {
 	testContexts();
 	testMemory();
 	testOrder();
+	testPeers();
 	testModules();
 	testKernels();
 	testGraphs();

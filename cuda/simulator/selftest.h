@@ -29,11 +29,14 @@
 	X(cuCtxGetDevice, int *) \
 	X(cuCtxSynchronize) \
 	X(cuCtxEnablePeerAccess, Handle, unsigned) \
+	X(cuDeviceCanAccessPeer, int *, int, int) \
 	X(cuMemGetInfo_v2, size_t *, size_t *) \
 	X(cuMemAlloc_v2, u64 *, size_t) \
 	X(cuMemFree_v2, u64) \
 	X(cuMemAllocAsync, u64 *, size_t, Handle) \
 	X(cuMemFreeAsync, u64, Handle) \
+	X(cuDeviceGetMemPool, Handle *, int) \
+	X(cuMemPoolSetAccess, Handle, const void *, size_t) \
 	X(cuMemHostAlloc, void **, size_t, unsigned) \
 	X(cuMemFreeHost, void *) \
 	X(cuMemHostRegister_v2, void *, size_t, unsigned) \
@@ -111,6 +114,7 @@ std::string ptx(const std::string &name, int params = 7, const char *type = ".u6
 void testContexts();
 void testMemory();
 void testOrder();
+void testPeers();
 void testKernels();
 void testFaults();
 void testModules();

@@ -1,7 +1,6 @@
-// Self test: memory, copies, and the order of work.
-#include "selftest.h"
+// Self test: memory, copies, and the order of work; copies between devices.
+#include "selftest_session.h"
 #include <cstring>
-#include <numeric>
 
 // readNow reads memory that a stream may write at the same time: on purpose.
 __attribute__((no_sanitize("thread"), noinline)) static u8 readNow(const void *p) { return *static_cast<const volatile u8 *>(p); }
@@ -170,4 +169,82 @@ void testOrder() {
 	OK(cuMemFreeHost(pinned));
 	IS(cuMemFreeHost(pinned), ERROR_INVALID_VALUE);
 	OK(cuCtxDestroy_v2(context));
+}
+
+// copied says what a copy from one session's stream to the other's device counts
+// as: 1 if it goes direct, 0 if it is staged; -1 if the bytes are wrong.
+static int copied(Session &to, Session &from, u64 dst, u64 src, size_t n) {
+	static u8 value = 10;
+	const long direct = restrideSimCount("peerDirect");
+	Handle event;
+	OK(cuCtxSetCurrent(from.context));
+	OK(cuEventCreate(&event, 0));
+	slow(from.stream, src);
+	OK(cuMemsetD8Async(src, ++value, n, from.stream));
+	OK(cuEventRecord(event, from.stream));
+	OK(cuCtxSetCurrent(to.context));
+	OK(cuStreamWaitEvent(to.stream, event, 0));
+	OK(cuMemcpyPeerAsync(dst, to.context, src, from.context, n, to.stream));
+	std::vector<u8> got(n);
+	OK(cuMemcpyDtoHAsync_v2(got.data(), dst, n, to.stream));
+	return got == std::vector<u8>(n, value) ? static_cast<int>(restrideSimCount("peerDirect") - direct) : -1;
+}
+
+void testPeers() {
+	Session a(0), b(1); // b is current
+	int can = 0;
+	OK(cuDeviceCanAccessPeer(&can, 0, 1));
+	CHECK(can == 1);
+	OK(cuDeviceCanAccessPeer(&can, 1, 1));
+	CHECK(can == 0);
+	constexpr size_t size = 150000; // some parts, where it is staged
+	u64 src, pooled;
+	const u64 dst = b.alloc(size);
+	OK(cuCtxSetCurrent(a.context));
+	OK(cuMemAlloc_v2(&src, size));
+	OK(cuMemAllocAsync(&pooled, size, a.stream));
+	OK(restrideSimSet("DELAY", "500"));
+	CHECK(copied(b, a, dst, src, size) == 0);
+
+	OK(restrideSimSet("PEERS", "0"));
+	OK(cuDeviceCanAccessPeer(&can, 0, 1));
+	CHECK(can == 0);
+	IS(cuCtxEnablePeerAccess(a.context, 0), ERROR_PEER_ACCESS_UNSUPPORTED);
+	OK(restrideSimSet("PEERS", ""));
+	OK(cuCtxEnablePeerAccess(a.context, 0));
+	CHECK(copied(b, a, dst, src, size) == 1);
+
+	// That opens no pool.
+	CHECK(copied(b, a, dst, pooled, size) == 0);
+	Handle pool;
+	struct {
+		int type, id, flags;
+	} access{1, 1, 3};
+	OK(cuDeviceGetMemPool(&pool, 0));
+	OK(cuMemPoolSetAccess(pool, &access, 1));
+	CHECK(copied(b, a, dst, pooled, size) == 1);
+	access.flags = 0;
+	OK(cuMemPoolSetAccess(pool, &access, 1));
+	CHECK(copied(b, a, dst, pooled, size) == 0);
+	access.id = 0; // its own
+	IS(cuMemPoolSetAccess(pool, &access, 1), ERROR_INVALID_VALUE);
+
+	// The contexts must be those of the memory, and the range one allocation.
+	IS(cuMemcpyPeerAsync(dst, a.context, src, a.context, 16, b.stream), ERROR_INVALID_VALUE);
+	IS(cuMemcpyPeerAsync(dst, b.context, src + 1, a.context, size, b.stream), ERROR_INVALID_VALUE);
+	IS(cuMemcpyPeerAsync(dst, b.context, src, a.context, 16, a.stream), ERROR_INVALID_HANDLE);
+	IS(cuMemcpyPeerAsync(dst, b.context, src, a.stream, 16, b.stream), ERROR_INVALID_CONTEXT);
+	OK(cuMemcpyPeerAsync(dst, b.context, src, a.context, 0, b.stream));
+
+	// Memory that is freed before the stream comes to it is found out.
+	slow(b.stream, dst);
+	OK(cuMemcpyPeerAsync(dst, b.context, src, a.context, size, b.stream));
+	OK(cuCtxSetCurrent(a.context));
+	OK(cuMemFree_v2(src)); // waits for its own device only
+	OK(cuCtxSetCurrent(b.context));
+	IS(cuStreamSynchronize(b.stream), ERROR_ILLEGAL_ADDRESS);
+	CHECK(message().find("cuMemcpyPeerAsync") != std::string::npos);
+	OK(cuCtxSetCurrent(a.context));
+	IS(cuMemcpyPeerAsync(pooled, a.context, dst, b.context, 16, a.stream), ERROR_ILLEGAL_ADDRESS);
+	OK(restrideSimSet("DELAY", "0"));
 }

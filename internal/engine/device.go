@@ -89,7 +89,7 @@ func (d *Device) NewQueue() (device.Queue, error) {
 // AdoptStream makes a queue of a stream, which it closes in the end. The device
 // is kept from closing (see While).
 func AdoptStream(d *Device, s Stream) *Queue {
-	q := &Queue{dev: d, stream: s}
+	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
 	q.launches = kernels.NewCache(d.traits.Target, mostLaunches, d.driver.Describe, d.driver.Forget)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,9 @@
 // buffer the last number of each queue that uses it: that is when its memory, once
 // it is freed, may be used again. Until then it is in limbo.
 //
-// Locks are taken in this order: a device's life, a queue's, a buffer's, and last
-// those of limbo, the pool and the device's lists, of which nobody holds two.
+// Locks are taken in this order: a device's life, a queue's (of two, that of the
+// older one first), a buffer's, and last those of limbo, the pool and the device's
+// lists, of which nobody holds two.
 package engine
 
 import (

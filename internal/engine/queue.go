@@ -17,6 +17,7 @@ import (
 type Queue struct {
 	dev    *Device
 	stream Stream
+	number uint64 // among all queues
 
 	done   atomic.Uint64 // all work up to this number is known to be done
 	wanted atomic.Uint64 // limbo waits for this number
@@ -163,10 +164,12 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 }
 
 // launch queues a planned launch. It does not allocate.
-func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dOff, sOff int64, lo, hi uint64) error {
+func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, lo, hi uint64) error {
 	if e.Groups == 0 {
 		return nil
 	}
+	_, dOff := dl.Frame()
+	_, sOff := sl.Frame()
 	d, s := e.Bases(dOff, sOff)
 	q.args = Args{dst.block.mem, src.block.mem, e.OnDevice, [2]int64{d, s}, [2]uint64{lo, hi}}
 	err := q.stream.Launch(&e.Launch, &q.args)
@@ -223,7 +226,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 	if err != nil {
 		return err
 	}
-	return q.launch(e, to, from, dst.Layout.Offset(), src.Layout.Offset(), 0, 0)
+	return q.launch(e, to, from, &dst.Layout, &src.Layout, 0, 0)
 }
 
 // Fill sets every element of dst to the pattern.
@@ -245,7 +248,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 		return err
 	}
 	lo, hi := repeat(pattern, bits)
-	return q.launch(e, to, to, dst.Layout.Offset(), dst.Layout.Offset(), lo, hi)
+	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
 }
 
 // Convert packs or unpacks elements below a byte.
@@ -266,7 +269,7 @@ func (q *Queue) Convert(dst, src device.Operand) error {
 	if err != nil {
 		return err
 	}
-	return q.launch(e, to, from, dst.Layout.Offset(), src.Layout.Offset(), 0, 0)
+	return q.launch(e, to, from, &dst.Layout, &src.Layout, 0, 0)
 }
 
 // KernelName tells the class of a copy and the width of the elements that it

@@ -1,0 +1,82 @@
+package kernels_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// TestCache asks in a random order for more launches than the cache keeps, of keys
+// that differ in one number: what comes back is what a plan says, with a descriptor
+// that has not been dropped.
+func TestCache(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	alive, uploads := map[int]bool{}, 0
+	c := kernels.NewCache(kernels.Target{}, 100, func([]byte) (int, error) {
+		uploads++
+		alive[uploads] = true
+		return uploads, nil
+	}, func(n int) {
+		require.True(t, alive[n], "dropped twice")
+		delete(alive, n)
+	})
+	type ask struct {
+		dst, src layout.Layout
+		what     int
+	}
+	asks := make([]ask, 400)
+	for i := range asks {
+		rank := rng.IntN(4)
+		if i%50 == 0 {
+			rank = 9 // is not kept
+		}
+		var dims, d, s []int64
+		for range rank {
+			dims, d, s = append(dims, 3), append(d, 1+rng.Int64N(2)), append(s, 1+rng.Int64N(2))
+		}
+		asks[i] = ask{strided(dims, d, rng.Int64N(2)*63), strided(dims, s, 1), rng.IntN(5)}
+	}
+	const rounds = 20_000
+	for range rounds {
+		some := rng.Float64() // of which some are asked for more often
+		a := asks[int(some*some*some*float64(len(asks)))]
+		dst, src := a.dst, a.src
+		var got *kernels.Entry[int]
+		var want kernels.Launch
+		var err, planErr error
+		switch a.what {
+		case 0:
+			got, err = c.Fill(&dst, 8)
+			want, planErr = kernels.PlanFill(dst, 8, kernels.Target{})
+		case 1, 2:
+			got, err = c.Convert(&dst, &src, 8, 4, a.what == 1)
+			want, planErr = kernels.PlanConvert(dst, src, 8, 4, a.what == 1, kernels.Target{})
+		default:
+			got, err = c.Copy(&dst, &src, 8<<(a.what-3))
+			want, planErr = kernels.PlanCopy(dst, src, 8<<(a.what-3), kernels.Target{})
+		}
+		require.NoError(t, err)
+		require.NoError(t, planErr)
+		require.True(t, alive[got.OnDevice], "%v %v: its descriptor was dropped", dst, src)
+		require.Equal(t, want.Spec, got.Spec, "%v %v", dst, src)
+		require.Equal(t, want.Groups, got.Groups, "%v %v", dst, src)
+		require.Equal(t, want.Desc, got.Desc, "%v %v", dst, src)
+		wantD, wantS := want.Bases(dst.Offset(), src.Offset())
+		gotD, gotS := got.Bases(dst.Offset(), src.Offset())
+		require.Equal(t, [2]int64{wantD, wantS}, [2]int64{gotD, gotS}, "%v %v", dst, src)
+	}
+	require.Less(t, uploads, rounds*3/4, "nothing is found again")
+	c.Clear()
+	require.Empty(t, alive)
+	var l layout.Layout
+	for range 2 {
+		_, err := c.Copy(&l, &l, 8)
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,14 @@
+package layout
+
+// What is called for each copy takes a pointer: a method of a value copies the
+// whole layout, 152 bytes, for the sake of one number.
+
+// Frame returns the rank and the offset.
+func (l *Layout) Frame() (rank int, offset int64) { return l.rank, l.offset }
+
+// Axis returns an axis in [0, Rank): its extent, and the distance between
+// neighbours along it.
+func (l *Layout) Axis(i int) (dim, stride int64) {
+	a := &l.axes()[i]
+	return a.dim, a.stride
+}
