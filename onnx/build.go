@@ -119,7 +119,9 @@ func (p *pending) at(at place) []tensor.Part {
 		} else {
 			part.Into = within(part.Into)
 		}
-		part.From = within(part.From)
+		if part.Src == nil {
+			part.From = within(part.From)
+		}
 		parts[i] = part
 	}
 	return parts

@@ -65,7 +65,7 @@ func fuzzSeeds(f *testing.F) [][]byte {
 	containers.Graph.Nodes = []model.Node{node("Identity", "y", []string{"x"})}
 
 	var seeds [][]byte
-	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), spreadSeed(f)} {
+	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), spreadSeed(f), padSeed(f)} {
 		b, err := m.Marshal()
 		require.NoError(f, err)
 		seeds = append(seeds, b)

@@ -70,6 +70,9 @@ func (g *graphBuilder) grow() {
 	from := g.names[g.rng.IntN(len(g.names))]
 	a := g.data[from]
 	rank := len(a.dims)
+	if g.rng.IntN(4) == 0 && g.pad(from, a) {
+		return
+	}
 	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
 	switch g.rng.IntN(13) {
 	case 0:

@@ -103,6 +103,8 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, "a reference to " + describe(c.out[0])
 	}
 	switch {
+	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer():
+		return false, fmt.Sprintf("written in place, over the input: %d parts", c.parts)
 	case n.Kind == tensor.Transfer:
 		return false, ""
 	case n.Kind == tensor.Copy && c.parts == 1 && n.Kernel == "fill":

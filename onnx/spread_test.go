@@ -248,7 +248,10 @@ func growth(m *model.Model) (int64, bool) {
 	for i := range m.Graph.Initializers {
 		lists[m.Graph.Initializers[i].Name] = &m.Graph.Initializers[i]
 	}
-	times := int64(1)
+	times, ok := padGrowth(m)
+	if !ok {
+		return 0, false
+	}
 	for _, n := range m.Graph.Nodes {
 		of := map[string]int{"Expand": 1, "Tile": 1, "ConstantOfShape": 0}
 		i, grows := of[n.OpType]

@@ -20,6 +20,10 @@ func since(op string, t layout.DType) onnx.Opset {
 	switch op {
 	case "Expand", "Split", "Tile", "DepthToSpace", "SpaceToDepth", "DynamicSlice":
 		return sinceSpread(op, t)
+	case "Pad":
+		return sincePad(t)
+	case "Trilu", "CenterCropPad", "ReverseSequence":
+		return sinceFixed(op, t)
 	}
 	switch t {
 	case layout.Float16, layout.Float32, layout.Float64:
@@ -276,6 +280,12 @@ func TestOperators(t *testing.T) {
 		"SpaceToDepth":    {1, 13, 28},
 		"Split":           {1, 2, 11, 13, 18},
 		"Tile":            {1, 6, 13},
+
+		"Pad":             {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+		"Trilu":           {14},
+		"CenterCropPad":   {18},
+		"ReverseSequence": {10, 28},
+		"TensorScatter":   {24},
 	}, onnx.Operators())
 	require.False(t, onnx.Allows("Reshape", 0, layout.Float32))
 	require.False(t, onnx.Allows("Reshape", onnx.MaxOpset+1, layout.Float32))

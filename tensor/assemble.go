@@ -15,8 +15,9 @@ type Part struct {
 	Into func(whole layout.Layout) (layout.Layout, error)
 	// Src has the elements, in the shape that Into makes.
 	Src *Tensor
-	// From takes the layout of the whole to that of elements which earlier parts
-	// have set, in the shape that Into makes.
+	// From takes the layout of Src to that of the elements, in the shape that Into
+	// makes. Without Src it takes the layout of the whole to that of elements which
+	// earlier parts have set.
 	From func(whole layout.Layout) (layout.Layout, error)
 	// Fill is one element: its little-endian bytes (below a byte: its bits, low
 	// in one byte), or the bytes of a string. nil is zero, or the empty string.
@@ -57,6 +58,19 @@ func (t *Tensor) Assemble(op string, parts ...Part) error {
 		return t.fail(op, err)
 	}
 	return nil
+}
+
+// Overwrite is Assemble, and returns another reference to t, whose verdict is
+// what was copied.
+func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
+	if err := t.hold(op); err != nil { // for the reference
+		return nil, err
+	}
+	out := &Tensor{stream: t.stream, memory: t.memory, layout: t.layout, dtype: t.dtype}
+	if err := out.assemble(op, parts, true); err != nil {
+		return nil, t.fail(op, errors.Join(err, out.Release()))
+	}
+	return out, nil
 }
 
 // assemble runs the parts. All layouts come first, so that what cannot be done
@@ -124,6 +138,11 @@ func (t *Tensor) set(op string, to *device.Operand, p *Part) (from device.Operan
 			return from, err
 		}
 		from = p.Src.Operand()
+		if p.From != nil {
+			if from.Layout, err = p.From(from.Layout); err != nil {
+				return from, err
+			}
+		}
 	case p.From != nil:
 		l, err := p.From(t.layout)
 		if err != nil {

@@ -1,0 +1,64 @@
+package tensor_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// column is the place of a column of a matrix.
+func column(i int64) func(layout.Layout) (layout.Layout, error) {
+	return func(whole layout.Layout) (layout.Layout, error) { return whole.Slice(1, i, i+1, 1) }
+}
+
+// TestOverwrite: the result is the same memory, and its verdict is what was
+// written.
+func TestOverwrite(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			x, err := tensor.FromSlice(s, []int32{1, 2, 3, 4, 5, 6}, 2, 3)
+			require.NoError(t, err)
+			y := keep(t)(tensor.FromSlice(s, []int32{7, 8, 9, 10}, 2, 2))
+			s.ForbidCopies(true) // which this is none of
+			z, err := x.Overwrite("Write",
+				tensor.Part{Into: column(0), Src: y, From: column(1)},
+				tensor.Part{Into: column(1), From: column(0)},
+				tensor.Part{Into: column(2), Fill: []byte{5, 0, 0, 0}})
+			require.NoError(t, err)
+			require.NoError(t, x.Release())
+			v := z.Verdict()
+			require.Equal(t, tensor.Copy, v.Kind)
+			require.EqualValues(t, 24, v.Bytes)
+			require.NotEmpty(t, v.Kernel)
+			got, err := tensor.Values[int32](z)
+			require.NoError(t, err)
+			require.Equal(t, []int32{8, 8, 5, 10, 10, 5}, got)
+			require.NoError(t, z.Release())
+			require.EqualValues(t, 16, s.Device().Stats().Live, "what is left is y")
+		})
+	}
+}
+
+// TestOverwriteErrors: after an error no reference is left over.
+func TestOverwriteErrors(t *testing.T) {
+	s := openCPU(t)
+	x, err := tensor.FromSlice(s, []int32{1, 2, 3, 4}, 2, 2)
+	require.NoError(t, err)
+	flat := func(whole layout.Layout) (layout.Layout, error) { return whole.Reshape(5) }
+	_, err = x.Overwrite("Write", tensor.Part{Into: flat})
+	require.ErrorIs(t, err, device.ErrInvalid)
+	require.ErrorContains(t, err, "Write of int32[2,2]")
+	_, err = x.Overwrite("Write", tensor.Part{From: column(0)})
+	require.ErrorIs(t, err, device.ErrInvalid)
+	_, err = x.Overwrite("Write", tensor.Part{Src: x, From: flat})
+	require.ErrorIs(t, err, device.ErrInvalid)
+	require.True(t, x.Unshared())
+	require.NoError(t, x.Release())
+	_, err = x.Overwrite("Write")
+	require.ErrorIs(t, err, tensor.ErrReleased)
+}
