@@ -27,7 +27,7 @@ import (
 // linked to one library.
 type gorgoniaCU struct {
 	// Not in all drivers since CUDA 11.0, so looked for: nil where there is none.
-	allocAsync, freeAsync, graphInstantiate unsafe.Pointer
+	allocAsync, freeAsync, graphInstantiate, poolOf, poolAccess unsafe.Pointer
 }
 
 // frame: cgo has a place of its own for what is passed.
@@ -45,6 +45,7 @@ var openDriver = sync.OnceValues(func() (driver, error) {
 	}
 	for name, at := range map[string]*unsafe.Pointer{
 		"cuMemAllocAsync": &l.allocAsync, "cuMemFreeAsync": &l.freeAsync, "cuGraphInstantiateWithFlags": &l.graphInstantiate,
+		"cuDeviceGetMemPool": &l.poolOf, "cuMemPoolSetAccess": &l.poolAccess,
 	} {
 		symbol := C.CString(name)
 		*at = C.find(symbol)
@@ -70,7 +71,7 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 }
 
 // asC is a handle as C's functions take it.
-func asC[T C.CUstream | C.CUevent | C.CUgraphExec, H ~uintptr](h H) T {
+func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext, H ~uintptr](h H) T {
 	return *(*T)(unsafe.Pointer(&h))
 }
 

@@ -193,7 +193,7 @@ func TestThreadsOfOthers(t *testing.T) {
 	q := queueOf(t, dev)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	l := dev.g.drv.(*libcuda)
+	l := dev.g.drv
 	b := alloc(t, dev, 64)
 	turn := byte(0)
 	step := func(ctx, after context, asks int) {
