@@ -203,8 +203,9 @@ func TestCounters(t *testing.T) {
 	c.Download(3)
 	c.Launch(11)
 	c.Peer(5)
+	c.Wait()
 	assert.Equal(t, Stats{
-		HostToDevice: 7, DeviceToHost: 3, DeviceToDevice: 11, PeerToDevice: 5, Uploads: 2, Downloads: 1, Launches: 1, PeerCopies: 1,
+		HostToDevice: 7, DeviceToHost: 3, DeviceToDevice: 11, PeerToDevice: 5, Uploads: 2, Downloads: 1, Launches: 1, PeerCopies: 1, Waits: 1,
 		Live: 70, Peak: 150, Buffers: 2, Reserved: 99,
 	}, c.Stats(99))
 }

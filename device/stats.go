@@ -13,6 +13,7 @@ type Stats struct {
 	Downloads      int64 // calls of Read that were accepted
 	PeerCopies     int64 // calls of CopyPeer that were accepted
 	Launches       int64 // calls of Copy, Fill and Convert that had work to do
+	Waits          int64 // times that a call waited for work on the device; 0 where work is done by the call
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
 	Buffers        int64 // buffers that are not freed
@@ -24,6 +25,7 @@ type Counters struct {
 	toDevice, toHost, onDevice   atomic.Int64
 	fromPeers, peerCopies        atomic.Int64
 	uploads, downloads, launches atomic.Int64
+	waits                        atomic.Int64
 	live, peak, buffers          atomic.Int64
 }
 
@@ -32,6 +34,9 @@ func (c *Counters) Upload(n int64) { c.uploads.Add(1); c.toDevice.Add(n) }
 
 // Download counts one Read of n bytes.
 func (c *Counters) Download(n int64) { c.downloads.Add(1); c.toHost.Add(n) }
+
+// Wait counts one wait for the device.
+func (c *Counters) Wait() { c.waits.Add(1) }
 
 // Peer counts one CopyPeer of n bytes.
 func (c *Counters) Peer(n int64) { c.peerCopies.Add(1); c.fromPeers.Add(n) }
@@ -58,7 +63,7 @@ func (c *Counters) Stats(reserved int64) Stats {
 	return Stats{
 		HostToDevice: c.toDevice.Load(), DeviceToHost: c.toHost.Load(), DeviceToDevice: c.onDevice.Load(),
 		PeerToDevice: c.fromPeers.Load(), PeerCopies: c.peerCopies.Load(),
-		Uploads: c.uploads.Load(), Downloads: c.downloads.Load(), Launches: c.launches.Load(),
+		Uploads: c.uploads.Load(), Downloads: c.downloads.Load(), Launches: c.launches.Load(), Waits: c.waits.Load(),
 		Live: c.live.Load(), Peak: c.peak.Load(), Buffers: c.buffers.Load(), Reserved: reserved,
 	}
 }

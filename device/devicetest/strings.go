@@ -72,7 +72,7 @@ func (r runner) strings(t *testing.T) {
 		Downloads: before.Downloads + 6, DeviceToHost: before.DeviceToHost + 32*header,
 		Launches: before.Launches + 3, DeviceToDevice: before.DeviceToDevice + 12*header,
 		Live: before.Live + 12*header, Peak: max(before.Peak, before.Live+12*header), Buffers: before.Buffers + 2,
-		Reserved: after.Reserved,
+		Reserved: after.Reserved, Waits: after.Waits,
 	}
 	if after != want {
 		t.Errorf("stats: got %+v, want %+v", after, want)

@@ -74,6 +74,9 @@ func (e *Event) Wait() error {
 	if e.q.dev.closed.Load() && e.q.done.Load() >= e.seq {
 		return nil // Close has told of errors
 	}
+	if !e.Done() {
+		e.q.dev.counters.Wait()
+	}
 	err := e.mark.Wait()
 	raise(&e.q.done, e.seq)
 	runtime.KeepAlive(e)

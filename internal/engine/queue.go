@@ -309,6 +309,7 @@ func (q *Queue) drain(seq uint64) {
 	if q.capture != nil {
 		return // it may not be waited for, and nothing of it runs
 	}
+	q.dev.counters.Wait()
 	if err := q.stream.Finish(); q.err == nil {
 		q.err = err
 	}

@@ -1,0 +1,117 @@
+package restride_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A chain of views and copies, on every device there is: a run neither transfers
+// nor waits, and where the device replays work, its replay does the same.
+func TestSessionsOnAllDevices(t *testing.T) {
+	m := model.New("chain", 21)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Int32, model.Known(6), model.Known(4))}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y"}}
+	shape, err := model.NewTensor("shape", []int64{6, 4}, 2)
+	require.NoError(t, err)
+	m.Graph.Initializers = []model.Tensor{shape}
+	last := "x"
+	for i := range 12 { // 12 turns of the 24 elements, and each then as 6 rows
+		turned, next := fmt.Sprint("turned", i), fmt.Sprint("v", i)
+		m.Graph.Nodes = append(m.Graph.Nodes,
+			model.NewNode("Transpose", []string{last}, []string{turned}),
+			model.NewNode("Reshape", []string{turned, "shape"}, []string{next}))
+		last = next
+	}
+	m.Graph.Nodes = append(m.Graph.Nodes, model.NewNode("Concat", []string{last, "x"}, []string{"y"}, onnx.Int("axis", 1)))
+
+	infos, err := device.List()
+	if err != nil {
+		t.Log(err) // a backend that does not work here: its own tests tell
+	}
+	for _, info := range infos {
+		t.Run(info.ID(), func(t *testing.T) {
+			s, err := tensor.Open(info.ID())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			dev := s.Device()
+			sess, err := onnx.NewSession(s, m)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, sess.Close()) }()
+			data := make([]int32, 24)
+			for i := range data {
+				data[i] = int32(i)
+			}
+			x, err := tensor.FromSlice(s, data, 6, 4)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, x.Release()) }()
+			require.NoError(t, s.Wait())
+
+			before := dev.Stats()
+			out, err := sess.Run(t.Context(), onnx.Values{"x": x})
+			require.NoError(t, err)
+			after := dev.Stats()
+			assert.Equal(t, before.Waits, after.Waits, "the host waited")
+			assert.Equal(t, before.Uploads+before.Downloads, after.Uploads+after.Downloads)
+			y, err := out.Tensor("y")
+			require.NoError(t, err)
+			assert.Equal(t, chained(data), valuesOf(t, y))
+			require.NoError(t, out.Release())
+
+			c, err := sess.Capture(t.Context(), onnx.Values{"x": x})
+			if err != nil {
+				require.ErrorIs(t, err, device.ErrUnsupported)
+				t.Log(err)
+				return
+			}
+			defer func() { require.NoError(t, c.Close()) }()
+			for round := range int32(3) {
+				for i := range data {
+					data[i] += round * 100
+				}
+				fresh, err := tensor.FromSlice(s, data, 6, 4)
+				require.NoError(t, err)
+				require.NoError(t, x.CopyFrom(fresh))
+				require.NoError(t, fresh.Release())
+				require.NoError(t, c.Run())
+				y, err := c.Outputs().Tensor("y")
+				require.NoError(t, err)
+				assert.Equal(t, chained(data), valuesOf(t, y))
+			}
+		})
+	}
+}
+
+func valuesOf(t *testing.T, x *tensor.Tensor) []int32 {
+	t.Helper()
+	v, err := tensor.Values[int32](x)
+	require.NoError(t, err)
+	return v
+}
+
+// chained is what the chain makes of 6 rows of 4.
+func chained(x []int32) []int32 {
+	v := append([]int32(nil), x...)
+	for range 12 {
+		next := make([]int32, 0, 24)
+		for col := range 4 {
+			for row := range 6 {
+				next = append(next, v[row*4+col])
+			}
+		}
+		v = next
+	}
+	var y []int32
+	for row := range 6 {
+		y = append(append(y, v[row*4:row*4+4]...), x[row*4:row*4+4]...)
+	}
+	return y
+}
