@@ -31,7 +31,7 @@ var policy = map[string][]string{
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"onednn":            {"layout", "device", "tensor"},
-	"onnx":              {"layout", "device", "cpu", "internal/dry", "tensor", "onnx/model"},
+	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
 	"internal/engine":   {"layout", "device", "kernels"},
