@@ -21,12 +21,12 @@ func TestPTX(t *testing.T) {
 		left[strings.TrimSuffix(f.Name(), ".ptx")] = true
 	}
 	entry := regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
-	parameters := len((&queue{}).params)
 	for _, s := range kernels.Specs() {
 		if s.Serial {
 			continue
 		}
 		delete(left, s.String())
+		parameters := s.Parameters()
 		text, err := ptxOf(s)
 		require.NoError(t, err)
 		assert.Equal(t, byte(0), text[len(text)-1])

@@ -22,8 +22,8 @@ type queue struct {
 	descs     []*memory // of the launches of a capture
 
 	// A launch's arguments, and pointers to them as the driver wants.
-	args   [7]uint64
-	params [7]unsafe.Pointer
+	args   [kernels.MostParameters]uint64
+	params [kernels.MostParameters]unsafe.Pointer
 }
 
 func (g *gpu) NewStream() (engine.Stream, error) {
@@ -88,6 +88,9 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 	p := &q.args
 	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Desc.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
+	if a.At != nil {
+		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
+	}
 	if q.home && !q.capturing && q.submit(l) == nil {
 		return nil
 	}
@@ -107,7 +110,7 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 
 // submit launches what q.args are for, with whatever context is current.
 func (q *queue) submit(l *kernels.Launch) error {
-	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:])
+	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:l.Spec.Parameters()])
 }
 
 func (q *queue) Finish() error {

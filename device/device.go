@@ -67,6 +67,23 @@ type Queue interface {
 	// out of range wraps, as in ONNX Cast between integers. The rules of Copy
 	// hold, but for widths; in one buffer, not even the ranges of bytes may meet.
 	Convert(dst, src Operand) error
+	// Take copies to every element of dst the element of src that indices in
+	// memory name. at has an int32 or int64 for each element of dst, and its shape;
+	// so has src, whose layout says where an element lies whose indices are all 0:
+	//
+	//	dst[i] = src[i] moved by the sum of index * by[k].Stride,
+	//
+	// where index is read by[k].Offset elements behind at[i]. A negative one counts
+	// from the end of by[k].Extent. src and at may repeat elements (stride 0): to
+	// gather the rows of a table, src repeats its row 0, and at each index along
+	// its row. Widths of dst and src are the same, and no two indices share an
+	// element of dst, as for Copy; in one buffer, not even the ranges of bytes may
+	// meet of dst and what the other two reach. There are at most MostIndices in by.
+	//
+	// An index out of range leaves its element of dst as it was, and is ErrInvalid
+	// with its value and extent: from Take, or at the latest from the next Wait or
+	// Read. Of several, one is named.
+	Take(dst, src, at Operand, by ...Index) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)
 	// WaitFor makes later work of this queue wait for the event, which may be

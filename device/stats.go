@@ -7,12 +7,12 @@ import "sync/atomic"
 type Stats struct {
 	HostToDevice   int64 // written by Queue.Write
 	DeviceToHost   int64 // read by Queue.Read
-	DeviceToDevice int64 // written by Copy, Fill and Convert, each call rounded up to a byte
+	DeviceToDevice int64 // written by Copy, Fill, Convert and Take, each call rounded up to a byte
 	PeerToDevice   int64 // written by PeerQueue.CopyPeer; counted where it arrives
 	Uploads        int64 // calls of Write that were accepted
 	Downloads      int64 // calls of Read that were accepted
 	PeerCopies     int64 // calls of CopyPeer that were accepted
-	Launches       int64 // calls of Copy, Fill and Convert that had work to do
+	Launches       int64 // calls of Copy, Fill, Convert and Take that had work to do
 	Waits          int64 // times that a call waited for work on the device; 0 where work is done by the call
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
@@ -41,7 +41,7 @@ func (c *Counters) Wait() { c.waits.Add(1) }
 // Peer counts one CopyPeer of n bytes.
 func (c *Counters) Peer(n int64) { c.peerCopies.Add(1); c.fromPeers.Add(n) }
 
-// Launch counts one Copy, Fill or Convert that wrote n bytes.
+// Launch counts one Copy, Fill, Convert or Take that wrote n bytes.
 func (c *Counters) Launch(n int64) { c.launches.Add(1); c.onDevice.Add(n) }
 
 // Replay counts launches that were replayed, and wrote n bytes.

@@ -11,6 +11,7 @@ type Cache[T any] struct {
 	upload  func(desc []byte) (T, error)
 	drop    func(T)
 	entries map[key]*Entry[T]
+	takes   map[takeKey]*Entry[T]
 	recent  [recent]*Entry[T] // some of them, to be found sooner
 	odd     *Entry[T]         // the last one of a rank that is not kept
 }
@@ -132,29 +133,43 @@ func (c *Cache[T]) find(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 		return nil, err
 	}
 	e.key = k
-	if len(c.entries) >= c.most {
-		c.Clear() // what is in use comes back at once
-	}
+	c.makeRoom()
 	c.entries[k] = e
 	return e, nil
 }
 
+// makeRoom makes room for one more launch.
+func (c *Cache[T]) makeRoom() {
+	if len(c.entries)+len(c.takes) >= c.most {
+		c.Clear() // what is in use comes back at once
+	}
+}
+
 func (c *Cache[T]) plan(j *job, dst, src *layout.Layout) (*Entry[T], error) {
-	e := new(Entry[T])
+	var l Launch
 	var err error
 	switch {
 	case j.convert:
-		e.Launch, err = PlanConvert(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
+		l, err = PlanConvert(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
 	case j.sBits == 0:
-		e.Launch, err = PlanFill(*dst, int(j.dBits), c.target)
+		l, err = PlanFill(*dst, int(j.dBits), c.target)
 	default:
-		e.Launch, err = PlanCopy(*dst, *src, int(j.dBits), c.target)
-	}
-	if err == nil && e.Groups > 0 {
-		e.OnDevice, err = c.upload(e.Desc)
+		l, err = PlanCopy(*dst, *src, int(j.dBits), c.target)
 	}
 	if err != nil {
 		return nil, err
+	}
+	return c.entry(l)
+}
+
+// entry takes a launch's descriptor to the device.
+func (c *Cache[T]) entry(l Launch) (*Entry[T], error) {
+	e := &Entry[T]{Launch: l}
+	if e.Groups > 0 {
+		var err error
+		if e.OnDevice, err = c.upload(e.Desc); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }
@@ -164,6 +179,10 @@ func (c *Cache[T]) Clear() {
 	for k, e := range c.entries {
 		c.forget(e)
 		delete(c.entries, k)
+	}
+	for k, e := range c.takes {
+		c.forget(e)
+		delete(c.takes, k)
 	}
 	c.forget(c.odd)
 	c.odd = nil

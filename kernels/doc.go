@@ -19,6 +19,7 @@
 //	gather      anything else                        gather, pack          block, pack
 //	fill        -                                    fill, pack            fill, pack
 //	convert     below a byte, and its container      pack                  pack
+//	take        src's positions depend on indices    take                  take
 //
 // The last form of a row is that for elements narrower than 32 bits on a GPU, and
 // than a byte on a CPU: there an item is a whole word of dst. See each form's file

@@ -51,6 +51,7 @@ type Launch struct {
 	Bytes  int64  // that will be written
 
 	d, s base
+	a    int64 // of a take: what is added to the offset of the indices
 }
 
 // base turns an operand's offset into the kernel's: elements of a view start

@@ -23,7 +23,7 @@ const (
 // Spec.String.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
-	for _, name := range []string{string(d), "common", "words"} {
+	for _, name := range []string{string(d), "common", "words", "indices"} {
 		b.WriteString(file(name))
 	}
 	for _, s := range specs {

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -14,6 +15,7 @@ type Spec struct {
 	Form    Form
 	DstBits uint8 // the width of an element in dst: 2 to 128
 	SrcBits uint8 // and in src; 0 for a fill
+	AtBits  uint8 // of a take: the width of an index
 	Signed  bool  // unpacking keeps the sign
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
@@ -32,6 +34,9 @@ func (s Spec) String() string {
 			name += "u"
 		}
 		name += strconv.Itoa(int(s.SrcBits))
+	}
+	if s.AtBits != 0 {
+		name += "_i" + strconv.Itoa(int(s.AtBits))
 	}
 	if s.SrcBits == 0 && s.Form == Pack {
 		name += "_fill"
@@ -60,6 +65,20 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
+// Parameters is how many parameters the kernel has, of 8 bytes each: dst, src,
+// the descriptor, the bases of dst and src, and two values: the pattern of a fill,
+// or first the base of a take's indices. Takes have two more: the indices, and
+// where one out of range is noted (see source/indices.h).
+func (s Spec) Parameters() int {
+	if s.Form == Picked {
+		return MostParameters
+	}
+	return MostParameters - 2
+}
+
+// MostParameters is the most that a kernel has.
+const MostParameters = 9
+
 // GroupSize is the number of work-items in a group, but for serial kernels,
 // which have one.
 const GroupSize = 256
@@ -80,9 +99,14 @@ func (s Spec) defines() []string {
 	if s.DstBits < 8 {
 		merge = "merge_bits"
 	}
+	more := ""
+	if s.Form == Picked {
+		more = ", GLOBAL const u8 *at, GLOBAL u32 *status"
+	}
 	return append([]string{
 		"NAME " + s.String(),
 		"DBITS " + strconv.Itoa(int(s.DstBits)),
+		"ABITS " + strconv.Itoa(int(s.AtBits)),
 		"SBITS " + strconv.Itoa(int(s.SrcBits)),
 		"WORD " + fmt.Sprintf("u%d", max(s.DstBits, 8)),
 		"INDEX " + index,
@@ -92,7 +116,7 @@ func (s Spec) defines() []string {
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
-		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi)",
+		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi" + more + ")",
 	}, s.tileDefines()...)
 }
 
@@ -121,5 +145,5 @@ func Specs() []Spec {
 			add(Pack, 8, bits).Signed = true
 		}
 	}
-	return append(append(all, blockSpecs()...), tileSpecs()...)
+	return slices.Concat(all, blockSpecs(), tileSpecs(), takeSpecs())
 }

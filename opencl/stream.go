@@ -61,10 +61,11 @@ type kernel struct {
 	handle uintptr
 
 	// What the driver was given, and reads from here: the memory of dst, src and
-	// descriptor; then the bases, and the pattern.
-	memory [3]*memory // a handle may return with other memory: these do not
-	values [7]uint64
-	known  [7]bool
+	// descriptor; then the bases, and the pattern; then of a take the memory of the
+	// indices and of the status.
+	memory [kernels.MostParameters]*memory // a handle may return with other memory: these do not
+	values [kernels.MostParameters]uint64
+	known  [kernels.MostParameters]bool
 
 	set           [4]uintptr // the arguments of clSetKernelArg
 	run           [9]uintptr // and of clEnqueueNDRangeKernel
@@ -103,15 +104,18 @@ func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
 		s.last, s.kernel = l, k
 	}
 	k := s.kernel
-	values := [7]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [3]engine.Mem{a.Dst, a.Src, a.Desc} {
-		m := m.(*memory)
+	values := [kernels.MostParameters]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
+	for i, m := range [kernels.MostParameters]engine.Mem{a.Dst, a.Src, a.Desc, 7: a.At, a.Status} {
+		m, ok := m.(*memory)
+		if !ok { // no memory
+			continue
+		}
 		if k.memory[i] != m {
 			k.memory[i], k.known[i] = m, false
 		}
 		values[i] = uint64(m.handle)
 	}
-	for i, v := range values {
+	for i, v := range values[:l.Spec.Parameters()] {
 		if k.known[i] && k.values[i] == v {
 			continue
 		}

@@ -28,8 +28,8 @@ struct Launch {
 };
 
 // gather copies the arguments of a call: each by its true size.
-Arguments gather(void **params, void **extra) {
-	Arguments a;
+Arguments gather(size_t parameters, void **params, void **extra) {
+	Arguments a{};
 	if (params != nullptr) {
 		require(extra == nullptr);
 		for (size_t i = 0; i < parameters; i++) {
@@ -46,8 +46,8 @@ Arguments gather(void **params, void **extra) {
 		require(what == 1 || what == 2);
 		(what == 1 ? buffer : *reinterpret_cast<const void **>(&size)) = extra[1];
 	}
-	require(buffer != nullptr && size != nullptr && *size == sizeof a);
-	std::memcpy(&a, buffer, sizeof a);
+	require(buffer != nullptr && size != nullptr && *size == parameters * parameterBytes);
+	std::memcpy(&a, buffer, *size);
 	return a;
 }
 
@@ -97,7 +97,7 @@ void runBlocks(const Launch &l) {
 }
 
 void run(Context &context, Launch l) {
-	for (const Parameter p : {dst, src, desc}) {
+	for (const Parameter p : {dst, src, desc, at, status}) {
 		const char *const why = unreachable(context, l.arguments[p]);
 		if (why != nullptr) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
@@ -115,7 +115,7 @@ void run(Context &context, Launch l) {
 		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
 		return;
 	}
-	for (const Parameter p : {dst, src, desc}) {
+	for (const Parameter p : {dst, src, desc, at, status}) {
 		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.arguments[p]));
 		if (!wrong.empty()) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));
@@ -136,7 +136,7 @@ API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX,
 		require(blockX * blockY * blockZ <= f->entry.maxThreads);
 		require(shared <= static_cast<u32>(f->dynamicShared) && (f->dynamicShared > 48 << 10 || f->entry.shared + shared <= 48 << 10));
 		require(gridY * gridZ * blockY * blockZ == 1, ERROR_NOT_SUPPORTED); // host_item has one dimension
-		const Launch l{f->kernel, gridX, blockX, gather(params, extra)};
+		const Launch l{f->kernel, gridX, blockX, gather(f->kernel->parameters, params, extra)};
 		submit(s, {"kernel " + f->entry.name, [&context, l] { run(context, l); }});
 	});
 }

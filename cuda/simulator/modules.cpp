@@ -44,10 +44,11 @@ Ptx accept(const char *text) {
 		throw Refusal{ERROR_INVALID_PTX, "SM version specified by .target is higher than that of the device"};
 	}
 	for (const Entry &e : ptx.entries) {
-		if (hostKernel(e.name.c_str()) == nullptr) {
+		const HostKernel *const host = hostKernel(e.name.c_str());
+		if (host == nullptr) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the host has no such kernel"};
 		}
-		if (e.params != std::vector<size_t>(parameters, parameterBytes)) {
+		if (e.params != std::vector<size_t>(host->parameters, parameterBytes)) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the parameters are not the host's"};
 		}
 		if (e.maxThreads == 0 || e.maxThreads > 1024) {

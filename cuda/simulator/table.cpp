@@ -8,17 +8,31 @@
 
 namespace sim {
 
-// Entry is the type of all kernels. If they get another one, change Parameter, too.
-using Entry = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64);
+// Kernels are of these types. If they get another one, change Parameter, too.
+using Plain = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64);
+using Take = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64, const u8 *, u32 *);
 
-template <Entry kernel>
-static void run(const u64 *a) {
+constexpr size_t count(Plain) { return hi + 1; }
+constexpr size_t count(Take) { return status + 1; }
+
+template <typename Kernel, typename... More>
+static void call(Kernel kernel, const u64 *a, More... more) {
 	kernel(reinterpret_cast<u8 *>(a[dst]), reinterpret_cast<const u8 *>(a[src]), reinterpret_cast<const Desc *>(a[desc]),
-		static_cast<i64>(a[dBase]), static_cast<i64>(a[sBase]), a[lo], a[hi]);
+		static_cast<i64>(a[dBase]), static_cast<i64>(a[sBase]), a[lo], a[hi], more...);
+}
+
+template <Plain kernel>
+static void run(const u64 *a) {
+	call(kernel, a);
+}
+
+template <Take kernel>
+static void run(const u64 *a) {
+	call(kernel, a, reinterpret_cast<const u8 *>(a[at]), reinterpret_cast<u32 *>(a[status]));
 }
 
 static const HostKernel kernels[] = {
-#define HOST_KERNEL(name) {#name, run<name>},
+#define HOST_KERNEL(name) {#name, count(name), run<name>},
 #include "kernels.inc"
 	HOST_KERNEL(test_reverse) HOST_KERNEL(test_diverge) HOST_KERNEL(test_write)
 };

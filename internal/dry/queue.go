@@ -59,6 +59,10 @@ func (q *queue) Convert(dst, src device.Operand) error {
 	return q.launch(&dst, device.CheckConvert(&dst, &src))
 }
 
+func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	return q.launch(&dst, device.CheckTake(&dst, &src, &at, by))
+}
+
 func (q *queue) FillString(dst device.Operand, _ string) error {
 	return q.launch(&dst, device.CheckFillString(&dst))
 }

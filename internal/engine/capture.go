@@ -28,6 +28,7 @@ type capture struct {
 	hold     *Queue
 	launches int64
 	bytes    int64
+	takes    bool // there are any
 }
 
 // replay is captured work that can be queued.
@@ -38,7 +39,7 @@ type replay struct {
 }
 
 // capturable reports whether a call can be part of a capture.
-func capturable(op string) bool { return op == "Copy" || op == "Fill" || op == "Convert" }
+func capturable(op string) bool { return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take" }
 
 // Capture makes what f queues into a device.Replay.
 func (q *Queue) Capture(f func() error) (device.Replay, error) {
@@ -49,7 +50,10 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if err := q.begin("Capture"); err != nil {
 		return nil, err
 	}
-	err := s.BeginCapture()
+	err := q.prepareTakes() // which cannot be part of it
+	if err == nil {
+		err = s.BeginCapture()
+	}
 	if err == nil {
 		q.capture = &capture{hold: new(Queue)}
 	}
@@ -129,6 +133,7 @@ func (r *replay) Run() error {
 	q.seq++
 	err := r.graph.Launch()
 	if err == nil {
+		q.takes.queued = q.takes.queued || r.takes
 		q.dev.counters.Replay(r.launches, r.bytes)
 	}
 	return err

@@ -78,11 +78,13 @@ type Stream interface {
 	Close() error
 }
 
-// Args are what a kernel is called with, in the order of its parameters.
+// Args are what a kernel is called with, in the order of its parameters. nil is
+// what the kernel has no parameter for (see kernels.Spec.Parameters).
 type Args struct {
 	Dst, Src, Desc Mem
 	Bases          [2]int64  // of dst and src
-	Pattern        [2]uint64 // of a fill
+	Pattern        [2]uint64 // of a fill; of a take: first the base of its indices
+	At, Status     Mem       // of a take: its indices, and where a wrong one is noted
 }
 
 // Mark is a point in a stream. Calls may come from any goroutine, and when the

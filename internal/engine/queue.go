@@ -30,6 +30,7 @@ type Queue struct {
 	launches *kernels.Cache[Mem]
 	ring     ring
 	args     Args
+	takes    takes
 	pins     []pin
 	capture  *capture // nil: work is run, not captured
 	replays  map[*replay]struct{}
@@ -50,7 +51,7 @@ func (q *Queue) begin(op string) error {
 	}
 	if q.capture != nil && !capturable(op) {
 		q.mu.Unlock()
-		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill and Convert can be part of")
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert and Take can be part of")
 	}
 	return nil
 }
@@ -171,7 +172,12 @@ func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.L
 	_, dOff := dl.Frame()
 	_, sOff := sl.Frame()
 	d, s := e.Bases(dOff, sOff)
-	q.args = Args{dst.block.mem, src.block.mem, e.OnDevice, [2]int64{d, s}, [2]uint64{lo, hi}}
+	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Desc: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
+	return q.send(e)
+}
+
+// send queues a launch with the arguments that are in place.
+func (q *Queue) send(e *kernels.Entry[Mem]) error {
 	err := q.stream.Launch(&e.Launch, &q.args)
 	if isMemory(err) {
 		q.makeRoom()
@@ -310,7 +316,14 @@ func (q *Queue) drain(seq uint64) {
 		return // it may not be waited for, and nothing of it runs
 	}
 	q.dev.counters.Wait()
-	if err := q.stream.Finish(); q.err == nil {
+	asked, err := q.askTakes()
+	if e := q.stream.Finish(); err == nil {
+		err = e
+	}
+	if asked && err == nil {
+		err = q.answerTakes()
+	}
+	if q.err == nil {
 		q.err = err
 	}
 	q.reached(seq) // after an error, too: what failed does not go on
@@ -342,6 +355,7 @@ func (q *Queue) end() error {
 	q.done.Store(1<<64 - 1) // whatever was numbered
 	q.launches.Clear()
 	q.ring.release(q.dev)
+	q.takes.release(q.dev)
 	q.launches = nil // buffers may keep the queue
 	return errors.Join(err, q.stream.Close())
 }

@@ -1,0 +1,152 @@
+// take: elements of src whose positions depend on indices in memory. Below a
+// byte an item is a 32-bit word of dst, else an element; serial kernels do the
+// elements of a row in one go, with one look at indices that they share. lo is
+// the base of at.
+
+#if DBITS < 8
+
+#define PER (32 / DBITS) // elements in a word
+
+ENTRY {
+	GLOBAL u32 *to = (GLOBAL u32 *)dst;
+	CONSTANT Axis *inner = AXES(desc) + desc->outer, *run = inner + desc->inner, *runAt = at_axes(desc) + desc->outer + desc->inner;
+	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+		Place begin = {dBase, sBase, (i64)lo};
+		const u32 first = place_of(desc, block, &begin);
+		const u32 left = items_of(desc, first);
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			Place r = begin; // element 0 of the run
+			u32 rest = item, word = 0;
+			ROLLED
+			for (u32 k = 0; k < desc->inner; k++) {
+				const u32 i = digit(&rest, inner + k);
+				word = k == 0 ? i : word;
+				step_to(&r, desc, desc->outer + k, i);
+			}
+			step_cut(&r, desc, rest);
+			const i64 number = desc->words == 0 ? (i64)first * desc->cut + item : (i64)word;
+			const i64 from = number * PER - r.d % PER; // the word's first element, by its number in the run
+			u32 value = 0, mask = 0;
+			for (u32 j = 0; j < PER; j++) {
+				const i64 e = from + j;
+				if (e < 0 || e >= desc->length) {
+					continue;
+				}
+				i64 s = r.s, a = r.a;
+				if (desc->run <= 1) {
+					s += e * run[0].s;
+					a += e * runAt[0].s;
+				} else {
+					u32 x = (u32)e;
+					ROLLED
+					for (u32 k = 0; k < desc->run; k++) {
+						const u32 i = digit(&x, run + k);
+						s += i * run[k].s;
+						a += i * runAt[k].s;
+					}
+				}
+				if (find(desc, at, ABITS, a, &s, status)) {
+					const u32 v = src[s / (8 / DBITS)] >> (s % (8 / DBITS) * DBITS) & ((1 << DBITS) - 1);
+					value |= v << (j * DBITS);
+					mask |= ((1u << DBITS) - 1) << (j * DBITS);
+				}
+			}
+			if (mask != 0) {
+				merge_bits(to + (r.d + from) / PER, value, mask);
+			}
+		}
+	}
+}
+
+#undef PER
+
+#elif SERIAL
+
+ENTRY {
+	GLOBAL WORD *to = (GLOBAL WORD *)dst;
+	GLOBAL const WORD *from = (GLOBAL const WORD *)src;
+	CONSTANT Axis *inner = AXES(desc) + desc->outer;
+	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+		Place begin = {dBase, sBase, (i64)lo};
+		const u32 left = items_of(desc, place_of(desc, block, &begin));
+		// A row is the innermost axis: whole, or where that is cut, a part.
+		const u32 whole = desc->inner > 0, n = whole ? inner[0].n : left;
+		const i64 d = whole ? inner[0].d : desc->d, s = whole ? inner[0].s : desc->s;
+		const i64 a = whole ? at_axes(desc)[desc->outer].s : desc->sa;
+		u32 row = 0;
+		for (u32 item = 0; item < left; item += n, row++) {
+			Place p = begin;
+			u32 rest = row;
+			if (whole) {
+				ROLLED
+				for (u32 k = 1; k < desc->inner; k++) {
+					step_to(&p, desc, desc->outer + k, digit(&rest, inner + k));
+				}
+				step_cut(&p, desc, rest);
+			}
+			if (a != 0) {
+				for (u32 i = 0; i < n; i++) {
+					i64 x = p.s + i * s;
+					if (find(desc, at, ABITS, p.a + i * a, &x, status)) {
+						to[p.d + i * d] = from[x];
+					}
+				}
+			} else if (find(desc, at, ABITS, p.a, &p.s, status)) {
+				if (d == 1 && s == 1) {
+					for (u32 i = 0; i < n; i++) {
+						to[p.d + i] = from[p.s + i];
+					}
+				} else {
+					for (u32 i = 0; i < n; i++) {
+						to[p.d + i * d] = from[p.s + i * s];
+					}
+				}
+			}
+		}
+	}
+}
+
+#else
+
+#define ITEMS 4
+
+ENTRY {
+	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
+	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+	CONSTANT Axis *inner = AXES(desc) + desc->outer;
+	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+		Place begin = {dBase, sBase, (i64)lo};
+		const u32 left = items_of(desc, place_of(desc, block, &begin));
+		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
+			i64 d[ITEMS];
+			WORD value[ITEMS];
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
+				u32 rest = item + j * GROUP;
+				d[j] = -1;
+				if (rest < left) {
+					Place p = begin;
+					ROLLED
+					for (u32 k = 0; k < desc->inner; k++) {
+						step_to(&p, desc, desc->outer + k, digit(&rest, inner + k));
+					}
+					step_cut(&p, desc, rest);
+					if (find(desc, at, ABITS, p.a, &p.s, status)) {
+						value[j] = from[p.s];
+						d[j] = p.d;
+					}
+				}
+			}
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) {
+				if (d[j] >= 0) {
+					to[d[j]] = value[j];
+				}
+			}
+		}
+	}
+}
+
+#undef ITEMS
+
+#endif
