@@ -18,6 +18,7 @@ package devicetest
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -64,6 +65,9 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Edges", r.edges},
 		{"Sweep", r.sweep},
 		{"Random", r.random},
+		{"Take", r.take},
+		{"TakeRules", r.takeRules},
+		{"TakeOrder", r.takeOrder},
 		{"Strings", r.strings},
 		{"Rules", r.rules},
 		{"Stats", r.stats},
@@ -175,7 +179,12 @@ func (r rig) bytes(b device.Buffer) []byte {
 // check runs a case; at the third that fails, the test ends.
 func (r rig) check(c oracle.Case, seed uint64) {
 	r.Helper()
-	err := oracle.CheckOn(r.dev, r.q, c, seed)
+	r.report(c, seed, oracle.CheckOn(r.dev, r.q, c, seed))
+}
+
+// report is check for a case that has been run.
+func (r rig) report(c fmt.Stringer, seed uint64, err error) {
+	r.Helper()
 	if err == nil || skipped(err) {
 		return
 	}

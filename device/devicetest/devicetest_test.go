@@ -39,6 +39,9 @@ var faults = map[string]string{
 	"WaitFor does nothing":   "Order/PingPong",
 	"events do not wait":     "Order/Events",
 	"events are always done": "Order/Events",
+	"silent indices":         "Take",
+	"errors stay":            "Take",
+	"indices as bytes":       "TakeRules",
 }
 
 // A device that breaks one rule fails the suite.

@@ -29,6 +29,10 @@ func (q faulty) Convert(dst, src device.Operand) error {
 	return q.then(q.refQueue.Convert(dst, src), dst, src)
 }
 
+func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
+	return q.then(q.refQueue.Take(dst, src, at, by...), dst, src)
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

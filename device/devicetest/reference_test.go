@@ -159,6 +159,7 @@ type refQueue struct {
 
 	mu     sync.Mutex
 	closed bool
+	err    error // of a Take
 }
 
 type refEvent struct {
@@ -265,7 +266,13 @@ func (q *refQueue) waitAfter(f func()) error {
 		return err
 	}
 	<-done
-	return nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	err := q.err
+	if !q.dev.has("errors stay") {
+		q.err = nil
+	}
+	return err
 }
 
 func (q *refQueue) Copy(dst, src device.Operand) error {
@@ -320,6 +327,35 @@ func (q *refQueue) Convert(dst, src device.Operand) error {
 	}
 	return q.launch(dst, func() {
 		oracle.Convert(memory(dst.Buffer), dst.Layout, dst.Type, memory(src.Buffer), src.Layout, from)
+	})
+}
+
+func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	rules := device.CheckTake(&dst, &src, &at, by)
+	if q.dev.has("indices as bytes") && at.Type == layout.Uint8 {
+		rules = nil
+	}
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
+		return err
+	}
+	by = slices.Clone(by)
+	return q.launch(dst, func() {
+		move := func(p, s int64) {
+			one := layout.Layout{} // a scalar
+			d, _ := one.Rebase(p)
+			from, _ := one.Rebase(s)
+			if words, ok := dst.Buffer.(*refStrings); ok {
+				oracle.CopyStrings(words.words, d, src.Buffer.(*refStrings).words, from)
+			} else {
+				oracle.Copy(memory(dst.Buffer), d, memory(src.Buffer), from, dst.Type.Bits())
+			}
+		}
+		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
+		if len(wrong) > 0 && !q.dev.has("silent indices") {
+			q.mu.Lock()
+			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(wrong[0], 0))
+			q.mu.Unlock()
+		}
 	})
 }
 

@@ -1,0 +1,323 @@
+package cpu
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Take copies elements of src that indices name to dst.
+func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	const op = "Take"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+		return err
+	}
+	to, from, err := q.usePair(op, &dst, &src)
+	if err != nil {
+		return err
+	}
+	defer to.release()
+	defer from.release()
+	indices, err := q.use(op, "at", at.Buffer)
+	if err != nil {
+		return err
+	}
+	defer indices.release()
+	if dst.Layout.Count() == 0 {
+		return nil
+	}
+	t := takes.Get().(*take)
+	defer t.drop()
+	t.dst, t.src, t.at, t.atBits = to.base(), from.base(), indices.base(), at.Type.Bits()
+	t.load(&dst, &src, &at, by)
+	t.execute()
+	q.dev.counters.Launch(t.bytes)
+	if t.wrong.Load() {
+		return layout.Errorf(device.ErrInvalid, op, "%s", device.OutOfRange(t.index, t.extent))
+	}
+	return nil
+}
+
+// take is a Take made ready to run: loops over axes, the innermost last. Steps
+// are in bytes on dst and src, or in elements where these are below a byte; at's
+// are in elements.
+type take struct {
+	dst, src, at unsafe.Pointer
+	atBits       int
+	bits         int // of an element; 0: strings
+	loose        bool
+	origin       place
+	rank         int
+	axes         [maxAxes]takeAxis
+	by           []layout.Index
+	count        int64 // of elements
+	bytes        int64
+
+	// Work is shared by ranges of elements, counted in the order of the loops.
+	grain int64
+	taken atomic.Int64
+	wait  sync.WaitGroup
+
+	// An index out of range, of the element with the lowest number.
+	wrong         atomic.Bool
+	mu            sync.Mutex
+	number        int64
+	index, extent int64
+}
+
+type takeAxis struct{ n, d, s, a int64 }
+
+// place is where an element is on each side.
+type place struct{ d, s, a int64 }
+
+func (p *place) move(x *takeAxis, times int64) {
+	p.d += times * x.d
+	p.s += times * x.s
+	p.a += times * x.a
+}
+
+var takes = sync.Pool{New: func() any { return new(take) }}
+
+func (t *take) drop() {
+	t.dst, t.src, t.at = nil, nil, nil
+	takes.Put(t)
+}
+
+// load takes over checked operands that have elements.
+func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
+	d, s, a := layout.SimplifyIndexed(dst.Layout, src.Layout, at.Layout)
+	bits, unit := dst.Type.Bits(), int64(1)
+	t.by = append(t.by[:0], by...)
+	t.wrong.Store(false)
+	if dst.Type == layout.String {
+		unit, t.bytes = stringSize, stringSize*d.Count()
+	} else {
+		limit := 8 * min(alignment(t.dst), alignment(t.src))
+		t.bytes = (d.Count()*int64(bits) + 7) / 8
+		narrow := int64(bits)
+		d, s, a, bits = layout.WidenIndexed(d, s, a, by, bits, limit)
+		for i := range t.by {
+			t.by[i].Stride /= int64(bits) / narrow
+		}
+		unit = int64(max(bits/8, 1))
+		t.loose = bits > limit && !looseAlignment
+	}
+	for i := range t.by {
+		t.by[i].Stride *= unit
+	}
+	t.bits, t.count, t.rank = bits, d.Count(), d.Rank()
+	t.origin = place{d.Offset() * unit, s.Offset() * unit, a.Offset()}
+	for i := range t.rank {
+		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
+	}
+	if t.rank == 0 {
+		t.rank, t.axes[0] = 1, takeAxis{n: 1}
+	}
+}
+
+// execute runs the take and returns when it is done.
+func (t *take) execute() {
+	n := workers(t.count, t.bytes)
+	if t.bits > 0 && t.bits < 8 && !t.separable() {
+		n = 1
+	}
+	if n == 1 {
+		t.run(0, t.count)
+		return
+	}
+	t.grain = max(64, (t.count*grainBytes/t.bytes+63)&^63)
+	t.taken.Store(0)
+	for range n - 1 {
+		t.wait.Add(1)
+		go t.help()
+	}
+	t.share()
+	t.wait.Wait()
+}
+
+// separable reports whether elements below a byte, 64 at a time, share no byte:
+// whether dst is one run that begins with a byte.
+func (t *take) separable() bool {
+	step := int64(1)
+	for i := t.rank - 1; i >= 0; i-- {
+		if t.axes[i].d != step {
+			return false
+		}
+		step *= t.axes[i].n
+	}
+	return t.origin.d*int64(t.bits)%8 == 0
+}
+
+func (t *take) help() {
+	defer t.wait.Done()
+	t.share()
+}
+
+func (t *take) share() {
+	for {
+		hi := t.taken.Add(t.grain)
+		lo := hi - t.grain
+		if lo >= t.count {
+			return
+		}
+		t.run(lo, min(hi, t.count))
+	}
+}
+
+// run does the elements with the numbers [lo, hi).
+func (t *take) run(lo, hi int64) {
+	switch {
+	case t.bits == 0:
+		takeRange[string](t, lo, hi)
+	case t.bits < 8:
+		t.rows(lo, hi, t.packedRow)
+	case t.loose:
+		t.rows(lo, hi, t.looseRow)
+	case t.bits == 8:
+		takeRange[uint8](t, lo, hi)
+	case t.bits == 16:
+		takeRange[uint16](t, lo, hi)
+	case t.bits == 32:
+		takeRange[uint32](t, lo, hi)
+	case t.bits == 64:
+		takeRange[uint64](t, lo, hi)
+	default:
+		takeRange[[2]uint64](t, lo, hi)
+	}
+}
+
+func takeRange[W word](t *take, lo, hi int64) {
+	t.rows(lo, hi, func(p place, n, number int64) { takeRow[W](t, p, n, number) })
+}
+
+// rows calls row for each part of the innermost axis in a range of elements:
+// with where its first element is, how many there are, and the first one's number.
+func (t *take) rows(lo, hi int64, row func(p place, n, number int64)) {
+	last := t.rank - 1
+	in := &t.axes[last]
+	var at [maxAxes]int64
+	p := t.origin
+	for k, rest := last, lo; k >= 0; k-- {
+		x := &t.axes[k]
+		at[k] = rest % x.n
+		rest /= x.n
+		p.move(x, at[k])
+	}
+	for lo < hi {
+		n := min(in.n-at[last], hi-lo)
+		row(p, n, lo)
+		lo += n
+		p.move(in, -at[last])
+		at[last] = 0
+		for k := last - 1; k >= 0; k-- { // the next index over the outer axes
+			x := &t.axes[k]
+			if at[k]++; at[k] < x.n {
+				p.move(x, 1)
+				break
+			}
+			p.move(x, 1-x.n)
+			at[k] = 0
+		}
+	}
+}
+
+// find returns how far the indices at a position of at move one in src. False:
+// one is out of range.
+func (t *take) find(a, number int64) (int64, bool) {
+	sum := int64(0)
+	for k := range t.by {
+		x := &t.by[k]
+		var index int64
+		if t.atBits == 64 {
+			index = int64(load64(t.at, 8*(a+x.Offset)))
+		} else {
+			index = int64(int32(load32(t.at, 4*(a+x.Offset))))
+		}
+		i := index
+		if i < 0 {
+			i += x.Extent
+		}
+		if uint64(i) >= uint64(x.Extent) {
+			t.note(number, index, x.Extent)
+			return 0, false
+		}
+		sum += i * x.Stride
+	}
+	return sum, true
+}
+
+func (t *take) note(number, index, extent int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.wrong.Load() || number < t.number {
+		t.number, t.index, t.extent = number, index, extent
+		t.wrong.Store(true)
+	}
+}
+
+// takeRow takes n elements along the innermost axis.
+func takeRow[W word](t *take, p place, n, number int64) {
+	x := t.axes[t.rank-1]
+	size := int64(unsafe.Sizeof(*new(W)))
+	if x.a != 0 {
+		for i := range n {
+			if by, ok := t.find(p.a, number+i); ok {
+				store(t.dst, p.d, load[W](t.src, p.s+by))
+			}
+			p.move(&x, 1)
+		}
+		return
+	}
+	by, ok := t.find(p.a, number)
+	switch s := p.s + by; {
+	case !ok:
+	case x.d == size && x.s == size:
+		copy(unsafe.Slice((*W)(unsafe.Add(t.dst, p.d)), n), unsafe.Slice((*W)(unsafe.Add(t.src, s)), n))
+	default:
+		for i := range n {
+			store(t.dst, p.d+i*x.d, load[W](t.src, s+i*x.s))
+		}
+	}
+}
+
+// packedRow is takeRow below a byte.
+func (t *take) packedRow(p place, n, number int64) {
+	x, w := t.axes[t.rank-1], int64(t.bits)
+	if x.a == 0 {
+		by, ok := t.find(p.a, number)
+		switch s := p.s + by; {
+		case !ok:
+		case x.d == 1 && x.s == 1:
+			copyBits(t.dst, p.d*w, t.src, s*w, n*w)
+		default:
+			for i := range n {
+				putBits(t.dst, (p.d+i*x.d)*w, getBits(t.src, (s+i*x.s)*w, w), w)
+			}
+		}
+		return
+	}
+	for i := range n {
+		if by, ok := t.find(p.a, number+i); ok {
+			putBits(t.dst, p.d*w, getBits(t.src, (p.s+by)*w, w), w)
+		}
+		p.move(&x, 1)
+	}
+}
+
+// looseRow is takeRow for memory that is not aligned as the machine wants it.
+func (t *take) looseRow(p place, n, number int64) {
+	x, size := t.axes[t.rank-1], int64(t.bits/8)
+	for i := range n {
+		if by, ok := t.find(p.a, number+i); ok {
+			copy(span(t.dst, p.d, size), span(t.src, p.s+by, size))
+		}
+		p.move(&x, 1)
+	}
+}
