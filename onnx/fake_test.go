@@ -87,6 +87,10 @@ func (q *fakeQueue) Convert(dst, src device.Operand) error {
 	return q.queue.Convert(innerOf(dst), innerOf(src))
 }
 
+func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	return q.queue.Take(innerOf(dst), innerOf(src), innerOf(at), by...)
+}
+
 func (q *fakeQueue) Record() (device.Event, error)         { return q.queue.Record() }
 func (q *fakeQueue) WaitFor(e device.Event) error          { return q.queue.WaitFor(e) }
 func (q *fakeQueue) Wait() error                           { return q.queue.Wait() }

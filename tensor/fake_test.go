@@ -85,6 +85,13 @@ func (q *fakeQueue) Convert(dst, src device.Operand) error {
 	return q.Queue.Convert(bare(dst), bare(src))
 }
 
+func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	return q.Queue.Take(bare(dst), bare(src), bare(at), by...)
+}
+
 func (q *fakeQueue) KernelName(dst, src device.Operand) string {
 	return "fake." + q.Queue.(device.KernelNamer).KernelName(bare(dst), bare(src))
 }

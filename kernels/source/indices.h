@@ -56,17 +56,19 @@ DEVICE u32 find(CONSTANT Desc *desc, GLOBAL const u8 *at, u32 bits, i64 position
 	ROLLED
 	for (u32 k = 0; k < desc->na; k++) {
 		const i64 index = index_at(at, position + by[k].offset, bits);
-		const i64 i = index < 0 ? index + by[k].extent : index;
-		if ((u64)i >= (u64)by[k].extent) {
+		const i64 extent = by[k].extent;
+		if (index < -extent || index >= extent) {
 			if (ATOMIC_OR(status, 1) == 0) {
 				status[1] = (u32)index;
 				status[2] = (u32)((u64)index >> 32);
-				status[3] = (u32)by[k].extent;
-				status[4] = (u32)((u64)by[k].extent >> 32);
+				status[3] = (u32)extent;
+				status[4] = (u32)((u64)extent >> 32);
 			}
 			return 0;
 		}
-		*s += i * by[k].stride;
+		// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
+		// index < 0 wrong of an i32 that was widened.
+		*s += (index + (extent & index >> 63)) * by[k].stride;
 	}
 	return 1;
 }

@@ -1,0 +1,249 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Gather takes, along an axis, the elements that indices name: an int32 or int64
+// tensor of any shape, which takes the place of the axis in the result's. Negative
+// indices count from the end.
+//
+// Where the indices are in the host's memory and go on by the same steps, as one
+// index does, and every second, and all of them backwards, the result is a view.
+// Otherwise it is a copy on t's device, to which the indices are brought by a
+// transfer if they are elsewhere. An index out of range is an error: at once if
+// the indices are in the host's memory, otherwise of the stream's next wait at the
+// latest.
+func (t *Tensor) Gather(axis int, indices *Tensor) (*Tensor, error) {
+	return t.GatherAs("Gather", axis, indices)
+}
+
+// GatherAs is Gather under the name of the operation that asks for it.
+func (t *Tensor) GatherAs(op string, axis int, indices *Tensor) (*Tensor, error) {
+	at, err := t.checkIndexed(op, axis, indices)
+	if err != nil {
+		return nil, err
+	}
+	dims, strides := t.layout.Shape(), t.layout.Strides()
+	q := indices.Rank()
+	g := gathering{
+		op: op, origin: t.layout.Offset(), last: -1,
+		shape:   slices.Concat(dims[:at], indices.Shape(), dims[at+1:]),
+		strides: slices.Concat(strides[:at], make([]int64, q), strides[at+1:]),
+		by:      []layout.Index{{Extent: dims[at], Stride: strides[at]}},
+	}
+	g.axes = make([]int, len(g.shape))
+	for i := range g.axes {
+		if g.axes[i] = -1; i >= at && i < at+q {
+			g.axes[i] = i - at
+		}
+	}
+	return t.gather(&g, indices)
+}
+
+// TakeAlong takes an element of t for each of indices, an int32 or int64 tensor of
+// t's rank: the one with the same place on all axes but the given one, where the
+// index names it. On the other axes indices may be shorter than t. What Gather says
+// of its indices and its result holds here, too.
+func (t *Tensor) TakeAlong(axis int, indices *Tensor) (*Tensor, error) {
+	return t.TakeAlongAs("TakeAlong", axis, indices)
+}
+
+// TakeAlongAs is TakeAlong under the name of the operation that asks for it.
+func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor) (*Tensor, error) {
+	at, err := t.checkIndexed(op, axis, indices)
+	if err != nil {
+		return nil, err
+	}
+	dims := indices.Shape()
+	if len(dims) != t.Rank() {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; they must have as many axes as the elements", dims))
+	}
+	g := gathering{op: op, origin: t.layout.Offset(), last: -1, shape: dims, strides: t.layout.Strides(), axes: make([]int, len(dims))}
+	for i, n := range dims {
+		g.axes[i] = i
+		if i != at && n > t.layout.Dim(i) {
+			return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; on axis %d they must not be longer than the elements", dims, i))
+		}
+	}
+	g.by = []layout.Index{{Extent: t.layout.Dim(at), Stride: g.strides[at]}}
+	g.strides[at] = 0
+	return t.gather(&g, indices)
+}
+
+// GatherND takes slices of t that tuples of indices name. The last axis of
+// indices, an int32 or int64 tensor, holds a tuple: an index for each axis of t
+// from batch on, or for the first of them. The batch axes before, which must be
+// the same on both sides, are walked together. The result has the axes of indices
+// but for the last, and then those of t that have no index. What Gather says of its
+// indices and its result holds here, too.
+func (t *Tensor) GatherND(batch int, indices *Tensor) (*Tensor, error) {
+	return t.GatherNDAs("GatherND", batch, indices)
+}
+
+// GatherNDAs is GatherND under the name of the operation that asks for it.
+func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor) (*Tensor, error) {
+	fail := func(format string, args ...any) (*Tensor, error) {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, format, args...))
+	}
+	if err := t.checkIndices(op, indices); err != nil {
+		return nil, err
+	}
+	dims, strides, tuples := t.layout.Shape(), t.layout.Strides(), indices.Shape()
+	last := len(tuples) - 1
+	switch {
+	case len(dims) == 0 || last < 0:
+		return fail("indices have the shape %v; both sides must have axes", tuples)
+	case batch < 0 || batch >= min(len(dims), len(tuples)):
+		return fail("%d batch axes; there must be less than axes on either side, and indices have the shape %v", batch, tuples)
+	case !slices.Equal(dims[:batch], tuples[:batch]):
+		return fail("indices have the shape %v; the first %d axes must be the same", tuples, batch)
+	}
+	n := tuples[last]
+	if n < 1 || n > int64(len(dims)-batch) {
+		return fail("indices have the shape %v: tuples of %d for %d axes", tuples, n, len(dims)-batch)
+	}
+	rest := batch + int(n) // the first axis that has no index
+	g := gathering{
+		op: op, origin: t.layout.Offset(), last: last,
+		shape:   slices.Concat(tuples[:last], dims[rest:]),
+		strides: slices.Concat(strides[:batch], make([]int64, last-batch), strides[rest:]),
+	}
+	g.axes = make([]int, len(g.shape))
+	for i := range g.axes {
+		if g.axes[i] = i; i >= last {
+			g.axes[i] = -1
+		}
+	}
+	for k := batch; k < rest; k++ {
+		g.by = append(g.by, layout.Index{Extent: dims[k], Stride: strides[k]})
+	}
+	return t.gather(&g, indices)
+}
+
+func (t *Tensor) checkIndices(op string, indices *Tensor) error {
+	if indices == nil {
+		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "there are no indices"))
+	}
+	if d := indices.dtype; d != layout.Int32 && d != layout.Int64 {
+		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices are %v%v; they must be int32 or int64", d, indices.Shape()))
+	}
+	return nil
+}
+
+// checkIndexed is checkIndices where one axis has indices; it returns which.
+func (t *Tensor) checkIndexed(op string, axis int, indices *Tensor) (int, error) {
+	if err := t.checkIndices(op, indices); err != nil {
+		return 0, err
+	}
+	at, err := layout.Axis(op, axis, t.Rank())
+	if err != nil {
+		return 0, t.fail(op, err)
+	}
+	return at, nil
+}
+
+// gathering is where the elements of a result lie in t, up to what indices add.
+type gathering struct {
+	op      string
+	shape   []int64
+	strides []int64 // in t
+	origin  int64
+	axes    []int // of indices, by those of the result; -1: there is none
+	last    int   // the axis of indices along which by goes; -1: by is one index
+	by      []layout.Index
+}
+
+// at returns the layout of the result over the memory of indices, and what is in
+// by with its offsets.
+func (g *gathering) at(indices *layout.Layout) (layout.Layout, error) {
+	strides := make([]int64, len(g.shape))
+	for i, axis := range g.axes {
+		if axis >= 0 {
+			strides[i] = indices.Stride(axis)
+		}
+	}
+	for k := range g.by {
+		if g.last >= 0 {
+			g.by[k].Offset = int64(k) * indices.Stride(g.last)
+		}
+	}
+	return layout.Strided(g.shape, strides, indices.Offset())
+}
+
+func (t *Tensor) gather(g *gathering, indices *Tensor) (*Tensor, error) {
+	if err := t.hold(g.op); err != nil {
+		return nil, err
+	}
+	defer t.memory.drop()
+	if err := indices.hold(g.op); err != nil {
+		return nil, err
+	}
+	defer indices.memory.drop()
+	out, err := t.gatherHeld(g, indices)
+	if err != nil {
+		return nil, layout.Named(fmt.Sprintf("%s of %v%v by %v%v", g.op, t.dtype, t.layout.Shape(), indices.dtype, indices.layout.Shape()), err)
+	}
+	return out, nil
+}
+
+func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
+	count, err := layout.Shape(g.shape).Count()
+	if err != nil {
+		return nil, err
+	}
+	if count == 0 {
+		l, err := layout.Contiguous(g.shape...)
+		return t.view(t.stream, g.op, &l, err)
+	}
+	at, err := g.at(&indices.layout)
+	if err != nil {
+		return nil, err
+	}
+	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
+	if raw, ok := indices.hostBytes(); ok {
+		if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.host); ok || err != nil {
+			return t.view(t.stream, g.op, &l, err)
+		}
+		if t.stream.host && t.stream.dev != indices.stream.dev {
+			operand.Buffer = cpu.Wrap(raw) // which every cpu device takes
+		}
+	}
+	if t.stream.noCopies.Load() {
+		return nil, layout.Errorf(ErrCopy, g.op, "cannot be a view, and copies are forbidden on this stream")
+	}
+	switch {
+	case indices.stream.dev == t.stream.dev:
+		err = follow(t.stream, indices.stream)
+	case operand.Buffer == indices.memory.buffer:
+		var moved *Tensor
+		if moved, err = indices.To(t.stream); err != nil {
+			return nil, err
+		}
+		defer moved.Release()
+		operand.Buffer = moved.memory.buffer
+		operand.Layout, err = g.at(&moved.layout)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src := t.Operand()
+	if src.Layout, err = layout.Strided(g.shape, g.strides, g.origin); err != nil {
+		return nil, err
+	}
+	out, err := allocate(t.stream, g.op, t.dtype, g.shape)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.stream.queue.Take(out.Operand(), src, operand, g.by...); err != nil {
+		return nil, errors.Join(err, out.Release())
+	}
+	out.note(g.op, Verdict{Copy, bytesOf(t.dtype, count), "take"}, t)
+	return out, nil
+}
