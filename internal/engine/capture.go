@@ -39,7 +39,9 @@ type replay struct {
 }
 
 // capturable reports whether a call can be part of a capture.
-func capturable(op string) bool { return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take" }
+func capturable(op string) bool {
+	return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take"
+}
 
 // Capture makes what f queues into a device.Replay.
 func (q *Queue) Capture(f func() error) (device.Replay, error) {
