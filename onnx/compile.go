@@ -33,6 +33,7 @@ type unit struct {
 	d        *definition
 	kernel   kernel        // but of a Constant:
 	constant *model.Tensor // what it makes
+	single   uint          // inputs: see markSingles
 	host     bool          // what it makes is wanted on the host, or is made there anyway
 
 	next int  // while sorting: the input to look at next
@@ -58,7 +59,7 @@ func (u use) side() side {
 	switch {
 	case u.unit == nil:
 		return onDevice
-	case u.unit.d.host>>u.input&1 == 1:
+	case (u.unit.d.host|u.unit.single)>>u.input&1 == 1:
 		return onHost
 	case u.unit.d.shapeOnly:
 		return anywhere
@@ -308,6 +309,7 @@ func (c *compiler) sort() error {
 // shape or an axis belongs on the host, and so does what it is worked out from:
 // on the device, each run would read it back.
 func (c *compiler) place() error {
+	c.markSingles()
 	for _, u := range slices.Backward(c.nodes) {
 		u.host = slices.ContainsFunc(u.outs, func(out string) bool {
 			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
@@ -368,7 +370,7 @@ func (c *compiler) madeOnHost(u *unit) bool {
 	}
 	born := false
 	for i, name := range u.in {
-		if name == "" || u.d.host>>i&1 == 1 {
+		if name == "" || u.d.host>>i&1 == 1 || u.d.dataFirst && i > 0 {
 			continue
 		}
 		switch maker := c.maker[name]; {

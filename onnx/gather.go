@@ -6,9 +6,9 @@ import (
 )
 
 func init() {
-	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, prepare: prepareGather(gatherOf)}
+	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather(gatherOf)}
 	register("Gather", gather.versions(change{1, types5}, change{11, types5}, change{13, types13})...)
-	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, prepare: prepareGather(gatherElements)}
+	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather(gatherElements)}
 	register("GatherElements", along.versions(change{11, types5}, change{13, types13})...)
 }
 
@@ -92,7 +92,40 @@ func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int
 			if err != nil {
 				return err
 			}
-			return c.set(apply(d, c.x, indices, axis))
+			y, err := apply(d, c.x, indices, axis)
+			return c.gathered(y, indices, err)
 		}, nil
+	}
+}
+
+// gathered makes y the call's output, and notes what of indices was brought to its
+// device.
+func (c *call) gathered(y, indices *tensor.Tensor, err error) error {
+	if err == nil && y.Verdict().Kind == tensor.Copy && indices.Stream().IsHost() && !y.Stream().IsHost() {
+		c.sent += indices.Count() * int64(indices.DType().Bits()/8)
+	}
+	return c.set(y, err)
+}
+
+// markSingles notes which uses of a constant of one element need it on the host:
+// a gather of one index is a view there, which on the device would be a copy.
+func (c *compiler) markSingles() {
+	mark := func(name string, shape layout.Shape) {
+		if n, err := shape.Count(); err != nil || n != 1 {
+			return
+		}
+		for _, use := range c.uses[name] {
+			if use.unit != nil {
+				use.unit.single |= use.unit.d.single & (1 << use.input)
+			}
+		}
+	}
+	for i := range c.graph.Initializers {
+		mark(c.graph.Initializers[i].Name, c.graph.Initializers[i].Dims)
+	}
+	for _, u := range c.nodes {
+		if u.constant != nil {
+			mark(u.outs[0], u.constant.Dims)
+		}
 	}
 }

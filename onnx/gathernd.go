@@ -6,7 +6,7 @@ import (
 )
 
 func init() {
-	v11 := definition{since: 11, types: types5, inputs: arity{2, 2}, prepare: prepareGatherND}
+	v11 := definition{since: 11, types: types5, inputs: arity{2, 2}, dataFirst: true, prepare: prepareGatherND}
 	v12 := v11
 	v12.attrs = []string{"batch_dims"}
 	register("GatherND", v11)
@@ -48,6 +48,7 @@ func prepareGatherND(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.set(gatherND(d, c.x, indices, batchDims))
+		y, err := gatherND(d, c.x, indices, batchDims)
+		return c.gathered(y, indices, err)
 	}, nil
 }

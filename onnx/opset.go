@@ -44,6 +44,11 @@ type definition struct {
 	// host is the set of inputs that are read on the host: shapes, axes. Bit i
 	// stands for input i.
 	host uint
+	// single is the set of inputs that are read on the host if they are constants of
+	// one element.
+	single uint
+	// dataFirst says that input 0 alone tells where the output is made.
+	dataFirst bool
 	// shapeOnly says that no element of the input is read.
 	shapeOnly bool
 	// assembles says that inputs may be pending: the output is put together from

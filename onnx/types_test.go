@@ -286,6 +286,10 @@ func TestOperators(t *testing.T) {
 		"CenterCropPad":   {18},
 		"ReverseSequence": {10, 28},
 		"TensorScatter":   {24},
+
+		"Gather":         {1, 11, 13},
+		"GatherElements": {11, 13},
+		"GatherND":       {11, 12, 13},
 	}, onnx.Operators())
 	require.False(t, onnx.Allows("Reshape", 0, layout.Float32))
 	require.False(t, onnx.Allows("Reshape", onnx.MaxOpset+1, layout.Float32))

@@ -244,6 +244,6 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err := t.stream.queue.Take(out.Operand(), src, operand, g.by...); err != nil {
 		return nil, errors.Join(err, out.Release())
 	}
-	out.note(g.op, Verdict{Copy, bytesOf(t.dtype, count), "take"}, t)
+	out.note(g.op, move{verdict: Verdict{Copy, bytesOf(t.dtype, count), "take"}}, t)
 	return out, nil
 }
