@@ -1,0 +1,160 @@
+package onnx_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// TestGatherTypes: every type, by every version that allows it, directly, against
+// the rows that the oracle takes.
+func TestGatherTypes(t *testing.T) {
+	s := open(t)
+	indices := ints(t, s, 2, 0, -1, 2)
+	for _, dtype := range layout.DTypes() {
+		a := numbered(dtype, 3, 5)
+		x := a.upload(t, s, dtype)
+		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
+			y, err := onnx.Gather(x, v, indices, -2)
+			if !onnx.Allows("Gather", v, dtype) {
+				require.ErrorIs(t, err, device.ErrInvalid)
+				require.ErrorContains(t, err, "is not allowed")
+				continue
+			}
+			require.NoError(t, err, "%v, opset %d", dtype, v)
+			same(t, dtype, a.take(0, []int64{2, 0, 2, 2}), y)
+			require.NoError(t, y.Release())
+		}
+	}
+	for _, op := range []string{"Gather", "GatherElements", "GatherND"} {
+		require.True(t, onnx.Allows(op, 11, layout.String))
+		require.False(t, onnx.Allows(op, 12, layout.BFloat16))
+		require.True(t, onnx.Allows(op, 13, layout.BFloat16))
+		require.False(t, onnx.Allows(op, 28, layout.Int4))
+	}
+}
+
+// TestGatherRules: errors name the operator, the shapes and the rule.
+func TestGatherRules(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.FromSlice(s, make([]float32, 12), 3, 4))
+	one := ints(t, s, 1)
+	narrow := held(t)(tensor.FromSlice(s, []int32{1}))
+	half := held(t)(tensor.FromSlice(s, []float32{1}))
+	far := ints(t, s, 1, 3, 0)
+	column := held(t)(tensor.FromSlice(s, []int64{0, -1, 3}, 3, 1))
+	for _, c := range []struct {
+		op    string
+		v     onnx.Opset
+		in    onnx.Value
+		attrs onnx.Attrs
+		says  string
+	}{
+		{"Gather", 1, one, onnx.Attrs{onnx.Int("axis", 2)}, "Gather-1 of float[3,4]: axis 2 is outside [-2,1] of rank 2"},
+		{"Gather", 13, one, onnx.Attrs{onnx.Int("axis", -3)}, "Gather-13 of float[3,4]: axis -3 is outside [-2,1] of rank 2"},
+		{"Gather", 13, half, nil, "Gather-13 of float[3,4]: indices are float[1]; they must be int32 or int64"},
+		{"Gather", 13, far, nil, "index 3 is outside [-3,2] of extent 3"},
+		{"Gather", 13, &onnx.Sequence{Elem: layout.Int64}, nil, "indices are a sequence of int64; they must be a tensor"},
+		{"Gather", 13, one, onnx.Attrs{onnx.Int("batch_dims", 0)}, `there is no attribute`},
+		{"GatherElements", 10, one, nil, "the operator exists from opset 11"},
+		{"GatherElements", 11, one, nil, "GatherElements-11 of float[3,4]"},
+		{"GatherElements", 13, held(t)(one.Unsqueeze(0)), onnx.Attrs{onnx.Int("axis", 5)}, "axis 5 is outside [-2,1]"},
+		{"GatherElements", 13, column, nil, "GatherElements-13 of float[3,4]"},
+		{"GatherND", 13, narrow, nil, "GatherND-13 of float[3,4]: indices are int32[1]; they must be int64"},
+		{"GatherND", 11, one, onnx.Attrs{onnx.Int("batch_dims", 0)}, "GatherND-12 has it"},
+		{"GatherND", 12, one, onnx.Attrs{onnx.Int("batch_dims", 1)}, "batch_dims is 1; it must not be negative, and less than both ranks"},
+		{"GatherND", 12, one, onnx.Attrs{onnx.Int("batch_dims", -1)}, "batch_dims is -1"},
+		{"GatherND", 12, far, nil, "GatherND-12 of float[3,4]"},
+		{"GatherND", 13, column, onnx.Attrs{onnx.Int("batch_dims", 1)}, ""},
+	} {
+		out, err := onnx.Run(c.op, c.v, c.attrs, x, c.in)
+		if c.says == "" {
+			require.NoError(t, err)
+			require.Equal(t, layout.Shape{3}, out[0].(*tensor.Tensor).Shape())
+			require.NoError(t, out[0].Release())
+			continue
+		}
+		require.ErrorIs(t, err, device.ErrInvalid, "%s", c.says)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := onnx.GatherND(x, 11, one, 1)
+	require.ErrorContains(t, err, "GatherND has them from opset 12")
+	_, err = onnx.GatherElements(x, 13, nil, 0)
+	require.ErrorContains(t, err, "indices are missing")
+}
+
+// TestGatherInShapes: what picks extents out of a shape is done on the host, and a
+// constant index of the data makes a view: nothing is transferred in a run.
+func TestGatherInShapes(t *testing.T) {
+	for _, byNode := range []bool{false, true} {
+		s, _ := openFake(t)
+		tensor.CheckLeaks(t, tensor.Host())
+		// x[:, -1] reshaped to [4, 1, 2] by x's own extents.
+		m := model.New("heads", 17)
+		m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+		m.Graph.Outputs = outputs("y")
+		m.Graph.Nodes = []model.Node{
+			node("Shape", "shape", []string{"x"}),
+			node("Gather", "ends", []string{"shape", "pick"}),
+			node("Gather", "first", []string{"ends", "zero"}),
+			node("Reshape", "four", []string{"first", "shape1"}),
+			node("Gather", "last", []string{"x", "minus"}, onnx.Int("axis", 1)),
+			node("Unsqueeze", "y", []string{"last", "four"}),
+		}
+		m.Graph.Initializers = []model.Tensor{
+			constant(t, "pick", []int64{0, 2}), constant(t, "zero", []int64{0}), constant(t, "shape1", []int64{1}),
+		}
+		if byNode {
+			m.Graph.Nodes = append(m.Graph.Nodes, node("Constant", "minus", nil, onnx.Int("value_int", -1)))
+		} else {
+			m.Graph.Initializers = append(m.Graph.Initializers, constant(t, "minus", []int64{-1}))
+		}
+		m.Graph.Nodes[len(m.Graph.Nodes)-1].Name = "last node"
+		sess := session(t, s, m)
+		require.Zero(t, s.Device().Stats().Uploads, "constants are on the host")
+		var kinds []tensor.Kind
+		sess.OnNode(func(n onnx.NodeReport) {
+			if n.Op == "Gather-13" && !n.Host {
+				kinds = append(kinds, n.Kind)
+			}
+		})
+		x := held(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5}, 1, 3, 2))
+		up, down, _ := transfers(t, s, sess, onnx.Values{"x": x})
+		require.Zero(t, up)
+		require.Zero(t, down)
+		require.Equal(t, []tensor.Kind{tensor.View}, kinds)
+		out := run(t, sess, onnx.Values{"x": x})
+		require.Equal(t, []float32{4, 5}, valuesOf[float32](t, out, "y"))
+	}
+}
+
+// TestGatherTable: a table stays on the device though its indices are worked out on
+// the host; these are sent, which the report says.
+func TestGatherTable(t *testing.T) {
+	s, _ := openFake(t)
+	tensor.CheckLeaks(t, tensor.Host())
+	m := model.New("table", 17)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	m.Graph.Outputs = outputs("y")
+	m.Graph.Nodes = []model.Node{
+		node("Shape", "rows", []string{"x"}),
+		node("Gather", "y", []string{"table", "rows"}),
+	}
+	m.Graph.Initializers = []model.Tensor{constant(t, "table", []float32{0, 10, 20, 30, 40})}
+	sess := session(t, s, m)
+	require.EqualValues(t, 20, s.Device().Stats().HostToDevice, "the table is on the device")
+	x := held(t)(tensor.FromSlice(s, make([]float32, 12), 4, 1, 3, 1))
+	var report onnx.NodeReport
+	sess.OnNode(func(n onnx.NodeReport) { report = n })
+	out := run(t, sess, onnx.Values{"x": x})
+	require.Equal(t, []float32{40, 10, 30, 10}, valuesOf[float32](t, out, "y"))
+	require.Equal(t, tensor.Copy, report.Kind)
+	require.EqualValues(t, 16, report.Bytes)
+	require.EqualValues(t, 32, report.Sent)
+}
