@@ -31,7 +31,18 @@ static ucontext_t home, fibers[256];
 static bool waits[256], done[256];
 static u32 current;
 typedef void (*kernel)(u8 *, const u8 *, const void *, i64, i64, u64, u64);
+typedef void (*taker)(u8 *, const u8 *, const void *, i64, i64, u64, u64, const u8 *, u32 *);
 static struct { kernel fn; u8 *dst; const u8 *src; const void *desc; i64 d, s; } call;
+static struct { const u8 *at; u32 *status; u64 a; } indices; // of a take
+// take says what the next runs have for indices; none: they are no takes.
+extern "C" void take(const u8 *at, u32 *status, u64 a) { indices = {at, status, a}; }
+static void item() {
+	if (indices.at) {
+		((taker)call.fn)(call.dst, call.src, call.desc, call.d, call.s, indices.a, 0, indices.at, indices.status);
+	} else {
+		call.fn(call.dst, call.src, call.desc, call.d, call.s, 0, 0);
+	}
+}
 extern "C" void host_barrier() {
 	if (host_item.local == 0 && current == ~0u) return;
 	u32 me = current;
@@ -39,7 +50,7 @@ extern "C" void host_barrier() {
 	swapcontext(&fibers[me], &home);
 }
 static void fiber() {
-	call.fn(call.dst, call.src, call.desc, call.d, call.s, 0, 0);
+	item();
 	done[current] = true;
 	swapcontext(&fibers[current], &home);
 }
@@ -54,7 +65,7 @@ extern "C" int run(void *fn, u64 groups, u64 local, u8 *dst, const u8 *src, cons
 		host_item.group = g;
 		if (local == 1) {
 			host_item.local = 0, current = ~0u;
-			call.fn(dst, src, desc, d, s, 0, 0);
+			item();
 			continue;
 		}
 		for (u32 i = 0; i < local; i++) {
@@ -93,6 +104,7 @@ extern "C" void unguard(u8 *p, u64 size, u64 low) {
 type host struct {
 	lib                   *dl.Library
 	run, guarded, unguard uintptr
+	take                  uintptr
 	entries               map[kernels.Spec]uintptr
 	forms                 map[string]int
 }
@@ -115,7 +127,7 @@ var loadHost = sync.OnceValues(func() (*host, error) {
 	if h.lib, err = dl.Open(so); err != nil {
 		return nil, err
 	}
-	for name, fn := range map[string]*uintptr{"run": &h.run, "guarded": &h.guarded, "unguard": &h.unguard} {
+	for name, fn := range map[string]*uintptr{"run": &h.run, "guarded": &h.guarded, "unguard": &h.unguard, "take": &h.take} {
 		if *fn, err = h.lib.Lookup(name); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,194 @@
+package kernels_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// rows is a table's rows as Take sees them: n of a width each, by one index.
+func rows(n, width int64) (dst, src, at layout.Layout) {
+	shape := []int64{n, width}
+	return dense(shape...), strided(shape, []int64{0, 1}, 0), strided(shape, []int64{1, 0}, 0)
+}
+
+// TestPlanTake names the kernels: elements that rows have in common are taken
+// together.
+func TestPlanTake(t *testing.T) {
+	for _, c := range []struct {
+		n, width    int64
+		bits        int
+		stride, off int64
+		kernel      string
+	}{
+		{128, 768, 32, 768, 0, "take_128_i64"},
+		{128, 768, 16, 768, 0, "take_128_i64"},
+		{128, 768, 16, 768, 2, "take_32_i64"},
+		{128, 768, 16, 770, 0, "take_32_i64"},
+		{128, 767, 16, 767, 0, "take_16_i64"},
+		{128, 64, 4, 64, 0, "take_128_i64"},
+		{128, 64, 4, 64, 1, "take_4_i64"},
+		{128, 10, 4, 10, 0, "take_8_i64"},
+		{128, 7, 2, 7, 0, "take_2_i64"},
+		{128, 1, 64, 1, 0, "take_64_i64"},
+		{128, 2, 64, 2, 0, "take_128_i64"},
+		{0, 5, 8, 5, 0, "nothing"},
+	} {
+		for _, target := range []kernels.Target{parallel, serial} {
+			dst, src, at := rows(c.n, c.width)
+			src, err := src.Rebase(c.off)
+			require.NoError(t, err)
+			l, err := kernels.PlanTake(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64, target)
+			require.NoError(t, err)
+			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
+			if c.kernel == "nothing" {
+				assert.Zero(t, l.Groups)
+				continue
+			}
+			want := c.kernel
+			if target.Serial {
+				want += "_serial"
+			}
+			assert.Equal(t, want, l.Spec.String())
+			assert.Contains(t, kernels.Specs(), l.Spec)
+			assert.Equal(t, kernels.Taking, l.Class)
+		}
+	}
+	// What no machine has memory for.
+	for bits := 2; bits <= 128; bits *= 2 {
+		dst, src, at := rows(1<<30, 1<<30)
+		_, err := kernels.PlanTake(dst, src, at, []layout.Index{{Extent: 1 << 20, Stride: 1 << 30}}, bits, 32, parallel)
+		if err != nil {
+			assert.ErrorIs(t, err, layout.ErrUnsupported)
+		}
+	}
+}
+
+// TestTakeFarApart has positions of more than 32 bits on all sides, in memory that
+// is there where it is used only.
+func TestTakeFarApart(t *testing.T) {
+	h := hostOf(t)
+	rnd := rand.New(rand.NewPCG(7, 7))
+	far := int64(1) << 31
+	for _, bits := range []int{2, 4, 8, 16, 32, 64, 128} {
+		per := max(1, 32/int64(bits)) // so that memory stays within 2^37 bytes
+		for _, target := range []kernels.Target{parallel, serial} {
+			for _, atBits := range []int{32, 64} {
+				shape := []int64{3, 5, 4}
+				unit := far * per / 16 * 16
+				dst := strided(shape, []int64{unit + 16, 4, 1}, 3)
+				src := strided(shape, []int64{0, unit/2 + 6, 1}, 1)
+				at := strided(shape, []int64{1, far/4 + 1, 0}, 2)
+				by := []layout.Index{{Extent: 7, Stride: unit/4 + 5}, {Offset: far / 8, Extent: 2, Stride: 1}}
+				l, err := kernels.PlanTake(dst, src, at, by, bits, atBits, target)
+				require.NoError(t, err)
+				what := fmt.Sprint(l.Spec)
+
+				_, dEnd, _ := dst.Extent()
+				_, sEnd, _ := layout.Reach(src, by)
+				_, aEnd, _ := at.Extent()
+				to, free := h.buffer(dEnd+1, bits, bits, 0)
+				from, free2 := h.buffer(sEnd+1, bits, bits, 0)
+				indices, free3 := h.buffer(aEnd+far/8+1, atBits, atBits, 0)
+				type one struct{ d, s int64 }
+				var wanted []one
+				wrong := 0
+				number := 0
+				walk(dst, src, func(d, s int64) {
+					i := []int64{int64(number) / 20, int64(number) / 4 % 5, int64(number) % 4}
+					number++
+					a := at.At(i...)
+					ok := true
+					for _, x := range by {
+						index := (a+x.Offset)%(2*x.Extent) - x.Extent
+						if i[0] == 1 && i[1] == 2 && x.Offset == 0 {
+							index, ok = x.Extent, false
+						}
+						if atBits == 32 {
+							binary.LittleEndian.PutUint32(indices[4*(a+x.Offset):], uint32(index))
+						} else {
+							binary.LittleEndian.PutUint64(indices[8*(a+x.Offset):], uint64(index))
+						}
+						if index < 0 {
+							index += x.Extent
+						}
+						s += index * x.Stride
+					}
+					if ok {
+						if bits >= 8 {
+							from[s*int64(bits)/8] = byte(rnd.Uint32())
+						} else {
+							from[s*int64(bits)/8] |= byte(rnd.Uint32()) & (1<<bits - 1) << (s * int64(bits) % 8)
+						}
+						wanted = append(wanted, one{d, s})
+					} else {
+						wrong++
+					}
+				})
+				d, s := l.Bases(dst.Offset(), src.Offset())
+				status := make([]uint32, 8)
+				dl.Call(h.take, uintptr(unsafe.Pointer(&indices[0])), uintptr(unsafe.Pointer(&status[0])), uintptr(l.AtBase(at.Offset())))
+				r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
+					uintptr(unsafe.Pointer(&l.Desc[0])), uintptr(d), uintptr(s), 0)
+				dl.Call(h.take, 0, 0, 0)
+				require.Zero(t, r)
+				require.Equal(t, 4, wrong)
+				require.Equal(t, []uint32{1, 7, 0, 7, 0}, status[:5], what)
+				got, want := make([]byte, 16), make([]byte, 16)
+				for _, e := range wanted {
+					move(got, to, 0, e.d, bits)
+					move(want, from, 0, e.s, bits)
+					require.Equal(t, want, got, "%s: %d from %d", what, e.d, e.s)
+				}
+				free()
+				free2()
+				free3()
+			}
+		}
+	}
+}
+
+// TestTakesAreCached: takes that are alike are planned once, with others in one
+// cache.
+func TestTakesAreCached(t *testing.T) {
+	uploads, drops := 0, 0
+	c := kernels.NewCache(parallel, 3, func([]byte) (int, error) { uploads++; return uploads, nil }, func(int) { drops++ })
+	dst, src, at := rows(8, 4)
+	take := func(extent int64, l layout.Layout) *kernels.Entry[int] {
+		e, err := c.Take(&l, &src, &at, []layout.Index{{Extent: extent, Stride: 4}}, 8, 64)
+		require.NoError(t, err)
+		return e
+	}
+	moved, err := dst.Rebase(64)
+	require.NoError(t, err)
+	first := take(10, dst)
+	assert.Same(t, first, take(10, moved))
+	assert.NotSame(t, first, take(11, dst))
+	_, err = c.Copy(&dst, &dst, 8)
+	require.NoError(t, err)
+	assert.Equal(t, 3, uploads)
+	by := []layout.Index{{Extent: 10, Stride: 4}}
+	assert.Zero(t, testing.AllocsPerRun(50, func() { _, _ = c.Take(&dst, &src, &at, by, 8, 64) }))
+	take(12, dst)
+	assert.Equal(t, 3, drops, "it was full")
+	many := make([]layout.Index, 9)
+	for i := range many {
+		many[i] = layout.Index{Extent: 1}
+	}
+	for range 2 { // not kept
+		_, err = c.Take(&dst, &src, &at, many, 8, 64)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 6, uploads)
+	c.Clear()
+	assert.Equal(t, uploads, drops)
+}
