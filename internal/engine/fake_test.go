@@ -174,12 +174,14 @@ type stream struct {
 
 	mu  sync.Mutex
 	err error // of work
+
+	status *mem // of the last take
 }
 
 // job is a transfer, a launch or something to do.
 type job struct {
 	to, from []byte
-	mems     [3]*mem
+	mems     [5]*mem
 	do       func()
 }
 
@@ -219,16 +221,21 @@ func (s *stream) queue(name string, j job) error {
 
 func (s *stream) Upload(dst engine.Mem, off int64, src []byte) error {
 	m := dst.(*mem)
-	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [3]*mem{m}})
+	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [5]*mem{m}})
 }
 
 func (s *stream) Download(dst []byte, src engine.Mem, off int64) error {
 	m := src.(*mem)
-	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [3]*mem{m}})
+	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [5]*mem{m}})
 }
 
 func (s *stream) Launch(_ *kernels.Launch, a *engine.Args) error {
-	return s.queue("Launch", job{mems: [3]*mem{a.Dst.(*mem), a.Src.(*mem), a.Desc.(*mem)}})
+	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Desc.(*mem)}}
+	if a.At != nil {
+		s.status = a.Status.(*mem)
+		j.mems[3], j.mems[4] = a.At.(*mem), s.status
+	}
+	return s.queue("Launch", j)
 }
 
 func (s *stream) Finish() error {

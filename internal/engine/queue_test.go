@@ -27,11 +27,14 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		wide, narrow := row(b, 64), row(a, 64)
 		wide.Type, narrow.Type = layout.Int8, layout.Int4
 		pattern, data := []byte{1, 2, 3, 4}, make([]byte, 256)
+		to, from, at, by := gathered(alloc(t, dev, 64), alloc(t, dev, 64), a)
+		indices, zero := []device.Index{by}, []byte{0}
 		for name, f := range map[string]func() error{
 			"Copy":    func() error { return q.Copy(dst, src) },
 			"Turns":   func() error { return errors.Join(q.Copy(dst, src), q.Copy(src, dst)) },
 			"Fill":    func() error { return q.Fill(dst, pattern) },
 			"Convert": func() error { return q.Convert(wide, narrow) },
+			"Take":    func() error { return errors.Join(q.Fill(row(a, 64), zero), q.Take(to, from, at, indices...), q.Wait()) },
 			"Write":   func() error { return q.Write(b, 0, data) },
 			"Read":    func() error { return q.Read(data, b, 0) },
 			"Wait":    q.Wait,

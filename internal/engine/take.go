@@ -24,10 +24,11 @@ func (q *Queue) prepareTakes() error {
 	if q.takes.status != nil {
 		return nil
 	}
-	b, err := q.dev.newBlock(statusBytes)
+	mem, err := q.dev.driver.Alloc(statusBytes) // as little as a descriptor: not counted, as these are not
 	if err != nil {
 		return err
 	}
+	b := &block{mem, statusBytes}
 	q.takes = takes{status: b, noted: make([]byte, statusBytes), none: make([]byte, statusBytes)}
 	if err := q.upload(b, 0, q.takes.none); err != nil {
 		q.takes.release(q.dev)
@@ -38,7 +39,7 @@ func (q *Queue) prepareTakes() error {
 
 func (t *takes) release(d *Device) {
 	if t.status != nil {
-		_ = d.freeBlock(t.status)
+		_ = d.driver.Free(t.status.mem)
 	}
 	*t = takes{}
 }

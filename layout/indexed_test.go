@@ -1,0 +1,114 @@
+package layout_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/layout"
+)
+
+// triples lists what a take without its indices visits, sorted: positions in dst,
+// in src and of the indices.
+func triples(d, s, a layout.Layout) [][3]int64 {
+	to, from, at := tableOf(d).at, tableOf(s).at, tableOf(a).at
+	out := make([][3]int64, len(to))
+	for i := range to {
+		out[i] = [3]int64{to[i], from[i], at[i]}
+	}
+	slices.SortFunc(out, func(x, y [3]int64) int { return slices.Compare(x[:], y[:]) })
+	return out
+}
+
+// TestSimplifyIndexed: the same places on all sides, over the fewest axes; and
+// wide elements are made of the narrow ones.
+func TestSimplifyIndexed(t *testing.T) {
+	r := random(t)
+	wider := 0
+	for range 20000 {
+		dims := randomShape(r, r.IntN(6), 6)
+		dst, src, at := randomLayout(r, dims, 3), randomLayout(r, dims, 3), randomLayout(r, dims, 2)
+		if n := len(dims); n > 0 && r.IntN(2) == 0 { // rows
+			dims[n-1] *= 2 << r.IntN(3)
+			dst, src = must(layout.Contiguous(dims...)), must(layout.Contiguous(dims...))
+			dst, src = must(dst.Rebase(8*r.Int64N(3))), must(src.Rebase(r.Int64N(9)))
+			strides := at.Strides()
+			strides[n-1] = 0
+			at = must(layout.Strided(dims, strides, 4000))
+		}
+		d, s, a := layout.SimplifyIndexed(dst, src, at)
+		require.True(t, d.SameShape(s) && d.SameShape(a))
+		if dst.Count() == 0 {
+			require.Equal(t, layout.Shape{0}, d.Shape())
+			continue
+		}
+		require.Equal(t, triples(dst, src, at), triples(d, s, a), "%v %v %v", dst, src, at)
+		for i := range d.Rank() {
+			require.NotEqualValues(t, 1, d.Dim(i))
+			require.GreaterOrEqual(t, d.Stride(i), int64(0))
+			if i > 0 {
+				require.GreaterOrEqual(t, d.Stride(i-1), d.Stride(i))
+				merges := true
+				for _, l := range []layout.Layout{d, s, a} {
+					merges = merges && l.Stride(i-1) == l.Stride(i)*l.Dim(i)
+				}
+				require.False(t, merges, "%v %v %v", d, s, a)
+			}
+		}
+
+		by := []layout.Index{{Extent: 5, Stride: r.Int64N(3) * 4}, {Extent: 5, Stride: 6}}[:1+r.IntN(2)]
+		wd, ws, wa, width := layout.WidenIndexed(d, s, a, by, 8, 64)
+		per := int64(width / 8)
+		if per > 1 {
+			wider++
+		}
+		var narrow [][3]int64
+		for _, x := range triples(wd, ws, wa) {
+			for i := range per {
+				narrow = append(narrow, [3]int64{x[0]*per + i, x[1]*per + i, x[2]})
+			}
+		}
+		slices.SortFunc(narrow, func(x, y [3]int64) int { return slices.Compare(x[:], y[:]) })
+		require.Equal(t, triples(d, s, a), narrow, "%v %v %v", dst, src, at)
+		for _, x := range by {
+			require.Zero(t, x.Stride%per)
+		}
+	}
+	require.Greater(t, wider, 500)
+}
+
+func TestReach(t *testing.T) {
+	most := int64(math.MaxInt64)
+	for _, c := range []struct {
+		dims, strides []int64
+		offset        int64
+		by            []layout.Index
+		lo, hi        int64
+		ok            bool
+	}{
+		{nil, nil, 7, nil, 7, 7, true},
+		{[]int64{3}, []int64{2}, 7, nil, 7, 11, true},
+		{[]int64{3}, []int64{2}, 7, []layout.Index{{Extent: 4, Stride: 10}}, 7, 41, true},
+		{[]int64{3}, []int64{2}, 7, []layout.Index{{Extent: 4, Stride: 0}, {Extent: 1, Stride: most}}, 7, 11, true},
+		{nil, nil, 30, []layout.Index{{Extent: 4, Stride: -10}}, 0, 30, true},
+		{nil, nil, 29, []layout.Index{{Extent: 4, Stride: -10}}, 0, 0, false},
+		{nil, nil, 0, []layout.Index{{Extent: 0, Stride: 1}}, 0, 0, false},
+		{nil, nil, 0, []layout.Index{{Extent: -1, Stride: 1}}, 0, 0, false},
+		{nil, nil, 0, []layout.Index{{Extent: 2, Stride: most}}, 0, most, true},
+		{nil, nil, 1, []layout.Index{{Extent: 2, Stride: most}}, 0, 0, false},
+		{nil, nil, 0, []layout.Index{{Extent: 3, Stride: most}}, 0, 0, false},
+		{nil, nil, most, []layout.Index{{Extent: 2, Stride: -most}}, 0, most, true},
+		{nil, nil, most, []layout.Index{{Extent: 2, Stride: math.MinInt64}}, 0, 0, false},
+		{nil, nil, most, []layout.Index{{Extent: most, Stride: math.MinInt64}}, 0, 0, false},
+		{nil, nil, 5, []layout.Index{{Extent: most, Stride: most}}, 0, 0, false},
+		{[]int64{0}, []int64{1}, 7, nil, 0, 0, false},
+	} {
+		lo, hi, ok := layout.Reach(must(layout.Strided(c.dims, c.strides, c.offset)), c.by)
+		require.Equal(t, c.ok, ok, "%+v", c)
+		if ok {
+			require.Equal(t, [2]int64{c.lo, c.hi}, [2]int64{lo, hi}, "%+v", c)
+		}
+	}
+}
