@@ -185,8 +185,10 @@ func TestChecksAllocateNothing(t *testing.T) {
 	dst, src := Operand{a, p, layout.Float32}, Operand{b, dense(t, 0, 5, 3, 2, 4), layout.Float32}
 	same := Operand{a, dense(t, 120, 5, 3, 2, 4), layout.Float32}
 	pattern := make([]byte, 4)
+	at := Operand{&bytesOf{1 << 20}, dense(t, 0, 5, 3, 2, 4), layout.Int64}
+	by := []Index{{Offset: 3, Extent: 9, Stride: 100}}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if errors.Join(CheckCopy(&dst, &src), CheckCopy(&dst, &same), CheckFill(&dst, pattern)) != nil {
+		if errors.Join(CheckCopy(&dst, &src), CheckCopy(&dst, &same), CheckFill(&dst, pattern), CheckTake(&dst, &src, &at, by)) != nil {
 			t.Error("refused")
 		}
 	}))

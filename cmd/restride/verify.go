@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ func newVerify() *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Hold a device's copies, fills and conversions against the index-walk oracle",
+		Short: "Hold a device's copies, fills, conversions and takes against the index-walk oracle",
 		Long: `Makes random layouts of every element type, runs them on the device, and compares
 every bit of the buffers, guard bytes included, with a slow walk over all indices.
 A failure names its case and seed; --case NAME --seed SEED runs it again.`,
@@ -29,8 +30,8 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			}
 			defer func() { err = errors.Join(err, dev.Close()) }()
 			var total tally
-			check := func(c oracle.Case, seed uint64) {
-				switch err := oracle.Check(dev, c, seed); {
+			count := func(err error) {
+				switch {
 				case err == nil:
 					total.passed++
 				case errors.Is(err, oracle.ErrSkipped):
@@ -40,12 +41,20 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %v\n", err)
 				}
 			}
+			if cmd.Flags().Changed("case") && strings.HasPrefix(one, "take/") {
+				c, err := oracle.ParseTake(one)
+				if err != nil {
+					return fmt.Errorf("--case: %w", err)
+				}
+				count(oracle.CheckTake(dev, c, seed))
+				return total.close(cmd)
+			}
 			if cmd.Flags().Changed("case") {
 				c, err := oracle.ParseCase(one)
 				if err != nil {
 					return fmt.Errorf("--case: %w", err)
 				}
-				check(c, seed)
+				count(oracle.Check(dev, c, seed))
 				return total.close(cmd)
 			}
 			if cases < 1 {
@@ -53,8 +62,12 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d cases, seed %d\n", dev.Info().ID(), cases, seed)
 			rng := rand.New(rand.NewPCG(seed, 0))
-			for range cases {
-				check(oracle.Random(rng, oracle.Limits{}), rng.Uint64())
+			for i := range cases {
+				if i%8 == 7 {
+					count(oracle.CheckTake(dev, oracle.RandomTake(rng, oracle.Limits{}), rng.Uint64()))
+				} else {
+					count(oracle.Check(dev, oracle.Random(rng, oracle.Limits{}), rng.Uint64()))
+				}
 			}
 			return total.close(cmd)
 		},
