@@ -212,6 +212,66 @@ func TestNoAllocations(t *testing.T) {
 		})
 		require.LessOrEqual(t, allocs, 1.0, "%s: the pattern may escape, nothing else", name)
 	}
+	for _, name := range []string{
+		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:9:16/wrong=0",
+		"take/int4/8x16/dst=16,1@0/src=0,1@1/at=16,1@0/int32/by=0:9:16,8:3:1/wrong=0",
+	} {
+		c, err := oracle.ParseTake(name)
+		require.NoError(t, err)
+		var o [3]device.Operand
+		for i, l := range []layout.Layout{c.Dst, c.Src, c.At} {
+			b, err := dev.Alloc(4 << 10)
+			require.NoError(t, err)
+			o[i] = device.Operand{Buffer: b, Layout: l, Type: c.Type}
+		}
+		o[2].Type = c.AtType
+		require.NoError(t, q.Fill(device.Operand{Buffer: o[2].Buffer, Layout: mustDense(t, 4<<10), Type: layout.Uint8}, []byte{0}))
+		require.Zero(t, testing.AllocsPerRun(200, func() {
+			if err := q.Take(o[0], o[1], o[2], c.By...); err != nil {
+				t.Fatal(err)
+			}
+		}), name)
+	}
+}
+
+func mustDense(t *testing.T, n int64) layout.Layout {
+	t.Helper()
+	l, err := layout.Contiguous(n)
+	require.NoError(t, err)
+	return l
+}
+
+// Takes from and to memory that starts anywhere.
+func TestTakeUnaligned(t *testing.T) {
+	dev := open(t)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	for off := range 16 {
+		for _, dtype := range []layout.DType{layout.Float16, layout.Float32, layout.Int64, layout.Complex128} {
+			size := dtype.Bits() / 8
+			table, out, indices := make([]byte, 16+40*size), make([]byte, 16+12*size), make([]byte, 16+4*8)
+			for i := range table {
+				table[i] = byte(i * 7)
+			}
+			rows := []byte{9, 0, 4, 7}
+			for i, r := range rows {
+				indices[off+8*i] = r
+			}
+			at := func(b []byte, t layout.DType, strides []int64) device.Operand {
+				l, err := layout.Strided([]int64{4, 3}, strides, 0)
+				if err != nil {
+					panic(err)
+				}
+				return device.Operand{Buffer: cpu.Wrap(b[off:]), Layout: l, Type: t}
+			}
+			require.NoError(t, q.Take(at(out, dtype, []int64{3, 1}), at(table, dtype, []int64{0, 1}), at(indices, layout.Int64, []int64{1, 0}),
+				device.Index{Extent: 10, Stride: 4}))
+			for i, r := range rows {
+				require.Equal(t, table[off+4*int(r)*size:][:3*size], out[off+3*i*size:][:3*size], "%v at %d", dtype, off)
+			}
+		}
+	}
 }
 
 // Wrapped memory may start anywhere; elements are then aligned to nothing.

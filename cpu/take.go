@@ -266,6 +266,10 @@ func (t *take) note(number, index, extent int64) {
 func takeRow[W word](t *take, p place, n, number int64) {
 	x := t.axes[t.rank-1]
 	size := int64(unsafe.Sizeof(*new(W)))
+	if x.a != 0 && len(t.by) == 1 {
+		takeSingly[W](t, p, n, number)
+		return
+	}
 	if x.a != 0 {
 		for i := range n {
 			if by, ok := t.find(p.a, number+i); ok {
@@ -284,6 +288,29 @@ func takeRow[W word](t *take, p place, n, number int64) {
 		for i := range n {
 			store(t.dst, p.d+i*x.d, load[W](t.src, s+i*x.s))
 		}
+	}
+}
+
+// takeSingly is takeRow for elements that each have one index.
+func takeSingly[W word](t *take, p place, n, number int64) {
+	x, by := t.axes[t.rank-1], t.by[0]
+	size := int64(t.atBits / 8)
+	a, step := (p.a+by.Offset)*size, x.a*size
+	for i := range n {
+		var index int64
+		if size == 8 {
+			index = int64(load64(t.at, a))
+		} else {
+			index = int64(int32(load32(t.at, a)))
+		}
+		a += step
+		if from := index + by.Extent&(index>>63); uint64(from) < uint64(by.Extent) {
+			store(t.dst, p.d, load[W](t.src, p.s+from*by.Stride))
+		} else {
+			t.note(number+i, index, by.Extent)
+		}
+		p.d += x.d
+		p.s += x.s
 	}
 }
 

@@ -370,13 +370,13 @@ func (c *compiler) madeOnHost(u *unit) bool {
 	}
 	born := false
 	for i, name := range u.in {
-		if name == "" || u.d.host>>i&1 == 1 || u.d.dataFirst && i > 0 {
+		if name == "" || u.d.host>>i&1 == 1 {
 			continue
 		}
 		switch maker := c.maker[name]; {
 		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
 		case maker != nil && maker.host:
-			born = true
+			born = born || i == 0 || !u.d.dataFirst
 		default:
 			return false
 		}

@@ -71,13 +71,19 @@ func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType)
 	return nil
 }
 
-// indices returns input 1.
-func (c *call) indices() (*tensor.Tensor, error) {
-	t, ok := c.in[1].(*tensor.Tensor)
+// picks returns input 0 and the indices, input 1. Where only the indices are on a
+// device, the other goes there, unless it is of strings: to read indices back would
+// be to wait for them.
+func (c *call) picks() (x, indices *tensor.Tensor, err error) {
+	indices, ok := c.in[1].(*tensor.Tensor)
 	if !ok {
-		return nil, c.d.invalid("indices are %s; they must be a tensor", describe(c.in[1]))
+		return nil, nil, c.d.invalid("indices are %s; they must be a tensor", describe(c.in[1]))
 	}
-	return t, nil
+	x = c.x
+	if home := indices.Stream(); !home.IsHost() && x.DType() != layout.String {
+		x, err = c.bring(x, home)
+	}
+	return x, indices, err
 }
 
 // prepareGather reads the axis for a gather along one.
@@ -88,11 +94,11 @@ func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int
 			return nil, err
 		}
 		return func(c *call) error {
-			indices, err := c.indices()
+			x, indices, err := c.picks()
 			if err != nil {
 				return err
 			}
-			y, err := apply(d, c.x, indices, axis)
+			y, err := apply(d, x, indices, axis)
 			return c.gathered(y, indices, err)
 		}, nil
 	}

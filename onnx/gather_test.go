@@ -158,3 +158,32 @@ func TestGatherTable(t *testing.T) {
 	require.EqualValues(t, 16, report.Bytes)
 	require.EqualValues(t, 32, report.Sent)
 }
+
+// TestGatherFromTheHost: indices on the device are not read back to pick from what
+// is on the host, but for strings; this is sent to them, and counted.
+func TestGatherFromTheHost(t *testing.T) {
+	s, _ := openFake(t)
+	tensor.CheckLeaks(t, tensor.Host())
+	m := model.New("picked", 17)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32), input("i", layout.Int64)}
+	m.Graph.Outputs = outputs("y")
+	m.Graph.Nodes = []model.Node{node("Shape", "shape", []string{"x"}), node("Gather", "y", []string{"shape", "i"})}
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, make([]float32, 6), 1, 2, 3))
+	in := onnx.Values{"x": x, "i": ints(t, s, 2, 0, -2)}
+	var report onnx.NodeReport
+	sess.OnNode(func(n onnx.NodeReport) { report = n })
+	up, down, _ := transfers(t, s, sess, in)
+	require.Equal(t, []int64{1, 0}, []int64{up, down})
+	require.EqualValues(t, 24, report.Sent)
+	out := run(t, sess, in)
+	require.Equal(t, []int64{3, 1, 2}, valuesOf[int64](t, out, "y"))
+
+	words := held(t)(tensor.FromHost([]string{"a", "b", "c"}))
+	two, err := onnx.Run("Gather", 13, nil, words, ints(t, s, 2, 0, 1))
+	require.NoError(t, err)
+	got, err := tensor.Values[string](two[0].(*tensor.Tensor))
+	require.NoError(t, err)
+	require.Equal(t, []string{"c", "a", "b"}, got)
+	require.NoError(t, two[0].Release())
+}

@@ -44,11 +44,11 @@ func prepareGatherND(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		indices, err := c.indices()
+		x, indices, err := c.picks()
 		if err != nil {
 			return err
 		}
-		y, err := gatherND(d, c.x, indices, batchDims)
+		y, err := gatherND(d, x, indices, batchDims)
 		return c.gathered(y, indices, err)
 	}, nil
 }

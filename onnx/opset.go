@@ -47,7 +47,8 @@ type definition struct {
 	// single is the set of inputs that are read on the host if they are constants of
 	// one element.
 	single uint
-	// dataFirst says that input 0 alone tells where the output is made.
+	// dataFirst says that the others only pick from input 0: that they are on the
+	// host does not bring it there.
 	dataFirst bool
 	// shapeOnly says that no element of the input is read.
 	shapeOnly bool

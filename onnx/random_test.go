@@ -74,7 +74,7 @@ func (g *graphBuilder) grow() {
 		return
 	}
 	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
-	switch g.rng.IntN(13) {
+	switch g.rng.IntN(14) {
 	case 0:
 		op, out = "Shape", numbers(a.dims...)
 	case 1:
@@ -140,6 +140,18 @@ func (g *graphBuilder) grow() {
 	case 10, 11, 12:
 		g.spread(from, a)
 		return
+	case 13:
+		if rank == 0 || count(a.dims) == 0 {
+			break
+		}
+		axis := g.rng.IntN(rank)
+		keep, named := make([]int64, 1+g.rng.IntN(3)), make([]int64, 0, 3)
+		for i := range keep {
+			keep[i] = g.rng.Int64N(a.dims[axis])
+			named = append(named, keep[i]-int64(g.rng.IntN(2))*a.dims[axis])
+		}
+		op, out, attrs = "Gather", a.take(axis, keep), model.Attrs{onnx.Int("axis", int64(axis-rank))}
+		in = append(in, g.list(named...))
 	}
 	name := fmt.Sprint("v", len(g.data))
 	g.data[name], g.names = out, append(g.names, name)
