@@ -72,7 +72,7 @@ func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType)
 }
 
 // picks returns input 0 and the indices, input 1. Where only the indices are on a
-// device, the other goes there, unless it is of strings: to read indices back would
+// stream, the other goes there, if it can hold strings: to read indices back would
 // be to wait for them.
 func (c *call) picks() (x, indices *tensor.Tensor, err error) {
 	indices, ok := c.in[1].(*tensor.Tensor)
@@ -80,7 +80,7 @@ func (c *call) picks() (x, indices *tensor.Tensor, err error) {
 		return nil, nil, c.d.invalid("indices are %s; they must be a tensor", describe(c.in[1]))
 	}
 	x = c.x
-	if home := indices.Stream(); !home.IsHost() && x.DType() != layout.String {
+	if home := indices.Stream(); x.DType() != layout.String || home.Device().Info().Strings {
 		x, err = c.bring(x, home)
 	}
 	return x, indices, err
@@ -107,7 +107,7 @@ func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int
 // gathered makes y the call's output, and notes what of indices was brought to its
 // device.
 func (c *call) gathered(y, indices *tensor.Tensor, err error) error {
-	if err == nil && y.Verdict().Kind == tensor.Copy && indices.Stream().IsHost() && !y.Stream().IsHost() {
+	if err == nil && y.Verdict().Kind == tensor.Copy && indices.Stream() == tensor.Host() && !y.Stream().IsHost() {
 		c.sent += indices.Count() * int64(indices.DType().Bits()/8)
 	}
 	return c.set(y, err)

@@ -14,12 +14,11 @@ import (
 // tensor of any shape, which takes the place of the axis in the result's. Negative
 // indices count from the end.
 //
-// Where the indices are in the host's memory and go on by the same steps, as one
-// index does, and every second, and all of them backwards, the result is a view.
-// Otherwise it is a copy on t's device, to which the indices are brought by a
-// transfer if they are elsewhere. An index out of range is an error: at once if
-// the indices are in the host's memory, otherwise of the stream's next wait at the
-// latest.
+// Where the indices are on Host and go on by the same steps, as one index does, and
+// every second, and all of them backwards, the result is a view. Otherwise it is a
+// copy on t's device, to which the indices are brought by a transfer if they are
+// elsewhere. An index out of range is an error: at once if the indices are on Host
+// or the device is a cpu, otherwise of the stream's next wait at the latest.
 func (t *Tensor) Gather(axis int, indices *Tensor) (*Tensor, error) {
 	return t.GatherAs("Gather", axis, indices)
 }
@@ -208,8 +207,10 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	}
 	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
 	if raw, ok := indices.hostBytes(); ok {
-		if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.host); ok || err != nil {
-			return t.view(t.stream, g.op, &l, err)
+		if indices.stream == Host() {
+			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.host); ok || err != nil {
+				return t.view(t.stream, g.op, &l, err)
+			}
 		}
 		if t.stream.host && t.stream.dev != indices.stream.dev {
 			operand.Buffer = cpu.Wrap(raw) // which every cpu device takes

@@ -161,7 +161,7 @@ func TestGather(t *testing.T) {
 				}
 				require.NoError(t, y.Release())
 			}
-			assert.Greater(t, views, 100)
+			assert.Greater(t, views, 50)
 		})
 	}
 }
@@ -174,7 +174,7 @@ func counted(n int) []int32 {
 	return all
 }
 
-// TestGatherViews: what indices in the host's memory make a view, what a copy, and
+// TestGatherViews: what indices on Host make a view, what a copy, and
 // what is transferred.
 func TestGatherViews(t *testing.T) {
 	s := openFake(t)

@@ -217,12 +217,11 @@ func (t *Tensor) take(x *Tensor) error {
 			return err
 		}
 	}
-	if to, ok := t.hostBytes(); ok {
-		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
-	}
 	from, ok := x.hostBytes()
 	if ok {
 		from = from[x.byteOffset():][:t.memory.buffer.Size()]
+	} else if to, ok := t.hostBytes(); ok {
+		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
 	} else {
 		from = make([]byte, t.memory.buffer.Size())
 		if err := x.stream.queue.Read(from, x.memory.buffer, x.byteOffset()); err != nil {

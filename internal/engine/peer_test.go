@@ -22,7 +22,7 @@ func (s *stream) Reaches(from engine.Stream) bool {
 
 func (s *stream) CopyPeer(dst engine.Mem, dstOff int64, _ engine.Stream, src engine.Mem, srcOff, bytes int64) error {
 	to, from := dst.(*mem), src.(*mem)
-	return s.queue("CopyPeer", job{to: to.bytes[dstOff:][:bytes], from: from.bytes[srcOff:][:bytes], mems: [3]*mem{to, from}})
+	return s.queue("CopyPeer", job{to: to.bytes[dstOff:][:bytes], from: from.bytes[srcOff:][:bytes], mems: [5]*mem{to, from}})
 }
 
 // pair is two devices with a queue and 64 bytes each.
