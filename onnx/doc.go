@@ -18,7 +18,8 @@
 // "Reshape-13 of int4[2,3]: type int4 is not allowed; Reshape allows it from
 // opset 21".
 //
-// Every operator gives a view where strides can express its result. Shape and
+// Every operator gives a view where strides can express its result; where that
+// depends on indices, as of Gather, if these are on the host. Shape and
 // Size touch no element: their results live on the host ([tensor.Host]), and so
 // does the arithmetic on them in a [Session], whatever the device.
 package onnx

@@ -64,8 +64,20 @@ func fuzzSeeds(f *testing.F) [][]byte {
 	containers.Graph.Outputs = outputs("y")
 	containers.Graph.Nodes = []model.Node{node("Identity", "y", []string{"x"})}
 
+	gathers := model.New("gathers", 13)
+	gathers.Graph.Inputs = []model.ValueInfo{input("i", layout.Int64), {Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}
+	gathers.Graph.Outputs = outputs("a", "b", "c", "d")
+	gathers.Graph.Initializers = []model.Tensor{constant(f, "last", []int64{-1}), constant(f, "pick", []int64{1, 0, 1})}
+	gathers.Graph.Nodes = []model.Node{
+		node("Gather", "a", []string{"x", "last"}, onnx.Int("axis", 1)),
+		node("Gather", "b", []string{"x", "pick"}),
+		node("GatherND", "c", []string{"x", "last"}, onnx.Int("batch_dims", 0)),
+		node("GatherElements", "d", []string{"i", "last"}),
+	}
+
 	var seeds [][]byte
 	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), spreadSeed(f), padSeed(f)} {
+	for _, m := range []*model.Model{gathers, attention(f, 2, 4), slice, old, constants, both, containers, chain(3), spreadSeed(f)} {
 		b, err := m.Marshal()
 		require.NoError(f, err)
 		seeds = append(seeds, b)
