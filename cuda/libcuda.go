@@ -44,6 +44,7 @@ type libcuda struct {
 	poolOf, poolAccess                               uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
+	copyDevice                                       uintptr
 }
 
 // symbols lists the functions; those after the gap are not in all drivers.
@@ -99,6 +100,7 @@ func (l *libcuda) symbols() []symbol {
 		{&l.graphLaunch, "cuGraphLaunch"},
 		{&l.graphExecDestroy, "cuGraphExecDestroy"},
 		{&l.graphDestroyDraft, "cuGraphDestroy"},
+		{&l.copyDevice, "cuMemcpyDtoDAsync_v2"},
 	}
 }
 

@@ -51,7 +51,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench())
 	return root
 }
 
