@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -91,10 +92,7 @@ func randomBytes(n int64, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	b := make([]byte, n+8)
 	for i := int64(0); i < n; i += 8 {
-		v := rng.Uint64()
-		for j := range int64(8) {
-			b[i+j] = byte(v >> (8 * j))
-		}
+		binary.LittleEndian.PutUint64(b[i:], rng.Uint64())
 	}
 	return b[:n]
 }

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/engine"
 	"github.com/restride/restride/layout"
 )
@@ -11,13 +10,6 @@ import (
 // it.
 type withinCopier interface {
 	copyWithin(dst, src pointer, n int64, s stream) error
-}
-
-func (l *libcuda) copyWithin(dst, src pointer, n int64, s stream) error {
-	if l.copyDevice == 0 {
-		return layout.Errorf(device.ErrUnsupported, "CopyByDriver", "%s has no cuMemcpyDtoDAsync", l.path)
-	}
-	return l.do("cuMemcpyDtoDAsync", dl.Call(l.copyDevice, uintptr(dst), uintptr(src), uintptr(n), uintptr(s)))
 }
 
 // CopyByDriver queues a copy of the first bytes of a buffer by the driver, not by

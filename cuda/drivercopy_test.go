@@ -1,3 +1,5 @@
+//go:build !gorgonia
+
 package cuda
 
 import (

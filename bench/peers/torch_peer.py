@@ -168,8 +168,9 @@ def main():
             torch.cuda.empty_cache()
     json.dump(result, sys.stdout, indent=1)
     print()
-    if failed:
-        print("torch_peer: %d of %d cases failed" % (failed, len(cases)), file=sys.stderr)
+    figures = sum("error" not in entry for entry in result["cases"])
+    unsupported = len(cases) - figures - failed
+    print("%s: %d cases measured, %d failed, %d unsupported" % (result["peer"], figures, failed, unsupported), file=sys.stderr)
     return 1 if failed else 0
 
 
