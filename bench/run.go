@@ -56,6 +56,8 @@ type runner struct {
 	q     device.Queue
 	meter *meter
 	noise []byte // what sources hold
+	// scratch is for what is read back.
+	scratch []byte
 	// footprint is the size from which on caches hold little of what takes turns.
 	footprint int64
 }

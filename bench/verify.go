@@ -39,7 +39,11 @@ func (r *runner) verify(c Case, at oracle.Case, o *Operands) (string, error) {
 	if err := o.Run(r.q); err != nil {
 		return "", err
 	}
-	got := make([]byte, o.Dst.Buffer.Size())
+	size := o.Dst.Buffer.Size()
+	if int64(len(r.scratch)) < size {
+		r.scratch = make([]byte, size)
+	}
+	got := r.scratch[:size]
 	if err := r.q.Read(got, o.Dst.Buffer, 0); err != nil {
 		return "", err
 	}

@@ -82,8 +82,8 @@ step() {
 		return 1
 	fi
 	[ "$limit" -le "$left" ] || limit=$left
-	if command -v timeout >/dev/null; then
-		timeout -k 5 "$limit" "$@" >"$log" 2>&1
+	if command -v timeout >/dev/null; then # a Go program says where it hangs
+		timeout -s QUIT -k 5 "$limit" "$@" >"$log" 2>&1
 	else
 		"$@" >"$log" 2>&1
 	fi
@@ -95,7 +95,7 @@ step() {
 	[ "$name" != cases ] || said="$(grep -c '"class"' "$log") cases for PyTorch"
 	[ "$name" != devices ] || said="$(grep -c '^cuda:' "$log") of CUDA, $(grep -c '^opencl:' "$log") of OpenCL"
 	if [ $rc = 124 ] || [ $rc = 137 ]; then
-		said="ran past $limit s; $said"
+		said="ran past $limit s; $(tests "$log")"
 	elif [ $rc = 0 ] && [ -n "$check" ] && ! grep -Eq "$check" "$log"; then
 		rc=1 said="its log lacks: $check"
 	fi
