@@ -21,7 +21,7 @@ echo "========= ERROR SUMMARY: 0 errors"
 END
 chmod +x "$work/bin/compute-sanitizer"
 export RESTRIDE_LIBCUDA="$PWD/build/cuda-sim/libcuda.so.1" RESTRIDE_LIBOPENCL=/no/such/library.so
-export CASES=200 BENCH_SIZE=16K BENCH_TIME=1ms BENCH_FILTER='^(a-transpose|odd-|kv-cache-|pack|unpack|e-reversed)' TORCH_DEVICE=cpu
+export VERIFY_CASES=200 BENCH_SIZE=16K BENCH_TIME=1ms BENCH_FILTER='^(a-transpose|odd-|kv-cache-|pack|unpack|e-reversed)' TORCH_DEVICE=cpu
 unset RESTRIDE_REQUIRE
 
 fail() {

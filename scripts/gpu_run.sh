@@ -13,7 +13,7 @@
 #	*.log          what each step printed
 #
 # The exit status is 1 if a step failed; those after it run all the same. More
-# variables: DEVICE (cuda:0), CASES (for verify), BENCH_SIZE, BENCH_TIME and
+# variables: DEVICE (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and
 # BENCH_FILTER (see restride bench), TORCH_DEVICE (cuda), and those of README.md.
 set -u
 
@@ -32,7 +32,7 @@ for arg in "$@"; do
 		conform=$(cd "$arg" && pwd) ;;
 	esac
 done
-if [ -n "$quick" ]; then : "${CASES:=2000}"; else : "${CASES:=20000}"; fi
+if [ -n "$quick" ]; then : "${VERIFY_CASES:=2000}"; else : "${VERIFY_CASES:=20000}"; fi
 : "${OUT:=results}" "${DEVICE:=cuda:0}" "${BENCH_SIZE:=}" "${BENCH_TIME:=}" "${BENCH_FILTER:=}" "${TORCH_DEVICE:=cuda}"
 mkdir -p "$OUT" || exit 2
 out=$(cd "$OUT" && pwd)
@@ -137,7 +137,7 @@ else
 fi
 
 check=' 0 failed'
-step verify 900 60 ./restride verify --device "$DEVICE" --cases "$CASES"
+step verify 900 60 ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
 if [ -n "$conform" ]; then
 	step conform 600 60 ./restride conform --device "$DEVICE" "$conform"
 else

@@ -148,6 +148,8 @@ def main():
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     result = {
         "peer": "PyTorch " + torch.__version__,
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu, %d threads" % torch.get_num_threads(),
