@@ -35,7 +35,7 @@ type libcuda struct {
 	streamWait, streamContext                          uintptr
 	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
 	eventSync, eventElapsed                            uintptr
-	copyIn, copyOut                                    uintptr
+	copyIn, copyOut, copyDevice                        uintptr
 	peerReach, peerOpen, peerCopy                      uintptr
 	moduleLoad, moduleUnload, moduleFunction           uintptr
 	launchKernel                                       uintptr
@@ -44,7 +44,6 @@ type libcuda struct {
 	poolOf, poolAccess                               uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
-	copyDevice                                       uintptr
 }
 
 // symbols lists the functions; those after the gap are not in all drivers.
@@ -82,6 +81,7 @@ func (l *libcuda) symbols() []symbol {
 		{&l.eventElapsed, "cuEventElapsedTime"},
 		{&l.copyIn, "cuMemcpyHtoDAsync_v2"},
 		{&l.copyOut, "cuMemcpyDtoHAsync_v2"},
+		{&l.copyDevice, "cuMemcpyDtoDAsync_v2"},
 		{&l.peerReach, "cuDeviceCanAccessPeer"},
 		{&l.peerOpen, "cuCtxEnablePeerAccess"},
 		{&l.peerCopy, "cuMemcpyPeerAsync"},
@@ -100,7 +100,6 @@ func (l *libcuda) symbols() []symbol {
 		{&l.graphLaunch, "cuGraphLaunch"},
 		{&l.graphExecDestroy, "cuGraphExecDestroy"},
 		{&l.graphDestroyDraft, "cuGraphDestroy"},
-		{&l.copyDevice, "cuMemcpyDtoDAsync_v2"},
 	}
 }
 
