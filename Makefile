@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test gorgonia
+.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -58,3 +58,11 @@ cuda-sim-test:
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
 	GO=$(GO) STATICCHECK=$(STATICCHECK) CASES="$(CASES)" sh scripts/gorgonia.sh
+
+# Tests and benchmarks for a machine with a GPU and without Go: copy the folder (or
+# the .tar.gz) there, and start its run.sh. Its own test runs it on the simulator.
+gpu-bundle:
+	GO=$(GO) sh scripts/gpu_bundle.sh
+
+gpu-bundle-test: gpu-bundle cuda-sim
+	CASES="$(CASES)" sh scripts/gpu_bundle_test.sh

@@ -30,6 +30,8 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
+	"bench":             {"layout", "device", "device/oracle", "cpu"},
+	"bench/benchtest":   {"device", "device/oracle", "bench"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
@@ -44,7 +46,7 @@ var policy = map[string][]string{
 	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "tensor", "onnx", "onnx/model", "internal/npy",
+		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy",
 		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},

@@ -57,6 +57,7 @@ type driver interface {
 
 	upload(f *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error
 	download(f *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error
+	copyWithin(f *frame, dst, src pointer, n int64, s stream) error
 
 	load(ptx []byte) (module, error)
 	unload(module) error

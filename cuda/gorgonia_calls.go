@@ -187,6 +187,10 @@ func (l *gorgoniaCU) download(_ *frame, dst unsafe.Pointer, src pointer, n int64
 	return do("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, as[cu.Stream](s)))
 }
 
+func (l *gorgoniaCU) copyWithin(_ *frame, dst, src pointer, n int64, s stream) error {
+	return do("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), n, as[cu.Stream](s)))
+}
+
 func (l *gorgoniaCU) load(ptx []byte) (module, error) {
 	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
 	var pins runtime.Pinner // cu passes its address as a number, in a list

@@ -39,6 +39,9 @@ var simulatorPath = sync.OnceValues(func() (string, error) {
 			return "", fmt.Errorf("the simulator cannot be built: %w", err)
 		}
 	}
+	if _, err := os.Stat("simulator/Makefile"); err != nil { // a test binary on another machine
+		return "", fmt.Errorf("the simulator cannot be built: %w", err)
+	}
 	sources, _ := filepath.Glob("simulator/*")
 	for _, s := range sources {
 		_, _ = os.Stat(s) // so that go test's cache knows what the tests depend on
@@ -123,7 +126,7 @@ const child = "RESTRIDE_TEST_CHILD"
 func inChild(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
 	path, err := simulatorPath()
-	devicetest.Require(t, "cuda", err)
+	devicetest.Require(t, "compilers", err)
 	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=300s")
 	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "LD_LIBRARY_PATH="+filepath.Dir(path), "GORACE=exitcode=66")
 	cmd.Env = append(cmd.Env, env...)

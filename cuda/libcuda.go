@@ -35,7 +35,7 @@ type libcuda struct {
 	streamWait, streamContext                          uintptr
 	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
 	eventSync, eventElapsed                            uintptr
-	copyIn, copyOut                                    uintptr
+	copyIn, copyOut, copyDevice                        uintptr
 	peerReach, peerOpen, peerCopy                      uintptr
 	moduleLoad, moduleUnload, moduleFunction           uintptr
 	launchKernel                                       uintptr
@@ -81,6 +81,7 @@ func (l *libcuda) symbols() []symbol {
 		{&l.eventElapsed, "cuEventElapsedTime"},
 		{&l.copyIn, "cuMemcpyHtoDAsync_v2"},
 		{&l.copyOut, "cuMemcpyDtoHAsync_v2"},
+		{&l.copyDevice, "cuMemcpyDtoDAsync_v2"},
 		{&l.peerReach, "cuDeviceCanAccessPeer"},
 		{&l.peerOpen, "cuCtxEnablePeerAccess"},
 		{&l.peerCopy, "cuMemcpyPeerAsync"},

@@ -184,6 +184,11 @@ const (
 	jitErrorLogSize = 6
 )
 
+func (l *libcuda) copyWithin(f *frame, dst, src pointer, n int64, s stream) error {
+	f.args[0], f.args[1], f.args[2], f.args[3] = uintptr(dst), uintptr(src), uintptr(n), uintptr(s)
+	return l.do("cuMemcpyDtoDAsync", dl.Call(l.copyDevice, f.args[:4]...))
+}
+
 func (l *libcuda) load(ptx []byte) (module, error) {
 	m := new(module)
 	log := make([]byte, 16<<10)

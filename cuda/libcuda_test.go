@@ -16,6 +16,7 @@ import (
 
 	_ "github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
 )
 
@@ -113,6 +114,8 @@ func junk(t *testing.T) string {
 // stub builds a driver that has a version, and nothing else.
 func stub(t *testing.T, version int) string {
 	t.Helper()
+	_, err := exec.LookPath("g++")
+	devicetest.Require(t, "compilers", err)
 	source := filepath.Join(t.TempDir(), "stub.cpp")
 	require.NoError(t, os.WriteFile(source, []byte(`
 		extern "C" int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }

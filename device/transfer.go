@@ -38,6 +38,13 @@ type HostAllocator interface {
 	FreeHost([]byte) error
 }
 
+// DriverCopier is implemented by devices whose driver has a copy of its own from
+// one dense buffer to another: what copies are compared with.
+type DriverCopier interface {
+	// CopyByDriver queues a copy of the first bytes.
+	CopyByDriver(q Queue, dst, src Buffer, bytes int64) error
+}
+
 // Sharer is implemented by queues whose handle an engine can queue work of its
 // own on.
 type Sharer interface {

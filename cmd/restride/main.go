@@ -1,6 +1,6 @@
 // Command restride runs ONNX models of data movement operators on a device, says
-// what each node did (view, copy or transfer), and checks devices against the
-// ONNX test suite and against an oracle.
+// what each node did (view, copy or transfer), checks devices against the ONNX
+// test suite and against an oracle, and measures them.
 package main
 
 import (
@@ -51,7 +51,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench())
 	return root
 }
 

@@ -1,0 +1,315 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+	_ "github.com/restride/restride/opencl"
+)
+
+// some returns the cases that match.
+func some(t *testing.T, filter string) []Case {
+	re := regexp.MustCompile(filter)
+	cases := slices.DeleteFunc(Cases(), func(c Case) bool { return !re.MatchString(c.Name) })
+	require.NotEmpty(t, cases)
+	return cases
+}
+
+func onCPU(t *testing.T) device.Device {
+	dev, err := cpu.Open()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+// A run of all cases on the cpu device, small: its figures fit together.
+func TestRun(t *testing.T) {
+	dev := onCPU(t)
+	cases := Cases()
+	if testing.Short() {
+		cases = some(t, "4$")
+	}
+	calls := 0
+	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result) {
+		assert.NotNil(t, r.Roofline)
+		assert.Len(t, r.Cases, calls)
+		calls++
+	}})
+	require.NoError(t, err)
+	require.Len(t, r.Cases, len(cases))
+	check(t, r)
+	assert.Equal(t, len(cases)+1, calls)
+	assert.Equal(t, "host", r.Clock)
+	assert.NotNil(t, r.Roofline.Memcpy)
+	assert.Nil(t, r.Roofline.UploadPinned)
+	assert.Nil(t, r.Roofline.Driver)
+	assert.Zero(t, dev.Stats().Buffers, "all memory is given back")
+}
+
+// The same, some of it, on OpenCL, which has pinned memory and may keep time.
+func TestRunOpenCL(t *testing.T) {
+	dev, err := device.Open("opencl")
+	devicetest.Require(t, "opencl", err)
+	defer func() { require.NoError(t, dev.Close()) }()
+	r, err := Run(context.Background(), dev, Options{Cases: some(t, "^(a-transpose/(4|32)|c-heads/16|unpack/4)$"), Size: 64 << 10, Time: time.Nanosecond})
+	require.NoError(t, err)
+	require.Len(t, r.Cases, 4)
+	check(t, r)
+	assert.NotNil(t, r.Roofline.UploadPinned)
+	assert.NotNil(t, r.Roofline.DownloadPinned)
+	assert.Zero(t, dev.Stats().Buffers)
+}
+
+// check checks what holds for every result in which nothing failed.
+func check(t *testing.T, r *Result) {
+	t.Helper()
+	f := r.Roofline
+	for name, rate := range map[string]*Rate{"copy": f.Copy, "after": f.CopyAfter, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
+		require.NotNil(t, rate, name)
+		sane(t, &rate.Timing)
+		assert.InEpsilon(t, float64(rate.Bytes)/rate.Median, rate.GBps, 1e-9, name)
+	}
+	assert.Equal(t, 2*r.Size, f.Copy.Bytes)
+	assert.Equal(t, r.Size, f.Fill.Bytes)
+	assert.GreaterOrEqual(t, f.GBps(), f.Copy.GBps)
+	for _, timing := range []*Timing{f.Enqueue, f.Launch, f.RoundTrip} {
+		require.NotNil(t, timing)
+		sane(t, timing)
+	}
+	for _, c := range r.Cases {
+		require.Empty(t, c.Error, c.Name)
+		require.NotNil(t, c.Time, c.Name)
+		sane(t, c.Time)
+		assert.Contains(t, c.Verified, "every bit", c.Name)
+		assert.InEpsilon(t, float64(c.Logical)/c.Time.Median, c.GBps, 1e-9)
+		assert.InEpsilon(t, c.GBps/f.GBps(), c.Ratio, 1e-9)
+		assert.InEpsilon(t, c.Ratio*float64(c.Touched)/float64(c.Logical), c.TouchedRatio, 1e-9)
+		_, err := oracle.ParseCase(c.Case)
+		assert.NoError(t, err)
+		if c.Class != "convert" {
+			assert.NotEmpty(t, c.Kernel, c.Name)
+		}
+	}
+}
+
+func sane(t *testing.T, x *Timing) {
+	t.Helper()
+	assert.GreaterOrEqual(t, x.Samples, fewest)
+	assert.Positive(t, x.Batch)
+	assert.Positive(t, x.Min)
+	assert.True(t, x.Min <= x.Q1 && x.Q1 <= x.Median && x.Median <= x.Q3 && x.Q3 <= x.Max, "%+v", *x)
+}
+
+// A device that is wrong in some place, and does nothing for some shapes.
+type faulty struct {
+	device.Device
+	wrong func(dst device.Operand) bool // the copies that are
+	err   error                         // of those
+}
+
+func (f *faulty) NewQueue() (device.Queue, error) {
+	q, err := f.Device.NewQueue()
+	return &faultyQueue{q, f}, err
+}
+
+type faultyQueue struct {
+	device.Queue
+	f *faulty
+}
+
+func (q *faultyQueue) Copy(dst, src device.Operand) error {
+	if dst.Type == layout.Float16 && q.f.wrong(dst) {
+		if q.f.err != nil {
+			return q.f.err
+		}
+		// All but the last half of the first axis.
+		half, err := dst.Layout.Slice(0, 0, dst.Layout.Dim(0)/2, 1)
+		if err != nil {
+			return err
+		}
+		dst.Layout = half
+		if src.Layout, err = src.Layout.Slice(0, 0, src.Layout.Dim(0)/2, 1); err != nil {
+			return err
+		}
+	}
+	return q.Queue.Copy(dst, src)
+}
+
+// What is wrong is told, has no figures, and does not end the run: small
+// operations by the index walk, and those that are wrong at full size only by the
+// sample.
+func TestRunFindsFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		size        int64
+		wrong       func(device.Operand) bool
+		err         error
+		word        string
+		unsupported bool
+	}{
+		"small":       {64 << 10, func(device.Operand) bool { return true }, nil, oracle.ErrWrong.Error(), false},
+		"large":       {16 << 20, func(d device.Operand) bool { return d.Layout.Count() > 1<<20 }, nil, "want 0x", false},
+		"refused":     {64 << 10, func(device.Operand) bool { return true }, device.ErrDriver, "driver error", false},
+		"unsupported": {64 << 10, func(device.Operand) bool { return true }, device.ErrUnsupported, "unsupported", true},
+		"no memory":   {64 << 10, func(device.Operand) bool { return true }, device.ErrOutOfMemory, "out of memory", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dev := &faulty{onCPU(t), c.wrong, c.err}
+			r, err := Run(context.Background(), dev, Options{Cases: some(t, "^c-heads/(16|32)$"), Size: c.size, Time: time.Nanosecond})
+			require.NoError(t, err)
+			require.Len(t, r.Cases, 2)
+			bad, good := r.Cases[0], r.Cases[1]
+			assert.Contains(t, bad.Error, c.word)
+			assert.Equal(t, c.unsupported, bad.Unsupported)
+			assert.Equal(t, !c.unsupported, bad.Failed())
+			assert.Nil(t, bad.Time)
+			assert.Zero(t, bad.Ratio)
+			assert.False(t, good.Failed())
+			assert.Positive(t, good.Ratio)
+			assert.Zero(t, dev.Stats().Buffers)
+
+			var out bytes.Buffer
+			table := NewTable(&out, Cases(), nil)
+			table.Update(r)
+			table.Close(r)
+			want := "FAIL"
+			if c.unsupported {
+				want = "unsupported:"
+			}
+			assert.Regexp(t, `(?m)^c-heads/16 +`+want, out.String())
+		})
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	dev := onCPU(t)
+	for _, o := range []Options{{Size: -1}, {Time: -1}} {
+		_, err := Run(context.Background(), dev, o)
+		require.ErrorIs(t, err, device.ErrInvalid)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := Run(ctx, dev, Options{Size: 1 << 10})
+	require.ErrorIs(t, err, context.Canceled)
+	ctx, cancel = context.WithCancel(context.Background())
+	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result) { cancel() }})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Zero(t, dev.Stats().Buffers)
+	require.NoError(t, dev.Close())
+	_, err = Run(context.Background(), dev, Options{})
+	require.ErrorIs(t, err, device.ErrClosed)
+}
+
+// A report comes back from its file.
+func TestReport(t *testing.T) {
+	report := NewReport()
+	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^odd-nibble/4$"), Size: 4 << 10, Time: time.Nanosecond})
+	require.NoError(t, err)
+	report.Devices = append(report.Devices, r)
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	for _, word := range []string{`"format":1`, `"go":"go1`, `"driver_copy":null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind":"cpu"`} {
+		assert.Contains(t, string(text), word)
+	}
+	back := new(Report)
+	require.NoError(t, json.Unmarshal(text, back))
+	assert.Equal(t, report, back)
+}
+
+// A peer's figures stand beside ours where they are of the same layouts.
+func TestPeer(t *testing.T) {
+	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^(c-heads|pack)/"), Size: 4 << 10, Time: time.Nanosecond})
+	require.NoError(t, err)
+	p := Peer{Name: "Other 1.2", Device: "a processor", Cases: []*PeerCase{
+		{Name: "c-heads/8", Case: r.Cases[0].Case, Median: 2 * r.Cases[0].Time.Median},
+		{Name: "c-heads/16", Case: r.Cases[1].Case + "0", Median: 5},
+		{Name: "c-heads/32", Case: r.Cases[2].Case, Error: "no float"},
+		{Name: "c-heads/64", Case: r.Cases[3].Case},
+	}}
+	text, err := json.Marshal(p)
+	require.NoError(t, err)
+	peer, err := ReadPeer(text)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	table := NewTable(&out, Cases(), peer)
+	table.Update(r)
+	table.Close(r)
+	lines := strings.Split(out.String(), "\n")
+	for name, end := range map[string]string{
+		"case": "Other 1.2  faster", "c-heads/8": " 2.00x", "c-heads/16": "other shape", "c-heads/32": "no float", "c-heads/64": "no figure", "pack/2": "not measured",
+	} {
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
+		if assert.Positive(t, i, name) {
+			assert.True(t, strings.HasSuffix(lines[i], end), lines[i])
+		}
+	}
+	for _, bad := range []string{"", "[]", "{}", `{"peer":"x","cases":[]}`, `{"peer":"x","cases":[{"median_ns":"1"}]}`} {
+		_, err := ReadPeer([]byte(bad))
+		assert.Error(t, err, bad)
+	}
+}
+
+// Medians and quartiles, of few samples and of many.
+func TestTiming(t *testing.T) {
+	one := newTiming([]float64{7}, 3)
+	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7}, one)
+	nine := newTiming([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5}, 1)
+	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9}, nine)
+	assert.InDelta(t, .8, nine.Spread(), 1e-9)
+	assert.InDelta(t, 20, nine.rate(100).GBps, 1e-9)
+}
+
+// The host's clock is used where the device's events keep no time.
+func TestNoClock(t *testing.T) {
+	dev := &tickless{onCPU(t)}
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	m, err := newMeter(context.Background(), q, time.Millisecond)
+	require.NoError(t, err)
+	assert.False(t, m.clock)
+	calls := 0
+	timing, err := m.measure(3, func(i int) error {
+		assert.Equal(t, calls, i, "turns go on from batch to batch")
+		calls++
+		return nil
+	})
+	require.NoError(t, err)
+	sane(t, &timing)
+	failed := errors.New("no more")
+	_, err = m.measure(1, func(int) error { return failed })
+	require.ErrorIs(t, err, failed)
+}
+
+type tickless struct{ device.Device }
+
+func (d *tickless) NewQueue() (device.Queue, error) {
+	q, err := d.Device.NewQueue()
+	return ticklessQueue{q}, err
+}
+
+type ticklessQueue struct{ device.Queue }
+
+func (ticklessQueue) Record() (device.Event, error) { return ticklessEvent{}, nil }
+
+// ticklessEvent says that it could keep time, and does not.
+type ticklessEvent struct{}
+
+func (ticklessEvent) Done() bool  { return true }
+func (ticklessEvent) Wait() error { return nil }
+func (ticklessEvent) Since(device.Event) (time.Duration, error) {
+	return 0, device.ErrUnsupported
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/bench"
+)
+
+// The list goes to a peer, whose figures come back and stand beside ours; what was
+// measured is in a file.
+func TestBench(t *testing.T) {
+	small := []string{"bench", "--device", "cpu", "--size", "16K", "--time", "1us", "--filter", "^(c-heads|pack)/(4|16)$"}
+	out, err := restride(append(small, "--list-json")...)
+	require.NoError(t, err)
+	var list []bench.Entry
+	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	require.Len(t, list, 3)
+
+	dir := t.TempDir()
+	figures := bench.Peer{Name: "Other 1.2", Device: "a processor"}
+	for _, e := range list[:2] {
+		figures.Cases = append(figures.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Median: 1e9})
+	}
+	text, err := json.Marshal(figures)
+	require.NoError(t, err)
+	peer, report := filepath.Join(dir, "peer.json"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(peer, text, 0o600))
+
+	out, err = restride(append(small, "--peer", peer, "--json", report)...)
+	require.NoError(t, err)
+	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
+	assert.Regexp(t, `(?m)^case .* ratio  touched +Other 1.2  faster$`, out)
+	assert.Regexp(t, `(?m)^c-heads/16 .* \d+\.\d\dx$`, out)
+	assert.Regexp(t, `(?m)^pack/4 .* not measured$`, out)
+	assert.Contains(t, out, "cpu: 3 cases measured, 0 failed, 0 unsupported")
+
+	text, err = os.ReadFile(report)
+	require.NoError(t, err)
+	var r bench.Report
+	require.NoError(t, json.Unmarshal(text, &r))
+	require.Len(t, r.Devices, 1)
+	assert.EqualValues(t, 16<<10, r.Devices[0].Size)
+	assert.Len(t, r.Devices[0].Cases, 3)
+	assert.Positive(t, r.Devices[0].Cases[0].Ratio)
+}
+
+func TestBenchRefuses(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.json")
+	require.NoError(t, os.WriteFile(bad, []byte("{}"), 0o600))
+	for word, args := range map[string][]string{
+		`no case matches "zzz"`:          {"--filter", "zzz"},
+		"--filter: error parsing regexp": {"--filter", "("},
+		`"x" is no size`:                 {"--size", "x"},
+		`"0" is no size`:                 {"--size", "0"},
+		`"-5" is no size`:                {"--size", "-5"},
+		`"5MM" is no size`:               {"--size", "5MM"},
+		`"9000000000G" is more bytes`:    {"--size", "9000000000G"},
+		"--time -1s":                     {"--time", "-1s"},
+		"--peer: open":                   {"--peer", filepath.Join(dir, "none.json")},
+		"--peer: a peer's figures":       {"--peer", bad},
+		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
+		"no device":                      {"--device", "tpu:0"},
+	} {
+		if word != "no device" {
+			args = append(args, "--device", "cpu")
+		}
+		_, err := restride(append([]string{"bench"}, args...)...)
+		assert.ErrorContains(t, err, word)
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for word, want := range map[string]int64{
+		"1": 1, "4096": 4096, "12B": 12, "64K": 64 << 10, "64KiB": 64 << 10, "3M": 3 << 20, "3MiB": 3 << 20, "2G": 2 << 30, "1TiB": 1 << 40,
+	} {
+		n, err := parseSize(word)
+		require.NoError(t, err, word)
+		assert.Equal(t, want, n, word)
+	}
+}

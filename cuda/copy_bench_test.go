@@ -1,0 +1,17 @@
+package cuda
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/restride/restride/bench/benchtest"
+	"github.com/restride/restride/device"
+)
+
+// BenchmarkCopy runs the cases of package bench.
+func BenchmarkCopy(b *testing.B) {
+	if strings.Contains(openTest(b).Info().Name, "simulator") {
+		b.Skip("how fast the simulator is says nothing")
+	}
+	benchtest.Run(b, func(b testing.TB) device.Device { return openTest(b) })
+}

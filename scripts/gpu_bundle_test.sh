@@ -1,0 +1,57 @@
+#!/bin/sh
+# Runs the bundle's run.sh on the CUDA simulator, as on a machine without Go and
+# this repository: once as it is, with a stand-in for compute-sanitizer, and once
+# with a fault in the driver, which it must report and go on. Sizes are small.
+set -eu
+cd "$(dirname "$0")/.."
+: "${CASES:=../shared/onnx-node-tests}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cases=
+[ ! -d "$CASES" ] || cases=$(cd "$CASES" && pwd)
+tar -C "$work" -xzf build/gpu-bundle.tar.gz
+mkdir "$work/bin"
+cat >"$work/bin/compute-sanitizer" <<'END'
+#!/bin/sh
+while [ "${1#--}" != "$1" ]; do
+	case $1 in *=*) shift ;; *) shift 2 ;; esac
+done
+"$@" || exit
+echo "========= ERROR SUMMARY: 0 errors"
+END
+chmod +x "$work/bin/compute-sanitizer"
+export RESTRIDE_LIBCUDA="$PWD/build/cuda-sim/libcuda.so.1" RESTRIDE_LIBOPENCL=/no/such/library.so
+export VERIFY_CASES=200 BENCH_SIZE=16K BENCH_TIME=1ms BENCH_FILTER='^(a-transpose|odd-|kv-cache-|pack|unpack|e-reversed)' TORCH_DEVICE=cpu
+unset RESTRIDE_REQUIRE
+
+fail() {
+	echo "gpu_bundle_test: $*" >&2
+	exit 1
+}
+run() { # OUT, then arguments
+	OUT=$work/$1
+	export OUT
+	shift
+	(cd "$work/gpu-bundle" && PATH="$work/bin:/usr/bin:/bin" ./run.sh --quick "$@")
+}
+
+run right ${cases:+"$cases"} || fail "it fails on the simulator"
+for step in devices cuda engine verify bench memcheck racecheck; do
+	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
+done
+[ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"
+grep -q '^opencl  *not run .*no OpenCL device' "$work/right/summary.txt" || fail "what is not there is to be said"
+grep -q '^a-transpose/32 ' "$work/right/summary.txt" || fail "the summary lacks the benchmark's figures"
+# The results are JSON, with figures: Go reads them as a peer's file, and says what
+# they lack.
+"$work/gpu-bundle/restride" bench --device cpu --size 4K --time 1ms --peer "$work/right/results.json" 2>&1 | grep -q 'no name, or no cases' || fail "results.json is no JSON"
+grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks figures"
+
+if RESTRIDE_SIM_PLANT=oob run wrong; then
+	fail "a faulty driver passes"
+fi
+for step in cuda verify; do
+	grep -q "^$step  *FAIL" "$work/wrong/summary.txt" || fail "step $step passes on a faulty driver"
+done
+grep -q '^racecheck ' "$work/wrong/summary.txt" || fail "it ends at the first step that fails"
+echo "gpu_bundle_test: ok"
