@@ -30,6 +30,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
+	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
@@ -48,6 +49,7 @@ var policy = map[string][]string{
 		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
+	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
 }
 
 // TestImports keeps the arrows between packages true: layout knows nothing of
