@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,7 @@ func TestOverlap(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		const batches = 6
 		if _, ok := s.Queue().(device.AsyncQueue); !ok {
-			t.Skip("uploads and work overlap, but uploads have no events to show it")
+			t.Skip("there are no events of uploads: TestStagesOverlap shows it")
 		}
 		w := watched{s.Device(), s.Device().(device.HostAllocator), make(chan device.Event, batches)}
 		on := tensor.Adopt(w, s.Queue())
@@ -96,6 +97,50 @@ func TestOverlap(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, batches, out)
+	})
+}
+
+// While a batch is worked on, Source and the next upload are called, and so are
+// the download of the one before and Sink: on devices that transfer in the call,
+// too.
+func TestStagesOverlap(t *testing.T) {
+	each(t, func(t *testing.T, s *tensor.Stream) {
+		fed, sunk := make(chan struct{}, 5), make(chan struct{}, 5)
+		source, number := counted(3), 0
+		arrived := func(ctx context.Context, from chan struct{}) error {
+			select {
+			case <-from:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		_, err := pipeline.Run(deadline(t), s, pipeline.Stages{
+			Inputs: ints, Depth: 3,
+			Source: func(ctx context.Context, in []*pipeline.Array) error {
+				fed <- struct{}{}
+				return source(ctx, in)
+			},
+			Work: func(ctx context.Context, in []*tensor.Tensor) (out []*tensor.Tensor, err error) {
+				switch number++; number {
+				case 1:
+					for range 3 { // Source's third call comes after the second upload
+						err = errors.Join(err, arrived(ctx, fed))
+					}
+				case 2:
+					err = arrived(ctx, sunk)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return turned(ctx, in)
+			},
+			Sink: func(context.Context, []*pipeline.Array) error {
+				sunk <- struct{}{}
+				return nil
+			},
+		})
+		require.NoError(t, err)
 	})
 }
 

@@ -23,6 +23,9 @@ func TestOnSimulator(t *testing.T) {
 		"NoPinnedMemory": {"RESTRIDE_SIM_FAIL=cuMemHostAlloc=2", "RESTRIDE_SIM_DELAY=50", "RESTRIDE_SIM_SEED=4"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "Slow" {
+				t.Skip("-short: Slow alone")
+			}
 			out, err := onSimulator(t, ".", env...)
 			require.NoError(t, err, "%s", out)
 			for _, test := range []string{"Results", "Overlap", "Errors", "Cancel"} {
