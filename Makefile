@@ -46,9 +46,11 @@ ptx:
 	GO=$(GO) sh scripts/ptx.sh
 
 # The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own
-# test runs plain and under the sanitizers.
+# test runs plain and under the sanitizers. Tests of several packages may ask for
+# it at once: one of them builds it.
 cuda-sim:
-	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim
+	@mkdir -p build
+	flock build/cuda-sim.lock $(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim
 
 cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim test

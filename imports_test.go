@@ -32,6 +32,7 @@ var policy = map[string][]string{
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu"},
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
+	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
@@ -50,6 +51,7 @@ var policy = map[string][]string{
 		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
+	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
 }
 
 // TestImports keeps the arrows between packages true: layout knows nothing of

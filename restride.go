@@ -9,6 +9,7 @@
 //   - tensor: tensors on a device, their views and copies, and what each call did
 //   - onnx: ONNX's data movement operators at every version; sessions for models
 //   - onnx/model: ONNX files
+//   - pipeline: batches through a device, with transfers that overlap the work
 //   - onednn: the reshape operations of the oneDNN Graph API
 //   - layout: dims, strides and offsets alone
 //   - device: the contract of a device, for engines with their own kernels

@@ -19,6 +19,7 @@ type processor struct {
 	hugePages    bool   // it runs best on huge pages of our own
 	profiling    bool   // its queues keep time
 	loops        bool   // it runs long loops to their end
+	forgetful    bool   // clFinish waits only for what was not flushed before
 	late         bool   // it compiles a program once for the first launch, and once for its binary
 }
 
@@ -128,6 +129,9 @@ func describe(platform, id uintptr) (processor, error) {
 	p.hugePages = p.onHost && pocl
 	// To compile twice at the first launch would take twice as long.
 	p.late = pocl
+
+	// In Mesa 22.3 clFinish returns at once where clFlush has sent all there was.
+	p.forgetful = strings.HasPrefix(p.info.Driver, "rusticl")
 
 	// llvmpipe, which is rusticl's processor, ends every loop of a work-item when
 	// all of its loops have gone round 65536 times, and says nothing of it. Kernels

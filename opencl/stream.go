@@ -43,7 +43,12 @@ func (s *stream) transfer(f *fn, m engine.Mem, off int64, host []byte) error {
 }
 
 func (s *stream) Finish() error {
-	s.frame[0] = s.handle
+	s.frame = [9]uintptr{s.handle}
+	if s.driver.proc.forgetful { // this was not flushed
+		if err := clEnqueueMarkerWithWaitList.check(int32(dl.Call(clEnqueueMarkerWithWaitList.addr, s.frame[:4]...))); err != nil {
+			return err
+		}
+	}
 	return clFinish.check(int32(dl.Call(clFinish.addr, s.frame[:1]...))) // call allocates
 }
 

@@ -1,0 +1,31 @@
+// Package pipeline feeds a sequence of batches through a device and overlaps
+// what it takes: while one batch is worked on, the next is uploaded and the one
+// before is downloaded.
+//
+//	          host            queue of its own   the caller's stream   queue of its own   host
+//	batch 2   Source fills -> upload
+//	batch 1                                   -> Work
+//	batch 0                                                         -> download        -> Sink
+//
+// Each batch has a place of its own from Source to Sink: host memory (pinned,
+// where the device has that), memory on the device for its inputs, and events.
+// There are [Stages.Depth] places, which are used again and again; Source waits
+// for a place, and so the pipeline holds no more batches than that, however slow
+// Sink is. Nothing else waits on the host: the queues wait for each other's
+// events.
+//
+// What a place's memory is used for is ordered by these waits:
+//
+//	Source writes host memory     when the host has seen all of the place's last batch done
+//	upload writes device memory   the same
+//	Work reads it                 its stream waits for the upload's event
+//	download reads Work's results its queue waits for an event behind Work's work
+//	Sink reads host memory        when the host has waited for the download's event
+//
+// So memory that the stream's queue allocated is used by the download's queue
+// after an event that was recorded later (see [device.Allocator]), and is freed
+// in order after the download.
+//
+// A device without [device.AsyncQueue], such as the cpu device, transfers in
+// Source's and Sink's goroutines: these and Work still overlap.
+package pipeline

@@ -1,0 +1,256 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// place is what one batch takes from Source to Sink. It is one goroutine's at a
+// time.
+type place struct {
+	r      *run
+	number int64 // of the batch
+
+	in     []*Array
+	room   []device.Buffer // for the inputs, on the device
+	out    []*Array        // one for each result
+	arrays []*Array        // as many as there have been results: out is the first of them
+
+	// held are tensors to release when the results, which are some of them, are
+	// downloaded.
+	held, results []*tensor.Tensor
+
+	spans                [3]span // of upload, work and download
+	source               time.Duration
+	uploaded, downloaded int64
+}
+
+func (p *place) fail(stage string, err error) error {
+	return fmt.Errorf("pipeline: %s of batch %d: %w", stage, p.number, err)
+}
+
+// prepare takes the memory for the inputs.
+func (p *place) prepare() error {
+	for _, in := range p.r.Inputs {
+		n, _ := layout.Shape(in.Dims).Bytes(in.Type) // no error: it is checked
+		b, err := p.r.dev.Alloc(n)
+		if err != nil {
+			return err
+		}
+		p.room = append(p.room, b)
+		a := &Array{dtype: in.Type}
+		p.in = append(p.in, a)
+		if err := p.grow(a, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow makes room in an array that nobody uses.
+func (p *place) grow(a *Array, bytes int64) (err error) {
+	if err := p.shrink(a); err != nil {
+		return err
+	}
+	a.mem, a.pinned, err = p.r.allocHost(bytes)
+	return err
+}
+
+// shrink gives an array's memory back.
+func (p *place) shrink(a *Array) (err error) {
+	if a.pinned {
+		err = p.r.dev.(device.HostAllocator).FreeHost(a.mem)
+	}
+	a.mem, a.bytes, a.pinned = nil, 0, false
+	return err
+}
+
+// widen gives the inputs their largest extents.
+func (p *place) widen() {
+	for i, a := range p.in {
+		a.dims = append(a.dims[:0], p.r.Inputs[i].Dims...)
+		a.bytes = int64(len(a.mem))
+	}
+}
+
+// upload queues the transfer of the inputs. The device's memory is idle.
+func (p *place) upload() (err error) {
+	s := &p.spans[0]
+	if s.begin, err = mark(p.r.up); err != nil {
+		return err
+	}
+	p.uploaded = 0
+	for i, a := range p.in {
+		if p.r.async {
+			_, err = p.r.up.(device.AsyncQueue).WriteAsync(p.room[i], 0, a.Bytes())
+		} else {
+			err = p.r.up.Write(p.room[i], 0, a.Bytes())
+		}
+		if err != nil {
+			return err
+		}
+		p.uploaded += a.bytes
+	}
+	s.end, err = mark(p.r.up)
+	return err
+}
+
+// work has Work done behind the upload, and takes its results.
+func (p *place) work(ctx context.Context) (err error) {
+	q, s := p.r.stream.Queue(), &p.spans[1]
+	if err := q.WaitFor(p.spans[0].end.event); err != nil {
+		return err
+	}
+	if s.begin, err = mark(q); err != nil {
+		return err
+	}
+	in := make([]*tensor.Tensor, len(p.in))
+	for i, a := range p.in {
+		l, err := layout.Contiguous(a.dims...)
+		if err != nil {
+			return err
+		}
+		if in[i], err = tensor.FromBuffer(p.r.stream, p.room[i], a.dtype, l, true); err != nil {
+			return err
+		}
+		p.held = append(p.held, in[i])
+	}
+	results, err := p.r.Work(ctx, in)
+	p.held = append(p.held, results...)
+	if err != nil {
+		return err
+	}
+	for i, x := range results {
+		y, err := p.settle(x)
+		if err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
+		p.results = append(p.results, y)
+	}
+	s.end, err = mark(q)
+	return err
+}
+
+// settle returns a result as a run of elements that starts on a byte, made by
+// work that is on the pipeline's stream, or is on another device.
+func (p *place) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	if x == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "Work", "the tensor is nil")
+	}
+	if x.DType() == layout.String {
+		return nil, layout.Errorf(device.ErrUnsupported, "Work", "the tensor is of type string; only elements of fixed size are transferred")
+	}
+	step := func(y *tensor.Tensor, failed error) {
+		if err = failed; err == nil {
+			p.held = append(p.held, y)
+			x = y
+		}
+	}
+	if x.Stream() != p.r.stream && x.Stream().Device() == p.r.dev {
+		step(x.To(p.r.stream))
+	}
+	if err == nil {
+		step(x.Contiguous())
+	}
+	if err == nil && x.Layout().Offset()*int64(x.DType().Bits())%8 != 0 {
+		step(x.Clone())
+	}
+	return x, err
+}
+
+// download queues the transfer of the results behind the work, and lets them go.
+func (p *place) download() (err error) {
+	q, s := p.r.down, &p.spans[2]
+	if err := q.WaitFor(p.spans[1].end.event); err != nil {
+		return err
+	}
+	if s.begin, err = mark(q); err != nil {
+		return err
+	}
+	for len(p.arrays) < len(p.results) {
+		p.arrays = append(p.arrays, &Array{})
+	}
+	p.out = p.arrays[:len(p.results)]
+	p.downloaded = 0
+	for i, x := range p.results {
+		if err := p.fetch(p.out[i], x); err != nil {
+			return err
+		}
+	}
+	if s.end, err = mark(q); err != nil {
+		return err
+	}
+	return p.release()
+}
+
+// fetch transfers a result to an array.
+func (p *place) fetch(a *Array, x *tensor.Tensor) error {
+	n, err := x.Shape().Bytes(x.DType())
+	if err != nil {
+		return err
+	}
+	if int64(len(a.mem)) < n {
+		if err := p.grow(a, n); err != nil {
+			return err
+		}
+	}
+	l := x.Layout()
+	a.dtype, a.dims, a.bytes = x.DType(), l.AppendDims(a.dims[:0]), n
+	if x.Stream().Device() != p.r.dev {
+		return x.Read(a.Bytes()) // small values of the host, as a rule
+	}
+	from := int64(0)
+	if n > 0 {
+		from = l.Offset() * int64(x.DType().Bits()) / 8
+	}
+	p.downloaded += n
+	if p.r.async {
+		_, err = p.r.down.(device.AsyncQueue).ReadAsync(a.Bytes(), x.Buffer(), from)
+		return err
+	}
+	return p.r.down.Read(a.Bytes(), x.Buffer(), from)
+}
+
+// wait waits for the batch.
+func (p *place) wait() error {
+	for i, stage := range [...]string{"upload", "work", "download"} {
+		// An event may tell of the errors of its own queue only.
+		if err := p.spans[i].end.event.Wait(); err != nil {
+			return p.fail(stage, err)
+		}
+	}
+	for _, a := range p.out {
+		a.trim()
+	}
+	return nil
+}
+
+// release lets the batch's tensors go.
+func (p *place) release() error {
+	var errs []error
+	for _, t := range p.held {
+		errs = append(errs, t.Release())
+	}
+	clear(p.held)
+	clear(p.results)
+	p.held, p.results = p.held[:0], p.results[:0]
+	return errors.Join(errs...)
+}
+
+// close gives the memory back, which nobody uses any more.
+func (p *place) close() error {
+	var errs []error
+	for _, b := range p.room {
+		errs = append(errs, b.Free())
+	}
+	for _, a := range append(p.in, p.arrays...) {
+		errs = append(errs, p.shrink(a))
+	}
+	return errors.Join(errs...)
+}

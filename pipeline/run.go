@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// run is the state of a Run. Three goroutines pass places on, each through a
+// channel that has room for all of them: feed (Source, upload), work (Work,
+// download) and drain (Sink).
+type run struct {
+	Stages
+	stream   *tensor.Stream
+	dev      device.Device
+	up, down device.Queue
+	async    bool // both transfer without waiting
+	host     bool // calls return when their work is done
+	places   []*place
+
+	free, filled, worked chan *place
+
+	// Written by drain, but for notPinned.
+	stats     Stats
+	untimed   bool
+	notPinned atomic.Bool
+}
+
+// newRun takes all memory that is known of. After an error, too, the run is to be
+// closed.
+func newRun(s *tensor.Stream, st Stages) (r *run, err error) {
+	r = &run{Stages: st, stream: s, dev: s.Device(), host: s.IsHost()}
+	if r.Depth == 0 {
+		r.Depth = 2
+	}
+	if r.up, err = r.dev.NewQueue(); err != nil {
+		return r, err
+	}
+	if r.down, err = r.dev.NewQueue(); err != nil {
+		return r, err
+	}
+	_, writes := r.up.(device.AsyncQueue)
+	_, reads := r.down.(device.AsyncQueue)
+	r.async = writes && reads
+	r.free = make(chan *place, r.Depth)
+	r.filled = make(chan *place, r.Depth)
+	r.worked = make(chan *place, r.Depth)
+	for range r.Depth {
+		p := &place{r: r}
+		r.places = append(r.places, p)
+		if err := p.prepare(); err != nil {
+			return r, fmt.Errorf("pipeline: memory for %d batches: %w", r.Depth, err)
+		}
+		r.free <- p
+	}
+	return r, nil
+}
+
+var errEnded = errors.New("pipeline: a stage did not return")
+
+// flow runs the stages to their end.
+func (r *run) flow(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	begin := time.Now()
+	var failed atomic.Bool
+	stage := func(f func(context.Context) error) {
+		err := errEnded // if f panics or ends its goroutine, as a test's FailNow does
+		defer func() {
+			if err != nil {
+				failed.Store(true)
+				stop(err) // of several, the first is the cause
+			}
+		}()
+		err = f(ctx)
+	}
+	var others sync.WaitGroup
+	others.Go(func() { stage(r.feed) })
+	others.Go(func() { stage(r.drain) })
+	func() {
+		defer others.Wait()
+		stage(r.work)
+	}()
+	r.stats.Wall = time.Since(begin)
+	if failed.Load() {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// next returns the next place, nil when there are no more.
+func next(ctx context.Context, from <-chan *place) (*place, error) {
+	if ctx.Err() == nil {
+		select {
+		case p := <-from:
+			return p, nil
+		case <-ctx.Done():
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// feed has Source fill places, and uploads them.
+func (r *run) feed(ctx context.Context) error {
+	for number := int64(0); ; number++ {
+		p, err := next(ctx, r.free)
+		if err != nil {
+			return err
+		}
+		p.number = number
+		p.widen()
+		begin := time.Now()
+		err = r.Source(ctx, p.in)
+		p.source = time.Since(begin)
+		switch {
+		case err == io.EOF:
+			close(r.filled)
+			return nil
+		case err != nil:
+			return p.fail("source", err)
+		}
+		if err := p.upload(); err != nil {
+			return p.fail("upload", err)
+		}
+		r.filled <- p
+	}
+}
+
+// work has Work done, and its results downloaded.
+func (r *run) work(ctx context.Context) error {
+	for {
+		p, err := next(ctx, r.filled)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			close(r.worked)
+			return nil
+		}
+		if err := p.work(ctx); err != nil {
+			return p.fail("work", err)
+		}
+		if r.async {
+			if err := p.download(); err != nil {
+				return p.fail("download", err)
+			}
+		}
+		r.worked <- p
+	}
+}
+
+// drain waits for what is downloaded, and gives it to Sink.
+func (r *run) drain(ctx context.Context) error {
+	for {
+		p, err := next(ctx, r.worked)
+		if p == nil {
+			return err
+		}
+		if !r.async {
+			if err := p.download(); err != nil {
+				return p.fail("download", err)
+			}
+		}
+		if err := p.wait(); err != nil {
+			return err
+		}
+		begin := time.Now()
+		if err := r.Sink(ctx, p.out); err != nil {
+			return p.fail("sink", err)
+		}
+		r.stats.Sink += time.Since(begin)
+		r.note(p)
+		r.free <- p
+	}
+}
+
+// note adds a batch that is through to the statistics.
+func (r *run) note(p *place) {
+	s := &r.stats
+	s.Batches++
+	s.Source += p.source
+	s.Uploaded += p.uploaded
+	s.Downloaded += p.downloaded
+	for i, sum := range []*time.Duration{&s.Upload, &s.Work, &s.Download} {
+		d, ok := p.spans[i].took(r.host)
+		*sum += d
+		r.untimed = r.untimed || !ok
+	}
+}
+
+// close waits for what is in flight, gives everything back, and returns err and
+// what went wrong since.
+func (r *run) close(err error) (Stats, error) {
+	errs := []error{err}
+	for _, p := range r.places {
+		errs = append(errs, p.release())
+	}
+	// The uploads' queue waits for nobody, the stream for uploads, the downloads'
+	// queue for the stream.
+	if r.up != nil {
+		errs = append(errs, r.up.Close())
+	}
+	if r.down != nil {
+		errs = append(errs, r.stream.Wait(), r.down.Close())
+	}
+	for _, p := range r.places {
+		errs = append(errs, p.close())
+	}
+	s := &r.stats
+	if s.Timed = !r.untimed && s.Batches > 0; !s.Timed {
+		s.Upload, s.Work, s.Download = 0, 0, 0
+	}
+	s.Pinned = !r.notPinned.Load()
+	return *s, errors.Join(errs...)
+}
+
+// allocHost returns host memory, pinned where it can be had.
+func (r *run) allocHost(bytes int64) (mem []byte, pinned bool, err error) {
+	h, ok := r.dev.(device.HostAllocator)
+	if ok {
+		mem, err = h.AllocHost(bytes)
+		if err == nil {
+			return mem, true, nil
+		}
+		// There is less of it than of other memory.
+		if !errors.Is(err, device.ErrOutOfMemory) && !errors.Is(err, device.ErrUnsupported) {
+			return nil, false, err
+		}
+	}
+	r.notPinned.Store(true)
+	if bytes != int64(int(bytes)) {
+		return nil, false, layout.Errorf(device.ErrOutOfMemory, "pipeline", "%d bytes of host memory", bytes)
+	}
+	return make([]byte, bytes, (bytes+63)&^63), false, nil // small ones would lie anywhere
+}
