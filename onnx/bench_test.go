@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +71,47 @@ func BenchmarkSession(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(m.Graph.Nodes)), "ns/node")
+		})
+	}
+}
+
+// BenchmarkAttentionBlock runs the block of attentionBlock on 8 times 512 tokens
+// behind as many, 16 heads of 64. bench/peers/attention_torch.py is PyTorch's
+// part, without the weights.
+func BenchmarkAttentionBlock(b *testing.B) {
+	const batch, tokens, past, heads, width = 8, 512, 512, 16, 64
+	for _, weights := range []bool{false, true} {
+		name := "halves"
+		if weights {
+			name = "halves-and-int4"
+		}
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			m := attentionBlock(b, heads, width)
+			if !weights {
+				m.Graph.Nodes = m.Graph.Nodes[:len(m.Graph.Nodes)-2]
+				m.Graph.Outputs = m.Graph.Outputs[:len(m.Graph.Outputs)-1]
+			}
+			sess := session(b, s, m)
+			in := onnx.Values{
+				"qkv":    held(b)(tensor.New(s, layout.Float16, batch, tokens, 3*heads*width)),
+				"past_k": held(b)(tensor.New(s, layout.Float16, batch, heads, past, width)),
+				"past_v": held(b)(tensor.New(s, layout.Float16, batch, heads, past, width)),
+			}
+			b.ReportAllocs()
+			best := time.Duration(1 << 62)
+			for b.Loop() {
+				start := time.Now()
+				out, err := sess.Run(b.Context(), in)
+				if err != nil {
+					b.Fatal(err)
+				}
+				best = min(best, time.Since(start))
+				if err := out.Release(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(best.Seconds()*1000, "best-ms")
 		})
 	}
 }
