@@ -22,10 +22,10 @@ var policy = map[string][]string{
 	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
 	"device":            {"layout"},
-	"device/oracle":     {"layout", "device"},
+	"device/oracle":     {"layout", "device", "internal/numeric"},
 	"device/devicetest": {"layout", "device", "device/oracle", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device", "internal/hugemem"},
-	"kernels":           {"layout"},
+	"cpu":               {"layout", "device", "internal/hugemem", "internal/numeric"},
+	"kernels":           {"layout", "device", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
@@ -47,7 +47,7 @@ var policy = map[string][]string{
 	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy",
+		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
 		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},

@@ -36,7 +36,7 @@ func NewOperands(dev device.Device, c oracle.Case) (o Operands, err error) {
 // Run queues the operation.
 func (o *Operands) Run(q device.Queue) error {
 	if o.Op == oracle.OpConvert {
-		return q.Convert(o.Dst, o.Src)
+		return q.Convert(o.Dst, o.Src, device.Rounding{})
 	}
 	return q.Copy(o.Dst, o.Src)
 }

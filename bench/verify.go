@@ -79,7 +79,7 @@ func (r *runner) sample(c oracle.Case, got []byte) (int, error) {
 		var want, have [16]byte
 		var one layout.Layout
 		if c.Op == oracle.OpConvert {
-			oracle.Convert(want[:], one, c.DstType, r.noise, from, c.SrcType)
+			oracle.Convert(want[:], one, c.DstType, r.noise, from, c.SrcType, c.How)
 		} else {
 			oracle.Copy(want[:], one, r.noise, from, c.DstType.Bits())
 		}

@@ -1,14 +1,21 @@
 package cpu
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // convertPiece is how many elements are converted at a time: a multiple of 64,
 // within a scratch buffer at a byte each.
 const convertPiece = 4096
 
-// convertRow packs or unpacks n elements along b: to neighbours in a buffer,
-// through words, and from there to their places.
+// convertRow converts n elements along b. It packs or unpacks: to neighbours in a
+// buffer, through words, and from there to their places.
 func (j *job) convertRow(d, s, n int64, sc *scratch) {
+	if j.cast != nil {
+		j.castRow(d, s, n, sc)
+		return
+	}
 	for ; n > 0; n -= convertPiece {
 		m := min(n, convertPiece)
 		if j.dBits == 8 {
@@ -21,7 +28,8 @@ func (j *job) convertRow(d, s, n int64, sc *scratch) {
 	}
 }
 
-func (j *job) unpackRow(d, s, n int64, sc *scratch) {
+// stageBits brings n packed elements next to each other.
+func (j *job) stageBits(s, n int64, sc *scratch) {
 	w := int64(j.sBits)
 	stage := room(&sc.stage, convertPiece)
 	if j.b.s == 1 {
@@ -29,6 +37,11 @@ func (j *job) unpackRow(d, s, n int64, sc *scratch) {
 	} else {
 		gatherBits(stage, 0, j.src, s, j.b.s, n, w)
 	}
+}
+
+func (j *job) unpackRow(d, s, n int64, sc *scratch) {
+	w := int64(j.sBits)
+	j.stageBits(s, n, sc)
 	if j.b.d == 1 {
 		unpack(span(j.dst, d, n), sc.stage, w, j.signed)
 		return
@@ -49,6 +62,12 @@ func (j *job) packRow(d, s, n int64, sc *scratch) {
 	}
 	tile := room(&sc.tile, convertPiece)
 	pack(sc.tile, in, w)
+	j.placeBits(d, tile, n)
+}
+
+// placeBits puts n neighbours from a buffer to their places.
+func (j *job) placeBits(d int64, tile unsafe.Pointer, n int64) {
+	w := int64(j.dBits)
 	if j.b.d == 1 {
 		copyBits(j.dst, d*w, tile, 0, n*w)
 		return
@@ -120,13 +139,4 @@ func pack(dst, src []byte, w int64) {
 			dst = dst[2:]
 		}
 	}
-}
-
-// convertOne converts a single element.
-func (j *job) convertOne(v byte) byte {
-	if j.class == convert && j.dBits == 8 && j.signed {
-		up := 8 - j.sBits
-		return byte(int8(v<<up) >> up)
-	}
-	return v
 }

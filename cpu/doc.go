@@ -31,7 +31,11 @@
 //	gather          anything else, element by element, in blocks
 //	bits.*          the same below a byte, in 64-bit words with masked edges
 //
-// Memory is moved, never interpreted: the code makes no assumption on the
+// A conversion takes elements in short rows: it brings a row's next to each other,
+// converts them, by a table, a straight loop or the general rule, and puts them
+// in their places.
+//
+// Else memory is moved, never interpreted: the code makes no assumption on the
 // machine's byte order. Memory is little-endian by the contract of package
 // device, so on a big-endian machine what [Bytes] shows must be read as such.
 package cpu

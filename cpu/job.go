@@ -19,7 +19,7 @@ const (
 	reverse                 // the source's row runs backwards
 	fill                    // the source's row is one element
 	gather                  // element by element
-	convert                 // between a type below a byte and its container
+	convert                 // between types
 )
 
 var classNames = [...]string{"contiguous", "rows", "transpose", "reverse", "fill", "gather", "convert"}
@@ -60,9 +60,10 @@ type job struct {
 type move struct {
 	class        class
 	strings      bool
-	packed       bool // elements below a byte on at least one side
-	signed       bool // of class convert: unpacking keeps the sign
-	dBits, sBits int  // the width of one element
+	packed       bool   // positions count elements: some are below a byte, or converted
+	signed       bool   // of class convert: unpacking keeps the sign
+	cast         caster // of class convert: by value, not by bits
+	dBits, sBits int    // the width of one element
 	dst, src     unsafe.Pointer
 	dOff, sOff   int64
 	rank         int
@@ -81,7 +82,7 @@ func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits in
 	j.dst, j.src = dst, src
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
-	j.packed = dBits < 8 || sBits < 8
+	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
 	j.class, j.signed = contiguous, false
 	j.clipLo, j.clipHi = 0, 1<<63-1
 	j.rank = d.Rank()
@@ -105,7 +106,7 @@ func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits in
 
 // drop forgets the addresses, so that a pooled job keeps nothing alive.
 func (j *job) drop() {
-	j.dst, j.src = nil, nil
+	j.dst, j.src, j.cast = nil, nil, nil
 	jobs.Put(j)
 }
 
@@ -219,10 +220,11 @@ func (j *job) cut(blkA, blkB int64) {
 
 // scratch is what a worker needs for itself.
 type scratch struct {
-	index [maxAxes]int64
-	stage []byte // grown by room
-	tile  []byte
-	sub   *job // the worker's part of one below a byte
+	index  [maxAxes]int64
+	stage  []byte // grown by room
+	tile   []byte
+	spread []byte // elements below a byte with one to themselves
+	sub    *job   // the worker's part of one below a byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -193,6 +193,9 @@ func TestNoAllocations(t *testing.T) {
 		"copy/int4/32x64/dst=64,1@1/src=1,32@0",
 		"copy/float/4x8x16/dst=128,16,1@0/src=16,64,1@0",
 		"copy/uint8/64x64/dst=64,1@0/src=1,64@0",
+		"convert/float-float16/32x32/dst=32,1@0/src=1,32@0",
+		"convert/int4-float16/32x64/dst=64,1@1/src=1,32@0",
+		"convert/double-uint2/32x32/dst=1,32@1/src=32,1@0/how=legacy",
 	} {
 		c, err := oracle.ParseCase(name)
 		require.NoError(t, err)
@@ -203,7 +206,13 @@ func TestNoAllocations(t *testing.T) {
 		dst := device.Operand{Buffer: a, Layout: c.Dst, Type: c.DstType}
 		src := device.Operand{Buffer: b, Layout: c.Src, Type: c.SrcType}
 		allocs := testing.AllocsPerRun(200, func() {
-			if err := q.Copy(dst, src); err != nil {
+			err := error(nil)
+			if c.Op == oracle.OpConvert {
+				err = q.Convert(dst, src, c.How)
+			} else {
+				err = q.Copy(dst, src)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := q.Fill(dst, make([]byte, (c.DstType.Bits()+7)/8)); err != nil {

@@ -287,35 +287,6 @@ func fillFrom(dst, src unsafe.Pointer, d *layout.Layout, bits int, strings bool)
 	return j.bytes
 }
 
-// Convert packs or unpacks elements below a byte.
-func (q *Queue) Convert(dst, src device.Operand) error {
-	if err := q.begin("Convert"); err != nil {
-		return err
-	}
-	defer q.end()
-	if err := device.CheckConvert(&dst, &src); err != nil {
-		return err
-	}
-	to, from, err := q.usePair("Convert", &dst, &src)
-	if err != nil {
-		return err
-	}
-	defer to.release()
-	defer from.release()
-	d, s := layout.Simplify(dst.Layout, src.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return nil
-	}
-	j := jobs.Get().(*job)
-	defer j.drop()
-	j.load(to.base(), from.base(), &d, &s, dst.Type.Bits(), src.Type.Bits(), false)
-	j.class = convert
-	j.signed = src.Type == layout.Int4 || src.Type == layout.Int2
-	j.execute()
-	q.dev.counters.Launch(j.bytes)
-	return nil
-}
-
 // KernelName tells which form a copy would take, and on elements of which
 // width; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {

@@ -57,7 +57,7 @@ func (j *job) executePacked(sc *scratch) bool {
 	j.units, j.grain = (p.count+p.size-1)/p.size, 1
 	j.together(n, sc)
 	for part := int64(1); part < j.units; part++ {
-		j.mend(part)
+		j.mend(part, sc)
 	}
 	return true
 }
@@ -114,18 +114,22 @@ func (j *job) runPart(part int64, sc *scratch) {
 }
 
 // mend writes the elements of a part that lie in a byte of the part before.
-func (j *job) mend(part int64) {
+func (j *job) mend(part int64, sc *scratch) {
 	first, whole := j.start(part)
 	if first == whole {
 		return
 	}
-	dw, sw := int64(j.dBits), int64(j.sBits)
+	w := int64(j.dBits)
 	all := j.parts.count * j.parts.inner
 	for number := part * j.parts.size * j.parts.inner; number < all; number++ {
 		d, s := j.offsets(number)
 		if d >= whole {
 			return
 		}
-		putBits(j.dst, d*dw, j.convertOne(getBits(j.src, s*sw, sw)), dw)
+		if j.class == convert {
+			j.convertRow(d, s, 1, sc)
+		} else {
+			putBits(j.dst, d*w, getBits(j.src, s*w, w), w)
+		}
 	}
 }

@@ -32,12 +32,15 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	dsts, src := copies(t, dev)
 	wide := device.Operand{Buffer: dsts[0].Buffer, Layout: row(nil, 0, 64).Layout, Type: layout.Int8}
 	narrow := device.Operand{Buffer: src.Buffer, Layout: row(nil, 0, 64).Layout, Type: layout.Int4}
+	single := wide
+	single.Type = layout.Float32
 	pattern, data := []byte{1, 2, 3, 4}, make([]byte, 256)
 	for name, f := range map[string]func() error{
 		"Copy":    func() error { return q.Copy(dsts[0], src) },
 		"Turns":   func() error { return errors.Join(q.Copy(dsts[0], src), q.Fill(dsts[1], pattern)) },
 		"Fill":    func() error { return q.Fill(dsts[0], pattern) },
-		"Convert": func() error { return q.Convert(wide, narrow) },
+		"Convert": func() error { return q.Convert(wide, narrow, device.Rounding{}) },
+		"Cast":    func() error { return q.Convert(single, narrow, device.Rounding{}) },
 		"Write":   func() error { return q.Write(dsts[0].Buffer, 0, data) },
 		"Read":    func() error { return q.Read(data, dsts[0].Buffer, 0) },
 	} {

@@ -127,36 +127,3 @@ func CheckFillString(dst *Operand) error {
 	}
 	return nil
 }
-
-// CheckConvert checks the rules of Queue.Convert.
-func CheckConvert(dst, src *Operand) error {
-	const op = "Convert"
-	if err := checkPair(op, dst, src); err != nil {
-		return err
-	}
-	unpack, pack := src.Type.Container(), dst.Type.Container()
-	if dst.Type != unpack && src.Type != pack || unpack == layout.Invalid && pack == layout.Invalid {
-		return invalid(op, "%v to %v: not a type below a byte and its 8-bit container", *src, *dst)
-	}
-	if dst.Buffer == src.Buffer && bytesMeet(dst, src) {
-		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
-	}
-	return nil
-}
-
-// bytesMeet reports whether the byte ranges of two operands meet.
-func bytesMeet(a, b *Operand) bool {
-	aLo, aHi, ok1 := a.Layout.Extent()
-	bLo, bHi, ok2 := b.Layout.Extent()
-	if !ok1 || !ok2 {
-		return false
-	}
-	byteOf := func(position int64, t layout.DType) int64 {
-		if t.Bits() >= 8 {
-			return position * int64(t.Bits()/8)
-		}
-		return position / int64(8/t.Bits())
-	}
-	// Convert's types are at most a byte wide: one byte holds any element.
-	return byteOf(aLo, a.Type) <= byteOf(bHi, b.Type) && byteOf(bLo, b.Type) <= byteOf(aHi, a.Type)
-}

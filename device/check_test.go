@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -126,24 +127,30 @@ func TestCheckPairs(t *testing.T) {
 		{at(a, dense(t, 0, 0), layout.Int8), at(a, dense(t, 0, 0), layout.Int4), ""},
 		{at(a, eight, layout.Int8), at(a, dense(t, 15, 8), layout.Int4), "they share bytes"},
 		{at(a, eight, layout.Int4), at(a, dense(t, 3, 8), layout.Int8), "they share bytes"},
-		{at(a, eight, layout.Uint8), at(b, eight, layout.Int4), "not a type below a byte and its 8-bit container"},
-		{at(a, eight, layout.Int4), at(b, eight, layout.Int4), "not a type below"},
-		{at(a, eight, layout.Int4), at(b, eight, layout.Int2), "not a type below"},
-		{at(a, eight, layout.Int8), at(b, eight, layout.Int8), "not a type below"},
+		{at(a, eight, layout.Float16), at(b, eight, layout.Int64), ""},
+		{at(a, eight, layout.Int4), at(b, eight, layout.Int4), ""},
+		{at(a, eight, layout.Float16), at(a, dense(t, 6, 8), layout.Float32), ""},
+		{at(a, eight, layout.Float16), at(a, dense(t, 3, 8), layout.Float32), "they share bytes"},
+		{at(a, dense(t, 4, 8), layout.Float32), at(a, dense(t, 7, 8), layout.Uint16), "they share bytes"},
+		{at(a, dense(t, 4, 8), layout.Float32), at(a, eight, layout.Uint16), ""},
+		{at(a, eight, layout.Complex64), at(b, eight, layout.Int64), "complex numbers are not converted"},
+		{at(a, eight, layout.Int8), at(b, dense(t, 0, 1), layout.Complex128), "the shapes differ"},
+		{at(words, eight, layout.String), at(b, eight, layout.Int8), "strings are not converted on a device"},
 		{at(a, eight, layout.Int8), at(b, dense(t, 0, 9), layout.Int4), "the shapes differ"},
 		{at(a, strided(t, []int64{8}, []int64{0}, 0), layout.Int8), at(b, eight, layout.Int4), "two indices share"},
 	} {
-		says(t, CheckConvert(&c.dst, &c.src), c.rule, "%v to %v", c.src, c.dst)
+		says(t, CheckConvert(&c.dst, &c.src, Rounding{}), c.rule, "%v to %v", c.src, c.dst)
 	}
-	// Of all pairs of types, exactly a narrow one with its container will do.
+	// Of all pairs of types, those of numbers will do.
 	for _, to := range layout.DTypes() {
 		for _, from := range layout.DTypes() {
 			if to == layout.String || from == layout.String {
 				continue
 			}
 			dst, src := at(a, dense(t, 0, 4), to), at(b, dense(t, 0, 4), from)
-			ok := to.Container() == from || from.Container() == to
-			assert.Equal(t, ok, CheckConvert(&dst, &src) == nil, "%v to %v", from, to)
+			complexes := []layout.DType{layout.Complex64, layout.Complex128}
+			ok := !slices.Contains(complexes, to) && !slices.Contains(complexes, from)
+			assert.Equal(t, ok, CheckConvert(&dst, &src, Rounding{}) == nil, "%v to %v", from, to)
 		}
 	}
 }

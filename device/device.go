@@ -61,12 +61,11 @@ type Queue interface {
 	// one element (below a byte: its bits, low in one byte; the bits above them
 	// are ignored).
 	Fill(dst Operand, pattern []byte) error
-	// Convert unpacks a sub-byte type into its 8-bit container, one element a
-	// byte (Int4 and Int2 with their sign; Float4E2M1 as its bit pattern), or
-	// packs a container into the sub-byte type by keeping the low bits: a value
-	// out of range wraps, as in ONNX Cast between integers. The rules of Copy
+	// Convert sets every element of dst to the value of src's element with the
+	// same index, as dst's type has it: any number type to any other. See Rounding
+	// for what becomes of values that dst's type does not have. The rules of Copy
 	// hold, but for widths; in one buffer, not even the ranges of bytes may meet.
-	Convert(dst, src Operand) error
+	Convert(dst, src Operand, how Rounding) error
 	// Take copies to every element of dst the element of src that indices in
 	// memory name. at has an int32 or int64 for each element of dst, and its shape;
 	// so has src, whose layout says where an element lies whose indices are all 0:

@@ -13,8 +13,9 @@
 //
 // Four operations on memory are enough for every layout operator, because an
 // [Operand] is a buffer seen through a [layout.Layout]: Copy (any strides, any
-// width), Fill, Convert (between a type below a byte and its 8-bit container),
-// and Take (a copy whose positions depend on indices in memory). None of them looks at what an element means. What only some
+// width), Fill, Convert (between number types), and Take (a copy whose positions
+// depend on indices in memory). Only Convert looks at what an element means:
+// [Rounding] says its rules. What only some
 // devices have is a small optional interface, found by type assertion: see
 // [StringAllocator], [StringQueue] and [KernelNamer].
 //

@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/restride/restride/layout"
+import (
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
 
 // Cache keeps the launches of a queue by what they were planned for, so that a
 // call like an earlier one plans nothing, uploads nothing and allocates nothing.
@@ -42,8 +45,8 @@ type key struct {
 
 // job is the part of a key beside the axes.
 type job struct {
-	dBits, sBits uint8 // sBits 0: a fill
-	convert      bool
+	dBits, sBits uint8      // sBits 0: a fill
+	convert      device.Way // but for AsCopy, if it is a conversion
 	signed       bool
 	dOff, sOff   uint8 // modulo 64
 	rank         uint8
@@ -62,9 +65,11 @@ func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
 	return c.get(job{dBits: uint8(bits)}, dst, dst)
 }
 
-// Convert returns the launch for a conversion (see PlanConvert).
-func (c *Cache[T]) Convert(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
-	return c.get(job{dBits: uint8(dstBits), sBits: uint8(srcBits), convert: true, signed: signed}, dst, src)
+// Convert returns the launch for a conversion (see PlanPack and PlanCast).
+func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType) (*Entry[T], error) {
+	j := job{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: device.WayOf(to, from)}
+	j.signed = j.convert == device.AsPack && device.IsSigned(from)
+	return c.get(j, dst, src)
 }
 
 func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
@@ -149,8 +154,10 @@ func (c *Cache[T]) plan(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 	var l Launch
 	var err error
 	switch {
-	case j.convert:
-		l, err = PlanConvert(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
+	case j.convert == device.AsPack:
+		l, err = PlanPack(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
+	case j.convert == device.ByValue:
+		l, err = PlanCast(*dst, *src, int(j.dBits), int(j.sBits), c.target)
 	case j.sBits == 0:
 		l, err = PlanFill(*dst, int(j.dBits), c.target)
 	default:

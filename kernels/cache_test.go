@@ -40,7 +40,7 @@ func TestCache(t *testing.T) {
 		for range rank {
 			dims, d, s = append(dims, 3), append(d, 1+rng.Int64N(2)), append(s, 1+rng.Int64N(2))
 		}
-		asks[i] = ask{strided(dims, d, rng.Int64N(2)*63), strided(dims, s, 1), rng.IntN(5)}
+		asks[i] = ask{strided(dims, d, rng.Int64N(2)*63), strided(dims, s, 1), rng.IntN(6)}
 	}
 	const rounds = 20_000
 	for range rounds {
@@ -55,8 +55,12 @@ func TestCache(t *testing.T) {
 			got, err = c.Fill(&dst, 8)
 			want, planErr = kernels.PlanFill(dst, 8, kernels.Target{})
 		case 1, 2:
-			got, err = c.Convert(&dst, &src, 8, 4, a.what == 1)
-			want, planErr = kernels.PlanConvert(dst, src, 8, 4, a.what == 1, kernels.Target{})
+			from := []layout.DType{1: layout.Int4, 2: layout.Uint4}[a.what]
+			got, err = c.Convert(&dst, &src, layout.Uint8, from)
+			want, planErr = kernels.PlanPack(dst, src, 8, 4, a.what == 1, kernels.Target{})
+		case 5:
+			got, err = c.Convert(&dst, &src, layout.Uint8, layout.Float4E2M1) // of the same widths
+			want, planErr = kernels.PlanCast(dst, src, 8, 4, kernels.Target{})
 		default:
 			got, err = c.Copy(&dst, &src, 8<<(a.what-3))
 			want, planErr = kernels.PlanCopy(dst, src, 8<<(a.what-3), kernels.Target{})

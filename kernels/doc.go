@@ -18,12 +18,14 @@
 //	broadcast   src repeats elements                 spread, gather, pack  block, pack
 //	gather      anything else                        gather, pack          block, pack
 //	fill        -                                    fill, pack            fill, pack
-//	convert     below a byte, and its container      pack                  pack
+//	convert     between types                        pack, cast            pack, cast
 //	take        src's positions depend on indices    take                  take
 //
 // The last form of a row is that for elements narrower than 32 bits on a GPU, and
 // than a byte on a CPU: there an item is a whole word of dst. See each form's file
-// in source, and transposes, planPermute and planSerial for when it is taken.
+// in source, and transposes, planPermute and planSerial for when it is taken. A
+// conversion that keeps low bits is pack's; cast is for those by value, in integer
+// arithmetic only: it goes in front of pack or gather.
 //
 // What a kernel reads beside its operands is a descriptor: the extents, steps
 // and magic numbers of the axes, the same on every target. [Cache] keeps plans by
@@ -33,7 +35,8 @@
 //
 // The kernels are written once, in C with a few macros, and compile as OpenCL C,
 // CUDA C and C++ by a short prelude for each ([Source]). A [Spec] is a form made
-// for element widths: bits, not types.
+// for element widths: bits, not types. A conversion by value takes what its types
+// are at run time, as arguments: see [Numbers].
 //
 // Every work-item writes whole words that it alone owns. Where a word of packed
 // elements is not dst's as a whole, its bits are merged by atomic operations, so

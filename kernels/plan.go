@@ -23,7 +23,7 @@ const (
 	Broadcast  Class = "broadcast"  // src repeats elements
 	Gather     Class = "gather"     // anything else
 	Filling    Class = "fill"       // no src
-	Converting Class = "convert"    // between a type below a byte and its container
+	Converting Class = "convert"    // between element types
 )
 
 // The forms.
@@ -110,10 +110,10 @@ func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 	return p.plan(p.chooseFill)
 }
 
-// PlanConvert plans a conversion between layouts of one shape: from elements
-// below a byte to 8 bits, where signed says whether they are numbers with a
-// sign, or back.
-func PlanConvert(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
+// PlanPack plans a conversion between layouts of one shape by the elements' low
+// bits: from below a byte to 8 bits, where signed says whether they are numbers
+// with a sign, or back.
+func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
 	p := problem{op: "Convert", target: t, dBits: dstBits, sBits: srcBits, signed: signed && srcBits < dstBits}
 	d, s := layout.Simplify(dst, src)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)

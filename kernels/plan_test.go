@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -139,11 +141,45 @@ func TestPlanFillAndConvert(t *testing.T) {
 		{8, 4, true, "pack_8_s4"}, {8, 4, false, "pack_8_u4"}, {8, 2, true, "pack_8_s2"},
 		{4, 8, true, "pack_4_u8"}, {2, 8, false, "pack_2_u8"},
 	} {
-		l, err := kernels.PlanConvert(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
+		l, err := kernels.PlanPack(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
 		assert.Equal(t, kernels.Converting, l.Class)
 		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
+	}
+}
+
+// TestPlanCast: one kernel serves all types of a width.
+func TestPlanCast(t *testing.T) {
+	for _, c := range []struct {
+		dst, src int
+		kernel   string
+	}{
+		{2, 2, "cast_2_32"}, {4, 16, "cast_4_32"}, {8, 64, "cast_8_64"}, {16, 32, "cast_16_32"}, {32, 4, "cast_32_32"}, {64, 64, "cast_64_64"},
+	} {
+		for _, target := range []kernels.Target{{}, {Serial: true}} {
+			// Steps beyond 32 bits need no kernel of their own.
+			l, err := kernels.PlanCast(dense(5, 7), strided([]int64{5, 7}, []int64{1, 1 << 40}, 3), c.dst, c.src, target)
+			require.NoError(t, err)
+			want := c.kernel
+			if target.Serial {
+				want += "_serial"
+			}
+			assert.Equal(t, want, l.Spec.String())
+			assert.Equal(t, "convert."+strconv.Itoa(c.dst), l.Name())
+			assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
+			assert.Contains(t, kernels.Specs(), l.Spec)
+		}
+	}
+	seen := map[uint64]layout.DType{}
+	for _, dtype := range layout.DTypes() {
+		if dtype == layout.String || dtype == layout.Complex64 || dtype == layout.Complex128 {
+			continue
+		}
+		lo, hi := kernels.Numbers(dtype, dtype, device.Rounding{})
+		assert.Equal(t, lo, hi)
+		assert.NotContains(t, seen, lo, "%v looks like %v", dtype, seen[lo])
+		seen[lo] = dtype
 	}
 }
 

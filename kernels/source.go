@@ -3,6 +3,7 @@ package kernels
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,11 +27,16 @@ func Source(d Dialect, specs ...Spec) string {
 	for _, name := range []string{string(d), "common", "words", "indices"} {
 		b.WriteString(file(name))
 	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form == Cast }) {
+		b.WriteString(file("numbers"))
+	}
 	for _, s := range specs {
 		for _, define := range s.defines() {
 			fmt.Fprintf(&b, "#define %s\n", define)
 		}
-		b.WriteString(file(string(s.Form)))
+		for _, name := range s.files() {
+			b.WriteString(file(name))
+		}
 		for _, define := range s.defines() {
 			name, _, _ := strings.Cut(define, " ")
 			fmt.Fprintf(&b, "#undef %s\n", name)

@@ -23,10 +23,12 @@ type Spec struct {
 }
 
 // String returns the name of the kernel's entry point: "gather_32",
-// "pack_8_s4", "run_4_serial".
+// "pack_8_s4", "cast_16_32", "run_4_serial".
 func (s Spec) String() string {
 	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
-	if s.SrcBits != s.DstBits && s.SrcBits != 0 {
+	if s.Form == Cast {
+		name += "_" + strconv.Itoa(int(s.SrcBits))
+	} else if s.SrcBits != s.DstBits && s.SrcBits != 0 {
 		name += "_"
 		if s.Signed {
 			name += "s"
@@ -86,7 +88,7 @@ const GroupSize = 256
 // defines are the macros that make a form's source into this kernel.
 func (s Spec) defines() []string {
 	index := "i32"
-	if s.Wide {
+	if s.Wide || s.Form == Cast {
 		index = "i64"
 	}
 	flag := func(b bool) string {
@@ -111,6 +113,7 @@ func (s Spec) defines() []string {
 		"WORD " + fmt.Sprintf("u%d", max(s.DstBits, 8)),
 		"INDEX " + index,
 		"SIGNED " + flag(s.Signed),
+		"CAST " + flag(s.Form == Cast),
 		"SERIAL " + flag(s.Serial),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"GROUP " + strconv.Itoa(int(s.group())),
@@ -145,5 +148,5 @@ func Specs() []Spec {
 			add(Pack, 8, bits).Signed = true
 		}
 	}
-	return slices.Concat(all, blockSpecs(), tileSpecs(), takeSpecs())
+	return slices.Concat(all, castSpecs(), blockSpecs(), tileSpecs(), takeSpecs())
 }

@@ -83,8 +83,8 @@ func (q *fakeQueue) Fill(dst device.Operand, pattern []byte) error {
 	return q.queue.Fill(innerOf(dst), pattern)
 }
 
-func (q *fakeQueue) Convert(dst, src device.Operand) error {
-	return q.queue.Convert(innerOf(dst), innerOf(src))
+func (q *fakeQueue) Convert(dst, src device.Operand, how device.Rounding) error {
+	return q.queue.Convert(innerOf(dst), innerOf(src), how)
 }
 
 func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {

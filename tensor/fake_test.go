@@ -78,11 +78,11 @@ func (q *fakeQueue) Fill(dst device.Operand, pattern []byte) error {
 	return q.Queue.Fill(bare(dst), pattern)
 }
 
-func (q *fakeQueue) Convert(dst, src device.Operand) error {
+func (q *fakeQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 	if q.dev.fail != nil {
 		return q.dev.fail
 	}
-	return q.Queue.Convert(bare(dst), bare(src))
+	return q.Queue.Convert(bare(dst), bare(src), how)
 }
 
 func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {

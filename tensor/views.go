@@ -176,15 +176,24 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 }
 
 // Unpack returns a tensor of a type below a byte with one element a byte, in
-// the type's container (Int4 and Int2: Int8, with the sign; the others: Uint8).
+// the type's container (Int4 and Int2: Int8, with the sign; the others: Uint8,
+// Float4E2M1 as its bits: Cast gives its values).
 func (t *Tensor) Unpack() (*Tensor, error) {
 	return t.convert("Unpack", t.dtype.Container())
 }
 
 // Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
 // that has it as its container. The low bits are kept: values out of range
-// wrap.
+// wrap, and Float4E2M1 is made of bits.
 func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.convert("Pack", to) }
+
+// bitsOf returns the integer type that packs and unpacks as a type's bits do.
+func bitsOf(t layout.DType) layout.DType {
+	if t == layout.Float4E2M1 {
+		return layout.Uint4
+	}
+	return t
+}
 
 func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
 	if err := t.hold(op); err != nil {
@@ -201,7 +210,9 @@ func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.stream.queue.Convert(out.Operand(), t.Operand()); err != nil {
+	dst, src := out.Operand(), t.Operand()
+	dst.Type, src.Type = bitsOf(to), bitsOf(t.dtype)
+	if err := t.stream.queue.Convert(dst, src, device.Rounding{}); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)

@@ -25,6 +25,7 @@ func TestSmall(t *testing.T) { Suite{Small: true}.Run(t, open) }
 var faults = map[string]string{
 	"tail nibble":            "Runs",
 	"no sign":                "Convert",
+	"one rounding":           "Convert",
 	"overlap":                "Rules",
 	"long patterns":          "Rules",
 	"foreign buffers":        "Rules",

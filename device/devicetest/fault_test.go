@@ -25,8 +25,8 @@ func (q faulty) Fill(dst device.Operand, pattern []byte) error {
 	return q.then(q.refQueue.Fill(dst, pattern), dst, device.Operand{})
 }
 
-func (q faulty) Convert(dst, src device.Operand) error {
-	return q.then(q.refQueue.Convert(dst, src), dst, src)
+func (q faulty) Convert(dst, src device.Operand, how device.Rounding) error {
+	return q.then(q.refQueue.Convert(dst, src, how), dst, src)
 }
 
 func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
@@ -181,7 +181,7 @@ func TestCheckRefused(t *testing.T) {
 		"copy/int8-int16/4/dst=1@0/src=1@0",
 		"copy/int8-string/4/dst=1@0/src=1@0",
 		"copy/int8/4/dst=1@0/src=1@1/shared",
-		"convert/int8-int8/4/dst=1@0/src=1@0",
+		"convert/int8-int8/4/dst=1@0/src=1@3/shared",
 		"fill/int8/4/dst=0@0",
 		"copy/complex128/4611686018427387904/dst=1@0/src=0@0",
 		"copy/uint2/2/dst=1@0/src=1@9223372036854775806",
@@ -207,6 +207,8 @@ func TestCheckRefused(t *testing.T) {
 		{Op: oracle.OpCopy, DstType: layout.Int8, SrcType: layout.String},
 		{Op: oracle.OpConvert, DstType: layout.Int8, SrcType: layout.String},
 		{Op: oracle.OpConvert, DstType: layout.String, SrcType: layout.String},
+		{Op: oracle.OpConvert, DstType: layout.Complex64, SrcType: layout.Int8},
+		{Op: oracle.OpConvert, DstType: layout.Int8, SrcType: layout.Float32, How: device.Rounding{Scale: 3}},
 	} {
 		if err := oracle.Check(&reference{}, c, 1); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%v: got %v, want ErrInvalid", c, err)

@@ -118,8 +118,8 @@ func (r runner) empty(t *testing.T) {
 			for _, src := range []device.Buffer{a, b, none} {
 				rig.ok(rig.q.Copy(operand(dst, layout.Int32, l), operand(src, layout.Int32, l)))
 				rig.ok(rig.q.Copy(operand(dst, layout.Int2, l), operand(src, layout.Int2, l)))
-				rig.ok(rig.q.Convert(operand(dst, layout.Int8, l), operand(src, layout.Int4, l)))
-				rig.ok(rig.q.Convert(operand(dst, layout.Uint2, l), operand(src, layout.Uint8, l)))
+				rig.ok(rig.q.Convert(operand(dst, layout.Int8, l), operand(src, layout.Int4, l), device.Rounding{}))
+				rig.ok(rig.q.Convert(operand(dst, layout.Uint2, l), operand(src, layout.Uint8, l), device.Rounding{}))
 			}
 			rig.ok(rig.q.Fill(operand(dst, layout.Uint8, l), []byte{1}))
 		}
@@ -191,8 +191,8 @@ func (r runner) stats(t *testing.T) {
 	launch("Copy of 6 nibbles", 3, rig.q.Copy(operand(b, layout.Int4, dense(1, 6)), operand(a, layout.Int4, dense(0, 6))))
 	launch("Copy of 5 nibbles", 3, rig.q.Copy(operand(b, layout.Int4, dense(1, 5)), operand(a, layout.Int4, dense(0, 5))))
 	launch("Fill of 5 bytes", 5, rig.q.Fill(operand(b, layout.Int8, dense(1, 5)), []byte{1}))
-	launch("unpacking 9 crumbs", 9, rig.q.Convert(operand(b, layout.Int8, dense(0, 9)), operand(a, layout.Int2, dense(0, 9))))
-	launch("packing 9 crumbs", 3, rig.q.Convert(operand(b, layout.Int2, dense(0, 9)), operand(a, layout.Int8, dense(0, 9))))
+	launch("unpacking 9 crumbs", 9, rig.q.Convert(operand(b, layout.Int8, dense(0, 9)), operand(a, layout.Int2, dense(0, 9)), device.Rounding{}))
+	launch("packing 9 crumbs", 3, rig.q.Convert(operand(b, layout.Int2, dense(0, 9)), operand(a, layout.Int8, dense(0, 9)), device.Rounding{}))
 	free(c)
 	free(a)
 	free(b)
@@ -255,8 +255,8 @@ func (r rig) refuses(what string, bad, good device.Buffer) {
 	r.is(r.q.Copy(operand(bad, layout.Uint8, l), operand(good, layout.Uint8, l)), device.ErrClosed, "Copy to %s", what)
 	r.is(r.q.Copy(operand(good, layout.Uint8, l), operand(bad, layout.Uint8, l)), device.ErrClosed, "Copy from %s", what)
 	r.is(r.q.Fill(operand(bad, layout.Uint8, l), []byte{1}), device.ErrClosed, "Fill of %s", what)
-	r.is(r.q.Convert(operand(bad, layout.Uint8, l), operand(good, layout.Uint4, l)), device.ErrClosed, "Convert to %s", what)
-	r.is(r.q.Convert(operand(good, layout.Uint4, l), operand(bad, layout.Uint8, l)), device.ErrClosed, "Convert from %s", what)
+	r.is(r.q.Convert(operand(bad, layout.Uint8, l), operand(good, layout.Uint4, l), device.Rounding{}), device.ErrClosed, "Convert to %s", what)
+	r.is(r.q.Convert(operand(good, layout.Uint4, l), operand(bad, layout.Uint8, l), device.Rounding{}), device.ErrClosed, "Convert from %s", what)
 }
 
 // dead expects that a queue does nothing any more.

@@ -317,16 +317,19 @@ func (q *refQueue) Fill(dst device.Operand, pattern []byte) error {
 	return q.launch(dst, func() { oracle.Fill(memory(dst.Buffer), dst.Layout, pattern, dst.Type.Bits()) })
 }
 
-func (q *refQueue) Convert(dst, src device.Operand) error {
-	if err := q.first(q.dev.of(dst.Buffer, src.Buffer), device.CheckConvert(&dst, &src)); err != nil {
+func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer), device.CheckConvert(&dst, &src, how)); err != nil {
 		return err
 	}
 	from := src.Type
 	if q.dev.has("no sign") && from == layout.Int4 {
 		from = layout.Uint4
 	}
+	if q.dev.has("one rounding") {
+		how = device.Rounding{}
+	}
 	return q.launch(dst, func() {
-		oracle.Convert(memory(dst.Buffer), dst.Layout, dst.Type, memory(src.Buffer), src.Layout, from)
+		oracle.Convert(memory(dst.Buffer), dst.Layout, dst.Type, memory(src.Buffer), src.Layout, from, how)
 	})
 }
 

@@ -144,8 +144,8 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 			call{"copy to " + c.name, func() error { return r.q.Copy(c.bad, good) }},
 			call{"copy from " + c.name, func() error { return r.q.Copy(good, c.bad) }},
 			call{"fill " + c.name, func() error { return r.q.Fill(c.bad, make([]byte, max(c.bad.Type.Bits()/8, 1))) }},
-			call{"convert to " + c.name, func() error { return r.q.Convert(c.bad, good) }},
-			call{"convert from " + c.name, func() error { return r.q.Convert(good, c.bad) }})
+			call{"convert to " + c.name, func() error { return r.q.Convert(c.bad, good, device.Rounding{}) }},
+			call{"convert from " + c.name, func() error { return r.q.Convert(good, c.bad, device.Rounding{}) }})
 		if small := c.bad.Layout.Count(); small > 0 && small < 16 {
 			// Here the other side may also be written to, so that only this one is wrong.
 			dst := operand(b, good.Type, dense(0, c.bad.Layout.Shape()...))
@@ -203,11 +203,11 @@ func badConverts(r rig, a, b device.Buffer) []call {
 	var calls []call
 	for _, dst := range layout.DTypes() {
 		for _, src := range layout.DTypes() {
-			if dst.Container() == src || src.Container() == dst {
+			if isNumber(dst) && isNumber(src) {
 				continue
 			}
 			calls = append(calls, call{fmt.Sprintf("convert %v to %v", src, dst), func() error {
-				return r.q.Convert(operand(a, dst, dense(0, 4)), operand(b, src, dense(0, 4)))
+				return r.q.Convert(operand(a, dst, dense(0, 4)), operand(b, src, dense(0, 4)), device.Rounding{})
 			}})
 		}
 	}
@@ -220,11 +220,14 @@ func badConverts(r rig, a, b device.Buffer) []call {
 		{"in place", operand(a, layout.Int8, dense(0, 4)), operand(a, layout.Int4, dense(0, 4))},
 		{"in place, back", operand(a, layout.Int4, dense(0, 4)), operand(a, layout.Int8, dense(0, 4))},
 		{"into the last byte", operand(a, layout.Int8, dense(3, 4)), operand(a, layout.Int4, dense(0, 7))},
+		{"wide ones in place", operand(a, layout.Float32, dense(2, 2)), operand(a, layout.Int16, dense(7, 2))},
 		{"onto a part of a byte", operand(a, layout.Uint2, dense(15, 4)), operand(a, layout.Uint8, dense(0, 4))},
 	} {
-		calls = append(calls, call{"convert, " + c.name, func() error { return r.q.Convert(c.dst, c.src) }})
+		calls = append(calls, call{"convert, " + c.name, func() error { return r.q.Convert(c.dst, c.src, device.Rounding{}) }})
 	}
-	return calls
+	return append(calls, call{"convert, no such rounding", func() error {
+		return r.q.Convert(operand(a, layout.Float8E8M0, dense(0, 4)), operand(b, layout.Float32, dense(0, 4)), device.Rounding{Scale: 3})
+	}})
 }
 
 func badFills(r rig, a device.Buffer) []call {

@@ -105,7 +105,7 @@ func (r runner) strings(t *testing.T) {
 		{"fill nothing", func() error { return q.FillString(text(nil, dense(0, 4)), "x") }},
 		{"fill beyond", func() error { return q.FillString(text(a, dense(0, 7)), "x") }},
 		{"fill a broadcast", func() error { return q.FillString(text(a, strided([]int64{4}, []int64{0}, 0)), "x") }},
-		{"convert strings", func() error { return rig.q.Convert(text(a, dense(0, 4)), text(b, dense(0, 4))) }},
+		{"convert strings", func() error { return rig.q.Convert(text(a, dense(0, 4)), text(b, dense(0, 4)), device.Rounding{}) }},
 		{"alloc -1", func() error { _, err := allocator.AllocStrings(-1); return err }},
 	} {
 		rig.is(c.do(), device.ErrInvalid, "%s", c.name)

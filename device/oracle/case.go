@@ -26,7 +26,8 @@ type Case struct {
 	DstType  layout.DType
 	SrcType  layout.DType // Copy and Convert
 	Dst, Src layout.Layout
-	Shared   bool // dst and src lie in one buffer
+	How      device.Rounding // Convert
+	Shared   bool            // dst and src lie in one buffer
 }
 
 // String returns the case's name, such as
@@ -34,10 +35,12 @@ type Case struct {
 //	copy/int4/3x5/dst=5,1@1/src=-1,3@14
 //	copy/float-int32/3x5/dst=5,1@0/src=0,1@0/shared
 //	convert/int4-int8/scalar/dst=@0/src=@7
+//	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
 //
 // that is operation, source and destination type (one if they are the same),
-// extents, and each layout's strides and offset. It means itself as a pattern of
+// extents, each layout's strides and offset, and what is not the default of the
+// rounding. It means itself as a pattern of
 // go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
@@ -52,10 +55,49 @@ func (c Case) String() string {
 	if c.Op != OpFill {
 		name += "/src=" + place(c.Src)
 	}
+	if how := howString(c.How); how != "" {
+		name += "/how=" + how
+	}
 	if c.Shared {
 		name += "/shared"
 	}
 	return name
+}
+
+// howString writes a rounding: what is not its default.
+func howString(r device.Rounding) string {
+	var words []string
+	if r.Unsaturated {
+		words = append(words, "unsaturated")
+	}
+	switch r.Scale {
+	case device.Down:
+		words = append(words, "down")
+	case device.Nearest:
+		words = append(words, "nearest")
+	}
+	if r.Legacy {
+		words = append(words, "legacy")
+	}
+	return strings.Join(words, ",")
+}
+
+func parseHow(list string) (r device.Rounding, ok bool) {
+	for word := range strings.SplitSeq(list, ",") {
+		switch word {
+		case "unsaturated":
+			r.Unsaturated = true
+		case "down":
+			r.Scale = device.Down
+		case "nearest":
+			r.Scale = device.Nearest
+		case "legacy":
+			r.Legacy = true
+		default:
+			return r, false
+		}
+	}
+	return r, howString(r) == list
 }
 
 func place(l layout.Layout) string {
@@ -80,6 +122,16 @@ func ParseCase(name string) (Case, error) {
 	c := Case{Op: Op(words[0])}
 	if words[len(words)-1] == "shared" {
 		c.Shared, words = true, words[:len(words)-1]
+	}
+	if c.Op == OpConvert && len(words) == 6 {
+		list, ok := strings.CutPrefix(words[5], "how=")
+		if ok {
+			c.How, ok = parseHow(list)
+		}
+		if !ok {
+			return refuse("%q is not of the form how=unsaturated,down,legacy or how=nearest", words[5])
+		}
+		words = words[:5]
 	}
 	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4}[c.Op]
 	if want == 0 || len(words) != want || c.Shared && c.Op == OpFill {

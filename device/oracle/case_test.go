@@ -16,6 +16,8 @@ func TestCaseNames(t *testing.T) {
 		"copy/float-int32/3x5/dst=5,1@0/src=0,1@0",
 		"copy/string/2/dst=1@0/src=-1@1/shared",
 		"convert/int4-int8/scalar/dst=@0/src=@7",
+		"convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down,legacy",
+		"convert/float-float8e8m0/3/dst=1@0/src=1@9/how=nearest/shared",
 		"fill/double/4x0/dst=0,0@0",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
 	} {
@@ -31,7 +33,8 @@ func TestCaseNames(t *testing.T) {
 		"copy/int4/3/src=1@0/dst=1@0", "copy/int4/3x/dst=1@0/src=1@0", "copy/int4/3/dst=1/src=1@0",
 		"copy/int4/3/dst=1@-1/src=1@0", "copy/int4/3/dst=1,2@0/src=1@0", "copy/int4/-3/dst=1@0/src=1@0",
 		"fill/int4/3/dst=1@0/shared", "fill/int4-int8/3/dst=1@0", "copy/int4/3/dst=1@0/src=x@0",
-		"copy/-/3/dst=1@0/src=1@0", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
+		"copy/-/3/dst=1@0/src=1@0", "copy/int4/3/dst=1@0/src=1@0/how=down",
+		"convert/float-int8/3/dst=1@0/src=1@0/how=", "convert/float-int8/3/dst=1@0/src=1@0/how=legacy,down", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
@@ -103,7 +106,7 @@ func rules(c Case) error {
 		src.Buffer = dst.Buffer
 	}
 	if c.Op == OpConvert {
-		return device.CheckConvert(&dst, &src)
+		return device.CheckConvert(&dst, &src, c.How)
 	}
 	return device.CheckCopy(&dst, &src)
 }
@@ -135,6 +138,8 @@ func TestRandomCovers(t *testing.T) {
 		note("empty", c.Dst.Count() == 0)
 		note("shared", c.Shared)
 		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
+		note("pack", c.Op == OpConvert && c.DstType.Container() == c.SrcType)
+		note("rounding", c.How.Unsaturated || c.How.Scale != 0 || c.How.Legacy)
 		note("over 1 MB", slots(c.Dst, c.DstType) > 1<<20)
 		note("contiguous", c.Dst.IsContiguous() && c.Src.IsContiguous() && c.Dst.Rank() > 0)
 		note("odd offset below a byte", c.DstType.Bits() < 8 && (c.Dst.Offset()%2 == 1 || c.Src.Offset()%2 == 1))
@@ -148,7 +153,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -72,16 +73,23 @@ func (c Case) walkable() error {
 		return refuse("the shapes differ")
 	case c.Op == OpCopy && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
-	case c.Op == OpConvert && c.DstType.Bits()*c.SrcType.Bits() == 0:
-		return refuse("strings cannot be converted")
+	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
+		return refuse("strings and complex numbers cannot be converted")
 	}
 	return nil
+}
+
+// isNumber reports whether a type can be converted.
+func isNumber(t layout.DType) bool {
+	k := numeric.KindOf(t)
+	return k != numeric.StringKind && k != numeric.ComplexKind
 }
 
 // memory is what bytes and strings differ in.
 type memory[T comparable] struct {
 	alloc  func(n int64) (device.Buffer, error)
 	random func(n int64) []T
+	season func(src []T) // changes random elements; nil: they are good as they are
 	write  func(b device.Buffer, data []T) error
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
@@ -99,6 +107,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 	return check(c, rng, q, memory[byte]{
 		alloc:  dev.Alloc,
 		random: func(n int64) []byte { return randomBytes(rng, n) },
+		season: func(src []byte) { c.season(rng, src) },
 		write:  func(b device.Buffer, data []byte) error { return q.Write(b, 0, data) },
 		read:   func(data []byte, b device.Buffer) error { return q.Read(data, b, 0) },
 		fill: func(dst device.Operand) (func([]byte), error) {
@@ -107,7 +116,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		},
 		walk: func(dst, src []byte) {
 			if c.Op == OpConvert {
-				Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType)
+				Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
 			} else {
 				Copy(dst, c.Dst, src, c.Src, width)
 			}
@@ -198,6 +207,9 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 	}
 
 	want, from := m.random(dstSize), m.random(srcSize)
+	if m.season != nil && !c.Shared {
+		m.season(from)
+	}
 	got, fromAfter := m.random(dstSize), m.random(srcSize) // a read that does nothing shows
 	if err := errors.Join(m.write(dst, want), m.write(src, from)); err != nil {
 		return err
@@ -214,7 +226,7 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 	case OpCopy:
 		err = q.Copy(to, source)
 	case OpConvert:
-		err = q.Convert(to, source)
+		err = q.Convert(to, source, c.How)
 	case OpFill:
 		walk, err = m.fill(to)
 	}

@@ -31,36 +31,20 @@ func FillStrings(dst []string, d layout.Layout, s string) {
 	walk(d, d, func(p, _ int64) { dst[p] = s })
 }
 
-// Convert writes the integers of type from that src has at s to where d has
-// them in dst, as integers of type to. Narrower ones keep the low bits; wider
-// ones repeat the sign of Int4 and Int2, and are filled with zeros else.
-func Convert(dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.Layout, from layout.DType) {
-	signed := from == layout.Int4 || from == layout.Int2
-	walk(d, s, func(p, q int64) { moveBits(dst, p, to.Bits(), src, q, from.Bits(), signed) })
-}
-
 // move sets element p of dst to element q of src, both of width bits.
 func move(dst []byte, p int64, src []byte, q int64, width int) {
 	if width < 8 {
-		moveBits(dst, p, width, src, q, width, false)
+		moveBits(dst, p, src, q, int64(width))
 		return
 	}
 	n := int64(width / 8)
 	copy(dst[p*n:p*n+n], src[q*n:q*n+n])
 }
 
-// moveBits sets element p, of w bits, in dst to element q, of v bits, in src.
-// Bits that the source element lacks are its top bit if it is signed, else 0.
-func moveBits(dst []byte, p int64, w int, src []byte, q int64, v int, signed bool) {
-	for i := range int64(w) {
-		one := false
-		switch {
-		case i < int64(v):
-			one = bit(src, q*int64(v)+i)
-		case signed:
-			one = bit(src, q*int64(v)+int64(v)-1)
-		}
-		setBit(dst, p*int64(w)+i, one)
+// moveBits sets element p of dst to element q of src, both of w bits, bit by bit.
+func moveBits(dst []byte, p int64, src []byte, q int64, w int64) {
+	for i := range w {
+		setBit(dst, p*w+i, bit(src, q*w+i))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
 
@@ -118,18 +119,33 @@ func (g generator) operation(c *Case) {
 	}
 	c.Op, c.DstType, c.SrcType = OpCopy, t, t
 	switch container := t.Container(); {
-	case container != layout.Invalid && g.chance(.3):
+	case container != layout.Invalid && t != layout.Float4E2M1 && g.chance(.15):
 		c.Op = OpConvert
 		if g.chance(.5) {
 			c.DstType = container
 		} else {
 			c.SrcType = container
 		}
+	case isNumber(t) && g.chance(.25):
+		c.Op, c.DstType = OpConvert, g.number()
+		if g.chance(.5) {
+			c.DstType, c.SrcType = c.SrcType, c.DstType
+		}
+		c.How = device.Rounding{Unsaturated: g.chance(.3), Scale: device.Direction(g.IntN(3)), Legacy: g.chance(.3)}
 	case g.chance(.12):
 		c.Op, c.SrcType = OpFill, layout.Invalid
 	case g.chance(.25):
 		alike := slices.DeleteFunc(slices.Clone(g.limits.Types), func(u layout.DType) bool { return u.Bits() != t.Bits() })
 		c.SrcType = alike[g.IntN(len(alike))]
+	}
+}
+
+// number chooses a type of numbers: there is one.
+func (g generator) number() layout.DType {
+	for {
+		if u := g.limits.Types[g.IntN(len(g.limits.Types))]; isNumber(u) {
+			return u
+		}
 	}
 }
 

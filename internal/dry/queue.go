@@ -55,8 +55,8 @@ func (q *queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.launch(&dst, device.CheckFill(&dst, pattern))
 }
 
-func (q *queue) Convert(dst, src device.Operand) error {
-	return q.launch(&dst, device.CheckConvert(&dst, &src))
+func (q *queue) Convert(dst, src device.Operand, how device.Rounding) error {
+	return q.launch(&dst, device.CheckConvert(&dst, &src, how))
 }
 
 func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {

@@ -257,27 +257,6 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
 }
 
-// Convert packs or unpacks elements below a byte.
-func (q *Queue) Convert(dst, src device.Operand) error {
-	if err := q.begin("Convert"); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
-	if err := device.CheckConvert(&dst, &src); err != nil {
-		return err
-	}
-	to, from, err := q.usePair("Convert", dst.Buffer, src.Buffer)
-	if err != nil {
-		return err
-	}
-	signed := src.Type == layout.Int4 || src.Type == layout.Int2
-	e, err := q.launches.Convert(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), signed)
-	if err != nil {
-		return err
-	}
-	return q.launch(e, to, from, &dst.Layout, &src.Layout, 0, 0)
-}
-
 // KernelName tells the class of a copy and the width of the elements that it
 // moves; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {

@@ -25,6 +25,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		a, b := alloc(t, dev, 4096), alloc(t, dev, 4096)
 		dst, src := floats(b, []int64{8, 8}, []int64{8, 1}), floats(a, []int64{8, 8}, []int64{1, 8})
 		wide, narrow := row(b, 64), row(a, 64)
+		half := wide
+		half.Type = layout.Float16
 		wide.Type, narrow.Type = layout.Int8, layout.Int4
 		pattern, data := []byte{1, 2, 3, 4}, make([]byte, 256)
 		to, from, at, by := gathered(alloc(t, dev, 64), alloc(t, dev, 64), a)
@@ -33,7 +35,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			"Copy":    func() error { return q.Copy(dst, src) },
 			"Turns":   func() error { return errors.Join(q.Copy(dst, src), q.Copy(src, dst)) },
 			"Fill":    func() error { return q.Fill(dst, pattern) },
-			"Convert": func() error { return q.Convert(wide, narrow) },
+			"Convert": func() error { return q.Convert(wide, narrow, device.Rounding{}) },
+			"Cast":    func() error { return q.Convert(half, narrow, device.Rounding{Unsaturated: true}) },
 			"Take":    func() error { return errors.Join(q.Fill(row(a, 64), zero), q.Take(to, from, at, indices...), q.Wait()) },
 			"Write":   func() error { return q.Write(b, 0, data) },
 			"Read":    func() error { return q.Read(data, b, 0) },

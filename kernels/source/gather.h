@@ -1,18 +1,25 @@
 // gather: one element per item. Neighbouring work-items write neighbouring
-// elements of dst's innermost axis.
+// elements of dst's innermost axis. Behind cast.h it converts between types.
 
-#define ITEMS 4
+#define ITEMS (CAST && SERIAL ? 1 : 4)
+
+#if !CAST
+#define SETUP GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+#define LOADED WORD
+#define LOAD(at) from[at]
+#define CONVERT(x) x
+#endif
 
 ENTRY {
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
-	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+	SETUP
 	CONSTANT Axis *inner = AXES(desc) + desc->outer;
 	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
 		const u32 left = items_of(desc, block_of(desc, block, &d0, &s0));
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
 			INDEX at[ITEMS];
-			WORD value[ITEMS];
+			LOADED value[ITEMS];
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
 				u32 x = item + j * GROUP;
@@ -25,13 +32,13 @@ ENTRY {
 						s += (INDEX)i * (INDEX)inner[k].s;
 					}
 					at[j] = d + (INDEX)x * (INDEX)desc->d;
-					value[j] = from[s0 + s + (INDEX)x * (INDEX)desc->s];
+					value[j] = LOAD(s0 + s + (INDEX)x * (INDEX)desc->s);
 				}
 			}
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				if (item + j * GROUP < left) {
-					to[d0 + at[j]] = value[j];
+					to[d0 + at[j]] = CONVERT(value[j]);
 				}
 			}
 		}
@@ -39,3 +46,7 @@ ENTRY {
 }
 
 #undef ITEMS
+#undef SETUP
+#undef LOADED
+#undef LOAD
+#undef CONVERT

@@ -27,6 +27,8 @@ extern "C" void host_barrier();
 #define LOCAL_ID (host_item.local)
 #define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define LEADING32(x) __builtin_clz(x)
+#define LEADING64(x) __builtin_clzll(x)
 #define UNROLL
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))

@@ -20,6 +20,8 @@ typedef uint4 u128;
 #define LOCAL_ID ((u32)get_local_id(0))
 #define ATOMIC_OR(p, v) atomic_or(p, v)
 #define ATOMIC_AND(p, v) atomic_and(p, v)
+#define LEADING32(x) clz((u32)(x))
+#define LEADING64(x) clz((u64)(x))
 #define UNROLL _Pragma("unroll")
 
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)

@@ -1,12 +1,18 @@
 // pack: one 32-bit word of dst per item, put together from elements anywhere in
 // src. It copies elements narrower than a word (DBITS equals SBITS), converts
 // between a type below a byte and its container, and fills (SBITS is 0: lo
-// holds the pattern, repeated).
+// holds the pattern, repeated). Behind cast.h it converts between any types.
 
 #define PER (32 / DBITS) // elements in a word
+#define UNROLLED (!CAST || (DBITS >= 8 && !SERIAL)) // a conversion is much code
 #define DMASK (0xffffffff >> (32 - DBITS))
 
-#if SBITS > 0
+#if SBITS > 0 && !CAST
+#define SETUP
+#define LOADED u32
+#define LOAD(at) PASTE(NAME, _load)(src, at)
+#define CONVERT(x) x
+
 // load reads the element at a position.
 DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 #if SBITS < 8
@@ -19,7 +25,7 @@ DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 #else
 	u32 v = ((GLOBAL const u16 *)src)[at];
 #endif
-	return v & DMASK;
+	return v;
 }
 #endif
 
@@ -28,6 +34,7 @@ ENTRY {
 	CONSTANT Axis *inner = AXES(desc) + desc->outer;
 #if SBITS > 0
 	CONSTANT Axis *run = inner + desc->inner;
+	SETUP
 #endif
 	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
@@ -58,15 +65,20 @@ ENTRY {
 					}
 					stop = MIN(end, e + (run[0].n - i));
 				}
-				if (stop - e == PER) {
+				if (UNROLLED && stop - e == PER) {
+					LOADED loaded[PER];
+					UNROLL
+					for (u32 j = 0; j < PER; j++) { // loads first: they overlap
+						loaded[j] = LOAD(at + j * run[0].s);
+					}
 					UNROLL
 					for (u32 j = 0; j < PER; j++) {
-						value |= PASTE(NAME, _load)(src, at + j * run[0].s) << (j * DBITS);
+						value |= ((u32)CONVERT(loaded[j]) & DMASK) << (j * DBITS);
 					}
 					e = stop;
 				} else {
 					for (; e < stop; e++, at += run[0].s) {
-						value |= PASTE(NAME, _load)(src, at) << ((u32)(e - begin) * DBITS);
+						value |= ((u32)CONVERT(LOAD(at)) & DMASK) << ((u32)(e - begin) * DBITS);
 					}
 				}
 			}
@@ -81,3 +93,8 @@ ENTRY {
 
 #undef PER
 #undef DMASK
+#undef UNROLLED
+#undef SETUP
+#undef LOADED
+#undef LOAD
+#undef CONVERT

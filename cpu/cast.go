@@ -1,0 +1,222 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Convert sets every element of dst to the value of src's with the same index.
+func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
+	if err := q.begin("Convert"); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := device.CheckConvert(&dst, &src, how); err != nil {
+		return err
+	}
+	to, from, err := q.usePair("Convert", &dst, &src)
+	if err != nil {
+		return err
+	}
+	defer to.release()
+	defer from.release()
+	way := device.WayOf(dst.Type, src.Type)
+	if way == device.AsCopy {
+		if n := copyOperands(&dst, &src, to.base(), from.base()); n > 0 {
+			q.dev.counters.Launch(n)
+		}
+		return nil
+	}
+	d, s := layout.Simplify(dst.Layout, src.Layout)
+	if d.Rank() == 1 && d.Dim(0) == 0 {
+		return nil
+	}
+	j := jobs.Get().(*job)
+	defer j.drop()
+	if way == device.ByValue {
+		j.cast = casterOf(dst.Type, src.Type, how)
+	}
+	j.load(to.base(), from.base(), &d, &s, dst.Type.Bits(), src.Type.Bits(), false)
+	j.class = convert
+	j.signed = device.IsSigned(src.Type)
+	j.execute()
+	q.dev.counters.Launch(j.bytes)
+	return nil
+}
+
+// caster converts n neighbours, of which those below a byte have one to themselves:
+// above their bits it is 0.
+type caster func(dst, src unsafe.Pointer, n int64)
+
+// casters keeps what casterOf returns: by dst's and src's type and the rounding.
+var casters [32][32][12]atomic.Pointer[caster]
+
+// casterOf returns what converts between two types.
+func casterOf(dst, src layout.DType, how device.Rounding) caster {
+	index := int(how.Scale)
+	if how.Unsaturated {
+		index += 3
+	}
+	if how.Legacy {
+		index += 6
+	}
+	slot := &casters[dst][src][index]
+	if c := slot.Load(); c != nil {
+		return *c
+	}
+	c := newCaster(dst, src, how)
+	slot.Store(&c)
+	return c
+}
+
+// plain is the usual rounding.
+var plain device.Rounding
+
+func newCaster(dst, src layout.DType, how device.Rounding) caster {
+	from, to := numberOf(src, how), numberOf(dst, how)
+	if src.Bits() <= 8 {
+		return tableCaster(from, to)
+	}
+	if c := byteCaster(src, from, to); c != nil && looseAlignment {
+		return c
+	}
+	if c := straightCaster(dst, src); c != nil && looseAlignment && !to.cuts {
+		return c
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i := range n {
+			to.put(dst, i, to.encode(from.decode(from.get(src, i))))
+		}
+	}
+}
+
+// tableCaster converts from a type of at most 8 bits.
+func tableCaster(from, to *number) caster {
+	table := new([256]uint64)
+	for x := range uint64(1) << from.bits {
+		table[x] = to.encode(from.decode(x))
+	}
+	switch {
+	case to.bits <= 8:
+		return func(dst, src unsafe.Pointer, n int64) {
+			d, s := unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n)
+			for i, x := range s {
+				d[i] = byte(table[x])
+			}
+		}
+	case to.bits == 16 && looseAlignment:
+		return lookUp[uint16](table)
+	case to.bits == 32 && looseAlignment:
+		return lookUp[uint32](table)
+	case looseAlignment:
+		return lookUp[uint64](table)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i, x := range unsafe.Slice((*byte)(src), n) {
+			to.put(dst, int64(i), table[x])
+		}
+	}
+}
+
+func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) caster {
+	var narrow [256]D
+	for i, v := range table {
+		narrow[i] = D(v)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*byte)(src), n)
+		for i, x := range s {
+			d[i] = narrow[x]
+		}
+	}
+}
+
+// get returns the bits of element i.
+func (f *number) get(p unsafe.Pointer, i int64) uint64 {
+	switch f.bits {
+	case 16:
+		return uint64(binary.LittleEndian.Uint16(span(p, 2*i, 2)))
+	case 32:
+		return uint64(binary.LittleEndian.Uint32(span(p, 4*i, 4)))
+	case 64:
+		return binary.LittleEndian.Uint64(span(p, 8*i, 8))
+	}
+	return uint64(load8(p, i))
+}
+
+// put sets the bits of element i.
+func (f *number) put(p unsafe.Pointer, i int64, v uint64) {
+	switch f.bits {
+	case 16:
+		binary.LittleEndian.PutUint16(span(p, 2*i, 2), uint16(v))
+	case 32:
+		binary.LittleEndian.PutUint32(span(p, 4*i, 4), uint32(v))
+	case 64:
+		binary.LittleEndian.PutUint64(span(p, 8*i, 8), v)
+	default:
+		store8(p, i, byte(v))
+	}
+}
+
+// castPiece is how many elements are cast at a time: a multiple of 64, of which
+// both sides stay in L1.
+const castPiece = 1024
+
+// castRow is convertRow by value: it brings elements next to each other, unless
+// they are, converts them, and puts them in their places.
+func (j *job) castRow(d, s, n int64, sc *scratch) {
+	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
+	for ; n > 0; n -= castPiece {
+		m := min(n, castPiece)
+		var from unsafe.Pointer
+		switch {
+		case j.sBits < 8:
+			j.stageBits(s, m, sc)
+			from = room(&sc.spread, castPiece)
+			unpack(sc.spread[:m], sc.stage, int64(j.sBits), false)
+		case j.b.s == 1 || m == 1:
+			from = unsafe.Add(j.src, s*sSize)
+		default:
+			from = room(&sc.stage, castPiece*sSize)
+			moveRow(from, j.src, 0, s*sSize, axis{m, sSize, j.b.s * sSize}, j.sBits)
+		}
+		switch {
+		case j.dBits < 8:
+			tile := room(&sc.tile, 2*castPiece)
+			j.cast(unsafe.Add(tile, castPiece), from, m)
+			pack(sc.tile[:castPiece], sc.tile[castPiece:][:m], int64(j.dBits))
+			j.placeBits(d, tile, m)
+		case j.b.d == 1 || m == 1:
+			j.cast(unsafe.Add(j.dst, d*dSize), from, m)
+		default:
+			tile := room(&sc.tile, castPiece*dSize)
+			j.cast(tile, from, m)
+			moveRow(j.dst, tile, d*dSize, 0, axis{m, j.b.d * dSize, dSize}, j.dBits)
+		}
+		d += m * j.b.d
+		s += m * j.b.s
+	}
+}
+
+// moveRow moves elements one by one; steps are in bytes.
+func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
+	switch {
+	case bits == 8:
+		gatherRow[uint8](dst, src, d, s, x)
+	case bits == 16 && looseAlignment:
+		gatherRow[uint16](dst, src, d, s, x)
+	case bits == 32 && looseAlignment:
+		gatherRow[uint32](dst, src, d, s, x)
+	case bits == 64 && looseAlignment:
+		gatherRow[uint64](dst, src, d, s, x)
+	default:
+		size := int64(bits / 8)
+		for i := range x.n {
+			copy(span(dst, d+i*x.d, size), span(src, s+i*x.s, size))
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+)
+
+// season overwrites most elements of a source that is to be converted with such
+// as are hard to convert: random bits of a wide type are hardly ever near a value
+// of a narrow one.
+func (c Case) season(rng *rand.Rand, src []byte) {
+	if c.Op != OpConvert {
+		return
+	}
+	width := c.SrcType.Bits()
+	if width < 16 {
+		return // there are few values: random ones will do
+	}
+	var b [8]byte
+	for at := 0; at+width/8 <= len(src); at += width / 8 {
+		if rng.IntN(4) > 0 {
+			binary.LittleEndian.PutUint64(b[:], Edge(rng, c.DstType, c.SrcType))
+			copy(src[at:], b[:width/8])
+		}
+	}
+}
+
+// Edge returns the bits of a value of type src that tells right conversions to
+// dst from wrong ones: values halfway between two of dst's or at the ends of its
+// range, and such just beside them; infinities, NaNs, zeros and the like.
+func Edge(rng *rand.Rand, dst, src layout.DType) uint64 {
+	width := src.Bits()
+	mask := uint64(1)<<(width-1)<<1 - 1
+	beside := uint64(rng.IntN(3) - 1)
+	var bits uint64
+	switch format, isFloat := numeric.FloatFormatOf(dst); {
+	case rng.IntN(4) == 0: // a single bit, or those below it, or above
+		bits = 1 << rng.IntN(width)
+		if rng.IntN(2) == 0 {
+			bits = -bits
+		}
+	case isFloat:
+		p := rng.Uint64() >> rng.IntN(64) & (1<<(dst.Bits()-1) - 1)
+		if rng.IntN(4) == 0 {
+			p = (1<<(dst.Bits()-1) - 1) - p&3 // the largest ones
+		}
+		v := format.Decode(p)
+		if next := format.Decode(p + 1); rng.IntN(2) == 0 && !math.IsNaN(next) && !math.IsInf(next, 0) {
+			v += (next - v) / 2
+		}
+		bits = encode(src, number{real: math.Abs(v), nan: math.IsNaN(v)}, device.Rounding{})
+	default:
+		v := math.Ldexp(1, rng.IntN(dst.Bits()+1)) + float64(rng.IntN(7)-3)/2
+		if rng.IntN(2) == 0 {
+			v = float64(rng.IntN(15)) / 4
+		}
+		bits = encode(src, number{negative: v < 0, real: math.Abs(v)}, device.Rounding{})
+	}
+	if rng.IntN(3) == 0 {
+		bits ^= 1 << (width - 1) // the sign
+	}
+	return (bits + beside) & mask
+}

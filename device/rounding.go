@@ -1,0 +1,172 @@
+package device
+
+import "github.com/restride/restride/layout"
+
+// Rounding says how [Queue.Convert] fits a value into a type that does not have
+// it, where ONNX lets a model choose. The zero value is the default of ONNX's
+// Cast in its newest version.
+//
+// The rules of Convert, for all types but String and the complex ones:
+//
+//   - A type to itself, and integers to integers of the same width: the bits stay
+//     as they are.
+//   - To Bool: 1 if the value is not zero; NaN is not. From Bool: 1 if any bit is
+//     set, else 0.
+//   - Integer to integer: the low bits are kept, so that values out of range wrap.
+//   - Float to integer: truncated towards zero. NaN gives 0. Values out of range,
+//     which ONNX leaves open, give the nearest integer of the type. So it is for
+//     types of 8 bits and more: ONNX's own test cases keep the low bits of what
+//     is cast to a narrower one, of an infinity 0, unless Legacy is set.
+//   - To a float type: rounded to the nearest value, to an even mantissa where two
+//     are as near, and once, whatever the source is; Legacy makes an exception.
+//     What [Rounding.Excess] says
+//     becomes of values that, so rounded, are too large, and of infinities.
+//   - To Float8E8M0, which has powers of two only: the sign is dropped. Values
+//     outside its range, 0 among them, become the end of the range that is nearer,
+//     or NaN if Unsaturated; others are rounded by Scale.
+//   - NaN keeps its sign, where the format has more than one, and is the quiet NaN
+//     without any other bits: the same on every device. In Float4E2M1, which has
+//     none, it is -0, or with Legacy the largest value.
+type Rounding struct {
+	// Unsaturated, ONNX's saturate=0: too large a value becomes an infinity in
+	// Float8E5M2 and a NaN in the other floats of 8 bits, not their largest number.
+	Unsaturated bool
+	// Scale, ONNX's round_mode: how Float8E8M0 rounds.
+	Scale Direction
+	// Legacy has what ONNX's text leaves open as its test cases had it up to opset
+	// 23: floats out of range of an integer below a byte give the nearest one, NaN
+	// gives the largest Float4E2M1, and BFloat16 is rounded towards zero, so that
+	// only infinities are infinite.
+	Legacy bool
+}
+
+// Direction is how values between two powers of two are rounded.
+type Direction uint8
+
+// The directions.
+const (
+	Up      Direction = iota // to the larger one
+	Down                     // to the smaller one
+	Nearest                  // to the nearer one, halfway up
+)
+
+// Excess is what becomes of a value too large for a float type.
+type Excess uint8
+
+// The kinds of excess.
+const (
+	ToInfinity Excess = iota
+	ToLargest
+	ToNaN
+)
+
+// Excess returns what becomes of values too large for a float type, and of
+// infinities.
+func (r Rounding) Excess(t layout.DType) Excess {
+	switch t {
+	case layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2FNUZ, layout.Float8E8M0:
+		if r.Unsaturated {
+			return ToNaN
+		}
+		return ToLargest
+	case layout.Float8E5M2:
+		if r.Unsaturated {
+			return ToInfinity
+		}
+		return ToLargest
+	case layout.Float4E2M1:
+		return ToLargest
+	}
+	return ToInfinity
+}
+
+// Wraps reports whether floats out of range of an integer type keep their low
+// bits, instead of becoming the nearest integer.
+func (r Rounding) Wraps(t layout.DType) bool { return t.Bits() < 8 && !r.Legacy }
+
+// Truncates reports whether a float type is rounded towards zero.
+func (r Rounding) Truncates(t layout.DType) bool { return t == layout.BFloat16 && r.Legacy }
+
+// Way is how a conversion can be carried out.
+type Way uint8
+
+// The ways.
+const (
+	AsCopy  Way = iota // the bits stay as they are
+	AsPack             // from or to an integer below a byte, by its low bits
+	ByValue            // by what the bits mean
+)
+
+// WayOf returns the plainest way to convert between two types that CheckConvert
+// allows.
+func WayOf(dst, src layout.DType) Way {
+	integers := isInteger(dst) && isInteger(src)
+	d, s := dst.Bits(), src.Bits()
+	switch {
+	case dst == src || integers && d == s:
+		return AsCopy
+	case integers && (d < 8 && s == 8 || d == 8 && s < 8):
+		return AsPack
+	}
+	return ByValue
+}
+
+// IsSigned reports whether a type is an integer with a sign.
+func IsSigned(t layout.DType) bool {
+	switch t {
+	case layout.Int2, layout.Int4, layout.Int8, layout.Int16, layout.Int32, layout.Int64:
+		return true
+	}
+	return false
+}
+
+func isInteger(t layout.DType) bool {
+	switch t {
+	case layout.Uint2, layout.Uint4, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
+		return true
+	}
+	return IsSigned(t)
+}
+
+// CheckConvert checks the rules of Queue.Convert.
+func CheckConvert(dst, src *Operand, how Rounding) error {
+	const op = "Convert"
+	if err := checkPair(op, dst, src); err != nil {
+		return err
+	}
+	for _, o := range []*Operand{dst, src} {
+		switch o.Type {
+		case layout.String:
+			return invalid(op, "%v to %v: strings are not converted on a device", *src, *dst)
+		case layout.Complex64, layout.Complex128:
+			return invalid(op, "%v to %v: complex numbers are not converted", *src, *dst)
+		}
+	}
+	if how.Scale > Nearest {
+		return invalid(op, "%v to %v: %d is no way to round", *src, *dst, how.Scale)
+	}
+	if dst.Buffer == src.Buffer && bytesMeet(dst, src) {
+		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
+	}
+	return nil
+}
+
+// bytesMeet reports whether the byte ranges of two operands meet.
+func bytesMeet(a, b *Operand) bool {
+	aLo, aHi, ok1 := byteRange(a)
+	bLo, bHi, ok2 := byteRange(b)
+	return ok1 && ok2 && aLo <= bHi && bLo <= aHi
+}
+
+// byteRange returns the first and the last byte of an operand; false if it has no
+// elements.
+func byteRange(o *Operand) (lo, hi int64, ok bool) {
+	lo, hi, ok = o.Layout.Extent()
+	if bits := int64(o.Type.Bits()); bits >= 8 {
+		size := bits / 8
+		return lo * size, hi*size + size - 1, ok
+	} else {
+		per := 8 / bits
+		return lo / per, hi / per, ok
+	}
+}

@@ -1,0 +1,170 @@
+// cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
+// value. It goes before the form that says where elements lie, which is pack below
+// 32 bits and gather from there on, and gives it LOAD and CONVERT.
+//
+// All arithmetic is on integers: a device may not have double, and may take
+// subnormal numbers for zero.
+
+#if SBITS == 32 && DBITS <= 32
+#define MAGNITUDE u32
+#define WIDTH 32
+#define LEADING(x) LEADING32(x)
+#else
+#define MAGNITUDE u64
+#define WIDTH 64
+#define LEADING(x) LEADING64(x)
+#endif
+
+#define SETUP const Number is = number_of(lo), becomes = number_of(hi);
+#define LOADED PASTE(u, SBITS)
+#define LOAD(at) PASTE(NAME, _bits)(src, at, is.bits)
+#define CONVERT(x) PASTE(NAME, _cast)(x, is, becomes)
+
+// bits reads the element at a position.
+DEVICE LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
+#if SBITS == 64
+	return ((GLOBAL const u64 *)src)[at];
+#else
+	if (bits == 32) {
+		return ((GLOBAL const u32 *)src)[at];
+	}
+	if (bits == 16) {
+		return ((GLOBAL const u16 *)src)[at];
+	}
+	if (bits == 8) {
+		return src[at];
+	}
+	return bits == 4 ? src[at >> 1] >> (at & 1) * 4 & 15 : src[at >> 2] >> (at & 3) * 2 & 3;
+#endif
+}
+
+// to_integer truncates m * 2^e, which is not zero.
+DEVICE MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, const Number to) {
+	const i32 length = WIDTH - (i32)LEADING(m) + e; // in bits
+	MAGNITUDE v = e >= 0 ? (e < WIDTH ? m << e : 0) : (-e < WIDTH ? m >> -e : 0);
+	if (DBITS < 8 && !to.legacy) {
+		v = infinite ? 0 : v;
+	} else {
+		const MAGNITUDE all = ~(MAGNITUDE)0 >> (WIDTH - DBITS);
+		const MAGNITUDE most = to.kind == KIND_INT ? (all >> 1) + negative : negative ? 0 : all;
+		v = infinite || length > DBITS || v > most ? most : v;
+	}
+	return negative ? 0 - v : v;
+}
+
+// to_scale rounds m * 2^e to a power of two.
+DEVICE MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const Number to) {
+	const i32 most = (1 << to.exponent) - 2;
+	const u32 nan = to.excess == EXCESS_NAN;
+	if (infinite) {
+		return most + nan;
+	}
+	if (m == 0) {
+		return nan ? most + 1 : 0;
+	}
+	const i32 zeros = (i32)LEADING(m);
+	const i32 power = e + WIDTH - 1 - zeros + to.bias;
+	const MAGNITUDE fraction = m << zeros << 1;
+	if (power < 0) {
+		return nan ? most + 1 : 0;
+	}
+	if (power > most || (power == most && fraction != 0)) {
+		return most + nan;
+	}
+	const u32 middle = (u32)(fraction >> (WIDTH - 1));
+	return power + (to.direction == SCALE_UP ? fraction != 0 : to.direction == SCALE_NEAREST ? middle : 0);
+}
+
+// to_float rounds m * 2^e to the nearest float, to an even one if two are as near,
+// or towards zero.
+DEVICE MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, u32 nan, const Number to) {
+	const MAGNITUDE one = 1;
+	const MAGNITUDE sign = one << (to.exponent + to.mantissa);
+	const MAGNITUDE top = to.special == SPECIAL_IEEE ? (one << to.mantissa) : to.special == SPECIAL_ALL_ONES;
+	const MAGNITUDE most = sign - 1 - top; // the largest finite number
+	MAGNITUDE r = 0;
+	if (infinite) {
+		r = most + 1;
+	} else if (m != 0) {
+		const i32 zeros = (i32)LEADING(m);
+		const i32 power = e + WIDTH - 1 - zeros + to.bias;
+		const i32 drop = WIDTH - 1 - to.mantissa + (power < 1 ? 1 - power : 0);
+		m <<= zeros;
+		if (drop <= WIDTH) {
+			const MAGNITUDE middle = one << (drop - 1), rest = m & (middle + middle - 1);
+			r = drop < WIDTH ? m >> drop : 0;
+			r += !to.truncate && (rest > middle || (rest == middle && (r & 1)));
+		}
+		if (power > 1) {
+			r += (MAGNITUDE)(power - 1) << to.mantissa;
+		}
+		if (to.truncate && r > most) {
+			r = most;
+		}
+	}
+	if (r > most) {
+		nan |= to.excess == EXCESS_NAN;
+		r = to.excess == EXCESS_LARGEST ? most : most + 1;
+	}
+	if (nan) {
+		if (to.special == SPECIAL_FINITE) {
+			return to.legacy ? most : sign;
+		}
+		if (to.special == SPECIAL_NEGATIVE_ZERO) {
+			return sign;
+		}
+		r = sign - top + (top >> 1); // the quiet one
+	}
+	if (negative && !(r == 0 && to.special == SPECIAL_NEGATIVE_ZERO)) {
+		r |= sign;
+	}
+	return r;
+}
+
+// cast converts an element.
+DEVICE MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Number to) {
+	MAGNITUDE m = x;
+	i32 e = 0;
+	u32 negative = 0, infinite = 0, nan = 0;
+	if (from.kind == KIND_FLOAT) {
+		const MAGNITUDE one = 1;
+		const MAGNITUDE fraction = (one << from.mantissa) - 1;
+		const u32 highest = (1u << from.exponent) - 1;
+		const u32 exponent = (u32)(x >> from.mantissa) & highest;
+		m = x & fraction;
+		negative = from.scale ? 0 : (u32)(x >> (from.bits - 1)) & 1;
+		if (from.special == SPECIAL_IEEE) {
+			infinite = exponent == highest && m == 0;
+			nan = exponent == highest && m != 0;
+		} else if (from.special == SPECIAL_ALL_ONES) {
+			nan = exponent == highest && m == fraction;
+		} else if (from.special == SPECIAL_NEGATIVE_ZERO) {
+			nan = negative && exponent == 0 && m == 0;
+			negative = nan ? 0 : negative;
+		}
+		e = (exponent == 0 && !from.scale ? 1 : (i32)exponent) - from.bias - from.mantissa;
+		m |= exponent == 0 && !from.scale ? 0 : one << from.mantissa;
+	} else if (from.kind == KIND_BOOL) {
+		m = x != 0;
+	} else if (from.kind == KIND_INT) {
+		negative = (u32)(x >> (from.bits - 1)) & 1;
+		m = negative ? (0 - x) & (~(MAGNITUDE)0 >> (WIDTH - from.bits)) : x;
+	}
+	if (to.kind == KIND_BOOL) {
+		return infinite || nan || m != 0;
+	}
+	if (to.kind == KIND_FLOAT) {
+		if (!to.scale) {
+			return PASTE(NAME, _to_float)(m, e, negative, infinite, nan, to);
+		}
+		return nan ? ~(MAGNITUDE)0 : PASTE(NAME, _to_scale)(m, e, infinite, to);
+	}
+	if (from.kind != KIND_FLOAT) {
+		return negative ? 0 - m : m;
+	}
+	return nan || (m == 0 && !infinite) ? 0 : PASTE(NAME, _to_integer)(m, e, negative, infinite, to);
+}
+
+#undef MAGNITUDE
+#undef WIDTH
+#undef LEADING
