@@ -42,6 +42,30 @@ func scalar(t layout.DType, packed []byte, strs []string) string {
 	return ""
 }
 
+// Plain writes element i of a packed array of numbers as text that ONNX's Cast
+// reads: a float with the fewest digits that tell it from its neighbours and
+// without an exponent, or INF, -INF or NaN.
+func Plain(t layout.DType, packed []byte, i int64) string {
+	switch numeric.KindOf(t) {
+	case numeric.BoolKind:
+		if numeric.Uint(t, packed, i) != 0 {
+			return "True"
+		}
+		return "False"
+	case numeric.IntKind, numeric.UintKind:
+		return integer(t, packed, i)
+	}
+	switch v := numeric.Float(t, packed, i); {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 0):
+		return strings.ToUpper(nonFinite(v, false))
+	default:
+		whole, frac := gridOf(t).decimal(v, 1, unlimited).positional()
+		return whole + "." + max(frac, "0")
+	}
+}
+
 // scalarFloat writes a float by itself; whole is what follows a whole number.
 func scalarFloat(g grid, v float64, whole string) string {
 	switch abs := math.Abs(v); {

@@ -1,0 +1,72 @@
+package tensor
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Cast returns the elements as values of another type, in a new contiguous
+// tensor: a copy. To the type that they have, it is a view. What becomes of values
+// that the new type does not have is in device.Rounding, whose zero value is the
+// default of ONNX's Cast.
+//
+// Strings are cast on cpu devices only, where they are: see package onnx for their
+// text. Complex numbers are not cast.
+func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
+	return t.CastAs("Cast", to, how)
+}
+
+// CastAs is Cast under the name of the operation that asks for it.
+func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
+	if !to.Valid() {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
+	}
+	if to == t.dtype {
+		return t.view(t.stream, op, &t.layout, nil)
+	}
+	if err := t.hold(op); err != nil {
+		return nil, err
+	}
+	defer t.memory.drop()
+	for _, of := range []layout.DType{t.dtype, to} {
+		if of == layout.Complex64 || of == layout.Complex128 {
+			return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "to %v: complex numbers are not cast", to))
+		}
+	}
+	if to == layout.String || t.dtype == layout.String {
+		return t.castText(op, to, how)
+	}
+	out, err := allocate(t.stream, op, to, t.layout.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if err := t.stream.queue.Convert(out.Operand(), t.Operand(), how); err != nil {
+		return nil, t.fail(op, errors.Join(err, out.Release()))
+	}
+	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
+	return out, nil
+}
+
+// Bitcast returns a view of the same bits as elements of another type, of the same
+// width.
+func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) { return t.BitcastAs("Bitcast", to) }
+
+// BitcastAs is Bitcast under the name of the operation that asks for it.
+func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
+	switch {
+	case !to.Valid():
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
+	case (to == layout.String) != (t.dtype == layout.String):
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: strings have no bits to share", to))
+	case to.Bits() != t.dtype.Bits():
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: elements of %d and of %d bits", to, t.dtype.Bits(), to.Bits()))
+	}
+	v, err := t.view(t.stream, op, &t.layout, nil)
+	if err != nil {
+		return nil, err
+	}
+	v.dtype = to
+	return v, nil
+}
