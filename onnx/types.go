@@ -14,6 +14,8 @@ func (s typeSet) with(types ...layout.DType) typeSet {
 	return s
 }
 
+func (s typeSet) without(types ...layout.DType) typeSet { return s &^ typeSet(0).with(types...) }
+
 // The sets of types that ONNX allows to data movement operators grew over the
 // opsets; each is named after the opset that brought it.
 var (

@@ -14,6 +14,10 @@ import (
 // fault, each caller puts in front of it where that was (within), and the
 // exported function adds its own name (named).
 
+// ErrText is the error of text that is not valid UTF-8, as ONNX's strings are. It
+// is of kind ErrInvalid.
+var ErrText = fmt.Errorf("%w: not valid UTF-8", layout.ErrInvalid)
+
 func invalidf(format string, args ...any) error {
 	return layout.Errorf(layout.ErrInvalid, "", format, args...)
 }

@@ -50,6 +50,11 @@ func (t *Tensor) check() error {
 		return err
 	}
 	if t.Type == layout.String {
+		for i, s := range t.Strings {
+			if !utf8.ValidString(s) {
+				return layout.Errorf(ErrText, "", "string %d is not valid UTF-8", i)
+			}
+		}
 		switch {
 		case t.External != nil:
 			return invalidf("strings cannot be external data")
@@ -57,11 +62,6 @@ func (t *Tensor) check() error {
 			return invalidf("strings cannot be given as bytes")
 		case int64(len(t.Strings)) != count:
 			return invalidf("%d strings are given, and shape %v has %d elements", len(t.Strings), t.Dims, count)
-		}
-		for i, s := range t.Strings {
-			if !utf8.ValidString(s) {
-				return invalidf("string %d is not valid UTF-8", i)
-			}
 		}
 		return nil
 	}
