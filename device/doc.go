@@ -15,9 +15,9 @@
 // [Operand] is a buffer seen through a [layout.Layout]: Copy (any strides, any
 // width), Fill, Convert (between number types), and Take (a copy whose positions
 // depend on indices in memory). Only Convert looks at what an element means:
-// [Rounding] says its rules. What only some
-// devices have is a small optional interface, found by type assertion: see
-// [StringAllocator], [StringQueue] and [KernelNamer].
+// [Rounding] says its rules. What only some devices have is a small optional
+// interface, found by type assertion: see [StringAllocator], [StringQueue] and
+// [KernelNamer].
 //
 // # Bytes
 //

@@ -19,8 +19,8 @@ import "github.com/restride/restride/layout"
 //     is cast to a narrower one, of an infinity 0, unless Legacy is set.
 //   - To a float type: rounded to the nearest value, to an even mantissa where two
 //     are as near, and once, whatever the source is; Legacy makes an exception.
-//     What [Rounding.Excess] says
-//     becomes of values that, so rounded, are too large, and of infinities.
+//     Values that, so rounded, are too large, and infinities, become what
+//     [Rounding.Excess] says.
 //   - To Float8E8M0, which has powers of two only: the sign is dropped. Values
 //     outside its range, 0 among them, become the end of the range that is nearer,
 //     or NaN if Unsaturated; others are rounded by Scale.

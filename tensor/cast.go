@@ -12,8 +12,11 @@ import (
 // that the new type does not have is in device.Rounding, whose zero value is the
 // default of ONNX's Cast.
 //
-// Strings are cast on cpu devices only, where they are: see package onnx for their
-// text. Complex numbers are not cast.
+// Strings are cast on cpu devices only, where they are. Numbers are written in plain
+// notation, floats with the fewest digits that tell them from their neighbours, and
+// as INF, -INF, NaN, True and False. They are read in plain and scientific notation,
+// and these words in letters of any case; for an integer type, a number with a
+// fraction is truncated. Other text is ErrInvalid. Complex numbers are not cast.
 func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
 	return t.CastAs("Cast", to, how)
 }
