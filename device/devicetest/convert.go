@@ -156,7 +156,8 @@ func (r runner) convertLayouts(rig rig) {
 				shape := []int64{3, 5, 7}[:rank]
 				permutations(rank, func(perm []int) {
 					for _, mark := range marks(rank) {
-						if n++; r.few() && n%5 != 0 {
+						// One in a few: next time it is another one's turn.
+						if n++; n%3 != 0 || r.few() && n%5 != 0 {
 							continue
 						}
 						of := src
