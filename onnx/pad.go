@@ -1,9 +1,7 @@
 package onnx
 
 import (
-	"encoding/binary"
-	"math"
-
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -101,7 +99,13 @@ func preparePad1(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *call) error { return c.pad(mode, pads, nil, floatBytes(c.x.DType(), value)) }, nil
+	return func(c *call) error {
+		fill, err := floatBytes(c.x.DType(), value)
+		if err != nil {
+			return err
+		}
+		return c.pad(mode, pads, nil, fill)
+	}, nil
 }
 
 func preparePad(d *definition, attrs Attrs) (kernel, error) {
@@ -156,30 +160,18 @@ func (c *call) element(value *tensor.Tensor, what string, needed bool) ([]byte, 
 }
 
 // floatBytes returns a number as an element of a floating-point type.
-func floatBytes(t layout.DType, v float32) []byte {
-	switch t {
-	case layout.Float64:
-		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(v)))
-	case layout.Float16:
-		return binary.LittleEndian.AppendUint16(nil, half(v))
+func floatBytes(t layout.DType, v float32) ([]byte, error) {
+	x, err := tensor.FromHost([]float32{v})
+	if err != nil {
+		return nil, err
 	}
-	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
-}
-
-// half returns the float16 nearest to v; of two, the even one.
-func half(v float32) uint16 {
-	sign := uint16(math.Float32bits(v) >> 16 & 0x8000)
-	x := math.Abs(float64(v))
-	switch {
-	case x != x:
-		return sign | 0x7e00
-	case x >= 65520: // nearer to what would be the next number
-		return sign | 0x7c00
-	case x < 0x1p-14:
-		return sign | uint16(math.RoundToEven(x*0x1p24))
+	defer x.Release()
+	y, err := x.Cast(t, device.Rounding{})
+	if err != nil {
+		return nil, err
 	}
-	frac, exp := math.Frexp(x) // x is frac * 2^exp, and frac in [0.5, 1)
-	return sign | (uint16(exp+13)<<10 + uint16(math.RoundToEven(frac*0x1p11)))
+	defer y.Release()
+	return y.Bytes()
 }
 
 // pad is a Pad of the call's first input.
