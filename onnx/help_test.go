@@ -2,10 +2,12 @@ package onnx_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/restride/restride" // all devices
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -15,10 +17,18 @@ import (
 )
 
 // open returns a stream on a cpu device of its own, which must have no memory
-// left in use when the test ends.
+// left in use when the test ends. RESTRIDE_TEST_DEVICE names another device for
+// the tests that compare operators with models of them (see scripts/devices.sh):
+// it holds no strings.
 func open(tb testing.TB) *tensor.Stream {
 	tb.Helper()
-	dev, err := cpu.Open()
+	var dev device.Device
+	var err error
+	if name := os.Getenv("RESTRIDE_TEST_DEVICE"); name != "" {
+		dev, err = device.Open(name)
+	} else {
+		dev, err = cpu.Open()
+	}
 	require.NoError(tb, err)
 	return openOn(tb, dev)
 }
