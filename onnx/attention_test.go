@@ -83,11 +83,17 @@ func attentionBlock(tb testing.TB, heads, width int64) *model.Model {
 // are one axis in the new cache.
 const attentionCopies = 1 + 2 + 2 + 1 + 1
 
-// The block runs with one upload and one download, the fewest copies, and never
-// waits in between.
+// The block runs with one upload and one download, and with the fewest copies.
 func TestAttentionNeverLeavesTheDevice(t *testing.T) {
 	const batch, tokens, past, heads, width = 2, 6, 3, 4, 8
-	s, dev := openFake(t)
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		t.Run(s.Device().Info().ID(), func(t *testing.T) { attend(t, s, batch, tokens, past, heads, width) })
+	}
+}
+
+func attend(t *testing.T, s *tensor.Stream, batch, tokens, past, heads, width int64) {
+	dev := s.Device()
 	sess := session(t, s, attentionBlock(t, heads, width))
 	pastK := numbered(layout.Float16, batch, heads, past, width)
 	pastV := numbered(layout.Float16, batch, heads, past, width)
@@ -132,6 +138,43 @@ func TestAttentionNeverLeavesTheDevice(t *testing.T) {
 	read("present_v", pastV.joined(2, part(2)))
 	read("k", pastK.joined(2, part(1)).transpose(0, 1, 3, 2).reshape(batch*heads, width, past+tokens))
 	read("v", pastV.joined(2, part(2)).reshape(batch*heads, past+tokens, width))
+}
+
+// The same at the size of a real model.
+func TestAttentionOfGPT2(t *testing.T) {
+	const batch, tokens, past, heads, width = 8, 512, 512, 16, 64
+	s := open(t)
+	sess := session(t, s, attentionBlock(t, heads, width))
+	shapes := map[string]layout.Shape{
+		"qkv": {batch, tokens, 3 * heads * width}, "past_k": {batch, heads, past, width}, "past_v": {batch, heads, past, width},
+	}
+	p, err := sess.Plan(shapes, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, attentionCopies, p.Copies)
+	in := onnx.Values{}
+	for _, name := range []string{"past_k", "past_v"} {
+		in[name] = held(t)(tensor.New(s, layout.Float16, shapes[name]...))
+	}
+	data := make([]byte, 2*batch*tokens*3*heads*width)
+	for i := range data {
+		data[i] = byte(i * 7 >> 3)
+	}
+	before := s.Device().Stats()
+	in["qkv"] = held(t)(tensor.FromBytes(s, layout.Float16, data, shapes["qkv"]...))
+	out := run(t, sess, in)
+	joined := make([]byte, len(data)/3)
+	y, err := out.Tensor("joined")
+	require.NoError(t, err)
+	require.NoError(t, y.Read(joined))
+	after := s.Device().Stats()
+	require.EqualValues(t, 1, after.Uploads-before.Uploads)
+	require.EqualValues(t, 1, after.Downloads-before.Downloads)
+	require.EqualValues(t, attentionCopies, after.Launches-before.Launches)
+	require.Equal(t, after.DeviceToDevice-before.DeviceToDevice, p.Copied)
+	const row = 2 * heads * width
+	for i := range batch * tokens {
+		require.Equal(t, data[3*i*row:][:row], joined[i*row:][:row], "token %d", i)
+	}
 }
 
 // joined is a, and b behind it along an axis.

@@ -6,6 +6,7 @@ set -eu
 : "${GO:=go}" "${CASES:=../shared/onnx-node-tests}"
 mkdir -p build
 $GO build -o build/restride ./cmd/restride
+
 # operators tests ONNX's operators on a device.
 operators() {
 	if [ "$2" = fast ]; then
