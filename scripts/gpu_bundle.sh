@@ -10,7 +10,7 @@ rm -rf $dir $dir.tar.gz
 mkdir -p $dir
 export CGO_ENABLED=0 GOOS=linux
 $GO build -trimpath -ldflags '-s -w' -o $dir/restride ./cmd/restride
-for pkg in cuda opencl internal/engine; do
+for pkg in cuda opencl internal/engine onnx; do
 	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test ./$pkg
 done
 cp bench/peers/torch_peer.py LICENSE $dir

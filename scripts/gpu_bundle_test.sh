@@ -36,7 +36,7 @@ run() { # OUT, then arguments
 }
 
 run right ${cases:+"$cases"} || fail "it fails on the simulator"
-for step in devices cuda engine verify bench memcheck racecheck; do
+for step in devices cuda engine operators verify bench memcheck racecheck; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
 done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"

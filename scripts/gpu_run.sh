@@ -136,6 +136,8 @@ else
 	skip opencl "no OpenCL device"
 fi
 
+step operators 600 60 env RESTRIDE_TEST_DEVICE="$DEVICE" ./onnx.test -test.v $short -test.run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
+
 check=' 0 failed'
 step verify 900 60 ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
 if [ -n "$conform" ]; then
