@@ -48,6 +48,7 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		}
 		var indices []int64
 		if c.has(2) {
+			var err error
 			if indices, err = c.ints([]int64{}, 2, "write_indices", false); err != nil {
 				return err
 			}

@@ -1,11 +1,14 @@
 package onnx_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
@@ -338,4 +341,74 @@ func TestTensorScatterIntoConcat(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 0, 10, 1, 2, 3, 4, 20, 0, 3, 4}, valuesOf[int64](t, out, "y"))
 	require.True(t, reports["new"].Elided)
 	require.EqualValues(t, 2+3+1, dev.Stats().Launches-before)
+}
+
+// TestTensorScatterAfterAnotherStreamRead: a Concat on another stream may still be
+// reading the cache, which nobody holds any more. It is not written in place.
+func TestTensorScatterAfterAnotherStreamRead(t *testing.T) {
+	s, dev := openFake(t)
+	other, err := tensor.NewStream(dev)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	m := cacheModel(t,
+		node("Concat", "joined", []string{"far", "cache"}, onnx.Int("axis", 0)),
+		node("TensorScatter", "y", []string{"cache", "u", "at"}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("far", layout.Int64))
+	m.Graph.Outputs = outputs("y", "joined")
+	sess := session(t, s, m)
+	reports := map[string]onnx.NodeReport{}
+	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
+	for _, far := range []*tensor.Stream{s, other} {
+		out := run(t, sess, onnx.Values{
+			"x":   held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2, 1)),
+			"u":   held(t)(tensor.FromSlice(s, []int64{10, 20}, 2, 1, 1)),
+			"at":  ints(t, tensor.Host(), 2, 3),
+			"far": held(t)(tensor.FromSlice(far, []int64{7, 7, 7, 7}, 1, 4, 1)),
+		})
+		require.Equal(t, []int64{7, 7, 7, 7, 1, 2, 0, 0, 3, 4, 0, 0}, valuesOf[int64](t, out, "joined"))
+		require.Equal(t, []int64{1, 2, 10, 0, 3, 4, 0, 20}, valuesOf[int64](t, out, "y"))
+		joined, err := out.Tensor("joined")
+		require.NoError(t, err)
+		require.Same(t, far, joined.Stream())
+		if far == other {
+			require.Contains(t, reports["y"].Why, "put together from 3 parts")
+		} else {
+			require.Contains(t, reports["y"].Why, "written in place")
+		}
+	}
+}
+
+// TestTensorScatterAndTriluAtOnce: runs that fail do not disturb runs beside them.
+func TestTensorScatterAndTriluAtOnce(t *testing.T) {
+	s := open(t)
+	m := cacheModel(t,
+		node("TensorScatter", "scattered", []string{"cache", "u", "at"}),
+		node("Trilu", "y", []string{"scattered", "k"}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("k", layout.Int64))
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2, 1))
+	u := held(t)(tensor.FromSlice(s, []int64{10, 20}, 2, 1, 1))
+	at, k := ints(t, tensor.Host(), 2, 3), ints(t, tensor.Host(), 0)
+	square := held(t)(at.Unsqueeze(0))
+	var wg sync.WaitGroup
+	for who := range 4 {
+		in, says := onnx.Values{"x": x, "u": u, "at": at, "k": k}, ""
+		switch who {
+		case 2:
+			in["at"], says = square, "write_indices has shape [1,2]"
+		case 3:
+			in["k"], says = at, "k has shape [2]"
+		}
+		wg.Go(func() {
+			for range 300 {
+				out, err := sess.Run(context.Background(), in)
+				if says != "" {
+					assert.ErrorContains(t, err, says)
+				} else if assert.NoError(t, err) {
+					assert.NoError(t, out.Release())
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

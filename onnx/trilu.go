@@ -32,6 +32,7 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error {
 		k := int64(0)
 		if c.has(1) {
+			var err error
 			if k, err = c.number(1, "k"); err != nil {
 				return err
 			}

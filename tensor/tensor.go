@@ -28,6 +28,8 @@ type memory struct {
 	refs   atomic.Int64
 	owner  *Stream // whose leak check knows it
 	lent   bool    // the caller's: not freed here
+	// elsewhere: work on a stream that is not its tensor's may still read it.
+	elsewhere atomic.Bool
 }
 
 // ErrReleased is the error of a call on a released tensor. It is of kind
@@ -182,9 +184,12 @@ func (t *Tensor) Rank() int { return t.layout.Rank() }
 // Count returns the number of elements.
 func (t *Tensor) Count() int64 { return t.layout.Count() }
 
-// Unshared reports whether t is the only tensor that has this memory, and the
-// memory is not the caller's: nobody else sees its elements change.
-func (t *Tensor) Unshared() bool { return t.memory.refs.Load() == 1 && !t.memory.lent }
+// Unshared reports whether t is the only tensor that has this memory, the memory
+// is not the caller's, and only t's stream has worked on it: nobody else sees its
+// elements change.
+func (t *Tensor) Unshared() bool {
+	return t.memory.refs.Load() == 1 && !t.memory.lent && !t.memory.elsewhere.Load()
+}
 
 // Buffer returns the memory, for the caller's own kernels; it is alive until
 // the tensor is released.
