@@ -134,7 +134,7 @@ func (t *Tensor) set(op string, to *device.Operand, p *Part) (from device.Operan
 			return from, err
 		}
 		defer p.Src.memory.drop()
-		if err := follow(t.stream, p.Src.stream); err != nil {
+		if err := p.Src.usedOn(t.stream); err != nil {
 			return from, err
 		}
 		from = p.Src.Operand()

@@ -221,7 +221,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	}
 	switch {
 	case indices.stream.dev == t.stream.dev:
-		err = follow(t.stream, indices.stream)
+		err = indices.usedOn(t.stream)
 	case operand.Buffer == indices.memory.buffer:
 		var moved *Tensor
 		if moved, err = indices.To(t.stream); err != nil {

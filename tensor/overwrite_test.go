@@ -62,3 +62,40 @@ func TestOverwriteErrors(t *testing.T) {
 	_, err = x.Overwrite("Write")
 	require.ErrorIs(t, err, tensor.ErrReleased)
 }
+
+// TestUnsharedOnOtherStreams: work that another stream has yet to do may read what
+// no other tensor has.
+func TestUnsharedOnOtherStreams(t *testing.T) {
+	s := openCPU(t)
+	other, err := tensor.NewStream(s.Device())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	part := func(x *tensor.Tensor) tensor.Part { return tensor.Part{Src: x} }
+	for name, use := range map[string]func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error){
+		"Assemble": func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return tensor.Assemble(on, "Join", x.DType(), x.Shape(), part(x))
+		},
+		"CopyFrom": func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) {
+			y, err := tensor.Empty(on, x.DType(), x.Shape()...)
+			require.NoError(t, err)
+			return y, y.CopyFrom(x)
+		},
+		"Gather": func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) {
+			y, err := tensor.FromSlice(on, []int32{5, 6, 7, 8})
+			require.NoError(t, err)
+			defer y.Release()
+			return y.Gather(0, x)
+		},
+		"To": func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) { return x.To(on) },
+	} {
+		for _, on := range []*tensor.Stream{s, other} {
+			x, err := tensor.FromSlice(s, []int32{1, 0, 3})
+			require.NoError(t, err)
+			y, err := use(on, x)
+			require.NoError(t, err, name)
+			require.NoError(t, y.Release())
+			require.Equal(t, on == s, x.Unshared(), name)
+			require.NoError(t, x.Release())
+		}
+	}
+}

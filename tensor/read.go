@@ -185,7 +185,7 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 	}
 	defer t.memory.drop()
 	if s.dev == t.stream.dev {
-		return t.view(s, op, &t.layout, follow(s, t.stream))
+		return t.view(s, op, &t.layout, t.usedOn(s))
 	}
 	var out *Tensor
 	err := t.download(op, func(x *Tensor) (err error) {
@@ -214,6 +214,7 @@ func (t *Tensor) take(x *Tensor) error {
 	if peer, ok := t.stream.queue.(device.PeerQueue); ok {
 		err := peer.CopyPeer(t.memory.buffer, 0, x.memory.buffer, x.byteOffset(), t.memory.buffer.Size(), x.stream.queue)
 		if !errors.Is(err, device.ErrUnsupported) {
+			x.memory.elsewhere.Store(true)
 			return err
 		}
 	}
@@ -229,6 +230,15 @@ func (t *Tensor) take(x *Tensor) error {
 		}
 	}
 	return t.stream.queue.Write(t.memory.buffer, 0, from)
+}
+
+// usedOn makes later work of s, which may read t, wait for the work on t so far.
+func (t *Tensor) usedOn(s *Stream) error {
+	if s == t.stream {
+		return nil
+	}
+	t.memory.elsewhere.Store(true)
+	return follow(s, t.stream)
 }
 
 // follow makes later work of s wait for the work of before so far.

@@ -161,7 +161,7 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are on device %s, to be copied to %s: To brings them there",
 			src.stream.dev.Info().ID(), t.stream.dev.Info().ID()))
 	}
-	if err := follow(t.stream, src.stream); err != nil {
+	if err := src.usedOn(t.stream); err != nil {
 		return t.fail(op, err)
 	}
 	to, from := t.Operand(), src.Operand()
