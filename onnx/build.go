@@ -15,7 +15,12 @@ type pending struct {
 	dtype  layout.DType
 	dims   []int64
 	parts  []tensor.Part // whose sources are references of its own
+	depth  int           // of pendings in it
 }
+
+// mostDepth is how deep pendings lie in each other. A part finds its place in as
+// many steps, each time that its pending becomes part of another.
+const mostDepth = 16
 
 // Release releases the sources.
 func (p *pending) Release() error {
@@ -37,10 +42,10 @@ func (p *pending) force() (*tensor.Tensor, error) {
 // parts, on a stream. The sources stay the caller's.
 func (c *call) build(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
 	c.parts = len(parts)
-	if !c.mayDefer {
+	if !c.mayDefer || c.depth > mostDepth {
 		return c.set(tensor.Assemble(s, c.d.name, t, dims, parts...))
 	}
-	p := &pending{stream: s, op: c.d.name, dtype: t, dims: append([]int64(nil), dims...)}
+	p := &pending{stream: s, op: c.d.name, dtype: t, dims: append([]int64(nil), dims...), depth: c.depth}
 	for _, part := range parts {
 		if part.Src != nil {
 			var err error

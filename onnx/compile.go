@@ -385,10 +385,8 @@ func (c *compiler) madeOnHost(u *unit) bool {
 }
 
 // isConstant reports whether a value that no node makes is an initializer that
-// no input can replace.
-func (c *compiler) isConstant(name string) bool {
-	return !slices.ContainsFunc(c.graph.Inputs, func(in model.ValueInfo) bool { return in.Name == name })
-}
+// no input can replace: inputs have the first slots.
+func (c *compiler) isConstant(name string) bool { return c.slots[name] >= len(c.graph.Inputs) }
 
 // hold loads a constant to where it is used, the host, the device or both, and
 // returns it where it is data; nil if nothing uses it.
@@ -462,18 +460,18 @@ func (c *compiler) emit() {
 		keep[slot] = made[slot]
 		s.outputs = append(s.outputs, port{name: out.Name, slot: slot, typ: out.Type, made: made[slot]})
 	}
-	seen := make([]bool, s.slots)
+	end := make([]*step, s.slots) // the last step that uses a slot
 	for i := range slices.Backward(s.steps) {
 		st := &s.steps[i]
 		for _, slot := range append(slices.Clone(st.in), st.out...) {
-			if slot >= 0 && made[slot] && !keep[slot] && !seen[slot] {
-				seen[slot] = true
+			if slot >= 0 && made[slot] && !keep[slot] && end[slot] == nil {
+				end[slot] = st
 				st.free = append(st.free, slot)
 			}
 		}
 		st.last = make([]bool, len(st.in))
 		for k, slot := range st.in {
-			st.last[k] = slices.Contains(st.free, slot)
+			st.last[k] = slot >= 0 && end[slot] == st
 		}
 	}
 }

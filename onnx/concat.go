@@ -133,6 +133,7 @@ func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []p
 		if p.pending != nil {
 			if p.stream() == home && p.pending.goes(place, whole) {
 				parts = append(parts, p.pending.at(place)...)
+				c.depth = max(c.depth, p.pending.depth+1)
 				continue
 			}
 			if p.Tensor, err = p.pending.force(); err != nil {

@@ -1,6 +1,8 @@
 package onnx_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +107,39 @@ func TestConcatOfAReshapeThatDoesNotFit(t *testing.T) {
 	out := run(t, sess, onnx.Values{"x": x})
 	want := []float32{0, 4, 8, 2, 0, 4, 8, 2, 6, 10, 1, 5, 6, 10, 1, 5, 9, 3, 7, 11, 9, 3, 7, 11}
 	require.Equal(t, want, valuesOf[float32](t, out, "y"))
+}
+
+// Once a part in n Concats was put in its place by n steps, in each of them:
+// minutes. Now and then one is made, and the plan says the same.
+func TestConcatOfConcats(t *testing.T) {
+	s, _ := openFake(t)
+	const n = 2000
+	m := graphOf(layout.Float32)
+	last := "x"
+	for i := range n {
+		next := fmt.Sprint("v", i)
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Concat", next, []string{last, "x"}, onnx.Int("axis", 0)))
+		last = next
+	}
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Identity", "y", []string{last}))
+	sess := session(t, s, m)
+	made := 0
+	sess.OnNode(func(r onnx.NodeReport) {
+		if r.Op == "Concat-13" && !r.Elided {
+			made++
+		}
+	})
+	out := run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, []float32{7}))})
+	require.Equal(t, slices.Repeat([]float32{7}, n+1), valuesOf[float32](t, out, "y"))
+	require.Less(t, made, n/10)
+	p, err := sess.Plan(map[string]layout.Shape{"x": {1}}, nil)
+	require.NoError(t, err)
+	for _, r := range p.Nodes {
+		if r.Op == "Concat-13" && !r.Elided {
+			made--
+		}
+	}
+	require.Zero(t, made)
 }
 
 // Arithmetic on shapes stays on the host, constants beside it too, and is

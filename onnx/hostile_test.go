@@ -28,6 +28,24 @@ func TestManyNodesAndManyFunctions(t *testing.T) {
 	refused(t, m, device.ErrUnsupported, "not supported: Transpose (a function of the model)")
 }
 
+// Once each node's inputs were looked up in the list of the graph's, and in that of
+// what the node is the last to use.
+func TestManyInputs(t *testing.T) {
+	const n = 50_000
+	m := model.New("wide", 21)
+	m.Graph.Outputs = outputs("y")
+	var all []string
+	for i := range n {
+		in, copied := fmt.Sprint("x", i), fmt.Sprint("v", i)
+		m.Graph.Inputs = append(m.Graph.Inputs, input(in, layout.Float32))
+		m.Graph.Initializers = append(m.Graph.Initializers, constant(t, fmt.Sprint("c", i), []float32{1}))
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Identity", copied, []string{in}))
+		all = append(all, copied, fmt.Sprint("c", i))
+	}
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Concat", "y", all, onnx.Int("axis", 0)))
+	session(t, open(t), m)
+}
+
 // Once each of the axes copied all of them.
 func TestSliceOfAHighRank(t *testing.T) {
 	const rank = 50_000
