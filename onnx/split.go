@@ -158,7 +158,8 @@ func (c *call) splitEvenly(axis int64) error {
 		}
 	}
 	for i := range n {
-		if err := c.cut(int(i), at, i*size, min((i+1)*size, extent)); err != nil {
+		from := i * size // no more than the extent
+		if err := c.cut(int(i), at, from, from+min(size, extent-from)); err != nil {
 			return err
 		}
 	}

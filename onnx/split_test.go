@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -191,6 +192,14 @@ func TestSplit1(t *testing.T) {
 }
 
 // A view of what was released is refused, and leaves nothing behind.
+// The end of the last part, if it were as long as the others, is beyond int64.
+func TestSplitOfTheLongestAxis(t *testing.T) {
+	x := held(t)(tensor.Empty(open(t), layout.Float32, 0, math.MaxInt64))
+	ys := parts(t)(onnx.SplitN(x, 18, 1, 2))
+	require.Equal(t, layout.Shape{0, 1 << 62}, ys[0].Shape())
+	require.Equal(t, layout.Shape{0, 1<<62 - 1}, ys[1].Shape())
+}
+
 func TestSplitOfAReleasedTensor(t *testing.T) {
 	s := open(t)
 	x := filled(t, s, 4)
