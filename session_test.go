@@ -1,7 +1,9 @@
 package restride_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,4 +116,79 @@ func chained(x []int32) []int32 {
 		y = append(append(y, v[row*4:row*4+4]...), x[row*4:row*4+4]...)
 	}
 	return y
+}
+
+// What cannot be replayed is refused: the error names the node, nothing is left
+// over, and the stream works on.
+func TestCaptureRefuses(t *testing.T) {
+	m := model.New("join", 21)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x"}, {Name: "u"}, {Name: "shape"}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y"}}
+	m.Graph.Nodes = []model.Node{
+		model.NewNode("Concat", []string{"x", "u"}, []string{"joined"}, onnx.Int("axis", 0)),
+		model.NewNode("Transpose", []string{"joined"}, []string{"turned"}),
+		model.NewNode("Reshape", []string{"turned", "shape"}, []string{"y"}),
+	}
+	infos, _ := device.List()
+	for _, info := range infos {
+		t.Run(info.ID(), func(t *testing.T) {
+			s, err := tensor.Open(info.ID())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			other, err := tensor.NewStream(s.Device())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, other.Close()) }()
+			sess, err := onnx.NewSession(s, m)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, sess.Close()) }()
+			var all []*tensor.Tensor
+			defer func() {
+				for _, x := range all {
+					require.NoError(t, x.Release())
+				}
+			}()
+			hold := func(x *tensor.Tensor, err error) *tensor.Tensor {
+				require.NoError(t, err)
+				all = append(all, x)
+				return x
+			}
+			on := func(s *tensor.Stream) *tensor.Tensor { return hold(tensor.FromSlice(s, []int32{1, 2, 3}, 1, 3)) }
+			shape := func(s *tensor.Stream) *tensor.Tensor { return hold(tensor.FromSlice(s, []int64{2, 3})) }
+			good := onnx.Values{"x": on(s), "u": on(s), "shape": shape(tensor.Host())}
+			c, err := sess.Capture(t.Context(), good)
+			if errors.Is(err, device.ErrUnsupported) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+			before := s.Device().Stats()
+			for _, c := range []struct {
+				name string
+				x    *tensor.Tensor
+				says string
+			}{
+				{"u", on(tensor.Host()), "node 0 (Concat): "},
+				{"u", on(other), "node 0 (Concat): "},
+				{"shape", shape(s), "node 2 (Reshape): "},
+				{"u", nil, `input "u" is missing`},
+			} {
+				in := maps.Clone(good)
+				in[c.name] = c.x
+				_, err := sess.Capture(t.Context(), in)
+				require.ErrorContains(t, err, "Session.Capture: ")
+				require.ErrorContains(t, err, c.says)
+			}
+			require.NoError(t, s.Wait())
+			c, err = sess.Capture(t.Context(), good)
+			require.NoError(t, err)
+			require.NoError(t, c.Run())
+			y, err := c.Outputs().Tensor("y")
+			require.NoError(t, err)
+			assert.Equal(t, []int32{1, 1, 2, 2, 3, 3}, valuesOf(t, y))
+			require.NoError(t, c.Close())
+			require.NoError(t, c.Close(), "twice")
+			require.ErrorIs(t, c.Run(), device.ErrClosed)
+			require.Equal(t, before.Buffers+2, s.Device().Stats().Buffers, "those of the test")
+		})
+	}
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -20,9 +21,10 @@ type Captured struct {
 
 // Capture makes a Captured of a run on the inputs, without running anything yet.
 // Their shapes, and what is worked out from them on the host, stay as they are
-// now. Devices that cannot replay work give ErrUnsupported, and so does a graph
-// that brings elements from the host to the device. Nobody else may use the
-// session's stream meanwhile.
+// now. Devices that cannot replay work give ErrUnsupported. Only what runs on the
+// session's stream can be replayed: a node that moves elements between host and
+// device, or that takes an input of another stream, is an error. Nobody else may
+// use the session's stream meanwhile.
 func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err error) {
 	const op = "Session.Capture"
 	q, ok := s.stream.Queue().(device.Recorder)
@@ -32,14 +34,14 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 	c = &Captured{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(layout.Named(op, err), c.Close())
+			err = errors.Join(fmt.Errorf("%s: %w", op, err), c.Close())
 			c = nil
 		}
 	}()
 	for _, v := range inputs {
 		x, ok := v.(*tensor.Tensor)
-		if !ok {
-			continue // it has no elements of its own
+		if !ok || x == nil {
+			continue // no node reads its elements: of what is no tensor, only Identity takes it
 		}
 		if x, err = x.Alias(); err != nil {
 			return c, err
