@@ -29,7 +29,8 @@ type Plan struct {
 // Plan says what a run will do and how much memory it needs, without running
 // anything on the device or taking up memory there. The shapes of inputs that
 // the graph declares without extents are given, or these inputs themselves in
-// known: such that tell shapes or axes must be, on tensor.Host.
+// known: such that tell shapes or axes must be, on tensor.Host. All others are
+// taken to be on the session's stream. Copies that it forbids are planned, too.
 func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
 	const op = "Session.Plan"
 	if s.closed.Load() {
@@ -72,7 +73,7 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	note := func(n NodeReport) { p.Nodes = append(p.Nodes, n) }
 	outputs, err := s.run(context.Background(), r, inputs, &note)
 	if errors.Is(err, dry.ErrRead) {
-		return nil, fmt.Errorf("%s: a shape or axes depend on elements that are not known: give the input that they come from: %w", op, err)
+		return nil, fmt.Errorf("%s: a shape, axes or a string depend on elements that are not known: give the input that they come from: %w", op, err)
 	}
 	if err != nil {
 		return nil, err
@@ -87,6 +88,11 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 // planned makes stand-ins for the inputs.
 func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (Values, error) {
 	inputs := Values{}
+	for name := range shapes {
+		if err := s.checkInput(op, name); err != nil {
+			return nil, err
+		}
+	}
 	for name, v := range known {
 		x, ok := v.(*tensor.Tensor)
 		if !ok || absent(v) {

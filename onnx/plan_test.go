@@ -108,3 +108,21 @@ func TestPlanOfMoreThanThereIs(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<44, p.Peak)
 }
+
+// A shape for an input that there is not, a mistake in its name as a rule, is an
+// error, and so is more memory than 64 bits count: once the plan had a negative size.
+func TestPlanErrors(t *testing.T) {
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		m := graphOf(layout.Int8, node("Identity", "y", []string{"x"}))
+		m.Graph.Inputs = append(m.Graph.Inputs, input("z", layout.Int8))
+		sess := session(t, s, m)
+		_, err := sess.Plan(map[string]layout.Shape{"x": {6}, "z": {6}, "X": {6}}, nil)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, `Session.Plan: the graph has no input "X"; it has x, z`)
+		_, err = sess.Plan(map[string]layout.Shape{"x": {1 << 62}, "z": {1 << 62}}, nil)
+		require.ErrorIs(t, err, device.ErrOutOfMemory)
+		require.ErrorContains(t, err, "4611686018427387904 bytes beside 4611686018427387904 are more than 64 bits count")
+		require.Zero(t, s.Device().Stats().Peak)
+	}
+}

@@ -221,20 +221,17 @@ func (r *run) do(st *step, hook *func(NodeReport)) error {
 	if hook != nil {
 		(*hook)(st.report(c))
 	}
+	var errs []error
 	for i, slot := range st.out {
 		if slot < 0 {
-			if err := c.out[i].Release(); err != nil {
-				return err
-			}
+			errs = release(errs, c.out[i])
 		}
 	}
 	for _, slot := range st.free {
-		if err := r.values[slot].Release(); err != nil {
-			return err
-		}
+		errs = release(errs, r.values[slot])
 		r.values[slot] = nil
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // abandon releases what the first n steps made and is still held.
@@ -274,20 +271,23 @@ func (s *Session) bind(r *run, inputs Values) error {
 	}
 	if bound < len(inputs) {
 		for name := range inputs {
-			if !slices.ContainsFunc(s.inputs, func(p port) bool { return p.name == name }) {
-				return layout.Errorf(device.ErrInvalid, "Session.Run", "the graph has no input %s; it has %s", model.Quote(name), s.inputNames())
+			if err := s.checkInput("Session.Run", name); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (s *Session) inputNames() string {
+// checkInput refuses the name of an input that there is not.
+func (s *Session) checkInput(op, name string) error {
 	names := make([]string, len(s.inputs))
 	for i, p := range s.inputs {
-		names[i] = p.name
+		if names[i] = p.name; p.name == name {
+			return nil
+		}
 	}
-	return listed(names)
+	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", model.Quote(name), listed(names))
 }
 
 // accepts reports whether a value is of the declared type, as far as that goes,

@@ -4,6 +4,8 @@
 package dry
 
 import (
+	"math"
+
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
@@ -57,7 +59,7 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 	case most > 0 && bytes > most:
 		return nil, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes; the largest buffer of %s has %d", bytes, d.Info().ID(), most)
 	}
-	return d.buffer(bytes, bytes), nil
+	return d.buffer("Alloc", bytes, bytes)
 }
 
 // AllocStrings counts a buffer of strings, at 16 bytes each.
@@ -65,15 +67,22 @@ func (d stringDevice) AllocStrings(n int64) (device.Buffer, error) {
 	if n < 0 || n > 1<<58 {
 		return nil, layout.Errorf(device.ErrInvalid, "AllocStrings", "%d strings", n)
 	}
-	return stringBuffer{d.buffer(n, 16*n)}, nil
+	b, err := d.buffer("AllocStrings", n, 16*n)
+	if err != nil {
+		return nil, err
+	}
+	return stringBuffer{b}, nil
 }
 
-func (d *Device) buffer(size, bytes int64) *buffer {
+func (d *Device) buffer(op string, size, bytes int64) (*buffer, error) {
 	if bytes > 0 {
 		bytes = device.SizeClass(bytes)
 	}
+	if live := d.Stats().Live; live > math.MaxInt64-bytes {
+		return nil, layout.Errorf(device.ErrOutOfMemory, op, "%d bytes beside %d are more than 64 bits count", bytes, live)
+	}
 	d.counters.Allocated(bytes)
-	return &buffer{dev: d, size: size, bytes: bytes}
+	return &buffer{dev: d, size: size, bytes: bytes}, nil
 }
 
 func (b *buffer) Size() int64 { return b.size }
