@@ -16,6 +16,17 @@ import (
 type fake struct {
 	dev      device.Device
 	failCopy bool // makes every Copy fail
+	failAt   int  // makes the call fail that is so many away: 1 is the next; 0: none
+}
+
+// due is the error of a call, if it is the one to fail.
+func (f *fake) due(op string) error {
+	if f.failAt > 0 {
+		if f.failAt--; f.failAt == 0 {
+			return layout.Errorf(device.ErrOutOfMemory, op, "as the test wants it")
+		}
+	}
+	return nil
 }
 
 type fakeBuffer struct{ device.Buffer }
@@ -39,6 +50,9 @@ func (f *fake) Stats() device.Stats { return f.dev.Stats() }
 func (f *fake) Close() error        { return f.dev.Close() }
 
 func (f *fake) Alloc(bytes int64) (device.Buffer, error) {
+	if err := f.due("Alloc"); err != nil {
+		return nil, err
+	}
 	b, err := f.dev.Alloc(bytes)
 	if err != nil {
 		return nil, err
@@ -65,14 +79,23 @@ func innerOf(o device.Operand) device.Operand {
 }
 
 func (q *fakeQueue) Write(dst device.Buffer, off int64, src []byte) error {
+	if err := q.dev.due("Write"); err != nil {
+		return err
+	}
 	return q.queue.Write(inner(dst), off, src)
 }
 
 func (q *fakeQueue) Read(dst []byte, src device.Buffer, off int64) error {
+	if err := q.dev.due("Read"); err != nil {
+		return err
+	}
 	return q.queue.Read(dst, inner(src), off)
 }
 
 func (q *fakeQueue) Copy(dst, src device.Operand) error {
+	if err := q.dev.due("Copy"); err != nil {
+		return err
+	}
 	if q.dev.failCopy {
 		return layout.Errorf(device.ErrOutOfMemory, "Copy", "as the test wants it")
 	}
@@ -80,18 +103,33 @@ func (q *fakeQueue) Copy(dst, src device.Operand) error {
 }
 
 func (q *fakeQueue) Fill(dst device.Operand, pattern []byte) error {
+	if err := q.dev.due("Fill"); err != nil {
+		return err
+	}
 	return q.queue.Fill(innerOf(dst), pattern)
 }
 
 func (q *fakeQueue) Convert(dst, src device.Operand, how device.Rounding) error {
+	if err := q.dev.due("Convert"); err != nil {
+		return err
+	}
 	return q.queue.Convert(innerOf(dst), innerOf(src), how)
 }
 
 func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	if err := q.dev.due("Take"); err != nil {
+		return err
+	}
 	return q.queue.Take(innerOf(dst), innerOf(src), innerOf(at), by...)
 }
 
-func (q *fakeQueue) Record() (device.Event, error)         { return q.queue.Record() }
+func (q *fakeQueue) Record() (device.Event, error) {
+	if err := q.dev.due("Record"); err != nil {
+		return nil, err
+	}
+	return q.queue.Record()
+}
+
 func (q *fakeQueue) WaitFor(e device.Event) error          { return q.queue.WaitFor(e) }
 func (q *fakeQueue) Wait() error                           { return q.queue.Wait() }
 func (q *fakeQueue) Close() error                          { return q.queue.Close() }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -213,5 +214,65 @@ func TestConcurrentGraphs(t *testing.T) {
 			})
 		}
 		wg.Wait()
+	}
+}
+
+// TestRandomGraphsThatFail has each call to the device fail in turn: the run fails,
+// nothing is left behind, and the next one works.
+func TestRandomGraphsThatFail(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 17))
+			m, a, want := randomGraph(t, rng, 20)
+			s, dev := openFake(t)
+			tensor.CheckLeaks(t, tensor.Host())
+			sess := session(t, s, m)
+			x := a.uploadAs(t, s, layout.Int64, views[rng.IntN(len(views))])
+			before := s.Device().Stats().Buffers
+			for call := 1; ; call++ {
+				dev.failAt = call
+				out, err := sess.Run(t.Context(), onnx.Values{"x": x})
+				if dev.failAt > 0 { // there are no more calls
+					dev.failAt = 0
+					require.NoError(t, err)
+					for name, w := range want {
+						same(t, layout.Int64, w, out[name].(*tensor.Tensor))
+					}
+					require.NoError(t, out.Release())
+					break
+				}
+				require.ErrorIs(t, err, device.ErrOutOfMemory)
+				require.ErrorContains(t, err, "node ")
+				require.Equal(t, before, s.Device().Stats().Buffers, "call %d", call)
+			}
+		})
+	}
+}
+
+// TestRandomGraphsElsewhere has the input on the host, or on another stream of the
+// device.
+func TestRandomGraphsElsewhere(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 23))
+			m, a, want := randomGraph(t, rng, 5+rng.IntN(25))
+			onFake, _ := openFake(t)
+			for _, s := range []*tensor.Stream{open(t), onFake} {
+				tensor.CheckLeaks(t, tensor.Host())
+				other, err := tensor.NewStream(s.Device())
+				require.NoError(t, err)
+				defer func() { require.NoError(t, other.Close()) }()
+				sess := session(t, s, m)
+				for _, on := range []*tensor.Stream{tensor.Host(), other} {
+					x := a.uploadAs(t, on, layout.Int64, views[rng.IntN(len(views))])
+					out, err := sess.Run(t.Context(), onnx.Values{"x": x})
+					require.NoError(t, err)
+					for name, w := range want {
+						same(t, layout.Int64, w, out[name].(*tensor.Tensor))
+					}
+					require.NoError(t, out.Release())
+				}
+			}
+		})
 	}
 }
