@@ -76,8 +76,8 @@ func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 // assemble runs the parts. All layouts come first, so that what cannot be done
 // is not begun. keep notes the verdict with t.
 func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
-	var few [4]device.Operand
-	to := few[:0]
+	var few [2][4]device.Operand
+	to, from := few[0][:0], few[1][:0]
 	for i := range parts {
 		p := &parts[i]
 		l := t.layout
@@ -95,20 +95,23 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 			return layout.Errorf(device.ErrInvalid, op, "part %d is on device %s, the whole on %s: To brings it there",
 				i, p.Src.stream.dev.Info().ID(), t.stream.dev.Info().ID())
 		}
-		to = append(to, t.operandOf(l))
+		source, err := t.source(p)
+		if err != nil {
+			return err
+		}
+		to, from = append(to, t.operandOf(l)), append(from, source)
 	}
 	done := move{verdict: Verdict{Kind: Copy}}
 	in := &t.layout
 	var most int64
 	for i := range parts {
-		from, err := t.set(op, &to[i], &parts[i])
-		if err != nil {
+		if err := t.set(op, &to[i], &from[i], &parts[i]); err != nil {
 			return err
 		}
 		n := bytesOf(t.dtype, to[i].Layout.Count())
 		done.verdict.Bytes += n
 		if n > most {
-			most, done.dst, done.src = n, to[i], from
+			most, done.dst, done.src = n, to[i], from[i]
 			done.verdict.Kernel = "fill" // unless there is a source
 		}
 		if src := parts[i].Src; src != nil && in == &t.layout {
@@ -125,39 +128,42 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 	return nil
 }
 
-// set runs one part and returns where it copied from, if it did.
-func (t *Tensor) set(op string, to *device.Operand, p *Part) (from device.Operand, err error) {
+// source returns where a part copies from, if it does.
+func (t *Tensor) source(p *Part) (from device.Operand, err error) {
+	switch {
+	case p.Src != nil:
+		from = p.Src.Operand()
+	case p.From != nil:
+		from = t.Operand()
+	}
+	if p.From != nil {
+		from.Layout, err = p.From(from.Layout)
+	}
+	return from, err
+}
+
+// set runs one part.
+func (t *Tensor) set(op string, to, from *device.Operand, p *Part) error {
 	q := t.stream.queue
 	switch {
 	case p.Src != nil:
 		if err := p.Src.hold(op); err != nil {
-			return from, err
+			return err
 		}
 		defer p.Src.memory.drop()
 		if err := p.Src.usedOn(t.stream); err != nil {
-			return from, err
-		}
-		from = p.Src.Operand()
-		if p.From != nil {
-			if from.Layout, err = p.From(from.Layout); err != nil {
-				return from, err
-			}
+			return err
 		}
 	case p.From != nil:
-		l, err := p.From(t.layout)
-		if err != nil {
-			return from, err
-		}
-		from = t.operandOf(l)
 	case t.dtype == layout.String:
 		// A tensor of strings lies on a device that holds them.
-		return from, q.(device.StringQueue).FillString(*to, string(p.Fill))
+		return q.(device.StringQueue).FillString(*to, string(p.Fill))
 	default:
 		pattern := p.Fill
 		if pattern == nil {
 			pattern = make([]byte, (t.dtype.Bits()+7)/8)
 		}
-		return from, q.Fill(*to, pattern)
+		return q.Fill(*to, pattern)
 	}
-	return from, q.Copy(*to, from)
+	return q.Copy(*to, *from)
 }
