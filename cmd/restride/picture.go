@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -37,11 +38,18 @@ func picture(r *ran) []byte {
 	for _, in := range r.model.Graph.Inputs {
 		from[in.Name] = plain("input", in.Name, in.Type.String())
 	}
+	constant := func(name string, t layout.DType, dims layout.Shape) {
+		if from[name] == "" { // else it is the default of an input
+			from[name] = plain("constant", name, t.String()+dims.String())
+		}
+	}
 	for i := range r.model.Graph.Initializers {
 		t := &r.model.Graph.Initializers[i]
-		if from[t.Name] == "" {
-			from[t.Name] = plain("constant", t.Name, t.Type.String()+t.Dims.String())
-		}
+		constant(t.Name, t.Type, t.Dims)
+	}
+	for i := range r.model.Graph.SparseInitializers {
+		s := &r.model.Graph.SparseInitializers[i]
+		constant(s.Values.Name, s.Values.Type, s.Dims)
 	}
 	types := map[string]string{} // of values
 	for i := range r.model.Graph.Nodes {

@@ -57,3 +57,20 @@ func TestPictureOfHostileNames(t *testing.T) {
 	assert.Contains(t, dot, `"input a\"]; n0 -> n0 [label=\"\n\\" -> n0`)
 	assert.Regexp(t, `(?m)^\tn1 \[label="Constant-21\\nconstant"`, dot)
 }
+
+// A sparse initializer may be an output: once its arrow came from nowhere, which is
+// no picture.
+func TestPictureOfSparseInitializers(t *testing.T) {
+	values, err := model.NewTensor("w", []float32{5}, 1)
+	require.NoError(t, err)
+	indices, err := model.NewTensor("", []int64{2}, 1)
+	require.NoError(t, err)
+	m := model.New("g", 21)
+	m.Graph.SparseInitializers = []model.SparseTensor{{Values: values, Indices: indices, Dims: layout.Shape{4}}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "w"}}
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	require.NoError(t, m.Save(path))
+	dot := draw(t, path)
+	assert.Contains(t, dot, "\t\"constant w\" [label=\"w\\nfloat[4]\", ")
+	assert.Contains(t, dot, "\t\"constant w\" -> \"output w\";\n")
+}
