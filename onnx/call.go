@@ -23,6 +23,7 @@ type call struct {
 	sent     int64            // bytes of operands that were brought from the host to a device
 	parts    int              // that the output was put together from
 	depth    int              // of the pendings that became parts
+	forced   int64            // bytes of pendings that had to be made first
 }
 
 // Run runs one operator of an opset on its inputs; nil stands for an optional
@@ -69,7 +70,7 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x, c.sent, c.parts, c.depth = nil, 0, 0, 0
+	c.x, c.sent, c.parts, c.depth, c.forced = nil, 0, 0, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}

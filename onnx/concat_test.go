@@ -92,9 +92,9 @@ func TestConcatInPlace(t *testing.T) {
 	require.EqualValues(t, 56, reports["y"].Bytes)
 }
 
-// A part that strides cannot put in its place is copied twice.
+// A part that strides cannot put in its place is copied twice, which the report says.
 func TestConcatOfAReshapeThatDoesNotFit(t *testing.T) {
-	s, _ := openFake(t)
+	s, dev := openFake(t)
 	m := graphOf(layout.Float32,
 		node("Transpose", "turned", []string{"x"}),
 		node("Reshape", "square", []string{"turned", "shape"}),
@@ -103,8 +103,15 @@ func TestConcatOfAReshapeThatDoesNotFit(t *testing.T) {
 	)
 	m.Graph.Initializers = []model.Tensor{constant(t, "shape", []int64{3, 4})}
 	sess := session(t, s, m)
+	var copied int64
+	var why string
+	sess.OnNode(func(n onnx.NodeReport) { copied, why = copied+n.Bytes, n.Why })
 	x := held(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 3, 2, 2))
+	before := dev.Stats().DeviceToDevice
 	out := run(t, sess, onnx.Values{"x": x})
+	require.EqualValues(t, 4*48, dev.Stats().DeviceToDevice-before)
+	require.EqualValues(t, 4*48, copied)
+	require.Contains(t, why, "put together from 2 parts; 96 bytes of operands were put together before")
 	want := []float32{0, 4, 8, 2, 0, 4, 8, 2, 6, 10, 1, 5, 6, 10, 1, 5, 9, 3, 7, 11, 9, 3, 7, 11}
 	require.Equal(t, want, valuesOf[float32](t, out, "y"))
 }

@@ -37,6 +37,13 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 				require.Equal(t, after.Launches-before.Launches, p.Copies)
 				require.Equal(t, after.DeviceToDevice-before.DeviceToDevice, p.Copied)
 				require.Equal(t, after.HostToDevice-before.HostToDevice, p.Uploaded)
+				var copied int64
+				for _, n := range nodes {
+					if n.Kind == tensor.Copy && !n.Host || n.Elided {
+						copied += n.Bytes
+					}
+				}
+				require.Equal(t, p.Copied, copied, "what the reports say")
 				// The pool rounds up: to 64 bytes, or by an eighth.
 				require.LessOrEqual(t, after.Live-before.Live, p.Peak)
 			}

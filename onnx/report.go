@@ -84,6 +84,10 @@ func (st *step) report(c *call) NodeReport {
 		}
 	}
 	n.Elided, n.Why = st.why(c, &n)
+	if c.forced > 0 {
+		n.Bytes += c.forced
+		n.Why += fmt.Sprintf("; %d bytes of operands were put together before, which strides could not put in their place", c.forced)
+	}
 	if n.Read > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of shape or axes were read from the device", n.Read)
 	}
