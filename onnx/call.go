@@ -21,6 +21,7 @@ type call struct {
 	mayDefer bool             // output 0 may be pending
 	temps    []*tensor.Tensor // to be released after the call
 	sent     int64            // bytes of operands that were brought from the host to a device
+	fetched  int64            // bytes of operands that were brought from a device to the host
 	parts    int              // that the output was put together from
 	depth    int              // of the pendings that became parts
 	forced   int64            // bytes of pendings that had to be made first
@@ -70,7 +71,7 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x, c.sent, c.parts, c.depth, c.forced = nil, 0, 0, 0, 0
+	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced = nil, 0, 0, 0, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}
@@ -213,6 +214,18 @@ func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, err
 	c.temps = append(c.temps, y)
 	c.sent += y.Verdict().Bytes
 	return y, nil
+}
+
+// moved notes that t's elements were used on another stream: to the host or from it
+// that is a transfer.
+func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
+	n, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow; strings stay on the host
+	switch {
+	case t.Stream().IsHost() && !to.IsHost():
+		c.sent += n
+	case !t.Stream().IsHost() && to.IsHost():
+		c.fetched += n
+	}
 }
 
 // overwritable reports whether the elements of input i may be changed, as

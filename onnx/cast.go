@@ -185,7 +185,7 @@ func prepareCast(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *call) error { return c.set(cast(d, c.x, to, how)) }, nil
+	return func(c *call) error { return c.cast(to, how) }, nil
 }
 
 func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
@@ -198,6 +198,14 @@ func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
 		if !ok {
 			return d.invalid("the value to be like is %s; it must be a tensor", describe(c.in[1]))
 		}
-		return c.set(cast(d, c.x, like.DType(), how))
+		return c.cast(like.DType(), how)
 	}, nil
+}
+
+func (c *call) cast(to layout.DType, how device.Rounding) error {
+	y, err := cast(c.d, c.x, to, how)
+	if err == nil {
+		c.moved(c.x, y.Stream())
+	}
+	return c.set(y, err)
 }

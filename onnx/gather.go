@@ -104,11 +104,11 @@ func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int
 	}
 }
 
-// gathered makes y the call's output, and notes what of indices was brought to its
-// device.
+// gathered makes y the call's output, and notes what of indices was brought to where
+// it is.
 func (c *call) gathered(y, indices *tensor.Tensor, err error) error {
-	if err == nil && y.Verdict().Kind == tensor.Copy && indices.Stream() == tensor.Host() && !y.Stream().IsHost() {
-		c.sent += indices.Count() * int64(indices.DType().Bits()/8)
+	if err == nil && y.Verdict().Kind == tensor.Copy {
+		c.moved(indices, y.Stream())
 	}
 	return c.set(y, err)
 }

@@ -20,7 +20,8 @@ type NodeReport struct {
 	Elided bool   // nothing was made: the only user writes it into its own output
 	Why    string // the reason for the verdict
 	// Read is how many bytes the node read from the device to know a shape or
-	// axes: a transfer, which also waits for the device.
+	// axes, or for strings, which are on the host: a transfer, which also waits for
+	// the device.
 	Read int64
 	// Sent is how many bytes of operands were brought from the host to the device
 	// that the others are on: a transfer.
@@ -70,7 +71,8 @@ func (st *step) report(c *call) NodeReport {
 	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Made: madeOf(st.outputs[0], c.out[0]), Sent: c.sent}
 	for i, v := range c.in {
 		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
-			n.Read += t.Count() * int64(t.DType().Bits()/8)
+			size, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow
+			n.Read += size
 		}
 	}
 	for i, v := range c.out {
@@ -90,6 +92,10 @@ func (st *step) report(c *call) NodeReport {
 	}
 	if n.Read > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of shape or axes were read from the device", n.Read)
+	}
+	if c.fetched > 0 {
+		n.Read += c.fetched
+		n.Why += fmt.Sprintf("; %d bytes of operands were read from the device: strings are on the host", c.fetched)
 	}
 	if n.Sent > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of operands were sent to the device", n.Sent)

@@ -77,3 +77,24 @@ func TestReportOfAConstantOnTheCPU(t *testing.T) {
 	run(t, sess, onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 6))})
 	require.Equal(t, []bool{true, false}, host)
 }
+
+// What strings need of the device is read from there, and the report says so.
+func TestReportsOfStrings(t *testing.T) {
+	s, dev := openFake(t)
+	m := graphOf(layout.Int32,
+		node("Cast", "words", []string{"x"}, onnx.Int("to", int64(layout.String))),
+		node("Gather", "y", []string{"words", "x"}))
+	sess := session(t, s, m)
+	var reports []onnx.NodeReport
+	sess.OnNode(func(n onnx.NodeReport) { reports = append(reports, n) })
+	x := held(t)(tensor.FromSlice(s, []int32{2, 0, 0}))
+	before := dev.Stats().DeviceToHost
+	out := run(t, sess, onnx.Values{"x": x})
+	require.Equal(t, []string{"0", "2", "2"}, valuesOf[string](t, out, "y"))
+	require.EqualValues(t, 24, dev.Stats().DeviceToHost-before)
+	for _, n := range reports {
+		require.EqualValues(t, 12, n.Read, n.Op)
+		require.True(t, n.Host, n.Op)
+		require.Contains(t, n.Why, "; 12 bytes of operands were read from the device: strings are on the host")
+	}
+}
