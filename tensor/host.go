@@ -18,7 +18,11 @@ func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	return wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
+	x, err := wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
+	if err == nil {
+		x.memory.lent = true
+	}
+	return x, err
 }
 
 func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tensor, error) {

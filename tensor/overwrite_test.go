@@ -104,3 +104,16 @@ func TestUnsharedOnOtherStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsharedFromHost: the slice stays the caller's. Once its tensor was taken for
+// one that may be written to.
+func TestUnsharedFromHost(t *testing.T) {
+	x, err := tensor.FromHost([]int32{1, 2, 3})
+	require.NoError(t, err)
+	require.False(t, x.Unshared())
+	y, err := x.HostInts("Shape", []int64{3}, 1)
+	require.NoError(t, err)
+	require.True(t, y.Unshared())
+	require.NoError(t, x.Release())
+	require.NoError(t, y.Release())
+}
