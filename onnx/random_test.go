@@ -276,3 +276,28 @@ func TestRandomGraphsElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionsThatFail has each call to the device fail while a session loads its
+// constants, to the host and the device: nothing is left behind.
+func TestSessionsThatFail(t *testing.T) {
+	m := graphOf(layout.Int64,
+		node("Reshape", "z", []string{"x", "both"}),
+		node("Concat", "y", []string{"z", "both", "more"}, onnx.Int("axis", 0)))
+	m.Graph.Initializers = []model.Tensor{constant(t, "both", []int64{2}), constant(t, "more", []int64{3, 4})}
+	s, dev := openFake(t)
+	tensor.CheckLeaks(t, tensor.Host())
+	for call := 1; ; call++ {
+		dev.failAt = call
+		sess, err := onnx.NewSession(s, m)
+		if dev.failAt > 0 {
+			dev.failAt = 0
+			require.NoError(t, err)
+			require.NoError(t, sess.Close())
+			require.Greater(t, call, 2)
+			break
+		}
+		require.ErrorIs(t, err, device.ErrOutOfMemory)
+		require.Regexp(t, `constant "(both|more)": `, err)
+		require.Zero(t, s.Device().Stats().Buffers)
+	}
+}
