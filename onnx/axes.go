@@ -127,6 +127,11 @@ func (d *definition) checkAxis(axis int64, rank, last int) error {
 			return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
 		}
 	}
+	return d.checkAxisFrom(axis, low, last)
+}
+
+// checkAxisFrom refuses an axis outside [low, last].
+func (d *definition) checkAxisFrom(axis, low int64, last int) error {
 	switch {
 	case axis >= low && axis <= int64(last):
 		return nil

@@ -49,9 +49,9 @@ func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tens
 // indexed checks an axis that may count from the end in every version, and that
 // there are indices.
 func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error) {
-	rank := int64(x.Rank())
-	if axis < -rank || axis >= rank {
-		return 0, d.invalid("axis %d is outside [%d,%d] of rank %d", axis, -rank, rank-1, rank)
+	rank := x.Rank()
+	if err := d.checkAxisFrom(axis, -int64(rank), rank-1); err != nil {
+		return 0, err
 	}
 	return int(axis), d.checkIndices(indices, layout.Int32, layout.Int64)
 }

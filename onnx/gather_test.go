@@ -56,8 +56,8 @@ func TestGatherRules(t *testing.T) {
 		attrs onnx.Attrs
 		says  string
 	}{
-		{"Gather", 1, one, onnx.Attrs{onnx.Int("axis", 2)}, "Gather-1 of float[3,4]: axis 2 is outside [-2,1] of rank 2"},
-		{"Gather", 13, one, onnx.Attrs{onnx.Int("axis", -3)}, "Gather-13 of float[3,4]: axis -3 is outside [-2,1] of rank 2"},
+		{"Gather", 1, one, onnx.Attrs{onnx.Int("axis", 2)}, "Gather-1 of float[3,4]: axis 2 is outside [-2,1]"},
+		{"Gather", 13, one, onnx.Attrs{onnx.Int("axis", -3)}, "Gather-13 of float[3,4]: axis -3 is outside [-2,1]"},
 		{"Gather", 13, half, nil, "Gather-13 of float[3,4]: indices are float[1]; they must be int32 or int64"},
 		{"Gather", 13, far, nil, "index 3 is outside [-3,2] of extent 3"},
 		{"Gather", 13, &onnx.Sequence{Elem: layout.Int64}, nil, "indices are a sequence of int64; they must be a tensor"},
@@ -87,6 +87,10 @@ func TestGatherRules(t *testing.T) {
 	require.ErrorContains(t, err, "GatherND has them from opset 12")
 	_, err = onnx.GatherElements(x, 13, nil, 0)
 	require.ErrorContains(t, err, "indices are missing")
+	_, err = onnx.Gather(held(t)(x.Reshape(12)), 1, one, -2)
+	require.ErrorContains(t, err, "Gather-1 of float[12]: axis -2 is outside [-1,0]")
+	_, err = onnx.Gather(held(t)(tensor.New(s, layout.Float32, []int64{}...)), 13, one, 0)
+	require.ErrorContains(t, err, "Gather-13 of float[]: axis 0: the tensor has no axes")
 }
 
 // TestGatherInShapes: what picks extents out of a shape is done on the host, and a

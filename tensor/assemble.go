@@ -105,7 +105,7 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 	in := &t.layout
 	var most int64
 	for i := range parts {
-		if err := t.set(op, &to[i], &from[i], &parts[i]); err != nil {
+		if err := t.set(&to[i], &from[i], &parts[i]); err != nil {
 			return err
 		}
 		n := bytesOf(t.dtype, to[i].Layout.Count())
@@ -143,12 +143,12 @@ func (t *Tensor) source(p *Part) (from device.Operand, err error) {
 }
 
 // set runs one part.
-func (t *Tensor) set(op string, to, from *device.Operand, p *Part) error {
+func (t *Tensor) set(to, from *device.Operand, p *Part) error {
 	q := t.stream.queue
 	switch {
 	case p.Src != nil:
-		if err := p.Src.hold(op); err != nil {
-			return err
+		if !p.Src.retain() {
+			return ErrReleased // the caller names the operation
 		}
 		defer p.Src.memory.drop()
 		if err := p.Src.usedOn(t.stream); err != nil {

@@ -117,3 +117,14 @@ func TestUnsharedFromHost(t *testing.T) {
 	require.NoError(t, x.Release())
 	require.NoError(t, y.Release())
 }
+
+// The operation is named once where a source is released.
+func TestAssembleOfAReleasedTensor(t *testing.T) {
+	s := openCPU(t)
+	x, err := tensor.FromSlice(s, []int32{1, 2, 3})
+	require.NoError(t, err)
+	require.NoError(t, x.Release())
+	_, err = tensor.Assemble(s, "Join", x.DType(), x.Shape(), tensor.Part{Src: x})
+	require.ErrorIs(t, err, tensor.ErrReleased)
+	require.EqualError(t, err, "Join of int32[3]: invalid: the tensor has been released")
+}
