@@ -17,7 +17,7 @@ type NodeReport struct {
 	More  []Made // the others
 	tensor.Verdict
 	Host   bool   // worked out on the host, beside the device
-	Elided bool   // nothing was made: the only user writes it into its own output
+	Elided bool   // nothing was made: the only user writes it into its own output, or says that it could not
 	Why    string // the reason for the verdict
 	// Read is how many bytes the node read from the device to know a shape or
 	// axes, or for strings, which are on the host: a transfer, which also waits for
