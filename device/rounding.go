@@ -145,28 +145,8 @@ func CheckConvert(dst, src *Operand, how Rounding) error {
 	if how.Scale > Nearest {
 		return invalid(op, "%v to %v: %d is no way to round", *src, *dst, how.Scale)
 	}
-	if dst.Buffer == src.Buffer && bytesMeet(dst, src) {
+	if dst.Buffer == src.Buffer && dst.Layout.Count() > 0 && meet(dst.bytes(nil), src.bytes(nil)) {
 		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
 	}
 	return nil
-}
-
-// bytesMeet reports whether the byte ranges of two operands meet.
-func bytesMeet(a, b *Operand) bool {
-	aLo, aHi, ok1 := byteRange(a)
-	bLo, bHi, ok2 := byteRange(b)
-	return ok1 && ok2 && aLo <= bHi && bLo <= aHi
-}
-
-// byteRange returns the first and the last byte of an operand; false if it has no
-// elements.
-func byteRange(o *Operand) (lo, hi int64, ok bool) {
-	lo, hi, ok = o.Layout.Extent()
-	if bits := int64(o.Type.Bits()); bits >= 8 {
-		size := bits / 8
-		return lo * size, hi*size + size - 1, ok
-	} else {
-		per := 8 / bits
-		return lo / per, hi / per, ok
-	}
 }

@@ -41,6 +41,7 @@ var faults = map[string]string{
 	"events do not wait":     "Order/Events",
 	"events are always done": "Order/Events",
 	"silent indices":         "Take",
+	"half an extent":         "TakeOrder",
 	"errors stay":            "Take",
 	"indices as bytes":       "TakeRules",
 }

@@ -355,8 +355,12 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		}
 		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
 		if len(wrong) > 0 && !q.dev.has("silent indices") {
+			by := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
+			if q.dev.has("half an extent") {
+				by.Extent &= 1<<32 - 1
+			}
 			q.mu.Lock()
-			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(wrong[0], 0))
+			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(wrong[0], by.Extent))
 			q.mu.Unlock()
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/restride/restride/device"
@@ -223,6 +225,21 @@ func (r runner) takeOrder(t *testing.T) {
 	}
 	rig.is(told, device.ErrInvalid, "an index out of range, before Read")
 	rig.ok(rig.q.Wait())
+
+	// All of a large index and a large extent is told, though they may be noted in
+	// words of 32 bits.
+	far := device.Index{Extent: 3<<40 | 5<<31 | 7, Stride: 0}
+	beyond := far.Extent | 1<<50
+	late := rig.indices(slices.Repeat([]int64{beyond}, n)...)
+	told = rig.q.Take(row(b), one(a), ints(late), far)
+	if told == nil {
+		told = rig.q.Wait()
+	}
+	rig.is(told, device.ErrInvalid, "a large index out of range")
+	if told != nil && !strings.HasSuffix(told.Error(), device.OutOfRange(beyond, far.Extent)) {
+		rig.Errorf("index %d of extent %d is told as %v", beyond, far.Extent, told)
+	}
+	rig.ok(late.Free())
 
 	// Recorded takes tell at each run.
 	if recorder, ok := rig.q.(device.Recorder); ok {

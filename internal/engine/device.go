@@ -90,7 +90,7 @@ func (d *Device) NewQueue() (device.Queue, error) {
 // is kept from closing (see While).
 func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
-	q.launches = kernels.NewCache(d.traits.Target, mostLaunches, d.driver.Describe, d.driver.Forget)
+	q.launches = kernels.NewCache(d.traits.Target, mostLaunches, q.describe, d.driver.Forget)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queues[q] = struct{}{}

@@ -106,6 +106,9 @@ func (f *fake) Free(m engine.Mem) error {
 }
 
 func (f *fake) Describe(desc []byte) (engine.Mem, error) {
+	if err := f.call("Describe"); err != nil {
+		return nil, err
+	}
 	f.count(&f.mems, 1)
 	return &mem{bytes: desc}, nil
 }

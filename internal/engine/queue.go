@@ -207,6 +207,22 @@ func (q *Queue) makeRoom() {
 	_ = q.dev.pool.Trim()
 }
 
+// withRoom calls f, which takes memory of the driver's that is not the pool's: once
+// more, if there is none, when room is made.
+func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
+	m, err := f()
+	if isMemory(err) {
+		q.makeRoom()
+		m, err = f()
+	}
+	return m, q.noRoom(err)
+}
+
+// describe takes a launch's descriptor to the device.
+func (q *Queue) describe(desc []byte) (Mem, error) {
+	return q.withRoom(func() (Mem, error) { return q.dev.driver.Describe(desc) })
+}
+
 // noRoom says of an error, if it is one for want of memory, how much there is.
 func (q *Queue) noRoom(err error) error {
 	if !isMemory(err) {

@@ -120,6 +120,7 @@ func TestStagingWaits(t *testing.T) {
 	}
 	letGo()
 	require.NoError(t, <-done)
+	assert.Positive(t, dev.Stats().Waits, "Write has waited")
 	got := make([]byte, 8*slot)
 	require.NoError(t, q.Read(got, b, 0))
 	assert.True(t, bytes.Equal(model, got))

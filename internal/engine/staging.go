@@ -55,6 +55,9 @@ func (q *Queue) slot() (*slot, error) {
 	if s.used >= slotSize { // the device has yet to read it
 		var err error
 		if s.full != nil {
+			if !s.full.Done() {
+				q.dev.counters.Wait()
+			}
 			err = s.full.Wait()
 		} else {
 			q.drain(q.seq - 1)

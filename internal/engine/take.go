@@ -14,7 +14,7 @@ type takes struct {
 	status *block // nil: there were no takes yet
 	noted  []byte // what was read
 	none   []byte // zeros
-	queued bool   // takes since status was read
+	queued bool   // takes since it was known what status says
 }
 
 const statusBytes = 2 * blockAlign
@@ -24,7 +24,8 @@ func (q *Queue) prepareTakes() error {
 	if q.takes.status != nil {
 		return nil
 	}
-	mem, err := q.dev.driver.Alloc(statusBytes) // as little as a descriptor: not counted, as these are not
+	// As little as a descriptor: not counted, as these are not.
+	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(statusBytes) })
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		return err
 	}
 	if err := q.prepareTakes(); err != nil {
-		return q.noRoom(err)
+		return err
 	}
 	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
 	q.args = Args{
@@ -89,23 +90,24 @@ func (q *Queue) askTakes() (bool, error) {
 	if !q.takes.queued {
 		return false, nil
 	}
-	q.takes.queued = false
 	err := q.stream.Download(q.takes.noted, q.takes.status.mem, 0)
 	return err == nil, err
 }
 
 // answerTakes returns what the status, which has been read, says. What is noted
-// is forgotten.
+// is forgotten. Until then each wait asks: one that fails does not lose it.
 func (q *Queue) answerTakes() error {
 	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(q.takes.noted[4*i:])) }
-	if word(0) == 0 {
-		return nil
-	}
-	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
-	if !q.closed { // or there will be no more takes
+	wrong := word(0) != 0
+	if wrong && !q.closed { // or there will be no more takes
 		if err := q.stream.Upload(q.takes.status.mem, 0, q.takes.none); err != nil {
 			return err
 		}
 	}
+	q.takes.queued = false
+	if !wrong {
+		return nil
+	}
+	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
 	return layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(index, extent))
 }

@@ -91,6 +91,7 @@ func TestTakeFails(t *testing.T) {
 	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
 	d, s, i, by := gathered(b, a, at)
 	f.fail("Alloc", device.ErrOutOfMemory)
+	f.fail("Alloc", device.ErrOutOfMemory) // when room is made, too
 	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrOutOfMemory)
 	f.fail("Upload", errors.New("as the test wants it"))
 	require.ErrorContains(t, q.Take(d, s, i, by), "as the test wants it")
@@ -139,4 +140,47 @@ func TestTakeCaptured(t *testing.T) {
 	require.NoError(t, replay.Close())
 	require.NoError(t, dev.Close())
 	r.empty()
+}
+
+// A wait that fails does not lose what kernels noted, nor leave it to be blamed on
+// a later take.
+func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
+	for _, call := range []string{"Download", "Finish", "Upload"} { // Upload: of zeros
+		t.Run(call, func(t *testing.T) {
+			f := newFake(t)
+			dev := open(t, f)
+			q := queueOf(t, dev)
+			a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+			d, s, i, by := gathered(b, a, at)
+			require.NoError(t, q.Take(d, s, i, by))
+			fake := q.Stream().(*stream)
+			fake.busy.Wait()
+			fake.note(9, 8)
+			f.fail(call, errors.New("as the test wants it"))
+			require.ErrorContains(t, q.Wait(), "as the test wants it")
+			require.ErrorContains(t, q.Wait(), "index 9 is outside")
+			require.NoError(t, q.Take(d, s, i, by))
+			require.NoError(t, q.Wait())
+		})
+	}
+}
+
+// What the pool keeps is given back where the driver has no memory for the status
+// of takes, or for a descriptor.
+func TestBugNoRoomForStatusOrDescriptor(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := queueOf(t, dev)
+	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+	d, s, i, by := gathered(b, a, at)
+	require.NoError(t, alloc(t, dev, 1<<20).Free()) // the pool keeps it
+	f.fail("Alloc", device.ErrOutOfMemory)
+	require.NoError(t, q.Take(d, s, i, by))
+	require.EqualValues(t, 3*64, dev.Stats().Reserved)
+
+	require.NoError(t, alloc(t, dev, 1<<20).Free())
+	f.fail("Describe", device.ErrOutOfMemory)
+	require.NoError(t, q.Copy(row(b, 8), row(a, 8)))
+	require.EqualValues(t, 3*64, dev.Stats().Reserved)
+	require.NoError(t, q.Wait())
 }
