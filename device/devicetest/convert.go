@@ -126,7 +126,7 @@ func (r runner) values(rng *rand.Rand, dst, src layout.DType) []byte {
 		}
 	default:
 		n := 3000
-		if r.Small {
+		if r.few() {
 			n = 150
 		}
 		for range n {

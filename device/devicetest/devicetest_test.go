@@ -54,7 +54,7 @@ func TestSuiteFails(t *testing.T) {
 	for fault, where := range faults {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run=^TestReference$/^"+strings.ReplaceAll(where, "/", "$/^")+"$", "-test.short", "-test.timeout=60s")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestReference$/^"+strings.ReplaceAll(where, "/", "$/^")+"$", "-test.short", "-test.timeout=10m")
 			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GORACE=") }),
 				faultVariable+"="+fault, "GORACE=exitcode=0")
 			out, err := cmd.CombinedOutput()
