@@ -201,6 +201,9 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 		l, err := layout.Contiguous(g.shape...)
 		return t.view(t.stream, g.op, &l, err)
 	}
+	if slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
+		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	}
 	at, err := g.at(&indices.layout)
 	if err != nil {
 		return nil, err

@@ -268,3 +268,25 @@ func TestGatherErrors(t *testing.T) {
 		})
 	}
 }
+
+// Once the error was of the engine's, about a buffer of no bytes.
+func TestGatherFromAnAxisWithoutElements(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			x := keep(t)(tensor.New(s, layout.Float32, 2, 0))
+			for _, where := range []*tensor.Stream{tensor.Host(), s} {
+				indices := keep(t)(tensor.FromSlice(where, []int64{0, -1, 5, 0}, 2, 2))
+				for op, call := range map[string]func() (*tensor.Tensor, error){
+					"Gather":    func() (*tensor.Tensor, error) { return x.Gather(1, indices) },
+					"TakeAlong": func() (*tensor.Tensor, error) { return x.TakeAlong(1, indices) },
+					"GatherND":  func() (*tensor.Tensor, error) { return x.GatherND(0, indices) },
+				} {
+					_, err := call()
+					require.ErrorIs(t, err, device.ErrInvalid)
+					require.EqualError(t, err, op+" of float[2,0] by int64[2,2]: there are indices of an axis of extent 0, which has no elements")
+				}
+			}
+		})
+	}
+}
