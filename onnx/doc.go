@@ -22,4 +22,9 @@
 // depends on indices, as of Gather, if these are on the host. Shape and
 // Size touch no element: their results live on the host ([tensor.Host]), and so
 // does the arithmetic on them in a [Session], whatever the device.
+//
+// A session never waits for its device, and brings nothing to or from it that the
+// graph does not ask for. [Session.Plan] tells beforehand what a run will hold and
+// copy, [Session.OnNode] what each node did, and [Session.Capture] makes a run that
+// devices which can replay work repeat in one call.
 package onnx
