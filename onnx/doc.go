@@ -23,8 +23,8 @@
 // Size touch no element: their results live on the host ([tensor.Host]), and so
 // does the arithmetic on them in a [Session], whatever the device.
 //
-// A session never waits for its device, and brings nothing to or from it that the
-// graph does not ask for. [Session.Plan] tells beforehand what a run will hold and
+// A session waits for its device only where a shape or axes lie there as data, and
+// brings nothing else to or from it than its inputs' owners do. [Session.Plan] tells beforehand what a run will hold and
 // copy, [Session.OnNode] what each node did, and [Session.Capture] makes a run that
 // devices which can replay work repeat in one call.
 package onnx
