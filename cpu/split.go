@@ -24,6 +24,28 @@ func (j *job) nested() bool {
 	return true
 }
 
+// mixed reports whether elements of both sides may lie in one byte, of one
+// buffer: a worker would read it for the one while another writes the other.
+func (j *job) mixed() bool {
+	if j.dst != j.src {
+		return false
+	}
+	reach := func(low int64, width int, step func(*axis) int64) (first, last int64) {
+		high := low
+		for k := range j.rank {
+			if by := step(&j.axes[k]) * (j.axes[k].n - 1); by < 0 {
+				low += by
+			} else {
+				high += by
+			}
+		}
+		return low * int64(width) / 8, (high*int64(width) + int64(width) - 1) / 8
+	}
+	dLo, dHi := reach(j.dOff, j.dBits, func(x *axis) int64 { return x.d })
+	sLo, sHi := reach(j.sOff, j.sBits, func(x *axis) int64 { return x.s })
+	return dLo <= sHi && sLo <= dHi
+}
+
 // parts are runs of the indices over the first few axes.
 type parts struct {
 	lead  int   // how many axes
@@ -36,7 +58,7 @@ type parts struct {
 // be cut.
 func (j *job) executePacked(sc *scratch) bool {
 	n := workers(j.axes[0].n, j.bytes)
-	if n == 1 || !j.nested() {
+	if n == 1 || !j.nested() || j.mixed() {
 		return false
 	}
 	// The outermost axis alone, if that is enough for balance: what is cut is
