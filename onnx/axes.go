@@ -104,10 +104,11 @@ func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, e
 	return x.WithLayout(d.name, l)
 }
 
-// axes appends a list of axes of a tensor of some rank to dst.
+// axes appends a list of axes of a tensor of some rank to dst, as they are given:
+// so errors of the layout name them.
 func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 	for _, a := range axes {
-		if err := d.checkAxis(a, rank, rank-1); err != nil {
+		if _, err := d.axis(a, rank, rank-1); err != nil {
 			return nil, err
 		}
 		dst = append(dst, int(a))
@@ -115,30 +116,35 @@ func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 	return dst, nil
 }
 
-// checkAxis refuses an axis beyond last, or before the first of rank axes when
-// it counts from the end. With opset 11 ONNX allowed that to all operators.
-func (d *definition) checkAxis(axis int64, rank, last int) error {
+// axis resolves an axis that may count from the end of rank axes. It refuses one
+// beyond last, or before the first. With opset 11 ONNX allowed all operators to
+// count from the end.
+func (d *definition) axis(axis int64, rank, last int) (int, error) {
 	low := -int64(rank)
 	if d.since < 11 {
 		if low = 0; axis < 0 {
 			if versions := operators[d.op]; versions[len(versions)-1].since < 11 {
-				return d.invalid("axis %d is negative; %s does not allow that", axis, d.op)
+				return 0, d.invalid("axis %d is negative; %s does not allow that", axis, d.op)
 			}
-			return d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
+			return 0, d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
 		}
 	}
-	return d.checkAxisFrom(axis, low, last)
+	return d.axisFrom(axis, low, rank, last)
 }
 
-// checkAxisFrom refuses an axis outside [low, last].
-func (d *definition) checkAxisFrom(axis, low int64, last int) error {
+// axisFrom is axis for operators that count from the end in other versions: it
+// refuses an axis outside [low, last].
+func (d *definition) axisFrom(axis, low int64, rank, last int) (int, error) {
 	switch {
 	case axis >= low && axis <= int64(last):
-		return nil
+		if axis < 0 {
+			axis += int64(rank)
+		}
+		return int(axis), nil
 	case last < 0:
-		return d.invalid("axis %d: the tensor has no axes", axis)
+		return 0, d.invalid("axis %d: the tensor has no axes", axis)
 	}
-	return d.invalid("axis %d is outside [%d,%d]", axis, low, last)
+	return 0, d.invalid("axis %d is outside [%d,%d]", axis, low, last)
 }
 
 // withAxes is an operator on a tensor and a list of axes; nil is none given.

@@ -45,8 +45,8 @@ func RunN(op string, v Opset, attrs Attrs, outputs int, inputs ...Value) ([]Valu
 	if outputs == 0 {
 		outputs = d.outputs.min
 	}
-	if outputs < d.outputs.min || outputs > d.outputs.max {
-		return nil, d.invalid("%d outputs are wanted; it makes %v", outputs, d.outputs)
+	if err := d.checkOutputs(outputs); err != nil {
+		return nil, err
 	}
 	k, err := d.compile(attrs)
 	if err != nil {
@@ -252,8 +252,17 @@ func first(out []Value, err error) (*tensor.Tensor, error) {
 	return out[0].(*tensor.Tensor), nil
 }
 
-// one runs an operator that is called directly, on a tensor.
-func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// checkOutputs checks how many outputs are wanted.
+func (d *definition) checkOutputs(n int) error {
+	if n < d.outputs.min || n > d.outputs.max {
+		return d.invalid("%d outputs are wanted; it makes %v", n, d.outputs)
+	}
+	return nil
+}
+
+// lookupFor returns the version of an operator that is called directly, on a
+// tensor.
+func lookupFor(op string, v Opset, x *tensor.Tensor) (*definition, error) {
 	d, err := lookup(op, v)
 	if err != nil {
 		return nil, err
@@ -263,6 +272,15 @@ func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Te
 	}
 	if err := d.checkType(x.DType()); err != nil {
 		return nil, d.fail(x, err)
+	}
+	return d, nil
+}
+
+// one runs an operator that is called directly, on a tensor.
+func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	d, err := lookupFor(op, v, x)
+	if err != nil {
+		return nil, err
 	}
 	y, err := run(d)
 	if err != nil {
@@ -273,18 +291,12 @@ func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Te
 
 // direct runs a kernel for an operator that is called directly, on a tensor.
 func direct(op string, v Opset, x *tensor.Tensor, outputs int, k kernel) ([]Value, error) {
-	d, err := lookup(op, v)
+	d, err := lookupFor(op, v, x)
 	if err != nil {
 		return nil, err
 	}
-	if x == nil {
-		return nil, d.invalid("the input is nil")
-	}
-	if err := d.checkType(x.DType()); err != nil {
+	if err := d.checkOutputs(outputs); err != nil {
 		return nil, d.fail(x, err)
-	}
-	if outputs < d.outputs.min || outputs > d.outputs.max {
-		return nil, d.fail(x, d.invalid("%d outputs are wanted; it makes %v", outputs, d.outputs))
 	}
 	c := call{d: d, x: x, home: x.Stream(), out: make([]Value, outputs)}
 	if err := c.do(k); err != nil {

@@ -47,19 +47,16 @@ func (c *call) concat(axis int64) error {
 	if err != nil {
 		return err
 	}
-	first := pieces[0].dims
-	if err := c.d.checkAxis(axis, len(first), len(first)-1); err != nil {
+	like := pieces[0].dims
+	at, err := c.d.axis(axis, len(like), len(like)-1)
+	if err != nil {
 		return err
 	}
-	at := int(axis)
-	if at < 0 {
-		at += len(first)
-	}
-	dims := first.Clone()
+	dims := like.Clone()
 	home := tensor.Host()
 	for i, p := range pieces {
 		if i > 0 {
-			if err := c.fits(first, p.dims, i, at); err != nil {
+			if err := c.fits(like, p.dims, i, at); err != nil {
 				return err
 			}
 			if dims[at] > 1<<63-1-p.dims[at] {
@@ -106,13 +103,13 @@ func (p piece) stream() *tensor.Stream {
 }
 
 // fits checks the extents of input i against those of input 0.
-func (c *call) fits(first, dims layout.Shape, i, axis int) error {
-	if len(dims) != len(first) {
-		return c.d.invalid("input %d has shape %v and input 0 %v: they must have as many axes", i, dims, first)
+func (c *call) fits(like, dims layout.Shape, i, axis int) error {
+	if len(dims) != len(like) {
+		return c.d.invalid("input %d has shape %v and input 0 %v: they must have as many axes", i, dims, like)
 	}
 	for k := range dims {
-		if k != axis && dims[k] != first[k] {
-			return c.d.invalid("input %d has shape %v and input 0 %v: they may differ along axis %d only", i, dims, first, axis)
+		if k != axis && dims[k] != like[k] {
+			return c.d.invalid("input %d has shape %v and input 0 %v: they may differ along axis %d only", i, dims, like, axis)
 		}
 	}
 	return nil
@@ -129,10 +126,10 @@ func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []p
 	for _, p := range pieces {
 		from, to := at, at+p.dims[axis]
 		at = to
-		place := func(whole layout.Layout) (layout.Layout, error) { return whole.Slice(axis, from, to, 1) }
+		there := func(whole layout.Layout) (layout.Layout, error) { return whole.Slice(axis, from, to, 1) }
 		if p.pending != nil {
-			if p.stream() == home && p.pending.goes(place, whole) {
-				parts = append(parts, p.pending.at(place)...)
+			if p.stream() == home && p.pending.goes(there, whole) {
+				parts = append(parts, p.pending.at(there)...)
 				c.depth = max(c.depth, p.pending.depth+1)
 				continue
 			}
@@ -146,7 +143,7 @@ func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []p
 			return nil, err
 		}
 		if from < to {
-			parts = append(parts, tensor.Part{Into: place, Src: p.Tensor})
+			parts = append(parts, tensor.Part{Into: there, Src: p.Tensor})
 		}
 	}
 	return parts, nil

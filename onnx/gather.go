@@ -6,9 +6,9 @@ import (
 )
 
 func init() {
-	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather(gatherOf)}
+	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather("axis", gatherOf)}
 	register("Gather", gather.versions(change{1, types5}, change{11, types5}, change{13, types13})...)
-	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather(gatherElements)}
+	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather("axis", gatherElements)}
 	register("GatherElements", along.versions(change{11, types5}, change{13, types13})...)
 }
 
@@ -50,10 +50,11 @@ func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tens
 // there are indices.
 func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error) {
 	rank := x.Rank()
-	if err := d.checkAxisFrom(axis, -int64(rank), rank-1); err != nil {
+	at, err := d.axisFrom(axis, -int64(rank), rank, rank-1)
+	if err != nil {
 		return 0, err
 	}
-	return int(axis), d.checkIndices(indices, layout.Int32, layout.Int64)
+	return at, d.checkIndices(indices, layout.Int32, layout.Int64)
 }
 
 // checkIndices checks that indices are of one of two types.
@@ -86,10 +87,10 @@ func (c *call) picks() (x, indices *tensor.Tensor, err error) {
 	return x, indices, err
 }
 
-// prepareGather reads the axis for a gather along one.
-func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error)) func(*definition, Attrs) (kernel, error) {
+// prepareGather prepares a gather that has one attribute, which is 0 if left out.
+func prepareGather(attr string, apply func(d *definition, x, indices *tensor.Tensor, value int64) (*tensor.Tensor, error)) func(*definition, Attrs) (kernel, error) {
 	return func(d *definition, attrs Attrs) (kernel, error) {
-		axis, err := attrs.IntOr("axis", 0)
+		value, err := attrs.IntOr(attr, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -98,19 +99,13 @@ func prepareGather(apply func(d *definition, x, indices *tensor.Tensor, axis int
 			if err != nil {
 				return err
 			}
-			y, err := apply(d, x, indices, axis)
-			return c.gathered(y, indices, err)
+			y, err := apply(d, x, indices, value)
+			if err == nil && y.Verdict().Kind == tensor.Copy {
+				c.moved(indices, y.Stream())
+			}
+			return c.set(y, err)
 		}, nil
 	}
-}
-
-// gathered makes y the call's output, and notes what of indices was brought to where
-// it is.
-func (c *call) gathered(y, indices *tensor.Tensor, err error) error {
-	if err == nil && y.Verdict().Kind == tensor.Copy {
-		c.moved(indices, y.Stream())
-	}
-	return c.set(y, err)
 }
 
 // markSingles notes which uses of a constant of one element need it on the host:

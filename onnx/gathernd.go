@@ -6,7 +6,7 @@ import (
 )
 
 func init() {
-	v11 := definition{since: 11, types: types5, inputs: arity{2, 2}, dataFirst: true, prepare: prepareGatherND}
+	v11 := definition{since: 11, types: types5, inputs: arity{2, 2}, dataFirst: true, prepare: prepareGather("batch_dims", gatherND)}
 	v12 := v11
 	v12.attrs = []string{"batch_dims"}
 	register("GatherND", v11)
@@ -36,19 +36,4 @@ func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tenso
 		return nil, d.invalid("by %v: batch_dims is %d; it must not be negative, and less than both ranks", indices.Shape(), batchDims)
 	}
 	return x.GatherNDAs(d.name, int(batchDims), indices)
-}
-
-func prepareGatherND(d *definition, attrs Attrs) (kernel, error) {
-	batchDims, err := attrs.IntOr("batch_dims", 0)
-	if err != nil {
-		return nil, err
-	}
-	return func(c *call) error {
-		x, indices, err := c.picks()
-		if err != nil {
-			return err
-		}
-		y, err := gatherND(d, x, indices, batchDims)
-		return c.gathered(y, indices, err)
-	}, nil
 }

@@ -202,12 +202,9 @@ func (d *definition) padAxes(axes []int64, rank int) ([]int, error) {
 	}
 	seen := make([]bool, rank)
 	for _, a := range axes {
-		if err := d.checkAxis(a, rank, rank-1); err != nil {
+		axis, err := d.axis(a, rank, rank-1)
+		if err != nil {
 			return nil, err
-		}
-		axis := int(a)
-		if axis < 0 {
-			axis += rank
 		}
 		if seen[axis] {
 			return nil, d.invalid("axis %d is listed twice", axis)

@@ -119,9 +119,7 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, ""
 	case n.Kind == tensor.Copy && c.parts == 1 && n.Kernel == "fill":
 		return false, "new elements, all of one value"
-	case n.Kind == tensor.Copy && c.parts == 1 && c.x != nil:
-		return false, fmt.Sprintf("no strides over %v make it %v", c.x.Layout(), x.Shape())
-	case n.Kind == tensor.Copy && c.parts > 0:
+	case n.Kind == tensor.Copy && c.parts > 1, n.Kind == tensor.Copy && c.parts == 1 && c.x == nil:
 		return false, fmt.Sprintf("put together from %d parts", c.parts)
 	case n.Kind == tensor.Copy && c.x != nil:
 		return false, fmt.Sprintf("no strides over %v make it %v", c.x.Layout(), x.Shape())

@@ -121,10 +121,11 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
 	var dims [8]int64
 	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
-	if err := d.checkAxis(axis, len(shape), len(shape)); err != nil {
+	at, err := d.axis(axis, len(shape), len(shape))
+	if err != nil {
 		return 0, 0, err
 	}
-	return layout.FlattenShape(d.name, shape, int(axis))
+	return layout.FlattenShape(d.name, shape, at)
 }
 
 func prepareFlatten(d *definition, attrs Attrs) (kernel, error) {

@@ -55,11 +55,9 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 	for i := range starts {
 		axis := i
 		if axes != nil {
-			if err := d.checkAxis(axes[i], rank, rank-1); err != nil {
+			var err error
+			if axis, err = d.axis(axes[i], rank, rank-1); err != nil {
 				return nil, err
-			}
-			if axis = int(axes[i]); axis < 0 {
-				axis += rank
 			}
 		}
 		if seen[axis] {

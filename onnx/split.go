@@ -99,13 +99,7 @@ func (c *call) splitAxis(axis int64) (int, error) {
 	if c.d.since == 2 && axis < 0 && axis >= -int64(rank) {
 		axis += int64(rank)
 	}
-	if err := c.d.checkAxis(axis, rank, rank-1); err != nil {
-		return 0, err
-	}
-	if axis < 0 {
-		axis += int64(rank)
-	}
-	return int(axis), nil
+	return c.d.axis(axis, rank, rank-1)
 }
 
 // split cuts input 0 into parts of the given sizes.

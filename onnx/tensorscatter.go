@@ -59,13 +59,9 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 
 func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64, circular bool) error {
 	cache := c.x
-	rank := cache.Rank()
-	if err := c.d.checkAxis(axis, rank, rank-1); err != nil {
+	at, err := c.d.axis(axis, cache.Rank(), cache.Rank()-1)
+	if err != nil {
 		return err
-	}
-	at := int(axis)
-	if at < 0 {
-		at += rank
 	}
 	if at == 0 {
 		return c.d.invalid("axis %d is axis 0, of the batches: it must be another", axis)

@@ -94,14 +94,15 @@ func prepareTile1(d *definition, _ Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		if err := d.checkAxis(axis[0], c.x.Rank(), c.x.Rank()-1); err != nil {
+		at, err := d.axis(axis[0], c.x.Rank(), c.x.Rank()-1)
+		if err != nil {
 			return err
 		}
 		repeats := make([]int64, c.x.Rank())
 		for i := range repeats {
 			repeats[i] = 1
 		}
-		repeats[axis[0]] = n[0]
+		repeats[at] = n[0]
 		return c.tile(repeats)
 	}, nil
 }

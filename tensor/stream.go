@@ -21,10 +21,10 @@ type Stream struct {
 	dev   device.Device
 	queue device.Queue
 	host  bool // its memory can be read in place: a cpu device
-	// allocator is the queue, if it allocates. Tensors of other streams follow
-	// this one before they use what it made.
-	allocator device.Allocator
-	closes    func() error
+	// alloc is the queue's Alloc, if it has one, else the device's. Tensors of other
+	// streams follow this one before they use what it made.
+	alloc  func(bytes int64) (device.Buffer, error)
+	closes func() error
 
 	trace    atomic.Pointer[func(Event)]
 	noCopies atomic.Bool
@@ -62,8 +62,10 @@ func NewStream(dev device.Device) (*Stream, error) {
 // Adopt returns a stream over a device and queue that stay the caller's: Close
 // leaves both open.
 func Adopt(dev device.Device, q device.Queue) *Stream {
-	s := &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", closes: func() error { return nil }}
-	s.allocator, _ = q.(device.Allocator)
+	s := &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", alloc: dev.Alloc, closes: func() error { return nil }}
+	if a, ok := q.(device.Allocator); ok {
+		s.alloc = a.Alloc
+	}
 	return s
 }
 

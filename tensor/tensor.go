@@ -55,11 +55,7 @@ func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, err
 		if sizeErr != nil {
 			return nil, named(op, t, sizeErr)
 		}
-		if s.allocator != nil {
-			b, err = s.allocator.Alloc(size)
-		} else {
-			b, err = s.dev.Alloc(size)
-		}
+		b, err = s.alloc(size)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of %v%v: %w", op, t, l.Shape(), err)

@@ -102,48 +102,27 @@ type memory[T comparable] struct {
 	differ func(got, want []T) (first string, elements int64)
 }
 
-func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
-	width := c.DstType.Bits()
-	return check(c, rng, q, memory[byte]{
+// byteMemory is memory of bytes, without what depends on the case.
+func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] {
+	return memory[byte]{
 		alloc:  dev.Alloc,
 		random: func(n int64) []byte { return randomBytes(rng, n) },
-		season: func(src []byte) { c.season(rng, src) },
 		write:  func(b device.Buffer, data []byte) error { return q.Write(b, 0, data) },
 		read:   func(data []byte, b device.Buffer) error { return q.Read(data, b, 0) },
-		fill: func(dst device.Operand) (func([]byte), error) {
-			pattern := randomBytes(rng, int64(width+7)/8)
-			return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
-		},
-		walk: func(dst, src []byte) {
-			if c.Op == OpConvert {
-				Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
-			} else {
-				Copy(dst, c.Dst, src, c.Src, width)
-			}
-		},
-		keep: func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) },
-		differ: func(got, want []byte) (string, int64) {
-			size := int64(width+7) / 8
-			g, w := make([]byte, size), make([]byte, size)
-			return differ(c.Dst, func(p int64) bool {
-				move(g, 0, got, p, width)
-				move(w, 0, want, p, width)
-				return string(g) == string(w)
-			}, func() string { return fmt.Sprintf("got %#x, want %#x", g, w) })
-		},
-	})
+	}
 }
 
-func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
+// stringMemory is byteMemory for strings; ErrSkipped: the device holds none.
+func stringMemory(dev device.Device, q device.Queue, rng *rand.Rand) (memory[string], error) {
 	allocator, ok := dev.(device.StringAllocator)
 	queue, ok2 := q.(device.StringQueue)
 	switch {
 	case !dev.Info().Strings:
-		return ErrSkipped
+		return memory[string]{}, ErrSkipped
 	case !ok || !ok2:
-		return fmt.Errorf("%w: the device says that it holds strings, and lacks the methods", ErrWrong)
+		return memory[string]{}, fmt.Errorf("%w: the device says that it holds strings, and lacks the methods", ErrWrong)
 	}
-	return check(c, rng, q, memory[string]{
+	return memory[string]{
 		alloc: allocator.AllocStrings,
 		random: func(n int64) []string {
 			words := make([]string, n)
@@ -154,19 +133,56 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 		},
 		write: func(b device.Buffer, data []string) error { return queue.WriteStrings(b, 0, data) },
 		read:  func(data []string, b device.Buffer) error { return queue.ReadStrings(data, b, 0) },
-		fill: func(dst device.Operand) (func([]string), error) {
-			return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
-		},
-		walk: func(dst, src []string) { CopyStrings(dst, c.Dst, src, c.Src) },
-		keep: func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) },
-		differ: func(got, want []string) (string, int64) {
-			var g, w string
-			return differ(c.Dst, func(p int64) bool {
-				g, w = got[p], want[p]
-				return g == w
-			}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
-		},
-	})
+	}, nil
+}
+
+func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
+	width := c.DstType.Bits()
+	m := byteMemory(dev, q, rng)
+	m.season = func(src []byte) { c.season(rng, src) }
+	m.fill = func(dst device.Operand) (func([]byte), error) {
+		pattern := randomBytes(rng, int64(width+7)/8)
+		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
+	}
+	m.walk = func(dst, src []byte) {
+		if c.Op == OpConvert {
+			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
+		} else {
+			Copy(dst, c.Dst, src, c.Src, width)
+		}
+	}
+	m.keep = func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) }
+	m.differ = func(got, want []byte) (string, int64) {
+		size := int64(width+7) / 8
+		g, w := make([]byte, size), make([]byte, size)
+		return differ(c.Dst, func(p int64) bool {
+			move(g, 0, got, p, width)
+			move(w, 0, want, p, width)
+			return string(g) == string(w)
+		}, func() string { return fmt.Sprintf("got %#x, want %#x", g, w) })
+	}
+	return check(c, rng, q, m)
+}
+
+func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
+	m, err := stringMemory(dev, q, rng)
+	if err != nil {
+		return err
+	}
+	queue := q.(device.StringQueue)
+	m.fill = func(dst device.Operand) (func([]string), error) {
+		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
+	}
+	m.walk = func(dst, src []string) { CopyStrings(dst, c.Dst, src, c.Src) }
+	m.keep = func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) }
+	m.differ = func(got, want []string) (string, int64) {
+		var g, w string
+		return differ(c.Dst, func(p int64) bool {
+			g, w = got[p], want[p]
+			return g == w
+		}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
+	}
+	return check(c, rng, q, m)
 }
 
 func randomBytes(rng *rand.Rand, n int64) []byte {
@@ -177,12 +193,13 @@ func randomBytes(rng *rand.Rand, n int64) []byte {
 	return b[:n]
 }
 
+// guard is how far a buffer goes on behind its last element: a little, or not.
+func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
+
 func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
-	// Buffers end close behind the last element, or have a guard there.
-	guard := func() int64 { return max(rng.Int64N(96)-32, 0) }
-	dstSize, srcSize := slots(c.Dst, c.DstType)+guard(), int64(0)
+	dstSize, srcSize := slots(c.Dst, c.DstType)+guard(rng), int64(0)
 	if c.Op != OpFill {
-		srcSize = slots(c.Src, c.SrcType) + guard()
+		srcSize = slots(c.Src, c.SrcType) + guard(rng)
 	}
 	if c.Shared {
 		dstSize, srcSize = max(dstSize, srcSize), 0

@@ -76,19 +76,26 @@ var classes = []class{
 
 var edgeDims = []int64{7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}
 
+// or returns the limits with defaults for those that are not set, and with at least
+// so many bytes: the room that offsets take.
+func (l Limits) or(defaults Limits, least int64) Limits {
+	if l.MaxBytes <= 0 {
+		l.MaxBytes = defaults.MaxBytes
+	}
+	l.MaxBytes = max(l.MaxBytes, least)
+	if l.MaxRank <= 0 {
+		l.MaxRank = defaults.MaxRank
+	}
+	if len(l.Types) == 0 {
+		l.Types = layout.DTypes()
+	}
+	return l
+}
+
 // Random makes a case that keeps the rules of device.Queue. The same rng state
 // and limits give the same case.
 func Random(rng *rand.Rand, limits Limits) Case {
-	if limits.MaxBytes <= 0 {
-		limits.MaxBytes = 4 << 20
-	}
-	limits.MaxBytes = max(limits.MaxBytes, 256) // room for any offset
-	if limits.MaxRank <= 0 {
-		limits.MaxRank = 12
-	}
-	if len(limits.Types) == 0 {
-		limits.Types = layout.DTypes()
-	}
+	limits = limits.or(Limits{MaxBytes: 4 << 20, MaxRank: 12}, 256)
 	g := generator{rng, limits}
 	c := Case{}
 	g.operation(&c)

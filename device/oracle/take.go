@@ -117,16 +117,7 @@ func ParseTake(name string) (TakeCase, error) {
 // of them indices are out of range. The same rng state and limits give the same
 // case.
 func RandomTake(rng *rand.Rand, limits Limits) TakeCase {
-	if limits.MaxBytes <= 0 {
-		limits.MaxBytes = 1 << 20
-	}
-	limits.MaxBytes = max(limits.MaxBytes, 1<<10)
-	if limits.MaxRank <= 0 {
-		limits.MaxRank = 10
-	}
-	if len(limits.Types) == 0 {
-		limits.Types = layout.DTypes()
-	}
+	limits = limits.or(Limits{MaxBytes: 1 << 20, MaxRank: 10}, 1<<10)
 	g := generator{rng, limits}
 	c := TakeCase{Type: limits.Types[g.IntN(len(limits.Types))], AtType: layout.Int64}
 	if g.chance(.5) {
@@ -226,10 +217,11 @@ func CheckTakeOn(dev device.Device, q device.Queue, c TakeCase, seed uint64) (er
 	}()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	if c.Type == layout.String {
-		if !dev.Info().Strings {
-			return ErrSkipped
+		m, err := stringMemory(dev, q, rng)
+		if err != nil {
+			return err
 		}
-		return checkTake(dev, q, c, rng, stringMemory(dev, q, rng))
+		return checkTake(dev, q, c, rng, m)
 	}
 	return checkTake(dev, q, c, rng, byteMemory(dev, q, rng))
 }
@@ -242,31 +234,6 @@ func CheckTake(dev device.Device, c TakeCase, seed uint64) (err error) {
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	return CheckTakeOn(dev, q, c, seed)
-}
-
-func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] {
-	return memory[byte]{
-		alloc:  dev.Alloc,
-		random: func(n int64) []byte { return randomBytes(rng, n) },
-		write:  func(b device.Buffer, data []byte) error { return q.Write(b, 0, data) },
-		read:   func(data []byte, b device.Buffer) error { return q.Read(data, b, 0) },
-	}
-}
-
-func stringMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[string] {
-	queue := q.(device.StringQueue)
-	return memory[string]{
-		alloc: dev.(device.StringAllocator).AllocStrings,
-		random: func(n int64) []string {
-			words := make([]string, n)
-			for i := range words {
-				words[i] = strconv.FormatUint(rng.Uint64()>>rng.IntN(64), 36)
-			}
-			return words
-		},
-		write: func(b device.Buffer, data []string) error { return queue.WriteStrings(b, 0, data) },
-		read:  func(data []string, b device.Buffer) error { return queue.ReadStrings(data, b, 0) },
-	}
 }
 
 // indices fills memory with indices, some of them out of range.
@@ -307,8 +274,7 @@ func (c TakeCase) indices(rng *rand.Rand, size int64) []byte {
 }
 
 func checkTake[T comparable](dev device.Device, q device.Queue, c TakeCase, rng *rand.Rand, m memory[T]) (err error) {
-	guard := func() int64 { return max(rng.Int64N(96)-32, 0) }
-	sizes := [3]int64{slots(c.Dst, c.Type) + guard(), c.room(c.Src, c.Type, c.By) + guard(), c.atRoom() + guard()}
+	sizes := [3]int64{slots(c.Dst, c.Type) + guard(rng), c.room(c.Src, c.Type, c.By) + guard(rng), c.atRoom() + guard(rng)}
 	for _, n := range sizes {
 		if n > most/64 {
 			return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d bytes or strings are too large to check", sizes)
