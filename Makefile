@@ -36,8 +36,9 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
-# the example model, and the kernels for CUDA.
+# the example model, the assembly for processors, and the kernels for CUDA.
 generate: ptx
+	$(GO) generate ./internal/simd
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
 

@@ -1,0 +1,11 @@
+module github.com/restride/restride/internal/simd/asm
+
+go 1.26
+
+require github.com/mmcloughlin/avo v0.6.0
+
+require (
+	golang.org/x/mod v0.31.0 // indirect
+	golang.org/x/sync v0.19.0 // indirect
+	golang.org/x/tools v0.40.0 // indirect
+)

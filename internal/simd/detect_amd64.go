@@ -1,0 +1,22 @@
+package simd
+
+import "golang.org/x/sys/cpu"
+
+// detected is the highest level of this processor whose registers the system saves.
+var detected = func() Level {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasBMI2:
+		return None
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VBMI:
+		return AVX512
+	}
+	return AVX2
+}()
+
+// fill sets the kernels of the table's level.
+func (k *Kernels) fill() {
+	if k.Level >= AVX2 {
+		k.Rows.avx2()
+	}
+}

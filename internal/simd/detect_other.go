@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package simd
+
+const detected = None
+
+func (k *Kernels) fill() {}

@@ -1,0 +1,5 @@
+package simd
+
+func (k *Rows) avx2() {
+	k.Stream = streamAVX2
+}

@@ -1,0 +1,81 @@
+// Package simd has the vector kernels of the cpu device: small functions in
+// assembly that move elements within registers, for processors that have AVX2 or
+// AVX-512, found at run time. Everywhere else, and for what has no kernel here,
+// package cpu has loops in Go.
+//
+// The assembly is written by the programs in asm, a module of its own, so that who
+// imports this one needs none of their tools. "go generate" runs them.
+//
+// A kernel checks nothing: addresses, extents and steps are the caller's. All of
+// them are in bytes but where a parameter's name says otherwise.
+package simd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+//go:generate go run -C asm ./rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg simd
+
+// Level is a set of instructions.
+type Level uint8
+
+// The levels, each of which has what those before it have.
+const (
+	None   Level = iota // no kernels
+	AVX2                // 256-bit vectors
+	AVX512              // 512-bit vectors: F, BW, DQ, VL and VBMI
+)
+
+var levelNames = [...]string{"go", "avx2", "avx512"}
+
+func (l Level) String() string { return levelNames[l] }
+
+// Kernels are those of a level. One that is nil does not exist there.
+type Kernels struct {
+	Level Level
+	Rows
+}
+
+var tables [len(levelNames)]Kernels
+
+func init() {
+	for i := range tables {
+		k := &tables[i]
+		k.Level = Level(i)
+		if k.Level <= detected {
+			k.fill()
+		}
+	}
+}
+
+// Levels returns what this processor has, the least first.
+func Levels() []Level {
+	var all []Level
+	for l := None; l <= detected; l++ {
+		all = append(all, l)
+	}
+	return all
+}
+
+// Of returns the kernels of a level of Levels.
+func Of(l Level) *Kernels { return &tables[min(l, detected)] }
+
+// Variable names the environment variable that keeps Best from using more than the
+// level that it names: go, avx2 or avx512.
+const Variable = "RESTRIDE_SIMD"
+
+// Best returns the kernels to use. An error: Variable is set to no level's name,
+// and is ignored.
+func Best() (*Kernels, error) {
+	name := os.Getenv(Variable)
+	if name == "" {
+		return Of(detected), nil
+	}
+	i := slices.Index(levelNames[:], name)
+	if i < 0 {
+		return Of(detected), fmt.Errorf("%s=%q: want one of %v", Variable, name, levelNames)
+	}
+	return Of(Level(i)), nil
+}
