@@ -16,4 +16,6 @@ func open(t *testing.T) device.Device {
 	return dev
 }
 
-func TestDevice(t *testing.T) { devicetest.Run(t, open) }
+func TestDevice(t *testing.T) {
+	cpu.EachLevel(t, func(t *testing.T) { devicetest.Run(t, open) })
+}

@@ -24,7 +24,9 @@ func severalWorkers(t *testing.T, n int) {
 // The suite's cases are small, and do not choose their kernel. These are large
 // enough for blocks, for their remainders and for several workers, with a case
 // for each kernel and width.
-func TestKernels(t *testing.T) {
+func TestKernels(t *testing.T) { cpu.EachLevel(t, testKernels) }
+
+func testKernels(t *testing.T) {
 	severalWorkers(t, 5)
 	dev := open(t)
 	q, err := dev.NewQueue()
@@ -140,7 +142,9 @@ func kernelName(t *testing.T, dev device.Device, q device.Queue, c oracle.Case) 
 
 // Random cases of a size at which workers share them, with the edges of parts
 // anywhere.
-func TestKernelsRandom(t *testing.T) {
+func TestKernelsRandom(t *testing.T) { cpu.EachLevel(t, testKernelsRandom) }
+
+func testKernelsRandom(t *testing.T) {
 	severalWorkers(t, 4)
 	dev := open(t)
 	q, err := dev.NewQueue()
@@ -284,7 +288,9 @@ func TestTakeUnaligned(t *testing.T) {
 }
 
 // Wrapped memory may start anywhere; elements are then aligned to nothing.
-func TestWrapUnaligned(t *testing.T) {
+func TestWrapUnaligned(t *testing.T) { cpu.EachLevel(t, testWrapUnaligned) }
+
+func testWrapUnaligned(t *testing.T) {
 	dev := open(t)
 	defer dev.Close()
 	q, err := dev.NewQueue()

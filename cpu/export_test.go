@@ -1,0 +1,25 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+// Force makes all copies of a test use the kernels of a level. Such tests do not
+// run in parallel with others.
+func Force(t testing.TB, l simd.Level) {
+	old := kernels
+	kernels = simd.Of(l)
+	t.Cleanup(func() { kernels = old })
+}
+
+// EachLevel runs a test at every level that this processor has.
+func EachLevel(t *testing.T, test func(*testing.T)) {
+	for _, l := range simd.Levels() {
+		t.Run(l.String(), func(t *testing.T) {
+			Force(t, l)
+			test(t)
+		})
+	}
+}
