@@ -19,6 +19,7 @@ type Report struct {
 	System  string    `json:"system"` // as "linux/amd64"
 	CPUs    int       `json:"cpus"`
 	Devices []*Result `json:"devices"`
+	Peers   []*Peer   `json:"peers,omitempty"` // other libraries, in the same run
 }
 
 // Result is what a device did.
@@ -117,6 +118,8 @@ type CaseResult struct {
 	// time of the plainest one of as many bytes in terms of this one's.
 	GBps  float64 `json:"gb_per_s,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
+	// MemcpyRatio is the same to Roofline.Memcpy alone, where there is one.
+	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
 	// The same by touched bytes.
 	TouchedRatio float64 `json:"touched_ratio,omitempty"`
 	// Error is why there are no figures, or that the result was wrong. Unsupported:
@@ -130,17 +133,18 @@ func (c *CaseResult) Failed() bool { return c.Error != "" && !c.Unsupported }
 
 // Peer is what another library did with the cases, on the same machine.
 type Peer struct {
-	Name   string      `json:"peer"` // as "PyTorch 2.9.0"
-	Device string      `json:"device"`
+	Name   string      `json:"peer"`   // as "PyTorch 2.9.0"
+	Device string      `json:"device"` // as it calls it
+	For    string      `json:"for"`    // the Facts.ID that it stands beside: "cpu", "cuda:0"
 	Cases  []*PeerCase `json:"cases"`
 }
 
 // PeerCase is how fast one case is there.
 type PeerCase struct {
-	Name   string  `json:"name"`
-	Case   string  `json:"case"` // that of the list: figures of other shapes are not compared
-	Median float64 `json:"median_ns"`
-	Error  string  `json:"error,omitempty"` // why there is no figure
+	Name string `json:"name"`
+	Case string `json:"case"` // that of the list: figures of other shapes are not compared
+	Timing
+	Error string `json:"error,omitempty"` // why there is no figure
 }
 
 // ReadPeer reads a peer's file.

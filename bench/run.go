@@ -178,6 +178,9 @@ func (r *runner) run(c Case, out *CaseResult, of *Result) (err error) {
 	roof := of.Roofline.GBps()
 	out.GBps = float64(out.Logical) / t.Median
 	out.Ratio = out.GBps / roof
+	if m := of.Roofline.Memcpy; m != nil {
+		out.MemcpyRatio = out.GBps / m.GBps
+	}
 	out.TouchedRatio = float64(out.Touched) / t.Median / roof
 	return nil
 }

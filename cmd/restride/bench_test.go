@@ -25,7 +25,7 @@ func TestBench(t *testing.T) {
 	dir := t.TempDir()
 	figures := bench.Peer{Name: "Other 1.2", Device: "a processor"}
 	for _, e := range list[:2] {
-		figures.Cases = append(figures.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Median: 1e9})
+		figures.Cases = append(figures.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Timing: bench.Timing{Median: 1e9}})
 	}
 	text, err := json.Marshal(figures)
 	require.NoError(t, err)
