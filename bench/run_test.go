@@ -236,7 +236,7 @@ func TestPeer(t *testing.T) {
 	require.NoError(t, err)
 	p := Peer{Name: "Other 1.2", Device: "a processor", Cases: []*PeerCase{
 		{Name: "c-heads/8", Case: r.Cases[0].Case, Timing: Timing{Median: 2 * r.Cases[0].Time.Median}},
-		{Name: "c-heads/16", Case: r.Cases[1].Case + "0", Timing: Timing{Timing: Timing{Median: 5}}},
+		{Name: "c-heads/16", Case: r.Cases[1].Case + "0", Timing: Timing{Median: 5}},
 		{Name: "c-heads/32", Case: r.Cases[2].Case, Error: "no float"},
 		{Name: "c-heads/64", Case: r.Cases[3].Case},
 	}}
