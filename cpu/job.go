@@ -77,24 +77,25 @@ type move struct {
 
 var jobs = sync.Pool{New: func() any { return new(job) }}
 
-// load takes over a simplified pair of layouts, and addresses.
-func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits int, strings bool) {
-	j.dst, j.src = dst, src
+// load takes over a simplified pair of layouts. Addresses come later.
+func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
 	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
 	j.class, j.signed = contiguous, false
 	j.clipLo, j.clipHi = 0, 1<<63-1
-	j.rank = d.Rank()
 	du, su := int64(1), int64(1)
 	if !j.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
-	j.dOff, j.sOff = d.Offset()*du, s.Offset()*su
+	j.rank, j.dOff = d.Frame()
+	_, j.sOff = s.Frame()
+	j.dOff, j.sOff = j.dOff*du, j.sOff*su
 	j.bytes = 1
 	for i := range j.rank {
-		n := d.Dim(i)
-		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
+		n, dStep := d.Axis(i)
+		_, sStep := s.Axis(i)
+		j.axes[i] = axis{n, dStep * du, sStep * su}
 		j.bytes *= n
 	}
 	if j.rank == 0 {

@@ -12,3 +12,13 @@ func (l *Layout) Axis(i int) (dim, stride int64) {
 	a := &l.axes()[i]
 	return a.dim, a.stride
 }
+
+// Ends is Extent.
+func (l *Layout) Ends() (lo, hi int64, ok bool) { return l.extent() }
+
+// Reduce is Simplify, then Widen: it sets d and s, and returns the width.
+func Reduce(d, s, dst, src *Layout, width, limit int) int {
+	*d, *s = Layout{}, Layout{}
+	simplify(d, s, dst, src)
+	return widen(d, s, width, limit)
+}
