@@ -194,11 +194,7 @@ func (p *plan) load(f *form, dst, src *layout.Layout) {
 // period returns by how much a position moves for layout.KeyPeriod elements of a
 // type, in a job whose elements have the given width and unit.
 func period(t layout.DType, bits int, unit int64) int64 {
-	own := t.Bits()
-	if t == layout.String {
-		own = 8 * stringSize
-	}
-	return layout.KeyPeriod * int64(own) / int64(bits) * unit
+	return layout.KeyPeriod * int64(width(t)) / int64(bits) * unit
 }
 
 // plans are the plans of a queue's latest calls, in small sets by their hash, the
@@ -223,8 +219,7 @@ func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
 }
 
 // find returns the plan of a call, or nil.
-func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
-	set := c.set(f, dst, src)
+func find(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
 	for i, p := range set {
 		if p == nil {
 			return nil
@@ -242,31 +237,33 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 
 // add plans a checked call, in the place of the plan of its set that has not been
 // used for longest. nil: a call like this one is not worth a plan that is kept.
-func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
+func add(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
 	if !small(f.dst, dst) || !small(f.src, src) {
 		return nil
 	}
-	k, ok := layout.KeyOf(dst, src)
-	if !ok {
-		return nil
-	}
-	set := c.set(f, dst, src)
 	p := set[planWays-1]
 	if p == nil {
 		p = new(plan)
 	}
+	if !p.pair.Set(dst, src) {
+		return nil
+	}
 	copy(set[1:], set[:])
 	set[0] = p
-	p.pair = k
 	p.load(f, dst, src)
 	return p
 }
 
 // small reports whether there are too few elements for several workers.
 func small(t layout.DType, l *layout.Layout) bool {
-	bits := t.Bits()
+	n, _ := l.Dense()
+	return n < parallelBytes*8/int64(width(t))
+}
+
+// width returns how many bits of memory an element takes.
+func width(t layout.DType) int {
 	if t == layout.String {
-		bits = 8 * stringSize
+		return 8 * stringSize
 	}
-	return l.Count() < parallelBytes*8/int64(bits)
+	return t.Bits()
 }

@@ -157,12 +157,49 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	}
 	defer to.release()
 	defer from.release()
+	if n, ok := shortRun(f, dst, src); ok {
+		if err := f.check(dst, src, nil); err != nil || n == 0 {
+			return err
+		}
+		q.dev.counters.Launch(copyRun(dst, src, to.base(), from.base(), n))
+		return nil
+	}
 	f.align = uint8(min(alignment(to.base()), alignment(from.base())))
 	p, err := q.planned(f, dst, src, nil)
 	if err == nil {
 		q.carryOut(p, f, &dst.Layout, &src.Layout, to.base(), from.base())
 	}
 	return err
+}
+
+// shortRun returns how many elements a copy has, if both sides are one run of few:
+// that needs no plan.
+func shortRun(f *form, dst, src *device.Operand) (n int64, ok bool) {
+	if f.op != opCopy {
+		return 0, false
+	}
+	n, ok = dst.Layout.Dense()
+	if !ok || n >= parallelBytes*8/int64(max(width(f.dst), 1)) {
+		return 0, false
+	}
+	_, ok = src.Layout.Dense()
+	return n, ok
+}
+
+// copyRun does a checked copy of one run and returns how many bytes it wrote.
+func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
+	bits := int64(width(dst.Type))
+	_, d := dst.Layout.Frame()
+	_, s := src.Layout.Frame()
+	switch {
+	case dst.Type == layout.String:
+		copy(unsafe.Slice((*string)(unsafe.Add(to, d*stringSize)), n), unsafe.Slice((*string)(unsafe.Add(from, s*stringSize)), n))
+	case bits < 8:
+		copyBits(to, d*bits, from, s*bits, n*bits)
+	default:
+		copy(span(to, d*bits/8, n*bits/8), span(from, s*bits/8, n*bits/8))
+	}
+	return (n*bits + 7) / 8
 }
 
 // firstOf says what is wrong with a call whose buffer cannot be used: that it breaks
@@ -176,13 +213,14 @@ func firstOf(rule, use error) error {
 
 // planned checks a call and returns its plan; nil if it needs one that is not kept.
 func (q *Queue) planned(f *form, dst, src *device.Operand, pattern []byte) (*plan, error) {
-	if p := q.plans.find(f, &dst.Layout, &src.Layout); p != nil {
+	set := q.plans.set(f, &dst.Layout, &src.Layout)
+	if p := find(set, f, &dst.Layout, &src.Layout); p != nil {
 		return p, f.checkPlaces(dst, src, pattern)
 	}
 	if err := f.check(dst, src, pattern); err != nil {
 		return nil, err
 	}
-	return q.plans.add(f, &dst.Layout, &src.Layout), nil
+	return add(set, f, &dst.Layout, &src.Layout), nil
 }
 
 // carryOut does a checked call, by its plan if there is one.
@@ -276,9 +314,10 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	f := form{op: opCopy, align: 16, dst: dst.Type, src: src.Type}
-	p := q.plans.find(&f, &dst.Layout, &src.Layout)
+	set := q.plans.set(&f, &dst.Layout, &src.Layout)
+	p := find(set, &f, &dst.Layout, &src.Layout)
 	if p == nil {
-		p = q.plans.add(&f, &dst.Layout, &src.Layout)
+		p = add(set, &f, &dst.Layout, &src.Layout)
 	}
 	if p != nil {
 		return p.kernel()

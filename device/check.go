@@ -75,7 +75,7 @@ func checkDst(op string, dst *Operand) error {
 }
 
 func checkDistinct(op string, dst *Operand) error {
-	if dst.Layout.SelfOverlaps() {
+	if !dst.Layout.Distinct() {
 		return invalid(op, "dst %v: two indices share an element", *dst)
 	}
 	return nil
@@ -117,7 +117,7 @@ func checkPair(op string, dst, src *Operand) error {
 	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}
-	if !dst.Layout.SameShape(src.Layout) {
+	if !dst.Layout.Matches(&src.Layout) {
 		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
 	}
 	return nil

@@ -14,17 +14,17 @@ type PairKey struct {
 // PairKey, or a multiple of it.
 const KeyPeriod = 64
 
-// KeyOf returns the key of two layouts of one shape. False: it has no room.
-func KeyOf(dst, src *Layout) (k PairKey, ok bool) {
+// Set makes the key that of two layouts of one shape. False: it has no room.
+func (k *PairKey) Set(dst, src *Layout) bool {
 	if dst.rank > inline {
-		return k, false
+		return false
 	}
 	k.rank, k.dOff, k.sOff = int8(dst.rank), uint8(dst.offset%KeyPeriod), uint8(src.offset%KeyPeriod)
 	for i := range dst.few[:dst.rank] {
 		a := &dst.few[i]
 		k.axes[i].n, k.axes[i].d, k.axes[i].s = a.dim, a.stride, src.few[i].stride
 	}
-	return k, true
+	return true
 }
 
 // Is reports whether two layouts have one shape, and this key.
