@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,5 +117,35 @@ func BenchmarkSmall(b *testing.B) {
 		}
 		b.Run(f.name, func(b *testing.B) { run(b, 1) })
 		b.Run(f.name+"/new", func(b *testing.B) { run(b, len(dsts)) })
+	}
+}
+
+// BenchmarkMedium times copies about as large as it takes for helpers to pay: run it
+// with -cpu 1,2.
+func BenchmarkMedium(b *testing.B) {
+	dev, err := cpu.Open()
+	require.NoError(b, err)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(b, err)
+	for _, f := range []struct {
+		name string
+		src  view
+	}{{"dense", permute(0, 1)}, {"transpose", permute(1, 0)}} {
+		for _, side := range []int64{128, 256, 362, 512, 724, 1024} {
+			b.Run(fmt.Sprintf("%s-%dK", f.name, side*side*4>>10), func(b *testing.B) {
+				full, err := layout.Contiguous(side, side)
+				require.NoError(b, err)
+				dst, src := newOperand(b, dev, full, layout.Float32), newOperand(b, dev, full, layout.Float32)
+				src.Layout, err = f.src(full)
+				require.NoError(b, err)
+				b.SetBytes(side * side * 4)
+				for b.Loop() {
+					if err := q.Copy(dst, src); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }

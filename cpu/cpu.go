@@ -70,6 +70,7 @@ func Open() (*Device, error) {
 	}
 	d.idle.L = &d.mu
 	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	helpers.opened()
 	return d, nil
 }
 
@@ -241,5 +242,6 @@ func (d *Device) Close() error {
 		d.idle.Wait()
 	}
 	d.mu.Unlock()
+	helpers.closed()
 	return d.pool.Trim()
 }

@@ -3,7 +3,6 @@ package cpu
 import (
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/restride/restride/layout"
@@ -51,9 +50,7 @@ type job struct {
 
 	// The sharing of the work.
 	parts parts // of one below a byte
-	grain int64 // units that a worker takes at a time
-	taken atomic.Int64
-	wait  sync.WaitGroup
+	share share
 }
 
 // move says what to do: elements, their places and their number.

@@ -24,44 +24,23 @@ func (j *job) execute() {
 		j.run(0, j.units, sc)
 		return
 	}
-	j.grain = max(1, j.units*grainBytes/j.bytes)
-	j.together(n, sc)
+	j.together(n, j.units, max(1, j.units*grainBytes/j.bytes), sc)
 }
 
-// together takes units with workers-1 goroutines more. Goroutines are started
-// anew: that costs about a microsecond, and leaves none behind.
-func (j *job) together(workers int, sc *scratch) {
-	j.taken.Store(0)
-	for range workers - 1 {
-		j.wait.Add(1)
-		go j.help()
+// together does units with workers-1 helpers.
+func (j *job) together(workers int, units, grain int64, sc *scratch) {
+	j.share.work, j.share.units, j.share.grain = j, units, grain
+	helpers.run(&j.share, workers-1, sc)
+}
+
+// part does the units [lo, hi): blocks, or parts of elements below a byte.
+func (j *job) part(lo, hi int64, sc *scratch) {
+	if j.parts.lead == 0 {
+		j.run(lo, hi, sc)
+		return
 	}
-	j.take(sc)
-	j.wait.Wait()
-}
-
-func (j *job) help() {
-	defer j.wait.Done()
-	sc := scratches.Get().(*scratch)
-	defer scratches.Put(sc)
-	j.take(sc)
-}
-
-func (j *job) take(sc *scratch) {
-	for {
-		hi := j.taken.Add(j.grain)
-		lo := hi - j.grain
-		if lo >= j.units {
-			return
-		}
-		hi = min(hi, j.units)
-		if j.parts.lead == 0 {
-			j.run(lo, hi, sc)
-			continue
-		}
-		for part := lo; part < hi; part++ {
-			j.runPart(part, sc)
-		}
+	for part := lo; part < hi; part++ {
+		j.runPart(part, sc)
 	}
 }
 
