@@ -217,3 +217,53 @@ func TestCrewEnds(t *testing.T) {
 	w.run(&c, 40, 1, 3) // it still works
 	w.once(t)
 }
+
+// meet is work that is done when two have come: what a helper costs until it is there.
+type meet struct{ came atomic.Int32 }
+
+func (m *meet) part(int64, int64, *scratch) {
+	m.came.Add(1)
+	for m.came.Load() < 2 {
+	}
+}
+
+// BenchmarkHelp compares a parked helper with a new goroutine, by the time until both
+// are at work and done, and that of a call which finds nobody to help.
+func BenchmarkHelp(b *testing.B) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		b.Skip("one processor")
+	}
+	b.Run("crew", func(b *testing.B) {
+		var c crew
+		for b.Loop() {
+			var m meet
+			s := share{work: &m, units: 2, grain: 1}
+			c.run(&s, 1, nil)
+		}
+	})
+	b.Run("go", func(b *testing.B) {
+		var wait sync.WaitGroup
+		for b.Loop() {
+			var m meet
+			wait.Go(func() { m.part(0, 1, nil) })
+			m.part(1, 2, nil)
+			wait.Wait()
+		}
+	})
+	b.Run("crew-late", func(b *testing.B) { // whoever comes, comes too late
+		var c crew
+		var w counted
+		w.done = make([]atomic.Int32, 2)
+		for b.Loop() {
+			w.share.work, w.share.units, w.share.grain = &w, 2, 1
+			c.run(&w.share, 1, nil)
+		}
+	})
+	b.Run("go-late", func(b *testing.B) {
+		var wait sync.WaitGroup
+		for b.Loop() {
+			wait.Go(func() {})
+			wait.Wait()
+		}
+	})
+}
