@@ -225,6 +225,7 @@ func TestNoAllocations(t *testing.T) {
 		})
 		require.LessOrEqual(t, allocs, 1.0, "%s: the pattern may escape, nothing else", name)
 	}
+	noMoreAllocations(t, dev, q)
 	for _, name := range []string{
 		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:9:16/wrong=0",
 		"take/int4/8x16/dst=16,1@0/src=0,1@1/at=16,1@0/int32/by=0:9:16,8:3:1/wrong=0",
@@ -245,6 +246,61 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}), name)
 	}
+}
+
+// Neither do calls of more forms than a queue keeps plans for, large ones that are
+// shared with helpers, fills with strings, and names of kernels.
+func noMoreAllocations(t *testing.T, dev device.Device, q device.Queue) {
+	words, err := dev.(device.StringAllocator).AllocStrings(100)
+	require.NoError(t, err)
+	a, err := dev.Alloc(1 << 20)
+	require.NoError(t, err)
+	b, err := dev.Alloc(1 << 20)
+	require.NoError(t, err)
+	turned := func(n int64) (dst, src device.Operand) {
+		l, err := layout.Contiguous(n, n)
+		require.NoError(t, err)
+		s, err := l.Permute(1, 0)
+		require.NoError(t, err)
+		return device.Operand{Buffer: a, Layout: l, Type: layout.Float32}, device.Operand{Buffer: b, Layout: s, Type: layout.Float32}
+	}
+	var pairs [][2]device.Operand
+	for n := int64(3); n < 200; n++ {
+		dst, src := turned(n)
+		pairs = append(pairs, [2]device.Operand{dst, src})
+	}
+	all := func() {
+		for _, p := range pairs {
+			if err := q.Copy(p[0], p[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all()
+	require.Zero(t, testing.AllocsPerRun(5, all), "forms of which the plans are made anew")
+
+	dst, src := turned(20)
+	column, err := mustDense(t, 100).Slice(0, 0, 100, 3)
+	require.NoError(t, err)
+	strings := device.Operand{Buffer: words, Layout: column, Type: layout.String}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if q.(device.KernelNamer).KernelName(dst, src) == "" || q.(device.StringQueue).FillString(strings, "again") != nil {
+			t.Error("refused")
+		}
+	}))
+
+	severalWorkers(t, 3) // AllocsPerRun has one processor
+	dst, src = turned(512)
+	var before, after runtime.MemStats
+	const runs = 200
+	for i := range 2 * runs {
+		if i == runs {
+			runtime.ReadMemStats(&before)
+		}
+		require.NoError(t, q.Copy(dst, src))
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.Mallocs-before.Mallocs, uint64(runs/2), "of %d large copies", runs)
 }
 
 func mustDense(t *testing.T, n int64) layout.Layout {
