@@ -131,7 +131,7 @@ func (t *take) execute() {
 		return
 	}
 	t.share.work, t.share.units = t, t.count
-	t.share.grain = max(64, (t.count*grainBytes/t.bytes+63)&^63)
+	t.share.grain = (grain(t.count, t.bytes, n) + 63) &^ 63
 	helpers.run(&t.share, n-1, nil)
 }
 
