@@ -54,6 +54,7 @@ type crew struct {
 type helper struct {
 	wake  chan struct{} // closed: end
 	timer *time.Timer
+	brief bool // it does not park
 	sc    scratch
 }
 
@@ -139,6 +140,9 @@ func (c *crew) recruit() {
 func (c *crew) help() {
 	h := &helper{wake: make(chan struct{}, 1), timer: time.NewTimer(idleTime)}
 	defer h.timer.Stop()
+	// Who is born in a bubble of testing/synctest must not be there at its end, and
+	// time does not pass there. It begins in the year 2000.
+	h.brief = time.Now().Year() < 2020
 	for s := c.next(h, nil); s != nil; s = c.next(h, s) {
 		// To where there are fewer, in between.
 		for s.step(&h.sc) && s.have.Load() <= c.least.Load()+1 {
@@ -164,11 +168,14 @@ func (c *crew) next(h *helper, before *share) *share {
 				return s
 			}
 		}
+		if h.brief {
+			break
+		}
 		if !c.park(h) {
 			return nil
 		}
 	}
-	c.alive-- // there are fewer processors than before
+	c.alive-- // it is brief, or there are fewer processors than before
 	c.balance()
 	return nil
 }

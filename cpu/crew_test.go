@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -216,6 +217,24 @@ func TestCrewEnds(t *testing.T) {
 	require.True(t, gone(), "at once")
 	w.run(&c, 40, 1, 3) // it still works
 	w.once(t)
+}
+
+// A bubble of testing/synctest takes every goroutine that is left in it for a
+// deadlock, and panics where one from outside touches a channel that was made in it.
+func TestCrewInBubbles(t *testing.T) {
+	processors(t, 4)
+	var c crew
+	calls := func(t *testing.T) {
+		for range 20 {
+			w := counted{hold: func(int64) { runtime.Gosched() }}
+			w.run(&c, 2000, 1, 3)
+			w.once(t)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) { calls(t) }) // helpers are born inside
+	calls(t)
+	synctest.Test(t, func(t *testing.T) { calls(t) }) // and these outside
+	calls(t)
 }
 
 // meet is work that is done when two have come: what a helper costs until it is there.
