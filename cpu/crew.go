@@ -35,10 +35,10 @@ type share struct {
 // left reports whether there is anything to take.
 func (s *share) left() bool { return s.taken.Load() < s.units }
 
-// crew are the helpers of all devices of the process. Callers and helpers at work are
-// together no more than the processors that the program has, but for callers who
-// are more on their own; queues side by side share the helpers. Who has nothing to
-// do is parked, and ends after a while.
+// crew are the helpers of all devices of the process. There are as many at work as
+// the program has processors beside those that callers are on: one fewer than
+// GOMAXPROCS at the most. Queues side by side share them. Who has nothing to do is
+// parked, and ends after a while.
 type crew struct {
 	mu      sync.Mutex
 	open    []*share  // that want helpers
@@ -72,7 +72,8 @@ func (c *crew) run(s *share, want int, sc *scratch) {
 	for s.step(sc) {
 	}
 	c.withdraw(s)
-	// Those who are inside finish what they took.
+	// Those who are inside finish what they took. Their kernels have fenced what they
+	// streamed, and the lock orders all else that they wrote before what comes next.
 	s.inside.Lock()
 	s.work = nil
 	s.inside.Unlock()
