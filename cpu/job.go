@@ -299,7 +299,7 @@ func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	switch j.class {
 	case contiguous, rows:
-		moveRows[W](j, d, s, na, nb)
+		moveRows[W](j, d, s, na, nb, sc)
 	case transpose:
 		moveTile[W](j, d, s, na, nb, sc)
 	case fill:

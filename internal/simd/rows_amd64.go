@@ -5,4 +5,19 @@ package simd
 // streamAVX2 is Rows.Stream.
 //
 //go:noescape
-func streamAVX2(dst *byte, src *byte, n int64)
+func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// streamAVX512 is Rows.Stream.
+//
+//go:noescape
+func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// moveAVX2 is Rows.Move.
+//
+//go:noescape
+func moveAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// moveAVX512 is Rows.Move.
+//
+//go:noescape
+func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
