@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,6 +49,8 @@ type job struct {
 	numA, numB int64 // blocks along a and b
 	units      int64 // blocks in all
 	tile       tile  // of class transpose
+	shuffled   shuffled
+	shuffle    simd.Shuffle // of what is shuffled
 
 	// The sharing of the work.
 	parts parts // of one below a byte
@@ -170,6 +173,9 @@ func (j *job) plan() {
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
+	case j.class == rows && near >= 0 && in.n*su > shortRow:
+		// Reading in sequence matters more than writing so.
+		j.block(near, max(1, perRow/min(in.n, perRow)), perRow)
 	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
 		// The source is denser along another axis: square blocks use all of
 		// each cache line.
@@ -178,6 +184,7 @@ func (j *job) plan() {
 	default:
 		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
 	}
+	j.planShuffle()
 }
 
 func magnitude(x int64) int64 {
@@ -302,18 +309,12 @@ func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		moveRows[W](j, d, s, na, nb, sc)
 	case transpose:
 		moveTile[W](j, d, s, na, nb, sc)
-	case fill:
-		for i := range na {
-			fillRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
-	case reverse:
-		for i := range na {
-			reverseRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
 	default:
-		a, b := j.a, j.b
-		a.n, b.n = na, nb
-		gatherBlock[W](j.dst, j.src, d, s, a, b)
+		if j.b.d == int64(unsafe.Sizeof(*new(W))) {
+			lineUp[W](j, d, s, na, nb, sc)
+			return
+		}
+		scatter[W](j, d, s, na, nb)
 	}
 }
 

@@ -5,15 +5,42 @@ import (
 	"unsafe"
 )
 
-// streamBytes is the size from which a destination is written past the caches.
-const streamBytes = 4 << 20
+const (
+	// streamBytes is the size from which a destination is written past the caches.
+	streamBytes = 4 << 20
+	// streamRow is the length, in bytes, from which rows that begin within a
+	// cache line are streamed: their ends go the usual way.
+	streamRow = 1 << 10
+	// longRow is the length from which the runtime's memmove is as good as a
+	// kernel.
+	longRow = 2 << 10
+	// shortRow is the length up to which rows are like elements: some of them
+	// make a vector.
+	shortRow = 16
+)
 
-// longRow is the size from which the runtime's memmove is as good as a kernel.
-const longRow = 2 << 10
+// A way is how a block of dense rows gets to the destination.
+type way uint8
 
-// streamRow is the length, in bytes, from which rows that begin within a cache line
-// are streamed: their ends go the usual way.
-const streamRow = 1 << 10
+const (
+	straight way = iota // through the caches
+	streamed            // past them
+	staged              // the same, as one run: rows that follow one another
+)
+
+// way chooses one for na rows of size bytes at d. Streaming pays for whole cache
+// lines only.
+func (j *job) way(d, na, size int64) way {
+	switch {
+	case kernels.Stream == nil || j.strings || j.bytes < streamBytes:
+		return straight
+	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+		return streamed
+	case j.a.d == size && na*size >= streamRow:
+		return staged
+	}
+	return straight
+}
 
 // moveRows moves na dense rows of nb elements.
 func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
@@ -29,37 +56,102 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	case kernels.Move == nil || way == straight && size > longRow:
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
 	case way == straight:
-		kernels.Move(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
 	case way == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
 	default:
-		buf := room(&sc.tile, na*size)
-		kernels.Move((*byte)(buf), ptr(j.src, s), size, j.a.s, size, na)
-		kernels.Stream(ptr(j.dst, d), (*byte)(buf), 0, 0, na*size, 1)
+		buf := (*byte)(room(&sc.tile, na*size))
+		j.moveShort(buf, ptr(j.src, s), size, na, size)
+		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
 	}
 }
 
-// A way is how a block of dense rows gets to the destination.
-type way uint8
+// moveShort moves rows that are no longer than longRow.
+func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
+	switch {
+	case j.shuffled == picks && na >= j.shuffle.Least:
+		kernels.Pick(dst, src, 0, 0, na, 1, &j.shuffle)
+	case j.shuffled == spreads && na >= j.shuffle.Least:
+		kernels.Spread(dst, src, 0, 0, na, 1, &j.shuffle)
+	default:
+		kernels.Move(dst, src, dStep, j.a.s, size, na)
+	}
+}
+
+// lineUp moves elements that are anywhere to na rows of nb, dense ones. What is
+// streamed is put together in a buffer.
+func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	width := int64(unsafe.Sizeof(*new(W)))
+	size := nb * width
+	way := j.way(d, na, size)
+	to, at, step := j.dst, d, j.a.d
+	if way != straight {
+		to, at, step = room(&sc.tile, na*size), 0, size
+	}
+	switch {
+	case j.class == fill:
+		for i := range na {
+			fillRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	case j.shuffled == picks && nb >= j.shuffle.Least:
+		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
+	case j.class == reverse:
+		for i := range na {
+			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	default:
+		gatherBlock[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
+	}
+	switch {
+	case way == straight:
+	case j.a.d == size:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
+	default:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), j.a.d, size, size, na)
+	}
+}
+
+// scatter moves elements that are anywhere to na rows of nb that are not dense.
+func scatter[W word](j *job, d, s, na, nb int64) {
+	if j.shuffled == spreads && nb >= j.shuffle.Least {
+		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
+		return
+	}
+	gatherBlock[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+}
+
+// shuffled says which kernel of simd.Shuffle a job's blocks are for.
+type shuffled uint8
 
 const (
-	straight way = iota // through the caches
-	streamed            // past them
-	staged              // the same, from a buffer in L1, where the block is put together
+	none shuffled = iota
+	picks
+	spreads
 )
 
-// way chooses one for na rows of size bytes at d. Streaming pays for whole cache
-// lines only.
-func (j *job) way(d, na, size int64) way {
+// planShuffle chooses a kernel for elements, or short rows, that are neighbours on
+// one side and a small step apart on the other.
+func (j *job) planShuffle() {
+	j.shuffled = none
+	width := int64(j.dBits / 8)
+	x := &j.b
 	switch {
-	case kernels.Stream == nil || j.bytes < streamBytes:
-		return straight
-	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
-		return streamed
-	case j.a.d == size && na*size >= streamRow:
-		return staged
+	case kernels.Pick == nil || j.strings || j.packed:
+		return
+	case j.class == rows:
+		x = &j.a
+		if width *= j.b.n; width > shortRow || j.blkB < j.b.n {
+			return
+		}
+	case j.class != gather && j.class != reverse:
+		return
 	}
-	return straight
+	switch {
+	case x.d == width && kernels.PlanPick(&j.shuffle, width, x.s):
+		j.shuffled = picks
+	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&j.shuffle, width, x.d):
+		j.shuffled = spreads
+	}
 }
 
 func ptr(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }

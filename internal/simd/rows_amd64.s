@@ -412,3 +412,1021 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+// func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·pick1AVX512(SB), NOSPLIT, $16-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DX
+	MOVQ  $-1, DI
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R11
+	MOVQ  32(SI), R12
+	MOVQ  DX, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R11, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R12, R8
+	ADDQ  R9, R8
+	SUBQ  R11, R8
+	SUBQ  R11, R8
+	MOVQ  R12, R9
+
+ordered:
+	XORQ     R10, R10
+	MOVQ     $0x0000000000000040, R12
+	SUBQ     $+0, R9
+	CMOVQLT  R10, R9
+	CMPQ     R9, $0x40
+	CMOVQGT  R12, R9
+	BZHIQ    R9, DI, R9
+	SUBQ     $+0, R8
+	CMOVQLT  R10, R8
+	CMPQ     R8, $0x40
+	CMOVQGT  R12, R8
+	BZHIQ    R8, DI, R8
+	ANDNQ    R9, R8, R9
+	MOVQ     R9, (SP)
+	IMULQ    DX, R11
+	BZHIQ    R11, DI, R9
+	MOVQ     R9, 8(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	ADDQ     24(SI), BX
+	VMOVDQU8 96(SI), Z0
+	KMOVQ    64(SI), K1
+	MOVQ     $-1, R9
+	MOVQ     32(SI), R10
+	SUBQ     $+0, R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	ADDQ       DI, R11
+	ADDQ       R8, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      (SP), K3
+	VMOVDQU8.Z (R12), K3, Z1
+	VPERMB     Z1, Z0, Z1
+	KMOVQ      8(SP), K3
+	VMOVDQU8   Z1, K3, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R10
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R10, R9
+	XORQ     R8, R8
+	XORQ     R11, R11
+	MOVQ     $0x0000000000000040, R12
+	SUBQ     $+0, R9
+	CMOVQLT  R11, R9
+	CMPQ     R9, $0x40
+	CMOVQGT  R12, R9
+	BZHIQ    R9, DI, R9
+	SUBQ     $+0, R8
+	CMOVQLT  R11, R8
+	CMPQ     R8, $0x40
+	CMOVQGT  R12, R8
+	BZHIQ    R8, DI, R8
+	ANDNQ    R9, R8, R9
+	ANDQ     64(SI), R9
+	MOVQ     R9, (SP)
+	IMULQ    DX, R10
+	BZHIQ    R10, DI, R9
+	MOVQ     R9, 8(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    64(SI), K2
+	VMOVDQU8 96(SI), Z1
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z1, Z0
+	VMOVDQU8   Z0, K2, (R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      8(SP), K3
+	VMOVDQU8.Z (R12), K3, Z0
+	KMOVQ      (SP), K3
+	VPERMB     Z0, Z1, Z0
+	VMOVDQU8   Z0, K3, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·pick2AVX512(SB), NOSPLIT, $24-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DX
+	MOVQ  $-1, DI
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DX, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 16(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	ADDQ     24(SI), BX
+	VMOVDQU8 96(SI), Z0
+	KMOVQ    64(SI), K1
+	KMOVQ    72(SI), K3
+	MOVQ     $-1, R9
+	MOVQ     32(SI), R10
+	SUBQ     $+64, R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VPERMB     (R12), Z0, Z1
+	VMOVDQU8.Z 64(R12), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	ADDQ       DI, R11
+	ADDQ       R8, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      (SP), K4
+	VMOVDQU8.Z (R12), K4, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K4
+	VMOVDQU8.Z 64(R12), K4, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K4
+	VMOVDQU8   Z1, K4, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     64(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, 8(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 16(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    64(SI), K2
+	VMOVDQU8 96(SI), Z2
+	KMOVQ    72(SI), K3
+	VMOVDQU8 160(SI), Z3
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      16(SP), K4
+	VMOVDQU8.Z (R12), K4, Z0
+	KMOVQ      (SP), K4
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K4, (R11)
+	KMOVQ      8(SP), K4
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K4, 64(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·pick3AVX512(SB), NOSPLIT, $32-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DX
+	MOVQ  $-1, DI
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DX, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 16(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 24(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	ADDQ     24(SI), BX
+	VMOVDQU8 96(SI), Z0
+	KMOVQ    64(SI), K1
+	KMOVQ    72(SI), K3
+	KMOVQ    80(SI), K4
+	MOVQ     $-1, R9
+	MOVQ     32(SI), R10
+	SUBQ     $+128, R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VPERMB     (R12), Z0, Z1
+	VPERMB     64(R12), Z0, K3, Z1
+	VMOVDQU8.Z 128(R12), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	ADDQ       DI, R11
+	ADDQ       R8, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      (SP), K5
+	VMOVDQU8.Z (R12), K5, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K5
+	VMOVDQU8.Z 64(R12), K5, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K5
+	VMOVDQU8.Z 128(R12), K5, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	KMOVQ      24(SP), K5
+	VMOVDQU8   Z1, K5, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     64(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     80(SI), R10
+	MOVQ     R10, 16(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 24(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    64(SI), K2
+	VMOVDQU8 96(SI), Z2
+	KMOVQ    72(SI), K3
+	VMOVDQU8 160(SI), Z3
+	KMOVQ    80(SI), K4
+	VMOVDQU8 224(SI), Z4
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K4, 128(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      24(SP), K5
+	VMOVDQU8.Z (R12), K5, Z0
+	KMOVQ      (SP), K5
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K5, (R11)
+	KMOVQ      8(SP), K5
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K5, 64(R11)
+	KMOVQ      16(SP), K5
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K5, 128(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·pick4AVX512(SB), NOSPLIT, $40-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DX
+	MOVQ  $-1, DI
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DX, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 16(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+192, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+192, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 24(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 32(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	ADDQ     24(SI), BX
+	VMOVDQU8 96(SI), Z0
+	KMOVQ    64(SI), K1
+	KMOVQ    72(SI), K3
+	KMOVQ    80(SI), K4
+	KMOVQ    88(SI), K5
+	MOVQ     $-1, R9
+	MOVQ     32(SI), R10
+	SUBQ     $+192, R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VPERMB     (R12), Z0, Z1
+	VPERMB     64(R12), Z0, K3, Z1
+	VPERMB     128(R12), Z0, K4, Z1
+	VMOVDQU8.Z 192(R12), K1, Z2
+	VPERMB     Z2, Z0, K5, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	ADDQ       DI, R11
+	ADDQ       R8, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      (SP), K6
+	VMOVDQU8.Z (R12), K6, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K6
+	VMOVDQU8.Z 64(R12), K6, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K6
+	VMOVDQU8.Z 128(R12), K6, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	KMOVQ      24(SP), K6
+	VMOVDQU8.Z 192(R12), K6, Z2
+	VPERMB     Z2, Z0, K5, Z1
+	KMOVQ      32(SP), K6
+	VMOVDQU8   Z1, K6, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     64(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     80(SI), R10
+	MOVQ     R10, 16(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+192, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+192, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     88(SI), R10
+	MOVQ     R10, 24(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 32(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    64(SI), K2
+	VMOVDQU8 96(SI), Z2
+	KMOVQ    72(SI), K3
+	VMOVDQU8 160(SI), Z3
+	KMOVQ    80(SI), K4
+	VMOVDQU8 224(SI), Z4
+	KMOVQ    88(SI), K5
+	VMOVDQU8 288(SI), Z5
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K4, 128(R11)
+	VPERMB     Z0, Z5, Z1
+	VMOVDQU8   Z1, K5, 192(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      32(SP), K6
+	VMOVDQU8.Z (R12), K6, Z0
+	KMOVQ      (SP), K6
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K6, (R11)
+	KMOVQ      8(SP), K6
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K6, 64(R11)
+	KMOVQ      16(SP), K6
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K6, 128(R11)
+	KMOVQ      24(SP), K6
+	VPERMB     Z0, Z5, Z1
+	VMOVDQU8   Z1, K6, 192(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET

@@ -12,6 +12,10 @@ func main() {
 	streamAVX512()
 	moveAVX2()
 	moveAVX512()
+	for count := 1; count <= vectors; count++ {
+		pickAVX512(count)
+		spreadAVX512(count)
+	}
 	Generate()
 }
 
