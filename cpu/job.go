@@ -170,6 +170,8 @@ func (j *job) plan() {
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
 	switch {
+	case j.class == contiguous:
+		j.block(-1, 1, 4*perRow)
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)

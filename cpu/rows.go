@@ -11,6 +11,8 @@ const (
 	// streamRow is the length, in bytes, from which rows that begin within a
 	// cache line are streamed: their ends go the usual way.
 	streamRow = 1 << 10
+	// fetchedRow is the length from which rows are fetched ahead, however they lie.
+	fetchedRow = 16 << 10
 	// longRow is the length from which the runtime's memmove is as good as a
 	// kernel.
 	longRow = 2 << 10
@@ -149,6 +151,9 @@ func (j *job) planShuffle() {
 	switch {
 	case x.d == width && kernels.PlanPick(&j.shuffle, width, x.s):
 		j.shuffled = picks
+		if span := x.n * magnitude(x.s); span < fetchedRow && (j.class == rows || magnitude(j.a.s) > span+span/4) {
+			j.shuffle.Ahead = 0 // that would fetch what nobody reads
+		}
 	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&j.shuffle, width, x.d):
 		j.shuffled = spreads
 	}

@@ -3,13 +3,17 @@ package simd
 const (
 	vectors     = 4  // that the far side of a group may span
 	vectorBytes = 64 // of the widest level
+
+	// aheadBytes is what Ahead is at first, or less than 0: the processor fetches
+	// ahead by itself, but not far enough.
+	aheadBytes = 2 << 10
 )
 
 // Shuffle is how to move elements between a side where they are neighbours, the
 // near one, and a side where they are a step apart, the far one: some at a time, a
 // group, which is one vector on the near side and a few on the far side.
 //
-// The kernels read all fields but the last by their places.
+// The kernels read all fields but Least by their places.
 type Shuffle struct {
 	group     int64 // elements
 	near, far int64 // bytes from a group to the next
@@ -18,8 +22,13 @@ type Shuffle struct {
 	size      int64 // bytes of an element
 	step      int64 // between elements on the far side
 	count     int64 // vectors in the span
-	masks     [vectors]uint64
-	shuffles  [vectors][vectorBytes]byte
+
+	// Ahead is how many bytes from a group a pick fetches lines for later ones:
+	// for long rows, or rows that follow one another. 0: not at all.
+	Ahead int64
+
+	masks    [vectors]uint64
+	shuffles [vectors][vectorBytes]byte
 
 	// Least is the number of elements that a row must have.
 	Least int64
@@ -36,10 +45,11 @@ func (p *Shuffle) fit(vector, size, step int64) bool {
 	if group < 4 {
 		return false
 	}
-	*p = Shuffle{group: group, near: group * size, far: group * step, size: size, step: step, Least: 1}
+	*p = Shuffle{group: group, near: group * size, far: group * step, size: size, step: step, Ahead: aheadBytes, Least: 1}
 	p.span = (group-1)*by + size
 	if step < 0 {
 		p.base = (group - 1) * step
+		p.Ahead = -aheadBytes
 	}
 	p.count = (p.span + vector - 1) / vector
 	return true

@@ -18,6 +18,7 @@ const (
 	fieldSize
 	fieldStep
 	fieldVectors
+	fieldAhead
 	fieldMasks
 	fieldShuffles = fieldMasks + 8*vectors
 )
@@ -112,6 +113,7 @@ func window(i int, lo, hi, ones, t, u reg.GPVirtual) {
 func pickAVX512(count int) {
 	index, out, loaded := ZMM(), ZMM(), ZMM()
 	last, whole := K(), K()
+	ahead := GP64()
 	masks := opmasks(count)
 	var tails, tailOut Mem
 	f := shuffle{nearIsDst: true}
@@ -145,6 +147,7 @@ func pickAVX512(count int) {
 	}
 	f.prepare = func(_, s, p reg.GPVirtual) {
 		ADDQ(Mem{Base: p, Disp: fieldBase}, s)
+		MOVQ(Mem{Base: p, Disp: fieldAhead}, ahead)
 		VMOVDQU8(Mem{Base: p, Disp: fieldShuffles}, index)
 		for i := range masks {
 			KMOVQ(Mem{Base: p, Disp: fieldMasks + 8*i}, masks[i])
@@ -166,6 +169,9 @@ func pickAVX512(count int) {
 		}
 	}
 	f.whole = func(d, s reg.GPVirtual) {
+		for i := range count {
+			PREFETCHT1(Mem{Base: s, Index: ahead, Scale: 1, Disp: 64 * i})
+		}
 		for i := range count - 1 {
 			permute(i, at(s, 64*i))
 		}

@@ -25,7 +25,7 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 
 		move := func(bytes int) {
 			for i := range bytes / width {
-				VMOVDQU64or(width, at(s, i*width), vectors[i])
+				unaligned(width, at(s, i*width), vectors[i])
 			}
 			for i := range bytes / width {
 				VMOVNTDQ(vectors[i], at(d, i*width))
@@ -35,10 +35,19 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 			SUBQ(U32(bytes), n)
 		}
 		Label("lines")
+		// The processor fetches ahead by itself, but not far enough.
+		CMPQ(n, U32(256+ahead))
+		JL(LabelRef("near"))
+		for i := range 4 {
+			PREFETCHT1(at(s, ahead+i*64))
+		}
+		move(256)
+		JMP(LabelRef("lines"))
+		Label("near")
 		CMPQ(n, U32(256))
 		JL(LabelRef("line"))
 		move(256)
-		JMP(LabelRef("lines"))
+		JMP(LabelRef("near"))
 		Label("line")
 		CMPQ(n, Imm(64))
 		JL(LabelRef("tail"))
@@ -51,8 +60,11 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 	}, SFENCE, &r)
 }
 
-// VMOVDQU64or is the unaligned load of a vector of a width.
-func VMOVDQU64or(width int, from, to Op) {
+// ahead is how many bytes before they are read lines are fetched, within a row.
+const ahead = 2 << 10
+
+// unaligned is the unaligned load of a vector of a width.
+func unaligned(width int, from, to Op) {
 	if width == 64 {
 		VMOVDQU64(from, to)
 		return
