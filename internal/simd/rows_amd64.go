@@ -22,6 +22,11 @@ func moveAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows i
 //go:noescape
 func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 
+// pick1AVX2 is Rows.Pick for groups that span 1 vectors.
+//
+//go:noescape
+func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
 // pick1AVX512 is Rows.Pick for groups that span 1 vectors.
 //
 //go:noescape
@@ -31,6 +36,11 @@ func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick2AVX2 is Rows.Pick for groups that span 2 vectors.
+//
+//go:noescape
+func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
 // pick2AVX512 is Rows.Pick for groups that span 2 vectors.
 //
@@ -42,6 +52,11 @@ func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //go:noescape
 func spread2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
+// pick3AVX2 is Rows.Pick for groups that span 3 vectors.
+//
+//go:noescape
+func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
 // pick3AVX512 is Rows.Pick for groups that span 3 vectors.
 //
 //go:noescape
@@ -51,6 +66,11 @@ func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func spread3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick4AVX2 is Rows.Pick for groups that span 4 vectors.
+//
+//go:noescape
+func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
 // pick4AVX512 is Rows.Pick for groups that span 4 vectors.
 //

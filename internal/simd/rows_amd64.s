@@ -461,6 +461,72 @@ done:
 	VZEROUPPER
 	RET
 
+// func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick1AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X1
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    -16(R14)(DX*1), X0
+	VPSHUFB    X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    -16(R14)(DX*1), X0
+	VPSHUFB    X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
 // func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·pick1AVX512(SB), NOSPLIT, $16-56
@@ -641,6 +707,79 @@ next:
 	ADDQ SI, CX
 	ADDQ R9, BX
 	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick2AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
 	JNZ  row
 
 done:
@@ -877,6 +1016,86 @@ next:
 	ADDQ SI, CX
 	ADDQ R9, BX
 	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick3AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	VMOVDQU 232(SI), X4
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
 	JNZ  row
 
 done:
@@ -1159,6 +1378,93 @@ next:
 	ADDQ SI, CX
 	ADDQ R9, BX
 	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick4AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	VMOVDQU 232(SI), X4
+	VMOVDQU 296(SI), X5
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    32(R14), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X5, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    32(R14), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X5, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
 	JNZ  row
 
 done:

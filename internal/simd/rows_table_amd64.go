@@ -5,6 +5,7 @@ import "unsafe"
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
 		k.Move, k.Stream = moveAVX2, streamAVX2
+		k.PlanPick, k.Pick = (*Shuffle).pick16, pick256
 	}
 	if l >= AVX512 {
 		k.Move, k.Stream = moveAVX512, streamAVX512
@@ -13,30 +14,23 @@ func (k *Rows) fill(l Level) {
 	}
 }
 
+// shuffleFunc is a kernel for what spans a number of vectors.
+type shuffleFunc = func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)
+
+var (
+	picks256   = [vectors]shuffleFunc{pick1AVX2, pick2AVX2, pick3AVX2, pick4AVX2}
+	picks512   = [vectors]shuffleFunc{pick1AVX512, pick2AVX512, pick3AVX512, pick4AVX512}
+	spreads512 = [vectors]shuffleFunc{spread1AVX512, spread2AVX512, spread3AVX512, spread4AVX512}
+)
+
+func pick256(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
+	picks256[p.count-1](dst, src, dStep, sStep, n, rows, (*byte)(unsafe.Pointer(p)))
+}
+
 func pick512(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
-	at := (*byte)(unsafe.Pointer(p))
-	switch p.count {
-	case 1:
-		pick1AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 2:
-		pick2AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 3:
-		pick3AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 4:
-		pick4AVX512(dst, src, dStep, sStep, n, rows, at)
-	}
+	picks512[p.count-1](dst, src, dStep, sStep, n, rows, (*byte)(unsafe.Pointer(p)))
 }
 
 func spread512(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
-	at := (*byte)(unsafe.Pointer(p))
-	switch p.count {
-	case 1:
-		spread1AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 2:
-		spread2AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 3:
-		spread3AVX512(dst, src, dStep, sStep, n, rows, at)
-	case 4:
-		spread4AVX512(dst, src, dStep, sStep, n, rows, at)
-	}
+	spreads512[p.count-1](dst, src, dStep, sStep, n, rows, (*byte)(unsafe.Pointer(p)))
 }

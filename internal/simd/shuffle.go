@@ -67,6 +67,27 @@ func (p *Shuffle) places(do func(near, far int64)) {
 	}
 }
 
+// pick16 prepares a pick with vectors of 16 bytes: each of the far side, of which
+// the last ends where the span does, is shuffled so that it gives its bytes of the
+// result and zeros.
+func (p *Shuffle) pick16(size, step int64) bool {
+	const vector, zero = 16, 0x80
+	if !p.fit(vector, size, step) || p.near != vector || p.span < vector {
+		return false
+	}
+	p.Least = p.group
+	for i := range p.count {
+		for b := range vector {
+			p.shuffles[i][b] = zero
+		}
+	}
+	p.places(func(near, far int64) {
+		i := min(far/vector, p.count-1)
+		p.shuffles[i][near] = byte(far - min(i*vector, p.span-vector))
+	})
+	return true
+}
+
 // pick512 prepares a pick: every vector of the far side is permuted in the same way,
 // and a mask says which bytes of the result it gives.
 func (p *Shuffle) pick512(size, step int64) bool {

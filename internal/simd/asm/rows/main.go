@@ -13,6 +13,7 @@ func main() {
 	moveAVX2()
 	moveAVX512()
 	for count := 1; count <= vectors; count++ {
+		pickAVX2(count)
 		pickAVX512(count)
 		spreadAVX512(count)
 	}
