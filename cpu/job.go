@@ -49,6 +49,7 @@ type job struct {
 	numA, numB int64 // blocks along a and b
 	units      int64 // blocks in all
 	tile       tile  // of class transpose
+	inner      axis  // of class rows: a block has all of this axis, too
 	shuffled   shuffled
 	shuffle    simd.Shuffle // of what is shuffled
 
@@ -131,6 +132,7 @@ const (
 
 // plan chooses the class and the blocks.
 func (j *job) plan() {
+	j.inner.n = 1
 	last := j.rank - 1
 	in := &j.axes[last]
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
@@ -175,9 +177,8 @@ func (j *job) plan() {
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
-	case j.class == rows && near >= 0 && in.n*su > shortRow:
-		// Reading in sequence matters more than writing so.
-		j.block(near, max(1, perRow/min(in.n, perRow)), perRow)
+	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow:
+		j.planNear(near, perRow)
 	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
 		// The source is denser along another axis: square blocks use all of
 		// each cache line.

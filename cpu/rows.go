@@ -11,6 +11,12 @@ const (
 	// streamRow is the length, in bytes, from which rows that begin within a
 	// cache line are streamed: their ends go the usual way.
 	streamRow = 1 << 10
+	// directRow is the length, in bytes, from which rows that are whole cache lines
+	// are streamed as well one by one as in runs.
+	directRow = 256
+	// fullSet is the size, in bytes, from which a set of rows is enough for a call
+	// of a kernel.
+	fullSet = 4 << 10
 	// fetchedRow is the length from which rows are fetched ahead, however they lie.
 	fetchedRow = 16 << 10
 	// longRow is the length from which the runtime's memmove is as good as a
@@ -54,6 +60,10 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		return
 	}
 	size := nb * int64(unsafe.Sizeof(*new(W)))
+	if j.inner.n > 1 {
+		j.moveSets(d, s, na, size, sc)
+		return
+	}
 	switch way := j.way(d, na, size); {
 	case kernels.Move == nil || way == straight && size > longRow:
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
@@ -66,6 +76,57 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		j.moveShort(buf, ptr(j.src, s), size, na, size)
 		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
 	}
+}
+
+// moveSets moves na sets of rows, those of the inner axis.
+func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
+	in, run := &j.inner, na*size
+	way := j.way(d, na, size)
+	switch {
+	case kernels.Move == nil:
+		for i := range na {
+			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
+		}
+	case kernels.Stream != nil && j.bytes >= streamBytes && j.a.d == size && size < directRow && run >= streamRow:
+		// What is a row of many sets becomes a run of one.
+		buf := room(&sc.tile, run*in.n)
+		for i := range na {
+			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
+		}
+		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
+	default:
+		move := kernels.Move
+		if way == streamed && in.d%cacheLine == 0 {
+			move = kernels.Stream
+		}
+		for i := range na {
+			move(ptr(j.dst, d+i*j.a.d), ptr(j.src, s+i*j.a.s), in.d, in.s, size, in.n)
+		}
+	}
+}
+
+// planNear makes blocks of rows along the axis on which they are nearest in the
+// source: to read in sequence matters more than to write so. Where there are too
+// few for a block, it has several sets of them.
+func (j *job) planNear(near int, perRow int64) {
+	x, last := j.axes[near], j.rank-1
+	row := j.axes[last].n
+	width := int64(j.dBits / 8)
+	next := -1
+	for i := last - 1; i >= 0; i-- {
+		// An axis that prolongs rows of the destination is the best one.
+		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*width || j.axes[next].d != row*width && magnitude(k.s) < magnitude(j.axes[next].s)) {
+			next = i
+		}
+	}
+	if next < 0 || x.n*row*width >= fullSet {
+		j.block(near, max(1, perRow/min(row, perRow)), perRow)
+		return
+	}
+	j.inner = x
+	j.axes[near].n = 1
+	j.block(next, max(1, perRow/(x.n*row)), row)
+	j.axes[near].n = x.n
 }
 
 // moveShort moves rows that are no longer than longRow.
