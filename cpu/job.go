@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -47,6 +48,9 @@ type job struct {
 	numA, numB int64 // blocks along a and b
 	units      int64 // blocks in all
 	tile       tile  // of class transpose
+	inner      axis  // of class rows: a block has all of this axis, too
+	shuffled   shuffled
+	shuffle    simd.Shuffle // of what is shuffled
 
 	// The sharing of the work.
 	parts parts // of one below a byte
@@ -126,6 +130,7 @@ const (
 
 // plan chooses the class and the blocks.
 func (j *job) plan() {
+	j.inner.n = 1
 	last := j.rank - 1
 	in := &j.axes[last]
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
@@ -165,9 +170,13 @@ func (j *job) plan() {
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
 	switch {
+	case j.class == contiguous:
+		j.block(-1, 1, 4*perRow)
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
+	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow:
+		j.planNear(near, perRow)
 	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
 		// The source is denser along another axis: square blocks use all of
 		// each cache line.
@@ -176,6 +185,7 @@ func (j *job) plan() {
 	default:
 		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
 	}
+	j.planShuffle()
 }
 
 func magnitude(x int64) int64 {
@@ -297,21 +307,15 @@ func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	switch j.class {
 	case contiguous, rows:
-		moveRows[W](j, d, s, na, nb)
+		moveRows[W](j, d, s, na, nb, sc)
 	case transpose:
 		moveTile[W](j, d, s, na, nb, sc)
-	case fill:
-		for i := range na {
-			fillRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
-	case reverse:
-		for i := range na {
-			reverseRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
 	default:
-		a, b := j.a, j.b
-		a.n, b.n = na, nb
-		gatherBlock[W](j.dst, j.src, d, s, a, b)
+		if j.b.d == int64(unsafe.Sizeof(*new(W))) {
+			lineUp[W](j, d, s, na, nb, sc)
+			return
+		}
+		scatter[W](j, d, s, na, nb)
 	}
 }
 

@@ -67,6 +67,42 @@ func testKernels(t *testing.T) {
 		{"gather.string", "copy/string/200x210/dst=210,1@0/src=1,200@0"},
 		{"gather.string", "copy/string/9x7x500/dst=3500,500,1@0/src=1,-9,63@54"},
 
+		// What is written past the caches, from and to anywhere in a line: in one
+		// run, in long rows, in short ones put together, in sets of rows that are
+		// whole lines, and of such that are not.
+		{"contiguous.8", "copy/uint8/4500001/dst=1@3/src=1@1"},
+		{"rows.8", "copy/uint8/2x3000x1501/dst=6000000,2000,1@3/src=4503000,1501,1@1"},
+		{"rows.8", "copy/uint8/20000x241/dst=241,1@5/src=250,1@1"},
+		{"rows.64", "copy/double/100001x5/dst=5,1@1/src=11,1@0"},
+		{"rows.32", "copy/float/500001x3/dst=3,1@1/src=4,1@0"},
+		{"rows.32", "copy/float/500001x3/dst=5,1@1/src=3,1@0"},
+		{"rows.8", "copy/uint8/1500001x3/dst=3,1@1/src=-4,1@6000000"},
+		{"rows.8", "copy/uint8/1500001x3/dst=4,1@1/src=3,1@5"},
+		{"rows.128", "copy/float/4x16x520x40/dst=332800,20800,40,1@0/src=332800,40,640,1@0"},
+		{"rows.128", "copy/float/4x16x520x40/dst=332800,20800,40,1@4/src=332800,40,640,1@8"},
+		{"rows.128", "copy/float/4x16x520x32/dst=300000,18640,32,1@0/src=266240,32,512,1@0"},
+		{"rows.128", "copy/float/4x16x520x32/dst=600000,37280,64,1@16/src=266240,32,512,1@0"},
+		{"rows.128", "copy/float/3x16x300x128/dst=614400,38400,128,1@0/src=614400,128,2048,1@0"},
+		{"rows.8", "copy/uint8/5x7x2000x67/dst=938000,134000,67,1@3/src=938000,67,469,1@1"},
+		{"reverse.8", "copy/uint8/4500001/dst=1@3/src=-1@4500000"},
+		{"reverse.128", "copy/complex128/300001/dst=1@0/src=-1@300000"},
+		{"gather.8", "copy/uint8/4500001/dst=1@1/src=2@1"},
+		{"gather.8", "copy/uint8/3000x1501/dst=1501,1@1/src=-4600,-3@13804503"},
+		{"gather.16", "copy/float16/3000x1001/dst=1001,1@1/src=4010,4@1"},
+		{"gather.32", "copy/float/1200x1001/dst=1003,1@1/src=9009,9@1"},
+		{"gather.64", "copy/double/600001/dst=1@1/src=2@1"},
+		{"gather.128", "copy/complex128/300001/dst=1@1/src=2@1"},
+		{"gather.32", "copy/float/1200000/dst=40@1/src=1@1"},
+		{"fill.16", "copy/float16/2000x1501/dst=1501,1@1/src=1,0@0"},
+		{"fill.64", "copy/double/200x3001/dst=3100,1@1/src=1,0@0"},
+		// Elements far enough apart for a scatter that leaves gaps, at every width.
+		{"gather.8", "copy/uint8/300x1001/dst=2010,2@1/src=1001,1@1"},
+		{"gather.8", "copy/uint8/300001/dst=4@1/src=1@1"},
+		{"gather.16", "copy/float16/300x1001/dst=3010,3@1/src=1001,1@1"},
+		{"gather.32", "copy/float/300x1001/dst=2010,2@1/src=1001,1@1"},
+		{"gather.64", "copy/double/300x1001/dst=3010,3@1/src=1001,1@1"},
+		{"gather.128", "copy/complex128/300x101/dst=300,2@1/src=101,1@1"},
+
 		{"bits.contiguous.4", "copy/int4/600001/dst=1@1/src=1@2"},
 		{"bits.contiguous.2", "copy/int2/1100001/dst=1@1/src=1@2"},
 		{"bits.contiguous.2", "copy/int2/1100001/dst=1@3/src=1@1"},
@@ -105,6 +141,8 @@ func testKernels(t *testing.T) {
 		{"", "fill/int4/600001/dst=1@1"},
 		{"", "fill/double/300x1000/dst=2000,2@1"},
 		{"", "fill/float/1000003/dst=1@0"},
+		{"", "fill/float/1500003/dst=1@1"},
+		{"", "fill/uint8/3000x1501/dst=1600,1@7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parsed, err := oracle.ParseCase(c.name)

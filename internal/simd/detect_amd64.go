@@ -16,7 +16,5 @@ var detected = func() Level {
 
 // fill sets the kernels of the table's level.
 func (k *Kernels) fill() {
-	if k.Level >= AVX2 {
-		k.Rows.avx2()
-	}
+	k.Rows.fill(k.Level)
 }
