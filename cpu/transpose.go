@@ -1,6 +1,9 @@
 package cpu
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 const (
 	// nearTile is the aim for a tile, in bytes, where the destination is written
@@ -43,7 +46,7 @@ type tile struct {
 // where the source is dense. False: one of the two is too short to pay.
 func (j *job) planTile(near int) bool {
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
-	bits := int64(j.dBits)
+	w := int64(j.dBits)
 	last := j.rank - 1
 	var used uint64
 	use := func(k int) { used |= 1 << k }
@@ -57,7 +60,7 @@ func (j *job) planTile(near int) bool {
 	jAxes[0] = last
 	for k := last - 1; k >= 0 && free(k); k-- {
 		run := jIn * j.axes[jAxes[nj-1]].n
-		if run*bits >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
+		if run*w >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
 			break
 		}
 		jIn = run
@@ -76,7 +79,7 @@ func (j *job) planTile(near int) bool {
 	for grown := true; grown; {
 		grown = false
 		run := iIn * j.axes[iAxes[ni-1]].n
-		if run*bits >= tileRun*8 || run > tileCols/2 {
+		if run*w >= tileRun*8 || run > tileCols/2 {
 			break
 		}
 		for k := range last {
@@ -92,7 +95,7 @@ func (j *job) planTile(near int) bool {
 	}
 	ai, bi := iAxes[ni-1], jAxes[nj-1]
 	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
-	if short := int64(4); min(iAll, jAll) < short || bits < 8 && min(iAll, jAll) < 16 {
+	if short := int64(4); min(iAll, jAll) < short || w < 8 && min(iAll, jAll) < 16 {
 		return false
 	}
 	if sign < 0 {
@@ -105,11 +108,11 @@ func (j *job) planTile(near int) bool {
 	}
 
 	room := int64(nearTile)
-	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*bits <= farTileRun*8; !joined {
+	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8; !joined {
 		// Where there is not much to move, many small tiles keep all busy.
 		room = min(max(j.bytes/32, nearTile), farTile)
 	}
-	room = room * 8 / bits
+	room = room * 8 / w
 	side := int64(1)
 	for side*side < room {
 		side *= 2
@@ -117,6 +120,11 @@ func (j *job) planTile(near int) bool {
 	jSide := min(jAll, side, tileRows)
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
+
+	if knobI > 0 {
+		iSide = min(iAll, knobI, tileCols)
+		jSide = min(jAll, knobJ, tileRows)
+	}
 
 	j.a, j.b = j.axes[ai], j.axes[bi]
 	j.nOut = 0
@@ -134,7 +142,7 @@ func (j *job) planTile(near int) bool {
 	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
 	// Rows in the buffer are an odd number of cache lines apart, so that a column
 	// does not fall into one set of the cache.
-	run := (jIn*j.blkB*bits + 7) / 8
+	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
 	j.tile.dStep = step(j.tile.dTab[:iIn*j.blkA])
 	return true
@@ -202,7 +210,20 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		stride = run
 	}
 	buf := room(&sc.tile, ni*stride)
-	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	log := bits.TrailingZeros64(uint64(size))
+	if k := &kernels.Turn[log]; k.Wide != nil && ni >= 16/size && nj >= 16/size {
+		if knobDirect == 1 && t.dStep&63 == 0 && uintptr(unsafe.Add(j.dst, d))&63 == 0 && run&63 == 0 {
+			k.Stream((*byte)(unsafe.Add(j.dst, d)), t.dStep, (*byte)(unsafe.Add(j.src, s)), &t.sTab[0], nj, ni)
+			return
+		}
+		turnVector(k, size, buf, stride, j.src, s, t.sTab[:nj], ni)
+		if !joined && knobPlace == 1 {
+			kernels.Place((*byte)(unsafe.Add(j.dst, d)), &t.dTab[0], (*byte)(buf), stride, run, ni)
+			return
+		}
+	} else {
+		turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	}
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
 		return

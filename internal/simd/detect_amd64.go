@@ -18,5 +18,9 @@ var detected = func() Level {
 func (k *Kernels) fill() {
 	if k.Level >= AVX2 {
 		k.Rows.avx2()
+		k.Transposes.avx2()
+	}
+	if k.Level >= AVX512 {
+		k.Transposes.avx512()
 	}
 }
