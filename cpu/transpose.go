@@ -1,9 +1,6 @@
 package cpu
 
-import (
-	"math/bits"
-	"unsafe"
-)
+import "unsafe"
 
 const (
 	// nearTile is the aim for a tile, in bytes, where the destination is written
@@ -121,8 +118,14 @@ func (j *job) planTile(near int) bool {
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
 
+	if size := w / 8; !j.packed && !j.strings && turns(size).Wide != nil && j.streams() && ni == 1 && j.axes[near].d%cacheLine == 0 {
+		iSide, jSide = j.longTile(iAll, jAll)
+	}
 	if knobI > 0 {
-		iSide = min(iAll, knobI, tileCols)
+		iSide = min(iAll, knobI)
+		if ni > 1 {
+			iSide = min(iSide, tileCols)
+		}
 		jSide = min(jAll, knobJ, tileRows)
 	}
 
@@ -138,14 +141,25 @@ func (j *job) planTile(near int) bool {
 	j.tile.iIn, j.tile.jIn = iIn, jIn
 	// Whole cache lines and whole words, where there are several blocks.
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
-	j.tabulate(j.tile.dTab[:iIn*j.blkA], iAxes[:ni], func(x *axis) int64 { return x.d })
+	j.tabulate(j.tile.dTab[:min(iIn*j.blkA, tileCols)], iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
 	// Rows in the buffer are an odd number of cache lines apart, so that a column
 	// does not fall into one set of the cache.
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
-	j.tile.dStep = step(j.tile.dTab[:iIn*j.blkA])
+	j.tile.dStep = step(j.tile.dTab[:min(iIn*j.blkA, tileCols)])
 	return true
+}
+
+// longTile returns the sides of a tile that goes from registers to its place, past
+// the caches. Then nothing but the prefetchers matters, which like long rows of the
+// source. Where there is not much to move, many small tiles keep all busy.
+func (j *job) longTile(iAll, jAll int64) (i, k int64) {
+	const long, few = 1024, 64
+	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
+	k = min(jAll, few)
+	i = min(iAll, room/k, long)
+	return i, min(jAll, room/i, tileRows)
 }
 
 // step returns the difference between neighbours, 0 if it varies.
@@ -203,6 +217,10 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
+	if k := turns(size); k.Wide != nil {
+		j.turnTile(k, size, d, s, ni, nj, sc)
+		return
+	}
 	run := nj * size
 	stride := t.stride
 	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one
@@ -210,20 +228,7 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		stride = run
 	}
 	buf := room(&sc.tile, ni*stride)
-	log := bits.TrailingZeros64(uint64(size))
-	if k := &kernels.Turn[log]; k.Wide != nil && ni >= 16/size && nj >= 16/size {
-		if knobDirect == 1 && t.dStep&63 == 0 && uintptr(unsafe.Add(j.dst, d))&63 == 0 && run&63 == 0 {
-			k.Stream((*byte)(unsafe.Add(j.dst, d)), t.dStep, (*byte)(unsafe.Add(j.src, s)), &t.sTab[0], nj, ni)
-			return
-		}
-		turnVector(k, size, buf, stride, j.src, s, t.sTab[:nj], ni)
-		if !joined && knobPlace == 1 {
-			kernels.Place((*byte)(unsafe.Add(j.dst, d)), &t.dTab[0], (*byte)(buf), stride, run, ni)
-			return
-		}
-	} else {
-		turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
-	}
+	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
 		return

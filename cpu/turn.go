@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/bits"
 	"os"
 	"strconv"
 	"unsafe"
@@ -17,34 +18,125 @@ func knob(name string, v int64) int64 {
 }
 
 var (
-	knobDirect = knob("T_DIRECT", 0)
-	knobPlace  = knob("T_PLACE", 1)
+	knobDirect = knob("T_DIRECT", 1)
+	knobPlace  = knob("T_PLACE", 1<<20)
 	knobI      = knob("T_I", 0)
 	knobJ      = knob("T_J", 0)
+	knobX      = knob("T_X", 32<<10)
+	knobPf     = knob("T_PF", 0)
 )
 
-// turnVector is turn by vectors.
-func turnVector(t *simd.Turns, size int64, buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
-	from := (*byte)(unsafe.Add(src, s))
-	run := func(turn simd.Turn, k, m int64) {
-		turn((*byte)(unsafe.Add(buf, k*size)), stride, from, &rows[k], m, n)
-	}
-	nj := int64(len(rows))
-	if wide := t.Width / size; nj >= wide {
-		m := nj / wide * wide
-		run(t.Wide, 0, m)
-		if m < nj {
-			run(t.Wide, nj-wide, wide)
+// turns returns the kernels for elements of size bytes.
+func turns(size int64) *simd.Turns { return &kernels.Turn[bits.TrailingZeros64(uint64(size))] }
+
+// streams reports whether the destination is so large that it goes past the
+// caches.
+func (j *job) streams() bool { return j.bytes >= knobPlace }
+
+// turnTile is moveTile by vectors: where rows of the destination are evenly apart,
+// from registers to their places. Where they are not, or share cache lines that go
+// past the caches, through a buffer, some rows at a time.
+func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
+	t := &j.tile
+	rows := t.sTab[:nj]
+	least := 16 / size // columns, and rows, of the smallest block
+	if t.dStep != 0 && ni >= least && knobDirect == 1 {
+		if j.streams() && (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0 {
+			if whole := nj &^ (cacheLine/size - 1); whole > 0 {
+				k.Stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
+				rows = rows[whole:]
+				nj -= whole
+				d += whole * size
+			}
+			if nj == 0 {
+				return
+			}
+		} else if !j.streams() && nj >= least {
+			turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+			return
 		}
-		return
 	}
-	if narrow := 16 / size; nj >= narrow {
-		m := nj / narrow * narrow
-		run(t.Narrow, 0, m)
-		if m < nj {
-			run(t.Narrow, nj-narrow, narrow)
+	run := nj * size
+	stride := t.stride
+	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one
+	if joined {
+		stride = run
+	}
+	most := max(knobX/stride, least)
+	if t.dStep != 0 {
+		most = min(most, tileCols) // all that dTab has
+	}
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
+		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, sc)
+		to, tab := d, t.dTab[:]
+		if t.dStep != 0 {
+			to += i * t.dStep
+		} else {
+			tab = tab[i:]
 		}
-		return
+		out, count := run, n
+		if joined {
+			out, count = n*run, 1
+		}
+		if j.streams() {
+			kernels.Place(at(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			continue
+		}
+		for i := range count {
+			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
+		}
 	}
-	panic("few")
 }
+
+// turnRows writes n columns of no fewer than 16 bytes as rows. The last block of
+// rows overlaps the one before.
+func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	nj := int64(len(rows))
+	turn, block := k.Wide, k.Width/size
+	if nj < block {
+		turn, block = k.Narrow, 16/size
+	}
+	m := nj &^ (block - 1)
+	turn(at(dst, d), stride, at(src, s), &rows[0], m, n)
+	if m < nj {
+		from := nj - block
+		turn(at(dst, d+from*size), stride, at(src, s), &rows[from], block, n)
+	}
+}
+
+// turnSome is turnRows for any number of rows and columns, where dst has room after
+// each row, and for 16 bytes in rows more.
+func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, sc *scratch) {
+	least := 16 / size
+	nj := int64(len(rows))
+	var few [16]int64
+	if nj < least {
+		for i := range few[:least] {
+			few[i] = rows[min(i, len(rows)-1)]
+		}
+		rows, nj = few[:least], least
+	}
+	if n >= least {
+		turnRows(k, size, dst, 0, stride, src, s, rows, n)
+		return
+	}
+	// Rows shorter than a vector are brought together first.
+	stage := room(&sc.stage, nj*16)
+	for i, row := range rows {
+		copy(span(stage, int64(i)*16, n*size), span(src, s+row, n*size))
+	}
+	turnRows(k, size, dst, 0, stride, stage, 0, together[:nj], least)
+}
+
+// together are the offsets of rows of 16 bytes.
+var together = func() (tab [tileRows]int64) {
+	for i := range tab {
+		tab[i] = int64(i) * 16
+	}
+	return tab
+}()
+
+// at returns an address for a kernel.
+func at(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }

@@ -17,7 +17,7 @@ type Transposes struct {
 // bytes at a time, which n elements must have at least.
 type Turns struct {
 	Wide   Turn // does Width/size rows at a time
-	Stream Turn // the same past the caches: rows of dst start on multiples of Width
+	Stream Turn // does 64/size rows at a time, past the caches: rows of dst start on lines
 	Narrow Turn // does 16/size rows at a time
 	Width  int64
 }

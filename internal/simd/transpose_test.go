@@ -25,7 +25,7 @@ func TestTurn(t *testing.T) {
 				align int
 			}{
 				{"wide", turns.Wide, int(turns.Width), 1},
-				{"stream", turns.Stream, int(turns.Width), int(turns.Width)},
+				{"stream", turns.Stream, 64, 64},
 				{"narrow", turns.Narrow, 16, 1},
 			} {
 				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) { testTurn(t, f.turn, size, f.width, f.align) })

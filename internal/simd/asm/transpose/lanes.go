@@ -36,6 +36,18 @@ func (n lanes) load(from Mem, lane int, to VecVirtual) {
 	}
 }
 
+// store writes a register, past the caches or not.
+func (n lanes) store(v VecVirtual, to Mem, stream bool) {
+	switch {
+	case stream:
+		VMOVNTDQ(v, to)
+	case n == 4:
+		VMOVDQU64(v, to)
+	default:
+		VMOVDQU(v, to)
+	}
+}
+
 // unpack interleaves elements of halves of lanes.
 type unpack func(size int, a, b VecVirtual) VecVirtual
 

@@ -27,6 +27,18 @@ func (t turn) name() string {
 	return fmt.Sprintf("turn%dx%d%s", t.size*8, t.lanes*16, how)
 }
 
+// parts is how many vectors a row of dst gets from a block: those that write past
+// the caches write whole lines.
+func (t turn) parts() int {
+	if t.stream {
+		return 4 / t.lanes
+	}
+	return 1
+}
+
+// rows is how many rows of the source a block has.
+func (t turn) rows() int { return 16 / t.size * t.lanes * t.parts() }
+
 // write writes the loops: over the rows, a block's at a time, and within over the
 // columns. The last block of columns overlaps the one before.
 func (t turn) write() {
@@ -38,7 +50,6 @@ func (t turn) write() {
 	rows, m, n := Load(Param("rows"), GP64()), Load(Param("m"), GP64()), Load(Param("n"), GP64())
 	stride3 := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
-	in := lanes(t.lanes)
 
 	Label("block")
 	d, s, left := GP64(), GP64(), GP64()
@@ -47,50 +58,8 @@ func (t turn) write() {
 	MOVQ(n, left)
 
 	Label("columns")
-	at := GP64()
-	row := func(r int) VecVirtual {
-		v := in.register()
-		for lane := range t.lanes {
-			MOVQ(Mem{Base: rows, Disp: 8 * (lane*e + r)}, at)
-			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
-		}
-		return v
-	}
-	out := 0
-	store := func(v VecVirtual) {
-		to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}
-		if t.stream {
-			VMOVNTDQ(v, to[out&3])
-		} else if t.lanes == 4 {
-			VMOVDQU64(v, to[out&3])
-		} else {
-			VMOVDQU(v, to[out&3])
-		}
-		if out++; out&3 == 0 || out == e {
-			if by := min(e, 4); by == 4 {
-				LEAQ(Mem{Base: d, Index: stride, Scale: 4}, d)
-			} else {
-				LEAQ(Mem{Base: d, Index: stride, Scale: uint8(by)}, d)
-			}
-		}
-	}
-	if e == 16 && t.lanes < 4 {
-		// Fewer registers: one half of the columns, and then, from the source
-		// again, the other.
-		for _, unpack := range []unpack{in.low, in.high} {
-			var half []VecVirtual
-			for r := 0; r < e; r += 2 {
-				half = append(half, unpack(t.size, row(r), row(r+1)))
-			}
-			in.transpose(2*t.size, half, store)
-		}
-	} else {
-		var v []VecVirtual
-		for r := range e {
-			v = append(v, row(r))
-		}
-		in.transpose(t.size, v, store)
-	}
+	none := func(int) {}
+	t.block(d, s, rows, stride, stride3, none, none)
 	ADDQ(Imm(16), s)
 	SUBQ(Imm(uint64(e)), left)
 	JZ(LabelRef("next"))
@@ -100,19 +69,97 @@ func (t turn) write() {
 	MOVQ(left, back)
 	SUBQ(Imm(uint64(e)), back)
 	LEAQ(Mem{Base: s, Index: back, Scale: uint8(min(t.size, 8))}, s)
-	IMULQ(stride, back)
-	ADDQ(back, d)
-	MOVQ(U32(uint32(e)), left)
-	JMP(LabelRef("columns"))
+	at := GP64()
+	MOVQ(stride, at)
+	IMULQ(back, at)
+	ADDQ(at, d)
+	if t.stream && e > 1 {
+		// Lines are not written twice.
+		labels := 0
+		t.block(d, s, rows, stride, stride3, func(c int) {
+			if c < e-1 {
+				CMPQ(back, I8(int8(-c)))
+				JL(LabelRef(fmt.Sprintf("had%d", labels)))
+			}
+		}, func(c int) {
+			if c < e-1 {
+				Label(fmt.Sprintf("had%d", labels))
+				labels++
+			}
+		})
+	} else {
+		MOVQ(U32(uint32(e)), left)
+		JMP(LabelRef("columns"))
+	}
 
 	Label("next")
-	ADDQ(U32(uint32(8*e*t.lanes)), rows)
-	ADDQ(Imm(uint64(16*t.lanes)), dst)
-	SUBQ(Imm(uint64(e*t.lanes)), m)
+	ADDQ(U32(uint32(8*t.rows())), rows)
+	ADDQ(Imm(uint64(t.rows()*t.size)), dst)
+	SUBQ(Imm(uint64(t.rows())), m)
 	JNZ(LabelRef("block"))
 	if t.stream {
 		SFENCE()
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// block writes the transpose of one block, and moves d to the rows after it. What
+// before and after write stands around the store of each column.
+func (t turn) block(d, s, rows, stride, stride3 Register, before, after func(c int)) {
+	e, in := 16/t.size, lanes(t.lanes)
+	at := GP64()
+	row := func(r, part int) VecVirtual {
+		v := in.register()
+		for lane := range t.lanes {
+			MOVQ(Mem{Base: rows, Disp: 8 * ((part*t.lanes+lane)*e + r)}, at)
+			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
+		}
+		return v
+	}
+	// columns stores columns [c, c+n), of each part of the rows. Every four of them
+	// d moves on.
+	columns := func(c, n int, transpose func(part int, store func(VecVirtual))) {
+		start := GP64()
+		if t.parts() > 1 {
+			MOVQ(d, start)
+		}
+		for part := range t.parts() {
+			if part > 0 {
+				MOVQ(start, d)
+			}
+			i := 0
+			transpose(part, func(v VecVirtual) {
+				to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}[i&3]
+				to.Disp = part * t.lanes * 16
+				before(c + i)
+				in.store(v, to, t.stream)
+				after(c + i)
+				if i++; i&3 == 0 || i == n {
+					LEAQ(Mem{Base: d, Index: stride, Scale: uint8(min(n, 4))}, d)
+				}
+			})
+		}
+	}
+	if e < 16 || t.lanes == 4 {
+		columns(0, e, func(part int, store func(VecVirtual)) {
+			var v []VecVirtual
+			for r := range e {
+				v = append(v, row(r, part))
+			}
+			in.transpose(t.size, v, store)
+		})
+		return
+	}
+	// Fewer registers: one half of the columns, and then, from the source again, the
+	// other.
+	for half, unpack := range []unpack{in.low, in.high} {
+		columns(half*e/2, e/2, func(part int, store func(VecVirtual)) {
+			var v []VecVirtual
+			for r := 0; r < e; r += 2 {
+				v = append(v, unpack(t.size, row(r, part), row(r+1, part)))
+			}
+			in.transpose(2*t.size, v, store)
+		})
+	}
 }
