@@ -118,17 +118,9 @@ func (j *job) planTile(near int) bool {
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
 
-	if size := w / 8; !j.packed && !j.strings && turns(size).Wide != nil && j.streams() && ni == 1 && j.axes[near].d%cacheLine == 0 {
+	if ni == 1 && j.straight(near) {
 		iSide, jSide = j.longTile(iAll, jAll)
 	}
-	if knobI > 0 {
-		iSide = min(iAll, knobI)
-		if ni > 1 {
-			iSide = min(iSide, tileCols)
-		}
-		jSide = min(jAll, knobJ, tileRows)
-	}
-
 	j.a, j.b = j.axes[ai], j.axes[bi]
 	j.nOut = 0
 	for k := range j.rank {
@@ -151,11 +143,23 @@ func (j *job) planTile(near int) bool {
 	return true
 }
 
-// longTile returns the sides of a tile that goes from registers to its place, past
-// the caches. Then nothing but the prefetchers matters, which like long rows of the
-// source. Where there is not much to move, many small tiles keep all busy.
+// straight reports whether tiles need no buffer, or little of one, and go past the
+// caches.
+func (j *job) straight(near int) bool {
+	if kernels.Place == nil || !j.streams() {
+		return false
+	}
+	return j.packed || j.axes[near].d%cacheLine == 0
+}
+
+// longTile returns the sides of such a tile. Then nothing but the prefetchers
+// matters, which like long rows of the source. Where there is not much to move, many
+// small tiles keep all busy.
 func (j *job) longTile(iAll, jAll int64) (i, k int64) {
-	const long, few = 1024, 64
+	long, few := int64(1024), int64(64)
+	if j.packed {
+		long, few = 2048, 256
+	}
 	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
 	k = min(jAll, few)
 	i = min(iAll, room/k, long)

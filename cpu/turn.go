@@ -2,28 +2,18 @@ package cpu
 
 import (
 	"math/bits"
-	"os"
-	"strconv"
 	"unsafe"
 
 	"github.com/restride/restride/internal/simd"
 )
 
-func knob(name string, v int64) int64 {
-	if s := os.Getenv(name); s != "" {
-		n, _ := strconv.Atoi(s)
-		return int64(n)
-	}
-	return v
-}
-
-var (
-	knobDirect = knob("T_DIRECT", 1)
-	knobPlace  = knob("T_PLACE", 1<<20)
-	knobI      = knob("T_I", 0)
-	knobJ      = knob("T_J", 0)
-	knobX      = knob("T_X", 32<<10)
-	knobPf     = knob("T_PF", 0)
+const (
+	// streamTile is the size of a destination from which its tiles go past the
+	// caches: about what a core's L2 holds of both sides.
+	streamTile = 1 << 20
+	// turnBuffer is about the size of the buffer where there is one: it stays in
+	// L1.
+	turnBuffer = 32 << 10
 )
 
 // turns returns the kernels for elements of size bytes.
@@ -31,7 +21,7 @@ func turns(size int64) *simd.Turns { return &kernels.Turn[bits.TrailingZeros64(u
 
 // streams reports whether the destination is so large that it goes past the
 // caches.
-func (j *job) streams() bool { return j.bytes >= knobPlace }
+func (j *job) streams() bool { return j.bytes >= streamTile }
 
 // turnTile is moveTile by vectors: where rows of the destination are evenly apart,
 // from registers to their places. Where they are not, or share cache lines that go
@@ -40,10 +30,14 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	t := &j.tile
 	rows := t.sTab[:nj]
 	least := 16 / size // columns, and rows, of the smallest block
-	if t.dStep != 0 && ni >= least && knobDirect == 1 {
+	stream := k.Stream
+	if ni < least {
+		stream = k.FewStream
+	}
+	if t.dStep != 0 && stream != nil {
 		if j.streams() && (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0 {
 			if whole := nj &^ (cacheLine/size - 1); whole > 0 {
-				k.Stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
+				stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
 				rows = rows[whole:]
 				nj -= whole
 				d += whole * size
@@ -51,7 +45,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 			if nj == 0 {
 				return
 			}
-		} else if !j.streams() && nj >= least {
+		} else if !j.streams() && ni >= least && nj >= least {
 			turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
 			return
 		}
@@ -62,20 +56,13 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	if joined {
 		stride = run
 	}
-	most := max(knobX/stride, least)
-	if t.dStep != 0 {
-		most = min(most, tileCols) // all that dTab has
-	}
+	most := max(turnBuffer/stride, least)
+	most = min(most, tileCols) // all that dTab has
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
 		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, sc)
-		to, tab := d, t.dTab[:]
-		if t.dStep != 0 {
-			to += i * t.dStep
-		} else {
-			tab = tab[i:]
-		}
+		to, tab := t.from(d, i)
 		out, count := run, n
 		if joined {
 			out, count = n*run, 1
@@ -90,12 +77,24 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	}
 }
 
-// turnRows writes n columns of no fewer than 16 bytes as rows. The last block of
+// from returns where the offsets of rows from the i-th on are, and what they add to.
+// Of tiles with many rows dTab has the first ones, and they are evenly apart.
+func (t *tile) from(d, i int64) (int64, []int64) {
+	if t.dStep != 0 {
+		return d + i*t.dStep, t.dTab[:]
+	}
+	return d, t.dTab[i:]
+}
+
+// turnRows writes n columns as rows, where neither are too few. The last block of
 // rows overlaps the one before.
 func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	nj := int64(len(rows))
 	turn, block := k.Wide, k.Width/size
-	if nj < block {
+	switch {
+	case n < 16/size:
+		turn = k.Few
+	case nj < block:
 		turn, block = k.Narrow, 16/size
 	}
 	m := nj &^ (block - 1)
@@ -111,21 +110,20 @@ func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, sr
 func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))
-	var few [16]int64
 	if nj < least {
-		for i := range few[:least] {
-			few[i] = rows[min(i, len(rows)-1)]
+		for i := range sc.more[:least] {
+			sc.more[i] = rows[min(i, len(rows)-1)]
 		}
-		rows, nj = few[:least], least
+		rows, nj = sc.more[:least], least
 	}
-	if n >= least {
+	if n >= least || k.Few != nil && nj >= k.Width/size {
 		turnRows(k, size, dst, 0, stride, src, s, rows, n)
 		return
 	}
 	// Rows shorter than a vector are brought together first.
 	stage := room(&sc.stage, nj*16)
 	for i, row := range rows {
-		copy(span(stage, int64(i)*16, n*size), span(src, s+row, n*size))
+		moveSpans(stage, src, int64(i)*16, s+row, 1, 0, 0, n*size)
 	}
 	turnRows(k, size, dst, 0, stride, stage, 0, together[:nj], least)
 }

@@ -127,12 +127,52 @@ func turn128x64(dst *byte, stride int64, src *byte, rows *int64, m int64, n int6
 //go:noescape
 func turn128x64stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
+// turn8x64few is one of Transposes.Turn.
+//
+//go:noescape
+func turn8x64few(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+
+// turn8x64fewstream is one of Transposes.Turn.
+//
+//go:noescape
+func turn8x64fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+
+// turn16x64few is one of Transposes.Turn.
+//
+//go:noescape
+func turn16x64few(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+
+// turn16x64fewstream is one of Transposes.Turn.
+//
+//go:noescape
+func turn16x64fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+
 // place32 is Transposes.Place.
 //
 //go:noescape
 func place32(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
 
+// split2x32 is one of Transposes.Split.
+//
+//go:noescape
+func split2x32(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
+
+// split4x32 is one of Transposes.Split.
+//
+//go:noescape
+func split4x32(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
+
 // place64 is Transposes.Place.
 //
 //go:noescape
 func place64(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
+
+// split2x64 is one of Transposes.Split.
+//
+//go:noescape
+func split2x64(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
+
+// split4x64 is one of Transposes.Split.
+//
+//go:noescape
+func split4x64(dst *byte, stride int64, src *byte, step int64, run int64, n int64)

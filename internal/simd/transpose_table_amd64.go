@@ -2,22 +2,22 @@ package simd
 
 func (t *Transposes) avx2() {
 	t.Turn = [...]Turns{
-		{turn8x32, turn8x32stream, turn8x16, 32},
-		{turn16x32, turn16x32stream, turn16x16, 32},
-		{turn32x32, turn32x32stream, turn32x16, 32},
-		{turn64x32, turn64x32stream, turn64x16, 32},
-		{turn128x32, turn128x32stream, turn128x16, 32},
+		{Wide: turn8x32, Stream: turn8x32stream, Narrow: turn8x16, Width: 32},
+		{Wide: turn16x32, Stream: turn16x32stream, Narrow: turn16x16, Width: 32},
+		{Wide: turn32x32, Stream: turn32x32stream, Narrow: turn32x16, Width: 32},
+		{Wide: turn64x32, Stream: turn64x32stream, Narrow: turn64x16, Width: 32},
+		{Wide: turn128x32, Stream: turn128x32stream, Narrow: turn128x16, Width: 32},
 	}
-	t.Place = place32
+	t.Place, t.Split2, t.Split4 = place32, split2x32, split4x32
 }
 
 func (t *Transposes) avx512() {
 	t.Turn = [...]Turns{
-		{turn8x64, turn8x64stream, turn8x16, 64},
-		{turn16x64, turn16x64stream, turn16x16, 64},
-		{turn32x64, turn32x64stream, turn32x16, 64},
-		{turn64x64, turn64x64stream, turn64x16, 64},
-		{turn128x64, turn128x64stream, turn128x16, 64},
+		{Wide: turn8x64, Stream: turn8x64stream, Narrow: turn8x16, Few: turn8x64few, FewStream: turn8x64fewstream, Width: 64},
+		{Wide: turn16x64, Stream: turn16x64stream, Narrow: turn16x16, Few: turn16x64few, FewStream: turn16x64fewstream, Width: 64},
+		{Wide: turn32x64, Stream: turn32x64stream, Narrow: turn32x16, Width: 64},
+		{Wide: turn64x64, Stream: turn64x64stream, Narrow: turn64x16, Width: 64},
+		{Wide: turn128x64, Stream: turn128x64stream, Narrow: turn128x16, Width: 64},
 	}
-	t.Place = place64
+	t.Place, t.Split2, t.Split4 = place64, split2x64, split4x64
 }

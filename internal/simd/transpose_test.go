@@ -23,20 +23,33 @@ func TestTurn(t *testing.T) {
 				turn  simd.Turn
 				width int
 				align int
+				few   bool
 			}{
-				{"wide", turns.Wide, int(turns.Width), 1},
-				{"stream", turns.Stream, 64, 64},
-				{"narrow", turns.Narrow, 16, 1},
+				{"wide", turns.Wide, int(turns.Width), 1, false},
+				{"stream", turns.Stream, 64, 64, false},
+				{"narrow", turns.Narrow, 16, 1, false},
+				{"few", turns.Few, int(turns.Width), 1, true},
+				{"fewstream", turns.FewStream, 64, 64, true},
 			} {
-				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) { testTurn(t, f.turn, size, f.width, f.align) })
+				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) {
+					least := 16 / size
+					lo, hi := least, 5*least+2
+					if f.few {
+						lo, hi = 1, least
+					}
+					if f.turn == nil {
+						t.Skip("no kernel at this level")
+					}
+					testTurn(t, f.turn, size, f.width, f.align, lo, hi)
+				})
 			}
 		}
 	})
 }
 
-func testTurn(t *testing.T, turn simd.Turn, size, width, align int) {
-	block, least := width/size, 16/size
-	for n := least; n < 5*least+2; n++ {
+func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
+	block := width / size
+	for n := lo; n < hi; n++ {
 		for _, m := range []int{block, 2 * block} {
 			for at := range 3 {
 				stride := m*size + 3
@@ -44,7 +57,7 @@ func testTurn(t *testing.T, turn simd.Turn, size, width, align int) {
 				if align > 1 {
 					stride, at = (m*size+2*align-1)&^(align-1), 64
 				}
-				src := noise(m*(n*size+5) + 7)
+				src := noise(m*(n*size+5) + 7)[:(m-1)*(n*size+5)+4+n*size]
 				tab := make([]int64, m)
 				for k := range tab {
 					tab[k] = int64((k*7%m)*(n*size+5) + k%5)
@@ -77,6 +90,35 @@ func TestPlace(t *testing.T) {
 				}
 				k.Place(&got[64], &tab[0], &src[0], int64(run+1), int64(run), 3)
 				require.Equal(t, want, got, "rows of %d at %d", run, at)
+			}
+		}
+	})
+}
+
+func TestSplit(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Place == nil {
+			t.Skip("no kernel at this level")
+		}
+		for width, split := range map[int]func(*byte, int64, *byte, int64, int64, int64){2: k.Split2, 4: k.Split4} {
+			per := 8 / width
+			for n := 1; n < 4; n++ {
+				for run := 64; run < 300; run += 64 {
+					stride, step := run/per+5, run+3
+					src := noise(n * step)
+					got, want := noise(n*per*stride+9), noise(n*per*stride+9)
+					for i := range n * per {
+						for b := range run / per {
+							v := byte(0)
+							for e := range per {
+								v |= src[i/per*step+b*per+e] >> (i % per * width) & (1<<width - 1) << (e * width)
+							}
+							want[3+i*stride+b] = v
+						}
+					}
+					split(&got[3], int64(stride), &src[0], int64(step), int64(run), int64(n))
+					require.Equal(t, want, got, "%d bits, %d rows of %d", width, n, run)
+				}
 			}
 		}
 	})

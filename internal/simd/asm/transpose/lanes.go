@@ -36,6 +36,34 @@ func (n lanes) load(from Mem, lane int, to VecVirtual) {
 	}
 }
 
+// loadSome reads the bytes of a mask to a lane; the others are 0.
+func (n lanes) loadSome(from Mem, mask Op, lane int, to VecVirtual) {
+	if lane == 0 {
+		VMOVDQU8_Z(from, mask, to)
+		return
+	}
+	x := XMM()
+	VMOVDQU8_Z(from, mask, x)
+	VINSERTI32X4(Imm(uint64(lane)), x, to, to)
+}
+
+// read reads a whole register.
+func (n lanes) read(from Mem, to VecVirtual) {
+	if n == 4 {
+		VMOVDQU64(from, to)
+	} else {
+		VMOVDQU(from, to)
+	}
+}
+
+func (n lanes) and(a, b, to VecVirtual) {
+	if n == 4 {
+		VPANDD(a, b, to)
+	} else {
+		VPAND(a, b, to)
+	}
+}
+
 // store writes a register, past the caches or not.
 func (n lanes) store(v VecVirtual, to Mem, stream bool) {
 	switch {

@@ -14,7 +14,15 @@ func main() {
 			}
 		}
 	}
-	place(2)
-	place(4)
+	for _, size := range []int{1, 2} {
+		turn{size: size, lanes: 4, few: true}.write()
+		turn{size: size, lanes: 4, few: true, stream: true}.write()
+	}
+	for _, lanes := range []int{2, 4} {
+		place(lanes)
+		for _, width := range []int{2, 4} {
+			split{width, lanes}.write()
+		}
+	}
 	Generate()
 }

@@ -17,12 +17,17 @@ type turn struct {
 	size   int  // bytes of an element
 	lanes  int  // 16 bytes each: 1, 2 or 4
 	stream bool // past the caches
+	few    bool // of fewer columns than 16 bytes have
+	mask   OpmaskVirtual
 }
 
 func (t turn) name() string {
 	how := ""
 	if t.stream {
 		how = "stream"
+	}
+	if t.few {
+		how = "few" + how
 	}
 	return fmt.Sprintf("turn%dx%d%s", t.size*8, t.lanes*16, how)
 }
@@ -51,10 +56,32 @@ func (t turn) write() {
 	stride3 := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 
+	t.mask = K()
 	Label("block")
 	d, s, left := GP64(), GP64(), GP64()
 	MOVQ(dst, d)
 	MOVQ(src, s)
+	if t.few {
+		// Of each row as many bytes as it has, and as many columns as there are.
+		all := GP64()
+		MOVQ(n, left)
+		if t.size == 2 {
+			ADDQ(n, left)
+		}
+		MOVQ(I32(-1), all)
+		BZHIQ(left, all, all)
+		KMOVQ(all, t.mask)
+		labels := 0
+		t.block(d, s, rows, stride, stride3, func(c int) {
+			CMPQ(n, Imm(uint64(c)))
+			JLE(LabelRef(fmt.Sprintf("none%d", labels)))
+		}, func(c int) {
+			Label(fmt.Sprintf("none%d", labels))
+			labels++
+		})
+		t.next(rows, dst, m)
+		return
+	}
 	MOVQ(n, left)
 
 	Label("columns")
@@ -92,6 +119,11 @@ func (t turn) write() {
 		JMP(LabelRef("columns"))
 	}
 
+	t.next(rows, dst, m)
+}
+
+// next goes on to the next rows, or ends.
+func (t turn) next(rows, dst, m Register) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
 	ADDQ(Imm(uint64(t.rows()*t.size)), dst)
@@ -113,7 +145,11 @@ func (t turn) block(d, s, rows, stride, stride3 Register, before, after func(c i
 		v := in.register()
 		for lane := range t.lanes {
 			MOVQ(Mem{Base: rows, Disp: 8 * ((part*t.lanes+lane)*e + r)}, at)
-			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
+			if from := (Mem{Base: s, Index: at, Scale: 1}); t.few {
+				in.loadSome(from, t.mask, lane, v)
+			} else {
+				in.load(from, lane, v)
+			}
 		}
 		return v
 	}
