@@ -37,11 +37,15 @@ type tile struct {
 	sTab     [tileRows]int64
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
+	mix      mixing
 }
 
 // planTile makes the job a transpose between its innermost axis and axis near,
 // where the source is dense. False: one of the two is too short to pay.
 func (j *job) planTile(near int) bool {
+	if j.planMix(near) {
+		return true
+	}
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
 	w := int64(j.dBits)
 	last := j.rank - 1
@@ -220,6 +224,10 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
+	if t.mix != unmixed {
+		mixBlock[W](j, d, s, na, nb)
+		return
+	}
 	ni, nj := na*t.iIn, nb*t.jIn
 	if k := turns(size); k.Wide != nil {
 		j.turnTile(k, size, d, s, ni, nj, sc)

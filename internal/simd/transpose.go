@@ -11,6 +11,7 @@ type Transposes struct {
 	// run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart: the first
 	// element of each byte, the second, and so on. There are n rows, step apart.
 	Split2, Split4 func(dst *byte, stride int64, src *byte, step, run, n int64)
+	Mixes
 }
 
 // Turns are kernels for elements of one size. They write columns as rows:

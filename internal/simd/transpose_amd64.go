@@ -176,3 +176,23 @@ func split2x64(dst *byte, stride int64, src *byte, step int64, run int64, n int6
 //
 //go:noescape
 func split4x64(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
+
+// mix16 is one of Transposes.Mix.
+//
+//go:noescape
+func mix16(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+
+// mix16stream is one of Transposes.Mix.
+//
+//go:noescape
+func mix16stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+
+// mix64 is one of Transposes.Mix.
+//
+//go:noescape
+func mix64(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+
+// mix64stream is one of Transposes.Mix.
+//
+//go:noescape
+func mix64stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)

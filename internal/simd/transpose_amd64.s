@@ -5873,3 +5873,193 @@ piece:
 	JNZ        row
 	VZEROUPPER
 	RET
+
+// func mix16(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+// Requires: AVX
+TEXT ·mix16(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    dGap+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    src+24(FP), BX
+	MOVQ    sGap+32(FP), SI
+	MOVQ    sStep+40(FP), DI
+	MOVQ    tab+48(FP), R8
+	MOVQ    n+56(FP), R9
+	VMOVDQU (R8), X0
+	VMOVDQU 16(R8), X1
+	VMOVDQU 32(R8), X2
+	VMOVDQU 48(R8), X3
+	VMOVDQU 64(R8), X4
+	VMOVDQU 80(R8), X5
+	VMOVDQU 96(R8), X6
+	VMOVDQU 112(R8), X7
+	VMOVDQU 128(R8), X8
+
+loop:
+	VMOVDQU (BX), X9
+	VMOVDQU (BX)(SI*1), X10
+	VMOVDQU (BX)(SI*2), X11
+	VPSHUFB X0, X9, X12
+	VPSHUFB X1, X10, X13
+	VPOR    X13, X12, X12
+	VPSHUFB X2, X11, X13
+	VPOR    X13, X12, X12
+	VMOVDQU X12, (AX)
+	VPSHUFB X3, X9, X12
+	VPSHUFB X4, X10, X13
+	VPOR    X13, X12, X12
+	VPSHUFB X5, X11, X13
+	VPOR    X13, X12, X12
+	VMOVDQU X12, (AX)(CX*1)
+	VPSHUFB X6, X9, X9
+	VPSHUFB X7, X10, X10
+	VPOR    X10, X9, X9
+	VPSHUFB X8, X11, X10
+	VPOR    X10, X9, X9
+	VMOVDQU X9, (AX)(CX*2)
+	ADDQ    DI, BX
+	ADDQ    DX, AX
+	DECQ    R9
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func mix16stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+// Requires: AVX, MMX+
+TEXT ·mix16stream(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    dGap+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    src+24(FP), BX
+	MOVQ    sGap+32(FP), SI
+	MOVQ    sStep+40(FP), DI
+	MOVQ    tab+48(FP), R8
+	MOVQ    n+56(FP), R9
+	VMOVDQU (R8), X0
+	VMOVDQU 16(R8), X1
+	VMOVDQU 32(R8), X2
+	VMOVDQU 48(R8), X3
+	VMOVDQU 64(R8), X4
+	VMOVDQU 80(R8), X5
+	VMOVDQU 96(R8), X6
+	VMOVDQU 112(R8), X7
+	VMOVDQU 128(R8), X8
+
+loop:
+	VMOVDQU  (BX), X9
+	VMOVDQU  (BX)(SI*1), X10
+	VMOVDQU  (BX)(SI*2), X11
+	VPSHUFB  X0, X9, X12
+	VPSHUFB  X1, X10, X13
+	VPOR     X13, X12, X12
+	VPSHUFB  X2, X11, X13
+	VPOR     X13, X12, X12
+	VMOVNTDQ X12, (AX)
+	VPSHUFB  X3, X9, X12
+	VPSHUFB  X4, X10, X13
+	VPOR     X13, X12, X12
+	VPSHUFB  X5, X11, X13
+	VPOR     X13, X12, X12
+	VMOVNTDQ X12, (AX)(CX*1)
+	VPSHUFB  X6, X9, X9
+	VPSHUFB  X7, X10, X10
+	VPOR     X10, X9, X9
+	VPSHUFB  X8, X11, X10
+	VPOR     X10, X9, X9
+	VMOVNTDQ X9, (AX)(CX*2)
+	ADDQ     DI, BX
+	ADDQ     DX, AX
+	DECQ     R9
+	JNZ      loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func mix64(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·mix64(SB), NOSPLIT, $0-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      dGap+8(FP), CX
+	MOVQ      dStep+16(FP), DX
+	MOVQ      src+24(FP), BX
+	MOVQ      sGap+32(FP), SI
+	MOVQ      sStep+40(FP), DI
+	MOVQ      tab+48(FP), R8
+	MOVQ      n+56(FP), R9
+	VMOVDQU64 (R8), Z0
+	VMOVDQU64 64(R8), Z1
+	KMOVQ     128(R8), K1
+	VMOVDQU64 192(R8), Z2
+	VMOVDQU64 256(R8), Z3
+	KMOVQ     320(R8), K2
+	VMOVDQU64 384(R8), Z4
+	VMOVDQU64 448(R8), Z5
+	KMOVQ     512(R8), K3
+
+loop:
+	VMOVDQU64 (BX), Z6
+	VMOVDQU64 (BX)(SI*1), Z7
+	VMOVDQU64 (BX)(SI*2), Z8
+	VMOVDQA64 Z0, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z1, K1, Z9
+	VMOVDQU64 Z9, (AX)
+	VMOVDQA64 Z2, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z3, K2, Z9
+	VMOVDQU64 Z9, (AX)(CX*1)
+	VMOVDQA64 Z4, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z5, K3, Z9
+	VMOVDQU64 Z9, (AX)(CX*2)
+	ADDQ      DI, BX
+	ADDQ      DX, AX
+	DECQ      R9
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func mix64stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, MMX+
+TEXT ·mix64stream(SB), NOSPLIT, $0-64
+	MOVQ      dst+0(FP), AX
+	MOVQ      dGap+8(FP), CX
+	MOVQ      dStep+16(FP), DX
+	MOVQ      src+24(FP), BX
+	MOVQ      sGap+32(FP), SI
+	MOVQ      sStep+40(FP), DI
+	MOVQ      tab+48(FP), R8
+	MOVQ      n+56(FP), R9
+	VMOVDQU64 (R8), Z0
+	VMOVDQU64 64(R8), Z1
+	KMOVQ     128(R8), K1
+	VMOVDQU64 192(R8), Z2
+	VMOVDQU64 256(R8), Z3
+	KMOVQ     320(R8), K2
+	VMOVDQU64 384(R8), Z4
+	VMOVDQU64 448(R8), Z5
+	KMOVQ     512(R8), K3
+
+loop:
+	VMOVDQU64 (BX), Z6
+	VMOVDQU64 (BX)(SI*1), Z7
+	VMOVDQU64 (BX)(SI*2), Z8
+	VMOVDQA64 Z0, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z1, K1, Z9
+	VMOVNTDQ  Z9, (AX)
+	VMOVDQA64 Z2, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z3, K2, Z9
+	VMOVNTDQ  Z9, (AX)(CX*1)
+	VMOVDQA64 Z4, Z9
+	VPERMI2B  Z7, Z6, Z9
+	VPERMB    Z8, Z5, K3, Z9
+	VMOVNTDQ  Z9, (AX)(CX*2)
+	ADDQ      DI, BX
+	ADDQ      DX, AX
+	DECQ      R9
+	JNZ       loop
+	SFENCE
+	VZEROUPPER
+	RET

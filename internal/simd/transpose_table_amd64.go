@@ -9,6 +9,8 @@ func (t *Transposes) avx2() {
 		{Wide: turn128x32, Stream: turn128x32stream, Narrow: turn128x16, Width: 32},
 	}
 	t.Place, t.Split2, t.Split4 = place32, split2x32, split4x32
+	t.Mix, t.MixStream, t.MixWidth = mix16, mix16stream, 16
+	t.mixTables(mixShuffles)
 }
 
 func (t *Transposes) avx512() {
@@ -20,4 +22,6 @@ func (t *Transposes) avx512() {
 		{Wide: turn128x64, Stream: turn128x64stream, Narrow: turn128x16, Width: 64},
 	}
 	t.Place, t.Split2, t.Split4 = place64, split2x64, split4x64
+	t.Mix, t.MixStream, t.MixWidth = mix64, mix64stream, 64
+	t.mixTables(mixPermutes)
 }

@@ -123,3 +123,41 @@ func TestSplit(t *testing.T) {
 		}
 	})
 }
+
+func TestMix(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Mix == nil {
+			t.Skip("no kernel at this level")
+		}
+		w := int(k.MixWidth)
+		for log := range k.Merge3 {
+			size := 1 << log
+			for n := 1; n < 5; n++ {
+				for at := range 3 {
+					mix := k.Mix
+					if at == 0 {
+						mix = k.MixStream
+					}
+					pixels := n * w / size
+					plane := n*w + w // bytes from one to the next
+					src := noise(3 * plane)
+					got, want := aligned(64+at+3*n*w+9), aligned(64+at+3*n*w+9)
+					for i := range pixels {
+						for c := range 3 {
+							copy(want[64+at+(3*i+c)*size:][:size], src[at+c*plane+i*size:])
+						}
+					}
+					mix(&got[64+at], int64(w), int64(3*w), &src[at], int64(plane), int64(w), k.Merge3[log], int64(n))
+					require.Equal(t, want, got, "%d of %d bytes", pixels, size)
+
+					out, same := aligned(128+3*plane+9), aligned(128+3*plane+9)
+					for c := range 3 {
+						copy(same[64+at+c*plane:][:n*w], src[at+c*plane:])
+					}
+					mix(&out[64+at], int64(plane), int64(w), &got[64+at], int64(w), int64(3*w), k.Split3[log], int64(n))
+					require.Equal(t, same, out, "%d of %d bytes, apart", pixels, size)
+				}
+			}
+		}
+	})
+}

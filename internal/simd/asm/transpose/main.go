@@ -24,5 +24,9 @@ func main() {
 			split{width, lanes}.write()
 		}
 	}
+	for _, lanes := range []int{1, 4} {
+		mix{lanes, false}.write()
+		mix{lanes, true}.write()
+	}
 	Generate()
 }
