@@ -160,7 +160,7 @@ func (j *job) straight(near int) bool {
 // matters, which like long rows of the source. Where there is not much to move, many
 // small tiles keep all busy.
 func (j *job) longTile(iAll, jAll int64) (i, k int64) {
-	long, few := int64(1024), int64(64)
+	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
 	if j.packed {
 		long, few = 2048, 256
 	}

@@ -34,21 +34,20 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	if ni < least {
 		stream = k.FewStream
 	}
-	if t.dStep != 0 && stream != nil {
-		if j.streams() && (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0 {
-			if whole := nj &^ (cacheLine/size - 1); whole > 0 {
-				stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
-				rows = rows[whole:]
-				nj -= whole
-				d += whole * size
-			}
-			if nj == 0 {
-				return
-			}
-		} else if !j.streams() && ni >= least && nj >= least {
-			turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+	if t.dStep != 0 && j.streams() {
+		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
+		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
+			stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
+			rows = rows[whole:]
+			nj -= whole
+			d += whole * size
+		}
+		if nj == 0 {
 			return
 		}
+	} else if t.dStep != 0 && ni >= least && nj >= least {
+		turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		return
 	}
 	run := nj * size
 	stride := t.stride

@@ -22,10 +22,12 @@ type Transposes struct {
 // and FewStream, it reads 16 bytes at a time, which n elements must have at least.
 type Turns struct {
 	Wide   Turn // does Width/size rows at a time
-	Stream Turn // does 64/size rows at a time, past the caches: rows of dst start on lines
 	Narrow Turn // does 16/size rows at a time
+	// Stream does 64/size rows at a time, past the caches: rows of dst start on
+	// lines. It may be nil, and so may the next two.
+	Stream Turn
 	// Few and FewStream are Wide and Stream where n elements have fewer than 16
-	// bytes. They may be nil.
+	// bytes.
 	Few, FewStream Turn
 	Width          int64
 }

@@ -12,11 +12,6 @@ func turn8x16(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 //go:noescape
 func turn8x32(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
-// turn8x32stream is one of Transposes.Turn.
-//
-//go:noescape
-func turn8x32stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
 // turn8x64 is one of Transposes.Turn.
 //
 //go:noescape
@@ -37,11 +32,6 @@ func turn16x16(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64
 //go:noescape
 func turn16x32(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
-// turn16x32stream is one of Transposes.Turn.
-//
-//go:noescape
-func turn16x32stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
 // turn16x64 is one of Transposes.Turn.
 //
 //go:noescape
@@ -61,11 +51,6 @@ func turn32x16(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64
 //
 //go:noescape
 func turn32x32(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
-// turn32x32stream is one of Transposes.Turn.
-//
-//go:noescape
-func turn32x32stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
 // turn32x64 is one of Transposes.Turn.
 //

@@ -2,9 +2,9 @@ package simd
 
 func (t *Transposes) avx2() {
 	t.Turn = [...]Turns{
-		{Wide: turn8x32, Stream: turn8x32stream, Narrow: turn8x16, Width: 32},
-		{Wide: turn16x32, Stream: turn16x32stream, Narrow: turn16x16, Width: 32},
-		{Wide: turn32x32, Stream: turn32x32stream, Narrow: turn32x16, Width: 32},
+		{Wide: turn8x32, Narrow: turn8x16, Width: 32},
+		{Wide: turn16x32, Narrow: turn16x16, Width: 32},
+		{Wide: turn32x32, Narrow: turn32x16, Width: 32},
 		{Wide: turn64x32, Stream: turn64x32stream, Narrow: turn64x16, Width: 32},
 		{Wide: turn128x32, Stream: turn128x32stream, Narrow: turn128x16, Width: 32},
 	}
