@@ -231,8 +231,11 @@ type scratch struct {
 	index  [maxAxes]int64
 	stage  []byte // grown by room
 	tile   []byte
-	spread []byte // elements below a byte with one to themselves
-	sub    *job   // the worker's part of one below a byte
+	rows   [tileRows]int64 // places in bytes, of a tile below a byte
+	cols   [tileCols]int64
+	more   [16]int64 // rows, where a kernel wants more than there are
+	spread []byte    // elements below a byte with one to themselves
+	sub    *job      // the worker's part of one below a byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -17,4 +17,10 @@ var detected = func() Level {
 // fill sets the kernels of the table's level.
 func (k *Kernels) fill() {
 	k.Rows.fill(k.Level)
+	if k.Level >= AVX2 {
+		k.Transposes.avx2()
+	}
+	if k.Level >= AVX512 {
+		k.Transposes.avx512()
+	}
 }
