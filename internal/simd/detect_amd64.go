@@ -18,5 +18,9 @@ var detected = func() Level {
 func (k *Kernels) fill() {
 	if k.Level >= AVX2 {
 		k.Rows.avx2()
+		k.Bits.avx2()
+	}
+	if k.Level >= AVX512 {
+		k.Bits.avx512()
 	}
 }

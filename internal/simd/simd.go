@@ -17,6 +17,7 @@ import (
 )
 
 //go:generate go run -C asm ./rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg simd
+//go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 
 // Level is a set of instructions.
 type Level uint8
@@ -36,6 +37,7 @@ func (l Level) String() string { return levelNames[l] }
 type Kernels struct {
 	Level Level
 	Rows
+	Bits
 }
 
 var tables [len(levelNames)]Kernels
