@@ -175,9 +175,8 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 		var from unsafe.Pointer
 		switch {
 		case j.sBits < 8:
-			j.stageBits(s, m, sc)
 			from = room(&sc.spread, castPiece)
-			unpack(sc.spread[:m], sc.stage, int64(j.sBits), false)
+			j.spreadBits(from, s, m, false, sc)
 		case j.b.s == 1 || m == 1:
 			from = unsafe.Add(j.src, s*sSize)
 		default:
@@ -186,10 +185,9 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 		}
 		switch {
 		case j.dBits < 8:
-			tile := room(&sc.tile, 2*castPiece)
-			j.cast(unsafe.Add(tile, castPiece), from, m)
-			pack(sc.tile[:castPiece], sc.tile[castPiece:][:m], int64(j.dBits))
-			j.placeBits(d, tile, m)
+			wide := room(&sc.wide, castPiece)
+			j.cast(wide, from, m)
+			j.placeBits(d, wide, 0, m, sc)
 		case j.b.d == 1 || m == 1:
 			j.cast(unsafe.Add(j.dst, d*dSize), from, m)
 		default:

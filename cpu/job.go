@@ -223,7 +223,8 @@ type scratch struct {
 	index  [maxAxes]int64
 	stage  []byte // grown by room
 	tile   []byte
-	spread []byte // elements below a byte with one to themselves
+	spread []byte // elements below a byte with one to themselves, of the source
+	wide   []byte // and of the destination
 	sub    *job   // the worker's part of one below a byte
 }
 
