@@ -19,8 +19,10 @@ func (k *Kernels) fill() {
 	if k.Level >= AVX2 {
 		k.Rows.avx2()
 		k.Bits.avx2()
+		k.Casts.avx2()
 	}
 	if k.Level >= AVX512 {
 		k.Bits.avx512()
+		k.Casts.avx512()
 	}
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -210,7 +211,7 @@ func packCrumbs(v Vec) {
 // extract reads a word of 64 bits from a bit on, takes of it what mask says, and
 // writes that as so many bytes.
 func extract(bytes int) {
-	TEXT(map[int]string{1: "extract8", 2: "extract16", 4: "extract32"}[bytes], 4, "func(dst, src *byte, n, at, step, mask int64)")
+	TEXT(map[int]string{1: "extract8", 2: "extract16", 4: "extract32"}[bytes], attr.NOSPLIT, "func(dst, src *byte, n, at, step, mask int64)")
 	Pragma("noescape")
 	dst, src, n, at, step, mask := Arg("dst"), Arg("src"), Arg("n"), Arg("at"), Arg("step"), Arg("mask")
 	from, x := GP64(), GP64()
