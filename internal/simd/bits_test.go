@@ -19,31 +19,35 @@ func bitsAt(b []byte, at, w int) byte {
 	return v
 }
 
-// lineCases calls test with every form of a call: numbers of lines, shifts, and
-// destinations. dst has guards of a line on both sides; what must become of the
-// lines is what want returns byte by byte.
+// room returns noise in which n bytes from start on are for a kernel: at a multiple of
+// 64 if it writes past the caches, else at any place, with a line before them.
+func room(n, at int, past bool) (b []byte, start int) {
+	b = noise(n + 256)
+	if past {
+		at = int(-uintptr(unsafe.Pointer(&b[0])) % 64)
+	}
+	return b, 64 + at
+}
+
+// lineCases calls a kernel in every form: with numbers of lines, shifts, and places.
+// reads is how many bytes of the source it may read, and want what it makes of them,
+// byte by byte.
 func lineCases(t *testing.T, reads func(bytes, shift int) int, run func(dst, src *byte, lines, shift int64, past bool), want func(src []byte, shift, n, i int) byte) {
 	for lines := range 5 {
+		n := lines * 64
 		for shift := range 8 {
-			for at := range 9 {
-				past := at == 8
-				n := lines * 64
-				room := noise(n + 256)
-				start := 64 + at*7
-				if past {
-					start = 64 + int(-uintptr(unsafe.Pointer(&room[0]))%64)
+			for _, atEnd := range []bool{false, true} {
+				src := fenced(t, max(reads(n, shift), 1), atEnd)
+				for at := range 9 {
+					past := at == 8
+					got, start := room(n, 7*at, past)
+					expect := append([]byte{}, got...)
+					for i := range n {
+						expect[start+i] = want(src, shift, n, i)
+					}
+					run(&got[start], &src[0], int64(lines), int64(shift), past)
+					require.Equal(t, expect, got, "%d lines from bit %d to byte %d, past the caches: %v", lines, shift, start, past)
 				}
-				expect := append([]byte{}, room...)
-				from := noise(reads(n, shift) + 3)[3:]
-				for i := range n {
-					expect[start+i] = want(from, shift, n, i)
-				}
-				var src *byte
-				if len(from) > 0 {
-					src = &from[0]
-				}
-				run(&room[start], src, int64(lines), int64(shift), past)
-				require.Equal(t, expect, room, "%d lines from bit %d to byte %d, past the caches: %v", lines, shift, start, past)
 			}
 		}
 	}
@@ -122,7 +126,7 @@ func TestExtract(t *testing.T) {
 				for _, step := range []int{0, 5, 8, 24, 57, 300} {
 					for n := 1; n < 10; n++ {
 						for at := range 17 {
-							src, got := noise((at+(n-1)*step)/8+8), noise(n*bytes+20)
+							src, got := fenced(t, (at+(n-1)*step)/8+8, true), noise(n*bytes+20)
 							want := append([]byte{}, got...)
 							for i := range n {
 								to := 8 * (10 + i*bytes)
