@@ -105,9 +105,9 @@ func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, pa
 
 // shiftWords is shiftBytes by words.
 func shiftWords(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64) {
-	from, shift := s>>3, uint(s&7)
+	from, shift := s>>3, uint(s&7) // which is not 0: so says &63, for the compiler
 	for ; n >= 8; n -= 8 {
-		v := load64(src, from)>>shift | uint64(load8(src, from+8))<<(64-shift)
+		v := load64(src, from)>>shift | uint64(load8(src, from+8))<<((64-shift)&63)
 		store64(dst, to, v)
 		from += 8
 		to += 8
@@ -131,20 +131,35 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
 		d, n = d+head, n-head
 	}
 	if n >= 8 {
-		whole := span(dst, d>>3, n>>3)
-		head := min(len(whole), 64)
-		for i := range whole[:head] {
-			whole[i] = v
-		}
-		for at := head; at < len(whole); {
-			more := min(at, 8<<10, len(whole)-at)
-			moveRun(dst, d>>3+int64(at), dst, d>>3, int64(more), past && at >= 4<<10)
-			at += more
-		}
+		fillSpan(span(dst, d>>3, n>>3), v, past)
 	}
 	if tail := n & 7; tail > 0 {
 		putBits(dst, d+n&^7, v, tail)
 	}
+}
+
+// fillSpan sets bytes: a few by hand, and the rest from the head, out of L1.
+func fillSpan(b []byte, v byte, past bool) {
+	const most = 8 << 10
+	past = past && kernels.Shift != nil && len(b) >= 2*most
+	at := min(len(b), line)
+	for i := range b[:at] {
+		b[i] = v
+	}
+	for at < len(b) && !(past && at >= most) {
+		at += copy(b[at:], b[:min(at, most)])
+	}
+	if at == len(b) {
+		return
+	}
+	lines, skip, _ := linesOf(unsafe.Pointer(&b[at]), 0, int64(len(b)-at), true)
+	at += copy(b[at:], b[:skip])
+	for ; lines > 0; lines -= most / line {
+		m := min(lines, most/line)
+		kernels.Shift(&b[at], &b[0], m, 0, true)
+		at += int(m) * line
+	}
+	copy(b[at:], b)
 }
 
 // turned are the tables of Reverse: the halves of a byte change places, and so do

@@ -25,7 +25,11 @@ func hard(t layout.DType) []byte {
 		}
 		return all
 	}
-	for high := range uint64(1) << 16 {
+	step := uint64(1)
+	if testing.Short() {
+		step = 7
+	}
+	for high := uint64(0); high < 1<<16; high += step {
 		for _, low := range []uint64{0, 1, 0x0fff, 0x1000, 0x1001, 0x2000, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff} {
 			v := high<<16 | low
 			if size == 8 {
