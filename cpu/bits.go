@@ -44,40 +44,86 @@ func wordBits(src unsafe.Pointer, at int64) uint64 {
 
 // copyBits moves n bits between any bit positions.
 func copyBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
+	moveBits(dst, d, src, s, n, false)
+}
+
+// moveBits is copyBits, past the caches where that pays.
+func moveBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past bool) {
 	if head := min(-d&7, n); head > 0 {
 		putBits(dst, d, byte(someBits(src, s, head)), head)
 		d, s, n = d+head, s+head, n-head
 	}
-	to := d >> 3
-	switch {
-	case n < 8:
-	case s&7 == 0:
-		copy(span(dst, to, n>>3), span(src, s>>3, n>>3))
-		to += n >> 3
-		s += n &^ 7
-		n &= 7
-	default:
-		from, shift := s>>3, uint(s&7)
-		for ; n >= 64; n -= 64 {
-			v := load64(src, from)>>shift | uint64(load8(src, from+8))<<(64-shift)
-			store64(dst, to, v)
-			from += 8
-			to += 8
+	if whole := n &^ 7; whole > 0 {
+		if s&7 == 0 {
+			moveRun(dst, d>>3, src, s>>3, whole>>3, past)
+		} else {
+			shiftBytes(dst, d>>3, src, s, whole>>3, past)
 		}
-		s = from<<3 | int64(shift)
-		for ; n >= 8; n -= 8 {
-			store8(dst, to, byte(someBits(src, s, 8)))
-			s += 8
-			to++
-		}
+		d, s, n = d+whole, s+whole, n-whole
 	}
 	if n > 0 {
-		putBits(dst, to<<3, byte(someBits(src, s, n)), n)
+		putBits(dst, d, byte(someBits(src, s, n)), n)
+	}
+}
+
+// moveRun moves n bytes.
+func moveRun(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past bool) {
+	if past && kernels.Stream != nil && n >= leastPast {
+		kernels.Stream((*byte)(unsafe.Add(dst, d)), (*byte)(unsafe.Add(src, s)), 0, 0, n, 1)
+		return
+	}
+	copy(span(dst, d, n), span(src, s, n))
+}
+
+const (
+	line = 64 // what kernels write at a time
+	// leastPast is how many bytes make up for waiting until they are in memory.
+	leastPast = 1 << 10
+)
+
+// linesOf tells how a kernel writes n bytes: the lines, the bytes before them, and
+// whether past the caches, which takes places that are multiples of a line.
+func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ bool) {
+	if past && n >= leastPast {
+		head = -int64(uintptr(unsafe.Add(dst, to))) & (line - 1)
+		return (n - head) / line, head, true
+	}
+	return n / line, 0, false
+}
+
+// shiftBytes moves n bytes to whole ones.
+func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, past bool) {
+	if n >= line && kernels.Shift != nil {
+		lines, head, past := linesOf(dst, to, n, past)
+		shiftWords(dst, to, src, s, head)
+		kernels.Shift((*byte)(unsafe.Add(dst, to+head)), (*byte)(unsafe.Add(src, s>>3+head)), lines, s&7, past)
+		done := head + lines*line
+		to, s, n = to+done, s+done*8, n-done
+	}
+	shiftWords(dst, to, src, s, n)
+}
+
+// shiftWords is shiftBytes by words.
+func shiftWords(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64) {
+	from, shift := s>>3, uint(s&7) // which is not 0: so says &63, for the compiler
+	for ; n >= 8; n -= 8 {
+		v := load64(src, from)>>shift | uint64(load8(src, from+8))<<((64-shift)&63)
+		store64(dst, to, v)
+		from += 8
+		to += 8
+	}
+	if n > 0 {
+		v := someBits(src, from<<3|int64(shift), n*8)
+		for ; n > 0; n-- {
+			store8(dst, to, byte(v))
+			v >>= 8
+			to++
+		}
 	}
 }
 
 // fillBits sets n elements of w bits.
-func fillBits(dst unsafe.Pointer, d, n, w int64, v byte) {
+func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
 	v *= [...]byte{2: 0x55, 4: 0x11}[w]
 	d, n = d*w, n*w
 	if head := min(-d&7, n); head > 0 {
@@ -85,24 +131,73 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte) {
 		d, n = d+head, n-head
 	}
 	if n >= 8 {
-		whole := span(dst, d>>3, n>>3)
-		head := min(len(whole), 64)
-		for i := range whole[:head] {
-			whole[i] = v
-		}
-		for at := head; at < len(whole); {
-			at += copy(whole[at:], whole[:min(at, 8<<10)])
-		}
+		fillSpan(span(dst, d>>3, n>>3), v, past)
 	}
 	if tail := n & 7; tail > 0 {
 		putBits(dst, d+n&^7, v, tail)
 	}
 }
 
+// fillSpan sets bytes: a few by hand, and the rest from the head, out of L1.
+func fillSpan(b []byte, v byte, past bool) {
+	const most = 8 << 10
+	past = past && kernels.Shift != nil && len(b) >= 2*most
+	at := min(len(b), line)
+	for i := range b[:at] {
+		b[i] = v
+	}
+	for at < len(b) && !(past && at >= most) {
+		at += copy(b[at:], b[:min(at, most)])
+	}
+	if at == len(b) {
+		return
+	}
+	lines, skip, _ := linesOf(unsafe.Pointer(&b[at]), 0, int64(len(b)-at), true)
+	at += copy(b[at:], b[:skip])
+	for ; lines > 0; lines -= most / line {
+		m := min(lines, most/line)
+		kernels.Shift(&b[at], &b[0], m, 0, true)
+		at += int(m) * line
+	}
+	copy(b[at:], b)
+}
+
+// turned are the tables of Reverse: the halves of a byte change places, and so do
+// pairs of bits within them.
+var turned = [...]*[32]byte{2: turnedBy(2), 4: turnedBy(4)}
+
+func turnedBy(w int) *[32]byte {
+	t := new([32]byte)
+	for x := range byte(16) {
+		y := x
+		if w == 2 {
+			y = x<<2&15 | x>>2
+		}
+		t[x], t[16+x] = y<<4, y
+	}
+	return t
+}
+
 // reverseBits moves n elements of w bits in reverse; s is the last of them in
 // memory.
-func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
+func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
 	d, s, n = d*w, (s+1)*w, n*w // s is the end of what is left, going down
+	if n >= 9*line && kernels.Reverse != nil {
+		head := -d & 7
+		lines, more, past := linesOf(dst, (d+head)>>3, (n-head)>>3, past)
+		head += more * 8
+		reverseWords(dst, d, src, s, head, w)
+		d, s, n = d+head, s-head, n-head
+		done := lines * line * 8
+		s, n = s-done, n-done
+		kernels.Reverse((*byte)(unsafe.Add(dst, d>>3)), (*byte)(unsafe.Add(src, s>>3)), lines, s&7, &turned[w][0], past)
+		d += done
+	}
+	reverseWords(dst, d, src, s, n, w)
+}
+
+// reverseWords is reverseBits by words; all is counted in bits.
+func reverseWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n > 0 && d&7 != 0; n -= w {
 		s -= w
 		putBits(dst, d, getBits(src, s, w), w)
@@ -134,6 +229,9 @@ func gatherBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w i
 		d += w
 		s += step
 	}
+	if done := extractBits(dst, d>>3, src, s, step, n, w); done > 0 {
+		d, s, n = d+done*w, s+done*step, n-done
+	}
 	mask := uint64(1)<<w - 1
 	for ; n*w >= 64; n -= 64 / w {
 		v := uint64(0)
@@ -149,6 +247,46 @@ func gatherBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w i
 		d += w
 		s += step
 	}
+}
+
+// extractBits is gatherBits to whole bytes, by kernels that take several elements
+// out of a word. It returns how many it has moved, which is none where elements are
+// too far from each other. s and step count bits.
+func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w int64) int64 {
+	if kernels.Extract8 == nil || step <= 0 {
+		return 0
+	}
+	kernel := kernels.Extract32
+	per := 32 / w // elements of a word
+	for ; ; per /= 2 {
+		phase := int64(7)
+		if per*step&7 == 0 {
+			phase = s & 7 // of all words
+		}
+		if phase+(per-1)*step+w <= 64 {
+			break
+		}
+		switch per * w {
+		case 32:
+			kernel = kernels.Extract16
+		case 16:
+			kernel = kernels.Extract8
+		default:
+			return 0
+		}
+	}
+	// As many words as can be read within the bytes of the source's elements.
+	end := (s + (n-1)*step + w + 7) >> 3
+	words := min(n/per, ((end-8)<<3+7-s)/(per*step)+1)
+	if words <= 0 || end-8 < s>>3 {
+		return 0
+	}
+	mask := int64(0)
+	for i := range per {
+		mask |= (1<<w - 1) << (i * step)
+	}
+	kernel((*byte)(unsafe.Add(dst, to)), (*byte)(src), words, s, per*step, mask)
+	return words * per
 }
 
 // packedKernel moves one block of elements below a byte.
@@ -186,11 +324,11 @@ func (j *job) packedRow(d, s, n int64, sc *scratch) {
 			}
 		}
 	case j.class == contiguous || j.class == rows:
-		copyBits(j.dst, d*w, j.src, s*w, n*w)
+		moveBits(j.dst, d*w, j.src, s*w, n*w, j.streams())
 	case j.class == fill:
-		fillBits(j.dst, d, n, w, getBits(j.src, s*w, w))
+		fillBits(j.dst, d, n, w, getBits(j.src, s*w, w), j.streams())
 	case j.class == reverse:
-		reverseBits(j.dst, d, j.src, s, n, w)
+		reverseBits(j.dst, d, j.src, s, n, w, j.streams())
 	default:
 		gatherBits(j.dst, d, j.src, s, j.b.s, n, w)
 	}

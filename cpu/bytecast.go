@@ -9,8 +9,8 @@ import (
 
 // Conversions to types of at most 8 bits by tables of all 16-bit patterns.
 
-// byteCaster returns what converts to a type of at most 8 bits, or nil.
-func byteCaster(src layout.DType, from, to *number) caster {
+// byteLoop returns what converts to a type of at most 8 bits, or nil.
+func byteLoop(src layout.DType, from, to *number) loop {
 	isFloat := to.kind == numeric.FloatKind || to.kind == numeric.BoolKind
 	switch {
 	case to.bits > 8:
@@ -53,7 +53,7 @@ func bytesOf(from, to *number) *[1 << 16]byte {
 }
 
 // narrowIntegers converts floats to integers below a byte.
-func narrowIntegers[S float32 | float64](to *number) caster {
+func narrowIntegers[S float32 | float64](to *number) loop {
 	mask := byte(to.sign<<1 - 1)
 	least, most := S(0), S(mask)
 	if to.kind == numeric.IntKind {

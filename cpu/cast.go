@@ -9,15 +9,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// caster converts n neighbours, of which those below a byte have one to themselves:
-// above their bits it is 0.
-type caster func(dst, src unsafe.Pointer, n int64)
-
 // casters keeps what casterOf returns: by dst's and src's type and the rounding.
 var casters [32][32][12]atomic.Pointer[caster]
 
 // casterOf returns what converts between two types.
-func casterOf(dst, src layout.DType, how device.Rounding) caster {
+func casterOf(dst, src layout.DType, how device.Rounding) *caster {
 	index := int(how.Scale)
 	if how.Unsaturated {
 		index += 3
@@ -26,27 +22,31 @@ func casterOf(dst, src layout.DType, how device.Rounding) caster {
 		index += 6
 	}
 	slot := &casters[dst][src][index]
-	if c := slot.Load(); c != nil {
-		return *c
+	c := slot.Load()
+	if c == nil {
+		c = newCaster(dst, src, how)
+		slot.Store(c)
 	}
-	c := newCaster(dst, src, how)
-	slot.Store(&c)
 	return c
 }
 
 // plain is the usual rounding.
 var plain device.Rounding
 
-func newCaster(dst, src layout.DType, how device.Rounding) caster {
+// loop converts n neighbours, of which those below a byte have one to themselves:
+// above the bits of the source's it is 0.
+type loop func(dst, src unsafe.Pointer, n int64)
+
+func newLoop(dst, src layout.DType, how device.Rounding) loop {
 	from, to := numberOf(src, how), numberOf(dst, how)
 	if src.Bits() <= 8 {
-		return tableCaster(from, to)
+		return tableLoop(from, to)
 	}
-	if c := byteCaster(src, from, to); c != nil && looseAlignment {
-		return c
+	if l := byteLoop(src, from, to); l != nil && looseAlignment {
+		return l
 	}
-	if c := straightCaster(dst, src); c != nil && looseAlignment && !to.cuts {
-		return c
+	if l := straightLoop(dst, src); l != nil && looseAlignment && !to.cuts {
+		return l
 	}
 	return func(dst, src unsafe.Pointer, n int64) {
 		for i := range n {
@@ -55,12 +55,9 @@ func newCaster(dst, src layout.DType, how device.Rounding) caster {
 	}
 }
 
-// tableCaster converts from a type of at most 8 bits.
-func tableCaster(from, to *number) caster {
-	table := new([256]uint64)
-	for x := range uint64(1) << from.bits {
-		table[x] = to.encode(from.decode(x))
-	}
+// tableLoop converts from a type of at most 8 bits.
+func tableLoop(from, to *number) loop {
+	table := tableOf(from, to)
 	switch {
 	case to.bits <= 8:
 		return func(dst, src unsafe.Pointer, n int64) {
@@ -83,7 +80,16 @@ func tableCaster(from, to *number) caster {
 	}
 }
 
-func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) caster {
+// tableOf tabulates a conversion from at most 8 bits.
+func tableOf(from, to *number) *[256]uint64 {
+	table := new([256]uint64)
+	for x := range uint64(1) << from.bits {
+		table[x] = to.encode(from.decode(x))
+	}
+	return table
+}
+
+func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
 	var narrow [256]D
 	for i, v := range table {
 		narrow[i] = D(v)
@@ -123,22 +129,25 @@ func (f *number) put(p unsafe.Pointer, i int64, v uint64) {
 	}
 }
 
-// castPiece is how many elements are cast at a time: a multiple of 64, of which
-// both sides stay in L1.
+// castPiece is how many elements are cast at a time where they do not lie next to
+// each other: a multiple of 64, of which both sides stay in L1.
 const castPiece = 1024
 
 // castRow is convertRow by value: it brings elements next to each other, unless
 // they are, converts them, and puts them in their places.
 func (j *job) castRow(d, s, n int64, sc *scratch) {
 	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
+	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
+		j.cast.run(unsafe.Add(j.dst, d*dSize), unsafe.Add(j.src, s*sSize), n, j.streams(), sc)
+		return
+	}
 	for ; n > 0; n -= castPiece {
 		m := min(n, castPiece)
 		var from unsafe.Pointer
 		switch {
 		case j.sBits < 8:
-			j.stageBits(s, m, sc)
 			from = room(&sc.spread, castPiece)
-			unpack(sc.spread[:m], sc.stage, int64(j.sBits), false)
+			j.spreadBits(from, s, m, false, sc)
 		case j.b.s == 1 || m == 1:
 			from = unsafe.Add(j.src, s*sSize)
 		default:
@@ -147,15 +156,14 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 		}
 		switch {
 		case j.dBits < 8:
-			tile := room(&sc.tile, 2*castPiece)
-			j.cast(unsafe.Add(tile, castPiece), from, m)
-			pack(sc.tile[:castPiece], sc.tile[castPiece:][:m], int64(j.dBits))
-			j.placeBits(d, tile, m)
+			wide := room(&sc.wide, castPiece)
+			j.cast.run(wide, from, m, false, sc)
+			j.placeBits(d, wide, 0, m, sc)
 		case j.b.d == 1 || m == 1:
-			j.cast(unsafe.Add(j.dst, d*dSize), from, m)
+			j.cast.run(unsafe.Add(j.dst, d*dSize), from, m, j.streams(), sc)
 		default:
 			tile := room(&sc.tile, castPiece*dSize)
-			j.cast(tile, from, m)
+			j.cast.run(tile, from, m, false, sc)
 			moveRow(j.dst, tile, d*dSize, 0, axis{m, j.b.d * dSize, dSize}, j.dBits)
 		}
 		d += m * j.b.d

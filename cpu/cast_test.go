@@ -14,7 +14,9 @@ import (
 
 // TestLargeCasts are conversions that several workers share: below a byte, two of
 // them may have to write one.
-func TestLargeCasts(t *testing.T) {
+func TestLargeCasts(t *testing.T) { cpu.EachLevel(t, testLargeCasts) }
+
+func testLargeCasts(t *testing.T) {
 	dev, err := cpu.Open()
 	require.NoError(t, err)
 	defer dev.Close()

@@ -1,77 +1,75 @@
 package cpu
 
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "unsafe"
 
 // convertPiece is how many elements are converted at a time: a multiple of 64,
 // within a scratch buffer at a byte each.
 const convertPiece = 4096
 
-// convertRow converts n elements along b. It packs or unpacks: to neighbours in a
-// buffer, through words, and from there to their places.
+// convertRow converts n elements along b. Neighbours are packed or unpacked where
+// they lie; others by way of a buffer.
 func (j *job) convertRow(d, s, n int64, sc *scratch) {
-	if j.cast != nil {
+	switch {
+	case j.cast != nil:
 		j.castRow(d, s, n, sc)
-		return
-	}
-	for ; n > 0; n -= convertPiece {
-		m := min(n, convertPiece)
-		if j.dBits == 8 {
-			j.unpackRow(d, s, m, sc)
-		} else {
-			j.packRow(d, s, m, sc)
+	case j.b.d == 1 && j.b.s == 1 && j.dBits == 8:
+		unpack(j.dst, d, j.src, s*int64(j.sBits), n, int64(j.sBits), j.signed, j.streams())
+	case j.b.d == 1 && j.b.s == 1:
+		pack(j.dst, d*int64(j.dBits), j.src, s, n, int64(j.dBits), j.streams())
+	default:
+		for ; n > 0; n -= convertPiece {
+			m := min(n, convertPiece)
+			if j.dBits == 8 {
+				j.unpackRow(d, s, m, sc)
+			} else {
+				j.packRow(d, s, m, sc)
+			}
+			d += m * j.b.d
+			s += m * j.b.s
 		}
-		d += m * j.b.d
-		s += m * j.b.s
 	}
 }
 
-// stageBits brings n packed elements next to each other.
-func (j *job) stageBits(s, n int64, sc *scratch) {
+// spreadBits brings n packed elements next to each other, at a byte each.
+func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, signed bool, sc *scratch) {
 	w := int64(j.sBits)
-	stage := room(&sc.stage, convertPiece)
 	if j.b.s == 1 {
-		copyBits(stage, 0, j.src, s*w, n*w)
-	} else {
-		gatherBits(stage, 0, j.src, s, j.b.s, n, w)
+		unpack(dst, 0, j.src, s*w, n, w, signed, false)
+		return
 	}
+	stage := room(&sc.stage, convertPiece)
+	gatherBits(stage, 0, j.src, s, j.b.s, n, w)
+	unpack(dst, 0, stage, 0, n, w, signed, false)
 }
 
 func (j *job) unpackRow(d, s, n int64, sc *scratch) {
-	w := int64(j.sBits)
-	j.stageBits(s, n, sc)
 	if j.b.d == 1 {
-		unpack(span(j.dst, d, n), sc.stage, w, j.signed)
+		j.spreadBits(unsafe.Add(j.dst, d), s, n, j.signed, sc)
 		return
 	}
 	tile := room(&sc.tile, convertPiece)
-	unpack(sc.tile[:n], sc.stage, w, j.signed)
+	j.spreadBits(tile, s, n, j.signed, sc)
 	gatherRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
 }
 
 func (j *job) packRow(d, s, n int64, sc *scratch) {
-	w := int64(j.dBits)
-	var in []byte
-	if j.b.s == 1 {
-		in = span(j.src, s, n)
-	} else {
-		gatherRow[uint8](room(&sc.stage, convertPiece), j.src, 0, s, axis{n, 1, j.b.s})
-		in = sc.stage[:n]
+	from, at := j.src, s
+	if j.b.s != 1 {
+		from, at = room(&sc.stage, convertPiece), 0
+		gatherRow[uint8](from, j.src, 0, s, axis{n, 1, j.b.s})
 	}
-	tile := room(&sc.tile, convertPiece)
-	pack(sc.tile, in, w)
-	j.placeBits(d, tile, n)
+	j.placeBits(d, from, at, n, sc)
 }
 
-// placeBits puts n neighbours from a buffer to their places.
-func (j *job) placeBits(d int64, tile unsafe.Pointer, n int64) {
+// placeBits packs n neighbours, of a byte each, and puts them to their places.
+func (j *job) placeBits(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	if j.b.d == 1 {
-		copyBits(j.dst, d*w, tile, 0, n*w)
+		pack(j.dst, d*w, src, s, n, w, false)
 		return
 	}
+	tile := room(&sc.tile, convertPiece)
+	pack(tile, 0, src, s, n, w, false)
 	for k := range n {
 		if at := d + k*j.b.d; at >= j.clipLo && at < j.clipHi {
 			putBits(j.dst, at*w, getBits(tile, k*w, w), w)
@@ -79,64 +77,117 @@ func (j *job) placeBits(d int64, tile unsafe.Pointer, n int64) {
 	}
 }
 
-// unpack spreads packed elements of w bits over len(dst) bytes, eight at a time
-// in a word. src holds a multiple of 64 bits.
-func unpack(dst, src []byte, w int64, signed bool) {
-	var v [8]byte
-	for len(dst) > 0 {
+// meanings are what 4 bits unpack to, and 2: with and without a sign.
+var meanings = func() (t [5][2][16]byte) {
+	for w := 2; w <= 4; w += 2 {
+		for x := range byte(1) << w {
+			t[w][0][x] = x
+			t[w][1][x] = byte(int8(x<<(8-w)) >> (8 - w))
+		}
+	}
+	return t
+}()
+
+// unpack spreads n packed elements of w bits, from a bit position, over bytes.
+func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, signed, past bool) {
+	kernel, meaning := kernels.UnpackNibbles, &meanings[w][0]
+	if w == 2 {
+		kernel = kernels.UnpackCrumbs
+	}
+	if signed {
+		meaning = &meanings[w][1]
+	}
+	if n >= line && kernel != nil {
+		lines, head, past := linesOf(dst, d, n, past)
+		unpackWords(dst, d, src, s, head, w, meaning)
+		d, s, n = d+head, s+head*w, n-head
+		kernel((*byte)(unsafe.Add(dst, d)), (*byte)(unsafe.Add(src, s>>3)), lines, s&7, &meaning[0], past)
+		done := lines * line
+		d, s, n = d+done, s+done*w, n-done
+	}
+	unpackWords(dst, d, src, s, n, w, meaning)
+}
+
+// unpackWords is unpack by words of eight elements.
+func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, meaning *[16]byte) {
+	sign := uint64(meaning[1<<(w-1)]) >> (w - 1) // what its bit becomes: more bits, up to the byte's highest
+	for shift := uint(s & 7); n >= 8; n -= 8 {
 		var x uint64
 		if w == 4 {
-			x = uint64(binary.LittleEndian.Uint32(src))
+			x = uint64(load32(src, s>>3))
+			if shift != 0 {
+				x = uint64(uint32(x>>shift | uint64(load8(src, s>>3+4))<<(32-shift)))
+			}
 			x = (x | x<<16) & mask16
 			x = (x | x<<8) & mask8
 			x = (x | x<<4) & mask4
-			if signed {
-				x |= x & 0x0808080808080808 * 0x1e // the sign bit, four bits up
-			}
-			src = src[4:]
+			x |= x & 0x0808080808080808 * (sign &^ 1)
 		} else {
-			x = uint64(binary.LittleEndian.Uint16(src))
+			x = uint64(load8(src, s>>3)) | uint64(load8(src, s>>3+1))<<8
+			if shift != 0 {
+				x = uint64(uint16(x>>shift | uint64(load8(src, s>>3+2))<<(16-shift)))
+			}
 			x = (x | x<<24) & 0x000000ff000000ff
 			x = (x | x<<12) & 0x000f000f000f000f
 			x = (x | x<<6) & 0x0303030303030303
-			if signed {
-				x |= x & 0x0202020202020202 * 0x7e
-			}
-			src = src[2:]
+			x |= x & 0x0202020202020202 * (sign &^ 1)
 		}
-		if len(dst) < 8 {
-			binary.LittleEndian.PutUint64(v[:], x)
-			copy(dst, v[:])
-			return
-		}
-		binary.LittleEndian.PutUint64(dst, x)
-		dst = dst[8:]
+		store64(dst, d, x)
+		d += 8
+		s += 8 * w
+	}
+	for ; n > 0; n-- {
+		store8(dst, d, meaning[getBits(src, s, w)])
+		d++
+		s += w
 	}
 }
 
-// pack gathers the low w bits of each byte of src, eight bytes at a time in a
-// word.
-func pack(dst, src []byte, w int64) {
-	var v [8]byte
-	for len(src) > 0 {
-		if len(src) < 8 {
-			copy(v[:], src)
-			src = v[:]
-		}
-		x := binary.LittleEndian.Uint64(src)
-		src = src[8:]
+// pack gathers the low w bits of each of n bytes, to a bit position.
+func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
+	for ; n > 0 && d&7 != 0; n-- {
+		putBits(dst, d, load8(src, s), w)
+		d += w
+		s++
+	}
+	kernel := kernels.PackNibbles
+	if w == 2 {
+		kernel = kernels.PackCrumbs
+	}
+	if n*w >= 8*line && kernel != nil {
+		lines, head, past := linesOf(dst, d>>3, n*w>>3, past)
+		packWords(dst, d, src, s, head*8/w, w)
+		d, s, n = d+head*8, s+head*8/w, n-head*8/w
+		kernel((*byte)(unsafe.Add(dst, d>>3)), (*byte)(unsafe.Add(src, s)), lines, past)
+		done := lines * line * 8
+		d, s, n = d+done, s+done/w, n-done/w
+	}
+	packWords(dst, d, src, s, n, w)
+}
+
+// packWords is pack by words of eight elements, to a whole byte.
+func packWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
+	for ; n >= 8; n -= 8 {
+		x := load64(src, s)
 		if w == 4 {
 			x &= mask4
 			x = (x | x>>4) & mask8
 			x = (x | x>>8) & mask16
-			binary.LittleEndian.PutUint32(dst, uint32(x|x>>16))
-			dst = dst[4:]
+			store32(dst, d>>3, uint32(x|x>>16))
 		} else {
 			x &= 0x0303030303030303
 			x = (x | x>>6) & 0x000f000f000f000f
 			x = (x | x>>12) & 0x000000ff000000ff
-			binary.LittleEndian.PutUint16(dst, uint16(x|x>>24))
-			dst = dst[2:]
+			x |= x >> 24
+			store8(dst, d>>3, byte(x))
+			store8(dst, d>>3+1, byte(x>>8))
 		}
+		d += 8 * w
+		s += 8
+	}
+	for ; n > 0; n-- {
+		putBits(dst, d, load8(src, s), w)
+		d += w
+		s++
 	}
 }

@@ -61,10 +61,10 @@ type job struct {
 type move struct {
 	class        class
 	strings      bool
-	packed       bool   // positions count elements: some are below a byte, or converted
-	signed       bool   // of class convert: unpacking keeps the sign
-	cast         caster // of class convert: by value, not by bits
-	dBits, sBits int    // the width of one element
+	packed       bool    // positions count elements: some are below a byte, or converted
+	signed       bool    // of class convert: unpacking keeps the sign
+	cast         *caster // of class convert: by value, not by bits
+	dBits, sBits int     // the width of one element
 	dst, src     unsafe.Pointer
 	dOff, sOff   int64
 	rank         int
@@ -234,7 +234,9 @@ type scratch struct {
 	rows   [tileRows]int64 // places in bytes, of a tile below a byte
 	cols   [tileCols]int64
 	more   [16]int64 // rows, where a kernel wants more than there are
-	spread []byte    // elements below a byte with one to themselves
+	spread []byte    // elements below a byte with one to themselves, of the source
+	wide   []byte    // and of the destination
+	floats []byte    // of a conversion by way of float32
 	sub    *job      // the worker's part of one below a byte
 }
 

@@ -6,8 +6,6 @@ import (
 )
 
 const (
-	// streamBytes is the size from which a destination is written past the caches.
-	streamBytes = 4 << 20
 	// streamRow is the length, in bytes, from which rows that begin within a
 	// cache line are streamed: their ends go the usual way.
 	streamRow = 1 << 10
@@ -40,7 +38,7 @@ const (
 // lines only.
 func (j *job) way(d, na, size int64) way {
 	switch {
-	case kernels.Stream == nil || j.strings || j.bytes < streamBytes:
+	case kernels.Stream == nil || j.strings || !j.streams():
 		return straight
 	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
 		return streamed
@@ -87,7 +85,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
-	case kernels.Stream != nil && j.bytes >= streamBytes && j.a.d == size && size < directRow && run >= streamRow:
+	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
 		// What is a row of many sets becomes a run of one.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {

@@ -15,8 +15,8 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// straightCaster returns a loop for types, or nil.
-func straightCaster(dst, src layout.DType) caster {
+// straightLoop returns a loop for types, or nil.
+func straightLoop(dst, src layout.DType) loop {
 	switch src {
 	case layout.Int16:
 		return fromInteger[int16](dst)
@@ -46,7 +46,7 @@ func straightCaster(dst, src layout.DType) caster {
 	return nil
 }
 
-func fromInteger[S integer](dst layout.DType) caster {
+func fromInteger[S integer](dst layout.DType) loop {
 	switch dst {
 	case layout.Int8, layout.Uint8:
 		return integers[uint8, S]
@@ -71,7 +71,7 @@ func integers[D integer | float32 | float64, S integer](dst, src unsafe.Pointer,
 	}
 }
 
-func fromFloat(dst layout.DType) caster {
+func fromFloat(dst layout.DType) loop {
 	switch dst {
 	case layout.Float16:
 		return floatToHalf
@@ -83,7 +83,7 @@ func fromFloat(dst layout.DType) caster {
 	return truncating[float32](dst)
 }
 
-func fromDouble(dst layout.DType) caster {
+func fromDouble(dst layout.DType) loop {
 	if dst == layout.Float32 {
 		return doubleToFloat
 	}
@@ -91,7 +91,7 @@ func fromDouble(dst layout.DType) caster {
 }
 
 // truncating returns the loop from a float to an integer.
-func truncating[S float32 | float64](dst layout.DType) caster {
+func truncating[S float32 | float64](dst layout.DType) loop {
 	switch dst {
 	case layout.Int8:
 		return truncate[int8, S](math.MinInt8, math.MaxInt8)
@@ -113,7 +113,7 @@ func truncating[S float32 | float64](dst layout.DType) caster {
 	return nil
 }
 
-func truncate[D integer, S float32 | float64](least, most D) caster {
+func truncate[D integer, S float32 | float64](least, most D) loop {
 	low, beyond := S(least), 2*S(most/2+1) // exact: zero or powers of two
 	return func(dst, src unsafe.Pointer, n int64) {
 		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*S)(src), n)

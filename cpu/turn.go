@@ -7,21 +7,11 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-const (
-	// streamTile is the size of a destination from which its tiles go past the
-	// caches: about what a core's L2 holds of both sides.
-	streamTile = 1 << 20
-	// turnBuffer is about the size of the buffer where there is one: it stays in
-	// L1.
-	turnBuffer = 32 << 10
-)
+// turnBuffer is about the size of the buffer where there is one: it stays in L1.
+const turnBuffer = 32 << 10
 
 // turns returns the kernels for elements of size bytes.
 func turns(size int64) *simd.Turns { return &kernels.Turn[bits.TrailingZeros64(uint64(size))] }
-
-// streams reports whether the destination is so large that it goes past the
-// caches.
-func (j *job) streams() bool { return j.bytes >= streamTile }
 
 // turnTile is moveTile by vectors: where rows of the destination are evenly apart,
 // from registers to their places. Where they are not, or share cache lines that go

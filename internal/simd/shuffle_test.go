@@ -28,7 +28,7 @@ func TestPick(t *testing.T) {
 		}
 		const rows = 2
 		room := 301*70*rows + 1000
-		first, last := fenced(t, room)
+		first, last := fenced(t, room, false), fenced(t, room, true)
 		copy(first, noise(room))
 		copy(last, noise(room))
 		planned := 0
@@ -82,7 +82,7 @@ func TestSpread(t *testing.T) {
 		}
 		const rows = 2
 		room := 301*70*rows + 1000
-		first, last := fenced(t, room)
+		first, last := fenced(t, room, false), fenced(t, room, true)
 		planned := 0
 		for size := int64(1); size <= 20; size++ {
 			for step := size + 1; step <= 70; step++ {

@@ -18,6 +18,8 @@ import (
 
 //go:generate go run -C asm ./rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg simd
 //go:generate go run -C asm ./transpose -out ../transpose_amd64.s -stubs ../transpose_amd64.go -pkg simd
+//go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
+//go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
 
 // Level is a set of instructions.
 type Level uint8
@@ -38,6 +40,8 @@ type Kernels struct {
 	Level Level
 	Rows
 	Transposes
+	Bits
+	Casts
 }
 
 var tables [len(levelNames)]Kernels

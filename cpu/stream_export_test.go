@@ -1,0 +1,10 @@
+package cpu
+
+import "testing"
+
+// Past makes copies of a test that write so many bytes do it past the caches.
+func Past(t testing.TB, bytes int64) {
+	old := streamBytes
+	streamBytes = bytes
+	t.Cleanup(func() { streamBytes = old })
+}
