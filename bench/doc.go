@@ -16,5 +16,5 @@
 //     the roofline of the same run.
 //
 // The [Report] is also a file of JSON, as that of another library is, a [Peer],
-// which is measured on the same list: see peers/torch_peer.py.
+// which is measured on the same list: see peers.
 package bench

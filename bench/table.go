@@ -3,14 +3,14 @@ package bench
 import (
 	"fmt"
 	"io"
-	"strings"
+	"math"
 )
 
 // Table prints a result for people, line by line as it comes: Update is an
 // Options.Progress.
 type Table struct {
-	W    io.Writer
-	Peer *Peer // nil: none
+	W     io.Writer
+	Peers []*Peer // those beside the device have a column each
 
 	name, kernel int // widths
 	cases        int // that are printed
@@ -18,8 +18,8 @@ type Table struct {
 }
 
 // NewTable returns a table for the cases.
-func NewTable(w io.Writer, cases []Case, peer *Peer) *Table {
-	t := &Table{W: w, Peer: peer, name: len("case"), kernel: len("bits.contiguous.4")}
+func NewTable(w io.Writer, cases []Case, peers []*Peer) *Table {
+	t := &Table{W: w, Peers: peers, name: len("case"), kernel: len("bits.contiguous.4")}
 	for _, c := range cases {
 		t.name = max(t.name, len(c.Name))
 	}
@@ -30,6 +30,7 @@ func NewTable(w io.Writer, cases []Case, peer *Peer) *Table {
 func (t *Table) Update(r *Result) {
 	if !t.began {
 		t.began = true
+		t.Peers = Beside(t.Peers, r.Device.ID)
 		t.head(r)
 	}
 	for ; t.cases < len(r.Cases); t.cases++ {
@@ -63,8 +64,11 @@ func (t *Table) head(r *Result) {
 	fmt.Fprintf(t.W, "roofline                             %9.2f GB/s\n\n", f.GBps())
 
 	fmt.Fprintf(t.W, "%-*s  %-*s  %11s  %4s  %9s  %5s  %7s", t.name, "case", t.kernel, "kernel", "µs", "±", "GB/s", "ratio", "touched")
-	if t.Peer != nil {
-		fmt.Fprintf(t.W, "  %14s  %6s", cut14(t.Peer.Name), "faster")
+	for _, p := range t.Peers {
+		fmt.Fprintf(t.W, "  %*s", p.column(), p.Short())
+	}
+	if len(t.Peers) > 0 {
+		fmt.Fprintf(t.W, "  %6s", "faster")
 	}
 	fmt.Fprintln(t.W)
 }
@@ -80,12 +84,20 @@ func (t *Table) line(c *CaseResult) {
 		return
 	}
 	fmt.Fprintf(t.W, "%-*s  %11.1f  %4s  %9.2f  %5.2f  %7.2f", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, c.TouchedRatio)
-	if t.Peer != nil {
-		if ns, why := t.Peer.Find(c); why != "" {
-			fmt.Fprintf(t.W, "  %14s", why)
+	why := ""
+	for _, p := range t.Peers {
+		figure := "-"
+		if ns, not := p.Find(c); not == "" {
+			figure = fmt.Sprintf("%.2f", float64(c.Logical)/ns)
 		} else {
-			fmt.Fprintf(t.W, "  %14.2f  %5.2fx", float64(c.Logical)/ns, ns/c.Time.Median)
+			why = not
 		}
+		fmt.Fprintf(t.W, "  %*s", p.column(), figure)
+	}
+	if best := Fastest(t.Peers, c); !math.IsInf(best, 1) {
+		fmt.Fprintf(t.W, "  %5.2fx", best/c.Time.Median)
+	} else if why != "" {
+		fmt.Fprintf(t.W, "  %s", why)
 	}
 	fmt.Fprintln(t.W)
 }
@@ -101,8 +113,11 @@ func (t *Table) Close(r *Result) {
 		}
 	}
 	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline; touched: the same of what memory moves, in sectors of %d bytes\n", r.Sector)
-	if t.Peer != nil {
-		fmt.Fprintf(t.W, "%s on %s: GB/s of the same bytes; faster: its time by ours\n", t.Peer.Name, t.Peer.Device)
+	for _, p := range t.Peers {
+		fmt.Fprintf(t.W, "%s: %s on %s, GB/s of the same bytes\n", p.Short(), p.Name, p.Device)
+	}
+	if len(t.Peers) > 0 {
+		fmt.Fprintln(t.W, "faster: the time of the fastest of them by ours")
 	}
 	if after := r.Roofline.CopyAfter; after != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
@@ -119,12 +134,8 @@ func or(s, otherwise string) string {
 	return s
 }
 
-func cut14(s string) string {
-	if len(s) > 14 {
-		return strings.TrimSpace(s[:14])
-	}
-	return s
-}
+// column is how wide a peer's is.
+func (p *Peer) column() int { return max(len(p.Short()), len("1234.56")) }
 
 func mebibytes(n int64) string {
 	if n < 1<<20 {

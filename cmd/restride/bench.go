@@ -19,15 +19,15 @@ import (
 
 // benchFlags are the flags of restride bench.
 type benchFlags struct {
-	devices        []string
+	devices, peers []string
 	filter, size   string
 	time           time.Duration
 	seed           uint64
-	jsonFile, peer string
+	jsonFile       string
 	list           bool
 	cases          []bench.Case // that the filter leaves
 	bytes          int64        // 0: what fits the device
-	figures        *bench.Peer
+	figures        []*bench.Peer
 	failed         int
 }
 
@@ -41,11 +41,11 @@ on processors, by two goroutines; fills, transfers, launches), and then layout
 operations, which are verified first. The figures are medians. A wrong result fails
 the command.
 
-Figures of another library on the same cases, to be shown beside:
+Figures of other libraries on the same cases, to be shown beside:
 
   restride bench --device cuda:0 --list-json > cases.json
-  python3 bench/peers/torch_peer.py cases.json > torch.json
-  restride bench --device cuda:0 --peer torch.json`,
+  python3 bench/peers/torch_peer.py cases.json --device cuda:0 > torch.json
+  restride bench --device cuda:0 --peer torch.json,other.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -55,7 +55,7 @@ Figures of another library on the same cases, to be shown beside:
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, of which there are at least 9")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
 	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file")
-	cmd.Flags().StringVar(&f.peer, "peer", "", "show the figures of another library, from this file")
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "show the figures of other libraries, from these files")
 	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
 	return cmd
 }
@@ -68,6 +68,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		return f.printList(cmd)
 	}
 	report := bench.NewReport()
+	report.Peers = f.figures
 	for i, name := range f.devices {
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout())
@@ -117,14 +118,16 @@ func (f *benchFlags) parse() error {
 			return fmt.Errorf("--size: %w", err)
 		}
 	}
-	if f.peer != "" {
-		data, err := os.ReadFile(f.peer)
-		if err == nil {
-			f.figures, err = bench.ReadPeer(data)
-		}
+	for _, name := range f.peers {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("--peer: %w", err)
 		}
+		p, err := bench.ReadPeer(data)
+		if err != nil {
+			return fmt.Errorf("--peer %s: %w", name, err)
+		}
+		f.figures = append(f.figures, p)
 	}
 	return nil
 }
