@@ -22,7 +22,7 @@ const (
 type meter struct {
 	ctx    context.Context
 	q      device.Queue // nil: calls wait by themselves
-	clock  bool // the device's events keep time
+	clock  bool         // the device's events keep time
 	budget time.Duration
 }
 
