@@ -155,6 +155,7 @@ bench() {
 	[ -z "$BENCH_FILTER" ] || set -- "$@" --filter "$BENCH_FILTER"
 	step "$benched" 900 "$benchlimit" "$@"
 }
+
 # peer has another library's figures, if a Python has it: peer NAME DEVICE.
 peer() {
 	step "$1" 900 110 sh -c '"$0" "./$1_peer.py" "$2" --device "$3" --time "$4" --check "$4" >"$5"' \

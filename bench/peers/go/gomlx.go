@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -25,6 +26,8 @@ func newGomlx() (library, error) {
 }
 
 func (g *gomlx) name() string { return "gomlx compute " + version("github.com/gomlx/compute") }
+
+func (g *gomlx) threads() int { return runtime.GOMAXPROCS(0) }
 
 var gomlxTypes = map[string]dtypes.DType{
 	"uint8": dtypes.Uint8, "int8": dtypes.Int8, "float16": dtypes.Float16, "float": dtypes.Float32, "double": dtypes.Float64,

@@ -18,6 +18,8 @@ func newGorgonia() (library, error) { return gorgonia{}, nil }
 
 func (gorgonia) name() string { return "gorgonia tensor " + version("gorgonia.org/tensor") }
 
+func (gorgonia) threads() int { return 1 } // its iterators have no more
+
 func (gorgonia) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
 	if e.Dst.Recipe == nil || e.Src.Recipe == nil {
 		return nil, unsupported("no view is so")

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +25,7 @@ import (
 // A library is what is timed.
 type library interface {
 	name() string // with its version
+	threads() int // that a case runs on
 	// prepare returns the case on memory that has the bytes of src. A library that
 	// allocates its results leaves dst alone.
 	prepare(e *bench.Entry, dst, src []byte) (operation, error)
@@ -79,7 +79,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		return err
 	}
 	start := time.Now()
-	p := &bench.Peer{Name: lib.name(), Device: fmt.Sprintf("cpu, %d threads", runtime.GOMAXPROCS(0)), For: "cpu"}
+	p := &bench.Peer{Name: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads()), For: "cpu"}
 	var failed, figures int
 	for _, e := range entries {
 		c := &bench.PeerCase{Name: e.Name, Case: e.Case}
