@@ -21,8 +21,8 @@ const (
 // meter times work on a queue.
 type meter struct {
 	ctx    context.Context
-	q      device.Queue // nil: calls wait by themselves
-	clock  bool         // the device's events keep time
+	q      device.Queue
+	clock  bool // the device's events keep time
 	budget time.Duration
 }
 
@@ -56,10 +56,8 @@ func (m *meter) onHost(n int, call func(i int) error) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	if m.q != nil {
-		if err := m.q.Wait(); err != nil {
-			return 0, err
-		}
+	if err := m.q.Wait(); err != nil {
+		return 0, err
 	}
 	return time.Since(start), nil
 }
@@ -131,11 +129,4 @@ func (m *meter) hostTime(turns int, call func(i int) error) (Timing, error) {
 	plain := *m
 	plain.clock = false
 	return plain.measure(turns, call)
-}
-
-// Measure times calls that wait by themselves as Run times a device's, for peers
-// that are written in Go: turns of them warm up, i is the number of the call.
-func Measure(ctx context.Context, budget time.Duration, turns int, call func(i int) error) (Timing, error) {
-	m := &meter{ctx: ctx, budget: budget}
-	return m.measure(turns, call)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func took(ns float64) Timing { return Timing{9, 1, ns, ns, ns, ns, ns} }
+func took(ns float64) Timing {
+	return Timing{Samples: 9, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns}
+}
 
 // Figures of peers stand beside ours where they are of the same layouts, and of
 // the same device.
@@ -97,7 +100,7 @@ var badPeers = map[string]string{
 }
 
 func peerOf(min, q1, median, q3, max float64) string {
-	text, err := json.Marshal(Peer{Name: "x", Cases: []*PeerCase{{Name: "a", Timing: Timing{9, 1, median, min, q1, q3, max}}}})
+	text, err := json.Marshal(Peer{Name: "x", Cases: []*PeerCase{{Name: "a", Timing: Timing{Samples: 9, Batch: 1, Median: median, Min: min, Q1: q1, Q3: q3, Max: max}}}})
 	if err != nil {
 		panic(err)
 	}
@@ -135,4 +138,32 @@ func FuzzReadPeer(f *testing.F) {
 			require.True(t, why != "" || ns > 0 && ns < mostPeerTime)
 		}
 	})
+}
+
+// Calls go on from batch to batch, after those that warm up; a call that fails
+// ends it.
+func TestMeasure(t *testing.T) {
+	calls := 0
+	timing, err := Measure(time.Millisecond, 3, func(i int) error {
+		assert.Equal(t, calls, i)
+		calls++
+		time.Sleep(100 * time.Microsecond)
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, timing.check())
+	assert.GreaterOrEqual(t, timing.Samples, 9)
+	assert.GreaterOrEqual(t, timing.Min, 1e5)
+	assert.Greater(t, calls, 3+timing.Samples*timing.Batch)
+
+	for at := range 4 {
+		_, err := Measure(0, 2, func(i int) error {
+			if i == at {
+				return errors.New("no more")
+			}
+			return nil
+		})
+		require.EqualError(t, err, "no more")
+	}
+	assert.Equal(t, []int{16, 4, 2, 2}, []int{Turns(0), Turns(64 << 20), Turns(128 << 20), Turns(1 << 40)})
 }

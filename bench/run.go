@@ -67,7 +67,7 @@ type runner struct {
 func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
 	info := dev.Info()
 	start := time.Now()
-	r := &runner{Options: o, dev: dev, footprint: footprint}
+	r := &runner{Options: o, dev: dev, footprint: 256 << 20}
 	if r.Cases == nil {
 		r.Cases = Cases()
 	}
@@ -136,15 +136,9 @@ func (r *runner) hold(bytes int64) {
 }
 
 // turns is how many operands of so many bytes take turns.
-func (r *runner) turns(bytes int64) int { return turns(r.footprint, bytes) }
-
-func turns(footprint, bytes int64) int { return int(min(max(footprint/max(bytes, 1), 2), 16)) }
-
-// footprint is the runner's on processors.
-const footprint = 256 << 20
-
-// Turns is how many operands of so many bytes take turns on a processor.
-func Turns(bytes int64) int { return turns(footprint, bytes) }
+func (r *runner) turns(bytes int64) int {
+	return int(min(max(r.footprint/max(bytes, 1), 2), 16))
+}
 
 // run measures a case.
 func (r *runner) run(c Case, out *CaseResult, of *Result) (err error) {

@@ -3,9 +3,9 @@
 
 The buffers have the bytes that the list says, and random ones in the sources. They
 come from numpy, which asks for huge pages where a buffer has 4 MiB and more: so do
-ours. Several pairs of them take turns, as many as in Go's package bench, and its
-warm-up, batches and statistics are those here: see its measure.go. A result is
-compared with what index arithmetic says, bit by bit, before its case is timed.
+ours. Several pairs of them take turns; warm-up, batches and statistics are those of
+Go's package bench: see its peer_measure.go. A result is compared with what index
+arithmetic says, bit by bit, before its case is timed.
 
 A library is a class with what is in Library.
 """

@@ -7,7 +7,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -138,7 +137,7 @@ func measure(lib library, e *bench.Entry, c *bench.PeerCase, budget, look time.D
 	if c.Verified, err = check(e, got, m.pairs[0].src, look); err != nil {
 		return err
 	}
-	c.Timing, err = bench.Measure(context.Background(), budget, len(all), func(i int) error { return all[i%len(all)].run() })
+	c.Timing, err = bench.Measure(budget, len(all), func(i int) error { return all[i%len(all)].run() })
 	return err
 }
 
