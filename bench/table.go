@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"io"
-	"math"
 )
 
 // Table prints a result for people, line by line as it comes: Update is an
@@ -64,12 +63,7 @@ func (t *Table) head(r *Result) {
 	fmt.Fprintf(t.W, "roofline                             %9.2f GB/s\n\n", f.GBps())
 
 	fmt.Fprintf(t.W, "%-*s  %-*s  %11s  %4s  %9s  %5s  %7s", t.name, "case", t.kernel, "kernel", "µs", "±", "GB/s", "ratio", "touched")
-	for _, p := range t.Peers {
-		fmt.Fprintf(t.W, "  %*s", p.column(), p.Short())
-	}
-	if len(t.Peers) > 0 {
-		fmt.Fprintf(t.W, "  %6s", "faster")
-	}
+	t.peersHead()
 	fmt.Fprintln(t.W)
 }
 
@@ -84,21 +78,7 @@ func (t *Table) line(c *CaseResult) {
 		return
 	}
 	fmt.Fprintf(t.W, "%-*s  %11.1f  %4s  %9.2f  %5.2f  %7.2f", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, c.TouchedRatio)
-	why := ""
-	for _, p := range t.Peers {
-		figure := "-"
-		if ns, not := p.Find(c); not == "" {
-			figure = fmt.Sprintf("%.2f", float64(c.Logical)/ns)
-		} else {
-			why = not
-		}
-		fmt.Fprintf(t.W, "  %*s", p.column(), figure)
-	}
-	if best := Fastest(t.Peers, c); !math.IsInf(best, 1) {
-		fmt.Fprintf(t.W, "  %5.2fx", best/c.Time.Median)
-	} else if why != "" {
-		fmt.Fprintf(t.W, "  %s", why)
-	}
+	t.peersLine(c)
 	fmt.Fprintln(t.W)
 }
 
@@ -113,12 +93,7 @@ func (t *Table) Close(r *Result) {
 		}
 	}
 	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline; touched: the same of what memory moves, in sectors of %d bytes\n", r.Sector)
-	for _, p := range t.Peers {
-		fmt.Fprintf(t.W, "%s: %s on %s, GB/s of the same bytes\n", p.Short(), p.Name, p.Device)
-	}
-	if len(t.Peers) > 0 {
-		fmt.Fprintln(t.W, "faster: the time of the fastest of them by ours")
-	}
+	t.peersClose()
 	if after := r.Roofline.CopyAfter; after != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}
@@ -133,9 +108,6 @@ func or(s, otherwise string) string {
 	}
 	return s
 }
-
-// column is how wide a peer's is.
-func (p *Peer) column() int { return max(len(p.Short()), len("1234.56")) }
 
 func mebibytes(n int64) string {
 	if n < 1<<20 {
