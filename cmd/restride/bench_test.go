@@ -44,7 +44,7 @@ func TestBench(t *testing.T) {
 	out, err = restride(append(small, "--peer", files[0]+","+files[1], "--peer", files[2], "--json", report)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
-	assert.Regexp(t, `(?m)^case .* ratio  touched +Other +Slow  faster$`, out)
+	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster$`, out)
 	assert.Regexp(t, `(?m)^c-heads/16 .* 0\.00 +0\.00 +\d+\.\d\dx$`, out)
 	assert.Regexp(t, `(?m)^c-heads/4 .* 0\.00 +- +\d+\.\d\dx$`, out)
 	assert.Contains(t, out, "Other: Other 1.2 on a processor, GB/s")
