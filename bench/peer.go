@@ -74,9 +74,10 @@ func (p *Peer) check() error {
 			}
 		}
 		if c.Error != "" {
+			c.Timing = Timing{}
 			continue
 		}
-		if err := c.Timing.check(); err != nil {
+		if err := c.Timing.plausible(); err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
@@ -93,8 +94,8 @@ func checkText(text string) error {
 	return nil
 }
 
-// check reports what cannot be a timing.
-func (t Timing) check() error {
+// plausible returns an error for what cannot be the timing of a call.
+func (t Timing) plausible() error {
 	switch {
 	case t.Samples < 1 || t.Batch < 1:
 		return fmt.Errorf("%d samples of %d calls: want at least 1 of 1", t.Samples, t.Batch)
