@@ -39,11 +39,12 @@ has() {
 	return 1
 }
 
-# run writes a peer's file: run NAME COMMAND... Its exit status is 1 if a result
-# was wrong: the file says which.
+# run writes a peer's file: run NAME COMMAND... The command's exit status is 1 if a
+# result was wrong: the file says which.
 run() {
 	name=$1
 	shift
+	command -v timeout >/dev/null && set -- timeout 900 "$@"
 	"$@" >"$dir/$name.tmp"
 	rc=$?
 	if [ -s "$dir/$name.tmp" ]; then
@@ -55,8 +56,8 @@ run() {
 	fi
 }
 
-script() { # peer, Python
-	run "$1" "$2" "bench/peers/$1_peer.py" "$list" --device "$DEVICE" --time "$TIME" --check 2
+script() { # peer, Python, the folder in build/peers with its packages
+	run "$1" env PYTHONPATH="${3:+$dir/$3}" "$2" "bench/peers/$1_peer.py" "$list" --device "$DEVICE" --time "$TIME" --check 2
 }
 
 $GO build -o build/restride ./cmd/restride || exit
@@ -70,7 +71,7 @@ for peer in $PEERS; do
 	case $DEVICE:$peer in
 	cpu:numpy)
 		if pip numpy numpy; then
-			PYTHONPATH=$dir/numpy script numpy "$PYTHON"
+			script numpy "$PYTHON" numpy
 		elif has numpy; then
 			script numpy "$found"
 		else
@@ -79,7 +80,7 @@ for peer in $PEERS; do
 		;;
 	*:torch)
 		if [ -n "$TORCH" ]; then
-			pip torch numpy "$TORCH" && PYTHONPATH=$dir/torch script torch "$PYTHON" || say "torch: pip cannot install $TORCH"
+			if pip torch numpy "$TORCH"; then script torch "$PYTHON" torch; else say "torch: pip cannot install $TORCH"; fi
 			continue
 		fi
 		if ! has torch,numpy && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -94,7 +95,7 @@ for peer in $PEERS; do
 	*:onnxruntime)
 		case $DEVICE in cpu) package=onnxruntime ;; *) package=onnxruntime-gpu ;; esac
 		if pip $package numpy onnx $package; then
-			PYTHONPATH=$dir/$package script onnxruntime "$PYTHON"
+			script onnxruntime "$PYTHON" $package
 		else
 			say "onnxruntime: pip cannot install $package"
 		fi
@@ -105,7 +106,7 @@ for peer in $PEERS; do
 		if has cupy,numpy; then
 			script cupy "$found"
 		elif [ -n "$cuda" ] && pip cupy "cupy-cuda${cuda}x"; then
-			PYTHONPATH=$dir/cupy script cupy "$PYTHON"
+			script cupy "$PYTHON" cupy
 		else
 			say "cupy: it cannot be installed"
 		fi

@@ -17,6 +17,6 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-	echo "Tests that need an OpenCL device, Oclgrind or a C compiler will be skipped."
+	echo "Tests that need an OpenCL device, Oclgrind, a C compiler or numpy will be skipped."
 	echo "On Debian or Ubuntu, this installs them: sudo apt-get install$missing"
 fi
