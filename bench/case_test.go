@@ -124,6 +124,7 @@ func TestList(t *testing.T) {
 	require.Len(t, back, len(Cases()))
 	folds := 0
 	for _, e := range back {
+		assert.False(t, e.Cached)
 		c, err := oracle.ParseCase(e.Case)
 		require.NoError(t, err)
 		if e.Dst.Bits > c.DstType.Bits() && c.Op == oracle.OpCopy {
@@ -147,6 +148,9 @@ func TestList(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, folds, "c-heads/4 is a copy of bytes, and no other case is")
+	small, err := List(Cases()[:1], 512<<10)
+	require.NoError(t, err)
+	assert.True(t, small[0].Cached, "as in a run of that size")
 	_, err = List(Cases(), 0)
 	require.ErrorIs(t, err, device.ErrInvalid)
 }

@@ -14,6 +14,7 @@ type Entry struct {
 	Dst     Place  `json:"dst"`
 	Src     Place  `json:"src"`
 	Logical int64  `json:"logical_bytes"`
+	Cached  bool   `json:"cached,omitempty"` // one pair of buffers, which caches hold: see Result.Cached
 }
 
 // Place is where elements lie, in elements from the start of their buffer.
@@ -37,7 +38,7 @@ func List(cases []Case, bytes int64) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := Entry{Name: c.Name, Class: c.Class, Case: at.String(), Op: string(at.Op)}
+		e := Entry{Name: c.Name, Class: c.Class, Case: at.String(), Op: string(at.Op), Cached: cached(bytes)}
 		if e.Logical, err = LogicalBytes(at); err != nil {
 			return nil, err
 		}

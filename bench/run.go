@@ -193,7 +193,9 @@ func (r *runner) hold(bytes int64) {
 const resident = 1 << 20
 
 // cached reports whether the run is about what caches hold.
-func (r *runner) cached() bool { return 2*r.Size <= resident }
+func (r *runner) cached() bool { return cached(r.Size) }
+
+func cached(size int64) bool { return 2*size <= resident }
 
 // turns is how many operands of so many bytes take turns: so many that caches
 // hold little of them, or one pair, which they hold.

@@ -61,6 +61,7 @@ class Place:
 class Case:
     def __init__(self, raw):
         self.name, self.case, self.op = raw["name"], raw["case"], raw["op"]
+        self.cached = raw.get("cached", False)  # one pair of buffers
         self.dst, self.src = Place(raw["dst"]), Place(raw["src"])
 
 
@@ -213,7 +214,8 @@ def measure(library, case, noise, options):
     """A case's figures."""
     runs, buffers = [], []
     size = case.dst.bytes + case.src.bytes
-    while len(runs) < min(max(library.footprint // max(size, 1), 2), 16):
+    turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 16)
+    while len(runs) < turns:
         raw = noise.get(case.src.bytes)
         poison = memory(case.dst.bytes)
         poison.fill(0xA5)

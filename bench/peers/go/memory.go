@@ -28,7 +28,11 @@ func newMemory(e *bench.Entry) (*memory, error) {
 		return nil, err
 	}
 	m := &memory{dev: dev}
-	m.pairs = make([]struct{ dst, src []byte }, bench.Turns(size(&e.Dst)+size(&e.Src)))
+	turns := 1
+	if !e.Cached {
+		turns = bench.Turns(size(&e.Dst) + size(&e.Src))
+	}
+	m.pairs = make([]struct{ dst, src []byte }, turns)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range m.pairs {
 		p := &m.pairs[i]
