@@ -30,8 +30,10 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
-	"bench":             {"layout", "device", "device/oracle", "cpu"},
+	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
+	"bench/peers":       {}, // other libraries; a test, and a module of its own
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
+	"bench/results":     {"bench"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
@@ -49,7 +51,7 @@ var policy = map[string][]string{
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
-		"github.com/spf13/cobra",
+		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},

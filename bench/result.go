@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,16 +16,22 @@ type Report struct {
 	Go      string    `json:"go"`
 	System  string    `json:"system"` // as "linux/amd64"
 	CPUs    int       `json:"cpus"`
+	Host    Host      `json:"host"`
 	Devices []*Result `json:"devices"`
 	Peers   []*Peer   `json:"peers,omitempty"` // other libraries, in the same run
+	// Unfinished says that the run was interrupted: what it measured until then is
+	// here, some of it in fewer passes, some cases not at all.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-// Result is what a device did.
+// Result is what a device did at a size.
 type Result struct {
 	Device   Facts         `json:"device"`
-	Size     int64         `json:"size"`   // that was asked for: see Case.At
-	Clock    string        `json:"clock"`  // "device": its events keep time; or "host"
-	Sector   int64         `json:"sector"` // the unit of touched bytes
+	Size     int64         `json:"size"`             // that was asked for: see Case.At
+	Cached   bool          `json:"cached,omitempty"` // the same buffers each time, which caches hold; otherwise some take turns
+	Passes   int           `json:"passes,omitempty"` // how often the run came by each figure; Timing.Passes has as many, when it is finished
+	Clock    string        `json:"clock"`            // "device": its events keep time; or "host"
+	Sector   int64         `json:"sector"`           // the unit of touched bytes
 	Seconds  float64       `json:"seconds"`
 	Roofline *Roofline     `json:"roofline"`
 	Cases    []*CaseResult `json:"cases"`
@@ -41,9 +45,10 @@ type Facts struct {
 	Driver string      `json:"driver"`
 	Kind   device.Kind `json:"kind"`
 	Memory int64       `json:"memory"`
+	MHz    int         `json:"mhz,omitempty"` // the highest clock, where the driver tells
 }
 
-// Timing is how long something took: what the samples say.
+// Timing is how long something took: what the samples of all passes say.
 type Timing struct {
 	Samples int     `json:"samples"`
 	Batch   int     `json:"batch"` // calls in a sample, whose mean it is
@@ -52,17 +57,32 @@ type Timing struct {
 	Q1      float64 `json:"q1_ns"`
 	Q3      float64 `json:"q3_ns"`
 	Max     float64 `json:"max_ns"`
+	// Passes are the medians of each pass of the run. Passes are apart in time, so
+	// they say what samples of one burst do not: what another run may find.
+	Passes []float64 `json:"passes_ns,omitempty"`
 }
 
 // newTiming sorts the samples.
 func newTiming(samples []float64, batch int) Timing {
 	slices.Sort(samples)
 	at := func(part float64) float64 { return samples[int(part*float64(len(samples)-1)+.5)] }
-	return Timing{len(samples), batch, at(.5), at(0), at(.25), at(.75), at(1)}
+	return Timing{Samples: len(samples), Batch: batch, Median: at(.5), Min: at(0), Q1: at(.25), Q3: at(.75), Max: at(1)}
 }
 
-// Spread is the range of the samples' middle half, as a part of the median.
-func (t Timing) Spread() float64 { return (t.Q3 - t.Q1) / t.Median }
+// Range is what the time varies in: between the fastest and the slowest pass. Of
+// what was sampled in one pass it is the middle half of the samples.
+func (t Timing) Range() (low, high float64) {
+	if len(t.Passes) < 2 {
+		return t.Q1, t.Q3
+	}
+	return slices.Min(t.Passes), slices.Max(t.Passes)
+}
+
+// Spread is how far the range goes from the median at most, as a part of it.
+func (t Timing) Spread() float64 {
+	low, high := t.Range()
+	return max(t.Median-low, high-t.Median) / t.Median
+}
 
 // Rate is a timing of something that moves bytes.
 type Rate struct {
@@ -90,14 +110,24 @@ type Roofline struct {
 	Enqueue   *Timing `json:"enqueue"`    // of a tiny copy, on the host
 	Launch    *Timing `json:"launch"`     // of one of many tiny copies, until all are done
 	RoundTrip *Timing `json:"round_trip"` // of a tiny copy that is waited for
+
+	ReshapeLayout *Timing `json:"reshape_layout,omitempty"` // what moves nothing, on the host: of a layout
+	ReshapeTensor *Timing `json:"reshape_tensor,omitempty"` // and of a tensor, which is released
 }
 
 // GBps is the roofline: the largest rate of a plain copy.
 func (r *Roofline) GBps() float64 {
-	best := 0.
+	if c := r.fastest(); c != nil {
+		return c.GBps
+	}
+	return 0
+}
+
+func (r *Roofline) fastest() *Rate {
+	var best *Rate
 	for _, c := range []*Rate{r.Copy, r.Driver, r.Memcpy} {
-		if c != nil {
-			best = max(best, c.GBps)
+		if c != nil && (best == nil || c.GBps > best.GBps) {
+			best = c
 		}
 	}
 	return best
@@ -115,11 +145,15 @@ type CaseResult struct {
 	Rotated  int64   `json:"rotated_bytes"` // of the buffers that took turns
 	Time     *Timing `json:"time,omitempty"`
 	// Rates by logical bytes, and how much of the roofline they are: of a copy, the
-	// time of the plainest one of as many bytes in terms of this one's.
+	// time of the plainest one of as many bytes in terms of this one's. Both are of
+	// the same pass, and this is the passes' median: machines change their speed.
 	GBps  float64 `json:"gb_per_s,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
 	// MemcpyRatio is the same to Roofline.Memcpy alone, where there is one.
 	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
+	// MemcpySpread is how far from that the ratios of single passes are, at most, as
+	// a part of it.
+	MemcpySpread float64 `json:"memcpy_spread,omitempty"`
 	// The same by touched bytes.
 	TouchedRatio float64 `json:"touched_ratio,omitempty"`
 	// Error is why there are no figures, or that the result was wrong. Unsupported:
@@ -130,70 +164,3 @@ type CaseResult struct {
 
 // Failed reports whether something was wrong.
 func (c *CaseResult) Failed() bool { return c.Error != "" && !c.Unsupported }
-
-// Peer is what another library did with the cases, on the same machine.
-type Peer struct {
-	Name   string      `json:"peer"`   // as "PyTorch 2.9.0"
-	Device string      `json:"device"` // as it calls it
-	For    string      `json:"for"`    // the Facts.ID that it stands beside: "cpu", "cuda:0"
-	Cases  []*PeerCase `json:"cases"`
-}
-
-// PeerCase is how fast one case is there.
-type PeerCase struct {
-	Name string `json:"name"`
-	Case string `json:"case"` // that of the list: figures of other shapes are not compared
-	Timing
-	Error string `json:"error,omitempty"` // why there is no figure
-}
-
-// ReadPeer reads a peer's file.
-func ReadPeer(data []byte) (*Peer, error) {
-	p := new(Peer)
-	if err := json.Unmarshal(data, p); err != nil {
-		return nil, fmt.Errorf("a peer's figures: %w", err)
-	}
-	if p.Name == "" || len(p.Cases) == 0 {
-		return nil, fmt.Errorf("a peer's figures: no name, or no cases")
-	}
-	return p, nil
-}
-
-// Find returns the peer's median time of a case, or why there is none.
-func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
-	for _, theirs := range p.Cases {
-		switch {
-		case theirs.Name != c.Name:
-			continue
-		case theirs.Case != c.Case:
-			return 0, "other shape"
-		case theirs.Error != "":
-			return 0, theirs.Error
-		case theirs.Median <= 0:
-			return 0, "no figure"
-		}
-		return theirs.Median, ""
-	}
-	return 0, "not measured"
-}
-
-// Entry is a case of the list that peers read.
-type Entry struct {
-	Name    string `json:"name"`
-	Class   string `json:"class"`
-	Case    string `json:"case"`
-	Op      string `json:"op"` // "copy" or "convert"
-	Dst     Place  `json:"dst"`
-	Src     Place  `json:"src"`
-	Logical int64  `json:"logical_bytes"`
-}
-
-// Place is where elements lie, in elements from the start of their buffer.
-type Place struct {
-	Type    string  `json:"type"` // ONNX's name
-	Bits    int     `json:"bits"`
-	Dims    []int64 `json:"dims"`
-	Strides []int64 `json:"strides"`
-	Offset  int64   `json:"offset"`
-	Length  int64   `json:"length"` // of the buffer
-}

@@ -3,11 +3,9 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,16 +42,23 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		cases = some(t, "4$")
 	}
-	calls := 0
-	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result) {
-		assert.NotNil(t, r.Roofline)
-		assert.Len(t, r.Cases, calls)
+	calls, last := 0, 0.
+	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result, part float64) {
+		assert.NotNil(t, r.Roofline.Memcpy)
+		assert.Len(t, r.Cases, min(calls, len(cases)))
+		if n := len(r.Cases); n > 0 {
+			assert.Positive(t, r.Cases[n-1].Ratio)
+		}
+		assert.Greater(t, part, last)
+		last = part
 		calls++
 	}})
 	require.NoError(t, err)
 	require.Len(t, r.Cases, len(cases))
 	check(t, r)
-	assert.Equal(t, len(cases)+1, calls)
+	assert.Equal(t, Passes*(len(cases)+1), calls)
+	assert.InDelta(t, 1, last, 1e-9)
+	assert.True(t, r.Cached)
 	assert.Equal(t, "host", r.Clock)
 	assert.NotNil(t, r.Roofline.Memcpy)
 	assert.Nil(t, r.Roofline.UploadPinned)
@@ -70,6 +75,7 @@ func TestRunOpenCL(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Cases, 4)
 	check(t, r)
+	assert.NotNil(t, r.Roofline.Driver)
 	assert.NotNil(t, r.Roofline.UploadPinned)
 	assert.NotNil(t, r.Roofline.DownloadPinned)
 	assert.Zero(t, dev.Stats().Buffers)
@@ -79,11 +85,17 @@ func TestRunOpenCL(t *testing.T) {
 func check(t *testing.T, r *Result) {
 	t.Helper()
 	f := r.Roofline
-	for name, rate := range map[string]*Rate{"copy": f.Copy, "after": f.CopyAfter, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
+	for _, x := range []*Timing{f.ReshapeLayout, f.ReshapeTensor} {
+		require.NotNil(t, x)
+		sane(t, x)
+	}
+	for name, rate := range map[string]*Rate{"copy": f.Copy, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
 		require.NotNil(t, rate, name)
 		sane(t, &rate.Timing)
 		assert.InEpsilon(t, float64(rate.Bytes)/rate.Median, rate.GBps, 1e-9, name)
 	}
+	require.NotNil(t, f.CopyAfter)
+	assert.Len(t, f.CopyAfter.Passes, 1)
 	assert.Equal(t, 2*r.Size, f.Copy.Bytes)
 	assert.Equal(t, r.Size, f.Fill.Bytes)
 	assert.GreaterOrEqual(t, f.GBps(), f.Copy.GBps)
@@ -97,7 +109,13 @@ func check(t *testing.T, r *Result) {
 		sane(t, c.Time)
 		assert.Contains(t, c.Verified, "every bit", c.Name)
 		assert.InEpsilon(t, float64(c.Logical)/c.Time.Median, c.GBps, 1e-9)
-		assert.InEpsilon(t, c.GBps/f.GBps(), c.Ratio, 1e-9)
+		var ratios []float64
+		for i, ns := range c.Time.Passes {
+			ratios = append(ratios, float64(c.Logical)/ns/(float64(f.fastest().Bytes)/f.fastest().Passes[i]))
+		}
+		slices.Sort(ratios)
+		assert.InEpsilon(t, ratios[Passes/2-1], c.Ratio, 1e-9, "the median of the ratios of passes")
+		assert.Equal(t, f.Memcpy != nil, c.MemcpyRatio > 0)
 		assert.InEpsilon(t, c.Ratio*float64(c.Touched)/float64(c.Logical), c.TouchedRatio, 1e-9)
 		_, err := oracle.ParseCase(c.Case)
 		assert.NoError(t, err)
@@ -109,9 +127,12 @@ func check(t *testing.T, r *Result) {
 
 func sane(t *testing.T, x *Timing) {
 	t.Helper()
-	assert.GreaterOrEqual(t, x.Samples, fewest)
+	assert.GreaterOrEqual(t, x.Samples, Passes*fewest)
+	assert.Len(t, x.Passes, Passes)
 	assert.Positive(t, x.Batch)
 	assert.Positive(t, x.Min)
+	low, high := x.Range()
+	assert.True(t, x.Min <= low && low <= x.Median && x.Median <= high && high <= x.Max, "%+v", *x)
 	assert.True(t, x.Min <= x.Q1 && x.Q1 <= x.Median && x.Median <= x.Q3 && x.Q3 <= x.Max, "%+v", *x)
 }
 
@@ -206,7 +227,7 @@ func TestRunRefuses(t *testing.T) {
 	_, err := Run(ctx, dev, Options{Size: 1 << 10})
 	require.ErrorIs(t, err, context.Canceled)
 	ctx, cancel = context.WithCancel(context.Background())
-	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result) { cancel() }})
+	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result, float64) { cancel() }})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, dev.Stats().Buffers)
 	require.NoError(t, dev.Close())
@@ -214,63 +235,25 @@ func TestRunRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// A report comes back from its file.
-func TestReport(t *testing.T) {
-	report := NewReport()
-	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^odd-nibble/4$"), Size: 4 << 10, Time: time.Nanosecond})
-	require.NoError(t, err)
-	report.Devices = append(report.Devices, r)
-	text, err := json.Marshal(report)
-	require.NoError(t, err)
-	for _, word := range []string{`"format":1`, `"go":"go1`, `"driver_copy":null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind":"cpu"`} {
-		assert.Contains(t, string(text), word)
-	}
-	back := new(Report)
-	require.NoError(t, json.Unmarshal(text, back))
-	assert.Equal(t, report, back)
-}
-
-// A peer's figures stand beside ours where they are of the same layouts.
-func TestPeer(t *testing.T) {
-	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^(c-heads|pack)/"), Size: 4 << 10, Time: time.Nanosecond})
-	require.NoError(t, err)
-	p := Peer{Name: "Other 1.2", Device: "a processor", Cases: []*PeerCase{
-		{Name: "c-heads/8", Case: r.Cases[0].Case, Timing: Timing{Median: 2 * r.Cases[0].Time.Median}},
-		{Name: "c-heads/16", Case: r.Cases[1].Case + "0", Timing: Timing{Median: 5}},
-		{Name: "c-heads/32", Case: r.Cases[2].Case, Error: "no float"},
-		{Name: "c-heads/64", Case: r.Cases[3].Case},
-	}}
-	text, err := json.Marshal(p)
-	require.NoError(t, err)
-	peer, err := ReadPeer(text)
-	require.NoError(t, err)
-	var out bytes.Buffer
-	table := NewTable(&out, Cases(), peer)
-	table.Update(r)
-	table.Close(r)
-	lines := strings.Split(out.String(), "\n")
-	for name, end := range map[string]string{
-		"case": "Other 1.2  faster", "c-heads/8": " 2.00x", "c-heads/16": "other shape", "c-heads/32": "no float", "c-heads/64": "no figure", "pack/2": "not measured",
-	} {
-		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
-		if assert.Positive(t, i, name) {
-			assert.True(t, strings.HasSuffix(lines[i], end), lines[i])
-		}
-	}
-	for _, bad := range []string{"", "[]", "{}", `{"peer":"x","cases":[]}`, `{"peer":"x","cases":[{"median_ns":"1"}]}`} {
-		_, err := ReadPeer([]byte(bad))
-		assert.Error(t, err, bad)
-	}
-}
-
 // Medians and quartiles, of few samples and of many.
 func TestTiming(t *testing.T) {
 	one := newTiming([]float64{7}, 3)
-	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7}, one)
+	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7, nil}, one)
 	nine := newTiming([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5}, 1)
-	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9}, nine)
-	assert.InDelta(t, .8, nine.Spread(), 1e-9)
+	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9, nil}, nine)
+	assert.InDelta(t, .4, nine.Spread(), 1e-9)
 	assert.InDelta(t, 20, nine.rate(100).GBps, 1e-9)
+
+	// Passes that differ say more than a burst that does not.
+	s := series{batch: 2}
+	s.add([]float64{12, 10, 11})
+	s.add([]float64{22, 20, 21})
+	s.add([]float64{16, 15, 14})
+	both := s.timing()
+	assert.Equal(t, Timing{9, 2, 15, 10, 12, 20, 22, []float64{11, 21, 15}}, both)
+	low, high := both.Range()
+	assert.Equal(t, [2]float64{11, 21}, [2]float64{low, high})
+	assert.InDelta(t, .4, both.Spread(), 1e-9)
 }
 
 // The host's clock is used where the device's events keep no time.
@@ -282,16 +265,16 @@ func TestNoClock(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, m.clock)
 	calls := 0
-	timing, err := m.measure(3, func(i int) error {
+	s := new(series)
+	require.NoError(t, m.pass(s, 3, func(i int) error {
 		assert.Equal(t, calls, i, "turns go on from batch to batch")
 		calls++
 		return nil
-	})
-	require.NoError(t, err)
-	sane(t, &timing)
+	}))
+	assert.GreaterOrEqual(t, len(s.samples), fewest)
+	assert.Len(t, s.passes, 1)
 	failed := errors.New("no more")
-	_, err = m.measure(1, func(int) error { return failed })
-	require.ErrorIs(t, err, failed)
+	require.ErrorIs(t, m.pass(s, 1, func(int) error { return failed }), failed)
 }
 
 type tickless struct{ device.Device }
