@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench results generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
+.PHONY: setup test race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -34,6 +34,11 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# Other libraries on the cases of restride bench, as far as they can be had: a file
+# in build/peers for each. See the script for PEERS, DEVICE, FILTER, SIZE, TIME.
+bench-peers:
+	GO=$(GO) sh scripts/bench_peers.sh
 
 # The README's figures: measures the devices, with other libraries beside them, keeps
 # that in bench/results, and writes the tables. On a quiet machine, please.

@@ -122,9 +122,14 @@ func TestList(t *testing.T) {
 	var back []Entry
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Len(t, back, len(Cases()))
+	folds := 0
 	for _, e := range back {
 		c, err := oracle.ParseCase(e.Case)
 		require.NoError(t, err)
+		if e.Dst.Bits > c.DstType.Bits() && c.Op == oracle.OpCopy {
+			folds++
+			c = asBytes(c)
+		}
 		for _, p := range []struct {
 			place Place
 			l     layout.Layout
@@ -137,8 +142,11 @@ func TestList(t *testing.T) {
 			assert.False(t, l.Fits(p.place.Length-1), e.Name)
 			assert.Equal(t, p.t.String(), p.place.Type)
 			assert.Equal(t, p.t.Bits(), p.place.Bits)
+			require.NotNil(t, p.place.Recipe, e.Name)
+			made(t, p.place.Recipe, l)
 		}
 	}
+	assert.Equal(t, 1, folds, "c-heads/4 is a copy of bytes, and no other case is")
 	_, err = List(Cases(), 0)
 	require.ErrorIs(t, err, device.ErrInvalid)
 }

@@ -39,6 +39,6 @@
 // which [ReadReport] reads; it is written after each case, so that an interrupted
 // run keeps what it has, marked as unfinished. [Report.WriteBenchmarks] writes it
 // for benchstat. Another library's figures are a [Peer], measured on the same list:
-// see peers/torch_peer.py. Reports of machines are kept in the folder results,
+// see peers. Reports of machines are kept in the folder results,
 // whose command writes the README's tables out of them.
 package bench

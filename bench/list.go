@@ -1,10 +1,35 @@
 package bench
 
 import (
+	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
-// List describes cases at a size, for peers.
+// Entry is a case of the list that peers read.
+type Entry struct {
+	Name    string `json:"name"`
+	Class   string `json:"class"`
+	Case    string `json:"case"`
+	Op      string `json:"op"` // "copy" or "convert"
+	Dst     Place  `json:"dst"`
+	Src     Place  `json:"src"`
+	Logical int64  `json:"logical_bytes"`
+}
+
+// Place is where elements lie, in elements from the start of their buffer.
+type Place struct {
+	Type    string  `json:"type"` // ONNX's name
+	Bits    int     `json:"bits"`
+	Dims    []int64 `json:"dims"`
+	Strides []int64 `json:"strides"`
+	Offset  int64   `json:"offset"`
+	Length  int64   `json:"length"` // of the buffer
+	Recipe  *Recipe `json:"recipe"` // null: operators do not make it
+}
+
+// List describes cases at a size, for peers. Copies of packed elements that lie as
+// whole bytes do are listed as copies of these: so libraries without such types
+// have them.
 func List(cases []Case, bytes int64) ([]Entry, error) {
 	entries := make([]Entry, 0, len(cases))
 	for _, c := range cases {
@@ -13,19 +38,58 @@ func List(cases []Case, bytes int64) ([]Entry, error) {
 			return nil, err
 		}
 		e := Entry{Name: c.Name, Class: c.Class, Case: at.String(), Op: string(at.Op)}
-		e.Dst, e.Src = place(at.Dst, at.DstType), place(at.Src, at.SrcType)
 		if e.Logical, err = LogicalBytes(at); err != nil {
 			return nil, err
 		}
+		if at.Op == oracle.OpCopy {
+			at = asBytes(at)
+		}
+		e.Dst, e.Src = place(at.Dst, at.DstType), place(at.Src, at.SrcType)
 		entries = append(entries, e)
 	}
 	return entries, nil
 }
 
 func place(l layout.Layout, t layout.DType) Place {
-	_, high, ok := l.Extent()
-	if !ok {
-		high = -1
+	p := Place{Type: t.String(), Bits: t.Bits(), Dims: l.Shape(), Strides: l.Strides(), Offset: l.Offset(), Recipe: recipeOf(l)}
+	if _, high, ok := l.Extent(); ok {
+		p.Length = high + 1
 	}
-	return Place{t.String(), t.Bits(), l.Shape(), l.Strides(), l.Offset(), high + 1}
+	return p
+}
+
+// asBytes returns a copy of packed elements as one of bytes, if it is one.
+func asBytes(c oracle.Case) oracle.Case {
+	per := 8 / int64(c.DstType.Bits())
+	if per < 2 {
+		return c
+	}
+	dst, ok := folded(c.Dst, per)
+	if !ok {
+		return c
+	}
+	src, ok := folded(c.Src, per)
+	if !ok {
+		return c
+	}
+	c.Dst, c.Src, c.DstType, c.SrcType = dst, src, layout.Uint8, layout.Uint8
+	return c
+}
+
+// folded returns a layout of groups of so many elements, which lie along its last
+// axis one after the other, if all of them do.
+func folded(l layout.Layout, per int64) (layout.Layout, bool) {
+	dims, strides, last := l.Shape(), l.Strides(), l.Rank()-1
+	if last < 0 || strides[last] != 1 || dims[last]%per != 0 || l.Offset()%per != 0 {
+		return l, false
+	}
+	dims[last] /= per
+	for i := range last {
+		if strides[i]%per != 0 {
+			return l, false
+		}
+		strides[i] /= per
+	}
+	out, err := layout.Strided(dims, strides, l.Offset()/per)
+	return out, err == nil
 }

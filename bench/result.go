@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -166,70 +164,3 @@ type CaseResult struct {
 
 // Failed reports whether something was wrong.
 func (c *CaseResult) Failed() bool { return c.Error != "" && !c.Unsupported }
-
-// Peer is what another library did with the cases, on the same machine.
-type Peer struct {
-	Name   string      `json:"peer"`   // as "PyTorch 2.9.0"
-	Device string      `json:"device"` // as it calls it
-	For    string      `json:"for"`    // the Facts.ID that it stands beside: "cpu", "cuda:0"
-	Cases  []*PeerCase `json:"cases"`
-}
-
-// PeerCase is how fast one case is there.
-type PeerCase struct {
-	Name string `json:"name"`
-	Case string `json:"case"` // that of the list: figures of other shapes are not compared
-	Timing
-	Error string `json:"error,omitempty"` // why there is no figure
-}
-
-// ReadPeer reads a peer's file.
-func ReadPeer(data []byte) (*Peer, error) {
-	p := new(Peer)
-	if err := json.Unmarshal(data, p); err != nil {
-		return nil, fmt.Errorf("a peer's figures: %w", err)
-	}
-	if p.Name == "" || len(p.Cases) == 0 {
-		return nil, fmt.Errorf("a peer's figures: no name, or no cases")
-	}
-	return p, nil
-}
-
-// Find returns the peer's median time of a case, or why there is none.
-func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
-	for _, theirs := range p.Cases {
-		switch {
-		case theirs.Name != c.Name:
-			continue
-		case theirs.Case != c.Case:
-			return 0, "other shape"
-		case theirs.Error != "":
-			return 0, theirs.Error
-		case theirs.Median <= 0:
-			return 0, "no figure"
-		}
-		return theirs.Median, ""
-	}
-	return 0, "not measured"
-}
-
-// Entry is a case of the list that peers read.
-type Entry struct {
-	Name    string `json:"name"`
-	Class   string `json:"class"`
-	Case    string `json:"case"`
-	Op      string `json:"op"` // "copy" or "convert"
-	Dst     Place  `json:"dst"`
-	Src     Place  `json:"src"`
-	Logical int64  `json:"logical_bytes"`
-}
-
-// Place is where elements lie, in elements from the start of their buffer.
-type Place struct {
-	Type    string  `json:"type"` // ONNX's name
-	Bits    int     `json:"bits"`
-	Dims    []int64 `json:"dims"`
-	Strides []int64 `json:"strides"`
-	Offset  int64   `json:"offset"`
-	Length  int64   `json:"length"` // of the buffer
-}

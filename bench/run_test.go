@@ -3,11 +3,9 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -235,39 +233,6 @@ func TestRunRefuses(t *testing.T) {
 	require.NoError(t, dev.Close())
 	_, err = Run(context.Background(), dev, Options{})
 	require.ErrorIs(t, err, device.ErrClosed)
-}
-
-// A peer's figures stand beside ours where they are of the same layouts.
-func TestPeer(t *testing.T) {
-	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^(c-heads|pack)/"), Size: 4 << 10, Time: time.Nanosecond})
-	require.NoError(t, err)
-	p := Peer{Name: "Other 1.2", Device: "a processor", Cases: []*PeerCase{
-		{Name: "c-heads/8", Case: r.Cases[0].Case, Timing: Timing{Median: 2 * r.Cases[0].Time.Median}},
-		{Name: "c-heads/16", Case: r.Cases[1].Case + "0", Timing: Timing{Median: 5}},
-		{Name: "c-heads/32", Case: r.Cases[2].Case, Error: "no float"},
-		{Name: "c-heads/64", Case: r.Cases[3].Case},
-	}}
-	text, err := json.Marshal(p)
-	require.NoError(t, err)
-	peer, err := ReadPeer(text)
-	require.NoError(t, err)
-	var out bytes.Buffer
-	table := NewTable(&out, Cases(), peer)
-	table.Update(r)
-	table.Close(r)
-	lines := strings.Split(out.String(), "\n")
-	for name, end := range map[string]string{
-		"case": "Other 1.2  faster", "c-heads/8": " 2.00x", "c-heads/16": "other shape", "c-heads/32": "no float", "c-heads/64": "no figure", "pack/2": "not measured",
-	} {
-		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
-		if assert.Positive(t, i, name) {
-			assert.True(t, strings.HasSuffix(lines[i], end), lines[i])
-		}
-	}
-	for _, bad := range []string{"", "[]", "{}", `{"peer":"x","cases":[]}`, `{"peer":"x","cases":[{"median_ns":"1"}]}`} {
-		_, err := ReadPeer([]byte(bad))
-		assert.Error(t, err, bad)
-	}
 }
 
 // Medians and quartiles, of few samples and of many.

@@ -11,8 +11,8 @@ import (
 // in a run's last pass.
 type Table struct {
 	W      io.Writer
-	Peer   *Peer // nil: none
-	Blocks bool  // bars are of Unicode's block elements, not of ASCII
+	Peers  []*Peer // those beside the device have a column each
+	Blocks bool    // bars are of Unicode's block elements, not of ASCII
 
 	name, kernel int // widths
 	cases        int // that are printed
@@ -20,8 +20,8 @@ type Table struct {
 }
 
 // NewTable returns a table for the cases.
-func NewTable(w io.Writer, cases []Case, peer *Peer) *Table {
-	t := &Table{W: w, Peer: peer, name: len("case"), kernel: len("kernel")}
+func NewTable(w io.Writer, cases []Case, peers []*Peer) *Table {
+	t := &Table{W: w, Peers: peers, name: len("case"), kernel: len("kernel")}
 	for _, c := range cases {
 		t.name = max(t.name, len(c.Name))
 	}
@@ -52,6 +52,7 @@ func (r *Result) final(t *Timing) bool { return t != nil && len(t.Passes) >= r.P
 func (t *Table) print(r *Result, c *CaseResult) {
 	if !t.began {
 		t.began = true
+		t.Peers = Beside(t.Peers, r.Device.ID)
 		for _, c := range r.Cases {
 			t.name, t.kernel = max(t.name, len(c.Name)), max(t.kernel, len(c.Kernel))
 		}
@@ -100,9 +101,7 @@ func (t *Table) head(r *Result) {
 		fmt.Fprintf(t.W, "  %6s", "memcpy")
 	}
 	fmt.Fprintf(t.W, "  %7s", "touched")
-	if t.Peer != nil {
-		fmt.Fprintf(t.W, "  %14s  %6s", cut14(t.Peer.Name), "faster")
-	}
+	t.peersHead()
 	fmt.Fprintln(t.W)
 }
 
@@ -121,13 +120,7 @@ func (t *Table) line(r *Result, c *CaseResult) {
 		fmt.Fprintf(t.W, "  %6.2f", c.MemcpyRatio)
 	}
 	fmt.Fprintf(t.W, "  %7.2f", c.TouchedRatio)
-	if t.Peer != nil {
-		if ns, why := t.Peer.Find(c); why != "" {
-			fmt.Fprintf(t.W, "  %14s", why)
-		} else {
-			fmt.Fprintf(t.W, "  %14.2f  %5.2fx", float64(c.Logical)/ns, ns/c.Time.Median)
-		}
-	}
+	t.peersLine(c)
 	fmt.Fprintln(t.W)
 }
 
@@ -154,9 +147,7 @@ func (t *Table) Close(r *Result) {
 		fmt.Fprintln(t.W, "memcpy: the same to that of two goroutines")
 	}
 	fmt.Fprintf(t.W, "touched: the same as ratio of what memory moves, in sectors of %d bytes\n", r.Sector)
-	if t.Peer != nil {
-		fmt.Fprintf(t.W, "%s on %s: GB/s of the same bytes; faster: its time by ours\n", t.Peer.Name, t.Peer.Device)
-	}
+	t.peersClose()
 	if after := r.Roofline.CopyAfter; after != nil && r.Roofline.Copy != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}
@@ -189,13 +180,6 @@ func percent(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
 func or(s, otherwise string) string {
 	if s == "" {
 		return otherwise
-	}
-	return s
-}
-
-func cut14(s string) string {
-	if len(s) > 14 {
-		return strings.TrimSpace(s[:14])
 	}
 	return s
 }

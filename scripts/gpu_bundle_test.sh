@@ -42,6 +42,9 @@ done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"
 grep -q '^opencl  *not run .*no OpenCL device' "$work/right/summary.txt" || fail "what is not there is to be said"
 grep -q '^a-transpose/32 ' "$work/right/summary.txt" || fail "the summary lacks the benchmark's figures"
+if PATH=/usr/bin:/bin python3 -c 'import numpy, torch' 2>/dev/null; then
+	grep -q '^torch  *PASS .* 0 failed' "$work/right/summary.txt" || fail "PyTorch was not timed"
+fi
 # The results are JSON, with figures: Go reads them as a peer's file, and says what
 # they lack.
 "$work/gpu-bundle/restride" bench --device cpu --size 4K --time 1ms --peer "$work/right/results.json" 2>&1 | grep -q 'no name, or no cases' || fail "results.json is no JSON"

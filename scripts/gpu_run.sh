@@ -92,7 +92,7 @@ step() {
 	status=PASS
 	said=$(tests "$log")
 	[ -n "$said" ] || said=$(grep . "$log" | tail -n 1 | cut -c 1-200)
-	[ "$name" != cases ] || said="$(grep -c '"class"' "$log") cases for PyTorch"
+	[ "$name" != cases ] || said="$(grep -c '"class"' "$log") cases for other libraries"
 	[ "$name" != devices ] || said="$(grep -c '^cuda:' "$log") of CUDA, $(grep -c '^opencl:' "$log") of OpenCL"
 	if [ $rc = 124 ] || [ $rc = 137 ]; then
 		said="ran past $limit s; $(tests "$log")"
@@ -155,27 +155,43 @@ bench() {
 	[ -z "$BENCH_FILTER" ] || set -- "$@" --filter "$BENCH_FILTER"
 	step "$benched" 900 "$benchlimit" "$@"
 }
-rm -f "$out/bench.json" "$out/torch.json" "$out/cases.json"
-peer=
+
+# peer has another library's figures, if a Python has it: peer NAME DEVICE.
+peer() {
+	step "$1" 900 110 sh -c '"$0" "./$1_peer.py" "$2" --device "$3" --time "$4" --check "$4" >"$5"' \
+		"$python" "$1" "$out/cases.json" "$2" "${quick:+0.}1" "$out/$1.json"
+	[ ! -s "$out/$1.json" ] || peers=$peers${peers:+,}$out/$1.json
+}
+rm -f "$out/bench.json" "$out/torch.json" "$out/cupy.json" "$out/cases.json"
+peers= cupy=
 python=$(command -v python3)
 if [ -z "$python" ]; then
 	skip torch "no python3"
-elif ! "$python" -c 'import torch' 2>/dev/null; then
-	skip torch "no PyTorch"
-elif [ "$TORCH_DEVICE" = cuda ] && ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-	skip torch "PyTorch sees no GPU"
+	skip cupy "no python3"
 else
-	benched=cases benchlimit=30
-	if bench --list-json; then
-		mv "$out/cases.log" "$out/cases.json"
-		step torch 900 110 sh -c '"$0" ./torch_peer.py "$1" --device "$2" >"$3"' "$python" "$out/cases.json" "$TORCH_DEVICE" "$out/torch.json"
-		[ ! -s "$out/torch.json" ] || peer=$out/torch.json
+	if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
+		torch="no PyTorch with numpy"
+	elif [ "$TORCH_DEVICE" = cuda ] && ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+		torch="PyTorch sees no GPU"
+	else
+		torch=
 	fi
+	if [ -n "$quick" ]; then
+		cupy="not with --quick"
+	elif ! "$python" -c 'import cupy; cupy.cuda.runtime.getDevice()' 2>/dev/null; then
+		cupy="no CuPy with a GPU"
+	fi
+	benched=cases benchlimit=30
+	if [ -z "$torch" ] || [ -z "$cupy" ]; then
+		bench --list-json && mv "$out/cases.log" "$out/cases.json"
+	fi
+	if [ -n "$torch" ]; then skip torch "$torch"; elif [ -s "$out/cases.json" ]; then peer torch "$TORCH_DEVICE"; fi
+	if [ -n "$cupy" ]; then skip cupy "$cupy"; elif [ -s "$out/cases.json" ]; then peer cupy cuda:0; fi
 fi
 benched=bench benchlimit=120
 check=' 0 failed'
-if [ -n "$peer" ]; then
-	bench --json "$out/bench.json" --peer "$peer"
+if [ -n "$peers" ]; then
+	bench --json "$out/bench.json" --peer "$peers"
 else
 	bench --json "$out/bench.json"
 fi

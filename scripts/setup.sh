@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
 # OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
-# kernels for bad accesses and races, and compilers for the kernels. Elsewhere it
-# says what the tests will skip.
+# kernels for bad accesses and races, compilers for the kernels, and numpy, which is
+# timed beside ours. Elsewhere it says what the tests will skip.
 set -eu
-packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev"
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev python3-numpy"
 
 missing=
 for p in $packages; do

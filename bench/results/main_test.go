@@ -46,7 +46,8 @@ func TestRun(t *testing.T) {
 	d.Cases = append(d.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, MemcpyRatio: .5, MemcpySpread: .07})
 	r.Peers = []*bench.Peer{
 		{Name: "Other 1.2", For: "cpu", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Case: "a", Timing: timing(8)}}},
-		{Name: "None", For: "cpu"}, {Name: "Elsewhere", For: "cuda:0"},
+		{Name: "None", For: "cpu", Cases: []*bench.PeerCase{{Name: "x", Error: "no"}}},
+		{Name: "Elsewhere", For: "cuda:0", Cases: []*bench.PeerCase{{Name: "x", Error: "no"}}},
 	}
 	path := filepath.Join(dir, "build.json")
 	require.NoError(t, r.WriteFile(path))

@@ -19,18 +19,18 @@ import (
 
 // benchFlags are the flags of restride bench.
 type benchFlags struct {
-	devices        []string
+	devices, peers []string
 	filter         string
 	sizes          []string
 	time           time.Duration
 	seed           uint64
-	jsonFile, peer string
+	jsonFile       string
 	from, compare  string
 	benchstat      string
 	list           bool
 	cases          []bench.Case // that the filter leaves
 	bytes          []int64      // the sizes; 0: what fits the device
-	figures        *bench.Peer
+	figures        []*bench.Peer
 	old            *bench.Report // to compare with
 }
 
@@ -51,11 +51,11 @@ What has become slower since, beyond what runs differ by, fails it as well with
 
 and --from new.json in the place of --json compares without measuring, or prints.
 
-Figures of another library on the same cases, to be shown beside:
+Figures of other libraries on the same cases, to be shown beside:
 
   restride bench --device cuda:0 --list-json > cases.json
-  python3 bench/peers/torch_peer.py cases.json > torch.json
-  restride bench --device cuda:0 --peer torch.json`,
+  python3 bench/peers/torch_peer.py cases.json --device cuda:0 > torch.json
+  restride bench --device cuda:0 --peer torch.json,other.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -68,7 +68,7 @@ Figures of another library on the same cases, to be shown beside:
 	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
 	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
-	cmd.Flags().StringVar(&f.peer, "peer", "", "show the figures of another library, from this file")
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "show the figures of other libraries, from these files")
 	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
 	return cmd
 }
@@ -121,14 +121,16 @@ func (f *benchFlags) parse() error {
 			return err
 		}
 	}
-	if f.peer != "" {
-		data, err := os.ReadFile(f.peer)
-		if err == nil {
-			f.figures, err = bench.ReadPeer(data)
-		}
+	for _, name := range f.peers {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("--peer: %w", err)
 		}
+		p, err := bench.ReadPeer(data)
+		if err != nil {
+			return fmt.Errorf("--peer %s: %w", name, err)
+		}
+		f.figures = append(f.figures, p)
 	}
 	return nil
 }

@@ -23,30 +23,43 @@ func TestBench(t *testing.T) {
 	require.Len(t, list, 3)
 
 	dir := t.TempDir()
-	figures := bench.Peer{Name: "Other 1.2", Device: "a processor"}
-	for _, e := range list[:2] {
-		figures.Cases = append(figures.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Timing: bench.Timing{Median: 1e9}})
+	var files []string
+	for _, p := range []bench.Peer{
+		{Name: "Other 1.2", Device: "a processor", For: "cpu"}, {Name: "Slow 3", Device: "a processor"}, {Name: "GPU 4", Device: "a board", For: "cuda:0"},
+	} {
+		for i, e := range list[:2] {
+			ns := 1e9 * float64(1+len(files))
+			p.Cases = append(p.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Timing: bench.Timing{Samples: 9, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns}})
+			if p.Name == "Slow 3" && i == 1 {
+				p.Cases[i].Error = "no int4"
+			}
+		}
+		text, err := json.Marshal(p)
+		require.NoError(t, err)
+		files = append(files, filepath.Join(dir, p.Short()+".json"))
+		require.NoError(t, os.WriteFile(files[len(files)-1], text, 0o600))
 	}
-	text, err := json.Marshal(figures)
-	require.NoError(t, err)
-	peer, report := filepath.Join(dir, "peer.json"), filepath.Join(dir, "report.json")
-	require.NoError(t, os.WriteFile(peer, text, 0o600))
+	report := filepath.Join(dir, "report.json")
 
-	out, err = restride(append(small, "--peer", peer, "--json", report)...)
+	out, err = restride(append(small, "--peer", files[0]+","+files[1], "--peer", files[2], "--json", report)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
-	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other 1.2  faster$`, out)
-	assert.Regexp(t, `(?m)^c-heads/16 .* \d+\.\d\dx$`, out)
+	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster$`, out)
+	assert.Regexp(t, `(?m)^c-heads/16 .* 0\.00 +0\.00 +\d+\.\d\dx$`, out)
+	assert.Regexp(t, `(?m)^c-heads/4 .* 0\.00 +- +\d+\.\d\dx$`, out)
+	assert.Contains(t, out, "Other: Other 1.2 on a processor, GB/s")
 	assert.Regexp(t, `(?m)^pack/4 .* not measured$`, out)
 	assert.Contains(t, out, "cpu: 3 cases measured, 0 failed, 0 unsupported")
 
-	text, err = os.ReadFile(report)
+	text, err := os.ReadFile(report)
 	require.NoError(t, err)
 	var r bench.Report
 	require.NoError(t, json.Unmarshal(text, &r))
 	require.Len(t, r.Devices, 1)
 	assert.EqualValues(t, 16<<10, r.Devices[0].Size)
 	assert.Len(t, r.Devices[0].Cases, 3)
+	require.Len(t, r.Peers, 3)
+	assert.Equal(t, "no int4", r.Peers[1].Cases[1].Error)
 	assert.Positive(t, r.Devices[0].Cases[0].Ratio)
 }
 
@@ -64,7 +77,7 @@ func TestBenchRefuses(t *testing.T) {
 		`"9000000000G" is more bytes`:    {"--size", "9000000000G"},
 		"--time -1s":                     {"--time", "-1s"},
 		"--peer: open":                   {"--peer", filepath.Join(dir, "none.json")},
-		"--peer: a peer's figures":       {"--peer", bad},
+		"bad.json: a peer's figures":     {"--peer", bad},
 		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
 		"no device":                      {"--device", "tpu:0"},
 	} {

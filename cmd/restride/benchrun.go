@@ -32,6 +32,8 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		report.Peers = append(report.Peers, f.figures...)
+		f.figures = report.Peers
 		if f.old == nil {
 			for i, result := range report.Devices {
 				f.space(cmd, i)
@@ -47,7 +49,7 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	report := bench.NewReport()
-	report.Unfinished = true
+	report.Peers, report.Unfinished = f.figures, true
 	if err := f.write(report); err != nil { // before an hour has gone by
 		return nil, err
 	}

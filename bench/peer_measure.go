@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"math"
+	"time"
+)
+
+// How peers are timed: the same for those in Go, here, and in Python, in
+// peers/common.py.
+const (
+	peerSamples   = 9 // at least
+	peerFootprint = 256 << 20
+)
+
+// Turns is how many buffers of so many bytes take turns, so that caches hold
+// little of them.
+func Turns(bytes int64) int { return int(min(max(peerFootprint/max(bytes, 1), 2), 16)) }
+
+// Measure times calls of a library that wait by themselves: turns of them warm up,
+// and i is the number of the call. Samples are taken until the time is over.
+func Measure(budget time.Duration, turns int, call func(i int) error) (Timing, error) {
+	next := 0
+	sample := func(n int) (float64, error) {
+		start := time.Now()
+		for range n {
+			if err := call(next); err != nil {
+				return 0, err
+			}
+			next++
+		}
+		return max(float64(time.Since(start)), 1), nil
+	}
+	if _, err := sample(turns); err != nil {
+		return Timing{}, err
+	}
+	n, enough := 1, float64(max(min(time.Millisecond, budget), 1))
+	for { // until a batch is long enough, or long
+		took, err := sample(n)
+		if err != nil {
+			return Timing{}, err
+		}
+		if took >= .9*enough || n == 4096 {
+			break
+		}
+		n = min(4096, max(n+1, int(math.Ceil(float64(n)*enough/took))), 16*n)
+	}
+	var samples []float64
+	for start := time.Now(); len(samples) < peerSamples || len(samples) < 201 && time.Since(start) < budget; {
+		took, err := sample(n)
+		if err != nil {
+			return Timing{}, err
+		}
+		samples = append(samples, took/float64(n))
+	}
+	return newTiming(samples, n), nil
+}

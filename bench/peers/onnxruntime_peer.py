@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Times ONNX Runtime on the cases of restride bench, for its --peer:
+
+    python3 onnxruntime_peer.py cases.json --device cpu > onnxruntime.json
+
+A case is a model of the operators that make it of a dense tensor: Slice, Transpose,
+Expand, most often one of them, or Cast. Inputs and outputs are bound to memory that
+is there. No operator writes into a part of a tensor, and what types each has is for
+the library to say. With onnxruntime-gpu, `--device cuda:0`; calls wait for their
+results there, and times are by the processor's clock.
+"""
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+import common
+
+FIRST = -(1 << 63)  # the end of a slice that goes backwards through its first element
+
+
+class ONNXRuntime(common.Library):
+    def __init__(self, device):
+        self.kind, _, number = device.partition(":")
+        self.number = int(number or 0)
+        self.name, self.case = "ONNX Runtime " + ort.__version__, None
+        if self.kind == "cpu":
+            self.provider, self.device = "CPUExecutionProvider", "cpu, %d threads" % common.CORES
+        else:
+            self.provider, self.device = "CUDAExecutionProvider", device
+            self.beside, self.footprint = "cuda:%d" % self.number, 512 << 20
+        if self.provider not in ort.get_available_providers():
+            raise SystemExit("this ONNX Runtime has no " + self.provider)
+
+    def buffer(self, raw):
+        return ort.OrtValue.ortvalue_from_numpy(raw, self.kind, self.number)  # on the processor, the same memory
+
+    def read(self, buffer):
+        return buffer.numpy()
+
+    def operation(self, case, dst, src):
+        if self.case is not case:
+            self.case, self.session = case, self.load(case)
+        session = self.session  # which its bindings must not outlive
+        binding = session.io_binding()
+        for bind, name, place, dims, buffer in (
+            (binding.bind_input, "x", case.src, case.src.recipe["dims"], src),
+            (binding.bind_output, "y", case.dst, case.dst.dims, dst),
+        ):
+            bind(name, self.kind, self.number, element_type(place), dims, buffer.data_ptr())
+        return lambda: session.run_with_iobinding(binding)
+
+    def load(self, case):
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = common.CORES
+        options.log_severity_level = 4
+        provider = (self.provider, {} if self.kind == "cpu" else {"device_id": self.number})
+        text = model(case).SerializeToString()
+        try:
+            return ort.InferenceSession(text, options, providers=[provider])
+        except Exception as e:  # it has no kernel for the type
+            raise common.Unsupported(" ".join(str(e).split())[:200]) from e
+
+
+def element_type(place):
+    return onnx.TensorProto.DataType.Value(place.type.upper())
+
+
+def model(case):
+    """The operators that make a case."""
+    src, dst = case.src, case.dst
+    if not src.recipe or not dst.recipe or dst.strides != dense(dst.dims) or dst.offset:
+        raise common.Unsupported("no operator writes into a part of a tensor")
+    nodes, constants = [], {}
+
+    def add(op, inputs=(), **attributes):
+        names = [nodes[-1].output[0] if nodes else "x"]
+        for values in inputs:
+            name = "c%d" % len(constants)
+            constants[name] = helper.make_tensor(name, onnx.TensorProto.INT64, [len(values)], values)
+            names.append(name)
+        nodes.append(helper.make_node(op, names, ["y%d" % len(nodes)], **attributes))
+
+    dims, low, high, step = (src.recipe[k] for k in ("dims", "low", "high", "step"))
+    axes = [i for i, n in enumerate(dims) if (low[i], high[i], step[i]) != (0, n, 1)]
+    if axes:
+        ranges = [(low[i], high[i], step[i]) for i in axes]
+        ranges = [(a, b, s) if s > 0 else (b - 1, a - 1 if a else FIRST, s) for a, b, s in ranges]
+        starts, ends, steps = zip(*ranges)
+        add("Slice", (starts, ends, axes, steps))
+    if src.recipe["perm"] != list(range(len(dims))):
+        add("Transpose", perm=src.recipe["perm"])
+    counts = [-(-(b - a) // abs(s)) for a, b, s in zip(low, high, step)]
+    if [counts[i] for i in src.recipe["perm"]] != src.dims:
+        add("Expand", (src.dims,))
+    if case.op == "convert":
+        add("Cast", to=element_type(dst))
+    if not nodes:
+        add("Identity")
+    nodes[-1].output[0] = "y"
+    values = [helper.make_tensor_value_info(*v) for v in (("x", element_type(src), dims), ("y", element_type(dst), dst.dims))]
+    graph = helper.make_graph(nodes, case.name, values[:1], values[1:], list(constants.values()))
+    newest = "int2" in (src.type, dst.type)  # which other types need not, and older versions lack
+    opset = helper.make_opsetid("", 25 if newest else 21)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=13 if newest else 10)
+
+
+def dense(dims):
+    return [int(np.prod(dims[i + 1 :])) for i in range(len(dims))]
+
+
+if __name__ == "__main__":
+    common.run(__doc__, ONNXRuntime)
