@@ -34,7 +34,7 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		}
 		report.Peers = append(report.Peers, f.figures...)
 		f.figures = report.Peers
-		if f.old == nil {
+		if f.old == nil && f.html == "" {
 			for i, result := range report.Devices {
 				f.space(cmd, i)
 				f.table(cmd, nil).Close(result)
@@ -137,6 +137,11 @@ func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
 		}
 		if err != nil {
 			return fmt.Errorf("--benchstat: %w", err)
+		}
+	}
+	if f.html != "" {
+		if err := writePage(f.html, report); err != nil {
+			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	failed := false
