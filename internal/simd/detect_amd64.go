@@ -16,7 +16,11 @@ var detected = func() Level {
 
 // fill sets the kernels of the table's level.
 func (k *Kernels) fill() {
+	k.Rows.fill(k.Level)
 	if k.Level >= AVX2 {
-		k.Rows.avx2()
+		k.Transposes.avx2()
+	}
+	if k.Level >= AVX512 {
+		k.Transposes.avx512()
 	}
 }

@@ -17,6 +17,7 @@ import (
 )
 
 //go:generate go run -C asm ./rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg simd
+//go:generate go run -C asm ./transpose -out ../transpose_amd64.s -stubs ../transpose_amd64.go -pkg simd
 
 // Level is a set of instructions.
 type Level uint8
@@ -36,6 +37,7 @@ func (l Level) String() string { return levelNames[l] }
 type Kernels struct {
 	Level Level
 	Rows
+	Transposes
 }
 
 var tables [len(levelNames)]Kernels
