@@ -30,7 +30,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
-	"bench":             {"layout", "device", "device/oracle", "cpu"},
+	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
@@ -49,7 +49,7 @@ var policy = map[string][]string{
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
-		"github.com/spf13/cobra",
+		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
@@ -22,6 +23,7 @@ type Case struct {
 
 	dims []int64 // of the dense tensor that src is a view of, at Reference
 	grow []int   // the axes that grow with the size
+	next int     // the one that shrinks where these are 1; 0: the longest of the others
 	src  view    // nil: the tensor itself
 	dst  view    // of a dense tensor of src's shape; nil: itself
 }
@@ -31,20 +33,23 @@ type view func(layout.Layout) (layout.Layout, error)
 
 // At returns the case at a size, which says how much larger or smaller than at
 // Reference it is. Axes keep the power of two that they are multiples of, up to 64,
-// while they are longer than that.
+// while they are longer than that. A batch cannot be less than one image: what is
+// too large even so is made smaller along another axis.
 func (c Case) At(bytes int64) (oracle.Case, error) {
 	if bytes < 1 {
 		return oracle.Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
 	}
 	factor := math.Pow(float64(bytes)/Reference, 1/float64(len(c.grow)))
-	dims := append([]int64(nil), c.dims...)
+	dims := slices.Clone(c.dims)
 	for _, axis := range c.grow {
-		unit := min(dims[axis]&-dims[axis], 64)
-		n := max(int64(math.Round(float64(dims[axis])*factor)), 1)
-		if n > unit {
-			n -= n % unit
-		}
-		dims[axis] = n
+		dims[axis] = scale(dims[axis], factor)
+	}
+	want := float64(bytes) / Reference
+	for axis, n := range dims {
+		want *= float64(c.dims[axis]) / float64(n)
+	}
+	if next := c.shrinks(); want < .5 && next >= 0 {
+		dims[next] = scale(dims[next], want)
 	}
 	out := oracle.Case{Op: oracle.OpCopy, DstType: c.DstType, SrcType: c.SrcType}
 	if c.DstType.Bits() != c.SrcType.Bits() {
@@ -58,6 +63,30 @@ func (c Case) At(bytes int64) (oracle.Case, error) {
 		return oracle.Case{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
 	}
 	return out, nil
+}
+
+// scale makes an axis longer or shorter.
+func scale(n int64, factor float64) int64 {
+	unit := min(n&-n, 64)
+	n = max(int64(math.Round(float64(n)*factor)), 1)
+	if n > unit {
+		n -= n % unit
+	}
+	return n
+}
+
+// shrinks returns the axis that does when those that grow cannot any more.
+func (c Case) shrinks() int {
+	if c.next > 0 {
+		return c.next
+	}
+	longest := -1
+	for axis, n := range c.dims {
+		if !slices.Contains(c.grow, axis) && (longest < 0 || n > c.dims[longest]) {
+			longest = axis
+		}
+	}
+	return longest
 }
 
 func (v view) of(dims []int64) (layout.Layout, error) {

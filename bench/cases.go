@@ -76,7 +76,7 @@ func (l *list) images() {
 		l.add("rgb-nhwc-nchw", "shuffle", t, []int64{n, 512, 512, 3}, permute(0, 3, 1, 2), 0)
 		l.add("rgb-nchw-nhwc", "shuffle", t, []int64{n, 3, 512, 512}, permute(0, 2, 3, 1), 0)
 	}
-	l.add("crop", "rows", layout.Uint8, []int64{512, 3, 256, 256}, both(cut(2, 16, 240, 1), cut(3, 16, 240, 1)), 0)
+	l.add("crop", "rows", layout.Uint8, []int64{512, 3, 256, 256}, both(cut(2, 16, 240, 1), cut(3, 16, 240, 1)), 0).next = 1
 }
 
 // attention are the copies around it, in models of 16 bits.
@@ -85,7 +85,7 @@ func (l *list) attention() {
 	l.add("attention-split", "rows", t, []int64{20, 512, 3, 16, 64}, permute(2, 0, 3, 1, 4), 0)
 	l.add("attention-merge", "rows", t, []int64{64, 16, 512, 64}, permute(0, 2, 1, 3), 0)
 	l.add("attention-keys", "transpose", t, []int64{64, 16, 512, 64}, permute(0, 1, 3, 2), 0)
-	l.add("kv-cache-read", "rows", t, []int64{32, 16, 2048, 64}, cut(2, 0, 1000, 1), 0)
+	l.add("kv-cache-read", "rows", t, []int64{32, 16, 2048, 64}, cut(2, 0, 1000, 1), 0).next = 1
 	l.add("kv-cache-write", "rows", t, []int64{64, 512, 16, 64}, permute(0, 2, 1, 3), 0).dst = window(2, 4, 1)
 	l.add("kv-cache-heads", "broadcast", t, []int64{16, 8, 4, 1024, 64}, repeat(2), 0)
 }

@@ -4,16 +4,23 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/restride/restride/device"
 )
 
-// The least and the most samples of a measurement, and how long a batch of calls
-// is, which is one sample: long against what it takes to look at the clock.
+// Passes is how often a run comes by everything that it measures. A burst of
+// samples agrees with itself and not with the burst of a minute later: what a
+// second run finds is said by how far apart the passes are. Six are the fewest
+// of which benchstat gives a range.
+const Passes = 6
+
+// The least and the most samples of a pass, and how long a batch of calls is,
+// which is one sample: long against what it takes to look at the clock.
 const (
-	fewest   = 9
-	most     = 201
+	fewest   = 3
+	most     = 40
 	batchFor = time.Millisecond
 	longest  = 4096 // calls in a batch
 )
@@ -22,8 +29,8 @@ const (
 type meter struct {
 	ctx    context.Context
 	q      device.Queue
-	clock  bool // the device's events keep time
-	budget time.Duration
+	clock  bool          // the device's events keep time
+	budget time.Duration // of a pass
 }
 
 // newMeter looks whether the device keeps time.
@@ -90,11 +97,18 @@ func (m *meter) onDevice(n int, call func(i int) error) (time.Duration, error) {
 	return d, err
 }
 
-// measure returns how long a call takes: after turns calls that warm up, batches
-// until the time is over.
-func (m *meter) measure(turns int, call func(i int) error) (Timing, error) {
+// series are the samples of one thing, of all passes.
+type series struct {
+	batch   int // calls of a sample; 0: not known yet
+	samples []float64
+	passes  []float64 // the medians of each
+}
+
+// pass adds samples of a call, in nanoseconds, until the time is over, after
+// turns calls that warm up.
+func (m *meter) pass(s *series, turns int, call func(i int) error) error {
 	if _, err := m.batch(turns, call); err != nil {
-		return Timing{}, err
+		return err
 	}
 	next := turns
 	sample := func(n int) (time.Duration, error) {
@@ -102,31 +116,45 @@ func (m *meter) measure(turns int, call func(i int) error) (Timing, error) {
 		next += n
 		return m.batch(n, func(i int) error { return call(first + i) })
 	}
-	n, enough := 1, max(min(batchFor, m.budget), 1)
-	for { // until a batch is long enough, or long
+	enough := max(min(batchFor, m.budget), 1)
+	for n := 1; s.batch == 0; { // until a batch is long enough, or long
 		d, err := sample(n)
 		if err != nil {
-			return Timing{}, err
+			return err
 		}
 		if d >= enough*9/10 || n == longest {
-			break
+			s.batch = n
 		}
 		n = min(longest, max(n+1, int(math.Ceil(float64(n)*float64(enough)/float64(max(d, 1))))), 16*n)
 	}
-	var samples []float64
-	for start := time.Now(); len(samples) < fewest || len(samples) < most && time.Since(start) < m.budget; {
-		d, err := sample(n)
+	var now []float64
+	for start := time.Now(); len(now) < fewest || len(now) < most && time.Since(start) < m.budget; {
+		d, err := sample(s.batch)
 		if err != nil {
-			return Timing{}, err
+			return err
 		}
-		samples = append(samples, max(float64(d)/float64(n), 1e-3)) // clocks are coarse, and no time is none
+		now = append(now, max(float64(d)/float64(s.batch), 1e-3)) // clocks are coarse, and no time is none
 	}
-	return newTiming(samples, n), nil
+	s.add(now)
+	return nil
 }
 
-// hostTime is measure for calls that wait by themselves, by the host's clock.
-func (m *meter) hostTime(turns int, call func(i int) error) (Timing, error) {
+// add adds the samples of a pass.
+func (s *series) add(samples []float64) {
+	s.samples = append(s.samples, samples...)
+	s.passes = append(s.passes, newTiming(samples, 1).Median)
+}
+
+// timing is what the samples say so far.
+func (s *series) timing() Timing {
+	t := newTiming(slices.Clone(s.samples), s.batch)
+	t.Passes = slices.Clone(s.passes)
+	return t
+}
+
+// byHost is the meter with the host's clock, for calls that wait by themselves.
+func (m *meter) byHost() *meter {
 	plain := *m
 	plain.clock = false
-	return plain.measure(turns, call)
+	return &plain
 }

@@ -18,16 +18,22 @@ type Report struct {
 	Go      string    `json:"go"`
 	System  string    `json:"system"` // as "linux/amd64"
 	CPUs    int       `json:"cpus"`
+	Host    Host      `json:"host"`
 	Devices []*Result `json:"devices"`
 	Peers   []*Peer   `json:"peers,omitempty"` // other libraries, in the same run
+	// Unfinished says that the run was interrupted: what it measured until then is
+	// here, some of it in fewer passes, some cases not at all.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-// Result is what a device did.
+// Result is what a device did at a size.
 type Result struct {
 	Device   Facts         `json:"device"`
-	Size     int64         `json:"size"`   // that was asked for: see Case.At
-	Clock    string        `json:"clock"`  // "device": its events keep time; or "host"
-	Sector   int64         `json:"sector"` // the unit of touched bytes
+	Size     int64         `json:"size"`             // that was asked for: see Case.At
+	Cached   bool          `json:"cached,omitempty"` // the same buffers each time, which caches hold; otherwise some take turns
+	Passes   int           `json:"passes,omitempty"` // how often the run came by each figure; Timing.Passes has as many, when it is finished
+	Clock    string        `json:"clock"`            // "device": its events keep time; or "host"
+	Sector   int64         `json:"sector"`           // the unit of touched bytes
 	Seconds  float64       `json:"seconds"`
 	Roofline *Roofline     `json:"roofline"`
 	Cases    []*CaseResult `json:"cases"`
@@ -41,9 +47,10 @@ type Facts struct {
 	Driver string      `json:"driver"`
 	Kind   device.Kind `json:"kind"`
 	Memory int64       `json:"memory"`
+	MHz    int         `json:"mhz,omitempty"` // the highest clock, where the driver tells
 }
 
-// Timing is how long something took: what the samples say.
+// Timing is how long something took: what the samples of all passes say.
 type Timing struct {
 	Samples int     `json:"samples"`
 	Batch   int     `json:"batch"` // calls in a sample, whose mean it is
@@ -52,17 +59,32 @@ type Timing struct {
 	Q1      float64 `json:"q1_ns"`
 	Q3      float64 `json:"q3_ns"`
 	Max     float64 `json:"max_ns"`
+	// Passes are the medians of each pass of the run. Passes are apart in time, so
+	// they say what samples of one burst do not: what another run may find.
+	Passes []float64 `json:"passes_ns,omitempty"`
 }
 
 // newTiming sorts the samples.
 func newTiming(samples []float64, batch int) Timing {
 	slices.Sort(samples)
 	at := func(part float64) float64 { return samples[int(part*float64(len(samples)-1)+.5)] }
-	return Timing{len(samples), batch, at(.5), at(0), at(.25), at(.75), at(1)}
+	return Timing{Samples: len(samples), Batch: batch, Median: at(.5), Min: at(0), Q1: at(.25), Q3: at(.75), Max: at(1)}
 }
 
-// Spread is the range of the samples' middle half, as a part of the median.
-func (t Timing) Spread() float64 { return (t.Q3 - t.Q1) / t.Median }
+// Range is what the time varies in: between the fastest and the slowest pass. Of
+// what was sampled in one pass it is the middle half of the samples.
+func (t Timing) Range() (low, high float64) {
+	if len(t.Passes) < 2 {
+		return t.Q1, t.Q3
+	}
+	return slices.Min(t.Passes), slices.Max(t.Passes)
+}
+
+// Spread is how far the range goes from the median at most, as a part of it.
+func (t Timing) Spread() float64 {
+	low, high := t.Range()
+	return max(t.Median-low, high-t.Median) / t.Median
+}
 
 // Rate is a timing of something that moves bytes.
 type Rate struct {
@@ -90,6 +112,9 @@ type Roofline struct {
 	Enqueue   *Timing `json:"enqueue"`    // of a tiny copy, on the host
 	Launch    *Timing `json:"launch"`     // of one of many tiny copies, until all are done
 	RoundTrip *Timing `json:"round_trip"` // of a tiny copy that is waited for
+
+	ReshapeLayout *Timing `json:"reshape_layout,omitempty"` // what moves nothing, on the host: of a layout
+	ReshapeTensor *Timing `json:"reshape_tensor,omitempty"` // and of a tensor, which is released
 }
 
 // GBps is the roofline: the largest rate of a plain copy.

@@ -7,22 +7,22 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
 )
 
-// roofline measures what bounds the device.
-func (r *runner) roofline() (*Roofline, error) {
-	roof := new(Roofline)
+// roofline measures what bounds the device, for one pass.
+func (r *runner) roofline(roof *Roofline) error {
 	for _, part := range []struct {
 		name string
 		run  func(*Roofline) error
 	}{
-		{"copies", r.plainCopies}, {"memcpy", r.memcpy}, {"transfers", r.transfers}, {"launches", r.launches},
+		{"copies", r.plainCopies}, {"memcpy", r.memcpy}, {"transfers", r.transfers}, {"launches", r.launches}, {"views", r.views},
 	} {
 		if err := part.run(roof); err != nil {
-			return nil, fmt.Errorf("roofline: %s: %w", part.name, err)
+			return fmt.Errorf("roofline: %s: %w", part.name, err)
 		}
 	}
-	return roof, nil
+	return nil
 }
 
 // plain are dense buffers that take turns, and hold noise.
@@ -65,14 +65,14 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.free()) }()
-	if roof.Copy, err = r.plainCopy(p); err != nil {
+	if roof.Copy, err = r.plainCopy("copy", p); err != nil {
 		return err
 	}
 	if namer, ok := r.q.(device.KernelNamer); ok {
 		roof.Kernel = namer.KernelName(Dense(p[0]), Dense(p[1]))
 	}
 	if driver, ok := r.dev.(device.DriverCopier); ok {
-		t, err := r.meter.measure(len(p)/2, func(i int) error {
+		t, err := r.measure("driver", len(p)/2, func(i int) error {
 			dst, src := p.turn(i)
 			return driver.CopyByDriver(r.q, dst, src, r.Size)
 		})
@@ -83,7 +83,7 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 			return err
 		}
 	}
-	t, err := r.meter.measure(len(p)/2, func(i int) error {
+	t, err := r.measure("fill", len(p)/2, func(i int) error {
 		dst, _ := p.turn(i)
 		return r.q.Fill(Dense(dst), []byte{byte(i)})
 	})
@@ -95,12 +95,15 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 }
 
 // plainCopy measures a copy from one dense buffer to another.
-func (r *runner) plainCopy(p plain) (*Rate, error) {
-	t, err := r.meter.measure(len(p)/2, func(i int) error {
+func (r *runner) plainCopy(name string, p plain) (*Rate, error) {
+	t, err := r.measure(name, len(p)/2, func(i int) error {
 		dst, src := p.turn(i)
 		return r.q.Copy(Dense(dst), Dense(src))
 	})
-	return t.rate(2 * r.Size), err
+	if err != nil {
+		return nil, err
+	}
+	return t.rate(2 * r.Size), nil
 }
 
 // again measures the plain copy anew, when all else is done.
@@ -110,7 +113,7 @@ func (r *runner) again() (rate *Rate, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.free()) }()
-	return r.plainCopy(p)
+	return r.plainCopy("copy after", p)
 }
 
 func (r *runner) memcpy(roof *Roofline) (err error) {
@@ -122,9 +125,16 @@ func (r *runner) memcpy(roof *Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	t, err := r.meter.hostTime(2, func(i int) error { m.Run(i); return nil })
+	turns := 2
+	if r.cached() {
+		turns = 1
+	}
+	t, err := r.measureHost("memcpy", turns, func(i int) error { m.Run(i % turns); return nil })
+	if err != nil {
+		return err
+	}
 	roof.Memcpy = t.rate(2 * r.Size)
-	return err
+	return nil
 }
 
 // transfers measures those from and to Go's memory and, where there is some, the
@@ -135,18 +145,18 @@ func (r *runner) transfers(roof *Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Free()) }()
-	rate := func(to **Rate, call func() error) {
+	rate := func(name string, to **Rate, call func() error) {
 		if err != nil {
 			return
 		}
 		var t Timing
-		if t, err = r.meter.hostTime(2, func(int) error { return call() }); err == nil {
+		if t, err = r.measureHost(name, 2, func(int) error { return call() }); err == nil {
 			*to = t.rate(r.Size)
 		}
 	}
 	host := append([]byte(nil), r.noise[:r.Size]...)
-	rate(&roof.Upload, func() error { return r.q.Write(b, 0, host) })
-	rate(&roof.Download, func() error { return r.q.Read(host, b, 0) })
+	rate("upload", &roof.Upload, func() error { return r.q.Write(b, 0, host) })
+	rate("download", &roof.Download, func() error { return r.q.Read(host, b, 0) })
 
 	allocator, ok := r.dev.(device.HostAllocator)
 	queue, ok2 := r.q.(device.AsyncQueue)
@@ -162,8 +172,8 @@ func (r *runner) transfers(roof *Roofline) (err error) {
 	}
 	defer func() { err = errors.Join(err, allocator.FreeHost(pinned)) }()
 	copy(pinned, host)
-	rate(&roof.UploadPinned, func() error { _, err := queue.WriteAsync(b, 0, pinned); return err })
-	rate(&roof.DownloadPinned, func() error { _, err := queue.ReadAsync(pinned, b, 0); return err })
+	rate("upload, pinned", &roof.UploadPinned, func() error { _, err := queue.WriteAsync(b, 0, pinned); return err })
+	rate("download, pinned", &roof.DownloadPinned, func() error { _, err := queue.ReadAsync(pinned, b, 0); return err })
 	return err
 }
 
@@ -188,11 +198,11 @@ func (r *runner) launches(roof *Roofline) error {
 	xy[1].Layout = square.Reverse()
 	tiny := func(int) error { return r.q.Copy(xy[0], xy[1]) }
 
-	launch, err := r.meter.measure(1, tiny)
+	launch, err := r.measure("launch", 1, tiny)
 	if err != nil {
 		return err
 	}
-	roundTrip, err := r.meter.hostTime(1, func(int) error { return errors.Join(tiny(0), r.q.Wait()) })
+	roundTrip, err := r.measureHost("round trip", 1, func(int) error { return errors.Join(tiny(0), r.q.Wait()) })
 	if err != nil {
 		return err
 	}
@@ -200,7 +210,7 @@ func (r *runner) launches(roof *Roofline) error {
 	// have an end.
 	const calls = 256
 	var samples []float64
-	for range 10 * fewest {
+	for range 3 * fewest {
 		start := time.Now()
 		for i := range calls {
 			if err := tiny(i); err != nil {
@@ -212,7 +222,41 @@ func (r *runner) launches(roof *Roofline) error {
 			return err
 		}
 	}
-	enqueue := newTiming(samples, calls)
+	s := r.of("enqueue")
+	s.batch = calls
+	s.add(samples)
+	enqueue := s.timing()
 	roof.Enqueue, roof.Launch, roof.RoundTrip = &enqueue, &launch, &roundTrip
 	return nil
+}
+
+// views measures a reshape that moves nothing, of a layout and of a tensor: the
+// heads of a batch of sentences, put together.
+func (r *runner) views(roof *Roofline) (err error) {
+	l, err := layout.Contiguous(8, 512, 16, 64)
+	if err != nil {
+		return err
+	}
+	x, err := tensor.Empty(tensor.Adopt(r.dev, r.q), layout.Uint8, 8, 512, 16, 64)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Release()) }()
+	reshape := func(name string, call func() error) *Timing {
+		if err != nil {
+			return nil
+		}
+		var t Timing
+		t, err = r.measureHost(name, 1, func(int) error { return call() })
+		return &t
+	}
+	roof.ReshapeLayout = reshape("reshape of a layout", func() error { _, err := l.Reshape(8, 512, 1024); return err })
+	roof.ReshapeTensor = reshape("reshape of a tensor", func() error {
+		y, err := x.Reshape(8, 512, 1024)
+		if err != nil {
+			return err
+		}
+		return y.Release()
+	})
+	return err
 }

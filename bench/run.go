@@ -17,10 +17,11 @@ import (
 type Options struct {
 	Cases []Case        // nil: Cases()
 	Size  int64         // in bytes, see Case.At; 0: DefaultSize
-	Time  time.Duration // for the samples of one figure, of which there are at least 9; 0: 200 ms
+	Time  time.Duration // for the samples of one figure, in all passes, of which each has at least 3; 0: 200 ms
 	Seed  uint64        // of the data
-	// Progress is called when the roofline is there, and after each case.
-	Progress func(*Result)
+	// Progress is called when a pass has the roofline, and after each of its cases,
+	// with what the passes so far say and how much of the run is done, up to 1.
+	Progress func(r *Result, part float64)
 }
 
 // DefaultSize is the size for a device: so large that a batch is no matter of the
@@ -35,8 +36,8 @@ func DefaultSize(i device.Info) int64 {
 // NewReport returns an empty report of this machine.
 func NewReport() *Report {
 	r := &Report{
-		Format: 1, Date: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		Format: format, Date: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Host: host(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.Version = info.Main.Version
@@ -60,6 +61,8 @@ type runner struct {
 	scratch []byte
 	// footprint is the size from which on caches hold little of what takes turns.
 	footprint int64
+	series    map[string]*series
+	done      int // pieces of work
 }
 
 // Run measures a device. A case that fails, or gives a wrong result, has that in
@@ -67,7 +70,7 @@ type runner struct {
 func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
 	info := dev.Info()
 	start := time.Now()
-	r := &runner{Options: o, dev: dev, footprint: 256 << 20}
+	r := &runner{Options: o, dev: dev, footprint: 256 << 20, series: map[string]*series{}}
 	if r.Cases == nil {
 		r.Cases = Cases()
 	}
@@ -84,12 +87,12 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.q.Close()) }()
-	if r.meter, err = newMeter(ctx, r.q, r.Time); err != nil {
+	if r.meter, err = newMeter(ctx, r.q, r.Time/Passes); err != nil {
 		return nil, err
 	}
 	result = &Result{
-		Device: Facts{info.ID(), info.Name, info.Vendor, info.Driver, info.Kind, info.Memory},
-		Size:   r.Size, Clock: "host", Sector: 32, Cases: []*CaseResult{},
+		Device: Facts{info.ID(), info.Name, info.Vendor, info.Driver, info.Kind, info.Memory, info.MHz},
+		Size:   r.Size, Cached: r.cached(), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(Roofline), Cases: []*CaseResult{},
 	}
 	if r.meter.clock {
 		result.Clock = "device"
@@ -100,32 +103,75 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 		r.footprint *= 2 // caches of GPUs have grown to a quarter of this
 	}
 	r.hold(r.Size)
-	if result.Roofline, err = r.roofline(); err != nil {
-		return nil, err
-	}
-	progress := func() {
-		if r.Progress != nil {
-			r.Progress(result)
+	for range Passes {
+		if err := r.pass(result); err != nil {
+			return nil, err
 		}
-	}
-	progress()
-	for _, c := range r.Cases {
-		one := &CaseResult{Name: c.Name, Class: c.Class}
-		if err := r.run(c, one, result); err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			one.Error = err.Error()
-			one.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
-		}
-		result.Cases = append(result.Cases, one)
-		progress()
 	}
 	if result.Roofline.CopyAfter, err = r.again(); err != nil {
 		return nil, err
 	}
 	result.Seconds = time.Since(start).Seconds()
 	return result, nil
+}
+
+// pass goes through everything once.
+func (r *runner) pass(result *Result) error {
+	if err := r.roofline(result.Roofline); err != nil {
+		return err
+	}
+	progress := func() {
+		r.done++
+		result.relate()
+		if r.Progress != nil {
+			r.Progress(result, float64(r.done)/float64(Passes*(1+len(r.Cases))))
+		}
+	}
+	progress()
+	for i, c := range r.Cases {
+		if i == len(result.Cases) { // in the first pass
+			result.Cases = append(result.Cases, &CaseResult{Name: c.Name, Class: c.Class})
+		}
+		one := result.Cases[i]
+		if one.Error == "" {
+			if err := r.run(c, one, result.Sector); err != nil {
+				if r.meter.ctx.Err() != nil {
+					return err
+				}
+				one.fail(err)
+			}
+		}
+		progress()
+	}
+	return nil
+}
+
+// of returns the samples of something.
+func (r *runner) of(name string) *series {
+	s := r.series[name]
+	if s == nil {
+		s = new(series)
+		r.series[name] = s
+	}
+	return s
+}
+
+// measure takes a pass's samples of something, and says what all passes so far do.
+func (r *runner) measure(name string, turns int, call func(i int) error) (Timing, error) {
+	return r.measureBy(r.meter, name, turns, call)
+}
+
+// measureHost is measure for calls that wait by themselves, by the host's clock.
+func (r *runner) measureHost(name string, turns int, call func(i int) error) (Timing, error) {
+	return r.measureBy(r.meter.byHost(), name, turns, call)
+}
+
+func (r *runner) measureBy(m *meter, name string, turns int, call func(i int) error) (Timing, error) {
+	s := r.of(name)
+	if err := m.pass(s, turns, call); err != nil {
+		return Timing{}, err
+	}
+	return s.timing(), nil
 }
 
 // hold has noise of at least so many bytes.
@@ -135,13 +181,24 @@ func (r *runner) hold(bytes int64) {
 	}
 }
 
-// turns is how many operands of so many bytes take turns.
+// resident is the most that two buffers have which the second-level cache of any
+// core is taken to hold.
+const resident = 1 << 20
+
+// cached reports whether the run is about what caches hold.
+func (r *runner) cached() bool { return 2*r.Size <= resident }
+
+// turns is how many operands of so many bytes take turns: so many that caches
+// hold little of them, or one pair, which they hold.
 func (r *runner) turns(bytes int64) int {
-	return int(min(max(r.footprint/max(bytes, 1), 2), 16))
+	if r.cached() {
+		return 1
+	}
+	return int(min(max(r.footprint/max(bytes, 1), 2), 256))
 }
 
-// run measures a case.
-func (r *runner) run(c Case, out *CaseResult, of *Result) (err error) {
+// run measures a case, for one pass.
+func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 	at, err := c.At(r.Size)
 	if err != nil {
 		return err
@@ -150,7 +207,7 @@ func (r *runner) run(c Case, out *CaseResult, of *Result) (err error) {
 	if out.Logical, err = LogicalBytes(at); err != nil {
 		return err
 	}
-	out.Touched = TouchedBytes(at, of.Sector)
+	out.Touched = TouchedBytes(at, sector)
 	all, err := r.operands(at)
 	defer func() {
 		for i := range all {
@@ -160,35 +217,53 @@ func (r *runner) run(c Case, out *CaseResult, of *Result) (err error) {
 	if err != nil {
 		return err
 	}
+	out.Rotated = 0
 	for i := range all {
 		out.Rotated += all[i].size()
 	}
 	if namer, ok := r.q.(device.KernelNamer); ok && at.Op == oracle.OpCopy {
 		out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
 	}
-	verified, err := r.verify(c, at, &all[0])
+	if out.Verified == "" {
+		if out.Verified, err = r.verify(c, at, &all[0]); err != nil {
+			return err
+		}
+	}
+	t, err := r.measure("case "+c.Name, len(all), func(i int) error { return all[i%len(all)].Run(r.q) })
 	if err != nil {
 		return err
 	}
-	t, err := r.meter.measure(len(all), func(i int) error { return all[i%len(all)].Run(r.q) })
-	if err != nil {
-		return err
-	}
-	out.Verified, out.Time = verified, &t
-	roof := of.Roofline.GBps()
-	out.GBps = float64(out.Logical) / t.Median
-	out.Ratio = out.GBps / roof
-	if m := of.Roofline.Memcpy; m != nil {
-		out.MemcpyRatio = out.GBps / m.GBps
-	}
-	out.TouchedRatio = float64(out.Touched) / t.Median / roof
+	out.Time = &t
 	return nil
+}
+
+// fail says why there are no figures.
+func (c *CaseResult) fail(err error) {
+	c.Verified, c.Time, c.Error = "", nil, err.Error()
+	c.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
+}
+
+// relate sets what follows from times.
+func (r *Result) relate() {
+	roof := r.Roofline.GBps()
+	for _, c := range r.Cases {
+		c.GBps, c.Ratio, c.MemcpyRatio, c.TouchedRatio = 0, 0, 0, 0
+		if c.Time == nil {
+			continue
+		}
+		c.GBps = float64(c.Logical) / c.Time.Median
+		c.Ratio = c.GBps / roof
+		if m := r.Roofline.Memcpy; m != nil {
+			c.MemcpyRatio = c.GBps / m.GBps
+		}
+		c.TouchedRatio = float64(c.Touched) / c.Time.Median / roof
+	}
 }
 
 // operands returns those that take turns, with noise in what is read and something
 // in what is written, so that its pages are there.
 func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
-	for n := 2; len(all) < n; {
+	for n := 1; len(all) < n; {
 		o, err := NewOperands(r.dev, at)
 		if err != nil {
 			return all, fmt.Errorf("operands %d: %w", len(all), err)

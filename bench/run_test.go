@@ -44,16 +44,23 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		cases = some(t, "4$")
 	}
-	calls := 0
-	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result) {
-		assert.NotNil(t, r.Roofline)
-		assert.Len(t, r.Cases, calls)
+	calls, last := 0, 0.
+	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result, part float64) {
+		assert.NotNil(t, r.Roofline.Memcpy)
+		assert.Len(t, r.Cases, min(calls, len(cases)))
+		if n := len(r.Cases); n > 0 {
+			assert.Positive(t, r.Cases[n-1].Ratio)
+		}
+		assert.Greater(t, part, last)
+		last = part
 		calls++
 	}})
 	require.NoError(t, err)
 	require.Len(t, r.Cases, len(cases))
 	check(t, r)
-	assert.Equal(t, len(cases)+1, calls)
+	assert.Equal(t, Passes*(len(cases)+1), calls)
+	assert.InDelta(t, 1, last, 1e-9)
+	assert.True(t, r.Cached)
 	assert.Equal(t, "host", r.Clock)
 	assert.NotNil(t, r.Roofline.Memcpy)
 	assert.Nil(t, r.Roofline.UploadPinned)
@@ -70,6 +77,7 @@ func TestRunOpenCL(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Cases, 4)
 	check(t, r)
+	assert.NotNil(t, r.Roofline.Driver)
 	assert.NotNil(t, r.Roofline.UploadPinned)
 	assert.NotNil(t, r.Roofline.DownloadPinned)
 	assert.Zero(t, dev.Stats().Buffers)
@@ -79,11 +87,17 @@ func TestRunOpenCL(t *testing.T) {
 func check(t *testing.T, r *Result) {
 	t.Helper()
 	f := r.Roofline
-	for name, rate := range map[string]*Rate{"copy": f.Copy, "after": f.CopyAfter, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
+	for _, x := range []*Timing{f.ReshapeLayout, f.ReshapeTensor} {
+		require.NotNil(t, x)
+		sane(t, x)
+	}
+	for name, rate := range map[string]*Rate{"copy": f.Copy, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
 		require.NotNil(t, rate, name)
 		sane(t, &rate.Timing)
 		assert.InEpsilon(t, float64(rate.Bytes)/rate.Median, rate.GBps, 1e-9, name)
 	}
+	require.NotNil(t, f.CopyAfter)
+	assert.Len(t, f.CopyAfter.Passes, 1)
 	assert.Equal(t, 2*r.Size, f.Copy.Bytes)
 	assert.Equal(t, r.Size, f.Fill.Bytes)
 	assert.GreaterOrEqual(t, f.GBps(), f.Copy.GBps)
@@ -109,9 +123,12 @@ func check(t *testing.T, r *Result) {
 
 func sane(t *testing.T, x *Timing) {
 	t.Helper()
-	assert.GreaterOrEqual(t, x.Samples, fewest)
+	assert.GreaterOrEqual(t, x.Samples, Passes*fewest)
+	assert.Len(t, x.Passes, Passes)
 	assert.Positive(t, x.Batch)
 	assert.Positive(t, x.Min)
+	low, high := x.Range()
+	assert.True(t, x.Min <= low && low <= x.Median && x.Median <= high && high <= x.Max, "%+v", *x)
 	assert.True(t, x.Min <= x.Q1 && x.Q1 <= x.Median && x.Median <= x.Q3 && x.Q3 <= x.Max, "%+v", *x)
 }
 
@@ -206,7 +223,7 @@ func TestRunRefuses(t *testing.T) {
 	_, err := Run(ctx, dev, Options{Size: 1 << 10})
 	require.ErrorIs(t, err, context.Canceled)
 	ctx, cancel = context.WithCancel(context.Background())
-	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result) { cancel() }})
+	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result, float64) { cancel() }})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, dev.Stats().Buffers)
 	require.NoError(t, dev.Close())
@@ -266,11 +283,22 @@ func TestPeer(t *testing.T) {
 // Medians and quartiles, of few samples and of many.
 func TestTiming(t *testing.T) {
 	one := newTiming([]float64{7}, 3)
-	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7}, one)
+	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7, nil}, one)
 	nine := newTiming([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5}, 1)
-	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9}, nine)
-	assert.InDelta(t, .8, nine.Spread(), 1e-9)
+	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9, nil}, nine)
+	assert.InDelta(t, .4, nine.Spread(), 1e-9)
 	assert.InDelta(t, 20, nine.rate(100).GBps, 1e-9)
+
+	// Passes that differ say more than a burst that does not.
+	s := series{batch: 2}
+	s.add([]float64{12, 10, 11})
+	s.add([]float64{22, 20, 21})
+	s.add([]float64{16, 15, 14})
+	both := s.timing()
+	assert.Equal(t, Timing{9, 2, 15, 10, 12, 20, 22, []float64{11, 21, 15}}, both)
+	low, high := both.Range()
+	assert.Equal(t, [2]float64{11, 21}, [2]float64{low, high})
+	assert.InDelta(t, .4, both.Spread(), 1e-9)
 }
 
 // The host's clock is used where the device's events keep no time.
@@ -282,16 +310,16 @@ func TestNoClock(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, m.clock)
 	calls := 0
-	timing, err := m.measure(3, func(i int) error {
+	s := new(series)
+	require.NoError(t, m.pass(s, 3, func(i int) error {
 		assert.Equal(t, calls, i, "turns go on from batch to batch")
 		calls++
 		return nil
-	})
-	require.NoError(t, err)
-	sane(t, &timing)
+	}))
+	assert.GreaterOrEqual(t, len(s.samples), fewest)
+	assert.Len(t, s.passes, 1)
 	failed := errors.New("no more")
-	_, err = m.measure(1, func(int) error { return failed })
-	require.ErrorIs(t, err, failed)
+	require.ErrorIs(t, m.pass(s, 1, func(int) error { return failed }), failed)
 }
 
 type tickless struct{ device.Device }

@@ -3,14 +3,16 @@ package bench
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
-// Table prints a result for people, line by line as it comes: Update is an
-// Options.Progress.
+// Table prints a result for people, line by line as figures become final, which is
+// in a run's last pass.
 type Table struct {
-	W    io.Writer
-	Peer *Peer // nil: none
+	W      io.Writer
+	Peer   *Peer // nil: none
+	Blocks bool  // bars are of Unicode's block elements, not of ASCII
 
 	name, kernel int // widths
 	cases        int // that are printed
@@ -19,27 +21,53 @@ type Table struct {
 
 // NewTable returns a table for the cases.
 func NewTable(w io.Writer, cases []Case, peer *Peer) *Table {
-	t := &Table{W: w, Peer: peer, name: len("case"), kernel: len("bits.contiguous.4")}
+	t := &Table{W: w, Peer: peer, name: len("case"), kernel: len("kernel")}
 	for _, c := range cases {
 		t.name = max(t.name, len(c.Name))
 	}
 	return t
 }
 
-// Update prints what is new in a result.
-func (t *Table) Update(r *Result) {
+// Update prints what is new in a result, and reports whether there was something:
+// figures of all passes.
+func (t *Table) Update(r *Result) bool {
+	if r.Roofline.Copy == nil || !r.final(&r.Roofline.Copy.Timing) || t.cases == len(r.Cases) {
+		return false
+	}
+	before := t.cases
+	for ; t.cases < len(r.Cases); t.cases++ {
+		c := r.Cases[t.cases]
+		if c.Error == "" && !r.final(c.Time) {
+			break
+		}
+		t.print(r, c)
+	}
+	return t.cases > before
+}
+
+// final reports whether a timing is of all passes.
+func (r *Result) final(t *Timing) bool { return t != nil && len(t.Passes) >= r.Passes }
+
+// print prints a line, and before the first the head.
+func (t *Table) print(r *Result, c *CaseResult) {
 	if !t.began {
 		t.began = true
+		for _, c := range r.Cases {
+			t.kernel = max(t.kernel, len(c.Kernel))
+		}
 		t.head(r)
 	}
-	for ; t.cases < len(r.Cases); t.cases++ {
-		t.line(r.Cases[t.cases])
-	}
+	t.line(r, c)
 }
 
 func (t *Table) head(r *Result) {
 	fmt.Fprintf(t.W, "%s: %s, %s\n", r.Device.ID, r.Device.Name, r.Device.Driver)
-	fmt.Fprintf(t.W, "size %s; times by the %s's clock: medians, and the middle half of the samples as a part of them\n\n", mebibytes(r.Size), r.Clock)
+	caches := "buffers take turns, so that caches hold little of them"
+	if r.Cached {
+		caches = "the same buffers each time, which caches hold"
+	}
+	fmt.Fprintf(t.W, "size %s: %s\n", mebibytes(r.Size), caches)
+	fmt.Fprintf(t.W, "times by the %s's clock: medians of %d passes, and how far from them single passes are\n\n", r.Clock, r.Passes)
 	f := r.Roofline
 	for _, l := range []struct {
 		name string
@@ -55,21 +83,30 @@ func (t *Table) head(r *Result) {
 	for _, l := range []struct {
 		name string
 		time *Timing
-	}{{"queueing a copy of 256 bytes", f.Enqueue}, {"launching one of many", f.Launch}, {"one that is waited for", f.RoundTrip}} {
-		if l.time != nil {
+	}{
+		{"queueing a copy of 256 bytes", f.Enqueue}, {"launching one of many", f.Launch}, {"one that is waited for", f.RoundTrip},
+		{"reshaping a layout: no copy", f.ReshapeLayout}, {"reshaping a tensor: no copy", f.ReshapeTensor},
+	} {
+		if l.time != nil && l.time.Median < 100 {
+			fmt.Fprintf(t.W, "%-36s %9.1f ns    ±%s\n", l.name, l.time.Median, percent(l.time.Spread()))
+		} else if l.time != nil {
 			fmt.Fprintf(t.W, "%-36s %9.2f µs    ±%s\n", l.name, l.time.Median/1e3, percent(l.time.Spread()))
 		}
 	}
 	fmt.Fprintf(t.W, "roofline                             %9.2f GB/s\n\n", f.GBps())
 
-	fmt.Fprintf(t.W, "%-*s  %-*s  %11s  %4s  %9s  %5s  %7s", t.name, "case", t.kernel, "kernel", "µs", "±", "GB/s", "ratio", "touched")
+	fmt.Fprintf(t.W, "%-*s  %-*s  %9s  %4s  %7s  %5s %*s", t.name, "case", t.kernel, "kernel", "µs", "±", "GB/s", "ratio", barWidth, "")
+	if f.Memcpy != nil {
+		fmt.Fprintf(t.W, "  %6s", "memcpy")
+	}
+	fmt.Fprintf(t.W, "  %7s", "touched")
 	if t.Peer != nil {
 		fmt.Fprintf(t.W, "  %14s  %6s", cut14(t.Peer.Name), "faster")
 	}
 	fmt.Fprintln(t.W)
 }
 
-func (t *Table) line(c *CaseResult) {
+func (t *Table) line(r *Result, c *CaseResult) {
 	fmt.Fprintf(t.W, "%-*s  ", t.name, c.Name)
 	switch {
 	case c.Unsupported:
@@ -79,7 +116,11 @@ func (t *Table) line(c *CaseResult) {
 		fmt.Fprintf(t.W, "FAIL %s\n", c.Error)
 		return
 	}
-	fmt.Fprintf(t.W, "%-*s  %11.1f  %4s  %9.2f  %5.2f  %7.2f", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, c.TouchedRatio)
+	fmt.Fprintf(t.W, "%-*s  %9.1f  %4s  %7.2f  %5.2f %s", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, bar(c.Ratio, t.Blocks))
+	if r.Roofline.Memcpy != nil {
+		fmt.Fprintf(t.W, "  %6.2f", c.MemcpyRatio)
+	}
+	fmt.Fprintf(t.W, "  %7.2f", c.TouchedRatio)
 	if t.Peer != nil {
 		if ns, why := t.Peer.Find(c); why != "" {
 			fmt.Fprintf(t.W, "  %14s", why)
@@ -92,22 +133,55 @@ func (t *Table) line(c *CaseResult) {
 
 // Close prints what the columns say, and how the machine was in the end.
 func (t *Table) Close(r *Result) {
-	failed, unsupported := 0, 0
-	for _, c := range r.Cases {
-		if c.Failed() {
+	failed, unsupported, measured := 0, 0, 0
+	for i, c := range r.Cases {
+		switch {
+		case c.Failed():
 			failed++
-		} else if c.Unsupported {
+		case c.Unsupported:
 			unsupported++
+		case c.Time != nil:
+			measured++
+		default:
+			continue // of a run that was interrupted
+		}
+		if i >= t.cases {
+			t.print(r, c)
 		}
 	}
-	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline; touched: the same of what memory moves, in sectors of %d bytes\n", r.Sector)
+	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline, which is a full bar\n")
+	if r.Roofline.Memcpy != nil {
+		fmt.Fprintln(t.W, "memcpy: the same to that of two goroutines")
+	}
+	fmt.Fprintf(t.W, "touched: the same as ratio of what memory moves, in sectors of %d bytes\n", r.Sector)
 	if t.Peer != nil {
 		fmt.Fprintf(t.W, "%s on %s: GB/s of the same bytes; faster: its time by ours\n", t.Peer.Name, t.Peer.Device)
 	}
 	if after := r.Roofline.CopyAfter; after != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}
-	fmt.Fprintf(t.W, "%s: %d cases measured, %d failed, %d unsupported, in %.0f s\n", r.Device.ID, len(r.Cases)-failed-unsupported, failed, unsupported, r.Seconds)
+	fmt.Fprintf(t.W, "%s: %d cases measured, %d failed, %d unsupported, in %.0f s\n", r.Device.ID, measured, failed, unsupported, r.Seconds)
+}
+
+// barWidth is how many characters a bar has.
+const barWidth = 10
+
+// bar draws a part of 1. What is more than 1 ends in a mark.
+func bar(part float64, blocks bool) string {
+	cell, more, eighths := "#", ">", []string{" "}
+	if blocks {
+		cell, more, eighths = "█", "▶", []string{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+	}
+	steps := len(eighths)
+	n := int(math.Round(min(max(part, 0), 2) * float64(barWidth*steps)))
+	if n > barWidth*steps {
+		return strings.Repeat(cell, barWidth-1) + more
+	}
+	text := strings.Repeat(cell, n/steps)
+	if n < barWidth*steps {
+		text += eighths[n%steps] + strings.Repeat(" ", barWidth-1-n/steps)
+	}
+	return text
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
@@ -127,6 +201,9 @@ func cut14(s string) string {
 }
 
 func mebibytes(n int64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%g GiB", float64(n)/(1<<30))
+	}
 	if n < 1<<20 {
 		return fmt.Sprintf("%g KiB", float64(n)/(1<<10))
 	}

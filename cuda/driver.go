@@ -78,6 +78,7 @@ type facts struct {
 	memory       int64
 	major, minor int  // compute capability
 	pools        bool // memory in the order of a stream
+	clock        int  // kHz; 0: unknown
 }
 
 // place is where memory lies.

@@ -138,5 +138,6 @@ func (l *gorgoniaCU) describe(ordinal int) (facts, error) {
 	const attributePools = 115 // newer than some headers
 	pools, err := d.Attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
+	f.clock, _ = d.Attribute(cu.ClockRate)
 	return f, nil
 }

@@ -55,7 +55,7 @@ func usable(drv driver, ordinal int) (facts, device.Info, error) {
 	return f, device.Info{
 		Backend: "cuda", Index: ordinal, Name: f.name, Vendor: "NVIDIA", Kind: device.GPU,
 		Driver: fmt.Sprintf("CUDA %s, compute capability %d.%d", versionString(v), f.major, f.minor),
-		Memory: f.memory, MaxAlloc: f.memory &^ 15,
+		Memory: f.memory, MHz: max(f.clock, 0) / 1000, MaxAlloc: f.memory &^ 15,
 	}, err
 }
 

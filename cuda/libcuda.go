@@ -209,6 +209,7 @@ func (l *libcuda) deviceCount() (int, error) {
 
 // Attributes of a device.
 const (
+	attributeClock = 13
 	attributeMajor = 75
 	attributeMinor = 76
 	attributePools = 115
@@ -240,6 +241,7 @@ func (l *libcuda) describe(ordinal int) (facts, error) {
 	}
 	pools, err := attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
+	f.clock, _ = attribute(attributeClock)
 	return f, nil
 }
 

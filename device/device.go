@@ -139,6 +139,7 @@ type Info struct {
 	Driver   string // driver and version
 	Kind     Kind
 	Memory   int64 // bytes in all; 0: unknown
+	MHz      int   // the highest clock; 0: unknown
 	MaxAlloc int64 // the largest single buffer, in bytes; 0: no limit known
 	Strings  bool  // whether the device holds strings
 }

@@ -46,6 +46,7 @@ var (
 	clGetMemObjectInfo      = bind("clGetMemObjectInfo")
 	clEnqueueReadBuffer     = bind("clEnqueueReadBuffer")
 	clEnqueueWriteBuffer    = bind("clEnqueueWriteBuffer")
+	clEnqueueCopyBuffer     = bind("clEnqueueCopyBuffer")
 	clEnqueueMapBuffer      = bind("clEnqueueMapBuffer")
 	clEnqueueUnmapMemObject = bind("clEnqueueUnmapMemObject")
 

@@ -118,6 +118,8 @@ func describe(platform, id uintptr) (processor, error) {
 	// What a driver may not know any more is taken for a no.
 	unified, _ := clGetDeviceInfo.number(id, deviceHostUnifiedMemory)
 	resolution, _ := clGetDeviceInfo.number(id, deviceTimerResolution)
+	clock, _ := clGetDeviceInfo.number(id, deviceMaxClock)
+	p.info.MHz = int(min(clock, 1<<20))
 	properties, _ := clGetDeviceInfo.number(id, deviceQueueProperties)
 	p.onHost = unified == yes && p.info.Kind == device.CPU
 	p.profiling = properties&profilingEnable != 0 && resolution > 0 // rusticl's clock has none, and stands still

@@ -20,15 +20,18 @@ import (
 // benchFlags are the flags of restride bench.
 type benchFlags struct {
 	devices        []string
-	filter, size   string
+	filter         string
+	sizes          []string
 	time           time.Duration
 	seed           uint64
 	jsonFile, peer string
+	from, compare  string
+	benchstat      string
 	list           bool
 	cases          []bench.Case // that the filter leaves
-	bytes          int64        // 0: what fits the device
+	bytes          []int64      // the sizes; 0: what fits the device
 	figures        *bench.Peer
-	failed         int
+	old            *bench.Report // to compare with
 }
 
 func newBench() *cobra.Command {
@@ -38,8 +41,15 @@ func newBench() *cobra.Command {
 		Short: "Measure how fast devices move elements, beside how fast they move them at all",
 		Long: `Measures, on each device, a roofline (dense copies by our kernel, by the driver and,
 on processors, by two goroutines; fills, transfers, launches), and then layout
-operations, which are verified first. The figures are medians. A wrong result fails
-the command.
+operations, which are verified first. The figures are medians of passes that are apart
+in time. A wrong result fails the command.
+
+What has become slower since, beyond what runs differ by, fails it as well with
+
+  restride bench --json old.json
+  restride bench --json new.json --compare old.json
+
+and --from new.json in the place of --json compares without measuring, or prints.
 
 Figures of another library on the same cases, to be shown beside:
 
@@ -51,10 +61,13 @@ Figures of another library on the same cases, to be shown beside:
 	}
 	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&f.filter, "filter", "", `only cases whose name matches this regular expression, as "transpose"`)
-	cmd.Flags().StringVar(&f.size, "size", "", "about how many bytes a case writes, as 1048576, 64M, 1G (default: 64M on processors, 256M on others)")
-	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, of which there are at least 9")
+	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes, as 256K,64M,1G: caches hold what is up to 512K (default: 64M on processors, 256M on others)")
+	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
-	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file")
+	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
+	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
+	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
+	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
 	cmd.Flags().StringVar(&f.peer, "peer", "", "show the figures of another library, from this file")
 	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
 	return cmd
@@ -67,30 +80,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if f.list {
 		return f.printList(cmd)
 	}
-	report := bench.NewReport()
-	for i, name := range f.devices {
-		if i > 0 {
-			fmt.Fprintln(cmd.OutOrStdout())
-		}
-		result, err := f.measure(cmd, name)
-		if err != nil {
-			return err
-		}
-		report.Devices = append(report.Devices, result)
+	report, err := f.report(cmd)
+	if err != nil {
+		return err
 	}
-	if f.jsonFile != "" {
-		text, err := json.MarshalIndent(report, "", "\t")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(f.jsonFile, append(text, '\n'), 0o666); err != nil {
-			return fmt.Errorf("--json: %w", err)
-		}
-	}
-	if f.failed > 0 {
-		return errCounted
-	}
-	return nil
+	return f.use(cmd, report)
 }
 
 // parse reads what the flags say.
@@ -112,9 +106,19 @@ func (f *benchFlags) parse() error {
 	case f.time < 0:
 		return fmt.Errorf("--time %v: want at least 0", f.time)
 	}
-	if f.size != "" {
-		if f.bytes, err = parseSize(f.size); err != nil {
+	for _, word := range f.sizes {
+		n, err := parseSize(word)
+		if err != nil {
 			return fmt.Errorf("--size: %w", err)
+		}
+		f.bytes = append(f.bytes, n)
+	}
+	if len(f.bytes) == 0 {
+		f.bytes = []int64{0}
+	}
+	if f.compare != "" {
+		if f.old, err = readReport("--compare", f.compare); err != nil {
+			return err
 		}
 	}
 	if f.peer != "" {
@@ -130,7 +134,7 @@ func (f *benchFlags) parse() error {
 }
 
 func (f *benchFlags) printList(cmd *cobra.Command) (err error) {
-	size := f.bytes
+	size := f.bytes[0]
 	if size == 0 {
 		dev, err := device.Open(f.devices[0])
 		if err != nil {
@@ -148,28 +152,6 @@ func (f *benchFlags) printList(cmd *cobra.Command) (err error) {
 	out := json.NewEncoder(cmd.OutOrStdout())
 	out.SetIndent("", " ")
 	return out.Encode(entries)
-}
-
-func (f *benchFlags) measure(cmd *cobra.Command, name string) (result *bench.Result, err error) {
-	dev, err := device.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, dev.Close()) }()
-	table := bench.NewTable(cmd.OutOrStdout(), f.cases, f.figures)
-	result, err = bench.Run(cmd.Context(), dev, bench.Options{
-		Cases: f.cases, Size: f.bytes, Time: f.time, Seed: f.seed, Progress: table.Update,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dev.Info().ID(), err)
-	}
-	table.Close(result)
-	for _, c := range result.Cases {
-		if c.Failed() {
-			f.failed++
-		}
-	}
-	return result, nil
 }
 
 // parseSize reads a number of bytes: 4096, 64K, 64MiB, 1G.

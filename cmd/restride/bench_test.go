@@ -35,7 +35,7 @@ func TestBench(t *testing.T) {
 	out, err = restride(append(small, "--peer", peer, "--json", report)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
-	assert.Regexp(t, `(?m)^case .* ratio  touched +Other 1.2  faster$`, out)
+	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other 1.2  faster$`, out)
 	assert.Regexp(t, `(?m)^c-heads/16 .* \d+\.\d\dx$`, out)
 	assert.Regexp(t, `(?m)^pack/4 .* not measured$`, out)
 	assert.Contains(t, out, "cpu: 3 cases measured, 0 failed, 0 unsupported")

@@ -40,6 +40,14 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Fd is the file's, for what only terminals are given.
+func (c *checkedWriter) Fd() uintptr {
+	if f, ok := c.w.(*os.File); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0)
+}
+
 // errCounted ends a command whose closing line has already told the failures.
 var errCounted = errors.New("some cases failed")
 

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// format is the one that is written and read.
+const format = 1
+
+// ReadReport reads a report's file, and holds it against what every report keeps:
+// what it returns can be printed and compared.
+func ReadReport(data []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+			return nil, badReport("it is no JSON, or cut off, at byte %d of %d: %v", syntax.Offset, len(data), err)
+		}
+		return nil, badReport("%v", err)
+	}
+	if r.Format != format {
+		return nil, badReport("its format is %d; this program knows %d", r.Format, format)
+	}
+	if len(r.Devices) == 0 && !r.Unfinished {
+		return nil, badReport("no device")
+	}
+	type place struct {
+		id   string
+		size int64
+	}
+	seen := map[place]bool{}
+	for i, d := range r.Devices {
+		if d == nil {
+			return nil, badReport("devices[%d] is null", i)
+		}
+		at := place{d.Device.ID, d.Size}
+		if d.Device.ID == "" || seen[at] {
+			return nil, badReport("devices[%d] has no id, or is %s at %d bytes, which is there twice", i, d.Device.ID, d.Size)
+		}
+		seen[at] = true
+		if err := d.check(r.Unfinished); err != nil {
+			return nil, badReport("%s at %d bytes: %v", d.Device.ID, d.Size, err)
+		}
+	}
+	for i, p := range r.Peers {
+		if p == nil {
+			return nil, badReport("peers[%d] is null", i)
+		}
+		for j, c := range p.Cases {
+			if c == nil || bad(c.Median) {
+				return nil, badReport("peers[%d], case %d: no figure, or none that a clock gives", i, j)
+			}
+		}
+	}
+	return r, nil
+}
+
+func badReport(text string, args ...any) error {
+	return layout.Errorf(device.ErrInvalid, "ReadReport", "a report of restride bench: "+text, args...)
+}
+
+// check checks what one device did.
+func (r *Result) check(unfinished bool) error {
+	switch {
+	case r.Size < 1 || r.Sector < 1 || r.Passes < 0:
+		return fmt.Errorf("a size of %d, sectors of %d, %d passes", r.Size, r.Sector, r.Passes)
+	case r.Roofline == nil || r.Roofline.Copy == nil && !unfinished:
+		return errors.New("no roofline")
+	case bad(r.Seconds):
+		return fmt.Errorf("%v seconds", r.Seconds)
+	}
+	for _, rate := range []*Rate{
+		r.Roofline.Copy, r.Roofline.CopyAfter, r.Roofline.Driver, r.Roofline.Memcpy, r.Roofline.Fill,
+		r.Roofline.Upload, r.Roofline.UploadPinned, r.Roofline.Download, r.Roofline.DownloadPinned,
+	} {
+		if rate != nil && (bad(rate.GBps) || rate.GBps == 0 || rate.Bytes < 1) {
+			return fmt.Errorf("roofline: %v GB/s of %d bytes", rate.GBps, rate.Bytes)
+		}
+	}
+	times := append(r.Roofline.timings(), namedTiming{})
+	if after := r.Roofline.CopyAfter; after != nil {
+		times = append(times, namedTiming{"dense copy in the end", &after.Timing})
+	}
+	seen := map[string]bool{}
+	for i, c := range r.Cases {
+		switch {
+		case c == nil || c.Name == "":
+			return fmt.Errorf("case %d is null or has no name", i)
+		case seen[c.Name]:
+			return fmt.Errorf("case %s is there twice", c.Name)
+		case c.Time == nil && c.Error == "" && !unfinished:
+			return fmt.Errorf("case %s has neither a time nor an error", c.Name)
+		case c.Time != nil && c.Error != "":
+			return fmt.Errorf("case %s has a time and an error", c.Name)
+		case c.Logical < 0 || c.Touched < 0 || c.Rotated < 0 || bad(c.GBps) || bad(c.Ratio) || bad(c.MemcpyRatio) || bad(c.TouchedRatio):
+			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
+		}
+		seen[c.Name] = true
+		times = append(times, namedTiming{c.Name, c.Time})
+	}
+	for _, t := range times {
+		if t.time == nil {
+			continue
+		}
+		if err := t.time.check(); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// bad reports whether a figure is none: JSON has no NaN, but numbers too large for
+// a float64.
+func bad(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) }
+
+func (t *Timing) check() error {
+	if t.Samples < 1 || t.Batch < 1 {
+		return fmt.Errorf("%d samples of %d calls", t.Samples, t.Batch)
+	}
+	if !(t.Min > 0 && t.Min <= t.Q1 && t.Q1 <= t.Median && t.Median <= t.Q3 && t.Q3 <= t.Max && !bad(t.Max)) {
+		return fmt.Errorf("times are no quartiles: %v, %v, %v, %v, %v", t.Min, t.Q1, t.Median, t.Q3, t.Max)
+	}
+	for _, p := range t.Passes {
+		if !(p >= t.Min && p <= t.Max) {
+			return fmt.Errorf("a pass took %v, which no sample did", p)
+		}
+	}
+	return nil
+}
+
+// WriteFile writes the report to a file, which is the old one or the new one at
+// every moment.
+func (r *Report) WriteFile(path string) error {
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, text, 0o666) // a pipe, as /dev/stdout: what is there must stay
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}

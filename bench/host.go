@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"cmp"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/restride/restride/cpu"
+)
+
+// Host is the machine around the devices, as far as its system tells.
+type Host struct {
+	CPU      string `json:"cpu,omitempty"`
+	Memory   int64  `json:"memory,omitempty"`
+	Kernel   string `json:"kernel,omitempty"`   // of the system, as "6.18.44"
+	Cache    int64  `json:"cache,omitempty"`    // the last level's
+	MHz      int    `json:"mhz,omitempty"`      // of the first core: the highest if there is a governor, else as it was
+	Governor string `json:"governor,omitempty"` // who chooses its frequency
+}
+
+// host describes this machine. Files that a system does not have say nothing.
+func host() Host {
+	word := func(path string) string {
+		text, _ := os.ReadFile(path)
+		return strings.TrimSpace(string(text))
+	}
+	const core = "/sys/devices/system/cpu/cpu0/"
+	h := Host{
+		Kernel:   word("/proc/sys/kernel/osrelease"),
+		Governor: word(core + "cpufreq/scaling_governor"),
+	}
+	if dev, err := cpu.Open(); err == nil {
+		h.CPU, h.Memory = dev.Info().Name, dev.Info().Memory
+		_ = dev.Close() // it has nothing
+	}
+	for _, level := range []string{"4", "3", "2"} { // as "266240K"
+		size, ok := strings.CutSuffix(word(core+"cache/index"+level+"/size"), "K")
+		if n, err := strconv.ParseInt(size, 10, 32); ok && err == nil {
+			h.Cache = n << 10
+			break
+		}
+	}
+	khz, _ := strconv.Atoi(word(core + "cpufreq/scaling_max_freq"))
+	h.MHz = cmp.Or(khz/1000, clockOf(word("/proc/cpuinfo")))
+	return h
+}
+
+// clockOf reads the first core's frequency out of Linux's description.
+func clockOf(cpuinfo string) int {
+	for line := range strings.Lines(cpuinfo) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "cpu MHz" {
+			mhz, _ := strconv.ParseFloat(strings.TrimSpace(value), 32)
+			return int(mhz)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/bench"
+	"github.com/restride/restride/device"
+)
+
+func readReport(flag, path string) (*bench.Report, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	r, err := bench.ReadReport(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	return r, nil
+}
+
+// report measures the devices at all sizes, or reads what did, and prints tables.
+func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
+	if f.from != "" {
+		report, err := readReport("--from", f.from)
+		if err != nil {
+			return nil, err
+		}
+		if f.old == nil {
+			for i, result := range report.Devices {
+				f.space(cmd, i)
+				f.table(cmd).Close(result)
+			}
+		}
+		return report, nil
+	}
+	// An interrupt ends the run between two batches, and leaves its file.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	report := bench.NewReport()
+	report.Unfinished = true
+	if err := f.write(report); err != nil { // before an hour has gone by
+		return nil, err
+	}
+	for _, name := range f.devices {
+		for _, size := range f.bytes {
+			f.space(cmd, len(report.Devices))
+			if err := f.measure(ctx, cmd, report, name, size); err != nil {
+				if ctx.Err() != nil && f.jsonFile != "" {
+					err = fmt.Errorf("interrupted; what was measured until then is in %s", f.jsonFile)
+				}
+				return nil, err
+			}
+		}
+	}
+	report.Unfinished = false
+	return report, f.write(report)
+}
+
+// space is between tables.
+func (f *benchFlags) space(cmd *cobra.Command, i int) {
+	if i > 0 {
+		fmt.Fprintln(cmd.OutOrStdout())
+	}
+}
+
+func (f *benchFlags) table(cmd *cobra.Command) *bench.Table {
+	t := bench.NewTable(cmd.OutOrStdout(), f.cases, f.figures)
+	t.Blocks = isTerminal(cmd.OutOrStdout()) && unicodeLocale()
+	return t
+}
+
+func (f *benchFlags) write(report *bench.Report) error {
+	if f.jsonFile == "" {
+		return nil
+	}
+	if err := report.WriteFile(f.jsonFile); err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
+	return nil
+}
+
+// measure adds what a device does at a size to the report, and to its file as it
+// comes.
+func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *bench.Report, name string, size int64) (err error) {
+	dev, err := device.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	table, line := f.table(cmd), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
+	defer line.clear()
+	before := report.Devices
+	result, err := bench.Run(ctx, dev, bench.Options{
+		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed,
+		Progress: func(r *bench.Result, part float64) {
+			report.Devices = append(before[:len(before):len(before)], r)
+			if err := f.write(report); err != nil {
+				cancel(err)
+			}
+			line.clear()
+			table.Update(r)
+			line.show(part)
+		},
+	})
+	line.clear()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			err = cause
+		}
+		return fmt.Errorf("%s: %w", dev.Info().ID(), err)
+	}
+	table.Close(result)
+	return nil
+}
+
+// use is what becomes of a report. Wrong results fail the command, and so do those
+// that are worse than the old ones.
+func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
+	if f.benchstat != "" {
+		file, err := os.Create(f.benchstat)
+		if err == nil {
+			err = errors.Join(report.WriteBenchmarks(file), file.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("--benchstat: %w", err)
+		}
+	}
+	failed := false
+	for _, d := range report.Devices {
+		for _, c := range d.Cases {
+			failed = failed || c.Failed()
+		}
+	}
+	if f.old != nil {
+		if f.from == "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "\nbeside %s:\n", f.compare)
+		}
+		c := bench.Compare(f.old, report)
+		c.Print(cmd.OutOrStdout())
+		failed = failed || len(c.Regressions()) > 0
+	}
+	if failed {
+		return errCounted
+	}
+	return nil
+}
