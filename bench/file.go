@@ -84,7 +84,7 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("roofline: %v GB/s of %d bytes", rate.GBps, rate.Bytes)
 		}
 	}
-	times := append(r.Roofline.timings(), namedTiming{})
+	times := r.Roofline.timings()
 	if after := r.Roofline.CopyAfter; after != nil {
 		times = append(times, namedTiming{"dense copy in the end", &after.Timing})
 	}

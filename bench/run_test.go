@@ -231,22 +231,6 @@ func TestRunRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// A report comes back from its file.
-func TestReport(t *testing.T) {
-	report := NewReport()
-	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^odd-nibble/4$"), Size: 4 << 10, Time: time.Nanosecond})
-	require.NoError(t, err)
-	report.Devices = append(report.Devices, r)
-	text, err := json.Marshal(report)
-	require.NoError(t, err)
-	for _, word := range []string{`"format":1`, `"go":"go1`, `"driver_copy":null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind":"cpu"`} {
-		assert.Contains(t, string(text), word)
-	}
-	back := new(Report)
-	require.NoError(t, json.Unmarshal(text, back))
-	assert.Equal(t, report, back)
-}
-
 // A peer's figures stand beside ours where they are of the same layouts.
 func TestPeer(t *testing.T) {
 	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, "^(c-heads|pack)/"), Size: 4 << 10, Time: time.Nanosecond})

@@ -157,7 +157,7 @@ func (t *Table) Close(r *Result) {
 	if t.Peer != nil {
 		fmt.Fprintf(t.W, "%s on %s: GB/s of the same bytes; faster: its time by ours\n", t.Peer.Name, t.Peer.Device)
 	}
-	if after := r.Roofline.CopyAfter; after != nil {
+	if after := r.Roofline.CopyAfter; after != nil && r.Roofline.Copy != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}
 	fmt.Fprintf(t.W, "%s: %d cases measured, %d failed, %d unsupported, in %.0f s\n", r.Device.ID, measured, failed, unsupported, r.Seconds)

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+)
+
+// quick is a report of the cpu device at some cases, small.
+func quick(t *testing.T, filter string) *Report {
+	report := NewReport()
+	r, err := Run(context.Background(), onCPU(t), Options{Cases: some(t, filter), Size: 4 << 10, Time: time.Nanosecond})
+	require.NoError(t, err)
+	report.Devices = append(report.Devices, r)
+	return report
+}
+
+// A report comes back from its file, which is whole at every moment, and leaves
+// nothing beside it.
+func TestWriteFile(t *testing.T) {
+	report := quick(t, "^odd-nibble/4$")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.json")
+	for range 2 {
+		require.NoError(t, report.WriteFile(path))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, word := range []string{`"format": 1`, `"go": "go1`, `"driver_copy": null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind": "cpu"`, `"passes_ns"`, `"host"`} {
+			assert.Contains(t, string(text), word)
+		}
+		assert.NotContains(t, string(text), "unfinished")
+		back, err := ReadReport(text)
+		require.NoError(t, err)
+		assert.Equal(t, report, back)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+
+	require.Error(t, report.WriteFile(filepath.Join(dir, "no", "report.json")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	require.Error(t, report.WriteFile(filepath.Join(dir, "folder")))
+	link := filepath.Join(dir, "link") // what is no file stays what it is
+	require.NoError(t, os.Symlink(os.DevNull, link))
+	require.NoError(t, report.WriteFile(link))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+}
+
+// What is no report is refused, and the reason is said.
+func TestReadReportRefuses(t *testing.T) {
+	text, err := json.Marshal(quick(t, "^(odd-nibble|pack)/4$"))
+	require.NoError(t, err)
+	_, err = ReadReport(text)
+	require.NoError(t, err)
+	for word, edit := range map[string][2]string{
+		"format is 2":                    {`"format":1`, `"format":2`},
+		"cannot unmarshal":               {`"format":1`, `"format":"1"`},
+		"cpu at 4096 bytes: a size of 4": {`"sector":64`, `"sector":0`},
+		"at byte":                        {`"min_ns":`, `"min_ns":NaN`},
+		"no quartiles":                   {`"min_ns":`, `"min_ns":-`},
+		"samples of":                     {`"samples":`, `"samples":-`},
+		"GB/s of":                        {`"gb_per_s":`, `"gb_per_s":-`},
+		"is there twice":                 {`"name":"pack/4"`, `"name":"odd-nibble/4"`},
+		"neither a time nor an error":    {`"time":`, `"tide":`},
+		"a time and an error":            {`"name":"pack/4"`, `"name":"pack/4","error":"x"`},
+		"negative figure":                {`"ratio":`, `"ratio":-`},
+		"no roofline":                    {`"roofline":`, `"tideline":`},
+		"no id":                          {`"id":"cpu"`, `"id":""`},
+		"which no sample did":            {`"passes_ns":[`, `"passes_ns":[1e300,`},
+		"cannot unmarshal number 1e999":  {`"seconds":`, `"seconds":1e999,"s":`},
+		"is null":                        {`"devices":[`, `"devices":[null,`},
+		"case 0 is null":                 {`"cases":[`, `"cases":[null,`},
+	} {
+		broken := strings.Replace(string(text), edit[0], edit[1], 1)
+		require.NotEqual(t, string(text), broken, word)
+		_, err := ReadReport([]byte(broken))
+		require.ErrorIs(t, err, device.ErrInvalid, word)
+		assert.ErrorContains(t, err, word)
+	}
+	for word, whole := range map[string]string{
+		"cut off, at byte 0 of 0": "", "cut off": string(text[:len(text)/2]), "format is 0": "{}", "cannot unmarshal array": "[]",
+		"no device": `{"format":1}`, "is there twice": `{"format":1,"devices":[` + devices(t, text) + "," + devices(t, text) + "]}",
+		"peers[0] is null": strings.TrimSuffix(string(text), "}") + `,"peers":[null]}`, "no figure": strings.TrimSuffix(string(text), "}") + `,"peers":[{"cases":[{"median_ns":-1}]}]}`,
+	} {
+		_, err := ReadReport([]byte(whole))
+		require.ErrorIs(t, err, device.ErrInvalid, word)
+		assert.ErrorContains(t, err, word)
+	}
+	// One that was interrupted has what there was.
+	r, err := ReadReport([]byte(strings.Replace(strings.Replace(string(text), `"format":1`, `"format":1,"unfinished":true`, 1), `"time":`, `"tide":`, 1)))
+	require.NoError(t, err)
+	assert.Nil(t, r.Devices[0].Cases[0].Time)
+}
+
+// devices is the text of a report's only device.
+func devices(t *testing.T, report []byte) string {
+	var r struct{ Devices []json.RawMessage }
+	require.NoError(t, json.Unmarshal(report, &r))
+	return string(r.Devices[0])
+}
+
+// Whatever is read as a report can be written, printed and compared; with itself it
+// is the same.
+func FuzzReadReport(f *testing.F) {
+	text, err := os.ReadFile("testdata/report.json")
+	require.NoError(f, err)
+	f.Add(text)
+	f.Add([]byte(`{"format":1,"unfinished":true}`))
+	f.Add([]byte(`{"format":1,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"roofline":{},"cases":[{"name":"x"}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ReadReport(data)
+		if err != nil {
+			require.ErrorIs(t, err, device.ErrInvalid)
+			return
+		}
+		again, err := json.Marshal(r)
+		require.NoError(t, err)
+		_, err = ReadReport(again)
+		require.NoError(t, err)
+		require.NoError(t, r.WriteBenchmarks(io.Discard))
+		for _, d := range r.Devices {
+			var out bytes.Buffer
+			NewTable(&out, nil, nil).Close(d)
+		}
+		c := Compare(r, r)
+		c.Print(io.Discard)
+		require.Empty(t, c.Regressions())
+	})
+}
