@@ -24,6 +24,7 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 	}
 	b.WriteString("Unit GB/s better=higher\n")
 	for _, d := range r.Devices {
+		size := strings.ReplaceAll(mebibytes(d.Size), " ", "")
 		line := func(name string, t *Timing, bytes int64) {
 			passes := t.Passes
 			if len(passes) == 0 {
@@ -31,22 +32,16 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 			}
 			calls := max(t.Samples/len(passes), 1) * t.Batch
 			for _, ns := range passes {
-				fmt.Fprintf(&b, "Benchmark%s/device=%s/size=%d-%d\t%d\t%v ns/op", name, d.Device.ID, d.Size, r.CPUs, calls, ns)
+				fmt.Fprintf(&b, "Benchmark%s/device=%s/size=%s-%d\t%d\t%v ns/op", name, d.Device.ID, size, r.CPUs, calls, ns)
 				if bytes > 0 {
 					fmt.Fprintf(&b, "\t%.4g GB/s", float64(bytes)/ns)
 				}
 				b.WriteByte('\n')
 			}
 		}
-		rates := map[string]int64{}
-		for name, rate := range map[string]*Rate{"memcpy": d.Roofline.Memcpy, "driver's copy": d.Roofline.Driver} {
-			if rate != nil {
-				rates[name] = rate.Bytes
-			}
-		}
 		for _, t := range d.Roofline.timings() {
 			if t.time != nil {
-				line("Roofline/part="+strings.NewReplacer(" ", "-", ",", "", "'s", "s").Replace(t.name), t.time, rates[t.name])
+				line("Roofline/part="+strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(t.name), t.time, t.bytes)
 			}
 		}
 		for _, c := range d.Cases {

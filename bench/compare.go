@@ -129,23 +129,24 @@ func (c *Comparison) results(old, now *Result, where string) {
 
 // namedTiming is a part of the roofline.
 type namedTiming struct {
-	name string
-	time *Timing
+	name  string
+	time  *Timing
+	bytes int64 // that it moves; 0: what counts is the call
 }
 
 // timings lists the roofline's, always in the same order.
 func (f *Roofline) timings() []namedTiming {
-	of := func(r *Rate) *Timing {
+	of := func(name string, r *Rate) namedTiming {
 		if r == nil {
-			return nil
+			return namedTiming{name: name}
 		}
-		return &r.Timing
+		return namedTiming{name, &r.Timing, r.Bytes}
 	}
 	return []namedTiming{
-		{"dense copy", of(f.Copy)}, {"driver's copy", of(f.Driver)}, {"memcpy", of(f.Memcpy)}, {"fill", of(f.Fill)},
-		{"upload", of(f.Upload)}, {"upload, pinned", of(f.UploadPinned)}, {"download", of(f.Download)}, {"download, pinned", of(f.DownloadPinned)},
-		{"queueing", f.Enqueue}, {"launch", f.Launch}, {"round trip", f.RoundTrip},
-		{"reshaping a layout", f.ReshapeLayout}, {"reshaping a tensor", f.ReshapeTensor},
+		of("dense copy", f.Copy), of("driver's copy", f.Driver), of("memcpy", f.Memcpy), of("fill", f.Fill),
+		of("upload", f.Upload), of("upload, pinned", f.UploadPinned), of("download", f.Download), of("download, pinned", f.DownloadPinned),
+		{"queueing", f.Enqueue, 0}, {"launch", f.Launch, 0}, {"round trip", f.RoundTrip, 0},
+		{"reshaping a layout", f.ReshapeLayout, 0}, {"reshaping a tensor", f.ReshapeTensor, 0},
 	}
 }
 

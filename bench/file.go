@@ -86,7 +86,7 @@ func (r *Result) check(unfinished bool) error {
 	}
 	times := r.Roofline.timings()
 	if after := r.Roofline.CopyAfter; after != nil {
-		times = append(times, namedTiming{"dense copy in the end", &after.Timing})
+		times = append(times, namedTiming{"dense copy in the end", &after.Timing, after.Bytes})
 	}
 	seen := map[string]bool{}
 	for i, c := range r.Cases {
@@ -103,7 +103,7 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
 		}
 		seen[c.Name] = true
-		times = append(times, namedTiming{c.Name, c.Time})
+		times = append(times, namedTiming{c.Name, c.Time, c.Logical})
 	}
 	for _, t := range times {
 		if t.time == nil {

@@ -2,6 +2,12 @@
 //
 //	func BenchmarkCopy(b *testing.B) { benchtest.Run(b, open) }
 //
+// Names are as "Copy/case=a-transpose/width=32", so that benchstat can group and
+// filter by layout and width:
+//
+//	go test -bench 'Copy/case=a-' -count 6 ./cpu > new.txt
+//	benchstat -col .file -row /case,/width old.txt new.txt
+//
 // They are for who changes a device: a case alone, and what it is compared with
 // timed in turn with it, so that a machine that is not quiet slows both. Nothing
 // is verified: tests are for that, and restride bench.
@@ -22,7 +28,7 @@ import (
 // are bench.Reference's.
 func Run(b *testing.B, open func(testing.TB) device.Device) {
 	for _, c := range bench.Cases() {
-		b.Run(c.Name, func(b *testing.B) { run(b, c, open(b), bench.Reference) })
+		b.Run(bench.BenchmarkName(c.Name), func(b *testing.B) { run(b, c, open(b), bench.Reference) })
 	}
 }
 
