@@ -10,20 +10,21 @@ import (
 )
 
 // Memcpy is what copies are compared with on a processor: bytes in two halves, a
-// goroutine each, between dense buffers on huge pages. Two pairs of them take
-// turns.
+// goroutine each, between dense buffers on huge pages. Pairs of them take turns.
 type Memcpy struct {
 	dev   *cpu.Device
-	pairs [2][2][]byte
+	pairs [][2][]byte
 }
 
-// NewMemcpy returns one of so many bytes.
-func NewMemcpy(bytes int64) (*Memcpy, error) {
+// NewMemcpy returns one of so many bytes, of which two pairs take turns.
+func NewMemcpy(bytes int64) (*Memcpy, error) { return newMemcpy(bytes, 2) }
+
+func newMemcpy(bytes int64, pairs int) (*Memcpy, error) {
 	dev, err := cpu.Open()
 	if err != nil {
 		return nil, err
 	}
-	m := &Memcpy{dev: dev}
+	m := &Memcpy{dev, make([][2][]byte, pairs)}
 	for i := range m.pairs {
 		for j := range m.pairs[i] {
 			b, err := dev.Alloc(bytes)
@@ -39,7 +40,8 @@ func NewMemcpy(bytes int64) (*Memcpy, error) {
 
 // Run copies; i says whose turn it is.
 func (m *Memcpy) Run(i int) {
-	dst, src := m.pairs[i%2][0], m.pairs[i%2][1]
+	pair := &m.pairs[i%len(m.pairs)]
+	dst, src := pair[0], pair[1]
 	half := len(src) / 2
 	var wait sync.WaitGroup
 	wait.Go(func() { copy(dst[:half], src) })

@@ -120,16 +120,13 @@ func (r *runner) memcpy(roof *Roofline) (err error) {
 	if r.dev.Info().Kind != device.CPU {
 		return nil
 	}
-	m, err := NewMemcpy(r.Size)
+	turns := r.turns(2 * r.Size)
+	m, err := newMemcpy(r.Size, turns)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	turns := 2
-	if r.cached() {
-		turns = 1
-	}
-	t, err := r.measureHost("memcpy", turns, func(i int) error { m.Run(i % turns); return nil })
+	t, err := r.measureHost("memcpy", turns, func(i int) error { m.Run(i); return nil })
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (t *Table) print(r *Result, c *CaseResult) {
 	if !t.began {
 		t.began = true
 		for _, c := range r.Cases {
-			t.kernel = max(t.kernel, len(c.Kernel))
+			t.name, t.kernel = max(t.name, len(c.Name)), max(t.kernel, len(c.Kernel))
 		}
 		t.head(r)
 	}

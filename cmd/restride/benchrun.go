@@ -35,7 +35,10 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		if f.old == nil {
 			for i, result := range report.Devices {
 				f.space(cmd, i)
-				f.table(cmd).Close(result)
+				f.table(cmd, nil).Close(result)
+			}
+			if report.Unfinished {
+				fmt.Fprintln(cmd.OutOrStdout(), "the run was interrupted")
 			}
 		}
 		return report, nil
@@ -70,8 +73,8 @@ func (f *benchFlags) space(cmd *cobra.Command, i int) {
 	}
 }
 
-func (f *benchFlags) table(cmd *cobra.Command) *bench.Table {
-	t := bench.NewTable(cmd.OutOrStdout(), f.cases, f.figures)
+func (f *benchFlags) table(cmd *cobra.Command, cases []bench.Case) *bench.Table {
+	t := bench.NewTable(cmd.OutOrStdout(), cases, f.figures)
 	t.Blocks = isTerminal(cmd.OutOrStdout()) && unicodeLocale()
 	return t
 }
@@ -96,7 +99,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	table, line := f.table(cmd), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
+	table, line := f.table(cmd, f.cases), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
 	defer line.clear()
 	before := report.Devices
 	result, err := bench.Run(ctx, dev, bench.Options{
