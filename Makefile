@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
+.PHONY: setup test race lint fuzz bench results generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -34,6 +34,14 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# The README's figures: measures the devices, with other libraries beside them, keeps
+# that in bench/results, and writes the tables. On a quiet machine, please.
+DEVICES ?= cpu,opencl:0
+results: bench-peers
+	$(GO) build -o build/restride ./cmd/restride
+	build/restride bench --device $(DEVICES) $$(ls build/peers/*.json | sed 's/^/--peer /') --json build/results.json
+	$(GO) run ./bench/results build/results.json
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
 # the example model, the assembly for processors, and the kernels for CUDA.

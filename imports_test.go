@@ -32,6 +32,7 @@ var policy = map[string][]string{
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
+	"bench/results":     {"bench"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},

@@ -1,0 +1,151 @@
+// Command results keeps what restride bench measured on machines, a file for each
+// machine and date beside this one, and writes the README's tables out of the
+// newest:
+//
+//	go run ./bench/results build/results.json   # adds a report, and writes the tables
+//	go run ./bench/results                      # writes them anew
+//
+// A table stands between <!-- bench: cpu --> and <!-- /bench -->, where cpu is a
+// device's name. A test fails where the README has another.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/restride/restride/bench"
+)
+
+func main() {
+	folder := flag.String("folder", "bench/results", "where the reports are")
+	readme := flag.String("readme", "README.md", "the file with the tables")
+	name := flag.String("machine", "", "name of the machine for the report's file (default: after its processor)")
+	flag.Parse()
+	if err := run(*folder, *readme, *name, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "results:", err)
+		os.Exit(1)
+	}
+}
+
+func run(folder, readme, name string, reports []string) error {
+	for _, path := range reports {
+		if err := keep(folder, path, name); err != nil {
+			return err
+		}
+	}
+	all, err := load(folder)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	text, err := rewrite(string(old), all)
+	if err != nil || text == string(old) {
+		return err
+	}
+	return os.WriteFile(readme, []byte(text), 0o666)
+}
+
+// file is a report that is kept.
+type file struct {
+	path string
+	*bench.Report
+}
+
+// load reads all reports.
+func load(folder string) ([]file, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []file
+	for _, path := range paths {
+		r, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, file{path, r})
+	}
+	return all, nil
+}
+
+func read(path string) (*bench.Report, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := bench.ReadReport(data)
+	if err == nil && r.Unfinished {
+		err = errors.New("the run was interrupted")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// keep copies a report to the folder, by its date and machine.
+func keep(folder, path, name string) error {
+	r, err := read(path)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = machine(r)
+	}
+	return r.WriteFile(filepath.Join(folder, r.Date.Format("2006-01-02")+"-"+name+".json"))
+}
+
+var noise = regexp.MustCompile(`(?i)\([a-z]+\)|\b(intel|amd|processor|cpu)\b|@.*`)
+
+// machine is a short name after the processor: "xeon-2cores".
+func machine(r *bench.Report) string {
+	words := strings.FieldsFunc(strings.ToLower(noise.ReplaceAllString(r.Host.CPU, " ")), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	if len(words) == 0 {
+		words = strings.Split(r.System, "/")
+	}
+	return fmt.Sprintf("%s-%dcores", strings.Join(words, "-"), r.CPUs)
+}
+
+var marked = regexp.MustCompile(`(?s)(<!-- bench: ([a-z]+(?::[0-9]+)?) -->\n).*?(<!-- /bench -->)`)
+
+// rewrite puts the newest figures between the markers.
+func rewrite(text string, all []file) (string, error) {
+	var errs []error
+	if opened := strings.Count(text, "<!-- bench: "); opened != len(marked.FindAllString(text, -1)) {
+		errs = append(errs, errors.New("a marker <!-- bench: DEVICE --> is not closed, or names no device"))
+	}
+	out := marked.ReplaceAllStringFunc(text, func(old string) string {
+		part := marked.FindStringSubmatch(old)
+		f, r := newest(all, part[2])
+		if r == nil {
+			errs = append(errs, fmt.Errorf("no report has %s", part[2]))
+			return old
+		}
+		return part[1] + tables(f, r) + part[3]
+	})
+	return out, errors.Join(errs...)
+}
+
+// newest returns the newest report of a device, at a size that caches do not hold.
+func newest(all []file, id string) (file, *bench.Result) {
+	var at file
+	var found *bench.Result
+	for _, f := range all {
+		for _, r := range f.Devices {
+			if r.Device.ID == id && !r.Cached && (found == nil || f.Date.After(at.Date)) {
+				at, found = f, r
+			}
+		}
+	}
+	return at, found
+}
