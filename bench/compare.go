@@ -165,7 +165,7 @@ func yardsticks(old, now *Roofline) (name string, o, n *Timing) {
 
 // relative is a timing in terms of another of the same run, pass by pass.
 func relative(t, yard *Timing) Timing {
-	if n := len(t.Passes); n >= 2 && n == len(yard.Passes) {
+	if n := min(len(t.Passes), len(yard.Passes)); n >= 2 {
 		parts := make([]float64, n)
 		for i := range parts {
 			parts[i] = t.Passes[i] / yard.Passes[i]

@@ -99,7 +99,7 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("case %s has neither a time nor an error", c.Name)
 		case c.Time != nil && c.Error != "":
 			return fmt.Errorf("case %s has a time and an error", c.Name)
-		case c.Logical < 0 || c.Touched < 0 || c.Rotated < 0 || bad(c.GBps) || bad(c.Ratio) || bad(c.MemcpyRatio) || bad(c.TouchedRatio):
+		case c.Logical < 0 || c.Touched < 0 || c.Rotated < 0 || bad(c.GBps) || bad(c.Ratio) || bad(c.MemcpyRatio) || bad(c.MemcpySpread) || bad(c.TouchedRatio):
 			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
 		}
 		seen[c.Name] = true

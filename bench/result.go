@@ -119,10 +119,17 @@ type Roofline struct {
 
 // GBps is the roofline: the largest rate of a plain copy.
 func (r *Roofline) GBps() float64 {
-	best := 0.
+	if c := r.fastest(); c != nil {
+		return c.GBps
+	}
+	return 0
+}
+
+func (r *Roofline) fastest() *Rate {
+	var best *Rate
 	for _, c := range []*Rate{r.Copy, r.Driver, r.Memcpy} {
-		if c != nil {
-			best = max(best, c.GBps)
+		if c != nil && (best == nil || c.GBps > best.GBps) {
+			best = c
 		}
 	}
 	return best
@@ -140,11 +147,15 @@ type CaseResult struct {
 	Rotated  int64   `json:"rotated_bytes"` // of the buffers that took turns
 	Time     *Timing `json:"time,omitempty"`
 	// Rates by logical bytes, and how much of the roofline they are: of a copy, the
-	// time of the plainest one of as many bytes in terms of this one's.
+	// time of the plainest one of as many bytes in terms of this one's. Both are of
+	// the same pass, and this is the passes' median: machines change their speed.
 	GBps  float64 `json:"gb_per_s,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
 	// MemcpyRatio is the same to Roofline.Memcpy alone, where there is one.
 	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
+	// MemcpySpread is how far from that the ratios of single passes are, at most, as
+	// a part of it.
+	MemcpySpread float64 `json:"memcpy_spread,omitempty"`
 	// The same by touched bytes.
 	TouchedRatio float64 `json:"touched_ratio,omitempty"`
 	// Error is why there are no figures, or that the result was wrong. Unsupported:

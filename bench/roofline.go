@@ -72,7 +72,7 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 		roof.Kernel = namer.KernelName(Dense(p[0]), Dense(p[1]))
 	}
 	if driver, ok := r.dev.(device.DriverCopier); ok {
-		t, err := r.measure("driver", len(p)/2, func(i int) error {
+		t, err := r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {
 			dst, src := p.turn(i)
 			return driver.CopyByDriver(r.q, dst, src, r.Size)
 		})
@@ -96,7 +96,7 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 
 // plainCopy measures a copy from one dense buffer to another.
 func (r *runner) plainCopy(name string, p plain) (*Rate, error) {
-	t, err := r.measure(name, len(p)/2, func(i int) error {
+	t, err := r.measurePlain(r.meter, name, len(p)/2, func(i int) error {
 		dst, src := p.turn(i)
 		return r.q.Copy(Dense(dst), Dense(src))
 	})
@@ -126,7 +126,7 @@ func (r *runner) memcpy(roof *Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	t, err := r.measureHost("memcpy", turns, func(i int) error { m.Run(i); return nil })
+	t, err := r.measurePlain(r.meter.byHost(), "memcpy", turns, func(i int) error { m.Run(i); return nil })
 	if err != nil {
 		return err
 	}

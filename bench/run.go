@@ -161,6 +161,13 @@ func (r *runner) measure(name string, turns int, call func(i int) error) (Timing
 	return r.measureBy(r.meter, name, turns, call)
 }
 
+// measurePlain is measure for what everything is compared with: it takes its time.
+func (r *runner) measurePlain(m *meter, name string, turns int, call func(i int) error) (Timing, error) {
+	patient := *m
+	patient.budget *= 4
+	return r.measureBy(&patient, name, turns, call)
+}
+
 // measureHost is measure for calls that wait by themselves, by the host's clock.
 func (r *runner) measureHost(name string, turns int, call func(i int) error) (Timing, error) {
 	return r.measureBy(r.meter.byHost(), name, turns, call)
@@ -245,19 +252,24 @@ func (c *CaseResult) fail(err error) {
 
 // relate sets what follows from times.
 func (r *Result) relate() {
-	roof := r.Roofline.GBps()
 	for _, c := range r.Cases {
-		c.GBps, c.Ratio, c.MemcpyRatio, c.TouchedRatio = 0, 0, 0, 0
+		c.GBps, c.Ratio, c.MemcpyRatio, c.MemcpySpread, c.TouchedRatio = 0, 0, 0, 0, 0
 		if c.Time == nil {
 			continue
 		}
 		c.GBps = float64(c.Logical) / c.Time.Median
-		c.Ratio = c.GBps / roof
+		c.Ratio, _ = c.ratio(r.Roofline.fastest())
+		c.TouchedRatio = c.Ratio * float64(c.Touched) / float64(c.Logical)
 		if m := r.Roofline.Memcpy; m != nil {
-			c.MemcpyRatio = c.GBps / m.GBps
+			c.MemcpyRatio, c.MemcpySpread = c.ratio(m)
 		}
-		c.TouchedRatio = float64(c.Touched) / c.Time.Median / roof
 	}
+}
+
+// ratio is a case's rate by another.
+func (c *CaseResult) ratio(to *Rate) (ratio, spread float64) {
+	t := relative(c.Time, &to.Timing)
+	return float64(c.Logical) / float64(to.Bytes) / t.Median, t.Spread()
 }
 
 // operands returns those that take turns, with noise in what is read and something

@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 		return bench.Timing{Samples: 1, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns}
 	}
 	ours := timing(2)
-	d.Cases = append(d.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, GBps: 5})
+	d.Cases = append(d.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, MemcpyRatio: .5, MemcpySpread: .07})
 	r.Peers = []*bench.Peer{
 		{Name: "Other 1.2", For: "cpu", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Case: "a", Timing: timing(8)}}},
 		{Name: "None", For: "cpu"}, {Name: "Elsewhere", For: "cuda:0"},
@@ -57,14 +57,14 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(text), "# X\n<!-- bench: cpu -->\nRatios to a memcpy of the same bytes by two goroutines (10.0 GB/s "), string(text))
-	assert.Contains(t, string(text), "\n| float | Restride | ± | Other 1.2 | None |\n|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 0% | .12 | - |\n")
+	assert.Contains(t, string(text), "\n| float | Restride | ± | Other 1.2 | None |\n|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - |\n")
 	assert.Contains(t, string(text), "\n| by bits of an element | 4 | 32 |\n")
 	assert.Contains(t, string(text), "\n| a-transpose |   | .50 |\n")
 	assert.True(t, strings.HasSuffix(string(text), "|\n<!-- /bench -->\nthe end\n"), string(text))
 
 	// An older report changes nothing, nor does writing again; a newer one does.
 	r.Date = r.Date.AddDate(0, 0, -1)
-	d.Cases[len(d.Cases)-1].GBps = 12
+	d.Cases[len(d.Cases)-1].MemcpyRatio = 1.2
 	require.NoError(t, r.WriteFile(path))
 	require.NoError(t, run(folder, readme, "", []string{path}))
 	again, err := os.ReadFile(readme)
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run(folder, readme, "big", []string{path}))
 	again, err = os.ReadFile(readme)
 	require.NoError(t, err)
-	assert.Contains(t, string(again), "| 1.20 | 0% | .12 | - |")
+	assert.Contains(t, string(again), "| 1.20 | 7% | .12 | - |")
 	assert.Contains(t, string(again), "-big.json)")
 
 	for word, broken := range map[string]string{"is not closed": "<!-- bench: cpu -->\n", "no report has cuda:1": "<!-- bench: cuda:1 -->\n<!-- /bench -->"} {

@@ -26,10 +26,12 @@ var figures = []struct{ name, text string }{
 func tables(f file, r *bench.Result) string {
 	var b strings.Builder
 	bound, yard := r.Roofline.GBps(), "the fastest plain copy"
+	of := func(c *bench.CaseResult) (x, spread float64) { return c.Ratio, c.Time.Spread() }
 	if m := r.Roofline.Memcpy; m != nil {
 		bound, yard = m.GBps, "a memcpy of the same bytes by two goroutines"
+		of = func(c *bench.CaseResult) (x, spread float64) { return c.MemcpyRatio, c.MemcpySpread }
 	}
-	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are ([all figures](bench/results/%s)):\n\n",
+	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are ([all figures](bench/results/%s)):\n\n",
 		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, filepath.Base(f.path))
 
 	var peers []*bench.Peer
@@ -49,7 +51,8 @@ func tables(f file, r *bench.Result) string {
 			continue
 		}
 		c := r.Cases[i]
-		fmt.Fprintf(&b, "| %s | %s | %.0f%% |", figure.text, ratio(c.GBps/bound), 100*c.Time.Spread())
+		x, spread := of(c)
+		fmt.Fprintf(&b, "| %s | %s | %.0f%% |", figure.text, ratio(x), 100*spread)
 		for _, p := range peers {
 			cell := "-"
 			if ns, why := p.Find(c); why == "" {
@@ -59,12 +62,12 @@ func tables(f file, r *bench.Result) string {
 		}
 		b.WriteByte('\n')
 	}
-	grid(&b, r, bound)
+	grid(&b, r, of)
 	return b.String()
 }
 
 // grid is all cases: a row for each layout, a column for each width.
-func grid(b *strings.Builder, r *bench.Result, bound float64) {
+func grid(b *strings.Builder, r *bench.Result, of func(*bench.CaseResult) (x, spread float64)) {
 	var layouts []string
 	var widths []int
 	cells := map[string]string{}
@@ -80,7 +83,8 @@ func grid(b *strings.Builder, r *bench.Result, bound float64) {
 		if !slices.Contains(widths, bits) {
 			widths = append(widths, bits)
 		}
-		cells[c.Name] = ratio(c.GBps / bound)
+		x, _ := of(c)
+		cells[c.Name] = ratio(x)
 	}
 	slices.Sort(widths)
 	b.WriteString("\n| by bits of an element |")
