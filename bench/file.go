@@ -7,6 +7,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -45,6 +48,9 @@ func ReadReport(data []byte) (*Report, error) {
 			return nil, badReport("devices[%d] has no id, or is %s at %d bytes, which is there twice", i, d.Device.ID, d.Size)
 		}
 		seen[at] = true
+		if err := checkTexts(d.Device.ID, d.Device.Name, d.Device.Vendor, d.Device.Driver, d.Clock); err != nil {
+			return nil, badReport("devices[%d]: %v", i, err)
+		}
 		if err := d.check(r.Unfinished); err != nil {
 			return nil, badReport("%s at %d bytes: %v", d.Device.ID, d.Size, err)
 		}
@@ -101,6 +107,12 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
 		}
 		seen[c.Name] = true
+		if err := checkTexts(c.Name, c.Class, c.Case, c.Kernel); err != nil {
+			return fmt.Errorf("case %d: %w", i, err)
+		}
+		if c.Error != plainText(c.Error) {
+			return fmt.Errorf("case %d: %.100q cannot be printed", i, c.Error)
+		}
 		times = append(times, namedTiming{c.Name, c.Time, c.Logical})
 	}
 	for _, t := range times {
@@ -114,16 +126,42 @@ func (r *Result) check(unfinished bool) error {
 	return nil
 }
 
+// plainText is an error, which has lines, as a compiler's has, without what spoils a
+// terminal.
+func plainText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return ' '
+	}, s)
+}
+
+func checkTexts(all ...string) error {
+	for _, text := range all {
+		if err := checkText(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // bad reports whether a figure is none: JSON has no NaN, but numbers too large for
 // a float64.
 func bad(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) }
 
+// day is more than a call takes.
+const day = float64(24 * time.Hour)
+
+// check reports what cannot be a timing.
 func (t *Timing) check() error {
-	if t.Samples < 1 || t.Batch < 1 {
-		return fmt.Errorf("%d samples of %d calls", t.Samples, t.Batch)
-	}
-	if !(t.Min > 0 && t.Min <= t.Q1 && t.Q1 <= t.Median && t.Median <= t.Q3 && t.Q3 <= t.Max && !bad(t.Max)) {
-		return fmt.Errorf("times are no quartiles: %v, %v, %v, %v, %v", t.Min, t.Q1, t.Median, t.Q3, t.Max)
+	switch {
+	case t.Samples < 1 || t.Batch < 1:
+		return fmt.Errorf("%d samples of %d calls: want at least 1 of 1", t.Samples, t.Batch)
+	case !(t.Min > 0) || !(t.Max < day): // so that NaN is neither
+		return fmt.Errorf("a call took %g to %g ns: want more than 0, and less than a day", t.Min, t.Max)
+	case !(t.Min <= t.Q1 && t.Q1 <= t.Median && t.Median <= t.Q3 && t.Q3 <= t.Max):
+		return fmt.Errorf("times of %g, %g, %g, %g, %g ns: want min, q1, median, q3, max in order", t.Min, t.Q1, t.Median, t.Q3, t.Max)
 	}
 	for _, p := range t.Passes {
 		if !(p >= t.Min && p <= t.Max) {

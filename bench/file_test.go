@@ -70,7 +70,7 @@ func TestReadReportRefuses(t *testing.T) {
 		"cannot unmarshal":               {`"format":1`, `"format":"1"`},
 		"cpu at 4096 bytes: a size of 4": {`"sector":64`, `"sector":0`},
 		"at byte":                        {`"min_ns":`, `"min_ns":NaN`},
-		"no quartiles":                   {`"min_ns":`, `"min_ns":-`},
+		"want more than 0":               {`"min_ns":`, `"min_ns":-`},
 		"samples of":                     {`"samples":`, `"samples":-`},
 		"GB/s of":                        {`"gb_per_s":`, `"gb_per_s":-`},
 		"is there twice":                 {`"name":"pack/4"`, `"name":"odd-nibble/4"`},
@@ -82,6 +82,9 @@ func TestReadReportRefuses(t *testing.T) {
 		"which no sample did":            {`"passes_ns":[`, `"passes_ns":[1e300,`},
 		"cannot unmarshal number 1e999":  {`"seconds":`, `"seconds":1e999,"s":`},
 		"is null":                        {`"devices":[`, `"devices":[null,`},
+		"devices[0]: \"cpu\\x1b":         {`"id":"cpu"`, `"id":"cpu\u001b[2J"`},
+		"case 1: \"x\\x1b":               {`"class":"convert"`, `"class":"x\u001b"`},
+		"cannot be printed":              {`"time":`, `"error":"x\u001b","tide":`},
 		"case 0 is null":                 {`"cases":[`, `"cases":[null,`},
 	} {
 		broken := strings.Replace(string(text), edit[0], edit[1], 1)

@@ -142,7 +142,7 @@ func FuzzReadPeer(f *testing.F) {
 		for _, c := range p.Cases {
 			ns, why := p.Find(&CaseResult{Name: c.Name, Case: c.Case})
 			require.Equal(t, c.Error, why)
-			require.True(t, why != "" || ns > 0 && ns < mostPeerTime)
+			require.True(t, why != "" || ns > 0 && ns < day)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestMeasure(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.NoError(t, timing.plausible())
+	require.NoError(t, timing.check())
 	assert.GreaterOrEqual(t, timing.Samples, 9)
 	assert.GreaterOrEqual(t, timing.Min, 1e5)
 	assert.Greater(t, calls, 3+timing.Samples*timing.Batch)

@@ -248,7 +248,7 @@ func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 
 // fail says why there are no figures.
 func (c *CaseResult) fail(err error) {
-	c.Verified, c.Time, c.Error = "", nil, err.Error()
+	c.Verified, c.Time, c.Error = "", nil, plainText(err.Error())
 	c.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
 }
 

@@ -34,7 +34,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
 func TestSchema(t *testing.T) {
 	s := schema(t)
 	report := quick(t, "^(odd-nibble|c-heads)/")
-	report.Peers = []*Peer{{Name: "Other", Cases: []*PeerCase{{Name: "x", Error: "no"}}}}
+	report.Peers = []*Peer{{Name: "Other", Cases: []*PeerCase{{Name: "x", Error: "no", Verified: "all"}}}}
 	report.Devices[0].Cases[0].fail(assert.AnError)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)

@@ -34,12 +34,7 @@ func tables(f file, r *bench.Result) string {
 	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are ([all figures](bench/results/%s)):\n\n",
 		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, filepath.Base(f.path))
 
-	var peers []*bench.Peer
-	for _, p := range f.Peers {
-		if p.For == r.Device.ID {
-			peers = append(peers, p)
-		}
-	}
+	peers := bench.Beside(f.Peers, r.Device.ID)
 	b.WriteString("| float | Restride | ± |")
 	for _, p := range peers {
 		fmt.Fprintf(&b, " %s |", p.Name)

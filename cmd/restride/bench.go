@@ -24,7 +24,7 @@ type benchFlags struct {
 	sizes          []string
 	time           time.Duration
 	seed           uint64
-	jsonFile       string
+	jsonFile, html string
 	from, compare  string
 	benchstat      string
 	list           bool
@@ -65,6 +65,7 @@ Figures of other libraries on the same cases, to be shown beside:
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
 	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this file as a page for a browser, which needs nothing else")
 	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
 	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")

@@ -41,7 +41,8 @@ func TestBench(t *testing.T) {
 	}
 	report := filepath.Join(dir, "report.json")
 
-	out, err = restride(append(small, "--peer", files[0]+","+files[1], "--peer", files[2], "--json", report)...)
+	page := filepath.Join(dir, "page.html")
+	out, err = restride(append(small, "--peer", files[0]+","+files[1], "--peer", files[2], "--json", report, "--html", page)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
 	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster$`, out)
@@ -61,6 +62,17 @@ func TestBench(t *testing.T) {
 	require.Len(t, r.Peers, 3)
 	assert.Equal(t, "no int4", r.Peers[1].Cases[1].Error)
 	assert.Positive(t, r.Devices[0].Cases[0].Ratio)
+
+	measured, err := os.ReadFile(page)
+	require.NoError(t, err)
+	out, err = restride("bench", "--from", report, "--html", page)
+	require.NoError(t, err)
+	assert.Empty(t, out)
+	again, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Equal(t, string(measured), string(again))
+	assert.Contains(t, string(again), `<th scope="row">c-heads/16</th>`)
+	assert.Contains(t, string(again), "Other 1.2")
 }
 
 func TestBenchRefuses(t *testing.T) {
@@ -79,6 +91,9 @@ func TestBenchRefuses(t *testing.T) {
 		"--peer: open":                   {"--peer", filepath.Join(dir, "none.json")},
 		"bad.json: a peer's figures":     {"--peer", bad},
 		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
+		"--from: open":                   {"--from", filepath.Join(dir, "none.json"), "--html", filepath.Join(dir, "page.html")},
+		"format is 0":                    {"--from", bad, "--html", filepath.Join(dir, "page.html")},
+		"--html: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--html", filepath.Join(dir, "no", "page.html")},
 		"no device":                      {"--device", "tpu:0"},
 	} {
 		if word != "no device" {

@@ -32,8 +32,9 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.figures = append(f.figures, report.Peers...)
-		if f.old == nil {
+		report.Peers = append(report.Peers, f.figures...)
+		f.figures = report.Peers
+		if f.old == nil && f.html == "" {
 			for i, result := range report.Devices {
 				f.space(cmd, i)
 				f.table(cmd, nil).Close(result)
@@ -48,8 +49,7 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	report := bench.NewReport()
-	report.Unfinished = true
-	report.Peers = f.figures
+	report.Peers, report.Unfinished = f.figures, true
 	if err := f.write(report); err != nil { // before an hour has gone by
 		return nil, err
 	}
@@ -137,6 +137,11 @@ func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
 		}
 		if err != nil {
 			return fmt.Errorf("--benchstat: %w", err)
+		}
+	}
+	if f.html != "" {
+		if err := writePage(f.html, report); err != nil {
+			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	failed := false

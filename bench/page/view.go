@@ -1,0 +1,104 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/bench"
+)
+
+// view is a report as the page shows it.
+type view struct {
+	Title   string
+	Facts   []fact
+	Devices []*deviceView
+	Compare *comparison // nil: fewer than two devices
+	Strays  []string    // peers of devices that are not here
+}
+
+// fact is a line of what is known. Those without text are left out.
+type fact struct{ Name, Text string }
+
+func facts(all ...fact) []fact {
+	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" || f.Text == none })
+}
+
+// note is something that a reader has to know.
+type note struct {
+	Bad   bool
+	Text  string
+	Items []string
+}
+
+func newView(r *bench.Report) *view {
+	v := &view{Facts: facts(
+		fact{"measured", date(r)},
+		fact{"version", r.Version},
+		fact{"Go", r.Go},
+		fact{"system", r.System},
+		fact{"processors", positive(r.CPUs)},
+	)}
+	peers := sane(r.Peers)
+	named := map[string]bool{}
+	labels := label(r.Devices)
+	for i, of := range r.Devices {
+		if of != nil {
+			named[of.Device.ID] = true
+			v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), labels[len(v.Devices)], of, peers))
+		}
+	}
+	for _, p := range peers {
+		if p.For != "" && !named[p.For] {
+			v.Strays = append(v.Strays, fmt.Sprintf("%s on %s, for %q", p.Name, p.Device, p.For))
+		}
+	}
+	v.Title = strings.Join(append([]string{"Restride bench"}, strings.Join(labels, ", ")), ": ")
+	if len(labels) == 0 {
+		v.Title = "Restride bench"
+	}
+	if len(v.Devices) > 1 {
+		v.Compare = compare(v.Devices)
+	}
+	return v
+}
+
+// label names the devices, by their size where one is there at several.
+func label(devices []*bench.Result) []string {
+	often, seen := map[string]int{}, map[string]int{}
+	for _, d := range devices {
+		if d != nil {
+			often[d.Device.ID]++
+		}
+	}
+	var labels []string
+	for _, d := range devices {
+		if d == nil {
+			continue
+		}
+		text := cmp.Or(d.Device.ID, "device")
+		if often[d.Device.ID] > 1 {
+			text += ", " + binary(d.Size)
+		}
+		if seen[text]++; seen[text] > 1 {
+			text = fmt.Sprintf("%s (%d)", text, seen[text])
+		}
+		labels = append(labels, text)
+	}
+	return labels
+}
+
+func date(r *bench.Report) string {
+	if r.Date.IsZero() {
+		return ""
+	}
+	return r.Date.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
