@@ -31,6 +31,7 @@ var policy = map[string][]string{
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu"},
+	"bench/page":        {"bench"},
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
@@ -48,7 +49,7 @@ var policy = map[string][]string{
 	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
+		"", "layout", "device", "device/oracle", "bench", "bench/page", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
 		"github.com/spf13/cobra",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},

@@ -24,6 +24,7 @@ type benchFlags struct {
 	time           time.Duration
 	seed           uint64
 	jsonFile, peer string
+	html, from     string
 	list           bool
 	cases          []bench.Case // that the filter leaves
 	bytes          int64        // 0: what fits the device
@@ -55,6 +56,8 @@ Figures of another library on the same cases, to be shown beside:
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, of which there are at least 9")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
 	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this file as a page for a browser, which needs nothing else")
+	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing, and make the page of the figures that --json wrote to this file")
 	cmd.Flags().StringVar(&f.peer, "peer", "", "show the figures of another library, from this file")
 	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
 	return cmd
@@ -66,6 +69,9 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	}
 	if f.list {
 		return f.printList(cmd)
+	}
+	if f.from != "" {
+		return f.again()
 	}
 	report := bench.NewReport()
 	for i, name := range f.devices {
@@ -85,6 +91,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		}
 		if err := os.WriteFile(f.jsonFile, append(text, '\n'), 0o666); err != nil {
 			return fmt.Errorf("--json: %w", err)
+		}
+	}
+	if f.html != "" {
+		if err := writePage(f.html, report); err != nil {
+			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	if f.failed > 0 {

@@ -1,0 +1,108 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// none stands where there is no figure.
+const none = "–"
+
+// sound returns a figure, or 0 if it is none: a benchmark's are above 0.
+func sound(v float64) float64 {
+	if v > 0 && !math.IsInf(v, 1) {
+		return v
+	}
+	return 0
+}
+
+// over is the quotient of two figures, or 0 if one is none.
+func over(a, b float64) float64 {
+	if sound(a) == 0 || sound(b) == 0 {
+		return 0
+	}
+	return sound(a / b)
+}
+
+// number writes a figure with so many decimals, so that those of a column stand
+// below each other; one that this would make long or 0 is written shorter.
+func number(v float64, decimals int) string {
+	if v = sound(v); v == 0 {
+		return none
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if v >= 1e7 || strings.Trim(text, "0.") == "" {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return text
+}
+
+// short writes a figure with three digits, or with those before the point.
+func short(v float64) string {
+	switch v = sound(v); {
+	case v >= 100:
+		return number(v, 0)
+	case v >= 10:
+		return number(v, 1)
+	}
+	return number(v, 2)
+}
+
+func times(v float64) string {
+	if sound(v) == 0 {
+		return none
+	}
+	return short(v) + "×"
+}
+
+// spread writes one, which may be 0, in hundredths.
+func spread(v float64) string {
+	switch {
+	case v == 0:
+		return "0 %"
+	case sound(v) == 0:
+		return none
+	case v < .005:
+		return "<1 %"
+	}
+	return number(100*v, 0) + " %"
+}
+
+// binary writes a number of bytes.
+func binary(n int64) string {
+	if n <= 0 {
+		return none
+	}
+	v, unit := float64(n), 0
+	for v >= 1024 && unit < 5 {
+		v, unit = v/1024, unit+1
+	}
+	text := strconv.FormatFloat(v, 'f', 1, 64)
+	return strings.TrimSuffix(text, ".0") + " " + []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}[unit]
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// median of figures, those that are none left out; 0 if all are.
+func median(all []float64) float64 {
+	var some []float64
+	for _, v := range all {
+		if sound(v) > 0 {
+			some = append(some, v)
+		}
+	}
+	if len(some) == 0 {
+		return 0
+	}
+	slices.Sort(some)
+	return some[(len(some)-1)/2]/2 + some[len(some)/2]/2
+}

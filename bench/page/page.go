@@ -1,0 +1,49 @@
+// Package page shows a benchmark's report as one HTML file that needs nothing
+// else: no network, no server, and no script to be read.
+//
+// The figures are drawn as SVG and as boxes whose colours come from the page's style:
+// so they are dark where the page is, and survive print.
+package page
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"io"
+
+	"github.com/restride/restride/bench"
+)
+
+var (
+	//go:embed page.tmpl
+	body string
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+)
+
+var tmpl = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style":  func() template.CSS { return template.CSS(style) },
+	"script": func() template.HTML { return template.HTML("<script>" + script + "</script>") },
+	"policy": policy,
+}).Parse(body))
+
+// policy is what a browser lets the page do: run the one script that we wrote, and
+// load nothing. Strings of a report are escaped; were one not, it still would not run.
+func policy() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'; " +
+		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Write writes the page of a report. A report may lack anything: what is not there
+// is not shown, and a figure that is no positive number is none.
+func Write(w io.Writer, r *bench.Report) error {
+	if r == nil {
+		return errors.New("page: no report")
+	}
+	return tmpl.Execute(w, newView(r))
+}

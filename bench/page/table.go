@@ -1,0 +1,197 @@
+package page
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// table has rows that a reader can sort by any column, and filter.
+type table struct {
+	Label   string // for who cannot see it
+	Groups  []group
+	Heads   []head
+	Rows    []row
+	Classes []string
+}
+
+// group is a cell of the first line of heads: a peer's or device's, above its
+// columns, or a column's own.
+type group struct {
+	Text, Style string
+	Span        int // 0: Head spans both lines
+	Head        *head
+}
+
+// head is that of a column.
+type head struct {
+	Text, Title string
+	At          int
+	Number      bool
+	Tall        bool   // through both lines
+	Screen      bool   // paper has no room for it
+	Sorted      string // "ascending", or ""
+}
+
+type row struct {
+	Bad   bool
+	Cells []cell
+}
+
+// cell has the key that it is sorted by, if it is a figure. One without is last.
+type cell struct{ Text, Key, Style string }
+
+// add adds a column of its own.
+func (t *table) add(text, title string, isNumber bool) *head {
+	h := &head{Text: text, Title: title, At: t.columns(), Number: isNumber, Tall: true}
+	t.Groups = append(t.Groups, group{Head: h})
+	return h
+}
+
+// addGroup adds columns of figures below one head.
+func (t *table) addGroup(text, style string, columns ...head) {
+	at := t.columns()
+	for i, h := range columns {
+		h.At, h.Number = at+i, true
+		t.Heads = append(t.Heads, h)
+	}
+	t.Groups = append(t.Groups, group{Text: text, Style: style, Span: len(columns)})
+}
+
+func (t *table) columns() int {
+	n := 0
+	for _, g := range t.Groups {
+		n += max(g.Span, 1)
+	}
+	return n
+}
+
+// sort puts the rows into the order of a column, those without a figure last.
+func (t *table) sort(by *head) {
+	by.Sorted = "ascending"
+	key := func(r row) float64 {
+		v, err := strconv.ParseFloat(r.Cells[by.At].Key, 64)
+		if err != nil {
+			return math.Inf(1)
+		}
+		return v
+	}
+	slices.SortStableFunc(t.Rows, func(a, b row) int { return cmp.Compare(key(a), key(b)) })
+}
+
+func text(s string) cell { return cell{Text: s} }
+
+// quantity is a cell with a figure, and the text of it; if it is none, there is
+// neither.
+func quantity(v float64, text string) cell {
+	if sound(v) == 0 {
+		return cell{Text: none, Style: "none"}
+	}
+	return cell{Text: text, Key: strconv.FormatFloat(v, 'g', 6, 64)}
+}
+
+// decimals is how many a column of rates takes.
+func decimals(rates []float64) int {
+	for _, v := range rates {
+		if v >= 100 {
+			return 1
+		}
+	}
+	return 2
+}
+
+// table has all cases of a device; the slowest, by the roof, are first.
+func (d *deviceView) table() *table {
+	if len(d.cases) == 0 {
+		return nil
+	}
+	t := &table{Label: "every case on " + d.Label}
+	var rates []float64
+	unit, per, places := "µs", 1e3, 1
+	var medians []float64
+	errors := false
+	for _, c := range d.cases {
+		rates = append(rates, c.gbps)
+		for _, f := range c.peers {
+			rates = append(rates, f.gbps)
+		}
+		medians = append(medians, c.median)
+		errors = errors || c.CaseResult.Error != ""
+	}
+	if median(medians) >= 1e6 {
+		unit, per, places = "ms", 1e6, 3
+	}
+	dec := decimals(rates)
+
+	t.add("case", "a layout, and the width of its elements in bits", false)
+	t.add("class", "what is hard about it", false)
+	t.add(unit, "median time", true)
+	t.add("±", "how far the samples spread, as a part of the median", true)
+	t.add("GB/s", "bytes that are read and written, by time", true)
+	ratio := t.add("ratio", "GB/s by the roof", true)
+	t.add("memcpy", "GB/s by those of memcpy by two goroutines", true)
+	t.add("touched", "what memory moves at the least, by time, by the roof", true)
+	for _, p := range d.Peers {
+		name := p.Name
+		if p.Device != "" {
+			name += ", " + p.Device
+		}
+		t.addGroup(name, p.Style, head{Text: "GB/s", Title: "of the same bytes"}, head{Text: "faster", Title: "its time by ours: above 1, ours is the faster one"})
+	}
+	t.add("kernel", "that the device's planner chose", false)
+	if errors {
+		t.add("error", "why there are no figures", false)
+	}
+	t.add("verified", "what was held against the oracle", false).Screen = true
+	t.add("as restride verify --case takes it", "", false).Screen = true
+
+	for _, c := range d.cases {
+		r := row{Bad: c.Failed(), Cells: []cell{
+			text(c.Name), text(c.Class),
+			quantity(c.median, number(c.median/per, places)),
+			c.spreadCell(),
+			quantity(c.gbps, number(c.gbps, dec)), quantity(c.ratio, number(c.ratio, 2)),
+			quantity(c.memcpy, number(c.memcpy, 2)), quantity(c.touched, number(c.touched, 2)),
+		}}
+		for _, f := range c.peers {
+			r.Cells = append(r.Cells, f.cells(dec)...)
+		}
+		r.Cells = append(r.Cells, cell{Text: c.Kernel, Style: "code"})
+		if errors {
+			r.Cells = append(r.Cells, cell{Text: c.CaseResult.Error, Style: "error"})
+		}
+		r.Cells = append(r.Cells, cell{Text: c.Verified, Style: "screen"}, cell{Text: c.Case, Style: "screen code"})
+		t.Rows = append(t.Rows, r)
+	}
+	t.Classes = classes(d.Classes)
+	t.sort(ratio)
+	return t
+}
+
+func (c *caseView) spreadCell() cell {
+	if c.spread < 0 {
+		return quantity(0, "")
+	}
+	return cell{Text: spread(c.spread), Key: strconv.FormatFloat(c.spread, 'g', 6, 64)}
+}
+
+// cells of a peer: its rate, or why there is none, and how much faster we are.
+func (f figures) cells(decimals int) []cell {
+	rate, faster := quantity(f.gbps, number(f.gbps, decimals)), quantity(f.faster, number(f.faster, 2)+"×")
+	if f.why != "" {
+		rate = cell{Text: f.why, Style: "why"}
+	}
+	if f.faster > 0 && f.faster < 1 {
+		faster.Style = "behind"
+	}
+	return []cell{rate, faster}
+}
+
+func classes(of []*class) []string {
+	var names []string
+	for _, k := range of {
+		names = append(names, k.cases[0].Class)
+	}
+	return names
+}
