@@ -74,6 +74,7 @@ func (d *deviceView) figure() *figure {
 		return left + slot*(float64(slices.Index(widths, width))+.5)
 	}
 	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
+	low = min(low, high/5) // so that there are marks
 	y := scale{low, high}
 	f := &figure{
 		ID: "axes-" + d.Anchor, Box: fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight), Width: px(panelWidth),

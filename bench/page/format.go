@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +10,10 @@ import (
 // none stands where there is no figure.
 const none = "–"
 
-// sound returns a figure, or 0 if it is none: a benchmark's are above 0.
+// sound returns a figure, or 0 if it is none: a benchmark's are above 0, and so far
+// from the ends of what a float64 holds that they can be multiplied.
 func sound(v float64) float64 {
-	if v > 0 && !math.IsInf(v, 1) {
+	if v > 1e-100 && v < 1e100 {
 		return v
 	}
 	return 0
@@ -24,7 +24,7 @@ func over(a, b float64) float64 {
 	if sound(a) == 0 || sound(b) == 0 {
 		return 0
 	}
-	return sound(a / b)
+	return a / b
 }
 
 // number writes a figure with so many decimals, so that those of a column stand
@@ -43,9 +43,9 @@ func number(v float64, decimals int) string {
 // short writes a figure with three digits, or with those before the point.
 func short(v float64) string {
 	switch v = sound(v); {
-	case v >= 100:
+	case v >= 99.95:
 		return number(v, 0)
-	case v >= 10:
+	case v >= 9.995:
 		return number(v, 1)
 	}
 	return number(v, 2)

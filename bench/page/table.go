@@ -70,14 +70,14 @@ func (t *table) columns() int {
 // sort puts the rows into the order of a column, those without a figure last.
 func (t *table) sort(by *head) {
 	by.Sorted = "ascending"
-	key := func(r row) float64 {
+	of := func(r row) float64 {
 		v, err := strconv.ParseFloat(r.Cells[by.At].Key, 64)
 		if err != nil {
 			return math.Inf(1)
 		}
 		return v
 	}
-	slices.SortStableFunc(t.Rows, func(a, b row) int { return cmp.Compare(key(a), key(b)) })
+	slices.SortStableFunc(t.Rows, func(a, b row) int { return cmp.Compare(of(a), of(b)) })
 }
 
 func text(s string) cell { return cell{Text: s} }
@@ -88,8 +88,10 @@ func quantity(v float64, text string) cell {
 	if sound(v) == 0 {
 		return cell{Text: none, Style: "none"}
 	}
-	return cell{Text: text, Key: strconv.FormatFloat(v, 'g', 6, 64)}
+	return cell{Text: text, Key: key(v)}
 }
+
+func key(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // decimals is how many a column of rates takes.
 func decimals(rates []float64) int {
@@ -149,7 +151,7 @@ func (d *deviceView) table() *table {
 	for _, c := range d.cases {
 		r := row{Bad: c.Failed(), Cells: []cell{
 			text(c.Name), text(c.Class),
-			quantity(c.median, number(c.median/per, places)),
+			quantity(c.median/per, number(c.median/per, places)),
 			c.spreadCell(),
 			quantity(c.gbps, number(c.gbps, dec)), quantity(c.ratio, number(c.ratio, 2)),
 			quantity(c.memcpy, number(c.memcpy, 2)), quantity(c.touched, number(c.touched, 2)),
@@ -173,7 +175,7 @@ func (c *caseView) spreadCell() cell {
 	if c.spread < 0 {
 		return quantity(0, "")
 	}
-	return cell{Text: spread(c.spread), Key: strconv.FormatFloat(c.spread, 'g', 6, 64)}
+	return cell{Text: spread(c.spread), Key: key(100 * c.spread)}
 }
 
 // cells of a peer: its rate, or why there is none, and how much faster we are.

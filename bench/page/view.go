@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -26,75 +25,11 @@ func facts(all ...fact) []fact {
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" || f.Text == none })
 }
 
-// deviceView is what a device did.
-type deviceView struct {
-	Anchor, Label, Name string
-	Sector              string
-	Summary             string
-	Lowest              *lowest // nil: no case has figures
-	Facts               []fact
-	Notes               []note
-	Rates, Times        []rate
-	Limits              []limit
-	Peers               []*peerView
-	Classes             []*class
-	Figure              *figure // nil: nothing to draw
-	Table               *table
-
-	roof  float64
-	cases []*caseView
-}
-
 // note is something that a reader has to know.
 type note struct {
 	Bad   bool
 	Text  string
 	Items []string
-}
-
-// rate is a line of the table of what bounds a device.
-type rate struct{ Name, Rate, Spread, Note string }
-
-// limit is a rate that figures are held against.
-type limit struct {
-	Name, Style string // Style is its line's
-	Text        string
-	GBps        float64
-}
-
-// caseView is a case, with what is no figure as 0.
-type caseView struct {
-	*bench.CaseResult
-	layout, width                 string // of the name
-	median                        float64
-	spread                        float64 // may be 0; below: none
-	gbps, ratio, memcpy, touching float64 // touching: the rate of touched bytes
-	touched                       float64 // and its ratio
-	peers                         []figures
-}
-
-// figures are a peer's of a case.
-type figures struct {
-	gbps, faster float64 // faster: its time by ours
-	median       float64
-	why          string // there are none
-}
-
-// peerView is a peer beside a device.
-type peerView struct {
-	Name, Device, Style  string
-	Cases                string
-	Faster, Range, Ahead string
-
-	peer *bench.Peer
-}
-
-// class is what is hard about some cases.
-type class struct {
-	Name, About string
-	Bars        []bars
-
-	cases []*caseView
 }
 
 func newView(r *bench.Report) *view {
@@ -105,22 +40,17 @@ func newView(r *bench.Report) *view {
 		fact{"system", r.System},
 		fact{"processors", positive(r.CPUs)},
 	)}
-	seen, named := map[string]int{}, map[string]bool{}
-	var labels []string
+	peers := sane(r.Peers)
+	named := map[string]bool{}
+	labels := label(r.Devices)
 	for i, of := range r.Devices {
-		if of == nil {
-			continue
+		if of != nil {
+			named[of.Device.ID] = true
+			v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), labels[len(v.Devices)], of, peers))
 		}
-		named[of.Device.ID] = true
-		label := cmp.Or(of.Device.ID, "device")
-		if seen[label]++; seen[label] > 1 {
-			label = fmt.Sprintf("%s (%d)", label, seen[label])
-		}
-		labels = append(labels, label)
-		v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), label, of, r.Peers))
 	}
-	for _, p := range r.Peers {
-		if p != nil && !named[p.For] {
+	for _, p := range peers {
+		if !named[p.For] {
 			v.Strays = append(v.Strays, fmt.Sprintf("%s on %s, for %q", p.Name, p.Device, p.For))
 		}
 	}
@@ -132,6 +62,31 @@ func newView(r *bench.Report) *view {
 		v.Compare = compare(v.Devices)
 	}
 	return v
+}
+
+// label names the devices, by their size where one is there at several.
+func label(devices []*bench.Result) []string {
+	often, seen := map[string]int{}, map[string]int{}
+	for _, d := range devices {
+		if d != nil {
+			often[d.Device.ID]++
+		}
+	}
+	var labels []string
+	for _, d := range devices {
+		if d == nil {
+			continue
+		}
+		text := cmp.Or(d.Device.ID, "device")
+		if often[d.Device.ID] > 1 {
+			text += ", " + binary(d.Size)
+		}
+		if seen[text]++; seen[text] > 1 {
+			text = fmt.Sprintf("%s (%d)", text, seen[text])
+		}
+		labels = append(labels, text)
+	}
+	return labels
 }
 
 func date(r *bench.Report) string {
@@ -146,248 +101,4 @@ func positive(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
-}
-
-func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *deviceView {
-	d := &deviceView{Anchor: anchor, Label: label, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
-		fact{"driver", r.Device.Driver},
-		fact{"vendor", r.Device.Vendor},
-		fact{"kind", string(r.Device.Kind)},
-		fact{"memory", binary(r.Device.Memory)},
-		fact{"size of a case", about(r.Size)},
-		fact{"clock", clock(r.Clock)},
-		fact{"unit of touched bytes", binary(r.Sector)},
-		fact{"took", seconds(r.Seconds)},
-	)}
-	d.bounds(r.Roofline)
-	for _, p := range peers {
-		if p != nil && p.For == r.Device.ID {
-			d.Peers = append(d.Peers, &peerView{Name: cmp.Or(p.Name, "a peer"), Device: p.Device, Style: fmt.Sprintf("p%d", len(d.Peers)%palette+1), peer: p})
-		}
-	}
-	for _, c := range r.Cases {
-		if c != nil {
-			d.cases = append(d.cases, d.newCase(c))
-		}
-	}
-	for i, p := range d.Peers {
-		p.summarize(d.cases, i)
-	}
-	d.classify()
-	d.summarize()
-	d.notes(r)
-	d.Figure = d.figure()
-	d.bars()
-	d.Table = d.table()
-	return d
-}
-
-// palette is how many colours the style has for peers.
-const palette = 6
-
-func about(size int64) string {
-	if size <= 0 {
-		return ""
-	}
-	return "about " + binary(size)
-}
-
-func sector(n int64) string {
-	if n <= 0 {
-		return ""
-	}
-	return binary(n)
-}
-
-func clock(of string) string {
-	switch of {
-	case "device":
-		return "the device's: its events keep time"
-	case "host":
-		return "the host's"
-	}
-	return of
-}
-
-func seconds(s float64) string {
-	if sound(s) == 0 {
-		return ""
-	}
-	return short(s) + " s"
-}
-
-// bounds notes what bounds the device.
-func (d *deviceView) bounds(r *bench.Roofline) {
-	if r == nil {
-		return
-	}
-	d.roof = sound(r.GBps())
-	for _, l := range []struct {
-		name, style string // no style: no line
-		rate        *bench.Rate
-		note        string
-	}{
-		{"dense copy", "l0", r.Copy, r.Kernel},
-		{"dense copy by the driver", "l1", r.Driver, ""},
-		{"memcpy by two goroutines", "l2", r.Memcpy, ""},
-		{"fill", "l3", r.Fill, "counts what is written"},
-		{"dense copy, when all was done", "", r.CopyAfter, ""},
-		{"upload", "", r.Upload, ""},
-		{"upload, pinned", "", r.UploadPinned, ""},
-		{"download", "", r.Download, ""},
-		{"download, pinned", "", r.DownloadPinned, ""},
-	} {
-		if l.rate == nil || sound(l.rate.GBps) == 0 {
-			continue
-		}
-		d.Rates = append(d.Rates, rate{l.name, short(l.rate.GBps), spread(l.rate.Spread()), l.note})
-		if l.style != "" {
-			d.Limits = append(d.Limits, limit{l.name, l.style, short(l.rate.GBps), l.rate.GBps})
-		}
-	}
-	for _, l := range []struct {
-		name string
-		time *bench.Timing
-	}{{"queueing a copy of 256 bytes", r.Enqueue}, {"launching one of many", r.Launch}, {"one that is waited for", r.RoundTrip}} {
-		if l.time != nil && sound(l.time.Median) > 0 {
-			d.Times = append(d.Times, rate{Name: l.name, Rate: short(l.time.Median / 1e3), Spread: spread(l.time.Spread())})
-		}
-	}
-}
-
-func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
-	v := &caseView{CaseResult: c, layout: c.Name, spread: -1, peers: make([]figures, len(d.Peers))}
-	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 {
-		v.layout, v.width = c.Name[:at], c.Name[at+1:]
-	}
-	if c.Error != "" || c.Time == nil || sound(c.Time.Median) == 0 {
-		return v
-	}
-	v.median = c.Time.Median
-	if s := c.Time.Spread(); s == 0 || sound(s) > 0 {
-		v.spread = s
-	}
-	v.gbps, v.ratio, v.memcpy, v.touched = sound(c.GBps), sound(c.Ratio), sound(c.MemcpyRatio), sound(c.TouchedRatio)
-	v.touching = over(float64(c.Touched), v.median)
-	for i, p := range d.Peers {
-		ns, why := p.peer.Find(c)
-		v.peers[i] = figures{gbps: over(float64(c.Logical), ns), faster: over(ns, v.median), median: sound(ns), why: why}
-	}
-	return v
-}
-
-// summarize says how a peer, the i-th, did beside the device.
-func (p *peerView) summarize(cases []*caseView, i int) {
-	var faster []float64
-	ahead := 0
-	for _, c := range cases {
-		if f := c.peers[i].faster; f > 0 {
-			faster = append(faster, f)
-			if f >= 1 {
-				ahead++
-			}
-		}
-	}
-	p.Cases = fmt.Sprintf("%d of %d", len(faster), len(cases))
-	if len(faster) > 0 {
-		p.Faster = times(median(faster))
-		p.Range = times(slices.Min(faster)) + " to " + times(slices.Max(faster))
-		p.Ahead = fmt.Sprint(ahead)
-	}
-}
-
-// classify groups the cases by class, in the order in which classes come.
-func (d *deviceView) classify() {
-	at := map[string]*class{}
-	for _, c := range d.cases {
-		k := at[c.Class]
-		if k == nil {
-			k = &class{Name: cmp.Or(c.Class, "no class")}
-			at[c.Class] = k
-			d.Classes = append(d.Classes, k)
-		}
-		k.cases = append(k.cases, c)
-	}
-	for _, k := range d.Classes {
-		k.About = count(len(k.cases), "case")
-		if m := median(ratios(k.cases)); m > 0 {
-			k.About += ", median " + number(m, 2) + " of the roof"
-		}
-	}
-}
-
-func ratios(cases []*caseView) []float64 {
-	var all []float64
-	for _, c := range cases {
-		if c.ratio > 0 {
-			all = append(all, c.ratio)
-		}
-	}
-	return all
-}
-
-// lowest is the case that is furthest below the roof.
-type lowest struct{ Name, Text string }
-
-// summarize says in a sentence how the device did.
-func (d *deviceView) summarize() {
-	for _, l := range d.Limits {
-		if l.GBps == d.roof {
-			d.Summary = fmt.Sprintf("The roof is %s GB/s: the fastest plain copy (%s). ", short(d.roof), l.Name)
-			break
-		}
-	}
-	all, near, least := ratios(d.cases), 0, math.Inf(1)
-	for _, c := range d.cases {
-		if c.ratio >= .9 {
-			near++
-		}
-		if c.ratio > 0 && c.ratio < least {
-			least, d.Lowest = c.ratio, &lowest{c.Name, number(c.ratio, 2)}
-		}
-	}
-	if d.Lowest == nil {
-		d.Summary += "No case has figures."
-		return
-	}
-	d.Summary += fmt.Sprintf("Of %s, half reach %s of it or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
-}
-
-// notes says what a reader has to know before the figures.
-func (d *deviceView) notes(r *bench.Result) {
-	var failed, unsupported []string
-	noisy := 0
-	for _, c := range d.cases {
-		switch {
-		case c.Failed():
-			failed = append(failed, c.Name+": "+c.Error)
-		case c.Unsupported:
-			unsupported = append(unsupported, c.Name+": "+c.Error)
-		case c.spread > .2:
-			noisy++
-		}
-	}
-	if len(failed) > 0 {
-		d.Notes = append(d.Notes, note{true, count(len(failed), "case") + " failed.", first(failed)})
-	}
-	if len(unsupported) > 0 {
-		d.Notes = append(d.Notes, note{false, count(len(unsupported), "case") + " unsupported here.", first(unsupported)})
-	}
-	if f := r.Roofline; f != nil && f.Copy != nil && f.CopyAfter != nil {
-		if then := over(f.CopyAfter.GBps, f.Copy.GBps); then > 0 && (then < .9 || then > 1.1) {
-			d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The machine did not stay as it was: when all was done, the dense copy was at %s of its first rate.", number(then, 2))})
-		}
-	}
-	if noisy > 0 {
-		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("In %s the samples spread over more than 20 %% of their median (column ±): read these with care.", count(noisy, "case"))})
-	}
-}
-
-// first has the first few of many lines.
-func first(lines []string) []string {
-	const few = 8
-	if len(lines) <= few {
-		return lines
-	}
-	return append(lines[:few:few], fmt.Sprintf("and %d more: see the table", len(lines)-few))
 }

@@ -1,0 +1,291 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/restride/restride/bench"
+)
+
+// deviceView is what a device did.
+type deviceView struct {
+	Anchor, Label, Name string
+	Sector              string
+	Summary             string
+	Lowest              *lowest // nil: no case has figures
+	Facts               []fact
+	Notes               []note
+	Rates, Times        []rate
+	Limits              []limit
+	Peers               []*peerView
+	Classes             []*class
+	Figure              *figure // nil: nothing to draw
+	Table               *table
+
+	roof  float64
+	cases []*caseView
+}
+
+// rate is a line of the table of what bounds a device.
+type rate struct{ Name, Rate, Spread, Note string }
+
+// limit is a rate that figures are held against.
+type limit struct {
+	Name, Style string // Style is its line's
+	Text        string
+	GBps        float64
+}
+
+// caseView is a case, with what is no figure as 0.
+type caseView struct {
+	*bench.CaseResult
+	layout, width                 string // of the name
+	median                        float64
+	spread                        float64 // may be 0; below: none
+	gbps, ratio, memcpy, touching float64 // touching: the rate of touched bytes
+	touched                       float64 // and its ratio
+	peers                         []figures
+}
+
+// class is what is hard about some cases.
+type class struct {
+	Name, About string
+	Bars        []bars
+
+	cases []*caseView
+}
+
+func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *deviceView {
+	d := &deviceView{Anchor: anchor, Label: label, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
+		fact{"driver", r.Device.Driver},
+		fact{"vendor", r.Device.Vendor},
+		fact{"kind", string(r.Device.Kind)},
+		fact{"memory", binary(r.Device.Memory)},
+		fact{"size of a case", about(r.Size)},
+		fact{"clock", clock(r.Clock)},
+		fact{"unit of touched bytes", binary(r.Sector)},
+		fact{"took", seconds(r.Seconds)},
+	)}
+	d.bounds(r.Roofline)
+	var others []*bench.Peer // that have no figure of these cases
+	for _, p := range peers {
+		switch {
+		case p.For != r.Device.ID:
+		case !meets(p, r.Cases):
+			others = append(others, p)
+		default:
+			style := fmt.Sprintf("p%d", len(d.Peers)%palette+1)
+			d.Peers = append(d.Peers, &peerView{Name: p.Name, Device: p.Device, Style: style, peer: p})
+		}
+	}
+	for _, c := range r.Cases {
+		if c != nil {
+			d.cases = append(d.cases, d.newCase(c))
+		}
+	}
+	for i, p := range d.Peers {
+		p.summarize(d.cases, i)
+	}
+	d.classify()
+	d.summarize()
+	d.notes(r, others)
+	d.Figure = d.figure()
+	d.bars()
+	d.Table = d.table()
+	return d
+}
+
+// palette is how many colours the style has for peers.
+const palette = 6
+
+func about(size int64) string {
+	if size <= 0 {
+		return ""
+	}
+	return "about " + binary(size)
+}
+
+func sector(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return binary(n)
+}
+
+func clock(of string) string {
+	switch of {
+	case "device":
+		return "the device's: its events keep time"
+	case "host":
+		return "the host's"
+	}
+	return of
+}
+
+func seconds(s float64) string {
+	if sound(s) == 0 {
+		return ""
+	}
+	return short(s) + " s"
+}
+
+// bounds notes what bounds the device.
+func (d *deviceView) bounds(r *bench.Roofline) {
+	if r == nil {
+		return
+	}
+	d.roof = sound(r.GBps())
+	for _, l := range []struct {
+		name, style string // no style: no line
+		rate        *bench.Rate
+		note        string
+	}{
+		{"dense copy", "l0", r.Copy, r.Kernel},
+		{"dense copy by the driver", "l1", r.Driver, ""},
+		{"memcpy by two goroutines", "l2", r.Memcpy, ""},
+		{"fill", "l3", r.Fill, "counts what is written"},
+		{"dense copy, when all was done", "", r.CopyAfter, ""},
+		{"upload", "", r.Upload, ""},
+		{"upload, pinned", "", r.UploadPinned, ""},
+		{"download", "", r.Download, ""},
+		{"download, pinned", "", r.DownloadPinned, ""},
+	} {
+		if l.rate == nil || sound(l.rate.GBps) == 0 {
+			continue
+		}
+		d.Rates = append(d.Rates, rate{l.name, short(l.rate.GBps), spread(l.rate.Spread()), l.note})
+		if l.style != "" {
+			d.Limits = append(d.Limits, limit{l.name, l.style, short(l.rate.GBps), l.rate.GBps})
+		}
+	}
+	for _, l := range []struct {
+		name string
+		time *bench.Timing
+	}{{"queueing a copy of 256 bytes", r.Enqueue}, {"launching one of many", r.Launch}, {"one that is waited for", r.RoundTrip}} {
+		if l.time != nil && sound(l.time.Median) > 0 {
+			d.Times = append(d.Times, rate{Name: l.name, Rate: short(l.time.Median / 1e3), Spread: spread(l.time.Spread())})
+		}
+	}
+}
+
+func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
+	v := &caseView{CaseResult: c, layout: c.Name, spread: -1, peers: make([]figures, len(d.Peers))}
+	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 {
+		v.layout, v.width = c.Name[:at], c.Name[at+1:]
+	}
+	if c.Error != "" || c.Time == nil || sound(c.Time.Median) == 0 {
+		return v
+	}
+	v.median = c.Time.Median
+	if s := c.Time.Spread(); s == 0 || sound(s) > 0 {
+		v.spread = s
+	}
+	v.gbps, v.ratio, v.memcpy, v.touched = sound(c.GBps), sound(c.Ratio), sound(c.MemcpyRatio), sound(c.TouchedRatio)
+	v.touching = over(float64(c.Touched), v.median)
+	for i, p := range d.Peers {
+		ns, why := p.peer.Find(c)
+		v.peers[i] = figures{gbps: over(float64(c.Logical), ns), faster: over(ns, v.median), median: sound(ns), why: why}
+	}
+	return v
+}
+
+// classify groups the cases by class, in the order in which classes come.
+func (d *deviceView) classify() {
+	at := map[string]*class{}
+	for _, c := range d.cases {
+		k := at[c.Class]
+		if k == nil {
+			k = &class{Name: cmp.Or(c.Class, "no class")}
+			at[c.Class] = k
+			d.Classes = append(d.Classes, k)
+		}
+		k.cases = append(k.cases, c)
+	}
+	for _, k := range d.Classes {
+		k.About = count(len(k.cases), "case")
+		if m := median(ratios(k.cases)); m > 0 {
+			k.About += ", median " + number(m, 2) + " of the roof"
+		}
+	}
+}
+
+func ratios(cases []*caseView) []float64 {
+	var all []float64
+	for _, c := range cases {
+		if c.ratio > 0 {
+			all = append(all, c.ratio)
+		}
+	}
+	return all
+}
+
+// lowest is the case that is furthest below the roof.
+type lowest struct{ Name, Text string }
+
+// summarize says in a sentence how the device did.
+func (d *deviceView) summarize() {
+	for _, l := range d.Limits {
+		if l.GBps == d.roof {
+			d.Summary = fmt.Sprintf("The roof is %s GB/s: the fastest plain copy (%s). ", short(d.roof), l.Name)
+			break
+		}
+	}
+	all, near, least := ratios(d.cases), 0, math.Inf(1)
+	for _, c := range d.cases {
+		if c.ratio >= .9 {
+			near++
+		}
+		if c.ratio > 0 && c.ratio < least {
+			least, d.Lowest = c.ratio, &lowest{c.Name, number(c.ratio, 2)}
+		}
+	}
+	if d.Lowest == nil {
+		d.Summary += "No case has figures."
+		return
+	}
+	d.Summary += fmt.Sprintf("Of %s, half reach %s of it or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
+}
+
+// notes says what a reader has to know before the figures.
+func (d *deviceView) notes(r *bench.Result, others []*bench.Peer) {
+	var failed, unsupported []string
+	noisy := 0
+	for _, c := range d.cases {
+		switch {
+		case c.Failed():
+			failed = append(failed, c.Name+": "+c.Error)
+		case c.Unsupported:
+			unsupported = append(unsupported, c.Name+": "+c.Error)
+		case c.spread > .2:
+			noisy++
+		}
+	}
+	if len(failed) > 0 {
+		d.Notes = append(d.Notes, note{true, count(len(failed), "case") + " failed.", first(failed)})
+	}
+	if len(unsupported) > 0 {
+		d.Notes = append(d.Notes, note{false, count(len(unsupported), "case") + " unsupported here.", first(unsupported)})
+	}
+	if f := r.Roofline; f != nil && f.Copy != nil && f.CopyAfter != nil {
+		if then := over(f.CopyAfter.GBps, f.Copy.GBps); then > 0 && (then < .9 || then > 1.1) {
+			d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The machine did not stay as it was: when all was done, the dense copy was at %s of its first rate.", number(then, 2))})
+		}
+	}
+	if noisy > 0 {
+		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("In %s the samples spread over more than 20 %% of their median (column ±): read these with care.", count(noisy, "case"))})
+	}
+	for _, p := range others {
+		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The figures of %s are of other cases, or of other sizes, and not shown.", p.Name)})
+	}
+}
+
+// first has the first few of many lines.
+func first(lines []string) []string {
+	const few = 8
+	if len(lines) <= few {
+		return lines
+	}
+	return append(lines[:few:few], fmt.Sprintf("and %d more: see the table", len(lines)-few))
+}
