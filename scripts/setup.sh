@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
 # OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
-# kernels for bad accesses and races, and compilers for the kernels. Elsewhere it
-# says what the tests will skip.
+# kernels for bad accesses and races, compilers for the kernels, and a browser, in
+# which a benchmark's page is looked at. Elsewhere it says what the tests will skip.
 set -eu
-packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev"
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev chromium"
 
 missing=
 for p in $packages; do
@@ -17,6 +17,6 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-	echo "Tests that need an OpenCL device, Oclgrind or a C compiler will be skipped."
+	echo "Tests that need an OpenCL device, Oclgrind, a C compiler or a browser will be skipped."
 	echo "On Debian or Ubuntu, this installs them: sudo apt-get install$missing"
 fi

@@ -72,7 +72,7 @@ func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *devi
 	var others []*bench.Peer // that have no figure of these cases
 	for _, p := range peers {
 		switch {
-		case p.For != r.Device.ID:
+		case p.For != "" && p.For != r.Device.ID: // one without stands beside all
 		case !meets(p, r.Cases):
 			others = append(others, p)
 		default:

@@ -14,7 +14,7 @@ import (
 // how many bytes memory moves for those that are asked for shows as a second mark.
 type figure struct {
 	ID, Box        string // ID: of the axes, which all panels share
-	Width          string
+	Width          string // where the last text ends
 	Middle, Center string
 	X, Y, Parts    []tick
 	Left, Right    string // of the axes
@@ -77,7 +77,7 @@ func (d *deviceView) figure() *figure {
 	low = min(low, high/5) // so that there are marks
 	y := scale{low, high}
 	f := &figure{
-		ID: "axes-" + d.Anchor, Box: fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight), Width: px(panelWidth),
+		ID: "axes-" + d.Anchor, Box: fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight), Width: px(panelWidth - 2),
 		Middle: px((panelWidth + left - right) / 2), Center: px((panelHeight + top - bottom) / 2),
 		Left: px(left), Right: px(panelWidth - right), Top: px(top), Bottom: px(panelHeight - bottom),
 		LabelX: px(panelHeight - 7), LabelY: px(left - 4), LabelParts: px(panelWidth - right + 4),

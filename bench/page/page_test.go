@@ -395,6 +395,7 @@ func TestSizes(t *testing.T) {
 		r.Peers[1].Cases[i].Case = c.Case
 	}
 	r.Peers[0].Name, r.Peers[1].Name = "small", "large"
+	r.Peers[0].For = "" // any
 	v := newView(r)
 	assert.Equal(t, "gpu:0, 16 MiB", v.Devices[0].Label)
 	assert.Equal(t, "gpu:0, 64 MiB", v.Devices[1].Label)

@@ -50,7 +50,7 @@ func newView(r *bench.Report) *view {
 		}
 	}
 	for _, p := range peers {
-		if !named[p.For] {
+		if p.For != "" && !named[p.For] {
 			v.Strays = append(v.Strays, fmt.Sprintf("%s on %s, for %q", p.Name, p.Device, p.For))
 		}
 	}

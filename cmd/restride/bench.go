@@ -84,6 +84,9 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		}
 		report.Devices = append(report.Devices, result)
 	}
+	if f.figures != nil {
+		report.Peers = append(report.Peers, f.figures)
+	}
 	if f.jsonFile != "" {
 		text, err := json.MarshalIndent(report, "", "\t")
 		if err != nil {

@@ -32,7 +32,8 @@ func TestBench(t *testing.T) {
 	peer, report := filepath.Join(dir, "peer.json"), filepath.Join(dir, "report.json")
 	require.NoError(t, os.WriteFile(peer, text, 0o600))
 
-	out, err = restride(append(small, "--peer", peer, "--json", report)...)
+	page := filepath.Join(dir, "page.html")
+	out, err = restride(append(small, "--peer", peer, "--json", report, "--html", page)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
 	assert.Regexp(t, `(?m)^case .* ratio  touched +Other 1.2  faster$`, out)
@@ -48,6 +49,17 @@ func TestBench(t *testing.T) {
 	assert.EqualValues(t, 16<<10, r.Devices[0].Size)
 	assert.Len(t, r.Devices[0].Cases, 3)
 	assert.Positive(t, r.Devices[0].Cases[0].Ratio)
+
+	measured, err := os.ReadFile(page)
+	require.NoError(t, err)
+	out, err = restride("bench", "--from", report, "--html", page)
+	require.NoError(t, err)
+	assert.Empty(t, out)
+	again, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Equal(t, string(measured), string(again))
+	assert.Contains(t, string(again), `<th scope="row">c-heads/16</th>`)
+	assert.Contains(t, string(again), "Other 1.2")
 }
 
 func TestBenchRefuses(t *testing.T) {
@@ -66,6 +78,10 @@ func TestBenchRefuses(t *testing.T) {
 		"--peer: open":                   {"--peer", filepath.Join(dir, "none.json")},
 		"--peer: a peer's figures":       {"--peer", bad},
 		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
+		"--from: open":                   {"--from", filepath.Join(dir, "none.json"), "--html", filepath.Join(dir, "page.html")},
+		"format 0 is not known":          {"--from", bad, "--html", filepath.Join(dir, "page.html")},
+		"--from: want --html":            {"--from", bad},
+		"--html: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--html", filepath.Join(dir, "no", "page.html")},
 		"no device":                      {"--device", "tpu:0"},
 	} {
 		if word != "no device" {
