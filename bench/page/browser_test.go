@@ -56,7 +56,7 @@ func open(t *testing.T, r *bench.Report, width int64, prepare ...func(*tab)) *ta
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
 
 	b := &tab{T: t, ctx: ctx}
