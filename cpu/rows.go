@@ -12,6 +12,8 @@ const (
 	// directRow is the length, in bytes, from which rows that are whole cache lines
 	// are streamed as well one by one as in runs.
 	directRow = 256
+	// shuffledBytes is the size from which it pays to prepare a shuffle.
+	shuffledBytes = 512
 	// fullSet is the size, in bytes, from which a set of rows is enough for a call
 	// of a kernel.
 	fullSet = 4 << 10
@@ -197,7 +199,7 @@ func (j *job) planShuffle() {
 	width := int64(j.dBits / 8)
 	x := &j.b
 	switch {
-	case kernels.Pick == nil || j.strings || j.packed:
+	case kernels.Pick == nil || j.strings || j.packed || j.bytes < shuffledBytes:
 		return
 	case j.class == rows:
 		x = &j.a

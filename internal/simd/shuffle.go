@@ -1,5 +1,7 @@
 package simd
 
+import "iter"
+
 const (
 	vectors     = 4  // that the far side of a group may span
 	vectorBytes = 64 // of the widest level
@@ -55,15 +57,18 @@ func (p *Shuffle) fit(vector, size, step int64) bool {
 	return true
 }
 
-// places calls do with every byte of the near side's vector, and where that is on
-// the far side.
-func (p *Shuffle) places(do func(near, far int64)) {
-	at := -p.base
-	for b := int64(0); b < p.near; b += p.size {
-		for i := range p.size {
-			do(b+i, at+i)
+// places are the bytes of the near side's vector, and where each is on the far side.
+func (p *Shuffle) places() iter.Seq2[int64, int64] {
+	return func(yield func(near, far int64) bool) {
+		at := -p.base
+		for b := int64(0); b < p.near; b += p.size {
+			for i := range p.size {
+				if !yield(b+i, at+i) {
+					return
+				}
+			}
+			at += p.step
 		}
-		at += p.step
 	}
 }
 
@@ -81,10 +86,10 @@ func (p *Shuffle) pick16(size, step int64) bool {
 			p.shuffles[i][b] = zero
 		}
 	}
-	p.places(func(near, far int64) {
+	for near, far := range p.places() {
 		i := min(far/vector, p.count-1)
 		p.shuffles[i][near] = byte(far - min(i*vector, p.span-vector))
-	})
+	}
 	return true
 }
 
@@ -94,10 +99,10 @@ func (p *Shuffle) pick512(size, step int64) bool {
 	if !p.fit(vectorBytes, size, step) {
 		return false
 	}
-	p.places(func(near, far int64) {
+	for near, far := range p.places() {
 		p.shuffles[0][near] = byte(far % vectorBytes)
 		p.masks[far/vectorBytes] |= 1 << near
-	})
+	}
 	return true
 }
 
@@ -107,9 +112,9 @@ func (p *Shuffle) spread512(size, step int64) bool {
 	if step < size || !p.fit(vectorBytes, size, step) {
 		return false
 	}
-	p.places(func(near, far int64) {
+	for near, far := range p.places() {
 		p.shuffles[far/vectorBytes][far%vectorBytes] = byte(near)
 		p.masks[far/vectorBytes] |= 1 << (far % vectorBytes)
-	})
+	}
 	return true
 }
