@@ -122,8 +122,8 @@ func (j *job) planTile(near int) bool {
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
 
-	if ni == 1 && j.straight(near) {
-		iSide, jSide = j.longTile(iAll, jAll)
+	if ni == 1 && kernels.Place != nil && j.streams() {
+		iSide, jSide = j.longTile(near, iAll, jAll)
 	}
 	j.a, j.b = j.axes[ai], j.axes[bi]
 	j.nOut = 0
@@ -147,22 +147,17 @@ func (j *job) planTile(near int) bool {
 	return true
 }
 
-// straight reports whether tiles need no buffer, or little of one, and go past the
-// caches.
-func (j *job) straight(near int) bool {
-	if kernels.Place == nil || !j.streams() {
-		return false
-	}
-	return j.packed || j.axes[near].d%cacheLine == 0
-}
-
-// longTile returns the sides of such a tile. Then nothing but the prefetchers
-// matters, which like long rows of the source. Where there is not much to move, many
-// small tiles keep all busy.
-func (j *job) longTile(iAll, jAll int64) (i, k int64) {
+// longTile returns the sides of a tile that goes past the caches. Then little but the
+// prefetchers matters, which like long rows of the source. Where rows of the
+// destination share lines, longer ones share fewer. Where there is not much to move,
+// many small tiles keep all busy.
+func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
-	if j.packed {
+	switch {
+	case j.packed:
 		long, few = 2048, 256
+	case j.axes[near].d%cacheLine != 0:
+		long, few = 2048, 4*few
 	}
 	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
 	k = min(jAll, few)
