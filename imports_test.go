@@ -93,6 +93,23 @@ func TestImports(t *testing.T) {
 	assert.Equal(t, len(policy), seen, "the policy lists packages that are gone")
 }
 
+// TestOracleIsOnItsOwn: not even by way of others do the oracle and the cpu device
+// have code in common that moves elements.
+func TestOracleIsOnItsOwn(t *testing.T) {
+	for name, apart := range map[string][]string{
+		"device/oracle": {"cpu", "internal/simd", "kernels"},
+		"cpu":           {"device/oracle", "kernels"},
+	} {
+		out, err := exec.Command("go", "list", "-deps", "./"+name).Output()
+		require.NoError(t, err)
+		deps := strings.Fields(string(out))
+		require.Contains(t, deps, module+"/layout")
+		for _, other := range apart {
+			assert.NotContains(t, deps, module+"/"+other, "%s needs %s", name, other)
+		}
+	}
+}
+
 func local(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 }

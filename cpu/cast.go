@@ -9,45 +9,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Convert sets every element of dst to the value of src's with the same index.
-func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
-	if err := q.begin("Convert"); err != nil {
-		return err
-	}
-	defer q.end()
-	if err := device.CheckConvert(&dst, &src, how); err != nil {
-		return err
-	}
-	to, from, err := q.usePair("Convert", &dst, &src)
-	if err != nil {
-		return err
-	}
-	defer to.release()
-	defer from.release()
-	way := device.WayOf(dst.Type, src.Type)
-	if way == device.AsCopy {
-		if n := copyOperands(&dst, &src, to.base(), from.base()); n > 0 {
-			q.dev.counters.Launch(n)
-		}
-		return nil
-	}
-	d, s := layout.Simplify(dst.Layout, src.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return nil
-	}
-	j := jobs.Get().(*job)
-	defer j.drop()
-	if way == device.ByValue {
-		j.cast = casterOf(dst.Type, src.Type, how)
-	}
-	j.load(to.base(), from.base(), &d, &s, dst.Type.Bits(), src.Type.Bits(), false)
-	j.class = convert
-	j.signed = device.IsSigned(src.Type)
-	j.execute()
-	q.dev.counters.Launch(j.bytes)
-	return nil
-}
-
 // casters keeps what casterOf returns: by dst's and src's type and the rounding.
 var casters [32][32][12]atomic.Pointer[caster]
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -38,12 +39,21 @@ var host = sync.OnceValue(func() device.Info {
 	return device.Info{
 		Backend: "cpu",
 		Name:    name,
-		Driver:  "Go " + runtime.Version(),
+		Driver:  driver(kernels.Level, kernelsErr),
 		Kind:    device.CPU,
 		Memory:  hostMemory(),
 		Strings: true,
 	}
 })
+
+// driver tells by what elements are moved.
+func driver(l simd.Level, ignored error) string {
+	s := fmt.Sprintf("Go %s, %v", runtime.Version(), l)
+	if ignored != nil {
+		s += fmt.Sprintf(" (ignored: %v)", ignored)
+	}
+	return s
+}
 
 // largest is the size above which no request is sensible where the system does
 // not say how much memory there is.
@@ -70,6 +80,7 @@ func Open() (*Device, error) {
 	}
 	d.idle.L = &d.mu
 	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	helpers.opened()
 	return d, nil
 }
 
@@ -241,5 +252,6 @@ func (d *Device) Close() error {
 		d.idle.Wait()
 	}
 	d.mu.Unlock()
+	helpers.closed()
 	return d.pool.Trim()
 }

@@ -14,6 +14,9 @@ func Force(t testing.TB, l simd.Level) {
 	t.Cleanup(func() { kernels = old })
 }
 
+// Vectors reports whether there are any.
+func Vectors() bool { return kernels.Level > simd.None }
+
 // EachLevel runs a test at every level that this processor has.
 func EachLevel(t *testing.T, test func(*testing.T)) {
 	for _, l := range simd.Levels() {

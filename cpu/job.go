@@ -3,9 +3,9 @@ package cpu
 import (
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,12 +48,13 @@ type job struct {
 	numA, numB int64 // blocks along a and b
 	units      int64 // blocks in all
 	tile       tile  // of class transpose
+	inner      axis  // of class rows: a block has all of this axis, too
+	shuffled   shuffled
+	shuffle    simd.Shuffle // of what is shuffled
 
 	// The sharing of the work.
 	parts parts // of one below a byte
-	grain int64 // units that a worker takes at a time
-	taken atomic.Int64
-	wait  sync.WaitGroup
+	share share
 }
 
 // move says what to do: elements, their places and their number.
@@ -77,24 +78,25 @@ type move struct {
 
 var jobs = sync.Pool{New: func() any { return new(job) }}
 
-// load takes over a simplified pair of layouts, and addresses.
-func (j *job) load(dst, src unsafe.Pointer, d, s *layout.Layout, dBits, sBits int, strings bool) {
-	j.dst, j.src = dst, src
+// load takes over a simplified pair of layouts. Addresses come later.
+func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
 	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
 	j.class, j.signed = contiguous, false
 	j.clipLo, j.clipHi = 0, 1<<63-1
-	j.rank = d.Rank()
 	du, su := int64(1), int64(1)
 	if !j.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
-	j.dOff, j.sOff = d.Offset()*du, s.Offset()*su
+	j.rank, j.dOff = d.Frame()
+	_, j.sOff = s.Frame()
+	j.dOff, j.sOff = j.dOff*du, j.sOff*su
 	j.bytes = 1
 	for i := range j.rank {
-		n := d.Dim(i)
-		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
+		n, dStep := d.Axis(i)
+		_, sStep := s.Axis(i)
+		j.axes[i] = axis{n, dStep * du, sStep * su}
 		j.bytes *= n
 	}
 	if j.rank == 0 {
@@ -128,6 +130,7 @@ const (
 
 // plan chooses the class and the blocks.
 func (j *job) plan() {
+	j.inner.n = 1
 	last := j.rank - 1
 	in := &j.axes[last]
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
@@ -167,9 +170,13 @@ func (j *job) plan() {
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
 	switch {
+	case j.class == contiguous:
+		j.block(-1, 1, 4*perRow)
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
+	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow:
+		j.planNear(near, perRow)
 	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
 		// The source is denser along another axis: square blocks use all of
 		// each cache line.
@@ -178,6 +185,7 @@ func (j *job) plan() {
 	default:
 		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
 	}
+	j.planShuffle()
 }
 
 func magnitude(x int64) int64 {
@@ -223,10 +231,13 @@ type scratch struct {
 	index  [maxAxes]int64
 	stage  []byte // grown by room
 	tile   []byte
-	spread []byte // elements below a byte with one to themselves, of the source
-	wide   []byte // and of the destination
-	floats []byte // of a conversion by way of float32
-	sub    *job   // the worker's part of one below a byte
+	rows   [tileRows]int64 // places in bytes, of a tile below a byte
+	cols   [tileCols]int64
+	more   [16]int64 // rows, where a kernel wants more than there are
+	spread []byte    // elements below a byte with one to themselves, of the source
+	wide   []byte    // and of the destination
+	floats []byte    // of a conversion by way of float32
+	sub    *job      // the worker's part of one below a byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -301,21 +312,15 @@ func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	switch j.class {
 	case contiguous, rows:
-		moveRows[W](j, d, s, na, nb)
+		moveRows[W](j, d, s, na, nb, sc)
 	case transpose:
 		moveTile[W](j, d, s, na, nb, sc)
-	case fill:
-		for i := range na {
-			fillRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
-	case reverse:
-		for i := range na {
-			reverseRow[W](j.dst, j.src, d+i*j.a.d, s+i*j.a.s, nb)
-		}
 	default:
-		a, b := j.a, j.b
-		a.n, b.n = na, nb
-		gatherBlock[W](j.dst, j.src, d, s, a, b)
+		if j.b.d == int64(unsafe.Sizeof(*new(W))) {
+			lineUp[W](j, d, s, na, nb, sc)
+			return
+		}
+		scatter[W](j, d, s, na, nb)
 	}
 }
 

@@ -15,6 +15,12 @@ type Queue struct {
 	// a queue demands.
 	mu     sync.Mutex
 	closed bool
+
+	// What small calls use, and keep for the next.
+	plans   plans
+	sc      scratch
+	pattern [2]uint64 // the element of a fill
+	text    string    // of one with strings
 }
 
 // event is done from the start: so is all work before it.
@@ -122,30 +128,120 @@ func moveBytes(dst, src []byte) {
 func execute(dst, src unsafe.Pointer, d, s *layout.Layout, bits int, strings bool) int64 {
 	j := jobs.Get().(*job)
 	defer j.drop()
-	j.load(dst, src, d, s, bits, bits, strings)
+	j.load(d, s, bits, bits, strings)
+	j.dst, j.src = dst, src
 	j.execute()
 	return j.bytes
 }
 
 // Copy copies every element of src to the element of dst with the same index.
 func (q *Queue) Copy(dst, src device.Operand) error {
-	if err := q.begin("Copy"); err != nil {
+	return q.move(&form{op: opCopy, dst: dst.Type, src: src.Type}, &dst, &src)
+}
+
+// Convert sets every element of dst to the value of src's with the same index.
+func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
+	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
+}
+
+// move does what has a source.
+func (q *Queue) move(f *form, dst, src *device.Operand) error {
+	op := f.op.String()
+	if err := q.begin(op); err != nil {
 		return err
 	}
 	defer q.end()
-	if err := device.CheckCopy(&dst, &src); err != nil {
-		return err
-	}
-	to, from, err := q.usePair("Copy", &dst, &src)
+	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
-		return err
+		return firstOf(f.check(dst, src, nil), err)
 	}
 	defer to.release()
 	defer from.release()
-	if n := copyOperands(&dst, &src, to.base(), from.base()); n > 0 {
+	if n, ok := shortRun(f, dst, src); ok {
+		if err := f.check(dst, src, nil); err != nil || n == 0 {
+			return err
+		}
+		q.dev.counters.Launch(copyRun(dst, src, to.base(), from.base(), n))
+		return nil
+	}
+	f.align = uint8(min(alignment(to.base()), alignment(from.base())))
+	p, err := q.planned(f, dst, src, nil)
+	if err == nil {
+		q.carryOut(p, f, &dst.Layout, &src.Layout, to.base(), from.base())
+	}
+	return err
+}
+
+// shortRun returns how many elements a copy has, if both sides are one run of few:
+// that needs no plan.
+func shortRun(f *form, dst, src *device.Operand) (n int64, ok bool) {
+	if f.op != opCopy {
+		return 0, false
+	}
+	n, ok = dst.Layout.Dense()
+	if !ok || n >= parallelBytes*8/int64(max(width(f.dst), 1)) {
+		return 0, false
+	}
+	_, ok = src.Layout.Dense()
+	return n, ok
+}
+
+// copyRun does a checked copy of one run and returns how many bytes it wrote.
+func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
+	bits := int64(width(dst.Type))
+	_, d := dst.Layout.Frame()
+	_, s := src.Layout.Frame()
+	switch {
+	case dst.Type == layout.String:
+		copy(unsafe.Slice((*string)(unsafe.Add(to, d*stringSize)), n), unsafe.Slice((*string)(unsafe.Add(from, s*stringSize)), n))
+	case bits < 8:
+		copyBits(to, d*bits, from, s*bits, n*bits)
+	default:
+		copy(span(to, d*bits/8, n*bits/8), span(from, s*bits/8, n*bits/8))
+	}
+	return (n*bits + 7) / 8
+}
+
+// firstOf says what is wrong with a call whose buffer cannot be used: that it breaks
+// a rule, if it does.
+func firstOf(rule, use error) error {
+	if rule != nil {
+		return rule
+	}
+	return use
+}
+
+// planned checks a call and returns its plan; nil if it needs one that is not kept.
+func (q *Queue) planned(f *form, dst, src *device.Operand, pattern []byte) (*plan, error) {
+	set := q.plans.set(f, &dst.Layout, &src.Layout)
+	if p := find(set, f, &dst.Layout, &src.Layout); p != nil {
+		return p, f.checkPlaces(dst, src, pattern)
+	}
+	if err := f.check(dst, src, pattern); err != nil {
+		return nil, err
+	}
+	return add(set, f, &dst.Layout, &src.Layout), nil
+}
+
+// carryOut does a checked call, by its plan if there is one.
+func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from unsafe.Pointer) {
+	n := int64(0)
+	if p != nil {
+		_, dOff := dst.Frame()
+		_, sOff := src.Frame()
+		n = p.run(to, from, dOff, sOff, &q.sc)
+	} else {
+		j := jobs.Get().(*job)
+		defer j.drop()
+		if j.prepare(f, dst, src) {
+			j.dst, j.src = to, from
+			j.execute()
+			n = j.bytes
+		}
+	}
+	if n > 0 {
 		q.dev.counters.Launch(n)
 	}
-	return nil
 }
 
 func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from *memory, err error) {
@@ -159,94 +255,44 @@ func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from *memory, 
 	return to, from, nil
 }
 
-// copyOperands does a checked copy and returns how many bytes it wrote.
-func copyOperands(dst, src *device.Operand, to, from unsafe.Pointer) int64 {
-	bits, limit := dst.Type.Bits(), 128
-	strings := dst.Type == layout.String
-	if strings {
-		bits, limit = 8*int(unsafe.Sizeof("")), 0
-	} else {
-		limit = 8 * min(alignment(to), alignment(from))
-	}
-	if dst.Layout.IsContiguous() && src.Layout.IsContiguous() {
-		if n, ok := copyRun(dst, src, to, from, int64(bits)); ok {
-			return n
-		}
-	}
-	d, s := layout.Simplify(dst.Layout, src.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return 0
-	}
-	if bits > limit && !strings && !looseAlignment {
-		d, s, bits = narrow(d, s, bits, limit)
-	}
-	if last := d.Rank() - 1; bits < limit && last >= 0 && d.Stride(last) == 1 && s.Stride(last) == 1 {
-		// Only then can Widen do anything; even asking takes time.
-		d, s, bits = layout.Widen(d, s, bits, limit)
-	}
-	return execute(to, from, &d, &s, bits, strings)
-}
-
-// copyRun is copyOperands for one dense run on both sides, where a small one
-// needs no plan. False: it is not small.
-func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, bits int64) (int64, bool) {
-	n := dst.Layout.Count()
-	d, s := dst.Layout.Offset(), src.Layout.Offset()
-	switch {
-	case n > parallelBytes*8/bits:
-		return 0, false
-	case n == 0:
-		return 0, true
-	case dst.Type == layout.String:
-		copy(unsafe.Slice((*string)(unsafe.Add(to, d*bits/8)), n), unsafe.Slice((*string)(unsafe.Add(from, s*bits/8)), n))
-	case bits < 8:
-		copyBits(to, d*bits, from, s*bits, n*bits)
-	default:
-		copy(span(to, d*bits/8, n*bits/8), span(from, s*bits/8, n*bits/8))
-	}
-	return (n*bits + 7) / 8, true
-}
-
-// narrow expresses elements as runs of smaller ones, for memory that is not
-// aligned for them.
-func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
-	part := int64(bits / limit)
-	split := func(l layout.Layout) layout.Layout {
-		dims, strides := l.Shape(), l.Strides()
-		for i := range strides {
-			strides[i] *= part
-		}
-		// It cannot fail: these are the positions of the same bytes.
-		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
-		return l
-	}
-	d, s = layout.Simplify(split(d), split(s))
-	return d, s, limit
-}
-
 // Fill sets every element of dst to the pattern.
 func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
-	if err := q.begin("Fill"); err != nil {
+	return q.fill(&form{op: opFill, dst: dst.Type, src: dst.Type}, &dst, pattern, "")
+}
+
+// fill does what has no source but a pattern or a string.
+func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) error {
+	op := f.op.String()
+	if err := q.begin(op); err != nil {
 		return err
 	}
 	defer q.end()
-	if err := device.CheckFill(&dst, pattern); err != nil {
-		return err
+	m, err := q.use(op, "dst", dst.Buffer)
+	if err != nil {
+		return firstOf(f.check(dst, dst, pattern), err)
 	}
-	m, err := q.use("Fill", "dst", dst.Buffer)
+	defer m.release()
+	f.align = uint8(alignment(m.base()))
+	p, err := q.planned(f, dst, dst, pattern)
 	if err != nil {
 		return err
 	}
-	defer m.release()
-	bits := dst.Type.Bits()
-	limit := 8 * alignment(m.base())
-	d, _ := layout.Simplify(dst.Layout, dst.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return nil
+	element := unsafe.Pointer(&q.pattern)
+	if f.op == opFillString {
+		q.text = text
+		defer func() { q.text = "" }()
+		element = unsafe.Pointer(&q.text)
+	} else {
+		spread(&q.pattern, pattern, dst.Type.Bits())
 	}
-	// The source is one element, as wide as the destination lets it be.
-	p := patterns.Get().(*[16]byte)
-	defer patterns.Put(p)
+	q.carryOut(p, f, &dst.Layout, &dst.Layout, m.base(), element)
+	return nil
+}
+
+// spread repeats an element over 16 bytes: it is as wide then as the destination
+// lets it be.
+func spread(to *[2]uint64, pattern []byte, bits int) {
+	p := (*[16]byte)(unsafe.Pointer(to))
 	n := copy(p[:], pattern)
 	if bits < 8 {
 		p[0] &= 1<<bits - 1
@@ -257,34 +303,6 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	for ; n < len(p); n *= 2 {
 		copy(p[n:], p[:n])
 	}
-	if bits > limit && !looseAlignment {
-		one, err := layout.Layout{}.Expand(d.Shape()...)
-		if err != nil {
-			return err
-		}
-		var s layout.Layout
-		d, s, bits = narrow(d, one, bits, limit)
-		q.dev.counters.Launch(execute(m.base(), unsafe.Pointer(p), &d, &s, bits, false))
-		return nil
-	}
-	d, _, bits = layout.Widen(d, d, bits, limit)
-	q.dev.counters.Launch(fillFrom(m.base(), unsafe.Pointer(p), &d, bits, false))
-	return nil
-}
-
-var patterns = sync.Pool{New: func() any { return new([16]byte) }}
-
-// fillFrom copies one element to all of d.
-func fillFrom(dst, src unsafe.Pointer, d *layout.Layout, bits int, strings bool) int64 {
-	j := jobs.Get().(*job)
-	defer j.drop()
-	j.load(dst, src, d, d, bits, bits, strings)
-	j.sOff = 0
-	for i := range j.axes[:j.rank] {
-		j.axes[i].s = 0
-	}
-	j.execute()
-	return j.bytes
 }
 
 // KernelName tells which form a copy would take, and on elements of which
@@ -293,19 +311,22 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	if device.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
-	d, s := layout.Simplify(dst.Layout, src.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return "nothing"
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f := form{op: opCopy, align: 16, dst: dst.Type, src: src.Type}
+	set := q.plans.set(&f, &dst.Layout, &src.Layout)
+	p := find(set, &f, &dst.Layout, &src.Layout)
+	if p == nil {
+		p = add(set, &f, &dst.Layout, &src.Layout)
 	}
-	bits, limit := dst.Type.Bits(), 128
-	strings := dst.Type == layout.String
-	if strings {
-		bits, limit = 128, 0
+	if p != nil {
+		return p.kernel()
 	}
-	d, s, bits = layout.Widen(d, s, bits, limit)
 	j := jobs.Get().(*job)
 	defer j.drop()
-	j.load(nil, nil, &d, &s, bits, bits, strings)
+	if !j.prepare(&f, &dst.Layout, &src.Layout) {
+		return "nothing"
+	}
 	j.plan()
 	return j.name()
 }
@@ -348,5 +369,6 @@ func (q *Queue) Close() error {
 		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
 	}
 	q.closed = true
+	q.plans, q.sc = plans{}, scratch{}
 	return nil
 }

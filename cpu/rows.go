@@ -5,8 +5,53 @@ import (
 	"unsafe"
 )
 
+const (
+	// streamBytes is the size from which a destination is written past the caches.
+	streamBytes = 4 << 20
+	// streamRow is the length, in bytes, from which rows that begin within a
+	// cache line are streamed: their ends go the usual way.
+	streamRow = 1 << 10
+	// directRow is the length, in bytes, from which rows that are whole cache lines
+	// are streamed as well one by one as in runs.
+	directRow = 256
+	// fullSet is the size, in bytes, from which a set of rows is enough for a call
+	// of a kernel.
+	fullSet = 4 << 10
+	// fetchedRow is the length from which rows are fetched ahead, however they lie.
+	fetchedRow = 16 << 10
+	// longRow is the length from which the runtime's memmove is as good as a
+	// kernel.
+	longRow = 2 << 10
+	// shortRow is the length up to which rows are like elements: some of them
+	// make a vector.
+	shortRow = 16
+)
+
+// A way is how a block of dense rows gets to the destination.
+type way uint8
+
+const (
+	straight way = iota // through the caches
+	streamed            // past them
+	staged              // the same, as one run: rows that follow one another
+)
+
+// way chooses one for na rows of size bytes at d. Streaming pays for whole cache
+// lines only.
+func (j *job) way(d, na, size int64) way {
+	switch {
+	case kernels.Stream == nil || j.strings || j.bytes < streamBytes:
+		return straight
+	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+		return streamed
+	case j.a.d == size && na*size >= streamRow:
+		return staged
+	}
+	return straight
+}
+
 // moveRows moves na dense rows of nb elements.
-func moveRows[W word](j *job, d, s, na, nb int64) {
+func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	if j.strings {
 		for i := range na {
 			to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.d)), nb)
@@ -15,8 +60,167 @@ func moveRows[W word](j *job, d, s, na, nb int64) {
 		return
 	}
 	size := nb * int64(unsafe.Sizeof(*new(W)))
-	moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
+	if j.inner.n > 1 {
+		j.moveSets(d, s, na, size, sc)
+		return
+	}
+	switch way := j.way(d, na, size); {
+	case kernels.Move == nil || way == straight && size > longRow:
+		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
+	case way == straight:
+		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+	case way == streamed:
+		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+	default:
+		buf := (*byte)(room(&sc.tile, na*size))
+		j.moveShort(buf, ptr(j.src, s), size, na, size)
+		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
+	}
 }
+
+// moveSets moves na sets of rows, those of the inner axis.
+func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
+	in, run := &j.inner, na*size
+	way := j.way(d, na, size)
+	switch {
+	case kernels.Move == nil:
+		for i := range na {
+			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
+		}
+	case kernels.Stream != nil && j.bytes >= streamBytes && j.a.d == size && size < directRow && run >= streamRow:
+		// What is a row of many sets becomes a run of one.
+		buf := room(&sc.tile, run*in.n)
+		for i := range na {
+			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
+		}
+		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
+	default:
+		move := kernels.Move
+		if way == streamed && in.d%cacheLine == 0 {
+			move = kernels.Stream
+		}
+		for i := range na {
+			move(ptr(j.dst, d+i*j.a.d), ptr(j.src, s+i*j.a.s), in.d, in.s, size, in.n)
+		}
+	}
+}
+
+// planNear makes blocks of rows along the axis on which they are nearest in the
+// source: to read in sequence matters more than to write so. Where there are too
+// few for a block, it has several sets of them.
+func (j *job) planNear(near int, perRow int64) {
+	x, last := j.axes[near], j.rank-1
+	row := j.axes[last].n
+	width := int64(j.dBits / 8)
+	next := -1
+	for i := last - 1; i >= 0; i-- {
+		// An axis that prolongs rows of the destination is the best one.
+		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*width || j.axes[next].d != row*width && magnitude(k.s) < magnitude(j.axes[next].s)) {
+			next = i
+		}
+	}
+	if next < 0 || x.n*row*width >= fullSet {
+		j.block(near, max(1, perRow/min(row, perRow)), perRow)
+		return
+	}
+	j.inner = x
+	j.axes[near].n = 1
+	j.block(next, max(1, perRow/(x.n*row)), row)
+	j.axes[near].n = x.n
+}
+
+// moveShort moves rows that are no longer than longRow.
+func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
+	switch {
+	case j.shuffled == picks && na >= j.shuffle.Least:
+		kernels.Pick(dst, src, 0, 0, na, 1, &j.shuffle)
+	case j.shuffled == spreads && na >= j.shuffle.Least:
+		kernels.Spread(dst, src, 0, 0, na, 1, &j.shuffle)
+	default:
+		kernels.Move(dst, src, dStep, j.a.s, size, na)
+	}
+}
+
+// lineUp moves elements that are anywhere to na rows of nb, dense ones. What is
+// streamed is put together in a buffer.
+func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	width := int64(unsafe.Sizeof(*new(W)))
+	size := nb * width
+	way := j.way(d, na, size)
+	to, at, step := j.dst, d, j.a.d
+	if way != straight {
+		to, at, step = room(&sc.tile, na*size), 0, size
+	}
+	switch {
+	case j.class == fill:
+		for i := range na {
+			fillRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	case j.shuffled == picks && nb >= j.shuffle.Least:
+		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
+	case j.class == reverse:
+		for i := range na {
+			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	default:
+		gatherBlock[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
+	}
+	switch {
+	case way == straight:
+	case j.a.d == size:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
+	default:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), j.a.d, size, size, na)
+	}
+}
+
+// scatter moves elements that are anywhere to na rows of nb that are not dense.
+func scatter[W word](j *job, d, s, na, nb int64) {
+	if j.shuffled == spreads && nb >= j.shuffle.Least {
+		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
+		return
+	}
+	gatherBlock[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+}
+
+// shuffled says which kernel of simd.Shuffle a job's blocks are for.
+type shuffled uint8
+
+const (
+	none shuffled = iota
+	picks
+	spreads
+)
+
+// planShuffle chooses a kernel for elements, or short rows, that are neighbours on
+// one side and a small step apart on the other.
+func (j *job) planShuffle() {
+	j.shuffled = none
+	width := int64(j.dBits / 8)
+	x := &j.b
+	switch {
+	case kernels.Pick == nil || j.strings || j.packed:
+		return
+	case j.class == rows:
+		x = &j.a
+		if width *= j.b.n; width > shortRow || j.blkB < j.b.n {
+			return
+		}
+	case j.class != gather && j.class != reverse:
+		return
+	}
+	switch {
+	case x.d == width && kernels.PlanPick(&j.shuffle, width, x.s):
+		j.shuffled = picks
+		if span := x.n * magnitude(x.s); span < fetchedRow && (j.class == rows || magnitude(j.a.s) > span+span/4) {
+			j.shuffle.Ahead = 0 // that would fetch what nobody reads
+		}
+	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&j.shuffle, width, x.d):
+		j.shuffled = spreads
+	}
+}
+
+func ptr(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }
 
 // moveSpans moves n runs of size bytes. Short ones are moved by two words that
 // may overlap in the middle, which is cheaper than a call of memmove each.

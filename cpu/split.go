@@ -76,8 +76,8 @@ func (j *job) executePacked(sc *scratch) bool {
 		p.size &^= 63
 	}
 	j.parts = p
-	j.units, j.grain = (p.count+p.size-1)/p.size, 1
-	j.together(n, sc)
+	j.units = (p.count + p.size - 1) / p.size
+	j.together(n, j.units, 1, sc)
 	for part := int64(1); part < j.units; part++ {
 		j.mend(part, sc)
 	}

@@ -1,10 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/layout"
 )
 
 // Strings are elements of 128 bits in all but one respect: the garbage
@@ -45,25 +42,5 @@ func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
 
 // FillString sets every element of dst to s.
 func (q *Queue) FillString(dst device.Operand, s string) error {
-	const op = "FillString"
-	if err := q.begin(op); err != nil {
-		return err
-	}
-	defer q.end()
-	if err := device.CheckFillString(&dst); err != nil {
-		return err
-	}
-	m, err := q.use(op, "dst", dst.Buffer)
-	if err != nil {
-		return err
-	}
-	defer m.release()
-	d, _ := layout.Simplify(dst.Layout, dst.Layout)
-	if d.Rank() == 1 && d.Dim(0) == 0 {
-		return nil
-	}
-	from := &s
-	n := fillFrom(m.base(), unsafe.Pointer(from), &d, 8*int(unsafe.Sizeof(s)), true)
-	q.dev.counters.Launch(n)
-	return nil
+	return q.fill(&form{op: opFillString, dst: dst.Type, src: dst.Type}, &dst, nil, s)
 }

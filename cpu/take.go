@@ -61,9 +61,7 @@ type take struct {
 	bytes        int64
 
 	// Work is shared by ranges of elements, counted in the order of the loops.
-	grain int64
-	taken atomic.Int64
-	wait  sync.WaitGroup
+	share share
 
 	// An index out of range, of the element with the lowest number.
 	wrong         atomic.Bool
@@ -132,15 +130,13 @@ func (t *take) execute() {
 		t.run(0, t.count)
 		return
 	}
-	t.grain = max(64, (t.count*grainBytes/t.bytes+63)&^63)
-	t.taken.Store(0)
-	for range n - 1 {
-		t.wait.Add(1)
-		go t.help()
-	}
-	t.share()
-	t.wait.Wait()
+	t.share.work, t.share.units = t, t.count
+	t.share.grain = (grain(t.count, t.bytes, n) + 63) &^ 63
+	helpers.run(&t.share, n-1, nil)
 }
+
+// part does the elements with the numbers [lo, hi).
+func (t *take) part(lo, hi int64, _ *scratch) { t.run(lo, hi) }
 
 // separable reports whether elements below a byte, 64 at a time, share no byte:
 // whether dst is one run that begins with a byte.
@@ -153,22 +149,6 @@ func (t *take) separable() bool {
 		step *= t.axes[i].n
 	}
 	return t.origin.d*int64(t.bits)%8 == 0
-}
-
-func (t *take) help() {
-	defer t.wait.Done()
-	t.share()
-}
-
-func (t *take) share() {
-	for {
-		hi := t.taken.Add(t.grain)
-		lo := hi - t.grain
-		if lo >= t.count {
-			return
-		}
-		t.run(lo, min(hi, t.count))
-	}
 }
 
 // run does the elements with the numbers [lo, hi).

@@ -37,13 +37,17 @@ type tile struct {
 	sTab     [tileRows]int64
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
+	mix      mixing
 }
 
 // planTile makes the job a transpose between its innermost axis and axis near,
 // where the source is dense. False: one of the two is too short to pay.
 func (j *job) planTile(near int) bool {
+	if j.planMix(near) {
+		return true
+	}
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
-	bits := int64(j.dBits)
+	w := int64(j.dBits)
 	last := j.rank - 1
 	var used uint64
 	use := func(k int) { used |= 1 << k }
@@ -57,7 +61,7 @@ func (j *job) planTile(near int) bool {
 	jAxes[0] = last
 	for k := last - 1; k >= 0 && free(k); k-- {
 		run := jIn * j.axes[jAxes[nj-1]].n
-		if run*bits >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
+		if run*w >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
 			break
 		}
 		jIn = run
@@ -76,7 +80,7 @@ func (j *job) planTile(near int) bool {
 	for grown := true; grown; {
 		grown = false
 		run := iIn * j.axes[iAxes[ni-1]].n
-		if run*bits >= tileRun*8 || run > tileCols/2 {
+		if run*w >= tileRun*8 || run > tileCols/2 {
 			break
 		}
 		for k := range last {
@@ -92,7 +96,7 @@ func (j *job) planTile(near int) bool {
 	}
 	ai, bi := iAxes[ni-1], jAxes[nj-1]
 	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
-	if short := int64(4); min(iAll, jAll) < short || bits < 8 && min(iAll, jAll) < 16 {
+	if short := int64(4); min(iAll, jAll) < short || w < 8 && min(iAll, jAll) < 16 {
 		return false
 	}
 	if sign < 0 {
@@ -105,11 +109,11 @@ func (j *job) planTile(near int) bool {
 	}
 
 	room := int64(nearTile)
-	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*bits <= farTileRun*8; !joined {
+	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8; !joined {
 		// Where there is not much to move, many small tiles keep all busy.
 		room = min(max(j.bytes/32, nearTile), farTile)
 	}
-	room = room * 8 / bits
+	room = room * 8 / w
 	side := int64(1)
 	for side*side < room {
 		side *= 2
@@ -118,6 +122,9 @@ func (j *job) planTile(near int) bool {
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
 
+	if ni == 1 && j.straight(near) {
+		iSide, jSide = j.longTile(iAll, jAll)
+	}
 	j.a, j.b = j.axes[ai], j.axes[bi]
 	j.nOut = 0
 	for k := range j.rank {
@@ -130,14 +137,37 @@ func (j *job) planTile(near int) bool {
 	j.tile.iIn, j.tile.jIn = iIn, jIn
 	// Whole cache lines and whole words, where there are several blocks.
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
-	j.tabulate(j.tile.dTab[:iIn*j.blkA], iAxes[:ni], func(x *axis) int64 { return x.d })
+	j.tabulate(j.tile.dTab[:min(iIn*j.blkA, tileCols)], iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
 	// Rows in the buffer are an odd number of cache lines apart, so that a column
 	// does not fall into one set of the cache.
-	run := (jIn*j.blkB*bits + 7) / 8
+	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
-	j.tile.dStep = step(j.tile.dTab[:iIn*j.blkA])
+	j.tile.dStep = step(j.tile.dTab[:min(iIn*j.blkA, tileCols)])
 	return true
+}
+
+// straight reports whether tiles need no buffer, or little of one, and go past the
+// caches.
+func (j *job) straight(near int) bool {
+	if kernels.Place == nil || !j.streams() {
+		return false
+	}
+	return j.packed || j.axes[near].d%cacheLine == 0
+}
+
+// longTile returns the sides of such a tile. Then nothing but the prefetchers
+// matters, which like long rows of the source. Where there is not much to move, many
+// small tiles keep all busy.
+func (j *job) longTile(iAll, jAll int64) (i, k int64) {
+	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
+	if j.packed {
+		long, few = 2048, 256
+	}
+	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
+	k = min(jAll, few)
+	i = min(iAll, room/k, long)
+	return i, min(jAll, room/i, tileRows)
 }
 
 // step returns the difference between neighbours, 0 if it varies.
@@ -194,7 +224,15 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
+	if t.mix != unmixed {
+		mixBlock[W](j, d, s, na, nb)
+		return
+	}
 	ni, nj := na*t.iIn, nb*t.jIn
+	if k := turns(size); k.Wide != nil {
+		j.turnTile(k, size, d, s, ni, nj, sc)
+		return
+	}
 	run := nj * size
 	stride := t.stride
 	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one

@@ -42,7 +42,7 @@ func CheckOperand(op, role string, o *Operand) error {
 	case !strings:
 		room = elements(room, o.Type.Bits())
 	}
-	if !o.Layout.Fits(room) {
+	if _, hi, some := o.Layout.Ends(); some && hi >= room {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
 	}
 	return nil
@@ -60,13 +60,22 @@ func elements(bytes int64, width int) int64 {
 	return bytes << -shift
 }
 
+// The rules of a call are about its form, which is its types and the shapes and
+// strides of its layouts, or about its places, which are buffers and offsets.
+// Whoever carries out a call like one that was checked, but for its places, checks
+// these.
+
 // checkDst checks what holds for every destination: it lies in its buffer, and
 // no two indices share an element.
 func checkDst(op string, dst *Operand) error {
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
 	}
-	if dst.Layout.SelfOverlaps() {
+	return checkDistinct(op, dst)
+}
+
+func checkDistinct(op string, dst *Operand) error {
+	if !dst.Layout.Distinct() {
 		return invalid(op, "dst %v: two indices share an element", *dst)
 	}
 	return nil
@@ -81,6 +90,19 @@ func CheckCopy(dst, src *Operand) error {
 	if dst.Type.Bits() != src.Type.Bits() {
 		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
 	}
+	return checkApart(op, dst, src)
+}
+
+// CheckCopyPlaces checks those rules of Queue.Copy that a call may break though
+// CheckCopy has passed one with the same shape, strides and types.
+func CheckCopyPlaces(dst, src *Operand) error {
+	if err := checkPlaces("Copy", dst, src); err != nil {
+		return err
+	}
+	return checkApart("Copy", dst, src)
+}
+
+func checkApart(op string, dst, src *Operand) error {
 	if dst.Buffer == src.Buffer && dst.Layout.Overlaps(src.Layout) {
 		return invalid(op, "%v to %v in one buffer: they share elements", *src, *dst)
 	}
@@ -89,22 +111,38 @@ func CheckCopy(dst, src *Operand) error {
 
 // checkPair checks what holds for every operation with a source.
 func checkPair(op string, dst, src *Operand) error {
-	if err := checkDst(op, dst); err != nil {
+	if err := checkPlaces(op, dst, src); err != nil {
 		return err
 	}
-	if err := CheckOperand(op, "src", src); err != nil {
+	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}
-	if !dst.Layout.SameShape(src.Layout) {
+	if !dst.Layout.Matches(&src.Layout) {
 		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
 	}
 	return nil
 }
 
+func checkPlaces(op string, dst, src *Operand) error {
+	if err := CheckOperand(op, "dst", dst); err != nil {
+		return err
+	}
+	return CheckOperand(op, "src", src)
+}
+
 // CheckFill checks the rules of Queue.Fill.
 func CheckFill(dst *Operand, pattern []byte) error {
 	const op = "Fill"
-	if err := checkDst(op, dst); err != nil {
+	if err := CheckFillPlaces(dst, pattern); err != nil {
+		return err
+	}
+	return checkDistinct(op, dst)
+}
+
+// CheckFillPlaces is to CheckFill what CheckCopyPlaces is to CheckCopy.
+func CheckFillPlaces(dst *Operand, pattern []byte) error {
+	const op = "Fill"
+	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
 	}
 	if dst.Type == layout.String {

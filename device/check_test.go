@@ -183,6 +183,55 @@ func TestCheckFill(t *testing.T) {
 	says(t, CheckFillString(&Operand{nil, dense(t, 0, 1), layout.String}), "no buffer")
 }
 
+// Of a call whose form was checked, all that may be wrong with its places is found.
+func TestCheckPlaces(t *testing.T) {
+	a, b, short := &bytesOf{64}, &bytesOf{64}, &bytesOf{31}
+	words := &stringsOf{bytesOf{64}}
+	eight := dense(t, 0, 8)
+	far := dense(t, 64, 8)
+	for _, c := range []struct {
+		dst, src     Buffer
+		dOff, sOff   layout.Layout
+		copy, values string
+	}{
+		{a, b, eight, eight, "", ""},
+		{a, a, eight, dense(t, 8, 8), "", ""},
+		{a, a, eight, eight, "they share elements", "they share bytes"},
+		{short, b, eight, eight, "dst float[8]:{1}+0 reaches beyond", "dst float[8]:{1}+0 reaches beyond"},
+		{a, short, eight, eight, "src float[8]:{1}+0 reaches beyond", "src float[8]:{1}+0 reaches beyond"},
+		{a, b, far, eight, "dst float[8]:{1}+64 reaches beyond", "dst float[8]:{1}+64 reaches beyond"},
+		{a, b, eight, far, "src float[8]:{1}+64 reaches beyond", "src float[8]:{1}+64 reaches beyond"},
+		{words, b, eight, eight, "its buffer holds strings", "its buffer holds strings"},
+		{a, words, eight, eight, "its buffer holds strings", "its buffer holds strings"},
+		{nil, b, eight, eight, "dst has no buffer", "dst has no buffer"},
+		{a, nil, eight, eight, "src has no buffer", "src has no buffer"},
+	} {
+		dst, src := Operand{c.dst, c.dOff, layout.Float32}, Operand{c.src, c.sOff, layout.Float32}
+		says(t, CheckCopyPlaces(&dst, &src), c.copy)
+		says(t, CheckCopy(&dst, &src), c.copy)
+		says(t, CheckConvertPlaces(&dst, &src), c.values)
+		says(t, CheckConvert(&dst, &src, Rounding{}), c.values)
+	}
+	pattern := []byte{1, 2, 3, 4}
+	for _, c := range []struct {
+		dst     Buffer
+		l       layout.Layout
+		pattern []byte
+		rule    string
+	}{
+		{a, eight, pattern, ""},
+		{a, eight, pattern[1:], "a pattern of 3 bytes"},
+		{short, eight, pattern, "reaches beyond"},
+		{a, far, pattern, "reaches beyond"},
+		{words, eight, pattern, "its buffer holds strings"},
+		{nil, eight, pattern, "dst has no buffer"},
+	} {
+		dst := Operand{c.dst, c.l, layout.Float32}
+		says(t, CheckFillPlaces(&dst, c.pattern), c.rule)
+		says(t, CheckFill(&dst, c.pattern), c.rule)
+	}
+}
+
 // Checks are on the path of every launch.
 func TestChecksAllocateNothing(t *testing.T) {
 	a, b := &bytesOf{1 << 20}, &bytesOf{1 << 20}

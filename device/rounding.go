@@ -145,6 +145,18 @@ func CheckConvert(dst, src *Operand, how Rounding) error {
 	if how.Scale > Nearest {
 		return invalid(op, "%v to %v: %d is no way to round", *src, *dst, how.Scale)
 	}
+	return checkBytesApart(op, dst, src)
+}
+
+// CheckConvertPlaces is to CheckConvert what CheckCopyPlaces is to CheckCopy.
+func CheckConvertPlaces(dst, src *Operand) error {
+	if err := checkPlaces("Convert", dst, src); err != nil {
+		return err
+	}
+	return checkBytesApart("Convert", dst, src)
+}
+
+func checkBytesApart(op string, dst, src *Operand) error {
 	if dst.Buffer == src.Buffer && dst.Layout.Count() > 0 && meet(dst.bytes(nil), src.bytes(nil)) {
 		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
 	}

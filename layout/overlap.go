@@ -29,10 +29,10 @@ func (l Layout) Overlaps(m Layout) bool {
 
 // SelfOverlaps reports whether two different indices share a position, so that
 // the layout cannot be written to in any order. Exact as Overlaps is.
-func (l Layout) SelfOverlaps() bool {
-	if count, dense := l.density(); count <= 1 || dense || l.nested() {
-		return false
-	}
+func (l Layout) SelfOverlaps() bool { return !l.Distinct() }
+
+// selfOverlaps is the part of SelfOverlaps for layouts of which it is not plain.
+func (l *Layout) selfOverlaps() bool {
 	// Two indices that differ first along axis k: sum s*e = 0 where e, the
 	// difference, is 1..d-1 on axis k, -(d-1)..d-1 on the axes inside it, and 0
 	// on those outside.

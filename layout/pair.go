@@ -11,6 +11,7 @@ func Simplify(dst, src Layout) (d, s Layout) {
 	return d, s
 }
 
+// simplify sets d and s, which must be zero Layouts.
 func simplify(d, s, dst, src *Layout) {
 	if dst.count() == 0 {
 		d.reset(1, dst.offset)
@@ -59,17 +60,24 @@ func simplify(d, s, dst, src *Layout) {
 // starts on a limit-bit boundary keeps every access aligned. A width of 0, which
 // strings have, is never widened.
 func Widen(dst, src Layout, width, limit int) (d, s Layout, wide int) {
-	for width > 0 && 2*width <= limit && halvable(&dst) && halvable(&src) {
+	wide = widen(&dst, &src, width, limit)
+	return dst, src, wide
+}
+
+func widen(dst, src *Layout, width, limit int) int {
+	for width > 0 && 2*width <= limit && halvable(dst) && halvable(src) {
 		dst.halve()
 		src.halve()
 		width *= 2
-		if dst.Dim(dst.rank-1) == 1 {
+		if dst.axes()[dst.rank-1].dim == 1 {
 			// The run is one wide element now: its axis says nothing more. What
 			// is next may be dense in wide elements.
-			dst, src = Simplify(dst, src)
+			d, s := *dst, *src
+			*dst, *src = Layout{}, Layout{}
+			simplify(dst, src, &d, &s)
 		}
 	}
-	return dst, src, width
+	return width
 }
 
 // halvable reports whether pairs of neighbours along the last axis can be taken

@@ -129,7 +129,7 @@ func TestCasts(t *testing.T) {
 					for _, atEnd := range []bool{false, true} {
 						past := at == 0
 						n := lines * 64 / c.to
-						src := fenced(t, max(n*c.from, 1), atEnd)
+						src := source(t, max(n*c.from, 1), atEnd)
 						if c.from == 4 {
 							copy(src, floats(n*4))
 						}

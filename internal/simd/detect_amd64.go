@@ -16,12 +16,14 @@ var detected = func() Level {
 
 // fill sets the kernels of the table's level.
 func (k *Kernels) fill() {
+	k.Rows.fill(k.Level)
 	if k.Level >= AVX2 {
-		k.Rows.avx2()
+		k.Transposes.avx2()
 		k.Bits.avx2()
 		k.Casts.avx2()
 	}
 	if k.Level >= AVX512 {
+		k.Transposes.avx512()
 		k.Bits.avx512()
 		k.Casts.avx512()
 	}

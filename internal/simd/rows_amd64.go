@@ -5,4 +5,79 @@ package simd
 // streamAVX2 is Rows.Stream.
 //
 //go:noescape
-func streamAVX2(dst *byte, src *byte, n int64)
+func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// streamAVX512 is Rows.Stream.
+//
+//go:noescape
+func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// moveAVX2 is Rows.Move.
+//
+//go:noescape
+func moveAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// moveAVX512 is Rows.Move.
+//
+//go:noescape
+func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// pick1AVX2 is Rows.Pick for groups that span 1 vectors.
+//
+//go:noescape
+func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick1AVX512 is Rows.Pick for groups that span 1 vectors.
+//
+//go:noescape
+func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread1AVX512 is Rows.Spread for groups that span 1 vectors.
+//
+//go:noescape
+func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick2AVX2 is Rows.Pick for groups that span 2 vectors.
+//
+//go:noescape
+func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick2AVX512 is Rows.Pick for groups that span 2 vectors.
+//
+//go:noescape
+func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread2AVX512 is Rows.Spread for groups that span 2 vectors.
+//
+//go:noescape
+func spread2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick3AVX2 is Rows.Pick for groups that span 3 vectors.
+//
+//go:noescape
+func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick3AVX512 is Rows.Pick for groups that span 3 vectors.
+//
+//go:noescape
+func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread3AVX512 is Rows.Spread for groups that span 3 vectors.
+//
+//go:noescape
+func spread3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick4AVX2 is Rows.Pick for groups that span 4 vectors.
+//
+//go:noescape
+func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pick4AVX512 is Rows.Pick for groups that span 4 vectors.
+//
+//go:noescape
+func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread4AVX512 is Rows.Spread for groups that span 4 vectors.
+//
+//go:noescape
+func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)

@@ -2,52 +2,1799 @@
 
 #include "textflag.h"
 
-// func streamAVX2(dst *byte, src *byte, n int64)
-// Requires: AVX, MMX+
-TEXT ·streamAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
+// func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+// Requires: AVX, CMOV, MMX+
+TEXT ·streamAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	TESTQ DI, DI
+	JZ    done
 
-head:
-	CMPQ  DX, $0x00
-	JE    done
-	TESTQ $0x0000001f, AX
-	JE    body
-	MOVB  (CX), BL
-	MOVB  BL, (AX)
-	INCQ  CX
-	INCQ  AX
-	DECQ  DX
-	JMP   head
+row:
+	MOVQ    AX, R8
+	MOVQ    CX, R9
+	MOVQ    SI, R10
+	MOVQ    R8, R11
+	NEGQ    R11
+	ANDQ    $0x3f, R11
+	JZ      lines
+	CMPQ    R11, R10
+	CMOVQGT R10, R11
+	XORQ    R12, R12
+	TESTQ   $0x00000001, R11
+	JZ      headb
+	MOVB    (R9)(R12*1), R13
+	MOVB    R13, (R8)(R12*1)
+	ADDQ    $0x01, R12
 
-body:
-	CMPQ     DX, $0x80
+headb:
+	TESTQ $0x00000002, R11
+	JZ    headc
+	MOVW  (R9)(R12*1), R13
+	MOVW  R13, (R8)(R12*1)
+	ADDQ  $0x02, R12
+
+headc:
+	TESTQ $0x00000004, R11
+	JZ    heade
+	MOVL  (R9)(R12*1), R13
+	MOVL  R13, (R8)(R12*1)
+	ADDQ  $0x04, R12
+
+heade:
+	TESTQ $0x00000008, R11
+	JZ    headi
+	MOVQ  (R9)(R12*1), R13
+	MOVQ  R13, (R8)(R12*1)
+	ADDQ  $0x08, R12
+
+headi:
+	TESTQ   $0x00000010, R11
+	JZ      headq
+	VMOVDQU (R9)(R12*1), X0
+	VMOVDQU X0, (R8)(R12*1)
+	ADDQ    $0x10, R12
+
+headq:
+	TESTQ   $0x00000020, R11
+	JZ      headd
+	VMOVDQU (R9)(R12*1), Y0
+	VMOVDQU Y0, (R8)(R12*1)
+	ADDQ    $0x20, R12
+
+headd:
+	ADDQ R11, R8
+	ADDQ R11, R9
+	SUBQ R11, R10
+
+lines:
+	CMPQ       R10, $0x00000900
+	JL         near
+	PREFETCHT1 2048(R9)
+	PREFETCHT1 2112(R9)
+	PREFETCHT1 2176(R9)
+	PREFETCHT1 2240(R9)
+	VMOVDQU    (R9), Y0
+	VMOVDQU    32(R9), Y1
+	VMOVDQU    64(R9), Y2
+	VMOVDQU    96(R9), Y3
+	VMOVDQU    128(R9), Y4
+	VMOVDQU    160(R9), Y5
+	VMOVDQU    192(R9), Y6
+	VMOVDQU    224(R9), Y7
+	VMOVNTDQ   Y0, (R8)
+	VMOVNTDQ   Y1, 32(R8)
+	VMOVNTDQ   Y2, 64(R8)
+	VMOVNTDQ   Y3, 96(R8)
+	VMOVNTDQ   Y4, 128(R8)
+	VMOVNTDQ   Y5, 160(R8)
+	VMOVNTDQ   Y6, 192(R8)
+	VMOVNTDQ   Y7, 224(R8)
+	ADDQ       $0x00000100, R9
+	ADDQ       $0x00000100, R8
+	SUBQ       $0x00000100, R10
+	JMP        lines
+
+near:
+	CMPQ     R10, $0x00000100
+	JL       line
+	VMOVDQU  (R9), Y0
+	VMOVDQU  32(R9), Y1
+	VMOVDQU  64(R9), Y2
+	VMOVDQU  96(R9), Y3
+	VMOVDQU  128(R9), Y4
+	VMOVDQU  160(R9), Y5
+	VMOVDQU  192(R9), Y6
+	VMOVDQU  224(R9), Y7
+	VMOVNTDQ Y0, (R8)
+	VMOVNTDQ Y1, 32(R8)
+	VMOVNTDQ Y2, 64(R8)
+	VMOVNTDQ Y3, 96(R8)
+	VMOVNTDQ Y4, 128(R8)
+	VMOVNTDQ Y5, 160(R8)
+	VMOVNTDQ Y6, 192(R8)
+	VMOVNTDQ Y7, 224(R8)
+	ADDQ     $0x00000100, R9
+	ADDQ     $0x00000100, R8
+	SUBQ     $0x00000100, R10
+	JMP      near
+
+line:
+	CMPQ     R10, $0x40
 	JL       tail
-	VMOVDQU  (CX), Y0
-	VMOVDQU  32(CX), Y1
-	VMOVDQU  64(CX), Y2
-	VMOVDQU  96(CX), Y3
-	VMOVNTDQ Y0, (AX)
-	VMOVNTDQ Y1, 32(AX)
-	VMOVNTDQ Y2, 64(AX)
-	VMOVNTDQ Y3, 96(AX)
-	ADDQ     $0x80, CX
-	ADDQ     $0x80, AX
-	SUBQ     $0x80, DX
-	JMP      body
+	VMOVDQU  (R9), Y0
+	VMOVDQU  32(R9), Y1
+	VMOVNTDQ Y0, (R8)
+	VMOVNTDQ Y1, 32(R8)
+	ADDQ     $0x00000040, R9
+	ADDQ     $0x00000040, R8
+	SUBQ     $0x00000040, R10
+	JMP      line
 
 tail:
-	CMPQ DX, $0x00
-	JE   done
-	MOVB (CX), BL
-	MOVB BL, (AX)
-	INCQ CX
-	INCQ AX
-	DECQ DX
-	JMP  tail
+	TESTQ R10, R10
+	JZ    next
+	XORQ  R11, R11
+	TESTQ $0x00000001, R10
+	JZ    endb
+	MOVB  (R9)(R11*1), R12
+	MOVB  R12, (R8)(R11*1)
+	ADDQ  $0x01, R11
+
+endb:
+	TESTQ $0x00000002, R10
+	JZ    endc
+	MOVW  (R9)(R11*1), R12
+	MOVW  R12, (R8)(R11*1)
+	ADDQ  $0x02, R11
+
+endc:
+	TESTQ $0x00000004, R10
+	JZ    ende
+	MOVL  (R9)(R11*1), R12
+	MOVL  R12, (R8)(R11*1)
+	ADDQ  $0x04, R11
+
+ende:
+	TESTQ $0x00000008, R10
+	JZ    endi
+	MOVQ  (R9)(R11*1), R12
+	MOVQ  R12, (R8)(R11*1)
+	ADDQ  $0x08, R11
+
+endi:
+	TESTQ   $0x00000010, R10
+	JZ      endq
+	VMOVDQU (R9)(R11*1), X0
+	VMOVDQU X0, (R8)(R11*1)
+	ADDQ    $0x10, R11
+
+endq:
+	TESTQ   $0x00000020, R10
+	JZ      endd
+	VMOVDQU (R9)(R11*1), Y0
+	VMOVDQU Y0, (R8)(R11*1)
+	ADDQ    $0x20, R11
+
+endd:
+next:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ DI
+	JNZ  row
 
 done:
 	SFENCE
+	VZEROUPPER
+	RET
+
+// func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
+TEXT ·streamAVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  $-1, R8
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	MOVQ       AX, R9
+	MOVQ       CX, R10
+	MOVQ       SI, R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	ANDQ       $0x3f, R12
+	JZ         lines
+	CMPQ       R12, R11
+	CMOVQGT    R11, R12
+	BZHIQ      R12, R8, R13
+	KMOVQ      R13, K1
+	VMOVDQU8.Z (R10), K1, Z0
+	VMOVDQU8   Z0, K1, (R9)
+	ADDQ       R12, R9
+	ADDQ       R12, R10
+	SUBQ       R12, R11
+
+lines:
+	CMPQ       R11, $0x00000900
+	JL         near
+	PREFETCHT1 2048(R10)
+	PREFETCHT1 2112(R10)
+	PREFETCHT1 2176(R10)
+	PREFETCHT1 2240(R10)
+	VMOVDQU64  (R10), Z0
+	VMOVDQU64  64(R10), Z1
+	VMOVDQU64  128(R10), Z2
+	VMOVDQU64  192(R10), Z3
+	VMOVNTDQ   Z0, (R9)
+	VMOVNTDQ   Z1, 64(R9)
+	VMOVNTDQ   Z2, 128(R9)
+	VMOVNTDQ   Z3, 192(R9)
+	ADDQ       $0x00000100, R10
+	ADDQ       $0x00000100, R9
+	SUBQ       $0x00000100, R11
+	JMP        lines
+
+near:
+	CMPQ      R11, $0x00000100
+	JL        line
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	VMOVDQU64 128(R10), Z2
+	VMOVDQU64 192(R10), Z3
+	VMOVNTDQ  Z0, (R9)
+	VMOVNTDQ  Z1, 64(R9)
+	VMOVNTDQ  Z2, 128(R9)
+	VMOVNTDQ  Z3, 192(R9)
+	ADDQ      $0x00000100, R10
+	ADDQ      $0x00000100, R9
+	SUBQ      $0x00000100, R11
+	JMP       near
+
+line:
+	CMPQ      R11, $0x40
+	JL        tail
+	VMOVDQU64 (R10), Z0
+	VMOVNTDQ  Z0, (R9)
+	ADDQ      $0x00000040, R10
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000040, R11
+	JMP       line
+
+tail:
+	TESTQ      R11, R11
+	JZ         next
+	BZHIQ      R11, R8, R11
+	KMOVQ      R11, K1
+	VMOVDQU8.Z (R10), K1, Z0
+	VMOVDQU8   Z0, K1, (R9)
+
+next:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ DI
+	JNZ  row
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func moveAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+// Requires: AVX
+TEXT ·moveAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	CMPQ  SI, $0x40
+	JG    long
+	CMPQ  SI, $0x20
+	JGE   two32
+	CMPQ  SI, $0x10
+	JGE   two16
+	CMPQ  SI, $0x08
+	JGE   two8
+	CMPQ  SI, $0x04
+	JGE   two4
+	CMPQ  SI, $0x02
+	JGE   two2
+	TESTQ SI, SI
+	JZ    next
+	MOVB  (CX), R8
+	MOVB  R8, (AX)
+	JMP   next
+
+two2:
+	MOVW (CX), R8
+	MOVW -2(CX)(SI*1), R9
+	MOVW R8, (AX)
+	MOVW R9, -2(AX)(SI*1)
+	JMP  next
+
+two4:
+	MOVL (CX), R8
+	MOVL -4(CX)(SI*1), R9
+	MOVL R8, (AX)
+	MOVL R9, -4(AX)(SI*1)
+	JMP  next
+
+two8:
+	MOVQ (CX), R8
+	MOVQ -8(CX)(SI*1), R9
+	MOVQ R8, (AX)
+	MOVQ R9, -8(AX)(SI*1)
+	JMP  next
+
+two16:
+	VMOVDQU (CX), X0
+	VMOVDQU -16(CX)(SI*1), X1
+	VMOVDQU X0, (AX)
+	VMOVDQU X1, -16(AX)(SI*1)
+	JMP     next
+
+two32:
+	VMOVDQU (CX), Y0
+	VMOVDQU -32(CX)(SI*1), Y1
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, -32(AX)(SI*1)
+	JMP     next
+
+long:
+	XORQ R8, R8
+	MOVQ SI, R9
+	SUBQ $0x80, R9
+	JLE  vectors
+
+body:
+	VMOVDQU (CX)(R8*1), Y0
+	VMOVDQU 32(CX)(R8*1), Y1
+	VMOVDQU 64(CX)(R8*1), Y2
+	VMOVDQU 96(CX)(R8*1), Y3
+	VMOVDQU Y0, (AX)(R8*1)
+	VMOVDQU Y1, 32(AX)(R8*1)
+	VMOVDQU Y2, 64(AX)(R8*1)
+	VMOVDQU Y3, 96(AX)(R8*1)
+	ADDQ    $0x00000080, R8
+	CMPQ    R8, R9
+	JL      body
+
+vectors:
+	ADDQ $0x60, R9
+	CMPQ R8, R9
+	JGE  tail
+
+vector:
+	VMOVDQU (CX)(R8*1), Y0
+	VMOVDQU Y0, (AX)(R8*1)
+	ADDQ    $0x20, R8
+	CMPQ    R8, R9
+	JL      vector
+
+tail:
+	VMOVDQU (CX)(R9*1), Y0
+	VMOVDQU Y0, (AX)(R9*1)
+
+next:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ DI
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·moveAVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  SI, R8
+	DECQ  R8
+	ANDQ  $-64, R8
+	MOVQ  SI, R9
+	SUBQ  R8, R9
+	MOVQ  $-1, SI
+	BZHIQ R9, SI, SI
+	KMOVQ SI, K1
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	XORQ SI, SI
+	SUBQ $+256, R8
+	JL   lines
+
+body:
+	VMOVDQU64 (CX)(SI*1), Z0
+	VMOVDQU64 64(CX)(SI*1), Z1
+	VMOVDQU64 128(CX)(SI*1), Z2
+	VMOVDQU64 192(CX)(SI*1), Z3
+	VMOVDQU64 Z0, (AX)(SI*1)
+	VMOVDQU64 Z1, 64(AX)(SI*1)
+	VMOVDQU64 Z2, 128(AX)(SI*1)
+	VMOVDQU64 Z3, 192(AX)(SI*1)
+	ADDQ      $+256, SI
+	CMPQ      SI, R8
+	JLE       body
+
+lines:
+	ADDQ $+256, R8
+	CMPQ SI, R8
+	JGE  tail
+
+line:
+	VMOVDQU64 (CX)(SI*1), Z0
+	VMOVDQU64 Z0, (AX)(SI*1)
+	ADDQ      $+64, SI
+	CMPQ      SI, R8
+	JL        line
+
+tail:
+	VMOVDQU8.Z (CX)(R8*1), K1, Z0
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
+	ADDQ       DX, AX
+	ADDQ       BX, CX
+	DECQ       DI
+	JNZ        row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick1AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X1
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    -16(R14)(DX*1), X0
+	VPSHUFB    X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    -16(R14)(DX*1), X0
+	VPSHUFB    X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
+TEXT ·pick1AVX512(SB), NOSPLIT, $16-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DI
+	MOVQ  $-1, DX
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R11
+	MOVQ  32(SI), R12
+	MOVQ  DI, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R11, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R12, R8
+	ADDQ  R9, R8
+	SUBQ  R11, R8
+	SUBQ  R11, R8
+	MOVQ  R12, R9
+
+ordered:
+	XORQ     R10, R10
+	MOVQ     $0x0000000000000040, R12
+	SUBQ     $+0, R9
+	CMOVQLT  R10, R9
+	CMPQ     R9, $0x40
+	CMOVQGT  R12, R9
+	BZHIQ    R9, DX, R9
+	SUBQ     $+0, R8
+	CMOVQLT  R10, R8
+	CMPQ     R8, $0x40
+	CMOVQGT  R12, R8
+	BZHIQ    R8, DX, R8
+	ANDNQ    R9, R8, R9
+	MOVQ     R9, (SP)
+	IMULQ    DI, R11
+	BZHIQ    R11, DX, R9
+	MOVQ     R9, 8(SP)
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	ADDQ     24(SI), BX
+	MOVQ     64(SI), DX
+	VMOVDQU8 104(SI), Z0
+	KMOVQ    72(SI), K1
+	MOVQ     $-1, R10
+	MOVQ     32(SI), R11
+	SUBQ     $+0, R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
+	JZ       done
+
+row:
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
+	JZ    rest
+
+group:
+	PREFETCHT1 (R13)(DX*1)
+	VMOVDQU8.Z (R13), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVDQU8   Z1, K2, (R12)
+	ADDQ       R8, R12
+	ADDQ       R9, R13
+	DECQ       R14
+	JNZ        group
+
+rest:
+	TESTQ      DI, DI
+	JZ         next
+	KMOVQ      (SP), K3
+	VMOVDQU8.Z (R13), K3, Z1
+	VPERMB     Z1, Z0, Z1
+	KMOVQ      8(SP), K3
+	VMOVDQU8   Z1, K3, (R12)
+
+next:
+	ADDQ SI, CX
+	ADDQ R10, BX
+	DECQ R11
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R10
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R10, R9
+	XORQ     R8, R8
+	XORQ     R11, R11
+	MOVQ     $0x0000000000000040, R12
+	SUBQ     $+0, R9
+	CMOVQLT  R11, R9
+	CMPQ     R9, $0x40
+	CMOVQGT  R12, R9
+	BZHIQ    R9, DI, R9
+	SUBQ     $+0, R8
+	CMOVQLT  R11, R8
+	CMPQ     R8, $0x40
+	CMOVQGT  R12, R8
+	BZHIQ    R8, DI, R8
+	ANDNQ    R9, R8, R9
+	ANDQ     72(SI), R9
+	MOVQ     R9, (SP)
+	IMULQ    DX, R10
+	BZHIQ    R10, DI, R9
+	MOVQ     R9, 8(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    72(SI), K2
+	VMOVDQU8 104(SI), Z1
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z1, Z0
+	VMOVDQU8   Z0, K2, (R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      8(SP), K3
+	VMOVDQU8.Z (R12), K3, Z0
+	KMOVQ      (SP), K3
+	VPERMB     Z0, Z1, Z0
+	VMOVDQU8   Z0, K3, (R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick2AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
+TEXT ·pick2AVX512(SB), NOSPLIT, $24-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DI
+	MOVQ  $-1, DX
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DI, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
+	MOVQ     R10, 16(SP)
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	ADDQ     24(SI), BX
+	MOVQ     64(SI), DX
+	VMOVDQU8 104(SI), Z0
+	KMOVQ    72(SI), K1
+	KMOVQ    80(SI), K3
+	MOVQ     $-1, R10
+	MOVQ     32(SI), R11
+	SUBQ     $+64, R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
+	JZ       done
+
+row:
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
+	JZ    rest
+
+group:
+	PREFETCHT1 (R13)(DX*1)
+	PREFETCHT1 64(R13)(DX*1)
+	VPERMB     (R13), Z0, Z1
+	VMOVDQU8.Z 64(R13), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8   Z1, K2, (R12)
+	ADDQ       R8, R12
+	ADDQ       R9, R13
+	DECQ       R14
+	JNZ        group
+
+rest:
+	TESTQ      DI, DI
+	JZ         next
+	KMOVQ      (SP), K4
+	VMOVDQU8.Z (R13), K4, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K4
+	VMOVDQU8.Z 64(R13), K4, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K4
+	VMOVDQU8   Z1, K4, (R12)
+
+next:
+	ADDQ SI, CX
+	ADDQ R10, BX
+	DECQ R11
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     80(SI), R10
+	MOVQ     R10, 8(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 16(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    72(SI), K2
+	VMOVDQU8 104(SI), Z2
+	KMOVQ    80(SI), K3
+	VMOVDQU8 168(SI), Z3
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      16(SP), K4
+	VMOVDQU8.Z (R12), K4, Z0
+	KMOVQ      (SP), K4
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K4, (R11)
+	KMOVQ      8(SP), K4
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K4, 64(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick3AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	VMOVDQU 232(SI), X4
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
+TEXT ·pick3AVX512(SB), NOSPLIT, $32-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DI
+	MOVQ  $-1, DX
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DI, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 16(SP)
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
+	MOVQ     R10, 24(SP)
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	ADDQ     24(SI), BX
+	MOVQ     64(SI), DX
+	VMOVDQU8 104(SI), Z0
+	KMOVQ    72(SI), K1
+	KMOVQ    80(SI), K3
+	KMOVQ    88(SI), K4
+	MOVQ     $-1, R10
+	MOVQ     32(SI), R11
+	SUBQ     $+128, R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
+	JZ       done
+
+row:
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
+	JZ    rest
+
+group:
+	PREFETCHT1 (R13)(DX*1)
+	PREFETCHT1 64(R13)(DX*1)
+	PREFETCHT1 128(R13)(DX*1)
+	VPERMB     (R13), Z0, Z1
+	VPERMB     64(R13), Z0, K3, Z1
+	VMOVDQU8.Z 128(R13), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVDQU8   Z1, K2, (R12)
+	ADDQ       R8, R12
+	ADDQ       R9, R13
+	DECQ       R14
+	JNZ        group
+
+rest:
+	TESTQ      DI, DI
+	JZ         next
+	KMOVQ      (SP), K5
+	VMOVDQU8.Z (R13), K5, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K5
+	VMOVDQU8.Z 64(R13), K5, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K5
+	VMOVDQU8.Z 128(R13), K5, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	KMOVQ      24(SP), K5
+	VMOVDQU8   Z1, K5, (R12)
+
+next:
+	ADDQ SI, CX
+	ADDQ R10, BX
+	DECQ R11
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     80(SI), R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     88(SI), R10
+	MOVQ     R10, 16(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 24(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    72(SI), K2
+	VMOVDQU8 104(SI), Z2
+	KMOVQ    80(SI), K3
+	VMOVDQU8 168(SI), Z3
+	KMOVQ    88(SI), K4
+	VMOVDQU8 232(SI), Z4
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K4, 128(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      24(SP), K5
+	VMOVDQU8.Z (R12), K5, Z0
+	KMOVQ      (SP), K5
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K5, (R11)
+	KMOVQ      8(SP), K5
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K5, 64(R11)
+	KMOVQ      16(SP), K5
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K5, 128(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, MMX+
+TEXT ·pick4AVX2(SB), NOSPLIT, $16-56
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), BX
+	MOVQ    n+32(FP), AX
+	MOVQ    p+48(FP), SI
+	XORQ    DX, DX
+	DIVQ    (SI)
+	MOVQ    DX, R8
+	MOVQ    R8, DX
+	SUBQ    (SI), DX
+	MOVQ    DX, DI
+	IMULQ   40(SI), DX
+	IMULQ   48(SI), DI
+	MOVQ    DX, (SP)
+	MOVQ    DI, 8(SP)
+	MOVQ    8(SI), R9
+	MOVQ    16(SI), R10
+	ADDQ    24(SI), BX
+	MOVQ    64(SI), DI
+	MOVQ    32(SI), DX
+	VMOVDQU 104(SI), X2
+	VMOVDQU 168(SI), X3
+	VMOVDQU 232(SI), X4
+	VMOVDQU 296(SI), X5
+	MOVQ    dStep+16(FP), SI
+	MOVQ    sStep+24(FP), R11
+	MOVQ    rows+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+
+row:
+	MOVQ  CX, R13
+	MOVQ  BX, R14
+	MOVQ  AX, R15
+	TESTQ R15, R15
+	JZ    rest
+
+group:
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    32(R14), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X5, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+	ADDQ       R9, R13
+	ADDQ       R10, R14
+	DECQ       R15
+	JNZ        group
+
+rest:
+	TESTQ      R8, R8
+	JZ         next
+	ADDQ       (SP), R13
+	ADDQ       8(SP), R14
+	PREFETCHT1 (R14)(DI*1)
+	VMOVDQU    (R14), X1
+	VPSHUFB    X2, X1, X0
+	VMOVDQU    16(R14), X1
+	VPSHUFB    X3, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    32(R14), X1
+	VPSHUFB    X4, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    -16(R14)(DX*1), X1
+	VPSHUFB    X5, X1, X1
+	VPOR       X1, X0, X0
+	VMOVDQU    X0, (R13)
+
+next:
+	ADDQ SI, CX
+	ADDQ R11, BX
+	DECQ R12
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
+TEXT ·pick4AVX512(SB), NOSPLIT, $40-56
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), BX
+	MOVQ  n+32(FP), AX
+	MOVQ  p+48(FP), SI
+	XORQ  DX, DX
+	DIVQ  (SI)
+	MOVQ  DX, DI
+	MOVQ  $-1, DX
+	MOVQ  48(SI), R10
+	MOVQ  40(SI), R12
+	MOVQ  32(SI), R11
+	MOVQ  DI, R9
+	DECQ  R9
+	IMULQ R10, R9
+	ADDQ  R12, R9
+	XORQ  R8, R8
+	TESTQ R10, R10
+	JNS   ordered
+	MOVQ  R11, R8
+	ADDQ  R9, R8
+	SUBQ  R12, R8
+	SUBQ  R12, R8
+	MOVQ  R11, R9
+
+ordered:
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 16(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+192, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DX, R10
+	MOVQ     R8, R11
+	SUBQ     $+192, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DX, R11
+	ANDNQ    R10, R11, R10
+	MOVQ     R10, 24(SP)
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
+	MOVQ     R10, 32(SP)
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	ADDQ     24(SI), BX
+	MOVQ     64(SI), DX
+	VMOVDQU8 104(SI), Z0
+	KMOVQ    72(SI), K1
+	KMOVQ    80(SI), K3
+	KMOVQ    88(SI), K4
+	KMOVQ    96(SI), K5
+	MOVQ     $-1, R10
+	MOVQ     32(SI), R11
+	SUBQ     $+192, R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K2
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
+	JZ       done
+
+row:
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
+	JZ    rest
+
+group:
+	PREFETCHT1 (R13)(DX*1)
+	PREFETCHT1 64(R13)(DX*1)
+	PREFETCHT1 128(R13)(DX*1)
+	PREFETCHT1 192(R13)(DX*1)
+	VPERMB     (R13), Z0, Z1
+	VPERMB     64(R13), Z0, K3, Z1
+	VPERMB     128(R13), Z0, K4, Z1
+	VMOVDQU8.Z 192(R13), K1, Z2
+	VPERMB     Z2, Z0, K5, Z1
+	VMOVDQU8   Z1, K2, (R12)
+	ADDQ       R8, R12
+	ADDQ       R9, R13
+	DECQ       R14
+	JNZ        group
+
+rest:
+	TESTQ      DI, DI
+	JZ         next
+	KMOVQ      (SP), K6
+	VMOVDQU8.Z (R13), K6, Z2
+	VPERMB     Z2, Z0, Z1
+	KMOVQ      8(SP), K6
+	VMOVDQU8.Z 64(R13), K6, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	KMOVQ      16(SP), K6
+	VMOVDQU8.Z 128(R13), K6, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	KMOVQ      24(SP), K6
+	VMOVDQU8.Z 192(R13), K6, Z2
+	VPERMB     Z2, Z0, K5, Z1
+	KMOVQ      32(SP), K6
+	VMOVDQU8   Z1, K6, (R12)
+
+next:
+	ADDQ SI, CX
+	ADDQ R10, BX
+	DECQ R11
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
+	MOVQ     dst+0(FP), CX
+	MOVQ     src+8(FP), BX
+	MOVQ     n+32(FP), AX
+	MOVQ     p+48(FP), SI
+	XORQ     DX, DX
+	DIVQ     (SI)
+	MOVQ     DX, DX
+	MOVQ     $-1, DI
+	MOVQ     48(SI), R8
+	MOVQ     40(SI), R12
+	MOVQ     DX, R9
+	DECQ     R9
+	IMULQ    R8, R9
+	ADDQ     R12, R9
+	XORQ     R8, R8
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+0, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+0, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     72(SI), R10
+	MOVQ     R10, (SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+64, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+64, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     80(SI), R10
+	MOVQ     R10, 8(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+128, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+128, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     88(SI), R10
+	MOVQ     R10, 16(SP)
+	XORQ     R13, R13
+	MOVQ     $0x0000000000000040, R14
+	MOVQ     R9, R10
+	SUBQ     $+192, R10
+	CMOVQLT  R13, R10
+	CMPQ     R10, $0x40
+	CMOVQGT  R14, R10
+	BZHIQ    R10, DI, R10
+	MOVQ     R8, R11
+	SUBQ     $+192, R11
+	CMOVQLT  R13, R11
+	CMPQ     R11, $0x40
+	CMOVQGT  R14, R11
+	BZHIQ    R11, DI, R11
+	ANDNQ    R10, R11, R10
+	ANDQ     96(SI), R10
+	MOVQ     R10, 24(SP)
+	IMULQ    DX, R12
+	BZHIQ    R12, DI, R10
+	MOVQ     R10, 32(SP)
+	MOVQ     8(SI), DI
+	MOVQ     16(SI), R8
+	MOVQ     $-1, R9
+	MOVQ     8(SI), R10
+	BZHIQ    R10, R9, R10
+	KMOVQ    R10, K1
+	KMOVQ    72(SI), K2
+	VMOVDQU8 104(SI), Z2
+	KMOVQ    80(SI), K3
+	VMOVDQU8 168(SI), Z3
+	KMOVQ    88(SI), K4
+	VMOVDQU8 232(SI), Z4
+	KMOVQ    96(SI), K5
+	VMOVDQU8 296(SI), Z5
+	MOVQ     dStep+16(FP), SI
+	MOVQ     sStep+24(FP), R9
+	MOVQ     rows+40(FP), R10
+	TESTQ    R10, R10
+	JZ       done
+
+row:
+	MOVQ  CX, R11
+	MOVQ  BX, R12
+	MOVQ  AX, R13
+	TESTQ R13, R13
+	JZ    rest
+
+group:
+	VMOVDQU8.Z (R12), K1, Z0
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K2, (R11)
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K3, 64(R11)
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K4, 128(R11)
+	VPERMB     Z0, Z5, Z1
+	VMOVDQU8   Z1, K5, 192(R11)
+	ADDQ       R8, R11
+	ADDQ       DI, R12
+	DECQ       R13
+	JNZ        group
+
+rest:
+	TESTQ      DX, DX
+	JZ         next
+	KMOVQ      32(SP), K6
+	VMOVDQU8.Z (R12), K6, Z0
+	KMOVQ      (SP), K6
+	VPERMB     Z0, Z2, Z1
+	VMOVDQU8   Z1, K6, (R11)
+	KMOVQ      8(SP), K6
+	VPERMB     Z0, Z3, Z1
+	VMOVDQU8   Z1, K6, 64(R11)
+	KMOVQ      16(SP), K6
+	VPERMB     Z0, Z4, Z1
+	VMOVDQU8   Z1, K6, 128(R11)
+	KMOVQ      24(SP), K6
+	VPERMB     Z0, Z5, Z1
+	VMOVDQU8   Z1, K6, 192(R11)
+
+next:
+	ADDQ SI, CX
+	ADDQ R9, BX
+	DECQ R10
+	JNZ  row
+
+done:
 	VZEROUPPER
 	RET

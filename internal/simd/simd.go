@@ -19,6 +19,7 @@ import (
 //go:generate go run -C asm ./rows -out ../rows_amd64.s -stubs ../rows_amd64.go -pkg simd
 //go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 //go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
+//go:generate go run -C asm ./transpose -out ../transpose_amd64.s -stubs ../transpose_amd64.go -pkg simd
 
 // Level is a set of instructions.
 type Level uint8
@@ -40,6 +41,7 @@ type Kernels struct {
 	Rows
 	Bits
 	Casts
+	Transposes
 }
 
 var tables [len(levelNames)]Kernels

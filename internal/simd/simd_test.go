@@ -3,6 +3,7 @@ package simd_test
 import (
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,4 +41,13 @@ func TestBest(t *testing.T) {
 	k, err = simd.Best()
 	require.ErrorContains(t, err, `RESTRIDE_SIMD="avx9"`)
 	require.Equal(t, levels[len(levels)-1], k.Level)
+}
+
+// aligned returns n random bytes that start on a line of the caches.
+func aligned(n int) []byte {
+	b := make([]byte, n+63)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & 63
+	b = b[skip : skip+n : skip+n]
+	copy(b, noise(n))
+	return b
 }

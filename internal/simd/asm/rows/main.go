@@ -4,63 +4,38 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 func main() {
 	streamAVX2()
+	streamAVX512()
+	moveAVX2()
+	moveAVX512()
+	for count := 1; count <= vectors; count++ {
+		pickAVX2(count)
+		pickAVX512(count)
+		spreadAVX512(count)
+	}
 	Generate()
 }
 
-// streamAVX2 copies 128 bytes at a time from the destination's first line on; the
-// head and the tail by bytes.
-func streamAVX2() {
-	TEXT("streamAVX2", NOSPLIT, "func(dst, src *byte, n int64)")
-	Doc("streamAVX2 is Rows.Stream.")
-	Pragma("noescape")
-	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
-	a, b, c, d := YMM(), YMM(), YMM(), YMM()
-	t := GP64()
+// at is the byte at an offset from what a register points to.
+func at(r reg.GPVirtual, off int) Mem { return Mem{Base: r, Disp: off} }
 
-	Label("head")
-	CMPQ(n, Imm(0))
-	JE(LabelRef("done"))
-	TESTQ(U32(31), dst)
-	JE(LabelRef("body"))
-	MOVB(Mem{Base: src}, t.As8())
-	MOVB(t.As8(), Mem{Base: dst})
-	INCQ(src)
-	INCQ(dst)
-	DECQ(n)
-	JMP(LabelRef("head"))
+// param loads a parameter.
+func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
 
-	Label("body")
-	CMPQ(n, Imm(128))
-	JL(LabelRef("tail"))
-	VMOVDQU(Mem{Base: src}, a)
-	VMOVDQU(Mem{Base: src}.Offset(32), b)
-	VMOVDQU(Mem{Base: src}.Offset(64), c)
-	VMOVDQU(Mem{Base: src}.Offset(96), d)
-	VMOVNTDQ(a, Mem{Base: dst})
-	VMOVNTDQ(b, Mem{Base: dst}.Offset(32))
-	VMOVNTDQ(c, Mem{Base: dst}.Offset(64))
-	VMOVNTDQ(d, Mem{Base: dst}.Offset(96))
-	ADDQ(Imm(128), src)
-	ADDQ(Imm(128), dst)
-	SUBQ(Imm(128), n)
-	JMP(LabelRef("body"))
+// copyOf returns a register with the value of another.
+func copyOf(r reg.GPVirtual) reg.GPVirtual {
+	c := GP64()
+	MOVQ(r, c)
+	return c
+}
 
-	Label("tail")
-	CMPQ(n, Imm(0))
-	JE(LabelRef("done"))
-	MOVB(Mem{Base: src}, t.As8())
-	MOVB(t.As8(), Mem{Base: dst})
-	INCQ(src)
-	INCQ(dst)
-	DECQ(n)
-	JMP(LabelRef("tail"))
-
-	Label("done")
-	SFENCE()
-	VZEROUPPER()
-	RET()
+// first sets k to a mask of the first n bytes, 0 <= n < 256; ones is a register
+// of ones, t one to spare.
+func first(n, ones, t reg.GPVirtual, k reg.OpmaskVirtual) {
+	BZHIQ(n, ones, t)
+	KMOVQ(t, k)
 }

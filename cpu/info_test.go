@@ -1,0 +1,37 @@
+package cpu_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+// Info names the kernels in use, and a variable that names none.
+func TestDriverNamesTheLevel(t *testing.T) {
+	const asks = "RESTRIDE_TEST_DRIVER"
+	if os.Getenv(asks) != "" {
+		dev := open(t)
+		defer dev.Close()
+		_, err := os.Stdout.WriteString(dev.Info().Driver + "\n")
+		require.NoError(t, err)
+		return
+	}
+	levels := simd.Levels()
+	best := "Go " + runtime.Version() + ", " + levels[len(levels)-1].String()
+	for value, want := range map[string]string{
+		"":     best + "\n",
+		"go":   "Go " + runtime.Version() + ", go\n",
+		"avx9": best + ` (ignored: RESTRIDE_SIMD="avx9"`,
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestDriverNamesTheLevel$")
+		cmd.Env = append(os.Environ(), asks+"=1", simd.Variable+"="+value)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		require.Contains(t, string(out), want)
+	}
+}

@@ -1,0 +1,74 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// Three rows that are interleaved, or a row of threes that is taken apart: channels
+// of images, moved to the end and back. These are transposes with one axis of three,
+// too short for tiles of rows.
+
+// mixing says which of them a job is.
+type mixing uint8
+
+const (
+	unmixed   mixing = iota
+	merging          // the three are the destination's innermost axis, b
+	splitting        // the three are the source's innermost axis, a
+)
+
+// mixRun is about how many bytes of each of the three a block has.
+const mixRun = 16 << 10
+
+// planMix makes the job a mixing one between its innermost axis and axis near, where
+// the source is dense. False: it is not.
+func (j *job) planMix(near int) bool {
+	j.tile.mix = unmixed
+	if j.packed || kernels.Mix == nil {
+		return false
+	}
+	du, su := j.unit(j.dBits), j.unit(j.sBits)
+	x, in := &j.axes[near], &j.axes[j.rank-1]
+	switch {
+	case in.n == 3 && x.s == su && x.d == 3*du:
+		j.tile.mix = merging
+		j.block(near, mixRun/su, 3)
+	case x.n == 3 && x.s == su && in.s == 3*su:
+		j.tile.mix = splitting
+		j.block(near, 3, mixRun/su)
+	default:
+		return false
+	}
+	return true
+}
+
+// mixBlock moves a block by vectors, and what is less than one by the element.
+func mixBlock[W word](j *job, d, s, na, nb int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	log := bits.TrailingZeros64(uint64(size))
+	width := kernels.MixWidth
+	a, b := j.a, j.b
+	a.n, b.n = na, nb
+	// Of either side, from one of three vectors to the next, and from three to three.
+	dGap, dStep, sGap, sStep := width, 3*width, b.s, width
+	tab, along := kernels.Merge3[log], &a
+	if j.tile.mix == splitting {
+		dGap, dStep, sGap, sStep = a.d, width, width, 3*width
+		tab, along = kernels.Split3[log], &b
+	}
+	mix := kernels.Mix
+	if aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap); j.streams() && aligned%uintptr(width) == 0 {
+		mix = kernels.MixStream
+	}
+	each := width / size
+	if n := along.n / each; n > 0 {
+		mix(at(j.dst, d), dGap, dStep, at(j.src, s), sGap, sStep, tab, n)
+		d += n * each * along.d
+		s += n * each * along.s
+		along.n -= n * each
+	}
+	if along.n > 0 {
+		gatherBlock[W](j.dst, j.src, d, s, a, b)
+	}
+}

@@ -1,0 +1,269 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
+)
+
+// form is what the job of a call depends on, beside the strides of its layouts:
+// not on where the elements are, but for how they are aligned.
+type form struct {
+	op       operation
+	align    uint8 // what the addresses of both sides are multiples of, up to 16
+	dst, src layout.DType
+	how      device.Rounding
+}
+
+type operation uint8
+
+const (
+	opCopy operation = iota
+	opConvert
+	opFill
+	opFillString
+)
+
+var operationNames = [...]string{"Copy", "Convert", "Fill", "FillString"}
+
+func (o operation) String() string { return operationNames[o] }
+
+// check checks the rules of a call. That without a source has dst for it.
+func (f *form) check(dst, src *device.Operand, pattern []byte) error {
+	switch f.op {
+	case opCopy:
+		return device.CheckCopy(dst, src)
+	case opConvert:
+		return device.CheckConvert(dst, src, f.how)
+	case opFill:
+		return device.CheckFill(dst, pattern)
+	}
+	return device.CheckFillString(dst)
+}
+
+// checkPlaces is check for a call whose form has been checked.
+func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
+	switch f.op {
+	case opCopy:
+		return device.CheckCopyPlaces(dst, src)
+	case opConvert:
+		return device.CheckConvertPlaces(dst, src)
+	case opFill:
+		return device.CheckFillPlaces(dst, pattern)
+	}
+	return device.CheckFillString(dst)
+}
+
+// prepare makes the job of a checked call, but for addresses and the plan. A
+// fill's source has the layout of its destination, and all elements in one place.
+// False: there is nothing to do.
+func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
+	way := device.AsCopy
+	if f.op == opConvert {
+		way = device.WayOf(f.dst, f.src)
+	}
+	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
+	fills, strings := f.op >= opFill, f.dst == layout.String
+	j.cast = nil
+	switch {
+	case way == device.ByValue:
+		j.cast = casterOf(f.dst, f.src, f.how)
+		limit = 0
+	case way == device.AsPack || strings:
+		limit = 0
+	}
+	var d, s layout.Layout
+	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
+	if rank, _ := d.Frame(); rank == 1 {
+		if n, _ := d.Axis(0); n == 0 {
+			return false
+		}
+	}
+	switch {
+	case strings:
+		dBits, sBits = 8*stringSize, 8*stringSize
+	case limit > 0 && dBits > limit && !looseAlignment:
+		if fills {
+			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: it is d's shape
+			fills = false
+		}
+		d, s, dBits = narrow(d, s, dBits, limit)
+		sBits = dBits
+	case limit > 0:
+		dBits, sBits = wide, wide
+	}
+	j.load(&d, &s, dBits, sBits, strings)
+	if way != device.AsCopy {
+		j.class = convert
+		j.signed = device.IsSigned(f.src)
+	}
+	if fills {
+		j.sOff = 0
+		for i := range j.axes[:j.rank] {
+			j.axes[i].s = 0
+		}
+	}
+	return true
+}
+
+// narrow expresses elements as runs of smaller ones, for memory that is not
+// aligned for them.
+func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
+	part := int64(bits / limit)
+	split := func(l layout.Layout) layout.Layout {
+		dims, strides := l.Shape(), l.Strides()
+		for i := range strides {
+			strides[i] *= part
+		}
+		// It cannot fail: these are the positions of the same bytes.
+		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
+		return l
+	}
+	d, s = layout.Simplify(split(d), split(s))
+	return d, s, limit
+}
+
+// plan is a planned job of less than parallelBytes, kept for calls that are alike:
+// of one form, and between layouts of one key. They need neither their forms
+// checked nor a plan.
+type plan struct {
+	form form
+	pair layout.PairKey
+	job  job
+	name string // of the kernel, once somebody has asked
+
+	// Where the elements of the call begin that the job was planned for, and by how
+	// much positions in the job move for each layout.KeyPeriod elements.
+	dFrom, sFrom int64
+	dStep, sStep int64
+	dOff, sOff   int64 // the job's positions at the time
+}
+
+// run carries out a call on memory, whose elements begin at the given offsets. It
+// returns how many bytes it wrote.
+func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64 {
+	j := &p.job
+	if j.units == 0 {
+		return 0
+	}
+	j.dst, j.src = to, from
+	j.dOff = p.dOff + (dOff-p.dFrom)/layout.KeyPeriod*p.dStep
+	j.sOff = p.sOff + (sOff-p.sFrom)/layout.KeyPeriod*p.sStep
+	if j.units == 1 {
+		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
+	} else {
+		j.run(0, j.units, sc)
+	}
+	j.dst, j.src = nil, nil // the cache keeps nobody's memory alive
+	return j.bytes
+}
+
+// kernel names the class and the width, without making a string each time.
+func (p *plan) kernel() string {
+	switch {
+	case p.name != "":
+	case p.job.units == 0:
+		p.name = "nothing"
+	default:
+		p.name = p.job.name()
+	}
+	return p.name
+}
+
+// load plans a call.
+func (p *plan) load(f *form, dst, src *layout.Layout) {
+	j := &p.job
+	p.form, p.name = *f, ""
+	_, p.dFrom = dst.Frame()
+	_, p.sFrom = src.Frame()
+	if !j.prepare(f, dst, src) {
+		j.units = 0
+		return
+	}
+	j.parts.lead = 0
+	j.plan()
+	p.dOff, p.sOff = j.dOff, j.sOff
+	p.dStep, p.sStep = period(f.dst, j.dBits, j.unit(j.dBits)), period(f.src, j.sBits, j.unit(j.sBits))
+	if f.op >= opFill {
+		p.sStep = 0
+	}
+}
+
+// period returns by how much a position moves for layout.KeyPeriod elements of a
+// type, in a job whose elements have the given width and unit.
+func period(t layout.DType, bits int, unit int64) int64 {
+	return layout.KeyPeriod * int64(width(t)) / int64(bits) * unit
+}
+
+// plans are the plans of a queue's latest calls, in small sets by their hash, the
+// latest of each first.
+type plans struct {
+	sets    [planSets][planWays]*plan
+	kernels *simd.Kernels // that they were made for
+}
+
+const (
+	planSets = 16
+	planWays = 4
+)
+
+// set returns those that a call's plan would be among.
+func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
+	if c.kernels != kernels {
+		*c = plans{kernels: kernels}
+	}
+	h := layout.HashPair(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
+	return &c.sets[h>>60%planSets]
+}
+
+// find returns the plan of a call, or nil.
+func find(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
+	for i, p := range set {
+		if p == nil {
+			return nil
+		}
+		if p.form == *f && p.pair.Is(dst, src) {
+			if i > 0 {
+				copy(set[1:], set[:i])
+				set[0] = p
+			}
+			return p
+		}
+	}
+	return nil
+}
+
+// add plans a checked call, in the place of the plan of its set that has not been
+// used for longest. nil: a call like this one is not worth a plan that is kept.
+func add(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
+	if !small(f.dst, dst) || !small(f.src, src) {
+		return nil
+	}
+	p := set[planWays-1]
+	if p == nil {
+		p = new(plan)
+	}
+	if !p.pair.Set(dst, src) {
+		return nil
+	}
+	copy(set[1:], set[:])
+	set[0] = p
+	p.load(f, dst, src)
+	return p
+}
+
+// small reports whether there are too few elements for several workers.
+func small(t layout.DType, l *layout.Layout) bool {
+	n, _ := l.Dense()
+	return n < parallelBytes*8/int64(width(t))
+}
+
+// width returns how many bits of memory an element takes.
+func width(t layout.DType) int {
+	if t == layout.String {
+		return 8 * stringSize
+	}
+	return t.Bits()
+}

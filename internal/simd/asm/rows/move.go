@@ -1,0 +1,160 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const rowsSignature = "func(dst, src *byte, dStep, sStep, size, rows int64)"
+
+// rowLoop writes a function that does rows one after another: body does that at d
+// and s, and ends at the label "next".
+func rowLoop(name, doc string, before, body, after func(), row *rowRegisters) {
+	TEXT(name, NOSPLIT, rowsSignature)
+	Doc(name + " is " + doc)
+	Pragma("noescape")
+	row.d, row.s = param("dst"), param("src")
+	dStep, sStep := param("dStep"), param("sStep")
+	row.size = param("size")
+	rows := param("rows")
+	before()
+	TESTQ(rows, rows)
+	JZ(LabelRef("done"))
+	Label("row")
+	body()
+	Label("next")
+	ADDQ(dStep, row.d)
+	ADDQ(sStep, row.s)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	Label("done")
+	after()
+	VZEROUPPER()
+	RET()
+}
+
+type rowRegisters struct{ d, s, size reg.GPVirtual }
+
+// moveAVX512: one masked vector for short rows; vectors and a masked one for
+// others.
+func moveAVX512() {
+	var r rowRegisters
+	k := K()
+	var last, ones reg.GPVirtual
+	rowLoop("moveAVX512", "Rows.Move.", func() {
+		// The last vector of a row has 1 to 64 bytes and begins at last.
+		last, ones = copyOf(r.size), GP64()
+		DECQ(last)
+		ANDQ(I8(-64), last)
+		n, t := copyOf(r.size), GP64()
+		SUBQ(last, n)
+		MOVQ(I32(-1), ones)
+		first(n, ones, t, k)
+	}, func() {
+		i := GP64()
+		z := []reg.VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
+		XORQ(i, i)
+		SUBQ(I32(256), last)
+		JL(LabelRef("lines"))
+		Label("body")
+		for n := range z {
+			VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1, Disp: 64 * n}, z[n])
+		}
+		for n := range z {
+			VMOVDQU64(z[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 64 * n})
+		}
+		ADDQ(I32(256), i)
+		CMPQ(i, last)
+		JLE(LabelRef("body"))
+		Label("lines")
+		ADDQ(I32(256), last)
+		CMPQ(i, last)
+		JGE(LabelRef("tail"))
+		Label("line")
+		VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1}, z[0])
+		VMOVDQU64(z[0], Mem{Base: r.d, Index: i, Scale: 1})
+		ADDQ(I32(64), i)
+		CMPQ(i, last)
+		JL(LabelRef("line"))
+		Label("tail")
+		VMOVDQU8_Z(Mem{Base: r.s, Index: last, Scale: 1}, k, z[0])
+		VMOVDQU8(z[0], k, Mem{Base: r.d, Index: last, Scale: 1})
+	}, func() {}, &r)
+}
+
+// moveAVX2: vectors, of which the last overlaps the one before; short rows are
+// two smaller words that may overlap.
+func moveAVX2() {
+	var r rowRegisters
+	rowLoop("moveAVX2", "Rows.Move.", func() {}, func() {
+		// two moves a row as a first and a last word.
+		two := func(bytes int, v, w Op, mov func(a, b Op)) {
+			mov(at(r.s, 0), v)
+			mov(Mem{Base: r.s, Index: r.size, Scale: 1, Disp: -bytes}, w)
+			mov(v, at(r.d, 0))
+			mov(w, Mem{Base: r.d, Index: r.size, Scale: 1, Disp: -bytes})
+			JMP(LabelRef("next"))
+		}
+		g, h := GP64(), GP64()
+		x, w := XMM(), XMM()
+		y := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+		i, last := GP64(), GP64()
+		CMPQ(r.size, Imm(64))
+		JG(LabelRef("long"))
+		CMPQ(r.size, Imm(32))
+		JGE(LabelRef("two32"))
+		CMPQ(r.size, Imm(16))
+		JGE(LabelRef("two16"))
+		CMPQ(r.size, Imm(8))
+		JGE(LabelRef("two8"))
+		CMPQ(r.size, Imm(4))
+		JGE(LabelRef("two4"))
+		CMPQ(r.size, Imm(2))
+		JGE(LabelRef("two2"))
+		TESTQ(r.size, r.size)
+		JZ(LabelRef("next"))
+		MOVB(at(r.s, 0), g.As8())
+		MOVB(g.As8(), at(r.d, 0))
+		JMP(LabelRef("next"))
+		Label("two2")
+		two(2, g.As16(), h.As16(), func(a, b Op) { MOVW(a, b) })
+		Label("two4")
+		two(4, g.As32(), h.As32(), func(a, b Op) { MOVL(a, b) })
+		Label("two8")
+		two(8, g, h, func(a, b Op) { MOVQ(a, b) })
+		Label("two16")
+		two(16, x, w, func(a, b Op) { VMOVDQU(a, b) })
+		Label("two32")
+		two(32, y[0], y[1], func(a, b Op) { VMOVDQU(a, b) })
+
+		Label("long")
+		XORQ(i, i)
+		MOVQ(r.size, last)
+		SUBQ(Imm(128), last)
+		JLE(LabelRef("vectors"))
+		Label("body")
+		for n := range y {
+			VMOVDQU(Mem{Base: r.s, Index: i, Scale: 1, Disp: 32 * n}, y[n])
+		}
+		for n := range y {
+			VMOVDQU(y[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 32 * n})
+		}
+		ADDQ(U32(128), i)
+		CMPQ(i, last)
+		JL(LabelRef("body"))
+		Label("vectors")
+		ADDQ(Imm(96), last)
+		CMPQ(i, last)
+		JGE(LabelRef("tail"))
+		Label("vector")
+		VMOVDQU(Mem{Base: r.s, Index: i, Scale: 1}, y[0])
+		VMOVDQU(y[0], Mem{Base: r.d, Index: i, Scale: 1})
+		ADDQ(Imm(32), i)
+		CMPQ(i, last)
+		JL(LabelRef("vector"))
+		Label("tail")
+		VMOVDQU(Mem{Base: r.s, Index: last, Scale: 1}, y[0])
+		VMOVDQU(y[0], Mem{Base: r.d, Index: last, Scale: 1})
+	}, func() {}, &r)
+}

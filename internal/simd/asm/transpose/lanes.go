@@ -1,0 +1,127 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// lanes are the 128-bit lanes of a vector: 1, 2 or 4.
+type lanes int
+
+func (n lanes) register() VecVirtual {
+	switch n {
+	case 1:
+		return XMM()
+	case 2:
+		return YMM()
+	}
+	return ZMM()
+}
+
+// load reads 16 bytes to a lane. Lane 0 comes first: it goes to all, which is as
+// cheap.
+func (n lanes) load(from Mem, lane int, to VecVirtual) {
+	switch {
+	case n == 1:
+		VMOVDQU(from, to)
+	case lane == 0 && n == 2:
+		VBROADCASTI128(from, to)
+	case lane == 0:
+		VBROADCASTI32X4(from, to)
+	case n == 2:
+		VINSERTI128(Imm(1), from, to, to)
+	default:
+		VINSERTI32X4(Imm(uint64(lane)), from, to, to)
+	}
+}
+
+// loadSome reads the bytes of a mask to a lane; the others are 0.
+func (n lanes) loadSome(from Mem, mask Op, lane int, to VecVirtual) {
+	if lane == 0 {
+		VMOVDQU8_Z(from, mask, to)
+		return
+	}
+	x := XMM()
+	VMOVDQU8_Z(from, mask, x)
+	VINSERTI32X4(Imm(uint64(lane)), x, to, to)
+}
+
+// read reads a whole register.
+func (n lanes) read(from Mem, to VecVirtual) {
+	if n == 4 {
+		VMOVDQU64(from, to)
+	} else {
+		VMOVDQU(from, to)
+	}
+}
+
+func (n lanes) and(a, b, to VecVirtual) {
+	if n == 4 {
+		VPANDD(a, b, to)
+	} else {
+		VPAND(a, b, to)
+	}
+}
+
+// store writes a register, past the caches or not.
+func (n lanes) store(v VecVirtual, to Mem, stream bool) {
+	switch {
+	case stream:
+		VMOVNTDQ(v, to)
+	case n == 4:
+		VMOVDQU64(v, to)
+	default:
+		VMOVDQU(v, to)
+	}
+}
+
+// unpack interleaves elements of halves of lanes.
+type unpack func(size int, a, b VecVirtual) VecVirtual
+
+func (n lanes) low(size int, a, b VecVirtual) VecVirtual {
+	c := n.register()
+	switch size {
+	case 1:
+		VPUNPCKLBW(b, a, c)
+	case 2:
+		VPUNPCKLWD(b, a, c)
+	case 4:
+		VPUNPCKLDQ(b, a, c)
+	case 8:
+		VPUNPCKLQDQ(b, a, c)
+	}
+	return c
+}
+
+func (n lanes) high(size int, a, b VecVirtual) VecVirtual {
+	c := n.register()
+	switch size {
+	case 1:
+		VPUNPCKHBW(b, a, c)
+	case 2:
+		VPUNPCKHWD(b, a, c)
+	case 4:
+		VPUNPCKHDQ(b, a, c)
+	case 8:
+		VPUNPCKHQDQ(b, a, c)
+	}
+	return c
+}
+
+// transpose transposes the elements that the lanes of v have, and calls store with
+// the columns in their order. Pairs of rows become rows of half the columns, whose
+// elements are pairs.
+func (n lanes) transpose(size int, v []VecVirtual, store func(VecVirtual)) {
+	if len(v) == 1 {
+		store(v[0])
+		return
+	}
+	for _, unpack := range []unpack{n.low, n.high} {
+		var half []VecVirtual
+		for r := 0; r < len(v); r += 2 {
+			half = append(half, unpack(size, v[r], v[r+1]))
+		}
+		n.transpose(2*size, half, store)
+	}
+}

@@ -1,0 +1,163 @@
+package simd_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+// Rows lie anywhere, in any order, and bytes beyond those of the columns are not
+// touched.
+func TestTurn(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Place == nil {
+			t.Skip("no kernels at this level")
+		}
+		for log, turns := range k.Turn {
+			size := 1 << log
+			for _, f := range []struct {
+				name  string
+				turn  simd.Turn
+				width int
+				align int
+				few   bool
+			}{
+				{"wide", turns.Wide, int(turns.Width), 1, false},
+				{"stream", turns.Stream, 64, 64, false},
+				{"narrow", turns.Narrow, 16, 1, false},
+				{"few", turns.Few, int(turns.Width), 1, true},
+				{"fewstream", turns.FewStream, 64, 64, true},
+			} {
+				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) {
+					least := 16 / size
+					lo, hi := least, 5*least+2
+					if f.few {
+						lo, hi = 1, least
+					}
+					if f.turn == nil {
+						t.Skip("no kernel at this level")
+					}
+					testTurn(t, f.turn, size, f.width, f.align, lo, hi)
+				})
+			}
+		}
+	})
+}
+
+func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
+	block := width / size
+	for n := lo; n < hi; n++ {
+		for _, m := range []int{block, 2 * block} {
+			for at := range 3 {
+				stride := m*size + 3
+				at += 64
+				if align > 1 {
+					stride, at = (m*size+2*align-1)&^(align-1), 64
+				}
+				src := noise(m*(n*size+5) + 7)[:(m-1)*(n*size+5)+4+n*size]
+				tab := make([]int64, m)
+				for k := range tab {
+					tab[k] = int64((k*7%m)*(n*size+5) + k%5)
+				}
+				got, want := aligned(64+at+n*stride), aligned(64+at+n*stride)
+				for i := range n {
+					for k := range m {
+						copy(want[at+i*stride+k*size:][:size], src[int(tab[k])+i*size:])
+					}
+				}
+				turn(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n))
+				require.Equal(t, want, got, "%d rows of %d", m, n)
+			}
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Place == nil {
+			t.Skip("no kernel at this level")
+		}
+		for run := 1; run < 300; run++ {
+			for at := range 64 {
+				tab := []int64{int64(at), int64(at + 3*run + 13), int64(at + run + 5)}
+				src := noise(3 * (run + 1))
+				got, want := aligned(4*run+200), aligned(4*run+200)
+				for i, to := range tab {
+					copy(want[64+to:][:run], src[i*(run+1):])
+				}
+				k.Place(&got[64], &tab[0], &src[0], int64(run+1), int64(run), 3)
+				require.Equal(t, want, got, "rows of %d at %d", run, at)
+			}
+		}
+	})
+}
+
+func TestSplit(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Place == nil {
+			t.Skip("no kernel at this level")
+		}
+		for width, split := range map[int]func(*byte, int64, *byte, int64, int64, int64){2: k.Split2, 4: k.Split4} {
+			per := 8 / width
+			for n := 1; n < 4; n++ {
+				for run := 64; run < 300; run += 64 {
+					stride, step := run/per+5, run+3
+					src := noise(n * step)
+					got, want := noise(n*per*stride+9), noise(n*per*stride+9)
+					for i := range n * per {
+						for b := range run / per {
+							v := byte(0)
+							for e := range per {
+								v |= src[i/per*step+b*per+e] >> (i % per * width) & (1<<width - 1) << (e * width)
+							}
+							want[3+i*stride+b] = v
+						}
+					}
+					split(&got[3], int64(stride), &src[0], int64(step), int64(run), int64(n))
+					require.Equal(t, want, got, "%d bits, %d rows of %d", width, n, run)
+				}
+			}
+		}
+	})
+}
+
+func TestMix(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Mix == nil {
+			t.Skip("no kernel at this level")
+		}
+		w := int(k.MixWidth)
+		for log := range k.Merge3 {
+			size := 1 << log
+			for n := 1; n < 5; n++ {
+				for at := range 3 {
+					mix := k.Mix
+					if at == 0 {
+						mix = k.MixStream
+					}
+					pixels := n * w / size
+					plane := n*w + w // bytes from one to the next
+					src := noise(3 * plane)
+					got, want := aligned(64+at+3*n*w+9), aligned(64+at+3*n*w+9)
+					for i := range pixels {
+						for c := range 3 {
+							copy(want[64+at+(3*i+c)*size:][:size], src[at+c*plane+i*size:])
+						}
+					}
+					mix(&got[64+at], int64(w), int64(3*w), &src[at], int64(plane), int64(w), k.Merge3[log], int64(n))
+					require.Equal(t, want, got, "%d of %d bytes", pixels, size)
+
+					out, same := aligned(128+3*plane+9), aligned(128+3*plane+9)
+					for c := range 3 {
+						copy(same[64+at+c*plane:][:n*w], src[at+c*plane:])
+					}
+					mix(&out[64+at], int64(plane), int64(w), &got[64+at], int64(w), int64(3*w), k.Split3[log], int64(n))
+					require.Equal(t, same, out, "%d of %d bytes, apart", pixels, size)
+				}
+			}
+		}
+	})
+}
