@@ -2,8 +2,8 @@ package cpu
 
 import "testing"
 
-// Past makes copies of a test that write so many bytes do it past the caches.
-func Past(t testing.TB, bytes int64) {
+// StreamFrom makes copies of a test that write so many bytes do it past the caches.
+func StreamFrom(t testing.TB, bytes int64) {
 	old := streamBytes
 	streamBytes = bytes
 	t.Cleanup(func() { streamBytes = old })

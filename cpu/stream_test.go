@@ -9,12 +9,12 @@ import (
 	"github.com/restride/restride/device/oracle"
 )
 
-// TestPast are writes past the caches, which only large ones are elsewhere.
-func TestPast(t *testing.T) { cpu.EachLevel(t, testPast) }
+// TestStream are writes past the caches, which only large ones are elsewhere.
+func TestStream(t *testing.T) { cpu.EachLevel(t, testStream) }
 
-func testPast(t *testing.T) {
+func testStream(t *testing.T) {
 	severalWorkers(t, 3)
-	cpu.Past(t, 1)
+	cpu.StreamFrom(t, 1)
 	dev := open(t)
 	defer dev.Close()
 	q, err := dev.NewQueue()
