@@ -161,8 +161,8 @@ func (j *job) plan() {
 		}
 	}
 	turns := j.class == gather || j.class == fill && in.n*int64(j.dBits) < 8*cacheLine
-	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 {
-		turns = false // all is in L1 anyway
+	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None {
+		turns = false // all is in L1 anyway, and there are no vectors to gain by
 	}
 	if turns && dense && !j.strings && unit >= 0 && j.planTile(unit) {
 		j.class = transpose
