@@ -17,7 +17,6 @@ func randomPair(r *rand.Rand, most int) (dst, src layout.Layout) {
 		dims[i] = []int64{0, 1, 2, 2, 3, 4, 4, 8}[1-min(r.IntN(60), 1)+r.IntN(7)]
 	}
 	side := func() layout.Layout {
-		l := must(layout.Contiguous(dims...))
 		perm := r.Perm(len(dims))
 		shape := make([]int64, len(dims))
 		for i, p := range perm {
@@ -27,7 +26,7 @@ func randomPair(r *rand.Rand, most int) (dst, src layout.Layout) {
 		for i, p := range perm {
 			back[p] = i
 		}
-		l = must(must(layout.Contiguous(shape...)).Permute(back...))
+		l := must(must(layout.Contiguous(shape...)).Permute(back...))
 		if axis := 0; len(dims) > 0 && r.IntN(3) == 0 {
 			axis = r.IntN(len(dims))
 			l = must(l.Slice(axis, dims[axis]-1, -dims[axis]-1, -1))
