@@ -22,8 +22,11 @@ type PeerCase struct {
 	Name string `json:"name"`
 	Case string `json:"case"` // that of the list: figures of other shapes are not compared
 	Timing
-	Verified string `json:"verified,omitempty"` // how much of the result was looked at
-	Error    string `json:"error,omitempty"`    // why there is no figure
+	// MemcpyRatio is that of CaseResult, to a memcpy by two threads that took place
+	// between the samples; 0: there was none.
+	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
+	Verified    string  `json:"verified,omitempty"` // how much of the result was looked at
+	Error       string  `json:"error,omitempty"`    // why there is no figure
 }
 
 // What a peer's file may hold.
@@ -73,11 +76,14 @@ func (p *Peer) check() error {
 			}
 		}
 		if c.Error != "" {
-			c.Timing = Timing{}
+			c.Timing, c.MemcpyRatio = Timing{}, 0
 			continue
 		}
 		if err := c.Timing.check(); err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if bad(c.MemcpyRatio) {
+			return fmt.Errorf("%s: %g of a memcpy: want at least 0", c.Name, c.MemcpyRatio)
 		}
 	}
 	return nil
@@ -111,18 +117,27 @@ func (p *Peer) Short() string {
 
 // Find returns the peer's median time of a case, or why there is none.
 func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
+	theirs, why := p.Case(c)
+	if why != "" {
+		return 0, why
+	}
+	return theirs.Median, ""
+}
+
+// Case returns the peer's figures of a case, or why there are none.
+func (p *Peer) Case(c *CaseResult) (theirs *PeerCase, why string) {
 	for _, theirs := range p.Cases {
 		switch {
 		case theirs.Name != c.Name:
 			continue
 		case theirs.Case != c.Case:
-			return 0, "other shape"
+			return nil, "other shape"
 		case theirs.Error != "":
-			return 0, theirs.Error
+			return nil, theirs.Error
 		}
-		return theirs.Median, ""
+		return theirs, ""
 	}
-	return 0, "not measured"
+	return nil, "not measured"
 }
 
 // Fastest returns the least of the peers' median times of a case: infinity where

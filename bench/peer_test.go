@@ -151,26 +151,42 @@ func FuzzReadPeer(f *testing.F) {
 // ends it.
 func TestMeasure(t *testing.T) {
 	calls := 0
-	timing, err := Measure(time.Millisecond, 3, func(i int) error {
+	timing, none, err := Measure(time.Millisecond, 3, func(i int) error {
 		assert.Equal(t, calls, i)
 		calls++
 		time.Sleep(100 * time.Microsecond)
 		return nil
-	})
+	}, nil)
 	require.NoError(t, err)
+	assert.Zero(t, none)
 	require.NoError(t, timing.check())
 	assert.GreaterOrEqual(t, timing.Samples, 9)
 	assert.GreaterOrEqual(t, timing.Min, 1e5)
 	assert.Greater(t, calls, 3+timing.Samples*timing.Batch)
 
 	for at := range 4 {
-		_, err := Measure(0, 2, func(i int) error {
+		_, _, err := Measure(0, 2, func(i int) error {
 			if i == at {
 				return errors.New("no more")
 			}
 			return nil
-		})
+		}, nil)
 		require.EqualError(t, err, "no more")
 	}
+	// A memcpy takes place between the samples, but no more time than they do.
+	copies := 0
+	timing, ns, err := Measure(time.Millisecond, 1, func(int) error {
+		time.Sleep(100 * time.Microsecond)
+		return nil
+	}, func(i int) {
+		assert.Equal(t, copies, i)
+		copies++
+		time.Sleep(time.Millisecond)
+	})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, ns, 1e6)
+	assert.GreaterOrEqual(t, copies, 3)
+	assert.LessOrEqual(t, float64(copies-2)*ns, 2*timing.Max*float64(timing.Samples*timing.Batch))
+
 	assert.Equal(t, []int{16, 4, 2, 2}, []int{Turns(0), Turns(64 << 20), Turns(128 << 20), Turns(1 << 40)})
 }

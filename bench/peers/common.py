@@ -11,8 +11,10 @@ A library is a class with what is in Library.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
+import statistics
 import sys
 import time
 
@@ -61,6 +63,7 @@ class Place:
 class Case:
     def __init__(self, raw):
         self.name, self.case, self.op = raw["name"], raw["case"], raw["op"]
+        self.logical = raw["logical_bytes"]
         self.cached = raw.get("cached", False)  # one pair of buffers
         self.dst, self.src = Place(raw["dst"]), Place(raw["src"])
 
@@ -100,6 +103,31 @@ def memory(size):
     raw = np.empty(size + 4096, np.uint8)
     start = -raw.ctypes.data % 4096
     return raw[start : start + size]
+
+
+class Memcpy:
+    """Dense bytes in two halves, a thread each: what figures are held against. It
+    takes place between samples, since machines change their speed. Two pairs of
+    buffers take turns."""
+
+    def __init__(self, size=64 << 20):
+        self.pairs = [(memory(size), memory(size)) for _ in range(2)]
+        for pair in self.pairs:
+            for buffer in pair:
+                buffer.fill(1)
+        self.bytes, self.turn = 2 * size, 0
+        self.pool = concurrent.futures.ThreadPoolExecutor(1)
+
+    def run(self):
+        """The nanoseconds that it takes."""
+        dst, src = self.pairs[self.turn % 2]
+        self.turn += 1
+        half = dst.size // 2
+        start = time.perf_counter_ns()
+        other = self.pool.submit(np.copyto, dst[:half], src[:half])
+        np.copyto(dst[half:], src[half:])
+        other.result()
+        return time.perf_counter_ns() - start
 
 
 class Noise:
@@ -210,8 +238,8 @@ def check(case, dst, src, seconds):
     return "every bit" if done == total else "%.0f%% of the elements" % (100 * done / total)
 
 
-def measure(library, case, noise, options):
-    """A case's figures."""
+def measure(library, case, noise, memcpy, options):
+    """A case's figures; memcpy is what they are held against, or None."""
     runs, buffers = [], []
     size = case.dst.bytes + case.src.bytes
     turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 16)
@@ -246,10 +274,19 @@ def measure(library, case, noise, options):
             break
         n = min(4096, max(n + 1, int(n * enough / max(took, 1)) + 1), 16 * n)
     samples, start = [], time.monotonic()
+    copies, since = [memcpy.run()] if memcpy else [], 0
     while len(samples) < 9 or len(samples) < 201 and time.monotonic() - start < options.time:
-        samples.append(max(batch(n) / n, 1e-3))
+        took = batch(n)
+        samples.append(max(took / n, 1e-3))
+        since += took
+        if memcpy and since >= copies[-1]:
+            copies.append(memcpy.run())
+            since = 0
     samples.sort()
     figures = {"samples": len(samples), "batch": n, "verified": verified}
+    if memcpy:
+        copies.append(memcpy.run())
+        figures["memcpy_ratio"] = case.logical / samples[len(samples) // 2] * statistics.median(copies) / memcpy.bytes
     for name, part in (("median", 0.5), ("min", 0), ("q1", 0.25), ("q3", 0.75), ("max", 1)):
         figures[name + "_ns"] = samples[int(part * (len(samples) - 1) + 0.5)]
     return figures
@@ -268,11 +305,12 @@ def run(doc, open_library, device="cpu"):
         cases = [Case(raw) for raw in json.load(file)]
     start = time.monotonic()
     library, noise = open_library(options.device), Noise()
+    memcpy = Memcpy() if library.beside == "cpu" else None
     failed, out = 0, []
     for case in cases:
         entry = {"name": case.name, "case": case.case}
         try:
-            entry.update(measure(library, case, noise, options))
+            entry.update(measure(library, case, noise, memcpy, options))
         except Unsupported as e:
             entry["error"] = str(e)
         except Exception as e:  # whatever a library raises: the other cases go on

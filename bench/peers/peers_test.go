@@ -77,6 +77,7 @@ func run(t *testing.T, unsupported string, entries []bench.Entry, command ...str
 		assert.Empty(t, c.Error, c.Name)
 		assert.Equal(t, "every bit", c.Verified, c.Name)
 		assert.GreaterOrEqual(t, c.Samples, 9, c.Name)
+		assert.Positive(t, c.MemcpyRatio, c.Name)
 	}
 }
 

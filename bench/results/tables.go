@@ -50,8 +50,8 @@ func tables(f file, r *bench.Result) string {
 		fmt.Fprintf(&b, "| %s | %s | %.0f%% |", figure.text, ratio(x), 100*spread)
 		for _, p := range peers {
 			cell := "-"
-			if ns, why := p.Find(c); why == "" {
-				cell = ratio(float64(c.Logical) / ns / bound)
+			if theirs, why := p.Case(c); why == "" {
+				cell = ratio(cmp.Or(theirs.MemcpyRatio, float64(c.Logical)/theirs.Median/bound))
 			}
 			fmt.Fprintf(&b, " %s |", cell)
 		}

@@ -78,11 +78,16 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		return err
 	}
 	start := time.Now()
+	memcpy, err := bench.NewMemcpy(bench.Reference)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = memcpy.Close() }() // its memory goes with the process
 	p := &bench.Peer{Name: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads()), For: "cpu"}
 	var failed, figures int
 	for _, e := range entries {
 		c := &bench.PeerCase{Name: e.Name, Case: e.Case}
-		err := measure(lib, e, c, *budget, *look)
+		err := measure(lib, e, c, memcpy, *budget, *look)
 		switch {
 		case errors.Is(err, errWrong):
 			failed++
@@ -91,7 +96,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 			figures++
 		}
 		if err != nil {
-			c.Timing, c.Error = bench.Timing{}, oneLine(err)
+			c.Timing, c.MemcpyRatio, c.Error = bench.Timing{}, 0, oneLine(err)
 		}
 		p.Cases = append(p.Cases, c)
 	}
@@ -109,7 +114,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 }
 
 // measure times a case. Libraries may panic.
-func measure(lib library, e *bench.Entry, c *bench.PeerCase, budget, look time.Duration) (err error) {
+func measure(lib library, e *bench.Entry, c *bench.PeerCase, memcpy *bench.Memcpy, budget, look time.Duration) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -137,7 +142,11 @@ func measure(lib library, e *bench.Entry, c *bench.PeerCase, budget, look time.D
 	if c.Verified, err = check(e, got, m.pairs[0].src, look); err != nil {
 		return err
 	}
-	c.Timing, err = bench.Measure(budget, len(all), func(i int) error { return all[i%len(all)].run() })
+	var ns float64
+	c.Timing, ns, err = bench.Measure(budget, len(all), func(i int) error { return all[i%len(all)].run() }, memcpy.Run)
+	if err == nil {
+		c.MemcpyRatio = float64(e.Logical) / c.Timing.Median * ns / (2 * bench.Reference)
+	}
 	return err
 }
 

@@ -53,6 +53,7 @@ func TestWrongResults(t *testing.T) {
 		for _, c := range p.Cases {
 			assert.Equal(t, wrong, strings.HasPrefix(c.Error, "wrong result in rows "), c.Error)
 			assert.Equal(t, wrong, c.Samples == 0)
+			assert.Equal(t, wrong, c.MemcpyRatio == 0)
 		}
 	}
 }
