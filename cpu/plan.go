@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -129,16 +131,58 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 // of one form, and between layouts of one key. They need neither their forms
 // checked nor a plan.
 type plan struct {
-	form form
-	pair layout.PairKey
-	job  job
-	name string // of the kernel, once somebody has asked
+	form     form
+	pair     layout.PairKey
+	job      job
+	name     string // of the kernel, once somebody has asked
+	dst, src side
+}
 
-	// Where the elements of the call begin that the job was planned for, and by how
-	// much positions in the job move for each layout.KeyPeriod elements.
-	dFrom, sFrom int64
-	dStep, sStep int64
-	dOff, sOff   int64 // the job's positions at the time
+// side is what a plan knows of the elements of one side.
+type side struct {
+	strings bool
+	log     uint8 // of how many bits an element has
+	last    int64 // from the first element to that furthest up
+
+	// Where the elements of the call begin that the job was planned for, where the
+	// job's do, and by how much these move for each layout.KeyPeriod elements.
+	from, off, step int64
+}
+
+// holds reports whether memory has all elements, if they begin at an offset.
+func (x *side) holds(m *memory, off int64) bool {
+	size := m.size
+	if !x.strings {
+		size = size << 3 >> x.log
+	}
+	return x.strings == (m.strs != nil) && off+x.last < size
+}
+
+// at returns where the job's elements begin then.
+func (x *side) at(off int64) int64 { return x.off + (off-x.from)/layout.KeyPeriod*x.step }
+
+// load takes over a layout, and what the job made of it.
+func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit int64) {
+	*x = side{strings: t == layout.String, log: logWidth(t), last: math.MinInt64 / 2}
+	_, x.from = l.Frame()
+	if _, hi, some := l.Ends(); some {
+		x.last = hi - x.from
+	}
+	x.off, x.step = off, layout.KeyPeriod*int64(width(t))/int64(max(elem, 1))*unit
+}
+
+// fits reports whether a call that is like the plan's breaks no rule about its places.
+// False: it may break one.
+func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) bool {
+	_, dOff := dst.Frame()
+	if !p.dst.holds(to, dOff) {
+		return false
+	}
+	if p.form.op >= opFill {
+		return p.dst.strings || len(pattern) == (1<<p.dst.log+7)/8
+	}
+	_, sOff := src.Frame()
+	return to != from && p.src.holds(from, sOff)
 }
 
 // run carries out a call on memory, whose elements begin at the given offsets. It
@@ -149,8 +193,7 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 		return 0
 	}
 	j.dst, j.src = to, from
-	j.dOff = p.dOff + (dOff-p.dFrom)/layout.KeyPeriod*p.dStep
-	j.sOff = p.sOff + (sOff-p.sFrom)/layout.KeyPeriod*p.sStep
+	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
 	if j.units == 1 {
 		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
 	} else {
@@ -176,31 +219,24 @@ func (p *plan) kernel() string {
 func (p *plan) load(f *form, dst, src *layout.Layout) {
 	j := &p.job
 	p.form, p.name = *f, ""
-	_, p.dFrom = dst.Frame()
-	_, p.sFrom = src.Frame()
-	if !j.prepare(f, dst, src) {
+	if j.prepare(f, dst, src) {
+		j.parts.lead = 0
+		j.plan()
+	} else {
 		j.units = 0
-		return
 	}
-	j.parts.lead = 0
-	j.plan()
-	p.dOff, p.sOff = j.dOff, j.sOff
-	p.dStep, p.sStep = period(f.dst, j.dBits, j.unit(j.dBits)), period(f.src, j.sBits, j.unit(j.sBits))
+	p.dst.load(f.dst, dst, j.dOff, j.dBits, j.unit(j.dBits))
+	p.src.load(f.src, src, j.sOff, j.sBits, j.unit(j.sBits))
 	if f.op >= opFill {
-		p.sStep = 0
+		p.src.step = 0
 	}
-}
-
-// period returns by how much a position moves for layout.KeyPeriod elements of a
-// type, in a job whose elements have the given width and unit.
-func period(t layout.DType, bits int, unit int64) int64 {
-	return layout.KeyPeriod * int64(width(t)) / int64(bits) * unit
 }
 
 // plans are the plans of a queue's latest calls, in small sets by their hash, the
 // latest of each first.
 type plans struct {
 	sets    [planSets][planWays]*plan
+	latest  *plan         // nil: none
 	kernels *simd.Kernels // that they were made for
 }
 
@@ -211,15 +247,24 @@ const (
 
 // set returns those that a call's plan would be among.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
-	if c.kernels != kernels {
-		*c = plans{kernels: kernels}
-	}
 	h := layout.HashPair(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 
+// again returns the latest plan if it is that of a call, or nil.
+func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
+	if p := c.latest; p != nil && p.form == *f && p.pair.Is(dst, src) && c.kernels == kernels {
+		return p
+	}
+	return nil
+}
+
 // find returns the plan of a call, or nil.
-func find(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
+func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
+	if c.kernels != kernels {
+		*c = plans{kernels: kernels}
+	}
+	set := c.set(f, dst, src)
 	for i, p := range set {
 		if p == nil {
 			return nil
@@ -229,6 +274,7 @@ func find(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
 				copy(set[1:], set[:i])
 				set[0] = p
 			}
+			c.latest = p
 			return p
 		}
 	}
@@ -237,10 +283,11 @@ func find(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
 
 // add plans a checked call, in the place of the plan of its set that has not been
 // used for longest. nil: a call like this one is not worth a plan that is kept.
-func add(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
+func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 	if !small(f.dst, dst) || !small(f.src, src) {
 		return nil
 	}
+	set := c.set(f, dst, src)
 	p := set[planWays-1]
 	if p == nil {
 		p = new(plan)
@@ -251,6 +298,7 @@ func add(set *[planWays]*plan, f *form, dst, src *layout.Layout) *plan {
 	copy(set[1:], set[:])
 	set[0] = p
 	p.load(f, dst, src)
+	c.latest = p
 	return p
 }
 
@@ -267,3 +315,6 @@ func width(t layout.DType) int {
 	}
 	return t.Bits()
 }
+
+// logWidth is the logarithm of width, which is a power of two.
+func logWidth(t layout.DType) uint8 { return uint8(bits.TrailingZeros(uint(width(t)))) }

@@ -144,28 +144,39 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
 }
 
-// move does what has a source.
+// move does what has a source. Nothing in it panics, so it needs no defer.
 func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
 		return err
 	}
-	defer q.end()
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
+		q.end()
 		return firstOf(f.check(dst, src, nil), err)
 	}
-	defer to.release()
-	defer from.release()
-	if n, ok := shortRun(f, dst, src); ok {
-		if err := f.check(dst, src, nil); err != nil || n == 0 {
-			return err
-		}
-		q.dev.counters.Launch(copyRun(dst, src, to.base(), from.base(), n))
-		return nil
-	}
+	err = q.moveBetween(f, dst, src, to, from)
+	from.release()
+	to.release()
+	q.end()
+	return err
+}
+
+func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from *memory) error {
 	f.align = uint8(min(alignment(to.base()), alignment(from.base())))
-	p, err := q.planned(f, dst, src, nil)
+	p := q.plans.again(f, &dst.Layout, &src.Layout)
+	if p == nil && f.op == opCopy {
+		if n, ok := shortRun(dst, src); ok {
+			if !runFits(dst, src, to, from, n) {
+				if err := f.check(dst, src, nil); err != nil || n == 0 {
+					return err
+				}
+			}
+			q.dev.counters.Launch(copyRun(dst, src, to.base(), from.base(), n))
+			return nil
+		}
+	}
+	p, err := q.planned(p, f, dst, src, to, from, nil)
 	if err == nil {
 		q.carryOut(p, f, &dst.Layout, &src.Layout, to.base(), from.base())
 	}
@@ -174,16 +185,23 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 
 // shortRun returns how many elements a copy has, if both sides are one run of few:
 // that needs no plan.
-func shortRun(f *form, dst, src *device.Operand) (n int64, ok bool) {
-	if f.op != opCopy {
+func shortRun(dst, src *device.Operand) (n int64, ok bool) {
+	if n, ok = src.Layout.Dense(); !ok || n >= parallelBytes*8/int64(max(width(src.Type), 1)) {
 		return 0, false
 	}
 	n, ok = dst.Layout.Dense()
-	if !ok || n >= parallelBytes*8/int64(max(width(f.dst), 1)) {
-		return 0, false
-	}
-	_, ok = src.Layout.Dense()
 	return n, ok
+}
+
+// runFits reports whether a copy of one run breaks no rule. False: it may break one.
+func runFits(dst, src *device.Operand, to, from *memory, n int64) bool {
+	if dst.Type != src.Type || !dst.Type.Valid() || n == 0 || to == from || !dst.Layout.Matches(&src.Layout) {
+		return false
+	}
+	_, dOff := dst.Layout.Frame()
+	_, sOff := src.Layout.Frame()
+	x := side{strings: dst.Type == layout.String, log: logWidth(dst.Type), last: n - 1}
+	return x.holds(to, dOff) && x.holds(from, sOff)
 }
 
 // copyRun does a checked copy of one run and returns how many bytes it wrote.
@@ -212,15 +230,21 @@ func firstOf(rule, use error) error {
 }
 
 // planned checks a call and returns its plan; nil if it needs one that is not kept.
-func (q *Queue) planned(f *form, dst, src *device.Operand, pattern []byte) (*plan, error) {
-	set := q.plans.set(f, &dst.Layout, &src.Layout)
-	if p := find(set, f, &dst.Layout, &src.Layout); p != nil {
+// p is the plan, or nil: there may be one yet.
+func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *memory, pattern []byte) (*plan, error) {
+	if p == nil {
+		p = q.plans.find(f, &dst.Layout, &src.Layout)
+	}
+	switch {
+	case p == nil:
+		if err := f.check(dst, src, pattern); err != nil {
+			return nil, err
+		}
+		return q.plans.add(f, &dst.Layout, &src.Layout), nil
+	case !p.fits(&dst.Layout, &src.Layout, to, from, pattern):
 		return p, f.checkPlaces(dst, src, pattern)
 	}
-	if err := f.check(dst, src, pattern); err != nil {
-		return nil, err
-	}
-	return add(set, f, &dst.Layout, &src.Layout), nil
+	return p, nil
 }
 
 // carryOut does a checked call, by its plan if there is one.
@@ -266,26 +290,33 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 	if err := q.begin(op); err != nil {
 		return err
 	}
-	defer q.end()
 	m, err := q.use(op, "dst", dst.Buffer)
 	if err != nil {
+		q.end()
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
-	defer m.release()
 	f.align = uint8(alignment(m.base()))
-	p, err := q.planned(f, dst, dst, pattern)
+	err = q.fillWith(f, dst, m, pattern, text)
+	m.release()
+	q.end()
+	return err
+}
+
+func (q *Queue) fillWith(f *form, dst *device.Operand, m *memory, pattern []byte, text string) error {
+	l := &dst.Layout
+	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m, m, pattern)
 	if err != nil {
 		return err
 	}
 	element := unsafe.Pointer(&q.pattern)
 	if f.op == opFillString {
 		q.text = text
-		defer func() { q.text = "" }()
 		element = unsafe.Pointer(&q.text)
 	} else {
 		spread(&q.pattern, pattern, dst.Type.Bits())
 	}
-	q.carryOut(p, f, &dst.Layout, &dst.Layout, m.base(), element)
+	q.carryOut(p, f, l, l, m.base(), element)
+	q.text = ""
 	return nil
 }
 
@@ -314,10 +345,9 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	f := form{op: opCopy, align: 16, dst: dst.Type, src: src.Type}
-	set := q.plans.set(&f, &dst.Layout, &src.Layout)
-	p := find(set, &f, &dst.Layout, &src.Layout)
+	p := q.plans.find(&f, &dst.Layout, &src.Layout)
 	if p == nil {
-		p = add(set, &f, &dst.Layout, &src.Layout)
+		p = q.plans.add(&f, &dst.Layout, &src.Layout)
 	}
 	if p != nil {
 		return p.kernel()
