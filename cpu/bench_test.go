@@ -58,6 +58,7 @@ func BenchmarkSmall(b *testing.B) {
 		{"transpose-32x32", []int64{32, 32}, permute(1, 0), layout.Float32, layout.Float32},
 		{"heads-4x8x16", []int64{2, 4, 8, 16}, permute(0, 2, 1, 3), layout.Float32, layout.Float32},
 		{"every-second-512", []int64{1024}, slice(0, 0, 1024, 2), layout.Float32, layout.Float32},
+		{"every-second-64", []int64{128}, slice(0, 0, 128, 2), layout.Float32, layout.Float32},
 		{"reverse-1024", []int64{1024}, slice(0, 1023, -1025, -1), layout.Float32, layout.Float32},
 		{"int4-odd-64", []int64{128}, slice(0, 1, 65, 1), layout.Int4, layout.Int4},
 		{"int4-odd-4K", []int64{8193}, slice(0, 1, 8193, 1), layout.Int4, layout.Int4},

@@ -1,6 +1,9 @@
 package cpu
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 const (
 	// nearTile is the aim for a tile, in bytes, where the destination is written
@@ -33,8 +36,8 @@ const (
 // row j in the source.
 type tile struct {
 	iIn, jIn int64
-	dTab     [tileCols]int64
-	sTab     [tileRows]int64
+	dTab     []int64 // the first tileCols at the most; memory is used again
+	sTab     []int64
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
 	mix      mixing
@@ -137,13 +140,13 @@ func (j *job) planTile(near int) bool {
 	j.tile.iIn, j.tile.jIn = iIn, jIn
 	// Whole cache lines and whole words, where there are several blocks.
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
-	j.tabulate(j.tile.dTab[:min(iIn*j.blkA, tileCols)], iAxes[:ni], func(x *axis) int64 { return x.d })
-	j.tabulate(j.tile.sTab[:jIn*j.blkB], jAxes[:nj], func(x *axis) int64 { return x.s })
+	j.tabulate(&j.tile.dTab, min(iIn*j.blkA, tileCols), iAxes[:ni], func(x *axis) int64 { return x.d })
+	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
 	// Rows in the buffer are an odd number of cache lines apart, so that a column
 	// does not fall into one set of the cache.
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
-	j.tile.dStep = step(j.tile.dTab[:min(iIn*j.blkA, tileCols)])
+	j.tile.dStep = step(j.tile.dTab)
 	return true
 }
 
@@ -187,9 +190,11 @@ func roundDown(blk, n, in int64) int64 {
 	return blk
 }
 
-// tabulate fills tab with the offsets of the first indices over the listed
-// axes, the first of them fastest.
-func (j *job) tabulate(tab []int64, axes []int, step func(*axis) int64) {
+// tabulate makes of tab the offsets of the first n indices over the listed axes, the
+// first of them fastest.
+func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64) {
+	tab := slices.Grow((*to)[:0], int(n))[:n]
+	*to = tab
 	for k := range tab {
 		at, rest := int64(0), int64(k)
 		for m, x := range axes {

@@ -70,7 +70,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 // Of tiles with many rows dTab has the first ones, and they are evenly apart.
 func (t *tile) from(d, i int64) (int64, []int64) {
 	if t.dStep != 0 {
-		return d + i*t.dStep, t.dTab[:]
+		return d + i*t.dStep, t.dTab
 	}
 	return d, t.dTab[i:]
 }
