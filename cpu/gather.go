@@ -42,9 +42,15 @@ func fillRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
 	v := load[W](src, s)
 	// The head by hand, the rest from the head: that is memmove out of L1.
-	head := min(n, 1024/int64(unsafe.Sizeof(v)))
+	size := int64(unsafe.Sizeof(v))
+	head := min(n, 256/size)
 	for i := range row[:head] {
 		row[i] = v
+	}
+	_, text := any(v).(string) // the collector must see these being written
+	if more := n/(256/size) - 1; more > 0 && n*size <= blockBytes && kernels.Move != nil && !text {
+		kernels.Move(ptr(dst, d+256), ptr(dst, d), 256, 0, 256, more)
+		head *= more + 1
 	}
 	for at := head; at < n; {
 		at += int64(copy(row[at:], row[:min(at, 8*head)]))
