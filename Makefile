@@ -41,12 +41,13 @@ bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
 # The README's figures: measures the devices, with other libraries beside them, keeps
-# that in bench/results, and writes the tables. On a quiet machine, please.
+# that in bench/results, and writes the tables. On a quiet machine, please. To try it
+# elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=0.02
+# PEERS=numpy RESULTS=build/results, which has a copy of the README then.
 DEVICES ?= cpu,opencl:0
+RESULTS ?= bench/results
 results: bench-peers
-	$(GO) build -o build/restride ./cmd/restride
-	build/restride bench --device $(DEVICES) $$(ls build/peers/*.json | sed 's/^/--peer /') --json build/results.json
-	$(GO) run ./bench/results build/results.json
+	GO=$(GO) sh scripts/results.sh "$(DEVICES)" "$(RESULTS)"
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
 # the example model, the assembly for processors, and the kernels for CUDA.
