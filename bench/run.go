@@ -70,7 +70,7 @@ type runner struct {
 // its Error, and the others go on; what else fails is returned.
 func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
 	info := dev.Info()
-	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: 256 << 20, series: map[string]*series{}}
+	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint, series: map[string]*series{}}
 	if r.Cases == nil {
 		r.Cases = Cases()
 	}
@@ -204,7 +204,7 @@ func (r *runner) turns(bytes int64) int {
 	if r.cached() {
 		return 1
 	}
-	return int(min(max(r.footprint/max(bytes, 1), 2), 256))
+	return turns(bytes, r.footprint)
 }
 
 // run measures a case, for one pass.

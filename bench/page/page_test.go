@@ -154,6 +154,14 @@ func TestWhatIsKnown(t *testing.T) {
 	assert.Contains(t, write(t, r), "<dt>buffers</dt><dd>the same each time: caches hold them</dd>")
 }
 
+// A device at several sizes is one device.
+func TestSeveralSizes(t *testing.T) {
+	r := large(t, 3, 0)
+	assert.Contains(t, write(t, r), "<h1>Moving elements on 3 devices</h1>")
+	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 1<<20
+	assert.Contains(t, write(t, r), "<h1>Moving elements on 2 devices, at several sizes</h1>")
+}
+
 // hostile leaves an attribute, an element and a script, in every way that a page has.
 const hostile = `'"--></style></title></textarea></svg></script><script>pwned=1</script><img src=x onerror=pwned=1>{{.}}` + "\x00\u2028"
 

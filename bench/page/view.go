@@ -12,7 +12,8 @@ import (
 // view is a report as the page shows it.
 type view struct {
 	Title      string
-	Unfinished bool // the run was interrupted
+	Where      string // as "2 devices"
+	Unfinished bool   // the run was interrupted
 	Facts      []fact
 	Devices    []*deviceView
 	Compare    *comparison // nil: fewer than two devices
@@ -64,6 +65,10 @@ func newView(r *bench.Report) *view {
 	v.Title = strings.Join(append([]string{"Restride bench"}, strings.Join(labels, ", ")), ": ")
 	if len(labels) == 0 {
 		v.Title = "Restride bench"
+	}
+	v.Where = count(len(named), "device")
+	if len(v.Devices) > len(named) {
+		v.Where += ", at several sizes"
 	}
 	if len(v.Devices) > 1 {
 		v.Compare = compare(v.Devices)
