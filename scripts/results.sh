@@ -1,8 +1,8 @@
 #!/bin/sh
-# Measures DEVICES with what bench_peers.sh left beside them, keeps that in the folder
-# RESULTS, and writes the README's tables: results.sh DEVICES RESULTS. A folder that
-# is not bench/results has a README.md of its own, a copy of ours: so all of this can
-# be tried. FILTER, SIZE and TIME are those of bench_peers.sh.
+# Measures other libraries (bench_peers.sh) and right after them DEVICES, keeps that in
+# the folder RESULTS, and writes the README's tables: results.sh DEVICES RESULTS. A folder that
+# is not bench/results begins as a copy of that, with a README.md of its own: so all of
+# this can be tried. FILTER, SIZE and TIME are those of bench_peers.sh.
 set -eu
 cd "$(dirname "$0")/.."
 : "${GO:=go}" "${FILTER:=}" "${SIZE:=}" "${TIME:=}"
@@ -13,10 +13,13 @@ if [ "$results" != bench/results ]; then
 	mkdir -p "$results"
 	readme=$results/README.md
 	cp README.md "$readme"
+	cp bench/results/*.json "$results"
 elif [ -n "$FILTER$SIZE$TIME" ]; then
 	echo "results: the README's figures are of all cases, as restride bench measures them: no FILTER, SIZE or TIME" >&2
 	exit 1
 fi
+rm -f build/peers/*.json # of another day
+GO=$GO sh scripts/bench_peers.sh
 set -- --device "$devices" --json build/results.json
 for file in build/peers/*.json; do
 	[ ! -e "$file" ] || set -- "$@" --peer "$file"
