@@ -4,7 +4,8 @@
 GO ?= go
 FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
-# In here, and on their own: nothing else depends on what they need.
+# In here, and on their own: nothing else depends on what they need. What writes the
+# assembly imports its dialect with a dot (ST1001).
 MODULES = bench/peers/go internal/simd/asm
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -29,7 +30,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
-	for module in $(MODULES); do (cd $$module && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...) || exit; done
+	for module in $(MODULES); do (cd $$module && $(GO) vet ./... && $(GO) run $(STATICCHECK) -checks inherit,-ST1001 ./...) || exit; done
 
 # Each fuzz target for FUZZTIME.
 fuzz:
