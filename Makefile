@@ -4,6 +4,9 @@
 GO ?= go
 FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
+# In here, and on their own: nothing else depends on what they need. What writes the
+# assembly imports its dialect with a dot (ST1001).
+MODULES = bench/peers/go internal/simd/asm
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Mesa's rusticl has no devices unless it is asked to.
@@ -27,6 +30,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	for module in $(MODULES); do (cd $$module && $(GO) vet ./... && $(GO) run $(STATICCHECK) -checks inherit,-ST1001 ./...) || exit; done
 
 # Each fuzz target for FUZZTIME.
 fuzz:
@@ -41,12 +45,13 @@ bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
 # The README's figures: measures the devices, with other libraries beside them, keeps
-# that in bench/results, and writes the tables. On a quiet machine, please.
+# that in bench/results, and writes the tables. On a quiet machine, please. To try it
+# elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=0.02
+# PEERS=numpy RESULTS=build/results, which has a copy of the README then.
 DEVICES ?= cpu,opencl:0
-results: bench-peers
-	$(GO) build -o build/restride ./cmd/restride
-	build/restride bench --device $(DEVICES) $$(ls build/peers/*.json | sed 's/^/--peer /') --json build/results.json
-	$(GO) run ./bench/results build/results.json
+RESULTS ?= bench/results
+results:
+	GO=$(GO) sh scripts/results.sh "$(DEVICES)" "$(RESULTS)"
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
 # the example model, the assembly for processors, and the kernels for CUDA.

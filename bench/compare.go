@@ -221,7 +221,7 @@ func (c *Comparison) Print(w io.Writer) {
 	for _, x := range c.Changes {
 		if at := x.Device + " at " + mebibytes(x.Size); at != where {
 			where = at
-			fmt.Fprintf(w, "\n%-*s  %11s  %4s  %11s  %4s  %7s  %9s\n", width, where, "old µs", "±", "new µs", "±", "speed", "by memcpy")
+			fmt.Fprintf(w, "\n%-*s  %11s  %4s  %11s  %4s  %7s  %9s\n", width, where, "old µs", "±", "new µs", "±", "speed", "relative")
 		}
 		counts[x.Verdict]++
 		fmt.Fprintf(w, "%-*s  %11.3f  %4s", width, x.Name, x.Old.Median/1e3, percent(x.Old.Spread()))
@@ -233,7 +233,7 @@ func (c *Comparison) Print(w io.Writer) {
 	if len(c.Skipped) > 0 {
 		fmt.Fprintf(w, "\nnot compared:\n  %s\n", strings.Join(c.Skipped, "\n  "))
 	}
-	fmt.Fprintf(w, "\nspeed: the new one by the old; by memcpy: the same in terms of the yardstick in the same pass\n")
+	fmt.Fprintf(w, "\nspeed: the new one by the old; relative: the same in terms of the yardstick in the same pass\n")
 	fmt.Fprintf(w, "a change is one of more than %s by both, in which no pass of one run is among those of the other\n", percent(least))
 	if worse := c.Regressions(); len(worse) > 0 {
 		fmt.Fprintln(w, "\nregressions:")

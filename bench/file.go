@@ -31,6 +31,9 @@ func ReadReport(data []byte) (*Report, error) {
 	if r.Format != format {
 		return nil, badReport("its format is %d; this program knows %d", r.Format, format)
 	}
+	if err := checkTexts(r.Version, r.Go, r.System, r.Host.CPU, r.Host.Kernel, r.Host.Governor); err != nil {
+		return nil, badReport("%v", err)
+	}
 	if len(r.Devices) == 0 && !r.Unfinished {
 		return nil, badReport("no device")
 	}
@@ -107,7 +110,7 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
 		}
 		seen[c.Name] = true
-		if err := checkTexts(c.Name, c.Class, c.Case, c.Kernel); err != nil {
+		if err := checkTexts(c.Name, c.Class, c.Case, c.Kernel, c.Verified); err != nil {
 			return fmt.Errorf("case %d: %w", i, err)
 		}
 		if c.Error != plainText(c.Error) {

@@ -7,14 +7,17 @@ import (
 
 // How peers are timed: the same for those in Go, here, and in Python, in
 // peers/common.py.
-const (
-	peerSamples   = 9 // at least
-	peerFootprint = 256 << 20
-)
+const peerSamples = 9 // at least
 
-// Turns is how many buffers of so many bytes take turns, so that caches hold
-// little of them.
-func Turns(bytes int64) int { return int(min(max(peerFootprint/max(bytes, 1), 2), 16)) }
+// footprint is the size, on a processor, from which on caches hold little of what
+// takes turns.
+const footprint = 256 << 20
+
+// Turns is how many pairs of buffers of so many bytes take turns on a processor, so
+// that caches hold little of them: of ours, and of others.
+func Turns(bytes int64) int { return turns(bytes, footprint) }
+
+func turns(bytes, footprint int64) int { return int(min(max(footprint/max(bytes, 1), 2), 256)) }
 
 // Measure times calls of a library that wait by themselves: turns of them warm up,
 // and i is the number of the call. Samples are taken until the time is over, with

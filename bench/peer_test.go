@@ -188,5 +188,5 @@ func TestMeasure(t *testing.T) {
 	assert.GreaterOrEqual(t, copies, 3)
 	assert.LessOrEqual(t, float64(copies-2)*ns, 2*timing.Max*float64(timing.Samples*timing.Batch))
 
-	assert.Equal(t, []int{16, 4, 2, 2}, []int{Turns(0), Turns(64 << 20), Turns(128 << 20), Turns(1 << 40)})
+	assert.Equal(t, []int{256, 128, 4, 2, 2}, []int{Turns(0), Turns(2 << 20), Turns(64 << 20), Turns(128 << 20), Turns(1 << 40)})
 }

@@ -62,6 +62,7 @@ type runner struct {
 	// footprint is the size from which on caches hold little of what takes turns.
 	footprint int64
 	series    map[string]*series
+	start     time.Time
 	done      int // pieces of work
 }
 
@@ -69,8 +70,7 @@ type runner struct {
 // its Error, and the others go on; what else fails is returned.
 func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
 	info := dev.Info()
-	start := time.Now()
-	r := &runner{Options: o, dev: dev, footprint: 256 << 20, series: map[string]*series{}}
+	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint, series: map[string]*series{}}
 	if r.Cases == nil {
 		r.Cases = Cases()
 	}
@@ -111,7 +111,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	if result.Roofline.CopyAfter, err = r.again(); err != nil {
 		return nil, err
 	}
-	result.Seconds = time.Since(start).Seconds()
+	result.Seconds = time.Since(r.start).Seconds()
 	return result, nil
 }
 
@@ -123,6 +123,7 @@ func (r *runner) pass(result *Result) error {
 	progress := func() {
 		r.done++
 		result.relate()
+		result.Seconds = time.Since(r.start).Seconds()
 		if r.Progress != nil {
 			r.Progress(result, float64(r.done)/float64(Passes*(1+len(r.Cases))))
 		}
@@ -203,7 +204,7 @@ func (r *runner) turns(bytes int64) int {
 	if r.cached() {
 		return 1
 	}
-	return int(min(max(r.footprint/max(bytes, 1), 2), 256))
+	return turns(bytes, r.footprint)
 }
 
 // run measures a case, for one pass.

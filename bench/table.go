@@ -188,6 +188,9 @@ func mebibytes(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%g GiB", float64(n)/(1<<30))
 	}
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
 	if n < 1<<20 {
 		return fmt.Sprintf("%g KiB", float64(n)/(1<<10))
 	}

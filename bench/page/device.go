@@ -63,8 +63,11 @@ func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *devi
 		fact{"vendor", r.Device.Vendor},
 		fact{"kind", string(r.Device.Kind)},
 		fact{"memory", binary(r.Device.Memory)},
+		fact{"highest clock", megahertz(r.Device.MHz)},
 		fact{"size of a case", about(r.Size)},
-		fact{"clock", clock(r.Clock)},
+		fact{"buffers", buffers(r)},
+		fact{"passes", positive(r.Passes)},
+		fact{"times by", clock(r.Clock)},
 		fact{"unit of touched bytes", binary(r.Sector)},
 		fact{"took", seconds(r.Seconds)},
 	)}
@@ -114,12 +117,29 @@ func sector(n int64) string {
 	return binary(n)
 }
 
+// buffers says whether figures are about caches.
+func buffers(r *bench.Result) string {
+	if r.Cached {
+		return "the same each time: caches hold them"
+	}
+	most := int64(0)
+	for _, c := range r.Cases {
+		if c != nil {
+			most = max(most, c.Rotated)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return "take turns, of " + binary(most) + " or less in all"
+}
+
 func clock(of string) string {
 	switch of {
 	case "device":
-		return "the device's: its events keep time"
+		return "the device's clock: its events keep time"
 	case "host":
-		return "the host's"
+		return "the host's clock"
 	}
 	return of
 }
@@ -163,9 +183,12 @@ func (d *deviceView) bounds(r *bench.Roofline) {
 	for _, l := range []struct {
 		name string
 		time *bench.Timing
-	}{{"queueing a copy of 256 bytes", r.Enqueue}, {"launching one of many", r.Launch}, {"one that is waited for", r.RoundTrip}} {
+	}{
+		{"queueing a copy of 256 bytes", r.Enqueue}, {"launching one of many", r.Launch}, {"one that is waited for", r.RoundTrip},
+		{"reshaping a layout: no copy", r.ReshapeLayout}, {"reshaping a tensor: no copy", r.ReshapeTensor},
+	} {
 		if l.time != nil && sound(l.time.Median) > 0 {
-			d.Times = append(d.Times, rate{Name: l.name, Rate: short(l.time.Median / 1e3), Spread: spread(l.time.Spread())})
+			d.Times = append(d.Times, rate{Name: l.name, Rate: number(l.time.Median/1e3, 3), Spread: spread(l.time.Spread())})
 		}
 	}
 }
@@ -251,13 +274,15 @@ func (d *deviceView) summarize() {
 // notes says what a reader has to know before the figures.
 func (d *deviceView) notes(r *bench.Result, others []*bench.Peer) {
 	var failed, unsupported []string
-	noisy := 0
+	noisy, missing := 0, 0
 	for _, c := range d.cases {
 		switch {
 		case c.Failed():
 			failed = append(failed, c.Name+": "+c.Error)
 		case c.Unsupported:
 			unsupported = append(unsupported, c.Name+": "+c.Error)
+		case c.Time == nil:
+			missing++
 		case c.spread > .2:
 			noisy++
 		}
@@ -268,13 +293,16 @@ func (d *deviceView) notes(r *bench.Result, others []*bench.Peer) {
 	if len(unsupported) > 0 {
 		d.Notes = append(d.Notes, note{false, count(len(unsupported), "case") + " unsupported here.", first(unsupported)})
 	}
+	if missing > 0 {
+		d.Notes = append(d.Notes, note{Text: count(missing, "case") + " not measured: the run ended before."})
+	}
 	if f := r.Roofline; f != nil && f.Copy != nil && f.CopyAfter != nil {
 		if then := over(f.CopyAfter.GBps, f.Copy.GBps); then > 0 && (then < .9 || then > 1.1) {
 			d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The machine did not stay as it was: when all was done, the dense copy was at %s of its first rate.", number(then, 2))})
 		}
 	}
 	if noisy > 0 {
-		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("In %s the samples spread over more than 20 %% of their median (column ±): read these with care.", count(noisy, "case"))})
+		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("In %s some pass is more than 20 %% from the median (column ±): read these with care.", count(noisy, "case"))})
 	}
 	for _, p := range others {
 		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The figures of %s are of other cases, or of other sizes, and not shown.", p.Name)})

@@ -123,6 +123,45 @@ func TestRun(t *testing.T) {
 	assert.NotContains(t, text, "by the driver</th>", "there is none")
 }
 
+// The machine, how it was measured, and what is not there yet.
+func TestWhatIsKnown(t *testing.T) {
+	r := large(t, 1, 0)
+	d := r.Devices[0]
+	plain := write(t, r)
+	for _, word := range []string{"was interrupted", "not measured", "highest clock", "<dt>passes", "<dt>buffers", "reshaping"} {
+		assert.NotContains(t, plain, word, "it is not known")
+	}
+	r.Unfinished = true
+	r.Host = bench.Host{CPU: "A Processor", Memory: 24 << 30, Kernel: "6.1", Cache: 32 << 20, MHz: 2300, Governor: "schedutil"}
+	d.Device.MHz, d.Passes, d.Cases[3].Rotated = 1980, 6, 512<<20
+	d.Cases[2].Time, d.Cases[4].Time.Passes = nil, []float64{d.Cases[4].Time.Median, 1.3 * d.Cases[4].Time.Median}
+	call := *d.Roofline.Launch
+	call.Median = 26
+	d.Roofline.ReshapeLayout, d.Roofline.ReshapeTensor = &call, d.Roofline.Launch
+	text := write(t, r)
+	for name, want := range map[string]string{
+		"processor": "A Processor", "host memory": "24 GiB", "its kernel": "6.1", "last-level cache": "32 MiB", "its clock": "2300 MHz",
+		"frequency governor": "schedutil", "highest clock": "1980 MHz", "passes": "6", "buffers": "take turns, of 512 MiB or less in all",
+	} {
+		assert.Contains(t, text, "<dt>"+name+"</dt><dd>"+want+"</dd>")
+	}
+	assert.Contains(t, text, "The run was interrupted")
+	assert.Contains(t, text, "<p>1 case not measured")
+	assert.Contains(t, text, "In 1 case some pass is more than 20 % from the median")
+	assert.Contains(t, text, `reshaping a layout: no copy</th><td class="n">0.026</td>`)
+	assert.Contains(t, text, `reshaping a tensor: no copy</th><td class="n">0.480</td>`)
+	d.Cached = true
+	assert.Contains(t, write(t, r), "<dt>buffers</dt><dd>the same each time: caches hold them</dd>")
+}
+
+// A device at several sizes is one device.
+func TestSeveralSizes(t *testing.T) {
+	r := large(t, 3, 0)
+	assert.Contains(t, write(t, r), "<h1>Moving elements on 3 devices</h1>")
+	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 1<<20
+	assert.Contains(t, write(t, r), "<h1>Moving elements on 2 devices, at several sizes</h1>")
+}
+
 // hostile leaves an attribute, an element and a script, in every way that a page has.
 const hostile = `'"--></style></title></textarea></svg></script><script>pwned=1</script><img src=x onerror=pwned=1>{{.}}` + "\x00\u2028"
 

@@ -129,7 +129,7 @@ func (d *deviceView) table() *table {
 	t.add("case", "a layout, and the width of its elements in bits", false)
 	t.add("class", "what is hard about it", false)
 	t.add(unit, "median time", true)
-	t.add("±", "how far the samples spread, as a part of the median", true)
+	t.add("±", "how far single passes are from the median, at most, as a part of it", true)
 	t.add("GB/s", "bytes that are read and written, by time", true)
 	ratio := t.add("ratio", "GB/s by the roof", true)
 	t.add("memcpy", "GB/s by those of memcpy by two goroutines", true)

@@ -11,11 +11,13 @@ import (
 
 // view is a report as the page shows it.
 type view struct {
-	Title   string
-	Facts   []fact
-	Devices []*deviceView
-	Compare *comparison // nil: fewer than two devices
-	Strays  []string    // peers of devices that are not here
+	Title      string
+	Where      string // as "2 devices"
+	Unfinished bool   // the run was interrupted
+	Facts      []fact
+	Devices    []*deviceView
+	Compare    *comparison // nil: fewer than two devices
+	Strays     []string    // peers of devices that are not here
 }
 
 // fact is a line of what is known. Those without text are left out.
@@ -33,12 +35,18 @@ type note struct {
 }
 
 func newView(r *bench.Report) *view {
-	v := &view{Facts: facts(
+	v := &view{Unfinished: r.Unfinished, Facts: facts(
 		fact{"measured", date(r)},
 		fact{"version", r.Version},
 		fact{"Go", r.Go},
 		fact{"system", r.System},
-		fact{"processors", positive(r.CPUs)},
+		fact{"its kernel", r.Host.Kernel},
+		fact{"processor", r.Host.CPU},
+		fact{"cores", positive(r.CPUs)},
+		fact{"its clock", megahertz(r.Host.MHz)},
+		fact{"frequency governor", r.Host.Governor},
+		fact{"last-level cache", binary(r.Host.Cache)},
+		fact{"host memory", binary(r.Host.Memory)},
 	)}
 	peers := sane(r.Peers)
 	named := map[string]bool{}
@@ -57,6 +65,10 @@ func newView(r *bench.Report) *view {
 	v.Title = strings.Join(append([]string{"Restride bench"}, strings.Join(labels, ", ")), ": ")
 	if len(labels) == 0 {
 		v.Title = "Restride bench"
+	}
+	v.Where = count(len(named), "device")
+	if len(v.Devices) > len(named) {
+		v.Where += ", at several sizes"
 	}
 	if len(v.Devices) > 1 {
 		v.Compare = compare(v.Devices)
@@ -94,6 +106,13 @@ func date(r *bench.Report) string {
 		return ""
 	}
 	return r.Date.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+func megahertz(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d MHz", n)
 }
 
 func positive(n int) string {

@@ -242,7 +242,7 @@ def measure(library, case, noise, memcpy, options):
     """A case's figures; memcpy is what they are held against, or None."""
     runs, buffers = [], []
     size = case.dst.bytes + case.src.bytes
-    turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 16)
+    turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 256)
     while len(runs) < turns:
         raw = noise.get(case.src.bytes)
         poison = memory(case.dst.bytes)

@@ -50,7 +50,7 @@ func python(modules string) (string, error) {
 		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 		errs = append(errs, fmt.Errorf("%s: %w: %s", name, err, lines[len(lines)-1]))
 	}
-	return "", errors.Join(errs...)
+	return "", fmt.Errorf("%w: no python3 with %s: %w", exec.ErrNotFound, modules, errors.Join(errs...))
 }
 
 // A script's figures can be read, of each case: those that the library has no way

@@ -5,6 +5,11 @@
 //	go run ./bench/results build/results.json   # adds a report, and writes the tables
 //	go run ./bench/results                      # writes them anew
 //
+// Of all files, a device's table is of the one with the latest date, whatever machine
+// that was, and of the first size there that caches do not hold: a report is added
+// where its machine is to be the one that the README is about. Others stay in a
+// folder of their own (-folder, -readme).
+//
 // A table stands between <!-- bench: cpu --> and <!-- /bench -->, where cpu is a
 // device's name. A test fails where the README has another.
 package main

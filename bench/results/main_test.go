@@ -61,6 +61,7 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, string(text), "\n| float | Restride | ± | Other 1.2 | None |\n|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - |\n")
 	assert.Contains(t, string(text), "\n| by bits of an element | 4 | 32 |\n")
 	assert.Contains(t, string(text), "\n| a-transpose |   | .50 |\n")
+	assert.Contains(t, string(text), "single passes are; other libraries before the run, in one pass ([all")
 	assert.True(t, strings.HasSuffix(string(text), "|\n<!-- /bench -->\nthe end\n"), string(text))
 
 	// An older report changes nothing, nor does writing again; a newer one does.

@@ -31,10 +31,13 @@ func tables(f file, r *bench.Result) string {
 		bound, yard = m.GBps, "a memcpy of the same bytes by two goroutines"
 		of = func(c *bench.CaseResult) (x, spread float64) { return c.MemcpyRatio, c.MemcpySpread }
 	}
-	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are ([all figures](bench/results/%s)):\n\n",
-		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, filepath.Base(f.path))
+	peers, others := bench.Beside(f.Peers, r.Device.ID), ""
+	if len(peers) > 0 {
+		others = "; other libraries before the run, in one pass"
+	}
+	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are%s ([all figures](bench/results/%s)):\n\n",
+		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, others, filepath.Base(f.path))
 
-	peers := bench.Beside(f.Peers, r.Device.ID)
 	b.WriteString("| float | Restride | ± |")
 	for _, p := range peers {
 		fmt.Fprintf(&b, " %s |", p.Name)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,9 @@ Figures of other libraries on the same cases, to be shown beside:
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
 	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "show the figures of other libraries, from these files")
 	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
+	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "list-json"} {
+		cmd.MarkFlagsMutuallyExclusive("from", measures)
+	}
 	return cmd
 }
 
@@ -112,6 +116,9 @@ func (f *benchFlags) parse() error {
 		if err != nil {
 			return fmt.Errorf("--size: %w", err)
 		}
+		if slices.Contains(f.bytes, n) {
+			return fmt.Errorf("--size: %s is there twice", word)
+		}
 		f.bytes = append(f.bytes, n)
 	}
 	if len(f.bytes) == 0 {
@@ -137,6 +144,9 @@ func (f *benchFlags) parse() error {
 }
 
 func (f *benchFlags) printList(cmd *cobra.Command) (err error) {
+	if len(f.bytes) > 1 || len(f.devices) > 1 {
+		return errors.New("--list-json: want one --device and one --size: a list is of one size")
+	}
 	size := f.bytes[0]
 	if size == 0 {
 		dev, err := device.Open(f.devices[0])

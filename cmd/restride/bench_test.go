@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,13 +96,29 @@ func TestBenchRefuses(t *testing.T) {
 		"format is 0":                    {"--from", bad, "--html", filepath.Join(dir, "page.html")},
 		"--html: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--html", filepath.Join(dir, "no", "page.html")},
 		"no device":                      {"--device", "tpu:0"},
+		"1024 is there twice":            {"--size", "1K,2K,1024"},
+		"cpu is there already, at 1024":  {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"},
+		"--list-json: want one --device": {"--list-json", "--size", "1K,2K"},
+		"[from json] were all set":       {"--from", bad, "--json", filepath.Join(dir, "other.json")},
+		"[filter from] were all set":     {"--from", bad, "--filter", "pack"},
 	} {
-		if word != "no device" {
+		if word != "no device" && !slices.Contains(args, "--from") {
 			args = append(args, "--device", "cpu")
 		}
 		_, err := restride(append([]string{"bench"}, args...)...)
 		assert.ErrorContains(t, err, word)
 	}
+}
+
+// Files that cannot be written are found before anything is measured.
+func TestBenchRefusesEarly(t *testing.T) {
+	enable(t)
+	no := filepath.Join(t.TempDir(), "no", "file")
+	for _, flag := range []string{"--json", "--html", "--benchstat"} {
+		_, err := restride("bench", "--device", "slowed", "--filter", "pack/4", "--size", "1K", "--time", "1us", flag, no)
+		assert.ErrorContains(t, err, flag+": open")
+	}
+	assert.Zero(t, slow.copies.Load())
 }
 
 func TestParseSize(t *testing.T) {

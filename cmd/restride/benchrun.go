@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/page"
 	"github.com/restride/restride/device"
 )
 
@@ -45,27 +50,33 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		}
 		return report, nil
 	}
-	// An interrupt ends the run between two batches, and leaves its file.
+	// An interrupt ends the run between two batches, and leaves its files.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	report := bench.NewReport()
 	report.Peers, report.Unfinished = f.figures, true
-	if err := f.write(report); err != nil { // before an hour has gone by
+	if err := errors.Join(f.write(report), f.writable()); err != nil { // before an hour has gone by
 		return nil, err
 	}
 	for _, name := range f.devices {
 		for _, size := range f.bytes {
 			f.space(cmd, len(report.Devices))
 			if err := f.measure(ctx, cmd, report, name, size); err != nil {
-				if ctx.Err() != nil && f.jsonFile != "" {
-					err = fmt.Errorf("interrupted; what was measured until then is in %s", f.jsonFile)
+				if ctx.Err() != nil {
+					err = f.interrupted()
 				}
-				return nil, err
+				return nil, errors.Join(err, f.export(report))
 			}
 		}
 	}
 	report.Unfinished = false
 	return report, f.write(report)
+}
+
+// interrupted says where what was measured until then is.
+func (f *benchFlags) interrupted() error {
+	files := slices.DeleteFunc([]string{f.jsonFile, f.html, f.benchstat}, func(name string) bool { return name == "" })
+	return errors.New(strings.Join(append([]string{"interrupted; what was measured until then is above"}, files...), ", and in "))
 }
 
 // space is between tables.
@@ -104,6 +115,11 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 	table, line := f.table(cmd, f.cases), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
 	defer line.clear()
 	before := report.Devices
+	for _, r := range before {
+		if at := dev.Info().ID(); r.Device.ID == at && r.Size == cmp.Or(size, bench.DefaultSize(dev.Info())) {
+			return fmt.Errorf("--device %s: %s is there already, at %d bytes", name, at, r.Size)
+		}
+	}
 	result, err := bench.Run(ctx, dev, bench.Options{
 		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed,
 		Progress: func(r *bench.Result, part float64) {
@@ -118,6 +134,9 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 	})
 	line.clear()
 	if err != nil {
+		if len(report.Devices) > len(before) {
+			table.Close(report.Devices[len(before)]) // what there is
+		}
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = cause
 		}
@@ -127,22 +146,42 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 	return nil
 }
 
+// export writes the files that --json does not.
+func (f *benchFlags) export(report *bench.Report) error {
+	return f.files(os.O_CREATE|os.O_WRONLY|os.O_TRUNC, func(flag string, w io.Writer) error {
+		if flag == "--html" {
+			return page.Write(w, report)
+		}
+		return report.WriteBenchmarks(w)
+	})
+}
+
+// writable reports whether export can write them.
+func (f *benchFlags) writable() error {
+	return f.files(os.O_CREATE|os.O_WRONLY, func(string, io.Writer) error { return nil })
+}
+
+func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error) error {
+	for _, out := range [][2]string{{"--benchstat", f.benchstat}, {"--html", f.html}} {
+		if out[1] == "" {
+			continue
+		}
+		file, err := os.OpenFile(out[1], mode, 0o666)
+		if err == nil {
+			err = errors.Join(write(out[0], file), file.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", out[0], err)
+		}
+	}
+	return nil
+}
+
 // use is what becomes of a report. Wrong results fail the command, and so do those
 // that are worse than the old ones.
 func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
-	if f.benchstat != "" {
-		file, err := os.Create(f.benchstat)
-		if err == nil {
-			err = errors.Join(report.WriteBenchmarks(file), file.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("--benchstat: %w", err)
-		}
-	}
-	if f.html != "" {
-		if err := writePage(f.html, report); err != nil {
-			return fmt.Errorf("--html: %w", err)
-		}
+	if err := f.export(report); err != nil {
+		return err
 	}
 	failed := false
 	for _, d := range report.Devices {

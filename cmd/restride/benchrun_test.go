@@ -154,10 +154,16 @@ func TestBenchInterrupted(t *testing.T) {
 		}
 	}
 	root := newRoot()
-	root.SetOut(new(bytes.Buffer))
-	root.SetArgs([]string{"bench", "--device", "slowed", "--size", "4K", "--time", "1us", "--filter", "^c-heads/", "--json", path})
+	var printed bytes.Buffer
+	root.SetOut(&printed)
+	root.SetArgs([]string{"bench", "--device", "slowed", "--size", "4K", "--time", "1us", "--filter", "^c-heads/", "--json", path, "--html", path + ".html"})
 	err := root.ExecuteContext(ctx)
-	require.ErrorContains(t, err, "interrupted; what was measured until then is in "+path)
+	require.EqualError(t, err, "interrupted; what was measured until then is above, and in "+path+", and in "+path+".html")
+	assert.Contains(t, printed.String(), "\nc-heads/8 ")
+	assert.Contains(t, printed.String(), ": 1 cases measured")
+	html, err := os.ReadFile(path + ".html")
+	require.NoError(t, err)
+	assert.Contains(t, string(html), `<th scope="row">c-heads/8</th>`)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, text := range [][]byte{then, text} {

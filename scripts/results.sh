@@ -1,0 +1,29 @@
+#!/bin/sh
+# Measures other libraries (bench_peers.sh) and right after them DEVICES, keeps that in
+# the folder RESULTS, and writes the README's tables: results.sh DEVICES RESULTS. A folder that
+# is not bench/results begins as a copy of that, with a README.md of its own: so all of
+# this can be tried. FILTER, SIZE and TIME are those of bench_peers.sh.
+set -eu
+cd "$(dirname "$0")/.."
+: "${GO:=go}" "${FILTER:=}" "${SIZE:=}" "${TIME:=}"
+devices=$1 results=$2
+
+readme=README.md
+if [ "$results" != bench/results ]; then
+	mkdir -p "$results"
+	readme=$results/README.md
+	cp README.md "$readme"
+	cp bench/results/*.json "$results"
+elif [ -n "$FILTER$SIZE$TIME" ]; then
+	echo "results: the README's figures are of all cases, as restride bench measures them: no FILTER, SIZE or TIME" >&2
+	exit 1
+fi
+rm -f build/peers/*.json # of another day
+GO=$GO sh scripts/bench_peers.sh
+set -- --device "$devices" --json build/results.json
+for file in build/peers/*.json; do
+	[ ! -e "$file" ] || set -- "$@" --peer "$file"
+done
+$GO build -o build/restride ./cmd/restride
+build/restride bench "$@" ${FILTER:+--filter "$FILTER"} ${SIZE:+--size "$SIZE"} ${TIME:+--time "${TIME}s"}
+$GO run ./bench/results -folder "$results" -readme "$readme" build/results.json
