@@ -32,7 +32,7 @@ func testKernels(t *testing.T) {
 	dev := open(t)
 	q, err := dev.NewQueue()
 	require.NoError(t, err)
-	for _, c := range []struct{ kernel, name string }{
+	for i, c := range []struct{ kernel, name string }{
 		{"contiguous.128", "copy/float/400004/dst=1@0/src=1@4"},
 		{"contiguous.32", "copy/float/300001/dst=1@1/src=1@2"},
 		{"rows.8", "copy/uint8/700x600/dst=700,1@3/src=611,1@0"},
@@ -162,6 +162,9 @@ func testKernels(t *testing.T) {
 		{"", "fill/float/1500003/dst=1@1"},
 		{"", "fill/uint8/3000x1501/dst=1600,1@7"},
 	} {
+		if cpu.Elsewhere(raceEnabled, i) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			parsed, err := oracle.ParseCase(c.name)
 			require.NoError(t, err)
@@ -216,6 +219,9 @@ func testKernelsRandom(t *testing.T) {
 		cases = 15
 	}
 	for seed := range uint64(cases) {
+		if cpu.Elsewhere(raceEnabled, int(seed)) {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(seed, 7))
 		outer, mid, in := 1+rng.Int64N(9), 1+rng.Int64N(120), 1+rng.Int64N(1300)
 		typ := []layout.DType{layout.Int4, layout.Int2, layout.Uint8, layout.Float32}[rng.IntN(4)]
