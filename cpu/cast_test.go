@@ -30,7 +30,7 @@ func testLargeCasts(t *testing.T) {
 		"convert/int64-float8e4m3fn/300001/dst=3@0/src=1@1/how=unsaturated",
 		"convert/float16-int8/70x9x600/dst=1,70,630@0/src=1200,84000,2@0",
 	} {
-		if cpu.Elsewhere(raceEnabled, i) {
+		if cpu.Elsewhere(i) {
 			continue
 		}
 		c, err := oracle.ParseCase(name)

@@ -17,7 +17,7 @@ func open(t *testing.T) device.Device {
 }
 
 func TestDevice(t *testing.T) {
-	if raceEnabled { // it sees no kernels: the best level is enough
+	if cpu.RaceEnabled { // it sees no kernels: the best level is enough
 		devicetest.Run(t, open)
 		return
 	}

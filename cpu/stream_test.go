@@ -44,7 +44,7 @@ func testStream(t *testing.T) {
 		"convert/float-int4/600001/dst=1@3/src=1@1",
 		"convert/int64-float/100001/dst=1@3/src=1@1",
 	} {
-		if cpu.Elsewhere(raceEnabled, i) {
+		if cpu.Elsewhere(i) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
