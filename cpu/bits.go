@@ -13,7 +13,7 @@ import (
 func putBits(dst unsafe.Pointer, at int64, v byte, n int64) {
 	shift := at & 7
 	mask := byte(1<<n-1) << shift
-	b := (*byte)(unsafe.Add(dst, at>>3))
+	b := ptr(dst, at>>3)
 	*b = *b&^mask | v<<shift&mask
 }
 
@@ -69,35 +69,32 @@ func moveBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past 
 // moveRun moves n bytes.
 func moveRun(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past bool) {
 	if past && kernels.Stream != nil && n >= leastPast {
-		kernels.Stream((*byte)(unsafe.Add(dst, d)), (*byte)(unsafe.Add(src, s)), 0, 0, n, 1)
+		kernels.Stream(ptr(dst, d), ptr(src, s), 0, 0, n, 1)
 		return
 	}
 	copy(span(dst, d, n), span(src, s, n))
 }
 
-const (
-	line = 64 // what kernels write at a time
-	// leastPast is how many bytes make up for waiting until they are in memory.
-	leastPast = 1 << 10
-)
+// leastPast is how many bytes make up for waiting until they are in memory.
+const leastPast = 1 << 10
 
 // linesOf tells how a kernel writes n bytes: the lines, the bytes before them, and
 // whether past the caches, which takes places that are multiples of a line.
 func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ bool) {
 	if past && n >= leastPast {
-		head = -int64(uintptr(unsafe.Add(dst, to))) & (line - 1)
-		return (n - head) / line, head, true
+		head = -int64(uintptr(unsafe.Add(dst, to))) & (cacheLine - 1)
+		return (n - head) / cacheLine, head, true
 	}
-	return n / line, 0, false
+	return n / cacheLine, 0, false
 }
 
 // shiftBytes moves n bytes to whole ones.
 func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, past bool) {
-	if n >= line && kernels.Shift != nil {
+	if n >= cacheLine && kernels.Shift != nil {
 		lines, head, past := linesOf(dst, to, n, past)
 		shiftWords(dst, to, src, s, head)
-		kernels.Shift((*byte)(unsafe.Add(dst, to+head)), (*byte)(unsafe.Add(src, s>>3+head)), lines, s&7, past)
-		done := head + lines*line
+		kernels.Shift(ptr(dst, to+head), ptr(src, s>>3+head), lines, s&7, past)
+		done := head + lines*cacheLine
 		to, s, n = to+done, s+done*8, n-done
 	}
 	shiftWords(dst, to, src, s, n)
@@ -142,7 +139,7 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
 func fillSpan(b []byte, v byte, past bool) {
 	const most = 8 << 10
 	past = past && kernels.Shift != nil && len(b) >= 2*most
-	at := min(len(b), line)
+	at := min(len(b), cacheLine)
 	for i := range b[:at] {
 		b[i] = v
 	}
@@ -154,10 +151,10 @@ func fillSpan(b []byte, v byte, past bool) {
 	}
 	lines, skip, _ := linesOf(unsafe.Pointer(&b[at]), 0, int64(len(b)-at), true)
 	at += copy(b[at:], b[:skip])
-	for ; lines > 0; lines -= most / line {
-		m := min(lines, most/line)
+	for ; lines > 0; lines -= most / cacheLine {
+		m := min(lines, most/cacheLine)
 		kernels.Shift(&b[at], &b[0], m, 0, true)
-		at += int(m) * line
+		at += int(m) * cacheLine
 	}
 	copy(b[at:], b)
 }
@@ -182,15 +179,15 @@ func turnedBy(w int) *[32]byte {
 // memory.
 func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
 	d, s, n = d*w, (s+1)*w, n*w // s is the end of what is left, going down
-	if n >= 9*line && kernels.Reverse != nil {
+	if n >= 9*cacheLine && kernels.Reverse != nil {
 		head := -d & 7
 		lines, more, past := linesOf(dst, (d+head)>>3, (n-head)>>3, past)
 		head += more * 8
 		reverseWords(dst, d, src, s, head, w)
 		d, s, n = d+head, s-head, n-head
-		done := lines * line * 8
+		done := lines * cacheLine * 8
 		s, n = s-done, n-done
-		kernels.Reverse((*byte)(unsafe.Add(dst, d>>3)), (*byte)(unsafe.Add(src, s>>3)), lines, s&7, &turned[w][0], past)
+		kernels.Reverse(ptr(dst, d>>3), ptr(src, s>>3), lines, s&7, &turned[w][0], past)
 		d += done
 	}
 	reverseWords(dst, d, src, s, n, w)
@@ -285,7 +282,7 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 	for i := range per {
 		mask |= (1<<w - 1) << (i * step)
 	}
-	kernel((*byte)(unsafe.Add(dst, to)), (*byte)(src), words, s, per*step, mask)
+	kernel(ptr(dst, to), (*byte)(src), words, s, per*step, mask)
 	return words * per
 }
 

@@ -20,7 +20,7 @@ func testLargeCasts(t *testing.T) {
 	dev, err := cpu.Open()
 	require.NoError(t, err)
 	defer dev.Close()
-	for _, name := range []string{
+	for i, name := range []string{
 		"convert/float-int4/1001x1003/dst=1003,1@1/src=1,1001@3",
 		"convert/int4-int2/1300x1003/dst=1003,1@3/src=1003,1@1",
 		"convert/double-uint2/700x1900/dst=1,701@1/src=-1,700@699/how=legacy",
@@ -30,6 +30,9 @@ func testLargeCasts(t *testing.T) {
 		"convert/int64-float8e4m3fn/300001/dst=3@0/src=1@1/how=unsaturated",
 		"convert/float16-int8/70x9x600/dst=1,70,630@0/src=1200,84000,2@0",
 	} {
+		if cpu.Elsewhere(i) {
+			continue
+		}
 		c, err := oracle.ParseCase(name)
 		require.NoError(t, err)
 		require.NoError(t, oracle.Check(dev, c, 5))

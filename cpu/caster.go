@@ -108,14 +108,14 @@ func (c *caster) run(dst, src unsafe.Pointer, n int64, past bool, sc *scratch) {
 
 // direct is run without what comes before.
 func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
-	if c.kernel != nil && n*c.dSize >= line {
+	if c.kernel != nil && n*c.dSize >= cacheLine {
 		if kernel := c.kernel(kernels); kernel != nil {
 			past = past && int64(uintptr(dst))%c.dSize == 0
 			lines, head, past := linesOf(dst, 0, n*c.dSize, past)
-			done := (head + lines*line) / c.dSize
+			done := (head + lines*cacheLine) / c.dSize
 			head /= c.dSize
 			c.loop(dst, src, head)
-			kernel((*byte)(unsafe.Add(dst, head*c.dSize)), (*byte)(unsafe.Add(src, head*c.sSize)), lines, c.tables, past)
+			kernel(ptr(dst, head*c.dSize), ptr(src, head*c.sSize), lines, c.tables, past)
 			if n -= done; n == 0 {
 				return
 			}

@@ -97,12 +97,12 @@ func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, sign
 	if signed {
 		meaning = &meanings[w][1]
 	}
-	if n >= line && kernel != nil {
+	if n >= cacheLine && kernel != nil {
 		lines, head, past := linesOf(dst, d, n, past)
 		unpackWords(dst, d, src, s, head, w, meaning)
 		d, s, n = d+head, s+head*w, n-head
-		kernel((*byte)(unsafe.Add(dst, d)), (*byte)(unsafe.Add(src, s>>3)), lines, s&7, &meaning[0], past)
-		done := lines * line
+		kernel(ptr(dst, d), ptr(src, s>>3), lines, s&7, &meaning[0], past)
+		done := lines * cacheLine
 		d, s, n = d+done, s+done*w, n-done
 	}
 	unpackWords(dst, d, src, s, n, w, meaning)
@@ -154,12 +154,12 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 	if w == 2 {
 		kernel = kernels.PackCrumbs
 	}
-	if n*w >= 8*line && kernel != nil {
+	if n*w >= 8*cacheLine && kernel != nil {
 		lines, head, past := linesOf(dst, d>>3, n*w>>3, past)
 		packWords(dst, d, src, s, head*8/w, w)
 		d, s, n = d+head*8, s+head*8/w, n-head*8/w
-		kernel((*byte)(unsafe.Add(dst, d>>3)), (*byte)(unsafe.Add(src, s)), lines, past)
-		done := lines * line * 8
+		kernel(ptr(dst, d>>3), ptr(src, s), lines, past)
+		done := lines * cacheLine * 8
 		d, s, n = d+done, s+done/w, n-done/w
 	}
 	packWords(dst, d, src, s, n, w)

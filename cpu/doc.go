@@ -22,20 +22,25 @@
 //
 // A copy is simplified to the fewest axes and the widest elements
 // ([layout.Simplify], [layout.Widen]), and then takes one of these forms, which
-// Queue.KernelName tells:
+// Queue.KernelName tells with the width of an element:
 //
 //	contiguous      one dense run on both sides
 //	rows            dense rows on both sides
-//	transpose       dense along different axes: tiles through a buffer in L1
+//	transpose       dense along different axes: tiles, in registers or by a buffer in L1
 //	reverse, fill   the source's row runs backwards, or is one element
-//	gather          anything else, element by element, in blocks
-//	bits.*          the same below a byte, in 64-bit words with masked edges
+//	gather          anything else, in blocks
+//	bits.*          the same below a byte
+//	bits.convert    any conversion: where elements lie, or by way of buffers in L1
 //
-// A conversion takes elements in short rows: it brings a row's next to each other,
-// converts them, by a table, a straight loop or the general rule, and puts them
-// in their places.
+// Blocks of each form are moved by vector kernels, where the processor has AVX2 or
+// AVX-512 and they have one for it, and else by loops in Go that do the same; the
+// environment variable RESTRIDE_SIMD (go, avx2 or avx512) keeps to a lower level.
+// Large results are written past the caches. Large work is shared by helpers, and a
+// queue keeps the plans of its small calls. KERNELS.md beside this file says what
+// the kernels are, from which sizes on they are used, and with what figures.
 //
-// Else memory is moved, never interpreted: the code makes no assumption on the
-// machine's byte order. Memory is little-endian by the contract of package
-// device, so on a big-endian machine what [Bytes] shows must be read as such.
+// Memory is moved, never interpreted, but by conversions: the loops in Go make no
+// assumption on the machine's byte order. Memory is little-endian by the contract
+// of package device, so on a big-endian machine what [Bytes] shows must be read as
+// such.
 package cpu

@@ -26,3 +26,11 @@ func EachLevel(t *testing.T, test func(*testing.T)) {
 		})
 	}
 }
+
+// Elsewhere reports whether a test of many cases leaves one, by its number, to another
+// level. The race detector, which is slow, sees no kernels but the Go around them, and
+// with it each case runs at one level.
+func Elsewhere(number int) bool {
+	levels := simd.Levels()
+	return RaceEnabled && levels[number%len(levels)] != kernels.Level
+}

@@ -63,7 +63,7 @@ func mixBlock[W word](j *job, d, s, na, nb int64) {
 	}
 	each := width / size
 	if n := along.n / each; n > 0 {
-		mix(at(j.dst, d), dGap, dStep, at(j.src, s), sGap, sStep, tab, n)
+		mix(ptr(j.dst, d), dGap, dStep, ptr(j.src, s), sGap, sStep, tab, n)
 		d += n * each * along.d
 		s += n * each * along.s
 		along.n -= n * each

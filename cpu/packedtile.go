@@ -79,7 +79,7 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, sc)
 		}
 		done := max(in, 16) * wide
-		split(at(bytes, done), out, (*byte)(bytes), wide, run, in)
+		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
 		to, tab := t.from(d, i)
 		j.placeRows(to, tab[:n], bytes, done, out, nj, sc)
 	}
@@ -99,7 +99,7 @@ func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n 
 			low, high = min(low, d+off), max(high, d+off)
 		}
 		if odd == 0 && low >= j.clipLo && high+n <= j.clipHi {
-			kernels.Place((*byte)(j.dst), &cols[0], at(buf, from), step, n/per, int64(len(tab)))
+			kernels.Place((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
 			return
 		}
 	}

@@ -1,5 +1,6 @@
 //go:build race
 
-package cpu_test
+package cpu
 
-const raceEnabled = true
+// RaceEnabled tells whether the race detector watches.
+const RaceEnabled = true

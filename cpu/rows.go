@@ -220,8 +220,6 @@ func (j *job) planShuffle() {
 	}
 }
 
-func ptr(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }
-
 // moveSpans moves n runs of size bytes. Short ones are moved by two words that
 // may overlap in the middle, which is cheaper than a call of memmove each.
 func moveSpans(dst, src unsafe.Pointer, d, s, n, dStep, sStep, size int64) {

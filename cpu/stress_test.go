@@ -64,7 +64,7 @@ func testPlansRandom(t *testing.T) {
 // fewer processors all the time; and in the end the device is closed under them.
 func TestStress(t *testing.T) {
 	rounds, limit := 40, int64(1<<20)
-	if testing.Short() || raceEnabled {
+	if testing.Short() || cpu.RaceEnabled {
 		rounds, limit = 8, 400<<10
 	}
 	old := runtime.GOMAXPROCS(0)

@@ -27,7 +27,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	if t.dStep != 0 && j.streams() {
 		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
 		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
-			stream(at(j.dst, d), t.dStep, at(j.src, s), &rows[0], whole, ni)
+			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
 			rows = rows[whole:]
 			nj -= whole
 			d += whole * size
@@ -57,7 +57,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 			out, count = n*run, 1
 		}
 		if j.streams() {
-			kernels.Place(at(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			kernels.Place(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
 			continue
 		}
 		for i := range count {
@@ -87,10 +87,10 @@ func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, sr
 		turn, block = k.Narrow, 16/size
 	}
 	m := nj &^ (block - 1)
-	turn(at(dst, d), stride, at(src, s), &rows[0], m, n)
+	turn(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
 	if m < nj {
 		from := nj - block
-		turn(at(dst, d+from*size), stride, at(src, s), &rows[from], block, n)
+		turn(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
 	}
 }
 
@@ -124,6 +124,3 @@ var together = func() (tab [tileRows]int64) {
 	}
 	return tab
 }()
-
-// at returns an address for a kernel.
-func at(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }

@@ -30,6 +30,9 @@ func store64(p unsafe.Pointer, off int64, v uint64) {
 	binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(p, off))[:], v)
 }
 
+// ptr returns an address for a kernel of package simd.
+func ptr(p unsafe.Pointer, off int64) *byte { return (*byte)(unsafe.Add(p, off)) }
+
 func load8(p unsafe.Pointer, off int64) byte { return *(*byte)(unsafe.Add(p, off)) }
 
 func store8(p unsafe.Pointer, off int64, v byte) { *(*byte)(unsafe.Add(p, off)) = v }

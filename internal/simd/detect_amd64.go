@@ -2,17 +2,19 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-// detected is the highest level of this processor whose registers the system saves.
-var detected = func() Level {
+var detected = detect()
+
+// detect returns the highest level of this processor whose registers the system saves.
+func detect() Level {
 	x := &cpu.X86
 	switch {
-	case !x.HasAVX2 || !x.HasBMI2:
+	case !x.HasAVX2 || !x.HasBMI1 || !x.HasBMI2:
 		return None
 	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VBMI:
 		return AVX512
 	}
 	return AVX2
-}()
+}
 
 // fill sets the kernels of the table's level.
 func (k *Kernels) fill() {
