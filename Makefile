@@ -24,7 +24,7 @@ test: setup
 	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
 
 race:
-	$(GO) test -race -short ./...
+	$(GO) test -race -short -timeout 30m ./...
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
