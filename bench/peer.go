@@ -22,8 +22,10 @@ type PeerCase struct {
 	Name string `json:"name"`
 	Case string `json:"case"` // that of the list: figures of other shapes are not compared
 	Timing
-	// MemcpyRatio is that of CaseResult, to a memcpy by two threads that took place
-	// between the samples; 0: there was none.
+	// MemcpyRatio is to a memcpy by two threads between the samples, in the peer's
+	// own process: it says how fast memory was just then. Another process has another
+	// memcpy, numpy's about half as fast as Go's, so only times compare. 0: there was
+	// none.
 	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
 	Verified    string  `json:"verified,omitempty"` // how much of the result was looked at
 	Error       string  `json:"error,omitempty"`    // why there is no figure
@@ -117,27 +119,18 @@ func (p *Peer) Short() string {
 
 // Find returns the peer's median time of a case, or why there is none.
 func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
-	theirs, why := p.Case(c)
-	if why != "" {
-		return 0, why
-	}
-	return theirs.Median, ""
-}
-
-// Case returns the peer's figures of a case, or why there are none.
-func (p *Peer) Case(c *CaseResult) (theirs *PeerCase, why string) {
 	for _, theirs := range p.Cases {
 		switch {
 		case theirs.Name != c.Name:
 			continue
 		case theirs.Case != c.Case:
-			return nil, "other shape"
+			return 0, "other shape"
 		case theirs.Error != "":
-			return nil, theirs.Error
+			return 0, theirs.Error
 		}
-		return theirs, ""
+		return theirs.Median, ""
 	}
-	return nil, "not measured"
+	return 0, "not measured"
 }
 
 // Fastest returns the least of the peers' median times of a case: infinity where

@@ -106,9 +106,8 @@ def memory(size):
 
 
 class Memcpy:
-    """Dense bytes in two halves, a thread each: what figures are held against. It
-    takes place between samples, since machines change their speed. Two pairs of
-    buffers take turns."""
+    """Dense bytes in two halves, a thread each, between samples: how fast memory is
+    just then. Two pairs of buffers take turns."""
 
     def __init__(self, size=64 << 20):
         self.pairs = [(memory(size), memory(size)) for _ in range(2)]
@@ -239,7 +238,7 @@ def check(case, dst, src, seconds):
 
 
 def measure(library, case, noise, memcpy, options):
-    """A case's figures; memcpy is what they are held against, or None."""
+    """A case's figures; memcpy takes place between the samples, if there is one."""
     runs, buffers = [], []
     size = case.dst.bytes + case.src.bytes
     turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 256)

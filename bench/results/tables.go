@@ -53,8 +53,9 @@ func tables(f file, r *bench.Result) string {
 		fmt.Fprintf(&b, "| %s | %s | %.0f%% |", figure.text, ratio(x), 100*spread)
 		for _, p := range peers {
 			cell := "-"
-			if theirs, why := p.Case(c); why == "" {
-				cell = ratio(cmp.Or(theirs.MemcpyRatio, float64(c.Logical)/theirs.Median/bound))
+			if ns, why := p.Find(c); why == "" {
+				// Not MemcpyRatio, which is to another memcpy.
+				cell = ratio(float64(c.Logical) / ns / bound)
 			}
 			fmt.Fprintf(&b, " %s |", cell)
 		}
