@@ -217,6 +217,15 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(*b))
 }
 
+// buffered returns how far apart rows of run bytes are in the buffer, and whether
+// they are joined: short ones that follow one another go out as one.
+func (t *tile) buffered(run int64) (stride int64, joined bool) {
+	if t.dStep == run && run < cacheLine {
+		return run, true
+	}
+	return t.stride, false
+}
+
 // moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
 // dense pieces of source rows, turns them on the way into the buffer, and writes
 // dense pieces of destination rows from there. So every cache line of either
@@ -234,11 +243,7 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		return
 	}
 	run := nj * size
-	stride := t.stride
-	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one
-	if joined {
-		stride = run
-	}
+	stride, joined := t.buffered(run)
 	buf := room(&sc.tile, ni*stride)
 	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {

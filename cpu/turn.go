@@ -40,11 +40,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 		return
 	}
 	run := nj * size
-	stride := t.stride
-	joined := t.dStep == run && run < cacheLine // short rows that follow one another: they go out as one
-	if joined {
-		stride = run
-	}
+	stride, joined := t.buffered(run)
 	most := max(turnBuffer/stride, least)
 	most = min(most, tileCols) // all that dTab has
 	for i := int64(0); i < ni; i += most {
