@@ -13,18 +13,19 @@
 //	rows        dense rows                           gather, run           block, run
 //	transpose   dense along different, long axes     tile, turn            block, turn
 //	shuffle     dense along different, short axes    shuffle, pack         block, pack
-//	reverse     src's rows run backwards             gather, pack          block, pack
+//	reverse     src's rows run backwards             gather, repack        block, repack
 //	strided     src's rows have gaps                 gather, pack          block, pack
 //	broadcast   src repeats elements                 spread, gather, pack  block, pack
 //	gather      anything else                        gather, pack          block, pack
 //	fill        -                                    fill, pack            fill, pack
-//	convert     between types                        pack, cast            pack, cast
+//	convert     between types                        repack, pack, cast    repack, pack, cast
 //	take        src's positions depend on indices    take                  take
 //
 // The last form of a row is that for elements narrower than 32 bits on a GPU, and
 // than a byte on a CPU: there an item is a whole word of dst. See each form's file
 // in source, and transposes, planPermute and planSerial for when it is taken. A
-// conversion that keeps low bits is pack's; cast is for those by value, in integer
+// conversion that keeps low bits is repack's where src is dense as well, else pack's
+// (rows of less than two words are, too); cast is for those by value, in integer
 // arithmetic only: it goes in front of pack or gather.
 //
 // What a kernel reads beside its operands is a descriptor: the extents, steps

@@ -32,6 +32,7 @@ const (
 	Set     Form = "fill"   // the same, of one value
 	Pack    Form = "pack"   // a word per item, from elements anywhere
 	Run     Form = "run"    // words from runs that are dense on both sides
+	Repack  Form = "repack" // the same between widths, or backwards in src
 )
 
 // Target is what a plan depends on of the processor.
@@ -237,14 +238,24 @@ func (p *problem) chooseCopy(k *desc) (Form, error) {
 
 // choosePack picks the form for words of narrow elements.
 func (p *problem) choosePack(k *desc) (Form, error) {
-	if p.sBits == p.dBits && p.dense() && (len(p.axes) == 0 || p.inner(0).s == 1) {
-		span := int64(1)
-		if p.target.Serial {
-			span = serialWords
-		}
-		return Run, p.planWords(k, 1, span)
+	form, in := Pack, p.inner(0)
+	switch long := in.n >= 2*32/int64(p.dBits); {
+	case !p.dense():
+	case p.sBits == p.dBits && (len(p.axes) == 0 || in.s == 1):
+		form = Run
+	case p.sBits != p.dBits && in.s == 1 && long:
+		form = Repack
+	case p.sBits == p.dBits && in.s == -1 && long:
+		form, p.launch.Spec.Step = Repack, -1
 	}
-	return Pack, p.planWords(k, len(p.axes), 1)
+	if form == Pack {
+		return Pack, p.planWords(k, len(p.axes), 1)
+	}
+	span := int64(1)
+	if p.target.Serial {
+		span = serialWords
+	}
+	return form, p.planWords(k, 1, span)
 }
 
 // chooseFill picks the form of a fill.

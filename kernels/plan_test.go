@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,7 +61,9 @@ func TestPlanCopy(t *testing.T) {
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 gather_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 gather_32"},
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 pack_8"},
-		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reverse.16 pack_16"},
+		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reverse.16 repack_16_back1"},
+		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reverse.4 repack_4_back1_serial"},
+		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reverse.4 pack_4"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
 		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
 		{"transposed floats", 32, square, gpu, "transpose.32"},
@@ -138,14 +141,18 @@ func TestPlanFillAndConvert(t *testing.T) {
 		signed   bool
 		kernel   string
 	}{
-		{8, 4, true, "pack_8_s4"}, {8, 4, false, "pack_8_u4"}, {8, 2, true, "pack_8_s2"},
-		{4, 8, true, "pack_4_u8"}, {2, 8, false, "pack_2_u8"},
+		{8, 4, true, "repack_8_s4"}, {8, 4, false, "repack_8_u4"}, {8, 2, true, "repack_8_s2"},
+		{4, 8, true, "repack_4_u8"}, {2, 8, false, "repack_2_u8"},
 	} {
 		l, err := kernels.PlanPack(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
 		assert.Equal(t, kernels.Converting, l.Class)
 		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
+		// Elements that are no neighbours are looked for one by one.
+		l, err = kernels.PlanPack(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, strings.TrimPrefix(c.kernel, "re"), l.Spec.String())
 	}
 }
 

@@ -139,13 +139,18 @@ func Specs() []Spec {
 		}
 		for _, bits := range []int{2, 4, 8, 16} {
 			add(Run, bits, bits)
+			if !serial || bits < 8 {
+				add(Repack, bits, bits).Step = -1
+			}
 			add(Pack, bits, bits)
 			add(Pack, bits, 0)
 		}
 		for _, bits := range []int{2, 4} {
-			add(Pack, bits, 8)
-			add(Pack, 8, bits)
-			add(Pack, 8, bits).Signed = true
+			for _, form := range []Form{Pack, Repack} {
+				add(form, bits, 8)
+				add(form, 8, bits)
+				add(form, 8, bits).Signed = true
+			}
 		}
 	}
 	return slices.Concat(all, castSpecs(), blockSpecs(), tileSpecs(), takeSpecs())
