@@ -3,8 +3,10 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/simd"
@@ -61,9 +63,13 @@ const largest = 1 << 40
 
 // Device is the machine's processor with a pool of memory of its own.
 type Device struct {
-	counters device.Counters
+	counters device.Counters // of buffers only
 	pool     *device.Pool[block]
 	limit    int64 // bytes that may be held in all
+
+	listing sync.Mutex // of changes to queues, and of what reads all their counts
+	queues  atomic.Pointer[[]*Queue]
+	ended   device.Stats // of those that were closed
 
 	mu     sync.Mutex
 	idle   sync.Cond // live has become empty
@@ -79,6 +85,7 @@ func Open() (*Device, error) {
 		d.limit = m
 	}
 	d.idle.L = &d.mu
+	d.queues.Store(new([]*Queue))
 	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
 	helpers.opened()
 	return d, nil
@@ -87,12 +94,31 @@ func Open() (*Device, error) {
 // Info says what the device is.
 func (d *Device) Info() device.Info { return host() }
 
-// Stats returns what the device has done so far.
+// Stats returns what the device has done so far. It waits for the calls at work.
 func (d *Device) Stats() device.Stats {
 	d.mu.Lock()
 	held := d.held
 	d.mu.Unlock()
-	return d.counters.Stats(held)
+	s := d.counters.Stats(held)
+	d.listing.Lock()
+	defer d.listing.Unlock()
+	count(&s, &d.ended)
+	for _, q := range *d.queues.Load() {
+		q.mu.Lock()
+		count(&s, &q.done)
+		q.mu.Unlock()
+	}
+	return s
+}
+
+// count adds what queues count.
+func count(to, s *device.Stats) {
+	to.HostToDevice += s.HostToDevice
+	to.DeviceToHost += s.DeviceToHost
+	to.DeviceToDevice += s.DeviceToDevice
+	to.Uploads += s.Uploads
+	to.Downloads += s.Downloads
+	to.Launches += s.Launches
 }
 
 // reserve counts bytes that are to be held, if there is room for them.
@@ -141,10 +167,8 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 		if b.block, err = d.pool.Get(bytes); err != nil {
 			return nil, err
 		}
-		b.bytes = b.block.mem[:bytes:bytes]
-	} else {
-		b.bytes = []byte{}
 	}
+	b.begin(unsafe.Pointer(unsafe.SliceData(b.block.mem)))
 	if err := d.adopt(&b.memory, "Alloc"); err != nil {
 		return nil, err
 	}
@@ -165,6 +189,7 @@ func (d *Device) AllocStrings(n int64) (device.Buffer, error) {
 	}
 	b := &stringBuffer{}
 	b.dev, b.size, b.strs = d, n, make([]string, n)
+	b.begin(unsafe.Pointer(unsafe.SliceData(b.strs)))
 	if err := d.adopt(&b.memory, op); err != nil {
 		return nil, err
 	}
@@ -221,7 +246,6 @@ func (d *Device) recycle(m *memory) {
 		_ = d.pool.Put(m.block, m.size)
 		m.block = block{}
 	}
-	m.bytes = nil
 }
 
 // NewQueue returns a queue of the device.
@@ -229,7 +253,27 @@ func (d *Device) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
 	}
-	return &Queue{dev: d}, nil
+	q := &Queue{dev: d}
+	d.list(func(open []*Queue) []*Queue { return append(open, q) })
+	return q, nil
+}
+
+// forget takes a closed queue from the list, but not what it has done.
+func (d *Device) forget(q *Queue) {
+	d.list(func(open []*Queue) []*Queue {
+		count(&d.ended, &q.done)
+		i := slices.Index(open, q)
+		return slices.Delete(open, i, i+1)
+	})
+}
+
+// list changes a copy of the list of queues: who frees memory walks through the list
+// without a lock.
+func (d *Device) list(change func([]*Queue) []*Queue) {
+	d.listing.Lock()
+	defer d.listing.Unlock()
+	open := change(slices.Clone(*d.queues.Load()))
+	d.queues.Store(&open)
 }
 
 // Close waits for the calls at work and gives all memory back.

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,13 +18,17 @@ type memory struct {
 	dev  *Device // nil: adopted by Wrap
 	size int64   // in bytes or in strings
 
+	// at is where the bytes or strings begin (anywhere, if there are none); nil
+	// once Free was called.
+	at    atomic.Pointer[byte]
 	block block    // of a device's buffer of bytes
-	bytes []byte   // what the block holds, without its rounding
 	strs  []string // of a buffer of strings
 
-	// uses counts the calls that work on the memory right now, and is lowered by
-	// freed once Free was called: whoever brings it to exactly freed gives the
-	// memory back. So freeing waits for work without anyone waiting.
+	// uses counts the long calls that work on the memory right now, and is lowered
+	// by freed once Free was called: whoever brings it to exactly freed gives the
+	// memory back. So freeing waits for work without anyone waiting. Brief calls
+	// are not counted: that would take as long as the rest of them. Free waits until
+	// no queue is in one (Device.settle).
 	uses atomic.Int64
 
 	prev, next *memory // the device's live buffers
@@ -40,6 +45,17 @@ func (*stringBuffer) HoldsStrings() {}
 
 // Size returns the size in bytes (of a string buffer: its length in strings).
 func (m *memory) Size() int64 { return m.size }
+
+// begin sets where the memory is.
+func (m *memory) begin(at unsafe.Pointer) {
+	if m.size == 0 {
+		at = unsafe.Pointer(&nowhere)
+	}
+	m.at.Store((*byte)(at))
+}
+
+// nowhere is where memory of no bytes is.
+var nowhere [16]byte
 
 // acquire keeps the memory from being given back until release. False: it was
 // freed.
@@ -68,11 +84,23 @@ func (m *memory) retire() bool {
 		if n < 0 {
 			return false
 		}
-		if m.uses.CompareAndSwap(n, n+freed) {
-			if n == 0 {
-				m.giveBack()
-			}
-			return true
+		if m.uses.CompareAndSwap(n, n+freed+1) {
+			break // freeing is a use, too, until brief calls are done
+		}
+	}
+	m.at.Store(nil)
+	if m.dev != nil {
+		m.dev.settle()
+	}
+	m.release()
+	return true
+}
+
+// settle returns when no call is at work that is brief and began before.
+func (d *Device) settle() {
+	for _, q := range *d.queues.Load() {
+		for q.inBrief() {
+			runtime.Gosched()
 		}
 	}
 }
@@ -85,20 +113,11 @@ func (m *memory) Free() error {
 	return nil
 }
 
+// giveBack leaves adopted memory to the garbage collector, which knows who works on it.
 func (m *memory) giveBack() {
 	if m.dev != nil {
 		m.dev.giveBack(m)
-		return
 	}
-	m.bytes = nil
-}
-
-// base returns the address of the first byte or string, nil where there is none.
-func (m *memory) base() unsafe.Pointer {
-	if m.strs != nil {
-		return unsafe.Pointer(unsafe.SliceData(m.strs))
-	}
-	return unsafe.Pointer(unsafe.SliceData(m.bytes))
 }
 
 // statBytes is what the buffer counts in device.Stats.
@@ -119,7 +138,8 @@ func (m *memory) statBytes() int64 {
 // elements do not overlap is for the caller to see to.
 func Wrap(b []byte) device.Buffer {
 	w := &byteBuffer{}
-	w.bytes, w.size = b, int64(len(b))
+	w.size = int64(len(b))
+	w.begin(unsafe.Pointer(unsafe.SliceData(b)))
 	return w
 }
 
@@ -127,11 +147,14 @@ func Wrap(b []byte) device.Buffer {
 // false if the buffer is not a cpu device's, holds strings, or was freed.
 func Bytes(b device.Buffer) ([]byte, bool) {
 	bb, ok := b.(*byteBuffer)
-	if !ok || bb == nil || !bb.acquire() {
+	if !ok || bb == nil {
 		return nil, false
 	}
-	defer bb.release()
-	return bb.bytes, true
+	at := bb.at.Load()
+	if at == nil {
+		return nil, false
+	}
+	return unsafe.Slice(at, bb.size), true
 }
 
 // Strings returns a string buffer's memory itself, valid until the buffer is

@@ -1,6 +1,8 @@
 package cpu_test
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"runtime"
 	"strings"
@@ -142,6 +144,16 @@ func TestWrap(t *testing.T) {
 	_, ok = cpu.Bytes(w)
 	require.False(t, ok)
 
+	held := make([]byte, 1<<10)
+	seen := weak.Make(&held[0])
+	w = cpu.Wrap(held)
+	require.NoError(t, w.Free())
+	held = nil
+	runtime.GC()
+	runtime.GC()
+	require.Nil(t, seen.Value(), "Free forgets the memory")
+	runtime.KeepAlive(w)
+
 	none := cpu.Wrap(nil)
 	require.NoError(t, q.Read(nil, none, 0))
 	require.NoError(t, none.Free())
@@ -178,28 +190,40 @@ func TestForeignBuffers(t *testing.T) {
 // Free while copies run: each either copies whole or is refused, and the block
 // goes to nobody else before the copy is done with it.
 func TestConcurrentFree(t *testing.T) {
+	t.Run("long calls", func(t *testing.T) { testConcurrentFree(t, 3<<20, 30) })
+	t.Run("brief calls", func(t *testing.T) { testConcurrentFree(t, 64<<10, 300) })
+}
+
+func testConcurrentFree(t *testing.T, size int64, rounds int) {
 	severalWorkers(t, 4)
 	dev := open(t)
-	const size = 3 << 20
-	rounds := 30
 	if testing.Short() {
-		rounds = 5
+		rounds /= 6
 	}
 	for range rounds {
 		dst, err := dev.Alloc(size)
 		require.NoError(t, err)
 		src, err := dev.Alloc(size)
 		require.NoError(t, err)
+		mem, _ := cpu.Bytes(src)
+		for i := range mem {
+			mem[i] = 1
+		}
 		var wait sync.WaitGroup
 		for range 4 {
 			q, err := dev.NewQueue()
 			require.NoError(t, err)
 			wait.Go(func() {
-				own := cpu.Wrap(make([]byte, size))
+				got := make([]byte, size)
+				own := cpu.Wrap(got)
 				for {
 					err := q.Copy(operand(t, own, layout.Uint8, size), operand(t, src, layout.Uint8, size))
 					if err != nil {
 						require.ErrorIs(t, err, device.ErrClosed)
+						return
+					}
+					if bytes.IndexByte(got, 0) >= 0 {
+						t.Error("a copy of what somebody else has written")
 						return
 					}
 				}
@@ -227,6 +251,56 @@ func TestConcurrentFree(t *testing.T) {
 	require.Zero(t, dev.Stats().Live)
 	require.NoError(t, dev.Close())
 	require.Zero(t, dev.Stats().Reserved)
+}
+
+// What queues have done counts while they are open and after that, whoever asks.
+func TestStatsOfQueues(t *testing.T) {
+	dev := open(t)
+	defer dev.Close()
+	const queues, calls = 4, 200
+	buf, err := dev.Alloc(16 * queues)
+	require.NoError(t, err)
+	var wait, reader sync.WaitGroup
+	done := make(chan struct{})
+	reader.Go(func() {
+		last := dev.Stats()
+		for {
+			now := dev.Stats()
+			if now.Launches < last.Launches || now.HostToDevice < last.HostToDevice {
+				t.Errorf("%+v after %+v", now, last)
+			}
+			last = now
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for k := range int64(queues) {
+		wait.Go(func() {
+			for range calls {
+				q, err := dev.NewQueue()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				own := operand(t, buf, layout.Uint8, 16)
+				own.Layout, err = own.Layout.Rebase(16 * k)
+				err = errors.Join(err, q.Fill(own, []byte{1}), q.Write(buf, 16*k, []byte{1, 2, 3}), q.Read(make([]byte, 2), buf, 16*k), q.Close())
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(done)
+	reader.Wait()
+	s := dev.Stats()
+	const all = queues * calls
+	require.Equal(t, []int64{all, 16 * all, all, 3 * all, all, 2 * all},
+		[]int64{s.Launches, s.DeviceToDevice, s.Uploads, s.HostToDevice, s.Downloads, s.DeviceToHost})
 }
 
 // Close while queues are at work.

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -12,9 +13,11 @@ import (
 type Queue struct {
 	dev *Device
 	// mu makes calls of several goroutines follow one another, as the order of
-	// a queue demands.
+	// a queue demands. It keeps the memory of a brief call, too (see memory.uses).
 	mu     sync.Mutex
 	closed bool
+	long   atomic.Bool  // the call at work is a long one, and holds its memory
+	done   device.Stats // what is done by queues
 
 	// What small calls use, and keep for the next.
 	plans   plans
@@ -42,8 +45,16 @@ func (q *Queue) begin(op string) error {
 
 func (q *Queue) end() { q.mu.Unlock() }
 
-// use finds the memory of a buffer and keeps it until it is released.
-func (q *Queue) use(op, role string, b device.Buffer) (*memory, error) {
+// site is the memory of a buffer, and where that was when a call began; or a place
+// that is no buffer's.
+type site struct {
+	*memory
+	base unsafe.Pointer
+}
+
+// use finds the memory of a buffer. It is kept until end, or that of a long call
+// until letGo.
+func (q *Queue) use(op, role string, b device.Buffer) (site, error) {
 	var m *memory
 	switch b := b.(type) {
 	case *byteBuffer:
@@ -51,33 +62,70 @@ func (q *Queue) use(op, role string, b device.Buffer) (*memory, error) {
 	case *stringBuffer:
 		m = &b.memory
 	default:
-		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
+		return site{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
 	}
 	if m.dev != q.dev && m.dev != nil {
-		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
+		return site{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
 	}
-	if !m.acquire() {
-		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, m.size)
+	at := m.at.Load()
+	if at == nil {
+		return site{}, isFreed(op, role, m)
 	}
-	return m, nil
+	return site{m, unsafe.Pointer(at)}, nil
+}
+
+func isFreed(op, role string, m *memory) error {
+	return layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, m.size)
+}
+
+// hold makes a call a long one, which keeps the given memory until letGo.
+func (q *Queue) hold(op string, all ...site) error {
+	for i, m := range all {
+		if m.memory != nil && !m.acquire() {
+			q.letGo(all[:i]...)
+			return isFreed(op, "the buffer", m.memory)
+		}
+	}
+	q.long.Store(true)
+	return nil
+}
+
+func (q *Queue) letGo(all ...site) {
+	q.long.Store(false)
+	for _, m := range all {
+		if m.memory != nil {
+			m.release()
+		}
+	}
+}
+
+// inBrief reports whether a brief call is at work.
+func (q *Queue) inBrief() bool {
+	if q.long.Load() {
+		return false
+	}
+	if !q.mu.TryLock() {
+		return true
+	}
+	q.mu.Unlock()
+	return false
 }
 
 // useRange is use for a range of a buffer of bytes, or of strings.
-func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (*memory, error) {
+func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (site, error) {
 	if err := device.CheckRange(op, b, off, n); err != nil {
-		return nil, err
+		return site{}, err
 	}
 	m, err := q.use(op, "the buffer", b)
 	if err != nil {
-		return nil, err
+		return site{}, err
 	}
 	if _, ok := b.(*stringBuffer); ok != strings {
-		m.release()
 		holds := "bytes"
 		if ok {
 			holds = "strings"
 		}
-		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer holds %s", holds)
+		return site{}, layout.Errorf(device.ErrInvalid, op, "the buffer holds %s", holds)
 	}
 	return m, nil
 }
@@ -92,9 +140,11 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 	if err != nil {
 		return err
 	}
-	defer m.release()
-	moveBytes(m.bytes[off:], src)
-	q.dev.counters.Upload(int64(len(src)))
+	if err := q.moveBytes("Write", m, unsafe.Slice((*byte)(m.base), m.size)[off:], src); err != nil {
+		return err
+	}
+	q.done.Uploads++
+	q.done.HostToDevice += int64(len(src))
 	return nil
 }
 
@@ -108,20 +158,27 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 	if err != nil {
 		return err
 	}
-	defer m.release()
-	moveBytes(dst, m.bytes[off:off+int64(len(dst))])
-	q.dev.counters.Download(int64(len(dst)))
+	if err := q.moveBytes("Read", m, dst, unsafe.Slice((*byte)(m.base), m.size)[off:off+int64(len(dst))]); err != nil {
+		return err
+	}
+	q.done.Downloads++
+	q.done.DeviceToHost += int64(len(dst))
 	return nil
 }
 
-// moveBytes is copy, by several workers where that pays.
-func moveBytes(dst, src []byte) {
+// moveBytes is copy, from or to m, by several workers where that pays.
+func (q *Queue) moveBytes(op string, m site, dst, src []byte) error {
 	if len(src) < parallelBytes {
 		copy(dst, src)
-		return
+		return nil
+	}
+	if err := q.hold(op, m); err != nil {
+		return err
 	}
 	l, _ := layout.Contiguous(int64(len(src))) // cannot fail: it is a length
 	execute(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), &l, &l, 8, false)
+	q.letGo(m)
+	return nil
 }
 
 // execute does a simplified copy and returns how many bytes it wrote.
@@ -156,31 +213,35 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 		return firstOf(f.check(dst, src, nil), err)
 	}
 	err = q.moveBetween(f, dst, src, to, from)
-	from.release()
-	to.release()
 	q.end()
 	return err
 }
 
-func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from *memory) error {
-	f.align = uint8(min(alignment(to.base()), alignment(from.base())))
+func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from site) error {
+	f.align = uint8(min(alignment(to.base), alignment(from.base)))
 	p := q.plans.again(f, &dst.Layout, &src.Layout)
 	if p == nil && f.op == opCopy {
 		if n, ok := shortRun(dst, src); ok {
-			if !runFits(dst, src, to, from, n) {
+			if !runFits(dst, src, to.memory, from.memory, n) {
 				if err := f.check(dst, src, nil); err != nil || n == 0 {
 					return err
 				}
 			}
-			q.dev.counters.Launch(copyRun(dst, src, to.base(), from.base(), n))
+			q.launched(copyRun(dst, src, to.base, from.base, n))
 			return nil
 		}
 	}
-	p, err := q.planned(p, f, dst, src, to, from, nil)
-	if err == nil {
-		q.carryOut(p, f, &dst.Layout, &src.Layout, to.base(), from.base())
+	p, err := q.planned(p, f, dst, src, to.memory, from.memory, nil)
+	if err != nil {
+		return err
 	}
-	return err
+	return q.carryOut(p, f, &dst.Layout, &src.Layout, to, from)
+}
+
+// launched counts a call that wrote n bytes.
+func (q *Queue) launched(n int64) {
+	q.done.Launches++
+	q.done.DeviceToDevice += n
 }
 
 // shortRun returns how many elements a copy has, if both sides are one run of few:
@@ -248,35 +309,38 @@ func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *me
 }
 
 // carryOut does a checked call, by its plan if there is one.
-func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from unsafe.Pointer) {
-	n := int64(0)
-	if p != nil {
-		_, dOff := dst.Frame()
-		_, sOff := src.Frame()
-		n = p.run(to, from, dOff, sOff, &q.sc)
-	} else {
-		j := jobs.Get().(*job)
-		defer j.drop()
-		if j.prepare(f, dst, src) {
-			j.dst, j.src = to, from
-			j.execute()
-			n = j.bytes
-		}
+func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from site) error {
+	if p == nil {
+		return q.carryOutLong(f, dst, src, to, from)
 	}
-	if n > 0 {
-		q.dev.counters.Launch(n)
+	_, dOff := dst.Frame()
+	_, sOff := src.Frame()
+	if n := p.run(to.base, from.base, dOff, sOff, &q.sc); n > 0 {
+		q.launched(n)
 	}
+	return nil
 }
 
-func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from *memory, err error) {
-	if to, err = q.use(op, "dst", dst.Buffer); err != nil {
-		return nil, nil, err
+func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from site) error {
+	if err := q.hold(f.op.String(), to, from); err != nil {
+		return err
 	}
-	if from, err = q.use(op, "src", src.Buffer); err != nil {
-		to.release()
-		return nil, nil, err
+	defer q.letGo(to, from)
+	j := jobs.Get().(*job)
+	defer j.drop()
+	if j.prepare(f, dst, src) {
+		j.dst, j.src = to.base, from.base
+		j.execute()
+		q.launched(j.bytes)
 	}
-	return to, from, nil
+	return nil
+}
+
+func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from site, err error) {
+	if to, err = q.use(op, "dst", dst.Buffer); err == nil {
+		from, err = q.use(op, "src", src.Buffer)
+	}
+	return to, from, err
 }
 
 // Fill sets every element of dst to the pattern.
@@ -295,29 +359,28 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 		q.end()
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
-	f.align = uint8(alignment(m.base()))
+	f.align = uint8(alignment(m.base))
 	err = q.fillWith(f, dst, m, pattern, text)
-	m.release()
 	q.end()
 	return err
 }
 
-func (q *Queue) fillWith(f *form, dst *device.Operand, m *memory, pattern []byte, text string) error {
+func (q *Queue) fillWith(f *form, dst *device.Operand, m site, pattern []byte, text string) error {
 	l := &dst.Layout
-	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m, m, pattern)
+	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m.memory, m.memory, pattern)
 	if err != nil {
 		return err
 	}
-	element := unsafe.Pointer(&q.pattern)
+	element := site{base: unsafe.Pointer(&q.pattern)}
 	if f.op == opFillString {
 		q.text = text
-		element = unsafe.Pointer(&q.text)
+		element.base = unsafe.Pointer(&q.text)
 	} else {
 		spread(&q.pattern, pattern, dst.Type.Bits())
 	}
-	q.carryOut(p, f, l, l, m.base(), element)
+	err = q.carryOut(p, f, l, l, m, element)
 	q.text = ""
-	return nil
+	return err
 }
 
 // spread repeats an element over 16 bytes: it is as wide then as the destination
@@ -394,11 +457,13 @@ func (q *Queue) Wait() error {
 // Close waits as Wait does, and ends the queue.
 func (q *Queue) Close() error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
-	}
+	before := q.closed
 	q.closed = true
 	q.plans, q.sc = plans{}, scratch{}
+	q.mu.Unlock()
+	if before {
+		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
+	}
+	q.dev.forget(q)
 	return nil
 }

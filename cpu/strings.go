@@ -18,9 +18,13 @@ func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
 	if err != nil {
 		return err
 	}
-	defer m.release()
+	if err := q.hold("WriteStrings", m); err != nil {
+		return err
+	}
+	defer q.letGo(m)
 	copy(m.strs[off:], src)
-	q.dev.counters.Upload(int64(len(src)) * stringSize)
+	q.done.Uploads++
+	q.done.HostToDevice += int64(len(src)) * stringSize
 	return nil
 }
 
@@ -34,9 +38,13 @@ func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
 	if err != nil {
 		return err
 	}
-	defer m.release()
+	if err := q.hold("ReadStrings", m); err != nil {
+		return err
+	}
+	defer q.letGo(m)
 	copy(dst, m.strs[off:])
-	q.dev.counters.Download(int64(len(dst)) * stringSize)
+	q.done.Downloads++
+	q.done.DeviceToHost += int64(len(dst)) * stringSize
 	return nil
 }
 

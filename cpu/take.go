@@ -23,22 +23,23 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err != nil {
 		return err
 	}
-	defer to.release()
-	defer from.release()
 	indices, err := q.use(op, "at", at.Buffer)
 	if err != nil {
 		return err
 	}
-	defer indices.release()
+	if err := q.hold(op, to, from, indices); err != nil {
+		return err
+	}
+	defer q.letGo(to, from, indices)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
 	t := takes.Get().(*take)
 	defer t.drop()
-	t.dst, t.src, t.at, t.atBits = to.base(), from.base(), indices.base(), at.Type.Bits()
+	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
 	t.load(&dst, &src, &at, by)
 	t.execute()
-	q.dev.counters.Launch(t.bytes)
+	q.launched(t.bytes)
 	if t.wrong.Load() {
 		return layout.Errorf(device.ErrInvalid, op, "%s", device.OutOfRange(t.index, t.extent))
 	}
