@@ -245,17 +245,21 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // run does units [lo, hi). The blocks of b follow one another fastest, then
 // those of a, then the outer axes: the order of the destination, mostly.
 func (j *job) run(lo, hi int64, sc *scratch) {
-	bi := lo % j.numB
-	ai := lo / j.numB % j.numA
-	rest := lo / j.numB / j.numA
-	d, s := j.dOff, j.sOff
-	for k := j.nOut - 1; k >= 0; k-- {
-		x := &j.outer[k]
-		i := rest % x.n
-		rest /= x.n
-		sc.index[k] = i
-		d += i * x.d
-		s += i * x.s
+	d, s, ai, bi := j.dOff, j.sOff, int64(0), int64(0)
+	if lo == 0 {
+		clear(sc.index[:j.nOut]) // divisions take as long as a small block
+	} else {
+		bi = lo % j.numB
+		ai = lo / j.numB % j.numA
+		rest := lo / j.numB / j.numA
+		for k := j.nOut - 1; k >= 0; k-- {
+			x := &j.outer[k]
+			i := rest % x.n
+			rest /= x.n
+			sc.index[k] = i
+			d += i * x.d
+			s += i * x.s
+		}
 	}
 	for u := lo; ; {
 		a0, b0 := ai*j.blkA, bi*j.blkB

@@ -195,6 +195,13 @@ func roundDown(blk, n, in int64) int64 {
 func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64) {
 	tab := slices.Grow((*to)[:0], int(n))[:n]
 	*to = tab
+	if len(axes) == 1 {
+		by := step(&j.axes[axes[0]])
+		for k := range tab {
+			tab[k] = int64(k) * by
+		}
+		return
+	}
 	for k := range tab {
 		at, rest := int64(0), int64(k)
 		for m, x := range axes {
