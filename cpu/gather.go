@@ -5,6 +5,10 @@ import (
 	"unsafe"
 )
 
+// farStep is the step, in bytes, from which elements of 8 bytes and more come sooner
+// one by one than by fours.
+const farStep = 4 << 10
+
 // gatherBlock moves a block element by element. The longer axis is the inner
 // loop.
 func gatherBlock[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
@@ -18,7 +22,8 @@ func gatherBlock[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
 
 func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	n, ds, ss := x.n, x.d, x.s
-	if ds == int64(unsafe.Sizeof(*new(W))) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	if ds == size && (size < 8 || magnitude(ss) < farStep) {
 		for ; n >= 4; n -= 4 {
 			v0 := load[W](src, s)
 			v1 := load[W](src, s+ss)
@@ -26,7 +31,7 @@ func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 			v3 := load[W](src, s+3*ss)
 			p := (*[4]W)(unsafe.Add(dst, d))
 			p[0], p[1], p[2], p[3] = v0, v1, v2, v3
-			d += 4 * int64(unsafe.Sizeof(v0))
+			d += 4 * size
 			s += 4 * ss
 		}
 	}
@@ -37,11 +42,25 @@ func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	}
 }
 
+// gatherThrees moves three elements at a time.
+func gatherThrees[W word](dst, src unsafe.Pointer, d, s int64, along, three axis) {
+	d1, d2, s1, s2 := three.d, 2*three.d, three.s, 2*three.s
+	for range along.n {
+		v0, v1, v2 := load[W](src, s), load[W](src, s+s1), load[W](src, s+s2)
+		store(dst, d, v0)
+		store(dst, d+d1, v1)
+		store(dst, d+d2, v2)
+		d += along.d
+		s += along.s
+	}
+}
+
 // fillRow sets n neighbours to the element at s.
 func fillRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
 	v := load[W](src, s)
-	// The head by hand, the rest from the head: that is memmove out of L1.
+	// The head by hand, the rest from the head: that is memmove out of L1, in pieces
+	// that are as quick as any and take no time to start.
 	size := int64(unsafe.Sizeof(v))
 	head := min(n, 256/size)
 	for i := range row[:head] {
@@ -53,7 +72,7 @@ func fillRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 		head *= more + 1
 	}
 	for at := head; at < n; {
-		at += int64(copy(row[at:], row[:min(at, 8*head)]))
+		at += int64(copy(row[at:], row[:min(at, 2*head)]))
 	}
 }
 

@@ -175,7 +175,7 @@ func (j *job) plan() {
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
-	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow:
+	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow && !j.fewRuns(near):
 		j.planNear(near, perRow)
 	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
 		// The source is denser along another axis: square blocks use all of
@@ -214,7 +214,7 @@ func (j *job) block(ai int, blkA, blkB int64) {
 
 // cut divides a and b into blocks of the given extents.
 func (j *job) cut(blkA, blkB int64) {
-	if blkB > 64 {
+	if blkB > 64 && blkB < j.b.n {
 		blkB &^= 63 // so that blocks of one row share as few words as can be
 	}
 	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)

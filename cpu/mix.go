@@ -22,10 +22,11 @@ const (
 const mixRun = 16 << 10
 
 // planMix makes the job a mixing one between its innermost axis and axis near, where
-// the source is dense. False: it is not.
+// the source is dense. False: it is not. Without vectors, to take threes apart is as
+// quick row by row.
 func (j *job) planMix(near int) bool {
 	j.tile.mix = unmixed
-	if j.packed || kernels.Mix == nil {
+	if j.packed {
 		return false
 	}
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
@@ -34,7 +35,7 @@ func (j *job) planMix(near int) bool {
 	case in.n == 3 && x.s == su && x.d == 3*du:
 		j.tile.mix = merging
 		j.block(near, mixRun/su, 3)
-	case x.n == 3 && x.s == su && in.s == 3*su:
+	case kernels.Mix != nil && x.n == 3 && x.s == su && in.s == 3*su:
 		j.tile.mix = splitting
 		j.block(near, 3, mixRun/su)
 	default:
@@ -43,32 +44,42 @@ func (j *job) planMix(near int) bool {
 	return true
 }
 
-// mixBlock moves a block by vectors, and what is less than one by the element.
+// mixBlock moves a block by vectors, and what is less than one, or has none, by the
+// element.
 func mixBlock[W word](j *job, d, s, na, nb int64) {
-	size := int64(unsafe.Sizeof(*new(W)))
+	along, three := j.a, j.b
+	along.n, three.n = na, nb
+	if j.tile.mix == splitting {
+		along, three = three, along
+	}
+	if kernels.Mix != nil {
+		n := j.mixVectors(int64(unsafe.Sizeof(*new(W))), d, s, along.n, three)
+		d += n * along.d
+		s += n * along.s
+		along.n -= n
+	}
+	gatherThrees[W](j.dst, j.src, d, s, along, three)
+}
+
+// mixVectors moves as many of n elements of each of the three as vectors hold, and
+// returns that number.
+func (j *job) mixVectors(size, d, s, n int64, three axis) int64 {
 	log := bits.TrailingZeros64(uint64(size))
 	width := kernels.MixWidth
-	a, b := j.a, j.b
-	a.n, b.n = na, nb
 	// Of either side, from one of three vectors to the next, and from three to three.
-	dGap, dStep, sGap, sStep := width, 3*width, b.s, width
-	tab, along := kernels.Merge3[log], &a
+	dGap, dStep, sGap, sStep := width, 3*width, three.s, width
+	tab := kernels.Merge3[log]
 	if j.tile.mix == splitting {
-		dGap, dStep, sGap, sStep = a.d, width, width, 3*width
-		tab, along = kernels.Split3[log], &b
+		dGap, dStep, sGap, sStep = three.d, width, width, 3*width
+		tab = kernels.Split3[log]
 	}
 	mix := kernels.Mix
 	if aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap); j.streams() && aligned%uintptr(width) == 0 {
 		mix = kernels.MixStream
 	}
 	each := width / size
-	if n := along.n / each; n > 0 {
-		mix(ptr(j.dst, d), dGap, dStep, ptr(j.src, s), sGap, sStep, tab, n)
-		d += n * each * along.d
-		s += n * each * along.s
-		along.n -= n * each
+	if n >= each {
+		mix(ptr(j.dst, d), dGap, dStep, ptr(j.src, s), sGap, sStep, tab, n/each)
 	}
-	if along.n > 0 {
-		gatherBlock[W](j.dst, j.src, d, s, a, b)
-	}
+	return n / each * each
 }

@@ -105,6 +105,12 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	}
 }
 
+// fewRuns reports whether, without kernels, rows are better written in sequence:
+// from a few runs of the source, in each of which the next row is the nearest.
+func (j *job) fewRuns(near int) bool {
+	return kernels.Move == nil && near == j.rank-3 && j.axes[j.rank-2].n <= 16
+}
+
 // planNear makes blocks of rows along the axis on which they are nearest in the
 // source: to read in sequence matters more than to write so. Where there are too
 // few for a block, it has several sets of them.

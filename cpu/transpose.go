@@ -3,6 +3,8 @@ package cpu
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/restride/restride/internal/simd"
 )
 
 const (
@@ -22,6 +24,9 @@ const (
 	// tileRun is the run, in bytes, from which it pays no more to let a tile go
 	// over another axis.
 	tileRun = 256
+	// fewRows is how many rows of the source may be read side by side, an element
+	// each, into a row of the destination.
+	fewRows = 64
 )
 
 // tile describes the tiles of a transpose. A tile is a matrix whose columns
@@ -40,6 +45,7 @@ type tile struct {
 	sTab     []int64
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
+	direct   bool  // there is none: rows of the destination one by one
 	mix      mixing
 }
 
@@ -111,8 +117,12 @@ func (j *job) planTile(near int) bool {
 		}
 	}
 
+	plain := kernels.Level == simd.None && !j.packed
+	joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8
+	// Single bytes are turned in words; of others, a buffer costs more than it saves.
+	j.tile.direct = plain && joined && ni == 1 && nj == 1 && w > 8 && jAll <= fewRows && jAll*w >= cacheLine*8
 	room := int64(nearTile)
-	if joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8; !joined {
+	if !joined || j.tile.direct {
 		// Where there is not much to move, many small tiles keep all busy.
 		room = min(max(j.bytes/32, nearTile), farTile)
 	}
@@ -124,7 +134,9 @@ func (j *job) planTile(near int) bool {
 	jSide := min(jAll, side, tileRows)
 	iSide := min(iAll, room/jSide, tileCols)
 	jSide = min(jAll, room/iSide, tileRows)
-
+	if j.tile.direct {
+		iSide, jSide = room/jAll, jAll
+	}
 	if ni == 1 && kernels.Place != nil && j.streams() {
 		iSide, jSide = j.longTile(near, iAll, jAll)
 	}
@@ -147,6 +159,9 @@ func (j *job) planTile(near int) bool {
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
 	j.tile.dStep = step(j.tile.dTab)
+	if plain && joined && j.tile.dStep == run {
+		j.tile.stride = run // a small tile: it goes out as one
+	}
 	return true
 }
 
@@ -225,9 +240,9 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 }
 
 // buffered returns how far apart rows of run bytes are in the buffer, and whether
-// they are joined: short ones that follow one another go out as one.
+// they are joined: rows that follow one another on both sides go out as one.
 func (t *tile) buffered(run int64) (stride int64, joined bool) {
-	if t.dStep == run && run < cacheLine {
+	if t.dStep == run && (run < cacheLine || run == t.stride) {
 		return run, true
 	}
 	return t.stride, false
@@ -250,6 +265,12 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		return
 	}
 	run := nj * size
+	if t.direct {
+		for i := range ni {
+			gatherRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
+		}
+		return
+	}
 	stride, joined := t.buffered(run)
 	buf := room(&sc.tile, ni*stride)
 	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
