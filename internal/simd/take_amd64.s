@@ -44,22 +44,34 @@ word32:
 	JL   word32x4end
 
 word32x4loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), Y0
-	MOVQ    8(DX), R8
-	VMOVDQU (CX)(R8*1), Y1
-	MOVQ    16(DX), R8
-	VMOVDQU (CX)(R8*1), Y2
-	MOVQ    24(DX), R8
-	VMOVDQU (CX)(R8*1), Y3
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, (AX)(BX*1)
-	VMOVDQU Y2, (AX)(BX*2)
-	VMOVDQU Y3, (AX)(SI*1)
-	LEAQ    (AX)(BX*4), AX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, DI
-	JGE     word32x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), Y0
+	MOVQ       8(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       8(DX), R9
+	VMOVDQU    (CX)(R9*1), Y1
+	MOVQ       16(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       16(DX), R9
+	VMOVDQU    (CX)(R9*1), Y2
+	MOVQ       24(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       24(DX), R9
+	VMOVDQU    (CX)(R9*1), Y3
+	VMOVDQU    Y0, (AX)
+	VMOVDQU    Y1, (AX)(BX*1)
+	VMOVDQU    Y2, (AX)(BX*2)
+	VMOVDQU    Y3, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word32x4loop
 
 word32x4end:
 	ADDQ $0x04, DI
@@ -77,17 +89,21 @@ word32loop:
 
 two32:
 two32loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), Y0
-	ADDQ    SI, R8
-	VMOVDQU -32(CX)(R8*1), Y1
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, -32(AX)(SI*1)
-	ADDQ    BX, AX
-	ADDQ    $0x08, DX
-	DECQ    DI
-	JNZ     two32loop
-	JMP     done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), Y0
+	ADDQ       SI, R9
+	VMOVDQU    -32(CX)(R9*1), Y1
+	VMOVDQU    Y0, (AX)
+	VMOVDQU    Y1, -32(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two32loop
+	JMP        done
 
 word16:
 	LEAQ (BX)(BX*2), SI
@@ -95,22 +111,34 @@ word16:
 	JL   word16x4end
 
 word16x4loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), X0
-	MOVQ    8(DX), R8
-	VMOVDQU (CX)(R8*1), X1
-	MOVQ    16(DX), R8
-	VMOVDQU (CX)(R8*1), X2
-	MOVQ    24(DX), R8
-	VMOVDQU (CX)(R8*1), X3
-	VMOVDQU X0, (AX)
-	VMOVDQU X1, (AX)(BX*1)
-	VMOVDQU X2, (AX)(BX*2)
-	VMOVDQU X3, (AX)(SI*1)
-	LEAQ    (AX)(BX*4), AX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, DI
-	JGE     word16x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), X0
+	MOVQ       8(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       8(DX), R9
+	VMOVDQU    (CX)(R9*1), X1
+	MOVQ       16(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       16(DX), R9
+	VMOVDQU    (CX)(R9*1), X2
+	MOVQ       24(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       24(DX), R9
+	VMOVDQU    (CX)(R9*1), X3
+	VMOVDQU    X0, (AX)
+	VMOVDQU    X1, (AX)(BX*1)
+	VMOVDQU    X2, (AX)(BX*2)
+	VMOVDQU    X3, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word16x4loop
 
 word16x4end:
 	ADDQ $0x04, DI
@@ -128,17 +156,21 @@ word16loop:
 
 two16:
 two16loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), X0
-	ADDQ    SI, R8
-	VMOVDQU -16(CX)(R8*1), X1
-	VMOVDQU X0, (AX)
-	VMOVDQU X1, -16(AX)(SI*1)
-	ADDQ    BX, AX
-	ADDQ    $0x08, DX
-	DECQ    DI
-	JNZ     two16loop
-	JMP     done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), X0
+	ADDQ       SI, R9
+	VMOVDQU    -16(CX)(R9*1), X1
+	VMOVDQU    X0, (AX)
+	VMOVDQU    X1, -16(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two16loop
+	JMP        done
 
 word8:
 	LEAQ (BX)(BX*2), SI
@@ -146,22 +178,34 @@ word8:
 	JL   word8x4end
 
 word8x4loop:
-	MOVQ (DX), R8
-	MOVQ (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVQ (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVQ (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVQ (CX)(R11*1), R11
-	MOVQ R8, (AX)
-	MOVQ R9, (AX)(BX*1)
-	MOVQ R10, (AX)(BX*2)
-	MOVQ R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word8x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVQ       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVQ       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVQ       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVQ       (CX)(R12*1), R12
+	MOVQ       R9, (AX)
+	MOVQ       R10, (AX)(BX*1)
+	MOVQ       R11, (AX)(BX*2)
+	MOVQ       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word8x4loop
 
 word8x4end:
 	ADDQ $0x04, DI
@@ -179,17 +223,21 @@ word8loop:
 
 two8:
 two8loop:
-	MOVQ (DX), R8
-	MOVQ (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVQ -8(CX)(R8*1), R8
-	MOVQ R9, (AX)
-	MOVQ R8, -8(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two8loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVQ       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVQ       -8(CX)(R9*1), R9
+	MOVQ       R10, (AX)
+	MOVQ       R9, -8(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two8loop
+	JMP        done
 
 word4:
 	LEAQ (BX)(BX*2), SI
@@ -197,22 +245,34 @@ word4:
 	JL   word4x4end
 
 word4x4loop:
-	MOVQ (DX), R8
-	MOVL (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVL (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVL (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVL (CX)(R11*1), R11
-	MOVL R8, (AX)
-	MOVL R9, (AX)(BX*1)
-	MOVL R10, (AX)(BX*2)
-	MOVL R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word4x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVL       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVL       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVL       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVL       (CX)(R12*1), R12
+	MOVL       R9, (AX)
+	MOVL       R10, (AX)(BX*1)
+	MOVL       R11, (AX)(BX*2)
+	MOVL       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word4x4loop
 
 word4x4end:
 	ADDQ $0x04, DI
@@ -230,17 +290,21 @@ word4loop:
 
 two4:
 two4loop:
-	MOVQ (DX), R8
-	MOVL (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVL -4(CX)(R8*1), R8
-	MOVL R9, (AX)
-	MOVL R8, -4(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two4loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVL       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVL       -4(CX)(R9*1), R9
+	MOVL       R10, (AX)
+	MOVL       R9, -4(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two4loop
+	JMP        done
 
 word2:
 	LEAQ (BX)(BX*2), SI
@@ -248,22 +312,34 @@ word2:
 	JL   word2x4end
 
 word2x4loop:
-	MOVQ (DX), R8
-	MOVW (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVW (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVW (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVW (CX)(R11*1), R11
-	MOVW R8, (AX)
-	MOVW R9, (AX)(BX*1)
-	MOVW R10, (AX)(BX*2)
-	MOVW R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word2x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVW       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVW       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVW       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVW       (CX)(R12*1), R12
+	MOVW       R9, (AX)
+	MOVW       R10, (AX)(BX*1)
+	MOVW       R11, (AX)(BX*2)
+	MOVW       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word2x4loop
 
 word2x4end:
 	ADDQ $0x04, DI
@@ -281,17 +357,21 @@ word2loop:
 
 two2:
 two2loop:
-	MOVQ (DX), R8
-	MOVW (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVW -2(CX)(R8*1), R8
-	MOVW R9, (AX)
-	MOVW R8, -2(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two2loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVW       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVW       -2(CX)(R9*1), R9
+	MOVW       R10, (AX)
+	MOVW       R9, -2(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two2loop
+	JMP        done
 
 word1:
 	LEAQ (BX)(BX*2), SI
@@ -299,22 +379,34 @@ word1:
 	JL   word1x4end
 
 word1x4loop:
-	MOVQ (DX), R8
-	MOVB (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVB (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVB (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVB (CX)(R11*1), R11
-	MOVB R8, (AX)
-	MOVB R9, (AX)(BX*1)
-	MOVB R10, (AX)(BX*2)
-	MOVB R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word1x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVB       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVB       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVB       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVB       (CX)(R12*1), R12
+	MOVB       R9, (AX)
+	MOVB       R10, (AX)(BX*1)
+	MOVB       R11, (AX)(BX*2)
+	MOVB       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word1x4loop
 
 word1x4end:
 	ADDQ $0x04, DI
@@ -335,13 +427,17 @@ long:
 	SUBQ $0x40, R9
 
 longloop:
-	MOVQ (DX)(R8*8), R10
-	ADDQ CX, R10
-	XORQ R11, R11
+	MOVQ       (DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       $0x00000040, R11
+	JMP        longfetchtest
 
 longfetch:
 	PREFETCHT1 (R10)(R11*1)
 	ADDQ       $0x40, R11
+
+longfetchtest:
 	CMPQ       R11, SI
 	JL         longfetch
 	PREFETCHT1 -1(R10)(SI*1)
@@ -372,13 +468,17 @@ longtest:
 
 past:
 pastloop:
-	MOVQ (DX)(R8*8), R9
-	ADDQ CX, R9
-	XORQ R10, R10
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       $0x00000040, R10
+	JMP        pastfetchtest
 
 pastfetch:
 	PREFETCHT1 (R9)(R10*1)
 	ADDQ       $0x40, R10
+
+pastfetchtest:
 	CMPQ       R10, SI
 	JL         pastfetch
 	PREFETCHT1 -1(R9)(SI*1)
@@ -405,7 +505,7 @@ done:
 	RET
 
 // func offsets32xAVX2(to *int64, at *byte, n int64, extent int64, stride int64) (wrong int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·offsets32xAVX2(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         at+8(FP), CX
@@ -424,32 +524,33 @@ TEXT ·offsets32xAVX2(SB), NOSPLIT, $0-48
 	JZ           done
 
 loop:
-	VPMOVSXDQ (CX), Y5
-	VPCMPGTQ  Y5, Y3, Y6
-	VPAND     Y0, Y6, Y6
-	VPADDQ    Y6, Y5, Y5
-	VPSUBQ    Y5, Y2, Y6
-	VPOR      Y5, Y4, Y4
-	VPOR      Y6, Y4, Y4
-	VPMULDQ   Y1, Y5, Y5
-	VMOVDQU   (AX), Y6
-	VPADDQ    Y6, Y5, Y5
-	VMOVDQU   Y5, (AX)
-	VPMOVSXDQ 16(CX), Y5
-	VPCMPGTQ  Y5, Y3, Y6
-	VPAND     Y0, Y6, Y6
-	VPADDQ    Y6, Y5, Y5
-	VPSUBQ    Y5, Y2, Y6
-	VPOR      Y5, Y4, Y4
-	VPOR      Y6, Y4, Y4
-	VPMULDQ   Y1, Y5, Y5
-	VMOVDQU   32(AX), Y6
-	VPADDQ    Y6, Y5, Y5
-	VMOVDQU   Y5, 32(AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x08, DX
-	JNZ       loop
+	PREFETCHT1 4096(CX)
+	VPMOVSXDQ  (CX), Y5
+	VPCMPGTQ   Y5, Y3, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDQ     Y6, Y5, Y5
+	VPSUBQ     Y5, Y2, Y6
+	VPOR       Y5, Y4, Y4
+	VPOR       Y6, Y4, Y4
+	VPMULDQ    Y1, Y5, Y5
+	VMOVDQU    (AX), Y6
+	VPADDQ     Y6, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPMOVSXDQ  16(CX), Y5
+	VPCMPGTQ   Y5, Y3, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDQ     Y6, Y5, Y5
+	VPSUBQ     Y5, Y2, Y6
+	VPOR       Y5, Y4, Y4
+	VPOR       Y6, Y4, Y4
+	VPMULDQ    Y1, Y5, Y5
+	VMOVDQU    32(AX), Y6
+	VPADDQ     Y6, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x20, CX
+	SUBQ       $0x08, DX
+	JNZ        loop
 
 done:
 	XORQ      AX, AX
@@ -459,7 +560,7 @@ done:
 	RET
 
 // func offsets64xAVX2(to *int64, at *byte, n int64, extent int64, stride int64) (wrong int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·offsets64xAVX2(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         at+8(FP), CX
@@ -478,32 +579,33 @@ TEXT ·offsets64xAVX2(SB), NOSPLIT, $0-48
 	JZ           done
 
 loop:
-	VMOVDQU  (CX), Y5
-	VPCMPGTQ Y5, Y3, Y6
-	VPAND    Y0, Y6, Y6
-	VPADDQ   Y6, Y5, Y5
-	VPSUBQ   Y5, Y2, Y6
-	VPOR     Y5, Y4, Y4
-	VPOR     Y6, Y4, Y4
-	VPMULDQ  Y1, Y5, Y5
-	VMOVDQU  (AX), Y6
-	VPADDQ   Y6, Y5, Y5
-	VMOVDQU  Y5, (AX)
-	VMOVDQU  32(CX), Y5
-	VPCMPGTQ Y5, Y3, Y6
-	VPAND    Y0, Y6, Y6
-	VPADDQ   Y6, Y5, Y5
-	VPSUBQ   Y5, Y2, Y6
-	VPOR     Y5, Y4, Y4
-	VPOR     Y6, Y4, Y4
-	VPMULDQ  Y1, Y5, Y5
-	VMOVDQU  32(AX), Y6
-	VPADDQ   Y6, Y5, Y5
-	VMOVDQU  Y5, 32(AX)
-	ADDQ     $0x40, AX
-	ADDQ     $0x40, CX
-	SUBQ     $0x08, DX
-	JNZ      loop
+	PREFETCHT1 8192(CX)
+	VMOVDQU    (CX), Y5
+	VPCMPGTQ   Y5, Y3, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDQ     Y6, Y5, Y5
+	VPSUBQ     Y5, Y2, Y6
+	VPOR       Y5, Y4, Y4
+	VPOR       Y6, Y4, Y4
+	VPMULDQ    Y1, Y5, Y5
+	VMOVDQU    (AX), Y6
+	VPADDQ     Y6, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VMOVDQU    32(CX), Y5
+	VPCMPGTQ   Y5, Y3, Y6
+	VPAND      Y0, Y6, Y6
+	VPADDQ     Y6, Y5, Y5
+	VPSUBQ     Y5, Y2, Y6
+	VPOR       Y5, Y4, Y4
+	VPOR       Y6, Y4, Y4
+	VPMULDQ    Y1, Y5, Y5
+	VMOVDQU    32(AX), Y6
+	VPADDQ     Y6, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, CX
+	SUBQ       $0x08, DX
+	JNZ        loop
 
 done:
 	XORQ      AX, AX
@@ -554,22 +656,34 @@ word32:
 	JL   word32x4end
 
 word32x4loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), Y0
-	MOVQ    8(DX), R8
-	VMOVDQU (CX)(R8*1), Y1
-	MOVQ    16(DX), R8
-	VMOVDQU (CX)(R8*1), Y2
-	MOVQ    24(DX), R8
-	VMOVDQU (CX)(R8*1), Y3
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, (AX)(BX*1)
-	VMOVDQU Y2, (AX)(BX*2)
-	VMOVDQU Y3, (AX)(SI*1)
-	LEAQ    (AX)(BX*4), AX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, DI
-	JGE     word32x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), Y0
+	MOVQ       8(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       8(DX), R9
+	VMOVDQU    (CX)(R9*1), Y1
+	MOVQ       16(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       16(DX), R9
+	VMOVDQU    (CX)(R9*1), Y2
+	MOVQ       24(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       24(DX), R9
+	VMOVDQU    (CX)(R9*1), Y3
+	VMOVDQU    Y0, (AX)
+	VMOVDQU    Y1, (AX)(BX*1)
+	VMOVDQU    Y2, (AX)(BX*2)
+	VMOVDQU    Y3, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word32x4loop
 
 word32x4end:
 	ADDQ $0x04, DI
@@ -587,17 +701,21 @@ word32loop:
 
 two32:
 two32loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), Y0
-	ADDQ    SI, R8
-	VMOVDQU -32(CX)(R8*1), Y1
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, -32(AX)(SI*1)
-	ADDQ    BX, AX
-	ADDQ    $0x08, DX
-	DECQ    DI
-	JNZ     two32loop
-	JMP     done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), Y0
+	ADDQ       SI, R9
+	VMOVDQU    -32(CX)(R9*1), Y1
+	VMOVDQU    Y0, (AX)
+	VMOVDQU    Y1, -32(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two32loop
+	JMP        done
 
 word16:
 	LEAQ (BX)(BX*2), SI
@@ -605,22 +723,34 @@ word16:
 	JL   word16x4end
 
 word16x4loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), X0
-	MOVQ    8(DX), R8
-	VMOVDQU (CX)(R8*1), X1
-	MOVQ    16(DX), R8
-	VMOVDQU (CX)(R8*1), X2
-	MOVQ    24(DX), R8
-	VMOVDQU (CX)(R8*1), X3
-	VMOVDQU X0, (AX)
-	VMOVDQU X1, (AX)(BX*1)
-	VMOVDQU X2, (AX)(BX*2)
-	VMOVDQU X3, (AX)(SI*1)
-	LEAQ    (AX)(BX*4), AX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, DI
-	JGE     word16x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), X0
+	MOVQ       8(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       8(DX), R9
+	VMOVDQU    (CX)(R9*1), X1
+	MOVQ       16(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       16(DX), R9
+	VMOVDQU    (CX)(R9*1), X2
+	MOVQ       24(DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       24(DX), R9
+	VMOVDQU    (CX)(R9*1), X3
+	VMOVDQU    X0, (AX)
+	VMOVDQU    X1, (AX)(BX*1)
+	VMOVDQU    X2, (AX)(BX*2)
+	VMOVDQU    X3, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word16x4loop
 
 word16x4end:
 	ADDQ $0x04, DI
@@ -638,17 +768,21 @@ word16loop:
 
 two16:
 two16loop:
-	MOVQ    (DX), R8
-	VMOVDQU (CX)(R8*1), X0
-	ADDQ    SI, R8
-	VMOVDQU -16(CX)(R8*1), X1
-	VMOVDQU X0, (AX)
-	VMOVDQU X1, -16(AX)(SI*1)
-	ADDQ    BX, AX
-	ADDQ    $0x08, DX
-	DECQ    DI
-	JNZ     two16loop
-	JMP     done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	VMOVDQU    (CX)(R9*1), X0
+	ADDQ       SI, R9
+	VMOVDQU    -16(CX)(R9*1), X1
+	VMOVDQU    X0, (AX)
+	VMOVDQU    X1, -16(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two16loop
+	JMP        done
 
 word8:
 	LEAQ (BX)(BX*2), SI
@@ -656,22 +790,34 @@ word8:
 	JL   word8x4end
 
 word8x4loop:
-	MOVQ (DX), R8
-	MOVQ (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVQ (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVQ (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVQ (CX)(R11*1), R11
-	MOVQ R8, (AX)
-	MOVQ R9, (AX)(BX*1)
-	MOVQ R10, (AX)(BX*2)
-	MOVQ R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word8x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVQ       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVQ       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVQ       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVQ       (CX)(R12*1), R12
+	MOVQ       R9, (AX)
+	MOVQ       R10, (AX)(BX*1)
+	MOVQ       R11, (AX)(BX*2)
+	MOVQ       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word8x4loop
 
 word8x4end:
 	ADDQ $0x04, DI
@@ -689,17 +835,21 @@ word8loop:
 
 two8:
 two8loop:
-	MOVQ (DX), R8
-	MOVQ (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVQ -8(CX)(R8*1), R8
-	MOVQ R9, (AX)
-	MOVQ R8, -8(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two8loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVQ       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVQ       -8(CX)(R9*1), R9
+	MOVQ       R10, (AX)
+	MOVQ       R9, -8(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two8loop
+	JMP        done
 
 word4:
 	LEAQ (BX)(BX*2), SI
@@ -707,22 +857,34 @@ word4:
 	JL   word4x4end
 
 word4x4loop:
-	MOVQ (DX), R8
-	MOVL (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVL (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVL (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVL (CX)(R11*1), R11
-	MOVL R8, (AX)
-	MOVL R9, (AX)(BX*1)
-	MOVL R10, (AX)(BX*2)
-	MOVL R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word4x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVL       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVL       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVL       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVL       (CX)(R12*1), R12
+	MOVL       R9, (AX)
+	MOVL       R10, (AX)(BX*1)
+	MOVL       R11, (AX)(BX*2)
+	MOVL       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word4x4loop
 
 word4x4end:
 	ADDQ $0x04, DI
@@ -740,17 +902,21 @@ word4loop:
 
 two4:
 two4loop:
-	MOVQ (DX), R8
-	MOVL (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVL -4(CX)(R8*1), R8
-	MOVL R9, (AX)
-	MOVL R8, -4(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two4loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVL       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVL       -4(CX)(R9*1), R9
+	MOVL       R10, (AX)
+	MOVL       R9, -4(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two4loop
+	JMP        done
 
 word2:
 	LEAQ (BX)(BX*2), SI
@@ -758,22 +924,34 @@ word2:
 	JL   word2x4end
 
 word2x4loop:
-	MOVQ (DX), R8
-	MOVW (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVW (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVW (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVW (CX)(R11*1), R11
-	MOVW R8, (AX)
-	MOVW R9, (AX)(BX*1)
-	MOVW R10, (AX)(BX*2)
-	MOVW R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word2x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVW       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVW       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVW       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVW       (CX)(R12*1), R12
+	MOVW       R9, (AX)
+	MOVW       R10, (AX)(BX*1)
+	MOVW       R11, (AX)(BX*2)
+	MOVW       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word2x4loop
 
 word2x4end:
 	ADDQ $0x04, DI
@@ -791,17 +969,21 @@ word2loop:
 
 two2:
 two2loop:
-	MOVQ (DX), R8
-	MOVW (CX)(R8*1), R9
-	ADDQ SI, R8
-	MOVW -2(CX)(R8*1), R8
-	MOVW R9, (AX)
-	MOVW R8, -2(AX)(SI*1)
-	ADDQ BX, AX
-	ADDQ $0x08, DX
-	DECQ DI
-	JNZ  two2loop
-	JMP  done
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX), R9
+	MOVW       (CX)(R9*1), R10
+	ADDQ       SI, R9
+	MOVW       -2(CX)(R9*1), R9
+	MOVW       R10, (AX)
+	MOVW       R9, -2(AX)(SI*1)
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        two2loop
+	JMP        done
 
 word1:
 	LEAQ (BX)(BX*2), SI
@@ -809,22 +991,34 @@ word1:
 	JL   word1x4end
 
 word1x4loop:
-	MOVQ (DX), R8
-	MOVB (CX)(R8*1), R8
-	MOVQ 8(DX), R9
-	MOVB (CX)(R9*1), R9
-	MOVQ 16(DX), R10
-	MOVB (CX)(R10*1), R10
-	MOVQ 24(DX), R11
-	MOVB (CX)(R11*1), R11
-	MOVB R8, (AX)
-	MOVB R9, (AX)(BX*1)
-	MOVB R10, (AX)(BX*2)
-	MOVB R11, (AX)(SI*1)
-	LEAQ (AX)(BX*4), AX
-	ADDQ $0x20, DX
-	SUBQ $0x04, DI
-	JGE  word1x4loop
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       (DX), R9
+	MOVB       (CX)(R9*1), R9
+	MOVQ       8(DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       8(DX), R10
+	MOVB       (CX)(R10*1), R10
+	MOVQ       16(DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	MOVQ       16(DX), R11
+	MOVB       (CX)(R11*1), R11
+	MOVQ       24(DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	MOVQ       24(DX), R12
+	MOVB       (CX)(R12*1), R12
+	MOVB       R9, (AX)
+	MOVB       R10, (AX)(BX*1)
+	MOVB       R11, (AX)(BX*2)
+	MOVB       R12, (AX)(SI*1)
+	LEAQ       (AX)(BX*4), AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x04, DI
+	JGE        word1x4loop
 
 word1x4end:
 	ADDQ $0x04, DI
@@ -845,13 +1039,17 @@ long:
 	SUBQ $0x40, R9
 
 longloop:
-	MOVQ (DX)(R8*8), R10
-	ADDQ CX, R10
-	XORQ R11, R11
+	MOVQ       (DX)(R8*8), R10
+	ADDQ       CX, R10
+	PREFETCHT1 (R10)
+	MOVQ       $0x00000040, R11
+	JMP        longfetchtest
 
 longfetch:
 	PREFETCHT1 (R10)(R11*1)
 	ADDQ       $0x40, R11
+
+longfetchtest:
 	CMPQ       R11, SI
 	JL         longfetch
 	PREFETCHT1 -1(R10)(SI*1)
@@ -878,13 +1076,17 @@ longtest:
 
 past:
 pastloop:
-	MOVQ (DX)(R8*8), R9
-	ADDQ CX, R9
-	XORQ R10, R10
+	MOVQ       (DX)(R8*8), R9
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       $0x00000040, R10
+	JMP        pastfetchtest
 
 pastfetch:
 	PREFETCHT1 (R9)(R10*1)
 	ADDQ       $0x40, R10
+
+pastfetchtest:
 	CMPQ       R10, SI
 	JL         pastfetch
 	PREFETCHT1 -1(R9)(SI*1)
@@ -909,7 +1111,7 @@ done:
 	RET
 
 // func offsets32xAVX512(to *int64, at *byte, n int64, extent int64, stride int64) (wrong int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·offsets32xAVX512(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         at+8(FP), CX
@@ -928,21 +1130,22 @@ TEXT ·offsets32xAVX512(SB), NOSPLIT, $0-48
 	JZ           done
 
 loop:
-	VPMOVSXDQ (CX), Z4
-	VPSRAQ    $0x3f, Z4, Z5
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z5, Z4, Z4
-	VPSUBQ    Z4, Z2, Z5
-	VPORQ     Z4, Z3, Z3
-	VPORQ     Z5, Z3, Z3
-	VPMULDQ   Z1, Z4, Z4
-	VMOVDQU64 (AX), Z5
-	VPADDQ    Z5, Z4, Z4
-	VMOVDQU64 Z4, (AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x08, DX
-	JNZ       loop
+	PREFETCHT1 4096(CX)
+	VPMOVSXDQ  (CX), Z4
+	VPSRAQ     $0x3f, Z4, Z5
+	VPANDQ     Z0, Z5, Z5
+	VPADDQ     Z5, Z4, Z4
+	VPSUBQ     Z4, Z2, Z5
+	VPORQ      Z4, Z3, Z3
+	VPORQ      Z5, Z3, Z3
+	VPMULDQ    Z1, Z4, Z4
+	VMOVDQU64  (AX), Z5
+	VPADDQ     Z5, Z4, Z4
+	VMOVDQU64  Z4, (AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x20, CX
+	SUBQ       $0x08, DX
+	JNZ        loop
 
 done:
 	XORQ     AX, AX
@@ -953,7 +1156,7 @@ done:
 	RET
 
 // func offsets64xAVX512(to *int64, at *byte, n int64, extent int64, stride int64) (wrong int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·offsets64xAVX512(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         at+8(FP), CX
@@ -972,21 +1175,22 @@ TEXT ·offsets64xAVX512(SB), NOSPLIT, $0-48
 	JZ           done
 
 loop:
-	VMOVDQU64 (CX), Z4
-	VPSRAQ    $0x3f, Z4, Z5
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z5, Z4, Z4
-	VPSUBQ    Z4, Z2, Z5
-	VPORQ     Z4, Z3, Z3
-	VPORQ     Z5, Z3, Z3
-	VPMULDQ   Z1, Z4, Z4
-	VMOVDQU64 (AX), Z5
-	VPADDQ    Z5, Z4, Z4
-	VMOVDQU64 Z4, (AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x40, CX
-	SUBQ      $0x08, DX
-	JNZ       loop
+	PREFETCHT1 8192(CX)
+	VMOVDQU64  (CX), Z4
+	VPSRAQ     $0x3f, Z4, Z5
+	VPANDQ     Z0, Z5, Z5
+	VPADDQ     Z5, Z4, Z4
+	VPSUBQ     Z4, Z2, Z5
+	VPORQ      Z4, Z3, Z3
+	VPORQ      Z5, Z3, Z3
+	VPMULDQ    Z1, Z4, Z4
+	VMOVDQU64  (AX), Z5
+	VPADDQ     Z5, Z4, Z4
+	VMOVDQU64  Z4, (AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, CX
+	SUBQ       $0x08, DX
+	JNZ        loop
 
 done:
 	XORQ     AX, AX

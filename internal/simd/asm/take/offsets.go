@@ -10,6 +10,10 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
+// fetched is how many indices ahead they are fetched: a block of them, so that they
+// come while the rows that the one before names are moved.
+const fetched = 1 << 10
+
 // offsets writes Takes.Offsets32 and 64.
 func offsets(v emit.Vec, bits int) {
 	name := v.Name(fmt.Sprintf("offsets%dx", bits))
@@ -26,6 +30,7 @@ func offsets(v emit.Vec, bits int) {
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
 	Label("loop")
+	PREFETCHT1(Mem{Base: at, Disp: fetched * bits / 8})
 	for half := 0; half < 64; half += int(v) { // eight of them
 		i, up, old := v.Reg(), v.Reg(), v.Reg()
 		from := Mem{Base: at, Disp: half * bits / 64}

@@ -83,8 +83,17 @@ func (t taker) from(offset reg.GPVirtual, off int) Mem {
 	return Mem{Base: t.s, Index: offset, Scale: 1, Disp: off}
 }
 
-// words moves rows that are one word. Nothing is fetched ahead: the processor has a
-// hundred of them under way at once.
+// fetch begins to fetch the row that comes ahead rows after one whose offset is at a
+// byte of the offsets, and returns where that is.
+func (t taker) fetch(off int) (from reg.GPVirtual) {
+	from = GP64()
+	MOVQ(Mem{Base: t.offsets, Index: t.ahead, Scale: 8, Disp: off}, from)
+	ADDQ(t.s, from)
+	PREFETCHT1(Mem{Base: from})
+	return from
+}
+
+// words moves rows that are one word.
 func (t taker) words(bytes int) {
 	label := fmt.Sprint("word", bytes)
 	Label(label)
@@ -93,7 +102,7 @@ func (t taker) words(bytes int) {
 	t.loop(label+"x4", 4, func() {
 		var words [4]reg.Register
 		for i := range words {
-			at := GP64()
+			at := t.fetch(8 * i)
 			MOVQ(Mem{Base: t.offsets, Disp: 8 * i}, at)
 			words[i] = word(bytes)
 			move(bytes, t.from(at, 0), words[i])
@@ -119,7 +128,8 @@ func (t taker) twoWords(bytes int) {
 	label := fmt.Sprint("two", bytes)
 	Label(label)
 	t.loop(label, 1, func() {
-		at, first, last := GP64(), word(bytes), word(bytes)
+		at, first, last := t.fetch(0), word(bytes), word(bytes)
+		PREFETCHT1(Mem{Base: at, Index: t.size, Scale: 1, Disp: -1})
 		MOVQ(Mem{Base: t.offsets}, at)
 		move(bytes, t.from(at, 0), first)
 		ADDQ(t.size, at)
@@ -167,13 +177,13 @@ func (t taker) past() {
 // row returns where a row is, and zero, and fetches one that comes later: each of its
 // lines, and that of its last byte.
 func (t taker) row(label string) (from, i reg.GPVirtual) {
-	from, i = GP64(), GP64()
-	MOVQ(Mem{Base: t.offsets, Index: t.ahead, Scale: 8}, from)
-	ADDQ(t.s, from)
-	XORQ(i, i)
+	from, i = t.fetch(0), GP64()
+	MOVQ(U32(64), i)
+	JMP(LabelRef(label + "fetchtest"))
 	Label(label + "fetch")
 	PREFETCHT1(Mem{Base: from, Index: i, Scale: 1})
 	ADDQ(Imm(64), i)
+	Label(label + "fetchtest")
 	CMPQ(i, t.size)
 	JL(LabelRef(label + "fetch"))
 	PREFETCHT1(Mem{Base: from, Index: t.size, Scale: 1, Disp: -1})
