@@ -3,6 +3,8 @@ package cpu
 import (
 	"math"
 	"unsafe"
+
+	"github.com/restride/restride/layout"
 )
 
 const (
@@ -53,8 +55,9 @@ func (t *take) locate(b *takenBlock, p place, n int64) {
 	to := b.offsets[b.n : b.n+n]
 	b.n += n
 	if x.s == 0 {
-		for i := range to {
-			to[i] = p.s
+		to[0] = p.s
+		for i := 1; i < len(to); i *= 2 {
+			copy(to[i:], to[:i])
 		}
 	} else {
 		for i := range to {
@@ -63,25 +66,33 @@ func (t *take) locate(b *takenBlock, p place, n int64) {
 	}
 	for k := range t.by {
 		by := &t.by[k]
-		done := int64(0)
-		if x.a == 1 && n >= 8 && kernels.Take != nil && by.Extent <= math.MaxInt32 && magnitude(by.Stride) <= math.MaxInt32 {
+		a, done := p.a+by.Offset, int64(0)
+		if kernel := t.kernel(by); kernel != nil && x.a == 1 {
 			done = n &^ 7
-			if kernel := kernels.Offsets64; t.atBits == 64 {
-				b.wrong = b.wrong || kernel(&to[0], ptr(t.at, 8*(p.a+by.Offset)), done, by.Extent, by.Stride) != 0
-			} else {
-				kernel := kernels.Offsets32
-				b.wrong = b.wrong || kernel(&to[0], ptr(t.at, 4*(p.a+by.Offset)), done, by.Extent, by.Stride) != 0
-			}
+			wrong := kernel(&to[0], ptr(t.at, a*int64(t.atBits/8)), done, by.Extent, by.Stride)
+			b.wrong = b.wrong || wrong != 0
 		}
-		if !t.read(to[done:], p.a+by.Offset+done*x.a, x.a, by.Extent, by.Stride) {
+		if !t.read(to[done:], a+done*x.a, x.a, by) {
 			b.wrong = true
 		}
 	}
 }
 
-// read adds what indices say to offsets. False: one is out of range.
-func (t *take) read(to []int64, a, step, extent, stride int64) bool {
-	beyond := uint64(0)
+// kernel returns one that reads an index, or nil.
+func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
+	switch {
+	case by.Extent > math.MaxInt32 || magnitude(by.Stride) > math.MaxInt32:
+		return nil
+	case t.atBits == 64:
+		return kernels.Offsets64
+	}
+	return kernels.Offsets32
+}
+
+// read adds what indices say, which are a step apart from a place in at on, to offsets.
+// False: one is out of range.
+func (t *take) read(to []int64, a, step int64, by *layout.Index) bool {
+	outside := int64(0) // negative: one was before the first, or behind the last
 	for i := range to {
 		var index int64
 		if t.atBits == 64 {
@@ -90,11 +101,11 @@ func (t *take) read(to []int64, a, step, extent, stride int64) bool {
 			index = int64(int32(load32(t.at, 4*a)))
 		}
 		a += step
-		index += extent & (index >> 63)
-		beyond |= uint64(index) | uint64(extent-1-index)
-		to[i] += index * stride
+		index += by.Extent & (index >> 63)
+		outside |= index | (by.Extent - 1 - index)
+		to[i] += index * by.Stride
 	}
-	return int64(beyond) >= 0
+	return outside >= 0
 }
 
 // flush moves the units of a block, and empties it.
@@ -120,16 +131,14 @@ func (t *take) moveVectors(b *takenBlock, sc *scratch) {
 	case past && (int64(uintptr(t.dst))|b.d|b.step|t.size)%cacheLine == 0:
 		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, true)
 	case past && (t.size >= streamRow || b.step == t.size && t.size*b.n >= streamRow):
-		some := takeBlock / t.size
-		buf := (*byte)(room(&sc.tile, takeBlock))
+		buf, some := (*byte)(room(&sc.tile, takeBlock)), takeBlock/t.size
 		for lo := int64(0); lo < b.n; lo += some {
-			n := min(some, b.n-lo)
-			kernels.Take(buf, src, &b.offsets[lo], t.size, t.size, n, ahead, false)
-			if b.step == t.size {
-				kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, 0, 0, n*t.size, 1)
-			} else {
-				kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, b.step, t.size, t.size, n)
+			n, size := min(some, b.n-lo), t.size
+			kernels.Take(buf, src, &b.offsets[lo], size, size, n, ahead, false)
+			if b.step == size {
+				n, size = 1, n*size
 			}
+			kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, b.step, size, size, n)
 		}
 	default:
 		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, false)
