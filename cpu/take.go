@@ -38,7 +38,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
 	t.load(&dst, &src, &at, by)
-	t.execute()
+	t.execute(&q.sc)
 	q.launched(t.bytes)
 	if t.wrong.Load() {
 		return layout.Errorf(device.ErrInvalid, op, "%s", device.OutOfRange(t.index, t.extent))
@@ -48,23 +48,25 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 
 // take is a Take made ready to run: loops over axes, the innermost last. Steps
 // are in bytes on dst and src, or in elements where these are below a byte; at's
-// are in elements.
+// are in elements. What is taken by one index are units: elements, or dense rows of
+// them that the loops do not enter.
 type take struct {
 	dst, src, at unsafe.Pointer
 	atBits       int
-	bits         int // of an element; 0: strings
+	bits         int   // of an element; 0: strings
+	size         int64 // of a unit, in bytes; not below a byte
 	loose        bool
 	origin       place
 	rank         int
 	axes         [maxAxes]takeAxis
 	by           []layout.Index
-	count        int64 // of elements
+	count        int64 // of units
 	bytes        int64
 
-	// Work is shared by ranges of elements, counted in the order of the loops.
+	// Work is shared by ranges of units, counted in the order of the loops.
 	share share
 
-	// An index out of range, of the element with the lowest number.
+	// An index out of range, of the unit with the lowest number.
 	wrong         atomic.Bool
 	mu            sync.Mutex
 	number        int64
@@ -116,28 +118,43 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 	for i := range t.rank {
 		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
 	}
+	t.size = unit
+	if t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
+		t.rank--
+		t.size *= t.axes[t.rank].n
+		t.count /= t.axes[t.rank].n
+	}
 	if t.rank == 0 {
 		t.rank, t.axes[0] = 1, takeAxis{n: 1}
 	}
 }
 
+// dense reports whether an axis makes dense rows that have one index each.
+func (t *take) dense(axis int) bool {
+	x := &t.axes[axis]
+	return x.a == 0 && x.d == t.size && x.s == t.size
+}
+
 // execute runs the take and returns when it is done.
-func (t *take) execute() {
-	n := workers(t.count, t.bytes)
+func (t *take) execute(sc *scratch) {
+	n := workers(t.count, max(t.bytes, t.count*leastTaken))
 	if t.bits > 0 && t.bits < 8 && !t.separable() {
 		n = 1
 	}
 	if n == 1 {
-		t.run(0, t.count)
+		t.run(0, t.count, sc)
 		return
 	}
 	t.share.work, t.share.units = t, t.count
-	t.share.grain = (grain(t.count, t.bytes, n) + 63) &^ 63
-	helpers.run(&t.share, n-1, nil)
+	t.share.grain = grain(t.count, t.bytes, n)
+	if t.bits < 8 {
+		t.share.grain = (t.share.grain + 63) &^ 63
+	}
+	helpers.run(&t.share, n-1, sc)
 }
 
-// part does the elements with the numbers [lo, hi).
-func (t *take) part(lo, hi int64, _ *scratch) { t.run(lo, hi) }
+// part does the units with the numbers [lo, hi).
+func (t *take) part(lo, hi int64, sc *scratch) { t.run(lo, hi, sc) }
 
 // separable reports whether elements below a byte, 64 at a time, share no byte:
 // whether dst is one run that begins with a byte.
@@ -152,34 +169,24 @@ func (t *take) separable() bool {
 	return t.origin.d*int64(t.bits)%8 == 0
 }
 
-// run does the elements with the numbers [lo, hi).
-func (t *take) run(lo, hi int64) {
+// run does the units with the numbers [lo, hi).
+func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
 	case t.bits == 0:
-		takeRange[string](t, lo, hi)
+		t.rows(lo, hi, t.stringRow)
 	case t.bits < 8:
 		t.rows(lo, hi, t.packedRow)
 	case t.loose:
-		t.rows(lo, hi, t.looseRow)
-	case t.bits == 8:
-		takeRange[uint8](t, lo, hi)
-	case t.bits == 16:
-		takeRange[uint16](t, lo, hi)
-	case t.bits == 32:
-		takeRange[uint32](t, lo, hi)
-	case t.bits == 64:
-		takeRange[uint64](t, lo, hi)
+		t.rows(lo, hi, t.unitRow)
+	case t.dense(t.rank - 1):
+		t.rows(lo, hi, t.longRow)
 	default:
-		takeRange[[2]uint64](t, lo, hi)
+		t.blocks(lo, hi, sc)
 	}
 }
 
-func takeRange[W word](t *take, lo, hi int64) {
-	t.rows(lo, hi, func(p place, n, number int64) { takeRow[W](t, p, n, number) })
-}
-
-// rows calls row for each part of the innermost axis in a range of elements:
-// with where its first element is, how many there are, and the first one's number.
+// rows calls row for each part of the innermost axis in a range of units: with
+// where its first unit is, how many there are, and the first one's number.
 func (t *take) rows(lo, hi int64, row func(p place, n, number int64)) {
 	last := t.rank - 1
 	in := &t.axes[last]
@@ -243,59 +250,36 @@ func (t *take) note(number, index, extent int64) {
 	}
 }
 
-// takeRow takes n elements along the innermost axis.
-func takeRow[W word](t *take, p place, n, number int64) {
+// stringRow takes n strings along the innermost axis.
+func (t *take) stringRow(p place, n, number int64) {
 	x := t.axes[t.rank-1]
-	size := int64(unsafe.Sizeof(*new(W)))
-	if x.a != 0 && len(t.by) == 1 {
-		takeSingly[W](t, p, n, number)
-		return
-	}
-	if x.a != 0 {
-		for i := range n {
-			if by, ok := t.find(p.a, number+i); ok {
-				store(t.dst, p.d, load[W](t.src, p.s+by))
-			}
-			p.move(&x, 1)
-		}
-		return
-	}
-	by, ok := t.find(p.a, number)
-	switch s := p.s + by; {
-	case !ok:
-	case x.d == size && x.s == size:
-		copy(unsafe.Slice((*W)(unsafe.Add(t.dst, p.d)), n), unsafe.Slice((*W)(unsafe.Add(t.src, s)), n))
-	default:
-		for i := range n {
-			store(t.dst, p.d+i*x.d, load[W](t.src, s+i*x.s))
-		}
-	}
-}
-
-// takeSingly is takeRow for elements that each have one index.
-func takeSingly[W word](t *take, p place, n, number int64) {
-	x, by := t.axes[t.rank-1], t.by[0]
-	size := int64(t.atBits / 8)
-	a, step := (p.a+by.Offset)*size, x.a*size
 	for i := range n {
-		var index int64
-		if size == 8 {
-			index = int64(load64(t.at, a))
-		} else {
-			index = int64(int32(load32(t.at, a)))
+		if by, ok := t.find(p.a, number+i); ok {
+			store(t.dst, p.d, load[string](t.src, p.s+by))
 		}
-		a += step
-		if from := index + by.Extent&(index>>63); uint64(from) < uint64(by.Extent) {
-			store(t.dst, p.d, load[W](t.src, p.s+from*by.Stride))
-		} else {
-			t.note(number+i, index, by.Extent)
-		}
-		p.d += x.d
-		p.s += x.s
+		p.move(&x, 1)
 	}
 }
 
-// packedRow is takeRow below a byte.
+// unitRow is stringRow for units of bytes, one by one.
+func (t *take) unitRow(p place, n, number int64) {
+	x := t.axes[t.rank-1]
+	for i := range n {
+		if by, ok := t.find(p.a, number+i); ok {
+			copy(span(t.dst, p.d, t.size), span(t.src, p.s+by, t.size))
+		}
+		p.move(&x, 1)
+	}
+}
+
+// longRow is stringRow for units that are one dense row.
+func (t *take) longRow(p place, n, number int64) {
+	if by, ok := t.find(p.a, number); ok {
+		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.bytes >= streamBytes)
+	}
+}
+
+// packedRow is stringRow below a byte.
 func (t *take) packedRow(p place, n, number int64) {
 	x, w := t.axes[t.rank-1], int64(t.bits)
 	if x.a == 0 {
@@ -314,17 +298,6 @@ func (t *take) packedRow(p place, n, number int64) {
 	for i := range n {
 		if by, ok := t.find(p.a, number+i); ok {
 			putBits(t.dst, p.d*w, getBits(t.src, (p.s+by)*w, w), w)
-		}
-		p.move(&x, 1)
-	}
-}
-
-// looseRow is takeRow for memory that is not aligned as the machine wants it.
-func (t *take) looseRow(p place, n, number int64) {
-	x, size := t.axes[t.rank-1], int64(t.bits/8)
-	for i := range n {
-		if by, ok := t.find(p.a, number+i); ok {
-			copy(span(t.dst, p.d, size), span(t.src, p.s+by, size))
 		}
 		p.move(&x, 1)
 	}

@@ -23,10 +23,12 @@ func (k *Kernels) fill() {
 		k.Transposes.avx2()
 		k.Bits.avx2()
 		k.Casts.avx2()
+		k.Takes.avx2()
 	}
 	if k.Level >= AVX512 {
 		k.Transposes.avx512()
 		k.Bits.avx512()
 		k.Casts.avx512()
+		k.Takes.avx512()
 	}
 }

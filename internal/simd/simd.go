@@ -20,6 +20,7 @@ import (
 //go:generate go run -C asm ./transpose -out ../transpose_amd64.s -stubs ../transpose_amd64.go -pkg simd
 //go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 //go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
+//go:generate go run -C asm ./take -out ../take_amd64.s -stubs ../take_amd64.go -pkg simd
 
 // Level is a set of instructions.
 type Level uint8
@@ -42,6 +43,7 @@ type Kernels struct {
 	Transposes
 	Bits
 	Casts
+	Takes
 }
 
 var tables [len(levelNames)]Kernels

@@ -1,0 +1,175 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/restride/restride/layout"
+)
+
+const (
+	// takeBlock is the size, in bytes, of what is put together before it is streamed.
+	takeBlock = 16 << 10
+	// takeOffsets is how many units a block has: so many offsets are in L1.
+	takeOffsets = 1 << 10
+	// takeAhead is how many bytes of rows are on their way at once, if that is one row
+	// at least; takeFetched how many rows that are at the most.
+	takeAhead, takeFetched = 4 << 10, 64
+	// leastTaken is what a unit costs, in bytes, however small it is.
+	leastTaken = 16
+)
+
+// takenBlock is units that are evenly spaced in dst, with where they are in src.
+type takenBlock struct {
+	offsets   []int64 // of takeOffsets, behind which a kernel reads takeFetched more
+	n, number int64   // how many units, and the number of the first one
+	d, step   int64   // where that is in dst, and how far apart they are
+	wrong     bool    // an index is out of range
+}
+
+// blocks takes the units with the numbers [lo, hi): first finds where some are in src,
+// and then moves them, so that many are on their way at once.
+func (t *take) blocks(lo, hi int64, sc *scratch) {
+	room := room(&sc.stage, 8*(takeOffsets+takeFetched))
+	b := takenBlock{offsets: unsafe.Slice((*int64)(room), takeOffsets), step: t.axes[t.rank-1].d}
+	t.rows(lo, hi, func(p place, n, number int64) {
+		for n > 0 {
+			if b.n == takeOffsets || p.d != b.d+b.n*b.step {
+				t.flush(&b, sc)
+			}
+			if b.n == 0 {
+				b.d, b.number = p.d, number
+			}
+			some := min(n, takeOffsets-b.n)
+			t.locate(&b, p, some)
+			p.move(&t.axes[t.rank-1], some)
+			n, number = n-some, number+some
+		}
+	})
+	t.flush(&b, sc)
+}
+
+// locate adds n units along the innermost axis to a block.
+func (t *take) locate(b *takenBlock, p place, n int64) {
+	x := &t.axes[t.rank-1]
+	to := b.offsets[b.n : b.n+n]
+	b.n += n
+	if x.s == 0 {
+		to[0] = p.s
+		for i := 1; i < len(to); i *= 2 {
+			copy(to[i:], to[:i])
+		}
+	} else {
+		for i := range to {
+			to[i] = p.s + int64(i)*x.s
+		}
+	}
+	for k := range t.by {
+		by := &t.by[k]
+		a, done := p.a+by.Offset, int64(0)
+		if kernel := t.kernel(by); kernel != nil && x.a == 1 {
+			done = n &^ 7
+			wrong := kernel(&to[0], ptr(t.at, a*int64(t.atBits/8)), done, by.Extent, by.Stride)
+			b.wrong = b.wrong || wrong != 0
+		}
+		if !t.read(to[done:], a+done*x.a, x.a, by) {
+			b.wrong = true
+		}
+	}
+}
+
+// kernel returns one that reads an index, or nil.
+func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
+	switch {
+	case by.Extent > math.MaxInt32 || magnitude(by.Stride) > math.MaxInt32:
+		return nil
+	case t.atBits == 64:
+		return kernels.Offsets64
+	}
+	return kernels.Offsets32
+}
+
+// read adds what indices say, which are a step apart from a place in at on, to offsets.
+// False: one is out of range.
+func (t *take) read(to []int64, a, step int64, by *layout.Index) bool {
+	outside := int64(0) // negative: one was before the first, or behind the last
+	for i := range to {
+		var index int64
+		if t.atBits == 64 {
+			index = int64(load64(t.at, 8*a))
+		} else {
+			index = int64(int32(load32(t.at, 4*a)))
+		}
+		a += step
+		index += by.Extent & (index >> 63)
+		outside |= index | (by.Extent - 1 - index)
+		to[i] += index * by.Stride
+	}
+	return outside >= 0
+}
+
+// flush moves the units of a block, and empties it.
+func (t *take) flush(b *takenBlock, sc *scratch) {
+	switch {
+	case b.n == 0:
+	case b.wrong:
+		t.rows(b.number, b.number+b.n, t.unitRow)
+	case kernels.Take == nil:
+		t.moveUnits(b)
+	default:
+		t.moveVectors(b, sc)
+	}
+	b.n, b.wrong = 0, false
+}
+
+// moveVectors moves the units of a block by kernels.
+func (t *take) moveVectors(b *takenBlock, sc *scratch) {
+	src, offsets := (*byte)(t.src), &b.offsets[0]
+	ahead := min(max(takeAhead/t.size, 1), takeFetched)
+	past := t.bytes >= streamBytes
+	switch {
+	case past && (int64(uintptr(t.dst))|b.d|b.step|t.size)%cacheLine == 0:
+		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, true)
+	case past && (t.size >= streamRow || b.step == t.size && t.size*b.n >= streamRow):
+		buf, some := (*byte)(room(&sc.tile, takeBlock)), takeBlock/t.size
+		for lo := int64(0); lo < b.n; lo += some {
+			n, size := min(some, b.n-lo), t.size
+			kernels.Take(buf, src, &b.offsets[lo], size, size, n, ahead, false)
+			if b.step == size {
+				n, size = 1, n*size
+			}
+			kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, b.step, size, size, n)
+		}
+	default:
+		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, false)
+	}
+}
+
+// moveUnits is moveVectors without any.
+func (t *take) moveUnits(b *takenBlock) {
+	offsets := b.offsets[:b.n]
+	switch {
+	case t.size*8 != int64(t.bits):
+		for i, s := range offsets {
+			moveSpans(t.dst, t.src, b.d+int64(i)*b.step, s, 1, 0, 0, t.size)
+		}
+	case t.bits == 8:
+		moveWords[uint8](t, b.d, b.step, offsets)
+	case t.bits == 16:
+		moveWords[uint16](t, b.d, b.step, offsets)
+	case t.bits == 32:
+		moveWords[uint32](t, b.d, b.step, offsets)
+	case t.bits == 64:
+		moveWords[uint64](t, b.d, b.step, offsets)
+	default:
+		moveWords[[2]uint64](t, b.d, b.step, offsets)
+	}
+}
+
+// moveWords moves words that are steps apart in dst.
+func moveWords[W word](t *take, d, step int64, offsets []int64) {
+	for _, s := range offsets {
+		store(t.dst, d, load[W](t.src, s))
+		d += step
+	}
+}

@@ -1,0 +1,57 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device/oracle"
+)
+
+// Takes that are large enough for blocks and several workers, through the caches and
+// past them, each way that units can be found and moved. Half of them have indices out
+// of range.
+func TestTakes(t *testing.T) { cpu.EachLevel(t, testTakes) }
+
+func testTakes(t *testing.T) {
+	severalWorkers(t, 5)
+	dev := open(t)
+	defer dev.Close()
+	for i, name := range []string{
+		// Rows: of lines, of lines with gaps, of neither, of more than a block.
+		"take/float/20000x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:999:16/wrong=0",
+		"take/float/10000x32/dst=48,1@16/src=0,1@3/at=1,0@0/int32/by=0:999:33/wrong=0",
+		"take/float/20000x25/dst=25,1@1/src=0,1@0/at=1,0@5/int64/by=0:999:25/wrong=0",
+		"take/float/600x260/dst=270,1@1/src=0,1@0/at=1,0@0/int32/by=0:99:260/wrong=0",
+		"take/uint8/20000x19/dst=31,1@1/src=0,1@18962/at=1,0@0/int64/by=0:999:-19/wrong=0",
+		"take/double/6x20001/dst=20001,1@1/src=0,1@0/at=1,0@0/int64/by=0:4:20001/wrong=0",
+		"take/int4/20000x34/dst=34,1@0/src=0,1@0/at=1,0@0/int64/by=0:999:34/wrong=0",
+		// Elements of every width.
+		"take/uint8/300000/dst=1@1/src=0@0/at=1@0/int64/by=0:999:1/wrong=0",
+		"take/float16/200000/dst=1@1/src=0@0/at=1@0/int32/by=0:999:1/wrong=0",
+		"take/float/100000/dst=1@1/src=0@0/at=1@1/int64/by=0:9999:1/wrong=0",
+		"take/double/70000/dst=2@1/src=0@0/at=1@3/int32/by=0:9999:1/wrong=0",
+		"take/complex128/40000/dst=1@1/src=0@0/at=1@0/int64/by=0:999:1/wrong=0",
+		"take/string/40000/dst=1@1/src=0@0/at=1@0/int64/by=0:999:1/wrong=0",
+		"take/int4/300001/dst=1@1/src=0@0/at=1@0/int64/by=0:999:1/wrong=0",
+		// Along the last axis, along the first one with few behind it, along columns.
+		"take/float/300x500/dst=500,1@0/src=700,0@0/at=0,1@0/int64/by=0:700:1/wrong=0",
+		"take/float/50000x3/dst=3,1@0/src=0,1@0/at=3,1@0/int64/by=0:999:3/wrong=0",
+		"take/float/50000x3/dst=4,1@0/src=0,1@0/at=3,1@0/int32/by=0:999:3/wrong=0",
+		"take/float/500x301/dst=1,500@0/src=0,999@0/at=1,0@0/int32/by=0:999:1/wrong=0",
+		// Indices in tuples, backwards, and more of them than kernels count.
+		"take/float/40000x4/dst=4,1@0/src=0,1@0/at=3,0@0/int64/by=0:9:400,1:10:40,2:10:4/wrong=0",
+		"take/float/100000/dst=1@1/src=0@0/at=-1@99999/int64/by=0:9999:1/wrong=0",
+		"take/float/50000x2/dst=2,1@1/src=0,1@0/at=1,0@0/int64/by=0:1099511627776:0,8:99:2/wrong=0",
+	} {
+		c, err := oracle.ParseTake(name)
+		require.NoError(t, err)
+		for _, from := range []int64{1, 4 << 20} {
+			cpu.StreamFrom(t, from)
+			for _, c.Wrong = range []int{0, 2} {
+				require.NoError(t, oracle.CheckTake(dev, c, uint64(i)))
+			}
+		}
+	}
+}

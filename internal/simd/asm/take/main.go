@@ -1,0 +1,17 @@
+// Command take writes the kernels that gather rows from anywhere.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
+)
+
+func main() {
+	for _, v := range emit.Both {
+		take(v)
+		offsets(v, 32)
+		offsets(v, 64)
+	}
+	Generate()
+}
