@@ -13,7 +13,7 @@ import (
 // touched.
 func TestTurn(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Place == nil {
+		if k.Level == simd.None {
 			t.Skip("no kernels at this level")
 		}
 		for log, turns := range k.Turn {
@@ -97,7 +97,7 @@ func TestPlace(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Place == nil {
+		if k.Split2 == nil {
 			t.Skip("no kernel at this level")
 		}
 		for width, split := range map[int]func(*byte, int64, *byte, int64, int64, int64){2: k.Split2, 4: k.Split4} {
@@ -135,7 +135,7 @@ func TestMix(t *testing.T) {
 			for n := 1; n < 5; n++ {
 				for at := range 3 {
 					mix := k.Mix
-					if at == 0 {
+					if at == 0 && k.MixStream != nil {
 						mix = k.MixStream
 					}
 					pixels := n * w / size
