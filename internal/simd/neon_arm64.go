@@ -62,6 +62,11 @@ func split4x16(dst *byte, stride int64, src *byte, step int64, run int64, n int6
 //go:noescape
 func mix16(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
 
+// move is Rows.Move.
+//
+//go:noescape
+func move(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
 // pick1 is Rows.Pick for groups that span 1 vectors.
 //
 //go:noescape

@@ -926,6 +926,116 @@ loop:
 	BNE loop
 	RET
 
+// func move(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+TEXT ·move(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD dStep+16(FP), R2
+	MOVD sStep+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD rows+40(FP), R5
+	CBZ R5, done
+	CMP $32, R4
+	BGE rows32
+	CMP $16, R4
+	BGE rows16
+	CMP $8, R4
+	BGE rows8
+	CMP $4, R4
+	BGE rows4
+	CMP $2, R4
+	BGE rows2
+
+rows1:
+	ADD R4, R1, R7
+	ADD R4, R0, R6
+	MOVBU 0(R1), R10
+	MOVBU -1(R7), R11
+	MOVB R10, 0(R0)
+	MOVB R11, -1(R6)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows1
+	B done
+
+rows2:
+	ADD R4, R1, R7
+	ADD R4, R0, R6
+	MOVHU 0(R1), R10
+	MOVHU -2(R7), R11
+	MOVH R10, 0(R0)
+	MOVH R11, -2(R6)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows2
+	B done
+
+rows4:
+	ADD R4, R1, R7
+	ADD R4, R0, R6
+	MOVWU 0(R1), R10
+	MOVWU -4(R7), R11
+	MOVW R10, 0(R0)
+	MOVW R11, -4(R6)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows4
+	B done
+
+rows8:
+	ADD R4, R1, R7
+	ADD R4, R0, R6
+	MOVD 0(R1), R10
+	MOVD -8(R7), R11
+	MOVD R10, 0(R0)
+	MOVD R11, -8(R6)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows8
+	B done
+
+rows16:
+	ADD R4, R1, R7
+	ADD R4, R0, R6
+	FMOVQ 0(R1), F0
+	FMOVQ -16(R7), F1
+	FMOVQ F0, 0(R0)
+	FMOVQ F1, -16(R6)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows16
+	B done
+
+rows32:
+	MOVD R0, R6
+	MOVD R1, R7
+	SUBS $32, R4, R8
+	ADD R8, R1, R9
+	FLDPQ 0(R9), (F2, F3)
+	ADD R8, R0, R9
+	BEQ last
+
+pieces:
+	FLDPQ.P 32(R7), (F0, F1)
+	FSTPQ.P (F0, F1), 32(R6)
+	SUBS $32, R8
+	BGT pieces
+
+last:
+	FSTPQ (F2, F3), 0(R9)
+	ADD R2, R0
+	ADD R3, R1
+	SUBS $1, R5
+	BNE rows32
+
+done:
+	RET
+
 // func pick1(dst *byte, src *byte, dStep int64, sStep int64, groups int64, rows int64, base int64, far int64, last int64, dBack int64, sBack int64, table *byte)
 TEXT ·pick1(SB), NOSPLIT, $0-96
 	MOVD dst+0(FP), R0

@@ -24,6 +24,7 @@ func mixLookUps(width int, from func(out, at int) (in, pos int)) []byte {
 }
 
 func (k *Rows) neon() {
+	k.Move = move
 	k.PlanPick, k.Pick = (*Shuffle).pickNEON, pickNEON
 }
 

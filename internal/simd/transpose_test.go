@@ -49,6 +49,8 @@ func TestTurn(t *testing.T) {
 
 func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
 	block := width / size
+	const room = 64 << 10
+	first, last := fenced(t, room, false), fenced(t, room, true)
 	for n := lo; n < hi; n++ {
 		for _, m := range []int{block, 2 * block} {
 			for at := range 3 {
@@ -57,7 +59,11 @@ func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
 				if align > 1 {
 					stride, at = (m*size+2*align-1)&^(align-1), 64
 				}
-				src := noise(m*(n*size+5) + 7)[:(m-1)*(n*size+5)+4+n*size]
+				bytes := (m-1)*(n*size+5) + 4 + n*size
+				src := first[:bytes]
+				if n%2 == 0 {
+					src = last[room-bytes:]
+				}
 				tab := make([]int64, m)
 				for k := range tab {
 					tab[k] = int64((k*7%m)*(n*size+5) + k%5)

@@ -20,7 +20,7 @@ func lines(name, doc, more string, prepare func(f *Func, src R) func() []V) {
 	f.Label("loop")
 	out := body()
 	for i := 0; i < 4; i += 2 {
-		f.Do("FSTPQ.P", "("+out[i].Q()+", "+out[i+1].Q()+")", After(dst, 32))
+		f.Do("FSTPQ.P", pair(out[i], out[i+1]), After(dst, 32))
 	}
 	f.Do("SUBS", Imm(1), left)
 	f.Do("BNE", "loop")

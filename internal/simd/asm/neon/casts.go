@@ -178,31 +178,9 @@ func fromFloats() {
 			}, func(x []V) []V { return join(f, "VUZP2", 2, x) })
 		}
 	})
-	cast("floatToInt8", func(f *Func, src R) func() []V {
-		return func() []V {
-			return narrowed(f, src, 1, func(vs []V) { each(vs, func(v V) { f.FCVTZS(v, v) }) }, func(x []V) []V {
-				for size := 2; size > 0; size-- {
-					x = narrow(f, x, func(n, d V) { f.SQXTN(size, n, d) }, func(n, d V) { f.SQXTN2(size, n, d) })
-				}
-				return x
-			})
-		}
-	})
-	cast("floatToUint8", func(f *Func, src R) func() []V {
-		return func() []V {
-			return narrowed(f, src, 1, func(vs []V) { each(vs, func(v V) { f.FCVTZU(v, v) }) }, func(x []V) []V {
-				for size := 2; size > 0; size-- {
-					x = narrow(f, x, func(n, d V) { f.UQXTN(size, n, d) }, func(n, d V) { f.UQXTN2(size, n, d) })
-				}
-				return x
-			})
-		}
-	})
-	cast("floatToInt32", func(f *Func, src R) func() []V {
-		return func() []V {
-			return narrowed(f, src, 4, func(vs []V) { each(vs, func(v V) { f.FCVTZS(v, v) }) }, func(x []V) []V { return x })
-		}
-	})
+	nearest("floatToInt8", 1, (*Func).FCVTZS, (*Func).SQXTN, (*Func).SQXTN2)
+	nearest("floatToUint8", 1, (*Func).FCVTZU, (*Func).UQXTN, (*Func).UQXTN2)
+	nearest("floatToInt32", 4, (*Func).FCVTZS, nil, nil)
 	cast("floatToLow", func(f *Func, src R) func() []V {
 		most, zero, t := f.Every32(0x7fffffff), f.Every(0), f.V()
 		return func() []V {
@@ -223,6 +201,21 @@ func fromFloats() {
 			return narrowed(f, src, 1, func(vs []V) { each(vs, func(v V) { f.FCMEQZ(v, v) }) }, func(x []V) []V {
 				x = join(f, "VUZP1", 1, join(f, "VUZP1", 2, x))
 				each(x, func(v V) { f.Do("VADD", one, v, v) }) // of zeros, -1 so far
+				return x
+			})
+		}
+	})
+}
+
+// nearest writes what makes integers of so many bytes, by instructions that leave what
+// is out of range at its end.
+func nearest(name string, size int, convert func(f *Func, n, d V), low, high func(f *Func, size int, n, d V)) {
+	cast(name, func(f *Func, src R) func() []V {
+		return func() []V {
+			return narrowed(f, src, size, func(vs []V) { each(vs, func(v V) { convert(f, v, v) }) }, func(x []V) []V {
+				for to := 2; to >= size; to-- {
+					x = narrow(f, x, func(n, d V) { low(f, to, n, d) }, func(n, d V) { high(f, to, n, d) })
+				}
 				return x
 			})
 		}

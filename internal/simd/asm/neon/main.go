@@ -13,6 +13,7 @@ func main() {
 		split(width)
 	}
 	mix()
+	move()
 	for count := 1; count <= 4; count++ {
 		pick(count)
 	}

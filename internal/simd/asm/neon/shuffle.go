@@ -141,10 +141,7 @@ func pick(count int) {
 	f.Do("B", "group")
 
 	f.Label("next")
-	f.Do("ADD", dStep, dst)
-	f.Do("ADD", sStep, src)
-	f.Do("SUBS", Imm(1), rows)
-	f.Do("BNE", "row")
+	nextRow(f, dst, dStep, src, sStep, rows, "row")
 
 	f.Label("done")
 }

@@ -77,6 +77,9 @@ func (t turn) back(f *Func, left, d, stride R, from []R) {
 	f.Do("MOVD", Imm(int64(e)), left)
 }
 
+// pair is what FLDPQ and FSTPQ move.
+func pair(a, b V) string { return fmt.Sprintf("(%s, %s)", a.Q(), b.Q()) }
+
 // storeRow writes registers next to each other, and moves to by a step.
 func storeRow(f *Func, vs []V, to, step R) {
 	if len(vs) == 1 {
@@ -84,7 +87,7 @@ func storeRow(f *Func, vs []V, to, step R) {
 		return
 	}
 	for i := 0; i < len(vs); i += 2 {
-		f.Do("FSTPQ", fmt.Sprintf("(%s, %s)", vs[i].Q(), vs[i+1].Q()), At(to, 16*i))
+		f.Do("FSTPQ", pair(vs[i], vs[i+1]), At(to, 16*i))
 	}
 	f.Do("ADD", step, to)
 }
