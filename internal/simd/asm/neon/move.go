@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
@@ -29,8 +30,7 @@ func move() {
 		f.Do("CMP", Imm(int64(u.bytes)), size)
 		f.Do("BGE", fmt.Sprintf("rows%d", u.bytes))
 	}
-	for i := range units { // the least, to which nothing jumped, is first
-		u := units[len(units)-1-i]
+	for _, u := range slices.Backward(units) { // the least, to which nothing jumped, is first
 		a, b := x.String(), y.String()
 		if u.bytes == 16 {
 			a, b = v[0].Q(), v[1].Q()
