@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia gpu-bundle gpu-bundle-test
+.PHONY: setup test race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia emulated gpu-bundle gpu-bundle-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -79,6 +79,11 @@ cuda-sim-test:
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
 	GO=$(GO) STATICCHECK=$(STATICCHECK) CASES="$(CASES)" sh scripts/gorgonia.sh
+
+# The CPU device on arm64, in an emulator (Debian's qemu-user-static): what it computes,
+# not how fast.
+emulated:
+	GO=$(GO) sh scripts/emulated.sh
 
 # Tests and benchmarks for a machine with a GPU and without Go: copy the folder (or
 # the .tar.gz) there, and start its run.sh. Its own test runs it on the simulator.

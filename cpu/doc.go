@@ -32,9 +32,10 @@
 //	bits.*          the same below a byte
 //	bits.convert    any conversion: where elements lie, or by way of buffers in L1
 //
-// Blocks of each form are moved by vector kernels, where the processor has AVX2 or
-// AVX-512 and they have one for it, and else by loops in Go that do the same; the
-// environment variable RESTRIDE_SIMD (go, avx2 or avx512) keeps to a lower level.
+// Blocks of each form are moved by vector kernels, where the processor has AVX2,
+// AVX-512 or NEON and they have one for it, and else by loops in Go that do the same;
+// the environment variable RESTRIDE_SIMD (go, avx2, avx512 or neon) keeps to a lower
+// level.
 // Large results are written past the caches. Large work is shared by helpers, and a
 // queue keeps the plans of its small calls. KERNELS.md beside this file says what
 // the kernels are, from which sizes on they are used, and with what figures.

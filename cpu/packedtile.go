@@ -5,7 +5,7 @@ import "unsafe"
 // packedTile is moveTile below a byte: source rows are first brought to whole
 // words, then transposed in blocks of words, then written at their bits.
 func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
-	if kernels.Place != nil {
+	if kernels.Split4 != nil {
 		j.splitTile(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
 		return
 	}

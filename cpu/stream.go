@@ -4,11 +4,13 @@ package cpu
 // would not stay in them until it is read. It changes in tests only.
 var streamBytes int64 = 4 << 20
 
-// streams reports whether to write past the caches. For tiles that pays sooner:
-// their lines do not come in sequence, and would have to be fetched to be written.
+// streams reports whether to write past the caches, where there are kernels for it.
+// For tiles that pays sooner: their lines do not come in sequence, and would have to be
+// fetched to be written.
 func (j *job) streams() bool {
+	least := streamBytes
 	if j.class == transpose {
-		return j.bytes >= streamBytes/4
+		least /= 4
 	}
-	return j.bytes >= streamBytes
+	return kernels.Stream != nil && j.bytes >= least
 }

@@ -2,7 +2,8 @@ package simd
 
 // Bits are kernels for elements below a byte. Most write whole lines of 64 bytes.
 // With past set they write them past the caches: dst is then a multiple of 64, and
-// other processors see what was written from the return on.
+// other processors see what was written from the return on. Levels without Rows.Stream
+// take no notice of it.
 //
 // A source may start within a byte, at the bit shift, from 0 to 7. Nothing is read
 // before src, nor beyond the byte of the last bit.

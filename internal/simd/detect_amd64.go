@@ -2,6 +2,13 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
+const (
+	AVX2   Level = 1 + iota // 256-bit vectors
+	AVX512                  // 512-bit vectors: F, BW, DQ, VL and VBMI
+)
+
+var levelNames = [...]string{"go", "avx2", "avx512"}
+
 var detected = detect()
 
 // detect returns the highest level of this processor whose registers the system saves.

@@ -1,6 +1,8 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package simd
+
+var levelNames = [...]string{"go"}
 
 const detected = None
 

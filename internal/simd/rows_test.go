@@ -35,6 +35,14 @@ func copies(t *testing.T, kernel func(dst, src *byte, dStep, sStep, size, rows i
 			require.Equal(t, want, got, "%d bytes from %d to %d, steps %d and %d", size, from, at, sStep, dStep)
 		}
 	}
+	// Nothing but the row is read.
+	for _, size := range sizes {
+		for _, atEnd := range []bool{false, true} {
+			src, got := fenced(t, size, atEnd), make([]byte, size)
+			kernel(&got[0], &src[0], 0, 0, int64(size), 1)
+			require.Equal(t, src, got, "%d bytes", size)
+		}
+	}
 	// Backwards, and one row again and again.
 	src := noise(1000)
 	got, want := make([]byte, 1000), make([]byte, 1000)

@@ -1,7 +1,7 @@
 // Package simd has the vector kernels of the cpu device: small functions in
-// assembly that move elements within registers, for processors that have AVX2 or
-// AVX-512, found at run time. Everywhere else, and for what has no kernel here,
-// package cpu has loops in Go.
+// assembly that move elements within registers, for x86 processors that have AVX2 or
+// AVX-512, found at run time, and for arm64, which always has NEON. Everywhere else,
+// and for what has no kernel here, package cpu has loops in Go.
 //
 // The assembly is written by the programs in asm, a module of its own, so that who
 // imports this one needs none of their tools. "go generate" runs them.
@@ -21,18 +21,14 @@ import (
 //go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 //go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
 //go:generate go run -C asm ./take -out ../take_amd64.s -stubs ../take_amd64.go -pkg simd
+//go:generate go run -C asm ./neon -out ../neon_arm64.s -stubs ../neon_arm64.go -pkg simd
 
-// Level is a set of instructions.
+// Level is a set of instructions. Each of an architecture's levels, whose names are
+// levelNames, has what those before it have.
 type Level uint8
 
-// The levels, each of which has what those before it have.
-const (
-	None   Level = iota // no kernels
-	AVX2                // 256-bit vectors
-	AVX512              // 512-bit vectors: F, BW, DQ, VL and VBMI
-)
-
-var levelNames = [...]string{"go", "avx2", "avx512"}
+// None has no kernels: it is there on every architecture.
+const None Level = 0
 
 func (l Level) String() string { return levelNames[l] }
 
@@ -71,11 +67,11 @@ func Levels() []Level {
 func Of(l Level) *Kernels { return &tables[min(l, detected)] }
 
 // Variable names the environment variable that keeps Best from using more than the
-// level that it names: go, avx2 or avx512.
+// level that it names: go, or on amd64 avx2 or avx512, or on arm64 neon.
 const Variable = "RESTRIDE_SIMD"
 
-// Best returns the kernels to use. An error: Variable is set to no level's name,
-// and is ignored.
+// Best returns the kernels to use. An error: Variable is set to no level's name
+// on this architecture, and is ignored.
 func Best() (*Kernels, error) {
 	name := os.Getenv(Variable)
 	if name == "" {

@@ -13,7 +13,7 @@ import (
 // touched.
 func TestTurn(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Place == nil {
+		if k.Level == simd.None {
 			t.Skip("no kernels at this level")
 		}
 		for log, turns := range k.Turn {
@@ -49,6 +49,8 @@ func TestTurn(t *testing.T) {
 
 func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
 	block := width / size
+	const room = 64 << 10
+	first, last := fenced(t, room, false), fenced(t, room, true)
 	for n := lo; n < hi; n++ {
 		for _, m := range []int{block, 2 * block} {
 			for at := range 3 {
@@ -57,7 +59,11 @@ func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
 				if align > 1 {
 					stride, at = (m*size+2*align-1)&^(align-1), 64
 				}
-				src := noise(m*(n*size+5) + 7)[:(m-1)*(n*size+5)+4+n*size]
+				bytes := (m-1)*(n*size+5) + 4 + n*size
+				src := first[:bytes]
+				if n%2 == 0 {
+					src = last[room-bytes:]
+				}
 				tab := make([]int64, m)
 				for k := range tab {
 					tab[k] = int64((k*7%m)*(n*size+5) + k%5)
@@ -97,7 +103,7 @@ func TestPlace(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Place == nil {
+		if k.Split2 == nil {
 			t.Skip("no kernel at this level")
 		}
 		for width, split := range map[int]func(*byte, int64, *byte, int64, int64, int64){2: k.Split2, 4: k.Split4} {
@@ -135,7 +141,7 @@ func TestMix(t *testing.T) {
 			for n := 1; n < 5; n++ {
 				for at := range 3 {
 					mix := k.Mix
-					if at == 0 {
+					if at == 0 && k.MixStream != nil {
 						mix = k.MixStream
 					}
 					pixels := n * w / size
