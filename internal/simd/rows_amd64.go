@@ -81,3 +81,28 @@ func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread1AVX2 is Rows.Spread for elements of one or two words of 1 bytes.
+//
+//go:noescape
+func spread1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread2AVX2 is Rows.Spread for elements of one or two words of 2 bytes.
+//
+//go:noescape
+func spread2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread4AVX2 is Rows.Spread for elements of one or two words of 4 bytes.
+//
+//go:noescape
+func spread4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread8AVX2 is Rows.Spread for elements of one or two words of 8 bytes.
+//
+//go:noescape
+func spread8AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// spread16AVX2 is Rows.Spread for elements of one or two words of 16 bytes.
+//
+//go:noescape
+func spread16AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)

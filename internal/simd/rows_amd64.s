@@ -463,64 +463,72 @@ done:
 
 // func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+
-TEXT ·pick1AVX2(SB), NOSPLIT, $16-56
-	MOVQ    dst+0(FP), CX
-	MOVQ    src+8(FP), BX
-	MOVQ    n+32(FP), AX
-	MOVQ    p+48(FP), SI
-	XORQ    DX, DX
-	DIVQ    (SI)
-	MOVQ    DX, R8
-	MOVQ    R8, DX
-	SUBQ    (SI), DX
-	MOVQ    DX, DI
-	IMULQ   40(SI), DX
-	IMULQ   48(SI), DI
-	MOVQ    DX, (SP)
-	MOVQ    DI, 8(SP)
-	MOVQ    8(SI), R9
-	MOVQ    16(SI), R10
-	ADDQ    24(SI), BX
-	MOVQ    64(SI), DI
-	MOVQ    32(SI), DX
-	VMOVDQU 104(SI), X1
-	MOVQ    dStep+16(FP), SI
-	MOVQ    sStep+24(FP), R11
-	MOVQ    rows+40(FP), R12
-	TESTQ   R12, R12
+TEXT ·pick1AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    p+48(FP), BX
+	MOVQ    8(BX), SI
+	MOVQ    16(BX), DI
+	MOVQ    (BX), R8
+	MOVQ    72(BX), R9
+	MOVQ    64(BX), R10
+	VMOVDQU 120(BX), X0
+	VMOVDQU 136(BX), X1
+	VMOVDQU 152(BX), X2
+	ADDQ    24(BX), CX
+	TESTQ   DX, DX
 	JZ      done
 
 row:
-	MOVQ  CX, R13
-	MOVQ  BX, R14
-	MOVQ  AX, R15
-	TESTQ R15, R15
-	JZ    rest
+	MOVQ AX, R11
+	MOVQ CX, R12
+	MOVQ n+32(FP), R13
+	SUBQ 80(BX), R13
+	JL   rest
 
 group:
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    -16(R14)(DX*1), X0
-	VPSHUFB    X1, X0, X0
-	VMOVDQU    X0, (R13)
-	ADDQ       R9, R13
-	ADDQ       R10, R14
-	DECQ       R15
-	JNZ        group
+	PREFETCHT1 (R12)(R10*1)
+	VMOVDQU    (R12)(R9*1), X3
+	VPSHUFB    X0, X3, X3
+	VMOVDQU    X3, (R11)
+	ADDQ       SI, R11
+	ADDQ       DI, R12
+	SUBQ       R8, R13
+	JGE        group
 
 rest:
-	TESTQ      R8, R8
-	JZ         next
-	ADDQ       (SP), R13
-	ADDQ       8(SP), R14
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    -16(R14)(DX*1), X0
-	VPSHUFB    X1, X0, X0
-	VMOVDQU    X0, (R13)
+	ADDQ 80(BX), R13
+	JZ   next
+
+careful:
+	SUBQ  R8, R13
+	JGE   enough
+	MOVQ  R13, R14
+	IMULQ 40(BX), R14
+	ADDQ  R14, R11
+	IMULQ 48(BX), R13
+	ADDQ  R13, R12
+	XORQ  R13, R13
+
+enough:
+	ADDQ    R8, R13
+	MOVQ    32(BX), R14
+	VMOVQ   (R12), X3
+	VPINSRQ $0x01, -8(R12)(R14*1), X3, X3
+	VPSHUFB X2, X3, X3
+	VMOVQ   X3, (R11)
+	VPSHUFB X1, X3, X3
+	VMOVQ   X3, -8(R11)(SI*1)
+	ADDQ    SI, R11
+	ADDQ    DI, R12
+	SUBQ    R8, R13
+	JG      careful
 
 next:
-	ADDQ SI, CX
-	ADDQ R11, BX
-	DECQ R12
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
 	JNZ  row
 
 done:
@@ -576,8 +584,8 @@ ordered:
 	MOVQ     16(SI), R9
 	ADDQ     24(SI), BX
 	MOVQ     64(SI), DX
-	VMOVDQU8 104(SI), Z0
-	KMOVQ    72(SI), K1
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
 	MOVQ     $-1, R10
 	MOVQ     32(SI), R11
 	SUBQ     $+0, R11
@@ -659,7 +667,7 @@ TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
 	CMOVQGT  R12, R8
 	BZHIQ    R8, DI, R8
 	ANDNQ    R9, R8, R9
-	ANDQ     72(SI), R9
+	ANDQ     88(SI), R9
 	MOVQ     R9, (SP)
 	IMULQ    DX, R10
 	BZHIQ    R10, DI, R9
@@ -670,8 +678,8 @@ TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
 	MOVQ     8(SI), R10
 	BZHIQ    R10, R9, R10
 	KMOVQ    R10, K1
-	KMOVQ    72(SI), K2
-	VMOVDQU8 104(SI), Z1
+	KMOVQ    88(SI), K2
+	VMOVDQU8 120(SI), Z1
 	MOVQ     dStep+16(FP), SI
 	MOVQ     sStep+24(FP), R9
 	MOVQ     rows+40(FP), R10
@@ -715,71 +723,77 @@ done:
 
 // func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+
-TEXT ·pick2AVX2(SB), NOSPLIT, $16-56
-	MOVQ    dst+0(FP), CX
-	MOVQ    src+8(FP), BX
-	MOVQ    n+32(FP), AX
-	MOVQ    p+48(FP), SI
-	XORQ    DX, DX
-	DIVQ    (SI)
-	MOVQ    DX, R8
-	MOVQ    R8, DX
-	SUBQ    (SI), DX
-	MOVQ    DX, DI
-	IMULQ   40(SI), DX
-	IMULQ   48(SI), DI
-	MOVQ    DX, (SP)
-	MOVQ    DI, 8(SP)
-	MOVQ    8(SI), R9
-	MOVQ    16(SI), R10
-	ADDQ    24(SI), BX
-	MOVQ    64(SI), DI
-	MOVQ    32(SI), DX
-	VMOVDQU 104(SI), X2
-	VMOVDQU 168(SI), X3
-	MOVQ    dStep+16(FP), SI
-	MOVQ    sStep+24(FP), R11
-	MOVQ    rows+40(FP), R12
-	TESTQ   R12, R12
+TEXT ·pick2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    p+48(FP), BX
+	MOVQ    8(BX), SI
+	MOVQ    16(BX), DI
+	MOVQ    (BX), R8
+	MOVQ    72(BX), R9
+	MOVQ    64(BX), R10
+	VMOVDQU 120(BX), X0
+	VMOVDQU 184(BX), X1
+	VMOVDQU 136(BX), X2
+	VMOVDQU 152(BX), X3
+	ADDQ    24(BX), CX
+	TESTQ   DX, DX
 	JZ      done
 
 row:
-	MOVQ  CX, R13
-	MOVQ  BX, R14
-	MOVQ  AX, R15
-	TESTQ R15, R15
-	JZ    rest
+	MOVQ AX, R11
+	MOVQ CX, R12
+	MOVQ n+32(FP), R13
+	SUBQ 80(BX), R13
+	JL   rest
 
 group:
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
-	ADDQ       R9, R13
-	ADDQ       R10, R14
-	DECQ       R15
-	JNZ        group
+	PREFETCHT1 (R12)(R10*1)
+	VMOVDQU    (R12), X4
+	VPSHUFB    X0, X4, X3
+	VMOVDQU    (R12)(R9*1), X4
+	VPSHUFB    X1, X4, X4
+	VPOR       X4, X3, X3
+	VMOVDQU    X3, (R11)
+	ADDQ       SI, R11
+	ADDQ       DI, R12
+	SUBQ       R8, R13
+	JGE        group
 
 rest:
-	TESTQ      R8, R8
-	JZ         next
-	ADDQ       (SP), R13
-	ADDQ       8(SP), R14
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
+	ADDQ 80(BX), R13
+	JZ   next
+
+careful:
+	SUBQ  R8, R13
+	JGE   enough
+	MOVQ  R13, R14
+	IMULQ 40(BX), R14
+	ADDQ  R14, R11
+	IMULQ 48(BX), R13
+	ADDQ  R13, R12
+	XORQ  R13, R13
+
+enough:
+	ADDQ    R8, R13
+	VMOVDQU (R12), X4
+	VPSHUFB X0, X4, X3
+	VMOVDQU (R12)(R9*1), X4
+	VPSHUFB X1, X4, X4
+	VPOR    X4, X3, X3
+	VMOVQ   X3, (R11)
+	VPSHUFB X2, X3, X3
+	VMOVQ   X3, -8(R11)(SI*1)
+	ADDQ    SI, R11
+	ADDQ    DI, R12
+	SUBQ    R8, R13
+	JG      careful
 
 next:
-	ADDQ SI, CX
-	ADDQ R11, BX
-	DECQ R12
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
 	JNZ  row
 
 done:
@@ -853,9 +867,9 @@ ordered:
 	MOVQ     16(SI), R9
 	ADDQ     24(SI), BX
 	MOVQ     64(SI), DX
-	VMOVDQU8 104(SI), Z0
-	KMOVQ    72(SI), K1
-	KMOVQ    80(SI), K3
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K3
 	MOVQ     $-1, R10
 	MOVQ     32(SI), R11
 	SUBQ     $+64, R11
@@ -944,7 +958,7 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     72(SI), R10
+	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -961,7 +975,7 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     80(SI), R10
+	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
 	IMULQ    DX, R12
 	BZHIQ    R12, DI, R10
@@ -972,10 +986,10 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	MOVQ     8(SI), R10
 	BZHIQ    R10, R9, R10
 	KMOVQ    R10, K1
-	KMOVQ    72(SI), K2
-	VMOVDQU8 104(SI), Z2
-	KMOVQ    80(SI), K3
-	VMOVDQU8 168(SI), Z3
+	KMOVQ    88(SI), K2
+	VMOVDQU8 120(SI), Z2
+	KMOVQ    96(SI), K3
+	VMOVDQU8 184(SI), Z3
 	MOVQ     dStep+16(FP), SI
 	MOVQ     sStep+24(FP), R9
 	MOVQ     rows+40(FP), R10
@@ -1024,78 +1038,84 @@ done:
 
 // func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+
-TEXT ·pick3AVX2(SB), NOSPLIT, $16-56
-	MOVQ    dst+0(FP), CX
-	MOVQ    src+8(FP), BX
-	MOVQ    n+32(FP), AX
-	MOVQ    p+48(FP), SI
-	XORQ    DX, DX
-	DIVQ    (SI)
-	MOVQ    DX, R8
-	MOVQ    R8, DX
-	SUBQ    (SI), DX
-	MOVQ    DX, DI
-	IMULQ   40(SI), DX
-	IMULQ   48(SI), DI
-	MOVQ    DX, (SP)
-	MOVQ    DI, 8(SP)
-	MOVQ    8(SI), R9
-	MOVQ    16(SI), R10
-	ADDQ    24(SI), BX
-	MOVQ    64(SI), DI
-	MOVQ    32(SI), DX
-	VMOVDQU 104(SI), X2
-	VMOVDQU 168(SI), X3
-	VMOVDQU 232(SI), X4
-	MOVQ    dStep+16(FP), SI
-	MOVQ    sStep+24(FP), R11
-	MOVQ    rows+40(FP), R12
-	TESTQ   R12, R12
+TEXT ·pick3AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    p+48(FP), BX
+	MOVQ    8(BX), SI
+	MOVQ    16(BX), DI
+	MOVQ    (BX), R8
+	MOVQ    72(BX), R9
+	MOVQ    64(BX), R10
+	VMOVDQU 120(BX), X0
+	VMOVDQU 184(BX), X1
+	VMOVDQU 248(BX), X2
+	VMOVDQU 136(BX), X3
+	VMOVDQU 152(BX), X4
+	ADDQ    24(BX), CX
+	TESTQ   DX, DX
 	JZ      done
 
 row:
-	MOVQ  CX, R13
-	MOVQ  BX, R14
-	MOVQ  AX, R15
-	TESTQ R15, R15
-	JZ    rest
+	MOVQ AX, R11
+	MOVQ CX, R12
+	MOVQ n+32(FP), R13
+	SUBQ 80(BX), R13
+	JL   rest
 
 group:
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    16(R14), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X4, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
-	ADDQ       R9, R13
-	ADDQ       R10, R14
-	DECQ       R15
-	JNZ        group
+	PREFETCHT1 (R12)(R10*1)
+	VMOVDQU    (R12), X5
+	VPSHUFB    X0, X5, X4
+	VMOVDQU    16(R12), X5
+	VPSHUFB    X1, X5, X5
+	VPOR       X5, X4, X4
+	VMOVDQU    (R12)(R9*1), X5
+	VPSHUFB    X2, X5, X5
+	VPOR       X5, X4, X4
+	VMOVDQU    X4, (R11)
+	ADDQ       SI, R11
+	ADDQ       DI, R12
+	SUBQ       R8, R13
+	JGE        group
 
 rest:
-	TESTQ      R8, R8
-	JZ         next
-	ADDQ       (SP), R13
-	ADDQ       8(SP), R14
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    16(R14), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X4, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
+	ADDQ 80(BX), R13
+	JZ   next
+
+careful:
+	SUBQ  R8, R13
+	JGE   enough
+	MOVQ  R13, R14
+	IMULQ 40(BX), R14
+	ADDQ  R14, R11
+	IMULQ 48(BX), R13
+	ADDQ  R13, R12
+	XORQ  R13, R13
+
+enough:
+	ADDQ    R8, R13
+	VMOVDQU (R12), X5
+	VPSHUFB X0, X5, X4
+	VMOVDQU 16(R12), X5
+	VPSHUFB X1, X5, X5
+	VPOR    X5, X4, X4
+	VMOVDQU (R12)(R9*1), X5
+	VPSHUFB X2, X5, X5
+	VPOR    X5, X4, X4
+	VMOVQ   X4, (R11)
+	VPSHUFB X3, X4, X4
+	VMOVQ   X4, -8(R11)(SI*1)
+	ADDQ    SI, R11
+	ADDQ    DI, R12
+	SUBQ    R8, R13
+	JG      careful
 
 next:
-	ADDQ SI, CX
-	ADDQ R11, BX
-	DECQ R12
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
 	JNZ  row
 
 done:
@@ -1185,10 +1205,10 @@ ordered:
 	MOVQ     16(SI), R9
 	ADDQ     24(SI), BX
 	MOVQ     64(SI), DX
-	VMOVDQU8 104(SI), Z0
-	KMOVQ    72(SI), K1
-	KMOVQ    80(SI), K3
-	KMOVQ    88(SI), K4
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K3
+	KMOVQ    104(SI), K4
 	MOVQ     $-1, R10
 	MOVQ     32(SI), R11
 	SUBQ     $+128, R11
@@ -1282,7 +1302,7 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     72(SI), R10
+	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -1299,7 +1319,7 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     80(SI), R10
+	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -1316,7 +1336,7 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     88(SI), R10
+	ANDQ     104(SI), R10
 	MOVQ     R10, 16(SP)
 	IMULQ    DX, R12
 	BZHIQ    R12, DI, R10
@@ -1327,12 +1347,12 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	MOVQ     8(SI), R10
 	BZHIQ    R10, R9, R10
 	KMOVQ    R10, K1
-	KMOVQ    72(SI), K2
-	VMOVDQU8 104(SI), Z2
-	KMOVQ    80(SI), K3
-	VMOVDQU8 168(SI), Z3
-	KMOVQ    88(SI), K4
-	VMOVDQU8 232(SI), Z4
+	KMOVQ    88(SI), K2
+	VMOVDQU8 120(SI), Z2
+	KMOVQ    96(SI), K3
+	VMOVDQU8 184(SI), Z3
+	KMOVQ    104(SI), K4
+	VMOVDQU8 248(SI), Z4
 	MOVQ     dStep+16(FP), SI
 	MOVQ     sStep+24(FP), R9
 	MOVQ     rows+40(FP), R10
@@ -1386,85 +1406,91 @@ done:
 
 // func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+
-TEXT ·pick4AVX2(SB), NOSPLIT, $16-56
-	MOVQ    dst+0(FP), CX
-	MOVQ    src+8(FP), BX
-	MOVQ    n+32(FP), AX
-	MOVQ    p+48(FP), SI
-	XORQ    DX, DX
-	DIVQ    (SI)
-	MOVQ    DX, R8
-	MOVQ    R8, DX
-	SUBQ    (SI), DX
-	MOVQ    DX, DI
-	IMULQ   40(SI), DX
-	IMULQ   48(SI), DI
-	MOVQ    DX, (SP)
-	MOVQ    DI, 8(SP)
-	MOVQ    8(SI), R9
-	MOVQ    16(SI), R10
-	ADDQ    24(SI), BX
-	MOVQ    64(SI), DI
-	MOVQ    32(SI), DX
-	VMOVDQU 104(SI), X2
-	VMOVDQU 168(SI), X3
-	VMOVDQU 232(SI), X4
-	VMOVDQU 296(SI), X5
-	MOVQ    dStep+16(FP), SI
-	MOVQ    sStep+24(FP), R11
-	MOVQ    rows+40(FP), R12
-	TESTQ   R12, R12
+TEXT ·pick4AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    p+48(FP), BX
+	MOVQ    8(BX), SI
+	MOVQ    16(BX), DI
+	MOVQ    (BX), R8
+	MOVQ    72(BX), R9
+	MOVQ    64(BX), R10
+	VMOVDQU 120(BX), X0
+	VMOVDQU 184(BX), X1
+	VMOVDQU 248(BX), X2
+	VMOVDQU 312(BX), X3
+	VMOVDQU 136(BX), X4
+	VMOVDQU 152(BX), X5
+	ADDQ    24(BX), CX
+	TESTQ   DX, DX
 	JZ      done
 
 row:
-	MOVQ  CX, R13
-	MOVQ  BX, R14
-	MOVQ  AX, R15
-	TESTQ R15, R15
-	JZ    rest
+	MOVQ AX, R11
+	MOVQ CX, R12
+	MOVQ n+32(FP), R13
+	SUBQ 80(BX), R13
+	JL   rest
 
 group:
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    16(R14), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    32(R14), X1
-	VPSHUFB    X4, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X5, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
-	ADDQ       R9, R13
-	ADDQ       R10, R14
-	DECQ       R15
-	JNZ        group
+	PREFETCHT1 (R12)(R10*1)
+	VMOVDQU    (R12), X6
+	VPSHUFB    X0, X6, X5
+	VMOVDQU    16(R12), X6
+	VPSHUFB    X1, X6, X6
+	VPOR       X6, X5, X5
+	VMOVDQU    32(R12), X6
+	VPSHUFB    X2, X6, X6
+	VPOR       X6, X5, X5
+	VMOVDQU    (R12)(R9*1), X6
+	VPSHUFB    X3, X6, X6
+	VPOR       X6, X5, X5
+	VMOVDQU    X5, (R11)
+	ADDQ       SI, R11
+	ADDQ       DI, R12
+	SUBQ       R8, R13
+	JGE        group
 
 rest:
-	TESTQ      R8, R8
-	JZ         next
-	ADDQ       (SP), R13
-	ADDQ       8(SP), R14
-	PREFETCHT1 (R14)(DI*1)
-	VMOVDQU    (R14), X1
-	VPSHUFB    X2, X1, X0
-	VMOVDQU    16(R14), X1
-	VPSHUFB    X3, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    32(R14), X1
-	VPSHUFB    X4, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    -16(R14)(DX*1), X1
-	VPSHUFB    X5, X1, X1
-	VPOR       X1, X0, X0
-	VMOVDQU    X0, (R13)
+	ADDQ 80(BX), R13
+	JZ   next
+
+careful:
+	SUBQ  R8, R13
+	JGE   enough
+	MOVQ  R13, R14
+	IMULQ 40(BX), R14
+	ADDQ  R14, R11
+	IMULQ 48(BX), R13
+	ADDQ  R13, R12
+	XORQ  R13, R13
+
+enough:
+	ADDQ    R8, R13
+	VMOVDQU (R12), X6
+	VPSHUFB X0, X6, X5
+	VMOVDQU 16(R12), X6
+	VPSHUFB X1, X6, X6
+	VPOR    X6, X5, X5
+	VMOVDQU 32(R12), X6
+	VPSHUFB X2, X6, X6
+	VPOR    X6, X5, X5
+	VMOVDQU (R12)(R9*1), X6
+	VPSHUFB X3, X6, X6
+	VPOR    X6, X5, X5
+	VMOVQ   X5, (R11)
+	VPSHUFB X4, X5, X5
+	VMOVQ   X5, -8(R11)(SI*1)
+	ADDQ    SI, R11
+	ADDQ    DI, R12
+	SUBQ    R8, R13
+	JG      careful
 
 next:
-	ADDQ SI, CX
-	ADDQ R11, BX
-	DECQ R12
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
 	JNZ  row
 
 done:
@@ -1570,11 +1596,11 @@ ordered:
 	MOVQ     16(SI), R9
 	ADDQ     24(SI), BX
 	MOVQ     64(SI), DX
-	VMOVDQU8 104(SI), Z0
-	KMOVQ    72(SI), K1
-	KMOVQ    80(SI), K3
-	KMOVQ    88(SI), K4
-	KMOVQ    96(SI), K5
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K3
+	KMOVQ    104(SI), K4
+	KMOVQ    112(SI), K5
 	MOVQ     $-1, R10
 	MOVQ     32(SI), R11
 	SUBQ     $+192, R11
@@ -1673,7 +1699,7 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     72(SI), R10
+	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -1690,7 +1716,7 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     80(SI), R10
+	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -1707,7 +1733,7 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     88(SI), R10
+	ANDQ     104(SI), R10
 	MOVQ     R10, 16(SP)
 	XORQ     R13, R13
 	MOVQ     $0x0000000000000040, R14
@@ -1724,7 +1750,7 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQGT  R14, R11
 	BZHIQ    R11, DI, R11
 	ANDNQ    R10, R11, R10
-	ANDQ     96(SI), R10
+	ANDQ     112(SI), R10
 	MOVQ     R10, 24(SP)
 	IMULQ    DX, R12
 	BZHIQ    R12, DI, R10
@@ -1735,14 +1761,14 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	MOVQ     8(SI), R10
 	BZHIQ    R10, R9, R10
 	KMOVQ    R10, K1
-	KMOVQ    72(SI), K2
-	VMOVDQU8 104(SI), Z2
-	KMOVQ    80(SI), K3
-	VMOVDQU8 168(SI), Z3
-	KMOVQ    88(SI), K4
-	VMOVDQU8 232(SI), Z4
-	KMOVQ    96(SI), K5
-	VMOVDQU8 296(SI), Z5
+	KMOVQ    88(SI), K2
+	VMOVDQU8 120(SI), Z2
+	KMOVQ    96(SI), K3
+	VMOVDQU8 184(SI), Z3
+	KMOVQ    104(SI), K4
+	VMOVDQU8 248(SI), Z4
+	KMOVQ    112(SI), K5
+	VMOVDQU8 312(SI), Z5
 	MOVQ     dStep+16(FP), SI
 	MOVQ     sStep+24(FP), R9
 	MOVQ     rows+40(FP), R10
@@ -1793,6 +1819,375 @@ next:
 	ADDQ SI, CX
 	ADDQ R9, BX
 	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX
+TEXT ·spread1AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  rows+40(FP), DX
+	MOVQ  p+48(FP), BX
+	MOVQ  n+32(FP), R8
+	MOVQ  48(BX), SI
+	LEAQ  (SI)(SI*2), DI
+	MOVQ  40(BX), BX
+	TESTQ DX, DX
+	JZ    done
+
+row:
+	MOVQ AX, BX
+	MOVQ CX, R9
+	MOVQ R8, R10
+	SUBQ $0x08, R10
+	JL   rest
+
+eight:
+	MOVQ (R9), R11
+	MOVB R11, (BX)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(SI*1)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(SI*2)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(DI*1)
+	LEAQ (BX)(SI*4), BX
+	SHRQ $0x08, R11
+	MOVB R11, (BX)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(SI*1)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(SI*2)
+	SHRQ $0x08, R11
+	MOVB R11, (BX)(DI*1)
+	LEAQ (BX)(SI*4), BX
+	ADDQ $0x00000008, R9
+	SUBQ $0x08, R10
+	JGE  eight
+
+rest:
+	ADDQ $0x08, R10
+	JZ   next
+
+one:
+	MOVB (R9), R11
+	MOVB R11, (BX)
+	ADDQ SI, BX
+	ADDQ $0x01, R9
+	DECQ R10
+	JNZ  one
+
+next:
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX
+TEXT ·spread2AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  rows+40(FP), DX
+	MOVQ  p+48(FP), BX
+	MOVQ  n+32(FP), R8
+	MOVQ  48(BX), SI
+	LEAQ  (SI)(SI*2), DI
+	MOVQ  40(BX), BX
+	TESTQ DX, DX
+	JZ    done
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ R8, R11
+	CMPQ BX, $0x02
+	JNE  two
+	SUBQ $0x08, R11
+	JL   rest
+
+eight:
+	MOVQ (R10), R12
+	MOVW R12, (R9)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(SI*1)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(SI*2)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	MOVQ 8(R10), R12
+	MOVW R12, (R9)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(SI*1)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(SI*2)
+	SHRQ $0x10, R12
+	MOVW R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	ADDQ $0x00000010, R10
+	SUBQ $0x08, R11
+	JGE  eight
+
+rest:
+	ADDQ $0x08, R11
+	JZ   next
+
+one:
+	MOVW (R10), R12
+	MOVW R12, (R9)
+	ADDQ SI, R9
+	ADDQ $0x02, R10
+	DECQ R11
+	JNZ  one
+	JMP  next
+
+two:
+	MOVW (R10), R12
+	MOVW R12, (R9)
+	MOVW -2(R10)(BX*1), R12
+	MOVW R12, -2(R9)(BX*1)
+	ADDQ SI, R9
+	ADDQ BX, R10
+	DECQ R11
+	JNZ  two
+
+next:
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX
+TEXT ·spread4AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  rows+40(FP), DX
+	MOVQ  p+48(FP), BX
+	MOVQ  n+32(FP), R8
+	MOVQ  48(BX), SI
+	LEAQ  (SI)(SI*2), DI
+	MOVQ  40(BX), BX
+	TESTQ DX, DX
+	JZ    done
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ R8, R11
+	CMPQ BX, $0x04
+	JNE  two
+	SUBQ $0x08, R11
+	JL   rest
+
+eight:
+	MOVQ (R10), R12
+	MOVL R12, (R9)
+	SHRQ $0x20, R12
+	MOVL R12, (R9)(SI*1)
+	MOVQ 8(R10), R12
+	MOVL R12, (R9)(SI*2)
+	SHRQ $0x20, R12
+	MOVL R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	MOVQ 16(R10), R12
+	MOVL R12, (R9)
+	SHRQ $0x20, R12
+	MOVL R12, (R9)(SI*1)
+	MOVQ 24(R10), R12
+	MOVL R12, (R9)(SI*2)
+	SHRQ $0x20, R12
+	MOVL R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	ADDQ $0x00000020, R10
+	SUBQ $0x08, R11
+	JGE  eight
+
+rest:
+	ADDQ $0x08, R11
+	JZ   next
+
+one:
+	MOVL (R10), R12
+	MOVL R12, (R9)
+	ADDQ SI, R9
+	ADDQ $0x04, R10
+	DECQ R11
+	JNZ  one
+	JMP  next
+
+two:
+	MOVL (R10), R12
+	MOVL R12, (R9)
+	MOVL -4(R10)(BX*1), R12
+	MOVL R12, -4(R9)(BX*1)
+	ADDQ SI, R9
+	ADDQ BX, R10
+	DECQ R11
+	JNZ  two
+
+next:
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread8AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX
+TEXT ·spread8AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  rows+40(FP), DX
+	MOVQ  p+48(FP), BX
+	MOVQ  n+32(FP), R8
+	MOVQ  48(BX), SI
+	LEAQ  (SI)(SI*2), DI
+	MOVQ  40(BX), BX
+	TESTQ DX, DX
+	JZ    done
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ R8, R11
+	CMPQ BX, $0x08
+	JNE  two
+	SUBQ $0x08, R11
+	JL   rest
+
+eight:
+	MOVQ (R10), R12
+	MOVQ R12, (R9)
+	MOVQ 8(R10), R12
+	MOVQ R12, (R9)(SI*1)
+	MOVQ 16(R10), R12
+	MOVQ R12, (R9)(SI*2)
+	MOVQ 24(R10), R12
+	MOVQ R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	MOVQ 32(R10), R12
+	MOVQ R12, (R9)
+	MOVQ 40(R10), R12
+	MOVQ R12, (R9)(SI*1)
+	MOVQ 48(R10), R12
+	MOVQ R12, (R9)(SI*2)
+	MOVQ 56(R10), R12
+	MOVQ R12, (R9)(DI*1)
+	LEAQ (R9)(SI*4), R9
+	ADDQ $0x00000040, R10
+	SUBQ $0x08, R11
+	JGE  eight
+
+rest:
+	ADDQ $0x08, R11
+	JZ   next
+
+one:
+	MOVQ (R10), R12
+	MOVQ R12, (R9)
+	ADDQ SI, R9
+	ADDQ $0x08, R10
+	DECQ R11
+	JNZ  one
+	JMP  next
+
+two:
+	MOVQ (R10), R12
+	MOVQ R12, (R9)
+	MOVQ -8(R10)(BX*1), R12
+	MOVQ R12, -8(R9)(BX*1)
+	ADDQ SI, R9
+	ADDQ BX, R10
+	DECQ R11
+	JNZ  two
+
+next:
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func spread16AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+// Requires: AVX
+TEXT ·spread16AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  rows+40(FP), DX
+	MOVQ  p+48(FP), BX
+	MOVQ  n+32(FP), R8
+	MOVQ  48(BX), SI
+	LEAQ  (SI)(SI*2), DI
+	MOVQ  40(BX), BX
+	TESTQ DX, DX
+	JZ    done
+
+row:
+	MOVQ AX, BX
+	MOVQ CX, R9
+	MOVQ R8, R10
+	SUBQ $0x08, R10
+	JL   rest
+
+eight:
+	VMOVDQU (R9), X0
+	VMOVDQU X0, (BX)
+	VMOVDQU 16(R9), X0
+	VMOVDQU X0, (BX)(SI*1)
+	VMOVDQU 32(R9), X0
+	VMOVDQU X0, (BX)(SI*2)
+	VMOVDQU 48(R9), X0
+	VMOVDQU X0, (BX)(DI*1)
+	LEAQ    (BX)(SI*4), BX
+	VMOVDQU 64(R9), X0
+	VMOVDQU X0, (BX)
+	VMOVDQU 80(R9), X0
+	VMOVDQU X0, (BX)(SI*1)
+	VMOVDQU 96(R9), X0
+	VMOVDQU X0, (BX)(SI*2)
+	VMOVDQU 112(R9), X0
+	VMOVDQU X0, (BX)(DI*1)
+	LEAQ    (BX)(SI*4), BX
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x08, R10
+	JGE     eight
+
+rest:
+	ADDQ $0x08, R10
+	JZ   next
+
+one:
+	VMOVDQU (R9), X0
+	VMOVDQU X0, (BX)
+	ADDQ    SI, BX
+	ADDQ    $0x10, R9
+	DECQ    R10
+	JNZ     one
+
+next:
+	ADDQ dStep+16(FP), AX
+	ADDQ sStep+24(FP), CX
+	DECQ DX
 	JNZ  row
 
 done:

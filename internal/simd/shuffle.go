@@ -29,22 +29,26 @@ type Shuffle struct {
 	// for long rows, or rows that follow one another. 0: not at all.
 	Ahead int64
 
+	// Of picks with vectors of 16 bytes: where the last one of a group begins, and
+	// how many elements must be left for whole vectors to be read and written.
+	last, reserve int64
+
 	masks    [vectors]uint64
-	shuffles [vectors][vectorBytes]byte
+	shuffles [vectors][vectorBytes]byte // those of 16 bytes: see pick16
 
 	// Least is the number of elements that a row must have.
 	Least int64
 }
 
-// fit sets the extents of groups for a vector of some bytes. False: groups would
-// be too small to pay.
-func (p *Shuffle) fit(vector, size, step int64) bool {
+// fit sets the extents of groups for a vector of some bytes. False: they have not
+// even as many elements as pay.
+func (p *Shuffle) fit(vector, size, step, least int64) bool {
 	by := max(step, -step)
-	if by == 0 || step == size || 4*size > vector {
+	if by == 0 || step == size || least*size > vector {
 		return false
 	}
 	group := min(vector/size, (vectors*vector-size)/by+1)
-	if group < 4 {
+	if group < least {
 		return false
 	}
 	*p = Shuffle{group: group, near: group * size, far: group * step, size: size, step: step, Ahead: aheadBytes, Least: 1}
@@ -74,13 +78,23 @@ func (p *Shuffle) places() iter.Seq2[int64, int64] {
 
 // pick16 prepares a pick with vectors of 16 bytes: each of the far side, of which
 // the last ends where the span does, is shuffled so that it gives its bytes of the
-// result and zeros.
+// result and zeros. A group is at least 8 bytes of either side, two words of which
+// make what is too near the end of a row for a vector.
 func (p *Shuffle) pick16(size, step int64) bool {
-	const vector, zero = 16, 0x80
-	if !p.fit(vector, size, step) || p.near != vector || p.span < vector {
+	const (
+		vector, word, zero = 16, 8, 0x80
+		tail, words        = 16, 32 // where tables for that are in shuffles[0]
+	)
+	by := max(step, -step)
+	if by > vectors*vector || !p.fit(vector, size, step, 1) || p.near < word || p.span < word {
 		return false
 	}
 	p.Least = p.group
+	p.reserve = max(p.group, (vector+size-1)/size, (vector-size+by-1)/by+1)
+	p.last = p.span - vector
+	if step > 0 {
+		p.last = max(p.last, 0)
+	}
 	for i := range p.count {
 		for b := range vector {
 			p.shuffles[i][b] = zero
@@ -88,7 +102,18 @@ func (p *Shuffle) pick16(size, step int64) bool {
 	}
 	for near, far := range p.places() {
 		i := min(far/vector, p.count-1)
-		p.shuffles[i][near] = byte(far - min(i*vector, p.span-vector))
+		from := i * vector
+		if i == p.count-1 {
+			from = p.last
+		}
+		p.shuffles[i][near] = byte(far - from)
+		if far >= word {
+			far += vector - p.span
+		}
+		p.shuffles[0][words+near] = byte(far)
+	}
+	for b := range int64(word) {
+		p.shuffles[0][tail+b] = byte(p.near - word + b)
 	}
 	return true
 }
@@ -96,7 +121,7 @@ func (p *Shuffle) pick16(size, step int64) bool {
 // pick512 prepares a pick: every vector of the far side is permuted in the same way,
 // and a mask says which bytes of the result it gives.
 func (p *Shuffle) pick512(size, step int64) bool {
-	if !p.fit(vectorBytes, size, step) {
+	if !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
 	for near, far := range p.places() {
@@ -109,12 +134,21 @@ func (p *Shuffle) pick512(size, step int64) bool {
 // spread512 prepares a spread: the vector of the near side is permuted in a way for
 // each of the far side, and a mask says which bytes of that are written.
 func (p *Shuffle) spread512(size, step int64) bool {
-	if step < size || !p.fit(vectorBytes, size, step) {
+	if step < size || !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
 	for near, far := range p.places() {
 		p.shuffles[far/vectorBytes][far%vectorBytes] = byte(near)
 		p.masks[far/vectorBytes] |= 1 << (far % vectorBytes)
 	}
+	return true
+}
+
+// spreadWords prepares a spread by the word.
+func (p *Shuffle) spreadWords(size, step int64) bool {
+	if step <= size || size > 16 {
+		return false
+	}
+	*p = Shuffle{size: size, step: step, Least: 1}
 	return true
 }

@@ -17,6 +17,9 @@ func main() {
 		pickAVX512(count)
 		spreadAVX512(count)
 	}
+	for _, w := range []int{1, 2, 4, 8, 16} {
+		spreadAVX2(w)
+	}
 	Generate()
 }
 
@@ -25,6 +28,15 @@ func at(r reg.GPVirtual, off int) Mem { return Mem{Base: r, Disp: off} }
 
 // param loads a parameter.
 func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+
+// arg is where a parameter is, for those that are not worth a register.
+func arg(name string) Mem {
+	b, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
 
 // copyOf returns a register with the value of another.
 func copyOf(r reg.GPVirtual) reg.GPVirtual {

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Where the fields of simd.Pick and simd.Spread lie.
+// Where the fields of simd.Shuffle lie.
 const (
 	fieldGroup = 8 * iota
 	fieldNear
@@ -19,6 +19,8 @@ const (
 	fieldStep
 	fieldVectors
 	fieldAhead
+	fieldLast
+	fieldReserve
 	fieldMasks
 	fieldShuffles = fieldMasks + 8*vectors
 )
@@ -268,59 +270,4 @@ func reach(n, step, size, to reg.GPVirtual) {
 	DECQ(to)
 	IMULQ(step, to)
 	ADDQ(size, to)
-}
-
-// pickAVX2 writes Rows.Pick for groups of 16 bytes that span some vectors of as
-// many, of which the last ends with the span: each is shuffled so that it gives its
-// bytes of the result, and zeros. A tail is done with elements before it, once more.
-func pickAVX2(count int) {
-	out, loaded := XMM(), XMM()
-	shuffles := make([]reg.VecVirtual, count)
-	for i := range shuffles {
-		shuffles[i] = XMM()
-	}
-	last, ahead := GP64(), GP64()
-	var dBack, sBack Mem
-	f := shuffle{nearIsDst: true}
-	f.measure = func(p, tail reg.GPVirtual) {
-		dBack, sBack = AllocLocal(8), AllocLocal(8)
-		t, u := copyOf(tail), GP64()
-		SUBQ(Mem{Base: p, Disp: fieldGroup}, t)
-		MOVQ(t, u)
-		IMULQ(Mem{Base: p, Disp: fieldSize}, t)
-		IMULQ(Mem{Base: p, Disp: fieldStep}, u)
-		MOVQ(t, dBack)
-		MOVQ(u, sBack)
-	}
-	f.prepare = func(_, s, p reg.GPVirtual) {
-		ADDQ(Mem{Base: p, Disp: fieldBase}, s)
-		MOVQ(Mem{Base: p, Disp: fieldAhead}, ahead)
-		MOVQ(Mem{Base: p, Disp: fieldSpan}, last)
-		for i := range shuffles {
-			VMOVDQU(Mem{Base: p, Disp: fieldShuffles + 64*i}, shuffles[i])
-		}
-	}
-	f.whole = func(d, s reg.GPVirtual) {
-		PREFETCHT1(Mem{Base: s, Index: ahead, Scale: 1})
-		for i := range count {
-			from := at(s, 16*i)
-			if i == count-1 {
-				from = Mem{Base: s, Index: last, Scale: 1, Disp: -16}
-			}
-			VMOVDQU(from, loaded)
-			if i == 0 {
-				VPSHUFB(shuffles[i], loaded, out)
-				continue
-			}
-			VPSHUFB(shuffles[i], loaded, loaded)
-			VPOR(loaded, out, out)
-		}
-		VMOVDQU(out, at(d, 0))
-	}
-	f.rest = func(d, s reg.GPVirtual) {
-		ADDQ(dBack, d)
-		ADDQ(sBack, s)
-		f.whole(d, s)
-	}
-	f.write(fmt.Sprintf("pick%dAVX2", count), fmt.Sprintf("Rows.Pick for groups that span %d vectors.", count))
 }
