@@ -74,9 +74,9 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				rows[k] = int64(k) * step
 			}
-			turnSome(turns(1), 1, bytes, wide, stage, 0, rows, max(in, 16), sc)
+			turnSome(turns(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
 		} else {
-			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, sc)
+			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)

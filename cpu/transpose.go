@@ -46,6 +46,8 @@ type tile struct {
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
 	direct   bool  // there is none: rows of the destination one by one
+	sMost    int64 // the highest of sTab
+	reach    int64 // from the source's first element to the end of the one furthest up
 	mix      mixing
 }
 
@@ -162,6 +164,11 @@ func (j *job) planTile(near int) bool {
 	if plain && joined && j.tile.dStep == run {
 		j.tile.stride = run // a small tile: it goes out as one
 	}
+	j.tile.sMost = slices.Max(j.tile.sTab)
+	j.tile.reach = su
+	for _, x := range j.axes[:j.rank] {
+		j.tile.reach += max(0, (x.n-1)*x.s)
+	}
 	return true
 }
 
@@ -183,17 +190,31 @@ func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	return i, min(jAll, room/i, tileRows)
 }
 
+// holds reports whether the source has n more, from a place on, of every row: they
+// may be read, whosever they are.
+func (t *tile) holds(at, n int64) bool { return at+t.sMost+n <= t.reach }
+
 // step returns the difference between neighbours, 0 if it varies.
 func step(tab []int64) int64 {
-	if len(tab) < 2 {
-		return 0
+	if n, by := evenly(tab); n == int64(len(tab)) {
+		return by
 	}
-	for i, at := range tab {
-		if at != int64(i)*tab[1] {
-			return 0
+	return 0
+}
+
+// evenly returns how many places, from the first one on, are as far apart as the
+// first two, and how far that is.
+func evenly(tab []int64) (n, by int64) {
+	if n = int64(len(tab)); n < 2 {
+		return n, 0
+	}
+	by = tab[1] - tab[0]
+	for i := range tab[1:] {
+		if tab[i+1]-tab[i] != by {
+			return int64(i) + 1, by
 		}
 	}
-	return tab[1]
+	return n, by
 }
 
 // roundDown makes a block that does not cover its axis a multiple of 32

@@ -23,6 +23,9 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	stream := k.Stream
 	if ni < least {
 		stream = k.FewStream
+		if !t.holds(s-j.sOff, 16) {
+			stream = nil
+		}
 	}
 	if t.dStep != 0 && j.streams() {
 		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
@@ -46,7 +49,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, sc)
+		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
 		to, tab := t.from(d, i)
 		out, count := run, n
 		if joined {
@@ -76,10 +79,7 @@ func (t *tile) from(d, i int64) (int64, []int64) {
 func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	nj := int64(len(rows))
 	turn, block := k.Wide, k.Width/size
-	switch {
-	case n < 16/size:
-		turn = k.Few
-	case nj < block:
+	if nj < block {
 		turn, block = k.Narrow, 16/size
 	}
 	m := nj &^ (block - 1)
@@ -91,8 +91,9 @@ func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, sr
 }
 
 // turnSome is turnRows for any number of rows and columns, where dst has room after
-// each row, and for 16 bytes in rows more.
-func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, sc *scratch) {
+// each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
+// many bytes may be read.
+func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))
 	if nj < least {
@@ -101,16 +102,22 @@ func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src u
 		}
 		rows, nj = sc.more[:least], least
 	}
-	if n >= least || k.Few != nil && nj >= k.Width/size {
-		turnRows(k, size, dst, 0, stride, src, s, rows, n)
-		return
+	if n < least && !wide {
+		stage := room(&sc.stage, nj*16)
+		bringTogether(stage, src, s, rows, n*size)
+		src, s, rows = stage, 0, together[:nj]
 	}
-	// Rows shorter than a vector are brought together first.
-	stage := room(&sc.stage, nj*16)
-	for i, row := range rows {
-		moveSpans(stage, src, int64(i)*16, s+row, 1, 0, 0, n*size)
+	turnRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+}
+
+// bringTogether copies rows of size bytes to where together says.
+func bringTogether(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
+	for at := int64(0); len(rows) > 0; {
+		n, by := evenly(rows)
+		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
+		at += 16 * n
+		rows = rows[n:]
 	}
-	turnRows(k, size, dst, 0, stride, stage, 0, together[:nj], least)
 }
 
 // together are the offsets of rows of 16 bytes.

@@ -32,7 +32,7 @@ func (k *Rows) neon() {
 // in all of the far side's.
 func (p *Shuffle) pickNEON(size, step int64) bool {
 	const vector = 16
-	if !p.fit(vector, size, step) || p.near != vector || p.span < vector {
+	if !p.fit(vector, size, step, 4) || p.near != vector || p.span < vector {
 		return false
 	}
 	p.Least = p.group

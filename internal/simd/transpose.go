@@ -18,18 +18,18 @@ type Transposes struct {
 //
 //	dst[i*stride + k*size] = src[rows[k] + i*size], i < n, k < m
 //
-// A kernel does a number of rows at a time, of which m is a multiple. But for Few
-// and FewStream, it reads 16 bytes at a time, which n elements must have at least.
+// A kernel does a number of rows at a time, of which m is a multiple. It reads 16
+// bytes at a time, which n elements must have at least, but for FewStream.
 type Turns struct {
 	Wide   Turn // does Width/size rows at a time
 	Narrow Turn // does 16/size rows at a time
 	// Stream does 64/size rows at a time, past the caches: rows of dst start on
-	// lines. It may be nil, and so may the next two.
+	// lines. It may be nil, and so may the next one.
 	Stream Turn
-	// Few and FewStream are Wide and Stream where n elements have fewer than 16
-	// bytes.
-	Few, FewStream Turn
-	Width          int64
+	// FewStream is Stream where n elements have fewer than 16 bytes. It reads as
+	// many of each row nevertheless.
+	FewStream Turn
+	Width     int64
 }
 
 // Turn is a kernel of Turns.

@@ -112,20 +112,10 @@ func turn128x64(dst *byte, stride int64, src *byte, rows *int64, m int64, n int6
 //go:noescape
 func turn128x64stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
-// turn8x64few is one of Transposes.Turn.
-//
-//go:noescape
-func turn8x64few(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
 // turn8x64fewstream is one of Transposes.Turn.
 //
 //go:noescape
 func turn8x64fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
-// turn16x64few is one of Transposes.Turn.
-//
-//go:noescape
-func turn16x64few(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
 
 // turn16x64fewstream is one of Transposes.Turn.
 //

@@ -15,8 +15,8 @@ func (t *Transposes) avx2() {
 
 func (t *Transposes) avx512() {
 	t.Turn = [...]Turns{
-		{Wide: turn8x64, Stream: turn8x64stream, Narrow: turn8x16, Few: turn8x64few, FewStream: turn8x64fewstream, Width: 64},
-		{Wide: turn16x64, Stream: turn16x64stream, Narrow: turn16x16, Few: turn16x64few, FewStream: turn16x64fewstream, Width: 64},
+		{Wide: turn8x64, Stream: turn8x64stream, Narrow: turn8x16, FewStream: turn8x64fewstream, Width: 64},
+		{Wide: turn16x64, Stream: turn16x64stream, Narrow: turn16x16, FewStream: turn16x64fewstream, Width: 64},
 		{Wide: turn32x64, Stream: turn32x64stream, Narrow: turn32x16, Width: 64},
 		{Wide: turn64x64, Stream: turn64x64stream, Narrow: turn64x16, Width: 64},
 		{Wide: turn128x64, Stream: turn128x64stream, Narrow: turn128x16, Width: 64},

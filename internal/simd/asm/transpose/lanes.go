@@ -36,17 +36,6 @@ func (n lanes) load(from Mem, lane int, to VecVirtual) {
 	}
 }
 
-// loadSome reads the bytes of a mask to a lane; the others are 0.
-func (n lanes) loadSome(from Mem, mask Op, lane int, to VecVirtual) {
-	if lane == 0 {
-		VMOVDQU8_Z(from, mask, to)
-		return
-	}
-	x := XMM()
-	VMOVDQU8_Z(from, mask, x)
-	VINSERTI32X4(Imm(uint64(lane)), x, to, to)
-}
-
 // read reads a whole register.
 func (n lanes) read(from Mem, to VecVirtual) {
 	if n == 4 {

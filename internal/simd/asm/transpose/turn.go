@@ -18,7 +18,6 @@ type turn struct {
 	lanes  int  // 16 bytes each: 1, 2 or 4
 	stream bool // past the caches
 	few    bool // of fewer columns than 16 bytes have
-	mask   OpmaskVirtual
 }
 
 func (t turn) name() string {
@@ -56,21 +55,11 @@ func (t turn) write() {
 	stride3 := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 
-	t.mask = K()
 	Label("block")
 	d, s, left := GP64(), GP64(), GP64()
 	MOVQ(dst, d)
 	MOVQ(src, s)
 	if t.few {
-		// Of each row as many bytes as it has, and as many columns as there are.
-		all := GP64()
-		MOVQ(n, left)
-		if t.size == 2 {
-			ADDQ(n, left)
-		}
-		MOVQ(I32(-1), all)
-		BZHIQ(left, all, all)
-		KMOVQ(all, t.mask)
 		labels := 0
 		t.block(d, s, rows, stride, stride3, func(c int) {
 			CMPQ(n, Imm(uint64(c)))
@@ -145,11 +134,7 @@ func (t turn) block(d, s, rows, stride, stride3 Register, before, after func(c i
 		v := in.register()
 		for lane := range t.lanes {
 			MOVQ(Mem{Base: rows, Disp: 8 * ((part*t.lanes+lane)*e + r)}, at)
-			if from := (Mem{Base: s, Index: at, Scale: 1}); t.few {
-				in.loadSome(from, t.mask, lane, v)
-			} else {
-				in.load(from, lane, v)
-			}
+			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
 		}
 		return v
 	}
