@@ -120,7 +120,12 @@ func (j *job) planNear(near int, perRow int64) {
 	width := int64(j.dBits / 8)
 	next := -1
 	for i := last - 1; i >= 0; i-- {
-		// An axis that prolongs rows of the destination is the best one.
+		// An axis that prolongs what is read is the best one, then one that prolongs
+		// rows of the destination.
+		if i != near && j.axes[i].s == x.n*x.s {
+			next = i
+			break
+		}
 		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*width || j.axes[next].d != row*width && magnitude(k.s) < magnitude(j.axes[next].s)) {
 			next = i
 		}
@@ -218,11 +223,18 @@ func (j *job) planShuffle() {
 	switch {
 	case x.d == width && kernels.PlanPick(&j.shuffle, width, x.s):
 		j.shuffled = picks
-		if span := x.n * magnitude(x.s); span < fetchedRow && (j.class == rows || magnitude(j.a.s) > span+span/4) {
-			j.shuffle.Ahead = 0 // that would fetch what nobody reads
-		}
+		j.fetchAhead(x.n*magnitude(x.s), magnitude(j.a.s))
 	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&j.shuffle, width, x.d):
 		j.shuffled = spreads
+		j.fetchAhead(x.n*x.d, magnitude(j.a.d))
+	}
+}
+
+// fetchAhead says whether a shuffle does, where its far side has rows of a span, a step
+// apart: not what nobody comes to.
+func (j *job) fetchAhead(span, step int64) {
+	if span < fetchedRow && (j.class == rows || step > span+span/4) {
+		j.shuffle.Ahead = 0
 	}
 }
 

@@ -637,7 +637,7 @@ done:
 	RET
 
 // func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
 	MOVQ     dst+0(FP), CX
 	MOVQ     src+8(FP), BX
@@ -645,11 +645,11 @@ TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
 	MOVQ     p+48(FP), SI
 	XORQ     DX, DX
 	DIVQ     (SI)
-	MOVQ     DX, DX
-	MOVQ     $-1, DI
+	MOVQ     DX, DI
+	MOVQ     $-1, DX
 	MOVQ     48(SI), R8
 	MOVQ     40(SI), R10
-	MOVQ     DX, R9
+	MOVQ     DI, R9
 	DECQ     R9
 	IMULQ    R8, R9
 	ADDQ     R10, R9
@@ -660,61 +660,63 @@ TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
 	CMOVQLT  R11, R9
 	CMPQ     R9, $0x40
 	CMOVQGT  R12, R9
-	BZHIQ    R9, DI, R9
+	BZHIQ    R9, DX, R9
 	SUBQ     $+0, R8
 	CMOVQLT  R11, R8
 	CMPQ     R8, $0x40
 	CMOVQGT  R12, R8
-	BZHIQ    R8, DI, R8
+	BZHIQ    R8, DX, R8
 	ANDNQ    R9, R8, R9
 	ANDQ     88(SI), R9
 	MOVQ     R9, (SP)
-	IMULQ    DX, R10
-	BZHIQ    R10, DI, R9
+	IMULQ    DI, R10
+	BZHIQ    R10, DX, R9
 	MOVQ     R9, 8(SP)
-	MOVQ     8(SI), DI
-	MOVQ     16(SI), R8
-	MOVQ     $-1, R9
-	MOVQ     8(SI), R10
-	BZHIQ    R10, R9, R10
-	KMOVQ    R10, K1
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	MOVQ     64(SI), DX
+	MOVQ     $-1, R10
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
 	KMOVQ    88(SI), K2
 	VMOVDQU8 120(SI), Z1
 	MOVQ     dStep+16(FP), SI
-	MOVQ     sStep+24(FP), R9
-	MOVQ     rows+40(FP), R10
-	TESTQ    R10, R10
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
 	JZ       done
 
 row:
-	MOVQ  CX, R11
-	MOVQ  BX, R12
-	MOVQ  AX, R13
-	TESTQ R13, R13
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
 	JZ    rest
 
 group:
-	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8.Z (R13), K1, Z0
+	PREFETCHT0 (R12)(DX*1)
 	VPERMB     Z0, Z1, Z0
-	VMOVDQU8   Z0, K2, (R11)
-	ADDQ       R8, R11
-	ADDQ       DI, R12
-	DECQ       R13
+	VMOVDQU8   Z0, K2, (R12)
+	ADDQ       R9, R12
+	ADDQ       R8, R13
+	DECQ       R14
 	JNZ        group
 
 rest:
-	TESTQ      DX, DX
+	TESTQ      DI, DI
 	JZ         next
 	KMOVQ      8(SP), K3
-	VMOVDQU8.Z (R12), K3, Z0
+	VMOVDQU8.Z (R13), K3, Z0
 	KMOVQ      (SP), K3
 	VPERMB     Z0, Z1, Z0
-	VMOVDQU8   Z0, K3, (R11)
+	VMOVDQU8   Z0, K3, (R12)
 
 next:
 	ADDQ SI, CX
-	ADDQ R9, BX
-	DECQ R10
+	ADDQ R10, BX
+	DECQ R11
 	JNZ  row
 
 done:
@@ -926,7 +928,7 @@ done:
 	RET
 
 // func spread2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	MOVQ     dst+0(FP), CX
 	MOVQ     src+8(FP), BX
@@ -934,11 +936,11 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	MOVQ     p+48(FP), SI
 	XORQ     DX, DX
 	DIVQ     (SI)
-	MOVQ     DX, DX
-	MOVQ     $-1, DI
+	MOVQ     DX, DI
+	MOVQ     $-1, DX
 	MOVQ     48(SI), R8
 	MOVQ     40(SI), R12
-	MOVQ     DX, R9
+	MOVQ     DI, R9
 	DECQ     R9
 	IMULQ    R8, R9
 	ADDQ     R12, R9
@@ -950,13 +952,13 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+0, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
@@ -967,69 +969,72 @@ TEXT ·spread2AVX512(SB), NOSPLIT, $24-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+64, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
-	IMULQ    DX, R12
-	BZHIQ    R12, DI, R10
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
 	MOVQ     R10, 16(SP)
-	MOVQ     8(SI), DI
-	MOVQ     16(SI), R8
-	MOVQ     $-1, R9
-	MOVQ     8(SI), R10
-	BZHIQ    R10, R9, R10
-	KMOVQ    R10, K1
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	MOVQ     64(SI), DX
+	MOVQ     $-1, R10
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
 	KMOVQ    88(SI), K2
 	VMOVDQU8 120(SI), Z2
 	KMOVQ    96(SI), K3
 	VMOVDQU8 184(SI), Z3
 	MOVQ     dStep+16(FP), SI
-	MOVQ     sStep+24(FP), R9
-	MOVQ     rows+40(FP), R10
-	TESTQ    R10, R10
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
 	JZ       done
 
 row:
-	MOVQ  CX, R11
-	MOVQ  BX, R12
-	MOVQ  AX, R13
-	TESTQ R13, R13
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
 	JZ    rest
 
 group:
-	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8.Z (R13), K1, Z0
+	PREFETCHT0 (R12)(DX*1)
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K2, (R11)
+	VMOVDQU8   Z1, K2, (R12)
+	PREFETCHT0 64(R12)(DX*1)
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K3, 64(R11)
-	ADDQ       R8, R11
-	ADDQ       DI, R12
-	DECQ       R13
+	VMOVDQU8   Z1, K3, 64(R12)
+	ADDQ       R9, R12
+	ADDQ       R8, R13
+	DECQ       R14
 	JNZ        group
 
 rest:
-	TESTQ      DX, DX
+	TESTQ      DI, DI
 	JZ         next
 	KMOVQ      16(SP), K4
-	VMOVDQU8.Z (R12), K4, Z0
+	VMOVDQU8.Z (R13), K4, Z0
 	KMOVQ      (SP), K4
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K4, (R11)
+	VMOVDQU8   Z1, K4, (R12)
 	KMOVQ      8(SP), K4
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K4, 64(R11)
+	VMOVDQU8   Z1, K4, 64(R12)
 
 next:
 	ADDQ SI, CX
-	ADDQ R9, BX
-	DECQ R10
+	ADDQ R10, BX
+	DECQ R11
 	JNZ  row
 
 done:
@@ -1270,7 +1275,7 @@ done:
 	RET
 
 // func spread3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	MOVQ     dst+0(FP), CX
 	MOVQ     src+8(FP), BX
@@ -1278,11 +1283,11 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	MOVQ     p+48(FP), SI
 	XORQ     DX, DX
 	DIVQ     (SI)
-	MOVQ     DX, DX
-	MOVQ     $-1, DI
+	MOVQ     DX, DI
+	MOVQ     $-1, DX
 	MOVQ     48(SI), R8
 	MOVQ     40(SI), R12
-	MOVQ     DX, R9
+	MOVQ     DI, R9
 	DECQ     R9
 	IMULQ    R8, R9
 	ADDQ     R12, R9
@@ -1294,13 +1299,13 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+0, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
@@ -1311,13 +1316,13 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+64, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
@@ -1328,25 +1333,26 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+128, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     104(SI), R10
 	MOVQ     R10, 16(SP)
-	IMULQ    DX, R12
-	BZHIQ    R12, DI, R10
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
 	MOVQ     R10, 24(SP)
-	MOVQ     8(SI), DI
-	MOVQ     16(SI), R8
-	MOVQ     $-1, R9
-	MOVQ     8(SI), R10
-	BZHIQ    R10, R9, R10
-	KMOVQ    R10, K1
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	MOVQ     64(SI), DX
+	MOVQ     $-1, R10
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
 	KMOVQ    88(SI), K2
 	VMOVDQU8 120(SI), Z2
 	KMOVQ    96(SI), K3
@@ -1354,50 +1360,53 @@ TEXT ·spread3AVX512(SB), NOSPLIT, $32-56
 	KMOVQ    104(SI), K4
 	VMOVDQU8 248(SI), Z4
 	MOVQ     dStep+16(FP), SI
-	MOVQ     sStep+24(FP), R9
-	MOVQ     rows+40(FP), R10
-	TESTQ    R10, R10
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
 	JZ       done
 
 row:
-	MOVQ  CX, R11
-	MOVQ  BX, R12
-	MOVQ  AX, R13
-	TESTQ R13, R13
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
 	JZ    rest
 
 group:
-	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8.Z (R13), K1, Z0
+	PREFETCHT0 (R12)(DX*1)
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K2, (R11)
+	VMOVDQU8   Z1, K2, (R12)
+	PREFETCHT0 64(R12)(DX*1)
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K3, 64(R11)
+	VMOVDQU8   Z1, K3, 64(R12)
+	PREFETCHT0 128(R12)(DX*1)
 	VPERMB     Z0, Z4, Z1
-	VMOVDQU8   Z1, K4, 128(R11)
-	ADDQ       R8, R11
-	ADDQ       DI, R12
-	DECQ       R13
+	VMOVDQU8   Z1, K4, 128(R12)
+	ADDQ       R9, R12
+	ADDQ       R8, R13
+	DECQ       R14
 	JNZ        group
 
 rest:
-	TESTQ      DX, DX
+	TESTQ      DI, DI
 	JZ         next
 	KMOVQ      24(SP), K5
-	VMOVDQU8.Z (R12), K5, Z0
+	VMOVDQU8.Z (R13), K5, Z0
 	KMOVQ      (SP), K5
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K5, (R11)
+	VMOVDQU8   Z1, K5, (R12)
 	KMOVQ      8(SP), K5
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K5, 64(R11)
+	VMOVDQU8   Z1, K5, 64(R12)
 	KMOVQ      16(SP), K5
 	VPERMB     Z0, Z4, Z1
-	VMOVDQU8   Z1, K5, 128(R11)
+	VMOVDQU8   Z1, K5, 128(R12)
 
 next:
 	ADDQ SI, CX
-	ADDQ R9, BX
-	DECQ R10
+	ADDQ R10, BX
+	DECQ R11
 	JNZ  row
 
 done:
@@ -1667,7 +1676,7 @@ done:
 	RET
 
 // func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV
+// Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	MOVQ     dst+0(FP), CX
 	MOVQ     src+8(FP), BX
@@ -1675,11 +1684,11 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	MOVQ     p+48(FP), SI
 	XORQ     DX, DX
 	DIVQ     (SI)
-	MOVQ     DX, DX
-	MOVQ     $-1, DI
+	MOVQ     DX, DI
+	MOVQ     $-1, DX
 	MOVQ     48(SI), R8
 	MOVQ     40(SI), R12
-	MOVQ     DX, R9
+	MOVQ     DI, R9
 	DECQ     R9
 	IMULQ    R8, R9
 	ADDQ     R12, R9
@@ -1691,13 +1700,13 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+0, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     88(SI), R10
 	MOVQ     R10, (SP)
@@ -1708,13 +1717,13 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+64, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     96(SI), R10
 	MOVQ     R10, 8(SP)
@@ -1725,13 +1734,13 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+128, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     104(SI), R10
 	MOVQ     R10, 16(SP)
@@ -1742,25 +1751,26 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	CMOVQLT  R13, R10
 	CMPQ     R10, $0x40
 	CMOVQGT  R14, R10
-	BZHIQ    R10, DI, R10
+	BZHIQ    R10, DX, R10
 	MOVQ     R8, R11
 	SUBQ     $+192, R11
 	CMOVQLT  R13, R11
 	CMPQ     R11, $0x40
 	CMOVQGT  R14, R11
-	BZHIQ    R11, DI, R11
+	BZHIQ    R11, DX, R11
 	ANDNQ    R10, R11, R10
 	ANDQ     112(SI), R10
 	MOVQ     R10, 24(SP)
-	IMULQ    DX, R12
-	BZHIQ    R12, DI, R10
+	IMULQ    DI, R12
+	BZHIQ    R12, DX, R10
 	MOVQ     R10, 32(SP)
-	MOVQ     8(SI), DI
-	MOVQ     16(SI), R8
-	MOVQ     $-1, R9
-	MOVQ     8(SI), R10
-	BZHIQ    R10, R9, R10
-	KMOVQ    R10, K1
+	MOVQ     8(SI), R8
+	MOVQ     16(SI), R9
+	MOVQ     64(SI), DX
+	MOVQ     $-1, R10
+	MOVQ     8(SI), R11
+	BZHIQ    R11, R10, R11
+	KMOVQ    R11, K1
 	KMOVQ    88(SI), K2
 	VMOVDQU8 120(SI), Z2
 	KMOVQ    96(SI), K3
@@ -1770,55 +1780,59 @@ TEXT ·spread4AVX512(SB), NOSPLIT, $40-56
 	KMOVQ    112(SI), K5
 	VMOVDQU8 312(SI), Z5
 	MOVQ     dStep+16(FP), SI
-	MOVQ     sStep+24(FP), R9
-	MOVQ     rows+40(FP), R10
-	TESTQ    R10, R10
+	MOVQ     sStep+24(FP), R10
+	MOVQ     rows+40(FP), R11
+	TESTQ    R11, R11
 	JZ       done
 
 row:
-	MOVQ  CX, R11
-	MOVQ  BX, R12
-	MOVQ  AX, R13
-	TESTQ R13, R13
+	MOVQ  CX, R12
+	MOVQ  BX, R13
+	MOVQ  AX, R14
+	TESTQ R14, R14
 	JZ    rest
 
 group:
-	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8.Z (R13), K1, Z0
+	PREFETCHT0 (R12)(DX*1)
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K2, (R11)
+	VMOVDQU8   Z1, K2, (R12)
+	PREFETCHT0 64(R12)(DX*1)
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K3, 64(R11)
+	VMOVDQU8   Z1, K3, 64(R12)
+	PREFETCHT0 128(R12)(DX*1)
 	VPERMB     Z0, Z4, Z1
-	VMOVDQU8   Z1, K4, 128(R11)
+	VMOVDQU8   Z1, K4, 128(R12)
+	PREFETCHT0 192(R12)(DX*1)
 	VPERMB     Z0, Z5, Z1
-	VMOVDQU8   Z1, K5, 192(R11)
-	ADDQ       R8, R11
-	ADDQ       DI, R12
-	DECQ       R13
+	VMOVDQU8   Z1, K5, 192(R12)
+	ADDQ       R9, R12
+	ADDQ       R8, R13
+	DECQ       R14
 	JNZ        group
 
 rest:
-	TESTQ      DX, DX
+	TESTQ      DI, DI
 	JZ         next
 	KMOVQ      32(SP), K6
-	VMOVDQU8.Z (R12), K6, Z0
+	VMOVDQU8.Z (R13), K6, Z0
 	KMOVQ      (SP), K6
 	VPERMB     Z0, Z2, Z1
-	VMOVDQU8   Z1, K6, (R11)
+	VMOVDQU8   Z1, K6, (R12)
 	KMOVQ      8(SP), K6
 	VPERMB     Z0, Z3, Z1
-	VMOVDQU8   Z1, K6, 64(R11)
+	VMOVDQU8   Z1, K6, 64(R12)
 	KMOVQ      16(SP), K6
 	VPERMB     Z0, Z4, Z1
-	VMOVDQU8   Z1, K6, 128(R11)
+	VMOVDQU8   Z1, K6, 128(R12)
 	KMOVQ      24(SP), K6
 	VPERMB     Z0, Z5, Z1
-	VMOVDQU8   Z1, K6, 192(R11)
+	VMOVDQU8   Z1, K6, 192(R12)
 
 next:
 	ADDQ SI, CX
-	ADDQ R9, BX
-	DECQ R10
+	ADDQ R10, BX
+	DECQ R11
 	JNZ  row
 
 done:
@@ -1826,13 +1840,14 @@ done:
 	RET
 
 // func spread1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·spread1AVX2(SB), NOSPLIT, $0-56
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  rows+40(FP), DX
 	MOVQ  p+48(FP), BX
 	MOVQ  n+32(FP), R8
+	MOVQ  64(BX), R9
 	MOVQ  48(BX), SI
 	LEAQ  (SI)(SI*2), DI
 	MOVQ  40(BX), BX
@@ -1841,44 +1856,48 @@ TEXT ·spread1AVX2(SB), NOSPLIT, $0-56
 
 row:
 	MOVQ AX, BX
-	MOVQ CX, R9
-	MOVQ R8, R10
-	SUBQ $0x08, R10
+	MOVQ CX, R10
+	MOVQ R8, R11
+	SUBQ $0x08, R11
 	JL   rest
 
 eight:
-	MOVQ (R9), R11
-	MOVB R11, (BX)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(SI*1)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(SI*2)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(DI*1)
-	LEAQ (BX)(SI*4), BX
-	SHRQ $0x08, R11
-	MOVB R11, (BX)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(SI*1)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(SI*2)
-	SHRQ $0x08, R11
-	MOVB R11, (BX)(DI*1)
-	LEAQ (BX)(SI*4), BX
-	ADDQ $0x00000008, R9
-	SUBQ $0x08, R10
-	JGE  eight
+	MOVQ       (R10), R12
+	MOVB       R12, (BX)
+	PREFETCHT0 (BX)(R9*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(SI*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(SI*2)
+	PREFETCHT0 (BX)(R9*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(DI*1)
+	LEAQ       (BX)(SI*4), BX
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)
+	PREFETCHT0 (BX)(R9*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(SI*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(SI*2)
+	PREFETCHT0 (BX)(R9*1)
+	SHRQ       $0x08, R12
+	MOVB       R12, (BX)(DI*1)
+	LEAQ       (BX)(SI*4), BX
+	ADDQ       $0x00000008, R10
+	SUBQ       $0x08, R11
+	JGE        eight
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JZ   next
 
 one:
-	MOVB (R9), R11
-	MOVB R11, (BX)
+	MOVB (R10), R12
+	MOVB R12, (BX)
 	ADDQ SI, BX
-	ADDQ $0x01, R9
-	DECQ R10
+	ADDQ $0x01, R10
+	DECQ R11
 	JNZ  one
 
 next:
@@ -1892,13 +1911,14 @@ done:
 	RET
 
 // func spread2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·spread2AVX2(SB), NOSPLIT, $0-56
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  rows+40(FP), DX
 	MOVQ  p+48(FP), BX
 	MOVQ  n+32(FP), R8
+	MOVQ  64(BX), R9
 	MOVQ  48(BX), SI
 	LEAQ  (SI)(SI*2), DI
 	MOVQ  40(BX), BX
@@ -1906,59 +1926,64 @@ TEXT ·spread2AVX2(SB), NOSPLIT, $0-56
 	JZ    done
 
 row:
-	MOVQ AX, R9
-	MOVQ CX, R10
-	MOVQ R8, R11
+	MOVQ AX, R10
+	MOVQ CX, R11
+	MOVQ R8, R12
 	CMPQ BX, $0x02
 	JNE  two
-	SUBQ $0x08, R11
+	SUBQ $0x08, R12
 	JL   rest
 
 eight:
-	MOVQ (R10), R12
-	MOVW R12, (R9)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(SI*1)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(SI*2)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	MOVQ 8(R10), R12
-	MOVW R12, (R9)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(SI*1)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(SI*2)
-	SHRQ $0x10, R12
-	MOVW R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	ADDQ $0x00000010, R10
-	SUBQ $0x08, R11
-	JGE  eight
+	MOVQ       (R11), R13
+	MOVW       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(SI*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	MOVQ       8(R11), R13
+	MOVW       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(SI*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x10, R13
+	MOVW       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	ADDQ       $0x00000010, R11
+	SUBQ       $0x08, R12
+	JGE        eight
 
 rest:
-	ADDQ $0x08, R11
+	ADDQ $0x08, R12
 	JZ   next
 
 one:
-	MOVW (R10), R12
-	MOVW R12, (R9)
-	ADDQ SI, R9
-	ADDQ $0x02, R10
-	DECQ R11
+	MOVW (R11), R13
+	MOVW R13, (R10)
+	ADDQ SI, R10
+	ADDQ $0x02, R11
+	DECQ R12
 	JNZ  one
 	JMP  next
 
 two:
-	MOVW (R10), R12
-	MOVW R12, (R9)
-	MOVW -2(R10)(BX*1), R12
-	MOVW R12, -2(R9)(BX*1)
-	ADDQ SI, R9
-	ADDQ BX, R10
-	DECQ R11
-	JNZ  two
+	PREFETCHT0 (R10)(R9*1)
+	MOVW       (R11), R13
+	MOVW       R13, (R10)
+	MOVW       -2(R11)(BX*1), R13
+	MOVW       R13, -2(R10)(BX*1)
+	ADDQ       SI, R10
+	ADDQ       BX, R11
+	DECQ       R12
+	JNZ        two
 
 next:
 	ADDQ dStep+16(FP), AX
@@ -1971,13 +1996,14 @@ done:
 	RET
 
 // func spread4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·spread4AVX2(SB), NOSPLIT, $0-56
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  rows+40(FP), DX
 	MOVQ  p+48(FP), BX
 	MOVQ  n+32(FP), R8
+	MOVQ  64(BX), R9
 	MOVQ  48(BX), SI
 	LEAQ  (SI)(SI*2), DI
 	MOVQ  40(BX), BX
@@ -1985,59 +2011,64 @@ TEXT ·spread4AVX2(SB), NOSPLIT, $0-56
 	JZ    done
 
 row:
-	MOVQ AX, R9
-	MOVQ CX, R10
-	MOVQ R8, R11
+	MOVQ AX, R10
+	MOVQ CX, R11
+	MOVQ R8, R12
 	CMPQ BX, $0x04
 	JNE  two
-	SUBQ $0x08, R11
+	SUBQ $0x08, R12
 	JL   rest
 
 eight:
-	MOVQ (R10), R12
-	MOVL R12, (R9)
-	SHRQ $0x20, R12
-	MOVL R12, (R9)(SI*1)
-	MOVQ 8(R10), R12
-	MOVL R12, (R9)(SI*2)
-	SHRQ $0x20, R12
-	MOVL R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	MOVQ 16(R10), R12
-	MOVL R12, (R9)
-	SHRQ $0x20, R12
-	MOVL R12, (R9)(SI*1)
-	MOVQ 24(R10), R12
-	MOVL R12, (R9)(SI*2)
-	SHRQ $0x20, R12
-	MOVL R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	ADDQ $0x00000020, R10
-	SUBQ $0x08, R11
-	JGE  eight
+	MOVQ       (R11), R13
+	MOVL       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x20, R13
+	MOVL       R13, (R10)(SI*1)
+	MOVQ       8(R11), R13
+	MOVL       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x20, R13
+	MOVL       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	MOVQ       16(R11), R13
+	MOVL       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x20, R13
+	MOVL       R13, (R10)(SI*1)
+	MOVQ       24(R11), R13
+	MOVL       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	SHRQ       $0x20, R13
+	MOVL       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	ADDQ       $0x00000020, R11
+	SUBQ       $0x08, R12
+	JGE        eight
 
 rest:
-	ADDQ $0x08, R11
+	ADDQ $0x08, R12
 	JZ   next
 
 one:
-	MOVL (R10), R12
-	MOVL R12, (R9)
-	ADDQ SI, R9
-	ADDQ $0x04, R10
-	DECQ R11
+	MOVL (R11), R13
+	MOVL R13, (R10)
+	ADDQ SI, R10
+	ADDQ $0x04, R11
+	DECQ R12
 	JNZ  one
 	JMP  next
 
 two:
-	MOVL (R10), R12
-	MOVL R12, (R9)
-	MOVL -4(R10)(BX*1), R12
-	MOVL R12, -4(R9)(BX*1)
-	ADDQ SI, R9
-	ADDQ BX, R10
-	DECQ R11
-	JNZ  two
+	PREFETCHT0 (R10)(R9*1)
+	MOVL       (R11), R13
+	MOVL       R13, (R10)
+	MOVL       -4(R11)(BX*1), R13
+	MOVL       R13, -4(R10)(BX*1)
+	ADDQ       SI, R10
+	ADDQ       BX, R11
+	DECQ       R12
+	JNZ        two
 
 next:
 	ADDQ dStep+16(FP), AX
@@ -2050,13 +2081,14 @@ done:
 	RET
 
 // func spread8AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·spread8AVX2(SB), NOSPLIT, $0-56
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  rows+40(FP), DX
 	MOVQ  p+48(FP), BX
 	MOVQ  n+32(FP), R8
+	MOVQ  64(BX), R9
 	MOVQ  48(BX), SI
 	LEAQ  (SI)(SI*2), DI
 	MOVQ  40(BX), BX
@@ -2064,59 +2096,64 @@ TEXT ·spread8AVX2(SB), NOSPLIT, $0-56
 	JZ    done
 
 row:
-	MOVQ AX, R9
-	MOVQ CX, R10
-	MOVQ R8, R11
+	MOVQ AX, R10
+	MOVQ CX, R11
+	MOVQ R8, R12
 	CMPQ BX, $0x08
 	JNE  two
-	SUBQ $0x08, R11
+	SUBQ $0x08, R12
 	JL   rest
 
 eight:
-	MOVQ (R10), R12
-	MOVQ R12, (R9)
-	MOVQ 8(R10), R12
-	MOVQ R12, (R9)(SI*1)
-	MOVQ 16(R10), R12
-	MOVQ R12, (R9)(SI*2)
-	MOVQ 24(R10), R12
-	MOVQ R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	MOVQ 32(R10), R12
-	MOVQ R12, (R9)
-	MOVQ 40(R10), R12
-	MOVQ R12, (R9)(SI*1)
-	MOVQ 48(R10), R12
-	MOVQ R12, (R9)(SI*2)
-	MOVQ 56(R10), R12
-	MOVQ R12, (R9)(DI*1)
-	LEAQ (R9)(SI*4), R9
-	ADDQ $0x00000040, R10
-	SUBQ $0x08, R11
-	JGE  eight
+	MOVQ       (R11), R13
+	MOVQ       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	MOVQ       8(R11), R13
+	MOVQ       R13, (R10)(SI*1)
+	MOVQ       16(R11), R13
+	MOVQ       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	MOVQ       24(R11), R13
+	MOVQ       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	MOVQ       32(R11), R13
+	MOVQ       R13, (R10)
+	PREFETCHT0 (R10)(R9*1)
+	MOVQ       40(R11), R13
+	MOVQ       R13, (R10)(SI*1)
+	MOVQ       48(R11), R13
+	MOVQ       R13, (R10)(SI*2)
+	PREFETCHT0 (R10)(R9*1)
+	MOVQ       56(R11), R13
+	MOVQ       R13, (R10)(DI*1)
+	LEAQ       (R10)(SI*4), R10
+	ADDQ       $0x00000040, R11
+	SUBQ       $0x08, R12
+	JGE        eight
 
 rest:
-	ADDQ $0x08, R11
+	ADDQ $0x08, R12
 	JZ   next
 
 one:
-	MOVQ (R10), R12
-	MOVQ R12, (R9)
-	ADDQ SI, R9
-	ADDQ $0x08, R10
-	DECQ R11
+	MOVQ (R11), R13
+	MOVQ R13, (R10)
+	ADDQ SI, R10
+	ADDQ $0x08, R11
+	DECQ R12
 	JNZ  one
 	JMP  next
 
 two:
-	MOVQ (R10), R12
-	MOVQ R12, (R9)
-	MOVQ -8(R10)(BX*1), R12
-	MOVQ R12, -8(R9)(BX*1)
-	ADDQ SI, R9
-	ADDQ BX, R10
-	DECQ R11
-	JNZ  two
+	PREFETCHT0 (R10)(R9*1)
+	MOVQ       (R11), R13
+	MOVQ       R13, (R10)
+	MOVQ       -8(R11)(BX*1), R13
+	MOVQ       R13, -8(R10)(BX*1)
+	ADDQ       SI, R10
+	ADDQ       BX, R11
+	DECQ       R12
+	JNZ        two
 
 next:
 	ADDQ dStep+16(FP), AX
@@ -2129,13 +2166,14 @@ done:
 	RET
 
 // func spread16AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·spread16AVX2(SB), NOSPLIT, $0-56
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  rows+40(FP), DX
 	MOVQ  p+48(FP), BX
 	MOVQ  n+32(FP), R8
+	MOVQ  64(BX), R9
 	MOVQ  48(BX), SI
 	LEAQ  (SI)(SI*2), DI
 	MOVQ  40(BX), BX
@@ -2144,44 +2182,48 @@ TEXT ·spread16AVX2(SB), NOSPLIT, $0-56
 
 row:
 	MOVQ AX, BX
-	MOVQ CX, R9
-	MOVQ R8, R10
-	SUBQ $0x08, R10
+	MOVQ CX, R10
+	MOVQ R8, R11
+	SUBQ $0x08, R11
 	JL   rest
 
 eight:
-	VMOVDQU (R9), X0
-	VMOVDQU X0, (BX)
-	VMOVDQU 16(R9), X0
-	VMOVDQU X0, (BX)(SI*1)
-	VMOVDQU 32(R9), X0
-	VMOVDQU X0, (BX)(SI*2)
-	VMOVDQU 48(R9), X0
-	VMOVDQU X0, (BX)(DI*1)
-	LEAQ    (BX)(SI*4), BX
-	VMOVDQU 64(R9), X0
-	VMOVDQU X0, (BX)
-	VMOVDQU 80(R9), X0
-	VMOVDQU X0, (BX)(SI*1)
-	VMOVDQU 96(R9), X0
-	VMOVDQU X0, (BX)(SI*2)
-	VMOVDQU 112(R9), X0
-	VMOVDQU X0, (BX)(DI*1)
-	LEAQ    (BX)(SI*4), BX
-	ADDQ    $0x00000080, R9
-	SUBQ    $0x08, R10
-	JGE     eight
+	VMOVDQU    (R10), X0
+	VMOVDQU    X0, (BX)
+	PREFETCHT0 (BX)(R9*1)
+	VMOVDQU    16(R10), X0
+	VMOVDQU    X0, (BX)(SI*1)
+	VMOVDQU    32(R10), X0
+	VMOVDQU    X0, (BX)(SI*2)
+	PREFETCHT0 (BX)(R9*1)
+	VMOVDQU    48(R10), X0
+	VMOVDQU    X0, (BX)(DI*1)
+	LEAQ       (BX)(SI*4), BX
+	VMOVDQU    64(R10), X0
+	VMOVDQU    X0, (BX)
+	PREFETCHT0 (BX)(R9*1)
+	VMOVDQU    80(R10), X0
+	VMOVDQU    X0, (BX)(SI*1)
+	VMOVDQU    96(R10), X0
+	VMOVDQU    X0, (BX)(SI*2)
+	PREFETCHT0 (BX)(R9*1)
+	VMOVDQU    112(R10), X0
+	VMOVDQU    X0, (BX)(DI*1)
+	LEAQ       (BX)(SI*4), BX
+	ADDQ       $0x00000080, R10
+	SUBQ       $0x08, R11
+	JGE        eight
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JZ   next
 
 one:
-	VMOVDQU (R9), X0
+	VMOVDQU (R10), X0
 	VMOVDQU X0, (BX)
 	ADDQ    SI, BX
-	ADDQ    $0x10, R9
-	DECQ    R10
+	ADDQ    $0x10, R10
+	DECQ    R11
 	JNZ     one
 
 next:

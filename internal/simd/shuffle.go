@@ -25,8 +25,9 @@ type Shuffle struct {
 	step      int64 // between elements on the far side
 	count     int64 // vectors in the span
 
-	// Ahead is how many bytes from a group a pick fetches lines for later ones:
-	// for long rows, or rows that follow one another. 0: not at all.
+	// Ahead is how many bytes from a group on the far side lines are fetched for
+	// later ones: for long rows, or rows that follow one another. 0: not at all. Lines
+	// that are written in part must be read first, and stores wait for one another.
 	Ahead int64
 
 	// Of picks with vectors of 16 bytes: where the last one of a group begins, and
@@ -149,6 +150,6 @@ func (p *Shuffle) spreadWords(size, step int64) bool {
 	if step <= size || size > 16 {
 		return false
 	}
-	*p = Shuffle{size: size, step: step, Least: 1}
+	*p = Shuffle{size: size, step: step, Ahead: aheadBytes, Least: 1}
 	return true
 }

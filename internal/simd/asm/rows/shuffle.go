@@ -198,7 +198,7 @@ func pickAVX512(count int) {
 // loaded, and its bytes go where they belong in each.
 func spreadAVX512(count int) {
 	loaded, out := ZMM(), ZMM()
-	whole := K()
+	whole, ahead := K(), GP64()
 	masks := opmasks(count)
 	indices := make([]reg.VecVirtual, count)
 	for i := range indices {
@@ -225,6 +225,7 @@ func spreadAVX512(count int) {
 		MOVQ(t, tailIn)
 	}
 	f.prepare = func(_, _, p reg.GPVirtual) {
+		MOVQ(Mem{Base: p, Disp: fieldAhead}, ahead)
 		ones, t := GP64(), GP64()
 		MOVQ(I32(-1), ones)
 		MOVQ(Mem{Base: p, Disp: fieldNear}, t)
@@ -241,6 +242,7 @@ func spreadAVX512(count int) {
 	f.whole = func(d, s reg.GPVirtual) {
 		VMOVDQU8_Z(at(s, 0), whole, loaded)
 		for i := range count {
+			PREFETCHT0(Mem{Base: d, Index: ahead, Scale: 1, Disp: 64 * i})
 			store(d, i, masks[i])
 		}
 	}

@@ -128,7 +128,8 @@ func spreadAVX2(w int) {
 	Doc(fmt.Sprintf("%s is Rows.Spread for elements of one or two words of %d bytes.", name, w))
 	Pragma("noescape")
 	d, s, rows, p := param("dst"), param("src"), param("rows"), param("p")
-	step, step3, size, n := GP64(), GP64(), GP64(), param("n")
+	step, step3, size, n, ahead := GP64(), GP64(), GP64(), param("n"), GP64()
+	MOVQ(Mem{Base: p, Disp: fieldAhead}, ahead)
 	MOVQ(Mem{Base: p, Disp: fieldStep}, step)
 	LEAQ(Mem{Base: step, Index: step, Scale: 2}, step3)
 	MOVQ(Mem{Base: p, Disp: fieldSize}, size)
@@ -187,6 +188,9 @@ func spreadAVX2(w int) {
 			SHRQ(Imm(uint64(8*w)), t)
 			store(t, to)
 		}
+		if i%2 == 0 {
+			PREFETCHT0(Mem{Base: dg, Index: ahead, Scale: 1})
+		}
 		if i%4 == 3 {
 			LEAQ(Mem{Base: dg, Index: step, Scale: 4}, dg)
 		}
@@ -207,6 +211,7 @@ func spreadAVX2(w int) {
 		JMP(LabelRef("next"))
 		Label("two")
 		u := GP64()
+		PREFETCHT0(Mem{Base: dg, Index: ahead, Scale: 1})
 		mov(t, at(sg, 0), at(dg, 0))
 		mov(u, Mem{Base: sg, Index: size, Scale: 1, Disp: -w}, Mem{Base: dg, Index: size, Scale: 1, Disp: -w})
 		ADDQ(step, dg)
