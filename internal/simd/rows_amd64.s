@@ -399,6 +399,129 @@ done:
 	VZEROUPPER
 	RET
 
+// func moveSetsAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64, dSet int64, sSet int64, sets int64)
+// Requires: AVX
+TEXT ·moveSetsAVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	TESTQ DI, DI
+	JZ    done
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  sets+64(FP), R10
+	TESTQ R10, R10
+	JZ    done
+
+row:
+	CMPQ  SI, $0x40
+	JG    long
+	CMPQ  SI, $0x20
+	JGE   two32
+	CMPQ  SI, $0x10
+	JGE   two16
+	CMPQ  SI, $0x08
+	JGE   two8
+	CMPQ  SI, $0x04
+	JGE   two4
+	CMPQ  SI, $0x02
+	JGE   two2
+	TESTQ SI, SI
+	JZ    next
+	MOVB  (CX), R11
+	MOVB  R11, (AX)
+	JMP   next
+
+two2:
+	MOVW (CX), R11
+	MOVW -2(CX)(SI*1), R12
+	MOVW R11, (AX)
+	MOVW R12, -2(AX)(SI*1)
+	JMP  next
+
+two4:
+	MOVL (CX), R11
+	MOVL -4(CX)(SI*1), R12
+	MOVL R11, (AX)
+	MOVL R12, -4(AX)(SI*1)
+	JMP  next
+
+two8:
+	MOVQ (CX), R11
+	MOVQ -8(CX)(SI*1), R12
+	MOVQ R11, (AX)
+	MOVQ R12, -8(AX)(SI*1)
+	JMP  next
+
+two16:
+	VMOVDQU (CX), X0
+	VMOVDQU -16(CX)(SI*1), X1
+	VMOVDQU X0, (AX)
+	VMOVDQU X1, -16(AX)(SI*1)
+	JMP     next
+
+two32:
+	VMOVDQU (CX), Y0
+	VMOVDQU -32(CX)(SI*1), Y1
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, -32(AX)(SI*1)
+	JMP     next
+
+long:
+	XORQ R11, R11
+	MOVQ SI, R12
+	SUBQ $0x80, R12
+	JLE  vectors
+
+body:
+	VMOVDQU (CX)(R11*1), Y0
+	VMOVDQU 32(CX)(R11*1), Y1
+	VMOVDQU 64(CX)(R11*1), Y2
+	VMOVDQU 96(CX)(R11*1), Y3
+	VMOVDQU Y0, (AX)(R11*1)
+	VMOVDQU Y1, 32(AX)(R11*1)
+	VMOVDQU Y2, 64(AX)(R11*1)
+	VMOVDQU Y3, 96(AX)(R11*1)
+	ADDQ    $0x00000080, R11
+	CMPQ    R11, R12
+	JL      body
+
+vectors:
+	ADDQ $0x60, R12
+	CMPQ R11, R12
+	JGE  tail
+
+vector:
+	VMOVDQU (CX)(R11*1), Y0
+	VMOVDQU Y0, (AX)(R11*1)
+	ADDQ    $0x20, R11
+	CMPQ    R11, R12
+	JL      vector
+
+tail:
+	VMOVDQU (CX)(R12*1), Y0
+	VMOVDQU Y0, (AX)(R12*1)
+
+next:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ DI
+	JNZ  row
+	ADDQ dSet+48(FP), R8
+	ADDQ sSet+56(FP), R9
+	MOVQ R8, AX
+	MOVQ R9, CX
+	MOVQ rows+40(FP), DI
+	DECQ R10
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
 // func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·moveAVX512(SB), NOSPLIT, $0-48
@@ -455,6 +578,80 @@ tail:
 	ADDQ       DX, AX
 	ADDQ       BX, CX
 	DECQ       DI
+	JNZ        row
+
+done:
+	VZEROUPPER
+	RET
+
+// func moveSetsAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64, dSet int64, sSet int64, sets int64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·moveSetsAVX512(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dStep+16(FP), DX
+	MOVQ  sStep+24(FP), BX
+	MOVQ  size+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  SI, R8
+	DECQ  R8
+	ANDQ  $-64, R8
+	MOVQ  SI, R9
+	SUBQ  R8, R9
+	MOVQ  $-1, SI
+	BZHIQ R9, SI, SI
+	KMOVQ SI, K1
+	TESTQ DI, DI
+	JZ    done
+	MOVQ  AX, SI
+	MOVQ  CX, R9
+	MOVQ  sets+64(FP), R10
+	TESTQ R10, R10
+	JZ    done
+
+row:
+	XORQ R11, R11
+	SUBQ $+256, R8
+	JL   lines
+
+body:
+	VMOVDQU64 (CX)(R11*1), Z0
+	VMOVDQU64 64(CX)(R11*1), Z1
+	VMOVDQU64 128(CX)(R11*1), Z2
+	VMOVDQU64 192(CX)(R11*1), Z3
+	VMOVDQU64 Z0, (AX)(R11*1)
+	VMOVDQU64 Z1, 64(AX)(R11*1)
+	VMOVDQU64 Z2, 128(AX)(R11*1)
+	VMOVDQU64 Z3, 192(AX)(R11*1)
+	ADDQ      $+256, R11
+	CMPQ      R11, R8
+	JLE       body
+
+lines:
+	ADDQ $+256, R8
+	CMPQ R11, R8
+	JGE  tail
+
+line:
+	VMOVDQU64 (CX)(R11*1), Z0
+	VMOVDQU64 Z0, (AX)(R11*1)
+	ADDQ      $+64, R11
+	CMPQ      R11, R8
+	JL        line
+
+tail:
+	VMOVDQU8.Z (CX)(R8*1), K1, Z0
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
+	ADDQ       DX, AX
+	ADDQ       BX, CX
+	DECQ       DI
+	JNZ        row
+	ADDQ       dSet+48(FP), SI
+	ADDQ       sSet+56(FP), R9
+	MOVQ       SI, AX
+	MOVQ       R9, CX
+	MOVQ       rows+40(FP), DI
+	DECQ       R10
 	JNZ        row
 
 done:
