@@ -90,13 +90,13 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
 		// What is a row of many sets becomes a run of one.
 		buf := room(&sc.tile, run*in.n)
-		kernels.MoveSets((*byte)(buf), ptr(j.src, s), run, in.s, size, in.n, size, j.a.s, na)
+		for i := range na {
+			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
+		}
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
-	case kernels.MoveSets != nil && (way != streamed || in.d%cacheLine != 0):
-		kernels.MoveSets(ptr(j.dst, d), ptr(j.src, s), in.d, in.s, size, in.n, j.a.d, j.a.s, na)
 	default:
 		move := kernels.Move
-		if way == streamed {
+		if way == streamed && in.d%cacheLine == 0 {
 			move = kernels.Stream
 		}
 		for i := range na {

@@ -5,8 +5,6 @@ package simd
 type Rows struct {
 	// Move copies dense rows of one byte or more.
 	Move func(dst, src *byte, dStep, sStep, size, rows int64)
-	// MoveSets is Move for sets of such rows, each so far from the one before.
-	MoveSets func(dst, src *byte, dStep, sStep, size, rows, dSet, sSet, sets int64)
 	// Stream copies such rows past the caches: for destinations that these
 	// cannot hold. What it wrote is seen by other processors from its return on.
 	// Only whole cache lines gain: rows of the destination should have many, or

@@ -17,20 +17,10 @@ func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, ro
 //go:noescape
 func moveAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 
-// moveSetsAVX2 is Rows.MoveSets.
-//
-//go:noescape
-func moveSetsAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64, dSet int64, sSet int64, sets int64)
-
 // moveAVX512 is Rows.Move.
 //
 //go:noescape
 func moveAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
-
-// moveSetsAVX512 is Rows.MoveSets.
-//
-//go:noescape
-func moveSetsAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64, dSet int64, sSet int64, sets int64)
 
 // pick1AVX2 is Rows.Pick for groups that span 1 vectors.
 //

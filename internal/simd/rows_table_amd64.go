@@ -7,12 +7,12 @@ import (
 
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
-		k.Move, k.MoveSets, k.Stream = moveAVX2, moveSetsAVX2, streamAVX2
+		k.Move, k.Stream = moveAVX2, streamAVX2
 		k.PlanPick, k.Pick = (*Shuffle).pick16, pick256
 		k.PlanSpread, k.Spread = (*Shuffle).spreadWords, spread256
 	}
 	if l >= AVX512 {
-		k.Move, k.MoveSets, k.Stream = moveAVX512, moveSetsAVX512, streamAVX512
+		k.Move, k.Stream = moveAVX512, streamAVX512
 		k.PlanPick, k.Pick = (*Shuffle).pick512, pick512
 		k.PlanSpread, k.Spread = (*Shuffle).spread512, spread512
 	}

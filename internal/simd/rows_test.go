@@ -59,35 +59,6 @@ func TestMove(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) { copies(t, k.Move) })
 }
 
-func TestMoveSets(t *testing.T) {
-	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.MoveSets == nil {
-			t.Skip("no kernel at this level")
-		}
-		// A set is a row, or rows are.
-		copies(t, func(dst, src *byte, dStep, sStep, size, rows int64) {
-			k.MoveSets(dst, src, 1<<40, 1<<40, size, 1, dStep, sStep, rows)
-		})
-		copies(t, func(dst, src *byte, dStep, sStep, size, rows int64) {
-			k.MoveSets(dst, src, dStep, sStep, size, rows, 1<<40, 1<<40, 1)
-		})
-		for size := 1; size < 300; size += 7 {
-			src, got := noise(12*size), make([]byte, 12*size)
-			want := make([]byte, 12*size)
-			for set := range 3 {
-				for row := range 4 {
-					copy(want[(3*row+set)*size:][:size], src[(4*set+3-row)*size:])
-				}
-			}
-			n := int64(size)
-			k.MoveSets(&got[0], &src[3*size], 3*n, -n, n, 4, n, 4*n, 3)
-			require.Equal(t, want, got, "%d bytes", size)
-		}
-		k.MoveSets(nil, nil, 1, 1, 1, 2, 1, 1, 0)
-		k.MoveSets(nil, nil, 1, 1, 1, 0, 1, 1, 2)
-	})
-}
-
 func TestStream(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) { copies(t, k.Stream) })
 }

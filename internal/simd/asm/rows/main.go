@@ -10,10 +10,8 @@ import (
 func main() {
 	streamAVX2()
 	streamAVX512()
-	moveAVX2("moveAVX2", "Rows.Move.", false)
-	moveAVX2("moveSetsAVX2", "Rows.MoveSets.", true)
-	moveAVX512("moveAVX512", "Rows.Move.", false)
-	moveAVX512("moveSetsAVX512", "Rows.MoveSets.", true)
+	moveAVX2()
+	moveAVX512()
 	for count := 1; count <= vectors; count++ {
 		pickAVX2(count)
 		pickAVX512(count)

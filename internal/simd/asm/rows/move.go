@@ -6,14 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rowLoop writes a function that does rows one after another, and with sets such rows
-// again and again: body does a row at d and s, and ends at the label "next".
-func rowLoop(name, doc string, sets bool, before, body, after func(), row *rowRegisters) {
-	more := ""
-	if sets {
-		more = ", dSet, sSet, sets"
-	}
-	TEXT(name, NOSPLIT, "func(dst, src *byte, dStep, sStep, size, rows"+more+" int64)")
+const rowsSignature = "func(dst, src *byte, dStep, sStep, size, rows int64)"
+
+// rowLoop writes a function that does rows one after another: body does that at d
+// and s, and ends at the label "next".
+func rowLoop(name, doc string, before, body, after func(), row *rowRegisters) {
+	TEXT(name, NOSPLIT, rowsSignature)
 	Doc(name + " is " + doc)
 	Pragma("noescape")
 	row.d, row.s = param("dst"), param("src")
@@ -23,12 +21,6 @@ func rowLoop(name, doc string, sets bool, before, body, after func(), row *rowRe
 	before()
 	TESTQ(rows, rows)
 	JZ(LabelRef("done"))
-	var d, s, left reg.GPVirtual // of the set
-	if sets {
-		d, s, left = copyOf(row.d), copyOf(row.s), param("sets")
-		TESTQ(left, left)
-		JZ(LabelRef("done"))
-	}
 	Label("row")
 	body()
 	Label("next")
@@ -36,15 +28,6 @@ func rowLoop(name, doc string, sets bool, before, body, after func(), row *rowRe
 	ADDQ(sStep, row.s)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	if sets {
-		ADDQ(arg("dSet"), d)
-		ADDQ(arg("sSet"), s)
-		MOVQ(d, row.d)
-		MOVQ(s, row.s)
-		MOVQ(arg("rows"), rows)
-		DECQ(left)
-		JNZ(LabelRef("row"))
-	}
 	Label("done")
 	after()
 	VZEROUPPER()
@@ -55,11 +38,11 @@ type rowRegisters struct{ d, s, size reg.GPVirtual }
 
 // moveAVX512: one masked vector for short rows; vectors and a masked one for
 // others.
-func moveAVX512(name, doc string, sets bool) {
+func moveAVX512() {
 	var r rowRegisters
 	k := K()
 	var last, ones reg.GPVirtual
-	rowLoop(name, doc, sets, func() {
+	rowLoop("moveAVX512", "Rows.Move.", func() {
 		// The last vector of a row has 1 to 64 bytes and begins at last.
 		last, ones = copyOf(r.size), GP64()
 		DECQ(last)
@@ -102,9 +85,9 @@ func moveAVX512(name, doc string, sets bool) {
 
 // moveAVX2: vectors, of which the last overlaps the one before; short rows are
 // two smaller words that may overlap.
-func moveAVX2(name, doc string, sets bool) {
+func moveAVX2() {
 	var r rowRegisters
-	rowLoop(name, doc, sets, func() {}, func() {
+	rowLoop("moveAVX2", "Rows.Move.", func() {}, func() {
 		// two moves a row as a first and a last word.
 		two := func(bytes int, v, w Op, mov func(a, b Op)) {
 			mov(at(r.s, 0), v)

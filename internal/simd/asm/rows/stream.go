@@ -10,7 +10,7 @@ import (
 // and what is before and after them does not. some copies n bytes, 0 < n < 64.
 func stream(name string, vectors []reg.VecVirtual, width int, before func(), some func(d, s, n reg.GPVirtual, label string)) {
 	var r rowRegisters
-	rowLoop(name, "Rows.Stream.", false, before, func() {
+	rowLoop(name, "Rows.Stream.", before, func() {
 		d, s, n := copyOf(r.d), copyOf(r.s), copyOf(r.size)
 		h := copyOf(d)
 		NEGQ(h)
