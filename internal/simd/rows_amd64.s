@@ -420,9 +420,11 @@ TEXT ·moveAVX512(SB), NOSPLIT, $0-48
 	JZ    done
 
 row:
-	XORQ SI, SI
-	SUBQ $+256, R8
-	JL   lines
+	TESTQ R8, R8
+	JZ    tail
+	XORQ  SI, SI
+	SUBQ  $+256, R8
+	JL    lines
 
 body:
 	VMOVDQU64 (CX)(SI*1), Z0

@@ -54,6 +54,8 @@ func moveAVX512() {
 	}, func() {
 		i := GP64()
 		z := []reg.VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
+		TESTQ(last, last)
+		JZ(LabelRef("tail"))
 		XORQ(i, i)
 		SUBQ(I32(256), last)
 		JL(LabelRef("lines"))
