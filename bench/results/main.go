@@ -8,7 +8,10 @@
 // Of all files, a device's table is of the one with the latest date, whatever machine
 // that was, and of the first size there that caches do not hold: a report is added
 // where its machine is to be the one that the README is about. Others stay in a
-// folder of their own (-folder, -readme).
+// folder of their own (-folder, -readme), as those without vector kernels do:
+//
+//	RESTRIDE_SIMD=go build/restride bench --device cpu --json build/plain.json
+//	go run ./bench/results -folder bench/results/plain -readme bench/results/plain/README.md build/plain.json
 //
 // A table stands between <!-- bench: cpu --> and <!-- /bench -->, where cpu is a
 // device's name. A test fails where the README has another.
@@ -19,6 +22,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -51,7 +55,11 @@ func run(folder, readme, name string, reports []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := rewrite(string(old), all)
+	link, err := between(filepath.Dir(readme), folder)
+	if err != nil {
+		return err
+	}
+	text, err := rewrite(string(old), link, all)
 	if err != nil || text == string(old) {
 		return err
 	}
@@ -123,8 +131,21 @@ func machine(r *bench.Report) string {
 
 var marked = regexp.MustCompile(`(?s)(<!-- bench: ([a-z]+(?::[0-9]+)?) -->\n).*?(<!-- /bench -->)`)
 
-// rewrite puts the newest figures between the markers.
-func rewrite(text string, all []file) (string, error) {
+// between is the way from a folder to another one, as links have it.
+func between(from, to string) (string, error) {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return "", err
+	}
+	if to, err = filepath.Abs(to); err != nil {
+		return "", err
+	}
+	way, err := filepath.Rel(from, to)
+	return filepath.ToSlash(way), err
+}
+
+// rewrite puts the newest figures between the markers; the reports are in a folder.
+func rewrite(text, folder string, all []file) (string, error) {
 	var errs []error
 	if opened := strings.Count(text, "<!-- bench: "); opened != len(marked.FindAllString(text, -1)) {
 		errs = append(errs, errors.New("a marker <!-- bench: DEVICE --> is not closed, or names no device"))
@@ -136,7 +157,7 @@ func rewrite(text string, all []file) (string, error) {
 			errs = append(errs, fmt.Errorf("no report has %s", part[2]))
 			return old
 		}
-		return part[1] + tables(f, r) + part[3]
+		return part[1] + tables(f, r, path.Join(folder, filepath.Base(f.path))) + part[3]
 	})
 	return out, errors.Join(errs...)
 }

@@ -12,18 +12,20 @@ import (
 	"github.com/restride/restride/bench"
 )
 
-// The README has the figures of the newest reports: "go run ./bench/results" writes
+// Each README has the figures of the newest reports: "go run ./bench/results" writes
 // them.
 func TestReadme(t *testing.T) {
-	all, err := load(".")
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	text, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	again, err := rewrite(string(text), all)
-	require.NoError(t, err)
-	assert.Equal(t, string(text), again)
-	assert.Contains(t, again, "<!-- bench: cpu -->")
+	for readme, folder := range map[string]string{"../../README.md": "bench/results", "plain/README.md": "."} {
+		all, err := load(filepath.Join(filepath.Dir(readme), folder))
+		require.NoError(t, err)
+		require.NotEmpty(t, all)
+		text, err := os.ReadFile(readme)
+		require.NoError(t, err)
+		again, err := rewrite(string(text), folder, all)
+		require.NoError(t, err)
+		assert.Equal(t, string(text), again)
+		assert.Contains(t, again, "<!-- bench: cpu -->")
+	}
 }
 
 // A report is added under its date and machine, and the newest one of a device is
@@ -78,10 +80,10 @@ func TestRun(t *testing.T) {
 	again, err = os.ReadFile(readme)
 	require.NoError(t, err)
 	assert.Contains(t, string(again), "| 1.20 | 7% | .12 | - |")
-	assert.Contains(t, string(again), "-big.json)")
+	assert.Contains(t, string(again), "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
 
 	for word, broken := range map[string]string{"is not closed": "<!-- bench: cpu -->\n", "no report has cuda:1": "<!-- bench: cuda:1 -->\n<!-- /bench -->"} {
-		_, err := rewrite(broken, nil)
+		_, err := rewrite(broken, "", nil)
 		assert.ErrorContains(t, err, word)
 	}
 	r.Unfinished = true

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +21,8 @@ var figures = []struct{ name, text string }{
 }
 
 // tables are what a report says of a device: the figures beside those of other
-// libraries, and all cases.
-func tables(f file, r *bench.Result) string {
+// libraries, and all cases. The link is to the report.
+func tables(f file, r *bench.Result, link string) string {
 	var b strings.Builder
 	bound, yard := r.Roofline.GBps(), "the fastest plain copy"
 	of := func(c *bench.CaseResult) (x, spread float64) { return c.Ratio, c.Time.Spread() }
@@ -35,8 +34,8 @@ func tables(f file, r *bench.Result) string {
 	if len(peers) > 0 {
 		others = "; other libraries before the run, in one pass"
 	}
-	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are%s ([all figures](bench/results/%s)):\n\n",
-		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, others, filepath.Base(f.path))
+	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are%s ([all figures](%s)):\n\n",
+		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, others, link)
 
 	b.WriteString("| float | Restride | ± |")
 	for _, p := range peers {
