@@ -421,10 +421,24 @@ TEXT ·moveAVX512(SB), NOSPLIT, $0-48
 
 row:
 	TESTQ R8, R8
-	JZ    tail
-	XORQ  SI, SI
-	SUBQ  $+256, R8
-	JL    lines
+	JNZ   vectors
+
+tail:
+	VMOVDQU8.Z (CX)(R8*1), K1, Z0
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
+	ADDQ       DX, AX
+	ADDQ       BX, CX
+	DECQ       DI
+	JNZ        row
+
+done:
+	VZEROUPPER
+	RET
+
+vectors:
+	XORQ SI, SI
+	SUBQ $+256, R8
+	JL   lines
 
 body:
 	VMOVDQU64 (CX)(SI*1), Z0
@@ -450,18 +464,7 @@ line:
 	ADDQ      $+64, SI
 	CMPQ      SI, R8
 	JL        line
-
-tail:
-	VMOVDQU8.Z (CX)(R8*1), K1, Z0
-	VMOVDQU8   Z0, K1, (AX)(R8*1)
-	ADDQ       DX, AX
-	ADDQ       BX, CX
-	DECQ       DI
-	JNZ        row
-
-done:
-	VZEROUPPER
-	RET
+	JMP       tail
 
 // func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+

@@ -41,6 +41,7 @@ type rowRegisters struct{ d, s, size reg.GPVirtual }
 func moveAVX512() {
 	var r rowRegisters
 	k := K()
+	z := []reg.VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
 	var last, ones reg.GPVirtual
 	rowLoop("moveAVX512", "Rows.Move.", func() {
 		// The last vector of a row has 1 to 64 bytes and begins at last.
@@ -52,37 +53,39 @@ func moveAVX512() {
 		MOVQ(I32(-1), ones)
 		first(n, ones, t, k)
 	}, func() {
-		i := GP64()
-		z := []reg.VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
 		TESTQ(last, last)
-		JZ(LabelRef("tail"))
-		XORQ(i, i)
-		SUBQ(I32(256), last)
-		JL(LabelRef("lines"))
-		Label("body")
-		for n := range z {
-			VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1, Disp: 64 * n}, z[n])
-		}
-		for n := range z {
-			VMOVDQU64(z[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 64 * n})
-		}
-		ADDQ(I32(256), i)
-		CMPQ(i, last)
-		JLE(LabelRef("body"))
-		Label("lines")
-		ADDQ(I32(256), last)
-		CMPQ(i, last)
-		JGE(LabelRef("tail"))
-		Label("line")
-		VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1}, z[0])
-		VMOVDQU64(z[0], Mem{Base: r.d, Index: i, Scale: 1})
-		ADDQ(I32(64), i)
-		CMPQ(i, last)
-		JL(LabelRef("line"))
+		JNZ(LabelRef("vectors")) // out of the way: short rows take one jump each
 		Label("tail")
 		VMOVDQU8_Z(Mem{Base: r.s, Index: last, Scale: 1}, k, z[0])
 		VMOVDQU8(z[0], k, Mem{Base: r.d, Index: last, Scale: 1})
 	}, func() {}, &r)
+
+	Label("vectors")
+	i := GP64()
+	XORQ(i, i)
+	SUBQ(I32(256), last)
+	JL(LabelRef("lines"))
+	Label("body")
+	for n := range z {
+		VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1, Disp: 64 * n}, z[n])
+	}
+	for n := range z {
+		VMOVDQU64(z[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 64 * n})
+	}
+	ADDQ(I32(256), i)
+	CMPQ(i, last)
+	JLE(LabelRef("body"))
+	Label("lines")
+	ADDQ(I32(256), last)
+	CMPQ(i, last)
+	JGE(LabelRef("tail"))
+	Label("line")
+	VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1}, z[0])
+	VMOVDQU64(z[0], Mem{Base: r.d, Index: i, Scale: 1})
+	ADDQ(I32(64), i)
+	CMPQ(i, last)
+	JL(LabelRef("line"))
+	JMP(LabelRef("tail"))
 }
 
 // moveAVX2: vectors, of which the last overlaps the one before; short rows are
