@@ -67,7 +67,7 @@ type Device struct {
 	pool     *device.Pool[block]
 	limit    int64 // bytes that may be held in all
 
-	listing sync.Mutex // of changes to queues, and of what reads all their counts
+	listing sync.Mutex // held by what changes queues, or adds up their counts
 	queues  atomic.Pointer[[]*Queue]
 	ended   device.Stats // of those that were closed
 

@@ -96,7 +96,8 @@ func (m *memory) retire() bool {
 	return true
 }
 
-// settle returns when no call is at work that is brief and began before.
+// settle returns when it has seen each queue without a brief call: those that began
+// before are over then.
 func (d *Device) settle() {
 	for _, q := range *d.queues.Load() {
 		for q.inBrief() {

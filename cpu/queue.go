@@ -17,7 +17,7 @@ type Queue struct {
 	mu     sync.Mutex
 	closed bool
 	long   atomic.Bool  // the call at work is a long one, and holds its memory
-	done   device.Stats // what is done by queues
+	done   device.Stats // by this queue: only what count adds
 
 	// What small calls use, and keep for the next.
 	plans   plans
@@ -175,9 +175,9 @@ func (q *Queue) moveBytes(op string, m site, dst, src []byte) error {
 	if err := q.hold(op, m); err != nil {
 		return err
 	}
+	defer q.letGo(m)
 	l, _ := layout.Contiguous(int64(len(src))) // cannot fail: it is a length
 	execute(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), &l, &l, 8, false)
-	q.letGo(m)
 	return nil
 }
 
@@ -201,20 +201,19 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
 }
 
-// move does what has a source. Nothing in it panics, so it needs no defer.
+// move does what has a source. Nothing in it panics, but a fault in adopted memory
+// may be recovered by the caller: the queue is not left locked.
 func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
 		return err
 	}
+	defer q.end()
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
-		q.end()
 		return firstOf(f.check(dst, src, nil), err)
 	}
-	err = q.moveBetween(f, dst, src, to, from)
-	q.end()
-	return err
+	return q.moveBetween(f, dst, src, to, from)
 }
 
 func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from site) error {
@@ -354,15 +353,13 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 	if err := q.begin(op); err != nil {
 		return err
 	}
+	defer q.end()
 	m, err := q.use(op, "dst", dst.Buffer)
 	if err != nil {
-		q.end()
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
 	f.align = uint8(alignment(m.base))
-	err = q.fillWith(f, dst, m, pattern, text)
-	q.end()
-	return err
+	return q.fillWith(f, dst, m, pattern, text)
 }
 
 func (q *Queue) fillWith(f *form, dst *device.Operand, m site, pattern []byte, text string) error {

@@ -137,7 +137,8 @@ func (t *take) dense(axis int) bool {
 
 // execute runs the take and returns when it is done.
 func (t *take) execute(sc *scratch) {
-	n := workers(t.count, max(t.bytes, t.count*leastTaken))
+	cost := max(t.bytes, t.count*leastTaken)
+	n := workers(t.count, cost)
 	if t.bits > 0 && t.bits < 8 && !t.separable() {
 		n = 1
 	}
@@ -146,7 +147,7 @@ func (t *take) execute(sc *scratch) {
 		return
 	}
 	t.share.work, t.share.units = t, t.count
-	t.share.grain = grain(t.count, t.bytes, n)
+	t.share.grain = grain(t.count, cost, n)
 	if t.bits < 8 {
 		t.share.grain = (t.share.grain + 63) &^ 63
 	}
@@ -173,16 +174,31 @@ func (t *take) separable() bool {
 func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
 	case t.bits == 0:
-		t.rows(lo, hi, t.stringRow)
+		t.rows(lo, hi, t.wordRow(0))
 	case t.bits < 8:
 		t.rows(lo, hi, t.packedRow)
 	case t.loose:
 		t.rows(lo, hi, t.unitRow)
 	case t.dense(t.rank - 1):
 		t.rows(lo, hi, t.longRow)
+	case t.apart():
+		t.rows(lo, hi, t.wordRow(t.bits))
 	default:
 		t.blocks(lo, hi, sc)
 	}
+}
+
+// apart reports whether the innermost axis is words for which no block pays: because
+// one index has them all, or because they are few that do not join in dst.
+func (t *take) apart() bool {
+	x := &t.axes[t.rank-1]
+	switch {
+	case t.size*8 != int64(t.bits):
+		return false
+	case x.a == 0:
+		return true
+	}
+	return x.n < fewTaken && t.rank > 1 && t.axes[t.rank-2].d != x.n*x.d
 }
 
 // rows calls row for each part of the innermost axis in a range of units: with
@@ -250,18 +266,42 @@ func (t *take) note(number, index, extent int64) {
 	}
 }
 
-// stringRow takes n strings along the innermost axis.
-func (t *take) stringRow(p place, n, number int64) {
+// wordRow returns what takes words of so many bits along the innermost axis; 0: strings.
+func (t *take) wordRow(bits int) func(p place, n, number int64) {
+	switch bits {
+	case 0:
+		return func(p place, n, number int64) { takeWords[string](t, p, n, number) }
+	case 8:
+		return func(p place, n, number int64) { takeWords[uint8](t, p, n, number) }
+	case 16:
+		return func(p place, n, number int64) { takeWords[uint16](t, p, n, number) }
+	case 32:
+		return func(p place, n, number int64) { takeWords[uint32](t, p, n, number) }
+	case 64:
+		return func(p place, n, number int64) { takeWords[uint64](t, p, n, number) }
+	}
+	return func(p place, n, number int64) { takeWords[[2]uint64](t, p, n, number) }
+}
+
+func takeWords[W word](t *take, p place, n, number int64) {
 	x := t.axes[t.rank-1]
+	if x.a == 0 {
+		if by, ok := t.find(p.a, number); ok {
+			for i := range n {
+				store(t.dst, p.d+i*x.d, load[W](t.src, p.s+by+i*x.s))
+			}
+		}
+		return
+	}
 	for i := range n {
 		if by, ok := t.find(p.a, number+i); ok {
-			store(t.dst, p.d, load[string](t.src, p.s+by))
+			store(t.dst, p.d, load[W](t.src, p.s+by))
 		}
 		p.move(&x, 1)
 	}
 }
 
-// unitRow is stringRow for units of bytes, one by one.
+// unitRow takes n units of bytes along the innermost axis, one by one.
 func (t *take) unitRow(p place, n, number int64) {
 	x := t.axes[t.rank-1]
 	for i := range n {
@@ -272,14 +312,14 @@ func (t *take) unitRow(p place, n, number int64) {
 	}
 }
 
-// longRow is stringRow for units that are one dense row.
+// longRow is unitRow for units that are one dense row.
 func (t *take) longRow(p place, n, number int64) {
 	if by, ok := t.find(p.a, number); ok {
 		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.bytes >= streamBytes)
 	}
 }
 
-// packedRow is stringRow below a byte.
+// packedRow is unitRow below a byte.
 func (t *take) packedRow(p place, n, number int64) {
 	x, w := t.axes[t.rank-1], int64(t.bits)
 	if x.a == 0 {

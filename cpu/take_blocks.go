@@ -15,6 +15,8 @@ const (
 	// takeAhead is how many bytes of rows are on their way at once, if that is one row
 	// at least; takeFetched how many rows that are at the most.
 	takeAhead, takeFetched = 4 << 10, 64
+	// fewTaken is how many words are too few for a block.
+	fewTaken = 16
 	// leastTaken is what a unit costs, in bytes, however small it is.
 	leastTaken = 16
 )

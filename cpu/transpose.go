@@ -45,7 +45,7 @@ type tile struct {
 	sTab     []int64
 	dStep    int64 // between rows in the destination, where it is always the same; or 0
 	stride   int64 // between rows in the buffer
-	direct   bool  // there is none: rows of the destination one by one
+	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
 	reach    int64 // from the source's first element to the end of the one furthest up
 	mix      mixing
