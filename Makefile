@@ -83,6 +83,7 @@ gorgonia:
 # The CPU device on arm64, in an emulator (Debian's qemu-user-static): what it computes,
 # not how fast.
 emulated:
+	sh scripts/setup.sh qemu-user-static
 	GO=$(GO) sh scripts/emulated.sh
 
 # Tests and benchmarks for a machine with a GPU and without Go: copy the folder (or

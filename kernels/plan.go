@@ -239,14 +239,16 @@ func (p *problem) chooseCopy(k *desc) (Form, error) {
 // choosePack picks the form for words of narrow elements.
 func (p *problem) choosePack(k *desc) (Form, error) {
 	form, in := Pack, p.inner(0)
-	switch long := in.n >= 2*32/int64(p.dBits); {
-	case !p.dense():
-	case p.sBits == p.dBits && (len(p.axes) == 0 || in.s == 1):
-		form = Run
-	case p.sBits != p.dBits && in.s == 1 && long:
-		form = Repack
-	case p.sBits == p.dBits && in.s == -1 && long:
-		form, p.launch.Spec.Step = Repack, -1
+	if p.dense() {
+		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
+		switch {
+		case same && (len(p.axes) == 0 || in.s == 1):
+			form = Run
+		case !same && in.s == 1 && long:
+			form = Repack
+		case same && in.s == -1 && long:
+			form, p.launch.Spec.Step = Repack, -1
+		}
 	}
 	if form == Pack {
 		return Pack, p.planWords(k, len(p.axes), 1)

@@ -2,11 +2,11 @@
 # Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
 # OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
 # kernels for bad accesses and races, compilers for the kernels, numpy, which is
-# timed beside ours, a browser, in which a benchmark's page is looked at, and an
-# emulator of arm64 processors.
+# timed beside ours, and a browser, in which a benchmark's page is looked at; and
+# packages that are named: setup.sh [PACKAGE...].
 # Elsewhere it says what the tests will skip.
 set -eu
-packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev python3-numpy chromium qemu-user-static"
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev python3-numpy chromium $*"
 
 missing=
 for p in $packages; do
@@ -19,6 +19,6 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-	echo "Tests that need an OpenCL device, Oclgrind, a C compiler, numpy, a browser or an emulator will be skipped."
+	echo "Tests that need an OpenCL device, Oclgrind, a C compiler, numpy or a browser will be skipped."
 	echo "On Debian or Ubuntu, this installs them: sudo apt-get install$missing"
 fi

@@ -15,7 +15,7 @@ const (
 // near one, and a side where they are a step apart, the far one: some at a time, a
 // group, which is one vector on the near side and a few on the far side.
 //
-// The kernels read all fields but Least by their places.
+// Kernels of amd64 read all fields but Least by their places.
 type Shuffle struct {
 	group     int64 // elements
 	near, far int64 // bytes from a group to the next

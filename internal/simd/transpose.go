@@ -26,8 +26,8 @@ type Turns struct {
 	// Stream does 64/size rows at a time, past the caches: rows of dst start on
 	// lines. It may be nil, and so may the next one.
 	Stream Turn
-	// FewStream is Stream where n elements have fewer than 16 bytes. It reads as
-	// many of each row nevertheless.
+	// FewStream is Stream where n elements have fewer than 16 bytes. It reads 16
+	// bytes of each row nevertheless.
 	FewStream Turn
 	Width     int64
 }

@@ -14,7 +14,8 @@ DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
 	return v;
 }
 
-// turned makes words of elements, or parts of one, of a word of src's.
+// turned is a word of src's turned around; or the lowest of its elements, each in a
+// byte; or those of its four bytes, next to each other.
 DEVICE u32 PASTE(NAME, _turned)(u32 v) {
 #if STEP < 0
 #if DBITS == 2
@@ -72,7 +73,7 @@ DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 
 #if SERIAL
 // many makes whole words in loops without a condition, of which compilers make
-// vectors. It returns how many: all, but for words that are less than one of src's.
+// vectors. It returns how many: all of n, or those that whole words of src make.
 DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRICT from, i64 s, i64 n) {
 #if STEP < 0
 #define MADE 1

@@ -134,7 +134,6 @@ func spreadAVX2(w int) {
 	LEAQ(Mem{Base: step, Index: step, Scale: 2}, step3)
 	MOVQ(Mem{Base: p, Disp: fieldSize}, size)
 	x := XMM()
-	var mov func(r reg.GPVirtual, from, to Mem)
 	store := func(r reg.GPVirtual, to Mem) {
 		switch w {
 		case 1:
@@ -149,7 +148,7 @@ func spreadAVX2(w int) {
 			VMOVDQU(x, to)
 		}
 	}
-	mov = func(r reg.GPVirtual, from, to Mem) {
+	mov := func(r reg.GPVirtual, from, to Mem) {
 		switch w {
 		case 1:
 			MOVB(from, r.As8())
