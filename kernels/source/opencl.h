@@ -20,6 +20,7 @@ typedef uint4 u128;
 #define LOCAL_ID ((u32)get_local_id(0))
 #define ATOMIC_OR(p, v) atomic_or(p, v)
 #define ATOMIC_AND(p, v) atomic_and(p, v)
+#define ROTATE16(x) rotate((u32)(x), 16u) // Oclgrind does not know what becomes of shifts
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
 #define UNROLL _Pragma("unroll")

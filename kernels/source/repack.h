@@ -27,7 +27,7 @@ DEVICE u32 PASTE(NAME, _turned)(u32 v) {
 #if DBITS <= 8
 	v = (v & 0x00ff00ff) << 8 | (v >> 8 & 0x00ff00ff);
 #endif
-	return v << 16 | v >> 16;
+	return ROTATE16(v);
 #elif SBITS == 4
 	v &= 0xffff;
 	v = (v | v << 8) & 0x00ff00ff;
