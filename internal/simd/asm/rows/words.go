@@ -108,14 +108,7 @@ func pickAVX2(count int) {
 	VMOVQ(out, Mem{Base: dg, Index: near, Scale: 1, Disp: -8})
 	next()
 	JG(LabelRef("careful"))
-	Label("next")
-	ADDQ(arg("dStep"), d)
-	ADDQ(arg("sStep"), s)
-	DECQ(rows)
-	JNZ(LabelRef("row"))
-	Label("done")
-	VZEROUPPER()
-	RET()
+	nextRow(d, s, rows)
 }
 
 // spreadAVX2 writes Rows.Spread for elements of a word of w bytes, and for such of
@@ -218,6 +211,11 @@ func spreadAVX2(w int) {
 		DECQ(left)
 		JNZ(LabelRef("two"))
 	}
+	nextRow(d, s, rows)
+}
+
+// nextRow ends a loop over rows, and the function.
+func nextRow(d, s, rows reg.GPVirtual) {
 	Label("next")
 	ADDQ(arg("dStep"), d)
 	ADDQ(arg("sStep"), s)
