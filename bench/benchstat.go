@@ -39,9 +39,9 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 				b.WriteByte('\n')
 			}
 		}
-		for _, t := range d.Roofline.timings() {
-			if t.time != nil {
-				line("Roofline/part="+strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(t.name), t.time, t.bytes)
+		for _, t := range d.Roofline.Parts() {
+			if t.Time != nil {
+				line("Roofline/part="+strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(t.Name), t.Time, t.Bytes)
 			}
 		}
 		for _, c := range d.Cases {

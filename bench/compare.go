@@ -108,9 +108,9 @@ func (c *Comparison) results(old, now *Result, where string) {
 		}
 		c.Changes = append(c.Changes, change)
 	}
-	then := old.Roofline.timings()
-	for i, n := range now.Roofline.timings() {
-		add(n.name, then[i].time, n.time)
+	then := old.Roofline.Parts()
+	for i, n := range now.Roofline.Parts() {
+		add(n.Name, then[i].Time, n.Time)
 	}
 	for _, n := range now.Cases {
 		i := slices.IndexFunc(old.Cases, func(o *CaseResult) bool { return o.Name == n.Name })
@@ -127,36 +127,13 @@ func (c *Comparison) results(old, now *Result, where string) {
 	}
 }
 
-// namedTiming is a part of the roofline.
-type namedTiming struct {
-	name  string
-	time  *Timing
-	bytes int64 // that it moves; 0: what counts is the call
-}
-
-// timings lists the roofline's, always in the same order.
-func (f *Roofline) timings() []namedTiming {
-	of := func(name string, r *Rate) namedTiming {
-		if r == nil {
-			return namedTiming{name: name}
-		}
-		return namedTiming{name, &r.Timing, r.Bytes}
-	}
-	return []namedTiming{
-		of("dense copy", f.Copy), of("driver's copy", f.Driver), of("memcpy", f.Memcpy), of("fill", f.Fill),
-		of("upload", f.Upload), of("upload, pinned", f.UploadPinned), of("download", f.Download), of("download, pinned", f.DownloadPinned),
-		{"queueing", f.Enqueue, 0}, {"launch", f.Launch, 0}, {"round trip", f.RoundTrip, 0},
-		{"reshaping a layout", f.ReshapeLayout, 0}, {"reshaping a tensor", f.ReshapeTensor, 0},
-	}
-}
-
 // yardsticks are what both runs have of what is not ours.
 func yardsticks(old, now *Roofline) (name string, o, n *Timing) {
-	then := old.timings()
+	then := old.Parts()
 	for _, want := range []string{"memcpy", "driver's copy", "dense copy"} {
-		for i, t := range now.timings() {
-			if t.name == want && t.time != nil && then[i].time != nil {
-				return want, then[i].time, t.time
+		for i, t := range now.Parts() {
+			if t.Name == want && t.Time != nil && then[i].Time != nil {
+				return want, then[i].Time, t.Time
 			}
 		}
 	}

@@ -91,9 +91,9 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("roofline: %v GB/s of %d bytes", rate.GBps, rate.Bytes)
 		}
 	}
-	times := r.Roofline.timings()
+	times := r.Roofline.Parts()
 	if after := r.Roofline.CopyAfter; after != nil {
-		times = append(times, namedTiming{"dense copy in the end", &after.Timing, after.Bytes})
+		times = append(times, Part{Name: "dense copy in the end", Time: &after.Timing})
 	}
 	seen := map[string]bool{}
 	for i, c := range r.Cases {
@@ -116,14 +116,14 @@ func (r *Result) check(unfinished bool) error {
 		if c.Error != plainText(c.Error) {
 			return fmt.Errorf("case %d: %.100q cannot be printed", i, c.Error)
 		}
-		times = append(times, namedTiming{c.Name, c.Time, c.Logical})
+		times = append(times, Part{Name: c.Name, Time: c.Time})
 	}
 	for _, t := range times {
-		if t.time == nil {
+		if t.Time == nil {
 			continue
 		}
-		if err := t.time.check(); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
+		if err := t.Time.check(); err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
 		}
 	}
 	return nil

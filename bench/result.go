@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -113,6 +115,52 @@ type Roofline struct {
 
 	ReshapeLayout *Timing `json:"reshape_layout,omitempty"` // what moves nothing, on the host: of a layout
 	ReshapeTensor *Timing `json:"reshape_tensor,omitempty"` // and of a tensor, which is released
+}
+
+// Part is one figure of a roofline.
+type Part struct {
+	Name  string
+	About string // the same for people who read it the first time
+	Time  *Timing
+	Bytes int64 // that it moves; 0: what counts is the call
+}
+
+// Figure is the rate, or the time of what moves nothing to speak of.
+func (p Part) Figure() string {
+	switch ns := p.Time.Median; {
+	case p.Bytes > 0:
+		return fmt.Sprintf("%.2f GB/s", float64(p.Bytes)/ns)
+	case ns < 100:
+		return fmt.Sprintf("%.1f ns", ns)
+	default:
+		return fmt.Sprintf("%.2f µs", ns/1e3)
+	}
+}
+
+// Parts lists the figures in an order that stays; the Time of one that the device
+// does not have is nil.
+func (r *Roofline) Parts() []Part {
+	rate := func(name, about string, r *Rate) Part {
+		if r == nil {
+			return Part{Name: name, About: about}
+		}
+		return Part{name, about, &r.Timing, r.Bytes}
+	}
+	return []Part{
+		rate("dense copy", "dense copy by "+cmp.Or(r.Kernel, "our kernel"), r.Copy),
+		rate("driver's copy", "dense copy by the driver", r.Driver),
+		rate("memcpy", "memcpy by two goroutines", r.Memcpy),
+		rate("fill", "fill, of what is written", r.Fill),
+		rate("upload", "upload", r.Upload),
+		rate("upload, pinned", "upload, pinned", r.UploadPinned),
+		rate("download", "download", r.Download),
+		rate("download, pinned", "download, pinned", r.DownloadPinned),
+		{"queueing", "queueing a copy of 256 bytes", r.Enqueue, 0},
+		{"launch", "one of many, until all are done", r.Launch, 0},
+		{"round trip", "one that is waited for", r.RoundTrip, 0},
+		{"reshaping a layout", "reshaping a layout: no copy", r.ReshapeLayout, 0},
+		{"reshaping a tensor", "reshaping a tensor: no copy", r.ReshapeTensor, 0},
+	}
 }
 
 // GBps is the roofline: the largest rate of a plain copy.

@@ -70,28 +70,10 @@ func (t *Table) head(r *Result) {
 	fmt.Fprintf(t.W, "size %s: %s\n", mebibytes(r.Size), caches)
 	fmt.Fprintf(t.W, "times by the %s's clock: medians of %d passes, and how far from them single passes are\n\n", r.Clock, r.Passes)
 	f := r.Roofline
-	for _, l := range []struct {
-		name string
-		rate *Rate
-	}{
-		{"dense copy by " + or(f.Kernel, "our kernel"), f.Copy}, {"dense copy by the driver", f.Driver}, {"memcpy by two goroutines", f.Memcpy},
-		{"fill", f.Fill}, {"upload", f.Upload}, {"upload, pinned", f.UploadPinned}, {"download", f.Download}, {"download, pinned", f.DownloadPinned},
-	} {
-		if l.rate != nil {
-			fmt.Fprintf(t.W, "%-36s %9.2f GB/s  ±%s\n", l.name, l.rate.GBps, percent(l.rate.Spread()))
-		}
-	}
-	for _, l := range []struct {
-		name string
-		time *Timing
-	}{
-		{"queueing a copy of 256 bytes", f.Enqueue}, {"launching one of many", f.Launch}, {"one that is waited for", f.RoundTrip},
-		{"reshaping a layout: no copy", f.ReshapeLayout}, {"reshaping a tensor: no copy", f.ReshapeTensor},
-	} {
-		if l.time != nil && l.time.Median < 100 {
-			fmt.Fprintf(t.W, "%-36s %9.1f ns    ±%s\n", l.name, l.time.Median, percent(l.time.Spread()))
-		} else if l.time != nil {
-			fmt.Fprintf(t.W, "%-36s %9.2f µs    ±%s\n", l.name, l.time.Median/1e3, percent(l.time.Spread()))
+	for _, p := range f.Parts() {
+		if p.Time != nil {
+			figure, unit, _ := strings.Cut(p.Figure(), " ")
+			fmt.Fprintf(t.W, "%-36s %9s %-4s  ±%s\n", p.About, figure, unit, percent(p.Time.Spread()))
 		}
 	}
 	fmt.Fprintf(t.W, "roofline                             %9.2f GB/s\n\n", f.GBps())
@@ -176,13 +158,6 @@ func bar(part float64, blocks bool) string {
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
 
 func mebibytes(n int64) string {
 	if n >= 1<<30 {
