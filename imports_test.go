@@ -32,7 +32,7 @@ var policy = map[string][]string{
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
 	"bench/page":        {"bench"},
-	"bench/peers":       {}, // other libraries; a test, and a module of its own
+	"bench/peers":       {"bench"}, // and a module of its own, for libraries in Go
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
 	"bench/results":     {"bench"},
 	"pipeline":          {"layout", "device", "tensor"},
@@ -51,7 +51,7 @@ var policy = map[string][]string{
 	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/page", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
+		"", "layout", "device", "device/oracle", "bench", "bench/page", "bench/peers", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},

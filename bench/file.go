@@ -16,7 +16,7 @@ import (
 )
 
 // format is the one that is written and read.
-const format = 1
+const format = 2
 
 // ReadReport reads a report's file, and holds it against what every report keeps:
 // what it returns can be printed and compared.
@@ -56,14 +56,6 @@ func ReadReport(data []byte) (*Report, error) {
 		}
 		if err := d.check(r.Unfinished); err != nil {
 			return nil, badReport("%s at %d bytes: %v", d.Device.ID, d.Size, err)
-		}
-	}
-	for i, p := range r.Peers {
-		if p == nil {
-			return nil, badReport("peers[%d] is null", i)
-		}
-		if err := p.check(); err != nil {
-			return nil, badReport("peers[%d]: %v", i, err)
 		}
 	}
 	return r, nil
@@ -124,6 +116,14 @@ func (r *Result) check(unfinished bool) error {
 		}
 		if err := t.Time.check(); err != nil {
 			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+	}
+	for i, p := range r.Peers {
+		if p == nil {
+			return fmt.Errorf("peers[%d] is null", i)
+		}
+		if err := p.check(); err != nil {
+			return fmt.Errorf("peers[%d]: %w", i, err)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func TestWriteFile(t *testing.T) {
 		require.NoError(t, report.WriteFile(path))
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, word := range []string{`"format": 1`, `"go": "go1`, `"driver_copy": null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind": "cpu"`, `"passes_ns"`, `"host"`} {
+		for _, word := range []string{`"format": 2`, `"go": "go1`, `"driver_copy": null`, `"gb_per_s"`, `"median_ns"`, `"copy/int4/`, `"touched_ratio"`, `"kind": "cpu"`, `"passes_ns"`, `"host"`} {
 			assert.Contains(t, string(text), word)
 		}
 		assert.NotContains(t, string(text), "unfinished")
@@ -66,8 +66,8 @@ func TestReadReportRefuses(t *testing.T) {
 	_, err = ReadReport(text)
 	require.NoError(t, err)
 	for word, edit := range map[string][2]string{
-		"format is 2":                           {`"format":1`, `"format":2`},
-		"cannot unmarshal":                      {`"format":1`, `"format":"1"`},
+		"format is 1":                           {`"format":2`, `"format":1`},
+		"cannot unmarshal":                      {`"format":2`, `"format":"2"`},
 		"cpu at 4096 bytes: a size of 4":        {`"sector":64`, `"sector":0`},
 		"at byte":                               {`"min_ns":`, `"min_ns":NaN`},
 		"want more than 0":                      {`"min_ns":`, `"min_ns":-`},
@@ -88,6 +88,14 @@ func TestReadReportRefuses(t *testing.T) {
 		"case 1: \"x\\x1b":                      {`"class":"convert"`, `"class":"x\u001b"`},
 		"cannot be printed":                     {`"time":`, `"error":"x\u001b","tide":`},
 		"case 0 is null":                        {`"cases":[`, `"cases":[null,`},
+		"peers[0] is null":                      {`"sector":`, `"peers":[null],"sector":`},
+		"peers[0]: no name":                     {`"sector":`, `"peers":[{"cases":[]}],"sector":`},
+		"peers[0]: \"x\\x1b":                    {`"sector":`, `"peers":[{"peer":"x\u001b"}],"sector":`},
+		"peers[0]: case 0 has no name":          {`"sector":`, `"peers":[{"peer":"x","cases":[null]}],"sector":`},
+		"peers[0]: a: 0 samples":                {`"sector":`, `"peers":[{"peer":"x","cases":[{"name":"a"}]}],"sector":`},
+		"peers[0]: \"a\" is there twice":        {`"sector":`, `"peers":[{"peer":"x","cases":[{"name":"a","error":"e"},{"name":"a","error":"e"}]}],"sector":`},
+		"peers[0]: \"two\\nlines\"":             {`"sector":`, `"peers":[{"peer":"x","cases":[{"name":"a","error":"two\nlines"}]}],"sector":`},
+		"5000 bytes":                            {`"sector":`, `"peers":[{"peer":"` + strings.Repeat("e", 5000) + `"}],"sector":`},
 	} {
 		broken := strings.Replace(string(text), edit[0], edit[1], 1)
 		require.NotEqual(t, string(text), broken, word)
@@ -97,15 +105,14 @@ func TestReadReportRefuses(t *testing.T) {
 	}
 	for word, whole := range map[string]string{
 		"cut off, at byte 0 of 0": "", "cut off": string(text[:len(text)/2]), "format is 0": "{}", "cannot unmarshal array": "[]",
-		"no device": `{"format":1}`, "is there twice": `{"format":1,"devices":[` + devices(t, text) + "," + devices(t, text) + "]}",
-		"peers[0] is null": strings.TrimSuffix(string(text), "}") + `,"peers":[null]}`, "no name, or no cases": strings.TrimSuffix(string(text), "}") + `,"peers":[{"cases":[{"median_ns":-1}]}]}`,
+		"no device": `{"format":2}`, "is there twice": `{"format":2,"devices":[` + devices(t, text) + "," + devices(t, text) + "]}",
 	} {
 		_, err := ReadReport([]byte(whole))
 		require.ErrorIs(t, err, device.ErrInvalid, word)
 		assert.ErrorContains(t, err, word)
 	}
 	// One that was interrupted has what there was.
-	r, err := ReadReport([]byte(strings.Replace(strings.Replace(string(text), `"format":1`, `"format":1,"unfinished":true`, 1), `"time":`, `"tide":`, 1)))
+	r, err := ReadReport([]byte(strings.Replace(strings.Replace(string(text), `"format":2`, `"format":2,"unfinished":true`, 1), `"time":`, `"tide":`, 1)))
 	require.NoError(t, err)
 	assert.Nil(t, r.Devices[0].Cases[0].Time)
 }
@@ -123,8 +130,8 @@ func FuzzReadReport(f *testing.F) {
 	text, err := os.ReadFile("testdata/report.json")
 	require.NoError(f, err)
 	f.Add(text)
-	f.Add([]byte(`{"format":1,"unfinished":true}`))
-	f.Add([]byte(`{"format":1,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"roofline":{},"cases":[{"name":"x"}]}]}`))
+	f.Add([]byte(`{"format":2,"unfinished":true}`))
+	f.Add([]byte(`{"format":2,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"roofline":{},"cases":[{"name":"x"}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadReport(data)
 		if err != nil {
@@ -138,7 +145,7 @@ func FuzzReadReport(f *testing.F) {
 		require.NoError(t, r.WriteBenchmarks(io.Discard))
 		for _, d := range r.Devices {
 			var out bytes.Buffer
-			NewTable(&out, nil, nil).Close(d)
+			NewTable(&out, nil).Close(d)
 		}
 		c := Compare(r, r)
 		c.Print(io.Discard)

@@ -28,14 +28,15 @@ const (
 // meter times work on a queue.
 type meter struct {
 	ctx    context.Context
-	q      device.Queue
+	q      device.Queue  // nil: calls wait by themselves
 	clock  bool          // the device's events keep time
 	budget time.Duration // of a pass
+	fewest int           // samples of it
 }
 
 // newMeter looks whether the device keeps time.
 func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter, error) {
-	m := &meter{ctx: ctx, q: q, clock: true, budget: budget}
+	m := &meter{ctx: ctx, q: q, clock: true, budget: budget, fewest: fewest}
 	_, err := m.batch(1, func(int) error { return nil })
 	if errors.Is(err, errNoClock) {
 		m.clock, err = false, nil
@@ -63,8 +64,10 @@ func (m *meter) onHost(n int, call func(i int) error) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	if err := m.q.Wait(); err != nil {
-		return 0, err
+	if m.q != nil {
+		if err := m.q.Wait(); err != nil {
+			return 0, err
+		}
 	}
 	return time.Since(start), nil
 }
@@ -128,7 +131,7 @@ func (m *meter) pass(s *series, turns int, call func(i int) error) error {
 		n = min(longest, max(n+1, int(math.Ceil(float64(n)*float64(enough)/float64(max(d, 1))))), 16*n)
 	}
 	var now []float64
-	for start := time.Now(); len(now) < fewest || len(now) < most && time.Since(start) < m.budget; {
+	for start := time.Now(); len(now) < m.fewest || len(now) < most && time.Since(start) < m.budget; {
 		d, err := sample(s.batch)
 		if err != nil {
 			return err

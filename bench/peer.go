@@ -1,67 +1,38 @@
 package bench
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 )
 
-// Peer is what another library did with the cases, on the same machine.
+// Peer is what another library did with a device's cases, in the passes of the same
+// run.
 type Peer struct {
 	Name   string      `json:"peer"`   // as "PyTorch 2.9.0"
 	Device string      `json:"device"` // as it calls it
-	For    string      `json:"for"`    // the Facts.ID that it stands beside: "cpu", "cuda:0"; empty: any
-	Cases  []*PeerCase `json:"cases"`
+	Cases  []*PeerCase `json:"cases"`  // those that it was asked for
 }
 
 // PeerCase is how fast one case is there.
 type PeerCase struct {
 	Name string `json:"name"`
-	Case string `json:"case"` // that of the list: figures of other shapes are not compared
 	Timing
-	// MemcpyRatio is to a memcpy by two threads between the samples, in the peer's
-	// own process: it says how fast memory was just then. Another process has another
-	// memcpy, numpy's about half as fast as Go's, so only times compare. 0: there was
-	// none.
-	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
-	Verified    string  `json:"verified,omitempty"` // how much of the result was looked at
-	Error       string  `json:"error,omitempty"`    // why there is no figure
+	Verified    string `json:"verified,omitempty"` // how much of the result was looked at
+	Error       string `json:"error,omitempty"`    // why there is no figure
+	Unsupported bool   `json:"unsupported,omitempty"`
 }
 
-// What a peer's file may hold.
-const (
-	mostPeerCases = 1 << 12
-	mostPeerText  = 1 << 12
-)
-
-// ReadPeer reads a peer's file, which others wrote: what would mislead, or spoil a
-// terminal, is an error.
-func ReadPeer(data []byte) (*Peer, error) {
-	p := new(Peer)
-	err := json.Unmarshal(data, p)
-	if err == nil {
-		err = p.check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("a peer's figures: %w", err)
-	}
-	return p, nil
-}
+// mostPeerText is how many bytes a text has at most.
+const mostPeerText = 1 << 12
 
 func (p *Peer) check() error {
-	if p.Name == "" || len(p.Cases) == 0 {
-		return errors.New("no name, or no cases")
+	if p.Name == "" {
+		return errors.New("no name")
 	}
-	if len(p.Cases) > mostPeerCases {
-		return fmt.Errorf("%d cases: want at most %d", len(p.Cases), mostPeerCases)
-	}
-	for _, text := range []string{p.Name, p.Device, p.For} {
-		if err := checkText(text); err != nil {
-			return err
-		}
+	if err := checkTexts(p.Name, p.Device); err != nil {
+		return err
 	}
 	seen := make(map[string]bool, len(p.Cases))
 	for i, c := range p.Cases {
@@ -72,20 +43,13 @@ func (p *Peer) check() error {
 			return fmt.Errorf("%.100q is there twice", c.Name)
 		}
 		seen[c.Name] = true
-		for _, text := range []string{c.Name, c.Case, c.Verified, c.Error} {
-			if err := checkText(text); err != nil {
-				return err
-			}
+		if err := checkTexts(c.Name, c.Verified, c.Error); err != nil {
+			return err
 		}
 		if c.Error != "" {
-			c.Timing, c.MemcpyRatio = Timing{}, 0
-			continue
-		}
-		if err := c.Timing.check(); err != nil {
+			c.Timing = Timing{}
+		} else if err := c.Timing.check(); err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		if bad(c.MemcpyRatio) {
-			return fmt.Errorf("%s: %g of a memcpy: want at least 0", c.Name, c.MemcpyRatio)
 		}
 	}
 	return nil
@@ -101,45 +65,53 @@ func checkText(text string) error {
 	return nil
 }
 
-// Beside returns the peers that stand beside a device.
-func Beside(peers []*Peer, id string) (out []*Peer) {
-	for _, p := range peers {
-		if p.For == "" || p.For == id {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // Short is the first word of a peer's name, for the head of a column.
 func (p *Peer) Short() string {
 	word, _, _ := strings.Cut(strings.TrimSpace(p.Name), " ")
 	return word
 }
 
-// Find returns the peer's median time of a case, or why there is none.
-func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
-	for _, theirs := range p.Cases {
-		switch {
-		case theirs.Name != c.Name:
-			continue
-		case theirs.Case != c.Case:
-			return 0, "other shape"
-		case theirs.Error != "":
-			return 0, theirs.Error
+// of is what a peer has of a case, or nil.
+func (p *Peer) of(name string) *PeerCase {
+	for _, c := range p.Cases {
+		if c.Name == name {
+			return c
 		}
-		return theirs.Median, ""
 	}
-	return 0, "not measured"
+	return nil
 }
 
-// Fastest returns the least of the peers' median times of a case: infinity where
-// none has one.
-func Fastest(peers []*Peer, c *CaseResult) float64 {
-	best := math.Inf(1)
+// Find returns the peer's median time of a case, or why there is none.
+func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
+	switch theirs := p.of(c.Name); {
+	case theirs == nil:
+		return 0, "not measured"
+	case theirs.Error != "":
+		return 0, theirs.Error
+	default:
+		return theirs.Median, ""
+	}
+}
+
+// Faster is how much faster a case is here than there: the peer's time by ours, both
+// of the same pass, as the passes' median. The spread is how far from it single
+// passes are, at most, as a part of it. 0: one of them has no figure.
+func (p *Peer) Faster(c *CaseResult) (times, spread float64) {
+	if _, why := p.Find(c); why != "" || c.Time == nil {
+		return 0, 0
+	}
+	t := relative(&p.of(c.Name).Timing, c.Time)
+	return t.Median, t.Spread()
+}
+
+// Fastest returns the peer with the least median time of a case: nil where none has
+// one.
+func Fastest(peers []*Peer, c *CaseResult) *Peer {
+	var best *Peer
+	least := 0.
 	for _, p := range peers {
-		if ns, why := p.Find(c); why == "" {
-			best = min(best, ns)
+		if ns, why := p.Find(c); why == "" && (best == nil || ns < least) {
+			best, least = p, ns
 		}
 	}
 	return best

@@ -1,13 +1,16 @@
 package bench
 
 import (
-	"math"
+	"context"
 	"time"
 )
 
-// How peers are timed: the same for those in Go, here, and in Python, in
-// peers/common.py.
-const peerSamples = 9 // at least
+// How peers in Go are timed, in a process of their own. Those in Python do the same:
+// see peers/peer.py.
+
+// slow is a call of which there is no time for many: one warms up, and a pass has two
+// samples.
+const slow = 300 * time.Millisecond
 
 // footprint is the size, on a processor, from which on caches hold little of what
 // takes turns.
@@ -19,61 +22,19 @@ func Turns(bytes int64) int { return turns(bytes, footprint) }
 
 func turns(bytes, footprint int64) int { return int(min(max(footprint/max(bytes, 1), 2), 256)) }
 
-// Measure times calls of a library that wait by themselves: turns of them warm up,
-// and i is the number of the call. Samples are taken until the time is over, with
-// calls of memcpy between them, if there is one: its median time is the second
-// result.
-func Measure(budget time.Duration, turns int, call func(i int) error, memcpy func(i int)) (Timing, float64, error) {
-	next := 0
-	var copies []float64
-	beside := func() {
-		if memcpy != nil {
-			start := time.Now()
-			memcpy(len(copies))
-			copies = append(copies, max(float64(time.Since(start)), 1))
-		}
+// Measure takes the samples of a pass, in nanoseconds a call, of a library whose
+// calls wait by themselves: turns of them warm up, and i is the number of the call.
+// A sample is of batch calls; 0: as many as it takes, which is the second result.
+func Measure(budget time.Duration, batch, turns int, call func(i int) error) ([]float64, int, error) {
+	m := &meter{ctx: context.Background(), budget: budget, fewest: fewest}
+	took, err := m.onHost(1, call)
+	if err != nil {
+		return nil, 0, err
 	}
-	sample := func(n int) (float64, error) {
-		start := time.Now()
-		for range n {
-			if err := call(next); err != nil {
-				return 0, err
-			}
-			next++
-		}
-		return max(float64(time.Since(start)), 1), nil
+	if took > slow {
+		turns, m.fewest = 1, 2
 	}
-	if _, err := sample(turns); err != nil {
-		return Timing{}, 0, err
-	}
-	n, enough := 1, float64(max(min(time.Millisecond, budget), 1))
-	for { // until a batch is long enough, or long
-		took, err := sample(n)
-		if err != nil {
-			return Timing{}, 0, err
-		}
-		if took >= .9*enough || n == 4096 {
-			break
-		}
-		n = min(4096, max(n+1, int(math.Ceil(float64(n)*enough/took))), 16*n)
-	}
-	var samples []float64
-	beside()
-	since := 0.
-	for start := time.Now(); len(samples) < peerSamples || len(samples) < 201 && time.Since(start) < budget; {
-		took, err := sample(n)
-		if err != nil {
-			return Timing{}, 0, err
-		}
-		samples = append(samples, took/float64(n))
-		if since += took; memcpy != nil && since >= copies[len(copies)-1] {
-			beside()
-			since = 0
-		}
-	}
-	beside()
-	if memcpy == nil {
-		return newTiming(samples, n), 0, nil
-	}
-	return newTiming(samples, n), newTiming(copies, 1).Median, nil
+	s := &series{batch: batch}
+	err = m.pass(s, turns-1, func(i int) error { return call(i + 1) })
+	return s.samples, s.batch, err
 }

@@ -12,7 +12,7 @@ import (
 // Report is what a benchmark found on some devices. Times are in nanoseconds,
 // sizes in bytes, rates in 10^9 bytes a second.
 type Report struct {
-	Format  int       `json:"format"` // 1
+	Format  int       `json:"format"` // 2
 	Date    time.Time `json:"date"`
 	Version string    `json:"version,omitempty"` // of this module, as far as the build knows it
 	Go      string    `json:"go"`
@@ -20,7 +20,6 @@ type Report struct {
 	CPUs    int       `json:"cpus"`
 	Host    Host      `json:"host"`
 	Devices []*Result `json:"devices"`
-	Peers   []*Peer   `json:"peers,omitempty"` // other libraries, in the same run
 	// Unfinished says that the run was interrupted: what it measured until then is
 	// here, some of it in fewer passes, some cases not at all.
 	Unfinished bool `json:"unfinished,omitempty"`
@@ -37,6 +36,7 @@ type Result struct {
 	Seconds  float64       `json:"seconds"`
 	Roofline *Roofline     `json:"roofline"`
 	Cases    []*CaseResult `json:"cases"`
+	Peers    []*Peer       `json:"peers,omitempty"` // other libraries, in the same passes
 }
 
 // Facts say what a device is.

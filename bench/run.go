@@ -19,6 +19,9 @@ type Options struct {
 	Size  int64         // in bytes, see Case.At; 0: DefaultSize
 	Time  time.Duration // for the samples of one figure, in all passes, of which each has at least 3; 0: 200 ms
 	Seed  uint64        // of the data
+	// Peers are asked for each case of each pass, right after the device. Who started
+	// them closes them.
+	Peers []*PeerProcess
 	// Progress is called when a pass has the roofline, and after each of its cases,
 	// with what the passes so far say and how much of the run is done, up to 1.
 	Progress func(r *Result, part float64)
@@ -94,6 +97,9 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 		Device: Facts{info.ID(), info.Name, info.Vendor, info.Driver, info.Kind, info.Memory, info.MHz},
 		Size:   r.Size, Cached: r.cached(), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(Roofline), Cases: []*CaseResult{},
 	}
+	for _, p := range r.Peers {
+		result.Peers = append(result.Peers, &Peer{Name: p.Peer, Device: p.Device, Cases: []*PeerCase{}})
+	}
 	if r.meter.clock {
 		result.Clock = "device"
 	}
@@ -135,8 +141,13 @@ func (r *runner) pass(result *Result) error {
 		}
 		one := result.Cases[i]
 		if one.Error == "" {
-			if err := r.run(c, one, result.Sector); err != nil {
+			err := r.run(c, one, result.Sector)
+			if err == nil {
+				err = r.askPeers(c, result.Peers)
+			}
+			if err != nil {
 				if r.meter.ctx.Err() != nil {
+					result.relate() // ours may be there, without theirs
 					return err
 				}
 				one.fail(err)

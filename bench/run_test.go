@@ -204,7 +204,7 @@ func TestRunFindsFaults(t *testing.T) {
 			assert.Zero(t, dev.Stats().Buffers)
 
 			var out bytes.Buffer
-			table := NewTable(&out, Cases(), nil)
+			table := NewTable(&out, Cases())
 			table.Update(r)
 			table.Close(r)
 			want := "FAIL"

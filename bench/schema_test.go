@@ -34,13 +34,13 @@ func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
 func TestSchema(t *testing.T) {
 	s := schema(t)
 	report := quick(t, "^(odd-nibble|c-heads)/")
-	report.Peers = []*Peer{{Name: "Other", Cases: []*PeerCase{{Name: "x", Error: "no", Verified: "all"}}}}
+	report.Devices[0].Peers = []*Peer{{Name: "Other", Cases: []*PeerCase{{Name: "x", Error: "no", Verified: "all"}}}}
 	report.Devices[0].Cases[0].fail(assert.AnError)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.NoError(t, validate(t, s, text))
 	for old, new := range map[string]string{
-		`"format":1`: `"format":2`, `"kind":"cpu"`: `"kind":"tpu"`, `"driver_copy":null,`: ``, `"median_ns":`: `"median_ns":-`,
+		`"format":2`: `"format":1`, `"kind":"cpu"`: `"kind":"tpu"`, `"driver_copy":null,`: ``, `"median_ns":`: `"median_ns":-`,
 		`"date":"`: `"date":"x`, `"clock":"host"`: `"clock":null`,
 	} {
 		broken := bytes.Replace(text, []byte(old), []byte(new), 1)

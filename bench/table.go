@@ -11,8 +11,7 @@ import (
 // in a run's last pass.
 type Table struct {
 	W      io.Writer
-	Peers  []*Peer // those beside the device have a column each
-	Blocks bool    // bars are of Unicode's block elements, not of ASCII
+	Blocks bool // bars are of Unicode's block elements, not of ASCII
 
 	name, kernel int // widths
 	cases        int // that are printed
@@ -20,8 +19,8 @@ type Table struct {
 }
 
 // NewTable returns a table for the cases.
-func NewTable(w io.Writer, cases []Case, peers []*Peer) *Table {
-	t := &Table{W: w, Peers: peers, name: len("case"), kernel: len("kernel")}
+func NewTable(w io.Writer, cases []Case) *Table {
+	t := &Table{W: w, name: len("case"), kernel: len("kernel")}
 	for _, c := range cases {
 		t.name = max(t.name, len(c.Name))
 	}
@@ -52,7 +51,6 @@ func (r *Result) final(t *Timing) bool { return t != nil && len(t.Passes) >= r.P
 func (t *Table) print(r *Result, c *CaseResult) {
 	if !t.began {
 		t.began = true
-		t.Peers = Beside(t.Peers, r.Device.ID)
 		for _, c := range r.Cases {
 			t.name, t.kernel = max(t.name, len(c.Name)), max(t.kernel, len(c.Kernel))
 		}
@@ -83,7 +81,7 @@ func (t *Table) head(r *Result) {
 		fmt.Fprintf(t.W, "  %6s", "memcpy")
 	}
 	fmt.Fprintf(t.W, "  %7s", "touched")
-	t.peersHead()
+	t.peersHead(r.Peers)
 	fmt.Fprintln(t.W)
 }
 
@@ -102,7 +100,7 @@ func (t *Table) line(r *Result, c *CaseResult) {
 		fmt.Fprintf(t.W, "  %6.2f", c.MemcpyRatio)
 	}
 	fmt.Fprintf(t.W, "  %7.2f", c.TouchedRatio)
-	t.peersLine(c)
+	t.peersLine(r.Peers, c)
 	fmt.Fprintln(t.W)
 }
 
@@ -129,7 +127,7 @@ func (t *Table) Close(r *Result) {
 		fmt.Fprintln(t.W, "memcpy: the same to that of two goroutines")
 	}
 	fmt.Fprintf(t.W, "touched: the same as ratio of what memory moves, in sectors of %d bytes\n", r.Sector)
-	t.peersClose()
+	t.peersClose(r.Peers)
 	if after := r.Roofline.CopyAfter; after != nil && r.Roofline.Copy != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}

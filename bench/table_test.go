@@ -46,7 +46,7 @@ func TestTableWidth(t *testing.T) {
 	}
 	for _, blocks := range []bool{false, true} {
 		var out bytes.Buffer
-		table := NewTable(&out, Cases(), nil)
+		table := NewTable(&out, Cases())
 		table.Blocks = blocks
 		table.Close(r)
 		lines := strings.Split(out.String(), "\n")
@@ -78,7 +78,7 @@ func TestTableUpdate(t *testing.T) {
 	last.Time.Passes = passes[:2]
 
 	var out bytes.Buffer
-	table := NewTable(&out, nil, nil)
+	table := NewTable(&out, nil)
 	roof := r.Roofline.Copy.Passes
 	r.Roofline.Copy.Passes = roof[:1]
 	assert.False(t, table.Update(r))

@@ -57,7 +57,7 @@ type class struct {
 	cases []*caseView
 }
 
-func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *deviceView {
+func newDevice(anchor, label string, r *bench.Result) *deviceView {
 	d := &deviceView{Anchor: anchor, Label: label, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
 		fact{"driver", r.Device.Driver},
 		fact{"vendor", r.Device.Vendor},
@@ -72,16 +72,8 @@ func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *devi
 		fact{"took", seconds(r.Seconds)},
 	)}
 	d.bounds(r.Roofline)
-	var others []*bench.Peer // that have no figure of these cases
-	for _, p := range peers {
-		switch {
-		case p.For != "" && p.For != r.Device.ID: // one without stands beside all
-		case !meets(p, r.Cases):
-			others = append(others, p)
-		default:
-			style := fmt.Sprintf("p%d", len(d.Peers)%palette+1)
-			d.Peers = append(d.Peers, &peerView{Name: p.Name, Device: p.Device, Style: style, peer: p})
-		}
+	for i, p := range sane(r.Peers) {
+		d.Peers = append(d.Peers, &peerView{Name: p.Name, Device: p.Device, Style: fmt.Sprintf("p%d", i%palette+1), peer: p})
 	}
 	for _, c := range r.Cases {
 		if c != nil {
@@ -93,7 +85,7 @@ func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *devi
 	}
 	d.classify()
 	d.summarize()
-	d.notes(r, others)
+	d.notes(r)
 	d.Figure = d.figure()
 	d.bars()
 	d.Table = d.table()
@@ -209,7 +201,8 @@ func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
 	v.touching = over(float64(c.Touched), v.median)
 	for i, p := range d.Peers {
 		ns, why := p.peer.Find(c)
-		v.peers[i] = figures{gbps: over(float64(c.Logical), ns), faster: over(ns, v.median), median: sound(ns), why: why}
+		times, _ := p.peer.Faster(c)
+		v.peers[i] = figures{gbps: over(float64(c.Logical), ns), faster: sound(times), median: sound(ns), why: why}
 	}
 	return v
 }
@@ -272,7 +265,7 @@ func (d *deviceView) summarize() {
 }
 
 // notes says what a reader has to know before the figures.
-func (d *deviceView) notes(r *bench.Result, others []*bench.Peer) {
+func (d *deviceView) notes(r *bench.Result) {
 	var failed, unsupported []string
 	noisy, missing := 0, 0
 	for _, c := range d.cases {
@@ -303,9 +296,6 @@ func (d *deviceView) notes(r *bench.Result, others []*bench.Peer) {
 	}
 	if noisy > 0 {
 		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("In %s some pass is more than 20 %% from the median (column ±): read these with care.", count(noisy, "case"))})
-	}
-	for _, p := range others {
-		d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The figures of %s are of other cases, or of other sizes, and not shown.", p.Name)})
 	}
 }
 

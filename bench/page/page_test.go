@@ -55,15 +55,15 @@ func large(t *testing.T, devices, peers int) *bench.Report {
 		}
 		r.Devices = append(r.Devices, d)
 		for n := range peers {
-			p := &bench.Peer{Name: fmt.Sprintf("Library %d.0", n+1), Device: "the same device", For: d.Device.ID}
+			p := &bench.Peer{Name: fmt.Sprintf("Library %d.0", n+1), Device: "the same device"}
 			for k, c := range d.Cases {
-				theirs := &bench.PeerCase{Name: c.Name, Case: c.Case, Timing: timing(c.Time.Median * (.5 + float64((k*7+n)%40)/10))}
+				theirs := &bench.PeerCase{Name: c.Name, Timing: timing(c.Time.Median * (.5 + float64((k*7+n)%40)/10))}
 				if k%9 == n {
-					theirs = &bench.PeerCase{Name: c.Name, Case: c.Case, Error: "no such type"}
+					theirs = &bench.PeerCase{Name: c.Name, Error: "no such type", Unsupported: true}
 				}
 				p.Cases = append(p.Cases, theirs)
 			}
-			r.Peers = append(r.Peers, p)
+			d.Peers = append(d.Peers, p)
 		}
 	}
 	return r
@@ -195,7 +195,6 @@ func attacked(t *testing.T) *bench.Report {
 		d.Cases[1].Error, d.Cases[2].Error, d.Cases[2].Unsupported = "x", "x", true
 	}
 	poison(reflect.ValueOf(r))
-	r.Peers[1].For = "nowhere"
 	r.Devices[0].Cases[1].Error = hostile
 	r.Devices[0].Cases[0].Error, r.Devices[1].Cases[0].Error = "", ""
 	return r
@@ -217,7 +216,7 @@ func TestMissing(t *testing.T) {
 	for name, edit := range map[string]func(*bench.Report){
 		"nothing":             func(r *bench.Report) { *r = bench.Report{} },
 		"no devices":          func(r *bench.Report) { r.Devices = nil },
-		"nulls":               func(r *bench.Report) { r.Devices[0], r.Peers[0] = nil, nil },
+		"nulls":               func(r *bench.Report) { r.Devices[0], r.Devices[1].Peers[0] = nil, nil },
 		"no roofline":         func(r *bench.Report) { r.Devices[0].Roofline = nil },
 		"an empty roofline":   func(r *bench.Report) { r.Devices[0].Roofline = new(bench.Roofline) },
 		"no cases":            func(r *bench.Report) { r.Devices[0].Cases, r.Devices[1].Cases = nil, nil },
@@ -225,9 +224,9 @@ func TestMissing(t *testing.T) {
 		"an empty case":       func(r *bench.Report) { r.Devices[0].Cases[0] = new(bench.CaseResult) },
 		"an empty device":     func(r *bench.Report) { r.Devices[0] = new(bench.Result) },
 		"a time of nothing":   func(r *bench.Report) { r.Devices[0].Cases[0].Time = new(bench.Timing) },
-		"a peer's null":       func(r *bench.Report) { r.Peers[0].Cases[0] = nil },
-		"a peer of nothing":   func(r *bench.Report) { r.Peers[0] = new(bench.Peer) },
-		"no peers":            func(r *bench.Report) { r.Peers = nil },
+		"a peer's null":       func(r *bench.Report) { r.Devices[0].Peers[0].Cases[0] = nil },
+		"a peer of nothing":   func(r *bench.Report) { r.Devices[0].Peers[0] = new(bench.Peer) },
+		"no peers":            func(r *bench.Report) { r.Devices[0].Peers = nil },
 		"names without width": func(r *bench.Report) { r.Devices[0].Cases[0].Name, r.Devices[0].Cases[1].Name = "x", "x/" },
 		"only failures": func(r *bench.Report) {
 			for _, c := range r.Devices[0].Cases {
@@ -279,9 +278,6 @@ func TestFigures(t *testing.T) {
 			}
 			for i := range r.Devices {
 				set(reflect.ValueOf(r.Devices[i]))
-			}
-			for i := range r.Peers {
-				set(reflect.ValueOf(r.Peers[i]))
 			}
 			text := write(t, r)
 			for _, at := range regexp.MustCompile(`c[xy]="([^"]*)"`).FindAllStringSubmatch(text, -1) {
@@ -428,20 +424,13 @@ func TestFormat(t *testing.T) {
 func TestSizes(t *testing.T) {
 	r := large(t, 2, 1)
 	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 64<<20
-	r.Peers[1].For = r.Devices[0].Device.ID
-	for i, c := range r.Devices[1].Cases {
-		c.Case += "larger"
-		r.Peers[1].Cases[i].Case = c.Case
-	}
-	r.Peers[0].Name, r.Peers[1].Name = "small", "large"
-	r.Peers[0].For = "" // any
+	r.Devices[0].Peers[0].Name, r.Devices[1].Peers[0].Name = "small", "large"
 	v := newView(r)
 	assert.Equal(t, "gpu:0, 16 MiB", v.Devices[0].Label)
 	assert.Equal(t, "gpu:0, 64 MiB", v.Devices[1].Label)
 	for i, want := range []string{"small", "large"} {
 		require.Len(t, v.Devices[i].Peers, 1)
 		assert.Equal(t, want, v.Devices[i].Peers[0].Name)
-		assert.Contains(t, v.Devices[i].Notes[0].Text, r.Peers[1-i].Name)
 	}
 	assert.True(t, v.Compare.Sizes)
 	write(t, r)
@@ -452,7 +441,6 @@ func TestCompare(t *testing.T) {
 	r := large(t, 2, 1)
 	r.Devices[0].Cases[0].GBps, r.Devices[1].Cases[0].GBps = 50, 60
 	r.Devices[1].Cases = slices.Delete(r.Devices[1].Cases, 1, 2)
-	r.Peers[1].For = "elsewhere"
 	v := newView(r)
 	c := v.Compare
 	require.Len(t, c.Table.Rows, len(r.Devices[0].Cases))
@@ -463,8 +451,6 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, []string{"50.0", "", "60.0", "best"}, []string{first[2].Text, first[2].Style, first[4].Text, first[4].Style})
 	assert.Equal(t, none, c.Table.Rows[1].Cells[4].Text, "not there")
 	assert.Len(t, c.Classes, len(v.Devices[0].Classes))
-	require.Len(t, v.Strays, 1)
-	assert.Contains(t, v.Strays[0], `"elsewhere"`)
 
 	p := v.Devices[0].Peers[0]
 	assert.Equal(t, "56 of 64", p.Cases)

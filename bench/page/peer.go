@@ -19,7 +19,7 @@ type peerView struct {
 
 // figures are a peer's of a case.
 type figures struct {
-	gbps, faster float64 // faster: its time by ours
+	gbps, faster float64 // faster: its time by ours, in the same passes
 	median       float64
 	why          string // there are none
 }
@@ -36,15 +36,6 @@ func sane(peers []*bench.Peer) []*bench.Peer {
 		}
 	}
 	return all
-}
-
-// meets reports whether a peer has a figure, or the reason why not, of a case.
-func meets(p *bench.Peer, cases []*bench.CaseResult) bool {
-	return slices.ContainsFunc(p.Cases, func(theirs *bench.PeerCase) bool {
-		return slices.ContainsFunc(cases, func(c *bench.CaseResult) bool {
-			return c != nil && c.Name == theirs.Name && c.Case == theirs.Case
-		})
-	})
 }
 
 // summarize says how a peer, the i-th, did beside the device.

@@ -17,7 +17,6 @@ type view struct {
 	Facts      []fact
 	Devices    []*deviceView
 	Compare    *comparison // nil: fewer than two devices
-	Strays     []string    // peers of devices that are not here
 }
 
 // fact is a line of what is known. Those without text are left out.
@@ -48,18 +47,12 @@ func newView(r *bench.Report) *view {
 		fact{"last-level cache", binary(r.Host.Cache)},
 		fact{"host memory", binary(r.Host.Memory)},
 	)}
-	peers := sane(r.Peers)
 	named := map[string]bool{}
 	labels := label(r.Devices)
 	for i, of := range r.Devices {
 		if of != nil {
 			named[of.Device.ID] = true
-			v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), labels[len(v.Devices)], of, peers))
-		}
-	}
-	for _, p := range peers {
-		if p.For != "" && !named[p.For] {
-			v.Strays = append(v.Strays, fmt.Sprintf("%s on %s, for %q", p.Name, p.Device, p.For))
+			v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), labels[len(v.Devices)], of))
 		}
 	}
 	v.Title = strings.Join(append([]string{"Restride bench"}, strings.Join(labels, ", ")), ": ")

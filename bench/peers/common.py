@@ -1,26 +1,20 @@
-"""What the scripts in this folder share: each times a library on the cases of
-`restride bench --list-json`, and prints what `restride bench --peer` reads.
+"""What the libraries here share: where the elements of a case lie, the check, and how a
+pass is measured.
 
-The buffers have the bytes that the list says, and random ones in the sources. They
+The buffers have the bytes that the request says, and random ones in the sources. They
 come from numpy, which asks for huge pages where a buffer has 4 MiB and more: so do
-ours. Several pairs of them take turns; warm-up, batches and statistics are those of
-Go's package bench: see its peer_measure.go. A result is compared with what index
-arithmetic says, bit by bit, before its case is timed.
-
-A library is a class with what is in Library.
+ours. Several pairs of them take turns; warm-up, batches and samples are those of
+Go's package bench. A result is compared with what index arithmetic says, bit by bit,
+in the first pass.
 """
 
-import argparse
-import concurrent.futures
-import json
 import os
-import statistics
-import sys
 import time
 
 import numpy as np
 
 CORES = os.cpu_count() or 1
+SLOW = 0.3e9  # nanoseconds of a call: there is no time for many
 
 # By ONNX's names. Other types are below a byte, and most libraries lack them.
 TYPES = {
@@ -39,6 +33,10 @@ class Unsupported(Exception):
 
 class Wrong(Exception):
     """A result that is not what it should be."""
+
+
+class NotHere(Exception):
+    """The library is not for the device."""
 
 
 class Place:
@@ -62,17 +60,20 @@ class Place:
 
 class Case:
     def __init__(self, raw):
-        self.name, self.case, self.op = raw["name"], raw["case"], raw["op"]
-        self.logical = raw["logical_bytes"]
+        self.name, self.op = raw["name"], raw["op"]
         self.cached = raw.get("cached", False)  # one pair of buffers
+        if self.op not in ("copy", "convert"):
+            raise Unsupported("no " + self.op)
         self.dst, self.src = Place(raw["dst"]), Place(raw["src"])
+        if self.op == "convert" and min(self.dst.bits, self.src.bits) >= 8:
+            raise Unsupported("no conversion of %s to %s" % (self.src.type, self.dst.type))
 
 
 class Library:
-    """On the processor. Others have memory and a clock of their own."""
+    """On the processor. Others have memory and a clock of their own. It is made with a
+    kind of device and a number, as "cuda", 0, or that raises NotHere."""
 
     name = device = ""
-    beside = "cpu"  # the device of Restride's
     footprint = 256 << 20  # from which on caches hold little of what takes turns
 
     def buffer(self, raw):
@@ -85,7 +86,7 @@ class Library:
 
     def operation(self, case, dst, src):
         """A function that carries out the case on buffers. If it allocates what it
-        returns, instead, it has that as its result()."""
+        returns, instead, it has that as its result(), of the last run."""
         raise NotImplementedError
 
     def elapsed(self, work):
@@ -103,30 +104,6 @@ def memory(size):
     raw = np.empty(size + 4096, np.uint8)
     start = -raw.ctypes.data % 4096
     return raw[start : start + size]
-
-
-class Memcpy:
-    """Dense bytes in two halves, a thread each, between samples: how fast memory is
-    just then. Two pairs of buffers take turns."""
-
-    def __init__(self, size=64 << 20):
-        self.pairs = [(memory(size), memory(size)) for _ in range(2)]
-        for pair in self.pairs:
-            for buffer in pair:
-                buffer.fill(1)
-        self.bytes, self.turn = 2 * size, 0
-        self.pool = concurrent.futures.ThreadPoolExecutor(1)
-
-    def run(self):
-        """The nanoseconds that it takes."""
-        dst, src = self.pairs[self.turn % 2]
-        self.turn += 1
-        half = dst.size // 2
-        start = time.perf_counter_ns()
-        other = self.pool.submit(np.copyto, dst[:half], src[:half])
-        np.copyto(dst[half:], src[half:])
-        other.result()
-        return time.perf_counter_ns() - start
 
 
 class Noise:
@@ -237,8 +214,8 @@ def check(case, dst, src, seconds):
     return "every bit" if done == total else "%.0f%% of the elements" % (100 * done / total)
 
 
-def measure(library, case, noise, memcpy, options):
-    """A case's figures; memcpy takes place between the samples, if there is one."""
+def measure(library, case, noise, request):
+    """A pass of a case, as package bench does it: see peer_measure.go there."""
     runs, buffers = [], []
     size = case.dst.bytes + case.src.bytes
     turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 256)
@@ -261,70 +238,23 @@ def measure(library, case, noise, memcpy, options):
         turn += n
         return took
 
-    batch(len(runs))
-    dst, src = buffers[0]
-    if hasattr(runs[0], "result"):
-        dst = runs[0].result()
-    verified = check(case, library.read(dst), library.read(src), options.check)
-    n, enough = 1, max(min(1e6, options.time * 1e9), 1)
-    while True:  # until a batch is long enough, or long
-        took = batch(n)
-        if took >= 0.9 * enough or n == 4096:
-            break
-        n = min(4096, max(n + 1, int(n * enough / max(took, 1)) + 1), 16 * n)
+    fewest, answer = 3, {}
+    if batch(1) > SLOW:
+        fewest = 2
+    elif turns > 1:
+        batch(turns - 1)
+    if request["check"]:
+        dst, src = buffers[0]
+        if hasattr(runs[0], "result"):
+            dst = runs[0].result()
+        answer["verified"] = check(case, library.read(dst), library.read(src), request["check"])
+    n, calls, enough = request["batch"], 1, max(min(1e6, request["time"] * 1e9), 1)
+    while not n:  # until a batch is long enough, or long
+        took = batch(calls)
+        if took >= 0.9 * enough or calls == 4096:
+            n = calls
+        calls = min(4096, max(calls + 1, int(calls * enough / max(took, 1)) + 1), 16 * calls)
     samples, start = [], time.monotonic()
-    copies, since = [memcpy.run()] if memcpy else [], 0
-    while len(samples) < 9 or len(samples) < 201 and time.monotonic() - start < options.time:
-        took = batch(n)
-        samples.append(max(took / n, 1e-3))
-        since += took
-        if memcpy and since >= copies[-1]:
-            copies.append(memcpy.run())
-            since = 0
-    samples.sort()
-    figures = {"samples": len(samples), "batch": n, "verified": verified}
-    if memcpy:
-        copies.append(memcpy.run())
-        figures["memcpy_ratio"] = case.logical / samples[len(samples) // 2] * statistics.median(copies) / memcpy.bytes
-    for name, part in (("median", 0.5), ("min", 0), ("q1", 0.25), ("q3", 0.75), ("max", 1)):
-        figures[name + "_ns"] = samples[int(part * (len(samples) - 1) + 0.5)]
-    return figures
-
-
-def run(doc, open_library, device="cpu"):
-    """A script's main: open_library takes the device's name. The exit status is 1
-    if a result was wrong, or something failed that the library has."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", help="what restride bench --list-json printed; - is standard input")
-    parser.add_argument("--device", default=device, help="cpu, cuda:0, ... (%(default)s)")
-    parser.add_argument("--time", type=float, default=0.2, help="seconds for the samples of a case, at least 9 (%(default)s)")
-    parser.add_argument("--check", type=float, default=10, help="seconds for the check of a case (%(default)s)")
-    options = parser.parse_args()
-    with sys.stdin if options.cases == "-" else open(options.cases) as file:
-        cases = [Case(raw) for raw in json.load(file)]
-    start = time.monotonic()
-    library, noise = open_library(options.device), Noise()
-    memcpy = Memcpy() if library.beside == "cpu" else None
-    failed, out = 0, []
-    for case in cases:
-        entry = {"name": case.name, "case": case.case}
-        try:
-            entry.update(measure(library, case, noise, memcpy, options))
-        except Unsupported as e:
-            entry["error"] = str(e)
-        except Exception as e:  # whatever a library raises: the other cases go on
-            failed += 1
-            entry["error"] = " ".join(("%s: %s" % (type(e).__name__, e)).split())[:200]
-            print("%s: %s" % (case.name, entry["error"]), file=sys.stderr)
-        out.append(entry)
-        library.release()
-    result = {"peer": library.name, "device": library.device, "for": library.beside, "cases": out}
-    json.dump(result, sys.stdout, indent=1)
-    print()
-    figures = sum("error" not in entry for entry in out)
-    print(
-        "%s: %d cases measured, %d failed, %d unsupported, in %.0f s"
-        % (library.name, figures, failed, len(out) - figures - failed, time.monotonic() - start),
-        file=sys.stderr,
-    )
-    sys.exit(1 if failed else 0)
+    while len(samples) < fewest or len(samples) < 40 and time.monotonic() - start < request["time"]:
+        samples.append(max(batch(n) / n, 1e-3))
+    return {"samples": samples, "batch": n, **answer}

@@ -1,10 +1,4 @@
-#!/usr/bin/env python3
-"""Times CuPy on the cases of restride bench, for its --peer:
-
-    python3 cupy_peer.py cases.json > cupy.json
-
-It does what numpy_peer.py does, on a GPU, by the GPU's clock.
-"""
+"""CuPy: what numpy_peer.py does, on a GPU, by the GPU's clock."""
 
 import cupy
 
@@ -12,18 +6,16 @@ import common
 import numpy_peer
 
 
-class CuPy(numpy_peer.Numpy):
+class Peer(numpy_peer.Peer):
     arrays = cupy
     footprint = 512 << 20
 
-    def __init__(self, device):
-        kind, _, number = device.partition(":")
+    def __init__(self, kind, number):
         if kind != "cuda":
-            raise SystemExit("CuPy runs on cuda alone")
-        cupy.cuda.Device(int(number or 0)).use()
-        properties = cupy.cuda.runtime.getDeviceProperties(int(number or 0))
+            raise common.NotHere("CuPy runs on cuda alone")
+        cupy.cuda.Device(number).use()
+        properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name, self.device = "CuPy " + cupy.__version__, properties["name"].decode()
-        self.beside = "cuda:%d" % int(number or 0)
 
     def buffer(self, raw):
         return cupy.asarray(raw)
@@ -42,7 +34,3 @@ class CuPy(numpy_peer.Numpy):
 
     def release(self):
         cupy.get_default_memory_pool().free_all_blocks()
-
-
-if __name__ == "__main__":
-    common.run(__doc__, CuPy, device="cuda:0")

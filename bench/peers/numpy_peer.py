@@ -1,9 +1,4 @@
-#!/usr/bin/env python3
-"""Times numpy on the cases of restride bench, for its --peer:
-
-    python3 numpy_peer.py cases.json > numpy.json
-
-A case is a copyto between two strided views. numpy has no types below a byte:
+"""numpy: a case is a copyto between two strided views. numpy has no types below a byte:
 packing and unpacking are shifts and masks. It has no threads either.
 """
 
@@ -12,12 +7,12 @@ import numpy as np
 import common
 
 
-class Numpy(common.Library):
+class Peer(common.Library):
     arrays = np  # the module
 
-    def __init__(self, device):
-        if device != "cpu":
-            raise SystemExit("numpy runs on cpu alone")
+    def __init__(self, kind, number):
+        if kind != "cpu":
+            raise common.NotHere("numpy runs on cpu alone")
         self.name, self.device = "numpy " + np.__version__, "cpu, 1 thread"
 
     def operation(self, case, dst, src):
@@ -33,7 +28,3 @@ class Numpy(common.Library):
         size = place.dtype.itemsize
         start = buffer.view(place.dtype)[place.offset :]
         return self.arrays.lib.stride_tricks.as_strided(start, place.dims, [s * size for s in place.strides])
-
-
-if __name__ == "__main__":
-    common.run(__doc__, Numpy)

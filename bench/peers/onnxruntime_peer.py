@@ -1,13 +1,8 @@
-#!/usr/bin/env python3
-"""Times ONNX Runtime on the cases of restride bench, for its --peer:
-
-    python3 onnxruntime_peer.py cases.json --device cpu > onnxruntime.json
-
-A case is a model of the operators that make it of a dense tensor: Slice, Transpose,
-Expand, most often one of them, or Cast. Inputs and outputs are bound to memory that
-is there. No operator writes into a part of a tensor, and what types each has is for
-the library to say. With onnxruntime-gpu, `--device cuda:0`; calls wait for their
-results there, and times are by the processor's clock.
+"""ONNX Runtime: a case is a model of the operators that make it of a dense tensor:
+Slice, Transpose, Expand, most often one of them, or Cast. Inputs and outputs are bound
+to memory that is there. No operator writes into a part of a tensor, and what types
+each has is for the library to say. On cuda, with onnxruntime-gpu, calls wait for their
+results, and times are by the processor's clock.
 """
 
 import numpy as np
@@ -20,18 +15,19 @@ import common
 FIRST = -(1 << 63)  # the end of a slice that goes backwards through its first element
 
 
-class ONNXRuntime(common.Library):
-    def __init__(self, device):
-        self.kind, _, number = device.partition(":")
-        self.number = int(number or 0)
+class Peer(common.Library):
+    def __init__(self, kind, number):
+        self.kind, self.number = kind, number
         self.name, self.case = "ONNX Runtime " + ort.__version__, None
         if self.kind == "cpu":
             self.provider, self.device = "CPUExecutionProvider", "cpu, %d threads" % common.CORES
+        elif self.kind == "cuda":
+            self.provider, self.device = "CUDAExecutionProvider", "cuda:%d" % number
+            self.footprint = 512 << 20
         else:
-            self.provider, self.device = "CUDAExecutionProvider", device
-            self.beside, self.footprint = "cuda:%d" % self.number, 512 << 20
+            raise common.NotHere("ONNX Runtime runs on cpu and cuda here")
         if self.provider not in ort.get_available_providers():
-            raise SystemExit("this ONNX Runtime has no " + self.provider)
+            raise common.NotHere("this ONNX Runtime has no " + self.provider)
 
     def buffer(self, raw):
         return ort.OrtValue.ortvalue_from_numpy(raw, self.kind, self.number)  # on the processor, the same memory
@@ -50,6 +46,9 @@ class ONNXRuntime(common.Library):
         ):
             bind(name, self.kind, self.number, element_type(place), dims, buffer.data_ptr())
         return lambda: session.run_with_iobinding(binding)
+
+    def release(self):
+        self.case = self.session = None
 
     def load(self, case):
         options = ort.SessionOptions()
@@ -108,7 +107,3 @@ def model(case):
 
 def dense(dims):
     return [int(np.prod(dims[i + 1 :])) for i in range(len(dims))]
-
-
-if __name__ == "__main__":
-    common.run(__doc__, ONNXRuntime)

@@ -1,10 +1,7 @@
-// Package peers_test runs the scripts that time other libraries on a few small
-// cases, where the libraries are.
-package peers_test
+package peers
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,110 +24,108 @@ import (
 const cases = `^(a-transpose/(2|4|32|128)|c-heads/4|d-every-second/64|e-reversed/(8|32)|f-shuffle/16|rows-reversed/32|` +
 	`columns-into/32|expand-rows/32|odd-(byte|nibble)/.|crop/8|(un)?pack/.)$`
 
-// list writes the cases to a file, at a size.
-func list(t *testing.T, size int64) (string, []bench.Entry) {
+func entries(t *testing.T, size int64) []bench.Entry {
 	filter := regexp.MustCompile(cases)
 	all := slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !filter.MatchString(c.Name) })
-	entries, err := bench.List(all, size)
+	list, err := bench.List(all, size)
 	require.NoError(t, err)
-	require.Len(t, entries, 19)
-	text, err := json.Marshal(entries)
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "cases.json")
-	require.NoError(t, os.WriteFile(file, text, 0o600))
-	return file, entries
+	require.Len(t, list, 19)
+	return list
 }
 
-// python finds one that has modules.
-func python(modules string) (string, error) {
-	var errs []error
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		out, err := exec.Command(name, "-c", "import "+modules).CombinedOutput()
-		if err == nil {
-			return name, nil
-		}
-		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-		errs = append(errs, fmt.Errorf("%s: %w: %s", name, err, lines[len(lines)-1]))
+// begin starts a library or program on the processor.
+func begin(t *testing.T, name string) (*bench.PeerProcess, error) {
+	all, err := Start(context.Background(), []Choice{{Name: name}}, []string{"cpu"}, func(line string) { t.Log(line) })
+	if errors.Is(err, ErrNotInstalled) {
+		return nil, fmt.Errorf("%w: %w", exec.ErrNotFound, err)
 	}
-	return "", fmt.Errorf("%w: no python3 with %s: %w", exec.ErrNotFound, modules, errors.Join(errs...))
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(all.Close)
+	require.Len(t, all["cpu"], 1)
+	return all["cpu"][0], nil
 }
 
-// A script's figures can be read, of each case: those that the library has no way
-// to say, and no others, have a reason.
-func run(t *testing.T, unsupported string, entries []bench.Entry, command ...string) {
-	cmd := exec.Command(command[0], command[1:]...)
-	var diagnostics bytes.Buffer
-	cmd.Stderr = &diagnostics
-	out, err := cmd.Output()
-	require.NoError(t, err, diagnostics.String())
-	p, err := bench.ReadPeer(out)
-	require.NoError(t, err, string(out))
-	assert.Equal(t, "cpu", p.For)
+// ask has a library measure each case, in two passes: those that it has no way to
+// say, and no others, have a reason.
+func ask(t *testing.T, p *bench.PeerProcess, unsupported string) {
 	assert.Regexp(t, `^cpu, \d+ threads?$`, p.Device)
-	require.Len(t, p.Cases, len(entries))
 	not := regexp.MustCompile(unsupported)
-	for i, c := range p.Cases {
-		assert.Equal(t, entries[i].Name, c.Name)
-		assert.Equal(t, entries[i].Case, c.Case)
-		if not.MatchString(c.Name) {
-			assert.NotEmpty(t, c.Error, c.Name)
+	for _, e := range entries(t, 64<<10) {
+		q := bench.PeerRequest{Case: e, Time: 1e-3, Check: 10}
+		a, err := p.Ask(q)
+		require.NoError(t, err, e.Name)
+		if not.MatchString(e.Name) {
+			assert.NotEmpty(t, a.Error, e.Name)
+			assert.True(t, a.Unsupported, e.Name)
 			continue
 		}
-		assert.Empty(t, c.Error, c.Name)
-		assert.Equal(t, "every bit", c.Verified, c.Name)
-		assert.GreaterOrEqual(t, c.Samples, 9, c.Name)
-		assert.Positive(t, c.MemcpyRatio, c.Name)
+		require.Empty(t, a.Error, e.Name)
+		assert.Equal(t, "every bit", a.Verified, e.Name)
+		assert.GreaterOrEqual(t, len(a.Samples), 3, e.Name)
+		q.Check, q.Batch = 0, a.Batch
+		a, err = p.Ask(q)
+		require.NoError(t, err, e.Name)
+		assert.Empty(t, a.Error, e.Name)
+		assert.Empty(t, a.Verified, e.Name)
+		assert.Equal(t, q.Batch, a.Batch, e.Name)
 	}
+	e := entries(t, 4<<10)[0]
+	e.Op = "take"
+	a, err := p.Ask(bench.PeerRequest{Case: e})
+	require.NoError(t, err)
+	assert.Equal(t, &bench.PeerAnswer{Name: e.Name, Error: "no take", Unsupported: true}, a)
 }
 
 func TestScripts(t *testing.T) {
-	for name, c := range map[string]struct{ modules, unsupported string }{
-		"numpy":       {"numpy", `^(a-transpose/[24]|odd-nibble/4)$`},
-		"torch":       {"numpy, torch", `^(a-transpose/[24]|odd-nibble/4)$`},
-		"onnxruntime": {"numpy, onnx, onnxruntime", `^(a-transpose/128|odd-nibble/4|columns-into/32)$`},
+	for name, unsupported := range map[string]string{
+		"numpy":       `^(a-transpose/[24]|odd-nibble/4)$`,
+		"torch":       `^(a-transpose/[24]|odd-nibble/4)$`,
+		"onnxruntime": `^(a-transpose/128|odd-nibble/4|columns-into/32)$`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			exe, err := python(c.modules)
+			p, err := begin(t, name)
 			if name == "numpy" {
 				devicetest.Require(t, "peers", err)
 			} else if err != nil {
 				t.Skip(err)
 			}
-			file, entries := list(t, 64<<10)
-			run(t, c.unsupported, entries, exe, name+"_peer.py", file, "--device", "cpu", "--time", "0.001")
+			ask(t, p, unsupported)
 		})
 	}
 }
 
-// The check compares every element, and finds a single wrong one.
-func TestWrongResults(t *testing.T) {
-	exe, err := python("numpy")
+// python is a launcher of a module NAME_peer in testdata.
+func python(t *testing.T, name string) string {
+	p, err := begin(t, "numpy") // else nobody could import it
 	devicetest.Require(t, "peers", err)
-	file, entries := list(t, 4<<20)
-	cmd := exec.Command(exe, "testdata/wrong_peer.py", file, "--time", "0.001")
-	cmd.Env = append(os.Environ(), "PYTHONPATH=.")
-	out, err := cmd.Output()
-	require.Error(t, err, "the exit status says that something is wrong")
-	p, err := bench.ReadPeer(out)
+	p.Close()
+	launcher := filepath.Join(t.TempDir(), name)
+	here, err := os.Getwd()
 	require.NoError(t, err)
-	require.Len(t, p.Cases, len(entries))
-	for _, c := range p.Cases {
-		assert.NotEmpty(t, c.Error, c.Name)
-		if !regexp.MustCompile(`^no int\d$`).MatchString(c.Error) {
-			assert.Regexp(t, `^Wrong: wrong result: position \d+ of dst: 0x`, c.Error, c.Name)
-		}
-	}
+	text := fmt.Sprintf("#!/bin/sh\nfor python in python3 /usr/bin/python3; do\n\t$python -c 'import numpy' && "+
+		"PYTHONPATH='%[1]s/testdata' exec $python '%[1]s/peer.py' %s \"$@\"\ndone\n", here, name)
+	require.NoError(t, os.WriteFile(launcher, []byte(text), 0o700))
+	return launcher
 }
 
-func TestScriptRefuses(t *testing.T) {
-	exe, err := python("numpy")
-	devicetest.Require(t, "peers", err)
-	file, _ := list(t, 4<<10)
-	for _, args := range [][]string{{}, {"none.json"}, {file, "--device", "cuda:0"}, {"testdata/wrong_peer.py"}} {
-		out, err := exec.Command(exe, append([]string{"numpy_peer.py"}, args...)...).Output()
-		assert.Error(t, err, args)
-		assert.Empty(t, string(out), args)
+// The check compares every element, and finds a single wrong one; what a library
+// prints is no part of its answers.
+func TestWrongResults(t *testing.T) {
+	p, err := begin(t, python(t, "wrong"))
+	require.NoError(t, err)
+	found := 0
+	for _, e := range entries(t, 4<<20) {
+		a, err := p.Ask(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10})
+		require.NoError(t, err)
+		assert.NotEmpty(t, a.Error, e.Name)
+		if !a.Unsupported {
+			found++
+			assert.Regexp(t, `^Wrong: wrong result: position \d+ of dst: 0x`, a.Error, e.Name)
+		}
 	}
+	assert.Equal(t, 16, found)
 }
 
 // The libraries in Go are a module of their own.
@@ -136,19 +133,87 @@ func TestGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is built from other modules")
 	}
-	exe := filepath.Join(t.TempDir(), "go-peers")
-	cmd := exec.Command("go", "build", "-o", exe, ".")
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "go"), ".")
 	cmd.Dir = "go"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	file, entries := list(t, 64<<10)
 	for name, unsupported := range map[string]string{
 		"gomlx":    `^(a-transpose/(2|4|128)|odd-nibble/4|columns-into/32|pack/.)$`,
 		"gorgonia": `^(a-transpose/[24]|odd-nibble/4|.*reversed/.*|(un)?pack/.)$`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, unsupported, entries, exe, "--library", name, "--time", "1ms", file)
+			launcher := filepath.Join(dir, name)
+			require.NoError(t, os.WriteFile(launcher, []byte("#!/bin/sh\nexec '"+dir+"/go' --library "+name+" \"$@\"\n"), 0o700))
+			p, err := begin(t, launcher)
+			require.NoError(t, err)
+			ask(t, p, unsupported)
 		})
 	}
+}
+
+func TestParse(t *testing.T) {
+	c, err := Parse("numpy")
+	require.NoError(t, err)
+	assert.Equal(t, Choice{Name: "numpy"}, c)
+	c, err = Parse("build/x=^a=b$")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"build/x", "^a=b$"}, []string{c.Name, c.Only.String()})
+	for word, want := range map[string]string{"": "want a name of numpy, ", "=x": "want a name", "x=(": "missing closing"} {
+		_, err := Parse(word)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// What is named must be there, and be for some device; what is not is said. Nothing
+// is left in the folder for temporary files.
+func TestStart(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("RESTRIDE_PYTHON", "/no/such/python")
+	program := func(name, text string) string {
+		path := filepath.Join(tmp, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
+		t.Cleanup(func() { _ = os.Remove(path) })
+		return path
+	}
+	onCPU := program("cpu-only", `[ "$2" = cpu ] || { echo "not on $2" >&2; exit 4; }
+echo '{"protocol":1,"peer":"fake 1","device":"cpu"}'
+read line
+`)
+	var said []string
+	start := func(devices string, names ...string) (Running, error) {
+		said = nil
+		var choices []Choice
+		for _, name := range names {
+			choices = append(choices, Choice{Name: name})
+		}
+		return Start(context.Background(), choices, strings.Fields(devices), func(line string) { said = append(said, line) })
+	}
+	all, err := start("opencl:0 cpu cuda:0", onCPU, Auto)
+	require.NoError(t, err)
+	require.Len(t, all["cpu"], 1)
+	assert.Len(t, all, 1)
+	assert.Equal(t, "fake 1", all["cpu"][0].Peer)
+	assert.Len(t, said, 2+3*len(Names))
+	assert.Contains(t, said[0], "cpu-only is not beside opencl:0: it ended: exit status 4; it said: not on opencl:0")
+	assert.Contains(t, said[2], "numpy is not beside opencl:0: not installed; /no/such/python: ")
+	began := time.Now()
+	all.Close()
+	assert.Less(t, time.Since(began), 5*time.Second, "it ends with its input")
+
+	for want, names := range map[string][]string{
+		"numpy beside cpu: not installed; ": {onCPU, "numpy"},
+		"no/such/program":                   {"no/such/program"},
+		"beside cpu: it ended: exit status": {program("fails", "exit 9\n")},
+		"is for none of cpu":                {program("elsewhere", "exit 4\n")},
+	} {
+		all, err := start("cpu", names...)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, all)
+	}
+	left, err := filepath.Glob(filepath.Join(tmp, "restride-peers-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -1,9 +1,4 @@
-#!/usr/bin/env python3
-"""Times PyTorch on the cases of restride bench, for its --peer:
-
-    python3 torch_peer.py cases.json --device cuda:0 > torch.json
-
-A case is a copy_ between two views that as_strided makes. PyTorch has no negative
+"""PyTorch: a case is a copy_ between two views that as_strided makes. It has no negative
 strides: elements of less than 4 bytes are reversed by flip, which allocates what it
 returns, and others by index_select, which need not, and is quicker at these. It has
 no types below a byte either: packing and unpacking are shifts and masks. On a GPU,
@@ -15,18 +10,19 @@ import torch
 import common
 
 
-class Torch(common.Library):
-    def __init__(self, device):
+class Peer(common.Library):
+    def __init__(self, kind, number):
+        self.name, self.gpu = "PyTorch " + torch.__version__, kind == "cuda"
+        if kind != "cpu" and not self.gpu:
+            raise common.NotHere("PyTorch runs on cpu and cuda here")
+        if self.gpu and number >= torch.cuda.device_count():
+            raise common.NotHere("PyTorch sees %d GPUs" % torch.cuda.device_count())
+        self.on = torch.device(kind, number)
         torch.set_num_threads(common.CORES)
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.on = torch.device(device)
-        self.name, self.gpu = "PyTorch " + torch.__version__, self.on.type == "cuda"
         self.device = "cpu, %d threads" % torch.get_num_threads()
         if self.gpu:
             torch.cuda.set_device(self.on)
             self.device = torch.cuda.get_device_name(self.on)
-            self.beside = "cuda:%d" % torch.cuda.current_device()
             self.footprint = 512 << 20
 
     def buffer(self, raw):
@@ -89,7 +85,3 @@ def view(place, buffer):
     low = place.offset + sum((n - 1) * s for n, s in zip(place.dims, place.strides) if s < 0)
     backwards = [axis for axis, s in enumerate(place.strides) if s < 0]
     return buffer.view(dtype).as_strided(place.dims, [abs(s) for s in place.strides], low), backwards
-
-
-if __name__ == "__main__":
-    common.run(__doc__, Torch, device="auto")

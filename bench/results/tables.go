@@ -30,9 +30,14 @@ func tables(f file, r *bench.Result, link string) string {
 		bound, yard = m.GBps, "a memcpy of the same bytes by two goroutines"
 		of = func(c *bench.CaseResult) (x, spread float64) { return c.MemcpyRatio, c.MemcpySpread }
 	}
-	peers, others := bench.Beside(f.Peers, r.Device.ID), ""
+	peers, others := r.Peers, ""
 	if len(peers) > 0 {
 		others = "; other libraries before the run, in one pass"
+	}
+	for _, p := range peers {
+		if slices.ContainsFunc(p.Cases, func(c *bench.PeerCase) bool { return len(c.Passes) > 0 }) {
+			others = "; other libraries in the same passes"
+		}
 	}
 	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are%s ([all figures](%s)):\n\n",
 		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, others, link)
@@ -53,7 +58,6 @@ func tables(f file, r *bench.Result, link string) string {
 		for _, p := range peers {
 			cell := "-"
 			if ns, why := p.Find(c); why == "" {
-				// Not MemcpyRatio, which is to another memcpy.
 				cell = ratio(float64(c.Logical) / ns / bound)
 			}
 			fmt.Fprintf(&b, " %s |", cell)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/device"
+	"github.com/restride/restride/bench/peers"
 )
 
 // benchFlags are the flags of restride bench.
@@ -28,10 +26,10 @@ type benchFlags struct {
 	jsonFile, html string
 	from, compare  string
 	benchstat      string
-	list           bool
 	cases          []bench.Case // that the filter leaves
 	bytes          []int64      // the sizes; 0: what fits the device
-	figures        []*bench.Peer
+	choices        []peers.Choice
+	running        peers.Running
 	old            *bench.Report // to compare with
 }
 
@@ -52,11 +50,15 @@ What has become slower since, beyond what runs differ by, fails it as well with
 
 and --from new.json in the place of --json compares without measuring, or prints.
 
-Figures of other libraries on the same cases, to be shown beside:
+Other libraries are measured on the same cases, in the same passes, right after each
+of ours:
 
-  restride bench --device cuda:0 --list-json > cases.json
-  python3 bench/peers/torch_peer.py cases.json --device cuda:0 > torch.json
-  restride bench --device cuda:0 --peer torch.json,other.json`,
+  restride bench --device cpu --peer auto
+  restride bench --device cpu --peer numpy,torch,./other='^[a-f]-'
+
+auto is all of numpy, torch, onnxruntime and cupy that python3 or /usr/bin/python3 has
+(or the one that RESTRIDE_PYTHON names). What is none of these is a program: what it
+has to do is in bench/peers/README.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -70,9 +72,8 @@ Figures of other libraries on the same cases, to be shown beside:
 	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
 	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
-	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "show the figures of other libraries, from these files")
-	cmd.Flags().BoolVar(&f.list, "list-json", false, "print the cases, for other libraries, and measure nothing")
-	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "list-json"} {
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases")
+	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "peer"} {
 		cmd.MarkFlagsMutuallyExclusive("from", measures)
 	}
 	return cmd
@@ -81,9 +82,6 @@ Figures of other libraries on the same cases, to be shown beside:
 func (f *benchFlags) run(cmd *cobra.Command) error {
 	if err := f.parse(); err != nil {
 		return err
-	}
-	if f.list {
-		return f.printList(cmd)
 	}
 	report, err := f.report(cmd)
 	if err != nil {
@@ -129,42 +127,14 @@ func (f *benchFlags) parse() error {
 			return err
 		}
 	}
-	for _, name := range f.peers {
-		data, err := os.ReadFile(name)
+	for _, word := range f.peers {
+		c, err := peers.Parse(word)
 		if err != nil {
 			return fmt.Errorf("--peer: %w", err)
 		}
-		p, err := bench.ReadPeer(data)
-		if err != nil {
-			return fmt.Errorf("--peer %s: %w", name, err)
-		}
-		f.figures = append(f.figures, p)
+		f.choices = append(f.choices, c)
 	}
 	return nil
-}
-
-func (f *benchFlags) printList(cmd *cobra.Command) (err error) {
-	if len(f.bytes) > 1 || len(f.devices) > 1 {
-		return errors.New("--list-json: want one --device and one --size: a list is of one size")
-	}
-	size := f.bytes[0]
-	if size == 0 {
-		dev, err := device.Open(f.devices[0])
-		if err != nil {
-			return err
-		}
-		size = bench.DefaultSize(dev.Info())
-		if err := dev.Close(); err != nil {
-			return err
-		}
-	}
-	entries, err := bench.List(f.cases, size)
-	if err != nil {
-		return err
-	}
-	out := json.NewEncoder(cmd.OutOrStdout())
-	out.SetIndent("", " ")
-	return out.Encode(entries)
 }
 
 // parseSize reads a number of bytes: 4096, 64K, 64MiB, 1G.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/restride/restride/bench"
 	"github.com/restride/restride/bench/page"
+	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/device"
 )
 
@@ -37,8 +38,6 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		report.Peers = append(report.Peers, f.figures...)
-		f.figures = report.Peers
 		if f.old == nil && f.html == "" {
 			for i, result := range report.Devices {
 				f.space(cmd, i)
@@ -54,10 +53,14 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	report := bench.NewReport()
-	report.Peers, report.Unfinished = f.figures, true
+	report.Unfinished = true
 	if err := errors.Join(f.write(report), f.writable()); err != nil { // before an hour has gone by
 		return nil, err
 	}
+	if err := f.startPeers(ctx, cmd); err != nil {
+		return nil, err
+	}
+	defer func() { f.running.Close() }()
 	for _, name := range f.devices {
 		for _, size := range f.bytes {
 			f.space(cmd, len(report.Devices))
@@ -71,6 +74,29 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	}
 	report.Unfinished = false
 	return report, f.write(report)
+}
+
+// startPeers starts the other libraries, for each device.
+func (f *benchFlags) startPeers(ctx context.Context, cmd *cobra.Command) (err error) {
+	if len(f.choices) == 0 {
+		return nil
+	}
+	var ids []string
+	for _, name := range f.devices {
+		dev, err := device.Open(name)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, dev.Info().ID())
+		if err := dev.Close(); err != nil {
+			return err
+		}
+	}
+	f.running, err = peers.Start(ctx, f.choices, ids, func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "peer:", line) })
+	if err != nil {
+		err = fmt.Errorf("--peer: %w", err)
+	}
+	return err
 }
 
 // interrupted says where what was measured until then is.
@@ -87,7 +113,7 @@ func (f *benchFlags) space(cmd *cobra.Command, i int) {
 }
 
 func (f *benchFlags) table(cmd *cobra.Command, cases []bench.Case) *bench.Table {
-	t := bench.NewTable(cmd.OutOrStdout(), cases, f.figures)
+	t := bench.NewTable(cmd.OutOrStdout(), cases)
 	t.Blocks = isTerminal(cmd.OutOrStdout()) && unicodeLocale()
 	return t
 }
@@ -121,7 +147,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 		}
 	}
 	result, err := bench.Run(ctx, dev, bench.Options{
-		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed,
+		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed, Peers: f.running[dev.Info().ID()],
 		Progress: func(r *bench.Result, part float64) {
 			report.Devices = append(before[:len(before):len(before)], r)
 			if err := f.write(report); err != nil {

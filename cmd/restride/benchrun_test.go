@@ -127,7 +127,7 @@ func TestBenchFrom(t *testing.T) {
 	for _, size := range []string{"4KiB", "1MiB"} {
 		assert.Equal(t, bench.Passes, strings.Count(string(text), "BenchmarkCopy/case=pack/width=4/device=cpu/size="+size))
 	}
-	require.NoError(t, os.WriteFile(path, []byte(`{"format":1,"devices":[`), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"format":2,"devices":[`), 0o600))
 	for word, args := range map[string][]string{
 		"--from: open":       {"--from", filepath.Join(dir, "none")},
 		"cut off":            {"--from", path},

@@ -1,9 +1,10 @@
-// Command go times Go libraries on the cases of restride bench, for its --peer:
+// Command go is Go libraries as peers of restride bench, by the protocol of
+// ../README.md:
 //
-//	go run . --library gomlx cases.json > gomlx.json
+//	go run . --library gomlx
 //
-// Buffers, rotation, warm-up and statistics are those of package bench. A result
-// is held against the index walk of package oracle before it is timed.
+// Buffers, rotation, warm-up and samples are those of package bench. A result is
+// held against the index walk of package oracle in the first pass.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,115 +42,103 @@ type operation interface {
 var libraries = map[string]func() (library, error){"gomlx": newGomlx, "gorgonia": newGorgonia}
 
 func main() {
-	if err := peer(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+	out := os.Stdout
+	os.Stdout = os.Stderr // what a library prints is no part of the protocol
+	err := peer(os.Args[1:], os.Stdin, out, os.Stderr)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "go:", err)
+		if errors.Is(err, errNotHere) {
+			os.Exit(4)
+		}
 		os.Exit(1)
 	}
 }
 
-var errFailed = errors.New("results were wrong")
+var errNotHere = errors.New("these libraries run on cpu alone")
 
 func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 	flags := flag.NewFlagSet("go", flag.ContinueOnError)
 	flags.SetOutput(diagnostics)
 	which := flags.String("library", "gomlx", "gomlx or gorgonia")
-	budget := flags.Duration("time", 200*time.Millisecond, "for the samples of a case, at least 9")
-	look := flags.Duration("check", 10*time.Second, "for the check of a case")
+	device := flags.String("device", "cpu", "cpu")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	open, ok := libraries[*which]
-	if !ok || flags.NArg() != 1 {
-		return errors.New("want --library gomlx or gorgonia, and a file of cases (- is standard input)")
-	}
-	if flags.Arg(0) != "-" {
-		f, err := os.Open(flags.Arg(0))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		in = f
-	}
-	var entries []*bench.Entry
-	if err := json.NewDecoder(in).Decode(&entries); err != nil {
-		return fmt.Errorf("the cases: %w", err)
+	switch {
+	case !ok || flags.NArg() > 0:
+		return errors.New("want --library gomlx or gorgonia, and no more")
+	case *device != "cpu":
+		return errNotHere
 	}
 	lib, err := open()
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	memcpy, err := bench.NewMemcpy(bench.Reference)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = memcpy.Close() }() // its memory goes with the process
-	p := &bench.Peer{Name: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads()), For: "cpu"}
-	var failed, figures int
-	for _, e := range entries {
-		c := &bench.PeerCase{Name: e.Name, Case: e.Case}
-		err := measure(lib, e, c, memcpy, *budget, *look)
-		switch {
-		case errors.Is(err, errWrong):
-			failed++
-			fmt.Fprintf(diagnostics, "%s: %v\n", e.Name, err)
-		case err == nil:
-			figures++
-		}
-		if err != nil {
-			c.Timing, c.MemcpyRatio, c.Error = bench.Timing{}, 0, oneLine(err)
-		}
-		p.Cases = append(p.Cases, c)
-	}
 	enc := json.NewEncoder(out)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(p); err != nil {
+	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads())}
+	if err := enc.Encode(hello); err != nil {
 		return err
 	}
-	fmt.Fprintf(diagnostics, "%s: %d cases measured, %d failed, %d unsupported, in %.0f s\n",
-		p.Name, figures, failed, len(entries)-figures-failed, time.Since(start).Seconds())
-	if failed > 0 {
-		return errFailed
+	for dec := json.NewDecoder(in); ; {
+		var q bench.PeerRequest
+		if err := dec.Decode(&q); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("a request: %w", err)
+		}
+		a, err := measure(lib, &q)
+		if err != nil {
+			var not unsupported
+			a = bench.PeerAnswer{Error: oneLine(err), Unsupported: errors.As(err, &not)}
+		}
+		a.Name = q.Case.Name
+		debug.FreeOSMemory() // what others are measured beside
+		if err := enc.Encode(a); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // measure times a case. Libraries may panic.
-func measure(lib library, e *bench.Entry, c *bench.PeerCase, memcpy *bench.Memcpy, budget, look time.Duration) (err error) {
+func measure(lib library, q *bench.PeerRequest) (a bench.PeerAnswer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	m, err := newMemory(e)
+	if op := q.Case.Op; op != "copy" && op != "convert" {
+		return a, unsupported("no " + op)
+	}
+	m, err := newMemory(&q.Case)
 	if err != nil {
-		return err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
 	all := make([]operation, len(m.pairs))
 	for i, pair := range m.pairs {
-		if all[i], err = lib.prepare(e, pair.dst, pair.src); err != nil {
-			return err
+		if all[i], err = lib.prepare(&q.Case, pair.dst, pair.src); err != nil {
+			return a, err
 		}
 		defer all[i].free()
 	}
-	if err := all[0].run(); err != nil {
-		return err
+	if q.Check > 0 {
+		if err := all[0].run(); err != nil {
+			return a, err
+		}
+		got, err := all[0].result()
+		if err != nil {
+			return a, err
+		}
+		if a.Verified, err = check(&q.Case, got, m.pairs[0].src, seconds(q.Check)); err != nil {
+			return a, err
+		}
 	}
-	got, err := all[0].result()
-	if err != nil {
-		return err
-	}
-	if c.Verified, err = check(e, got, m.pairs[0].src, look); err != nil {
-		return err
-	}
-	var ns float64
-	c.Timing, ns, err = bench.Measure(budget, len(all), func(i int) error { return all[i%len(all)].run() }, memcpy.Run)
-	if err == nil {
-		c.MemcpyRatio = float64(e.Logical) / c.Timing.Median * ns / (2 * bench.Reference)
-	}
-	return err
+	a.Samples, a.Batch, err = bench.Measure(seconds(q.Time), q.Batch, len(all), func(i int) error { return all[i%len(all)].run() })
+	return a, err
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // unsupported is what a library has no way to say.
 type unsupported string

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -14,13 +15,15 @@ import (
 	"github.com/restride/restride/bench"
 )
 
-func entries(t *testing.T, size int64) string {
+func requests(t *testing.T, size int64) io.Reader {
 	list, err := bench.List(bench.Cases(), size)
 	require.NoError(t, err)
 	list = slices.DeleteFunc(list, func(e bench.Entry) bool { return !strings.HasPrefix(e.Name, "c-heads/") })
-	text, err := json.Marshal(list)
-	require.NoError(t, err)
-	return string(text)
+	var text bytes.Buffer
+	for _, e := range list {
+		require.NoError(t, json.NewEncoder(&text).Encode(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10}))
+	}
+	return &text
 }
 
 // faulty is gorgonia with a wrong bit in the last byte of each result.
@@ -45,23 +48,37 @@ func TestWrongResults(t *testing.T) {
 	defer delete(libraries, "faulty")
 	for name, wrong := range map[string]bool{"gorgonia": false, "faulty": true} {
 		var out bytes.Buffer
-		err := peer([]string{"--library", name, "--time", "1us", "-"}, strings.NewReader(entries(t, 2<<20)), &out, io.Discard)
-		assert.Equal(t, wrong, err != nil, "%v", err)
-		p, err := bench.ReadPeer(out.Bytes())
-		require.NoError(t, err)
-		require.Len(t, p.Cases, 6)
-		for _, c := range p.Cases {
-			assert.Equal(t, wrong, strings.HasPrefix(c.Error, "wrong result in rows "), c.Error)
-			assert.Equal(t, wrong, c.Samples == 0)
-			assert.Equal(t, wrong, c.MemcpyRatio == 0)
+		require.NoError(t, peer([]string{"--library", name}, requests(t, 2<<20), &out, io.Discard))
+		dec := json.NewDecoder(&out)
+		var hello bench.PeerHello
+		require.NoError(t, dec.Decode(&hello))
+		assert.Equal(t, bench.PeerProtocol, hello.Protocol)
+		answers := 0
+		for ; ; answers++ {
+			var a bench.PeerAnswer
+			err := dec.Decode(&a)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err)
+			assert.True(t, strings.HasPrefix(a.Name, "c-heads/"))
+			if a.Unsupported {
+				assert.Equal(t, "no int4", a.Error)
+				continue
+			}
+			assert.Equal(t, wrong, strings.HasPrefix(a.Error, "wrong result in rows "), a.Error)
+			assert.Equal(t, wrong, len(a.Samples) == 0)
 		}
+		assert.Equal(t, 6, answers)
 	}
 }
 
 func TestRefuses(t *testing.T) {
-	for _, args := range [][]string{{}, {"--library", "none", "-"}, {"none.json"}, {"-"}, {"--time", "x", "-"}} {
+	for _, args := range [][]string{{"--library", "none"}, {"file"}, {"--device", "cuda:0"}, {"--time", "1s"}} {
 		var out bytes.Buffer
-		require.Error(t, peer(args, strings.NewReader("{"), &out, io.Discard), args)
+		require.Error(t, peer(args, strings.NewReader(""), &out, io.Discard), args)
 		assert.Empty(t, out.String())
 	}
+	require.ErrorIs(t, peer([]string{"--device", "opencl:0"}, strings.NewReader(""), io.Discard, io.Discard), errNotHere)
+	require.ErrorContains(t, peer(nil, strings.NewReader("{"), io.Discard, io.Discard), "a request: ")
 }

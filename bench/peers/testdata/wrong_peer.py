@@ -1,19 +1,16 @@
-"""numpy with one wrong bit in each result."""
+"""numpy with one wrong bit in each result, and much to say."""
 
-import common
 import numpy_peer
 
 
-class Wrong(numpy_peer.Numpy):
+class Peer(numpy_peer.Peer):
     def operation(self, case, dst, src):
         call = super().operation(case, dst, src)
         last = case.dst.offset + sum((n - 1) * s for n, s in zip(case.dst.dims, case.dst.strides))
 
         def wrong():
+            print("what is printed is no answer")
             call()
             dst[last * case.dst.bits // 8] ^= 1
 
         return wrong
-
-
-common.run(__doc__, Wrong)

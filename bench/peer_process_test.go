@@ -1,0 +1,320 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This program is also a peer, of several kinds: with the arguments "a peer" and one
+// of these.
+var fakes = map[string]func(q *PeerRequest, nth int) string{
+	"good": func(q *PeerRequest, nth int) string {
+		switch {
+		case q.Case.Name == "c-heads/32":
+			return `"error":"no float","unsupported":true`
+		case q.Case.Name == "c-heads/64":
+			return `"error":"wrong result"`
+		case (nth == 0) != (q.Check > 0) || (nth == 0) != (q.Batch == 0) || nth > 0 && q.Batch != 4:
+			return fmt.Sprintf(`"error":"request %d has check %g, batch %d"`, nth, q.Check, q.Batch)
+		}
+		return fmt.Sprintf(`"samples":[%d,3e9,%d],"batch":4,"verified":"every bit"`, nth+1, nth+1)
+	},
+	"dies": func(q *PeerRequest, nth int) string {
+		if nth == 3 {
+			fmt.Fprint(os.Stderr, "first\nthe\x1b[2J\nlast words\n")
+			os.Exit(7)
+		}
+		return `"samples":[5],"batch":1,"verified":"all"`
+	},
+	"hangs": func(*PeerRequest, int) string {
+		time.Sleep(time.Hour)
+		return ""
+	},
+	"has a child": func(*PeerRequest, int) string {
+		cmd := exec.Command("sleep", "3600")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		fmt.Fprintf(os.Stderr, "%v", cmd.Start())
+		fmt.Fprintf(os.Stderr, " pid=%d.", cmd.Process.Pid)
+		time.Sleep(time.Hour)
+		return ""
+	},
+	"floods": func(*PeerRequest, int) string {
+		for {
+			fmt.Print(strings.Repeat("x", 1<<20))
+		}
+	},
+	"babbles": func(*PeerRequest, int) string {
+		for {
+			fmt.Println(`{"name":"c-heads/8","samples":[1],"batch":1,"verified":"x"}`)
+		}
+	},
+	"prints":          func(*PeerRequest, int) string { return "\nLoading...\n" },
+	"answers another": func(*PeerRequest, int) string { return `"name":"other","error":"x"` },
+	"says nothing":    func(*PeerRequest, int) string { return "" },
+}
+
+func init() {
+	if len(os.Args) != 3 || os.Args[1] != "a peer" {
+		return
+	}
+	answer, ok := fakes[os.Args[2]]
+	switch {
+	case os.Args[2] == "refuses":
+		fmt.Fprintln(os.Stderr, "not today")
+		os.Exit(3)
+	case os.Args[2] == "is mute":
+		time.Sleep(time.Hour)
+	case !ok:
+		fmt.Println(os.Args[2])
+	default:
+		fmt.Printf("{\"protocol\":1,\"peer\":\"Fake 1\",\"device\":\"%d\"}\n", os.Getpid())
+	}
+	seen := map[string]int{}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		q := new(PeerRequest)
+		if err := json.Unmarshal(in.Bytes(), q); err != nil {
+			panic(err)
+		}
+		fmt.Printf("{\"name\":%q,%s}\n", q.Case.Name, answer(q, seen[q.Case.Name]))
+		seen[q.Case.Name]++
+	}
+	if os.Args[2] == "dies" {
+		time.Sleep(time.Hour) // does not end with its input
+	}
+	os.Exit(0)
+}
+
+func fake(t *testing.T, ctx context.Context, kind string, patience time.Duration) (*PeerProcess, error) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	p, err := startPeer(ctx, patience, exe, "a peer", kind)
+	if err == nil {
+		t.Cleanup(func() {
+			p.Close()
+			assert.NotNil(t, p.cmd.ProcessState, "it was waited for")
+		})
+	}
+	return p, err
+}
+
+func good(t *testing.T, kind string) *PeerProcess {
+	p, err := fake(t, context.Background(), kind, time.Minute)
+	require.NoError(t, err)
+	return p
+}
+
+// Peers are asked right after us, in every pass, and go on from pass to pass; one that
+// fails has that in its cases, and the others go on.
+func TestPeers(t *testing.T) {
+	limited := good(t, "good")
+	limited.Only = regexp.MustCompile("/8$")
+	r, err := Run(context.Background(), onCPU(t), Options{
+		Cases: some(t, "^c-heads/"), Size: 4 << 10, Time: time.Nanosecond, Peers: []*PeerProcess{good(t, "good"), good(t, "dies"), limited},
+	})
+	require.NoError(t, err)
+	require.Len(t, r.Peers, 3)
+	names := func(p *Peer) (out []string) {
+		for _, c := range p.Cases {
+			out = append(out, c.Name)
+		}
+		return out
+	}
+	assert.Equal(t, "Fake 1", r.Peers[0].Name)
+	assert.Equal(t, []string{"c-heads/8", "c-heads/16", "c-heads/32", "c-heads/64", "c-heads/128", "c-heads/4"}, names(r.Peers[0]))
+	assert.Equal(t, []string{"c-heads/8"}, names(r.Peers[2]))
+	c := r.Peers[0].Cases[0]
+	assert.Empty(t, c.Error)
+	assert.Equal(t, []float64{1, 2, 3, 4, 5, 6}, c.Passes)
+	assert.Equal(t, []any{18, 4, 3e9, "every bit"}, []any{c.Samples, c.Batch, c.Max, c.Verified})
+	times, _ := r.Peers[0].Faster(r.Cases[0])
+	assert.Positive(t, times)
+	assert.Equal(t, &PeerCase{Name: "c-heads/32", Error: "no float", Unsupported: true}, r.Peers[0].Cases[2])
+	assert.Equal(t, &PeerCase{Name: "c-heads/64", Error: "wrong result"}, r.Peers[0].Cases[3])
+	for _, c := range r.Peers[1].Cases {
+		assert.Equal(t, &PeerCase{Name: c.Name, Error: "it ended: exit status 7; it said: first the [2J last words"}, c)
+	}
+	for _, c := range r.Cases {
+		assert.Empty(t, c.Error)
+		assert.Len(t, c.Time.Passes, Passes)
+	}
+	report := NewReport()
+	report.Devices = []*Result{r}
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.NoError(t, validate(t, schema(t), text))
+	back, err := ReadReport(text)
+	require.NoError(t, err)
+	assert.Equal(t, report, back)
+}
+
+// A case that fails here is not asked there.
+func TestPeersOfFailures(t *testing.T) {
+	broken := some(t, "^c-heads/8$")
+	broken[0].DstType = 200
+	r, err := Run(context.Background(), onCPU(t), Options{Cases: broken, Size: 4 << 10, Time: time.Nanosecond, Peers: []*PeerProcess{good(t, "good")}})
+	require.NoError(t, err)
+	assert.NotEmpty(t, r.Cases[0].Error)
+	assert.Empty(t, r.Peers[0].Cases)
+}
+
+// What a process may do wrong ends it, soon, and is said, again for each request.
+func TestPeerFails(t *testing.T) {
+	for kind, want := range map[string]string{
+		"hangs":           "no answer in 2s",
+		"has a child":     "no answer in 2s; it said: <nil> pid=",
+		"floods":          "its line: bufio.Scanner: token too long",
+		"babbles":         "it answers \"c-heads/8\", and was asked for x",
+		"prints":          "its answer, \"{\\\"name\\\":\\\"x\\\",\": unexpected end of JSON input",
+		"answers another": "it answers \"other\", and was asked for x",
+		"says nothing":    "invalid character '}'",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			p, err := fake(t, context.Background(), kind, 2*time.Second)
+			require.NoError(t, err)
+			start := time.Now()
+			_, err = p.Ask(PeerRequest{Case: Entry{Name: "x"}})
+			require.ErrorContains(t, err, want)
+			assert.NotContains(t, err.Error(), "\n")
+			_, again := p.Ask(PeerRequest{Case: Entry{Name: "x"}})
+			assert.Equal(t, err, again)
+			assert.Less(t, time.Since(start), 30*time.Second)
+			assert.NotNil(t, p.cmd.ProcessState, "it was waited for")
+		})
+	}
+	p, err := fake(t, context.Background(), "babbles", 2*time.Second)
+	require.NoError(t, err)
+	_, err = p.Ask(PeerRequest{Case: Entry{Name: "c-heads/8"}})
+	require.NoError(t, err)
+	p.Close() // for all that it goes on
+	require.ErrorContains(t, p.dead, "no answer in 200ms")
+}
+
+// What does not begin as a peer does is refused.
+func TestStartPeerRefuses(t *testing.T) {
+	for kind, want := range map[string]string{
+		"refuses":                     "it ended: exit status 3; it said: not today",
+		"is mute":                     "no answer in 2s",
+		"hello":                       "its first line, \"hello\": invalid character",
+		`{"peer":"x"}`:                "its protocol is 0; this program speaks 1",
+		`{"protocol":2,"peer":"x"}`:   "its protocol is 2",
+		`{"protocol":1}`:              "it has no name",
+		`{"protocol":1,"peer":"\t"}`:  "cannot be printed",
+		strings.Repeat("x", mostLine): "token too long",
+	} {
+		p, err := fake(t, context.Background(), kind, 2*time.Second)
+		assert.Nil(t, p)
+		assert.ErrorContains(t, err, want)
+		if exit := new(exec.ExitError); kind == "refuses" && assert.ErrorAs(t, err, &exit) {
+			assert.Equal(t, 3, exit.ExitCode())
+		}
+	}
+	_, err := StartPeer(context.Background(), "/no/such/program")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = fake(t, ctx, "good", time.Minute)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// An interrupt does not wait for an answer, and the report keeps what was there.
+func TestPeersInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p, err := fake(t, ctx, "hangs", time.Hour)
+	require.NoError(t, err)
+	time.AfterFunc(300*time.Millisecond, cancel)
+	var last *Result
+	_, err = Run(ctx, onCPU(t), Options{
+		Cases: some(t, "^c-heads/8$"), Size: 4 << 10, Time: time.Nanosecond, Peers: []*PeerProcess{p}, Progress: func(r *Result, _ float64) { last = r },
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Positive(t, last.Cases[0].Ratio)
+	assert.Empty(t, last.Peers[0].Cases)
+	assert.NotNil(t, p.cmd.ProcessState, "it was waited for")
+}
+
+var badAnswers = map[string]string{
+	"":                       "unexpected end",
+	"[]":                     "cannot unmarshal array",
+	"null":                   "it answers \"\"",
+	`{"name":"a"}`:           "it has 0 samples",
+	`{"name":"a","error":7}`: "cannot unmarshal number",
+	`{"name":"a","samples":["1"],"batch":1,"verified":"x"}`:                                        "cannot unmarshal string",
+	`{"name":"a","samples":[NaN],"batch":1,"verified":"x"}`:                                        "invalid character",
+	`{"name":"a","samples":[1e999],"batch":1,"verified":"x"}`:                                      "cannot unmarshal number 1e999",
+	`{"name":"a","samples":[0],"batch":1,"verified":"x"}`:                                          "a call took 0 ns",
+	`{"name":"a","samples":[-5],"batch":1,"verified":"x"}`:                                         "a call took -5 ns",
+	`{"name":"a","samples":[1e15],"batch":1,"verified":"x"}`:                                       "less than a day",
+	`{"name":"a","samples":[1],"verified":"x"}`:                                                    "of 0 calls, and it was asked for 0",
+	`{"name":"a","samples":[1],"batch":-1,"verified":"x"}`:                                         "of -1 calls",
+	`{"name":"a","samples":[1],"batch":1}`:                                                         "how much of the result",
+	`{"name":"a","error":"two\nlines"}`:                                                            "cannot be printed",
+	`{"name":"a","samples":[1],"batch":1,"verified":"\u001b"}`:                                     "cannot be printed",
+	`{"name":"a","error":"` + strings.Repeat("e", 5000) + `"}`:                                     "5000 bytes",
+	`{"name":"a","batch":1,"verified":"x","samples":[` + strings.Repeat("1,", mostSamples) + `1]}`: "1025 samples",
+	`{"name":"a","error":"e"} 7`:                                                                   "after top-level value",
+}
+
+func asked(batch int) PeerRequest { return PeerRequest{Case: Entry{Name: "a"}, Check: 1, Batch: batch} }
+
+func TestReadAnswer(t *testing.T) {
+	for text, want := range badAnswers {
+		_, err := readAnswer([]byte(text), asked(0))
+		assert.ErrorContains(t, err, want, text)
+	}
+	_, err := readAnswer([]byte(`{"name":"a","samples":[1],"batch":2,"verified":"x"}`), asked(3))
+	require.ErrorContains(t, err, "of 2 calls, and it was asked for 3")
+	a, err := readAnswer([]byte(`{"name":"a","error":"e","samples":[-1],"batch":-7}`), asked(0))
+	require.NoError(t, err)
+	assert.Equal(t, &PeerAnswer{Name: "a", Error: "e"}, a, "what stands beside an error is no figure")
+}
+
+// Whatever a process writes: what is taken from it can be shown, written and read
+// again.
+func FuzzPeer(f *testing.F) {
+	hello := []byte(`{"protocol":1,"peer":"x 1","device":"cpu"}`)
+	f.Add(hello, []byte(`{"name":"a","samples":[1,2.5],"batch":1,"verified":"x"}`))
+	f.Add([]byte(`{"protocol":1,"peer":"\u001b"}`), []byte(`{"name":"a","error":"no int4","unsupported":true}`))
+	for text := range badAnswers {
+		f.Add(hello, []byte(text))
+	}
+	base, err := os.ReadFile("testdata/report.json")
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, first, line []byte) {
+		h, err := readHello(first)
+		if err != nil {
+			require.Nil(t, h)
+			return
+		}
+		peer := &Peer{Name: h.Peer, Device: h.Device, Cases: []*PeerCase{}}
+		if a, err := readAnswer(line, asked(0)); err == nil {
+			c := &PeerCase{Name: a.Name, Error: a.Error, Unsupported: a.Unsupported, Verified: a.Verified}
+			if a.Error == "" {
+				s := series{batch: a.Batch}
+				s.add(a.Samples)
+				c.Timing = s.timing()
+			}
+			peer.Cases = append(peer.Cases, c)
+		} else {
+			require.Nil(t, a)
+		}
+		r, err := ReadReport(base)
+		require.NoError(t, err)
+		r.Devices[0].Peers = []*Peer{peer}
+		text, err := json.Marshal(r)
+		require.NoError(t, err)
+		back, err := ReadReport(text)
+		require.NoError(t, err)
+		require.Equal(t, r.Devices[0].Peers, back.Devices[0].Peers)
+	})
+}
