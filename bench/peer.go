@@ -104,6 +104,16 @@ func (p *Peer) Faster(c *CaseResult) (times, spread float64) {
 	return t.Median, t.Spread()
 }
 
+// Ratio is the peer's rate of a case by that of a part of the roofline, both of the same
+// pass, as the passes' median. 0: it has no figure.
+func (p *Peer) Ratio(c *CaseResult, to *Rate) float64 {
+	if _, why := p.Find(c); why != "" {
+		return 0
+	}
+	t := relative(&p.of(c.Name).Timing, &to.Timing)
+	return float64(c.Logical) / float64(to.Bytes) / t.Median
+}
+
 // Fastest returns the peer with the least median time of a case: nil where none has
 // one.
 func Fastest(peers []*Peer, c *CaseResult) *Peer {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -147,7 +146,7 @@ func (r *Roofline) Parts() []Part {
 		return Part{name, about, &r.Timing, r.Bytes}
 	}
 	return []Part{
-		rate("dense copy", "dense copy by "+cmp.Or(r.Kernel, "our kernel"), r.Copy),
+		rate("dense copy", "dense copy by our kernel", r.Copy),
 		rate("driver's copy", "dense copy by the driver", r.Driver),
 		rate("memcpy", "memcpy by two goroutines", r.Memcpy),
 		rate("fill", "fill, of what is written", r.Fill),
@@ -165,13 +164,14 @@ func (r *Roofline) Parts() []Part {
 
 // GBps is the roofline: the largest rate of a plain copy.
 func (r *Roofline) GBps() float64 {
-	if c := r.fastest(); c != nil {
+	if c := r.Fastest(); c != nil {
 		return c.GBps
 	}
 	return 0
 }
 
-func (r *Roofline) fastest() *Rate {
+// Fastest is that copy; nil where none was measured.
+func (r *Roofline) Fastest() *Rate {
 	var best *Rate
 	for _, c := range []*Rate{r.Copy, r.Driver, r.Memcpy} {
 		if c != nil && (best == nil || c.GBps > best.GBps) {

@@ -272,7 +272,7 @@ func (r *Result) relate() {
 			continue
 		}
 		c.GBps = float64(c.Logical) / c.Time.Median
-		c.Ratio, _ = c.ratio(r.Roofline.fastest())
+		c.Ratio, _ = c.ratio(r.Roofline.Fastest())
 		c.TouchedRatio = c.Ratio * float64(c.Touched) / float64(c.Logical)
 		if m := r.Roofline.Memcpy; m != nil {
 			c.MemcpyRatio, c.MemcpySpread = c.ratio(m)

@@ -111,7 +111,7 @@ func check(t *testing.T, r *Result) {
 		assert.InEpsilon(t, float64(c.Logical)/c.Time.Median, c.GBps, 1e-9)
 		var ratios []float64
 		for i, ns := range c.Time.Passes {
-			ratios = append(ratios, float64(c.Logical)/ns/(float64(f.fastest().Bytes)/f.fastest().Passes[i]))
+			ratios = append(ratios, float64(c.Logical)/ns/(float64(f.Fastest().Bytes)/f.Fastest().Passes[i]))
 		}
 		slices.Sort(ratios)
 		assert.InEpsilon(t, ratios[Passes/2-1], c.Ratio, 1e-9, "the median of the ratios of passes")

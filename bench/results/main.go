@@ -1,20 +1,20 @@
 // Command results keeps what restride bench measured on machines, a file for each
 // machine and date beside this one, and writes the README's tables out of the
-// newest:
+// newest, into the project's README and into that of the folder:
 //
 //	go run ./bench/results build/results.json   # adds a report, and writes the tables
 //	go run ./bench/results                      # writes them anew
 //
-// Of all files, a device's table is of the one with the latest date, whatever machine
+// A table stands between <!-- bench: KIND DEVICE... --> and <!-- /bench -->:
+//
+//	figures   what other libraries have been measured on, side by side with theirs
+//	roofline  what bounds the devices, side by side
+//	cases     every case of each device
+//
+// It is of the file with the latest date that has all of the devices, whatever machine
 // that was, and of the first size there that caches do not hold: a report is added
-// where its machine is to be the one that the README is about. Others stay in a
-// folder of their own (-folder, -readme), as those without vector kernels do:
-//
-//	RESTRIDE_SIMD=go build/restride bench --device cpu --json build/plain.json
-//	go run ./bench/results -folder bench/results/plain -readme bench/results/plain/README.md build/plain.json
-//
-// A table stands between <!-- bench: cpu --> and <!-- /bench -->, where cpu is a
-// device's name. A test fails where the README has another.
+// where its machine is to be the one that the README is about. A test fails where a
+// README has another table.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/bench"
@@ -32,7 +33,7 @@ import (
 
 func main() {
 	folder := flag.String("folder", "bench/results", "where the reports are")
-	readme := flag.String("readme", "README.md", "the file with the tables")
+	readme := flag.String("readme", "README.md", "a file with tables, beside the folder's README.md")
 	name := flag.String("machine", "", "name of the machine for the report's file (default: after its processor)")
 	flag.Parse()
 	if err := run(*folder, *readme, *name, flag.Args()); err != nil {
@@ -51,6 +52,16 @@ func run(folder, readme, name string, reports []string) error {
 	if err != nil {
 		return err
 	}
+	for _, readme := range []string{readme, filepath.Join(folder, "README.md")} {
+		if err := update(readme, folder, all); err != nil {
+			return fmt.Errorf("%s: %w", readme, err)
+		}
+	}
+	return nil
+}
+
+// update writes a README's tables anew.
+func update(readme, folder string, all []file) error {
 	old, err := os.ReadFile(readme)
 	if err != nil {
 		return err
@@ -129,7 +140,7 @@ func machine(r *bench.Report) string {
 	return fmt.Sprintf("%s-%dcores", strings.Join(words, "-"), r.CPUs)
 }
 
-var marked = regexp.MustCompile(`(?s)(<!-- bench: ([a-z]+(?::[0-9]+)?) -->\n).*?(<!-- /bench -->)`)
+var marked = regexp.MustCompile(`(?s)(<!-- bench: ([a-z]+)((?: [a-z]+(?::[0-9]+)?)+) -->\n).*?(<!-- /bench -->)`)
 
 // between is the way from a folder to another one, as links have it.
 func between(from, to string) (string, error) {
@@ -148,29 +159,39 @@ func between(from, to string) (string, error) {
 func rewrite(text, folder string, all []file) (string, error) {
 	var errs []error
 	if opened := strings.Count(text, "<!-- bench: "); opened != len(marked.FindAllString(text, -1)) {
-		errs = append(errs, errors.New("a marker <!-- bench: DEVICE --> is not closed, or names no device"))
+		errs = append(errs, errors.New("a marker <!-- bench: KIND DEVICE --> is not closed, or names no kind and device"))
 	}
 	out := marked.ReplaceAllStringFunc(text, func(old string) string {
 		part := marked.FindStringSubmatch(old)
-		f, r := newest(all, part[2])
-		if r == nil {
-			errs = append(errs, fmt.Errorf("no report has %s", part[2]))
+		write, ids := kinds[part[2]], strings.Fields(part[3])
+		f, devices := newest(all, ids)
+		switch {
+		case write == nil:
+			errs = append(errs, fmt.Errorf("<!-- bench: %s -->: there is no such kind of table", part[2]))
+			return old
+		case devices == nil:
+			errs = append(errs, fmt.Errorf("no report has %s", strings.Join(ids, " and ")))
 			return old
 		}
-		return part[1] + tables(f, r, path.Join(folder, filepath.Base(f.path))) + part[3]
+		var b strings.Builder
+		write(&b, f, devices, path.Join(folder, filepath.Base(f.path)))
+		return part[1] + b.String() + part[4]
 	})
 	return out, errors.Join(errs...)
 }
 
-// newest returns the newest report of a device, at a size that caches do not hold.
-func newest(all []file, id string) (file, *bench.Result) {
-	var at file
-	var found *bench.Result
+// newest returns the newest report that has all of the devices, at a size that
+// caches do not hold.
+func newest(all []file, ids []string) (at file, found []*bench.Result) {
 	for _, f := range all {
-		for _, r := range f.Devices {
-			if r.Device.ID == id && !r.Cached && (found == nil || f.Date.After(at.Date)) {
-				at, found = f, r
+		var devices []*bench.Result
+		for _, id := range ids {
+			if i := slices.IndexFunc(f.Devices, func(r *bench.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
+				devices = append(devices, f.Devices[i])
 			}
+		}
+		if len(devices) == len(ids) && (found == nil || f.Date.After(at.Date)) {
+			at, found = f, devices
 		}
 	}
 	return at, found

@@ -10,8 +10,14 @@ import (
 	"github.com/restride/restride/bench"
 )
 
-// figures are the cases that other libraries have been measured on.
-var figures = []struct{ name, text string }{
+// table writes what a report says of some of its devices; the link is to the report.
+type table func(b *strings.Builder, f file, devices []*bench.Result, link string)
+
+// kinds are the tables, by the words in the markers.
+var kinds = map[string]table{"figures": figures, "roofline": roofline, "cases": cases}
+
+// known are the cases that other libraries have been measured on.
+var known = []struct{ name, text string }{
 	{"a-transpose/32", "2-D transpose, 4096x4096"},
 	{"b-nchw-nhwc/32", "NCHW to NHWC, 32x64x112x112"},
 	{"c-heads/32", "heads (0,2,1,3), 8x512x16x64"},
@@ -20,60 +26,124 @@ var figures = []struct{ name, text string }{
 	{"f-shuffle/32", "6-D shuffle, (16,20,24,12,14,13) by (5,2,1,3,0,4)"},
 }
 
-// tables are what a report says of a device: the figures beside those of other
-// libraries, and all cases. The link is to the report.
-func tables(f file, r *bench.Result, link string) string {
-	var b strings.Builder
-	bound, yard := r.Roofline.GBps(), "the fastest plain copy"
-	of := func(c *bench.CaseResult) (x, spread float64) { return c.Ratio, c.Time.Spread() }
-	if m := r.Roofline.Memcpy; m != nil {
-		bound, yard = m.GBps, "a memcpy of the same bytes by two goroutines"
-		of = func(c *bench.CaseResult) (x, spread float64) { return c.MemcpyRatio, c.MemcpySpread }
+// figures sets devices, and the libraries beside each, side by side: ratios to the
+// same yardstick in the same pass.
+func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
+	origin(b, f, devices, link)
+	b.WriteString("| float |")
+	columns := 0
+	for _, d := range devices {
+		fmt.Fprintf(b, " Restride, %s | ± |", d.Device.ID)
+		for _, p := range d.Peers {
+			fmt.Fprintf(b, " %s |", p.Name)
+		}
+		columns += 2 + len(d.Peers)
 	}
-	peers, others := r.Peers, ""
-	if len(peers) > 0 {
-		others = "; other libraries before the run, in one pass"
-	}
-	for _, p := range peers {
-		if slices.ContainsFunc(p.Cases, func(c *bench.PeerCase) bool { return len(c.Passes) > 0 }) {
-			others = "; other libraries in the same passes"
+	b.WriteString("\n|---|" + strings.Repeat("---|", columns) + "\n")
+	for _, k := range known {
+		row, some := "| "+k.text+" |", false
+		for _, d := range devices {
+			cells, ok := beside(d, k.name)
+			row += cells
+			some = some || ok
+		}
+		if some {
+			b.WriteString(row + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "Ratios to %s (%.1f GB/s read and written) in the same pass of the run: %s, %d cores, %s, medians of %d passes, ± how far from them single passes are%s ([all figures](%s)):\n\n",
-		yard, bound, r.Device.Name, f.CPUs, f.Date.Format("2006-01-02"), r.Passes, others, link)
-
-	b.WriteString("| float | Restride | ± |")
-	for _, p := range peers {
-		fmt.Fprintf(&b, " %s |", p.Name)
-	}
-	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(peers)) + "\n")
-	for _, figure := range figures {
-		i := slices.IndexFunc(r.Cases, func(c *bench.CaseResult) bool { return c.Name == figure.name })
-		if i < 0 || r.Cases[i].Time == nil {
-			continue
-		}
-		c := r.Cases[i]
-		x, spread := of(c)
-		fmt.Fprintf(&b, "| %s | %s | %.0f%% |", figure.text, ratio(x), 100*spread)
-		for _, p := range peers {
-			cell := "-"
-			if ns, why := p.Find(c); why == "" {
-				cell = ratio(float64(c.Logical) / ns / bound)
-			}
-			fmt.Fprintf(&b, " %s |", cell)
-		}
-		b.WriteByte('\n')
-	}
-	grid(&b, r, of)
-	return b.String()
 }
 
-// grid is all cases: a row for each layout, a column for each width.
-func grid(b *strings.Builder, r *bench.Result, of func(*bench.CaseResult) (x, spread float64)) {
+// beside is a case's ratio on a device, and those of the libraries there; false if
+// it has not been measured.
+func beside(d *bench.Result, name string) (cells string, ok bool) {
+	i := slices.IndexFunc(d.Cases, func(c *bench.CaseResult) bool { return c.Name == name })
+	if i < 0 || d.Cases[i].Time == nil {
+		return strings.Repeat(" - |", 2+len(d.Peers)), false
+	}
+	c := d.Cases[i]
+	x, spread := of(d, c)
+	cells = fmt.Sprintf(" %s | %.0f%% |", ratio(x), 100*spread)
+	for _, p := range d.Peers {
+		cells += " " + ratio(p.Ratio(c, yardstick(d))) + " |"
+	}
+	return cells, true
+}
+
+// yardstick is what ratios are to.
+func yardstick(d *bench.Result) *bench.Rate {
+	if m := d.Roofline.Memcpy; m != nil { // processors
+		return m
+	}
+	return d.Roofline.Fastest()
+}
+
+// of is a case's ratio to the yardstick, and how far from it single passes are.
+func of(d *bench.Result, c *bench.CaseResult) (x, spread float64) {
+	if d.Roofline.Memcpy != nil {
+		return c.MemcpyRatio, c.MemcpySpread
+	}
+	return c.Ratio, c.Time.Spread()
+}
+
+// origin says what ratios are to, and where they come from.
+func origin(b *strings.Builder, f file, devices []*bench.Result, link string) {
+	var yards, names []string
+	for _, d := range devices {
+		what := "the fastest plain copy"
+		if d.Roofline.Memcpy != nil {
+			what = "a memcpy of the same bytes by two goroutines"
+		}
+		if !slices.Contains(yards, what) {
+			yards = append(yards, what)
+		}
+		names = append(names, fmt.Sprintf("%s is %s, beside %.1f GB/s", d.Device.ID, d.Device.Name, yardstick(d).GBps))
+	}
+	fmt.Fprintf(b, "Ratios to %s in the same pass of the run, medians of %d passes, ± how far from them single passes are; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
+		strings.Join(yards, " or "), devices[0].Passes, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
+}
+
+// roofline is what bounds the devices, side by side.
+func roofline(b *strings.Builder, f file, devices []*bench.Result, link string) {
+	fmt.Fprintf(b, "| %s ([all figures](%s)) |", f.Date.Format("2006-01-02"), link)
+	parts := make([][]bench.Part, len(devices))
+	for i, d := range devices {
+		parts[i] = d.Roofline.Parts()
+		fmt.Fprintf(b, " %s | ± |", d.Device.ID)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|---|", len(devices)) + "\n")
+	for i, p := range parts[0] {
+		row, about := "", ""
+		for _, of := range parts {
+			switch other := of[i]; {
+			case other.Time == nil:
+				row += " - | |"
+			default:
+				row += fmt.Sprintf(" %s | %.0f%% |", other.Figure(), 100*other.Time.Spread())
+				about = p.About
+			}
+		}
+		if about != "" { // some device has it
+			fmt.Fprintf(b, "| %s |%s\n", about, row)
+		}
+	}
+}
+
+// cases are all of a device's: a row for each layout, a column for each width.
+func cases(b *strings.Builder, f file, devices []*bench.Result, link string) {
+	for i, d := range devices {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		origin(b, f, devices[i:i+1], link)
+		grid(b, d)
+	}
+}
+
+func grid(b *strings.Builder, d *bench.Result) {
 	var layouts []string
 	var widths []int
 	cells := map[string]string{}
-	for _, c := range r.Cases {
+	for _, c := range d.Cases {
 		name, width, _ := strings.Cut(c.Name, "/")
 		bits, err := strconv.Atoi(width)
 		if err != nil || c.Time == nil {
@@ -85,11 +155,11 @@ func grid(b *strings.Builder, r *bench.Result, of func(*bench.CaseResult) (x, sp
 		if !slices.Contains(widths, bits) {
 			widths = append(widths, bits)
 		}
-		x, _ := of(c)
+		x, _ := of(d, c)
 		cells[c.Name] = ratio(x)
 	}
 	slices.Sort(widths)
-	b.WriteString("\n| by bits of an element |")
+	b.WriteString("| by bits of an element |")
 	for _, w := range widths {
 		fmt.Fprintf(b, " %d |", w)
 	}
@@ -103,7 +173,10 @@ func grid(b *strings.Builder, r *bench.Result, of func(*bench.CaseResult) (x, sp
 	}
 }
 
-// ratio is ".39", or "1.20".
+// ratio is ".39", or "1.20"; no figure is "-".
 func ratio(x float64) string {
+	if x == 0 {
+		return "-"
+	}
 	return strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
 }

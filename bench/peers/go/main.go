@@ -39,7 +39,7 @@ type operation interface {
 	free()
 }
 
-var libraries = map[string]func() (library, error){"gomlx": newGomlx, "gorgonia": newGorgonia}
+var libraries = map[string]func() (library, error){"gomlx": newGomlx, "gorgonia": newGorgonia, "restride": newRestride}
 
 func main() {
 	out := os.Stdout
@@ -59,7 +59,7 @@ var errNotHere = errors.New("these libraries run on cpu alone")
 func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 	flags := flag.NewFlagSet("go", flag.ContinueOnError)
 	flags.SetOutput(diagnostics)
-	which := flags.String("library", "gomlx", "gomlx or gorgonia")
+	which := flags.String("library", "gomlx", "gomlx, gorgonia or restride")
 	device := flags.String("device", "cpu", "cpu")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -67,7 +67,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 	open, ok := libraries[*which]
 	switch {
 	case !ok || flags.NArg() > 0:
-		return errors.New("want --library gomlx or gorgonia, and no more")
+		return errors.New("want --library gomlx, gorgonia or restride, and no more")
 	case *device != "cpu":
 		return errNotHere
 	}
