@@ -8,8 +8,8 @@ import (
 // How peers in Go are timed, in a process of their own. Those in Python do the same:
 // see peers/peer.py.
 
-// slow is a call of which there is no time for many: one warms up, and a pass has two
-// samples.
+// slow is a call of which there is no time for many: a pass has two samples. It is
+// also the longest that calls warm up.
 const slow = 300 * time.Millisecond
 
 // footprint is the size, on a processor, from which on caches hold little of what
@@ -27,14 +27,17 @@ func turns(bytes, footprint int64) int { return int(min(max(footprint/max(bytes,
 // A sample is of batch calls; 0: as many as it takes, which is the second result.
 func Measure(budget time.Duration, batch, turns int, call func(i int) error) ([]float64, int, error) {
 	m := &meter{ctx: context.Background(), budget: budget, fewest: fewest}
-	took, err := m.onHost(1, call)
-	if err != nil {
-		return nil, 0, err
-	}
-	if took > slow {
-		turns, m.fewest = 1, 2
+	calls := 0
+	for start := time.Now(); calls < turns && time.Since(start) < slow; calls++ {
+		took, err := m.onHost(1, func(int) error { return call(calls) })
+		if err != nil {
+			return nil, 0, err
+		}
+		if calls == 0 && took > slow {
+			m.fewest = 2
+		}
 	}
 	s := &series{batch: batch}
-	err = m.pass(s, turns-1, func(i int) error { return call(i + 1) })
+	err := m.pass(s, 0, func(i int) error { return call(calls + i) })
 	return s.samples, s.batch, err
 }

@@ -1,29 +1,31 @@
 #!/bin/sh
-# Times other libraries on the cases of restride bench, for its --peer: one
-# build/peers/NAME.json each. What can be installed is, once, into build/peers;
-# what cannot is said, and the others go on. Variables:
+# Installs other libraries, as far as they can be had, and measures them beside
+# Restride: restride bench with --peer. What can be installed is, once, into
+# build/peers/lib; what cannot is said, and the others go on. build/peers has a
+# program for each then, as --peer takes them. Arguments are for restride bench, as
+# --json FILE. Variables:
 #
 #	PEERS      which of: numpy torch onnxruntime cupy gomlx gorgonia
-#	DEVICE     cpu, or cuda:0
+#	DEVICE     as restride bench has it: cpu, cuda:0, cpu,opencl:0
 #	FILTER     only cases whose name matches
 #	GO_FILTER  the same for the Go libraries, which take long
-#	SIZE TIME  as restride bench has them; TIME in seconds
+#	SIZE TIME  as restride bench has them
 #	TORCH      what pip installs as PyTorch, as torch==2.9.0 (that for GPUs takes
 #	           several GB); else that of a python3 of the machine, or Debian's
 set -u
 cd "$(dirname "$0")/.." || exit
-: "${GO:=go}" "${PYTHON:=python3}" "${DEVICE:=cpu}" "${FILTER:=.}" "${SIZE:=}" "${TIME:=0.1}" "${TORCH:=}"
+: "${GO:=go}" "${PYTHON:=python3}" "${DEVICE:=cpu}" "${FILTER:=.}" "${SIZE:=}" "${TIME:=}" "${TORCH:=}"
 : "${PEERS:=numpy torch onnxruntime cupy gomlx gorgonia}"
 [ -n "${GO_FILTER:-}" ] || { [ "$FILTER" = . ] && GO_FILTER='^[a-f]-.*/32$' || GO_FILTER=$FILTER; }
-dir=$PWD/build/peers
-mkdir -p "$dir/lists"
-began=$(date +%s)
+dir=$PWD/build/peers lib=$PWD/build/peers/lib
+mkdir -p "$lib"
+all=
 
 say() { echo "peers: $*"; }
 
 # pip installs packages into a folder, once.
 pip() { # folder, packages
-	into=$dir/$1
+	into=$lib/$1
 	shift
 	[ "$(cat "$into/.packages" 2>/dev/null)" = "$*" ] && return
 	rm -rf "$into"
@@ -39,37 +41,37 @@ has() {
 	return 1
 }
 
-# run writes a peer's file: run NAME COMMAND... The command's exit status is 1 if a
-# result was wrong: the file says which.
-run() {
-	name=$1
-	shift
-	command -v timeout >/dev/null && set -- timeout 900 "$@"
-	"$@" >"$dir/$name.tmp"
-	rc=$?
-	if [ -s "$dir/$name.tmp" ]; then
-		mv "$dir/$name.tmp" "$dir/$name.json"
-		[ $rc = 0 ] || say "$name: some results were wrong, or failed"
-	else
-		rm -f "$dir/$name.tmp"
-		say "$name: no figures (exit status $rc)"
-	fi
+# launcher leaves a program that runs a command, and has it measured if it starts
+# for one of the devices: launcher NAME CASES COMMAND...
+launcher() {
+	name=$1 only=$2
+	shift 2
+	{
+		echo '#!/bin/sh'
+		printf exec
+		printf " '%s'" "$@"
+		echo ' "$@"'
+	} >"$dir/$name"
+	chmod +x "$dir/$name"
+	for device in $(echo "$DEVICE" | tr , ' '); do
+		if "$dir/$name" --device "$device" </dev/null >/dev/null 2>"$lib/$name.log"; then
+			all=$all${all:+,}$dir/$name${only:+=$only}
+			return
+		fi
+	done
+	say "$name: it does not run on $DEVICE: $(tail -n 1 "$lib/$name.log")"
 }
 
-script() { # peer, Python, the folder in build/peers with its packages
-	run "$1" env PYTHONPATH="${3:+$dir/$3}" "$2" "bench/peers/$1_peer.py" "$list" --device "$DEVICE" --time "$TIME" --check 2
+script() { # peer, Python, the folder in build/peers/lib with its packages
+	launcher "$1" "" env PYTHONPATH="${3:+$lib/$3}" "$2" "$PWD/bench/peers/peer.py" "$1"
 }
 
-$GO build -o build/restride ./cmd/restride || exit
-set -- bench --device "$DEVICE" --list-json
-[ -z "$SIZE" ] || set -- "$@" --size "$SIZE"
-list=$dir/lists/cases.json golist=$dir/lists/go.json
-build/restride "$@" --filter "$FILTER" >"$list" || exit
-
+case $DEVICE in *cuda*) gpu=1 ;; *) gpu= ;; esac
+case ,$DEVICE, in *,cpu,*) cpu=1 ;; *) cpu= ;; esac
 for peer in $PEERS; do
-	rm -f "$dir/$peer.json"
-	case $DEVICE:$peer in
-	cpu:numpy)
+	rm -rf "${dir:?}/$peer"
+	case ${cpu:+cpu}${gpu:+cuda}:$peer in
+	cpu*:numpy)
 		if pip numpy numpy; then
 			script numpy "$PYTHON" numpy
 		elif has numpy; then
@@ -93,14 +95,14 @@ for peer in $PEERS; do
 		fi
 		;;
 	*:onnxruntime)
-		case $DEVICE in cpu) package=onnxruntime ;; *) package=onnxruntime-gpu ;; esac
+		package=onnxruntime${gpu:+-gpu}
 		if pip $package numpy onnx $package; then
 			script onnxruntime "$PYTHON" $package
 		else
 			say "onnxruntime: pip cannot install $package"
 		fi
 		;;
-	cuda*:cupy)
+	*cuda:cupy)
 		# The wheel is that of the driver's version of CUDA.
 		cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p')
 		if has cupy,numpy; then
@@ -111,10 +113,9 @@ for peer in $PEERS; do
 			say "cupy: it cannot be installed"
 		fi
 		;;
-	cpu:gomlx | cpu:gorgonia)
-		build/restride "$@" --filter "$GO_FILTER" >"$golist" || continue
-		if (cd bench/peers/go && $GO build -o "$dir/go" .); then
-			run "$peer" "$dir/go" --library "$peer" --time "${TIME}s" --check 2s "$golist"
+	cpu*:gomlx | cpu*:gorgonia)
+		if (cd bench/peers/go && $GO build -o "$lib/go" .); then
+			launcher "$peer" "$GO_FILTER" "$lib/go" --library "$peer"
 		else
 			say "$peer: it cannot be built"
 		fi
@@ -122,4 +123,5 @@ for peer in $PEERS; do
 	*) say "$peer: not on $DEVICE" ;;
 	esac
 done
-say "$(ls "$dir" | grep -c '\.json$') files in build/peers, in $(($(date +%s) - began)) s"
+$GO build -o build/restride ./cmd/restride || exit
+exec build/restride bench --device "$DEVICE" --filter "$FILTER" ${SIZE:+--size "$SIZE"} ${TIME:+--time "$TIME"} ${all:+--peer "$all"} "$@"

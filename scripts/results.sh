@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures other libraries (bench_peers.sh) and right after them DEVICES, keeps that in
-# the folder RESULTS, and writes the README's tables: results.sh DEVICES RESULTS. A folder that
+# Measures DEVICES with other libraries beside them (bench_peers.sh), keeps that in the
+# folder RESULTS, and writes the README's tables: results.sh DEVICES RESULTS. A folder that
 # is not bench/results begins as a copy of that, with a README.md of its own: so all of
 # this can be tried. FILTER, SIZE and TIME are those of bench_peers.sh.
 set -eu
@@ -18,12 +18,5 @@ elif [ -n "$FILTER$SIZE$TIME" ]; then
 	echo "results: the README's figures are of all cases, as restride bench measures them: no FILTER, SIZE or TIME" >&2
 	exit 1
 fi
-rm -f build/peers/*.json # of another day
-GO=$GO sh scripts/bench_peers.sh
-set -- --device "$devices" --json build/results.json
-for file in build/peers/*.json; do
-	[ ! -e "$file" ] || set -- "$@" --peer "$file"
-done
-$GO build -o build/restride ./cmd/restride
-build/restride bench "$@" ${FILTER:+--filter "$FILTER"} ${SIZE:+--size "$SIZE"} ${TIME:+--time "${TIME}s"}
+GO=$GO DEVICE=$devices sh scripts/bench_peers.sh --json build/results.json
 $GO run ./bench/results -folder "$results" -readme "$readme" build/results.json

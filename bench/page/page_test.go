@@ -424,6 +424,9 @@ func TestFormat(t *testing.T) {
 func TestSizes(t *testing.T) {
 	r := large(t, 2, 1)
 	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 64<<20
+	for _, c := range r.Devices[1].Cases {
+		c.Case += "larger"
+	}
 	r.Devices[0].Peers[0].Name, r.Devices[1].Peers[0].Name = "small", "large"
 	v := newView(r)
 	assert.Equal(t, "gpu:0, 16 MiB", v.Devices[0].Label)

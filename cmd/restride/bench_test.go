@@ -13,44 +13,43 @@ import (
 	"github.com/restride/restride/bench"
 )
 
-// The list goes to a peer, whose figures come back and stand beside ours; what was
+// other is a program that speaks the protocol of peers.
+func other(t *testing.T, name, answer string) string {
+	path := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh
+[ "$1 $2" = "--device cpu" ] || exit 4
+echo '{"protocol":1,"peer":"`+name+`","device":"a processor"}'
+while read -r line; do
+	name=$(printf %s "$line" | sed 's/^{"case":{"name":"\([^"]*\)".*/\1/')
+	`+answer+`
+done
+`), 0o700))
+	return path
+}
+
+const aSecond = `echo "{\"name\":\"$name\",\"samples\":[1e9],\"batch\":1,\"verified\":\"all\"}"`
+
+// Other libraries are measured in the same passes and stand beside ours; what was
 // measured is in a file.
 func TestBench(t *testing.T) {
 	small := []string{"bench", "--device", "cpu", "--size", "16K", "--time", "1us", "--filter", "^(c-heads|pack)/(4|16)$"}
-	out, err := restride(append(small, "--list-json")...)
-	require.NoError(t, err)
-	var list []bench.Entry
-	require.NoError(t, json.Unmarshal([]byte(out), &list))
-	require.Len(t, list, 3)
-
+	quick := other(t, "Other 1.2", aSecond)
+	picky := other(t, "Slow 3", `case $name in
+	*/4) echo "{\"name\":\"$name\",\"error\":\"no int4\",\"unsupported\":true}" ;;
+	*) `+aSecond+` ;;
+	esac`)
 	dir := t.TempDir()
-	var files []string
-	for _, p := range []bench.Peer{
-		{Name: "Other 1.2", Device: "a processor", For: "cpu"}, {Name: "Slow 3", Device: "a processor"}, {Name: "GPU 4", Device: "a board", For: "cuda:0"},
-	} {
-		for i, e := range list[:2] {
-			ns := 1e9 * float64(1+len(files))
-			p.Cases = append(p.Cases, &bench.PeerCase{Name: e.Name, Case: e.Case, Timing: bench.Timing{Samples: 9, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns}})
-			if p.Name == "Slow 3" && i == 1 {
-				p.Cases[i].Error = "no int4"
-			}
-		}
-		text, err := json.Marshal(p)
-		require.NoError(t, err)
-		files = append(files, filepath.Join(dir, p.Short()+".json"))
-		require.NoError(t, os.WriteFile(files[len(files)-1], text, 0o600))
-	}
 	report := filepath.Join(dir, "report.json")
 
 	page := filepath.Join(dir, "page.html")
-	out, err = restride(append(small, "--peer", files[0]+","+files[1], "--peer", files[2], "--json", report, "--html", page)...)
+	out, err := restride(append(small, "--peer", quick+"=^c-,"+picky, "--json", report, "--html", page)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
-	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster$`, out)
-	assert.Regexp(t, `(?m)^c-heads/16 .* 0\.00 +0\.00 +\d+\.\d\dx$`, out)
-	assert.Regexp(t, `(?m)^c-heads/4 .* 0\.00 +- +\d+\.\d\dx$`, out)
+	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster +±$`, out)
+	assert.Regexp(t, `(?m)^c-heads/16 .* 0\.00 +0\.00 +\d+\.\d\dx +\d+%$`, out)
+	assert.Regexp(t, `(?m)^c-heads/4 .* 0\.00 +- +\d+\.\d\dx +\d+%$`, out)
 	assert.Contains(t, out, "Other: Other 1.2 on a processor, GB/s")
-	assert.Regexp(t, `(?m)^pack/4 .* not measured$`, out)
+	assert.Regexp(t, `(?m)^pack/4 .* no int4$`, out)
 	assert.Contains(t, out, "cpu: 3 cases measured, 0 failed, 0 unsupported")
 
 	text, err := os.ReadFile(report)
@@ -60,8 +59,11 @@ func TestBench(t *testing.T) {
 	require.Len(t, r.Devices, 1)
 	assert.EqualValues(t, 16<<10, r.Devices[0].Size)
 	assert.Len(t, r.Devices[0].Cases, 3)
-	require.Len(t, r.Peers, 3)
-	assert.Equal(t, "no int4", r.Peers[1].Cases[1].Error)
+	peers := r.Devices[0].Peers
+	require.Len(t, peers, 2)
+	assert.Len(t, peers[0].Cases, 2)
+	assert.Len(t, peers[0].Cases[0].Passes, bench.Passes)
+	assert.Equal(t, "no int4", peers[1].Cases[1].Error)
 	assert.Positive(t, r.Devices[0].Cases[0].Ratio)
 
 	measured, err := os.ReadFile(page)
@@ -80,6 +82,8 @@ func TestBenchRefuses(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.json")
 	require.NoError(t, os.WriteFile(bad, []byte("{}"), 0o600))
+	elsewhere := filepath.Join(dir, "elsewhere")
+	require.NoError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\nexit 4\n"), 0o700))
 	for word, args := range map[string][]string{
 		`no case matches "zzz"`:          {"--filter", "zzz"},
 		"--filter: error parsing regexp": {"--filter", "("},
@@ -89,8 +93,11 @@ func TestBenchRefuses(t *testing.T) {
 		`"5MM" is no size`:               {"--size", "5MM"},
 		`"9000000000G" is more bytes`:    {"--size", "9000000000G"},
 		"--time -1s":                     {"--time", "-1s"},
-		"--peer: open":                   {"--peer", filepath.Join(dir, "none.json")},
-		"bad.json: a peer's figures":     {"--peer", bad},
+		"--peer: \"=x\": want a name":    {"--peer", "=x"},
+		"--peer: error parsing regexp":   {"--peer", "numpy=("},
+		"bad.json: permission denied":    {"--peer", bad},
+		"no such file":                   {"--peer", filepath.Join(dir, "none")},
+		"for none of cpu":                {"--peer", elsewhere},
 		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
 		"--from: open":                   {"--from", filepath.Join(dir, "none.json"), "--html", filepath.Join(dir, "page.html")},
 		"format is 0":                    {"--from", bad, "--html", filepath.Join(dir, "page.html")},
@@ -98,9 +105,9 @@ func TestBenchRefuses(t *testing.T) {
 		"no device":                      {"--device", "tpu:0"},
 		"1024 is there twice":            {"--size", "1K,2K,1024"},
 		"cpu is there already, at 1024":  {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"},
-		"--list-json: want one --device": {"--list-json", "--size", "1K,2K"},
 		"[from json] were all set":       {"--from", bad, "--json", filepath.Join(dir, "other.json")},
 		"[filter from] were all set":     {"--from", bad, "--filter", "pack"},
+		"[from peer] were all set":       {"--from", bad, "--peer", "auto"},
 	} {
 		if word != "no device" && !slices.Contains(args, "--from") {
 			args = append(args, "--device", "cpu")
@@ -108,6 +115,15 @@ func TestBenchRefuses(t *testing.T) {
 		_, err := restride(append([]string{"bench"}, args...)...)
 		assert.ErrorContains(t, err, word)
 	}
+}
+
+// A peer that is not there is found before anything is measured.
+func TestBenchRefusesPeersEarly(t *testing.T) {
+	enable(t)
+	t.Setenv("RESTRIDE_PYTHON", "/no/such/python")
+	_, err := restride("bench", "--device", "slowed", "--filter", "pack/4", "--size", "1K", "--time", "1us", "--peer", "numpy")
+	require.ErrorContains(t, err, "--peer: numpy beside cpu: not installed; /no/such/python")
+	assert.Zero(t, slow.copies.Load())
 }
 
 // Files that cannot be written are found before anything is measured.

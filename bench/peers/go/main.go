@@ -89,8 +89,8 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		}
 		a, err := measure(lib, &q)
 		if err != nil {
-			var not unsupported
-			a = bench.PeerAnswer{Error: oneLine(err), Unsupported: errors.As(err, &not)}
+			var not unsupported // or gomlx says so, in a panic at times
+			a = bench.PeerAnswer{Error: oneLine(err), Unsupported: errors.As(err, &not) || strings.Contains(err.Error(), " not supported ")}
 		}
 		a.Name = q.Case.Name
 		debug.FreeOSMemory() // what others are measured beside
