@@ -15,7 +15,7 @@ import (
 // Each README has the figures of the newest reports: "go run ./bench/results" writes
 // them.
 func TestReadme(t *testing.T) {
-	for readme, folder := range map[string]string{"../../README.md": "bench/results", "plain/README.md": "."} {
+	for readme, folder := range map[string]string{"../../README.md": "bench/results", "README.md": "."} {
 		all, err := load(filepath.Join(filepath.Dir(readme), folder))
 		require.NoError(t, err)
 		require.NotEmpty(t, all)
@@ -24,66 +24,97 @@ func TestReadme(t *testing.T) {
 		again, err := rewrite(string(text), folder, all)
 		require.NoError(t, err)
 		assert.Equal(t, string(text), again)
-		assert.Contains(t, again, "<!-- bench: cpu -->")
+		assert.Contains(t, again, "<!-- bench: ")
 	}
 }
 
-// A report is added under its date and machine, and the newest one of a device is
-// what the tables are of.
-func TestRun(t *testing.T) {
-	dir := t.TempDir()
-	folder, readme := filepath.Join(dir, "results"), filepath.Join(dir, "README.md")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	require.NoError(t, os.WriteFile(readme, []byte("# X\n<!-- bench: cpu -->\nold\n<!-- /bench -->\nthe end\n"), 0o600))
+// sample is a report of two devices with figures that are easy to see.
+func sample(t *testing.T) *bench.Report {
 	data, err := os.ReadFile("../testdata/report.json")
 	require.NoError(t, err)
 	r, err := bench.ReadReport(data)
 	require.NoError(t, err)
-	d := r.Devices[0]
-	d.Cached, d.Roofline.Memcpy.GBps = false, 10
 	timing := func(ns float64) bench.Timing {
-		return bench.Timing{Samples: 1, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns}
+		return bench.Timing{Samples: 2, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns, Passes: []float64{ns, ns}}
 	}
 	ours := timing(2)
-	d.Cases = append(d.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, MemcpyRatio: .5, MemcpySpread: .07})
-	theirs := timing(8)
-	theirs.Passes = []float64{8, 8}
-	d.Peers = []*bench.Peer{
-		{Name: "Other 1.2", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Timing: theirs}}},
-		{Name: "None", Cases: []*bench.PeerCase{{Name: "x", Error: "no"}}},
+	cpu := r.Devices[0]
+	cpu.Cached = false
+	cpu.Roofline = &bench.Roofline{
+		Copy:   &bench.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
+		Memcpy: &bench.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
+		Launch: &ours,
 	}
+	cpu.Cases = append(cpu.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, Ratio: .25, MemcpyRatio: .5, MemcpySpread: .07})
+	cpu.Peers = []*bench.Peer{
+		{Name: "Other 1.2", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Timing: timing(8)}}},
+		{Name: "None", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
+	}
+	gpu := *cpu
+	gpu.Device.ID, gpu.Device.Name, gpu.Peers = "cuda:0", "a board", nil
+	gpu.Roofline = &bench.Roofline{Copy: cpu.Roofline.Copy, Driver: &bench.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
+	r.Devices = append(r.Devices, &gpu)
+	return r
+}
+
+// A report is added under its date and machine, and the newest one that has the
+// devices is what the tables are of.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	folder, readme := filepath.Join(dir, "results"), filepath.Join(dir, "README.md")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	require.NoError(t, os.WriteFile(readme, []byte("# X\n<!-- bench: figures cpu cuda:0 -->\nold\n<!-- /bench -->\nthe end\n<!-- bench: roofline cpu cuda:0 -->\n<!-- /bench -->\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "README.md"), []byte("<!-- bench: cases cpu cuda:0 -->\n<!-- /bench -->\n"), 0o600))
+	r := sample(t)
 	path := filepath.Join(dir, "build.json")
 	require.NoError(t, r.WriteFile(path))
 	require.NoError(t, run(folder, readme, "", []string{path}))
-	kept, err := filepath.Glob(filepath.Join(folder, "*"))
-	require.NoError(t, err)
-	assert.Equal(t, []string{filepath.Join(folder, r.Date.Format("2006-01-02")+"-"+machine(r)+".json")}, kept)
-	text, err := os.ReadFile(readme)
-	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(text), "# X\n<!-- bench: cpu -->\nRatios to a memcpy of the same bytes by two goroutines (10.0 GB/s "), string(text))
-	assert.Contains(t, string(text), "\n| float | Restride | ± | Other 1.2 | None |\n|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - |\n")
-	assert.Contains(t, string(text), "\n| by bits of an element | 4 | 32 |\n")
-	assert.Contains(t, string(text), "\n| a-transpose |   | .50 |\n")
-	assert.Contains(t, string(text), "single passes are; other libraries in the same passes ([all")
-	assert.True(t, strings.HasSuffix(string(text), "|\n<!-- /bench -->\nthe end\n"), string(text))
+	name := r.Date.Format("2006-01-02") + "-" + machine(r) + ".json"
+	require.FileExists(t, filepath.Join(folder, name))
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	text := read(readme)
+	assert.True(t, strings.HasPrefix(text, "# X\n<!-- bench: figures cpu cuda:0 -->\nRatios to a memcpy of the same bytes by two goroutines or the fastest plain copy in the same pass "), text)
+	assert.Contains(t, text, "cuda:0 is a board, beside 20.0 GB/s read and written; ")
+	assert.Contains(t, text, "([all figures](results/"+name+"))")
+	assert.Contains(t, text, "\n| float | Restride, cpu | ± | Other 1.2 | None | Restride, cuda:0 | ± |\n|---|---|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - | .25 | 0% |\n<!-- /bench -->\nthe end\n")
+	assert.Contains(t, text, " cpu | ± | cuda:0 | ± |\n|---|---|---|---|---|\n| dense copy by our kernel | 20.00 GB/s | 0% | 20.00 GB/s | 0% |\n| dense copy by the driver | - | | 5.00 GB/s | 0% |\n")
+	assert.Contains(t, text, "| one of many, until all are done | 2.0 ns | 0% | - | |\n<!-- /bench -->\n")
+	all := read(filepath.Join(folder, "README.md"))
+	assert.Equal(t, 2, strings.Count(all, "\n| by bits of an element | 4 | 32 |\n"))
+	assert.Contains(t, all, "\n| a-transpose |   | .50 |\n")
+	assert.Contains(t, all, "\n| a-transpose |   | .25 |\n<!-- /bench -->\n")
+	assert.Contains(t, all, "([all figures]("+name+"))")
 
-	// An older report changes nothing, nor does writing again; a newer one does.
+	// An older report changes nothing, nor does one without the devices, nor writing
+	// again; a newer one does.
 	r.Date = r.Date.AddDate(0, 0, -1)
-	d.Cases[len(d.Cases)-1].MemcpyRatio = 1.2
+	r.Devices[0].Cases[len(r.Devices[0].Cases)-1].MemcpyRatio = 1.2
 	require.NoError(t, r.WriteFile(path))
 	require.NoError(t, run(folder, readme, "", []string{path}))
-	again, err := os.ReadFile(readme)
-	require.NoError(t, err)
-	assert.Equal(t, string(text), string(again))
-	r.Date = r.Date.AddDate(0, 0, 2)
+	assert.Equal(t, text, read(readme))
+	r.Date = r.Date.AddDate(0, 0, 3)
+	both := r.Devices
+	r.Devices = both[:1]
+	require.NoError(t, r.WriteFile(path))
+	require.NoError(t, run(folder, readme, "one", []string{path}))
+	assert.Equal(t, text, read(readme))
+	r.Date, r.Devices = r.Date.AddDate(0, 0, -1), both
 	require.NoError(t, r.WriteFile(path))
 	require.NoError(t, run(folder, readme, "big", []string{path}))
-	again, err = os.ReadFile(readme)
-	require.NoError(t, err)
-	assert.Contains(t, string(again), "| 1.20 | 7% | .12 | - |")
-	assert.Contains(t, string(again), "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
+	text = read(readme)
+	assert.Contains(t, text, "| 1.20 | 7% | .12 | - |")
+	assert.Contains(t, text, "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
 
-	for word, broken := range map[string]string{"is not closed": "<!-- bench: cpu -->\n", "no report has cuda:1": "<!-- bench: cuda:1 -->\n<!-- /bench -->"} {
+	for word, broken := range map[string]string{
+		"is not closed":                "<!-- bench: cases cpu -->\n",
+		"no report has cpu and cuda:1": "<!-- bench: cases cpu cuda:1 -->\n<!-- /bench -->",
+		"bench: lies -->: there is no": "<!-- bench: lies cpu -->\n<!-- /bench -->",
+		"names no kind":                "<!-- bench: cpu -->\n<!-- /bench -->",
+	} {
 		_, err := rewrite(broken, "", nil)
 		assert.ErrorContains(t, err, word)
 	}
@@ -102,7 +133,7 @@ func TestMachine(t *testing.T) {
 }
 
 func TestRatio(t *testing.T) {
-	for x, want := range map[float64]string{.394: ".39", .04: ".04", .996: "1.00", .994: ".99", 1.56: "1.56", 0: ".00"} {
+	for x, want := range map[float64]string{.394: ".39", .04: ".04", .996: "1.00", .994: ".99", 1.56: "1.56", 0: "-"} {
 		assert.Equal(t, want, ratio(x))
 	}
 }
