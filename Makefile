@@ -47,7 +47,7 @@ bench-peers:
 # The README's figures: measures the devices, with other libraries beside them, keeps
 # that in bench/results, and writes the tables. On a quiet machine, please. To try it
 # elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=0.02
-# PEERS=numpy RESULTS=build/results, which has a copy of the README then.
+# PEERS=numpy RESULTS=build/results, which has copies of the READMEs then.
 DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results
 results:

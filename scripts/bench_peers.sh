@@ -5,17 +5,18 @@
 # program for each then, as --peer takes them. Arguments are for restride bench, as
 # --json FILE. Variables:
 #
-#	PEERS      which of: numpy torch onnxruntime cupy gomlx gorgonia
+#	PEERS      which of: plain numpy torch onnxruntime cupy gomlx gorgonia; plain is
+#	           Restride's own cpu device without vector kernels
 #	DEVICE     as restride bench has it: cpu, cuda:0, cpu,opencl:0
 #	FILTER     only cases whose name matches
-#	GO_FILTER  the same for the Go libraries, which take long
+#	GO_FILTER  the same for gomlx and gorgonia, which take long
 #	SIZE TIME  as restride bench has them
 #	TORCH      what pip installs as PyTorch, as torch==2.9.0 (that for GPUs takes
 #	           several GB); else that of a python3 of the machine, or Debian's
 set -u
 cd "$(dirname "$0")/.." || exit
 : "${GO:=go}" "${PYTHON:=python3}" "${DEVICE:=cpu}" "${FILTER:=.}" "${SIZE:=}" "${TIME:=}" "${TORCH:=}"
-: "${PEERS:=numpy torch onnxruntime cupy gomlx gorgonia}"
+: "${PEERS:=plain numpy torch onnxruntime cupy gomlx gorgonia}"
 [ -n "${GO_FILTER:-}" ] || { [ "$FILTER" = . ] && GO_FILTER='^[a-f]-.*/32$' || GO_FILTER=$FILTER; }
 dir=$PWD/build/peers lib=$PWD/build/peers/lib
 mkdir -p "$lib"
@@ -113,11 +114,13 @@ for peer in $PEERS; do
 			say "cupy: it cannot be installed"
 		fi
 		;;
-	cpu*:gomlx | cpu*:gorgonia)
-		if (cd bench/peers/go && $GO build -o "$lib/go" .); then
-			launcher "$peer" "$GO_FILTER" "$lib/go" --library "$peer"
-		else
+	cpu*:plain | cpu*:gomlx | cpu*:gorgonia)
+		if ! (cd bench/peers/go && $GO build -o "$lib/go" .); then
 			say "$peer: it cannot be built"
+		elif [ "$peer" = plain ]; then
+			launcher plain "" env RESTRIDE_SIMD=go "$lib/go" --library restride
+		else
+			launcher "$peer" "$GO_FILTER" "$lib/go" --library "$peer"
 		fi
 		;;
 	*) say "$peer: not on $DEVICE" ;;
