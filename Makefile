@@ -39,14 +39,15 @@ fuzz:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-# Other libraries on the cases of restride bench, as far as they can be had: a file
-# in build/peers for each. See the script for PEERS, DEVICE, FILTER, SIZE, TIME.
+# restride bench with other libraries beside, as far as they can be had: a program in
+# build/peers for each, as --peer takes them. See the script for PEERS, DEVICE, FILTER,
+# SIZE, TIME.
 bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
 # The README's figures: measures the devices, with other libraries beside them, keeps
 # that in bench/results, and writes the tables. On a quiet machine, please. To try it
-# elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=0.02
+# elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=20ms
 # PEERS=numpy RESULTS=build/results, which has copies of the READMEs then.
 DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results

@@ -33,12 +33,18 @@
 // beyond that, by time and by ratio: see there for the rule. What only the machine
 // changed is not a regression, and is said.
 //
+// # Other libraries
+//
+// A [PeerProcess] is another library in a process of its own, which is asked for each
+// case right after the device has been measured, in every pass. What it did is a
+// [Peer] of the [Result]; how much faster we are is the median of the passes' ratios.
+// Package peers starts those that there are, and its README.md has the protocol.
+//
 // # Files
 //
 // The [Report] is also a file of JSON, whose form is in report.schema.json and
 // which [ReadReport] reads; it is written after each case, so that an interrupted
 // run keeps what it has, marked as unfinished. [Report.WriteBenchmarks] writes it
-// for benchstat. Another library's figures are a [Peer], measured on the same list:
-// see peers. Reports of machines are kept in the folder results,
+// for benchstat. Reports of machines are kept in the folder results,
 // whose command writes the README's tables out of them.
 package bench

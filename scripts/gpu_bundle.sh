@@ -13,7 +13,7 @@ $GO build -trimpath -ldflags '-s -w' -o $dir/restride ./cmd/restride
 for pkg in cuda opencl internal/engine onnx; do
 	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test ./$pkg
 done
-cp bench/peers/common.py bench/peers/*_peer.py LICENSE $dir
+cp LICENSE $dir
 cp scripts/gpu_run.sh $dir/run.sh
 chmod +x $dir/run.sh
 tar -C build -czf $dir.tar.gz gpu-bundle

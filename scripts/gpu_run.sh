@@ -14,7 +14,8 @@
 #
 # The exit status is 1 if a step failed; those after it run all the same. More
 # variables: DEVICE (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and
-# BENCH_FILTER (see restride bench), TORCH_DEVICE (cuda), and those of README.md.
+# BENCH_FILTER (see restride bench), RESTRIDE_PYTHON, which has PyTorch or others to
+# measure beside, and those of README.md.
 set -u
 
 usage() {
@@ -33,7 +34,7 @@ for arg in "$@"; do
 	esac
 done
 if [ -n "$quick" ]; then : "${VERIFY_CASES:=2000}"; else : "${VERIFY_CASES:=20000}"; fi
-: "${OUT:=results}" "${DEVICE:=cuda:0}" "${BENCH_SIZE:=}" "${BENCH_TIME:=}" "${BENCH_FILTER:=}" "${TORCH_DEVICE:=cuda}"
+: "${OUT:=results}" "${DEVICE:=cuda:0}" "${BENCH_SIZE:=}" "${BENCH_TIME:=}" "${BENCH_FILTER:=}"
 mkdir -p "$OUT" || exit 2
 out=$(cd "$OUT" && pwd)
 cd "$(dirname "$0")" || exit 2
@@ -92,7 +93,6 @@ step() {
 	status=PASS
 	said=$(tests "$log")
 	[ -n "$said" ] || said=$(grep . "$log" | tail -n 1 | cut -c 1-200)
-	[ "$name" != cases ] || said="$(grep -c '"class"' "$log") cases for other libraries"
 	[ "$name" != devices ] || said="$(grep -c '^cuda:' "$log") of CUDA, $(grep -c '^opencl:' "$log") of OpenCL"
 	if [ $rc = 124 ] || [ $rc = 137 ]; then
 		said="ran past $limit s; $(tests "$log")"
@@ -153,48 +153,13 @@ bench() {
 	[ -z "$BENCH_SIZE" ] || set -- "$@" --size "$BENCH_SIZE"
 	[ -z "$BENCH_TIME" ] || set -- "$@" --time "$BENCH_TIME"
 	[ -z "$BENCH_FILTER" ] || set -- "$@" --filter "$BENCH_FILTER"
-	step "$benched" 900 "$benchlimit" "$@"
+	step bench 1800 230 "$@"
 }
 
-# peer has another library's figures, if a Python has it: peer NAME DEVICE.
-peer() {
-	step "$1" 900 110 sh -c '"$0" "./$1_peer.py" "$2" --device "$3" --time "$4" --check "$4" >"$5"' \
-		"$python" "$1" "$out/cases.json" "$2" "${quick:+0.}1" "$out/$1.json"
-	[ ! -s "$out/$1.json" ] || peers=$peers${peers:+,}$out/$1.json
-}
-rm -f "$out/bench.json" "$out/torch.json" "$out/cupy.json" "$out/cases.json"
-peers= cupy=
-python=$(command -v python3)
-if [ -z "$python" ]; then
-	skip torch "no python3"
-	skip cupy "no python3"
-else
-	if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
-		torch="no PyTorch with numpy"
-	elif [ "$TORCH_DEVICE" = cuda ] && ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-		torch="PyTorch sees no GPU"
-	else
-		torch=
-	fi
-	if [ -n "$quick" ]; then
-		cupy="not with --quick"
-	elif ! "$python" -c 'import cupy; cupy.cuda.runtime.getDevice()' 2>/dev/null; then
-		cupy="no CuPy with a GPU"
-	fi
-	benched=cases benchlimit=30
-	if [ -z "$torch" ] || [ -z "$cupy" ]; then
-		bench --list-json && mv "$out/cases.log" "$out/cases.json"
-	fi
-	if [ -n "$torch" ]; then skip torch "$torch"; elif [ -s "$out/cases.json" ]; then peer torch "$TORCH_DEVICE"; fi
-	if [ -n "$cupy" ]; then skip cupy "$cupy"; elif [ -s "$out/cases.json" ]; then peer cupy cuda:0; fi
-fi
-benched=bench benchlimit=120
+# The libraries that python3 has are measured beside; what it lacks is in the log.
+rm -f "$out/bench.json"
 check=' 0 failed'
-if [ -n "$peers" ]; then
-	bench --json "$out/bench.json" --peer "$peers"
-else
-	bench --json "$out/bench.json"
-fi
+bench --peer auto --json "$out/bench.json"
 check=
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
@@ -221,8 +186,6 @@ seconds=$(($(date +%s) - start))
 	cat "$steps"
 	printf '\n\t],\n\t"bench": '
 	if [ -s "$out/bench.json" ]; then cat "$out/bench.json"; else echo null; fi
-	printf '\t,"torch": '
-	if [ -s "$out/torch.json" ]; then cat "$out/torch.json"; else echo null; fi
 	printf '}\n'
 } >"$out/results.json"
 rm -f "$steps"
