@@ -124,6 +124,7 @@ func FuzzReadReport(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(text)
 	f.Add([]byte(`{"format":1,"unfinished":true}`))
+	f.Add([]byte(`{"format":1,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"passes":2,"readings":[{"mhz":1980,"held_back":["heat"],"steal":0.5},{"watts":1e9,"held_back":[]}],"roofline":{}}]}`))
 	f.Add([]byte(`{"format":1,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"roofline":{},"cases":[{"name":"x"}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadReport(data)
