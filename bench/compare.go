@@ -86,6 +86,9 @@ func (c *Comparison) results(old, now *Result, where string) {
 	if old.Device.Driver != now.Device.Driver {
 		c.Machines = append(c.Machines, fmt.Sprintf("%s: the driver was %q, and is %q", where, old.Device.Driver, now.Device.Driver))
 	}
+	for _, m := range now.meanwhile(old) {
+		c.Machines = append(c.Machines, where+": "+m)
+	}
 	name, before, yard := yardsticks(old.Roofline, now.Roofline)
 	if yard == nil {
 		c.skip("%s: one of the runs has no roofline", where)

@@ -33,6 +33,10 @@
 // beyond that, by time and by ratio: see there for the rule. What only the machine
 // changed is not a regression, and is said.
 //
+// What the machine did in each pass, as far as it tells, is in [Reading]: clocks,
+// heat, why a device was held back, and how much of the processors other guests of
+// the same machine and other processes took.
+//
 // # Other libraries
 //
 // A [PeerProcess] is another library in a process of its own, which is asked for each

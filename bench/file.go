@@ -75,6 +75,14 @@ func (r *Result) check(unfinished bool) error {
 	case bad(r.Seconds):
 		return fmt.Errorf("%v seconds", r.Seconds)
 	}
+	if len(r.Readings) > r.Passes {
+		return fmt.Errorf("%d readings of %d passes", len(r.Readings), r.Passes)
+	}
+	for i := range r.Readings {
+		if err := r.Readings[i].check(); err != nil {
+			return fmt.Errorf("readings[%d]: %w", i, err)
+		}
+	}
 	for _, rate := range []*Rate{
 		r.Roofline.Copy, r.Roofline.CopyAfter, r.Roofline.Driver, r.Roofline.Memcpy, r.Roofline.Fill,
 		r.Roofline.Upload, r.Roofline.UploadPinned, r.Roofline.Download, r.Roofline.DownloadPinned,

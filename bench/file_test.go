@@ -132,6 +132,7 @@ func FuzzReadReport(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"format":2,"unfinished":true}`))
 	f.Add([]byte(`{"format":2,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"roofline":{},"cases":[{"name":"x"}]}]}`))
+	f.Add([]byte(`{"format":2,"unfinished":true,"devices":[{"device":{"id":"cpu"},"size":1,"sector":1,"passes":2,"readings":[{"mhz":1980,"held_back":["heat"],"steal":0.5},{"watts":1e9,"held_back":[]}],"roofline":{}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadReport(data)
 		if err != nil {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -19,12 +18,8 @@ type Host struct {
 	Governor string `json:"governor,omitempty"` // who chooses its frequency
 }
 
-// host describes this machine. Files that a system does not have say nothing.
+// host describes this machine.
 func host() Host {
-	word := func(path string) string {
-		text, _ := os.ReadFile(path)
-		return strings.TrimSpace(string(text))
-	}
 	const core = "/sys/devices/system/cpu/cpu0/"
 	h := Host{
 		Kernel:   word("/proc/sys/kernel/osrelease"),
@@ -42,17 +37,26 @@ func host() Host {
 		}
 	}
 	khz, _ := strconv.Atoi(word(core + "cpufreq/scaling_max_freq"))
-	h.MHz = cmp.Or(khz/1000, clockOf(word("/proc/cpuinfo")))
+	h.MHz = khz / 1000
+	if all := clocks(word("/proc/cpuinfo")); h.MHz == 0 && len(all) > 0 {
+		h.MHz = int(all[0])
+	}
 	return h
 }
 
-// clockOf reads the first core's frequency out of Linux's description.
-func clockOf(cpuinfo string) int {
+// word is a short file's text. A file that a system does not have says nothing.
+func word(path string) string {
+	text, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(text))
+}
+
+// clocks reads the cores' frequencies, in MHz, out of Linux's description.
+func clocks(cpuinfo string) (all []float64) {
 	for line := range strings.Lines(cpuinfo) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "cpu MHz" {
 			mhz, _ := strconv.ParseFloat(strings.TrimSpace(value), 32)
-			return int(mhz)
+			all = append(all, mhz)
 		}
 	}
-	return 0
+	return all
 }

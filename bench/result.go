@@ -27,11 +27,12 @@ type Report struct {
 // Result is what a device did at a size.
 type Result struct {
 	Device   Facts         `json:"device"`
-	Size     int64         `json:"size"`             // that was asked for: see Case.At
-	Cached   bool          `json:"cached,omitempty"` // the same buffers each time, which caches hold; otherwise some take turns
-	Passes   int           `json:"passes,omitempty"` // how often the run came by each figure; Timing.Passes has as many, when it is finished
-	Clock    string        `json:"clock"`            // "device": its events keep time; or "host"
-	Sector   int64         `json:"sector"`           // the unit of touched bytes
+	Size     int64         `json:"size"`               // that was asked for: see Case.At
+	Cached   bool          `json:"cached,omitempty"`   // the same buffers each time, which caches hold; otherwise some take turns
+	Passes   int           `json:"passes,omitempty"`   // how often the run came by each figure; Timing.Passes has as many, when it is finished
+	Clock    string        `json:"clock"`              // "device": its events keep time; or "host"
+	Readings []Reading     `json:"readings,omitempty"` // what the machine did, one for each pass
+	Sector   int64         `json:"sector"`             // the unit of touched bytes
 	Seconds  float64       `json:"seconds"`
 	Roofline *Roofline     `json:"roofline"`
 	Cases    []*CaseResult `json:"cases"`

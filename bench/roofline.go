@@ -68,6 +68,9 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 	if roof.Copy, err = r.plainCopy("copy", p); err != nil {
 		return err
 	}
+	if err := r.sense(p, roof.Copy.Median); err != nil {
+		return err
+	}
 	if namer, ok := r.q.(device.KernelNamer); ok {
 		roof.Kernel = namer.KernelName(Dense(p[0]), Dense(p[1]))
 	}

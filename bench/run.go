@@ -65,6 +65,7 @@ type runner struct {
 	// footprint is the size from which on caches hold little of what takes turns.
 	footprint int64
 	series    map[string]*series
+	now       *Reading // the pass's
 	start     time.Time
 	done      int // pieces of work
 }
@@ -123,12 +124,16 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 
 // pass goes through everything once.
 func (r *runner) pass(result *Result) error {
+	result.Readings = append(result.Readings, Reading{})
+	r.now = &result.Readings[len(result.Readings)-1]
+	begin := ticksNow()
 	if err := r.roofline(result.Roofline); err != nil {
 		return err
 	}
 	progress := func() {
 		r.done++
 		result.relate()
+		r.now.since(begin, ticksNow())
 		result.Seconds = time.Since(r.start).Seconds()
 		if r.Progress != nil {
 			r.Progress(result, float64(r.done)/float64(Passes*(1+len(r.Cases))))

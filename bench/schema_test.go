@@ -65,7 +65,7 @@ func TestSchemaFields(t *testing.T) {
 		Defs map[string]definition `json:"$defs"`
 	}
 	require.NoError(t, json.Unmarshal(text, &file))
-	all := []any{Report{}, Host{}, Result{}, Facts{}, Timing{}, Rate{}, Roofline{}, CaseResult{}, Peer{}, PeerCase{}}
+	all := []any{Report{}, Host{}, Result{}, Facts{}, Reading{}, Timing{}, Rate{}, Roofline{}, CaseResult{}, Peer{}, PeerCase{}}
 	for _, x := range all {
 		of := reflect.TypeOf(x)
 		def, ok := file.Defs[of.Name()]

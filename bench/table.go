@@ -128,6 +128,13 @@ func (t *Table) Close(r *Result) {
 	}
 	fmt.Fprintf(t.W, "touched: the same as ratio of what memory moves, in sectors of %d bytes\n", r.Sector)
 	t.peersClose(r.Peers)
+	var meanwhile []string
+	for _, o := range r.Observations() {
+		meanwhile = append(meanwhile, o.Name+": "+o.Text)
+	}
+	if len(meanwhile) > 0 {
+		fmt.Fprintln(t.W, strings.Join(meanwhile, "; "))
+	}
 	if after := r.Roofline.CopyAfter; after != nil && r.Roofline.Copy != nil {
 		fmt.Fprintf(t.W, "the dense copy in the end: %.2f GB/s, %.2f of what it was\n", after.GBps, after.GBps/r.Roofline.Copy.GBps)
 	}

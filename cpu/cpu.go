@@ -94,7 +94,8 @@ func Open() (*Device, error) {
 // Info says what the device is.
 func (d *Device) Info() device.Info { return host() }
 
-// Stats returns what the device has done so far. It waits for the calls at work.
+// Stats returns what the device has done so far. A long call that is at work counts
+// when it is done.
 func (d *Device) Stats() device.Stats {
 	d.mu.Lock()
 	held := d.held
@@ -104,9 +105,8 @@ func (d *Device) Stats() device.Stats {
 	defer d.listing.Unlock()
 	count(&s, &d.ended)
 	for _, q := range *d.queues.Load() {
-		q.mu.Lock()
-		count(&s, &q.done)
-		q.mu.Unlock()
+		done := q.over()
+		count(&s, &done)
 	}
 	return s
 }
@@ -248,7 +248,9 @@ func (d *Device) recycle(m *memory) {
 	}
 }
 
-// NewQueue returns a queue of the device.
+// NewQueue returns a queue of the device. The device keeps it, with its plans, until
+// one of them is closed, and who frees memory looks at all: programs that make many
+// queues close them.
 func (d *Device) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")

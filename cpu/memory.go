@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -96,13 +95,10 @@ func (m *memory) retire() bool {
 	return true
 }
 
-// settle returns when it has seen each queue without a brief call: those that began
-// before are over then.
+// settle returns when all brief calls are over that began before.
 func (d *Device) settle() {
 	for _, q := range *d.queues.Load() {
-		for q.inBrief() {
-			runtime.Gosched()
-		}
+		q.over()
 	}
 }
 

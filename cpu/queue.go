@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -18,6 +19,11 @@ type Queue struct {
 	closed bool
 	long   atomic.Bool  // the call at work is a long one, and holds its memory
 	done   device.Stats // by this queue: only what count adds
+
+	// Who does not want to wait for a long call, nor for later calls: see over.
+	asked, answered atomic.Int64
+	showing         sync.Mutex
+	shown           device.Stats // done, when a long call began, or a question was answered
 
 	// What small calls use, and keep for the next.
 	plans   plans
@@ -43,7 +49,45 @@ func (q *Queue) begin(op string) error {
 	return nil
 }
 
-func (q *Queue) end() { q.mu.Unlock() }
+func (q *Queue) end() {
+	if q.asked.Load() > q.answered.Load() {
+		q.answer()
+	}
+	q.mu.Unlock()
+}
+
+// answer tells who asked that the calls which began before are over.
+func (q *Queue) answer() {
+	n := q.asked.Load()
+	q.show()
+	q.answered.Store(n)
+}
+
+func (q *Queue) show() {
+	q.showing.Lock()
+	q.shown = q.done
+	q.showing.Unlock()
+}
+
+// over returns when all brief calls are over that began before, and says what the
+// queue had done when it was called, or later. Calls that follow one another without
+// a gap are no matter: the end of each answers who asks.
+func (q *Queue) over() device.Stats {
+	for ticket := int64(0); ; runtime.Gosched() {
+		if q.long.Load() || ticket > 0 && q.answered.Load() >= ticket {
+			q.showing.Lock()
+			defer q.showing.Unlock()
+			return q.shown
+		}
+		if q.mu.TryLock() {
+			defer q.mu.Unlock()
+			return q.done
+		}
+		if ticket == 0 {
+			ticket = q.asked.Add(1)
+		}
+	}
+}
 
 // site is the memory of a buffer, and where that was when a call began; or a place
 // that is no buffer's.
@@ -86,6 +130,7 @@ func (q *Queue) hold(op string, all ...site) error {
 			return isFreed(op, "the buffer", m.memory)
 		}
 	}
+	q.show()
 	q.long.Store(true)
 	return nil
 }
@@ -97,18 +142,6 @@ func (q *Queue) letGo(all ...site) {
 			m.release()
 		}
 	}
-}
-
-// inBrief reports whether a brief call is at work.
-func (q *Queue) inBrief() bool {
-	if q.long.Load() {
-		return false
-	}
-	if !q.mu.TryLock() {
-		return true
-	}
-	q.mu.Unlock()
-	return false
 }
 
 // useRange is use for a range of a buffer of bytes, or of strings.

@@ -1,6 +1,9 @@
 package cuda
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Handles of the driver.
 type (
@@ -76,9 +79,22 @@ type driver interface {
 type facts struct {
 	name         string
 	memory       int64
-	major, minor int  // compute capability
-	pools        bool // memory in the order of a stream
-	clock        int  // kHz; 0: unknown
+	major, minor int    // compute capability
+	pools        bool   // memory in the order of a stream
+	clock        int    // kHz; 0: unknown
+	bus          string // the place on the PCI bus, as NVML takes it; "": unknown
+}
+
+// describeBus asks for a device's place on the bus.
+func describeBus(attribute func(code int) (int, error)) string {
+	var place [3]int
+	for i, code := range []int{50, 33, 34} { // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, .._BUS_ID, .._DEVICE_ID
+		var err error
+		if place[i], err = attribute(code); err != nil {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%08x:%02x:%02x.0", place[0], place[1], place[2])
 }
 
 // place is where memory lies.

@@ -139,5 +139,6 @@ func (l *gorgoniaCU) describe(ordinal int) (facts, error) {
 	pools, err := d.Attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
 	f.clock, _ = d.Attribute(cu.ClockRate)
+	f.bus = describeBus(func(code int) (int, error) { return d.Attribute(cu.DeviceAttribute(code)) })
 	return f, nil
 }

@@ -24,6 +24,10 @@ type gpu struct {
 	modules modules
 	lost    atomic.Bool // the context is: no call succeeds any more
 
+	bus         string // its place on the bus; "": unknown
+	sensors     sensors
+	sensorsOnce sync.Once
+
 	// life is read-locked by the calls of marks, which may outlive the device.
 	life   sync.RWMutex
 	closed bool
@@ -67,7 +71,7 @@ func openGPU(drv driver, ordinal int, ctx context, o Options) (*gpu, error) {
 		return nil, err
 	}
 	g := &gpu{
-		drv: drv, number: gpuNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info,
+		drv: drv, number: gpuNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: f.bus,
 		ordered: f.pools && drv.ordered() && !o.PlainMemory,
 		queues:  map[*queue]struct{}{}, events: map[event]struct{}{}, kept: map[*memory]int{},
 		ways: map[uint64]bool{},

@@ -227,9 +227,9 @@ func (l *libcuda) describe(ordinal int) (facts, error) {
 	if err := l.do("cuDeviceTotalMem", dl.Call(l.deviceMemory, uintptr(unsafe.Pointer(bytes)), handle)); err != nil {
 		return facts{}, err
 	}
-	attribute := func(code uintptr) (int, error) {
+	attribute := func(code int) (int, error) {
 		v := new(int32)
-		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), code, handle))
+		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), uintptr(code), handle))
 		return int(*v), err
 	}
 	f := facts{name: text(name), memory: int64(*bytes)}
@@ -242,6 +242,7 @@ func (l *libcuda) describe(ordinal int) (facts, error) {
 	pools, err := attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
 	f.clock, _ = attribute(attributeClock)
+	f.bus = describeBus(attribute)
 	return f, nil
 }
 

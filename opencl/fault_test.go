@@ -124,3 +124,12 @@ func TestWaitReturnsTheError(t *testing.T) {
 	require.ErrorIs(t, q.Close(), device.ErrDriver)
 	require.ErrorIs(t, q.Close(), device.ErrClosed)
 }
+
+// row is the layout of n elements.
+func row(n int64) layout.Layout {
+	l, err := layout.Contiguous(n)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}

@@ -35,15 +35,6 @@ func queueOf(tb testing.TB, dev *Device) device.Queue {
 	return q
 }
 
-// row is the layout of n elements.
-func row(n int64) layout.Layout {
-	l, err := layout.Contiguous(n)
-	if err != nil {
-		panic(err)
-	}
-	return l
-}
-
 // floats is a buffer seen as a matrix.
 func floats(b device.Buffer, dims, strides []int64) device.Operand {
 	l, err := layout.Strided(dims, strides, 0)

@@ -71,6 +71,9 @@ func newDevice(anchor, label string, r *bench.Result) *deviceView {
 		fact{"unit of touched bytes", binary(r.Sector)},
 		fact{"took", seconds(r.Seconds)},
 	)}
+	for _, o := range r.Observations() {
+		d.Facts = append(d.Facts, fact{o.Name, o.Text})
+	}
 	d.bounds(r.Roofline)
 	for i, p := range sane(r.Peers) {
 		d.Peers = append(d.Peers, &peerView{Name: p.Name, Device: p.Device, Style: fmt.Sprintf("p%d", i%palette+1), peer: p})
@@ -292,6 +295,11 @@ func (d *deviceView) notes(r *bench.Result) {
 	if f := r.Roofline; f != nil && f.Copy != nil && f.CopyAfter != nil {
 		if then := over(f.CopyAfter.GBps, f.Copy.GBps); then > 0 && (then < .9 || then > 1.1) {
 			d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The machine did not stay as it was: when all was done, the dense copy was at %s of its first rate.", number(then, 2))})
+		}
+	}
+	for _, o := range r.Observations() {
+		if o.Note != "" {
+			d.Notes = append(d.Notes, note{Text: o.Note})
 		}
 	}
 	if noisy > 0 {

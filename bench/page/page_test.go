@@ -465,3 +465,29 @@ func TestCompare(t *testing.T) {
 	}
 	assert.Equal(t, fmt.Sprint(ahead), p.Ahead)
 }
+
+// What the machine did is a fact of the device, and a note where it matters.
+func TestReadings(t *testing.T) {
+	report := large(t, 1, 0)
+	steal, calm := .12, .01
+	report.Devices[0].Readings = []bench.Reading{
+		{MHz: 1980, HeldBack: []string{}, Steal: &calm, Others: &calm},
+		{MHz: 1755, HeldBack: []string{"<power> cap"}, Steal: &steal, Others: &calm},
+	}
+	d := newView(report).Devices[0]
+	assert.Subset(t, d.Facts, []fact{
+		{"clock", "1755 to 1980 MHz"}, {"taken by other guests", "1 to 12 % of the processors' time"},
+		{"taken by other processes", "1 % of the processors' time"}, {"held back", "in 1 of 2 passes (<power> cap)"},
+	})
+	require.Len(t, d.Notes, 2)
+	var out bytes.Buffer
+	require.NoError(t, Write(&out, report))
+	for _, text := range []string{"<dd>1755 to 1980 MHz</dd>", "held back in 1 of 2 passes (&lt;power&gt; cap): it may be faster", "Other guests of the machine took 1 to 12 %"} {
+		assert.Contains(t, out.String(), text)
+	}
+
+	report.Devices[0].Readings = []bench.Reading{{MHz: 1980, HeldBack: []string{}, Steal: &calm}}
+	d = newView(report).Devices[0]
+	assert.Contains(t, d.Facts, fact{"held back", "never"})
+	assert.Empty(t, d.Notes)
+}

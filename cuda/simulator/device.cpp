@@ -36,6 +36,7 @@ int attribute(int number) {
 	case 38: return 50 << 20;           // L2
 	case 39: return 2048;               // threads per multiprocessor
 	case 40: return 3;                  // copy engines
+	case 50: return 0xfffe;             // PCI domain, which no machine has
 	case 75: return capability / 10;
 	case 76: return capability % 10;
 	case 78: case 83: case 90: case 91: return 1;

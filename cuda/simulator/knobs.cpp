@@ -23,7 +23,7 @@ struct Knobs {
 	std::string message;
 
 	Knobs() {
-		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "PEERS", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT"}) {
+		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "PEERS", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT", "HELD"}) {
 			const char *value = std::getenv((std::string("RESTRIDE_SIM_") + name).c_str());
 			if (value != nullptr) {
 				set(name, value);
@@ -140,6 +140,16 @@ extern "C" __attribute__((visibility("default"))) long restrideSimCount(const ch
 	sim::Knobs &k = sim::knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
 	return k.counters[sim::plain(name)];
+}
+
+// restrideSimEnter and restrideSimNumber are enter and number for the simulated NVML,
+// which is a library of its own: the former gives what is to be injected.
+extern "C" __attribute__((visibility("default"))) int restrideSimEnter(const char *name) {
+	return sim::anywhere(name, [] {});
+}
+
+extern "C" __attribute__((visibility("default"))) u64 restrideSimNumber(const char *knob, u64 otherwise) {
+	return sim::number(knob, otherwise);
 }
 
 // restrideSimMessage copies the last line that was reported.

@@ -11,3 +11,11 @@ type Block struct {
 	Bytes   []byte
 	mapping []byte // that the bytes lie in
 }
+
+// Free gives the memory back. The empty Block is fine, too.
+func (b Block) Free() error {
+	if b.mapping == nil {
+		return nil
+	}
+	return unmap(b.mapping)
+}

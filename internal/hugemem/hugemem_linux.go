@@ -20,10 +20,4 @@ func Map(size int64) (Block, error) {
 	return b, nil
 }
 
-// Free gives the memory back. The empty Block is fine, too.
-func (b Block) Free() error {
-	if b.mapping == nil {
-		return nil
-	}
-	return syscall.Munmap(b.mapping)
-}
+func unmap(m []byte) error { return syscall.Munmap(m) }

@@ -7,5 +7,4 @@ import "errors"
 // Map maps nothing here.
 func Map(int64) (Block, error) { return Block{}, errors.ErrUnsupported }
 
-// Free has nothing to give back.
-func (b Block) Free() error { return nil }
+func unmap([]byte) error { return errors.ErrUnsupported }

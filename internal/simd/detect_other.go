@@ -7,3 +7,5 @@ var levelNames = [...]string{"go"}
 const detected = None
 
 func (k *Kernels) fill() {}
+
+type lookUps struct{}

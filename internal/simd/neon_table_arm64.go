@@ -28,6 +28,10 @@ func (k *Rows) neon() {
 	k.PlanPick, k.Pick = (*Shuffle).pickNEON, pickNEON
 }
 
+// lookUps are what kernels know of a group: where the bytes of a vector are in those of
+// the far side.
+type lookUps struct{ near16 [16]byte }
+
 // pickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction finds
 // in all of the far side's.
 func (p *Shuffle) pickNEON(size, step int64) bool {
@@ -38,7 +42,7 @@ func (p *Shuffle) pickNEON(size, step int64) bool {
 	p.Least = p.group
 	for near, far := range p.places() {
 		i := min(far/vector, p.count-1)
-		p.shuffles[0][near] = byte(i*vector + far - min(i*vector, p.span-vector))
+		p.near16[near] = byte(i*vector + far - min(i*vector, p.span-vector))
 	}
 	return true
 }
@@ -51,7 +55,7 @@ func pickNEON(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
 	if tail := n % p.group; tail > 0 {
 		back = tail - p.group
 	}
-	picks[p.count-1](dst, src, dStep, sStep, n/p.group, rows, p.base, p.far, p.span-16, back*p.size, back*p.step, &p.shuffles[0][0])
+	picks[p.count-1](dst, src, dStep, sStep, n/p.group, rows, p.base, p.far, p.span-16, back*p.size, back*p.step, &p.near16[0])
 }
 
 func (k *Bits) neon() {

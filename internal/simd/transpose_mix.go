@@ -1,7 +1,5 @@
 package simd
 
-import "encoding/binary"
-
 // Mixes are kernels that interleave rows of elements, three of them, or take such a
 // row apart.
 type Mixes struct {
@@ -31,41 +29,4 @@ func (m *Mixes) mixTables(table func(width int, from func(out, at int) (in, pos 
 			return pos / width, pos % width
 		})[0]
 	}
-}
-
-// mixShuffles are tables for instructions that take the bytes of one vector: for
-// each result one of each source, 0x80 where a byte is another's.
-func mixShuffles(width int, from func(out, at int) (in, pos int)) []byte {
-	tab := make([]byte, 9*width)
-	for i := range tab {
-		tab[i] = 0x80
-	}
-	for out := range 3 {
-		for at := range width {
-			in, pos := from(out, at)
-			tab[(out*3+in)*width+at] = byte(pos)
-		}
-	}
-	return tab
-}
-
-// mixPermutes are tables for instructions that take the bytes of two vectors, and
-// those of the third under a mask.
-func mixPermutes(width int, from func(out, at int) (in, pos int)) []byte {
-	tab := make([]byte, 9*width)
-	for out := range 3 {
-		of := tab[out*3*width:]
-		mask := uint64(0)
-		for at := range width {
-			in, pos := from(out, at)
-			if in == 2 {
-				mask |= 1 << at
-				of[width+at] = byte(pos)
-			} else {
-				of[at] = byte(in*width + pos)
-			}
-		}
-		binary.LittleEndian.PutUint64(of[2*width:], mask)
-	}
-	return tab
 }

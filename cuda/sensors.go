@@ -1,0 +1,144 @@
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+)
+
+// Readings says what the GPU's sensors do: see device.Sensors. They are NVML's, a
+// library that comes with the driver. Of a part of a GPU (MIG) they are those of
+// the whole.
+func (d *Device) Readings() device.Readings {
+	g := d.g
+	g.sensorsOnce.Do(func() { g.sensors = openNVML().sensors(g.bus) })
+	return g.sensors.read()
+}
+
+// nvml is NVIDIA's management library. All of it may be missing: then nothing is
+// told.
+type nvml struct {
+	handle, clock, temperature, power, reasons uintptr // 0: it has no such function
+}
+
+// openNVML finds the library, once.
+var openNVML = sync.OnceValue(loadNVML)
+
+// loadNVML looks beside the driver first, if that has a place of its own. What is
+// nil has no sensors.
+func loadNVML() *nvml {
+	name := "libnvidia-ml.so.1"
+	if runtime.GOOS == "windows" {
+		name = "nvml.dll"
+	}
+	names := []string{name}
+	if driver := os.Getenv("RESTRIDE_LIBCUDA"); filepath.Base(driver) != driver {
+		names = []string{filepath.Join(filepath.Dir(driver), name), name}
+	}
+	lib, err := dl.Open(names...)
+	if err != nil {
+		return nil
+	}
+	find := func(names ...string) uintptr {
+		for _, name := range names {
+			if at, err := lib.Lookup(name); err == nil {
+				return at
+			}
+		}
+		return 0
+	}
+	start := find("nvmlInit_v2")
+	if start == 0 || int32(dl.Call(start)) != 0 {
+		return nil
+	}
+	return &nvml{
+		handle:      find("nvmlDeviceGetHandleByPciBusId_v2"),
+		clock:       find("nvmlDeviceGetClockInfo"),
+		temperature: find("nvmlDeviceGetTemperature"),
+		power:       find("nvmlDeviceGetPowerUsage"),
+		reasons:     find("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"), // its name until 2023
+	}
+}
+
+// sensors are a GPU's. It is found by its place on the bus, which both libraries
+// know: numbers differ, as CUDA_VISIBLE_DEVICES renumbers the devices of CUDA alone,
+// and so do names, where CUDA's device is a part of a GPU (MIG). The zero sensors
+// tell nothing.
+type sensors struct {
+	lib *nvml
+	gpu uintptr // nvmlDevice_t
+}
+
+func (l *nvml) sensors(bus string) sensors {
+	if l == nil || l.handle == 0 || bus == "" {
+		return sensors{}
+	}
+	text, gpu := append([]byte(bus), 0), new(uintptr)
+	if int32(dl.Call(l.handle, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(gpu)))) != 0 {
+		return sensors{}
+	}
+	return sensors{l, *gpu}
+}
+
+// Arguments of NVML's functions.
+const (
+	clockCores  = 1 // of the multiprocessors
+	clockMemory = 2
+	sensorGPU   = 0
+)
+
+func (s sensors) read() (r device.Readings) {
+	if s.lib == nil {
+		return r
+	}
+	r.MHz = int(s.ask(s.lib.clock, clockCores))
+	r.MemoryMHz = int(s.ask(s.lib.clock, clockMemory))
+	r.Celsius = int(s.ask(s.lib.temperature, sensorGPU))
+	milliwatts, mask := new(uint32), new(uint64)
+	if s.lib.power != 0 && int32(dl.Call(s.lib.power, s.gpu, uintptr(unsafe.Pointer(milliwatts)))) == 0 {
+		r.Watts = float64(*milliwatts) / 1000
+	}
+	if s.lib.reasons != 0 && int32(dl.Call(s.lib.reasons, s.gpu, uintptr(unsafe.Pointer(mask)))) == 0 {
+		r.HeldBack = heldBack(*mask)
+	}
+	return r
+}
+
+// ask calls a function that gives a number of 32 bits; 0 where it does not.
+func (s sensors) ask(function, which uintptr) uint32 {
+	value := new(uint32)
+	if function == 0 || int32(dl.Call(function, s.gpu, which, uintptr(unsafe.Pointer(value)))) != 0 {
+		return 0
+	}
+	return *value
+}
+
+// reasonIdle is no reason: nothing asks for a clock.
+const reasonIdle = 1
+
+// reasons are NVML's, bit by bit.
+var reasons = []string{
+	"", "clocks that were set", "power cap", "slowdown by the hardware", "another GPU's clocks (sync boost)",
+	"heat (by the driver)", "heat (by the hardware)", "power brake", "clocks that were set for a display",
+}
+
+// heldBack names the reasons of a mask.
+func heldBack(mask uint64) []string {
+	names := []string{}
+	for bit := range 64 {
+		switch one := uint64(1) << bit; {
+		case mask&one == 0 || one == reasonIdle:
+		case bit < len(reasons):
+			names = append(names, reasons[bit])
+		default:
+			names = append(names, fmt.Sprintf("reason %#x", one))
+		}
+	}
+	return names
+}

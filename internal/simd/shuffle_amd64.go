@@ -1,0 +1,91 @@
+package simd
+
+// vectorBytes are those of the widest level.
+const vectorBytes = 64
+
+// lookUps are what kernels know of a group.
+type lookUps struct {
+	// Of picks with vectors of 16 bytes: where the last one of a group begins, and
+	// how many elements must be left for whole vectors to be read and written.
+	last, reserve int64
+
+	masks    [vectors]uint64
+	shuffles [vectors][vectorBytes]byte // those of 16 bytes: see pick16
+}
+
+// pick16 prepares a pick with vectors of 16 bytes: each of the far side, of which
+// the last ends where the span does, is shuffled so that it gives its bytes of the
+// result and zeros. A group is at least 8 bytes of either side, two words of which
+// make what is too near the end of a row for a vector.
+func (p *Shuffle) pick16(size, step int64) bool {
+	const (
+		vector, word, zero = 16, 8, 0x80
+		tail, words        = 16, 32 // where tables for that are in shuffles[0]
+	)
+	by := max(step, -step)
+	if by > vectors*vector || !p.fit(vector, size, step, 1) || p.near < word || p.span < word {
+		return false
+	}
+	p.Least = p.group
+	p.reserve = max(p.group, (vector+size-1)/size, (vector-size+by-1)/by+1)
+	p.last = p.span - vector
+	if step > 0 {
+		p.last = max(p.last, 0)
+	}
+	for i := range p.count {
+		for b := range vector {
+			p.shuffles[i][b] = zero
+		}
+	}
+	for near, far := range p.places() {
+		i := min(far/vector, p.count-1)
+		from := i * vector
+		if i == p.count-1 {
+			from = p.last
+		}
+		p.shuffles[i][near] = byte(far - from)
+		if far >= word {
+			far += vector - p.span
+		}
+		p.shuffles[0][words+near] = byte(far)
+	}
+	for b := range int64(word) {
+		p.shuffles[0][tail+b] = byte(p.near - word + b)
+	}
+	return true
+}
+
+// pick512 prepares a pick: every vector of the far side is permuted in the same way,
+// and a mask says which bytes of the result it gives.
+func (p *Shuffle) pick512(size, step int64) bool {
+	if !p.fit(vectorBytes, size, step, 4) {
+		return false
+	}
+	for near, far := range p.places() {
+		p.shuffles[0][near] = byte(far % vectorBytes)
+		p.masks[far/vectorBytes] |= 1 << near
+	}
+	return true
+}
+
+// spread512 prepares a spread: the vector of the near side is permuted in a way for
+// each of the far side, and a mask says which bytes of that are written.
+func (p *Shuffle) spread512(size, step int64) bool {
+	if step < size || !p.fit(vectorBytes, size, step, 4) {
+		return false
+	}
+	for near, far := range p.places() {
+		p.shuffles[far/vectorBytes][far%vectorBytes] = byte(near)
+		p.masks[far/vectorBytes] |= 1 << (far % vectorBytes)
+	}
+	return true
+}
+
+// spreadWords prepares a spread by the word.
+func (p *Shuffle) spreadWords(size, step int64) bool {
+	if step <= size || size > 16 {
+		return false
+	}
+	*p = Shuffle{size: size, step: step, Ahead: aheadBytes, Least: 1}
+	return true
+}
