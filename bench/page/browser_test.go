@@ -136,7 +136,7 @@ const tooWide = `[...document.querySelectorAll("body *")].filter(e => e.getBound
 // The page fits what it is shown on, from a phone to a desk; its figures are drawn,
 // and their marks lie within.
 func TestBrowserLayout(t *testing.T) {
-	for _, width := range []int64{320, 390, 768, 1280, 2000} {
+	for _, width := range []int64{320, 360, 768, 1280, 2000} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			b := open(t, large(t, 2, 4), width)
 			assert.EqualValues(t, width, eval[int](b, `innerWidth`))
@@ -149,13 +149,13 @@ func TestBrowserLayout(t *testing.T) {
 			}
 			boxes := eval[[]box](b, `[...document.querySelectorAll(".panel svg")].map(svg => {
 				const s = svg.getBoundingClientRect();
-				const marks = [...svg.querySelectorAll("circle, path, text")];
+				const marks = [...svg.querySelectorAll("circle, path, text, use")];
 				const out = marks.filter(mark => {
 					const m = mark.getBoundingClientRect();
 					return m.left < s.left - 1 || m.right > s.right + 1 || m.top < s.top - 1 || m.bottom > s.bottom + 1;
 				});
 				return {name: svg.getAttribute("aria-label"), width: s.width, height: s.height, outside: out.map(m => m.outerHTML),
-					marks: svg.querySelectorAll("circle.dot").length,
+					marks: svg.querySelectorAll(".dot").length,
 					unshaped: svg.querySelector("use, g").getBoundingClientRect().width < s.width / 2 ? 1 : 0};
 			})`)
 			d := newView(large(t, 1, 0)).Devices[0]
