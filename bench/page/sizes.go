@@ -68,6 +68,18 @@ func (c *curve) add(size int64, rate float64) {
 	}
 }
 
+// ends says where it begins and ends.
+func (c *curve) ends() string {
+	if len(c.at) == 0 {
+		return "no figures"
+	}
+	text := func(p plotter.XY) string { return short(p.Y) + " GB/s at " + binary(int64(p.X)) }
+	if len(c.at) == 1 {
+		return text(c.at[0])
+	}
+	return text(c.at[0]) + ", " + text(c.at[len(c.at)-1])
+}
+
 // sizes draws a figure, if there are three sizes or more.
 func (g *sized) sizes() {
 	var of []*deviceView
@@ -156,7 +168,7 @@ func draws(anchor string, x, y span, all []*curve) *figure {
 		if c.style != "" {
 			continue
 		}
-		p := panel{Name: c.name, About: "the median of its cases"}
+		p := panel{Name: c.name, About: c.ends()}
 		for _, at := range c.at {
 			p.Dots = append(p.Dots, s.dot(at, fmt.Sprintf("%s at %s: %s GB/s", c.name, binary(int64(at.X)), short(at.Y))))
 		}

@@ -16,10 +16,10 @@ const sweep = "sweep"
 
 var sweepSizes = []int64{256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
 
-// sweepNeeds is how much memory a run takes, at most, at a large size, by that size:
-// two pairs of buffers take turns, of which those of the largest case are five times
-// as large as what it writes, and the host has what goes into them and comes out.
-const sweepNeeds = 12
+// sweepNeeds is how much memory a run takes at a large size, at most, by that size: two
+// pairs of buffers take turns, the largest case has pairs of six times what it writes,
+// and the host holds what goes in and comes out.
+const sweepNeeds = 20
 
 // sizesOf returns the sizes to measure a device at.
 func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
@@ -59,7 +59,7 @@ func half(memory, available int64) int64 {
 // Memory that is not known, 0, is enough for what is usual.
 func fitting(sizes []int64, free int64) []int64 {
 	if free <= 0 {
-		free = 4 << 30
+		free = 8 << 30
 	}
 	for i, n := range sizes {
 		if i > 0 && n > free/sweepNeeds {
