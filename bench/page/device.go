@@ -21,8 +21,8 @@ type deviceView struct {
 	Limits              []limit
 	Peers               []*peerView
 	Classes             []*class
-	Layouts             *layouts
-	Figure              *figure // nil: nothing to draw
+	Layouts             *layouts // nil: no cases
+	Figure              *figure  // nil: nothing to draw
 	Table               *table
 
 	id    string
@@ -61,7 +61,7 @@ type class struct {
 }
 
 func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *deviceView {
-	d := &deviceView{Anchor: anchor, Label: label, id: r.Device.ID, size: r.Size, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
+	d := &deviceView{Anchor: anchor, Label: label, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
 		fact{"driver", r.Device.Driver},
 		fact{"vendor", r.Device.Vendor},
 		fact{"kind", string(r.Device.Kind)},
@@ -97,10 +97,10 @@ func newDevice(anchor, label string, r *bench.Result, peers []*bench.Peer) *devi
 	d.classify()
 	d.summarize()
 	d.notes(r, others)
-	d.Layouts = d.layouts()
 	d.Figure = d.figure()
 	d.bars()
 	d.Table = d.table()
+	d.id, d.size, d.Layouts = r.Device.ID, r.Size, d.layouts()
 	return d
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -86,8 +87,9 @@ func (c *caseView) heat() heat {
 		return heat{none, c.Name + ": no figure", "none"}
 	}
 	h := heat{Text: number(c.ratio, 2), Title: fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))}
+	shown := math.Round(100*c.ratio) / 100 // what is 0.50 to read is a half
 	for _, w := range warmth {
-		if h.Step = w.Step; c.ratio >= w.least {
+		if h.Step = w.Step; shown >= w.least {
 			break
 		}
 	}

@@ -250,7 +250,7 @@ func TestBySize(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	r := large(t, 1, 0)
 	cases := r.Devices[0].Cases
-	for i, ratio := range []float64{.9, .8, .74, .25, .1, 2} {
+	for i, ratio := range []float64{.9, .8, .74, .246, .1, 2} {
 		cases[i].Ratio = ratio
 	}
 	cases[7].Error, cases[7].Time = "it is wrong", nil

@@ -146,12 +146,12 @@ func (g *sized) sizes() {
 		}
 	}
 	if len(rates) > 0 {
-		g.Sizes.Figure = draws(g.Anchor, x, gbps(rates), all)
+		g.Sizes.Figure = g.figure(x, gbps(rates), all)
 	}
 }
 
-// draws has a panel for each class: its line, with those of the others behind it.
-func draws(anchor string, x, y span, all []*curve) *figure {
+// figure has a panel for each class: its line, with those of the others behind it.
+func (g *sized) figure(x, y span, all []*curve) *figure {
 	var below []plot.Plotter
 	for _, c := range all {
 		style := ink("others")
@@ -163,7 +163,7 @@ func draws(anchor string, x, y span, all []*curve) *figure {
 		}
 	}
 	s := newSheet(x, y, span{}, [3]string{"GB/s", "", ""}, below...)
-	f := &figure{ID: "axes-" + anchor, By: "size", Axes: s.axes}
+	f := &figure{ID: "axes-" + g.Anchor, By: "size", Axes: s.axes}
 	for _, c := range all {
 		if c.style != "" {
 			continue
