@@ -136,7 +136,7 @@ const tooWide = `[...document.querySelectorAll("body *")].filter(e => e.getBound
 // The page fits what it is shown on, from a phone to a desk; its figures are drawn,
 // and their marks lie within.
 func TestBrowserLayout(t *testing.T) {
-	for _, width := range []int64{320, 390, 768, 1280, 2000} {
+	for _, width := range []int64{320, 360, 768, 1280, 2000} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			b := open(t, large(t, 2, 4), width)
 			assert.EqualValues(t, width, eval[int](b, `innerWidth`))
@@ -149,13 +149,13 @@ func TestBrowserLayout(t *testing.T) {
 			}
 			boxes := eval[[]box](b, `[...document.querySelectorAll(".panel svg")].map(svg => {
 				const s = svg.getBoundingClientRect();
-				const marks = [...svg.querySelectorAll("circle, path, text")];
+				const marks = [...svg.querySelectorAll("circle, path, text, use")];
 				const out = marks.filter(mark => {
 					const m = mark.getBoundingClientRect();
 					return m.left < s.left - 1 || m.right > s.right + 1 || m.top < s.top - 1 || m.bottom > s.bottom + 1;
 				});
 				return {name: svg.getAttribute("aria-label"), width: s.width, height: s.height, outside: out.map(m => m.outerHTML),
-					marks: svg.querySelectorAll("circle.dot").length,
+					marks: svg.querySelectorAll(".dot").length,
 					unshaped: svg.querySelector("use, g").getBoundingClientRect().width < s.width / 2 ? 1 : 0};
 			})`)
 			d := newView(large(t, 1, 0)).Devices[0]
@@ -273,11 +273,13 @@ func TestBrowserMedia(t *testing.T) {
 		const light = (c) => { const [r, g, b] = rgb(c); return .2126 * r + .7152 * g + .0722 * b; };
 		const paper = light(getComputedStyle(document.documentElement).getPropertyValue("--paper").replace("#fff", "#ffffff").replace(/^#(..)(..)(..)$/, (_, r, g, b) => [r, g, b].map(x => parseInt(x, 16)).join(" ")));
 		return [...document.querySelectorAll("p, small, td, th, figcaption, dt, dd, h1, a, .bar b")].map(e => {
-			const t = light(getComputedStyle(e).color);
-			return (Math.max(t, paper) + .05) / (Math.min(t, paper) + .05);
+			const t = light(getComputedStyle(e).color), own = getComputedStyle(e).backgroundColor;
+			const ground = own.startsWith("rgb(") ? light(own) : paper;
+			return (Math.max(t, ground) + .05) / (Math.min(t, ground) + .05);
 		}).reduce((a, b) => Math.min(a, b));
 	})()`
 	const paper = `getComputedStyle(document.documentElement).getPropertyValue("--paper")`
+	inks := map[string][]string{}
 	for _, c := range []struct{ on, scheme, paper string }{
 		{"screen", "light", "#fdfdfb"}, {"screen", "dark", "#14171b"}, {"print", "light", "#fff"}, {"print", "dark", "#fff"},
 	} {
@@ -285,17 +287,65 @@ func TestBrowserMedia(t *testing.T) {
 			b := open(t, r, 1100, media(c.on, c.scheme))
 			assert.Equal(t, c.paper, eval[string](b, paper))
 			assert.GreaterOrEqual(t, eval[float64](b, contrast), 4.5)
+			inks[c.on+c.scheme] = eval[[]string](b, `["axis", "label", "dot", "limit"].map(name => { const s = getComputedStyle(document.querySelector(".panel ." + name)); return s.fill + s.stroke; })`)
+			assert.Len(t, slices.Compact(slices.Sorted(slices.Values(inks[c.on+c.scheme]))), 4, "marks differ")
 			hidden := eval[int](b, `[...document.querySelectorAll(".controls, nav, .screen")].filter(e => e.offsetHeight).length`)
 			clipped := eval[int](b, `[...document.querySelectorAll(".scroll")].filter(e => e.scrollHeight > e.clientHeight + 1).length`)
 			if c.on == "print" {
 				assert.Zero(t, hidden, "controls")
 				assert.Zero(t, clipped, "tables that go on where paper does not")
+				for _, paper := range []struct {
+					width    int64 // A4's, without margins, in pixels
+					portrait bool
+				}{{703, true}, {1032, false}} {
+					b.do(chromedp.EmulateViewport(paper.width, 844))
+					assert.Empty(t, eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll(".scroll")].filter(e => !e.closest(".every") === %v && e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)`, paper.portrait)), "tables that are cut")
+				}
 				assert.Equal(t, "exact", eval[string](b, `getComputedStyle(document.querySelector(".bar i")).printColorAdjust`))
 			} else {
 				assert.Positive(t, hidden)
 				assert.Positive(t, clipped)
 			}
 		})
+	}
+	for i := range inks["screenlight"] {
+		assert.NotEqual(t, inks["screenlight"][i], inks["screendark"][i], "figures are dark where the page is")
+		assert.Equal(t, inks["printlight"][i], inks["printdark"][i], "and not on paper")
+	}
+}
+
+// A device at several sizes: the largest is open, a link opens another.
+func TestBrowserSizes(t *testing.T) {
+	for _, width := range []int64{360, 1280} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			b := open(t, sweep(t), width)
+			assert.LessOrEqual(t, eval[int64](b, `document.documentElement.scrollWidth`), width, "%v", eval[[]string](b, tooWide))
+			opened := func() []string {
+				return eval[[]string](b, `[...document.querySelectorAll("details[open] h2")].map(h => h.textContent)`)
+			}
+			assert.Equal(t, []string{"gpu:0, 1 GiB"}, opened())
+			panels := `[...document.querySelectorAll("#sizes-d0 > figure .panel svg")]`
+			assert.NotZero(t, eval[int](b, panels+`.length`))
+			assert.Empty(t, eval[[]string](b, panels+`.filter(svg => {
+				const s = svg.getBoundingClientRect();
+				return s.width < 200 || [...svg.querySelectorAll("circle, path, text, use")].some(mark => {
+					const m = mark.getBoundingClientRect();
+					return m.left < s.left - 1 || m.right > s.right + 1 || m.top < s.top - 1 || m.bottom > s.bottom + 1;
+				});
+			}).map(svg => svg.ariaLabel)`), "marks outside")
+			b.do(chromedp.Click(chromedp.CSS(`nav a[href="#d1"]`)))
+			assert.Equal(t, []string{"gpu:0, 256 KiB", "gpu:0, 1 GiB"}, opened())
+			assert.Positive(t, eval[int](b, `document.querySelector("#d1 .cases td").offsetHeight`))
+		})
+	}
+}
+
+// A thousand cases of long names, and one, fit.
+func TestBrowserCounts(t *testing.T) {
+	for _, n := range []int{1, 1000} {
+		b := open(t, many(t, n), 360)
+		assert.LessOrEqual(t, eval[int64](b, `document.documentElement.scrollWidth`), int64(360), "%v", eval[[]string](b, tooWide))
+		assert.Len(t, b.column(0), n)
 	}
 }
 

@@ -21,9 +21,12 @@ type deviceView struct {
 	Limits              []limit
 	Peers               []*peerView
 	Classes             []*class
-	Figure              *figure // nil: nothing to draw
+	Layouts             *layouts // nil: no cases
+	Figure              *figure  // nil: nothing to draw
 	Table               *table
 
+	id    string
+	size  int64
 	roof  float64
 	cases []*caseView
 }
@@ -92,6 +95,7 @@ func newDevice(anchor, label string, r *bench.Result) *deviceView {
 	d.Figure = d.figure()
 	d.bars()
 	d.Table = d.table()
+	d.id, d.size, d.Layouts = r.Device.ID, r.Size, d.layouts()
 	return d
 }
 

@@ -1,52 +1,49 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 )
 
-// figure is the roofline of a device, a panel for each class. A roofline has the
-// work for a byte on its horizontal axis; moving elements is none, and what decides
-// how fast it goes is how narrow they are. So the width of elements is there, and
-// how many bytes memory moves for those that are asked for shows as a second mark.
+// figure has a panel for each class, all on the same axes.
 type figure struct {
-	ID, Box        string // ID: of the axes, which all panels share
-	Width          string // where the last text ends
-	Middle, Center string
-	X, Y, Parts    []tick
-	Left, Right    string // of the axes
-	Top, Bottom    string
-	LabelX, LabelY string // where ticks' labels stand
-	LabelParts     string
-	Lines          []line
-	Panels         []panel
+	ID     string // of the axes
+	By     string // what is on the horizontal one
+	Axes   template.HTML
+	Panels []panel
 }
 
-type tick struct{ At, Text string }
-
-// line is a limit.
-type line struct{ At, Style string }
+// Box is that of a panel.
+func (figure) Box() string { return fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight) }
 
 // panel is a class.
 type panel struct {
 	Name, About string
-	Paths       []string // along cases that differ by width only
+	Marks       template.HTML
 	Dots        []dot
 }
 
-// dot is a case. Touched is where the rate of touched bytes is, or "".
-type dot struct{ X, Y, Touched, Title string }
+// dot says what a mark is to who points at it.
+type dot struct{ X, Y, Title string }
 
-// The size of a panel, and the margins of its axes.
-const (
-	panelWidth, panelHeight = 280, 190
-	left, right             = 30, 26
-	top, bottom             = 14, 20
-)
+func (s *sheet) dot(p plotter.XY, title string) dot {
+	x, y := s.at(p)
+	return dot{px(x), px(y), title}
+}
 
+// figure is the roofline of a device. A roofline has the work for a byte on its
+// horizontal axis; moving elements is none, and what decides how fast it goes is how
+// narrow they are. So the width of elements is there, and how many bytes memory moves
+// for those that are asked for shows as a second mark.
 func (d *deviceView) figure() *figure {
 	var rates []float64
 	var widths []string
@@ -69,43 +66,39 @@ func (d *deviceView) figure() *figure {
 		rates = append(rates, l.GBps)
 	}
 	slices.SortFunc(widths, byNumber)
-	x := func(width string) float64 {
-		slot := float64(panelWidth-left-right) / float64(len(widths))
-		return left + slot*(float64(slices.Index(widths, width))+.5)
-	}
-	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
-	low = min(low, high/5) // so that there are marks
-	y := scale{low, high}
-	f := &figure{
-		ID: "axes-" + d.Anchor, Box: fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight), Width: px(panelWidth - 2),
-		Middle: px((panelWidth + left - right) / 2), Center: px((panelHeight + top - bottom) / 2),
-		Left: px(left), Right: px(panelWidth - right), Top: px(top), Bottom: px(panelHeight - bottom),
-		LabelX: px(panelHeight - 7), LabelY: px(left - 4), LabelParts: px(panelWidth - right + 4),
-	}
-	for _, w := range widths {
-		text := w
-		if _, err := strconv.Atoi(w); err != nil || len(w) > 4 {
-			text = none
+	x := span{low: -.5, high: float64(len(widths)) - .5, scale: plot.LinearScale{}}
+	for i, w := range widths {
+		if i%(len(widths)/12+1) == 0 {
+			x.ticks = append(x.ticks, plot.Tick{Value: float64(i), Label: bits(w)})
 		}
-		f.X = append(f.X, tick{px(x(w)), text})
 	}
-	for _, v := range steps(low, high) {
-		f.Y = append(f.Y, tick{px(y.at(v)), strconv.FormatFloat(v, 'g', -1, 64)})
-	}
+	y := gbps(rates)
+	var right span
 	if d.roof > 0 {
 		for _, p := range parts {
-			if v := d.roof * p.part; v >= low && v <= high {
-				f.Parts = append(f.Parts, tick{px(y.at(v)), p.text})
+			if v := d.roof * p.part; v >= y.low && v <= y.high {
+				right.ticks = append(right.ticks, plot.Tick{Value: v, Label: p.text})
 			}
 		}
 	}
+	var limits []plot.Plotter
 	for _, l := range d.Limits {
-		f.Lines = append(f.Lines, line{px(y.at(l.GBps)), l.Style})
+		limits = append(limits, across(x, l.GBps, l.Style))
 	}
+	s := newSheet(x, y, right, [3]string{"GB/s", "of the roof", "bits"}, limits...)
+	f := &figure{ID: "axes-" + d.Anchor, By: "the width of elements", Axes: s.axes}
 	for _, k := range d.Classes {
-		f.Panels = append(f.Panels, k.panel(x, y, float64(panelWidth-left-right)/float64(len(widths))))
+		f.Panels = append(f.Panels, k.panel(s, widths))
 	}
 	return f
+}
+
+// bits writes a width for an axis, if it is one.
+func bits(width string) string {
+	if _, err := strconv.Atoi(width); err != nil || len(width) > 4 {
+		return none
+	}
+	return width
 }
 
 // parts of the roof have marks.
@@ -114,7 +107,7 @@ var parts = []struct {
 	text string
 }{{8, "8"}, {4, "4"}, {2, "2"}, {1, "1"}, {1. / 2, "½"}, {1. / 4, "¼"}, {1. / 8, "⅛"}, {1. / 16, "1⁄16"}, {1. / 32, "1⁄32"}}
 
-func (k *class) panel(x func(string) float64, y scale, slot float64) panel {
+func (k *class) panel(s *sheet, widths []string) panel {
 	p := panel{Name: k.Name, About: k.About}
 	together := map[string]int{} // how many cases of a width there are
 	for _, c := range k.cases {
@@ -122,58 +115,68 @@ func (k *class) panel(x func(string) float64, y scale, slot float64) panel {
 			together[c.width]++
 		}
 	}
-	at := map[string]int{}
-	type point struct{ x, y float64 }
-	paths := map[string][]point{}
+	already := map[string]int{}
+	paths := map[string]plotter.XYs{}
 	var layouts []string
+	var at, rings plotter.XYs
+	var marks []plot.Plotter
 	for _, c := range k.cases {
 		if c.gbps == 0 {
 			continue
 		}
 		n := together[c.width]
-		step := min(7, slot*.85/float64(n))
-		here := point{x(c.width) + step*(float64(at[c.width])-float64(n-1)/2), y.at(c.gbps)}
-		at[c.width]++
-		d := dot{X: px(here.x), Y: px(here.y), Title: fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))}
+		step := min(.22, .85/float64(n)) // they stand beside each other
+		here := plotter.XY{X: float64(slices.Index(widths, c.width)) + step*(float64(already[c.width])-float64(n-1)/2), Y: c.gbps}
+		already[c.width]++
+		title := fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))
 		if c.ratio > 0 {
-			d.Title += fmt.Sprintf(", %s of the roof", number(c.ratio, 2))
+			title += fmt.Sprintf(", %s of the roof", number(c.ratio, 2))
 		}
-		if t := y.at(c.touching); c.touching > 0 && math.Abs(t-here.y) > 4 {
-			d.Touched = px(t)
-			d.Title += fmt.Sprintf("; memory moves %s GB/s for it", short(c.touching))
+		ring := plotter.XY{X: here.X, Y: c.touching}
+		if c.touching > 0 && s.apart(ring, here) > 4 {
+			rings = append(rings, ring)
+			marks = append(marks, &plotter.Line{XYs: plotter.XYs{here, ring}, LineStyle: ink("stem").line()})
+			title += fmt.Sprintf("; memory moves %s GB/s for it", short(c.touching))
 		}
-		p.Dots = append(p.Dots, d)
+		at = append(at, here)
+		p.Dots = append(p.Dots, s.dot(here, title))
 		if paths[c.layout] == nil {
 			layouts = append(layouts, c.layout)
 		}
 		paths[c.layout] = append(paths[c.layout], here)
 	}
 	for _, l := range layouts {
-		points := paths[l]
-		if len(points) < 2 {
-			continue
+		if path := paths[l]; len(path) > 1 {
+			slices.SortStableFunc(path, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+			marks = append(marks, &plotter.Line{XYs: path, LineStyle: ink("along").line()})
 		}
-		slices.SortStableFunc(points, func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
-		var path strings.Builder
-		for i, at := range points {
-			path.WriteString("ML"[min(i, 1) : min(i, 1)+1])
-			path.WriteString(px(at.x) + " " + px(at.y))
-		}
-		p.Paths = append(p.Paths, path.String())
 	}
+	marks = append(marks, dots(rings, "touched", draw.RingGlyph{}, 3), dots(at, "dot", draw.CircleGlyph{}, 3.5))
+	p.Marks = s.draw(marks...)
 	return p
 }
 
-// scale is a vertical axis on which equal quotients are equally far apart.
-type scale struct{ low, high float64 }
+// apart is how far two points are in height.
+func (s *sheet) apart(a, b plotter.XY) float64 {
+	_, y := s.at(a)
+	_, z := s.at(b)
+	return math.Abs(y - z)
+}
 
-func (s scale) at(v float64) float64 {
-	part := (math.Log(v) - math.Log(s.low)) / (math.Log(s.high) - math.Log(s.low))
-	return panelHeight - bottom - part*(panelHeight-top-bottom)
+// gbps is a vertical axis on which equal quotients are equally far apart.
+func gbps(rates []float64) span {
+	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
+	low = min(low, high/5) // so that there are marks
+	s := span{low: low, high: high, scale: plot.LogScale{}}
+	for _, v := range steps(low, high) {
+		s.ticks = append(s.ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
+	}
+	return s
 }
 
 // steps are the marks of such an axis: 1, 2 and 5 of each power of ten, or powers
-// of ten, if these are many.
+// of ten, if these are many. (Those of plot.LogTicks are labelled at powers only,
+// of which there is often one.)
 func steps(low, high float64) []float64 {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
 	digits, every := []float64{1, 2, 5}, 1
@@ -199,16 +202,11 @@ func byNumber(a, b string) int {
 	y, errB := strconv.Atoi(b)
 	switch {
 	case errA == nil && errB == nil:
-		return x - y
+		return cmp.Compare(x, y)
 	case errA == nil:
 		return -1
 	case errB == nil:
 		return 1
 	}
 	return strings.Compare(a, b)
-}
-
-// px writes a coordinate.
-func px(v float64) string {
-	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }

@@ -1,8 +1,10 @@
 // Package page shows a benchmark's report as one HTML file that needs nothing
 // else: no network, no server, and no script to be read.
 //
-// The figures are drawn as SVG and as boxes whose colours come from the page's style:
-// so they are dark where the page is, and survive print.
+// It opens with what a reader asks first: what part of its roof a device reaches, and
+// at which layouts and widths it does not. Figures are SVG, drawn by gonum/plot, or
+// tables and boxes where these do; their colours come from the page's style: so they
+// are dark where the page is, and survive print.
 package page
 
 import (

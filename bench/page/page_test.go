@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"html/template"
+	"io"
 	"math"
 	"reflect"
 	"regexp"
@@ -16,6 +20,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/restride/restride/bench"
 	"github.com/restride/restride/cpu"
@@ -94,7 +101,8 @@ func TestSize(t *testing.T) {
 			assert.Contains(t, text, ">"+c.Case+"<")
 		}
 	}
-	assert.Equal(t, 2*len(r.Devices[0].Cases), strings.Count(text, `<circle class="dot" cx`)-2, "and one in each legend")
+	assert.Equal(t, 2*len(r.Devices[0].Cases), strings.Count(text, `<circle class="at" cx`), "one to point at for each case")
+	assert.Equal(t, 2*len(r.Devices[0].Cases), strings.Count(text, `class="dot"`)-2, "one to see, and one in each legend")
 }
 
 // A real run, kept as JSON and read again.
@@ -159,7 +167,160 @@ func TestSeveralSizes(t *testing.T) {
 	r := large(t, 3, 0)
 	assert.Contains(t, write(t, r), "<h1>Moving elements on 3 devices</h1>")
 	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 1<<20
-	assert.Contains(t, write(t, r), "<h1>Moving elements on 2 devices, at several sizes</h1>")
+	text := write(t, r)
+	assert.Contains(t, text, "<h1>Moving elements on 2 devices, at several sizes</h1>")
+	assert.NotContains(t, text, "<details", "two sizes are no line")
+}
+
+// sweep is a device at some sizes, in no order, that is faster by what it is larger,
+// beside another at one.
+func sweep(t *testing.T) *bench.Report {
+	r := large(t, 6, 0)
+	for i, size := range []int64{16 << 20, 256 << 10, 1 << 30, 1 << 20, 64 << 20} {
+		d := r.Devices[i]
+		d.Device.ID, d.Size = "gpu:0", size
+		d.Roofline.Copy.GBps = float64(size >> 15)
+		for _, c := range d.Cases {
+			c.GBps = float64(size >> 16)
+		}
+	}
+	return r
+}
+
+// From three sizes on there is a figure of them, and one of them is open.
+func TestBySize(t *testing.T) {
+	r := sweep(t)
+	r.Devices[1].Roofline.Memcpy = nil
+	v := newView(r)
+	require.Len(t, v.Groups, 2)
+	assert.Equal(t, "Moving elements on 2 devices, at several sizes", v.Heading)
+	assert.Nil(t, v.Groups[1].Sizes)
+	s := v.Groups[0].Sizes
+	assert.Equal(t, []string{"256 KiB", "1 MiB", "16 MiB", "64 MiB", "1 GiB"}, s.Heads)
+	rows := map[string][]string{}
+	for _, row := range s.Rows {
+		rows[row.Name] = row.Cells
+	}
+	assert.Equal(t, []string{"8.00", "32.0", "512", "2048", "32768"}, rows["dense copy"])
+	assert.Equal(t, []string{none, "90.0", "90.0", "90.0", "90.0"}, rows["memcpy by two goroutines"])
+	assert.Equal(t, []string{"4.00", "16.0", "256", "1024", "16384"}, rows["transpose, median"])
+	require.Len(t, s.Figure.Panels, len(v.Devices[0].Classes))
+	lines := map[string]int{}
+	for _, mark := range shapes(t, s.Figure.Axes) {
+		lines[mark.class]++
+	}
+	assert.Equal(t, len(s.Figure.Panels), lines["others"])
+	assert.Equal(t, 1, lines["limit l0"])
+	for _, p := range s.Figure.Panels {
+		assert.Equal(t, "4.00 GB/s at 256 KiB, 16384 GB/s at 1 GiB", p.About)
+		require.Len(t, p.Dots, 5)
+		for i, dot := range p.Dots[1:] { // ever larger, and as fast: from left to right, upwards
+			assert.Greater(t, coordinate(t, dot.X), coordinate(t, p.Dots[i].X))
+			assert.Less(t, coordinate(t, dot.Y), coordinate(t, p.Dots[i].Y))
+		}
+		assert.Equal(t, p.Name+" at 1 MiB: 16.0 GB/s", p.Dots[1].Title)
+	}
+	var open []string
+	for _, c := range v.Chiefs {
+		open = append(open, c.Label)
+	}
+	assert.Equal(t, []string{"gpu:0, 1 GiB", "gpu:5"}, open)
+	text := write(t, r)
+	assert.Equal(t, 5, strings.Count(text, "<details"))
+	assert.Equal(t, 1, strings.Count(text, "<details open"))
+
+	for name, edit := range map[string]func(*bench.Result){
+		"no cases":    func(d *bench.Result) { d.Cases = nil },
+		"no roofline": func(d *bench.Result) { d.Roofline = nil },
+		"nothing":     func(d *bench.Result) { d.Cases, d.Roofline = nil, nil },
+		"no size":     func(d *bench.Result) { d.Size = -1 },
+		"one size":    func(d *bench.Result) { d.Size = 4096 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sweep(t)
+			for i := range 5 {
+				edit(r.Devices[i])
+				write(t, r)
+			}
+		})
+	}
+}
+
+// What part of the roof each layout reaches, and how that looks.
+func TestLayouts(t *testing.T) {
+	r := large(t, 1, 0)
+	cases := r.Devices[0].Cases
+	for i, ratio := range []float64{.9, .8, .74, .246, .1, 2} {
+		cases[i].Ratio = ratio
+	}
+	cases[7].Error, cases[7].Time = "it is wrong", nil
+	cases[8].Error, cases[8].Unsupported, cases[8].Time = "not here", true, nil
+	cases[9].Time = nil
+	l := newView(r).Devices[0].Layouts
+	assert.Equal(t, []string{"2", "4", "8", "16", "32", "64", "128"}, l.Widths)
+	require.Equal(t, "transpose", l.Classes[0].Name)
+	row := l.Classes[0].Rows[0]
+	assert.Equal(t, "a-transpose", row.Name)
+	var steps, texts []string
+	for _, c := range row.Cells {
+		steps, texts = append(steps, c.Step), append(texts, c.Text)
+	}
+	assert.Equal(t, []string{"q5", "q4", "q3", "q2", "q1", "q5"}, steps[:6])
+	assert.Equal(t, []string{"0.90", "0.80", "0.74", "0.25", "0.10", "2.00"}, texts[:6])
+	row = l.Classes[0].Rows[1]
+	assert.Equal(t, "b-nchw-nhwc", row.Name)
+	assert.Equal(t, []heat{
+		{}, {}, {"fails", "b-nchw-nhwc/8: it is wrong", "bad"}, {"no", "b-nchw-nhwc/16: not here", "none"}, {none, "b-nchw-nhwc/32: no figure", "none"},
+	}, row.Cells[:5])
+	shown := 0
+	for _, k := range l.Classes {
+		for _, row := range k.Rows {
+			for _, c := range row.Cells {
+				if c.Text != "" {
+					shown++
+				}
+			}
+		}
+	}
+	assert.Equal(t, len(cases), shown)
+}
+
+// many is a report of so many cases, of odd names, in a few classes.
+func many(t *testing.T, n int) *bench.Report {
+	r := large(t, 1, 0)
+	d := r.Devices[0]
+	all := d.Cases
+	d.Cases = nil
+	for i := range n {
+		c := *all[i%len(all)]
+		c.Name = fmt.Sprintf("layout-%d-of-a-long-name<b>&amp;/%d", i/40, i%40)
+		c.Class = fmt.Sprintf("class <%d>", i%12)
+		d.Cases = append(d.Cases, &c)
+	}
+	return r
+}
+
+// None, one and a thousand cases are a page.
+func TestCounts(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 1000} {
+		v := newView(many(t, n))
+		text := write(t, many(t, n))
+		assert.Equal(t, n, strings.Count(text, `<circle class="at"`))
+		assert.NotContains(t, text, "<b>&amp;/")
+		d := v.Devices[0]
+		if n == 0 {
+			assert.Nil(t, d.Figure)
+			assert.Nil(t, d.Layouts)
+			continue
+		}
+		assert.Len(t, d.Table.Rows, n)
+		for _, p := range d.Figure.Panels {
+			for _, dot := range p.Dots {
+				x, y := coordinate(t, dot.X), coordinate(t, dot.Y)
+				assert.True(t, x > 0 && x < panelWidth && y > 0 && y < panelHeight, "%s at %v, %v", dot.Title, x, y)
+			}
+		}
+	}
 }
 
 // hostile leaves an attribute, an element and a script, in every way that a page has.
@@ -272,9 +433,12 @@ func TestFigures(t *testing.T) {
 					}
 				}
 			}
-			r := large(t, 2, 2)
-			for _, d := range r.Devices {
+			r := large(t, 5, 2)
+			for i, d := range r.Devices {
 				d.Cases = d.Cases[:7]
+				if i > 1 {
+					d.Device.ID, d.Size = "gpu:1", 1<<(20+i)
+				}
 			}
 			for i := range r.Devices {
 				set(reflect.ValueOf(r.Devices[i]))
@@ -359,33 +523,124 @@ func TestFigure(t *testing.T) {
 	d := newView(r).Devices[0]
 	f := d.Figure
 	require.Len(t, f.Panels, len(d.Classes))
+	axes := shapes(t, f.Axes)
 	var widths []string
-	for _, x := range f.X {
-		widths = append(widths, x.Text)
+	var slots []float64
+	at := map[string]float64{} // of the marks on the left, and of the lines
+	for _, s := range axes {
+		switch {
+		case s.class == "label middle" && s.y > panelHeight-15 && s.text != "bits":
+			widths, slots = append(widths, s.text), append(slots, s.x)
+		case strings.HasPrefix(s.class, "limit"):
+			at[s.class] = s.y
+		}
 	}
 	assert.Equal(t, []string{"2", "4", "8", "16", "32", "64", "128"}, widths)
-	at := func(s string) float64 {
-		v, err := strconv.ParseFloat(s, 64)
-		require.NoError(t, err)
-		return v
-	}
-	roof := at(f.Lines[slices.IndexFunc(d.Limits, func(l limit) bool { return l.GBps == d.roof })].At)
-	assert.Equal(t, px(roof), f.Parts[slices.IndexFunc(f.Parts, func(p tick) bool { return p.Text == "1" })].At)
+	assert.Len(t, at, len(d.Limits))
+	style := d.Limits[slices.IndexFunc(d.Limits, func(l limit) bool { return l.GBps == d.roof })].Style
+	roof, ok := at["limit "+style]
+	require.True(t, ok)
+	assert.True(t, slices.ContainsFunc(axes, func(s shape) bool {
+		return s.text == "1" && s.x > panelWidth/2 && math.Abs(s.y-letters/3-roof) < 2
+	}), "the whole of the roof is at the roof")
 	for i, p := range f.Panels {
 		k := d.Classes[i]
+		marks := map[string][]shape{}
+		for _, s := range shapes(t, p.Marks) {
+			marks[s.class] = append(marks[s.class], s)
+		}
 		require.Len(t, p.Dots, len(k.cases))
+		require.Len(t, marks["dot"], len(k.cases))
+		rings := 0
 		for n, dot := range p.Dots {
 			c := k.cases[n]
-			assert.Equal(t, c.gbps < d.roof, at(dot.Y) > roof, "%s lies below the roof if it is", c.Name)
-			assert.Equal(t, c.Touched != c.Logical, dot.Touched != "", c.Name)
+			x, y := coordinate(t, dot.X), coordinate(t, dot.Y)
+			assert.InDelta(t, x, marks["dot"][n].x-3.5, .2, "what is pointed at is what is seen")
+			assert.InDelta(t, y, marks["dot"][n].y, .2)
+			assert.Equal(t, c.gbps < d.roof, y > roof, "%s lies below the roof if it is", c.Name)
+			if strings.Contains(dot.Title, "memory moves") {
+				assert.NotEqual(t, c.Touched, c.Logical, c.Name)
+				assert.Greater(t, y, marks["touched"][rings].y, "memory moves more")
+				rings++
+			}
 			assert.Contains(t, dot.Title, c.Name+": "+short(c.gbps)+" GB/s, "+number(c.ratio, 2)+" of the roof")
 			if n > 0 && c.gbps > k.cases[n-1].gbps {
-				assert.LessOrEqual(t, at(dot.Y), at(p.Dots[n-1].Y))
+				assert.LessOrEqual(t, y, coordinate(t, p.Dots[n-1].Y))
 			}
-			column := slices.Index(widths, c.width)
-			slot := float64(panelWidth-left-right) / float64(len(widths))
-			assert.InDelta(t, left+slot*(float64(column)+.5), at(dot.X), slot/2, c.Name)
+			slot := slots[1] - slots[0]
+			assert.InDelta(t, slots[slices.Index(widths, c.width)], x, slot/2, c.Name)
 		}
+		assert.Len(t, marks["touched"], rings)
+	}
+}
+
+// shape is what is drawn, with its class, and where it begins.
+type shape struct {
+	class, text string
+	x, y        float64
+}
+
+// shapes reads what was drawn. The origin is moved to the upper left, as SVG has it.
+func shapes(t *testing.T, svg template.HTML) (all []shape) {
+	t.Helper()
+	assert.NotContains(t, svg, "style=", "the style is the page's")
+	assert.NotContains(t, svg, "#", "colours are the page's")
+	dec := xml.NewDecoder(strings.NewReader("<svg>" + string(svg) + "</svg>"))
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		switch e := token.(type) {
+		case xml.CharData:
+			if len(all) > 0 {
+				all[len(all)-1].text += string(e)
+			}
+		case xml.StartElement:
+			attr := map[string]string{}
+			for _, a := range e.Attr {
+				attr[a.Name.Local] = a.Value
+			}
+			s := shape{class: attr["class"]}
+			switch e.Name.Local {
+			case "path":
+				_, err := fmt.Sscanf(attr["d"], "M%f,%f", &s.x, &s.y)
+				require.NoError(t, err)
+				s.y = panelHeight - s.y
+			case "text":
+				s.x, s.y = coordinate(t, attr["x"]), panelHeight+coordinate(t, attr["y"])
+			default:
+				continue
+			}
+			assert.True(t, slices.Contains(inks[1:], ink(s.class)), "class %q", s.class)
+			all = append(all, s)
+		}
+	}
+}
+
+func coordinate(t *testing.T, s string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(s, 64)
+	require.NoError(t, err)
+	return v
+}
+
+// Every ink comes back as its class.
+func TestInks(t *testing.T) {
+	s := newSheet(span{low: 0, high: 1, scale: plot.LinearScale{}}, gbps([]float64{1, 10}), span{}, [3]string{})
+	for _, i := range inks[1:] {
+		for _, p := range []plot.Plotter{
+			across(span{high: 1}, 5, ""), dots(plotter.XYs{{X: .5, Y: 5}}, i, draw.CircleGlyph{}, 3), dots(plotter.XYs{{X: .5, Y: 5}}, i, draw.RingGlyph{}, 3),
+		} {
+			if line, ok := p.(*plotter.Line); ok {
+				line.LineStyle = i.line()
+			}
+			drawn := shapes(t, s.draw(p))
+			require.Len(t, drawn, 1)
+			assert.Equal(t, string(i), drawn[0].class)
+		}
+		assert.Contains(t, style, "."+strings.Fields(string(i))[0]+" {", "page.css has it")
 	}
 }
 

@@ -12,11 +12,13 @@ import (
 // view is a report as the page shows it.
 type view struct {
 	Title      string
-	Where      string // as "2 devices"
-	Unfinished bool   // the run was interrupted
+	Heading    string
+	Unfinished bool // the run was interrupted
 	Facts      []fact
-	Devices    []*deviceView
-	Compare    *comparison // nil: fewer than two devices
+	Devices    []*deviceView // each of them, at each size
+	Groups     []*sized      // the same, by device
+	Chiefs     []*deviceView // what the page opens with
+	Compare    *comparison   // nil: fewer than two chiefs
 }
 
 // fact is a line of what is known. Those without text are left out.
@@ -55,18 +57,40 @@ func newView(r *bench.Report) *view {
 			v.Devices = append(v.Devices, newDevice(fmt.Sprintf("d%d", i), labels[len(v.Devices)], of))
 		}
 	}
-	v.Title = strings.Join(append([]string{"Restride bench"}, strings.Join(labels, ", ")), ": ")
-	if len(labels) == 0 {
-		v.Title = "Restride bench"
+	v.Groups = bySize(v.Devices)
+	for _, g := range v.Groups {
+		if g.Sizes != nil {
+			v.Chiefs = append(v.Chiefs, g.Chief())
+		} else {
+			v.Chiefs = append(v.Chiefs, g.Devices...)
+		}
 	}
-	v.Where = count(len(named), "device")
-	if len(v.Devices) > len(named) {
-		v.Where += ", at several sizes"
+	var names []string
+	for _, g := range v.Groups {
+		names = append(names, g.Label)
 	}
-	if len(v.Devices) > 1 {
-		v.Compare = compare(v.Devices)
+	v.Title, v.Heading = "Restride bench", v.heading()
+	if len(names) > 0 {
+		v.Title += ": " + strings.Join(names, ", ")
+	}
+	if len(v.Chiefs) > 1 {
+		v.Compare = compare(v.Chiefs)
 	}
 	return v
+}
+
+func (v *view) heading() string {
+	if len(v.Groups) == 0 {
+		return "A report without devices"
+	}
+	text := "Moving elements on " + count(len(v.Groups), "device")
+	if g := v.Groups[0]; len(v.Groups) == 1 {
+		text = "Moving elements on " + cmp.Or(g.Name, g.Label)
+	}
+	if len(v.Devices) > len(v.Groups) {
+		text += ", at several sizes"
+	}
+	return text
 }
 
 // label names the devices, by their size where one is there at several.

@@ -31,6 +31,7 @@ type benchFlags struct {
 	choices        []peers.Choice
 	running        peers.Running
 	old            *bench.Report // to compare with
+	sweep          bool          // of the sizes, those that fit a device
 }
 
 func newBench() *cobra.Command {
@@ -64,7 +65,7 @@ has to do is in bench/peers/README.md.`,
 	}
 	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&f.filter, "filter", "", `only cases whose name matches this regular expression, as "transpose"`)
-	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes, as 256K,64M,1G: caches hold what is up to 512K (default: 64M on processors, 256M on others)")
+	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes, as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
 	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
@@ -108,6 +109,9 @@ func (f *benchFlags) parse() error {
 		return errors.New("--device: none is named")
 	case f.time < 0:
 		return fmt.Errorf("--time %v: want at least 0", f.time)
+	}
+	if f.sweep = slices.Equal(f.sizes, []string{sweep}); f.sweep {
+		f.sizes, f.bytes = nil, sweepSizes
 	}
 	for _, word := range f.sizes {
 		n, err := parseSize(word)

@@ -62,7 +62,11 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	}
 	defer func() { f.running.Close() }()
 	for _, name := range f.devices {
-		for _, size := range f.bytes {
+		sizes, err := f.sizesOf(cmd, name)
+		if err != nil {
+			return nil, errors.Join(err, f.export(report))
+		}
+		for _, size := range sizes {
 			f.space(cmd, len(report.Devices))
 			if err := f.measure(ctx, cmd, report, name, size); err != nil {
 				if ctx.Err() != nil {

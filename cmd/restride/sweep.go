@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/device"
+)
+
+// sweep is what --size takes for all of these, as far as a device has memory for them.
+const sweep = "sweep"
+
+var sweepSizes = []int64{256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
+
+// sweepNeeds is how much memory a run takes at a large size, at most, by that size: two
+// pairs of buffers take turns, the largest case has pairs of six times what it writes,
+// and the host holds what goes in and comes out.
+const sweepNeeds = 20
+
+// sizesOf returns the sizes to measure a device at.
+func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
+	if !f.sweep {
+		return f.bytes, nil
+	}
+	dev, err := device.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info := dev.Info()
+	if err := dev.Close(); err != nil {
+		return nil, err
+	}
+	free := info.Memory
+	if info.Kind == device.CPU { // the memory is everybody's
+		meminfo, _ := os.ReadFile("/proc/meminfo")
+		free = half(free, available(string(meminfo)))
+	}
+	fit := fitting(f.bytes, free)
+	if left := len(f.bytes) - len(fit); left > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the sweep ends at %d bytes: %d larger sizes want more memory than %d bytes\n", info.ID(), fit[len(fit)-1], left, free)
+	}
+	return fit, nil
+}
+
+// half is half of the memory that a processor has, or of what is available of it, if
+// that is known.
+func half(memory, available int64) int64 {
+	if available > 0 && (memory <= 0 || available < memory) {
+		memory = available
+	}
+	return memory / 2
+}
+
+// fitting are the sizes that so much memory is enough for; the smallest always is.
+// Memory that is not known, 0, is enough for what is usual.
+func fitting(sizes []int64, free int64) []int64 {
+	if free <= 0 {
+		free = 8 << 30
+	}
+	for i, n := range sizes {
+		if i > 0 && n > free/sweepNeeds {
+			return sizes[:i]
+		}
+	}
+	return sizes
+}
+
+// available reads how much memory a new program can have out of Linux's description.
+func available(meminfo string) int64 {
+	for line := range strings.Lines(meminfo) {
+		if text, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 53)
+			if err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
