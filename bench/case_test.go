@@ -35,7 +35,7 @@ func TestCases(t *testing.T) {
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, logical, before, "%s at %d is smaller than at a smaller size", c.Name, size)
 			before = logical
-			if size >= 4<<20 {
+			if size >= 4<<20 && c.Class != "convert" { // most of which are smaller
 				assert.InDelta(t, 1, float64(logical)/float64(2*size), .8, "%s at %d", c.Name, size)
 			}
 			room := int64(0) // more would be memory that nothing is measured about
@@ -105,7 +105,7 @@ func TestReferenceShapes(t *testing.T) {
 		"kv-cache-write/16": "copy/float16/64x16x512x64/dst=2097152,131072,64,1@32768/src=524288,64,1024,1@0",
 		"expand-rows/32":    "copy/float/4096x4096/dst=4096,1@0/src=0,1@0",
 		"flip-nhwc/8":       "copy/uint8/64x512x512x3/dst=786432,1536,3,1@0/src=786432,1536,-3,1@1533",
-		"float4-to-half/4":  "convert/float4e2m1-float16/33554432/dst=1@0/src=1@0",
+		"float4-to-half/4":  "convert/float4e2m1-float16/2097152/dst=1@0/src=1@0",
 		"fill-inside/32":    "fill/float/32x64x112x112/dst=831744,12996,114,1@115",
 		"fill-columns/16":   "fill/float16/4194304x4/dst=16,1@4",
 		"take-rows/16":      "take/float16/8192x4096/dst=4096,1@0/src=0,1@0/at=1,0@0/int64/by=0:16384:4096/wrong=0",

@@ -53,14 +53,18 @@ func NewOperands(dev device.Device, c Operation) (o Operands, err error) {
 // DrawIndices writes a take's indices: each as likely as any other, and the same
 // for the same seed. It does nothing for other operations.
 func (o *Operands) DrawIndices(q device.Queue, seed uint64) error {
-	if o.At.Buffer == nil {
-		return nil
-	}
 	at, err := o.Operation.indices(seed)
 	if err != nil {
 		return err
 	}
-	return q.Write(o.At.Buffer, 0, at)
+	return o.writeIndices(q, at)
+}
+
+func (o *Operands) writeIndices(q device.Queue, indices []byte) error {
+	if o.At.Buffer == nil {
+		return nil
+	}
+	return q.Write(o.At.Buffer, 0, indices)
 }
 
 // Run queues the operation.

@@ -57,9 +57,12 @@ func (o Operation) pattern() []byte {
 	return p
 }
 
-// indices are those of a take: each as likely as any other, and the same for the
-// same seed.
+// indices are those of a take, if it is one: each as likely as any other, and the
+// same for the same seed.
 func (o Operation) indices(seed uint64) ([]byte, error) {
+	if o.Op != OpTake {
+		return nil, nil
+	}
 	size, err := slots(o.At, o.AtType)
 	if err != nil {
 		return nil, err

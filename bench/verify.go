@@ -54,12 +54,9 @@ func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
 // sample compares elements of a result with what the index walk says: the first,
 // the last, and some at random.
 func (r *runner) sample(o Operation, got []byte) (int, error) {
-	var indices []byte
-	if o.Op == OpTake {
-		var err error
-		if indices, err = o.indices(r.Seed); err != nil {
-			return 0, err
-		}
+	indices, err := o.indices(r.Seed)
+	if err != nil {
+		return 0, err
 	}
 	rng := rand.New(rand.NewPCG(r.Seed, 1))
 	index := make([]int64, o.Dst.Rank())
