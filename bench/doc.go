@@ -1,11 +1,11 @@
 // Package bench says how fast a device moves elements between layouts, beside
 // how fast it moves them at all.
 //
-// A [Case] is a copy, conversion, fill or take at any size, and an [Operation] at one;
-// [Cases] is the list that everybody's figures are about. [Run] takes a device through them, in passes ([Passes]): first
-// what bounds it (the roofline: dense copies by our kernel, by the driver, on
-// processors by two goroutines; fills, transfers, launches, and what a reshape
-// costs that moves nothing), then each case:
+// A [Case] is a copy, conversion, fill or take at any size, and an [Operation] at
+// one; [Cases] is the list that everybody's figures are about. [Run] takes a device
+// through them, in passes ([Passes]): first what bounds it (the roofline: dense copies
+// by our kernel, by the driver, on processors by two goroutines; fills, transfers,
+// launches, and what a reshape costs that moves nothing), then each case:
 //
 //   - It is verified first, in the first pass. Small operations are held against
 //     the index walk of package oracle, bit by bit, with what lies around them. Of
