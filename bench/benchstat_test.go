@@ -60,6 +60,6 @@ func TestWriteBenchmarks(t *testing.T) {
 func TestBenchmarkName(t *testing.T) {
 	assert.Equal(t, "case=b-nchw-nhwc/width=16", BenchmarkName("b-nchw-nhwc/16"))
 	for _, c := range Cases() {
-		assert.Regexp(t, `^case=[a-z-]+/width=[0-9]+$`, BenchmarkName(c.Name))
+		assert.Regexp(t, `^case=[a-z0-9-]+/width=[0-9]+$`, BenchmarkName(c.Name))
 	}
 }

@@ -19,13 +19,20 @@ const Reference = 64 << 20
 type Case struct {
 	Name             string // as "b-nchw-nhwc/16"
 	Class            string // what is hard about it, as "transpose"
-	DstType, SrcType layout.DType
+	Op               oracle.Op
+	DstType, SrcType layout.DType // a fill has the first alone
 
 	dims []int64 // of the dense tensor that src is a view of, at Reference
 	grow []int   // the axes that grow with the size
 	next int     // the one that shrinks where these are 1; 0: the longest of the others
 	src  view    // nil: the tensor itself
 	dst  view    // of a dense tensor of src's shape; nil: itself
+
+	// A take's src is all that it takes from: half as many as there are along an
+	// axis, of which each element has an index of its own, or all of one place share
+	// one.
+	axis int
+	own  bool
 }
 
 // view makes a layout of a dense one.
@@ -35,9 +42,9 @@ type view func(layout.Layout) (layout.Layout, error)
 // Reference it is. Axes keep the power of two that they are multiples of, up to 64,
 // while they are longer than that. A batch cannot be less than one image: what is
 // too large even so is made smaller along another axis.
-func (c Case) At(bytes int64) (oracle.Case, error) {
+func (c Case) At(bytes int64) (Operation, error) {
 	if bytes < 1 {
-		return oracle.Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
+		return Operation{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
 	}
 	factor := math.Pow(float64(bytes)/Reference, 1/float64(len(c.grow)))
 	dims := slices.Clone(c.dims)
@@ -51,18 +58,42 @@ func (c Case) At(bytes int64) (oracle.Case, error) {
 	if next := c.shrinks(); want < .5 && next >= 0 {
 		dims[next] = scale(dims[next], want)
 	}
-	out := oracle.Case{Op: oracle.OpCopy, DstType: c.DstType, SrcType: c.SrcType}
-	if c.DstType.Bits() != c.SrcType.Bits() {
-		out.Op = oracle.OpConvert
+	out := Operation{Case: oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType}}
+	src, err := c.src.of(dims)
+	if err == nil && c.Op == OpTake {
+		src, err = c.index(&out, src)
 	}
-	var err error
-	if out.Src, err = c.src.of(dims); err == nil {
-		out.Dst, err = c.dst.of(out.Src.Shape())
+	if err == nil {
+		out.Dst, err = c.dst.of(src.Shape())
 	}
 	if err != nil {
-		return oracle.Case{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
+		return Operation{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
+	}
+	if c.Op != oracle.OpFill {
+		out.Src = src
 	}
 	return out, nil
+}
+
+// index makes the indices of a take from a table, and returns its source.
+func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err error) {
+	out.Axis, out.AtType = c.axis, layout.Int64
+	out.By = device.Index{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}
+	dims, strides := table.Shape(), table.Strides()
+	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
+	if src, err = layout.Strided(dims, strides, table.Offset()); err != nil {
+		return src, err
+	}
+	indices := dims.Clone()
+	for axis := range indices {
+		if !c.own && axis != c.axis {
+			indices[axis] = 1
+		}
+	}
+	if out.At, err = layout.Contiguous(indices...); err == nil {
+		out.At, err = out.At.Expand(dims...)
+	}
+	return src, err
 }
 
 // scale makes an axis longer or shorter.
@@ -95,72 +126,4 @@ func (v view) of(dims []int64) (layout.Layout, error) {
 		return l, err
 	}
 	return v(l)
-}
-
-// LogicalBytes is what an operation moves by its own account: the elements that
-// are written, and as many that are read.
-func LogicalBytes(c oracle.Case) (int64, error) {
-	shape := c.Dst.Shape()
-	written, err := shape.Bytes(c.DstType)
-	if err != nil {
-		return 0, err
-	}
-	read, err := shape.Bytes(c.SrcType)
-	return written + read, err
-}
-
-// TouchedBytes is what memory moves at the least, in sectors of so many bytes: an
-// element that is read often counts once, and gaps that are smaller than a sector
-// count, too.
-func TouchedBytes(c oracle.Case, sector int64) int64 {
-	return touched(c.Dst, c.DstType.Bits(), sector) + touched(c.Src, c.SrcType.Bits(), sector)
-}
-
-func touched(l layout.Layout, width int, sector int64) int64 {
-	if l.Count() == 0 {
-		return 0
-	}
-	bits := int64(width)
-	run, runs := bits, int64(1) // bits that are fetched in one piece, and how many of these
-	for _, axis := range byStride(l) {
-		if runs == 1 && axis.stride*bits-run < sector*8 {
-			run = (axis.n-1)*axis.stride*bits + run
-		} else {
-			runs *= axis.n
-		}
-	}
-	sectors := (run + sector*8 - 1) / (sector * 8)
-	return runs * sectors * sector
-}
-
-type step struct{ n, stride int64 }
-
-// byStride returns the axes along which elements differ, the narrowest first.
-func byStride(l layout.Layout) []step {
-	var all []step
-	for i := range l.Rank() {
-		s := step{l.Dim(i), max(l.Stride(i), -l.Stride(i))}
-		if s.n == 1 || s.stride == 0 {
-			continue
-		}
-		at := len(all)
-		for at > 0 && all[at-1].stride > s.stride {
-			at--
-		}
-		all = append(all[:at], append([]step{s}, all[at:]...)...)
-	}
-	return all
-}
-
-// slots is the bytes of a buffer that a layout fits.
-func slots(l layout.Layout, t layout.DType) (int64, error) {
-	_, high, ok := l.Extent()
-	if !ok {
-		return 0, nil
-	}
-	n, ok := layout.PackedBytes(high+1, t.Bits())
-	if !ok {
-		return 0, layout.Errorf(device.ErrInvalid, "Case", "%v%v takes more bytes than an int64 counts", t, l)
-	}
-	return n, nil
 }

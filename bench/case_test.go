@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,20 +26,23 @@ func TestCases(t *testing.T) {
 		for _, size := range []int64{1, 1000, 64 << 10, 1 << 20, Reference, 4 * Reference, 1 << 36} {
 			at, err := c.At(size)
 			require.NoError(t, err, "%s at %d", c.Name, size)
-			assert.True(t, at.Dst.SameShape(at.Src), c.Name)
+			assert.True(t, at.Op == oracle.OpFill || at.Dst.SameShape(at.Src), c.Name)
 			assert.False(t, at.Dst.SelfOverlaps(), c.Name)
-			assert.Equal(t, at.Op == oracle.OpConvert, at.DstType.Bits() != at.SrcType.Bits(), c.Name)
-			again, err := oracle.ParseCase(at.String())
-			require.NoError(t, err)
-			assert.Equal(t, at.String(), again.String(), "the name is the case")
+			assert.Equal(t, at.Op == oracle.OpConvert || at.Op == oracle.OpFill, at.DstType != at.SrcType, c.Name)
+			assert.Equal(t, at, parse(t, at.String(), at.Axis), "the name is the case")
 
 			logical, err := LogicalBytes(at)
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, logical, before, "%s at %d is smaller than at a smaller size", c.Name, size)
 			before = logical
-			if size >= 4<<20 {
+			if size >= 4<<20 && c.Class != "convert" { // most of which are smaller
 				assert.InDelta(t, 1, float64(logical)/float64(2*size), .8, "%s at %d", c.Name, size)
 			}
+			room := int64(0) // more would be memory that nothing is measured about
+			for _, b := range buffers(t, at) {
+				room += b
+			}
+			assert.LessOrEqual(t, room, 5*logical+1<<10, "%s at %d", c.Name, size)
 			touched := TouchedBytes(at, 32)
 			assert.Positive(t, touched)
 			assert.LessOrEqual(t, touched, 4*logical+1<<10, "%s at %d", c.Name, size)
@@ -47,6 +51,43 @@ func TestCases(t *testing.T) {
 	for letter, width := range map[string]string{"a-transpose": "32", "b-nchw-nhwc": "8", "c-heads": "16", "d-every-second": "64", "e-reversed": "128", "f-shuffle": "32"} {
 		assert.True(t, names[letter+"/"+width], letter)
 	}
+}
+
+// parse reads the name of an operation, of a take along an axis.
+func parse(t *testing.T, name string, axis int) Operation {
+	t.Helper()
+	if !strings.HasPrefix(name, "take/") {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err, name)
+		return Operation{Case: c}
+	}
+	c, err := oracle.ParseTake(name)
+	require.NoError(t, err, name)
+	require.Len(t, c.By, 1)
+	return Operation{
+		Case: oracle.Case{Op: OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
+		At:   c.At, AtType: c.AtType, By: c.By[0], Axis: axis,
+	}
+}
+
+// buffers are how many bytes those of an operation have.
+func buffers(t *testing.T, o Operation) []int64 {
+	var all []int64
+	add := func(l layout.Layout, d layout.DType, by ...device.Index) {
+		n, err := slots(l, d, by...)
+		require.NoError(t, err)
+		all = append(all, n)
+	}
+	add(o.Dst, o.DstType)
+	switch o.Op {
+	case oracle.OpFill:
+	case OpTake:
+		add(o.Src, o.SrcType, o.By)
+		add(o.At, o.AtType)
+	default:
+		add(o.Src, o.SrcType)
+	}
+	return all
 }
 
 // The figures of others are of these shapes.
@@ -63,6 +104,13 @@ func TestReferenceShapes(t *testing.T) {
 		"pack/2":            "convert/int8-int2/67108864/dst=1@0/src=1@0",
 		"kv-cache-write/16": "copy/float16/64x16x512x64/dst=2097152,131072,64,1@32768/src=524288,64,1024,1@0",
 		"expand-rows/32":    "copy/float/4096x4096/dst=4096,1@0/src=0,1@0",
+		"flip-nhwc/8":       "copy/uint8/64x512x512x3/dst=786432,1536,3,1@0/src=786432,1536,-3,1@1533",
+		"float4-to-half/4":  "convert/float4e2m1-float16/2097152/dst=1@0/src=1@0",
+		"fill-inside/32":    "fill/float/32x64x112x112/dst=831744,12996,114,1@115",
+		"fill-columns/16":   "fill/float16/4194304x4/dst=16,1@4",
+		"take-rows/16":      "take/float16/8192x4096/dst=4096,1@0/src=0,1@0/at=1,0@0/int64/by=0:16384:4096/wrong=0",
+		"take-pages/16":     "take/float16/8x4096x16x64/dst=4194304,1024,64,1@0/src=64,0,512,1@0/at=0,1,0,0@0/int64/by=0:8192:8192/wrong=0",
+		"take-elements/32":  "take/float/2048x4096/dst=4096,1@0/src=8192,0@0/at=4096,1@0/int64/by=0:8192:1/wrong=0",
 	}
 	for _, c := range Cases() {
 		if name := want[c.Name]; name != "" {
@@ -106,10 +154,64 @@ func TestTouchedBytes(t *testing.T) {
 		"copy/uint8/scalar/dst=@0/src=@3":            64,
 		"copy/float/4x8x8/dst=64,8,1@0/src=0,1,8@0":  1024 + 256,
 		"copy/uint8/64x100/dst=100,1@0/src=1000,1@0": 6400 + 64*128,
+		"fill/float/64/dst=2@0":                      512,
+		// 8 rows of 64 bytes, of 100 or of 2; an index for each
+		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:100:16/wrong=0": 512 + 512 + 64,
+		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:2:16/wrong=0":   512 + 128 + 64,
+		// 128 elements, of rows of 1000 or of 16; an index for each
+		"take/float/8x16/dst=16,1@0/src=1000,0@0/at=16,1@0/int64/by=0:1000:1/wrong=0": 512 + 128*32 + 1024,
+		"take/float/8x16/dst=16,1@0/src=16,0@0/at=16,1@0/int64/by=0:16:1/wrong=0":     512 + 512 + 1024,
 	} {
-		c, err := oracle.ParseCase(name)
+		assert.Equal(t, want, TouchedBytes(parse(t, name, strings.Count(name, "at=16,1")), 32), name)
+	}
+}
+
+func TestLogicalBytes(t *testing.T) {
+	for name, want := range map[string]int64{
+		"copy/float/1000/dst=1@0/src=0@7":                                                  4000 + 4000,
+		"convert/int4-int8/64/dst=1@0/src=1@0":                                             64 + 32,
+		"fill/float16/8x4/dst=16,1@4":                                                      64,
+		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:100:16/wrong=0":          512 + 512 + 8*8,
+		"take/float/8x16/dst=16,1@0/src=16,0@0/at=16,1@0/int32/by=0:16:1/wrong=0":          512 + 512 + 4*128,
+		"take/int4/3x8x16/dst=128,16,1@0/src=16,0,1@0/at=0,1,0@0/int32/by=0:9:48/wrong=0":  192 + 192 + 4*8,
+		"take/uint8/1x8x16/dst=128,16,1@0/src=16,0,1@0/at=8,1,0@0/int32/by=0:9:48/wrong=0": 128 + 128 + 4*8,
+		"take/double/0x16/dst=0,0@0/src=0,0@0/at=0,0@0/int64/by=0:16:1/wrong=0":            0,
+	} {
+		got, err := LogicalBytes(parse(t, name, 0))
 		require.NoError(t, err)
-		assert.Equal(t, want, TouchedBytes(c, 32), name)
+		assert.Equal(t, want, got, name)
+	}
+}
+
+// Indices are in range, and the same for the same seed.
+func TestIndices(t *testing.T) {
+	for _, c := range Cases() {
+		if c.Op != OpTake {
+			continue
+		}
+		for _, width := range []layout.DType{layout.Int32, layout.Int64} {
+			at, err := c.At(256 << 10)
+			require.NoError(t, err)
+			at.AtType = width
+			indices, err := at.indices(1)
+			require.NoError(t, err)
+			again, err := at.indices(1)
+			require.NoError(t, err)
+			other, err := at.indices(2)
+			require.NoError(t, err)
+			assert.Equal(t, indices, again)
+			assert.NotEqual(t, indices, other)
+			named := map[int64]bool{}
+			taken := int64(0)
+			wrong := oracle.Take(at.Dst, at.Src, at.At, indices, width, []device.Index{at.By}, func(_, q int64) {
+				named[q] = true
+				taken++
+			})
+			assert.Empty(t, wrong)
+			assert.Equal(t, at.Dst.Count(), taken)
+			// Of twice as many, so many draws name 1-1/sqrt(e).
+			assert.InEpsilon(t, .787*float64(taken), float64(len(named)), .15, c.Name)
+		}
 	}
 }
 
@@ -125,17 +227,37 @@ func TestList(t *testing.T) {
 	folds := 0
 	for _, e := range back {
 		assert.False(t, e.Cached)
-		c, err := oracle.ParseCase(e.Case)
-		require.NoError(t, err)
+		axis := 0
+		if e.At != nil {
+			axis = e.At.Axis
+		}
+		c := parse(t, e.Case, axis)
+		assert.Equal(t, string(c.Op), e.Op)
 		if e.Dst.Bits > c.DstType.Bits() && c.Op == oracle.OpCopy {
 			folds++
-			c = asBytes(c)
+			c.Case = asBytes(c.Case)
 		}
-		for _, p := range []struct {
+		type part struct {
 			place Place
 			l     layout.Layout
 			t     layout.DType
-		}{{e.Dst, c.Dst, c.DstType}, {e.Src, c.Src, c.SrcType}} {
+		}
+		parts := []part{{e.Dst, c.Dst, c.DstType}, {e.Src, c.Src, c.SrcType}}
+		assert.Equal(t, c.Op == oracle.OpFill, e.Pattern != "", e.Name)
+		assert.Equal(t, c.Op == OpTake, e.At != nil, e.Name)
+		switch c.Op {
+		case oracle.OpFill:
+			assert.Zero(t, e.Src)
+			assert.Len(t, e.Pattern, c.DstType.Bits()/4)
+			parts = parts[:1]
+		case OpTake:
+			table, err := c.table()
+			require.NoError(t, err)
+			assert.Equal(t, c.By, device.Index{Extent: table.Dim(axis), Stride: table.Stride(axis)})
+			parts[1].l = table
+			parts = append(parts, part{e.At.Place, c.At, c.AtType})
+		}
+		for _, p := range parts {
 			l, err := layout.Strided(p.place.Dims, p.place.Strides, p.place.Offset)
 			require.NoError(t, err)
 			assert.True(t, l.Equal(p.l), e.Name)
@@ -147,7 +269,7 @@ func TestList(t *testing.T) {
 			made(t, p.place.Recipe, l)
 		}
 	}
-	assert.Equal(t, 1, folds, "c-heads/4 is a copy of bytes, and no other case is")
+	assert.Equal(t, 2, folds, "c-heads/4 and weights-tiles/4 are copies of bytes, and no other cases are")
 	small, err := List(Cases()[:1], 512<<10)
 	require.NoError(t, err)
 	assert.True(t, small[0].Cached, "as in a run of that size")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
@@ -20,6 +21,10 @@ func Cases() []Case {
 	l.rows()
 	l.broadcasts()
 	l.packed()
+	l.weights()
+	l.conversions()
+	l.fills()
+	l.takes()
 	return l.cases
 }
 
@@ -28,9 +33,32 @@ type list struct{ cases []Case }
 // add adds a copy, whose tensor grows along the axes.
 func (l *list) add(name, class string, t layout.DType, dims []int64, src view, grow ...int) *Case {
 	l.cases = append(l.cases, Case{
-		Name: fmt.Sprintf("%s/%d", name, t.Bits()), Class: class, DstType: t, SrcType: t, dims: dims, src: src, grow: grow,
+		Name: fmt.Sprintf("%s/%d", name, t.Bits()), Class: class, Op: oracle.OpCopy, DstType: t, SrcType: t, dims: dims, src: src, grow: grow,
 	})
 	return &l.cases[len(l.cases)-1]
+}
+
+// convert adds a conversion of so many elements. Its width is that of the narrower.
+func (l *list) convert(name string, to, from layout.DType, n int64) {
+	narrow := to
+	if from.Bits() < to.Bits() {
+		narrow = from
+	}
+	c := l.add(name, "convert", narrow, []int64{n}, nil, 0)
+	c.Op, c.DstType, c.SrcType = oracle.OpConvert, to, from
+}
+
+// fill adds a fill of a part of a tensor.
+func (l *list) fill(name string, t layout.DType, dims []int64, dst view) {
+	c := l.add(name, "fill", t, dims, nil, 0)
+	c.Op, c.SrcType, c.dst = oracle.OpFill, layout.Invalid, dst
+}
+
+// take adds a take along an axis of a table.
+func (l *list) take(name string, t layout.DType, dims []int64, table view, axis int) *Case {
+	c := l.add(name, "take", t, dims, table, 0)
+	c.Op, c.axis = OpTake, axis
+	return c
 }
 
 // each adds a copy of every width. Its dims are those of 32-bit elements: the
@@ -76,7 +104,9 @@ func (l *list) images() {
 		l.add("rgb-nhwc-nchw", "shuffle", t, []int64{n, 512, 512, 3}, permute(0, 3, 1, 2), 0)
 		l.add("rgb-nchw-nhwc", "shuffle", t, []int64{n, 3, 512, 512}, permute(0, 2, 3, 1), 0)
 	}
-	l.add("crop", "rows", layout.Uint8, []int64{512, 3, 256, 256}, both(cut(2, 16, 240, 1), cut(3, 16, 240, 1)), 0).next = 1
+	l.add("crop", "rows", layout.Uint8, []int64{512, 3, 256, 256}, chain(cut(2, 16, 240, 1), cut(3, 16, 240, 1)), 0).next = 1
+	l.add("crop-nhwc-nchw", "shuffle", layout.Uint8, []int64{96, 512, 512, 3}, chain(cut(1, 32, 480, 1), cut(2, 32, 480, 1), permute(0, 3, 1, 2)), 0).next = 3
+	l.add("flip-nhwc", "reverse", layout.Uint8, []int64{64, 512, 512, 3}, flip(2), 0)
 }
 
 // attention are the copies around it, in models of 16 bits.
@@ -87,6 +117,8 @@ func (l *list) attention() {
 	l.add("attention-keys", "transpose", t, []int64{64, 16, 512, 64}, permute(0, 1, 3, 2), 0)
 	l.add("kv-cache-read", "rows", t, []int64{32, 16, 2048, 64}, cut(2, 0, 1000, 1), 0).next = 1
 	l.add("kv-cache-write", "rows", t, []int64{64, 512, 16, 64}, permute(0, 2, 1, 3), 0).dst = window(2, 4, 1)
+	l.add("kv-cache-append", "rows", t, []int64{8192, 16, 1, 64}, nil, 0).dst = window(2, 8, 1) // a token each
+	l.add("kv-cache-pages", "rows", t, []int64{2048, 16, 16, 64}, permute(0, 2, 1, 3), 0)
 	l.add("kv-cache-heads", "broadcast", t, []int64{16, 8, 4, 1024, 64}, repeat(2), 0)
 }
 
@@ -96,6 +128,7 @@ func (l *list) rows() {
 	l.add("every-third-row", "rows", layout.Float32, []int64{3 * 4096, 4096}, every(0, 3), 0)
 	l.add("rows-reversed", "rows", layout.Float32, []int64{4096, 4096}, flip(0), 0)
 	l.add("columns-into", "rows", layout.Float32, []int64{4096, 4096}, nil, 0).dst = window(1, 2, 1)
+	l.add("columns-from", "rows", layout.Float32, []int64{4096, 8192}, middle(1), 0)
 	l.add("every-second-into", "strided", layout.Float32, []int64{4096, 4096}, nil, 0).dst = window(1, 2, 2)
 	l.add("odd-byte", "unaligned", layout.Uint8, []int64{1 << 26}, from(1), 0)
 	l.add("odd-half", "unaligned", layout.Float16, []int64{1 << 25}, from(3), 0)
@@ -105,6 +138,8 @@ func (l *list) rows() {
 func (l *list) broadcasts() {
 	l.add("expand-rows", "broadcast", layout.Float32, []int64{4096, 4096}, repeat(0), 0)
 	l.add("expand-columns", "broadcast", layout.Float32, []int64{4096, 4096}, repeat(1), 0)
+	l.add("expand-bias", "broadcast", layout.Float32, []int64{32, 64, 112, 112}, repeat(0, 2, 3), 0)
+	l.add("expand-mask", "broadcast", layout.Float16, []int64{2, 16, 1024, 1024}, repeat(1), 0)
 }
 
 // packed are copies of elements below a byte that do not lie as bytes do, and
@@ -117,73 +152,48 @@ func (l *list) packed() {
 	l.add("odd-rows", "sub-byte", layout.Int4, []int64{1 << 14, 1<<13 + 1}, cut(1, 0, 1<<13, 1), 0)
 	l.add("e-reversed", "sub-byte", layout.Int4, []int64{1 << 14, 1 << 13}, flip(1), 0)
 	for _, t := range []layout.DType{layout.Int4, layout.Int2} {
-		l.add("unpack", "convert", t, []int64{1 << 26}, nil, 0).DstType = t.Container()
-		l.add("pack", "convert", t, []int64{1 << 26}, nil, 0).SrcType = t.Container()
+		l.convert("unpack", t.Container(), t, 1<<26)
+		l.convert("pack", t, t.Container(), 1<<26)
 	}
 }
 
-func permute(perm ...int) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Permute(perm...) }
-}
-
-func cut(axis int, start, end, step int64) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, start, end, step) }
-}
-
-// every takes an element of so many of an axis of any length.
-func every(axis int, step int64) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, 0, l.Dim(axis), step) }
-}
-
-// flip reverses an axis of any length.
-func flip(axis int) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, -1, -l.Dim(axis)-1, -1) }
-}
-
-func both(first, then view) view {
-	return func(l layout.Layout) (layout.Layout, error) {
-		l, err := first(l)
-		if err != nil {
-			return l, err
-		}
-		return then(l)
+// weights are relayouts of a model's: of convolutions, and into tiles that matrix
+// units read, in which block scales have an order of their own.
+func (l *list) weights() {
+	for _, t := range []layout.DType{layout.Uint8, layout.Float16} {
+		l.add("weights-oihw-ohwi", "shuffle", t, []int64{32768 / int64(t.Bits()), 2048, 3, 3}, permute(0, 2, 3, 1), 0)
 	}
-}
-
-// from begins so many elements later.
-func from(offset int64) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Rebase(offset) }
-}
-
-// repeat has one element along an axis, as often as the tensor has some.
-func repeat(axis int) view {
-	return func(l layout.Layout) (layout.Layout, error) {
-		dims := l.Shape()
-		one := dims.Clone()
-		one[axis] = 1
-		l, err := layout.Contiguous(one...)
-		if err != nil {
-			return l, err
-		}
-		return l.Expand(dims...)
+	l.add("weights-oihw-hwio", "transpose", layout.Float16, []int64{2048, 2048, 3, 3}, permute(2, 3, 1, 0), 0)
+	for _, t := range []layout.DType{layout.Float4E2M1, layout.Float16} {
+		l.add("weights-tiles", "rows", t, []int64{512, 16, 1024 / int64(t.Bits()), 64}, permute(0, 2, 1, 3), 0)
 	}
+	l.add("scales-swizzle", "shuffle", layout.Uint8, []int64{512, 4, 32, 256, 4}, permute(0, 3, 2, 1, 4), 0)
 }
 
-// window is a part of a tensor that is times as long along an axis: every so many
-// elements from a quarter on.
-func window(axis int, times, step int64) view {
-	return func(l layout.Layout) (layout.Layout, error) {
-		dims := l.Shape()
-		n := dims[axis]
-		dims[axis] *= times
-		l, err := layout.Contiguous(dims...)
-		if err != nil {
-			return l, err
-		}
-		start := int64(0)
-		if step < times {
-			start = n * times / 4
-		}
-		return l.Slice(axis, start, start+n*step, step)
-	}
+// conversions are between number types. What is read are random bits: NaNs, and
+// numbers that the narrower type does not have, are among them. They are of fewer
+// elements than other cases have: OpenCL on processors takes 20 ns for each.
+func (l *list) conversions() {
+	l.convert("half-to-float", layout.Float32, layout.Float16, 1<<21)
+	l.convert("float-to-half", layout.Float16, layout.Float32, 1<<21)
+	l.convert("float-to-bfloat", layout.BFloat16, layout.Float32, 1<<21)
+	l.convert("float8-to-half", layout.Float16, layout.Float8E4M3FN, 1<<21)
+	l.convert("float4-to-half", layout.Float16, layout.Float4E2M1, 1<<21)
+	l.convert("half-to-float4", layout.Float4E2M1, layout.Float16, 1<<21)
+	l.convert("int8-to-float", layout.Float32, layout.Int8, 1<<21)
+}
+
+// fills are of what Pad leaves: the inside of images, and the columns beside them.
+func (l *list) fills() {
+	l.fill("fill-inside", layout.Float32, []int64{32, 64, 112, 112}, inside(1, 2, 3))
+	l.fill("fill-columns", layout.Float16, []int64{1 << 22, 4}, window(1, 4, 1))
+}
+
+// takes are of rows of embeddings, long and short, of a cache's pages, whose heads
+// come first then, and of single elements.
+func (l *list) takes() {
+	l.take("take-rows", layout.Float16, []int64{16384, 4096}, nil, 0)
+	l.take("take-short-rows", layout.Float32, []int64{1 << 21, 16}, nil, 0)
+	l.take("take-pages", layout.Float16, []int64{8192, 16, 8, 64}, permute(2, 0, 1, 3), 1)
+	l.take("take-elements", layout.Float32, []int64{2048, 8192}, nil, 1).own = true
 }

@@ -1,16 +1,17 @@
 // Package bench says how fast a device moves elements between layouts, beside
 // how fast it moves them at all.
 //
-// A [Case] is a layout operation at any size; [Cases] is the list that everybody's
-// figures are about. [Run] takes a device through them, in passes ([Passes]): first
-// what bounds it (the roofline: dense copies by our kernel, by the driver, on
-// processors by two goroutines; fills, transfers, launches, and what a reshape
-// costs that moves nothing), then each case:
+// A [Case] is a copy, conversion, fill or take at any size, and an [Operation] at
+// one; [Cases] is the list that everybody's figures are about. [Run] takes a device
+// through them, in passes ([Passes]): first what bounds it (the roofline: dense copies
+// by our kernel, by the driver, on processors by two goroutines; fills, transfers,
+// launches, and what a reshape costs that moves nothing), then each case:
 //
 //   - It is verified first, in the first pass. Small operations are held against
 //     the index walk of package oracle, bit by bit, with what lies around them. Of
 //     larger ones that is done at a smaller size, and at full size with elements
 //     picked at random, in a destination that was filled with something else before.
+//     Sources hold random bits, and a take's indices are as likely one as another.
 //   - It is warmed up, and timed in batches, by the device's clock where it has
 //     one.
 //   - What is reported is the median of all samples, how far single passes are from

@@ -1,20 +1,26 @@
 package bench
 
 import (
+	"encoding/hex"
+
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
 // Entry is a case of the list that peers read.
 type Entry struct {
-	Name    string `json:"name"`
-	Class   string `json:"class"`
-	Case    string `json:"case"`
-	Op      string `json:"op"` // "copy" or "convert"
-	Dst     Place  `json:"dst"`
-	Src     Place  `json:"src"`
-	Logical int64  `json:"logical_bytes"`
-	Cached  bool   `json:"cached,omitempty"` // one pair of buffers, which caches hold: see Result.Cached
+	Name  string `json:"name"`
+	Class string `json:"class"`
+	Case  string `json:"case"`
+	Op    string `json:"op"` // "copy", "convert", "fill" or "take"
+	Dst   Place  `json:"dst"`
+	Src   Place  `json:"src"` // of a fill there is none: its length is 0
+	// Pattern is the bytes of an element that a fill writes, the lowest first, in
+	// hexadecimal digits.
+	Pattern string   `json:"pattern,omitempty"`
+	At      *Indices `json:"at,omitempty"` // a take's
+	Logical int64    `json:"logical_bytes"`
+	Cached  bool     `json:"cached,omitempty"` // one pair of buffers, which caches hold: see Result.Cached
 }
 
 // Place is where elements lie, in elements from the start of their buffer.
@@ -26,6 +32,16 @@ type Place struct {
 	Offset  int64   `json:"offset"`
 	Length  int64   `json:"length"` // of the buffer
 	Recipe  *Recipe `json:"recipe"` // null: operators do not make it
+}
+
+// Indices say where a take's indices lie, of the shape of its destination: axes have
+// a stride of 0 along which all elements have one index. Src is all that there is to
+// take from, and has another extent along an axis: dst[..., i, ...] is
+// src[..., at[..., i, ...], ...]. Peers draw the indices by themselves, each in that
+// extent as likely as any other.
+type Indices struct {
+	Place
+	Axis int `json:"axis"`
 }
 
 // List describes cases at a size, for peers. Copies of packed elements that lie as
@@ -43,9 +59,21 @@ func List(cases []Case, bytes int64) ([]Entry, error) {
 			return nil, err
 		}
 		if at.Op == oracle.OpCopy {
-			at = asBytes(at)
+			at.Case = asBytes(at.Case)
 		}
-		e.Dst, e.Src = place(at.Dst, at.DstType), place(at.Src, at.SrcType)
+		e.Dst = place(at.Dst, at.DstType)
+		switch at.Op {
+		case oracle.OpFill:
+			e.Pattern = hex.EncodeToString(at.pattern())
+		case OpTake:
+			table, err := at.table()
+			if err != nil {
+				return nil, err
+			}
+			e.Src, e.At = place(table, at.SrcType), &Indices{place(at.At, at.AtType), at.Axis}
+		default:
+			e.Src = place(at.Src, at.SrcType)
+		}
 		entries = append(entries, e)
 	}
 	return entries, nil

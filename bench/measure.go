@@ -108,16 +108,22 @@ type series struct {
 }
 
 // pass adds samples of a call, in nanoseconds, until the time is over, after
-// turns calls that warm up.
+// turns calls that warm up, or as many of these as there is as much time for.
 func (m *meter) pass(s *series, turns int, call func(i int) error) error {
-	if _, err := m.batch(turns, call); err != nil {
-		return err
-	}
-	next := turns
+	next := 0
 	sample := func(n int) (time.Duration, error) {
 		first := next
 		next += n
 		return m.batch(n, func(i int) error { return call(first + i) })
+	}
+	if turns > 0 {
+		d, err := sample(1)
+		if rest := min(turns-1, int(m.budget/max(d, 1))); err == nil && rest > 0 {
+			_, err = sample(rest)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	enough := max(min(batchFor, m.budget), 1)
 	for n := 1; s.batch == 0; { // until a batch is long enough, or long

@@ -7,52 +7,105 @@ import (
 	"github.com/restride/restride/device/oracle"
 )
 
-// Operands are memory for an operation.
+// Operands are memory for an operation. A fill has no Src, and only a take has At:
+// these are without a buffer.
 type Operands struct {
-	Op       oracle.Op
-	Dst, Src device.Operand
+	Operation    Operation
+	Dst, Src, At device.Operand
 }
 
-// NewOperands allocates it. What is in it is undefined.
-func NewOperands(dev device.Device, c oracle.Case) (o Operands, err error) {
+// NewOperands allocates it. What is in it is undefined: a take's indices, too, before
+// DrawIndices.
+func NewOperands(dev device.Device, c Operation) (o Operands, err error) {
 	o = Operands{
-		Op:  c.Op,
-		Dst: device.Operand{Layout: c.Dst, Type: c.DstType},
-		Src: device.Operand{Layout: c.Src, Type: c.SrcType},
+		Operation: c,
+		Dst:       device.Operand{Layout: c.Dst, Type: c.DstType},
+		Src:       device.Operand{Layout: c.Src, Type: c.SrcType},
+		At:        device.Operand{Layout: c.At, Type: c.AtType},
 	}
-	for _, x := range []*device.Operand{&o.Dst, &o.Src} {
-		size, err := slots(x.Layout, x.Type)
-		if err == nil {
+	alloc := func(x *device.Operand, by ...device.Index) {
+		if err != nil {
+			return
+		}
+		var size int64
+		if size, err = slots(x.Layout, x.Type, by...); err == nil {
 			x.Buffer, err = dev.Alloc(size)
 		}
 		if err != nil {
 			x.Buffer = nil
-			return Operands{}, errors.Join(err, o.Free())
 		}
+	}
+	alloc(&o.Dst)
+	switch c.Op {
+	case oracle.OpFill:
+	case OpTake:
+		alloc(&o.Src, c.By)
+		alloc(&o.At)
+	default:
+		alloc(&o.Src)
+	}
+	if err != nil {
+		return Operands{}, errors.Join(err, o.Free())
 	}
 	return o, nil
 }
 
+// DrawIndices writes a take's indices: each as likely as any other, and the same
+// for the same seed. It does nothing for other operations.
+func (o *Operands) DrawIndices(q device.Queue, seed uint64) error {
+	at, err := o.Operation.indices(seed)
+	if err != nil {
+		return err
+	}
+	return o.writeIndices(q, at)
+}
+
+func (o *Operands) writeIndices(q device.Queue, indices []byte) error {
+	if o.At.Buffer == nil {
+		return nil
+	}
+	return q.Write(o.At.Buffer, 0, indices)
+}
+
 // Run queues the operation.
 func (o *Operands) Run(q device.Queue) error {
-	if o.Op == oracle.OpConvert {
-		return q.Convert(o.Dst, o.Src, device.Rounding{})
+	switch o.Operation.Op {
+	case oracle.OpConvert:
+		return q.Convert(o.Dst, o.Src, o.Operation.How)
+	case oracle.OpFill:
+		return q.Fill(o.Dst, o.Operation.pattern())
+	case OpTake:
+		return q.Take(o.Dst, o.Src, o.At, o.Operation.By)
 	}
 	return q.Copy(o.Dst, o.Src)
+}
+
+// Buffers are those that the operation has.
+func (o *Operands) Buffers() []device.Buffer {
+	var all []device.Buffer
+	for _, b := range []device.Buffer{o.Dst.Buffer, o.Src.Buffer, o.At.Buffer} {
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Free gives the memory back.
 func (o *Operands) Free() error {
 	var errs []error
-	for _, b := range []device.Buffer{o.Dst.Buffer, o.Src.Buffer} {
-		if b != nil {
-			errs = append(errs, b.Free())
-		}
+	for _, b := range o.Buffers() {
+		errs = append(errs, b.Free())
 	}
 	return errors.Join(errs...)
 }
 
-func (o *Operands) size() int64 { return o.Dst.Buffer.Size() + o.Src.Buffer.Size() }
+func (o *Operands) size() (bytes int64) {
+	for _, b := range o.Buffers() {
+		bytes += b.Size()
+	}
+	return bytes
+}
 
 // poison fills all of dst with what no case leaves there.
 func (o *Operands) poison(q device.Queue) error {

@@ -293,7 +293,11 @@ func (c *CaseResult) ratio(to *Rate) (ratio, spread float64) {
 
 // operands returns those that take turns, with noise in what is read and something
 // in what is written, so that its pages are there.
-func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
+func (r *runner) operands(at Operation) (all []Operands, err error) {
+	indices, err := at.indices(r.Seed)
+	if err != nil {
+		return nil, err
+	}
 	for n := 1; len(all) < n; {
 		o, err := NewOperands(r.dev, at)
 		if err != nil {
@@ -301,9 +305,12 @@ func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
 		}
 		all = append(all, o)
 		n = r.turns(o.size())
-		size := o.Src.Buffer.Size()
-		r.hold(size)
-		if err := errors.Join(r.q.Write(o.Src.Buffer, 0, r.noise[:size]), o.poison(r.q)); err != nil {
+		if o.Src.Buffer != nil {
+			size := o.Src.Buffer.Size()
+			r.hold(size)
+			err = r.q.Write(o.Src.Buffer, 0, r.noise[:size])
+		}
+		if err := errors.Join(err, o.writeIndices(r.q, indices), o.poison(r.q)); err != nil {
 			return all, err
 		}
 	}

@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -19,7 +19,7 @@ const sampled = 1 << 15
 
 // verify holds a case against the index walk, and says how. The operands, whose
 // source is the runner's noise, are those of the case at full size.
-func (r *runner) verify(c Case, at oracle.Case, o *Operands) (string, error) {
+func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
 	whole := at
 	if o.size() > 4*small {
 		var err error
@@ -27,7 +27,7 @@ func (r *runner) verify(c Case, at oracle.Case, o *Operands) (string, error) {
 			return "", err
 		}
 	}
-	if err := oracle.CheckOn(r.dev, r.q, whole, r.Seed); err != nil {
+	if err := whole.check(r.dev, r.q, r.Seed); err != nil {
 		return "", err
 	}
 	if whole.String() == at.String() {
@@ -53,42 +53,74 @@ func (r *runner) verify(c Case, at oracle.Case, o *Operands) (string, error) {
 
 // sample compares elements of a result with what the index walk says: the first,
 // the last, and some at random.
-func (r *runner) sample(c oracle.Case, got []byte) (int, error) {
+func (r *runner) sample(o Operation, got []byte) (int, error) {
+	indices, err := o.indices(r.Seed)
+	if err != nil {
+		return 0, err
+	}
 	rng := rand.New(rand.NewPCG(r.Seed, 1))
-	index := make([]int64, c.Dst.Rank())
+	index := make([]int64, o.Dst.Rank())
 	for i := range sampled {
 		for axis := range index {
 			switch i {
 			case 0:
 				index[axis] = 0
 			case 1:
-				index[axis] = c.Dst.Dim(axis) - 1
+				index[axis] = o.Dst.Dim(axis) - 1
 			default:
-				index[axis] = rng.Int64N(c.Dst.Dim(axis))
+				index[axis] = rng.Int64N(o.Dst.Dim(axis))
 			}
 		}
-		// The walk of one element, alone.
-		to, err := layout.Strided(nil, nil, c.Dst.At(index...))
+		to, err := single(o.Dst, index)
 		if err != nil {
 			return 0, err
 		}
-		from, err := layout.Strided(nil, nil, c.Src.At(index...))
+		var have [16]byte
+		oracle.Copy(have[:], layout.Layout{}, got, to, o.DstType.Bits())
+		want, err := r.walk(o, index, indices)
 		if err != nil {
 			return 0, err
 		}
-		var want, have [16]byte
-		var one layout.Layout
-		if c.Op == oracle.OpConvert {
-			oracle.Convert(want[:], one, c.DstType, r.noise, from, c.SrcType, c.How)
-		} else {
-			oracle.Copy(want[:], one, r.noise, from, c.DstType.Bits())
-		}
-		oracle.Copy(have[:], one, got, to, c.DstType.Bits())
-		if !bytes.Equal(want[:], have[:]) {
-			return 0, fmt.Errorf("%v: %w at %v: got %#x, want %#x", c, oracle.ErrWrong, index, have, want)
+		if have != want {
+			return 0, fmt.Errorf("%v: %w at %v: got %#x, want %#x", o, oracle.ErrWrong, index, have, want)
 		}
 	}
 	return sampled, nil
+}
+
+// walk is the index walk to one element, alone.
+func (r *runner) walk(o Operation, index []int64, indices []byte) (want [16]byte, err error) {
+	var one layout.Layout
+	if o.Op == oracle.OpFill {
+		oracle.Fill(want[:], one, o.pattern(), o.DstType.Bits())
+		return want, nil
+	}
+	from, err := single(o.Src, index)
+	if err != nil {
+		return want, err
+	}
+	switch o.Op {
+	case oracle.OpConvert:
+		oracle.Convert(want[:], one, o.DstType, r.noise, from, o.SrcType, o.How)
+		return want, nil
+	case OpTake:
+		at, err := single(o.At, index)
+		if err != nil {
+			return want, err
+		}
+		position := int64(0)
+		oracle.Take(one, from, at, indices, o.AtType, []device.Index{o.By}, func(_, q int64) { position = q })
+		if from, err = from.Rebase(position); err != nil {
+			return want, err
+		}
+	}
+	oracle.Copy(want[:], one, r.noise, from, o.DstType.Bits())
+	return want, nil
+}
+
+// single is the layout of one element.
+func single(l layout.Layout, index []int64) (layout.Layout, error) {
+	return layout.Strided(nil, nil, l.At(index...))
 }
 
 // randomBytes is noise.

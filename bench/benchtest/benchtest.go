@@ -51,8 +51,10 @@ func run(b *testing.B, c bench.Case, dev device.Device, size int64) {
 	zero := func(buffer device.Buffer) { // memory that was never written is not there
 		ok(q.Fill(bench.Dense(buffer), []byte{0}))
 	}
-	zero(o.Dst.Buffer)
-	zero(o.Src.Buffer)
+	for _, buffer := range o.Buffers() {
+		zero(buffer)
+	}
+	ok(o.DrawIndices(q, 1))
 
 	var plain func()
 	if half := bytes / 2; dev.Info().Kind == device.CPU {
