@@ -10,7 +10,7 @@ const (
 	look = time.Second
 	// settle is how long nothing is done after a peer's answer: the threads of some
 	// libraries wait for more work by turning around, for milliseconds.
-	settle = 10 * time.Millisecond
+	settle = 30 * time.Millisecond
 )
 
 // askPeers has the peers measure a case in this pass, right after us.
