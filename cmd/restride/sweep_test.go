@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/layout"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dry"
 )
 
 // A sweep is of the sizes that fit a device, and says where it ends.
@@ -37,8 +38,6 @@ func TestSweep(t *testing.T) {
 		_, err := restride("bench", "--size", args)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = restride("bench", "--size", "sweep", "--list-json")
-	assert.ErrorContains(t, err, "one --size")
 }
 
 func TestFitting(t *testing.T) {
@@ -63,23 +62,30 @@ func TestFitting(t *testing.T) {
 
 // What a run takes of memory is what [sweepNeeds] says, or less.
 func TestSweepNeeds(t *testing.T) {
-	bytes := func(l layout.Layout, of layout.DType) int64 {
-		_, high, ok := l.Extent()
-		require.True(t, ok)
-		n, ok := layout.PackedBytes(high+1, of.Bits())
-		require.True(t, ok)
-		return n
-	}
+	real, err := device.Open("cpu")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, real.Close()) }()
+	q, err := real.NewQueue()
+	require.NoError(t, err)
+	dev := dry.Open(real, q) // has no memory
 	for _, size := range []int64{256 << 20, 1 << 30} {
-		var pair, source, written int64
+		var pair, largest int64 // of a case's buffers together, and alone
 		for _, c := range bench.Cases() {
 			at, err := c.At(size)
 			require.NoError(t, err)
-			dst, src := bytes(at.Dst, at.DstType), bytes(at.Src, at.SrcType)
-			pair, source, written = max(pair, dst+src), max(source, src), max(written, dst)
+			o, err := bench.NewOperands(dev, at)
+			require.NoError(t, err)
+			all := int64(0)
+			for _, b := range o.Buffers() {
+				all, largest = all+b.Size(), max(largest, b.Size())
+			}
+			pair = max(pair, all)
+			require.NoError(t, o.Free())
 		}
-		needs := float64(2*pair+source+written) / float64(size)
+		needs := float64(2*pair+2*largest) / float64(size) // noise, and what is read back
 		assert.LessOrEqual(t, needs, float64(sweepNeeds), "at %d bytes", size)
+		assert.Greater(t, needs, 1., "at %d bytes", size)
 		t.Logf("%d bytes: %.1f times", size, needs)
 	}
+	require.NoError(t, q.Close())
 }
