@@ -96,6 +96,15 @@ func ticksOf(stat, self string) ticks {
 	return t
 }
 
+// without is a begin after which what happened between two moments does not count.
+func (t ticks) without(from, to ticks) ticks {
+	t.all += to.all - from.all
+	t.steal += to.steal - from.steal
+	t.busy += to.busy - from.busy
+	t.own += to.own - from.own
+	return t
+}
+
 // fewestTicks are what a percent is to be of.
 const fewestTicks = 100
 

@@ -37,6 +37,9 @@ func TestReadingSince(t *testing.T) {
 	r.since(begin, ticks{all: 1200, steal: 70, busy: 620, own: 200})
 	assert.InDelta(t, .1, *r.Steal, 1e-9)
 	assert.InDelta(t, .1, *r.Others, 1e-9)
+	peers := begin.without(ticks{100, 10, 20, 5}, ticks{1100, 30, 920, 10})
+	r.since(peers, ticks{all: 2200, steal: 90, busy: 1520, own: 205})
+	assert.Equal(t, []float64{.1, .1}, []float64{*r.Steal, *r.Others}, "without what peers took")
 	r.since(begin, ticks{all: 1200, steal: 40, busy: 550, own: 200}) // counters of VMs go back, clocks differ
 	assert.Zero(t, *r.Steal)
 	assert.Zero(t, *r.Others)

@@ -148,7 +148,9 @@ func (r *runner) pass(result *Result) error {
 		if one.Error == "" {
 			err := r.run(c, one, result.Sector)
 			if err == nil {
+				before := ticksNow()
 				err = r.askPeers(c, result.Peers)
+				begin = begin.without(before, ticksNow()) // peers are no strangers
 			}
 			if err != nil {
 				if r.meter.ctx.Err() != nil {

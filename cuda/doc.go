@@ -37,6 +37,9 @@
 // Memory is the driver's stream-ordered kind, where it has that, as freeing it
 // waits for nothing; see [Options] for when that is in the way.
 //
+// The device is device.Sensors, by NVML, which comes with the driver: it is loaded by
+// the first call of Readings, and where it is missing nothing is told.
+//
 // Queues are device.Recorder, with drivers for CUDA 11.4 or later: a captured
 // sequence of copies is a CUDA graph. Buffers that it uses, and those that are
 // allocated and freed meanwhile, stay until it is closed.
