@@ -1,11 +1,10 @@
-"""What the libraries here share: where the elements of a case lie, the check, and how a
-pass is measured.
+"""What the libraries here share: where the elements of a case lie, and how a pass is
+measured.
 
 The buffers have the bytes that the request says, and random ones in the sources. They
 come from numpy, which asks for huge pages where a buffer has 4 MiB and more: so do
 ours. Several pairs of them take turns; warm-up, batches and samples are those of
-Go's package bench. A result is compared with what index arithmetic says, bit by bit,
-in the first pass.
+Go's package bench. A result is checked in the first pass: see check.py.
 """
 
 import os
@@ -13,13 +12,16 @@ import time
 
 import numpy as np
 
+from check import check
+
 CORES = os.cpu_count() or 1
 SLOW = 0.3e9  # nanoseconds: of a call, there is no time for many; of those that warm up, it is enough
 
-# By ONNX's names. Other types are below a byte, and most libraries lack them.
+# By ONNX's names. Other types are below a byte, or floats that numpy lacks.
 TYPES = {
     "uint8": np.uint8,
     "int8": np.int8,
+    "int64": np.int64,
     "float16": np.float16,
     "float": np.float32,
     "double": np.float64,
@@ -29,10 +31,6 @@ TYPES = {
 
 class Unsupported(Exception):
     """What a library has no way to say."""
-
-
-class Wrong(Exception):
-    """A result that is not what it should be."""
 
 
 class NotHere(Exception):
@@ -59,14 +57,27 @@ class Place:
 
 
 class Case:
+    """src of a fill is None. Only a take has indices: where they are, and along which
+    axis of src, which is all that there is to take from."""
+
     def __init__(self, raw):
         self.name, self.op = raw["name"], raw["op"]
         self.cached = raw.get("cached", False)  # one pair of buffers
-        if self.op not in ("copy", "convert"):
+        if self.op not in ("copy", "convert", "fill", "take"):
             raise Unsupported("no " + self.op)
-        self.dst, self.src = Place(raw["dst"]), Place(raw["src"])
-        if self.op == "convert" and min(self.dst.bits, self.src.bits) >= 8:
-            raise Unsupported("no conversion of %s to %s" % (self.src.type, self.dst.type))
+        self.dst = Place(raw["dst"])
+        self.src = None if self.op == "fill" else Place(raw["src"])
+        self.indices = None
+        if self.op == "take":
+            self.indices, self.axis = Place(raw["at"]), raw["at"]["axis"]
+            self.own = sum(s != 0 for s in self.indices.strides) > 1  # an index for each element
+        self.pattern = np.frombuffer(bytes.fromhex(raw.get("pattern", "")), np.uint8)
+        self.places = [p for p in (self.dst, self.src, self.indices) if p]
+
+    @property
+    def packs(self):
+        """Whether it packs integers below a byte, or unpacks them."""
+        return self.op == "convert" and {self.dst.type, self.src.type} <= {"int2", "int4", "int8"}
 
 
 class Library:
@@ -84,9 +95,10 @@ class Library:
         """What is in it."""
         return buffer
 
-    def operation(self, case, dst, src):
-        """A function that carries out the case on buffers. If it allocates what it
-        returns, instead, it has that as its result(), of the last run."""
+    def operation(self, case, dst, src=None, indices=None):
+        """A function that carries out the case on buffers, of those that it has. If it
+        allocates what it returns, instead, it has that as its result(), of the last
+        run."""
         raise NotImplementedError
 
     def elapsed(self, work):
@@ -119,6 +131,15 @@ class Noise:
         out[:] = self.raw[:size]
         return out
 
+    def indices(self, case):
+        """Each as likely as any other. They lie without gaps."""
+        place = case.indices
+        if place.offset or place.type != "int64":
+            raise Unsupported("no such indices")
+        out = memory(place.bytes)
+        np.copyto(out.view(np.int64), np.random.default_rng(2).integers(0, case.src.dims[case.axis], place.length))
+        return out
+
 
 def packing(left, right, both, either, case, dst, src, scratch):
     """Packs or unpacks integers by a library's shifts and bitwise operators, on its
@@ -144,86 +165,20 @@ def packing(left, right, both, either, case, dst, src, scratch):
     return pack if case.dst.bits < case.src.bits else unpack
 
 
-# The check: positions of elements, some at a time, and the bits that lie there.
-
-BLOCK = 1 << 18
-
-
-def positions(dims, strides):
-    """Of all elements, in order, from 0."""
-    at = np.zeros(1, np.int64)
-    for n, stride in zip(dims, strides):
-        at = np.add.outer(at, np.arange(n, dtype=np.int64) * stride).ravel()
-    return at
-
-
-def blocks(dst, src):
-    """Positions in both, about BLOCK at a time, in a random order: the inner axes as
-    they are, a part of the next, and a step of the outer ones."""
-    dims = dst.dims or [1]
-    both = [(p.strides or [1], p.offset) for p in (dst, src)]
-    axis, inner = len(dims) - 1, 1
-    while axis > 0 and inner * dims[axis] <= BLOCK:
-        inner *= dims[axis]
-        axis -= 1
-    part = min(max(BLOCK // inner, 1), dims[axis])
-    within = [positions([part] + dims[axis + 1 :], strides[axis:]) for strides, _ in both]
-    outer = [positions(dims[:axis], strides[:axis]) for strides, _ in both]
-    parts = -(-dims[axis] // part)
-    for k in np.random.default_rng(2).permutation(parts * outer[0].size):
-        first = int(k) % parts * part
-        n = min(part, dims[axis] - first) * inner
-        yield tuple(
-            within[i][:n] + (outer[i][k // parts] + first * strides[axis] + offset) for i, (strides, offset) in enumerate(both)
-        )
-
-
-def elements(raw, bits, at):
-    """The bits of elements, as unsigned integers."""
-    if bits < 8:
-        at = at * bits
-        return raw[at >> 3] >> (at & 7).astype(np.uint8) & np.uint8((1 << bits) - 1)
-    whole = raw[: raw.size // (bits // 8) * (bits // 8)]
-    if bits == 128:
-        return whole.view(np.complex128)[at].view(np.uint64)
-    return whole.view("u%d" % (bits // 8))[at]
-
-
-def converted(case, values):
-    """What integers of a width are in the other one."""
-    if case.dst.bits < case.src.bits:
-        return values & np.uint8((1 << case.dst.bits) - 1)
-    sign = np.uint8(1 << (case.src.bits - 1))
-    return (values ^ sign) - sign
-
-
-def check(case, dst, src, seconds):
-    """Compares as much of a result as there is time for, and says how much."""
-    end = time.monotonic() + seconds
-    done, total = 0, int(np.prod(case.dst.dims))
-    for to, at in blocks(case.dst, case.src):
-        want, got = elements(src, case.src.bits, at), elements(dst, case.dst.bits, to)
-        if case.op == "convert":
-            want = converted(case, want)
-        if not np.array_equal(want, got):
-            i = int(np.flatnonzero(want != got)[0])
-            raise Wrong("wrong result: position %d of dst: %#x, want %#x" % (to[i * to.size // want.size], got[i], want[i]))
-        done += to.size
-        if time.monotonic() > end:
-            break
-    return "every bit" if done == total else "%.0f%% of the elements" % (100 * done / total)
-
-
 def measure(library, case, noise, request):
     """A pass of a case, as package bench does it: see peer_measure.go there."""
     runs, buffers = [], []
-    size = case.dst.bytes + case.src.bytes
+    size = sum(place.bytes for place in case.places)
     turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 256)
     while len(runs) < turns:
-        raw = noise.get(case.src.bytes)
         poison = memory(case.dst.bytes)
         poison.fill(0xA5)
-        buffers.append((library.buffer(poison), library.buffer(raw)))
+        raw = [poison]
+        if case.src:
+            raw.append(noise.get(case.src.bytes))
+        if case.indices:
+            raw.append(noise.indices(case))
+        buffers.append([library.buffer(b) for b in raw])
         runs.append(library.operation(case, *buffers[-1]))
     turn = 0
 
@@ -243,10 +198,10 @@ def measure(library, case, noise, request):
     while turn < turns and warm < SLOW:
         warm += batch(1)
     if request["check"]:
-        dst, src = buffers[0]
+        dst, *sources = buffers[0]
         if hasattr(runs[0], "result"):
             dst = runs[0].result()
-        answer["verified"] = check(case, library.read(dst), library.read(src), request["check"])
+        answer["verified"] = check(case, request["check"], *(library.read(b) for b in (dst, *sources)))
     n, calls, enough = request["batch"], 1, max(min(1e6, request["time"] * 1e9), 1)
     while not n:  # until a batch is long enough, or long
         took = batch(calls)

@@ -1,8 +1,8 @@
 """ONNX Runtime: a case is a model of the operators that make it of a dense tensor:
-Slice, Transpose, Expand, most often one of them, or Cast. Inputs and outputs are bound
-to memory that is there. No operator writes into a part of a tensor, and what types
-each has is for the library to say. On cuda, with onnxruntime-gpu, calls wait for their
-results, and times are by the processor's clock.
+Slice, Transpose, Expand, most often one of them, Cast, Gather or GatherElements. Inputs
+and outputs are bound to memory that is there. No operator writes into a part of a
+tensor, and what types each has is for the library to say. On cuda, with
+onnxruntime-gpu, calls wait for their results, and times are by the processor's clock.
 """
 
 import numpy as np
@@ -35,15 +35,20 @@ class Peer(common.Library):
     def read(self, buffer):
         return buffer.numpy()
 
-    def operation(self, case, dst, src):
+    def operation(self, case, dst, src=None, indices=None):
+        if case.op == "fill":
+            raise common.Unsupported("no operator writes into a part of a tensor")
         if self.case is not case:
             self.case, self.session = case, self.load(case)
         session = self.session  # which its bindings must not outlive
         binding = session.io_binding()
-        for bind, name, place, dims, buffer in (
+        bound = [
             (binding.bind_input, "x", case.src, case.src.recipe["dims"], src),
             (binding.bind_output, "y", case.dst, case.dst.dims, dst),
-        ):
+        ]
+        if indices:
+            bound.append((binding.bind_input, "indices", case.indices, shape_of_indices(case), indices))
+        for bind, name, place, dims, buffer in bound:
             bind(name, self.kind, self.number, element_type(place), dims, buffer.data_ptr())
         return lambda: session.run_with_iobinding(binding)
 
@@ -62,6 +67,10 @@ class Peer(common.Library):
             raise common.Unsupported(" ".join(str(e).split())[:200]) from e
 
 
+def shape_of_indices(case):
+    return case.dst.dims if case.own else [case.dst.dims[case.axis]]
+
+
 def element_type(place):
     return onnx.TensorProto.DataType.Value(place.type.upper())
 
@@ -73,8 +82,11 @@ def model(case):
         raise common.Unsupported("no operator writes into a part of a tensor")
     nodes, constants = [], {}
 
+    def last():
+        return nodes[-1].output[0] if nodes else "x"
+
     def add(op, inputs=(), **attributes):
-        names = [nodes[-1].output[0] if nodes else "x"]
+        names = [last()]
         for values in inputs:
             name = "c%d" % len(constants)
             constants[name] = helper.make_tensor(name, onnx.TensorProto.INT64, [len(values)], values)
@@ -88,21 +100,30 @@ def model(case):
         ranges = [(a, b, s) if s > 0 else (b - 1, a - 1 if a else FIRST, s) for a, b, s in ranges]
         starts, ends, steps = zip(*ranges)
         add("Slice", (starts, ends, axes, steps))
-    if src.recipe["perm"] != list(range(len(dims))):
-        add("Transpose", perm=src.recipe["perm"])
+    perm, straight = src.recipe["perm"], list(range(len(dims)))
+    if case.op == "take":
+        if case.own and perm != straight:
+            raise common.Unsupported("no operator takes in another order")
+        nodes.append(helper.make_node("GatherElements" if case.own else "Gather", [last(), "indices"], ["taken"], axis=perm[case.axis]))
+    if perm != straight:
+        add("Transpose", perm=perm)
     counts = [-(-(b - a) // abs(s)) for a, b, s in zip(low, high, step)]
-    if [counts[i] for i in src.recipe["perm"]] != src.dims:
+    if [counts[i] for i in perm] != src.dims:
         add("Expand", (src.dims,))
     if case.op == "convert":
         add("Cast", to=element_type(dst))
     if not nodes:
         add("Identity")
     nodes[-1].output[0] = "y"
-    values = [helper.make_tensor_value_info(*v) for v in (("x", element_type(src), dims), ("y", element_type(dst), dst.dims))]
-    graph = helper.make_graph(nodes, case.name, values[:1], values[1:], list(constants.values()))
+    inputs = [helper.make_tensor_value_info("x", element_type(src), dims)]
+    if case.indices:
+        inputs.append(helper.make_tensor_value_info("indices", element_type(case.indices), shape_of_indices(case)))
+    output = helper.make_tensor_value_info("y", element_type(dst), dst.dims)
+    graph = helper.make_graph(nodes, case.name, inputs, [output], list(constants.values()))
     newest = "int2" in (src.type, dst.type)  # which other types need not, and older versions lack
-    opset = helper.make_opsetid("", 25 if newest else 21)
-    return helper.make_model(graph, opset_imports=[opset], ir_version=13 if newest else 10)
+    newer = "float4e2m1" in (src.type, dst.type)
+    opset = helper.make_opsetid("", 25 if newest else 23 if newer else 21)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=13 if newest else 11 if newer else 10)
 
 
 def dense(dims):

@@ -17,7 +17,7 @@ import (
 	"github.com/restride/restride/bench"
 )
 
-//go:embed peer.py common.py *_peer.py
+//go:embed peer.py common.py check.py *_peer.py
 var scripts embed.FS
 
 // Names are the libraries that can be named: they are found if a Python has them.

@@ -1,4 +1,5 @@
-"""PyTorch: a case is a copy_ between two views that as_strided makes. It has no negative
+"""PyTorch: a case is a copy_ between two views that as_strided makes, which converts, too, a
+fill_, an index_select or, of single elements, a gather. It has no negative
 strides: elements of less than 4 bytes are reversed by flip, which allocates what it
 returns, and others by index_select, which need not, and is quicker at these. It has
 no types below a byte either: packing and unpacking are shifts and masks. On a GPU,
@@ -8,6 +9,18 @@ times are by the GPU's clock.
 import torch
 
 import common
+
+# By ONNX's names. Some versions lack some.
+TYPES = {
+    "uint8": "uint8",
+    "int8": "int8",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float": "float32",
+    "double": "float64",
+    "complex128": "complex128",
+}
 
 
 class Peer(common.Library):
@@ -31,17 +44,26 @@ class Peer(common.Library):
     def read(self, buffer):
         return buffer.cpu().numpy()
 
-    def operation(self, case, dst, src):
-        if case.op == "convert":
+    def operation(self, case, dst, src=None, indices=None):
+        if case.packs:
             dst, src = dst.view(torch.int8), src.view(torch.int8)
             scratch = torch.empty_like(min(dst, src, key=len))
             return common.packing(
                 torch.bitwise_left_shift, torch.bitwise_right_shift, torch.bitwise_and, torch.bitwise_or, case, dst, src, scratch
             )
         to, wrong = view(case.dst, dst)
+        if case.op == "fill":
+            value = torch.from_numpy(case.pattern.copy()).view(to.dtype).item()
+            return lambda: to.fill_(value)
         at, backwards = view(case.src, src)
         if wrong or len(backwards) > 1 or backwards and not to.is_contiguous():
             raise common.Unsupported("no reversed destination, and one reversed axis at most")
+        if case.op == "take" and not backwards:
+            indices, axis = indices.view(torch.int64), case.axis
+            if case.own:
+                indices = indices.view(case.dst.dims)
+                return lambda: torch.gather(at, axis, indices, out=to)
+            return lambda: torch.index_select(at, axis, indices, out=to)
         if not backwards:
             return lambda: to.copy_(at)
         if at.element_size() < 4:
@@ -81,7 +103,9 @@ class Flip:
 
 def view(place, buffer):
     """The elements of a place, and the axes along which they are to be reversed."""
-    dtype = torch.from_numpy(common.np.empty(0, place.dtype)).dtype
+    dtype = getattr(torch, TYPES.get(place.type, ""), None)
+    if dtype is None:
+        raise common.Unsupported("no " + place.type)
     low = place.offset + sum((n - 1) * s for n, s in zip(place.dims, place.strides) if s < 0)
     backwards = [axis for axis, s in enumerate(place.strides) if s < 0]
     return buffer.view(dtype).as_strided(place.dims, [abs(s) for s in place.strides], low), backwards

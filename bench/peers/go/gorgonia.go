@@ -21,6 +21,9 @@ func (gorgonia) name() string { return "gorgonia tensor " + version("gorgonia.or
 func (gorgonia) threads() int { return 1 } // its iterators have no more
 
 func (gorgonia) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
+	if e.Dst.Type != e.Src.Type {
+		return nil, unsupported("no conversion of " + e.Src.Type + " to " + e.Dst.Type)
+	}
 	if e.Dst.Recipe == nil || e.Src.Recipe == nil {
 		return nil, unsupported("no view is so")
 	}

@@ -4,8 +4,8 @@ import numpy_peer
 
 
 class Peer(numpy_peer.Peer):
-    def operation(self, case, dst, src):
-        call = super().operation(case, dst, src)
+    def operation(self, case, dst, *sources):
+        call = super().operation(case, dst, *sources)
         last = case.dst.offset + sum((n - 1) * s for n, s in zip(case.dst.dims, case.dst.strides))
 
         def wrong():
