@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"html/template"
-	"io"
 	"math"
 	"reflect"
 	"regexp"
@@ -20,9 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/restride/restride/bench"
 	"github.com/restride/restride/cpu"
@@ -160,90 +153,6 @@ func TestWhatIsKnown(t *testing.T) {
 	assert.Contains(t, text, `reshaping a tensor: no copy</th><td class="n">0.480</td>`)
 	d.Cached = true
 	assert.Contains(t, write(t, r), "<dt>buffers</dt><dd>the same each time: caches hold them</dd>")
-}
-
-// A device at several sizes is one device.
-func TestSeveralSizes(t *testing.T) {
-	r := large(t, 3, 0)
-	assert.Contains(t, write(t, r), "<h1>Moving elements on 3 devices</h1>")
-	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 1<<20
-	text := write(t, r)
-	assert.Contains(t, text, "<h1>Moving elements on 2 devices, at several sizes</h1>")
-	assert.NotContains(t, text, "<details", "two sizes are no line")
-}
-
-// sweep is a device at some sizes, in no order, that is faster by what it is larger,
-// beside another at one.
-func sweep(t *testing.T) *bench.Report {
-	r := large(t, 6, 0)
-	for i, size := range []int64{16 << 20, 256 << 10, 1 << 30, 1 << 20, 64 << 20} {
-		d := r.Devices[i]
-		d.Device.ID, d.Size = "gpu:0", size
-		d.Roofline.Copy.GBps = float64(size >> 15)
-		for _, c := range d.Cases {
-			c.GBps = float64(size >> 16)
-		}
-	}
-	return r
-}
-
-// From three sizes on there is a figure of them, and one of them is open.
-func TestBySize(t *testing.T) {
-	r := sweep(t)
-	r.Devices[1].Roofline.Memcpy = nil
-	v := newView(r)
-	require.Len(t, v.Groups, 2)
-	assert.Equal(t, "Moving elements on 2 devices, at several sizes", v.Heading)
-	assert.Nil(t, v.Groups[1].Sizes)
-	s := v.Groups[0].Sizes
-	assert.Equal(t, []string{"256 KiB", "1 MiB", "16 MiB", "64 MiB", "1 GiB"}, s.Heads)
-	rows := map[string][]string{}
-	for _, row := range s.Rows {
-		rows[row.Name] = row.Cells
-	}
-	assert.Equal(t, []string{"8.00", "32.0", "512", "2048", "32768"}, rows["dense copy"])
-	assert.Equal(t, []string{none, "90.0", "90.0", "90.0", "90.0"}, rows["memcpy by two goroutines"])
-	assert.Equal(t, []string{"4.00", "16.0", "256", "1024", "16384"}, rows["transpose, median"])
-	require.Len(t, s.Figure.Panels, len(v.Devices[0].Classes))
-	lines := map[string]int{}
-	for _, mark := range shapes(t, s.Figure.Axes) {
-		lines[mark.class]++
-	}
-	assert.Equal(t, len(s.Figure.Panels), lines["others"])
-	assert.Equal(t, 1, lines["limit l0"])
-	for _, p := range s.Figure.Panels {
-		assert.Equal(t, "4.00 GB/s at 256 KiB, 16384 GB/s at 1 GiB", p.About)
-		require.Len(t, p.Dots, 5)
-		for i, dot := range p.Dots[1:] { // ever larger, and as fast: from left to right, upwards
-			assert.Greater(t, coordinate(t, dot.X), coordinate(t, p.Dots[i].X))
-			assert.Less(t, coordinate(t, dot.Y), coordinate(t, p.Dots[i].Y))
-		}
-		assert.Equal(t, p.Name+" at 1 MiB: 16.0 GB/s", p.Dots[1].Title)
-	}
-	var open []string
-	for _, c := range v.Chiefs {
-		open = append(open, c.Label)
-	}
-	assert.Equal(t, []string{"gpu:0, 1 GiB", "gpu:5"}, open)
-	text := write(t, r)
-	assert.Equal(t, 5, strings.Count(text, "<details"))
-	assert.Equal(t, 1, strings.Count(text, "<details open"))
-
-	for name, edit := range map[string]func(*bench.Result){
-		"no cases":    func(d *bench.Result) { d.Cases = nil },
-		"no roofline": func(d *bench.Result) { d.Roofline = nil },
-		"nothing":     func(d *bench.Result) { d.Cases, d.Roofline = nil, nil },
-		"no size":     func(d *bench.Result) { d.Size = -1 },
-		"one size":    func(d *bench.Result) { d.Size = 4096 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := sweep(t)
-			for i := range 5 {
-				edit(r.Devices[i])
-				write(t, r)
-			}
-		})
-	}
 }
 
 // What part of the roof each layout reaches, and how that looks.
@@ -516,150 +425,6 @@ func TestTable(t *testing.T) {
 	assert.Contains(t, text, `data-k="0">0 %</td>`)
 }
 
-// Where marks are on the panels says what the figures are.
-func TestFigure(t *testing.T) {
-	r := large(t, 1, 0)
-	r.Devices[0].Cases[0].Touched = r.Devices[0].Cases[0].Logical
-	d := newView(r).Devices[0]
-	f := d.Figure
-	require.Len(t, f.Panels, len(d.Classes))
-	axes := shapes(t, f.Axes)
-	var widths []string
-	var slots []float64
-	at := map[string]float64{} // of the marks on the left, and of the lines
-	for _, s := range axes {
-		switch {
-		case s.class == "label middle" && s.y > panelHeight-15 && s.text != "bits":
-			widths, slots = append(widths, s.text), append(slots, s.x)
-		case strings.HasPrefix(s.class, "limit"):
-			at[s.class] = s.y
-		}
-	}
-	assert.Equal(t, []string{"2", "4", "8", "16", "32", "64", "128"}, widths)
-	assert.Len(t, at, len(d.Limits))
-	style := d.Limits[slices.IndexFunc(d.Limits, func(l limit) bool { return l.GBps == d.roof })].Style
-	roof, ok := at["limit "+style]
-	require.True(t, ok)
-	assert.True(t, slices.ContainsFunc(axes, func(s shape) bool {
-		return s.text == "1" && s.x > panelWidth/2 && math.Abs(s.y-letters/3-roof) < 2
-	}), "the whole of the roof is at the roof")
-	for i, p := range f.Panels {
-		k := d.Classes[i]
-		marks := map[string][]shape{}
-		for _, s := range shapes(t, p.Marks) {
-			marks[s.class] = append(marks[s.class], s)
-		}
-		require.Len(t, p.Dots, len(k.cases))
-		require.Len(t, marks["dot"], len(k.cases))
-		rings := 0
-		for n, dot := range p.Dots {
-			c := k.cases[n]
-			x, y := coordinate(t, dot.X), coordinate(t, dot.Y)
-			assert.InDelta(t, x, marks["dot"][n].x-3.5, .2, "what is pointed at is what is seen")
-			assert.InDelta(t, y, marks["dot"][n].y, .2)
-			assert.Equal(t, c.gbps < d.roof, y > roof, "%s lies below the roof if it is", c.Name)
-			if strings.Contains(dot.Title, "memory moves") {
-				assert.NotEqual(t, c.Touched, c.Logical, c.Name)
-				assert.Greater(t, y, marks["touched"][rings].y, "memory moves more")
-				rings++
-			}
-			assert.Contains(t, dot.Title, c.Name+": "+short(c.gbps)+" GB/s, "+number(c.ratio, 2)+" of the roof")
-			if n > 0 && c.gbps > k.cases[n-1].gbps {
-				assert.LessOrEqual(t, y, coordinate(t, p.Dots[n-1].Y))
-			}
-			slot := slots[1] - slots[0]
-			assert.InDelta(t, slots[slices.Index(widths, c.width)], x, slot/2, c.Name)
-		}
-		assert.Len(t, marks["touched"], rings)
-	}
-}
-
-// shape is what is drawn, with its class, and where it begins.
-type shape struct {
-	class, text string
-	x, y        float64
-}
-
-// shapes reads what was drawn. The origin is moved to the upper left, as SVG has it.
-func shapes(t *testing.T, svg template.HTML) (all []shape) {
-	t.Helper()
-	assert.NotContains(t, svg, "style=", "the style is the page's")
-	assert.NotContains(t, svg, "#", "colours are the page's")
-	dec := xml.NewDecoder(strings.NewReader("<svg>" + string(svg) + "</svg>"))
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		require.NoError(t, err)
-		switch e := token.(type) {
-		case xml.CharData:
-			if len(all) > 0 {
-				all[len(all)-1].text += string(e)
-			}
-		case xml.StartElement:
-			attr := map[string]string{}
-			for _, a := range e.Attr {
-				attr[a.Name.Local] = a.Value
-			}
-			s := shape{class: attr["class"]}
-			switch e.Name.Local {
-			case "path":
-				_, err := fmt.Sscanf(attr["d"], "M%f,%f", &s.x, &s.y)
-				require.NoError(t, err)
-				s.y = panelHeight - s.y
-			case "text":
-				s.x, s.y = coordinate(t, attr["x"]), panelHeight+coordinate(t, attr["y"])
-			default:
-				continue
-			}
-			assert.True(t, slices.Contains(inks[1:], ink(s.class)), "class %q", s.class)
-			all = append(all, s)
-		}
-	}
-}
-
-func coordinate(t *testing.T, s string) float64 {
-	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	require.NoError(t, err)
-	return v
-}
-
-// Every ink comes back as its class.
-func TestInks(t *testing.T) {
-	s := newSheet(span{low: 0, high: 1, scale: plot.LinearScale{}}, gbps([]float64{1, 10}), span{}, [3]string{})
-	for _, i := range inks[1:] {
-		for _, p := range []plot.Plotter{
-			across(span{high: 1}, 5, ""), dots(plotter.XYs{{X: .5, Y: 5}}, i, draw.CircleGlyph{}, 3), dots(plotter.XYs{{X: .5, Y: 5}}, i, draw.RingGlyph{}, 3),
-		} {
-			if line, ok := p.(*plotter.Line); ok {
-				line.LineStyle = i.line()
-			}
-			drawn := shapes(t, s.draw(p))
-			require.Len(t, drawn, 1)
-			assert.Equal(t, string(i), drawn[0].class)
-		}
-		assert.Contains(t, style, "."+strings.Fields(string(i))[0]+" {", "page.css has it")
-	}
-}
-
-func TestSteps(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      []float64
-	}{
-		{1.05, 21, []float64{2, 5, 10, 20}},
-		{.3, 4, []float64{.5, 1, 2}},
-		{90, 110, []float64{100}},
-		{23, 29, nil},
-		{1e-3, 1e4, []float64{1e-3, 1e-1, 1e1, 1e3}},
-	} {
-		assert.Equal(t, c.want, steps(c.low, c.high), "%+v", c)
-	}
-	assert.Less(t, len(steps(1e-99, 1e99)), 10)
-}
-
 func TestFormat(t *testing.T) {
 	for v, want := range map[float64]string{0: none, -1: none, .001: "0.001", .004: "0.004", .25: "0.25", 9.876: "9.88", 12.34: "12.3", 99.96: "100", 9.996: "10.0", 2816.4: "2816", 3e9: "3e+09"} {
 		assert.Equal(t, want, short(v), v)
@@ -672,26 +437,6 @@ func TestFormat(t *testing.T) {
 	}
 	assert.Equal(t, 2., median([]float64{3, 0, 1, math.NaN()}))
 	assert.Zero(t, median(nil))
-}
-
-// The same device at two sizes: each part says which, and has the figures of the
-// peers that are of it.
-func TestSizes(t *testing.T) {
-	r := large(t, 2, 1)
-	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 64<<20
-	for _, c := range r.Devices[1].Cases {
-		c.Case += "larger"
-	}
-	r.Devices[0].Peers[0].Name, r.Devices[1].Peers[0].Name = "small", "large"
-	v := newView(r)
-	assert.Equal(t, "gpu:0, 16 MiB", v.Devices[0].Label)
-	assert.Equal(t, "gpu:0, 64 MiB", v.Devices[1].Label)
-	for i, want := range []string{"small", "large"} {
-		require.Len(t, v.Devices[i].Peers, 1)
-		assert.Equal(t, want, v.Devices[i].Peers[0].Name)
-	}
-	assert.True(t, v.Compare.Sizes)
-	write(t, r)
 }
 
 // What a device is called, which classes there are, and who is ahead.
