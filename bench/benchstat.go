@@ -46,7 +46,7 @@ func (r *Report) WriteBenchmarks(w io.Writer) error {
 		}
 		for _, c := range d.Cases {
 			if c.Time != nil {
-				line("Copy/"+BenchmarkName(c.Name), c.Time, c.Logical)
+				line("Cases/"+BenchmarkName(c.Name), c.Time, c.Logical)
 			}
 		}
 	}

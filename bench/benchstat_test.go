@@ -41,8 +41,8 @@ func TestWriteBenchmarks(t *testing.T) {
 	}
 	d := report.Devices[0]
 	end := fmt.Sprintf("/device=cpu/size=4KiB-%d", report.CPUs)
-	assert.Equal(t, d.Cases[0].Time.Passes, passes["BenchmarkCopy/case=c-heads/width=4"+end])
-	assert.Equal(t, d.Cases[1].Time.Passes, passes["BenchmarkCopy/case=pack/width=4"+end])
+	assert.Equal(t, d.Cases[0].Time.Passes, passes["BenchmarkCases/case=c-heads/width=4"+end])
+	assert.Equal(t, d.Cases[1].Time.Passes, passes["BenchmarkCases/case=pack/width=4"+end])
 	assert.Equal(t, d.Roofline.Memcpy.Passes, passes["BenchmarkRoofline/part=memcpy"+end])
 	assert.Equal(t, d.Roofline.ReshapeTensor.Passes, passes["BenchmarkRoofline/part=reshaping-a-tensor"+end])
 	assert.Len(t, passes, 12)

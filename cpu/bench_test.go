@@ -23,8 +23,8 @@ func slice(axis int, start, end, step int64) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, start, end, step) }
 }
 
-// BenchmarkCopy runs the cases of package bench.
-func BenchmarkCopy(b *testing.B) {
+// BenchmarkCases runs the cases of package bench.
+func BenchmarkCases(b *testing.B) {
 	benchtest.Run(b, func(b testing.TB) device.Device {
 		dev, err := cpu.Open()
 		require.NoError(b, err)

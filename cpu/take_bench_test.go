@@ -25,7 +25,7 @@ type taken struct {
 	at              layout.DType
 }
 
-// BenchmarkTake reports, as BenchmarkCopy does, how fast takes are: of rows of a table
+// BenchmarkTake reports, as BenchmarkCases does, how fast takes are: of rows of a table
 // that a core's caches hold or that none do, and of single elements.
 func BenchmarkTake(b *testing.B) {
 	const out = 32 << 20

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// BenchmarkCopy runs the cases of package bench.
-func BenchmarkCopy(b *testing.B) {
+// BenchmarkCases runs the cases of package bench.
+func BenchmarkCases(b *testing.B) {
 	if strings.Contains(openTest(b).Info().Name, "simulator") {
 		b.Skip("how fast the simulator is says nothing")
 	}

@@ -40,8 +40,8 @@ func TestLargeCopies(t *testing.T) {
 	}
 }
 
-// BenchmarkCopy runs the cases of package bench.
-func BenchmarkCopy(b *testing.B) {
+// BenchmarkCases runs the cases of package bench.
+func BenchmarkCases(b *testing.B) {
 	benchtest.Run(b, func(b testing.TB) device.Device {
 		dev, err := device.Open("opencl")
 		devicetest.Require(b, "opencl", err)

@@ -1,11 +1,11 @@
 // Package benchtest runs the cases of package bench as Go benchmarks:
 //
-//	func BenchmarkCopy(b *testing.B) { benchtest.Run(b, open) }
+//	func BenchmarkCases(b *testing.B) { benchtest.Run(b, open) }
 //
-// Names are as "Copy/case=a-transpose/width=32", so that benchstat can group and
+// Names are as "Cases/case=a-transpose/width=32", so that benchstat can group and
 // filter by layout and width:
 //
-//	go test -bench 'Copy/case=a-' -count 6 ./cpu > new.txt
+//	go test -bench 'Cases/case=a-' -count 6 ./cpu > new.txt
 //	benchstat -col .file -row /case,/width old.txt new.txt
 //
 // They are for who changes a device: a case alone, and what it is compared with

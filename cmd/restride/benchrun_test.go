@@ -125,7 +125,7 @@ func TestBenchFrom(t *testing.T) {
 	text, err := os.ReadFile(lines)
 	require.NoError(t, err)
 	for _, size := range []string{"4KiB", "1MiB"} {
-		assert.Equal(t, bench.Passes, strings.Count(string(text), "BenchmarkCopy/case=pack/width=4/device=cpu/size="+size))
+		assert.Equal(t, bench.Passes, strings.Count(string(text), "BenchmarkCases/case=pack/width=4/device=cpu/size="+size))
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"format":2,"devices":[`), 0o600))
 	for word, args := range map[string][]string{
