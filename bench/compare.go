@@ -143,7 +143,8 @@ func yardsticks(old, now *Roofline) (name string, o, n *Timing) {
 	return "", nil, nil
 }
 
-// relative is a timing in terms of another of the same run, pass by pass.
+// relative is a timing in terms of another of the same run, pass by pass: the inverse
+// of the other one in terms of it.
 func relative(t, yard *Timing) Timing {
 	if n := min(len(t.Passes), len(yard.Passes)); n >= 2 {
 		parts := make([]float64, n)

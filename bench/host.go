@@ -18,9 +18,22 @@ type Host struct {
 	Governor string `json:"governor,omitempty"` // who chooses its frequency
 }
 
+// core is what Linux tells of the first one.
+const core = "/sys/devices/system/cpu/cpu0/"
+
+// lastCache is how many bytes the first core's last cache holds; 0: nobody tells.
+func lastCache() int64 {
+	for _, level := range []string{"4", "3", "2"} { // as "266240K"
+		size, ok := strings.CutSuffix(word(core+"cache/index"+level+"/size"), "K")
+		if n, err := strconv.ParseInt(size, 10, 32); ok && err == nil {
+			return n << 10
+		}
+	}
+	return 0
+}
+
 // host describes this machine.
 func host() Host {
-	const core = "/sys/devices/system/cpu/cpu0/"
 	h := Host{
 		Kernel:   word("/proc/sys/kernel/osrelease"),
 		Governor: word(core + "cpufreq/scaling_governor"),
@@ -29,13 +42,7 @@ func host() Host {
 		h.CPU, h.Memory = dev.Info().Name, dev.Info().Memory
 		_ = dev.Close() // it has nothing
 	}
-	for _, level := range []string{"4", "3", "2"} { // as "266240K"
-		size, ok := strings.CutSuffix(word(core+"cache/index"+level+"/size"), "K")
-		if n, err := strconv.ParseInt(size, 10, 32); ok && err == nil {
-			h.Cache = n << 10
-			break
-		}
-	}
+	h.Cache = lastCache()
 	khz, _ := strconv.Atoi(word(core + "cpufreq/scaling_max_freq"))
 	h.MHz = khz / 1000
 	if all := clocks(word("/proc/cpuinfo")); h.MHz == 0 && len(all) > 0 {

@@ -20,7 +20,7 @@ type Entry struct {
 	Pattern string   `json:"pattern,omitempty"`
 	At      *Indices `json:"at,omitempty"` // a take's
 	Logical int64    `json:"logical_bytes"`
-	Cached  bool     `json:"cached,omitempty"` // one pair of buffers, which caches hold: see Result.Cached
+	Turns   int      `json:"turns"` // how many sets of buffers take turns, call by call
 }
 
 // Place is where elements lie, in elements from the start of their buffer.
@@ -46,15 +46,22 @@ type Indices struct {
 
 // List describes cases at a size, for peers. Copies of packed elements that lie as
 // whole bytes do are listed as copies of these: so libraries without such types
-// have them.
-func List(cases []Case, bytes int64) ([]Entry, error) {
-	entries := make([]Entry, 0, len(cases))
+// have them. Their buffers take turns as ours do on a processor.
+func List(cases []Case, bytes int64) ([]Entry, error) { return entries(cases, bytes, footprint()) }
+
+func entries(cases []Case, bytes, footprint int64) ([]Entry, error) {
+	all := make([]Entry, 0, len(cases))
 	for _, c := range cases {
 		at, err := c.At(bytes)
 		if err != nil {
 			return nil, err
 		}
-		e := Entry{Name: c.Name, Class: c.Class, Case: at.String(), Op: string(at.Op), Cached: cached(bytes)}
+		e := Entry{Name: c.Name, Class: c.Class, Case: at.String(), Op: string(at.Op)}
+		size, err := at.size()
+		if err != nil {
+			return nil, err
+		}
+		e.Turns = turns(bytes, size, footprint)
 		if e.Logical, err = LogicalBytes(at); err != nil {
 			return nil, err
 		}
@@ -74,9 +81,9 @@ func List(cases []Case, bytes int64) ([]Entry, error) {
 		default:
 			e.Src = place(at.Src, at.SrcType)
 		}
-		entries = append(entries, e)
+		all = append(all, e)
 	}
-	return entries, nil
+	return all, nil
 }
 
 func place(l layout.Layout, t layout.DType) Place {

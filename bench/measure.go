@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -102,64 +101,67 @@ func (m *meter) onDevice(n int, call func(i int) error) (time.Duration, error) {
 
 // series are the samples of one thing, of all passes.
 type series struct {
-	batch   int // calls of a sample; 0: not known yet
-	samples []float64
-	passes  []float64 // the medians of each
+	batch  int // calls of a sample; 0: not known yet
+	passes []Timing
 }
 
-// pass adds samples of a call, in nanoseconds, until the time is over, after
-// turns calls that warm up, or as many of these as there is as much time for.
+// pass adds the samples of one.
 func (m *meter) pass(s *series, turns int, call func(i int) error) error {
+	samples, batch, err := m.sample(s.batch, turns, call)
+	if err != nil {
+		return err
+	}
+	s.batch = batch
+	s.add(samples)
+	return nil
+}
+
+// sample takes samples of a call, in nanoseconds, until the time is over, after
+// turns calls that warm up, or as many of these as there is as much time for. A sample
+// is of batch calls; 0: as many as it takes, which is the second result.
+func (m *meter) sample(batch, turns int, call func(i int) error) ([]float64, int, error) {
 	next := 0
-	sample := func(n int) (time.Duration, error) {
+	run := func(n int) (time.Duration, error) {
 		first := next
 		next += n
 		return m.batch(n, func(i int) error { return call(first + i) })
 	}
 	if turns > 0 {
-		d, err := sample(1)
+		d, err := run(1)
 		if rest := min(turns-1, int(m.budget/max(d, 1))); err == nil && rest > 0 {
-			_, err = sample(rest)
+			_, err = run(rest)
 		}
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 	}
 	enough := max(min(batchFor, m.budget), 1)
-	for n := 1; s.batch == 0; { // until a batch is long enough, or long
-		d, err := sample(n)
+	for n := 1; batch == 0; { // until a batch is long enough, or long
+		d, err := run(n)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		if d >= enough*9/10 || n == longest {
-			s.batch = n
+			batch = n
 		}
 		n = min(longest, max(n+1, int(math.Ceil(float64(n)*float64(enough)/float64(max(d, 1))))), 16*n)
 	}
 	var now []float64
 	for start := time.Now(); len(now) < m.fewest || len(now) < most && time.Since(start) < m.budget; {
-		d, err := sample(s.batch)
+		d, err := run(batch)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		now = append(now, max(float64(d)/float64(s.batch), 1e-3)) // clocks are coarse, and no time is none
+		now = append(now, max(float64(d)/float64(batch), 1e-3)) // clocks are coarse, and no time is none
 	}
-	s.add(now)
-	return nil
+	return now, batch, nil
 }
 
 // add adds the samples of a pass.
-func (s *series) add(samples []float64) {
-	s.samples = append(s.samples, samples...)
-	s.passes = append(s.passes, newTiming(samples, 1).Median)
-}
+func (s *series) add(samples []float64) { s.passes = append(s.passes, newTiming(samples, s.batch)) }
 
 // timing is what the samples say so far.
-func (s *series) timing() Timing {
-	t := newTiming(slices.Clone(s.samples), s.batch)
-	t.Passes = slices.Clone(s.passes)
-	return t
-}
+func (s *series) timing() Timing { return summary(s.passes) }
 
 // byHost is the meter with the host's clock, for calls that wait by themselves.
 func (m *meter) byHost() *meter {

@@ -107,7 +107,10 @@ func (o *Operands) size() (bytes int64) {
 	return bytes
 }
 
-// poison fills all of dst with what no case leaves there.
+// poisoned is a byte of what no case leaves in dst.
+const poisoned = 0xa5
+
+// poison fills all of dst with it.
 func (o *Operands) poison(q device.Queue) error {
-	return q.Fill(Dense(o.Dst.Buffer), []byte{0xa5})
+	return q.Fill(Dense(o.Dst.Buffer), []byte{poisoned})
 }

@@ -87,6 +87,24 @@ func (o Operation) table() (layout.Layout, error) {
 	return layout.Strided(dims, strides, o.Src.Offset())
 }
 
+// size is the bytes of the buffers that it takes.
+func (o Operation) size() (total int64, err error) {
+	add := func(l layout.Layout, t layout.DType, by ...device.Index) {
+		n, e := slots(l, t, by...)
+		total, err = total+n, cmp.Or(err, e)
+	}
+	add(o.Dst, o.DstType)
+	switch o.Op {
+	case oracle.OpFill:
+	case OpTake:
+		add(o.Src, o.SrcType, o.By)
+		add(o.At, o.AtType)
+	default:
+		add(o.Src, o.SrcType)
+	}
+	return total, err
+}
+
 // LogicalBytes is what an operation moves by its own account: the elements that
 // are written, and as many that are read, but for a fill, which only writes. A take
 // also reads its indices, each once, whatever lies at it.

@@ -12,16 +12,6 @@ import (
 // also the longest that calls warm up.
 const slow = 300 * time.Millisecond
 
-// footprint is the size, on a processor, from which on caches hold little of what
-// takes turns.
-const footprint = 256 << 20
-
-// Turns is how many pairs of buffers of so many bytes take turns on a processor, so
-// that caches hold little of them: of ours, and of others.
-func Turns(bytes int64) int { return turns(bytes, footprint) }
-
-func turns(bytes, footprint int64) int { return int(min(max(footprint/max(bytes, 1), 2), 256)) }
-
 // Measure takes the samples of a pass, in nanoseconds a call, of a library whose
 // calls wait by themselves: turns of them warm up, and i is the number of the call.
 // A sample is of batch calls; 0: as many as it takes, which is the second result.
@@ -37,7 +27,5 @@ func Measure(budget time.Duration, batch, turns int, call func(i int) error) ([]
 			m.fewest = 2
 		}
 	}
-	s := &series{batch: batch}
-	err := m.pass(s, 0, func(i int) error { return call(calls + i) })
-	return s.samples, s.batch, err
+	return m.sample(batch, 0, func(i int) error { return call(calls + i) })
 }

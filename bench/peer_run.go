@@ -46,11 +46,11 @@ func (r *runner) askPeers(c Case, peers []*Peer) error {
 }
 
 func (r *runner) askPeer(process *PeerProcess, c Case, theirs *PeerCase, s *series) (*PeerAnswer, error) {
-	entries, err := List([]Case{c}, r.Size)
+	list, err := entries([]Case{c}, r.Size, r.footprint)
 	if err != nil {
 		return nil, err
 	}
-	q := PeerRequest{Case: entries[0], Time: r.meter.budget.Seconds(), Batch: s.batch}
+	q := PeerRequest{Case: list[0], Time: r.meter.budget.Seconds(), Batch: s.batch}
 	if theirs.Verified == "" {
 		q.Check = look.Seconds()
 	}

@@ -2,10 +2,12 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
 )
 
 // Report is what a benchmark found on some devices. Times are in nanoseconds,
@@ -50,7 +52,8 @@ type Facts struct {
 	MHz    int         `json:"mhz,omitempty"` // the highest clock, where the driver tells
 }
 
-// Timing is how long something took: what the samples of all passes say.
+// Timing is how long something took. Of several passes, the median and the quartiles are
+// the medians of what each says.
 type Timing struct {
 	Samples int     `json:"samples"`
 	Batch   int     `json:"batch"` // calls in a sample, whose mean it is
@@ -64,11 +67,47 @@ type Timing struct {
 	Passes []float64 `json:"passes_ns,omitempty"`
 }
 
-// newTiming sorts the samples.
+// newTiming sorts the samples of a pass.
 func newTiming(samples []float64, batch int) Timing {
 	slices.Sort(samples)
-	at := func(part float64) float64 { return samples[int(part*float64(len(samples)-1)+.5)] }
-	return Timing{Samples: len(samples), Batch: batch, Median: at(.5), Min: at(0), Q1: at(.25), Q3: at(.75), Max: at(1)}
+	return Timing{
+		Samples: len(samples), Batch: batch,
+		Median: quantile(samples, .5), Min: samples[0], Q1: quantile(samples, .25), Q3: quantile(samples, .75), Max: samples[len(samples)-1],
+	}
+}
+
+// quantile is what so large a part of sorted figures is below. Between two of them
+// lies their geometric mean: so that of ratios is the other way round what that of the
+// inverse ratios is.
+func quantile(sorted []float64, part float64) float64 {
+	at := part * float64(len(sorted)-1)
+	i := int(at)
+	if at == float64(i) {
+		return sorted[i]
+	}
+	between := math.Pow(sorted[i+1]/sorted[i], at-float64(i))
+	return min(max(sorted[i]*between, sorted[i]), sorted[i+1]) // whatever is rounded
+}
+
+// summary puts the timings of passes together: each figure is the median of theirs, so
+// that all passes count alike, though fast ones have more samples.
+func summary(passes []Timing) Timing {
+	of := func(figure func(*Timing) float64) (all []float64, median float64) {
+		for i := range passes {
+			all = append(all, figure(&passes[i]))
+		}
+		sorted := slices.Sorted(slices.Values(all))
+		return all, quantile(sorted, .5)
+	}
+	t := Timing{Batch: passes[0].Batch, Min: passes[0].Min, Max: passes[0].Max}
+	for _, p := range passes {
+		t.Samples += p.Samples
+		t.Min, t.Max = min(t.Min, p.Min), max(t.Max, p.Max)
+	}
+	t.Passes, t.Median = of(func(t *Timing) float64 { return t.Median })
+	_, t.Q1 = of(func(t *Timing) float64 { return t.Q1 })
+	_, t.Q3 = of(func(t *Timing) float64 { return t.Q3 })
+	return t
 }
 
 // Range is what the time varies in: between the fastest and the slowest pass. Of
@@ -163,6 +202,14 @@ func (r *Roofline) Parts() []Part {
 	}
 }
 
+// roof is what a case is held against.
+func (r *Roofline) roof(c *CaseResult) *Rate {
+	if c.Op == string(oracle.OpFill) {
+		return r.Fill
+	}
+	return r.Fastest()
+}
+
 // GBps is the roofline: the largest rate of a plain copy.
 func (r *Roofline) GBps() float64 {
 	if c := r.Fastest(); c != nil {
@@ -186,6 +233,7 @@ func (r *Roofline) Fastest() *Rate {
 type CaseResult struct {
 	Name     string  `json:"name"`
 	Class    string  `json:"class"`
+	Op       string  `json:"op"`               // "copy", "convert", "fill" or "take"
 	Case     string  `json:"case"`             // as restride verify --case takes it
 	Kernel   string  `json:"kernel,omitempty"` // the class that the device's planner gave it
 	Verified string  `json:"verified,omitempty"`
@@ -193,12 +241,14 @@ type CaseResult struct {
 	Touched  int64   `json:"touched_bytes"` // see TouchedBytes
 	Rotated  int64   `json:"rotated_bytes"` // of the buffers that took turns
 	Time     *Timing `json:"time,omitempty"`
-	// Rates by logical bytes, and how much of the roofline they are: of a copy, the
-	// time of the plainest one of as many bytes in terms of this one's. Both are of
-	// the same pass, and this is the passes' median: machines change their speed.
+	// Rates by logical bytes, and how much of the roofline they are: the time of the
+	// fastest plain copy of as many bytes in terms of this one's, or, for a fill, of the
+	// plain fill. Both are of the same pass, and this is the passes' median: machines
+	// change their speed.
 	GBps  float64 `json:"gb_per_s,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
-	// MemcpyRatio is the same to Roofline.Memcpy alone, where there is one.
+	// MemcpyRatio is the same to Roofline.Memcpy alone, where there is one; 0 for a fill,
+	// which does not read.
 	MemcpyRatio float64 `json:"memcpy_ratio,omitempty"`
 	// MemcpySpread is how far from that the ratios of single passes are, at most, as
 	// a part of it.

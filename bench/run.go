@@ -74,7 +74,7 @@ type runner struct {
 // its Error, and the others go on; what else fails is returned.
 func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
 	info := dev.Info()
-	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint, series: map[string]*series{}}
+	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint(), series: map[string]*series{}}
 	if r.Cases == nil {
 		r.Cases = Cases()
 	}
@@ -96,7 +96,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	}
 	result = &Result{
 		Device: Facts{info.ID(), info.Name, info.Vendor, info.Driver, info.Kind, info.Memory, info.MHz},
-		Size:   r.Size, Cached: r.cached(), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(Roofline), Cases: []*CaseResult{},
+		Size:   r.Size, Cached: cached(r.Size), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(Roofline), Cases: []*CaseResult{},
 	}
 	for _, p := range r.Peers {
 		result.Peers = append(result.Peers, &Peer{Name: p.Peer, Device: p.Device, Cases: []*PeerCase{}})
@@ -107,7 +107,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	if info.Kind == device.CPU {
 		result.Sector = 64 // a cache line
 	} else {
-		r.footprint *= 2 // caches of GPUs have grown to a quarter of this
+		r.footprint = 512 << 20 // caches of GPUs have grown to a quarter of this
 	}
 	r.hold(r.Size)
 	for range Passes {
@@ -207,23 +207,8 @@ func (r *runner) hold(bytes int64) {
 	}
 }
 
-// resident is the most that two buffers have which the second-level cache of any
-// core is taken to hold.
-const resident = 1 << 20
-
-// cached reports whether the run is about what caches hold.
-func (r *runner) cached() bool { return cached(r.Size) }
-
-func cached(size int64) bool { return 2*size <= resident }
-
-// turns is how many operands of so many bytes take turns: so many that caches
-// hold little of them, or one pair, which they hold.
-func (r *runner) turns(bytes int64) int {
-	if r.cached() {
-		return 1
-	}
-	return turns(bytes, r.footprint)
-}
+// turns is how many operands of so many bytes take turns: see there.
+func (r *runner) turns(bytes int64) int { return turns(r.Size, bytes, r.footprint) }
 
 // run measures a case, for one pass.
 func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
@@ -231,7 +216,7 @@ func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 	if err != nil {
 		return err
 	}
-	out.Case = at.String()
+	out.Case, out.Op = at.String(), string(at.Op)
 	if out.Logical, err = LogicalBytes(at); err != nil {
 		return err
 	}
@@ -249,7 +234,9 @@ func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 	for i := range all {
 		out.Rotated += all[i].size()
 	}
-	if namer, ok := r.q.(device.KernelNamer); ok && at.Op == oracle.OpCopy {
+	if at.Op != oracle.OpCopy {
+		out.Kernel = string(at.Op) // nobody tells more
+	} else if namer, ok := r.q.(device.KernelNamer); ok {
 		out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
 	}
 	if out.Verified == "" {
@@ -278,10 +265,11 @@ func (r *Result) relate() {
 		if c.Time == nil {
 			continue
 		}
+		roof := r.Roofline.roof(c)
 		c.GBps = float64(c.Logical) / c.Time.Median
-		c.Ratio, _ = c.ratio(r.Roofline.Fastest())
+		c.Ratio, _ = c.ratio(roof)
 		c.TouchedRatio = c.Ratio * float64(c.Touched) / float64(c.Logical)
-		if m := r.Roofline.Memcpy; m != nil {
+		if m := r.Roofline.Memcpy; m != nil && roof != r.Roofline.Fill {
 			c.MemcpyRatio, c.MemcpySpread = c.ratio(m)
 		}
 	}

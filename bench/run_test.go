@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"regexp"
 	"slices"
 	"testing"
@@ -109,16 +110,21 @@ func check(t *testing.T, r *Result) {
 		sane(t, c.Time)
 		assert.Contains(t, c.Verified, "every bit", c.Name)
 		assert.InEpsilon(t, float64(c.Logical)/c.Time.Median, c.GBps, 1e-9)
+		op := parse(t, c.Case, 0).Op
+		assert.Equal(t, string(op), c.Op)
+		roof := f.Fastest()
+		if op == oracle.OpFill {
+			roof = f.Fill
+		}
 		var ratios []float64
 		for i, ns := range c.Time.Passes {
-			ratios = append(ratios, float64(c.Logical)/ns/(float64(f.Fastest().Bytes)/f.Fastest().Passes[i]))
+			ratios = append(ratios, float64(c.Logical)/ns/(float64(roof.Bytes)/roof.Passes[i]))
 		}
 		slices.Sort(ratios)
-		assert.InEpsilon(t, ratios[Passes/2-1], c.Ratio, 1e-9, "the median of the ratios of passes")
-		assert.Equal(t, f.Memcpy != nil, c.MemcpyRatio > 0)
+		assert.InEpsilon(t, math.Sqrt(ratios[Passes/2-1]*ratios[Passes/2]), c.Ratio, 1e-9, "the median of the ratios of passes")
+		assert.Equal(t, f.Memcpy != nil && op != oracle.OpFill, c.MemcpyRatio > 0)
 		assert.InEpsilon(t, c.Ratio*float64(c.Touched)/float64(c.Logical), c.TouchedRatio, 1e-9)
-		op := parse(t, c.Case, 0).Op
-		assert.Equal(t, op == oracle.OpCopy, c.Kernel != "", c.Name)
+		assert.Equal(t, op == oracle.OpCopy, c.Kernel != c.Op, c.Name)
 	}
 }
 
@@ -247,10 +253,51 @@ func TestTiming(t *testing.T) {
 	s.add([]float64{22, 20, 21})
 	s.add([]float64{16, 15, 14})
 	both := s.timing()
-	assert.Equal(t, Timing{9, 2, 15, 10, 12, 20, 22, []float64{11, 21, 15}}, both)
+	assert.Equal(t, Timing{9, 2, 15, 10, quantile([]float64{14, 15, 16}, .25), quantile([]float64{14, 15, 16}, .75), 22, []float64{11, 21, 15}}, both)
 	low, high := both.Range()
 	assert.Equal(t, [2]float64{11, 21}, [2]float64{low, high})
 	assert.InDelta(t, .4, both.Spread(), 1e-9)
+}
+
+// Of an even number of figures, the median lies between two of them: so a ratio is the
+// other way round what the inverse ratio is.
+func TestMedianOfEven(t *testing.T) {
+	four := newTiming([]float64{8, 1, 2, 100}, 1)
+	assert.InDelta(t, 4, four.Median, 1e-9)
+	a, b := Timing{Passes: []float64{1, 1, 1, 2, 2, 2}}, Timing{Passes: []float64{1, 1, 1, 1, 1, 1}}
+	there, back := relative(&a, &b), relative(&b, &a)
+	assert.InDelta(t, 1, there.Median*back.Median, 1e-9)
+	assert.InDelta(t, math.Sqrt2, there.Median, 1e-9)
+}
+
+// As many buffers take turns as twice the last cache holds, of those that are not in
+// caches on purpose.
+func TestTurns(t *testing.T) {
+	const m = 1 << 20
+	for want, args := range map[int][3]int64{
+		1: {512 << 10, 1 << 20, 256 * m}, 256: {m, 0, 256 * m}, 128: {m, 2 * m, 256 * m}, 4: {64 * m, 128 * m, 520 * m}, 2: {64 * m, 1 << 40, 256 * m},
+	} {
+		assert.Equal(t, want, turns(args[0], args[1], args[2]), args)
+	}
+	assert.GreaterOrEqual(t, footprint(), int64(256*m))
+	assert.LessOrEqual(t, footprint(), int64(1024*m))
+	assert.GreaterOrEqual(t, 2*footprint(), min(4*lastCache(), 2048*m))
+}
+
+// Passes count alike: a fast one has more samples, and no more to say.
+func TestPassesCountAlike(t *testing.T) {
+	var s series
+	s.batch = 1
+	for i := range 6 {
+		if i%3 == 0 {
+			s.add(slices.Repeat([]float64{1}, 40))
+		} else {
+			s.add([]float64{100, 101, 102})
+		}
+	}
+	all := s.timing()
+	assert.Equal(t, 101., all.Median)
+	require.NoError(t, all.check())
 }
 
 // The host's clock is used where the device's events keep no time.
@@ -268,8 +315,8 @@ func TestNoClock(t *testing.T) {
 		calls++
 		return nil
 	}))
-	assert.GreaterOrEqual(t, len(s.samples), fewest)
-	assert.Len(t, s.passes, 1)
+	require.Len(t, s.passes, 1)
+	assert.GreaterOrEqual(t, s.passes[0].Samples, fewest)
 	failed := errors.New("no more")
 	require.ErrorIs(t, m.pass(s, 1, func(int) error { return failed }), failed)
 }

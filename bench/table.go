@@ -96,8 +96,11 @@ func (t *Table) line(r *Result, c *CaseResult) {
 		return
 	}
 	fmt.Fprintf(t.W, "%-*s  %9.1f  %4s  %7.2f  %5.2f %s", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, bar(c.Ratio, t.Blocks))
-	if r.Roofline.Memcpy != nil {
+	switch {
+	case c.MemcpyRatio > 0:
 		fmt.Fprintf(t.W, "  %6.2f", c.MemcpyRatio)
+	case r.Roofline.Memcpy != nil:
+		fmt.Fprintf(t.W, "  %6s", "-")
 	}
 	fmt.Fprintf(t.W, "  %7.2f", c.TouchedRatio)
 	t.peersLine(r.Peers, c)
@@ -122,7 +125,7 @@ func (t *Table) Close(r *Result) {
 			t.print(r, c)
 		}
 	}
-	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline, which is a full bar\n")
+	fmt.Fprintf(t.W, "\nratio: bytes that are read and written, by time, to the roofline, which is a full bar; of a fill, to the plain fill\n")
 	if r.Roofline.Memcpy != nil {
 		fmt.Fprintln(t.W, "memcpy: the same to that of two goroutines")
 	}

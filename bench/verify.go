@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
@@ -48,6 +50,9 @@ func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
 		return "", err
 	}
 	n, err := r.sample(at, got)
+	if err == nil {
+		err = r.gaps(at, got)
+	}
 	return fmt.Sprintf("every bit of %v; %d elements at full size", whole, n), err
 }
 
@@ -86,6 +91,51 @@ func (r *runner) sample(o Operation, got []byte) (int, error) {
 		}
 	}
 	return sampled, nil
+}
+
+// gaps looks at random elements of dst's buffer that are none of dst's: they are as
+// [Operands.poison] left them.
+func (r *runner) gaps(o Operation, got []byte) error {
+	rng := rand.New(rand.NewPCG(r.Seed, 3))
+	width := o.DstType.Bits()
+	poison := bytes.Repeat([]byte{poisoned}, 16)
+	for range sampled {
+		position := rng.Int64N(int64(len(got)) * 8 / int64(width))
+		if reaches(o.Dst, position) {
+			continue
+		}
+		var have, want [16]byte
+		at, err := layout.Strided(nil, nil, position)
+		if err != nil {
+			return err
+		}
+		within, err := layout.Strided(nil, nil, position%max(8/int64(width), 1))
+		if err != nil {
+			return err
+		}
+		oracle.Copy(have[:], layout.Layout{}, got, at, width)
+		oracle.Copy(want[:], layout.Layout{}, poison, within, width)
+		if have != want {
+			return fmt.Errorf("%v: %w at position %d, which is none of dst's: got %#x, and it was %#x", o, oracle.ErrWrong, position, have, want)
+		}
+	}
+	return nil
+}
+
+// reaches reports whether a layout has an element at a position, if each of its axes
+// steps over all that narrower ones span, as those of slices of tensors do.
+func reaches(l layout.Layout, position int64) bool {
+	low, _, ok := l.Extent()
+	if !ok {
+		return false
+	}
+	if position -= low; position < 0 {
+		return false
+	}
+	for _, axis := range slices.Backward(byStride(steps(l))) {
+		position -= min(position/axis.stride, axis.n-1) * axis.stride
+	}
+	return position == 0
 }
 
 // walk is the index walk to one element, alone.

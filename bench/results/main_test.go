@@ -39,7 +39,7 @@ func sample(t *testing.T) *bench.Report {
 	}
 	ours := timing(2)
 	cpu := r.Devices[0]
-	cpu.Cached = false
+	cpu.Cached, cpu.Size = false, bench.Reference
 	cpu.Roofline = &bench.Roofline{
 		Copy:   &bench.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
 		Memcpy: &bench.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
@@ -51,6 +51,12 @@ func sample(t *testing.T) *bench.Report {
 		{Name: "None", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
 	}
 	gpu := *cpu
+	gpu.Cases = nil
+	for _, c := range cpu.Cases {
+		one := *c
+		one.MemcpyRatio = 0
+		gpu.Cases = append(gpu.Cases, &one)
+	}
 	gpu.Device.ID, gpu.Device.Name, gpu.Peers = "cuda:0", "a board", nil
 	gpu.Roofline = &bench.Roofline{Copy: cpu.Roofline.Copy, Driver: &bench.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
 	r.Devices = append(r.Devices, &gpu)

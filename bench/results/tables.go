@@ -20,16 +20,16 @@ var kinds = map[string]table{"figures": figures, "roofline": roofline, "cases": 
 var known = []struct{ name, text string }{
 	{"a-transpose/32", "2-D transpose, 4096x4096"},
 	{"b-nchw-nhwc/32", "NCHW to NHWC, 32x64x112x112"},
-	{"c-heads/32", "heads (0,2,1,3), 8x512x16x64"},
-	{"d-every-second/32", "every second column of 4096x8192"},
+	{"c-heads/32", "heads by (0 2 1 3), 8x512x16x64"},
+	{"d-every-second/32", "every second column, of 4096x8192"},
 	{"e-reversed/32", "last axis reversed, 4096x4096"},
-	{"f-shuffle/32", "6-D shuffle, (16,20,24,12,14,13) by (5,2,1,3,0,4)"},
+	{"f-shuffle/32", "6-D shuffle by (5 2 1 3 0 4), 16x20x24x12x14x13"},
 }
 
 // figures sets devices, and the libraries beside each, side by side: ratios to the
 // same yardstick in the same pass.
 func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
-	origin(b, f, devices, link)
+	origin(b, f, devices, link, "", ", ± how far from them single passes are")
 	b.WriteString("| float |")
 	columns := 0
 	for _, d := range devices {
@@ -41,7 +41,11 @@ func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", columns) + "\n")
 	for _, k := range known {
-		row, some := "| "+k.text+" |", false
+		text := k.text
+		if devices[0].Size != bench.Reference { // of which the shapes are
+			text, _, _ = strings.Cut(text, ",")
+		}
+		row, some := "| "+text+" |", false
 		for _, d := range devices {
 			cells, ok := beside(d, k.name)
 			row += cells
@@ -77,16 +81,18 @@ func yardstick(d *bench.Result) *bench.Rate {
 	return d.Roofline.Fastest()
 }
 
-// of is a case's ratio to the yardstick, and how far from it single passes are.
+// of is a case's ratio to the yardstick, or a fill's to the plain fill, and how far from
+// it single passes are.
 func of(d *bench.Result, c *bench.CaseResult) (x, spread float64) {
-	if d.Roofline.Memcpy != nil {
+	if c.MemcpyRatio > 0 {
 		return c.MemcpyRatio, c.MemcpySpread
 	}
 	return c.Ratio, c.Time.Spread()
 }
 
-// origin says what ratios are to, and where they come from.
-func origin(b *strings.Builder, f file, devices []*bench.Result, link string) {
+// origin says what ratios are to, and where they come from; fills and spreads are what
+// it says of these, where the table has them.
+func origin(b *strings.Builder, f file, devices []*bench.Result, link, fills, spreads string) {
 	var yards, names []string
 	for _, d := range devices {
 		what := "the fastest plain copy"
@@ -98,8 +104,8 @@ func origin(b *strings.Builder, f file, devices []*bench.Result, link string) {
 		}
 		names = append(names, fmt.Sprintf("%s is %s, beside %.1f GB/s", d.Device.ID, d.Device.Name, yardstick(d).GBps))
 	}
-	fmt.Fprintf(b, "Ratios to %s in the same pass of the run, medians of %d passes, ± how far from them single passes are; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
-		strings.Join(yards, " or "), devices[0].Passes, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
+	fmt.Fprintf(b, "Ratios to %s%s in the same pass of the run, medians of %d passes%s; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
+		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
 }
 
 // roofline is what bounds the devices, side by side.
@@ -134,7 +140,7 @@ func cases(b *strings.Builder, f file, devices []*bench.Result, link string) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		origin(b, f, devices[i:i+1], link)
+		origin(b, f, devices[i:i+1], link, ", of fills to the plain fill,", "")
 		grid(b, d)
 	}
 }
