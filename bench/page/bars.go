@@ -14,12 +14,19 @@ type bar struct{ Style, Width, Text, Title string }
 
 // full is how many hundredths of a track the longest bar takes: its text stands
 // behind it.
-const full = 76
+const full = 70
 
 // bars draws the cases of each class, all on one scale.
 func (d *deviceView) bars() {
 	longest := d.longest()
 	for _, k := range d.Classes {
+		roof := d.roof
+		if k.cases[0].fills() {
+			roof = d.fill
+		}
+		if roof > 0 {
+			k.Roof = width(roof, longest)
+		}
 		for _, c := range k.cases {
 			b := bars{Name: c.Name}
 			switch {
@@ -52,7 +59,7 @@ func (d *deviceView) bars() {
 
 // longest is the largest rate that there is.
 func (d *deviceView) longest() float64 {
-	longest := d.roof
+	longest := max(d.roof, d.fill)
 	for _, c := range d.cases {
 		longest = max(longest, c.gbps)
 		for _, f := range c.peers {
@@ -62,12 +69,7 @@ func (d *deviceView) longest() float64 {
 	return longest
 }
 
-// Roof is where the roof crosses tracks, in hundredths of them; "": there is none.
-func (d *deviceView) Roof() string {
-	if d.roof == 0 {
-		return ""
-	}
-	return width(d.roof, d.longest())
-}
+// Roof reports whether there is a line of it.
+func (d *deviceView) Roof() bool { return d.roof > 0 }
 
 func width(v, longest float64) string { return strconv.FormatFloat(v/longest*full, 'f', 1, 64) }

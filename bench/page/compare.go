@@ -57,7 +57,7 @@ func compare(devices []*deviceView) *comparison {
 	first := t.add("case", "a layout, and the width of its elements in bits", false)
 	t.add("class", "what is hard about it", false)
 	for _, d := range devices {
-		t.addGroup(d.Label, "", head{Text: "GB/s", Title: "bytes that are read and written, by time"}, head{Text: "ratio", Title: "GB/s by the device's roof"})
+		t.addGroup(d.Label, "", head{Text: "GB/s", Title: aboutRate}, head{Text: "ratio", Title: aboutRatio})
 	}
 	first.Sorted = "ascending"
 	slices.SortStableFunc(keys, func(a, b key) int {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/device/oracle"
 )
 
 // deviceView is what a device did.
@@ -17,7 +19,7 @@ type deviceView struct {
 	Lowest              *lowest // nil: no case has figures
 	Facts               []fact
 	Notes               []note
-	Rates, Times        []rate
+	Rates, Times        []bound
 	Limits              []limit
 	Peers               []*peerView
 	Classes             []*class
@@ -27,12 +29,16 @@ type deviceView struct {
 
 	id    string
 	size  int64
-	roof  float64
-	cases []*caseView
+	alone bool    // a pair of buffers serves all calls: see bench.Result.Cached
+	roof  float64 // of copies
+	fill  float64 // and that of fills
+
+	fastest string // plain copy: what the roof is
+	cases   []*caseView
 }
 
-// rate is a line of the table of what bounds a device.
-type rate struct{ Name, Rate, Spread, Note string }
+// bound is a line of the tables of what bounds a device.
+type bound struct{ Name, Figure, Spread, Note string }
 
 // limit is a rate that figures are held against.
 type limit struct {
@@ -55,6 +61,7 @@ type caseView struct {
 // class is what is hard about some cases.
 type class struct {
 	Name, About string
+	Roof        string // where it crosses tracks, in hundredths of them; "": there is none
 	Bars        []bars
 
 	cases []*caseView
@@ -95,7 +102,7 @@ func newDevice(anchor, label string, r *bench.Result) *deviceView {
 	d.Figure = d.figure()
 	d.bars()
 	d.Table = d.table()
-	d.id, d.size, d.Layouts = r.Device.ID, r.Size, d.layouts()
+	d.id, d.size, d.alone, d.Layouts = r.Device.ID, r.Size, r.Cached, d.layouts()
 	return d
 }
 
@@ -155,41 +162,51 @@ func (d *deviceView) bounds(r *bench.Roofline) {
 	if r == nil {
 		return
 	}
-	d.roof = sound(r.GBps())
-	for _, l := range []struct {
-		name, style string // no style: no line
-		rate        *bench.Rate
-		note        string
-	}{
-		{"dense copy", "l0", r.Copy, r.Kernel},
-		{"dense copy by the driver", "l1", r.Driver, ""},
-		{"memcpy by two goroutines", "l2", r.Memcpy, ""},
-		{"fill", "l3", r.Fill, "counts what is written"},
-		{"dense copy, when all was done", "", r.CopyAfter, ""},
-		{"upload", "", r.Upload, ""},
-		{"upload, pinned", "", r.UploadPinned, ""},
-		{"download", "", r.Download, ""},
-		{"download, pinned", "", r.DownloadPinned, ""},
-	} {
-		if l.rate == nil || sound(l.rate.GBps) == 0 {
+	fastest := r.Fastest()
+	lines := []*bench.Rate{r.Copy, r.Driver, r.Memcpy, r.Fill} // one for each style of the page
+	parts := r.Parts()
+	if r.CopyAfter != nil {
+		parts = append(parts, bench.Part{About: "dense copy, when all was done", Time: &r.CopyAfter.Timing, Bytes: r.CopyAfter.Bytes})
+	}
+	for _, p := range parts {
+		if p.Time == nil || sound(p.Time.Median) == 0 {
 			continue
 		}
-		d.Rates = append(d.Rates, rate{l.name, short(l.rate.GBps), spread(l.rate.Spread()), l.note})
-		if l.style != "" {
-			d.Limits = append(d.Limits, limit{l.name, l.style, short(l.rate.GBps), l.rate.GBps})
+		b := bound{Name: p.About, Figure: p.Figure(), Spread: spread(p.Time.Spread())}
+		if p.Bytes <= 0 {
+			d.Times = append(d.Times, b)
+			continue
+		}
+		gbps := over(float64(p.Bytes), p.Time.Median)
+		if gbps == 0 {
+			continue
+		}
+		is := func(of *bench.Rate) bool { return of != nil && p.Time == &of.Timing }
+		if is(fastest) {
+			d.roof, d.fastest = gbps, p.About
+		}
+		if is(r.Fill) {
+			d.fill = gbps
+		}
+		if is(r.Copy) {
+			b.Note = r.Kernel
+		}
+		d.Rates = append(d.Rates, b)
+		if i := slices.IndexFunc(lines, is); i >= 0 {
+			d.Limits = append(d.Limits, limit{p.About, fmt.Sprintf("l%d", i), short(gbps), gbps})
 		}
 	}
-	for _, l := range []struct {
-		name string
-		time *bench.Timing
-	}{
-		{"queueing a copy of 256 bytes", r.Enqueue}, {"launching one of many", r.Launch}, {"one that is waited for", r.RoundTrip},
-		{"reshaping a layout: no copy", r.ReshapeLayout}, {"reshaping a tensor: no copy", r.ReshapeTensor},
-	} {
-		if l.time != nil && sound(l.time.Median) > 0 {
-			d.Times = append(d.Times, rate{Name: l.name, Rate: number(l.time.Median/1e3, 3), Spread: spread(l.time.Spread())})
-		}
+}
+
+// fills reports whether it only writes, so that its roof is the plain fill.
+func (c *caseView) fills() bool { return strings.HasPrefix(c.Case, string(oracle.OpFill)+"/") }
+
+// bounded is what its ratio is a part of.
+func (c *caseView) bounded() string {
+	if c.fills() {
+		return "the plain fill"
 	}
+	return "the roof"
 }
 
 func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
@@ -207,9 +224,7 @@ func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
 	v.gbps, v.ratio, v.memcpy, v.touched = sound(c.GBps), sound(c.Ratio), sound(c.MemcpyRatio), sound(c.TouchedRatio)
 	v.touching = over(float64(c.Touched), v.median)
 	for i, p := range d.Peers {
-		ns, why := p.peer.Find(c)
-		times, _ := p.peer.Faster(c)
-		v.peers[i] = figures{gbps: over(float64(c.Logical), ns), faster: sound(times), median: sound(ns), why: why}
+		v.peers[i] = p.figures(c)
 	}
 	return v
 }
@@ -229,7 +244,7 @@ func (d *deviceView) classify() {
 	for _, k := range d.Classes {
 		k.About = count(len(k.cases), "case")
 		if m := median(ratios(k.cases)); m > 0 {
-			k.About += ", median " + number(m, 2) + " of the roof"
+			k.About += ", median " + number(m, 2) + " of " + k.cases[0].bounded()
 		}
 	}
 }
@@ -249,11 +264,8 @@ type lowest struct{ Name, Text string }
 
 // summarize says in a sentence how the device did.
 func (d *deviceView) summarize() {
-	for _, l := range d.Limits {
-		if l.GBps == d.roof {
-			d.Summary = fmt.Sprintf("The roof is %s GB/s: the fastest plain copy (%s). ", short(d.roof), l.Name)
-			break
-		}
+	if d.roof > 0 {
+		d.Summary = fmt.Sprintf("The roof is %s GB/s: the fastest plain copy (%s). ", short(d.roof), d.fastest)
 	}
 	all, near, least := ratios(d.cases), 0, math.Inf(1)
 	for _, c := range d.cases {
@@ -268,7 +280,7 @@ func (d *deviceView) summarize() {
 		d.Summary += "No case has figures."
 		return
 	}
-	d.Summary += fmt.Sprintf("Of %s, half reach %s of it or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
+	d.Summary += fmt.Sprintf("Of %s, half reach %s of the roof or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
 }
 
 // notes says what a reader has to know before the figures.
@@ -299,6 +311,11 @@ func (d *deviceView) notes(r *bench.Result) {
 	if f := r.Roofline; f != nil && f.Copy != nil && f.CopyAfter != nil {
 		if then := over(f.CopyAfter.GBps, f.Copy.GBps); then > 0 && (then < .9 || then > 1.1) {
 			d.Notes = append(d.Notes, note{Text: fmt.Sprintf("The machine did not stay as it was: when all was done, the dense copy was at %s of its first rate.", number(then, 2))})
+		}
+	}
+	for _, p := range d.Peers {
+		if n := len(p.failures); n > 0 {
+			d.Notes = append(d.Notes, note{Text: p.Name + ": " + count(n, "case") + " failed there.", Items: first(p.failures)})
 		}
 	}
 	for _, o := range r.Observations() {

@@ -130,7 +130,7 @@ func (k *class) panel(s *sheet, widths []string) panel {
 		already[c.width]++
 		title := fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))
 		if c.ratio > 0 {
-			title += fmt.Sprintf(", %s of the roof", number(c.ratio, 2))
+			title += fmt.Sprintf(", %s of %s", number(c.ratio, 2), c.bounded())
 		}
 		ring := plotter.XY{X: here.X, Y: c.touching}
 		if c.touching > 0 && s.apart(ring, here) > 4 {
@@ -168,7 +168,8 @@ func gbps(rates []float64) span {
 	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
 	low = min(low, high/5) // so that there are marks
 	s := span{low: low, high: high, scale: plot.LogScale{}}
-	for _, v := range steps(low, high) {
+	least := low * math.Pow(high/low, .06) // a label below would be over the unit of the other axis
+	for _, v := range steps(least, high) {
 		s.ticks = append(s.ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
 	}
 	return s

@@ -66,7 +66,7 @@ func TestFigure(t *testing.T) {
 				assert.Greater(t, y, marks["touched"][rings].y, "memory moves more")
 				rings++
 			}
-			assert.Contains(t, dot.Title, c.Name+": "+short(c.gbps)+" GB/s, "+number(c.ratio, 2)+" of the roof")
+			assert.Contains(t, dot.Title, c.Name+": "+short(c.gbps)+" GB/s, "+number(c.ratio, 2)+" of "+c.bounded())
 			if n > 0 && c.gbps > k.cases[n-1].gbps {
 				assert.LessOrEqual(t, y, coordinate(t, p.Dots[n-1].Y))
 			}
@@ -74,6 +74,23 @@ func TestFigure(t *testing.T) {
 			assert.InDelta(t, slots[slices.Index(widths, c.width)], x, slot/2, c.Name)
 		}
 		assert.Len(t, marks["touched"], rings)
+	}
+}
+
+// The lowest mark of the left scale leaves room for the unit of the other one.
+func TestUnits(t *testing.T) {
+	for low := 1.; low < 10; low += .05 {
+		axes := shapes(t, newSheet(span{low: 0, high: 1, scale: plot.LinearScale{}}, gbps([]float64{low, 200}), span{}, [3]string{"GB/s", "", "bits"}).axes)
+		at := slices.IndexFunc(axes, func(s shape) bool { return s.text == "bits" })
+		require.GreaterOrEqual(t, at, 0)
+		marks := 0
+		for _, s := range axes {
+			if s.class == "label end" && s.text != "" {
+				marks++
+				assert.Greater(t, axes[at].y-s.y, letters-1., "%s, of an axis from %v", s.text, low)
+			}
+		}
+		assert.Greater(t, marks, 3)
 	}
 }
 

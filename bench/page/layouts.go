@@ -87,6 +87,12 @@ func (c *caseView) heat() heat {
 		return heat{none, c.Name + ": no figure", "none"}
 	}
 	h := heat{Text: number(c.ratio, 2), Title: fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))}
+	if len(h.Text) > len("0.00") { // a cell has no room for more
+		h.Text, h.Title = short(c.ratio), h.Title+fmt.Sprintf(", %s of %s", h.Text, c.bounded())
+	}
+	if c.ratio < .005 {
+		h.Text = "<.01"
+	}
 	shown := math.Round(100*c.ratio) / 100 // what is 0.50 to read is a half
 	for _, w := range warmth {
 		if h.Step = w.Step; shown >= w.least {

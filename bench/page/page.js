@@ -35,7 +35,7 @@ for (const box of document.querySelectorAll(".cases")) {
 
   const controls = box.querySelector(".controls");
   const [input, select, output] = ["input", "select", "output"].map((n) => controls.querySelector(n));
-  const texts = heads.filter((h) => !h.classList.contains("n")).map((h) => +h.dataset.c);
+  const texts = heads.filter((h) => "find" in h.dataset).map((h) => +h.dataset.c);
   const haystack = new Map(rows.map((row) => [row, texts.map((i) => row.cells[i].textContent).join(" ").toLowerCase()]));
   const filter = () => {
     const wanted = input.value.toLowerCase().split(/\s+/);

@@ -12,16 +12,37 @@ import (
 type peerView struct {
 	Name, Device, Style  string
 	Cases                string
+	Compared             int
 	Faster, Range, Ahead string
+	Failed               string
 
-	peer *bench.Peer
+	failures []string
+	peer     *bench.Peer
 }
 
 // figures are a peer's of a case.
 type figures struct {
 	gbps, faster float64 // faster: its time by ours, in the same passes
-	median       float64
-	why          string // there are none
+	lack, why    string  // in a word what stands instead, and why
+	failed       bool
+}
+
+// Short is the peer's name without its version.
+func (p *peerView) Short() string { return p.peer.Short() }
+
+func (p *peerView) figures(c *bench.CaseResult) figures {
+	at := slices.IndexFunc(p.peer.Cases, func(theirs *bench.PeerCase) bool { return theirs.Name == c.Name })
+	switch ns, why := p.peer.Find(c); {
+	case at < 0:
+		return figures{lack: why}
+	case why == "":
+		times, _ := p.peer.Faster(c)
+		return figures{gbps: over(float64(c.Logical), ns), faster: sound(times)}
+	case p.peer.Cases[at].Unsupported:
+		return figures{lack: "unsupported", why: why}
+	default:
+		return figures{lack: "failed", why: why, failed: true}
+	}
 }
 
 // sane has the peers without what a file may have and a run has not: nulls.
@@ -42,6 +63,12 @@ func sane(peers []*bench.Peer) []*bench.Peer {
 func (p *peerView) summarize(cases []*caseView, i int) {
 	var faster []float64
 	ahead := 0
+	for _, c := range p.peer.Cases {
+		if c.Error != "" && !c.Unsupported {
+			p.failures = append(p.failures, c.Name+": "+c.Error)
+		}
+	}
+	p.Failed = fmt.Sprint(len(p.failures))
 	for _, c := range cases {
 		if f := c.peers[i].faster; f > 0 {
 			faster = append(faster, f)
@@ -50,7 +77,7 @@ func (p *peerView) summarize(cases []*caseView, i int) {
 			}
 		}
 	}
-	p.Cases = fmt.Sprintf("%d of %d", len(faster), len(cases))
+	p.Cases, p.Compared = fmt.Sprintf("%d of %d", len(faster), len(cases)), len(faster)
 	if len(faster) > 0 {
 		p.Faster = times(median(faster))
 		p.Range = times(slices.Min(faster)) + " to " + times(slices.Max(faster))

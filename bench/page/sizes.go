@@ -18,12 +18,13 @@ type sized struct {
 	Sizes               *sizes        // nil: too few sizes for a figure
 }
 
-// sizes is how fast a device is by the size of cases: where caches end.
+// sizes is how fast a device is by the size of cases.
 type sizes struct {
-	Heads  []string
-	Limits []limit
-	Rows   []sizeRow
-	Figure *figure
+	Alone, Turns string // the largest size at which a pair of buffers serves all calls, and the least above; "": none
+	Heads        []string
+	Limits       []limit
+	Rows         []sizeRow
+	Figure       *figure
 }
 
 // sizeRow is a plain copy, or the median of a class, at each size.
@@ -60,12 +61,33 @@ func (g *sized) Chief() *deviceView { return g.Devices[len(g.Devices)-1] }
 type curve struct {
 	name, style string // style: of a limit
 	at          plotter.XYs
+	alone       int // how many are of sizes at which a pair of buffers serves all calls
 }
 
-func (c *curve) add(size int64, rate float64) {
-	if rate > 0 {
-		c.at = append(c.at, plotter.XY{X: float64(size), Y: rate})
+func (c *curve) add(d *deviceView, rate float64) {
+	if rate <= 0 {
+		return
 	}
+	c.at = append(c.at, plotter.XY{X: float64(d.size), Y: rate})
+	if d.alone {
+		c.alone = len(c.at)
+	}
+}
+
+// lines draws it in two parts, for two things are measured: what caches hold, and
+// what they do not. A part of one size is a dash.
+func (c *curve) lines(style ink) (all []plot.Plotter) {
+	for _, part := range []plotter.XYs{c.at[:c.alone], c.at[c.alone:]} {
+		if len(part) == 1 {
+			const half = 1.15
+			p := part[0]
+			part = plotter.XYs{{X: p.X / half, Y: p.Y}, {X: p.X * half, Y: p.Y}}
+		}
+		if len(part) > 0 {
+			all = append(all, &plotter.Line{XYs: part, LineStyle: style.line()})
+		}
+	}
+	return all
 }
 
 // ends says where it begins and ends.
@@ -105,7 +127,7 @@ func (g *sized) sizes() {
 	}
 	for _, d := range of {
 		for _, l := range d.Limits {
-			named("limit ", l.Name, l.Style).add(d.size, l.GBps)
+			named("limit ", l.Name, l.Style).add(d, l.GBps)
 		}
 	}
 	for _, d := range of {
@@ -114,7 +136,7 @@ func (g *sized) sizes() {
 			for _, c := range k.cases {
 				rates = append(rates, c.gbps)
 			}
-			named("class ", k.Name, "").add(d.size, median(rates))
+			named("class ", k.Name, "").add(d, median(rates))
 		}
 	}
 	var rates []float64
@@ -140,6 +162,12 @@ func (g *sized) sizes() {
 	}
 	x := span{low: float64(of[0].size) / 1.3, high: float64(of[len(of)-1].size) * 1.3, scale: plot.LogScale{}}
 	for i, d := range of {
+		switch {
+		case d.alone:
+			g.Sizes.Alone = binary(d.size)
+		case g.Sizes.Turns == "":
+			g.Sizes.Turns = binary(d.size)
+		}
 		g.Sizes.Heads = append(g.Sizes.Heads, binary(d.size))
 		if i%(len(of)/8+1) == 0 {
 			x.ticks = append(x.ticks, plot.Tick{Value: float64(d.size), Label: strings.TrimSuffix(binary(d.size), "iB")})
@@ -158,9 +186,7 @@ func (g *sized) figure(x, y span, all []*curve) *figure {
 		if c.style != "" {
 			style = ink("limit " + c.style)
 		}
-		if len(c.at) > 0 {
-			below = append(below, &plotter.Line{XYs: c.at, LineStyle: style.line()})
-		}
+		below = append(below, c.lines(style)...)
 	}
 	s := newSheet(x, y, span{}, [3]string{"GB/s", "", ""}, below...)
 	f := &figure{ID: "axes-" + g.Anchor, By: "size", Axes: s.axes}
@@ -172,7 +198,7 @@ func (g *sized) figure(x, y span, all []*curve) *figure {
 		for _, at := range c.at {
 			p.Dots = append(p.Dots, s.dot(at, fmt.Sprintf("%s at %s: %s GB/s", c.name, binary(int64(at.X)), short(at.Y))))
 		}
-		p.Marks = s.draw(&plotter.Line{XYs: c.at, LineStyle: ink("curve").line()}, dots(c.at, "dot", draw.CircleGlyph{}, 3.5))
+		p.Marks = s.draw(append(c.lines("curve"), dots(c.at, "dot", draw.CircleGlyph{}, 3.5))...)
 		f.Panels = append(f.Panels, p)
 	}
 	return f

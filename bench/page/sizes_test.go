@@ -27,7 +27,9 @@ func sweep(t *testing.T) *bench.Report {
 	for i, size := range []int64{16 << 20, 256 << 10, 1 << 30, 1 << 20, 64 << 20} {
 		d := r.Devices[i]
 		d.Device.ID, d.Size = "gpu:0", size
-		d.Roofline.Copy.GBps = float64(size >> 15)
+		c := d.Roofline.Copy
+		c.GBps = float64(size >> 15)
+		c.Median = float64(c.Bytes) / c.GBps
 		for _, c := range d.Cases {
 			c.GBps = float64(size >> 16)
 		}
@@ -49,7 +51,7 @@ func TestBySize(t *testing.T) {
 	for _, row := range s.Rows {
 		rows[row.Name] = row.Cells
 	}
-	assert.Equal(t, []string{"8.00", "32.0", "512", "2048", "32768"}, rows["dense copy"])
+	assert.Equal(t, []string{"8.00", "32.0", "512", "2048", "32768"}, rows["dense copy by our kernel"])
 	assert.Equal(t, []string{none, "90.0", "90.0", "90.0", "90.0"}, rows["memcpy by two goroutines"])
 	assert.Equal(t, []string{"4.00", "16.0", "256", "1024", "16384"}, rows["transpose, median"])
 	require.Len(t, s.Figure.Panels, len(v.Devices[0].Classes))
@@ -92,6 +94,53 @@ func TestBySize(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where buffers begin to take turns, lines break, and the page says why.
+func TestBreak(t *testing.T) {
+	r := sweep(t)
+	lines := func() (limits, others int, curves []int) {
+		f := newView(r).Groups[0].Sizes.Figure
+		for _, mark := range shapes(t, f.Axes) {
+			switch mark.class {
+			case "limit l0":
+				limits++
+			case "others":
+				others++
+			}
+		}
+		for _, p := range f.Panels {
+			n := 0
+			for _, mark := range shapes(t, p.Marks) {
+				if mark.class == "curve" {
+					n++
+				}
+			}
+			curves = append(curves, n)
+			assert.Len(t, p.Dots, 5)
+		}
+		return limits, others, curves
+	}
+	limits, others, curves := lines()
+	assert.Equal(t, 1, limits)
+	for _, n := range curves {
+		assert.Equal(t, 1, n)
+	}
+	text := write(t, r)
+	assert.Contains(t, text, "From 256 KiB on so many buffers take turns")
+	assert.NotContains(t, text, "Lines break")
+
+	r.Devices[1].Cached = true // the smallest
+	limits, twice, curves := lines()
+	assert.Equal(t, 2, limits)
+	assert.Equal(t, 2*others, twice)
+	for _, n := range curves {
+		assert.Equal(t, 2, n)
+	}
+	text = write(t, r)
+	assert.Contains(t, text, "Up to 256 KiB all calls use the same pair of buffers")
+	assert.Contains(t, text, "From 1 MiB on so many buffers take turns")
+	assert.Contains(t, text, "Lines break in between")
 }
 
 // The same device at two sizes: each part says which, and has the figures of the

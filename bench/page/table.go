@@ -31,6 +31,7 @@ type head struct {
 	Number      bool
 	Tall        bool   // through both lines
 	Screen      bool   // paper has no room for it
+	Find        bool   // what is typed is looked for in it
 	Sorted      string // "ascending", or ""
 }
 
@@ -40,11 +41,12 @@ type row struct {
 }
 
 // cell has the key that it is sorted by, if it is a figure. One without is last.
-type cell struct{ Text, Key, Style string }
+// Why is more than the text has room for: it shows to who points at it.
+type cell struct{ Text, Key, Style, Why string }
 
 // add adds a column of its own.
 func (t *table) add(text, title string, isNumber bool) *head {
-	h := &head{Text: text, Title: title, At: t.columns(), Number: isNumber, Tall: true}
+	h := &head{Text: text, Title: title, At: t.columns(), Number: isNumber, Tall: true, Find: !isNumber}
 	t.Groups = append(t.Groups, group{Head: h})
 	return h
 }
@@ -93,6 +95,12 @@ func quantity(v float64, text string) cell {
 
 func key(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
+// What the columns of rates and ratios are, for who points at their heads.
+const (
+	aboutRate  = "bytes that a case reads and writes (a fill only writes, a take also reads its indices), by time"
+	aboutRatio = "GB/s by the roof, for a fill by the plain fill: the median of passes"
+)
+
 // decimals is how many a column of rates takes.
 func decimals(rates []float64) int {
 	for _, v := range rates {
@@ -130,8 +138,8 @@ func (d *deviceView) table() *table {
 	t.add("class", "what is hard about it", false)
 	t.add(unit, "median time", true)
 	t.add("±", "how far single passes are from the median, at most, as a part of it", true)
-	t.add("GB/s", "bytes that are read and written, by time", true)
-	ratio := t.add("ratio", "GB/s by the roof", true)
+	t.add("GB/s", aboutRate, true)
+	ratio := t.add("ratio", aboutRatio, true)
 	t.add("memcpy", "GB/s by those of memcpy by two goroutines", true)
 	t.add("touched", "what memory moves at the least, by time, by the roof", true)
 	for _, p := range d.Peers {
@@ -145,8 +153,9 @@ func (d *deviceView) table() *table {
 	if errors {
 		t.add("error", "why there are no figures", false)
 	}
-	t.add("verified", "what was held against the oracle", false).Screen = true
-	t.add("as restride verify --case takes it", "", false).Screen = true
+	for _, h := range []*head{t.add("verified", "what was held against the oracle", false), t.add("as restride verify --case takes it", "", false)} {
+		h.Screen, h.Find = true, false // for they name extents, and these are any number
+	}
 
 	for _, c := range d.cases {
 		r := row{Bad: c.Failed(), Cells: []cell{
@@ -178,11 +187,14 @@ func (c *caseView) spreadCell() cell {
 	return cell{Text: spread(c.spread), Key: key(100 * c.spread)}
 }
 
-// cells of a peer: its rate, or why there is none, and how much faster we are.
+// cells of a peer: its rate, or what stands instead, and how much faster we are.
 func (f figures) cells(decimals int) []cell {
 	rate, faster := quantity(f.gbps, number(f.gbps, decimals)), quantity(f.faster, number(f.faster, 2)+"×")
-	if f.why != "" {
-		rate = cell{Text: f.why, Style: "why"}
+	if f.lack != "" {
+		rate = cell{Text: f.lack, Style: "why", Why: f.why}
+	}
+	if f.failed {
+		rate.Style = "why bad"
 	}
 	if f.faster > 0 && f.faster < 1 {
 		faster.Style = "behind"
