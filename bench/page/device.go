@@ -199,7 +199,7 @@ func (d *deviceView) bounds(r *bench.Roofline) {
 }
 
 // fills reports whether it only writes, so that its roof is the plain fill.
-func (c *caseView) fills() bool { return strings.HasPrefix(c.Case, string(oracle.OpFill)+"/") }
+func (c *caseView) fills() bool { return c.Op == string(oracle.OpFill) }
 
 // bounded is what its ratio is a part of.
 func (c *caseView) bounded() string {

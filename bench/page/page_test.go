@@ -46,7 +46,7 @@ func large(t *testing.T, devices, peers int) *bench.Report {
 		for n, e := range entries {
 			gbps := 4 + float64((n*37+i*11)%113)
 			c := &bench.CaseResult{
-				Name: e.Name, Class: e.Class, Case: e.Case, Kernel: "transpose.32", Logical: e.Logical, Touched: e.Logical * 5 / 4,
+				Name: e.Name, Class: e.Class, Op: e.Op, Case: e.Case, Kernel: "transpose.32", Logical: e.Logical, Touched: e.Logical * 5 / 4,
 				Verified: "every bit of " + e.Case + "; 32768 elements at full size",
 			}
 			t := timing(float64(e.Logical) / gbps)
