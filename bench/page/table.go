@@ -151,7 +151,7 @@ func (d *deviceView) table() *table {
 	}
 	t.add("kernel", "that the device's planner chose", false)
 	if errors {
-		t.add("error", "why there are no figures", false)
+		t.add("error", "why there are no figures", false).Find = false
 	}
 	for _, h := range []*head{t.add("verified", "what was held against the oracle", false), t.add("as restride verify --case takes it", "", false)} {
 		h.Screen, h.Find = true, false // for they name extents, and these are any number
