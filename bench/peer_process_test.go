@@ -23,7 +23,7 @@ var fakes = map[string]func(q *PeerRequest, nth int) string{
 	"good": func(q *PeerRequest, nth int) string {
 		switch {
 		case q.Case.Turns != 1: // as of ours, at a size that caches hold
-			return fmt.Sprintf(`"error":"%d pairs of buffers"`, q.Case.Turns)
+			return fmt.Sprintf(`"error":"%d sets of buffers"`, q.Case.Turns)
 		case q.Case.Name == "c-heads/32":
 			return `"error":"no float","unsupported":true`
 		case q.Case.Name == "c-heads/64":

@@ -58,9 +58,9 @@ class Case:
 
     def __init__(self, raw):
         self.name, self.op = raw["name"], raw["op"]
-        self.turns = raw["turns"]  # pairs of buffers that take turns
+        self.turns = raw["turns"]  # sets of buffers that take turns
         if self.turns < 1:
-            raise ValueError("%d pairs of buffers: want at least 1" % self.turns)
+            raise ValueError("%d sets of buffers: want at least 1" % self.turns)
         if self.op not in ("copy", "convert", "fill", "take"):
             raise Unsupported("no " + self.op)
         self.dst = Place(raw["dst"])

@@ -78,8 +78,13 @@ func ask(t *testing.T, p *bench.PeerProcess, unsupported string) {
 	}
 	everyCase(t, p)
 	e := entries(t, 4<<10)[0]
-	e.Op = "add"
+	e.Name, e.Turns = "d-every-second/64", 0
 	a, err := p.Ask(bench.PeerRequest{Case: e})
+	require.NoError(t, err)
+	assert.Contains(t, a.Error, "0 sets of buffers: want at least 1")
+	e = entries(t, 4<<10)[0]
+	e.Op = "add"
+	a, err = p.Ask(bench.PeerRequest{Case: e})
 	require.NoError(t, err)
 	assert.Equal(t, &bench.PeerAnswer{Name: e.Name, Error: "no add", Unsupported: true}, a)
 }

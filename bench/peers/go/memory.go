@@ -28,7 +28,7 @@ type memory struct {
 
 func newMemory(e *bench.Entry) (*memory, error) {
 	if e.Turns < 1 {
-		return nil, fmt.Errorf("%d pairs of buffers: want at least 1", e.Turns)
+		return nil, fmt.Errorf("%d sets of buffers: want at least 1", e.Turns)
 	}
 	dev, err := cpu.Open()
 	if err != nil {
