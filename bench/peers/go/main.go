@@ -27,9 +27,9 @@ import (
 
 // A library is what is timed.
 type library interface {
-	name() string // with its version
-	threads() int // that a case runs on
-	ops() []string
+	name() string  // with its version
+	threads() int  // that a case runs on
+	ops() []string // that it has a way to say
 	// prepare returns the case on memory, whose sources hold what is to be read. A
 	// library that allocates its results leaves dst alone.
 	prepare(e *bench.Entry, b buffers) (operation, error)
@@ -86,7 +86,10 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		return err
 	}
 	enc := json.NewEncoder(out)
-	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads())}
+	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: "cpu, 1 thread"}
+	if n := lib.threads(); n > 1 {
+		hello.Device = fmt.Sprintf("cpu, %d threads", n)
+	}
 	if err := enc.Encode(hello); err != nil {
 		return err
 	}

@@ -75,6 +75,11 @@ func TestWrongResults(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
+	for _, threads := range []string{"x", "0", "-1"} {
+		t.Setenv("RESTRIDE_THREADS", threads)
+		require.ErrorContains(t, peer(nil, strings.NewReader(""), io.Discard, io.Discard), "RESTRIDE_THREADS is")
+	}
+	t.Setenv("RESTRIDE_THREADS", "")
 	for _, args := range [][]string{{"--library", "none"}, {"file"}, {"--device", "cuda:0"}, {"--time", "1s"}} {
 		var out bytes.Buffer
 		require.Error(t, peer(args, strings.NewReader(""), &out, io.Discard), args)
