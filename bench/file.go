@@ -161,16 +161,28 @@ func checkTexts(all ...string) error {
 // a float64.
 func bad(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) }
 
-// day is more than a call takes.
-const day = float64(24 * time.Hour)
+// A call takes at least instant, in nanoseconds, for the meter says no less, and less
+// than a day: rates are finite then.
+const (
+	instant = 1e-3
+	day     = float64(24 * time.Hour)
+)
+
+// checkCalls reports times, from the least to the most, that no calls take.
+func checkCalls(least, most float64) error {
+	if least >= instant && most < day { // and so neither is NaN
+		return nil
+	}
+	return fmt.Errorf("a call took %g to %g ns: want at least %g, and less than a day", least, most, instant)
+}
 
 // check reports what cannot be a timing.
 func (t *Timing) check() error {
 	switch {
 	case t.Samples < 1 || t.Batch < 1:
 		return fmt.Errorf("%d samples of %d calls: want at least 1 of 1", t.Samples, t.Batch)
-	case !(t.Min > 0) || !(t.Max < day): // so that NaN is neither
-		return fmt.Errorf("a call took %g to %g ns: want more than 0, and less than a day", t.Min, t.Max)
+	case checkCalls(t.Min, t.Max) != nil:
+		return checkCalls(t.Min, t.Max)
 	case !(t.Min <= t.Q1 && t.Q1 <= t.Median && t.Median <= t.Q3 && t.Q3 <= t.Max):
 		return fmt.Errorf("times of %g, %g, %g, %g, %g ns: want min, q1, median, q3, max in order", t.Min, t.Q1, t.Median, t.Q3, t.Max)
 	}

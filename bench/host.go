@@ -57,12 +57,16 @@ func word(path string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// mostMHz is more than any core has.
+const mostMHz = 1e5
+
 // clocks reads the cores' frequencies, in MHz, out of Linux's description.
 func clocks(cpuinfo string) (all []float64) {
 	for line := range strings.Lines(cpuinfo) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "cpu MHz" {
-			mhz, _ := strconv.ParseFloat(strings.TrimSpace(value), 32)
-			all = append(all, mhz)
+			if mhz, err := strconv.ParseFloat(strings.TrimSpace(value), 32); err == nil && mhz > 0 && mhz < mostMHz {
+				all = append(all, mhz)
+			}
 		}
 	}
 	return all

@@ -152,7 +152,7 @@ func (m *meter) sample(batch, turns int, call func(i int) error) ([]float64, int
 		if err != nil {
 			return nil, 0, err
 		}
-		now = append(now, max(float64(d)/float64(batch), 1e-3)) // clocks are coarse, and no time is none
+		now = append(now, max(float64(d)/float64(batch), instant)) // clocks are coarse, and no time is none
 	}
 	return now, batch, nil
 }

@@ -7,12 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
 )
+
+// threadsVariable tells a process how many threads this one uses: what a container or
+// an affinity leaves of the processors is not for every language to know.
+const threadsVariable = "RESTRIDE_THREADS"
 
 // PeerProcess is another library that is there for the run: a process that is asked
 // for a case at a time.
@@ -41,6 +47,7 @@ func startPeer(ctx context.Context, patience time.Duration, program string, args
 	p.ctx, p.kill = context.WithCancelCause(ctx)
 	p.cmd = exec.CommandContext(p.ctx, program, args...)
 	p.cmd.Stderr, p.cmd.WaitDelay = &p.said, time.Second
+	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", threadsVariable, runtime.GOMAXPROCS(0)))
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {
 		p.in, err = p.cmd.StdinPipe()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,8 @@ import (
 var fakes = map[string]func(q *PeerRequest, nth int) string{
 	"good": func(q *PeerRequest, nth int) string {
 		switch {
+		case q.Case.Turns != 1: // as of ours, at a size that caches hold
+			return fmt.Sprintf(`"error":"%d sets of buffers"`, q.Case.Turns)
 		case q.Case.Name == "c-heads/32":
 			return `"error":"no float","unsupported":true`
 		case q.Case.Name == "c-heads/64":
@@ -59,6 +62,7 @@ var fakes = map[string]func(q *PeerRequest, nth int) string{
 			fmt.Println(`{"name":"c-heads/8","samples":[1],"batch":1,"verified":"x"}`)
 		}
 	},
+	"counts threads":  func(*PeerRequest, int) string { return fmt.Sprintf(`"error":"%s"`, os.Getenv("RESTRIDE_THREADS")) },
 	"prints":          func(*PeerRequest, int) string { return "\nLoading...\n" },
 	"answers another": func(*PeerRequest, int) string { return `"name":"other","error":"x"` },
 	"says nothing":    func(*PeerRequest, int) string { return "" },
@@ -200,6 +204,15 @@ func TestPeerFails(t *testing.T) {
 	require.ErrorContains(t, p.dead, "no answer in 200ms")
 }
 
+// Peers have as many threads as this process.
+func TestPeerThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	t.Setenv("RESTRIDE_THREADS", "7")
+	a, err := good(t, "counts threads").Ask(PeerRequest{Case: Entry{Name: "x"}})
+	require.NoError(t, err)
+	assert.Equal(t, "3", a.Error)
+}
+
 // What does not begin as a peer does is refused.
 func TestStartPeerRefuses(t *testing.T) {
 	for kind, want := range map[string]string{
@@ -209,7 +222,8 @@ func TestStartPeerRefuses(t *testing.T) {
 		`{"peer":"x"}`:                "its protocol is 0; this program speaks 1",
 		`{"protocol":2,"peer":"x"}`:   "its protocol is 2",
 		`{"protocol":1}`:              "it has no name",
-		`{"protocol":1,"peer":"\t"}`:  "cannot be printed",
+		`{"protocol":1,"peer":" "}`:   "it has no name",
+		`{"protocol":1,"peer":"x\t"}`: "cannot be printed",
 		strings.Repeat("x", mostLine): "token too long",
 	} {
 		p, err := fake(t, context.Background(), kind, 2*time.Second)
@@ -252,8 +266,9 @@ var badAnswers = map[string]string{
 	`{"name":"a","samples":["1"],"batch":1,"verified":"x"}`:                                        "cannot unmarshal string",
 	`{"name":"a","samples":[NaN],"batch":1,"verified":"x"}`:                                        "invalid character",
 	`{"name":"a","samples":[1e999],"batch":1,"verified":"x"}`:                                      "cannot unmarshal number 1e999",
-	`{"name":"a","samples":[0],"batch":1,"verified":"x"}`:                                          "a call took 0 ns",
-	`{"name":"a","samples":[-5],"batch":1,"verified":"x"}`:                                         "a call took -5 ns",
+	`{"name":"a","samples":[0],"batch":1,"verified":"x"}`:                                          "a call took 0 to 0 ns",
+	`{"name":"a","samples":[-5],"batch":1,"verified":"x"}`:                                         "a call took -5 to -5 ns",
+	`{"name":"a","samples":[1,1e-320],"batch":1,"verified":"x"}`:                                   "want at least 0.001, and",
 	`{"name":"a","samples":[1e15],"batch":1,"verified":"x"}`:                                       "less than a day",
 	`{"name":"a","samples":[1],"verified":"x"}`:                                                    "of 0 calls, and it was asked for 0",
 	`{"name":"a","samples":[1],"batch":-1,"verified":"x"}`:                                         "of -1 calls",

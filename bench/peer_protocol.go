@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // What a peer's process and this one write to each other, a line of JSON each: see
@@ -54,7 +55,7 @@ func readHello(line []byte) (*PeerHello, error) {
 	switch {
 	case h.Protocol != PeerProtocol:
 		return nil, fmt.Errorf("its protocol is %d; this program speaks %d", h.Protocol, PeerProtocol)
-	case h.Peer == "":
+	case strings.TrimSpace(h.Peer) == "":
 		return nil, errors.New("it has no name")
 	case len(h.Peer) > mostName || len(h.Device) > mostName:
 		return nil, fmt.Errorf("its name has %d bytes, and its device's %d: want at most %d", len(h.Peer), len(h.Device), mostName)
@@ -89,8 +90,8 @@ func readAnswer(line []byte, q PeerRequest) (*PeerAnswer, error) {
 		return nil, errors.New("it does not say how much of the result it looked at")
 	}
 	for _, ns := range a.Samples {
-		if !(ns > 0) || !(ns < day) {
-			return nil, fmt.Errorf("a call took %g ns: want more than 0, and less than a day", ns)
+		if err := checkCalls(ns, ns); err != nil {
+			return nil, err
 		}
 	}
 	return a, nil

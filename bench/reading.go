@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -13,7 +15,7 @@ import (
 // Reading is what the machine did in a pass, as far as it tells: what is missing was
 // not told. Sensors are read while dense copies run, the rest is of the whole pass.
 type Reading struct {
-	MHz       int     `json:"mhz,omitempty"`        // the clock of the device's cores; of processors, the mean of all
+	MHz       int     `json:"mhz,omitempty"`        // the clock of the device's cores; of processors, the fastest core's
 	MemoryMHz int     `json:"memory_mhz,omitempty"` // and of its memory
 	Celsius   int     `json:"celsius,omitempty"`
 	Watts     float64 `json:"watts,omitempty"`
@@ -30,7 +32,9 @@ type Reading struct {
 // nothing. each is how long a copy takes, in nanoseconds.
 func (r *runner) sense(p plain, each float64) error {
 	if r.dev.Info().Kind == device.CPU {
-		r.now.MHz = int(mean(clocks(word("/proc/cpuinfo"))))
+		if err := r.senseCPU(p); err != nil {
+			return err
+		}
 	}
 	s, ok := r.dev.(device.Sensors)
 	if !ok {
@@ -50,12 +54,25 @@ func (r *runner) sense(p plain, each float64) error {
 	return r.q.Wait()
 }
 
-func mean(all []float64) float64 {
-	sum := 0.
-	for _, x := range all {
-		sum += x / float64(len(all))
+// senseCPU reads the processor's clock. That of cores which do not copy says nothing.
+func (r *runner) senseCPU(p plain) error {
+	var read atomic.Bool
+	copied := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; err == nil && !read.Load(); i++ {
+			dst, src := p.turn(i)
+			err = errors.Join(r.q.Copy(Dense(dst), Dense(src)), r.q.Wait())
+		}
+		copied <- err
+	}()
+	const busyFor = 5 * time.Millisecond
+	time.Sleep(busyFor)
+	if all := clocks(word("/proc/cpuinfo")); len(all) > 0 {
+		r.now.MHz = int(slices.Max(all))
 	}
-	return sum
+	read.Store(true)
+	return <-copied
 }
 
 // ticks are how long the host's processors did something since it was started, in

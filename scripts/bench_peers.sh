@@ -42,6 +42,9 @@ has() {
 	return 1
 }
 
+# quoted is a text as --peer takes it, whatever commas it has: as in CSV.
+quoted() { printf '"%s"' "$(printf %s "$1" | sed 's/"/""/g')"; }
+
 # launcher leaves a program that runs a command, and has it measured if it starts
 # for one of the devices: launcher NAME CASES COMMAND...
 launcher() {
@@ -56,7 +59,7 @@ launcher() {
 	chmod +x "$dir/$name"
 	for device in $(echo "$DEVICE" | tr , ' '); do
 		if "$dir/$name" --device "$device" </dev/null >/dev/null 2>"$lib/$name.log"; then
-			all=$all${all:+,}$dir/$name${only:+=$only}
+			all=$all${all:+,}$(quoted "$dir/$name${only:+=$only}")
 			return
 		fi
 	done

@@ -14,6 +14,10 @@ FLOATS = {"float16": np.float16, "float": np.float32}
 SMALL = {"float8e4m3fn": (4, 3), "float4e2m1": (2, 1)}  # bits of the exponent and the mantissa
 
 
+class Unsupported(Exception):
+    """What a library has no way to say, or nobody here can check."""
+
+
 class Wrong(Exception):
     """A result that is not what it should be."""
 
@@ -68,6 +72,8 @@ def numbers(type, bits):
         return numbers("float", bits.astype(np.uint32) << 16)
     if type in SMALL:
         return small(type)[bits]
+    if not type.startswith("int"):
+        raise Unsupported("nobody here can check " + type)
     sign = np.uint8(1 << (int(type[3:]) - 1))
     return ((bits ^ sign) - sign).view(np.int8).astype(np.float64)
 
@@ -95,7 +101,7 @@ def encoded(type, values):
         bits = encoded("float", values).astype(np.uint64)
         return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
     if not type.startswith("int"):
-        raise Wrong("nobody knows how to check " + type)
+        raise Unsupported("nobody here can check " + type)
     return values.astype(np.int64).astype(np.uint8) & np.uint8((1 << int(type[3:])) - 1)
 
 

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from check import check
+from check import Unsupported, check
 
-CORES = os.cpu_count() or 1
+THREADS = int(os.environ.get("RESTRIDE_THREADS") or os.cpu_count() or 1)  # for libraries to run on
 SLOW = 0.3e9  # nanoseconds: of a call, there is no time for many; of those that warm up, it is enough
 
 # By ONNX's names. Other types are below a byte, or floats that numpy lacks.
@@ -27,10 +27,6 @@ TYPES = {
     "double": np.float64,
     "complex128": np.complex128,
 }
-
-
-class Unsupported(Exception):
-    """What a library has no way to say."""
 
 
 class NotHere(Exception):
@@ -62,7 +58,9 @@ class Case:
 
     def __init__(self, raw):
         self.name, self.op = raw["name"], raw["op"]
-        self.cached = raw.get("cached", False)  # one pair of buffers
+        self.turns = raw["turns"]  # sets of buffers that take turns
+        if self.turns < 1:
+            raise ValueError("%d sets of buffers: want at least 1" % self.turns)
         if self.op not in ("copy", "convert", "fill", "take"):
             raise Unsupported("no " + self.op)
         self.dst = Place(raw["dst"])
@@ -85,7 +83,6 @@ class Library:
     kind of device and a number, as "cuda", 0, or that raises NotHere."""
 
     name = device = ""
-    footprint = 256 << 20  # from which on caches hold little of what takes turns
 
     def buffer(self, raw):
         """The library's memory for bytes, and with them."""
@@ -168,9 +165,7 @@ def packing(left, right, both, either, case, dst, src, scratch):
 def measure(library, case, noise, request):
     """A pass of a case, as package bench does it: see peer_measure.go there."""
     runs, buffers = [], []
-    size = sum(place.bytes for place in case.places)
-    turns = 1 if case.cached else min(max(library.footprint // max(size, 1), 2), 256)
-    while len(runs) < turns:
+    while len(runs) < case.turns:
         poison = memory(case.dst.bytes)
         poison.fill(0xA5)
         raw = [poison]
@@ -195,7 +190,7 @@ def measure(library, case, noise, request):
 
     warm, answer = batch(1), {}
     fewest = 2 if warm > SLOW else 3
-    while turn < turns and warm < SLOW:
+    while turn < case.turns and warm < SLOW:
         warm += batch(1)
     if request["check"]:
         dst, *sources = buffers[0]

@@ -9,7 +9,6 @@ import numpy_peer
 class Peer(numpy_peer.Peer):
     arrays = cupy
     trusting = {}
-    footprint = 512 << 20
 
     def __init__(self, kind, number):
         if kind != "cuda":

@@ -20,10 +20,9 @@ class Peer(common.Library):
         self.kind, self.number = kind, number
         self.name, self.case = "ONNX Runtime " + ort.__version__, None
         if self.kind == "cpu":
-            self.provider, self.device = "CPUExecutionProvider", "cpu, %d threads" % common.CORES
+            self.provider, self.device = "CPUExecutionProvider", "cpu, %d threads" % common.THREADS
         elif self.kind == "cuda":
             self.provider, self.device = "CUDAExecutionProvider", "cuda:%d" % number
-            self.footprint = 512 << 20
         else:
             raise common.NotHere("ONNX Runtime runs on cpu and cuda here")
         if self.provider not in ort.get_available_providers():
@@ -57,7 +56,7 @@ class Peer(common.Library):
 
     def load(self, case):
         options = ort.SessionOptions()
-        options.intra_op_num_threads = common.CORES
+        options.intra_op_num_threads = common.THREADS
         options.log_severity_level = 4
         provider = (self.provider, {} if self.kind == "cpu" else {"device_id": self.number})
         text = model(case).SerializeToString()

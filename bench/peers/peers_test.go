@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ func entries(t *testing.T, size int64) []bench.Entry {
 	list, err := bench.List(all, size)
 	require.NoError(t, err)
 	require.Len(t, list, 28)
+	for i := range list {
+		list[i].Turns = 2
+	}
 	return list
 }
 
@@ -72,14 +76,41 @@ func ask(t *testing.T, p *bench.PeerProcess, unsupported string) {
 		assert.Empty(t, a.Verified, e.Name)
 		assert.Equal(t, q.Batch, a.Batch, e.Name)
 	}
+	everyCase(t, p)
 	e := entries(t, 4<<10)[0]
-	e.Op = "add"
+	e.Name, e.Turns = "d-every-second/64", 0
 	a, err := p.Ask(bench.PeerRequest{Case: e})
+	require.NoError(t, err)
+	assert.Contains(t, a.Error, "0 sets of buffers: want at least 1")
+	e = entries(t, 4<<10)[0]
+	e.Op = "add"
+	a, err = p.Ask(bench.PeerRequest{Case: e})
 	require.NoError(t, err)
 	assert.Equal(t, &bench.PeerAnswer{Name: e.Name, Error: "no add", Unsupported: true}, a)
 }
 
+// everyCase has a library measure every case there is: what it or its adapter cannot do
+// is said to be so, and nothing fails.
+func everyCase(t *testing.T, p *bench.PeerProcess) {
+	list, err := bench.List(bench.Cases(), 4<<10)
+	require.NoError(t, err)
+	measured := 0
+	for _, e := range list {
+		e.Turns = 2
+		a, err := p.Ask(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10})
+		require.NoError(t, err, e.Name)
+		if a.Error == "" {
+			measured++
+			assert.Equal(t, "every bit", a.Verified, e.Name)
+			continue
+		}
+		assert.True(t, a.Unsupported, "%s: %s", e.Name, a.Error)
+	}
+	assert.Greater(t, measured, len(list)/4)
+}
+
 func TestScripts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	for name, unsupported := range map[string]string{
 		"numpy":       `^(a-transpose/[24]|odd-nibble/4|float-to-bfloat/16|float8-to-half/8)$`,
 		"torch":       `^(a-transpose/[24]|odd-nibble/4|float8-to-half/8)$`, // newer ones have it
@@ -91,6 +122,8 @@ func TestScripts(t *testing.T) {
 				devicetest.Require(t, "peers", err)
 			} else if err != nil {
 				t.Skip(err)
+			} else {
+				assert.Equal(t, "cpu, 3 threads", p.Device, "as many as this process")
 			}
 			ask(t, p, unsupported)
 		})
@@ -134,6 +167,7 @@ func TestGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is built from other modules")
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	dir := t.TempDir()
 	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "go"), ".")
 	cmd.Dir = "go"
@@ -142,6 +176,7 @@ func TestGo(t *testing.T) {
 	}
 	for name, unsupported := range map[string]string{
 		"gomlx":    `^(a-transpose/(2|4|128)|odd-nibble/4|columns-into/32|pack/.|float-to-half/16|float8-to-half/8|fill-.*|take-.*)$`,
+		"restride": `^$`,
 		"gorgonia": `^(a-transpose/[24]|odd-nibble/4|.*reversed/.*|(un)?pack/.|.*-to-.*|fill-.*|take-.*)$`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,6 +184,9 @@ func TestGo(t *testing.T) {
 			require.NoError(t, os.WriteFile(launcher, []byte("#!/bin/sh\nexec '"+dir+"/go' --library "+name+" \"$@\"\n"), 0o700))
 			p, err := begin(t, launcher)
 			require.NoError(t, err)
+			if name != "gorgonia" {
+				assert.Equal(t, "cpu, 3 threads", p.Device, "as many as this process")
+			}
 			ask(t, p, unsupported)
 		})
 	}

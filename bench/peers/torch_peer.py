@@ -31,12 +31,11 @@ class Peer(common.Library):
         if self.gpu and number >= torch.cuda.device_count():
             raise common.NotHere("PyTorch sees %d GPUs" % torch.cuda.device_count())
         self.on = torch.device(kind, number)
-        torch.set_num_threads(common.CORES)
+        torch.set_num_threads(common.THREADS)
         self.device = "cpu, %d threads" % torch.get_num_threads()
         if self.gpu:
             torch.cuda.set_device(self.on)
             self.device = torch.cuda.get_device_name(self.on)
-            self.footprint = 512 << 20
 
     def buffer(self, raw):
         return torch.from_numpy(raw).to(self.on)  # on the processor, the same memory

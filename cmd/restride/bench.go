@@ -59,7 +59,8 @@ of ours:
 
 auto is all of numpy, torch, onnxruntime and cupy that python3 or /usr/bin/python3 has
 (or the one that RESTRIDE_PYTHON names). What is none of these is a program: what it
-has to do is in bench/peers/README.md.`,
+has to do is in bench/peers/README.md. A regular expression with a comma is quoted as
+in CSV: --peer '"./other=^a{1,2}-"'.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -73,7 +74,7 @@ has to do is in bench/peers/README.md.`,
 	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
 	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
-	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases")
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
 	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "peer"} {
 		cmd.MarkFlagsMutuallyExclusive("from", measures)
 	}

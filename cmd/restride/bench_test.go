@@ -42,7 +42,7 @@ func TestBench(t *testing.T) {
 	report := filepath.Join(dir, "report.json")
 
 	page := filepath.Join(dir, "page.html")
-	out, err := restride(append(small, "--peer", quick+"=^c-,"+picky, "--json", report, "--html", page)...)
+	out, err := restride(append(small, "--peer", `"`+quick+`=^c{1,2}-",`+picky, "--json", report, "--html", page)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
 	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster +±$`, out)

@@ -50,7 +50,7 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 		return report, nil
 	}
 	// An interrupt ends the run between two batches, and leaves its files.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(cmd.Context(), endings()...)
 	defer stop()
 	report := bench.NewReport()
 	report.Unfinished = true

@@ -20,7 +20,9 @@ func (gorgonia) name() string { return "gorgonia tensor " + version("gorgonia.or
 
 func (gorgonia) threads() int { return 1 } // its iterators have no more
 
-func (gorgonia) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
+func (gorgonia) ops() []string { return []string{"copy", "convert"} }
+
+func (gorgonia) prepare(e *bench.Entry, b buffers) (operation, error) {
 	if e.Dst.Type != e.Src.Type {
 		return nil, unsupported("no conversion of " + e.Src.Type + " to " + e.Dst.Type)
 	}
@@ -28,29 +30,29 @@ func (gorgonia) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
 		return nil, unsupported("no view is so")
 	}
 	if axis := repeated(e); axis >= 0 {
-		from, err := dense(&e.Src, src)
+		from, err := dense(&e.Src, b.src)
 		if err != nil {
 			return nil, err
 		}
-		to, err := dense(&e.Dst, dst)
+		to, err := dense(&e.Dst, b.dst)
 		if err != nil {
 			return nil, err
 		}
 		n := int(e.Src.Dims[axis])
-		return gorgoniaOperation{dst, func() error {
+		return gorgoniaOperation{b.dst, func() error {
 			_, err := tensor.RepeatReuse(from, to, axis, n)
 			return err
 		}}, nil
 	}
-	from, err := viewed(&e.Src, src)
+	from, err := viewed(&e.Src, b.src)
 	if err != nil {
 		return nil, err
 	}
-	to, err := viewed(&e.Dst, dst)
+	to, err := viewed(&e.Dst, b.dst)
 	if err != nil {
 		return nil, err
 	}
-	return gorgoniaOperation{dst, func() error { return tensor.Copy(to, from) }}, nil
+	return gorgoniaOperation{b.dst, func() error { return tensor.Copy(to, from) }}, nil
 }
 
 // repeated is the only thing that a case does, to a whole tensor: the axis along

@@ -14,8 +14,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -25,11 +27,12 @@ import (
 
 // A library is what is timed.
 type library interface {
-	name() string // with its version
-	threads() int // that a case runs on
-	// prepare returns the case on memory that has the bytes of src. A library that
-	// allocates its results leaves dst alone.
-	prepare(e *bench.Entry, dst, src []byte) (operation, error)
+	name() string  // with its version
+	threads() int  // that a case runs on
+	ops() []string // that it has a way to say
+	// prepare returns the case on memory, whose sources hold what is to be read. A
+	// library that allocates its results leaves dst alone.
+	prepare(e *bench.Entry, b buffers) (operation, error)
 }
 
 // An operation is a case on a library's memory.
@@ -71,12 +74,22 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 	case *device != "cpu":
 		return errNotHere
 	}
+	if text := os.Getenv("RESTRIDE_THREADS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("RESTRIDE_THREADS is %q: want a number of at least 1", text)
+		}
+		runtime.GOMAXPROCS(n)
+	}
 	lib, err := open()
 	if err != nil {
 		return err
 	}
 	enc := json.NewEncoder(out)
-	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: fmt.Sprintf("cpu, %d threads", lib.threads())}
+	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: "cpu, 1 thread"}
+	if n := lib.threads(); n > 1 {
+		hello.Device = fmt.Sprintf("cpu, %d threads", n)
+	}
 	if err := enc.Encode(hello); err != nil {
 		return err
 	}
@@ -107,17 +120,17 @@ func measure(lib library, q *bench.PeerRequest) (a bench.PeerAnswer, err error) 
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	if op := q.Case.Op; op != "copy" && op != "convert" {
-		return a, unsupported("no " + op)
+	if !slices.Contains(lib.ops(), q.Case.Op) {
+		return a, unsupported("no " + q.Case.Op)
 	}
 	m, err := newMemory(&q.Case)
 	if err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
-	all := make([]operation, len(m.pairs))
-	for i, pair := range m.pairs {
-		if all[i], err = lib.prepare(&q.Case, pair.dst, pair.src); err != nil {
+	all := make([]operation, len(m.all))
+	for i, b := range m.all {
+		if all[i], err = lib.prepare(&q.Case, b); err != nil {
 			return a, err
 		}
 		defer all[i].free()
@@ -130,7 +143,7 @@ func measure(lib library, q *bench.PeerRequest) (a bench.PeerAnswer, err error) 
 		if err != nil {
 			return a, err
 		}
-		if a.Verified, err = check(&q.Case, got, m.pairs[0].src, seconds(q.Check)); err != nil {
+		if a.Verified, err = check(&q.Case, got, m.all[0], seconds(q.Check)); err != nil {
 			return a, err
 		}
 	}

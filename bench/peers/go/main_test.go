@@ -21,6 +21,7 @@ func requests(t *testing.T, size int64) io.Reader {
 	list = slices.DeleteFunc(list, func(e bench.Entry) bool { return !strings.HasPrefix(e.Name, "c-heads/") })
 	var text bytes.Buffer
 	for _, e := range list {
+		e.Turns = 2
 		require.NoError(t, json.NewEncoder(&text).Encode(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10}))
 	}
 	return &text
@@ -31,8 +32,8 @@ type faulty struct{ gorgonia }
 
 type faultyOperation struct{ operation }
 
-func (f faulty) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
-	op, err := f.gorgonia.prepare(e, dst, src)
+func (f faulty) prepare(e *bench.Entry, b buffers) (operation, error) {
+	op, err := f.gorgonia.prepare(e, b)
 	return faultyOperation{op}, err
 }
 
@@ -74,6 +75,11 @@ func TestWrongResults(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
+	for _, threads := range []string{"x", "0", "-1"} {
+		t.Setenv("RESTRIDE_THREADS", threads)
+		require.ErrorContains(t, peer(nil, strings.NewReader(""), io.Discard, io.Discard), "RESTRIDE_THREADS is")
+	}
+	t.Setenv("RESTRIDE_THREADS", "")
 	for _, args := range [][]string{{"--library", "none"}, {"file"}, {"--device", "cuda:0"}, {"--time", "1s"}} {
 		var out bytes.Buffer
 		require.Error(t, peer(args, strings.NewReader(""), &out, io.Discard), args)

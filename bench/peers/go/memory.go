@@ -11,47 +11,46 @@ import (
 
 	"github.com/restride/restride/bench"
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
-// memory is the buffers of a case that take turns, on huge pages as those of
-// Restride's cpu device are: they are its buffers.
+// buffers are the memory of a case. A fill has no src, and only a take has at.
+type buffers struct{ dst, src, at []byte }
+
+// memory is the buffers that take turns, on huge pages as those of Restride's cpu
+// device are: they are its buffers.
 type memory struct {
-	dev   *cpu.Device
-	pairs []struct{ dst, src []byte }
+	dev *cpu.Device
+	all []buffers
 }
 
 func newMemory(e *bench.Entry) (*memory, error) {
+	if e.Turns < 1 {
+		return nil, fmt.Errorf("%d sets of buffers: want at least 1", e.Turns)
+	}
 	dev, err := cpu.Open()
 	if err != nil {
 		return nil, err
 	}
 	m := &memory{dev: dev}
-	turns := 1
-	if !e.Cached {
-		turns = bench.Turns(size(&e.Dst) + size(&e.Src))
-	}
-	m.pairs = make([]struct{ dst, src []byte }, turns)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range m.pairs {
-		p := &m.pairs[i]
-		var a, b error
-		p.dst, a = m.alloc(size(&e.Dst))
-		p.src, b = m.alloc(size(&e.Src))
-		if err := errors.Join(a, b); err != nil {
+	indices := drawn(e)
+	for range e.Turns {
+		b, err := m.alloc(e)
+		if err != nil {
 			return nil, errors.Join(err, m.close())
 		}
-		for j := range p.dst {
-			p.dst[j] = 0xa5
+		for i := range b.dst {
+			b.dst[i] = 0xa5
 		}
-		if i > 0 {
-			copy(p.src, m.pairs[0].src)
+		copy(b.at, indices)
+		if m.all = append(m.all, b); len(m.all) > 1 {
+			copy(b.src, m.all[0].src)
 			continue
 		}
-		for rest := p.src; len(rest) > 0; {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for rest := b.src; len(rest) > 0; {
 			var word [8]byte
 			binary.LittleEndian.PutUint64(word[:], rng.Uint64())
 			rest = rest[copy(rest, word[:]):]
@@ -60,7 +59,35 @@ func newMemory(e *bench.Entry) (*memory, error) {
 	return m, nil
 }
 
-func (m *memory) alloc(n int64) ([]byte, error) {
+// drawn are a take's indices, of int64, each as likely as any other.
+func drawn(e *bench.Entry) (raw []byte) {
+	if e.At == nil {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range e.At.Length {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(rng.Int64N(e.Src.Dims[e.At.Axis])))
+	}
+	return raw
+}
+
+func (m *memory) alloc(e *bench.Entry) (b buffers, err error) {
+	one := func(p *bench.Place, to *[]byte) {
+		if err == nil {
+			*to, err = m.bytes(size(p))
+		}
+	}
+	one(&e.Dst, &b.dst)
+	if e.Op != "fill" {
+		one(&e.Src, &b.src)
+	}
+	if e.At != nil {
+		one(&e.At.Place, &b.at)
+	}
+	return b, err
+}
+
+func (m *memory) bytes(n int64) ([]byte, error) {
 	b, err := m.dev.Alloc(n)
 	if err != nil {
 		return nil, err
@@ -88,43 +115,31 @@ var errWrong = errors.New("wrong result")
 
 // check holds as much of a result against the index walk as there is time for, a
 // part of the first axis after the other, in a random order; it says how much.
-func check(e *bench.Entry, got, src []byte, look time.Duration) (string, error) {
-	to, from, err := layouts(e)
+func check(e *bench.Entry, got []byte, b buffers, look time.Duration) (string, error) {
+	c, err := parse(e)
 	if err != nil {
 		return "", err
 	}
-	types := [2]layout.DType{}
-	for i, name := range []string{e.Dst.Type, e.Src.Type} {
-		if types[i], err = layout.ParseDType(name); err != nil {
-			return "", err
-		}
-	}
-	rows := to.Dim(0)
-	part := max(1<<18/max(to.Count()/rows, 1), 1)
+	rows, width := c.dst.Dim(0), c.dstType.Bits()
+	part := max(1<<18/max(c.dst.Count()/rows, 1), 1)
 	end := time.Now().Add(look)
 	var done int64
 	for _, i := range rand.New(rand.NewPCG(3, 4)).Perm(int((rows + part - 1) / part)) {
 		first := int64(i) * part
-		a, err := to.Slice(0, first, first+part, 1)
+		some, err := c.rows(first, first+part)
 		if err != nil {
 			return "", err
 		}
-		b, err := from.Slice(0, first, first+part, 1)
+		dense, err := layout.Contiguous(some.dst.Shape()...)
 		if err != nil {
 			return "", err
 		}
-		dense, err := layout.Contiguous(a.Shape()...)
-		if err != nil {
-			return "", err
-		}
-		bytesOf, _ := layout.PackedBytes(dense.Count(), e.Dst.Bits)
+		bytesOf, _ := layout.PackedBytes(dense.Count(), width)
 		want, have := make([]byte, bytesOf), make([]byte, bytesOf)
-		oracle.Copy(have, dense, got, a, e.Dst.Bits)
-		if types[0] == types[1] {
-			oracle.Copy(want, dense, src, b, e.Dst.Bits)
-		} else {
-			oracle.Convert(want, dense, types[0], src, b, types[1], device.Rounding{})
-			sameNaNs(want, have, types[0], dense.Count())
+		oracle.Copy(have, dense, got, some.dst, width)
+		some.walk(want, dense, b)
+		if c.op == "convert" {
+			sameNaNs(want, have, c.dstType, dense.Count())
 		}
 		if !bytes.Equal(want, have) {
 			return "", fmt.Errorf("%w in rows %d to %d", errWrong, first, first+part)
@@ -133,15 +148,15 @@ func check(e *bench.Entry, got, src []byte, look time.Duration) (string, error) 
 			break
 		}
 	}
-	if done == to.Count() {
+	if done == c.dst.Count() {
 		return "every bit", nil
 	}
-	return fmt.Sprintf("%.0f%% of the elements", 100*float64(done)/float64(to.Count())), nil
+	return fmt.Sprintf("%.0f%% of the elements", 100*float64(done)/float64(c.dst.Count())), nil
 }
 
 // sameNaNs makes the NaNs of the two the same: libraries differ in which they make.
 func sameNaNs(want, have []byte, t layout.DType, n int64) {
-	if numeric.KindOf(t) != numeric.FloatKind {
+	if numeric.KindOf(t) != numeric.FloatKind || t.Bits() < 8 { // below a byte there is none
 		return
 	}
 	width := int64(t.Bits() / 8)
@@ -150,15 +165,4 @@ func sameNaNs(want, have []byte, t layout.DType, n int64) {
 			copy(want[i*width:][:width], have[i*width:])
 		}
 	}
-}
-
-// layouts are where the elements of a case lie.
-func layouts(e *bench.Entry) (dst, src layout.Layout, err error) {
-	if len(e.Dst.Dims) == 0 || len(e.Src.Dims) == 0 {
-		return dst, src, unsupported("no axes")
-	}
-	if dst, err = layout.Strided(e.Dst.Dims, e.Dst.Strides, e.Dst.Offset); err == nil {
-		src, err = layout.Strided(e.Src.Dims, e.Src.Strides, e.Src.Offset)
-	}
-	return dst, src, err
 }

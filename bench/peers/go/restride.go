@@ -33,35 +33,36 @@ func (r *restride) name() string {
 
 func (r *restride) threads() int { return runtime.GOMAXPROCS(0) }
 
-func (r *restride) prepare(e *bench.Entry, dst, src []byte) (operation, error) {
-	to, from, err := layouts(e)
+func (r *restride) ops() []string { return []string{"copy", "convert", "fill", "take"} }
+
+func (r *restride) prepare(e *bench.Entry, b buffers) (operation, error) {
+	c, err := parse(e)
 	if err != nil {
 		return nil, err
 	}
-	op := &restrideOperation{queue: r.queue, raw: dst}
-	op.dst = device.Operand{Buffer: cpu.Wrap(dst), Layout: to}
-	op.src = device.Operand{Buffer: cpu.Wrap(src), Layout: from}
-	var a, b error
-	op.dst.Type, a = layout.ParseDType(e.Dst.Type)
-	op.src.Type, b = layout.ParseDType(e.Src.Type)
-	return op, errors.Join(a, b)
+	dst := device.Operand{Buffer: cpu.Wrap(b.dst), Layout: c.dst, Type: c.dstType}
+	src := device.Operand{Buffer: cpu.Wrap(b.src), Layout: c.src, Type: c.srcType}
+	at := device.Operand{Buffer: cpu.Wrap(b.at), Layout: c.at, Type: layout.Int64}
+	queue := func() error { return r.queue.Copy(dst, src) }
+	switch e.Op {
+	case "convert":
+		queue = func() error { return r.queue.Convert(dst, src, device.Rounding{}) }
+	case "fill":
+		queue = func() error { return r.queue.Fill(dst, c.pattern) }
+	case "take":
+		queue = func() error { return r.queue.Take(dst, src, at, c.by) }
+	}
+	run := func() error { return errors.Join(queue(), r.queue.Wait()) }
+	free := func() { _, _, _ = dst.Buffer.Free(), src.Buffer.Free(), at.Buffer.Free() } // the memory is not theirs
+	return &restrideOperation{b.dst, run, free}, nil
 }
 
 type restrideOperation struct {
-	queue    device.Queue
-	dst, src device.Operand
-	raw      []byte
+	raw  []byte
+	call func() error
+	drop func()
 }
 
-func (o *restrideOperation) run() error {
-	if o.dst.Type != o.src.Type {
-		return errors.Join(o.queue.Convert(o.dst, o.src, device.Rounding{}), o.queue.Wait())
-	}
-	return errors.Join(o.queue.Copy(o.dst, o.src), o.queue.Wait())
-}
-
+func (o *restrideOperation) run() error              { return o.call() }
 func (o *restrideOperation) result() ([]byte, error) { return o.raw, nil }
-
-func (o *restrideOperation) free() {
-	_, _ = o.dst.Buffer.Free(), o.src.Buffer.Free() // the memory is not theirs
-}
+func (o *restrideOperation) free()                   { o.drop() }
