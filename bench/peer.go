@@ -28,7 +28,7 @@ type PeerCase struct {
 const mostPeerText = 1 << 12
 
 func (p *Peer) check() error {
-	if p.Name == "" {
+	if strings.TrimSpace(p.Name) == "" {
 		return errors.New("no name")
 	}
 	if err := checkTexts(p.Name, p.Device); err != nil {
