@@ -31,7 +31,7 @@ var policy = map[string][]string{
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
-	"bench/page":        {"bench", "gonum.org/v1/plot"},
+	"bench/page":        {"bench", "device/oracle", "gonum.org/v1/plot"},
 	"bench/peers":       {"bench"}, // and a module of its own, for libraries in Go
 	"bench/benchtest":   {"device", "device/oracle", "bench"},
 	"bench/results":     {"bench"},
