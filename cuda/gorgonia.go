@@ -71,7 +71,7 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 }
 
 // asC is a handle as C's functions take it.
-func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext, H ~uintptr](h H) T {
+func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction, H ~uintptr](h H) T {
 	return *(*T)(unsafe.Pointer(&h))
 }
 

@@ -29,6 +29,16 @@ static CUresult freeAsync(void *f, CUdeviceptr p, CUstream s) {
 static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
 }
+// A kernel's parameters, each of 8 bytes: as many as kernels.MostParameters.
+typedef struct {
+	unsigned long long at[9];
+} arguments;
+
+static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s, arguments a) {
+	void *params[9];
+	for (int i = 0; i < 9; i++) params[i] = &a.at[i];
+	return cuLaunchKernel(f, groups, 1, 1, local, 1, 1, 0, s, params, 0);
+}
 */
 import "C"
 
@@ -40,7 +50,11 @@ import (
 	"gorgonia.org/cu"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
 )
+
+// That as many parameters are passed as there may be is checked when this is compiled.
+var _ = [...][kernels.MostParameters]struct{}{[len(C.arguments{}.at)]struct{}{}}
 
 func (l *gorgoniaCU) retainPrimary(ordinal int) (context, error) {
 	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()
@@ -214,11 +228,15 @@ func (l *gorgoniaCU) lookup(m module, name string) (function, error) {
 	return function(from(f)), do("cuModuleGetFunction", err)
 }
 
-// launch: cu copies 8 bytes for each parameter, whatever its size, and ours have
-// that. It takes memory of C's for them, as Go pointers to Go pointers may not be
-// passed.
+// launch is not Function.Launch, which writes Go pointers into memory that malloc
+// has just given: while the collector marks, it takes what was there before for a
+// pointer, too, and ends the process if that once was one.
 func (l *gorgoniaCU) launch(_ *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error {
-	return do("cuLaunchKernel", as[cu.Function](fn).Launch(int(groups), 1, 1, int(local), 1, 1, 0, as[cu.Stream](s), params))
+	var a C.arguments
+	for i, p := range params {
+		a.at[i] = *(*C.ulonglong)(p)
+	}
+	return checkC("cuLaunchKernel", C.launch(asC[C.CUfunction](fn), C.uint(groups), C.uint(local), asC[C.CUstream](s), a))
 }
 
 func (l *gorgoniaCU) beginCapture(s stream) error {

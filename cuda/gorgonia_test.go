@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -233,4 +234,60 @@ func TestAbsentFunctions(t *testing.T) {
 	f, err := lib.Lookup("cuMemsetD8_v2")
 	require.NoError(t, err)
 	assert.EqualValues(t, codeNotSupported, int32(dl.Call(f, uintptr(p), 1, 64)))
+}
+
+// A launch through gorgonia.org/cu ended the process now and then: it wrote Go
+// pointers into memory that malloc had just given, and while the collector marks,
+// what was there before is taken for one, too. Here that is an address of memory
+// that the collector has freed.
+func TestLaunchWhileTheCollectorMarks(t *testing.T) {
+	if os.Getenv(child) == "" {
+		_ = simulated(t)
+		out, err := inChild(t, "^TestLaunchWhileTheCollectorMarks$")
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	libc, err := dl.Open("libc.so.6")
+	require.NoError(t, err)
+	malloc, err := libc.Lookup("malloc")
+	require.NoError(t, err)
+	free, err := libc.Lookup("free")
+	require.NoError(t, err)
+	runtime.LockOSThread() // malloc keeps what is freed by thread
+	defer runtime.UnlockOSThread()
+
+	dev := openTest(t)
+	q := queueOf(t, dev)
+	dsts, src := copies(t, dev)
+	require.NoError(t, q.Copy(dsts[0], src))
+
+	gone := uintptr(unsafe.Pointer(unsafe.SliceData(make([]byte, 64<<20))))
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	for i := range 3000 {
+		var blocks [6]uintptr
+		n := 7 + 2*(i&1) // parameters of a copy, and of a gather
+		for j := range blocks {
+			blocks[j] = dl.Call(malloc, uintptr(n)*8)
+			words := unsafe.Slice((*uintptr)(dl.Pointer(blocks[j])), n)
+			for w := range words {
+				words[w] = gone
+			}
+		}
+		for _, b := range blocks {
+			dl.Call(free, b)
+		}
+		require.NoError(t, q.Copy(dsts[i&1], src))
+	}
+	require.NoError(t, q.Wait())
 }
