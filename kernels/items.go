@@ -19,6 +19,17 @@ func (p *problem) planElements(k *desc) error {
 	return nil
 }
 
+// planRow makes an item of each element of a row: blocks that are one loop.
+func (p *problem) planRow(k *desc) error {
+	k.flat = 1
+	k.cutAxis(p.inner(0), serialWords)
+	var rest []axis
+	for i := 1; i < len(p.axes); i++ {
+		rest = append(rest, p.inner(i))
+	}
+	return k.setOuter(rest...)
+}
+
 // cutItems takes axes, innermost first, into the block until it is full; the
 // one that fills it is cut.
 func (k *desc) cutItems(axes []axis, most int64) error {

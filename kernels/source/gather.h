@@ -17,6 +17,29 @@ ENTRY {
 	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
 		const u32 left = items_of(desc, block_of(desc, block, &d0, &s0));
+#if CAST && SERIAL
+		if (desc->inner == 0 && desc->d == 1 && desc->s == 1) { // a loop that compilers make vectors of
+			u32 x = 0;
+#if FBITS == 4
+			if (s0 & 1) {
+				to[d0] = CONVERT(LOAD(s0));
+				x = 1;
+			}
+			GLOBAL const u8 *bytes = src + ((s0 + x) >> 1);
+			GLOBAL WORD *RESTRICT pairs = to + d0 + x;
+			const u32 n = (left - x) / 2;
+			for (u32 k = 0; k < n; k++) {
+				pairs[2 * k] = CONVERT(bytes[k] & 15);
+				pairs[2 * k + 1] = CONVERT(bytes[k] >> 4);
+			}
+			x += 2 * n;
+#endif
+			for (; x < left; x++) {
+				to[d0 + x] = CONVERT(LOAD(s0 + x));
+			}
+			continue;
+		}
+#endif
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
 			INDEX at[ITEMS];
 			LOADED value[ITEMS];

@@ -5,6 +5,8 @@
 
 #define PER (32 / DBITS) // elements in a word
 #define UNROLLED (!CAST || (DBITS >= 8 && !SERIAL)) // a conversion is much code
+#define VECTOR (PAIR && SERIAL)
+#define SPAN (VECTOR ? (i64)desc->span : 1)
 #define DMASK (0xffffffff >> (32 - DBITS))
 
 #if SBITS > 0 && !CAST
@@ -42,51 +44,64 @@ ENTRY {
 		const u32 left = items_of(desc, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			const Run r = item_of(desc, inner, first, item, d0, s0);
-			const i64 begin = r.word * PER - r.d % PER; // the word's first element, by its number in the run
-			const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
-			if (from >= end) {
-				continue;
-			}
+			for (i64 w = r.word; w < r.word + SPAN; w++) {
+				const i64 begin = w * PER - r.d % PER; // the word's first element, by its number in the run
+				const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
+				if (from >= end) {
+					continue;
+				}
 #if SBITS > 0
-			u32 value = 0, i = 0;
-			i64 e = from, at = 0;
-			while (e < end) {
-				// Elements up to the end of the run's innermost axis.
-				i64 stop = end;
-				if (desc->run <= 1) {
-					at = r.s + e * run[0].s;
-				} else {
-					u32 x = (u32)e;
-					i = digit(&x, run);
-					at = r.s + i * run[0].s;
-					ROLLED
-					for (u32 k = 1; k < desc->run; k++) {
-						at += digit(&x, run + k) * run[k].s;
+				u32 value = 0, i = 0;
+				i64 e = from, at = 0;
+				while (e < end) {
+					// Elements up to the end of the run's innermost axis.
+					i64 stop = end;
+					if (desc->run <= 1) {
+						at = r.s + e * run[0].s;
+					} else {
+						u32 x = (u32)e;
+						i = digit(&x, run);
+						at = r.s + i * run[0].s;
+						ROLLED
+						for (u32 k = 1; k < desc->run; k++) {
+							at += digit(&x, run + k) * run[k].s;
+						}
+						stop = MIN(end, e + (run[0].n - i));
 					}
-					stop = MIN(end, e + (run[0].n - i));
+					if (UNROLLED && stop - e == PER) {
+						LOADED loaded[PER];
+						UNROLL
+						for (u32 j = 0; j < PER; j++) { // loads first: they overlap
+							loaded[j] = LOAD(at + j * run[0].s);
+						}
+						UNROLL
+						for (u32 j = 0; j < PER; j++) {
+							value |= ((u32)CONVERT(loaded[j]) & DMASK) << (j * DBITS);
+						}
+						e = stop;
+					} else if (VECTOR && stop - e == PER && run[0].s == 1) {
+						u32 each[PER];
+						ROLLED
+						for (u32 j = 0; j < PER; j++) { // a loop that compilers make vectors of
+							each[j] = ((u32)CONVERT(LOAD(at + j)) & DMASK) << (j * DBITS);
+						}
+						UNROLL
+						for (u32 j = 0; j < PER; j++) {
+							value |= each[j];
+						}
+						e = stop;
+					} else {
+						for (; e < stop; e++, at += run[0].s) {
+							value |= ((u32)CONVERT(LOAD(at)) & DMASK) << ((u32)(e - begin) * DBITS);
+						}
+					}
 				}
-				if (UNROLLED && stop - e == PER) {
-					LOADED loaded[PER];
-					UNROLL
-					for (u32 j = 0; j < PER; j++) { // loads first: they overlap
-						loaded[j] = LOAD(at + j * run[0].s);
-					}
-					UNROLL
-					for (u32 j = 0; j < PER; j++) {
-						value |= ((u32)CONVERT(loaded[j]) & DMASK) << (j * DBITS);
-					}
-					e = stop;
-				} else {
-					for (; e < stop; e++, at += run[0].s) {
-						value |= ((u32)CONVERT(LOAD(at)) & DMASK) << ((u32)(e - begin) * DBITS);
-					}
-				}
-			}
 #else
-			const u32 value = (u32)lo;
+				const u32 value = (u32)lo;
 #endif
-			const u32 mask = bits_between((u32)(from - begin) * DBITS, (u32)(end - begin) * DBITS);
-			MERGE(to + (r.d + begin) / PER, value, mask);
+				const u32 mask = bits_between((u32)(from - begin) * DBITS, (u32)(end - begin) * DBITS);
+				MERGE(to + (r.d + begin) / PER, value, mask);
+			}
 		}
 	}
 }
@@ -94,6 +109,8 @@ ENTRY {
 #undef PER
 #undef DMASK
 #undef UNROLLED
+#undef VECTOR
+#undef SPAN
 #undef SETUP
 #undef LOADED
 #undef LOAD
