@@ -37,7 +37,8 @@
 // The kernels are written once, in C with a few macros, and compile as OpenCL C,
 // CUDA C and C++ by a short prelude for each ([Source]). A [Spec] is a form made
 // for element widths: bits, not types. A conversion by value takes what its types
-// are at run time, as arguments: see [Numbers].
+// are at run time, as arguments (see [Numbers]), but for the pairs of types that are
+// converted most: theirs are constants.
 //
 // Every work-item writes whole words that it alone owns. Where a word of packed
 // elements is not dst's as a whole, its bits are merged by atomic operations, so
