@@ -72,7 +72,7 @@ func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType, how d
 	j := job{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: device.WayOf(to, from)}
 	j.signed = j.convert == device.AsPack && device.IsSigned(from)
 	if j.convert == device.ByValue {
-		j.to, j.from, j.how = to, from, how
+		j.to, j.from, j.how = to, from, how.For(to)
 	}
 	return c.get(j, dst, src)
 }
@@ -101,7 +101,7 @@ func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
 // place says where among the recent entries one is.
 func place(j *job, dst, src *layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24
+	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24 | uint64(j.to)<<32 | uint64(j.from)<<40
 	for i := range int(j.rank) {
 		a := axisOf(dst, src, i)
 		h = (h ^ uint64(a.n) ^ uint64(a.d)<<20 ^ uint64(a.s)<<40) * odd

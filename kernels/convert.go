@@ -9,15 +9,12 @@ import (
 )
 
 // Cast converts elements by value: from any type of up to 32 bits, or of 64, to any
-// type of one width (see source/cast.h). For some pairs of types it is made once
-// more, which is several times as fast.
+// type of one width (see source/cast.h); or, several times as fast, between two given
+// types.
 const Cast Form = "cast"
 
-// floats are the types that are converted most, from and to narrower ones.
-var floats = []layout.DType{layout.Float32, layout.Float16, layout.BFloat16}
-
-// pairs lists the conversions, each {to, from}, that have a kernel of their own, for
-// the rounding that nobody asked to be another.
+// pairs lists the conversions, each {to, from}, that have a kernel of their own, with
+// the default rounding: those of models and their weights.
 var pairs = func() (all [][2]layout.DType) {
 	both := func(a, b layout.DType) { all = append(all, [2]layout.DType{a, b}, [2]layout.DType{b, a}) }
 	both(layout.Float32, layout.Float16)
@@ -25,7 +22,7 @@ var pairs = func() (all [][2]layout.DType) {
 	both(layout.Float32, layout.Float64)
 	both(layout.Float32, layout.Int32)
 	both(layout.Int64, layout.Int32)
-	for _, f := range floats {
+	for _, f := range []layout.DType{layout.Float32, layout.Float16, layout.BFloat16} {
 		for _, narrow := range []layout.DType{
 			layout.Float8E4M3FN, layout.Float8E5M2, layout.Float4E2M1, layout.Int8, layout.Uint8, layout.Int4, layout.Uint4,
 		} {
@@ -73,15 +70,15 @@ func (s Spec) files() []string {
 	return []string{string(Cast), string(Element)}
 }
 
-// packs reports whether a cast puts words together: of elements below a byte, and
-// of all below a word where neighbours would write to one at a time.
+// packs reports whether a cast puts words together from elements: always below a
+// byte, and on a GPU below a word.
 func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial }
 
-// PlanCast plans a conversion by value between layouts of one shape. The types,
-// beyond their widths, are arguments of the launch: see Numbers.
+// PlanCast plans a conversion by value between layouts of one shape. Kernels that are
+// not for two given types learn of them by arguments of the launch: see Numbers.
 func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
 	spec := Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: loaded(from.Bits()), Serial: t.Serial}
-	if how == (device.Rounding{}) && slices.Contains(pairs, [2]layout.DType{to, from}) {
+	if how.For(to) == (device.Rounding{}) && slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec = castSpec(to, from, t.Serial)
 	}
 	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
@@ -90,26 +87,25 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	p.launch.Class = Converting
 	l, err := p.plan(func(k *desc) (Form, error) {
 		in := p.inner(0)
-		row := t.Serial && in.d == 1 && in.s == 1 && in.n >= longSide
+		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 		switch {
-		case spec.packs() && row && spec.pair():
+		case !spec.packs():
+			return Cast, p.planLoops(k, rows)
+		case rows && spec.pair(): // others have no loop over words
 			return Cast, p.planWords(k, 1, serialWords)
-		case spec.packs():
-			return Cast, p.planWords(k, len(p.axes), 1)
-		case row:
-			return Cast, p.planRow(k)
 		}
-		return Cast, p.planElements(k)
+		return Cast, p.planWords(k, len(p.axes), 1)
 	})
 	if err != nil {
 		return Launch{}, err
 	}
-	l.Spec = spec
+	l.Spec = spec // plan knows of widths only
 	return l, nil
 }
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what
-// src's and dst's elements mean, as source/numbers.h reads it.
+// src's and dst's elements mean, as source/numbers.h reads it. A kernel between two
+// given types does without.
 func Numbers(dst, src layout.DType, how device.Rounding) (lo, hi uint64) {
 	return number(src, how), number(dst, how)
 }

@@ -172,6 +172,7 @@ func TestPlanCast(t *testing.T) {
 		{layout.Int64, layout.Float64, device.Rounding{}, "cast_64_64"},
 		{layout.Float32, layout.Float16, device.Rounding{}, "cast_float_float16"},
 		{layout.Float32, layout.Float64, device.Rounding{}, "cast_float_double"},
+		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.Nearest}, "cast_float16_float"},
 		{layout.Float4E2M1, layout.Float32, device.Rounding{}, "cast_float4e2m1_float"},
 		{layout.Float4E2M1, layout.Float32, device.Rounding{Legacy: true}, "cast_4_32"},
 		{layout.Float8E5M2, layout.BFloat16, device.Rounding{}, "cast_float8e5m2_bfloat16"},
@@ -195,7 +196,12 @@ func TestPlanCast(t *testing.T) {
 			}
 		}
 	}
-	l, err := kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	// Too many rows for a block each.
+	many := strided([]int64{1 << 31, 24}, []int64{25, 1}, 0)
+	l, err := kernels.PlanCast(many, many, layout.Float16, layout.Int8, device.Rounding{}, kernels.Target{Serial: true})
+	require.NoError(t, err)
+	assert.Positive(t, l.Groups)
+	l, err = kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
 	require.NoError(t, err)
 	assert.Equal(t, string(kernels.Nothing), l.Name())
 	seen := map[uint64]layout.DType{}

@@ -1,6 +1,6 @@
 // cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
-// value. It goes before the form that says where elements lie, which is pack below
-// 32 bits and gather from there on, and gives it LOAD and CONVERT.
+// value. It goes before the form that says where elements lie, pack or gather, and
+// gives it LOAD and CONVERT.
 //
 // All arithmetic is on integers: a device may not have double, and may take
 // subnormal numbers for zero.

@@ -1,5 +1,6 @@
 // gather: one element per item. Neighbouring work-items write neighbouring
-// elements of dst's innermost axis. Behind cast.h it converts between types.
+// elements of dst's innermost axis. Behind cast.h it converts between types; blocks
+// of CPUs that are dense on both sides are a loop then that compilers make vectors of.
 
 #define ITEMS (CAST && SERIAL ? 1 : 4)
 
@@ -18,7 +19,7 @@ ENTRY {
 		i64 d0 = dBase, s0 = sBase;
 		const u32 left = items_of(desc, block_of(desc, block, &d0, &s0));
 #if CAST && SERIAL
-		if (desc->inner == 0 && desc->d == 1 && desc->s == 1) { // a loop that compilers make vectors of
+		if (desc->inner == 0 && desc->d == 1 && desc->s == 1) {
 			u32 x = 0;
 #if FBITS == 4
 			if (s0 & 1) {
@@ -26,11 +27,11 @@ ENTRY {
 				x = 1;
 			}
 			GLOBAL const u8 *bytes = src + ((s0 + x) >> 1);
-			GLOBAL WORD *RESTRICT pairs = to + d0 + x;
+			GLOBAL WORD *RESTRICT even = to + d0 + x;
 			const u32 n = (left - x) / 2;
 			for (u32 k = 0; k < n; k++) {
-				pairs[2 * k] = CONVERT(bytes[k] & 15);
-				pairs[2 * k + 1] = CONVERT(bytes[k] >> 4);
+				even[2 * k] = CONVERT(bytes[k] & 15);
+				even[2 * k + 1] = CONVERT(bytes[k] >> 4);
 			}
 			x += 2 * n;
 #endif

@@ -5,7 +5,7 @@
 // any types.
 
 #define PER (32 / DBITS) // elements in a word
-#define UNROLLED (!CAST || (DBITS >= 8 && !SERIAL)) // a conversion is much code
+#define UNROLLED (!CAST || DBITS >= 8) // a conversion is much code
 #define SPANS (PAIR && SERIAL)
 #define DMASK (0xffffffff >> (32 - DBITS))
 
