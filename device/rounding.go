@@ -50,6 +50,20 @@ const (
 	Nearest                  // to the nearer one, halfway up
 )
 
+// For returns what of it makes a difference to values of a type.
+func (r Rounding) For(t layout.DType) Rounding {
+	if t != layout.Float8E8M0 {
+		r.Scale = 0
+	}
+	if t.Bits() >= 8 && t != layout.BFloat16 {
+		r.Legacy = false
+	}
+	if loose, strict := (Rounding{Unsaturated: true}), (Rounding{}); loose.Excess(t) == strict.Excess(t) {
+		r.Unsaturated = false
+	}
+	return r
+}
+
 // Excess is what becomes of a value too large for a float type.
 type Excess uint8
 

@@ -48,7 +48,9 @@ type job struct {
 	dBits, sBits uint8      // sBits 0: a fill
 	convert      device.Way // but for AsCopy, if it is a conversion
 	signed       bool
-	dOff, sOff   uint8 // modulo 64
+	to, from     layout.DType    // of a conversion by value,
+	how          device.Rounding // and how it rounds
+	dOff, sOff   uint8           // modulo 64
 	rank         uint8
 }
 
@@ -66,9 +68,12 @@ func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
 }
 
 // Convert returns the launch for a conversion (see PlanPack and PlanCast).
-func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType) (*Entry[T], error) {
+func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
 	j := job{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: device.WayOf(to, from)}
 	j.signed = j.convert == device.AsPack && device.IsSigned(from)
+	if j.convert == device.ByValue {
+		j.to, j.from, j.how = to, from, how.For(to)
+	}
 	return c.get(j, dst, src)
 }
 
@@ -96,7 +101,7 @@ func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
 // place says where among the recent entries one is.
 func place(j *job, dst, src *layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24
+	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24 | uint64(j.to)<<32 | uint64(j.from)<<40
 	for i := range int(j.rank) {
 		a := axisOf(dst, src, i)
 		h = (h ^ uint64(a.n) ^ uint64(a.d)<<20 ^ uint64(a.s)<<40) * odd
@@ -157,7 +162,7 @@ func (c *Cache[T]) plan(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 	case j.convert == device.AsPack:
 		l, err = PlanPack(*dst, *src, int(j.dBits), int(j.sBits), j.signed, c.target)
 	case j.convert == device.ByValue:
-		l, err = PlanCast(*dst, *src, int(j.dBits), int(j.sBits), c.target)
+		l, err = PlanCast(*dst, *src, j.to, j.from, j.how, c.target)
 	case j.sBits == 0:
 		l, err = PlanFill(*dst, int(j.dBits), c.target)
 	default:

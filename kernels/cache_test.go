@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
@@ -56,11 +57,12 @@ func TestCache(t *testing.T) {
 			want, planErr = kernels.PlanFill(dst, 8, kernels.Target{})
 		case 1, 2:
 			from := []layout.DType{1: layout.Int4, 2: layout.Uint4}[a.what]
-			got, err = c.Convert(&dst, &src, layout.Uint8, from)
+			got, err = c.Convert(&dst, &src, layout.Uint8, from, device.Rounding{})
 			want, planErr = kernels.PlanPack(dst, src, 8, 4, a.what == 1, kernels.Target{})
 		case 5:
-			got, err = c.Convert(&dst, &src, layout.Uint8, layout.Float4E2M1) // of the same widths
-			want, planErr = kernels.PlanCast(dst, src, 8, 4, kernels.Target{})
+			how := device.Rounding{Unsaturated: rng.IntN(2) == 0} // the widths are the same
+			got, err = c.Convert(&dst, &src, layout.Float8E4M3FN, layout.Float16, how)
+			want, planErr = kernels.PlanCast(dst, src, layout.Float8E4M3FN, layout.Float16, how, kernels.Target{})
 		default:
 			got, err = c.Copy(&dst, &src, 8<<(a.what-3))
 			want, planErr = kernels.PlanCopy(dst, src, 8<<(a.what-3), kernels.Target{})

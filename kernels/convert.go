@@ -1,14 +1,36 @@
 package kernels
 
 import (
+	"slices"
+
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
 // Cast converts elements by value: from any type of up to 32 bits, or of 64, to any
-// type of one width (see source/cast.h).
+// type of one width (see source/cast.h); or, several times as fast, between two given
+// types.
 const Cast Form = "cast"
+
+// pairs lists the conversions, each {to, from}, that have a kernel of their own, with
+// the default rounding: those of models and their weights.
+var pairs = func() (all [][2]layout.DType) {
+	both := func(a, b layout.DType) { all = append(all, [2]layout.DType{a, b}, [2]layout.DType{b, a}) }
+	both(layout.Float32, layout.Float16)
+	both(layout.Float32, layout.BFloat16)
+	both(layout.Float32, layout.Float64)
+	both(layout.Float32, layout.Int32)
+	both(layout.Int64, layout.Int32)
+	for _, f := range []layout.DType{layout.Float32, layout.Float16, layout.BFloat16} {
+		for _, narrow := range []layout.DType{
+			layout.Float8E4M3FN, layout.Float8E5M2, layout.Float4E2M1, layout.Int8, layout.Uint8, layout.Int4, layout.Uint4,
+		} {
+			both(f, narrow)
+		}
+	}
+	return all
+}()
 
 // castSpecs lists the kernels that convert by value.
 func castSpecs() []Spec {
@@ -19,41 +41,71 @@ func castSpecs() []Spec {
 				all = append(all, Spec{Form: Cast, DstBits: dst, SrcBits: src, Serial: serial})
 			}
 		}
+		for _, p := range pairs {
+			all = append(all, castSpec(p[0], p[1], serial))
+		}
 	}
 	return all
 }
+
+// castSpec is the kernel for a pair of types.
+func castSpec(to, from layout.DType, serial bool) Spec {
+	return Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: loaded(from.Bits()), To: to, From: from, Serial: serial}
+}
+
+// loaded is how wide a cast's variables are for what it reads.
+func loaded(bits int) uint8 { return uint8(max(bits, 32)) }
+
+// pair reports whether a cast is made for a pair of types.
+func (s Spec) pair() bool { return s.To != layout.Invalid }
 
 // files names the source files that make up a kernel.
 func (s Spec) files() []string {
 	switch {
 	case s.Form != Cast:
 		return []string{string(s.Form)}
-	case s.DstBits < 32:
+	case s.packs():
 		return []string{string(Cast), string(Pack)}
 	}
 	return []string{string(Cast), string(Element)}
 }
 
-// PlanCast plans a conversion by value between layouts of one shape. The types,
-// beyond their widths, are arguments of the launch: see Numbers.
-func PlanCast(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, error) {
-	p := problem{op: "Convert", target: t, dBits: dstBits, sBits: srcBits}
+// packs reports whether a cast puts words together from elements: always below a
+// byte, and on a GPU below a word.
+func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial }
+
+// PlanCast plans a conversion by value between layouts of one shape. Kernels that are
+// not for two given types learn of them by arguments of the launch: see Numbers.
+func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
+	spec := Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: loaded(from.Bits()), Serial: t.Serial}
+	if how.For(to) == (device.Rounding{}) && slices.Contains(pairs, [2]layout.DType{to, from}) {
+		spec = castSpec(to, from, t.Serial)
+	}
+	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
 	d, s := layout.Simplify(dst, src)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)
 	p.launch.Class = Converting
 	l, err := p.plan(func(k *desc) (Form, error) {
-		if p.dBits < 32 {
-			return Cast, p.planWords(k, len(p.axes), 1)
+		in := p.inner(0)
+		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
+		switch {
+		case !spec.packs():
+			return Cast, p.planLoops(k, rows)
+		case rows && spec.pair(): // others have no loop over words
+			return Cast, p.planWords(k, 1, serialWords)
 		}
-		return Cast, p.planElements(k)
+		return Cast, p.planWords(k, len(p.axes), 1)
 	})
-	l.Spec.Wide = false // its steps are wide always
-	l.Spec.SrcBits = max(l.Spec.SrcBits, 32)
-	return l, err
+	if err != nil {
+		return Launch{}, err
+	}
+	l.Spec = spec // plan knows of widths only
+	return l, nil
 }
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what
-// src's and dst's elements mean, as source/numbers.h reads it.
+// src's and dst's elements mean, as source/numbers.h reads it. A kernel between two
+// given types does without.
 func Numbers(dst, src layout.DType, how device.Rounding) (lo, hi uint64) {
 	return number(src, how), number(dst, how)
 }

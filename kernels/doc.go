@@ -36,10 +36,11 @@
 //
 // The kernels are written once, in C with a few macros, and compile as OpenCL C,
 // CUDA C and C++ by a short prelude for each ([Source]). A [Spec] is a form made
-// for element widths: bits, not types. A conversion by value takes what its types
-// are at run time, as arguments: see [Numbers].
+// for element widths: bits, not types. Only a conversion by value has to know its
+// types: most take them at run time, as arguments (see [Numbers]), and those between
+// the types that are converted most have kernels of their own.
 //
-// Every work-item writes whole words that it alone owns. Where a word of packed
+// Every work-item writes elements, or whole words, that it alone owns. Where a word of packed
 // elements is not dst's as a whole, its bits are merged by atomic operations, so
 // that nothing but dst's elements changes.
 package kernels

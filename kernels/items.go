@@ -8,15 +8,26 @@ const itemsPerBlock = 4 * GroupSize
 
 // planElements makes an item of each element.
 func (p *problem) planElements(k *desc) error {
-	reversed := make([]axis, len(p.axes))
-	for i := range reversed {
-		reversed[i] = p.inner(i)
-	}
-	if err := k.cutItems(reversed, itemsPerBlock); err != nil {
+	if err := k.cutItems(p.innermostFirst(), itemsPerBlock); err != nil {
 		return err
 	}
 	p.launch.Spec.Wide = k.wide()
 	return nil
+}
+
+// planLoops is planElements with blocks of one row each, if there are dense rows on
+// both sides and not too many of them.
+func (p *problem) planLoops(k *desc, rows bool) error {
+	if rows {
+		loops := desc{flat: 1}
+		axes := p.innermostFirst()
+		loops.cutAxis(axes[0], serialWords)
+		if loops.setOuter(axes[1:]...) == nil {
+			*k = loops
+			return nil
+		}
+	}
+	return p.planElements(k)
 }
 
 // cutItems takes axes, innermost first, into the block until it is full; the

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/restride/restride/layout"
 )
@@ -170,6 +171,13 @@ func (p *problem) inner(i int) axis {
 		return axis{n: 1}
 	}
 	return p.axes[len(p.axes)-1-i]
+}
+
+// innermostFirst returns the axes the other way round.
+func (p *problem) innermostFirst() []axis {
+	axes := slices.Clone(p.axes)
+	slices.Reverse(axes)
+	return axes
 }
 
 // dense reports whether dst's elements are neighbours along its innermost axis.

@@ -156,28 +156,54 @@ func TestPlanFillAndConvert(t *testing.T) {
 	}
 }
 
-// TestPlanCast: one kernel serves all types of a width.
+// TestPlanCast: one kernel serves all types of a width, but for pairs that have
+// one of their own.
 func TestPlanCast(t *testing.T) {
 	for _, c := range []struct {
-		dst, src int
+		to, from layout.DType
+		how      device.Rounding
 		kernel   string
 	}{
-		{2, 2, "cast_2_32"}, {4, 16, "cast_4_32"}, {8, 64, "cast_8_64"}, {16, 32, "cast_16_32"}, {32, 4, "cast_32_32"}, {64, 64, "cast_64_64"},
+		{layout.Int2, layout.Uint2, device.Rounding{}, "cast_2_32"},
+		{layout.Int4, layout.Uint16, device.Rounding{}, "cast_4_32"},
+		{layout.Int8, layout.Float64, device.Rounding{}, "cast_8_64"},
+		{layout.Int16, layout.Float32, device.Rounding{}, "cast_16_32"},
+		{layout.Int32, layout.Uint4, device.Rounding{}, "cast_32_32"},
+		{layout.Int64, layout.Float64, device.Rounding{}, "cast_64_64"},
+		{layout.Float32, layout.Float16, device.Rounding{}, "cast_float_float16"},
+		{layout.Float32, layout.Float64, device.Rounding{}, "cast_float_double"},
+		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.Nearest}, "cast_float16_float"},
+		{layout.Float4E2M1, layout.Float32, device.Rounding{}, "cast_float4e2m1_float"},
+		{layout.Float4E2M1, layout.Float32, device.Rounding{Legacy: true}, "cast_4_32"},
+		{layout.Float8E5M2, layout.BFloat16, device.Rounding{}, "cast_float8e5m2_bfloat16"},
+		{layout.Float8E5M2, layout.BFloat16, device.Rounding{Unsaturated: true}, "cast_8_32"},
 	} {
 		for _, target := range []kernels.Target{{}, {Serial: true}} {
-			// Steps beyond 32 bits need no kernel of their own.
-			l, err := kernels.PlanCast(dense(5, 7), strided([]int64{5, 7}, []int64{1, 1 << 40}, 3), c.dst, c.src, target)
-			require.NoError(t, err)
-			want := c.kernel
-			if target.Serial {
-				want += "_serial"
+			for _, src := range []layout.Layout{
+				strided([]int64{5, 70}, []int64{1, 1 << 40}, 3), // steps beyond 32 bits need no kernel of their own
+				dense(5, 70), strided([]int64{5, 70}, []int64{71, 1}, 3),
+			} {
+				l, err := kernels.PlanCast(dense(5, 70), src, c.to, c.from, c.how, target)
+				require.NoError(t, err)
+				want := c.kernel
+				if target.Serial {
+					want += "_serial"
+				}
+				assert.Equal(t, want, l.Spec.String())
+				assert.Equal(t, "convert."+strconv.Itoa(c.to.Bits()), l.Name())
+				assert.Equal(t, (350*int64(c.to.Bits())+7)/8, l.Bytes)
+				assert.Contains(t, kernels.Specs(), l.Spec)
 			}
-			assert.Equal(t, want, l.Spec.String())
-			assert.Equal(t, "convert."+strconv.Itoa(c.dst), l.Name())
-			assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
-			assert.Contains(t, kernels.Specs(), l.Spec)
 		}
 	}
+	// Too many rows for a block each.
+	many := strided([]int64{1 << 31, 24}, []int64{25, 1}, 0)
+	l, err := kernels.PlanCast(many, many, layout.Float16, layout.Int8, device.Rounding{}, kernels.Target{Serial: true})
+	require.NoError(t, err)
+	assert.Positive(t, l.Groups)
+	l, err = kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	require.NoError(t, err)
+	assert.Equal(t, string(kernels.Nothing), l.Name())
 	seen := map[uint64]layout.DType{}
 	for _, dtype := range layout.DTypes() {
 		if dtype == layout.String || dtype == layout.Complex64 || dtype == layout.Complex128 {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
 )
 
 // Form is the algorithm of a kernel: the name of its source file.
@@ -20,13 +23,17 @@ type Spec struct {
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
+
+	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
 }
 
 // String returns the name of the kernel's entry point: "gather_32",
-// "pack_8_s4", "cast_16_32", "run_4_serial".
+// "pack_8_s4", "cast_16_32", "cast_float16_float32", "run_4_serial".
 func (s Spec) String() string {
 	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
-	if s.Form == Cast {
+	if s.pair() {
+		name = string(s.Form) + "_" + s.To.String() + "_" + s.From.String()
+	} else if s.Form == Cast {
 		name += "_" + strconv.Itoa(int(s.SrcBits))
 	} else if s.SrcBits != s.DstBits && s.SrcBits != 0 {
 		name += "_"
@@ -105,6 +112,12 @@ func (s Spec) defines() []string {
 	if s.Form == Picked {
 		more = ", GLOBAL const u8 *at, GLOBAL u32 *status"
 	}
+	var from, to uint64
+	var read int
+	if s.pair() {
+		from, to = Numbers(s.To, s.From, device.Rounding{})
+		read = s.From.Bits()
+	}
 	return append([]string{
 		"NAME " + s.String(),
 		"DBITS " + strconv.Itoa(int(s.DstBits)),
@@ -114,6 +127,10 @@ func (s Spec) defines() []string {
 		"INDEX " + index,
 		"SIGNED " + flag(s.Signed),
 		"CAST " + flag(s.Form == Cast),
+		"PAIR " + flag(s.pair()),
+		"FBITS " + strconv.Itoa(read),
+		"FROM " + fmt.Sprintf("%#x", from),
+		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"GROUP " + strconv.Itoa(int(s.group())),

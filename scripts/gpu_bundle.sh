@@ -10,10 +10,21 @@ rm -rf $dir $dir.tar.gz
 mkdir -p $dir
 export CGO_ENABLED=0 GOOS=linux
 $GO build -trimpath -ldflags '-s -w' -o $dir/restride ./cmd/restride
-for pkg in cuda opencl internal/engine onnx; do
-	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test ./$pkg
+tests="./cuda ./opencl ./internal/engine ./onnx"
+for pkg in $tests; do
+	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test $pkg
 done
 cp LICENSE $dir
+# The licences of what others wrote go with the programs that it is part of.
+$GO list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/restride $tests |
+	sort -u | { echo "Go $($GO env GOVERSION) $($GO env GOROOT)"; cat; } | while read -r name version at; do
+	for text in "$at"/LICENSE* "$at"/licenses/*; do
+		[ -f "$text" ] || continue
+		printf '===== %s %s: %s\n\n' "$name" "$version" "${text##*/}"
+		cat "$text"
+		echo
+	done
+done >$dir/NOTICES
 cp scripts/gpu_run.sh $dir/run.sh
 chmod +x $dir/run.sh
 tar -C build -czf $dir.tar.gz gpu-bundle

@@ -35,6 +35,10 @@ run() { # OUT, then arguments
 	(cd "$work/gpu-bundle" && PATH="$work/bin:/usr/bin:/bin" ./run.sh --quick "$@")
 }
 
+for text in '^===== gonum.org/v1/plot ' 'SIL OPEN FONT LICENSE' '^===== Go go1'; do
+	grep -q "$text" "$work/gpu-bundle/NOTICES" || fail "NOTICES lacks $text"
+done
+
 run right ${cases:+"$cases"} || fail "it fails on the simulator"
 for step in devices cuda engine operators verify bench memcheck racecheck; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"

@@ -152,6 +152,10 @@ func (r runner) convertLayouts(rig rig) {
 	n := uint64(0)
 	for _, src := range types {
 		for _, dst := range types {
+			of := src
+			if dst.Bits() < src.Bits() {
+				of = dst
+			}
 			for rank := range rank + 1 {
 				shape := []int64{3, 5, 7}[:rank]
 				permutations(rank, func(perm []int) {
@@ -159,10 +163,6 @@ func (r runner) convertLayouts(rig rig) {
 						// One in a few: next time it is another one's turn.
 						if n++; n%3 != 0 || r.few() && n%5 != 0 {
 							continue
-						}
-						of := src
-						if dst.Bits() < src.Bits() {
-							of = dst
 						}
 						r.offsets(n, of, func(d, s int64) {
 							from := side(shape, perm, mark, 1)
@@ -184,6 +184,13 @@ func (r runner) convertLayouts(rig rig) {
 				c := oracle.Case{Op: oracle.OpConvert, DstType: dst, SrcType: src, Dst: dense(length%7, length), Src: dense(length%3, length)}
 				rig.check(c, uint64(length))
 			}
+			n++
+			r.offsets(n, of, func(d, s int64) { // dense rows with gaps between them
+				rows := []int64{3, 61}
+				c := oracle.Case{Op: oracle.OpConvert, DstType: dst, SrcType: src}
+				c.Dst, c.Src = strided(rows, []int64{67, 1}, d), strided(rows, []int64{71, 1}, s)
+				rig.check(c, n)
+			})
 		}
 	}
 }

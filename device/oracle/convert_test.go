@@ -119,6 +119,32 @@ func TestConvertKeepsValues(t *testing.T) {
 	}
 }
 
+// TestRoundingFor: what Rounding.For leaves out makes no difference, and what it
+// leaves does.
+func TestRoundingFor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, to := range layout.DTypes() {
+		if !isNumber(to) {
+			continue
+		}
+		for i := range 2 * 2 * 3 {
+			how := device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.Direction(i / 4)}
+			matters := how.For(to) == device.Rounding{}
+			for range 3000 {
+				n := decode(layout.Float32, bytesOf(layout.Float32, Edge(rng, to, layout.Float32)), 0)
+				got := encode(to, n, how)
+				if want := encode(to, n, how.For(to)); got != want {
+					t.Fatalf("%+v to %v: %#x with %+v, %#x with what is left of it", n, to, got, how, want)
+				}
+				matters = matters || got != encode(to, n, device.Rounding{})
+			}
+			if !matters {
+				t.Errorf("%v: %+v is as good as none, but %+v is left of it", to, how, how.For(to))
+			}
+		}
+	}
+}
+
 func bytesOf(t layout.DType, bits uint64) []byte {
 	if numeric.KindOf(t) == numeric.NoKind {
 		panic(t)

@@ -27,7 +27,7 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 		lo, hi = kernels.Numbers(dst.Type, src.Type, how)
 		fallthrough
 	default:
-		e, err = q.launches.Convert(&dst.Layout, &src.Layout, dst.Type, src.Type)
+		e, err = q.launches.Convert(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
 	}
 	if err != nil {
 		return err

@@ -1,9 +1,12 @@
 // cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
-// value. It goes before the form that says where elements lie, which is pack below
-// 32 bits and gather from there on, and gives it LOAD and CONVERT.
+// value. It goes before the form that says where elements lie, pack or gather, and
+// gives it LOAD and CONVERT.
 //
 // All arithmetic is on integers: a device may not have double, and may take
 // subnormal numbers for zero.
+//
+// A kernel for a PAIR of types knows at compile time what FROM and TO are; that
+// leaves little of what is here, where all of it becomes one function.
 
 #if SBITS == 32 && DBITS <= 32
 #define MAGNITUDE u32
@@ -15,13 +18,19 @@
 #define LEADING(x) LEADING64(x)
 #endif
 
+#if PAIR
+#define SETUP const Number is = number_of(FROM), becomes = number_of(TO);
+#define CASTING INLINED
+#else
 #define SETUP const Number is = number_of(lo), becomes = number_of(hi);
+#define CASTING DEVICE
+#endif
 #define LOADED PASTE(u, SBITS)
 #define LOAD(at) PASTE(NAME, _bits)(src, at, is.bits)
 #define CONVERT(x) PASTE(NAME, _cast)(x, is, becomes)
 
 // bits reads the element at a position.
-DEVICE LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
+CASTING LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 #if SBITS == 64
 	return ((GLOBAL const u64 *)src)[at];
 #else
@@ -39,7 +48,7 @@ DEVICE LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 }
 
 // to_integer truncates m * 2^e, which is not zero.
-DEVICE MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, const Number to) {
+CASTING MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, const Number to) {
 	const i32 length = WIDTH - (i32)LEADING(m) + e; // in bits
 	MAGNITUDE v = e >= 0 ? (e < WIDTH ? m << e : 0) : (-e < WIDTH ? m >> -e : 0);
 	if (DBITS < 8 && !to.legacy) {
@@ -53,7 +62,7 @@ DEVICE MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 
 }
 
 // to_scale rounds m * 2^e to a power of two.
-DEVICE MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const Number to) {
+CASTING MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const Number to) {
 	const i32 most = (1 << to.exponent) - 2;
 	const u32 nan = to.excess == EXCESS_NAN;
 	if (infinite) {
@@ -77,7 +86,7 @@ DEVICE MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const 
 
 // to_float rounds m * 2^e to the nearest float, to an even one if two are as near,
 // or towards zero.
-DEVICE MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, u32 nan, const Number to) {
+CASTING MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, u32 nan, const Number to) {
 	const MAGNITUDE one = 1;
 	const MAGNITUDE sign = one << (to.exponent + to.mantissa);
 	const MAGNITUDE top = to.special == SPECIAL_IEEE ? (one << to.mantissa) : to.special == SPECIAL_ALL_ONES;
@@ -122,7 +131,7 @@ DEVICE MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 in
 }
 
 // cast converts an element.
-DEVICE MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Number to) {
+CASTING MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Number to) {
 	MAGNITUDE m = x;
 	i32 e = 0;
 	u32 negative = 0, infinite = 0, nan = 0;
@@ -168,3 +177,4 @@ DEVICE MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Number
 #undef MAGNITUDE
 #undef WIDTH
 #undef LEADING
+#undef CASTING

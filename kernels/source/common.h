@@ -40,6 +40,9 @@ typedef struct {
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
+// A function that must not be a call: some of its arguments are constants.
+#define INLINED DEVICE __attribute__((always_inline))
+
 // Loops over axes are short: unrolled, they would be most of a program.
 #ifdef __clang__
 #define ROLLED _Pragma("clang loop unroll(disable)")

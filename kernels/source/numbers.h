@@ -1,6 +1,6 @@
-// What kernels that convert between types know of a type: taken at run time from a
-// word, so that one kernel serves all types of a width. The launch's lo is of src,
-// hi of dst; kernels/convert.go writes them.
+// What kernels that convert between types know of a type: taken from a word. That is
+// an argument of the launch, so that one kernel serves all types of a width (lo is of
+// src, hi of dst), or a constant. kernels/convert.go writes them.
 
 #define KIND_UINT 0
 #define KIND_INT 1

@@ -1,10 +1,12 @@
-// pack: one 32-bit word of dst per item, put together from elements anywhere in
-// src. It copies elements narrower than a word (DBITS equals SBITS), converts
-// between a type below a byte and its container, and fills (SBITS is 0: lo
-// holds the pattern, repeated). Behind cast.h it converts between any types.
+// pack: one 32-bit word of dst per item, or a span of them (SPANS), put together
+// from elements anywhere in src. It copies elements narrower than a word (DBITS
+// equals SBITS), converts between a type below a byte and its container, and fills
+// (SBITS is 0: lo holds the pattern, repeated). Behind cast.h it converts between
+// any types.
 
 #define PER (32 / DBITS) // elements in a word
-#define UNROLLED (!CAST || (DBITS >= 8 && !SERIAL)) // a conversion is much code
+#define UNROLLED (!CAST || DBITS >= 8) // a conversion is much code
+#define SPANS (PAIR && SERIAL)
 #define DMASK (0xffffffff >> (32 - DBITS))
 
 #if SBITS > 0 && !CAST
@@ -29,64 +31,83 @@ DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 }
 #endif
 
+#if SBITS > 0
+// word puts the elements [from, end) of a run together, whose element begin is the
+// first of a word; s is where the run begins in src.
+INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axes, i64 s, i64 begin, i64 from, i64 end, u64 lo, u64 hi) {
+	SETUP
+	u32 value = 0, i = 0;
+	i64 e = from, at = 0;
+	while (e < end) {
+		// Elements up to the end of the run's innermost axis.
+		i64 stop = end;
+		if (axes <= 1) {
+			at = s + e * run[0].s;
+		} else {
+			u32 x = (u32)e;
+			i = digit(&x, run);
+			at = s + i * run[0].s;
+			ROLLED
+			for (u32 k = 1; k < axes; k++) {
+				at += digit(&x, run + k) * run[k].s;
+			}
+			stop = MIN(end, e + (run[0].n - i));
+		}
+		if (UNROLLED && stop - e == PER) {
+			LOADED loaded[PER];
+			UNROLL
+			for (u32 j = 0; j < PER; j++) { // loads first: they overlap
+				loaded[j] = LOAD(at + j * run[0].s);
+			}
+			UNROLL
+			for (u32 j = 0; j < PER; j++) {
+				value |= ((u32)CONVERT(loaded[j]) & DMASK) << (j * DBITS);
+			}
+			e = stop;
+		} else if (SPANS && stop - e == PER && run[0].s == 1) {
+			u32 each[PER];
+			ROLLED
+			for (u32 j = 0; j < PER; j++) { // a loop that compilers make vectors of
+				each[j] = ((u32)CONVERT(LOAD(at + j)) & DMASK) << (j * DBITS);
+			}
+			UNROLL
+			for (u32 j = 0; j < PER; j++) {
+				value |= each[j];
+			}
+			e = stop;
+		} else {
+			for (; e < stop; e++, at += run[0].s) {
+				value |= ((u32)CONVERT(LOAD(at)) & DMASK) << ((u32)(e - begin) * DBITS);
+			}
+		}
+	}
+	return value;
+}
+#endif
+
 ENTRY {
 	GLOBAL u32 *to = (GLOBAL u32 *)dst;
 	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-#if SBITS > 0
-	CONSTANT Axis *run = inner + desc->inner;
-	SETUP
-#endif
 	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
 		const u32 first = block_of(desc, block, &d0, &s0);
 		const u32 left = items_of(desc, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			const Run r = item_of(desc, inner, first, item, d0, s0);
-			const i64 begin = r.word * PER - r.d % PER; // the word's first element, by its number in the run
-			const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
-			if (from >= end) {
-				continue;
-			}
+			for (i64 w = r.word; w < r.word + (SPANS ? desc->span : 1); w++) {
+				const i64 begin = w * PER - r.d % PER; // the word's first element, by its number in the run
+				const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
+				if (from >= end) {
+					continue;
+				}
 #if SBITS > 0
-			u32 value = 0, i = 0;
-			i64 e = from, at = 0;
-			while (e < end) {
-				// Elements up to the end of the run's innermost axis.
-				i64 stop = end;
-				if (desc->run <= 1) {
-					at = r.s + e * run[0].s;
-				} else {
-					u32 x = (u32)e;
-					i = digit(&x, run);
-					at = r.s + i * run[0].s;
-					ROLLED
-					for (u32 k = 1; k < desc->run; k++) {
-						at += digit(&x, run + k) * run[k].s;
-					}
-					stop = MIN(end, e + (run[0].n - i));
-				}
-				if (UNROLLED && stop - e == PER) {
-					LOADED loaded[PER];
-					UNROLL
-					for (u32 j = 0; j < PER; j++) { // loads first: they overlap
-						loaded[j] = LOAD(at + j * run[0].s);
-					}
-					UNROLL
-					for (u32 j = 0; j < PER; j++) {
-						value |= ((u32)CONVERT(loaded[j]) & DMASK) << (j * DBITS);
-					}
-					e = stop;
-				} else {
-					for (; e < stop; e++, at += run[0].s) {
-						value |= ((u32)CONVERT(LOAD(at)) & DMASK) << ((u32)(e - begin) * DBITS);
-					}
-				}
-			}
+				const u32 value = PASTE(NAME, _word)(src, inner + desc->inner, desc->run, r.s, begin, from, end, lo, hi);
 #else
-			const u32 value = (u32)lo;
+				const u32 value = (u32)lo;
 #endif
-			const u32 mask = bits_between((u32)(from - begin) * DBITS, (u32)(end - begin) * DBITS);
-			MERGE(to + (r.d + begin) / PER, value, mask);
+				const u32 mask = bits_between((u32)(from - begin) * DBITS, (u32)(end - begin) * DBITS);
+				MERGE(to + (r.d + begin) / PER, value, mask);
+			}
 		}
 	}
 }
@@ -94,6 +115,7 @@ ENTRY {
 #undef PER
 #undef DMASK
 #undef UNROLLED
+#undef SPANS
 #undef SETUP
 #undef LOADED
 #undef LOAD
