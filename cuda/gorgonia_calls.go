@@ -29,6 +29,7 @@ static CUresult freeAsync(void *f, CUdeviceptr p, CUstream s) {
 static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
 }
+
 // A kernel's parameters, each of 8 bytes: as many as kernels.MostParameters.
 typedef struct {
 	unsigned long long at[9];
