@@ -144,7 +144,7 @@ func (r runner) values(rng *rand.Rand, dst, src layout.DType) []byte {
 // convertLayouts takes types of each two widths through permuted, reversed and
 // broadcast layouts with gaps, at all offsets within a byte.
 func (r runner) convertLayouts(rig rig) {
-	types := []layout.DType{layout.Uint2, layout.Float4E2M1, layout.Float8E5M2, layout.BFloat16, layout.Float32, layout.Float64}
+	types := []layout.DType{layout.Uint2, layout.Float4E2M1, layout.Float8E4M3FN, layout.BFloat16, layout.Float32, layout.Float64}
 	rank := 3
 	if r.Small {
 		rank = 2
