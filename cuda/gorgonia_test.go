@@ -276,7 +276,7 @@ func TestLaunchWhileTheCollectorMarks(t *testing.T) {
 	}()
 	for i := range 3000 {
 		var blocks [6]uintptr
-		n := 7 + 2*(i&1) // parameters of a copy, and of a gather
+		n := 7 + 2*(i&1) // parameters of a copy, and of a take
 		for j := range blocks {
 			blocks[j] = dl.Call(malloc, uintptr(n)*8)
 			words := unsafe.Slice((*uintptr)(dl.Pointer(blocks[j])), n)

@@ -41,7 +41,7 @@ func TestCache(t *testing.T) {
 		for range rank {
 			dims, d, s = append(dims, 3), append(d, 1+rng.Int64N(2)), append(s, 1+rng.Int64N(2))
 		}
-		asks[i] = ask{strided(dims, d, rng.Int64N(2)*63), strided(dims, s, 1), rng.IntN(6)}
+		asks[i] = ask{strided(dims, d, rng.Int64N(2)*63), strided(dims, s, 1), rng.IntN(7)}
 	}
 	const rounds = 20_000
 	for range rounds {
@@ -60,7 +60,10 @@ func TestCache(t *testing.T) {
 			got, err = c.Convert(&dst, &src, layout.Uint8, from, device.Rounding{})
 			want, planErr = kernels.PlanPack(dst, src, 8, 4, a.what == 1, kernels.Target{})
 		case 5:
-			how := device.Rounding{Unsaturated: rng.IntN(2) == 0} // the widths are the same
+			got, err = c.Convert(&dst, &src, layout.Uint8, layout.Float4E2M1, device.Rounding{}) // of the same widths
+			want, planErr = kernels.PlanCast(dst, src, layout.Uint8, layout.Float4E2M1, device.Rounding{}, kernels.Target{})
+		case 6:
+			how := device.Rounding{Unsaturated: rng.IntN(2) == 0} // of the same types, by another kernel
 			got, err = c.Convert(&dst, &src, layout.Float8E4M3FN, layout.Float16, how)
 			want, planErr = kernels.PlanCast(dst, src, layout.Float8E4M3FN, layout.Float16, how, kernels.Target{})
 		default:

@@ -49,11 +49,9 @@ func castSpecs() []Spec {
 
 // castSpec is the kernel for a pair of types.
 func castSpec(to, from layout.DType, serial bool) Spec {
-	return Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: loaded(from.Bits()), To: to, From: from, Serial: serial}
+	loaded := max(from.Bits(), 32) // how wide its variables are for what it reads
+	return Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: uint8(loaded), To: to, From: from, Serial: serial}
 }
-
-// loaded is how wide a cast's variables are for what it reads.
-func loaded(bits int) uint8 { return uint8(max(bits, 32)) }
 
 // pair reports whether a cast is made for a pair of types.
 func (s Spec) pair() bool { return s.To != layout.Invalid }
@@ -76,9 +74,9 @@ func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial
 // PlanCast plans a conversion by value between layouts of one shape. Kernels that are
 // not for two given types learn of them by arguments of the launch: see Numbers.
 func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
-	spec := Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: loaded(from.Bits()), Serial: t.Serial}
-	if how.For(to) == (device.Rounding{}) && slices.Contains(pairs, [2]layout.DType{to, from}) {
-		spec = castSpec(to, from, t.Serial)
+	spec := castSpec(to, from, t.Serial)
+	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
+		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
 	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
 	d, s := layout.Simplify(dst, src)

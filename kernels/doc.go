@@ -40,7 +40,7 @@
 // types: most take them at run time, as arguments (see [Numbers]), and those between
 // the types that are converted most have kernels of their own.
 //
-// Every work-item writes elements, or whole words, that it alone owns. Where a word of packed
-// elements is not dst's as a whole, its bits are merged by atomic operations, so
-// that nothing but dst's elements changes.
+// Every work-item writes elements, or whole words, that it alone owns. Where a word
+// of packed elements is not dst's as a whole, its bits are merged by atomic
+// operations, so that nothing but dst's elements changes.
 package kernels

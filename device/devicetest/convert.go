@@ -41,20 +41,17 @@ func (r runner) numbers() []layout.DType {
 
 // roundings are those that make a difference to values of a type.
 func roundings(dst layout.DType) []device.Rounding {
-	loose := device.Rounding{Unsaturated: true}
-	switch {
-	case dst == layout.Float8E8M0:
-		var all []device.Rounding
-		for _, way := range []device.Direction{device.Up, device.Down, device.Nearest} {
-			all = append(all, device.Rounding{Scale: way}, device.Rounding{Scale: way, Unsaturated: true})
+	var all []device.Rounding
+	for _, way := range []device.Direction{device.Up, device.Down, device.Nearest} {
+		for _, how := range []device.Rounding{
+			{Scale: way}, {Scale: way, Unsaturated: true}, {Scale: way, Legacy: true}, {Scale: way, Unsaturated: true, Legacy: true},
+		} {
+			if how.For(dst) == how {
+				all = append(all, how)
+			}
 		}
-		return all
-	case dst.Bits() < 8 || dst == layout.BFloat16:
-		return []device.Rounding{{}, {Legacy: true}}
-	case loose.Excess(dst) != (device.Rounding{}).Excess(dst):
-		return []device.Rounding{{}, loose}
 	}
-	return []device.Rounding{{}}
+	return all
 }
 
 // convertValues compares the results for many values of each type with the

@@ -18,6 +18,7 @@
 #define LEADING(x) LEADING64(x)
 #endif
 
+// CASTING begins each function of a cast.
 #if PAIR
 #define SETUP const Number is = number_of(FROM), becomes = number_of(TO);
 #define CASTING INLINED

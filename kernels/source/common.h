@@ -40,7 +40,8 @@ typedef struct {
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-// A function that must not be a call: some of its arguments are constants.
+// A function that must not be a call: what it does with its arguments is done once,
+// by the compiler or in front of a loop.
 #define INLINED DEVICE __attribute__((always_inline))
 
 // Loops over axes are short: unrolled, they would be most of a program.
