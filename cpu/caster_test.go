@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
@@ -29,7 +30,7 @@ func hard(t layout.DType) []byte {
 	if testing.Short() {
 		step = 7
 	}
-	if RaceEnabled {
+	if race.Enabled {
 		step = 61 // it has nothing to watch here
 	}
 	for high := uint64(0); high < 1<<16; high += step {

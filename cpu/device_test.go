@@ -8,6 +8,7 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/race"
 )
 
 func open(t *testing.T) device.Device {
@@ -17,7 +18,7 @@ func open(t *testing.T) device.Device {
 }
 
 func TestDevice(t *testing.T) {
-	if cpu.RaceEnabled { // it sees no kernels: the best level is enough
+	if race.Enabled { // it sees no kernels: the best level is enough
 		devicetest.Run(t, open)
 		return
 	}

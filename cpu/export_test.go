@@ -3,6 +3,7 @@ package cpu
 import (
 	"testing"
 
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/simd"
 )
 
@@ -32,5 +33,5 @@ func EachLevel(t *testing.T, test func(*testing.T)) {
 // with it each case runs at one level.
 func Elsewhere(number int) bool {
 	levels := simd.Levels()
-	return RaceEnabled && levels[number%len(levels)] != kernels.Level
+	return race.Enabled && levels[number%len(levels)] != kernels.Level
 }

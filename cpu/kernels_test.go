@@ -12,6 +12,7 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )
 
@@ -282,7 +283,7 @@ func testKernelsRandom(t *testing.T) {
 
 // Small copies must not trouble the garbage collector.
 func TestNoAllocations(t *testing.T) {
-	if cpu.RaceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector makes pools forget")
 	}
 	dev := open(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )
 
@@ -64,7 +65,7 @@ func testPlansRandom(t *testing.T) {
 // fewer processors all the time; and in the end the device is closed under them.
 func TestStress(t *testing.T) {
 	rounds, limit := 40, int64(1<<20)
-	if testing.Short() || cpu.RaceEnabled {
+	if testing.Short() || race.Enabled {
 		rounds, limit = 8, 400<<10
 	}
 	old := runtime.GOMAXPROCS(0)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/tensor"
 )
 
@@ -54,7 +55,7 @@ func TestCapture(t *testing.T) {
 	}
 	assert.Equal(t, before.Launches+12, dev.Stats().Launches)
 	assert.Equal(t, before.DeviceToDevice+3*(8+8+16+16), dev.Stats().DeviceToDevice)
-	if !raced {
+	if !race.Enabled { // under it sync.Pool, which purego uses, forgets at random
 		assert.Zero(t, testing.AllocsPerRun(20, func() { assert.NoError(t, r.Run()) }))
 	}
 	require.NoError(t, r.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )
 
@@ -50,7 +51,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if !raced {
+		if !race.Enabled { // under it sync.Pool, which purego uses, forgets at random
 			assert.Zero(t, allocs, name)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )
 
@@ -106,8 +107,9 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// few reports whether to sample what is otherwise done in full.
-func (r runner) few() bool { return r.Small || raced || testing.Short() }
+// few reports whether to sample what is otherwise done in full: under the race
+// detector sweeps take ten times as long, and find nothing more.
+func (r runner) few() bool { return r.Small || race.Enabled || testing.Short() }
 
 // rig is a device with a queue, for one test.
 type rig struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,7 +49,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if !raced {
+			if !race.Enabled { // under it sync.Pool, which purego uses, forgets at random
 				assert.Zero(t, allocs, name)
 			}
 		}
