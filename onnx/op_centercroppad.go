@@ -52,5 +52,5 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 		by := shape[i] - c.x.Layout().Dim(axis)
 		to[axis] = padding{before: by / 2, after: by - by/2}
 	}
-	return c.padded(PadConstant, to, nil)
+	return c.pad(PadConstant, to, nil)
 }

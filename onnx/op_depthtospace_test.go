@@ -120,3 +120,24 @@ func TestBlockErrors(t *testing.T) {
 	s.ForbidCopies(false)
 	require.Equal(t, layout.Int32, held(t)(onnx.SpaceToDepth(x, 13, 2, "")).DType())
 }
+
+func (a array) depthToSpace(b int64, mode string) array {
+	deep := a.dims[1] / (b * b)
+	return a.at([]int64{a.dims[0], deep, a.dims[2] * b, a.dims[3] * b}, func(index, of []int64) {
+		block, channel := index[2]%b*b+index[3]%b, index[1]
+		of[0], of[1], of[2], of[3] = index[0], block*deep+channel, index[2]/b, index[3]/b
+		if mode == "CRD" {
+			of[1] = channel*b*b + block
+		}
+	})
+}
+
+func (a array) spaceToDepth(b int64, mode string) array {
+	return a.at([]int64{a.dims[0], a.dims[1] * b * b, a.dims[2] / b, a.dims[3] / b}, func(index, of []int64) {
+		block, channel := index[1]/a.dims[1], index[1]%a.dims[1]
+		if mode == "CRD" {
+			block, channel = index[1]%(b*b), index[1]/(b*b)
+		}
+		of[0], of[1], of[2], of[3] = index[0], channel, index[2]*b+block/b, index[3]*b+block%b
+	})
+}

@@ -107,26 +107,3 @@ func prepareGather(attr string, apply func(d *definition, x, indices *tensor.Ten
 		}, nil
 	}
 }
-
-// markSingles notes which uses of a constant of one element need it on the host:
-// a gather of one index is a view there, which on the device would be a copy.
-func (c *compiler) markSingles() {
-	mark := func(name string, shape layout.Shape) {
-		if n, err := shape.Count(); err != nil || n != 1 {
-			return
-		}
-		for _, use := range c.uses[name] {
-			if use.unit != nil {
-				use.unit.single |= use.unit.d.single & (1 << use.input)
-			}
-		}
-	}
-	for i := range c.graph.Initializers {
-		mark(c.graph.Initializers[i].Name, c.graph.Initializers[i].Dims)
-	}
-	for _, u := range c.nodes {
-		if u.constant != nil {
-			mark(u.outs[0], u.constant.Dims)
-		}
-	}
-}

@@ -90,8 +90,8 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 		first := window{[]int{batch, time}, []int64{int64(from), 0}, []int64{int64(to), n}, nil}
 		rest := window{first.axes, []int64{int64(from), n}, []int64{int64(to), long}, nil}
 		if n > 0 {
-			parts = append(parts, tensor.Part{Into: first.place, Src: c.x, From: func(x layout.Layout) (layout.Layout, error) {
-				l, err := first.place(x)
+			parts = append(parts, tensor.Part{Into: first.region, Src: c.x, From: func(x layout.Layout) (layout.Layout, error) {
+				l, err := first.region(x)
 				if err != nil {
 					return l, err
 				}
@@ -99,11 +99,11 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 			}})
 		}
 		if n < long {
-			parts = append(parts, tensor.Part{Into: rest.place, Src: c.x, From: rest.place})
+			parts = append(parts, tensor.Part{Into: rest.region, Src: c.x, From: rest.region})
 		}
 		from = to
 	}
-	return c.build(c.x.Stream(), c.x.DType(), whole.Shape(), parts...)
+	return c.assemble(c.x.Stream(), c.x.DType(), whole.Shape(), parts...)
 }
 
 // ordered is a length to reverse, 0 if that changes nothing.

@@ -86,11 +86,11 @@ func prepareTile(_ *definition, _ Attrs) (kernel, error) {
 func prepareTile1(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
 		var few [2]int64
-		n, err := c.wholes(few[:0], 1, "tiles", 1)
+		n, err := c.floatInts(few[:0], 1, "tiles", 1)
 		if err != nil {
 			return err
 		}
-		axis, err := c.wholes(few[1:1], 2, "axis", 1)
+		axis, err := c.floatInts(few[1:1], 2, "axis", 1)
 		if err != nil {
 			return err
 		}

@@ -266,3 +266,32 @@ func TestDerivedShapeThatIsDataToo(t *testing.T) {
 	require.Zero(t, up+down)
 	require.Equal(t, []int64{3, 2}, valuesOf[int64](t, run(t, sess, onnx.Values{"x": x}), "data"))
 }
+
+// TestSpreadOnTheHost: the arithmetic of shapes may cut, repeat and fill. It
+// stays on the host, and nothing is transferred.
+func TestSpreadOnTheHost(t *testing.T) {
+	s, _ := openFake(t)
+	split := model.NewNode("Split", []string{"all"}, []string{"head", "tail"})
+	m := shapeModel(layout.Float32,
+		node("Shape", "all", []string{"x"}),
+		split,
+		node("ConstantOfShape", "ones", []string{"one"}, onnx.Attr{Name: "value", Value: numbers(1).tensorOf(layout.Int64)}),
+		node("Tile", "more", []string{"ones", "two"}),
+		node("Concat", "turned", []string{"tail", "more", "head"}, onnx.Int("axis", 0)),
+		node("Expand", "shape", []string{"turned", "four"}),
+	)
+	m.Opsets[""] = 13
+	m.Graph.Initializers = []model.Tensor{constant(t, "one", []int64{1}), constant(t, "two", []int64{2}), constant(t, "four", []int64{4})}
+	sess := session(t, s, m)
+	reports := map[string]onnx.NodeReport{}
+	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
+	in := onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2, 3))}
+	up, down, _ := transfers(t, s, sess, in)
+	require.Zero(t, up+down)
+	y, err := run(t, sess, in).Tensor("y")
+	require.NoError(t, err)
+	require.Equal(t, layout.Shape{3, 1, 1, 2}, y.Shape())
+	for _, name := range []string{"head", "turned", "shape"} {
+		require.True(t, reports[name].Host, name)
+	}
+}

@@ -83,5 +83,5 @@ func (c *call) constantOfShape(shape []int64, of element) error {
 	if _, err := layout.Shape(shape).Bytes(of.dtype); err != nil {
 		return layout.Named(c.d.name, err)
 	}
-	return c.build(c.home, of.dtype, shape, tensor.Part{Fill: of.bytes})
+	return c.assemble(c.home, of.dtype, shape, tensor.Part{Fill: of.bytes})
 }

@@ -55,7 +55,7 @@ func Pad(x *tensor.Tensor, v Opset, mode PadMode, pads, axes []int64, value *ten
 				return err
 			}
 		}
-		return c.pad(mode, pads, axes, fill)
+		return c.padLists(mode, pads, axes, fill)
 	}))
 }
 
@@ -104,7 +104,7 @@ func preparePad1(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.pad(mode, pads, nil, fill)
+		return c.padLists(mode, pads, nil, fill)
 	}, nil
 }
 
@@ -134,7 +134,7 @@ func preparePad(d *definition, attrs Attrs) (kernel, error) {
 				return err
 			}
 		}
-		return c.pad(mode, pads, axes, fill)
+		return c.padLists(mode, pads, axes, fill)
 	}, nil
 }
 
@@ -174,8 +174,8 @@ func floatBytes(t layout.DType, v float32) ([]byte, error) {
 	return y.Bytes()
 }
 
-// pad is a Pad of the call's first input.
-func (c *call) pad(mode PadMode, pads, axes []int64, fill []byte) error {
+// padLists is a Pad of the call's first input.
+func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
 	list, err := c.d.padAxes(axes, c.x.Rank())
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (c *call) pad(mode PadMode, pads, axes []int64, fill []byte) error {
 	for i, axis := range list {
 		to[axis] = padding{before: pads[i], after: pads[n+i]}
 	}
-	return c.padded(mode, to, fill)
+	return c.pad(mode, to, fill)
 }
 
 // padAxes returns the listed axes, or all for nil, none of them negative or twice.

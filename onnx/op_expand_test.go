@@ -95,3 +95,15 @@ func TestExpandTakesNoMemory(t *testing.T) {
 	require.EqualValues(t, 1<<60, y.Count())
 	require.Equal(t, before, s.Device().Stats().Peak)
 }
+
+// expand repeats the elements along axes of extent 1, and new ones before them.
+func (a array) expand(dims ...int64) array {
+	return a.at(dims, func(index, of []int64) {
+		for i, d := range a.dims {
+			of[i] = 0
+			if d > 1 {
+				of[i] = index[len(dims)-len(a.dims)+i]
+			}
+		}
+	})
+}

@@ -294,3 +294,16 @@ func TestDynamicSlice(t *testing.T) {
 		require.ErrorContains(t, err, c.says)
 	}
 }
+
+// Once each of the axes copied all of them.
+func TestSliceOfAHighRank(t *testing.T) {
+	const rank = 50_000
+	s := open(t)
+	dims, ends := make([]int64, rank), make([]int64, rank)
+	for i := range dims {
+		dims[i], ends[i] = 1, 1
+	}
+	x := held(t)(tensor.New(s, layout.Int8, dims...))
+	y := held(t)(onnx.Slice(x, 13, make([]int64, rank), ends, nil, nil))
+	require.Equal(t, rank, y.Rank())
+}

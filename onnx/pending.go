@@ -18,9 +18,9 @@ type pending struct {
 	depth  int           // of pendings in it
 }
 
-// mostDepth is how deep pendings lie in each other. A part finds its place in as
+// maxDepth is how deep pendings lie in each other. A part finds its region in as
 // many steps, each time that its pending becomes part of another.
-const mostDepth = 16
+const maxDepth = 16
 
 // Release releases the sources.
 func (p *pending) Release() error {
@@ -38,11 +38,11 @@ func (p *pending) force() (*tensor.Tensor, error) {
 	return tensor.Assemble(p.stream, p.op, p.dtype, p.dims, p.parts...)
 }
 
-// build makes output 0 of the call: a new contiguous tensor put together from
+// assemble makes output 0 of the call: a new contiguous tensor put together from
 // parts, on a stream. The sources stay the caller's.
-func (c *call) build(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
+func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
 	c.parts = len(parts)
-	if !c.mayDefer || c.depth > mostDepth {
+	if !c.mayDefer || c.depth > maxDepth {
 		return c.set(tensor.Assemble(s, c.d.name, t, dims, parts...))
 	}
 	p := &pending{stream: s, op: c.d.name, dtype: t, dims: append([]int64(nil), dims...), depth: c.depth}
@@ -65,7 +65,7 @@ func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 	if c.mayDefer {
 		if _, err := x.Layout().Reshape(dims...); errors.Is(err, layout.ErrNeedsCopy) {
 			as := func(whole layout.Layout) (layout.Layout, error) { return whole.Reshape(x.Shape()...) }
-			return c.build(x.Stream(), x.DType(), dims, tensor.Part{Into: as, Src: x})
+			return c.assemble(x.Stream(), x.DType(), dims, tensor.Part{Into: as, Src: x})
 		}
 	}
 	return c.set(x.ReshapeAs(c.d.name, dims...))
@@ -89,11 +89,11 @@ func (c *call) rearranged(l layout.Layout, dims ...int64) error {
 	return c.reshaped(seen, dims...)
 }
 
-// place takes the layout of a whole to that of a part of it.
-type place = func(whole layout.Layout) (layout.Layout, error)
+// region takes the layout of a whole to that of a part of it.
+type region = func(whole layout.Layout) (layout.Layout, error)
 
 // goes reports whether the parts can be written to a place in a whole.
-func (p *pending) goes(at place, whole layout.Layout) bool {
+func (p *pending) goes(at region, whole layout.Layout) bool {
 	l, err := at(whole)
 	for i := range p.parts {
 		if into := p.parts[i].Into; err == nil && into != nil {
@@ -104,8 +104,8 @@ func (p *pending) goes(at place, whole layout.Layout) bool {
 }
 
 // at returns the parts as those of a whole.
-func (p *pending) at(at place) []tensor.Part {
-	within := func(f place) place {
+func (p *pending) at(at region) []tensor.Part {
+	within := func(f region) region {
 		if f == nil {
 			return nil
 		}

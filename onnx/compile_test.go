@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -46,19 +47,6 @@ func TestManyInputs(t *testing.T) {
 	session(t, open(t), m)
 }
 
-// Once each of the axes copied all of them.
-func TestSliceOfAHighRank(t *testing.T) {
-	const rank = 50_000
-	s := open(t)
-	dims, ends := make([]int64, rank), make([]int64, rank)
-	for i := range dims {
-		dims[i], ends[i] = 1, 1
-	}
-	x := held(t)(tensor.New(s, layout.Int8, dims...))
-	y := held(t)(onnx.Slice(x, 13, make([]int64, rank), ends, nil, nil))
-	require.Equal(t, rank, y.Rank())
-}
-
 // Once a default was taken whatever its input was declared as.
 func TestDefaultsThatAreNotAsDeclared(t *testing.T) {
 	for _, c := range []struct {
@@ -88,67 +76,6 @@ func TestDefaultsThatAreNotAsDeclared(t *testing.T) {
 				refused(t, m, device.ErrInvalid, c.says)
 			}
 		}
-	}
-}
-
-// Once what a graph made was handed out whatever its output was declared as.
-func TestOutputsThatAreNotAsDeclared(t *testing.T) {
-	s := open(t)
-	x := held(t)(tensor.FromSlice(s, []float32{1, 2}, 1, 2))
-	for _, c := range []struct {
-		typ  model.Type
-		says string
-	}{
-		{model.Type{Kind: model.TensorType, Elem: layout.Int64}, `output "y" is float[2,1]; the graph declares int64`},
-		{model.OptionalOf(model.Type{Kind: model.TensorType, Elem: layout.Float32}), "declares optional(float)"},
-		{model.TensorOf(layout.Int64, model.Known(2), model.Known(1)), "declares int64[2,1]"},
-		// Extents are not compared.
-		{model.TensorOf(layout.Float32, model.Known(1), model.Symbolic("N")), ""},
-		{model.TensorOf(layout.Float32), ""},
-		{model.Type{Kind: model.TensorType}, ""},
-		{model.Type{}, ""},
-	} {
-		m := chain(3)
-		m.Graph.Outputs = append(outputs("x", "v1"), model.ValueInfo{Name: "y", Type: c.typ})
-		sess := session(t, s, m)
-		out, err := sess.Run(context.Background(), onnx.Values{"x": x})
-		if c.says == "" {
-			require.NoError(t, err)
-			require.NoError(t, out.Release())
-			continue
-		}
-		require.ErrorIs(t, err, device.ErrInvalid)
-		require.ErrorContains(t, err, c.says)
-		require.Nil(t, out)
-	}
-}
-
-// Once they were printed as Go structs of pointers.
-func TestContainersAreReadable(t *testing.T) {
-	s := open(t)
-	a, b := held(t)(tensor.FromSlice(s, []float32{1, 2}, 2)), held(t)(tensor.FromSlice(s, []float32{3}, 1))
-	items := &onnx.Sequence{Elem: layout.Float32, Items: []onnx.Value{a, b}}
-	require.Equal(t, fmt.Sprintf("sequence of float, 2 items:\n%v\n%v", a, b), fmt.Sprint(items))
-	require.Equal(t, "sequence of float, 0 items", fmt.Sprint(&onnx.Sequence{Elem: layout.Float32}))
-	require.Equal(t, "optional of float: none", fmt.Sprint(&onnx.Optional{Elem: layout.Float32}))
-	require.Equal(t, fmt.Sprintf("optional of float: %v", a), fmt.Sprint(&onnx.Optional{Elem: layout.Float32, Value: a}))
-	require.Equal(t, fmt.Sprintf("optional of float: %v", items), fmt.Sprint(&onnx.Optional{Elem: layout.Float32, Value: items}))
-	require.Equal(t, "<nil> <nil>", fmt.Sprint((*onnx.Sequence)(nil), (*onnx.Optional)(nil)))
-
-	for want, v := range map[string]onnx.Value{
-		"float[2]":                  a,
-		"sequence(float)":           items,
-		"optional(float)":           &onnx.Optional{Elem: layout.Float32},
-		"optional(sequence(float))": &onnx.Optional{Elem: layout.Float32, Value: items},
-	} {
-		m := model.New("m", 21)
-		m.Graph.Inputs, m.Graph.Outputs = outputs("x"), outputs("y")
-		m.Graph.Nodes = []model.Node{node("Identity", "y", []string{"x"})}
-		sess := session(t, s, m)
-		var got string
-		sess.OnNode(func(n onnx.NodeReport) { got = n.TypeString() })
-		run(t, sess, onnx.Values{"x": v})
-		require.Equal(t, want, got)
 	}
 }
 
@@ -195,55 +122,6 @@ func TestSparseInitializers(t *testing.T) {
 		again.Values.Name = "again"
 		g.SparseInitializers = append(g.SparseInitializers, again)
 	})
-}
-
-// Once errors gave ranges that the version does not have, left the input out, or
-// gave its shape twice.
-func TestOperatorErrors(t *testing.T) {
-	s := open(t)
-	of := func(typ layout.DType, dims ...int64) *tensor.Tensor { return held(t)(tensor.New(s, typ, dims...)) }
-	x, scalar := of(layout.Float32, 2, 3), held(t)(tensor.FromSlice(s, []float32{1}, []int64{}...))
-	for _, c := range []struct {
-		op   string
-		v    onnx.Opset
-		attr onnx.Attrs
-		in   []onnx.Value
-		says string
-	}{
-		{"Flatten", 9, onnx.Attrs{onnx.Int("axis", 3)}, []onnx.Value{x}, "Flatten-9 of float[2,3]: axis 3 is outside [0,2]"},
-		{"Flatten", 9, onnx.Attrs{onnx.Int("axis", -1)}, []onnx.Value{x}, "Flatten-9 of float[2,3]: axis -1 is negative; Flatten allows that from opset 11"},
-		{"Flatten", 11, onnx.Attrs{onnx.Int("axis", 3)}, []onnx.Value{x}, "Flatten-11 of float[2,3]: axis 3 is outside [-2,2]"},
-		{"Squeeze", 1, onnx.Attrs{onnx.Ints("axes", 2)}, []onnx.Value{x}, "Squeeze-1 of float[2,3]: axis 2 is outside [0,1]"},
-		{"Unsqueeze", 1, onnx.Attrs{onnx.Ints("axes", 3)}, []onnx.Value{x}, "Unsqueeze-1 of float[2,3]: axis 3 is outside [0,2]"},
-		{"Slice", 1, onnx.Attrs{onnx.Ints("starts", 0), onnx.Ints("ends", 1), onnx.Ints("axes", 2)}, []onnx.Value{x}, "Slice-1 of float[2,3]: axis 2 is outside [0,1]"},
-		{"Slice", 10, nil, []onnx.Value{x, ints(t, s, 0), ints(t, s, 1), ints(t, s, 2)}, "Slice-10 of float[2,3]: axis 2 is outside [0,1]"},
-		{"Slice", 13, nil, []onnx.Value{scalar, ints(t, s, 0), ints(t, s, 1), ints(t, s, 0)}, "Slice-13 of float[]: axis 0: the tensor has no axes"},
-		{"Transpose", 21, onnx.Attrs{onnx.Ints("perm", 0)}, []onnx.Value{scalar}, "Transpose-21 of float[]: perm [0]: the tensor has no axes"},
-		{"Squeeze", 21, nil, []onnx.Value{x, ints(t, s, 0)}, "Squeeze-21 of float[2,3]: axis 0 has extent 2, not 1"},
-		{"Squeeze", 21, nil, []onnx.Value{x, ints(t, s, 0, 0)}, "Squeeze-21 of float[2,3]: axis 0 "},
-		{"Reshape", 21, nil, []onnx.Value{x, of(layout.Int32, 1)}, "Reshape-21 of float[2,3]: shape is int32; it must be int64"},
-		{"Reshape", 13, nil, []onnx.Value{of(layout.Int4, 2, 3), ints(t, s, 6)}, "Reshape-13 of int4[2,3]: type int4 is not allowed; Reshape allows it from opset 21"},
-		{"Reshape", 1, onnx.Attrs{onnx.Ints("shape", 6)}, []onnx.Value{x, x}, "Reshape-1: 2 inputs are given; it takes 1"},
-		{"Squeeze", 13, nil, []onnx.Value{x, x, x}, "Squeeze-13: 3 inputs are given; it takes 1 or 2"},
-		{"Slice", 13, nil, []onnx.Value{x}, "Slice-13: 1 inputs are given; it takes 3 to 5"},
-	} {
-		_, err := onnx.Run(c.op, c.v, c.attr, c.in...)
-		require.ErrorIs(t, err, device.ErrInvalid)
-		if strings.HasSuffix(c.says, " ") {
-			require.ErrorContains(t, err, c.says)
-			require.Equal(t, 1, strings.Count(err.Error(), "[2,3]"), err.Error())
-		} else {
-			require.EqualError(t, err, c.says)
-		}
-	}
-	_, err := onnx.Identity(of(layout.Int4, 3), 13)
-	require.EqualError(t, err, "Identity-13 of int4[3]: type int4 is not allowed; Identity allows it from opset 21")
-	gone, err := tensor.New(s, layout.Int8, 2)
-	require.NoError(t, err)
-	require.NoError(t, gone.Release())
-	_, err = onnx.Transpose(gone, 21, nil)
-	require.ErrorIs(t, err, tensor.ErrReleased)
-	require.Equal(t, 1, strings.Count(err.Error(), "Transpose-21"), err.Error())
 }
 
 // Once names reached errors as they are: with escapes, and of any length.
@@ -306,4 +184,162 @@ func TestMissingOperatorsAreCut(t *testing.T) {
 	var missing *onnx.MissingError
 	require.ErrorAs(t, err, &missing)
 	require.Len(t, missing.Ops, 25)
+}
+
+// TestOrder: whatever the order in the file, each node runs after those that
+// make its inputs, and a file in order is run in its order.
+func TestOrder(t *testing.T) {
+	s := open(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := held(t)(tensor.FromSlice(s, make([]float32, 2*4*1024), 2, 4, 1024))
+	for i := range 50 {
+		m := attention(t, 16, 64)
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Constant", "more", nil, onnx.Ints("value_ints", -1)), node("Reshape", "flat", []string{"merged", "more"}))
+		if i > 0 {
+			rng.Shuffle(len(m.Graph.Nodes), func(i, j int) {
+				m.Graph.Nodes[i], m.Graph.Nodes[j] = m.Graph.Nodes[j], m.Graph.Nodes[i]
+			})
+		}
+		sess := session(t, s, m)
+		made := map[string]bool{"x": true, "to_split": true, "to_packed": true, "to_rows": true}
+		var order []int
+		sess.OnNode(func(n onnx.NodeReport) {
+			for _, in := range m.Graph.Nodes[n.Index].Inputs {
+				require.True(t, made[in], "%s runs before %s is made", n.Name, in)
+			}
+			made[n.Output] = true
+			order = append(order, n.Index)
+		})
+		run(t, sess, onnx.Values{"x": x})
+		require.Len(t, order, len(m.Graph.Nodes))
+		if i == 0 {
+			require.Equal(t, []int{7, 0, 1, 2, 3, 4, 5, 6, 8}, order, "constants first, then as in the file")
+		}
+	}
+}
+
+// A long chain in reverse order is sorted in linear time and without recursion.
+func TestOrderOfALongChain(t *testing.T) {
+	const n = 50_000
+	m := chain(n)
+	for i := range n / 2 {
+		m.Graph.Nodes[i], m.Graph.Nodes[n-1-i] = m.Graph.Nodes[n-1-i], m.Graph.Nodes[i]
+	}
+	s := open(t)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4, 5, 6}, 2, 3))
+	out := run(t, session(t, s, m), onnx.Values{"x": x})
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, valuesOf[float32](t, out, "y"))
+}
+
+// TestGraphsThatAreNone: what is wrong with a graph is said, with the node.
+func TestGraphsThatAreNone(t *testing.T) {
+	initializer := func(name string) model.Tensor { return constant(t, name, []int64{1}) }
+	for _, c := range []struct {
+		what string
+		edit func(g *model.Graph)
+		says string
+	}{
+		{"cycle", func(g *model.Graph) {
+			g.Nodes[0].Inputs[0] = "v1"
+		}, "there is a cycle"},
+		{"self", func(g *model.Graph) {
+			g.Nodes[1].Inputs[0] = "v1"
+		}, `node 1 (Transpose "v1") waits for its own output: there is a cycle`},
+		{"unknown input", func(g *model.Graph) {
+			g.Nodes[1].Inputs[0] = "nothing"
+		}, `node 1 (Transpose "v1"): nothing makes its input "nothing"`},
+		{"unknown output", func(g *model.Graph) {
+			g.Outputs[0].Name = "nothing"
+		}, `nothing makes its output "nothing"`},
+		{"two nodes make it", func(g *model.Graph) {
+			g.Nodes[1].Outputs[0] = "v0"
+		}, `two values are named "v0"; the second is the output of node 1 (Transpose "v1")`},
+		{"node and input", func(g *model.Graph) {
+			g.Nodes[0].Outputs[0] = "x"
+		}, `two values are named "x"`},
+		{"node and initializer", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("v0")}
+		}, `two values are named "v0"`},
+		{"two inputs", func(g *model.Graph) {
+			g.Inputs = append(g.Inputs, g.Inputs[0])
+		}, `two values are named "x"; the second is an input`},
+		{"two initializers", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("a"), initializer("a")}
+		}, `two values are named "a"; the second is an initializer`},
+		{"two defaults", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{constant(t, "x", []float32{1}), constant(t, "x", []float32{1})}
+		}, `two values are named "x"; the second is an initializer`},
+		{"input without name", func(g *model.Graph) {
+			g.Inputs = append(g.Inputs, model.ValueInfo{})
+		}, "an input has no name"},
+		{"initializer without name", func(g *model.Graph) {
+			g.Initializers = []model.Tensor{initializer("")}
+		}, "an initializer has no name"},
+		{"output without name", func(g *model.Graph) {
+			g.Outputs = append(g.Outputs, model.ValueInfo{})
+		}, `nothing makes its output ""`},
+		{"output twice", func(g *model.Graph) {
+			g.Outputs = append(g.Outputs, g.Outputs[0])
+		}, `output "y" is listed twice`},
+		{"no inputs", func(g *model.Graph) {
+			g.Nodes[1].Inputs = nil
+		}, `node 1 (Transpose "v1") has 0 inputs; Transpose-21 takes 1`},
+		{"empty input", func(g *model.Graph) {
+			g.Nodes[1].Inputs = []string{"", "", ""}
+		}, "has 0 inputs"},
+		{"too many inputs", func(g *model.Graph) {
+			g.Nodes[1].Inputs = []string{"x", "", "x"}
+		}, "has 3 inputs; Transpose-21 takes 1"},
+		{"no outputs", func(g *model.Graph) {
+			g.Nodes[1].Outputs = nil
+		}, `node 1 (Transpose "v1") has 0 outputs; Transpose-21 makes 1`},
+		{"too many outputs", func(g *model.Graph) {
+			g.Nodes[1].Outputs = []string{"v1", "w"}
+		}, "has 2 outputs"},
+		{"second output only", func(g *model.Graph) {
+			g.Nodes[1].Outputs = []string{"", "v1"}
+		}, "has 2 outputs"},
+		{"unknown attribute", func(g *model.Graph) {
+			g.Nodes[1].Attrs = model.Attrs{onnx.Int("axis", 1)}
+		}, `node 1 (Transpose "v1"): Transpose-21: there is no attribute "axis"`},
+		{"wrong attribute", func(g *model.Graph) {
+			g.Nodes[1].Attrs = model.Attrs{onnx.Int("perm", 1)}
+		}, `node 1 (Transpose "v1"): Transpose-21: attribute "perm" is of kind int, want ints`},
+		{"nameless node", func(g *model.Graph) {
+			g.Nodes[1].Name, g.Nodes[1].Attrs = "", model.Attrs{onnx.Int("axis", 1)}
+		}, `node 1 (Transpose): Transpose-21`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			m := chain(3)
+			c.edit(m.Graph)
+			refused(t, m, device.ErrInvalid, c.says)
+		})
+	}
+	refused(t, nil, device.ErrInvalid, "the model has none")
+	refused(t, &model.Model{Opsets: map[string]int64{"": 21}}, device.ErrInvalid, "the model has none")
+	sparse := chain(1)
+	sparse.Graph.SparseInitializers = make([]model.SparseTensor, 1)
+	refused(t, sparse, device.ErrInvalid, "a sparse initializer has no name")
+}
+
+func TestMissingOperators(t *testing.T) {
+	m := chain(2)
+	add := func(domain, op string) {
+		n := node(op, fmt.Sprint("n", len(m.Graph.Nodes)), []string{"x"})
+		n.Domain = domain
+		m.Graph.Nodes = append(m.Graph.Nodes, n)
+	}
+	add("", "Softmax")
+	add("com.example", "Fused")
+	add("com.example", "Reshape")
+	add("", "Conv")
+	add("", "Conv")
+	add("local", "Mine")
+	add("", "Flatten")
+	m.Functions = []model.Function{{Domain: "local", Name: "Mine"}, {Domain: "", Name: "Flatten"}}
+	err := refused(t, m, device.ErrUnsupported,
+		"operators that are not supported: Conv, Flatten (a function of the model), Softmax, com.example.Fused, com.example.Reshape, local.Mine (a function of the model)")
+	var missing *onnx.MissingError
+	require.ErrorAs(t, err, &missing)
+	require.Len(t, missing.Ops, 6)
 }

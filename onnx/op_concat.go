@@ -73,7 +73,7 @@ func (c *call) concat(axis int64) error {
 	if err != nil {
 		return err
 	}
-	return c.build(home, elemOfValue(c.in[0]), dims, parts...)
+	return c.assemble(home, elemOfValue(c.in[0]), dims, parts...)
 }
 
 // pieces returns the inputs, which are of one type.

@@ -81,7 +81,7 @@ func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
 		var err error
 		given := few[:0]
 		if d.since == 1 {
-			given, err = c.wholes(given, 1, "split", len(c.out))
+			given, err = c.floatInts(given, 1, "split", len(c.out))
 		} else {
 			given, err = c.ints(given, 1, "split", false)
 		}

@@ -33,33 +33,12 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 		k := int64(0)
 		if c.has(1) {
 			var err error
-			if k, err = c.number(1, "k"); err != nil {
+			if k, err = c.scalarInt(1, "k"); err != nil {
 				return err
 			}
 		}
 		return c.trilu(upper == 1, k)
 	}, nil
-}
-
-// number returns the value of input i: a tensor of int64 with one element and at
-// most one axis.
-func (c *call) number(i int, what string) (int64, error) {
-	t, ok := c.in[i].(*tensor.Tensor)
-	if !ok {
-		return 0, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
-	}
-	if t.DType() != layout.Int64 {
-		return 0, c.d.invalid("%s is %v; it must be int64", what, t.DType())
-	}
-	if t.Rank() > 1 || t.Count() != 1 {
-		return 0, c.d.invalid("%s has shape %v; it must be one number", what, t.Shape())
-	}
-	var few [1]int64
-	list, err := t.AppendInts(few[:0])
-	if err != nil {
-		return 0, err
-	}
-	return list[0], nil
 }
 
 func (c *call) trilu(upper bool, k int64) error {
@@ -93,7 +72,7 @@ func (c *call) trilu(upper bool, k int64) error {
 			parts = append(parts, tensor.Part{Into: into})
 		}
 	}
-	return c.build(x.Stream(), x.DType(), x.Shape(), parts...)
+	return c.assemble(x.Stream(), x.DType(), x.Shape(), parts...)
 }
 
 // matrices are two axes of a tensor; the others are batches of them.
@@ -102,35 +81,35 @@ type matrices struct {
 	rows, columns int64
 }
 
-// block is the place of some rows and columns.
-func (m matrices) block(row, rowEnd, column, columnEnd int64) place {
+// block is the region of some rows and columns.
+func (m matrices) block(row, rowEnd, column, columnEnd int64) region {
 	return func(whole layout.Layout) (layout.Layout, error) {
 		return whole.SliceAxes([]int{m.row, m.column}, []int64{row, column}, []int64{rowEnd, columnEnd}, nil)
 	}
 }
 
-// below returns places that are together what is below the diagonal of the
+// below returns regions that are together what is below the diagonal of the
 // square of n rows at a row and column. Of the indices i > j there, let bit b be
 // the highest in which they differ: i has it and j has not. So for each b these
 // are squares of 2^b rows along the diagonal, as far from each other as twice
 // that: one layout, and if the last square is cut off, a second.
-func (m matrices) below(row, column, n int64) []place {
-	var places []place
+func (m matrices) below(row, column, n int64) []region {
+	var regions []region
 	for s := int64(1); s < n; s *= 2 {
 		count := n / (2 * s)
 		if count > 0 {
-			places = append(places, m.squares(row+s, column, s, count))
+			regions = append(regions, m.squares(row+s, column, s, count))
 		}
 		if at := 2 * s * count; at+s < n {
-			places = append(places, m.block(row+at+s, row+n, column+at, column+at+s))
+			regions = append(regions, m.block(row+at+s, row+n, column+at, column+at+s))
 		}
 	}
-	return places
+	return regions
 }
 
-// squares is the place of count squares of n rows, the first of them at a row
+// squares is the region of count squares of n rows, the first of them at a row
 // and column, and each 2n rows and columns after the one before.
-func (m matrices) squares(row, column, n, count int64) place {
+func (m matrices) squares(row, column, n, count int64) region {
 	return func(whole layout.Layout) (layout.Layout, error) {
 		down, right := whole.Stride(m.row), whole.Stride(m.column)
 		var dims, strides []int64

@@ -88,7 +88,7 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64,
 	if s.length < s.room { // else nothing of the cache is left
 		parts = append([]tensor.Part{{Src: both[0]}}, parts...)
 	}
-	return c.build(both[0].Stream(), cache.DType(), cache.Shape(), parts...)
+	return c.assemble(both[0].Stream(), cache.DType(), cache.Shape(), parts...)
 }
 
 // mayWrite reports whether the update can go straight into the cache, which it
@@ -165,7 +165,7 @@ func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
 			axes := []int{0, s.axis}
 			into := window{axes, []int64{first, at}, []int64{last, at + n}, nil}
 			of := window{axes, []int64{first, start}, []int64{last, start + n}, nil}
-			parts = append(parts, tensor.Part{Into: into.place, Src: update, From: of.place})
+			parts = append(parts, tensor.Part{Into: into.region, Src: update, From: of.region})
 		}
 		n := min(s.length, s.room-at) // before the end of the axis
 		if add(at, 0, n); n < s.length {

@@ -18,9 +18,9 @@ type margin struct {
 	at, n, dim int64
 }
 
-// padded makes output 0 of the call: x with a padding for each of its axes. A
+// pad makes output 0 of the call: x with a padding for each of its axes. A
 // view if nothing is added; else the data and the margins, each element set once.
-func (c *call) padded(mode PadMode, list []padding, fill []byte) error {
+func (c *call) pad(mode PadMode, list []padding, fill []byte) error {
 	dims := c.x.Shape()
 	var axes []int // that change
 	var from, to []int64
@@ -39,7 +39,7 @@ func (c *call) padded(mode PadMode, list []padding, fill []byte) error {
 		}
 	}
 	crop := window{axes, from, to, nil}
-	inner, err := crop.place(c.x.Layout())
+	inner, err := crop.region(c.x.Layout())
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *call) padded(mode PadMode, list []padding, fill []byte) error {
 		return err
 	}
 	var parts []tensor.Part
-	put := tensor.Part{Into: data(margins).place, Src: c.x, From: crop.place}
+	put := tensor.Part{Into: data(margins).region, Src: c.x, From: crop.region}
 	switch {
 	case whole.Count() == 0:
 	case inner.Count() == 0: // mode is constant: other modes have refused
@@ -61,7 +61,7 @@ func (c *call) padded(mode PadMode, list []padding, fill []byte) error {
 	default:
 		parts = append([]tensor.Part{put}, repeated(mode, margins)...)
 	}
-	return c.build(c.x.Stream(), c.x.DType(), dims, parts...)
+	return c.assemble(c.x.Stream(), c.x.DType(), dims, parts...)
 }
 
 // margin checks the padding of an axis. gone is how many elements go at its
@@ -100,7 +100,7 @@ type window struct {
 	from, to, stride []int64
 }
 
-func (w window) place(whole layout.Layout) (layout.Layout, error) {
+func (w window) region(whole layout.Layout) (layout.Layout, error) {
 	return whole.SliceAxes(w.axes, w.from, w.to, w.stride)
 }
 
@@ -131,10 +131,10 @@ func around(margins []margin, fill []byte) []tensor.Part {
 	for i, m := range margins {
 		outer := data(margins[:i])
 		if m.at > 0 {
-			parts = append(parts, tensor.Part{Into: outer.with(m, 0, m.at, 1).place, Fill: fill})
+			parts = append(parts, tensor.Part{Into: outer.with(m, 0, m.at, 1).region, Fill: fill})
 		}
 		if end := m.at + m.n; end < m.dim {
-			parts = append(parts, tensor.Part{Into: outer.with(m, end, m.dim, 1).place, Fill: fill})
+			parts = append(parts, tensor.Part{Into: outer.with(m, end, m.dim, 1).region, Fill: fill})
 		}
 	}
 	return parts
@@ -177,8 +177,8 @@ func (r *repeater) add(to, n, start, stride int64) {
 		end = math.MinInt64
 	}
 	r.parts = append(r.parts, tensor.Part{
-		Into: r.outer.with(r.m, to, to+n, 1).place,
-		From: r.outer.with(r.m, start, end, stride).place,
+		Into: r.outer.with(r.m, to, to+n, 1).region,
+		From: r.outer.with(r.m, start, end, stride).region,
 	})
 	r.lo, r.hi = min(r.lo, to), max(r.hi, to+n)
 }
@@ -190,12 +190,12 @@ func (r *repeater) edge() {
 			return
 		}
 		into, from := r.outer.with(r.m, to, end, 1), r.outer.with(r.m, one, one+1, 1)
-		r.parts = append(r.parts, tensor.Part{Into: into.place, From: func(whole layout.Layout) (layout.Layout, error) {
-			l, err := into.place(whole)
+		r.parts = append(r.parts, tensor.Part{Into: into.region, From: func(whole layout.Layout) (layout.Layout, error) {
+			l, err := into.region(whole)
 			if err != nil {
 				return l, err
 			}
-			e, err := from.place(whole)
+			e, err := from.region(whole)
 			if err != nil {
 				return e, err
 			}

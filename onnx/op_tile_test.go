@@ -129,3 +129,15 @@ func TestTile1(t *testing.T) {
 	_, err = onnx.Tile(x, 1, []int64{2, 2})
 	require.ErrorContains(t, err, "Tile-1 of float[2,2]: repeats [2,2]: Tile repeats along more than one axis from opset 6")
 }
+
+func (a array) tile(repeats ...int64) array {
+	dims := make([]int64, len(repeats))
+	for i, n := range repeats {
+		dims[i] = n * a.dims[i]
+	}
+	return a.at(dims, func(index, of []int64) {
+		for i, d := range a.dims {
+			of[i] = index[i] % d
+		}
+	})
+}

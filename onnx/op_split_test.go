@@ -233,3 +233,12 @@ func TestSplitBySizesOfTheGraph(t *testing.T) {
 	_, err := sess.Run(t.Context(), onnx.Values{"x": x.upload(t, s, layout.Float32), "sizes": ints(t, s, 2, 3, 0)})
 	require.ErrorContains(t, err, "split [2,3,0] has 3 sizes; 2 outputs are wanted")
 }
+
+// window keeps the indices of an axis from one up to, and without, another.
+func (a array) window(axis int, from, to int64) array {
+	keep := []int64{}
+	for i := from; i < to; i++ {
+		keep = append(keep, i)
+	}
+	return a.take(axis, keep)
+}

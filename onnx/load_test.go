@@ -112,3 +112,74 @@ func TestLoadRefuses(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid)
 	}
 }
+
+// TestStoreAndLoadValues: what is stored is loaded again.
+func TestStoreAndLoadValues(t *testing.T) {
+	s := open(t)
+	for _, typ := range []layout.DType{layout.Float32, layout.Int4, layout.String} {
+		a := numbered(typ, 2, 3)
+		item := model.Type{Kind: model.TensorType, Elem: typ}
+		x := a.uploadAs(t, s, typ, "transposed")
+		seq := &onnx.Sequence{Elem: typ, Items: []onnx.Value{x, x}}
+		for _, c := range []struct {
+			v    onnx.Value
+			kind model.Type
+		}{
+			{x, item},
+			{seq, model.SequenceOf(item)},
+			{&onnx.Optional{Elem: typ, Value: x}, model.OptionalOf(item)},
+			{&onnx.Optional{Elem: typ, Value: seq}, model.OptionalOf(model.SequenceOf(item))},
+			{&onnx.Optional{Elem: typ}, model.OptionalOf(item)},
+			{&onnx.Sequence{Elem: typ}, model.SequenceOf(item)},
+		} {
+			stored, err := onnx.StoreValue("v", c.v)
+			require.NoError(t, err)
+			require.Equal(t, "v", stored.Name)
+			loaded, err := onnx.LoadValue(s, stored, c.kind)
+			require.NoError(t, err)
+			require.IsType(t, c.v, loaded)
+			again, err := onnx.StoreValue("v", loaded)
+			require.NoError(t, err)
+			require.Equal(t, stored, again)
+			require.NoError(t, loaded.Release())
+		}
+	}
+}
+
+func TestLoadValueRefuses(t *testing.T) {
+	s := open(t)
+	float, long := numbered(layout.Float32, 2), numbers(1, 2)
+	value := func(a array, typ layout.DType) model.Value {
+		return model.Value{Kind: model.TensorType, Tensor: a.tensorOf(typ)}
+	}
+	f, l := value(float, layout.Float32), value(long, layout.Int64)
+	item := model.Type{Kind: model.TensorType, Elem: layout.Float32}
+	unknown := model.Type{Kind: model.SequenceType}
+	for _, c := range []struct {
+		v    model.Value
+		typ  model.Type
+		says string
+	}{
+		{model.Value{Kind: model.SequenceType, Items: []model.Value{f, l}}, model.SequenceOf(item), "value 1 of sequence is of int64; it must be of float"},
+		{model.Value{Kind: model.SequenceType, Items: []model.Value{f, l}}, unknown, "value 1 of sequence is of int64; it must be of float"},
+		{model.Value{Kind: model.OptionalType, Items: []model.Value{l}}, model.OptionalOf(item), "is of int64; it must be of float"},
+		{model.Value{Kind: model.OptionalType, Items: []model.Value{f, f}}, model.OptionalOf(item), "an optional of 2 values"},
+		{model.Value{Kind: model.TensorType}, item, "the tensor is nil"},
+		{model.Value{Kind: model.SequenceType, Items: []model.Value{f, {Kind: model.TensorType}}}, unknown, "the tensor is nil"},
+	} {
+		_, err := onnx.LoadValue(s, &c.v, c.typ)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := onnx.LoadValue(s, &model.Value{Kind: model.MapType}, model.Type{})
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	for _, v := range []onnx.Value{nil, (*tensor.Tensor)(nil), (*onnx.Sequence)(nil), &onnx.Sequence{Items: []onnx.Value{nil}}} {
+		_, err := onnx.StoreValue("v", v)
+		require.ErrorIs(t, err, device.ErrInvalid)
+	}
+	// Where the type says nothing, the items do.
+	loaded, err := onnx.LoadValue(s, &model.Value{Kind: model.SequenceType, Items: []model.Value{f}}, unknown)
+	require.NoError(t, err)
+	require.Equal(t, layout.Float32, loaded.(*onnx.Sequence).Elem)
+	require.NoError(t, loaded.Release())
+}
