@@ -24,8 +24,8 @@ var policy = map[string][]string{
 	"device":            {"layout"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
 	"device/devicetest": {"layout", "device", "device/oracle", "internal/race", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device", "internal/hugemem", "internal/numeric", "internal/simd"},
-	"kernels":           {"layout", "device", "internal/numeric"},
+	"cpu":               {"layout", "device", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
+	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
@@ -48,6 +48,7 @@ var policy = map[string][]string{
 	"internal/onnxpb":   {"google.golang.org/protobuf"},
 	"internal/race":     {},
 	"internal/numeric":  {"layout"},
+	"internal/plankey":  {"layout"},
 	"internal/ndformat": {"layout", "internal/numeric"},
 	"internal/npy":      {"layout"},
 

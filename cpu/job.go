@@ -89,14 +89,11 @@ func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	if !j.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
-	j.rank, j.dOff = d.Frame()
-	_, j.sOff = s.Frame()
-	j.dOff, j.sOff = j.dOff*du, j.sOff*su
+	j.rank, j.dOff, j.sOff = d.Rank(), d.Offset()*du, s.Offset()*su
 	j.bytes = 1
 	for i := range j.rank {
-		n, dStep := d.Axis(i)
-		_, sStep := s.Axis(i)
-		j.axes[i] = axis{n, dStep * du, sStep * su}
+		n := d.Dim(i)
+		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
 		j.bytes *= n
 	}
 	if j.rank == 0 {

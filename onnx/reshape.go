@@ -52,7 +52,7 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 // extents appends the extents that a Reshape gives x to dst.
 func extents(dst []int64, d *definition, x *tensor.Tensor, shape []int64, allowZero bool) ([]int64, error) {
 	var few [8]int64
-	return layout.InferReshape(dst, d.name, x.Layout().AppendDims(few[:0]), shape, !allowZero)
+	return layout.InferReshape(dst, d.name, x.AppendDims(few[:0]), shape, !allowZero)
 }
 
 // prepareReshape1 reads the shape from an attribute. The other one,
@@ -120,7 +120,7 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 // matrix returns the extents that a Flatten gives x.
 func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
 	var dims [8]int64
-	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
+	shape := layout.Shape(x.AppendDims(dims[:0]))
 	at, err := d.axis(axis, len(shape), len(shape))
 	if err != nil {
 		return 0, 0, err
