@@ -22,8 +22,8 @@ type stream struct {
 	parameters []*memory // of the launches of a capture
 
 	// A launch's arguments, and pointers to them as the driver wants.
-	args   [kernels.MostParameters]uint64
-	params [kernels.MostParameters]unsafe.Pointer
+	args   [kernels.MaxArguments]uint64
+	params [kernels.MaxArguments]unsafe.Pointer
 }
 
 func (d *driver) NewStream() (gpu.Stream, error) {
@@ -110,7 +110,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 
 // submit launches what s.args are for, with whatever context is current.
 func (s *stream) submit(l *kernels.Launch) error {
-	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Parameters()])
+	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Arguments()])
 }
 
 func (s *stream) Finish() error {
