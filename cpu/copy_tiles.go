@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/restride/restride/internal/simd"
 )
@@ -252,14 +251,6 @@ func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64)
 	}
 }
 
-// room returns a buffer of at least n bytes, kept in *b for the next time.
-func room(b *[]byte, n int64) unsafe.Pointer {
-	if int64(len(*b)) < n {
-		*b = makeBlock(n).mem
-	}
-	return unsafe.Pointer(unsafe.SliceData(*b))
-}
-
 // buffered returns how far apart rows of run bytes are in the buffer, and whether
 // they are joined: rows that follow one another on both sides go out as one.
 func (t *tile) buffered(run int64) (stride int64, joined bool) {
@@ -267,88 +258,4 @@ func (t *tile) buffered(run int64) (stride int64, joined bool) {
 		return run, true
 	}
 	return t.stride, false
-}
-
-// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
-// dense pieces of source rows, turns them on the way into the buffer, and writes
-// dense pieces of destination rows from there. So every cache line of either
-// side is visited once, however badly the rows lie for the cache's sets.
-func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
-	size := int64(unsafe.Sizeof(*new(W)))
-	t := &j.tile
-	if t.mix != unmixed {
-		mixBlock[W](j, d, s, na, nb)
-		return
-	}
-	ni, nj := na*t.iIn, nb*t.jIn
-	if k := turns(size); k.Wide != nil {
-		j.turnTile(k, size, d, s, ni, nj, sc)
-		return
-	}
-	run := nj * size
-	if t.direct {
-		for i := range ni {
-			gatherRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
-		}
-		return
-	}
-	stride, joined := t.buffered(run)
-	buf := room(&sc.tile, ni*stride)
-	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
-	if joined {
-		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
-		return
-	}
-	for i := range ni {
-		copy(span(j.dst, d+t.dTab[i], run), span(buf, i*stride, run))
-	}
-}
-
-// turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
-func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
-	size := int64(unsafe.Sizeof(*new(W)))
-	k, whole := 0, int64(0)
-	switch size {
-	case 1:
-		whole = n &^ 7
-		for ; k+8 <= len(rows); k += 8 {
-			turn8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
-		}
-	case 2:
-		whole = n &^ 3
-		for ; k+4 <= len(rows); k += 4 {
-			turn16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
-		}
-	default:
-		for ; k+4 <= len(rows); k += 4 {
-			r := (*[4]int64)(rows[k:])
-			s0, s1, s2, s3 := s+r[0], s+r[1], s+r[2], s+r[3]
-			to := int64(k) * size
-			for range n {
-				v0, v1 := load[W](src, s0), load[W](src, s1)
-				v2, v3 := load[W](src, s2), load[W](src, s3)
-				p := (*[4]W)(unsafe.Add(buf, to))
-				p[0], p[1], p[2], p[3] = v0, v1, v2, v3
-				s0 += size
-				s1 += size
-				s2 += size
-				s3 += size
-				to += stride
-			}
-		}
-	}
-	turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
-}
-
-// turnRest does columns [from, n) of rows one element at a time.
-func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
-	size := int64(unsafe.Sizeof(*new(W)))
-	for _, r := range rows {
-		for i := from; i < n; i++ {
-			store(buf, to+i*stride, load[W](src, s+r+i*size))
-		}
-		to += size
-	}
 }

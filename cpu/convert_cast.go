@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -123,4 +124,89 @@ func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
 		}
 	}
 	c.loop(dst, src, n)
+}
+
+// casters keeps what casterOf returns: by dst's and src's type and the rounding.
+var casters [32][32][12]atomic.Pointer[caster]
+
+// casterOf returns what converts between two types.
+func casterOf(dst, src layout.DType, how device.Rounding) *caster {
+	index := int(how.Scale)
+	if how.Unsaturated {
+		index += 3
+	}
+	if how.Legacy {
+		index += 6
+	}
+	slot := &casters[dst][src][index]
+	c := slot.Load()
+	if c == nil {
+		c = newCaster(dst, src, how)
+		slot.Store(c)
+	}
+	return c
+}
+
+// plain is the usual rounding.
+var plain device.Rounding
+
+// castPiece is how many elements are cast at a time where they do not lie next to
+// each other: a multiple of 64, of which both sides stay in L1.
+const castPiece = 1024
+
+// castRow is convertRow by value: it brings elements next to each other, unless
+// they are, converts them, and puts them in their places.
+func (j *job) castRow(d, s, n int64, sc *scratch) {
+	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
+	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
+		j.cast.run(unsafe.Add(j.dst, d*dSize), unsafe.Add(j.src, s*sSize), n, j.streams(), sc)
+		return
+	}
+	for ; n > 0; n -= castPiece {
+		m := min(n, castPiece)
+		var from unsafe.Pointer
+		switch {
+		case j.sBits < 8:
+			from = room(&sc.spread, castPiece)
+			j.spreadBits(from, s, m, false, sc)
+		case j.b.s == 1 || m == 1:
+			from = unsafe.Add(j.src, s*sSize)
+		default:
+			from = room(&sc.stage, castPiece*sSize)
+			moveRow(from, j.src, 0, s*sSize, axis{m, sSize, j.b.s * sSize}, j.sBits)
+		}
+		switch {
+		case j.dBits < 8:
+			wide := room(&sc.wide, castPiece)
+			j.cast.run(wide, from, m, false, sc)
+			j.placeBits(d, wide, 0, m, sc)
+		case j.b.d == 1 || m == 1:
+			j.cast.run(unsafe.Add(j.dst, d*dSize), from, m, j.streams(), sc)
+		default:
+			tile := room(&sc.tile, castPiece*dSize)
+			j.cast.run(tile, from, m, false, sc)
+			moveRow(j.dst, tile, d*dSize, 0, axis{m, j.b.d * dSize, dSize}, j.dBits)
+		}
+		d += m * j.b.d
+		s += m * j.b.s
+	}
+}
+
+// moveRow moves elements one by one; steps are in bytes.
+func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
+	switch {
+	case bits == 8:
+		gatherRow[uint8](dst, src, d, s, x)
+	case bits == 16 && looseAlignment:
+		gatherRow[uint16](dst, src, d, s, x)
+	case bits == 32 && looseAlignment:
+		gatherRow[uint32](dst, src, d, s, x)
+	case bits == 64 && looseAlignment:
+		gatherRow[uint64](dst, src, d, s, x)
+	default:
+		size := int64(bits / 8)
+		for i := range x.n {
+			copy(span(dst, d+i*x.d, size), span(src, s+i*x.s, size))
+		}
+	}
 }

@@ -409,39 +409,6 @@ func mustDense(t *testing.T, n int64) layout.Layout {
 	return l
 }
 
-// Takes from and to memory that starts anywhere.
-func TestTakeUnaligned(t *testing.T) {
-	dev := open(t)
-	defer dev.Close()
-	q, err := dev.NewQueue()
-	require.NoError(t, err)
-	for off := range 16 {
-		for _, dtype := range []layout.DType{layout.Float16, layout.Float32, layout.Int64, layout.Complex128} {
-			size := dtype.Bits() / 8
-			table, out, indices := make([]byte, 16+40*size), make([]byte, 16+12*size), make([]byte, 16+4*8)
-			for i := range table {
-				table[i] = byte(i * 7)
-			}
-			rows := []byte{9, 0, 4, 7}
-			for i, r := range rows {
-				indices[off+8*i] = r
-			}
-			at := func(b []byte, t layout.DType, strides []int64) device.Operand {
-				l, err := layout.Strided([]int64{4, 3}, strides, 0)
-				if err != nil {
-					panic(err)
-				}
-				return device.Operand{Buffer: cpu.Wrap(b[off:]), Layout: l, Type: t}
-			}
-			require.NoError(t, q.Take(at(out, dtype, []int64{3, 1}), at(table, dtype, []int64{0, 1}), at(indices, layout.Int64, []int64{1, 0}),
-				device.Index{Extent: 10, Stride: 4}))
-			for i, r := range rows {
-				require.Equal(t, table[off+4*int(r)*size:][:3*size], out[off+3*i*size:][:3*size], "%v at %d", dtype, off)
-			}
-		}
-	}
-}
-
 // Wrapped memory may start anywhere; elements are then aligned to nothing.
 func TestWrapUnaligned(t *testing.T) { cpu.EachLevel(t, testWrapUnaligned) }
 
@@ -480,5 +447,51 @@ func testWrapUnaligned(t *testing.T) {
 			require.NoError(t, q.Fill(device.Operand{Buffer: to, Layout: c.Dst, Type: c.DstType}, pattern))
 			require.Equal(t, want, a, "fill of %s, %d bytes off", name, shift)
 		}
+	}
+}
+
+// TestStream are writes past the caches, which only large ones are elsewhere.
+func TestStream(t *testing.T) { cpu.EachLevel(t, testStream) }
+
+func testStream(t *testing.T) {
+	severalWorkers(t, 3)
+	cpu.StreamFrom(t, 1)
+	dev := open(t)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	for i, name := range []string{
+		"copy/int4/600001/dst=1@1/src=1@2",
+		"copy/int4/600001/dst=1@1/src=1@1",
+		"copy/int4/600001/dst=1@127/src=1@3",
+		"copy/int2/1100001/dst=1@3/src=1@1",
+		"copy/int4/200x5001/dst=5001,1@1/src=5002,1@0",
+		"copy/int2/31x7x3001/dst=21007,3001,1@2/src=21014,3002,1@1",
+		"copy/int4/301x3001/dst=3001,1@1/src=3001,-1@3000",
+		"copy/int2/201x5501/dst=5501,1@1/src=5501,-1@5500",
+		"copy/int4/31x30001/dst=30001,1@1/src=1,0@1",
+		"copy/int4/600001/dst=1@1/src=2@1",
+		"copy/int2/600001/dst=1@1/src=5@1",
+		"fill/int4/600001/dst=1@1",
+		"fill/int2/21x40001/dst=40001,1@3",
+		"convert/int4-int8/300001/dst=1@5/src=1@1",
+		"convert/uint2-uint8/300x1001/dst=1001,1@7/src=1003,1@3",
+		"convert/int8-int4/600001/dst=1@131/src=1@3",
+		"convert/uint8-uint2/300x5501/dst=5501,1@1/src=5502,1@9",
+		"convert/float-float16/300001/dst=1@33/src=1@3",
+		"convert/bfloat16-float16/300001/dst=1@33/src=1@3",
+		"convert/int4-float16/300001/dst=1@3/src=1@3",
+		"convert/uint4-float/100001/dst=1@3/src=2@3",
+		"convert/float-int4/600001/dst=1@3/src=1@1",
+		"convert/int64-float/100001/dst=1@3/src=1@1",
+	} {
+		if cpu.Elsewhere(i) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			parsed, err := oracle.ParseCase(name)
+			require.NoError(t, err)
+			require.NoError(t, oracle.CheckOn(dev, q, parsed, 1))
+		})
 	}
 }

@@ -111,3 +111,60 @@ func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n 
 		}
 	}
 }
+
+// turn4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
+// to another, in two passes of two rounds, so that words stay in registers.
+func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+	var m [16]uint64
+	for k := range 4 {
+		at := from + int64(k)*in
+		a, b, c, d := load64(stage, at), load64(stage, at+4*in), load64(stage, at+8*in), load64(stage, at+12*in)
+		a, c = exchange(a, c, 32, mask32)
+		b, d = exchange(b, d, 32, mask32)
+		a, b = exchange(a, b, 16, mask16)
+		c, d = exchange(c, d, 16, mask16)
+		m[k], m[k+4], m[k+8], m[k+12] = a, b, c, d
+	}
+	for k := 0; k < 16; k += 4 {
+		a, b, c, d := m[k], m[k+1], m[k+2], m[k+3]
+		a, c = exchange(a, c, 8, mask8)
+		b, d = exchange(b, d, 8, mask8)
+		a, b = exchange(a, b, 4, mask4)
+		c, d = exchange(c, d, 4, mask4)
+		store64(buf, to, a)
+		store64(buf, to+out, b)
+		store64(buf, to+2*out, c)
+		store64(buf, to+3*out, d)
+		to += 4 * out
+	}
+}
+
+// turn2 transposes a block of 32 by 32 elements of 2 bits.
+func turn2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+	var m [32]uint64
+	for k := range 8 {
+		at := from + int64(k)*in
+		a, b, c, d := load64(stage, at), load64(stage, at+8*in), load64(stage, at+16*in), load64(stage, at+24*in)
+		a, c = exchange(a, c, 32, mask32)
+		b, d = exchange(b, d, 32, mask32)
+		a, b = exchange(a, b, 16, mask16)
+		c, d = exchange(c, d, 16, mask16)
+		m[k], m[k+8], m[k+16], m[k+24] = a, b, c, d
+	}
+	for k := 0; k < 32; k += 8 {
+		for i := k; i < k+2; i++ {
+			a, b, c, d := m[i], m[i+2], m[i+4], m[i+6]
+			a, c = exchange(a, c, 8, mask8)
+			b, d = exchange(b, d, 8, mask8)
+			a, b = exchange(a, b, 4, mask4)
+			c, d = exchange(c, d, 4, mask4)
+			m[i], m[i+2], m[i+4], m[i+6] = a, b, c, d
+		}
+		for i := k; i < k+8; i += 2 {
+			a, b := exchange(m[i], m[i+1], 2, mask2)
+			store64(buf, to, a)
+			store64(buf, to+out, b)
+			to += 2 * out
+		}
+	}
+}

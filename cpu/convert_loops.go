@@ -4,8 +4,78 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
+
+// loop converts n neighbours, of which those below a byte have one to themselves:
+// above the bits of the source's it is 0.
+type loop func(dst, src unsafe.Pointer, n int64)
+
+func newLoop(dst, src layout.DType, how device.Rounding) loop {
+	from, to := numberOf(src, how), numberOf(dst, how)
+	if src.Bits() <= 8 {
+		return tableLoop(from, to)
+	}
+	if l := byteLoop(src, from, to); l != nil && looseAlignment {
+		return l
+	}
+	if l := straightLoop(dst, src); l != nil && looseAlignment && !to.cuts {
+		return l
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i := range n {
+			to.put(dst, i, to.encode(from.decode(from.get(src, i))))
+		}
+	}
+}
+
+// tableLoop converts from a type of at most 8 bits.
+func tableLoop(from, to *number) loop {
+	table := tableOf(from, to)
+	switch {
+	case to.bits <= 8:
+		return func(dst, src unsafe.Pointer, n int64) {
+			d, s := unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n)
+			for i, x := range s {
+				d[i] = byte(table[x])
+			}
+		}
+	case to.bits == 16 && looseAlignment:
+		return lookUp[uint16](table)
+	case to.bits == 32 && looseAlignment:
+		return lookUp[uint32](table)
+	case looseAlignment:
+		return lookUp[uint64](table)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i, x := range unsafe.Slice((*byte)(src), n) {
+			to.put(dst, int64(i), table[x])
+		}
+	}
+}
+
+// tableOf tabulates a conversion from at most 8 bits.
+func tableOf(from, to *number) *[256]uint64 {
+	table := new([256]uint64)
+	for x := range uint64(1) << from.bits {
+		table[x] = to.encode(from.decode(x))
+	}
+	return table
+}
+
+func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
+	var narrow [256]D
+	for i, v := range table {
+		narrow[i] = D(v)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*byte)(src), n)
+		for i, x := range s {
+			d[i] = narrow[x]
+		}
+	}
+}
 
 // Straight loops between the commonest types, on machines that are little-endian
 // and read words at any address. Each gives what the general rule does, NaNs

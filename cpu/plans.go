@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"math/bits"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -56,75 +55,6 @@ func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
 		return device.CheckFillPlaces(dst, pattern)
 	}
 	return device.CheckFillString(dst)
-}
-
-// prepare makes the job of a checked call, but for addresses and the plan. A
-// fill's source has the layout of its destination, and all elements in one place.
-// False: there is nothing to do.
-func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
-	way := device.AsCopy
-	if f.op == opConvert {
-		way = device.WayOf(f.dst, f.src)
-	}
-	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
-	fills, strings := f.op >= opFill, f.dst == layout.String
-	j.cast = nil
-	switch {
-	case way == device.ByValue:
-		j.cast = casterOf(f.dst, f.src, f.how)
-		limit = 0
-	case way == device.AsPack || strings:
-		limit = 0
-	}
-	var d, s layout.Layout
-	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
-	if rank, _ := d.Frame(); rank == 1 {
-		if n, _ := d.Axis(0); n == 0 {
-			return false
-		}
-	}
-	switch {
-	case strings:
-		dBits, sBits = 8*stringSize, 8*stringSize
-	case limit > 0 && dBits > limit && !looseAlignment:
-		if fills {
-			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: it is d's shape
-			fills = false
-		}
-		d, s, dBits = narrow(d, s, dBits, limit)
-		sBits = dBits
-	case limit > 0:
-		dBits, sBits = wide, wide
-	}
-	j.load(&d, &s, dBits, sBits, strings)
-	if way != device.AsCopy {
-		j.class = convert
-		j.signed = device.IsSigned(f.src)
-	}
-	if fills {
-		j.sOff = 0
-		for i := range j.axes[:j.rank] {
-			j.axes[i].s = 0
-		}
-	}
-	return true
-}
-
-// narrow expresses elements as runs of smaller ones, for memory that is not
-// aligned for them.
-func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
-	part := int64(bits / limit)
-	split := func(l layout.Layout) layout.Layout {
-		dims, strides := l.Shape(), l.Strides()
-		for i := range strides {
-			strides[i] *= part
-		}
-		// It cannot fail: these are the positions of the same bytes.
-		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
-		return l
-	}
-	d, s = layout.Simplify(split(d), split(s))
-	return d, s, limit
 }
 
 // plan is a planned job of less than parallelBytes, kept for calls that are alike:
@@ -307,14 +237,3 @@ func small(t layout.DType, l *layout.Layout) bool {
 	n, _ := l.Dense()
 	return n < parallelBytes*8/int64(width(t))
 }
-
-// width returns how many bits of memory an element takes.
-func width(t layout.DType) int {
-	if t == layout.String {
-		return 8 * stringSize
-	}
-	return t.Bits()
-}
-
-// logWidth is the logarithm of width, which is a power of two.
-func logWidth(t layout.DType) uint8 { return uint8(bits.TrailingZeros(uint(width(t)))) }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"encoding/binary"
 	"unsafe"
 )
 
@@ -105,41 +104,6 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	}
 }
 
-// fewRuns reports whether, without kernels, rows are better written in sequence:
-// from a few runs of the source, in each of which the next row is the nearest.
-func (j *job) fewRuns(near int) bool {
-	return kernels.Move == nil && near == j.rank-3 && j.axes[j.rank-2].n <= 16
-}
-
-// planNear makes blocks of rows along the axis on which they are nearest in the
-// source: to read in sequence matters more than to write so. Where there are too
-// few for a block, it has several sets of them.
-func (j *job) planNear(near int, perRow int64) {
-	x, last := j.axes[near], j.rank-1
-	row := j.axes[last].n
-	width := int64(j.dBits / 8)
-	next := -1
-	for i := last - 1; i >= 0; i-- {
-		// An axis that prolongs what is read is the best one, then one that prolongs
-		// rows of the destination.
-		if i != near && j.axes[i].s == x.n*x.s {
-			next = i
-			break
-		}
-		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*width || j.axes[next].d != row*width && magnitude(k.s) < magnitude(j.axes[next].s)) {
-			next = i
-		}
-	}
-	if next < 0 || x.n*row*width >= fullSet {
-		j.block(near, max(1, perRow/min(row, perRow)), perRow)
-		return
-	}
-	j.inner = x
-	j.axes[near].n = 1
-	j.block(next, max(1, perRow/(x.n*row)), row)
-	j.axes[near].n = x.n
-}
-
 // moveShort moves rows that are no longer than longRow.
 func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
 	switch {
@@ -149,92 +113,6 @@ func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
 		kernels.Spread(dst, src, 0, 0, na, 1, &j.shuffle)
 	default:
 		kernels.Move(dst, src, dStep, j.a.s, size, na)
-	}
-}
-
-// lineUp moves elements that are anywhere to na rows of nb, dense ones. What is
-// streamed is put together in a buffer.
-func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
-	width := int64(unsafe.Sizeof(*new(W)))
-	size := nb * width
-	way := j.way(d, na, size)
-	to, at, step := j.dst, d, j.a.d
-	if way != straight {
-		to, at, step = room(&sc.tile, na*size), 0, size
-	}
-	switch {
-	case j.class == fill:
-		for i := range na {
-			fillRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
-		}
-	case j.shuffled == picks && nb >= j.shuffle.Least:
-		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
-	case j.class == reverse:
-		for i := range na {
-			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
-		}
-	default:
-		gatherBlock[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
-	}
-	switch {
-	case way == straight:
-	case j.a.d == size:
-		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
-	default:
-		kernels.Stream(ptr(j.dst, d), (*byte)(to), j.a.d, size, size, na)
-	}
-}
-
-// scatter moves elements that are anywhere to na rows of nb that are not dense.
-func scatter[W word](j *job, d, s, na, nb int64) {
-	if j.shuffled == spreads && nb >= j.shuffle.Least {
-		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
-		return
-	}
-	gatherBlock[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
-}
-
-// shuffled says which kernel of simd.Shuffle a job's blocks are for.
-type shuffled uint8
-
-const (
-	none shuffled = iota
-	picks
-	spreads
-)
-
-// planShuffle chooses a kernel for elements, or short rows, that are neighbours on
-// one side and a small step apart on the other.
-func (j *job) planShuffle() {
-	j.shuffled = none
-	width := int64(j.dBits / 8)
-	x := &j.b
-	switch {
-	case kernels.Pick == nil || j.strings || j.packed || j.bytes < shuffledBytes:
-		return
-	case j.class == rows:
-		x = &j.a
-		if width *= j.b.n; width > shortRow || j.blkB < j.b.n {
-			return
-		}
-	case j.class != gather && j.class != reverse:
-		return
-	}
-	switch {
-	case x.d == width && kernels.PlanPick(&j.shuffle, width, x.s):
-		j.shuffled = picks
-		j.fetchAhead(x.n*magnitude(x.s), magnitude(j.a.s))
-	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&j.shuffle, width, x.d):
-		j.shuffled = spreads
-		j.fetchAhead(x.n*x.d, magnitude(j.a.d))
-	}
-}
-
-// fetchAhead says whether a shuffle does, where its far side has rows of a span, a step
-// apart: not what nobody comes to.
-func (j *job) fetchAhead(span, step int64) {
-	if span < fetchedRow && (j.class == rows || step > span+span/4) {
-		j.shuffle.Ahead = 0
 	}
 }
 
@@ -287,12 +165,4 @@ func moveSpans(dst, src unsafe.Pointer, d, s, n, dStep, sStep, size int64) {
 			s += sStep
 		}
 	}
-}
-
-func load32(p unsafe.Pointer, off int64) uint32 {
-	return binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(p, off))[:])
-}
-
-func store32(p unsafe.Pointer, off int64, v uint32) {
-	binary.LittleEndian.PutUint32((*[4]byte)(unsafe.Add(p, off))[:], v)
 }

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"encoding/binary"
 	"math/bits"
+	"unsafe"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
@@ -220,4 +222,31 @@ func (f *number) encodeFloat(v value) uint64 {
 		r |= f.sign
 	}
 	return r
+}
+
+// get returns the bits of element i.
+func (f *number) get(p unsafe.Pointer, i int64) uint64 {
+	switch f.bits {
+	case 16:
+		return uint64(binary.LittleEndian.Uint16(span(p, 2*i, 2)))
+	case 32:
+		return uint64(binary.LittleEndian.Uint32(span(p, 4*i, 4)))
+	case 64:
+		return binary.LittleEndian.Uint64(span(p, 8*i, 8))
+	}
+	return uint64(load8(p, i))
+}
+
+// put sets the bits of element i.
+func (f *number) put(p unsafe.Pointer, i int64, v uint64) {
+	switch f.bits {
+	case 16:
+		binary.LittleEndian.PutUint16(span(p, 2*i, 2), uint16(v))
+	case 32:
+		binary.LittleEndian.PutUint32(span(p, 4*i, 4), uint32(v))
+	case 64:
+		binary.LittleEndian.PutUint64(span(p, 8*i, 8), v)
+	default:
+		store8(p, i, byte(v))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
@@ -120,112 +121,6 @@ func (j *job) unit(bits int) int64 {
 	return int64(bits / 8)
 }
 
-const (
-	// blockBytes is how much of either side a block of rows covers: a part of
-	// the L1 cache.
-	blockBytes = 16 << 10
-	// gatherSide is the side of a square block of single elements.
-	gatherSide = 32
-)
-
-// plan chooses the class and the blocks.
-func (j *job) plan() {
-	j.inner.n = 1
-	last := j.rank - 1
-	in := &j.axes[last]
-	du, su := j.unit(j.dBits), j.unit(j.sBits)
-	dense := in.d == du || in.n == 1
-	if j.class != convert {
-		switch {
-		case dense && (in.s == su || in.n == 1):
-			j.class = rows
-			if j.rank == 1 {
-				j.class = contiguous
-			}
-		case dense && in.s == 0:
-			j.class = fill
-		case dense && in.s == -su && !j.strings:
-			j.class = reverse
-		default:
-			j.class = gather
-		}
-	}
-	// The axis along which the source's elements are nearest to each other.
-	near, unit := -1, -1
-	for i := last - 1; i >= 0; i-- {
-		if unit < 0 && magnitude(j.axes[i].s) == su {
-			unit = i
-		}
-		if near < 0 || magnitude(j.axes[i].s) < magnitude(j.axes[near].s) {
-			near = i
-		}
-	}
-	turns := j.class == gather || j.class == fill && in.n*int64(j.dBits) < 8*cacheLine
-	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None {
-		turns = false // all is in L1 anyway, and there are no vectors to gain by
-	}
-	if turns && dense && !j.strings && unit >= 0 && j.planTile(unit) {
-		j.class = transpose
-		return
-	}
-	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
-	switch {
-	case j.class == contiguous:
-		j.block(-1, 1, 4*perRow)
-	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
-		// Rows that overlap or repeat in the source: stay on a piece of them.
-		j.block(near, 64, perRow)
-	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow && !j.fewRuns(near):
-		j.planNear(near, perRow)
-	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
-		// The source is denser along another axis: square blocks use all of
-		// each cache line.
-		side := max(gatherSide, 512/min(in.n, 512))
-		j.block(near, side, max(gatherSide, 512/min(j.axes[near].n, 512)))
-	default:
-		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
-	}
-	j.planShuffle()
-}
-
-func magnitude(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
-}
-
-// block makes a of the axis ai (-1: of none) and b of the innermost one, and
-// cuts them in blocks.
-func (j *job) block(ai int, blkA, blkB int64) {
-	j.b = j.axes[j.rank-1]
-	j.a = axis{n: 1}
-	j.nOut = 0
-	for i := range j.rank - 1 {
-		if i == ai {
-			j.a = j.axes[i]
-			continue
-		}
-		j.outer[j.nOut] = j.axes[i]
-		j.nOut++
-	}
-	j.cut(blkA, blkB)
-}
-
-// cut divides a and b into blocks of the given extents.
-func (j *job) cut(blkA, blkB int64) {
-	if blkB > 64 && blkB < j.b.n {
-		blkB &^= 63 // so that blocks of one row share as few words as can be
-	}
-	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)
-	j.numA = (j.a.n + j.blkA - 1) / j.blkA
-	j.numB = (j.b.n + j.blkB - 1) / j.blkB
-	j.units = j.numA * j.numB
-	for i := range j.nOut {
-		j.units *= j.outer[i].n
-	}
-}
-
 // scratch is what a worker needs for itself.
 type scratch struct {
 	index  [maxAxes]int64
@@ -337,4 +232,81 @@ func (j *job) name() string {
 		return "bits." + j.class.String() + "." + strconv.Itoa(j.dBits)
 	}
 	return j.class.String() + "." + strconv.Itoa(j.dBits)
+}
+
+// prepare makes the job of a checked call, but for addresses and the plan. A
+// fill's source has the layout of its destination, and all elements in one place.
+// False: there is nothing to do.
+func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
+	way := device.AsCopy
+	if f.op == opConvert {
+		way = device.WayOf(f.dst, f.src)
+	}
+	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
+	fills, strings := f.op >= opFill, f.dst == layout.String
+	j.cast = nil
+	switch {
+	case way == device.ByValue:
+		j.cast = casterOf(f.dst, f.src, f.how)
+		limit = 0
+	case way == device.AsPack || strings:
+		limit = 0
+	}
+	var d, s layout.Layout
+	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
+	if rank, _ := d.Frame(); rank == 1 {
+		if n, _ := d.Axis(0); n == 0 {
+			return false
+		}
+	}
+	switch {
+	case strings:
+		dBits, sBits = 8*stringSize, 8*stringSize
+	case limit > 0 && dBits > limit && !looseAlignment:
+		if fills {
+			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: it is d's shape
+			fills = false
+		}
+		d, s, dBits = narrow(d, s, dBits, limit)
+		sBits = dBits
+	case limit > 0:
+		dBits, sBits = wide, wide
+	}
+	j.load(&d, &s, dBits, sBits, strings)
+	if way != device.AsCopy {
+		j.class = convert
+		j.signed = device.IsSigned(f.src)
+	}
+	if fills {
+		j.sOff = 0
+		for i := range j.axes[:j.rank] {
+			j.axes[i].s = 0
+		}
+	}
+	return true
+}
+
+// narrow expresses elements as runs of smaller ones, for memory that is not
+// aligned for them.
+func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
+	part := int64(bits / limit)
+	split := func(l layout.Layout) layout.Layout {
+		dims, strides := l.Shape(), l.Strides()
+		for i := range strides {
+			strides[i] *= part
+		}
+		// It cannot fail: these are the positions of the same bytes.
+		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
+		return l
+	}
+	d, s = layout.Simplify(split(d), split(s))
+	return d, s, limit
+}
+
+// room returns a buffer of at least n bytes, kept in *b for the next time.
+func room(b *[]byte, n int64) unsafe.Pointer {
+	if int64(len(*b)) < n {
+		*b = makeBlock(n).mem
+	}
+	return unsafe.Pointer(unsafe.SliceData(*b))
 }

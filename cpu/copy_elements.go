@@ -110,3 +110,45 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 		d += size
 	}
 }
+
+// lineUp moves elements that are anywhere to na rows of nb, dense ones. What is
+// streamed is put together in a buffer.
+func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	width := int64(unsafe.Sizeof(*new(W)))
+	size := nb * width
+	way := j.way(d, na, size)
+	to, at, step := j.dst, d, j.a.d
+	if way != straight {
+		to, at, step = room(&sc.tile, na*size), 0, size
+	}
+	switch {
+	case j.class == fill:
+		for i := range na {
+			fillRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	case j.shuffled == picks && nb >= j.shuffle.Least:
+		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
+	case j.class == reverse:
+		for i := range na {
+			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+		}
+	default:
+		gatherBlock[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
+	}
+	switch {
+	case way == straight:
+	case j.a.d == size:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
+	default:
+		kernels.Stream(ptr(j.dst, d), (*byte)(to), j.a.d, size, size, na)
+	}
+}
+
+// scatter moves elements that are anywhere to na rows of nb that are not dense.
+func scatter[W word](j *job, d, s, na, nb int64) {
+	if j.shuffled == spreads && nb >= j.shuffle.Least {
+		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
+		return
+	}
+	gatherBlock[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+}
