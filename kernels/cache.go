@@ -12,13 +12,13 @@ import (
 type Cache[T any] struct {
 	target  Target
 	most    int
-	upload  func(desc []byte) (T, error)
+	upload  func(params []byte) (T, error)
 	drop    func(T)
 	entries map[uint64]*Entry[T] // lists, by hash
 	count   int
 }
 
-// Entry is a launch with its descriptor on the device.
+// Entry is a launch with its parameters on the device.
 type Entry[T any] struct {
 	Launch
 	OnDevice T // none where there is nothing to do
@@ -28,9 +28,9 @@ type Entry[T any] struct {
 }
 
 // NewCache returns an empty cache of at most the given number of launches.
-// upload takes a descriptor to the device; drop is told when it will not be
+// upload takes parameters to the device; drop is told when they will not be
 // used for later work any more.
-func NewCache[T any](t Target, most int, upload func(desc []byte) (T, error), drop func(T)) *Cache[T] {
+func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[uint64]*Entry[T]{}}
 }
 
@@ -83,7 +83,7 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 	}
 	e := &Entry[T]{Launch: l, call: k, layouts: plankey.Of(dst, src, at, by)}
 	if e.Groups > 0 {
-		if e.OnDevice, err = c.upload(e.Desc); err != nil {
+		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
 		}
 	}
