@@ -6,14 +6,13 @@ import (
 )
 
 func init() {
-	v1 := definition{since: 1, types: types1, inputs: arity{1, 1}, attrs: []string{"shape", "consumed_inputs"}, prepare: prepareReshape1}
+	v1 := definition{inputs: arity{1, 1}, attrs: []string{"shape", "consumed_inputs"}, prepare: prepareReshape1}
 	v5 := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareReshape}
 	v14 := v5
 	v14.attrs = []string{"allowzero"}
-	register("Reshape", v1)
-	register("Reshape", v5.versions(change{5, types5}, change{13, types13})...)
-	register("Reshape", v14.versions(change{14, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Reshape", "`allowzero` from 14",
+		v1.versions(change{1, types1}), v5.versions(change{5, types5}, change{13, types13}),
+		v14.versions(change{14, types13}), v14.growing(19, MaxOpset))
 }
 
 // Reshape gives x the extents in shape (ONNX Reshape-1 to -25): one -1 at most

@@ -8,9 +8,8 @@ import (
 )
 
 func init() {
-	register("Trilu", definition{
-		since: 14, types: types13, inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu,
-	})
+	d := definition{inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu}
+	register("Trilu", "", d.versions(change{14, types13}))
 }
 
 // Trilu keeps of each matrix in x, which are its last two axes, the elements on
