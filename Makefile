@@ -65,7 +65,7 @@ generate: ptx
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
 
-# The kernels in cuda/ptx (needs clang-16). The text is the same every time.
+# The kernels in cuda/ptx.zip (needs clang-16). The text is the same every time.
 ptx:
 	GO=$(GO) sh scripts/ptx.sh
 

@@ -29,6 +29,7 @@ var policy = map[string][]string{
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/engine", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/engine"},
+	"cuda/ptxzip":       {},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
 	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
 	"bench/page":        {"bench", "device/oracle", "gonum.org/v1/plot"},

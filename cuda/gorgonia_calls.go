@@ -30,7 +30,7 @@ static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
 }
 
-// A kernel's parameters, each of 8 bytes: as many as kernels.MostParameters.
+// A kernel's arguments, each of 8 bytes: as many as kernels.MaxArguments.
 typedef struct {
 	unsigned long long at[9];
 } arguments;
@@ -55,7 +55,7 @@ import (
 )
 
 // That as many parameters are passed as there may be is checked when this is compiled.
-var _ = [...][kernels.MostParameters]struct{}{[len(C.arguments{}.at)]struct{}{}}
+var _ = [...][kernels.MaxArguments]struct{}{[len(C.arguments{}.at)]struct{}{}}
 
 func (l *gorgoniaCU) retainPrimary(ordinal int) (context, error) {
 	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()

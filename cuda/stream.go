@@ -22,8 +22,8 @@ type queue struct {
 	descs     []*memory // of the launches of a capture
 
 	// A launch's arguments, and pointers to them as the driver wants.
-	args   [kernels.MostParameters]uint64
-	params [kernels.MostParameters]unsafe.Pointer
+	args   [kernels.MaxArguments]uint64
+	params [kernels.MaxArguments]unsafe.Pointer
 }
 
 func (g *gpu) NewStream() (engine.Stream, error) {
@@ -110,7 +110,7 @@ func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
 
 // submit launches what q.args are for, with whatever context is current.
 func (q *queue) submit(l *kernels.Launch) error {
-	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:l.Spec.Parameters()])
+	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:l.Spec.Arguments()])
 }
 
 func (q *queue) Finish() error {

@@ -82,7 +82,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	d, s := layout.Simplify(dst, src)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)
 	p.launch.Class = Converting
-	l, err := p.plan(func(k *desc) (Form, error) {
+	l, err := p.plan(func(k *parameters) (Form, error) {
 		in := p.inner(0)
 		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 		switch {

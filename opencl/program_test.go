@@ -159,7 +159,7 @@ func TestBuildFailure(t *testing.T) {
 	assert.Equal(t, "CL_BUILD_PROGRAM_FAILURE", driver.Name)
 	assert.Contains(t, driver.Log, "this_is_no_type")
 	assert.NotContains(t, driver.Log, "\x00")
-	assert.ErrorContains(t, err, "gather_32")
+	assert.ErrorContains(t, err, "element_32")
 	assert.Equal(t, before, dev.Stats())
 
 	dev.driver.programs.source = good

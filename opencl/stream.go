@@ -68,9 +68,9 @@ type kernel struct {
 	// What the driver was given, and reads from here: the memory of dst, src and
 	// descriptor; then the bases, and the pattern; then of a take the memory of the
 	// indices and of the status.
-	memory [kernels.MostParameters]*memory // a handle may return with other memory: these do not
-	values [kernels.MostParameters]uint64
-	known  [kernels.MostParameters]bool
+	memory [kernels.MaxArguments]*memory // a handle may return with other memory: these do not
+	values [kernels.MaxArguments]uint64
+	known  [kernels.MaxArguments]bool
 
 	set           [4]uintptr // the arguments of clSetKernelArg
 	run           [9]uintptr // and of clEnqueueNDRangeKernel
@@ -109,8 +109,8 @@ func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
 		s.last, s.kernel = l, k
 	}
 	k := s.kernel
-	values := [kernels.MostParameters]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MostParameters]engine.Mem{a.Dst, a.Src, a.Desc, 7: a.At, a.Status} {
+	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
+	for i, m := range [kernels.MaxArguments]engine.Mem{a.Dst, a.Src, a.Desc, 7: a.At, a.Status} {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue
@@ -120,7 +120,7 @@ func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
 		}
 		values[i] = uint64(m.handle)
 	}
-	for i, v := range values[:l.Spec.Parameters()] {
+	for i, v := range values[:l.Spec.Arguments()] {
 		if k.known[i] && k.values[i] == v {
 			continue
 		}

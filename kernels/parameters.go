@@ -9,9 +9,9 @@ import (
 // axis is one loop: an extent, and the steps of either side, in elements.
 type axis struct{ n, d, s int64 }
 
-// desc is the descriptor of a launch, as the kernels read it: see
+// parameters are those of a launch, as the kernels read them: see
 // source/common.h, which says what the fields mean.
-type desc struct {
+type parameters struct {
 	blocks int64
 
 	cut, flat, words, span uint32
@@ -34,7 +34,7 @@ const limit = 1 << 31
 
 // setOuter makes blocks of the axes: cuts of the cut axis innermost, then the
 // others.
-func (k *desc) setOuter(cuts ...axis) error {
+func (k *parameters) setOuter(cuts ...axis) error {
 	k.outer = append(k.outer, cuts...)
 	k.blocks = 1
 	for _, a := range k.outer {
@@ -49,8 +49,8 @@ func (k *desc) setOuter(cuts ...axis) error {
 	return nil
 }
 
-// encode lays the descriptor out as struct Desc and its axes.
-func (k *desc) encode() []byte {
+// encode lays the parameters out as struct Params and its axes.
+func (k *parameters) encode() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 0, headerBytes+axisBytes*(len(k.outer)+len(k.inner)+len(k.run)))
 	for _, v := range []uint32{

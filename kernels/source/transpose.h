@@ -1,9 +1,9 @@
-// turn: a transposition of packed elements, by words. src is dense along axis a
-// with step 1, and dst along axis b. A block is TILE_A x TILE_B elements, made of
-// squares of PER x PER: a work-item cuts a square's PER words out of PER lines of
-// src, turns the square over in registers, and puts the PER words, which now run
-// along b, into local memory. From there they are stored line by line of dst,
-// moved to where in a word the line begins.
+// transpose: a transposition of elements narrower than a word, by words. src is dense
+// along axis a, and dst along axis b. A block is TILE_A x TILE_B elements, made of
+// squares of PER x PER: a work-item reads a square as PER words from PER lines of src,
+// transposes it in registers, and puts the PER words, which now run along b, into
+// local memory. From there they are stored line by line of dst, shifted to the bit of
+// a word at which the line begins.
 
 #define PER (32 / DBITS)     // elements in a word
 #define WIDTH (TILE_A / PER) // of the tile, in squares along a
@@ -12,8 +12,9 @@
 #define ALONG_A MIN(WIDTH, GROUP)  // work-items side by side, to load
 #define ALONG_B MIN(HEIGHT, GROUP) // and to store
 
-// SWAP changes places, in each pair of lines so many bits apart, of the first
-// line's high halves of fields twice as wide and the second one's low halves.
+// SWAP takes pairs of lines, as far apart as elements of that many bits are: it
+// exchanges the high halves of the first line's fields, which are twice as wide, and
+// the low halves of the second line's.
 #define SWAP(bits, low)                                        \
 	UNROLL                                                     \
 	for (u32 k = 0; k < PER; k++) {                            \
@@ -25,15 +26,15 @@
 		}                                                      \
 	}
 
-// TURN turns a square over.
+// TRANSPOSE transposes a square.
 #if DBITS == 16
-#define TURN SWAP(16, 0x0000ffff)
+#define TRANSPOSE SWAP(16, 0x0000ffff)
 #elif DBITS == 8
-#define TURN SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff)
+#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff)
 #elif DBITS == 4
-#define TURN SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f)
+#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f)
 #else
-#define TURN SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f) SWAP(2, 0x33333333)
+#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f) SWAP(2, 0x33333333)
 #endif
 
 // load fills the tile with na x nb elements of src from position s on; step is
@@ -67,7 +68,7 @@ DEVICE void PASTE(NAME, _load)(SHARED_POINTER u32 *RESTRICT tile, GLOBAL const u
 			for (u32 k = 0; k < PER; k++) {
 				r[k] = square[k * WIDTH + x];
 			}
-			TURN
+			TRANSPOSE
 			UNROLL
 			for (u32 k = 0; k < PER; k++) {
 				square[k * WIDTH + x] = r[k];
@@ -96,7 +97,7 @@ DEVICE void PASTE(NAME, _load)(SHARED_POINTER u32 *RESTRICT tile, GLOBAL const u
 					r[k] = word[0] >> shift | word[shift + bits > 32] << 1 << (31 - shift);
 				}
 			}
-			TURN
+			TRANSPOSE
 			UNROLL
 			for (u32 k = 0; k < PER; k++) {
 				tile[y * COLUMN + k * WIDTH + x] = r[k];
@@ -151,11 +152,11 @@ DEVICE void PASTE(NAME, _store)(GLOBAL u32 *RESTRICT dst, SHARED_POINTER const u
 
 ENTRY {
 	SHARED(u32, tile, HEIGHT * COLUMN);
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		const Tile t = tile_of(desc, block, dBase, sBase);
-		PASTE(NAME, _load)(tile, (GLOBAL const u32 *)src, t.s, desc->sb, t.na, t.nb);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		const Tile t = tile_of(params, block, dBase, sBase);
+		PASTE(NAME, _load)(tile, (GLOBAL const u32 *)src, t.s, params->sb, t.na, t.nb);
 		BARRIER();
-		PASTE(NAME, _store)((GLOBAL u32 *)dst, tile, t.d, desc->da, t.na, t.nb);
+		PASTE(NAME, _store)((GLOBAL u32 *)dst, tile, t.d, params->da, t.na, t.nb);
 		BARRIER(); // before the next block's loads
 	}
 }
@@ -167,4 +168,4 @@ ENTRY {
 #undef ALONG_A
 #undef ALONG_B
 #undef SWAP
-#undef TURN
+#undef TRANSPOSE

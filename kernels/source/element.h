@@ -1,4 +1,4 @@
-// gather: one element per item. Neighbouring work-items write neighbouring
+// element: one element per item. Neighbouring work-items write neighbouring
 // elements of dst's innermost axis. Behind cast.h it converts between types; blocks
 // of CPUs that are dense on both sides are a loop then that compilers make vectors of.
 
@@ -14,12 +14,12 @@
 ENTRY {
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	SETUP
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
-		const u32 left = items_of(desc, block_of(desc, block, &d0, &s0));
+		const u32 left = items_of(params, block_of(params, block, &d0, &s0));
 #if CAST && SERIAL
-		if (desc->inner == 0 && desc->d == 1 && desc->s == 1) {
+		if (params->inner == 0 && params->d == 1 && params->s == 1) {
 			u32 x = 0;
 #if FBITS == 4
 			if (s0 & 1) {
@@ -50,13 +50,13 @@ ENTRY {
 				if (x < left) {
 					INDEX d = 0, s = 0;
 					ROLLED
-					for (u32 k = 0; k < desc->inner; k++) {
+					for (u32 k = 0; k < params->inner; k++) {
 						const u32 i = digit(&x, inner + k);
 						d += (INDEX)i * (INDEX)inner[k].d;
 						s += (INDEX)i * (INDEX)inner[k].s;
 					}
-					at[j] = d + (INDEX)x * (INDEX)desc->d;
-					value[j] = LOAD(s0 + s + (INDEX)x * (INDEX)desc->s);
+					at[j] = d + (INDEX)x * (INDEX)params->d;
+					value[j] = LOAD(s0 + s + (INDEX)x * (INDEX)params->s);
 				}
 			}
 			UNROLL
