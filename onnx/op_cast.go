@@ -102,14 +102,11 @@ func (d *definition) rounding(attrs Attrs) (device.Rounding, error) {
 
 func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) {
 	how.Legacy = d.since < 24
-	saturate, err := attrs.IntOr("saturate", 1)
+	saturate, err := d.boolAttr(attrs, "saturate", true)
 	if err != nil {
 		return how, err
 	}
-	if saturate != 0 && saturate != 1 {
-		return how, d.invalid("attribute saturate is %d; it must be 0 or 1", saturate)
-	}
-	how.Unsaturated = saturate == 0
+	how.Unsaturated = !saturate
 	mode, err := attrs.StrOr("round_mode", "up")
 	if err != nil {
 		return how, err

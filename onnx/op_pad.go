@@ -185,7 +185,11 @@ func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
 	}
 	to := make([]padding, c.x.Rank())
 	for i, axis := range list {
-		to[axis] = padding{before: pads[i], after: pads[n+i]}
+		p := padding{before: pads[i], after: pads[n+i]}
+		if c.d.since < 2 && (p.before < 0 || p.after < 0) {
+			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.before, p.after)
+		}
+		to[axis] = p
 	}
 	return c.pad(mode, to, fill)
 }

@@ -27,7 +27,7 @@ func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.T
 		if _, twice := Attrs(attrs).Get("shape"); twice {
 			return nil, d.invalid("the shape is given both as such and as an attribute")
 		}
-		allowZero, err := flag(d, attrs, "allowzero")
+		allowZero, err := d.boolAttr(attrs, "allowzero", false)
 		if err != nil {
 			return nil, layout.Named(d.name, err)
 		}
@@ -64,7 +64,7 @@ func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
 }
 
 func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
-	allowZero, err := flag(d, attrs, "allowzero")
+	allowZero, err := d.boolAttr(attrs, "allowzero", false)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,4 @@ func (c *call) reshape(shape []int64, allowZero bool) error {
 		return err
 	}
 	return c.reshaped(c.x, dims...)
-}
-
-// flag returns an integer attribute that is 0 (also when left out) or 1.
-func flag(d *definition, attrs Attrs, name string) (bool, error) {
-	v, err := attrs.IntOr(name, 0)
-	if err == nil && v != 0 && v != 1 {
-		err = d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
-	}
-	return v == 1, err
 }

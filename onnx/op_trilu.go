@@ -21,12 +21,9 @@ func Trilu(x *tensor.Tensor, v Opset, upper bool, k int64) (*tensor.Tensor, erro
 }
 
 func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
-	upper, err := attrs.IntOr("upper", 1)
+	upper, err := d.boolAttr(attrs, "upper", true)
 	if err != nil {
 		return nil, err
-	}
-	if upper != 0 && upper != 1 {
-		return nil, d.invalid("attribute upper is %d; it must be 0 or 1", upper)
 	}
 	return func(c *call) error {
 		k := int64(0)
@@ -36,7 +33,7 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 				return err
 			}
 		}
-		return c.trilu(upper == 1, k)
+		return c.trilu(upper, k)
 	}, nil
 }
 

@@ -245,6 +245,19 @@ func (d *definition) checkAttrs(attrs Attrs) error {
 	return nil
 }
 
+// boolAttr returns an integer attribute that is 0 or 1, or what stands for it if
+// it is left out.
+func (d *definition) boolAttr(attrs Attrs, name string, absent bool) (bool, error) {
+	v, given, err := attrs.Int(name)
+	if err != nil || !given {
+		return absent, err
+	}
+	if v != 0 && v != 1 {
+		return false, d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
+	}
+	return v == 1, nil
+}
+
 // invalid is an error of an operator's rule.
 func (d *definition) invalid(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, d.name, format, args...)
