@@ -38,7 +38,7 @@ var policy = map[string][]string{
 	"bench/results":     {"bench"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
-	"onnx":              {"layout", "device", "cpu", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
+	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
 	"internal/gpu":      {"layout", "device", "kernels"},

@@ -6,9 +6,8 @@ import (
 )
 
 func init() {
-	register("CenterCropPad", definition{
-		since: 18, types: types13, inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad,
-	})
+	d := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad}
+	register("CenterCropPad", "", d.versions(change{18, types13}))
 }
 
 // CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX

@@ -4,7 +4,7 @@ import "github.com/restride/restride/tensor"
 
 func init() {
 	expand := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareExpand}
-	register("Expand", expand.versions(change{8, types5}, change{13, types13})...)
+	register("Expand", "", expand.versions(change{8, types5}, change{13, types13}))
 }
 
 // Expand repeats x along axes of extent 1 (ONNX Expand-8 to -13). x and shape

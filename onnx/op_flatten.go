@@ -7,8 +7,8 @@ import (
 
 func init() {
 	flatten := definition{inputs: arity{1, 1}, attrs: []string{"axis"}, prepare: prepareFlatten}
-	register("Flatten", flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13},
-		change{21, types21}, change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Flatten", "negative axis from 11",
+		flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13}), flatten.growing(21, MaxOpset))
 }
 
 // Flatten makes x a matrix (ONNX Flatten-1 to -25): the axes before axis are

@@ -13,10 +13,9 @@ func init() {
 	v1 := byAttr
 	v1.inputs = base.inputs
 	byNumber.attrs = []string{"axis", "num_outputs"}
-	register("Split", v1.versions(change{1, types1})...)
-	register("Split", byAttr.versions(change{2, types5}, change{11, types5})...)
-	register("Split", base.versions(change{13, types13})...)
-	register("Split", byNumber.versions(change{18, types13})...)
+	register("Split", "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
+		v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
+		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
 }
 
 // Split cuts x along an axis into parts of the given sizes, which add up to its

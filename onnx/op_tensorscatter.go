@@ -8,9 +8,8 @@ import (
 )
 
 func init() {
-	register("TensorScatter", definition{
-		since: 24, types: types24, inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter,
-	})
+	d := definition{inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	register("TensorScatter", "a session writes to a cache that nothing else uses", d.versions(change{24, types24}))
 }
 
 // TensorScatter returns cache with elements replaced along an axis by those of

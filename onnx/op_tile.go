@@ -6,10 +6,9 @@ import (
 )
 
 func init() {
-	along := definition{since: 1, types: types1, inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
+	along := definition{inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
 	tile := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareTile}
-	register("Tile", along)
-	register("Tile", tile.versions(change{6, types5}, change{13, types13})...)
+	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
 }
 
 // Tile repeats the whole of x along each axis (ONNX Tile-1 to -13): repeats has
