@@ -200,7 +200,7 @@ func byStride(axes []step) []step {
 
 // slots is the bytes of a buffer that a layout fits, wherever indices move it.
 func slots(l layout.Layout, t layout.DType, by ...device.Index) (int64, error) {
-	_, high, ok := layout.Reach(l, by)
+	_, high, ok := layout.Reach(&l, by)
 	if !ok {
 		if l.Count() == 0 {
 			return 0, nil
