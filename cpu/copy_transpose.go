@@ -11,7 +11,9 @@ import (
 const turnBuffer = 32 << 10
 
 // turns returns the kernels for elements of size bytes.
-func turns(size int64) *simd.Transposer { return &kernels.Transpose[bits.TrailingZeros64(uint64(size))] }
+func turns(size int64) *simd.Transposer {
+	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
+}
 
 // turnTile is moveTile by vectors: where rows of the destination are evenly apart,
 // from registers to their places. Where they are not, or share cache lines that go
