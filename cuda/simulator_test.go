@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // TestConditions runs tests anew where the device is slow at random, where there
@@ -17,9 +18,9 @@ func TestConditions(t *testing.T) {
 	if os.Getenv(child) != "" {
 		t.Skip("in a process of its own")
 	}
-	run, part := "^Test(Device|ManyQueues|CloseMeanwhile|Capture)", ""
+	run, part := "^Test(Device|Queues|Capture)", ""
 	if testing.Short() {
-		part = "/^[01]$/^(Transfers|Free|CloseDevice|Order|Parallel)$" // of the suite
+		part = "/^([01]|ManyQueues|CloseMeanwhile)$/^(Transfers|Free|CloseDevice|Order|Parallel)$" // of the suite
 	}
 	for name, c := range map[string][]string{
 		"Slow":           {"RESTRIDE_SIM_DELAY=150", "RESTRIDE_SIM_SEED=3"},
@@ -81,7 +82,7 @@ func TestLostDevice(t *testing.T) {
 	open := func(index int) (*Device, device.Queue, device.Buffer) {
 		dev, err := OpenWith(index, Options{})
 		require.NoError(t, err)
-		return dev, queueOf(t, dev), alloc(t, dev, 64)
+		return dev, gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 	}
 	sick, q, b := open(0)
 	healthy, q2, b2 := open(1)
@@ -91,7 +92,7 @@ func TestLostDevice(t *testing.T) {
 	require.NoError(t, err)
 
 	k.turn(t, "PLANT", "oob")
-	require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
+	require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
 	err = q.Wait()
 	k.turn(t, "PLANT", "")
 	t.Log("reason:", err)
@@ -99,7 +100,7 @@ func TestLostDevice(t *testing.T) {
 		require.ErrorIs(t, err, ErrLost)
 		require.ErrorIs(t, err, device.ErrDriver)
 		assert.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS (700)")
-		err = q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4})
+		err = q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4})
 	}
 	_, err = sick.Alloc(1 << 20)
 	require.ErrorIs(t, err, ErrLost)
@@ -112,7 +113,7 @@ func TestLostDevice(t *testing.T) {
 
 	works := func(q device.Queue, b device.Buffer) {
 		t.Helper()
-		require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
+		require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
 		got := make([]byte, 4)
 		require.NoError(t, q.Read(got, b, 60))
 		assert.Equal(t, []byte{1, 2, 3, 4}, got)
@@ -143,9 +144,9 @@ func TestStrangers(t *testing.T) {
 	b, err := device.Open("cuda:1")
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Info().Index)
-	qa, qb := queueOf(t, a.(*Device)), queueOf(t, b.(*Device))
-	x, y := alloc(t, a.(*Device), 64), alloc(t, b.(*Device), 64)
-	require.ErrorIs(t, qa.Copy(row(x, 0, 4), row(y, 0, 4)), device.ErrInvalid)
+	qa, qb := gputest.Queue(t, a.(*Device)), gputest.Queue(t, b.(*Device))
+	x, y := gputest.Alloc(t, a.(*Device), 64), gputest.Alloc(t, b.(*Device), 64)
+	require.ErrorIs(t, qa.Copy(gputest.Words(x, 0, 4), gputest.Words(y, 0, 4)), device.ErrInvalid)
 	e, err := qb.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, qa.WaitFor(e), device.ErrInvalid)
