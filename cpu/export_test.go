@@ -35,3 +35,10 @@ func Elsewhere(number int) bool {
 	levels := simd.Levels()
 	return race.Enabled && levels[number%len(levels)] != kernels.Level
 }
+
+// StreamFrom makes copies of a test that write so many bytes do it past the caches.
+func StreamFrom(t testing.TB, bytes int64) {
+	old := streamBytes
+	streamBytes = bytes
+	t.Cleanup(func() { streamBytes = old })
+}

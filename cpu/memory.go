@@ -1,11 +1,13 @@
 package cpu
 
 import (
+	"errors"
 	"math"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/hugemem"
 	"github.com/restride/restride/layout"
 )
 
@@ -154,6 +156,12 @@ func Bytes(b device.Buffer) ([]byte, bool) {
 	return unsafe.Slice(at, bb.size), true
 }
 
+// HostBytes is Bytes (device.HostMemory).
+func (d *Device) HostBytes(b device.Buffer) ([]byte, bool) { return Bytes(b) }
+
+// WrapHost is Wrap (device.HostMemory).
+func (d *Device) WrapHost(b []byte) device.Buffer { return Wrap(b) }
+
 // Strings returns a string buffer's memory itself, valid until the buffer is
 // freed; false if the buffer is not a cpu device's, holds bytes, or was freed.
 func Strings(b device.Buffer) ([]string, bool) {
@@ -163,4 +171,32 @@ func Strings(b device.Buffer) ([]string, bool) {
 	}
 	defer sb.release()
 	return sb.strs, true
+}
+
+// A block is what the pool hands out. Its memory starts on a cache line.
+type block struct {
+	mem    []byte
+	mapped hugemem.Block // what mem is, if it is not of Go's heap
+}
+
+const cacheLine = 64
+
+// newBlock takes a large block from the system, on huge pages, where copies do
+// not wait for the TLB; others, and all where there are none, from Go's heap.
+func newBlock(size int64) (block, error) {
+	if size < hugemem.Page {
+		return makeBlock(size), nil
+	}
+	m, err := hugemem.Map(size)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return makeBlock(size), nil
+	}
+	return block{mem: m.Bytes, mapped: m}, err
+}
+
+// makeBlock takes a block from Go's heap.
+func makeBlock(size int64) block {
+	b := make([]byte, size+cacheLine-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % cacheLine
+	return block{mem: b[skip : int64(skip)+size : int64(skip)+size]}
 }

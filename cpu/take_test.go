@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
 )
 
 // Takes that are large enough for blocks and several workers, through the caches and
@@ -51,6 +53,39 @@ func testTakes(t *testing.T) {
 			cpu.StreamFrom(t, from)
 			for _, c.Wrong = range []int{0, 2} {
 				require.NoError(t, oracle.CheckTake(dev, c, uint64(i)))
+			}
+		}
+	}
+}
+
+// Takes from and to memory that starts anywhere.
+func TestTakeUnaligned(t *testing.T) {
+	dev := open(t)
+	defer dev.Close()
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	for off := range 16 {
+		for _, dtype := range []layout.DType{layout.Float16, layout.Float32, layout.Int64, layout.Complex128} {
+			size := dtype.Bits() / 8
+			table, out, indices := make([]byte, 16+40*size), make([]byte, 16+12*size), make([]byte, 16+4*8)
+			for i := range table {
+				table[i] = byte(i * 7)
+			}
+			rows := []byte{9, 0, 4, 7}
+			for i, r := range rows {
+				indices[off+8*i] = r
+			}
+			at := func(b []byte, t layout.DType, strides []int64) device.Operand {
+				l, err := layout.Strided([]int64{4, 3}, strides, 0)
+				if err != nil {
+					panic(err)
+				}
+				return device.Operand{Buffer: cpu.Wrap(b[off:]), Layout: l, Type: t}
+			}
+			require.NoError(t, q.Take(at(out, dtype, []int64{3, 1}), at(table, dtype, []int64{0, 1}), at(indices, layout.Int64, []int64{1, 0}),
+				device.Index{Extent: 10, Stride: 4}))
+			for i, r := range rows {
+				require.Equal(t, table[off+4*int(r)*size:][:3*size], out[off+3*i*size:][:3*size], "%v at %d", dtype, off)
 			}
 		}
 	}

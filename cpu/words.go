@@ -2,8 +2,11 @@ package cpu
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"runtime"
 	"unsafe"
+
+	"github.com/restride/restride/layout"
 )
 
 // word is what a kernel moves: elements of 8 to 128 bits, or a string, whose
@@ -45,6 +48,7 @@ func span(p unsafe.Pointer, off, n int64) []byte {
 // looseAlignment says whether the machine reads words at any address. Buffers
 // are aligned but for what Wrap adopts.
 const looseAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386" ||
+
 	runtime.GOARCH == "ppc64le" || runtime.GOARCH == "wasm"
 
 // alignment returns the largest power of two, up to 16, that an address is a
@@ -53,3 +57,22 @@ func alignment(p unsafe.Pointer) int {
 	a := uintptr(p) | 16
 	return int(a & -a)
 }
+
+func load32(p unsafe.Pointer, off int64) uint32 {
+	return binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(p, off))[:])
+}
+
+func store32(p unsafe.Pointer, off int64, v uint32) {
+	binary.LittleEndian.PutUint32((*[4]byte)(unsafe.Add(p, off))[:], v)
+}
+
+// width returns how many bits of memory an element takes.
+func width(t layout.DType) int {
+	if t == layout.String {
+		return 8 * stringSize
+	}
+	return t.Bits()
+}
+
+// logWidth is the logarithm of width, which is a power of two.
+func logWidth(t layout.DType) uint8 { return uint8(bits.TrailingZeros(uint(width(t)))) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
 )
 
 func init() { device.Register(backend{}) }
@@ -16,17 +17,17 @@ func (backend) Name() string { return "cuda" }
 // List returns the GPUs that the driver sees, and says of others why they are of
 // no use. The driver is loaded by the first call.
 func (backend) List() ([]device.Info, error) {
-	drv, err := openDriver()
+	a, err := openAPI()
 	if err != nil {
 		return nil, err
 	}
-	n, err := drv.deviceCount()
+	n, err := a.deviceCount()
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: the NVIDIA driver (%s) sees no GPU", device.ErrNoDevice, drv.name())
+		err = fmt.Errorf("%w: the NVIDIA driver (%s) sees no GPU", device.ErrNoDevice, a.name())
 	}
 	var all []device.Info
 	for i := range n {
-		_, info, why := usable(drv, i)
+		_, info, why := usable(a, i)
 		if why != nil {
 			err = errors.Join(err, why)
 			continue
@@ -42,4 +43,44 @@ func (backend) Open(index int) (device.Device, error) {
 		return nil, err
 	}
 	return dev, nil
+}
+
+// Device is a CUDA device. Its buffers and queues are those of device.Device;
+// what else they can do is in the optional interfaces of package device.
+type Device struct {
+	*gpu.Device
+	driver *driver
+}
+
+// Options say how to open a device. The zero Options are right for most uses.
+type Options struct {
+	// PlainMemory takes memory by cuMemAlloc, not from the driver's pool
+	// (cuMemAllocAsync): other processes and devices can share only the former.
+	// Freeing it makes the driver wait for the device.
+	PlainMemory bool
+}
+
+// OpenWith opens the device with the given index, with its primary context, which
+// programs of CUDA's runtime API share.
+func OpenWith(index int, o Options) (*Device, error) {
+	a, err := openAPI()
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.deviceCount()
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= n {
+		return nil, fmt.Errorf("%w: there is no CUDA device %d of %d", device.ErrNoDevice, index, n)
+	}
+	return open(a, index, 0, o)
+}
+
+func open(a api, ordinal int, ctx cuContext, o Options) (*Device, error) {
+	d, err := newDriver(a, ordinal, ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Device{gpu.New(d), d}, nil
 }

@@ -1,73 +1,71 @@
 package cuda
 
-import (
-	"github.com/restride/restride/internal/engine"
-)
+import "github.com/restride/restride/internal/gpu"
 
 // BeginCapture and EndCapture make a CUDA graph of what is queued in between.
-func (q *queue) BeginCapture() error {
-	q.g.capturing(1)
-	err := q.g.with(func(*frame) error { return q.g.drv.beginCapture(q.s) })
+func (s *stream) BeginCapture() error {
+	s.driver.capturing(1)
+	err := s.driver.with(func(*frame) error { return s.driver.api.beginCapture(s.handle) })
 	if err != nil {
-		q.g.capturing(-1)
+		s.driver.capturing(-1)
 		return err
 	}
-	q.capturing = true
+	s.capturing = true
 	return nil
 }
 
-func (q *queue) EndCapture() (engine.Graph, error) {
-	descs := q.descs
-	q.capturing, q.descs = false, nil
-	defer q.g.capturing(-1)
-	var exec graph
-	err := q.g.with(func(*frame) error {
+func (s *stream) EndCapture() (gpu.Graph, error) {
+	parameters := s.parameters
+	s.capturing, s.parameters = false, nil
+	defer s.driver.capturing(-1)
+	var exec cuGraphExec
+	err := s.driver.with(func(*frame) error {
 		var err error
-		exec, err = q.g.drv.endCapture(q.s)
+		exec, err = s.driver.api.endCapture(s.handle)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	q.g.keep(descs, 1)
-	return &replay{q, exec, descs}, nil
+	s.driver.keep(parameters, 1)
+	return &replay{s, exec, parameters}, nil
 }
 
 // capturing counts captures that are under way.
-func (g *gpu) capturing(by int) {
-	g.mu.Lock()
-	g.captures += by
-	g.mu.Unlock()
+func (d *driver) capturing(by int) {
+	d.mu.Lock()
+	d.captures += by
+	d.mu.Unlock()
 }
 
-// keep counts the graphs that descriptors are in.
-func (g *gpu) keep(descs []*memory, by int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, m := range descs {
-		if g.kept[m] += by; g.kept[m] == 0 {
-			delete(g.kept, m)
+// keep counts the graphs that parameters of launches are in.
+func (d *driver) keep(parameters []*memory, by int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range parameters {
+		if d.kept[m] += by; d.kept[m] == 0 {
+			delete(d.kept, m)
 		}
 	}
 }
 
 // replay is a graph that is ready to run.
 type replay struct {
-	q     *queue
-	exec  graph
-	descs []*memory // of its launches
+	stream     *stream
+	exec       cuGraphExec
+	parameters []*memory // of its launches
 }
 
 func (r *replay) Launch() error {
-	q := r.q
-	if err := q.g.enter(&q.seat); err != nil {
+	s := r.stream
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	defer q.g.leave(&q.seat)
-	return q.g.check(q.g.drv.replay(&q.seat.frame, r.exec, q.s))
+	defer s.driver.leave(&s.thread)
+	return s.driver.check(s.driver.api.replay(&s.thread.frame, r.exec, s.handle))
 }
 
 func (r *replay) Close() error {
-	defer r.q.g.keep(r.descs, -1)
-	return r.q.g.giveBack(func(*frame) error { return r.q.g.drv.destroyGraph(r.exec) })
+	defer r.stream.driver.keep(r.parameters, -1)
+	return r.stream.driver.giveBack(func(*frame) error { return r.stream.driver.api.destroyGraph(r.exec) })
 }

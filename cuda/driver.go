@@ -1,106 +1,118 @@
 package cuda
 
 import (
-	"fmt"
-	"unsafe"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
 )
 
-// Handles of the driver.
-type (
-	context  uintptr // CUcontext
-	stream   uintptr // CUstream
-	event    uintptr // CUevent
-	module   uintptr // CUmodule
-	function uintptr // CUfunction
-	graph    uintptr // CUgraphExec
-	pointer  uintptr // CUdeviceptr
-)
-
-// driver is the part of CUDA's driver API that the device needs. Calls act on
-// the context that is current on the calling OS thread, where that matters: see
-// gpu.enter. It is small, so that there can be two: libcuda, which finds the
-// library when the program runs, and, in its place in builds with the tag
-// gorgonia, gorgoniaCU, which is linked to it by gorgonia.org/cu. A frame is what
-// a driver keeps for the frequent calls of one goroutine.
-type driver interface {
-	name() string
-	version() (int, error) // 12040 is CUDA 12.4
-	deviceCount() (int, error)
-	describe(ordinal int) (facts, error)
-
-	retainPrimary(ordinal int) (context, error)
-	releasePrimary(ordinal int) error
-	setCurrent(*frame, context) error
-	current(*frame) (context, error)
-	ordinal() (int, error) // of the current context's device
-
-	memory() (free, total int64, err error)
-	alloc(bytes int64) (pointer, error)
-	free(pointer) error
-	// allocOn and freeOn are in the order of a stream; not every driver has them.
-	ordered() bool
-	allocOn(s stream, bytes int64) (pointer, error)
-	freeOn(s stream, p pointer) error
-	allocHost(bytes int64) (unsafe.Pointer, error)
-	freeHost(unsafe.Pointer) error
-	// place says on which device and in which range memory lies.
-	place(pointer) (place, error)
-
-	newStream() (stream, error)
-	destroyStream(stream) error
-	contextOf(stream) (context, error)
-	synchronize(*frame, stream) error
-	waitEvent(*frame, stream, event) error
-	newEvent() (event, error)
-	destroyEvent(event) error
-	record(*frame, event, stream) error
-	done(*frame, event) (bool, error)
-	await(*frame, event) error
-	elapsed(from, to event) (milliseconds float32, err error)
-
-	upload(f *frame, dst pointer, src unsafe.Pointer, n int64, s stream) error
-	download(f *frame, dst unsafe.Pointer, src pointer, n int64, s stream) error
-	copyWithin(f *frame, dst, src pointer, n int64, s stream) error
-
-	load(ptx []byte) (module, error)
-	unload(module) error
-	lookup(module, string) (function, error)
-	// launch passes parameters of 8 bytes, by pointers to them. Where the context of
-	// function and stream is not current, it may fail, and then has done nothing.
-	launch(f *frame, fn function, groups, local uint32, s stream, params []unsafe.Pointer) error
-
-	beginCapture(stream) error
-	endCapture(stream) (graph, error)
-	replay(*frame, graph, stream) error
-	destroyGraph(graph) error
-}
-
-// facts are what the driver says of a device.
-type facts struct {
-	name         string
-	memory       int64
-	major, minor int    // compute capability
-	pools        bool   // memory in the order of a stream
-	clock        int    // kHz; 0: unknown
-	bus          string // the place on the PCI bus, as NVML takes it; "": unknown
-}
-
-// describeBus asks for a device's place on the bus.
-func describeBus(attribute func(code int) (int, error)) string {
-	var place [3]int
-	for i, code := range []int{50, 33, 34} { // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, .._BUS_ID, .._DEVICE_ID
-		var err error
-		if place[i], err = attribute(code); err != nil {
-			return ""
-		}
-	}
-	return fmt.Sprintf("%08x:%02x:%02x.0", place[0], place[1], place[2])
-}
-
-// place is where memory lies.
-type place struct {
+// driver is a CUDA device with a context.
+type driver struct {
+	api     api
+	number  uint64 // among all that were opened
 	ordinal int
-	device  bool // memory of a device, not of the host
-	base    pointer
-	bytes   int64
+	ctx     cuContext
+	primary bool // ctx is a reference to the device's primary context
+	info    device.Info
+	ordered bool     // memory comes in the order of a stream
+	side    cuStream // for memory and descriptors, which wait for it
+	modules modules
+	lost    atomic.Bool // the context is: no call succeeds any more
+
+	bus         string // its PCI address; "": unknown
+	sensors     sensors
+	sensorsOnce sync.Once
+
+	// life is read-locked by the calls of events, which may outlive the device.
+	life   sync.RWMutex
+	closed bool
+
+	mu       sync.Mutex
+	streams  map[*stream]struct{}
+	retired  []*memory       // descriptors that queued work may still read
+	kept     map[*memory]int // descriptors by the graphs that they are in
+	captures int             // that are under way
+	idle     []cuEvent       // to be recorded anew
+	events   map[cuEvent]struct{}
+	peers    map[uint64]bool // devices, by their number, whose memory was opened to this one, or cannot be
+}
+
+// newDriver opens a device with a context of the caller's, or with its primary one
+// if that is 0.
+func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
+	p, info, err := usable(a, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{
+		api: a, number: driverNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: p.bus,
+		ordered: p.pools && a.ordered() && !o.PlainMemory,
+		streams: map[*stream]struct{}{}, events: map[cuEvent]struct{}{}, kept: map[*memory]int{},
+		peers: map[uint64]bool{},
+	}
+	d.modules.init(d)
+	if ctx == 0 {
+		if d.ctx, err = a.retainPrimary(ordinal); err != nil {
+			return nil, err
+		}
+		d.primary = true
+	}
+	err = d.with(func(*frame) error {
+		var err error
+		d.side, err = a.newStream()
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.releaseContext())
+	}
+	return d, nil
+}
+
+// release releases the context. The primary one stays with others who use it.
+func (d *driver) releaseContext() error {
+	if !d.primary {
+		return nil
+	}
+	return d.api.releasePrimary(d.ordinal)
+}
+
+// check notes that the context is lost.
+func (d *driver) check(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrLost) {
+		d.lost.Store(true)
+	}
+	return err
+}
+
+// giveBack is with for what a lost context does not have any more.
+func (d *driver) giveBack(f func(*frame) error) error {
+	if d.lost.Load() {
+		return nil
+	}
+	return d.with(f)
+}
+
+func (d *driver) Properties() gpu.Properties { return gpu.Properties{Info: d.info, Pinned: true} }
+
+// Close gives everything back.
+func (d *driver) Close() error {
+	d.life.Lock() // waits for calls of events
+	d.closed = true
+	d.life.Unlock()
+	err := d.giveBack(func(f *frame) error {
+		clear(d.kept) // no graph is left
+		errs := []error{d.freeRetired()}
+		for e := range d.events {
+			errs = append(errs, d.api.destroyEvent(e))
+		}
+		errs = append(errs, d.modules.unload(), d.api.synchronize(f, d.side), d.api.destroyStream(d.side))
+		return errors.Join(errs...)
+	})
+	return errors.Join(err, d.releaseContext())
 }

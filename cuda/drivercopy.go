@@ -2,7 +2,7 @@ package cuda
 
 import (
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/layout"
 )
 
@@ -10,13 +10,13 @@ import (
 // our kernels (cuMemcpyDtoDAsync): what benchmarks compare with. It counts in no
 // Stats.
 func (d *Device) CopyByDriver(q device.Queue, dst, src device.Buffer, bytes int64) error {
-	return engine.CopyByDriver(d.Device, q, dst, src, bytes, func(s engine.Stream, to, from engine.Mem) error {
-		on := s.(*queue).s
+	return gpu.CopyByDriver(d.Device, q, dst, src, bytes, func(s gpu.Stream, to, from gpu.Mem) error {
+		on := s.(*stream).handle
 		if on == 0 {
 			return layout.Errorf(device.ErrInvalid, "CopyByDriver", "the queue is the default stream")
 		}
-		return d.g.with(func(f *frame) error {
-			return d.g.drv.copyWithin(f, to.(*memory).at, from.(*memory).at, bytes, on)
+		return d.driver.with(func(f *frame) error {
+			return d.driver.api.copyWithin(f, to.(*memory).at, from.(*memory).at, bytes, on)
 		})
 	})
 }

@@ -16,7 +16,7 @@ import (
 // What a driver has only of late may be missing.
 func TestOptionalFunctions(t *testing.T) {
 	dev := openTest(t)
-	plain, err := open(older(dev.g.drv), 0, 0, Options{})
+	plain, err := open(older(dev.driver.api), 0, 0, Options{})
 	require.NoError(t, err)
 	q, b := queueOf(t, plain), alloc(t, plain, 64)
 	require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))

@@ -6,23 +6,23 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 )
 
 // memory is device memory. A pointer may come back for other memory: these do
 // not.
 type memory struct {
-	at      pointer
+	at      cuDevicePtr
 	ordered bool // taken in the order of a stream, and freed so
 }
 
-func (g *gpu) Alloc(bytes int64) (engine.Mem, error) {
+func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 	var m *memory
-	err := g.with(func(f *frame) error {
+	err := d.with(func(f *frame) error {
 		var err error
-		m, err = g.alloc(f, bytes)
+		m, err = d.alloc(f, bytes)
 		if errors.Is(err, device.ErrOutOfMemory) {
-			if free, total, infoErr := g.drv.memory(); infoErr == nil {
+			if free, total, infoErr := d.api.memory(); infoErr == nil {
 				err = fmt.Errorf("%w: %d bytes asked for; %d of %d are free", err, bytes, free, total)
 			}
 		}
@@ -35,12 +35,12 @@ func (g *gpu) Alloc(bytes int64) (engine.Mem, error) {
 }
 
 // alloc returns memory that all streams may use at once.
-func (g *gpu) alloc(f *frame, bytes int64) (*memory, error) {
-	if g.ordered {
-		p, err := g.drv.allocOn(g.side, bytes)
+func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
+	if d.ordered {
+		p, err := d.api.allocOn(d.side, bytes)
 		if err == nil {
-			if err = g.drv.synchronize(f, g.side); err != nil {
-				return nil, errors.Join(err, g.drv.freeOn(g.side, p))
+			if err = d.api.synchronize(f, d.side); err != nil {
+				return nil, errors.Join(err, d.api.freeOn(d.side, p))
 			}
 			return &memory{p, true}, nil
 		}
@@ -48,28 +48,28 @@ func (g *gpu) alloc(f *frame, bytes int64) (*memory, error) {
 			return nil, err
 		}
 	}
-	p, err := g.drv.alloc(bytes)
+	p, err := d.api.alloc(bytes)
 	return &memory{p, false}, err
 }
 
 // release frees memory: in the order of a stream that does not wait for the
 // device, as it would otherwise.
-func (g *gpu) release(m *memory) error {
+func (d *driver) release(m *memory) error {
 	if m.ordered {
-		return g.drv.freeOn(g.side, m.at)
+		return d.api.freeOn(d.side, m.at)
 	}
-	return g.drv.free(m.at)
+	return d.api.free(m.at)
 }
 
-func (g *gpu) Free(m engine.Mem) error {
-	return g.giveBack(func(*frame) error { return g.release(m.(*memory)) })
+func (d *driver) Free(m gpu.Mem) error {
+	return d.giveBack(func(*frame) error { return d.release(m.(*memory)) })
 }
 
-func (g *gpu) AllocHost(bytes int64) ([]byte, error) {
+func (d *driver) AllocHost(bytes int64) ([]byte, error) {
 	var p unsafe.Pointer
-	err := g.with(func(*frame) error {
+	err := d.with(func(*frame) error {
 		var err error
-		p, err = g.drv.allocHost(bytes)
+		p, err = d.api.allocHost(bytes)
 		return err
 	})
 	if err != nil {
@@ -78,26 +78,26 @@ func (g *gpu) AllocHost(bytes int64) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), bytes), nil
 }
 
-func (g *gpu) FreeHost(b []byte) error {
-	return g.giveBack(func(*frame) error { return g.drv.freeHost(unsafe.Pointer(unsafe.SliceData(b))) })
+func (d *driver) FreeHost(b []byte) error {
+	return d.giveBack(func(*frame) error { return d.api.freeHost(unsafe.Pointer(unsafe.SliceData(b))) })
 }
 
-func (g *gpu) Describe(desc []byte) (engine.Mem, error) {
+func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	var m *memory
-	err := g.with(func(f *frame) error {
-		err := g.collect(f)
+	err := d.with(func(f *frame) error {
+		err := d.collect(f)
 		if err != nil {
 			return err
 		}
-		if m, err = g.alloc(f, int64(len(desc))); err != nil {
+		if m, err = d.alloc(f, int64(len(parameters))); err != nil {
 			return err
 		}
-		err = g.drv.upload(f, m.at, unsafe.Pointer(unsafe.SliceData(desc)), int64(len(desc)), g.side)
+		err = d.api.upload(f, m.at, unsafe.Pointer(unsafe.SliceData(parameters)), int64(len(parameters)), d.side)
 		if err == nil {
-			err = g.drv.synchronize(f, g.side)
+			err = d.api.synchronize(f, d.side)
 		}
 		if err != nil {
-			err = errors.Join(err, g.release(m))
+			err = errors.Join(err, d.release(m))
 		}
 		return err
 	})
@@ -110,39 +110,39 @@ func (g *gpu) Describe(desc []byte) (engine.Mem, error) {
 // mostRetired is how many descriptors may wait for the device to be idle.
 const mostRetired = 1 << 12
 
-func (g *gpu) Forget(m engine.Mem) {
-	g.mu.Lock()
-	g.retired = append(g.retired, m.(*memory))
-	g.mu.Unlock()
+func (d *driver) FreeParameters(m gpu.Mem) {
+	d.mu.Lock()
+	d.retired = append(d.retired, m.(*memory))
+	d.mu.Unlock()
 }
 
 // collect frees forgotten descriptors, if there are many, when the queues have
 // done what they have. Those of graphs stay, and all do during a capture.
-func (g *gpu) collect(f *frame) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.retired)-len(g.kept) < mostRetired || g.captures > 0 {
+func (d *driver) collect(f *frame) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.retired)-len(d.kept) < mostRetired || d.captures > 0 {
 		return nil
 	}
-	for q := range g.queues {
-		if err := g.drv.synchronize(f, q.s); err != nil {
+	for s := range d.streams {
+		if err := d.api.synchronize(f, s.handle); err != nil {
 			return err
 		}
 	}
-	return g.freeRetired()
+	return d.freeRetired()
 }
 
-func (g *gpu) freeRetired() error {
+func (d *driver) freeRetired() error {
 	var errs []error
-	kept := g.retired[:0]
-	for _, m := range g.retired {
-		if g.kept[m] > 0 {
+	kept := d.retired[:0]
+	for _, m := range d.retired {
+		if d.kept[m] > 0 {
 			kept = append(kept, m)
 		} else {
-			errs = append(errs, g.release(m))
+			errs = append(errs, d.release(m))
 		}
 	}
-	clear(g.retired[len(kept):])
-	g.retired = kept
+	clear(d.retired[len(kept):])
+	d.retired = kept
 	return errors.Join(errs...)
 }

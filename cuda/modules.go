@@ -11,63 +11,63 @@ import (
 // modules are a device's loaded kernels: one module for each, compiled by the
 // driver when it is first wanted.
 type modules struct {
-	g   *gpu
-	mu  sync.Mutex
-	all map[kernels.Spec]*kernel
+	driver *driver
+	mu     sync.Mutex
+	all    map[kernels.Spec]*kernel
 }
 
 // kernel is one of them. Of two goroutines that want it, one loads it; others are
 // loaded meanwhile.
 type kernel struct {
-	mu sync.Mutex
-	m  module
-	f  function // 0: to be loaded
+	mu       sync.Mutex
+	module   cuModule
+	function cuFunction // 0: to be loaded
 }
 
-func (all *modules) init(g *gpu) { all.g, all.all = g, map[kernels.Spec]*kernel{} }
+func (m *modules) init(d *driver) { m.driver, m.all = d, map[kernels.Spec]*kernel{} }
 
 // get returns the function of a kernel.
-func (all *modules) get(s kernels.Spec) (function, error) {
-	all.mu.Lock()
-	k := all.all[s]
+func (m *modules) get(s kernels.Spec) (cuFunction, error) {
+	m.mu.Lock()
+	k := m.all[s]
 	if k == nil {
 		k = new(kernel)
-		all.all[s] = k
+		m.all[s] = k
 	}
-	all.mu.Unlock()
+	m.mu.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.f == 0 {
-		if err := all.g.with(func(*frame) error { return k.load(all.g.drv, s) }); err != nil {
+	if k.function == 0 {
+		if err := m.driver.with(func(*frame) error { return k.load(m.driver.api, s) }); err != nil {
 			return 0, fmt.Errorf("kernel %v: %w", s, err)
 		}
 	}
-	return k.f, nil
+	return k.function, nil
 }
 
-func (k *kernel) load(drv driver, s kernels.Spec) error {
+func (k *kernel) load(a api, s kernels.Spec) error {
 	text, err := ptxOf(s)
 	if err != nil {
 		return err
 	}
-	m, err := drv.load(text)
+	m, err := a.load(text)
 	if err != nil {
 		return err
 	}
-	f, err := drv.lookup(m, s.String())
+	f, err := a.lookup(m, s.String())
 	if err != nil {
-		return errors.Join(err, drv.unload(m))
+		return errors.Join(err, a.unload(m))
 	}
-	k.m, k.f = m, f
+	k.module, k.function = m, f
 	return nil
 }
 
 // unload gives the modules back. Nobody uses them any more.
-func (all *modules) unload() error {
+func (m *modules) unload() error {
 	var errs []error
-	for _, k := range all.all {
-		if k.f != 0 {
-			errs = append(errs, all.g.drv.unload(k.m))
+	for _, k := range m.all {
+		if k.function != 0 {
+			errs = append(errs, m.driver.api.unload(k.module))
 		}
 	}
 	return errors.Join(errs...)

@@ -3,60 +3,60 @@ package cuda
 import (
 	"sync/atomic"
 
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 )
 
-// peerDriver is implemented by drivers that copy between devices.
-type peerDriver interface {
+// peerAPI is implemented by an api that copy between devices.
+type peerAPI interface {
 	// reaches says whether a device can use the memory of another.
 	reaches(ordinal, other int) (bool, error)
 	// openContext lets the current context use the memory of another, but for that
 	// of pools; openPool lets a device use that of another's pool.
-	openContext(context) error
+	openContext(cuContext) error
 	openPool(owner, guest int) error
-	copyPeer(f *frame, dst pointer, to context, src pointer, from context, n int64, s stream) error
+	copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error
 }
 
-// gpuNumber is the number of the newest device that was opened: unlike contexts,
+// driverNumber is the number of the newest device that was opened: unlike contexts,
 // none has that of an earlier one.
-var gpuNumber atomic.Uint64
+var driverNumber atomic.Uint64
 
-// Reaches: two contexts of one device have other ways, and those of two drivers
+// Reaches: two contexts of one device have other ways, and those of two libraries
 // none.
-func (q *queue) Reaches(from engine.Stream) bool {
-	other, ok := from.(*queue)
-	_, can := q.g.drv.(peerDriver)
-	return ok && can && other.g.drv == q.g.drv && other.g.ordinal != q.g.ordinal
+func (s *stream) Reaches(from gpu.Stream) bool {
+	other, ok := from.(*stream)
+	_, can := s.driver.api.(peerAPI)
+	return ok && can && other.driver.api == s.driver.api && other.driver.ordinal != s.driver.ordinal
 }
 
-func (q *queue) CopyPeer(dst engine.Mem, dstOff int64, from engine.Stream, src engine.Mem, srcOff, bytes int64) error {
-	drv, other := q.g.drv.(peerDriver), from.(*queue).g
-	if err := q.g.enter(&q.seat); err != nil {
+func (s *stream) CopyPeer(dst gpu.Mem, dstOff int64, from gpu.Stream, src gpu.Mem, srcOff, bytes int64) error {
+	api, other := s.driver.api.(peerAPI), from.(*stream).driver
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	defer q.g.leave(&q.seat)
-	q.g.openWay(drv, other)
-	return q.g.check(drv.copyPeer(&q.seat.frame, dst.(*memory).at+pointer(dstOff), q.g.ctx,
-		src.(*memory).at+pointer(srcOff), other.ctx, bytes, q.s))
+	defer s.driver.leave(&s.thread)
+	s.driver.openPeer(api, other)
+	return s.driver.check(api.copyPeer(&s.thread.frame, dst.(*memory).at+cuDevicePtr(dstOff), s.driver.ctx,
+		src.(*memory).at+cuDevicePtr(srcOff), other.ctx, bytes, s.handle))
 }
 
-// openWay makes copies from another device go direct, if they can, when the first
+// openPeer makes copies from another device go direct, if they can, when the first
 // one comes; where they cannot, the driver takes them through the host's memory.
 // The device's context is current.
-func (g *gpu) openWay(drv peerDriver, from *gpu) {
-	g.mu.Lock()
-	before := g.ways[from.number]
-	g.ways[from.number] = true
-	g.mu.Unlock()
+func (d *driver) openPeer(api peerAPI, from *driver) {
+	d.mu.Lock()
+	before := d.peers[from.number]
+	d.peers[from.number] = true
+	d.mu.Unlock()
 	if before {
 		return
 	}
-	if can, err := drv.reaches(g.ordinal, from.ordinal); err != nil || !can {
+	if can, err := api.reaches(d.ordinal, from.ordinal); err != nil || !can {
 		return
 	}
 	// An error says that somebody has done it, or that it cannot be done.
-	_ = drv.openContext(from.ctx)
+	_ = api.openContext(from.ctx)
 	if from.ordered {
-		_ = drv.openPool(from.ordinal, g.ordinal)
+		_ = api.openPool(from.ordinal, d.ordinal)
 	}
 }

@@ -1,21 +1,33 @@
 package cuda
 
 import (
-	"embed"
+	"archive/zip"
+	_ "embed" // for the archive
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/restride/restride/kernels"
 )
 
-// ptx holds the kernels as scripts/ptx.sh made them, one file each: a kernel
-// that nobody uses is not compiled by the driver.
+// ptxArchive holds the kernels as scripts/ptx.sh made them, one file each, as the
+// driver compiles only those in use. To read one: unzip -p cuda/ptx.zip element_32.ptx
 //
-//go:embed ptx/*.ptx
-var ptx embed.FS
+//go:embed ptx.zip
+var ptxArchive string
+
+// ptxFiles opens the archive.
+func ptxFiles() (*zip.Reader, error) {
+	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
+}
 
 // ptxOf returns a kernel's program, zero-terminated.
 func ptxOf(s kernels.Spec) ([]byte, error) {
-	text, err := ptx.ReadFile("ptx/" + s.String() + ".ptx")
+	files, err := ptxFiles()
+	if err != nil {
+		return nil, err
+	}
+	text, err := fs.ReadFile(files, s.String()+".ptx")
 	if err != nil {
 		return nil, fmt.Errorf("kernel %v is not among those that were built: run make ptx: %w", s, err)
 	}

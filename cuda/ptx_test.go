@@ -12,13 +12,13 @@ import (
 )
 
 // TestPTX: every kernel that a plan for a GPU may ask for is there, under its
-// name, with the parameters that a launch passes; and no other is.
+// name, with the arguments that a launch passes; and no other is.
 func TestPTX(t *testing.T) {
-	files, err := ptx.ReadDir("ptx")
+	files, err := ptxFiles()
 	require.NoError(t, err)
 	left := map[string]bool{}
-	for _, f := range files {
-		left[strings.TrimSuffix(f.Name(), ".ptx")] = true
+	for _, f := range files.File {
+		left[strings.TrimSuffix(f.Name, ".ptx")] = true
 	}
 	entry := regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
 	for _, s := range kernels.Specs() {
@@ -26,15 +26,15 @@ func TestPTX(t *testing.T) {
 			continue
 		}
 		delete(left, s.String())
-		parameters := s.Parameters()
+		arguments := s.Arguments()
 		text, err := ptxOf(s)
 		require.NoError(t, err)
 		assert.Equal(t, byte(0), text[len(text)-1])
 		found := entry.FindAllStringSubmatch(string(text), -1)
 		require.Len(t, found, 1, "%v", s)
 		assert.Equal(t, s.String(), found[0][1])
-		assert.Equal(t, parameters, strings.Count(found[0][2], ".param .u64"), "%v", s)
-		assert.Equal(t, parameters, strings.Count(found[0][2], ".param"), "%v", s)
+		assert.Equal(t, arguments, strings.Count(found[0][2], ".param .u64"), "%v", s)
+		assert.Equal(t, arguments, strings.Count(found[0][2], ".param"), "%v", s)
 		assert.Contains(t, string(text), ".target sm_70\n")
 		assert.Contains(t, string(text), ".maxntid 256, 1, 1\n")
 		assert.NotContains(t, string(text), "depot", "%v keeps variables in memory", s)

@@ -16,9 +16,8 @@ import (
 // library that comes with the driver. Of a part of a GPU (MIG) they are those of
 // the whole.
 func (d *Device) Readings() device.Readings {
-	g := d.g
-	g.sensorsOnce.Do(func() { g.sensors = openNVML().sensors(g.bus) })
-	return g.sensors.read()
+	d.driver.sensorsOnce.Do(func() { d.driver.sensors = openNVML().sensors(d.driver.bus) })
+	return d.driver.sensors.read()
 }
 
 // nvml is NVIDIA's management library. All of it may be missing: then nothing is
@@ -71,19 +70,19 @@ func loadNVML() *nvml {
 // and so do names, where CUDA's device is a part of a GPU (MIG). The zero sensors
 // tell nothing.
 type sensors struct {
-	lib *nvml
-	gpu uintptr // nvmlDevice_t
+	lib    *nvml
+	handle uintptr // nvmlDevice_t
 }
 
 func (l *nvml) sensors(bus string) sensors {
 	if l == nil || l.handle == 0 || bus == "" {
 		return sensors{}
 	}
-	text, gpu := append([]byte(bus), 0), new(uintptr)
-	if int32(dl.Call(l.handle, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(gpu)))) != 0 {
+	text, handle := append([]byte(bus), 0), new(uintptr)
+	if int32(dl.Call(l.handle, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(handle)))) != 0 {
 		return sensors{}
 	}
-	return sensors{l, *gpu}
+	return sensors{l, *handle}
 }
 
 // Arguments of NVML's functions.
@@ -101,10 +100,10 @@ func (s sensors) read() (r device.Readings) {
 	r.MemoryMHz = int(s.ask(s.lib.clock, clockMemory))
 	r.Celsius = int(s.ask(s.lib.temperature, sensorGPU))
 	milliwatts, mask := new(uint32), new(uint64)
-	if s.lib.power != 0 && int32(dl.Call(s.lib.power, s.gpu, uintptr(unsafe.Pointer(milliwatts)))) == 0 {
+	if s.lib.power != 0 && int32(dl.Call(s.lib.power, s.handle, uintptr(unsafe.Pointer(milliwatts)))) == 0 {
 		r.Watts = float64(*milliwatts) / 1000
 	}
-	if s.lib.reasons != 0 && int32(dl.Call(s.lib.reasons, s.gpu, uintptr(unsafe.Pointer(mask)))) == 0 {
+	if s.lib.reasons != 0 && int32(dl.Call(s.lib.reasons, s.handle, uintptr(unsafe.Pointer(mask)))) == 0 {
 		r.HeldBack = heldBack(*mask)
 	}
 	return r
@@ -113,7 +112,7 @@ func (s sensors) read() (r device.Readings) {
 // ask calls a function that gives a number of 32 bits; 0 where it does not.
 func (s sensors) ask(function, which uintptr) uint32 {
 	value := new(uint32)
-	if function == 0 || int32(dl.Call(function, s.gpu, which, uintptr(unsafe.Pointer(value)))) != 0 {
+	if function == 0 || int32(dl.Call(function, s.handle, which, uintptr(unsafe.Pointer(value)))) != 0 {
 		return 0
 	}
 	return *value

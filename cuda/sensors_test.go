@@ -53,12 +53,12 @@ func TestReadingsNotTold(t *testing.T) {
 	k.turn(t, "FAIL", "nvmlInit=9")
 	assert.Nil(t, loadNVML())
 	k.turn(t, "FAIL", "nvmlDeviceGetHandleByPciBusId=4")
-	assert.Zero(t, loadNVML().sensors(dev.g.bus).read())
+	assert.Zero(t, loadNVML().sensors(dev.driver.bus).read())
 	k.turn(t, "FAIL", "")
 	for _, bus := range []string{"", "x", "0000fffe:03:00.0", "00000000:01:00.0"} {
 		assert.Zero(t, loadNVML().sensors(bus).read(), bus)
 	}
-	assert.Equal(t, told, loadNVML().sensors(dev.g.bus).read())
+	assert.Equal(t, told, loadNVML().sensors(dev.driver.bus).read())
 }
 
 func TestHeldBack(t *testing.T) {
@@ -121,6 +121,6 @@ func TestPoorNVML(t *testing.T) {
 // The place on the bus is as NVML takes it: domain, bus, device, function.
 func TestDescribeBus(t *testing.T) {
 	ask := func(code int) (int, error) { return map[int]int{33: 0xa1, 34: 3, 50: 0x10002}[code], nil }
-	assert.Equal(t, "00010002:a1:03.0", describeBus(ask))
-	assert.Empty(t, describeBus(func(int) (int, error) { return 0, assert.AnError }))
+	assert.Equal(t, "00010002:a1:03.0", pciAddress(ask))
+	assert.Empty(t, pciAddress(func(int) (int, error) { return 0, assert.AnError }))
 }

@@ -4,129 +4,129 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/kernels"
 )
 
-// queue is a CUDA stream: what package engine asks for.
-type queue struct {
-	g         *gpu
-	s         stream
-	own       bool // Close ends the stream
-	seat      seat
-	functions map[kernels.Spec]function // of the device's, without its lock
-	last      *kernels.Launch           // and that of the last launch,
-	function  function                  // without looking
-	home      bool                      // the thread of the last launch has the device's context
-	capturing bool
-	descs     []*memory // of the launches of a capture
+// stream is a CUDA stream.
+type stream struct {
+	driver     *driver
+	handle     cuStream
+	own        bool // Close ends the stream
+	thread     threadContext
+	functions  map[kernels.Spec]cuFunction // of the device's, without its lock
+	last       *kernels.Launch             // and that of the last launch,
+	function   cuFunction                  // without looking
+	home       bool                        // the thread of the last launch has the device's context
+	capturing  bool
+	parameters []*memory // of the launches of a capture
 
 	// A launch's arguments, and pointers to them as the driver wants.
-	args   [kernels.MostParameters]uint64
-	params [kernels.MostParameters]unsafe.Pointer
+	args   [kernels.MaxArguments]uint64
+	params [kernels.MaxArguments]unsafe.Pointer
 }
 
-func (g *gpu) NewStream() (engine.Stream, error) {
-	var s stream
-	err := g.with(func(*frame) error {
+func (d *driver) NewStream() (gpu.Stream, error) {
+	var handle cuStream
+	err := d.with(func(*frame) error {
 		var err error
-		s, err = g.drv.newStream()
+		handle, err = d.api.newStream()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return g.queue(s, true), nil
+	return newStream(d, handle, true), nil
 }
 
-// queue makes a queue of a stream.
-func (g *gpu) queue(s stream, own bool) *queue {
-	q := &queue{g: g, s: s, own: own, functions: map[kernels.Spec]function{}}
-	for i := range q.args {
-		q.params[i] = unsafe.Pointer(&q.args[i])
+// newStream makes a stream of a handle, which Close destroys if it is owned.
+func newStream(d *driver, handle cuStream, own bool) *stream {
+	s := &stream{driver: d, handle: handle, own: own, functions: map[kernels.Spec]cuFunction{}}
+	for i := range s.args {
+		s.params[i] = unsafe.Pointer(&s.args[i])
 	}
-	g.mu.Lock()
-	g.queues[q] = struct{}{}
-	g.mu.Unlock()
-	return q
+	d.mu.Lock()
+	d.streams[s] = struct{}{}
+	d.mu.Unlock()
+	return s
 }
 
-func (q *queue) Upload(dst engine.Mem, off int64, src []byte) error {
-	if err := q.g.enter(&q.seat); err != nil {
+func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	defer q.g.leave(&q.seat)
-	err := q.g.drv.upload(&q.seat.frame, dst.(*memory).at+pointer(off), unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), q.s)
+	defer s.driver.leave(&s.thread)
+	err := s.driver.api.upload(&s.thread.frame, dst.(*memory).at+cuDevicePtr(off), unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), s.handle)
 	runtime.KeepAlive(src)
-	return q.g.check(err)
+	return s.driver.check(err)
 }
 
 // Download may wait for the work before it where the host memory is Go's: only
 // into pinned memory can the driver transfer later.
-func (q *queue) Download(dst []byte, src engine.Mem, off int64) error {
-	if err := q.g.enter(&q.seat); err != nil {
+func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	defer q.g.leave(&q.seat)
-	err := q.g.drv.download(&q.seat.frame, unsafe.Pointer(unsafe.SliceData(dst)), src.(*memory).at+pointer(off), int64(len(dst)), q.s)
+	defer s.driver.leave(&s.thread)
+	err := s.driver.api.download(&s.thread.frame, unsafe.Pointer(unsafe.SliceData(dst)), src.(*memory).at+cuDevicePtr(off), int64(len(dst)), s.handle)
 	runtime.KeepAlive(dst)
-	return q.g.check(err)
+	return s.driver.check(err)
 }
 
-func (q *queue) Launch(l *kernels.Launch, a *engine.Args) error {
-	if l != q.last {
-		f, ok := q.functions[l.Spec]
+func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+	if l != s.last {
+		f, ok := s.functions[l.Spec]
 		if !ok {
 			var err error
-			if f, err = q.g.modules.get(l.Spec); err != nil {
+			if f, err = s.driver.modules.get(l.Spec); err != nil {
 				return err
 			}
-			q.functions[l.Spec] = f
+			s.functions[l.Spec] = f
 		}
-		q.last, q.function = l, f
+		s.last, s.function = l, f
 	}
-	p := &q.args
-	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Desc.(*memory).at)
+	p := &s.args
+	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Parameters.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
 	if a.At != nil {
 		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
 	}
-	if q.home && !q.capturing && q.submit(l) == nil {
+	if s.home && !s.capturing && s.submit(l) == nil {
 		return nil
 	}
-	if err := q.g.enter(&q.seat); err != nil {
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
 	// The context of the thread is asked for only where the launch needs another
 	// one: with that it fails, whatever else may be wrong, and is done here again.
-	q.home = q.s > perThread && (q.seat.before == q.g.ctx || q.seat.before == 0)
-	if q.capturing {
-		q.descs = append(q.descs, a.Desc.(*memory))
+	s.home = s.handle > perThread && (s.thread.before == s.driver.ctx || s.thread.before == 0)
+	if s.capturing {
+		s.parameters = append(s.parameters, a.Parameters.(*memory))
 	}
-	err := q.submit(l)
-	q.g.leave(&q.seat)
-	return q.g.check(err)
+	err := s.submit(l)
+	s.driver.leave(&s.thread)
+	return s.driver.check(err)
 }
 
-// submit launches what q.args are for, with whatever context is current.
-func (q *queue) submit(l *kernels.Launch) error {
-	return q.g.drv.launch(&q.seat.frame, q.function, l.Groups, l.Local, q.s, q.params[:l.Spec.Parameters()])
+// submit launches what s.args are for, with whatever context is current.
+func (s *stream) submit(l *kernels.Launch) error {
+	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Arguments()])
 }
 
-func (q *queue) Finish() error {
-	if err := q.g.enter(&q.seat); err != nil {
+func (s *stream) Finish() error {
+	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	defer q.g.leave(&q.seat)
-	return q.g.check(q.g.drv.synchronize(&q.seat.frame, q.s))
+	defer s.driver.leave(&s.thread)
+	return s.driver.check(s.driver.api.synchronize(&s.thread.frame, s.handle))
 }
 
-func (q *queue) Close() error {
-	q.g.mu.Lock()
-	delete(q.g.queues, q)
-	q.g.mu.Unlock()
-	if !q.own {
+func (s *stream) Close() error {
+	s.driver.mu.Lock()
+	delete(s.driver.streams, s)
+	s.driver.mu.Unlock()
+	if !s.own {
 		return nil
 	}
-	return q.g.giveBack(func(*frame) error { return q.g.drv.destroyStream(q.s) })
+	return s.driver.giveBack(func(*frame) error { return s.driver.api.destroyStream(s.handle) })
 }

@@ -11,7 +11,7 @@ import (
 type Cache[T any] struct {
 	target  Target
 	most    int
-	upload  func(desc []byte) (T, error)
+	upload  func(params []byte) (T, error)
 	drop    func(T)
 	entries map[key]*Entry[T]
 	takes   map[takeKey]*Entry[T]
@@ -23,7 +23,7 @@ type Cache[T any] struct {
 // whole key takes longer than all else.
 const recent = 64
 
-// Entry is a launch with its descriptor on the device.
+// Entry is a launch with its parameters on the device.
 type Entry[T any] struct {
 	Launch
 	OnDevice T // none where there is nothing to do
@@ -31,9 +31,9 @@ type Entry[T any] struct {
 }
 
 // NewCache returns an empty cache of at most the given number of launches.
-// upload takes a descriptor to the device; drop is told when it will not be
+// upload takes parameters to the device; drop is told when they will not be
 // used for later work any more.
-func NewCache[T any](t Target, most int, upload func(desc []byte) (T, error), drop func(T)) *Cache[T] {
+func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[key]*Entry[T]{}}
 }
 
@@ -87,7 +87,7 @@ func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
 		return e, err
 	}
 	j.dOff, j.sOff, j.rank = uint8(dOff%64), uint8(sOff%64), uint8(rank)
-	slot := &c.recent[place(&j, dst, src)%recent]
+	slot := &c.recent[slotOf(&j, dst, src)%recent]
 	if e := *slot; e != nil && e.key.is(&j, dst, src) {
 		return e, nil
 	}
@@ -98,8 +98,8 @@ func (c *Cache[T]) get(j job, dst, src *layout.Layout) (*Entry[T], error) {
 	return e, err
 }
 
-// place says where among the recent entries one is.
-func place(j *job, dst, src *layout.Layout) uint64 {
+// slotOf is a hash of a key: its slot among the recent entries.
+func slotOf(j *job, dst, src *layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(j.dBits) | uint64(j.sBits)<<8 | uint64(j.dOff)<<16 | uint64(j.sOff)<<24 | uint64(j.to)<<32 | uint64(j.from)<<40
 	for i := range int(j.rank) {
@@ -174,12 +174,12 @@ func (c *Cache[T]) plan(j *job, dst, src *layout.Layout) (*Entry[T], error) {
 	return c.entry(l)
 }
 
-// entry takes a launch's descriptor to the device.
+// entry takes a launch's parameters to the device.
 func (c *Cache[T]) entry(l Launch) (*Entry[T], error) {
 	e := &Entry[T]{Launch: l}
 	if e.Groups > 0 {
 		var err error
-		if e.OnDevice, err = c.upload(e.Desc); err != nil {
+		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
 		}
 	}

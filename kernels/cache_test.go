@@ -12,8 +12,8 @@ import (
 )
 
 // TestCache asks in a random order for more launches than the cache keeps, of keys
-// that differ in one number: what comes back is what a plan says, with a descriptor
-// that has not been dropped.
+// that differ in one number: what comes back is what a plan says, with parameters
+// that have not been dropped.
 func TestCache(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -72,10 +72,10 @@ func TestCache(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.NoError(t, planErr)
-		require.True(t, alive[got.OnDevice], "%v %v: its descriptor was dropped", dst, src)
+		require.True(t, alive[got.OnDevice], "%v %v: its parameters were dropped", dst, src)
 		require.Equal(t, want.Spec, got.Spec, "%v %v", dst, src)
 		require.Equal(t, want.Groups, got.Groups, "%v %v", dst, src)
-		require.Equal(t, want.Desc, got.Desc, "%v %v", dst, src)
+		require.Equal(t, want.Params, got.Params, "%v %v", dst, src)
 		wantD, wantS := want.Bases(dst.Offset(), src.Offset())
 		gotD, gotS := got.Bases(dst.Offset(), src.Offset())
 		require.Equal(t, [2]int64{wantD, wantS}, [2]int64{gotD, gotS}, "%v %v", dst, src)

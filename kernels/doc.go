@@ -26,11 +26,11 @@
 // in source, and transposes, planPermute and planSerial for when it is taken. A
 // conversion that keeps low bits is repack's where src is dense as well, else pack's
 // (rows of less than two words are, too); cast is for those by value, in integer
-// arithmetic only: it goes in front of pack or gather.
+// arithmetic only: it goes in front of pack or element.
 //
-// What a kernel reads beside its operands is a descriptor: the extents, steps
+// What a kernel reads beside its operands are the parameters of a launch: the extents, steps
 // and magic numbers of the axes, the same on every target. [Cache] keeps plans by
-// layouts, with their descriptors on the device.
+// layouts, with their parameters on the device.
 //
 // # One source
 //

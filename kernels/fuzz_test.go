@@ -64,7 +64,7 @@ func FuzzPlan(f *testing.F) {
 			require.False(t, d < 0 || s < 0, "bases %d, %d", d, s)
 			if l.Spec.Form == kernels.Element && dst.Count() < 1<<12 {
 				n, per := int64(0), int64(l.Spec.DstBits)/int64(bits)
-				r := read(l.Desc)
+				r := read(l.Params)
 				for b := range r.blocks {
 					r.elements(b, func(int64, int64) { n++ })
 				}

@@ -7,7 +7,7 @@ package kernels
 const itemsPerBlock = 4 * GroupSize
 
 // planElements makes an item of each element.
-func (p *problem) planElements(k *desc) error {
+func (p *problem) planElements(k *parameters) error {
 	if err := k.cutItems(p.innermostFirst(), itemsPerBlock); err != nil {
 		return err
 	}
@@ -17,9 +17,9 @@ func (p *problem) planElements(k *desc) error {
 
 // planLoops is planElements with blocks of one row each, if there are dense rows on
 // both sides and not too many of them.
-func (p *problem) planLoops(k *desc, rows bool) error {
+func (p *problem) planLoops(k *parameters, rows bool) error {
 	if rows {
-		loops := desc{flat: 1}
+		loops := parameters{flat: 1}
 		axes := p.innermostFirst()
 		loops.cutAxis(axes[0], serialWords)
 		if loops.setOuter(axes[1:]...) == nil {
@@ -32,7 +32,7 @@ func (p *problem) planLoops(k *desc, rows bool) error {
 
 // cutItems takes axes, innermost first, into the block until it is full; the
 // one that fills it is cut.
-func (k *desc) cutItems(axes []axis, most int64) error {
+func (k *parameters) cutItems(axes []axis, most int64) error {
 	flat := int64(1)
 	for _, a := range k.inner { // put there by the caller
 		flat *= a.n
@@ -53,14 +53,14 @@ func (k *desc) cutItems(axes []axis, most int64) error {
 
 // cutAxis makes a the cut axis, of which a block has at most the given number
 // of indices.
-func (k *desc) cutAxis(a axis, indices int64) {
+func (k *parameters) cutAxis(a axis, indices int64) {
 	cut := min(a.n, indices)
 	k.cut, k.extent, k.d, k.s = uint32(cut), a.n, a.d, a.s
 	k.outer = append(k.outer, axis{(a.n + cut - 1) / cut, cut * a.d, cut * a.s})
 }
 
 // wide reports whether steps within a block need more than 32 bits.
-func (k *desc) wide() bool {
+func (k *parameters) wide() bool {
 	d, s := int64(0), int64(0)
 	for _, a := range append(k.inner, axis{int64(k.cut), k.d, k.s}) {
 		d += (a.n - 1) * magnitude(a.d)
@@ -71,7 +71,7 @@ func (k *desc) wide() bool {
 
 // planWords makes an item of each span of words of dst. At most the given number
 // of axes, from the innermost one, makes up a run: as many as are dense in dst.
-func (p *problem) planWords(k *desc, most int, span int64) error {
+func (p *problem) planWords(k *parameters, most int, span int64) error {
 	length, taken := int64(1), 0
 	for taken < most {
 		a := p.inner(taken)

@@ -14,26 +14,26 @@ type Class string
 
 // The classes.
 const (
-	Nothing    Class = "nothing"    // no elements
-	Contiguous Class = "contiguous" // one dense run on both sides
-	Rows       Class = "rows"       // dense rows on both sides
-	Transpose  Class = "transpose"  // dense along different axes, both long
-	Shuffle    Class = "shuffle"    // dense along different axes, short ones
-	Reverse    Class = "reverse"    // src's rows run backwards
-	Strided    Class = "strided"    // src's rows have gaps
-	Broadcast  Class = "broadcast"  // src repeats elements
-	Gather     Class = "gather"     // anything else
-	Filling    Class = "fill"       // no src
-	Converting Class = "convert"    // between element types
+	Nothing        Class = "nothing"    // no elements
+	Contiguous     Class = "contiguous" // one dense run on both sides
+	Rows           Class = "rows"       // dense rows on both sides
+	transposeClass Class = "transpose"  // dense along different axes, both long
+	shuffleClass   Class = "shuffle"    // dense along different axes, short ones
+	Reverse        Class = "reverse"    // src's rows run backwards
+	Strided        Class = "strided"    // src's rows have gaps
+	Broadcast      Class = "broadcast"  // src repeats elements
+	Gather         Class = "gather"     // anything else
+	Filling        Class = "fill"       // no src
+	Converting     Class = "convert"    // between element types
 )
 
 // The forms.
 const (
-	Element Form = "gather" // an element per item
-	Set     Form = "fill"   // the same, of one value
-	Pack    Form = "pack"   // a word per item, from elements anywhere
-	Run     Form = "run"    // words from runs that are dense on both sides
-	Repack  Form = "repack" // the same between widths, or backwards in src
+	Element Form = "element" // an element per item
+	Fill    Form = "fill"    // the same, of one value
+	Pack    Form = "pack"    // a word per item, from elements anywhere
+	Run     Form = "run"     // words from runs that are dense on both sides
+	Repack  Form = "repack"  // the same between widths, or backwards in src
 )
 
 // Target is what a plan depends on of the processor.
@@ -49,7 +49,7 @@ type Launch struct {
 	Class  Class
 	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
 	Local  uint32 // work-items in each
-	Desc   []byte // the kernel's descriptor
+	Params []byte // the parameters that the kernel reads
 	Bytes  int64  // that will be written
 
 	d, s base
@@ -144,13 +144,13 @@ func (p *problem) take(d, s layout.Layout, dOffset, sOffset, per int64) {
 }
 
 // plan completes the launch with what choose says.
-func (p *problem) plan(choose func(*desc) (Form, error)) (Launch, error) {
+func (p *problem) plan(choose func(*parameters) (Form, error)) (Launch, error) {
 	l := &p.launch
 	if l.Bytes == 0 {
 		l.Class = Nothing
 		return *l, nil
 	}
-	var k desc
+	var k parameters
 	form, err := choose(&k)
 	if err != nil {
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), l.Bytes, err)
@@ -161,7 +161,7 @@ func (p *problem) plan(choose func(*desc) (Form, error)) (Launch, error) {
 	l.Spec.Serial = p.target.Serial
 	l.Local = l.Spec.group()
 	l.Groups = uint32(k.blocks)
-	l.Desc = k.encode()
+	l.Params = k.encode()
 	return *l, nil
 }
 
@@ -197,9 +197,9 @@ func (p *problem) class() Class {
 	case in.d != 1 || near > 0 && magnitude(p.inner(near).s) != 1:
 		return Gather
 	case near > 0 && min(in.n, p.inner(near).n) >= longSide:
-		return Transpose
+		return transposeClass
 	case near > 0:
-		return Shuffle
+		return shuffleClass
 	case in.s == 1:
 		return Rows
 	case in.s == -1:
@@ -231,7 +231,7 @@ func magnitude(x int64) int64 {
 }
 
 // chooseCopy picks the form of a copy.
-func (p *problem) chooseCopy(k *desc) (Form, error) {
+func (p *problem) chooseCopy(k *parameters) (Form, error) {
 	if p.target.Serial && p.dBits >= 8 {
 		return p.planSerial(k)
 	}
@@ -245,7 +245,7 @@ func (p *problem) chooseCopy(k *desc) (Form, error) {
 }
 
 // choosePack picks the form for words of narrow elements.
-func (p *problem) choosePack(k *desc) (Form, error) {
+func (p *problem) choosePack(k *parameters) (Form, error) {
 	form, in := Pack, p.inner(0)
 	if p.dense() {
 		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
@@ -269,9 +269,9 @@ func (p *problem) choosePack(k *desc) (Form, error) {
 }
 
 // chooseFill picks the form of a fill.
-func (p *problem) chooseFill(k *desc) (Form, error) {
+func (p *problem) chooseFill(k *parameters) (Form, error) {
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return Pack, p.planWords(k, len(p.axes), 1)
 	}
-	return Set, p.planElements(k)
+	return Fill, p.planElements(k)
 }

@@ -46,20 +46,20 @@ func TestPlanCopy(t *testing.T) {
 		target kernels.Target
 		launch string // the launch's name, and the kernel's
 	}{
-		{"scalar", 32, dense(), gpu, "contiguous.32 gather_32"},
+		{"scalar", 32, dense(), gpu, "contiguous.32 element_32"},
 		{"scalar nibble", 4, dense(), gpu, "contiguous.4 run_4"},
 		{"empty", 32, dense(3, 0), gpu, "nothing"},
-		{"contiguous floats", 32, dense(64, 64), gpu, "contiguous.128 gather_128"},
-		{"contiguous, an odd number", 32, dense(1001), gpu, "contiguous.32 gather_32"},
+		{"contiguous floats", 32, dense(64, 64), gpu, "contiguous.128 element_128"},
+		{"contiguous, an odd number", 32, dense(1001), gpu, "contiguous.32 element_32"},
 		{"contiguous bytes, an odd number", 8, dense(1001), gpu, "contiguous.8 run_8"},
 		{"contiguous bytes in chars", 8, dense(1001), cpu, "contiguous.8"},
 		{"nibbles from an odd one", 4, strided([]int64{1 << 20}, []int64{1}, 1), gpu, "contiguous.4 run_4"},
 		{"nibbles from an odd one, serial", 4, strided([]int64{1 << 20}, []int64{1}, 1), cpu, "contiguous.4 run_4_serial"},
-		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 gather_32"},
-		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 gather_128"},
+		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 element_32"},
+		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 element_128"},
 		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
-		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 gather_128"},
-		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 gather_32"},
+		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
+		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 pack_8"},
 		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reverse.16 repack_16_back1"},
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reverse.4 repack_4_back1_serial"},
@@ -71,7 +71,7 @@ func TestPlanCopy(t *testing.T) {
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
 		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
 		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 pack_8"},
-		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "gather.32 gather_32_wide"},
+		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "gather.32 element_32_wide"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, c.target)
@@ -240,7 +240,7 @@ func TestLaunchFitsOtherOffsets(t *testing.T) {
 		d, s := l.Bases(dst.Offset(), src.Offset())
 		wantD, wantS := moved.Bases(dst.Offset(), src.Offset())
 		assert.Equal(t, [2]int64{wantD, wantS}, [2]int64{d, s}, "%v", c)
-		assert.Equal(t, moved.Desc, l.Desc, "%v", c)
+		assert.Equal(t, moved.Params, l.Params, "%v", c)
 		assert.Equal(t, moved.Spec, l.Spec, "%v", c)
 	}
 }
@@ -265,7 +265,7 @@ func TestMagic(t *testing.T) {
 	}
 }
 
-// The reader below takes a descriptor apart as kernels do, in Go.
+// The reader below takes parameters apart as kernels do, in Go.
 
 type reader struct {
 	blocks, cut, flat, words, span     uint32
@@ -279,10 +279,10 @@ type digit struct {
 	d, s int64
 }
 
-func read(desc []byte) reader {
+func read(params []byte) reader {
 	le := binary.LittleEndian
-	u := func(i int) uint32 { return le.Uint32(desc[4*i:]) }
-	v := func(at int) int64 { return int64(le.Uint64(desc[at:])) }
+	u := func(i int) uint32 { return le.Uint32(params[4*i:]) }
+	v := func(at int) int64 { return int64(le.Uint64(params[at:])) }
 	r := reader{
 		blocks: u(0), outerAxes: u(1), innerAxes: u(2), runAxesCount: u(3), cut: u(4), flat: u(5), words: u(6), span: u(7),
 		extent: v(32), d: v(40), s: v(48), length: v(56),
@@ -291,7 +291,7 @@ func read(desc []byte) reader {
 	axes := func(n uint32) []digit {
 		all := make([]digit, n)
 		for i := range all {
-			all[i] = digit{le.Uint32(desc[at:]), v(at + 16), v(at + 24)}
+			all[i] = digit{le.Uint32(params[at:]), v(at + 16), v(at + 24)}
 			at += 32
 		}
 		return all
@@ -348,7 +348,7 @@ func TestElements(t *testing.T) {
 			want[[2]int64{d / per, s / per}] = true
 		})
 		dBase, sBase := l.Bases(c.Dst.Offset(), c.Src.Offset())
-		r := read(l.Desc)
+		r := read(l.Params)
 		seen := map[[2]int64]bool{}
 		for b := range r.blocks {
 			r.elements(b, func(d, s int64) {
@@ -385,5 +385,5 @@ func ExamplePlanCopy() {
 	dst, _ := layout.Contiguous(8, 16, 512, 64)
 	l, err := kernels.PlanCopy(dst, src, 32, kernels.Target{})
 	fmt.Println(l.Name(), l.Spec, l.Bytes, err)
-	// Output: rows.128 gather_128 16777216 <nil>
+	// Output: rows.128 element_128 16777216 <nil>
 }

@@ -66,9 +66,9 @@ func TestRepack(t *testing.T) {
 			setBitsAt(want, d+dMore, dBits, v)
 		})
 		d, s := l.Bases(dst.Offset()+dMore, src.Offset()+sMore)
-		desc := slices.Grow(slices.Clone(l.Desc), 16)
+		params := slices.Grow(slices.Clone(l.Params), 16)
 		r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
-			uintptr(unsafe.Pointer(&desc[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
+			uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
 		require.Zero(t, r)
 		require.True(t, bytes.Equal(want, to), "%v <- %v, %d bits of %d, signed %v, by %v", dst, src, dBits, sBits, signed, l.Spec)
 		freeTo()

@@ -34,7 +34,7 @@ func blockSpecs() []Spec {
 
 // planSerial cuts dst into blocks that are long where dst is dense and, if that
 // is along another axis, where src is.
-func (p *problem) planSerial(k *desc) (Form, error) {
+func (p *problem) planSerial(k *parameters) (Form, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
 		b = axis{1, 1, 1}
@@ -44,7 +44,7 @@ func (p *problem) planSerial(k *desc) (Form, error) {
 	}
 	a, step := p.blockRows(b)
 	if a > 0 && step == 0 && p.inner(a).s < 0 && b.n >= 16 {
-		p.turnAround(a)
+		p.reverseAxis(a)
 	}
 	p.launch.Spec.Step = step
 
@@ -142,8 +142,8 @@ func (p *problem) blockRows(b axis) (a int, step int8) {
 	return near, 0
 }
 
-// turnAround makes the steps of an axis those of the other direction.
-func (p *problem) turnAround(i int) {
+// reverseAxis makes an axis run in the other direction.
+func (p *problem) reverseAxis(i int) {
 	x := &p.axes[len(p.axes)-1-i]
 	p.launch.d.add += ((x.n - 1) * x.d) << p.launch.d.shift
 	p.launch.s.add += ((x.n - 1) * x.s) << p.launch.s.shift

@@ -27,7 +27,7 @@ type Spec struct {
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
 }
 
-// String returns the name of the kernel's entry point: "gather_32",
+// String returns the name of the kernel's entry point: "element_32",
 // "pack_8_s4", "cast_16_32", "cast_float16_float32", "run_4_serial".
 func (s Spec) String() string {
 	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
@@ -75,18 +75,18 @@ func (s Spec) group() uint32 {
 }
 
 // Parameters is how many parameters the kernel has, of 8 bytes each: dst, src,
-// the descriptor, the bases of dst and src, and two values: the pattern of a fill,
+// the launch's parameters, the bases of dst and src, and two values: the pattern of a fill,
 // or first the base of a take's indices. Takes have two more: the indices, and
 // where one out of range is noted (see source/indices.h).
-func (s Spec) Parameters() int {
-	if s.Form == Picked {
-		return MostParameters
+func (s Spec) Arguments() int {
+	if s.Form == Take {
+		return MaxArguments
 	}
-	return MostParameters - 2
+	return MaxArguments - 2
 }
 
-// MostParameters is the most that a kernel has.
-const MostParameters = 9
+// MaxArguments is the most that a kernel has.
+const MaxArguments = 9
 
 // GroupSize is the number of work-items in a group, but for serial kernels,
 // which have one.
@@ -109,7 +109,7 @@ func (s Spec) defines() []string {
 		merge = "merge_bits"
 	}
 	more := ""
-	if s.Form == Picked {
+	if s.Form == Take {
 		more = ", GLOBAL const u8 *at, GLOBAL u32 *status"
 	}
 	var from, to uint64
@@ -136,7 +136,7 @@ func (s Spec) defines() []string {
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
-		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi" + more + ")",
+		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, i64 dBase, i64 sBase, u64 lo, u64 hi" + more + ")",
 	}, s.tileDefines()...)
 }
 
@@ -151,7 +151,7 @@ func Specs() []Spec {
 		for _, bits := range []int{8, 16, 32, 64, 128} {
 			for _, wide := range []bool{false, true} {
 				add(Element, bits, bits).Wide = wide
-				add(Set, bits, 0).Wide = wide
+				add(Fill, bits, 0).Wide = wide
 			}
 		}
 		for _, bits := range []int{2, 4, 8, 16} {

@@ -10,7 +10,7 @@ import (
 
 const (
 	Taking Class = "take" // of whatever layouts
-	Picked Form  = "take" // an element, or a word of narrow ones, per item
+	Take   Form  = "take" // an element, or a word of narrow ones, per item
 )
 
 // takeSpecs lists the kernels of takes.
@@ -19,7 +19,7 @@ func takeSpecs() []Spec {
 	for _, serial := range []bool{false, true} {
 		for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
 			for _, at := range []uint8{32, 64} {
-				all = append(all, Spec{Form: Picked, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				all = append(all, Spec{Form: Take, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
 			}
 		}
 	}
@@ -39,32 +39,32 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	p.launch.Spec.AtBits = uint8(atBits)
 	p.launch.a = a.Offset() - at.Offset()
 
-	// The same work, with at in the place of src: it is cut in the same way.
+	// The same work, with at instead of src: it is cut in the same way.
 	q := problem{target: t, dBits: wide, dBase: p.dBase}
 	for i := range d.Rank() {
 		q.axes = append(q.axes, axis{d.Dim(i), d.Stride(i), a.Stride(i)})
 	}
-	var indices desc
-	l, err := p.plan(func(k *desc) (Form, error) {
+	var indices parameters
+	l, err := p.plan(func(k *parameters) (Form, error) {
 		if err := q.planTake(&indices); err != nil {
 			return "", err
 		}
 		err := p.planTake(k)
 		k.na, k.sa = uint32(len(by)), indices.s
-		return Picked, err
+		return Take, err
 	})
 	if err == nil && l.Groups > 0 {
-		l.Desc = append(l.Desc, indices.encode()[headerBytes:]...)
+		l.Params = append(l.Params, indices.encode()[headerBytes:]...)
 		for _, x := range by {
 			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per, 0} {
-				l.Desc = binary.LittleEndian.AppendUint64(l.Desc, uint64(v))
+				l.Params = binary.LittleEndian.AppendUint64(l.Params, uint64(v))
 			}
 		}
 	}
 	return l, err
 }
 
-func (p *problem) planTake(k *desc) error {
+func (p *problem) planTake(k *parameters) error {
 	if p.dBits < 8 {
 		return p.planWords(k, len(p.axes), 1)
 	}

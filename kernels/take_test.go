@@ -138,7 +138,7 @@ func TestTakeFarApart(t *testing.T) {
 				status := make([]uint32, 8)
 				dl.Call(h.take, uintptr(unsafe.Pointer(&indices[0])), uintptr(unsafe.Pointer(&status[0])), uintptr(l.AtBase(at.Offset())))
 				r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
-					uintptr(unsafe.Pointer(&l.Desc[0])), uintptr(d), uintptr(s), 0)
+					uintptr(unsafe.Pointer(&l.Params[0])), uintptr(d), uintptr(s), 0)
 				dl.Call(h.take, 0, 0, 0)
 				require.Zero(t, r)
 				require.Equal(t, 4, wrong)

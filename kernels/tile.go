@@ -12,14 +12,14 @@ import (
 
 // The forms.
 const (
-	Tile    Form = "tile"    // a transposition
-	Turn    Form = "turn"    // the same of elements narrower than a word
-	Permute Form = "shuffle" // a permutation of short axes
-	Spread  Form = "spread"  // elements that src repeats along an outer axis
+	Tile      Form = "tile"      // a transposition
+	Transpose Form = "transpose" // the same of elements narrower than a word
+	Shuffle   Form = "shuffle"   // a permutation of short axes
+	Spread    Form = "spread"    // elements that src repeats along an outer axis
 )
 
 const (
-	// lineBytes is how much of either side a group reads or writes in one place,
+	// lineBytes is how much of either side a group reads or writes in one run,
 	// at least; sectorBytes is the least that memory moves.
 	lineBytes, sectorBytes = 128, 32
 	// tileBytes is the size of shuffle's tile. With its tables it takes 32 KiB
@@ -39,22 +39,22 @@ func tileSpecs() []Spec {
 	add := func(form Form, bits ...uint8) {
 		for _, b := range bits {
 			all = append(all, Spec{Form: form, DstBits: b, SrcBits: b})
-			if form == Permute || form == Spread {
+			if form == Shuffle || form == Spread {
 				all = append(all, Spec{Form: form, DstBits: b, SrcBits: b, Wide: true})
 			}
 		}
 	}
 	add(Tile, 32, 64, 128)
-	add(Turn, 2, 4, 8, 16)
-	add(Permute, 8, 16, 32, 64, 128)
+	add(Transpose, 2, 4, 8, 16)
+	add(Shuffle, 8, 16, 32, 64, 128)
 	add(Spread, 32, 64, 128)
 	for _, b := range []uint8{2, 4} {
-		all = append(all, Spec{Form: Turn, DstBits: b, SrcBits: b, Serial: true})
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
 	}
 	return all
 }
 
-// tileSize returns the extents of a tile or turn kernel's tile along axes a and b.
+// tileSize returns the extents of a tile or transpose kernel's tile along axes a and b.
 func (s Spec) tileSize() (a, b int64) {
 	switch {
 	case s.Serial: // long lines of dst, for few words at their ends to merge
@@ -76,17 +76,17 @@ func (s Spec) tileSize() (a, b int64) {
 // tileDefines are the macros of this file's forms.
 func (s Spec) tileDefines() []string {
 	switch s.Form {
-	case Tile, Turn:
+	case Tile, Transpose:
 		a, b := s.tileSize()
 		return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
-	case Permute:
-		return []string{"TABLE " + strconv.Itoa(tableSize), "PLACES " + strconv.Itoa(tileBytes*8/int(s.DstBits))}
+	case Shuffle:
+		return []string{"TABLE " + strconv.Itoa(tableSize), "SLOTS " + strconv.Itoa(tileBytes*8/int(s.DstBits))}
 	}
 	return nil
 }
 
 // planTiles chooses among this file's forms; false: none of them fits.
-func (p *problem) planTiles(k *desc) (Form, bool, error) {
+func (p *problem) planTiles(k *parameters) (Form, bool, error) {
 	if len(p.axes) < 2 || p.target.Serial && p.dBits >= 8 {
 		return "", false, nil
 	}
@@ -96,7 +96,7 @@ func (p *problem) planTiles(k *desc) (Form, bool, error) {
 		}
 		if !p.target.Serial && p.dBits >= 8 {
 			if ok, err := p.planPermute(k); ok || err != nil {
-				return Permute, true, err
+				return Shuffle, true, err
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (p *problem) sectors(order []int) float64 {
 	return sectors * need / got
 }
 
-// scattered reports whether a line of dst comes from so many places of src that
+// scattered reports whether a line of dst comes from so many locations in src that
 // it pays to go through local memory.
 func (p *problem) scattered() bool {
 	return p.sectors(p.dstOrder()) >= 2*p.sectors(p.srcOrder())
@@ -174,9 +174,9 @@ func (p *problem) transposes() (Form, int) {
 	case a.s != 1:
 		return "", 0
 	case p.target.Serial:
-		form, long = Turn, int64(64/p.dBits)
+		form, long = Transpose, int64(64/p.dBits)
 	default:
-		form, long = Turn, max(longSide, min(48, int64(512/p.dBits)))
+		form, long = Transpose, max(longSide, min(48, int64(512/p.dBits)))
 	}
 	if near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
 		return "", 0
@@ -185,7 +185,7 @@ func (p *problem) transposes() (Form, int) {
 }
 
 // planTile plans a transposition of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *desc, form Form, near int) error {
+func (p *problem) planTile(k *parameters, form Form, near int) error {
 	a, b := p.inner(near), p.inner(0)
 	ta, tb := Spec{Form: form, DstBits: uint8(p.dBits), Serial: p.target.Serial}.tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
@@ -222,7 +222,7 @@ func (p *problem) repeats() int {
 }
 
 // planSpread plans a copy of elements that src repeats along axis c.
-func (p *problem) planSpread(k *desc, c int) error {
+func (p *problem) planSpread(k *parameters, c int) error {
 	a := p.inner(c)
 	copies := min(a.n, spreadCopies)
 	k.na, k.ta, k.da = uint32(a.n), uint32(copies), a.d
@@ -251,7 +251,7 @@ type shape struct {
 }
 
 // planPermute plans a permutation of short axes.
-func (p *problem) planPermute(k *desc) (bool, error) {
+func (p *problem) planPermute(k *parameters) (bool, error) {
 	src, dst := p.srcOrder(), p.dstOrder()
 	for need := int64(lineBytes * 8 / p.dBits); need*int64(p.dBits) >= sectorBytes*8; need /= 2 {
 		t, ok := p.shape(src, dst, need)
@@ -377,8 +377,8 @@ func (t *shape) parts(order []int, low int) []axis {
 	return append(sizes, axes...)
 }
 
-// plan completes the descriptor.
-func (t *shape) plan(k *desc) error {
+// plan completes the parameters.
+func (t *shape) plan(k *parameters) error {
 	p := t.p
 	same := t.a == t.b
 	ta, tb := t.n[t.a], t.n[t.b]
@@ -394,9 +394,9 @@ func (t *shape) plan(k *desc) error {
 	}
 
 	// Where an element lies in the tile: one after the other in dst's order.
-	place := make([]int64, len(t.n))
+	slot := make([]int64, len(t.n))
 	for size, j := int64(1), 0; j < len(t.dst); j++ {
-		place[t.dst[j]] = size
+		slot[t.dst[j]] = size
 		size *= t.n[t.dst[j]]
 	}
 	list := func(order []int, low, last int, d func(int) int64) (axes []axis, entries int64) {
@@ -413,7 +413,7 @@ func (t *shape) plan(k *desc) error {
 		}
 		return axes, parts[0].n + parts[1].n
 	}
-	k.inner, k.extent = list(t.src, t.sLow, t.a, func(i int) int64 { return place[i] })
+	k.inner, k.extent = list(t.src, t.sLow, t.a, func(i int) int64 { return slot[i] })
 	k.run, k.length = list(t.dst, t.dLow, t.b, func(i int) int64 { return p.inner(i).d })
 	k.cut, k.words = uint32(t.sLow), uint32(t.dLow)
 

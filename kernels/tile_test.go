@@ -26,21 +26,21 @@ const runner = `
 #include <sys/mman.h>
 #include <vector>
 #include <cstring>
-thread_local host_place host_item;
+thread_local host_position host_item;
 static ucontext_t home, fibers[256];
 static bool waits[256], done[256];
 static u32 current;
 typedef void (*kernel)(u8 *, const u8 *, const void *, i64, i64, u64, u64);
 typedef void (*taker)(u8 *, const u8 *, const void *, i64, i64, u64, u64, const u8 *, u32 *);
-static struct { kernel fn; u8 *dst; const u8 *src; const void *desc; i64 d, s; } call;
+static struct { kernel fn; u8 *dst; const u8 *src; const void *params; i64 d, s; } call;
 static struct { const u8 *at; u32 *status; u64 a; } indices; // of a take
 // take says what the next runs have for indices; none: they are no takes.
 extern "C" void take(const u8 *at, u32 *status, u64 a) { indices = {at, status, a}; }
 static void item() {
 	if (indices.at) {
-		((taker)call.fn)(call.dst, call.src, call.desc, call.d, call.s, indices.a, 0, indices.at, indices.status);
+		((taker)call.fn)(call.dst, call.src, call.params, call.d, call.s, indices.a, 0, indices.at, indices.status);
 	} else {
-		call.fn(call.dst, call.src, call.desc, call.d, call.s, 0, 0);
+		call.fn(call.dst, call.src, call.params, call.d, call.s, 0, 0);
 	}
 }
 extern "C" void host_barrier() {
@@ -57,8 +57,8 @@ static void fiber() {
 static char *stacks;
 enum { Stack = 16384 };
 // run returns 1 if some work-items of a group wait at a barrier and others end.
-extern "C" int run(void *fn, u64 groups, u64 local, u8 *dst, const u8 *src, const void *desc, i64 d, i64 s, u64 backwards) {
-	call = {(kernel)fn, dst, src, desc, d, s};
+extern "C" int run(void *fn, u64 groups, u64 local, u8 *dst, const u8 *src, const void *params, i64 d, i64 s, u64 backwards) {
+	call = {(kernel)fn, dst, src, params, d, s};
 	if (!stacks) stacks = (char *)mmap(0, 256 * Stack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	host_item.groups = (u32)groups;
 	for (u32 g = 0; g < groups; g++) {
@@ -195,14 +195,14 @@ func (h *host) check(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, bits 
 		}
 	}
 	d, s := l.Bases(dst.Offset(), src.Offset())
-	desc := append(make([]byte, 0, len(l.Desc)+16), l.Desc...)
+	params := append(make([]byte, 0, len(l.Params)+16), l.Params...)
 	groups := l.Groups
 	if groups > 3 && rnd.IntN(2) == 0 { // several blocks each
 		groups = (groups + 2) / 3
 	}
 	require.EqualValues(t, l.Spec.Serial, l.Local == 1)
 	r := dl.Call(h.run, h.entries[l.Spec], uintptr(groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
-		uintptr(unsafe.Pointer(&desc[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
+		uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
 	require.Zero(t, r, "%s: not all work-items come to a barrier", what)
 	if sparse {
 		walk(dst, src, func(d, s int64) {
@@ -365,10 +365,10 @@ func TestFarApart(t *testing.T) {
 	}{
 		{kernels.Tile, 32, []int64{30, 40}, []int64{40, 1}, []int64{1, far/4 + 3}},
 		{kernels.Tile, 32, []int64{30, 40}, []int64{far/4 + 3, 1}, []int64{1, 50}},
-		{kernels.Turn, 8, []int64{50, 60}, []int64{60, 1}, []int64{1, far + 1}},
-		{kernels.Turn, 8, []int64{50, 60}, []int64{far + 1, 1}, []int64{1, 50}},
-		{kernels.Permute, 8, []int64{50, 10, 7}, []int64{70, 7, 1}, []int64{1, far - 1, 60}},
-		{kernels.Permute, 8, []int64{50, 10, 7}, []int64{far, 7, 1}, []int64{1, 50, 500}},
+		{kernels.Transpose, 8, []int64{50, 60}, []int64{60, 1}, []int64{1, far + 1}},
+		{kernels.Transpose, 8, []int64{50, 60}, []int64{far + 1, 1}, []int64{1, 50}},
+		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{70, 7, 1}, []int64{1, far - 1, 60}},
+		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{far, 7, 1}, []int64{1, 50, 500}},
 		{kernels.Spread, 32, []int64{9, 7, 43}, []int64{far / 4, 43, 1}, []int64{43, 0, 1}},
 		{kernels.Spread, 32, []int64{9, 7, 43}, []int64{43, far / 4, 1}, []int64{far / 4, 0, 1}},
 	} {

@@ -31,7 +31,7 @@ type unit struct {
 	in       []string
 	outs     []string // "": not wanted
 	d        *definition
-	kernel   kernel        // but of a Constant:
+	kernel   kernel        // or, if it has no inputs:
 	constant *model.Tensor // what it makes
 	single   uint          // inputs: see markSingles
 	host     bool          // what it makes is wanted on the host, or is made there anyway
@@ -46,28 +46,11 @@ type use struct {
 	input int
 }
 
-// side is where a use wants its value.
-type side uint8
-
 const (
 	onDevice side = iota
 	onHost
 	anywhere
 )
-
-func (u use) side() side {
-	switch {
-	case u.unit == nil:
-		return onDevice
-	case (u.unit.d.host|u.unit.single)>>u.input&1 == 1:
-		return onHost
-	case u.unit.d.shapeOnly:
-		return anywhere
-	case u.unit.host:
-		return onHost
-	}
-	return onDevice
-}
 
 func invalidGraph(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, "graph", format, args...)
@@ -94,7 +77,7 @@ func compile(s *Session, m *model.Model) error {
 	if err := c.resolve(m); err != nil {
 		return err
 	}
-	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.place} {
+	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.placeConstants} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -117,8 +100,8 @@ func (c *compiler) resolve(m *model.Model) error {
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
-			if u.d.op == "Constant" {
-				u.constant, err = u.d.constant(n.Attrs, &c.room)
+			if u.d.constant != nil {
+				u.constant, err = u.d.constant(u.d, n.Attrs, &c.room)
 			} else {
 				u.kernel, err = u.d.compile(n.Attrs)
 			}
@@ -303,124 +286,6 @@ func (c *compiler) sort() error {
 	}
 	c.nodes = sorted
 	return nil
-}
-
-// place decides where each constant is needed, and loads it there. What tells a
-// shape or an axis belongs on the host, and so does what it is worked out from:
-// on the device, each run would read it back.
-func (c *compiler) place() error {
-	c.markSingles()
-	for _, u := range slices.Backward(c.nodes) {
-		u.host = slices.ContainsFunc(u.outs, func(out string) bool {
-			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
-		})
-	}
-	for _, u := range c.nodes {
-		u.host = u.host || c.madeOnHost(u)
-	}
-	for i := range c.graph.Initializers {
-		t := &c.graph.Initializers[i]
-		if _, err := c.hold(t.Name, t); err != nil {
-			return err
-		}
-	}
-	for i := range c.graph.SparseInitializers {
-		s := &c.graph.SparseInitializers[i]
-		t, err := dense("graph", "sparse initializer "+model.Quote(s.Values.Name), s, &c.room)
-		if err == nil {
-			_, err = c.hold(s.Values.Name, t)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for i := range c.s.inputs {
-		if slot, ok := c.hostSlots[c.s.inputs[i].name]; ok {
-			c.s.inputs[i].host = slot
-		}
-	}
-	rest := c.nodes[:0]
-	for _, u := range c.nodes {
-		if u.constant == nil {
-			rest = append(rest, u)
-			continue
-		}
-		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, Made: Made{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
-		x, err := c.hold(u.outs[0], u.constant)
-		if err != nil {
-			return err
-		}
-		n.Kind, n.Why = tensor.Transfer, "a constant: loaded once, with the session"
-		if x == nil {
-			n.Why = "a constant that nothing uses: not loaded"
-		} else {
-			n.Bytes, n.Host = x.Verdict().Bytes, x.Stream() == tensor.Host()
-		}
-		c.s.folded = append(c.s.folded, n)
-	}
-	c.nodes = rest
-	return nil
-}
-
-// madeOnHost reports whether all elements that a node reads are on the host
-// whatever the session does: shapes, and what is worked out from them.
-func (c *compiler) madeOnHost(u *unit) bool {
-	if u.d.shapeOnly {
-		return true
-	}
-	born := false
-	for i, name := range u.in {
-		if name == "" || u.d.host>>i&1 == 1 {
-			continue
-		}
-		switch maker := c.maker[name]; {
-		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
-		case maker != nil && maker.host:
-			born = born || i == 0 || !u.d.dataFirst
-		default:
-			return false
-		}
-	}
-	return born
-}
-
-// isConstant reports whether a value that no node makes is an initializer that
-// no input can replace: inputs have the first slots.
-func (c *compiler) isConstant(name string) bool { return c.slots[name] >= len(c.graph.Inputs) }
-
-// hold loads a constant to where it is used, the host, the device or both, and
-// returns it where it is data; nil if nothing uses it.
-func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
-	var wanted [3]bool
-	for _, use := range c.uses[name] {
-		wanted[use.side()] = true
-	}
-	dev, host := wanted[onDevice], wanted[onHost] || wanted[anywhere] && !wanted[onDevice]
-	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
-		x, err := Load(on, t)
-		if err != nil {
-			return nil, fmt.Errorf("constant %s: %w", model.Quote(name), err)
-		}
-		c.s.constants = append(c.s.constants, held{slot, x})
-		return x, nil
-	}
-	slot := c.slots[name]
-	var x *tensor.Tensor
-	var err error
-	if dev {
-		x, err = load(c.s.stream, slot)
-	}
-	if host && err == nil {
-		if dev {
-			slot = len(c.slots) + len(c.hostSlots)
-			c.hostSlots[name] = slot
-		}
-		var copied *tensor.Tensor
-		if copied, err = load(tensor.Host(), slot); x == nil {
-			x = copied
-		}
-	}
-	return x, err
 }
 
 // emit writes the session's steps: slots in place of names, and what each step

@@ -2,8 +2,10 @@ package onnx_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -300,4 +302,114 @@ func reshaped(dims, shape []int64, allowZero bool) ([]int64, bool) {
 	}
 	out[infer] = total / rest
 	return out, true
+}
+
+// growth bounds how many times as many elements as it is given a model makes.
+// False: it cannot be told, or is more than the fuzzer wants to wait for.
+func growth(m *model.Model) (int64, bool) {
+	lists := map[string]*model.Tensor{}
+	for i := range m.Graph.Initializers {
+		lists[m.Graph.Initializers[i].Name] = &m.Graph.Initializers[i]
+	}
+	times, ok := padGrowth(m)
+	if !ok {
+		return 0, false
+	}
+	for _, n := range m.Graph.Nodes {
+		of := map[string]int{"Expand": 1, "Tile": 1, "ConstantOfShape": 0}
+		i, grows := of[n.OpType]
+		if !grows {
+			continue
+		}
+		if i >= len(n.Inputs) || lists[n.Inputs[i]] == nil || slices.ContainsFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == n.Inputs[i] }) {
+			return 0, false
+		}
+		raw, err := lists[n.Inputs[i]].Bytes()
+		for ; err == nil && len(raw) >= 8; raw = raw[8:] {
+			// What is negative or of another type is refused, whatever it says.
+			extent := int64(binary.LittleEndian.Uint64(raw))
+			if extent > 256 || times > 256 {
+				return 0, false
+			}
+			times *= max(extent, 1)
+		}
+	}
+	return times, times <= 256
+}
+
+// spreadSeed is a model of all these operators, for the fuzzer.
+func spreadSeed(tb testing.TB) *model.Model {
+	m := graphOf(layout.Float32,
+		node("DepthToSpace", "wide", []string{"x"}, onnx.Int("blocksize", 2), onnx.Attr{Name: "mode", Value: "CRD"}),
+		node("SpaceToDepth", "deep", []string{"wide"}, onnx.Int("blocksize", 2)),
+		node("Tile", "tiled", []string{"deep", "list"}),
+		node("Expand", "more", []string{"deep", "list"}),
+		node("ConstantOfShape", "ones", []string{"list"}),
+		node("DynamicSlice", "z", []string{"ones", "one", "one", "one"}),
+		model.NewNode("Split", []string{"more", "two"}, []string{"left", "right"}, onnx.Int("axis", 1)),
+		node("Concat", "y", []string{"tiled", "left", "right"}, onnx.Int("axis", 1)),
+	)
+	m.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(1), model.Known(4), model.Known(1), model.Known(1))
+	m.Graph.Initializers = []model.Tensor{constant(tb, "list", []int64{2, 1, 1, 1}), constant(tb, "one", []int64{1}), constant(tb, "two", []int64{1, 3})}
+	m.Graph.Outputs = outputs("y", "z")
+	return m
+}
+
+// padGrowth is growth of these operators.
+func padGrowth(m *model.Model) (int64, bool) {
+	times := int64(1)
+	grow := func(extents []int64) bool {
+		for _, n := range extents {
+			if n > 256 || times > 256 {
+				return false
+			}
+			times *= 1 + max(n, 0)
+		}
+		return true
+	}
+	for _, n := range m.Graph.Nodes {
+		if n.OpType != "Pad" && n.OpType != "CenterCropPad" {
+			continue
+		}
+		for _, a := range n.Attrs {
+			if list, ok := a.Value.([]int64); ok && a.Name != "axes" && !grow(list) {
+				return 0, false
+			}
+		}
+		if len(n.Inputs) < 2 {
+			continue
+		}
+		at := slices.IndexFunc(m.Graph.Initializers, func(t model.Tensor) bool { return t.Name == n.Inputs[1] })
+		if at < 0 || slices.ContainsFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == n.Inputs[1] }) {
+			return 0, false
+		}
+		t := m.Graph.Initializers[at]
+		raw, err := t.Bytes()
+		if err != nil || t.Type != layout.Int64 {
+			return 0, false
+		}
+		for ; len(raw) >= 8; raw = raw[8:] {
+			if !grow([]int64{int64(binary.LittleEndian.Uint64(raw))}) {
+				return 0, false
+			}
+		}
+	}
+	return times, times <= 256
+}
+
+// padSeed is a model of all these operators, for the fuzzer.
+func padSeed(tb testing.TB) *model.Model {
+	m := model.New("pad", 24)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}
+	m.Graph.Initializers = []model.Tensor{constant(tb, "pads", []int64{1, -1, 0, 2}), constant(tb, "zero", []float32{0}),
+		constant(tb, "shape", []int64{3, 2}), constant(tb, "k", []int64{-1}), constant(tb, "lengths", []int64{2, 1, 2, 0})}
+	m.Graph.Nodes = []model.Node{
+		node("Pad", "padded", []string{"x", "pads", "zero"}, onnx.Attr{Name: "mode", Value: "reflect"}),
+		node("Trilu", "lower", []string{"padded", "k"}, onnx.Int("upper", 0)),
+		node("ReverseSequence", "back", []string{"lower", "lengths"}),
+		node("CenterCropPad", "middle", []string{"padded", "shape"}),
+		node("TensorScatter", "y", []string{"back", "middle"}, onnx.Int("axis", 1)),
+	}
+	m.Graph.Outputs = outputs("y")
+	return m
 }

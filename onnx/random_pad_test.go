@@ -1,12 +1,8 @@
 package onnx_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"slices"
-	"testing"
 
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 )
@@ -82,63 +78,4 @@ func (g *graphBuilder) pad(from string, a array) bool {
 	g.data[name], g.names = g.data[cache].scattered(a, at, 1), append(g.names, name)
 	g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("TensorScatter", name, []string{cache, from, g.list(at...)}, attrs...))
 	return true
-}
-
-// padSeed is a model of all these operators, for the fuzzer.
-func padSeed(tb testing.TB) *model.Model {
-	m := model.New("pad", 24)
-	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}
-	m.Graph.Initializers = []model.Tensor{constant(tb, "pads", []int64{1, -1, 0, 2}), constant(tb, "zero", []float32{0}),
-		constant(tb, "shape", []int64{3, 2}), constant(tb, "k", []int64{-1}), constant(tb, "lengths", []int64{2, 1, 2, 0})}
-	m.Graph.Nodes = []model.Node{
-		node("Pad", "padded", []string{"x", "pads", "zero"}, onnx.Attr{Name: "mode", Value: "reflect"}),
-		node("Trilu", "lower", []string{"padded", "k"}, onnx.Int("upper", 0)),
-		node("ReverseSequence", "back", []string{"lower", "lengths"}),
-		node("CenterCropPad", "middle", []string{"padded", "shape"}),
-		node("TensorScatter", "y", []string{"back", "middle"}, onnx.Int("axis", 1)),
-	}
-	m.Graph.Outputs = outputs("y")
-	return m
-}
-
-// padGrowth is growth of these operators.
-func padGrowth(m *model.Model) (int64, bool) {
-	times := int64(1)
-	grow := func(extents []int64) bool {
-		for _, n := range extents {
-			if n > 256 || times > 256 {
-				return false
-			}
-			times *= 1 + max(n, 0)
-		}
-		return true
-	}
-	for _, n := range m.Graph.Nodes {
-		if n.OpType != "Pad" && n.OpType != "CenterCropPad" {
-			continue
-		}
-		for _, a := range n.Attrs {
-			if list, ok := a.Value.([]int64); ok && a.Name != "axes" && !grow(list) {
-				return 0, false
-			}
-		}
-		if len(n.Inputs) < 2 {
-			continue
-		}
-		at := slices.IndexFunc(m.Graph.Initializers, func(t model.Tensor) bool { return t.Name == n.Inputs[1] })
-		if at < 0 || slices.ContainsFunc(m.Graph.Inputs, func(in model.ValueInfo) bool { return in.Name == n.Inputs[1] }) {
-			return 0, false
-		}
-		t := m.Graph.Initializers[at]
-		raw, err := t.Bytes()
-		if err != nil || t.Type != layout.Int64 {
-			return 0, false
-		}
-		for ; len(raw) >= 8; raw = raw[8:] {
-			if !grow([]int64{int64(binary.LittleEndian.Uint64(raw))}) {
-				return 0, false
-			}
-		}
-	}
-	return times, times <= 256
 }

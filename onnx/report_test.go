@@ -98,3 +98,55 @@ func TestReportsOfStrings(t *testing.T) {
 		require.Contains(t, n.Why, "; 12 bytes of operands were read from the device: strings are on the host")
 	}
 }
+
+// TestSpreadReports: what is no part of another's output says why it is a view
+// or a copy.
+func TestSpreadReports(t *testing.T) {
+	s, _ := openFake(t)
+	split := model.NewNode("Split", []string{"x"}, []string{"top", "", "bottom"}, onnx.Int("axis", 1))
+	split.Name = "cut"
+	m := graphOf(layout.Float32,
+		node("Tile", "tiled", []string{"x", "repeats"}),
+		node("Tile", "same", []string{"x", "once"}),
+		node("DepthToSpace", "wide", []string{"x"}, onnx.Int("blocksize", 2)),
+		node("SpaceToDepth", "deep", []string{"x"}, onnx.Int("blocksize", 1)),
+		node("Expand", "more", []string{"x", "shape"}),
+		node("ConstantOfShape", "zeros", []string{"shape"}),
+		node("ConstantOfShape", "none", []string{"empty"}),
+		split,
+	)
+	m.Opsets[""] = 13
+	m.Graph.Initializers = []model.Tensor{constant(t, "repeats", []int64{1, 1, 2, 1}), constant(t, "once", []int64{1, 1, 1, 1}),
+		constant(t, "shape", []int64{2, 12, 1, 1}), constant(t, "empty", []int64{0, 7})}
+	m.Graph.Outputs = outputs("tiled", "same", "wide", "deep", "more", "zeros", "none", "top", "bottom")
+	sess := session(t, s, m)
+	reports := map[string]onnx.NodeReport{}
+	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
+	x := numbered(layout.Float32, 1, 12, 2, 1)
+	out := run(t, sess, onnx.Values{"x": x.upload(t, s, layout.Float32)})
+	for name, want := range map[string]struct {
+		kind  tensor.Kind
+		bytes int64
+		why   string
+	}{
+		"tiled": {tensor.Copy, 192, "no strides over [1,12,2,1]:{24,2,1,1}+0 make it [1,12,4,1]"},
+		"same":  {tensor.View, 0, "nothing changes"},
+		"wide":  {tensor.Copy, 96, "no strides over [1,12,2,1]:{24,2,1,1}+0 make it [1,3,4,2]"},
+		"deep":  {tensor.View, 0, "nothing changes"},
+		"more":  {tensor.View, 0, "strides [0,2,1,1] over the same elements"},
+		"zeros": {tensor.Copy, 96, "new elements, all of one value"},
+		"none":  {tensor.View, 0, "worked out from the shape: no element is read"},
+		"top":   {tensor.View, 0, "contiguous: only the extents change"},
+	} {
+		n := reports[name]
+		require.Equal(t, want.kind, n.Kind, name)
+		require.Equal(t, want.bytes, n.Bytes, name)
+		require.Equal(t, want.why, n.Why, name)
+		require.False(t, n.Host || n.Elided, name)
+	}
+	require.Len(t, reports["top"].More, 2)
+	require.Equal(t, onnx.Made{Output: "bottom", Type: layout.Float32, Shape: layout.Shape{1, 4, 2, 1}}, reports["top"].More[1])
+	y, err := out.Tensor("bottom")
+	require.NoError(t, err)
+	same(t, layout.Float32, x.window(1, 8, 12), y)
+}

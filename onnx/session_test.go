@@ -1,8 +1,8 @@
 package onnx_test
 
 import (
+	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,142 +31,6 @@ func chain(n int) *model.Model {
 	return m
 }
 
-// TestOrder: whatever the order in the file, each node runs after those that
-// make its inputs, and a file in order is run in its order.
-func TestOrder(t *testing.T) {
-	s := open(t)
-	rng := rand.New(rand.NewPCG(5, 6))
-	x := held(t)(tensor.FromSlice(s, make([]float32, 2*4*1024), 2, 4, 1024))
-	for i := range 50 {
-		m := attention(t, 16, 64)
-		m.Graph.Nodes = append(m.Graph.Nodes, node("Constant", "more", nil, onnx.Ints("value_ints", -1)), node("Reshape", "flat", []string{"merged", "more"}))
-		if i > 0 {
-			rng.Shuffle(len(m.Graph.Nodes), func(i, j int) {
-				m.Graph.Nodes[i], m.Graph.Nodes[j] = m.Graph.Nodes[j], m.Graph.Nodes[i]
-			})
-		}
-		sess := session(t, s, m)
-		made := map[string]bool{"x": true, "to_split": true, "to_packed": true, "to_rows": true}
-		var order []int
-		sess.OnNode(func(n onnx.NodeReport) {
-			for _, in := range m.Graph.Nodes[n.Index].Inputs {
-				require.True(t, made[in], "%s runs before %s is made", n.Name, in)
-			}
-			made[n.Output] = true
-			order = append(order, n.Index)
-		})
-		run(t, sess, onnx.Values{"x": x})
-		require.Len(t, order, len(m.Graph.Nodes))
-		if i == 0 {
-			require.Equal(t, []int{7, 0, 1, 2, 3, 4, 5, 6, 8}, order, "constants first, then as in the file")
-		}
-	}
-}
-
-// A long chain in reverse order is sorted in linear time and without recursion.
-func TestOrderOfALongChain(t *testing.T) {
-	const n = 50_000
-	m := chain(n)
-	for i := range n / 2 {
-		m.Graph.Nodes[i], m.Graph.Nodes[n-1-i] = m.Graph.Nodes[n-1-i], m.Graph.Nodes[i]
-	}
-	s := open(t)
-	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4, 5, 6}, 2, 3))
-	out := run(t, session(t, s, m), onnx.Values{"x": x})
-	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, valuesOf[float32](t, out, "y"))
-}
-
-// TestGraphsThatAreNone: what is wrong with a graph is said, with the node.
-func TestGraphsThatAreNone(t *testing.T) {
-	initializer := func(name string) model.Tensor { return constant(t, name, []int64{1}) }
-	for _, c := range []struct {
-		what string
-		edit func(g *model.Graph)
-		says string
-	}{
-		{"cycle", func(g *model.Graph) {
-			g.Nodes[0].Inputs[0] = "v1"
-		}, "there is a cycle"},
-		{"self", func(g *model.Graph) {
-			g.Nodes[1].Inputs[0] = "v1"
-		}, `node 1 (Transpose "v1") waits for its own output: there is a cycle`},
-		{"unknown input", func(g *model.Graph) {
-			g.Nodes[1].Inputs[0] = "nothing"
-		}, `node 1 (Transpose "v1"): nothing makes its input "nothing"`},
-		{"unknown output", func(g *model.Graph) {
-			g.Outputs[0].Name = "nothing"
-		}, `nothing makes its output "nothing"`},
-		{"two nodes make it", func(g *model.Graph) {
-			g.Nodes[1].Outputs[0] = "v0"
-		}, `two values are named "v0"; the second is the output of node 1 (Transpose "v1")`},
-		{"node and input", func(g *model.Graph) {
-			g.Nodes[0].Outputs[0] = "x"
-		}, `two values are named "x"`},
-		{"node and initializer", func(g *model.Graph) {
-			g.Initializers = []model.Tensor{initializer("v0")}
-		}, `two values are named "v0"`},
-		{"two inputs", func(g *model.Graph) {
-			g.Inputs = append(g.Inputs, g.Inputs[0])
-		}, `two values are named "x"; the second is an input`},
-		{"two initializers", func(g *model.Graph) {
-			g.Initializers = []model.Tensor{initializer("a"), initializer("a")}
-		}, `two values are named "a"; the second is an initializer`},
-		{"two defaults", func(g *model.Graph) {
-			g.Initializers = []model.Tensor{constant(t, "x", []float32{1}), constant(t, "x", []float32{1})}
-		}, `two values are named "x"; the second is an initializer`},
-		{"input without name", func(g *model.Graph) {
-			g.Inputs = append(g.Inputs, model.ValueInfo{})
-		}, "an input has no name"},
-		{"initializer without name", func(g *model.Graph) {
-			g.Initializers = []model.Tensor{initializer("")}
-		}, "an initializer has no name"},
-		{"output without name", func(g *model.Graph) {
-			g.Outputs = append(g.Outputs, model.ValueInfo{})
-		}, `nothing makes its output ""`},
-		{"output twice", func(g *model.Graph) {
-			g.Outputs = append(g.Outputs, g.Outputs[0])
-		}, `output "y" is listed twice`},
-		{"no inputs", func(g *model.Graph) {
-			g.Nodes[1].Inputs = nil
-		}, `node 1 (Transpose "v1") has 0 inputs; Transpose-21 takes 1`},
-		{"empty input", func(g *model.Graph) {
-			g.Nodes[1].Inputs = []string{"", "", ""}
-		}, "has 0 inputs"},
-		{"too many inputs", func(g *model.Graph) {
-			g.Nodes[1].Inputs = []string{"x", "", "x"}
-		}, "has 3 inputs; Transpose-21 takes 1"},
-		{"no outputs", func(g *model.Graph) {
-			g.Nodes[1].Outputs = nil
-		}, `node 1 (Transpose "v1") has 0 outputs; Transpose-21 makes 1`},
-		{"too many outputs", func(g *model.Graph) {
-			g.Nodes[1].Outputs = []string{"v1", "w"}
-		}, "has 2 outputs"},
-		{"second output only", func(g *model.Graph) {
-			g.Nodes[1].Outputs = []string{"", "v1"}
-		}, "has 2 outputs"},
-		{"unknown attribute", func(g *model.Graph) {
-			g.Nodes[1].Attrs = model.Attrs{onnx.Int("axis", 1)}
-		}, `node 1 (Transpose "v1"): Transpose-21: there is no attribute "axis"`},
-		{"wrong attribute", func(g *model.Graph) {
-			g.Nodes[1].Attrs = model.Attrs{onnx.Int("perm", 1)}
-		}, `node 1 (Transpose "v1"): Transpose-21: attribute "perm" is of kind int, want ints`},
-		{"nameless node", func(g *model.Graph) {
-			g.Nodes[1].Name, g.Nodes[1].Attrs = "", model.Attrs{onnx.Int("axis", 1)}
-		}, `node 1 (Transpose): Transpose-21`},
-	} {
-		t.Run(c.what, func(t *testing.T) {
-			m := chain(3)
-			c.edit(m.Graph)
-			refused(t, m, device.ErrInvalid, c.says)
-		})
-	}
-	refused(t, nil, device.ErrInvalid, "the model has none")
-	refused(t, &model.Model{Opsets: map[string]int64{"": 21}}, device.ErrInvalid, "the model has none")
-	sparse := chain(1)
-	sparse.Graph.SparseInitializers = make([]model.SparseTensor, 1)
-	refused(t, sparse, device.ErrInvalid, "a sparse initializer has no name")
-}
-
 // Once found only when the node ran.
 func TestRequiredInputLeftOut(t *testing.T) {
 	m := model.New("m", 21)
@@ -174,28 +38,6 @@ func TestRequiredInputLeftOut(t *testing.T) {
 	m.Graph.Outputs = outputs("y")
 	m.Graph.Nodes = []model.Node{node("Reshape", "y", []string{"", "shape"})}
 	refused(t, m, device.ErrInvalid, `node 0 (Reshape "y") leaves out input 0, which Reshape-21 must have`)
-}
-
-func TestMissingOperators(t *testing.T) {
-	m := chain(2)
-	add := func(domain, op string) {
-		n := node(op, fmt.Sprint("n", len(m.Graph.Nodes)), []string{"x"})
-		n.Domain = domain
-		m.Graph.Nodes = append(m.Graph.Nodes, n)
-	}
-	add("", "Softmax")
-	add("com.example", "Fused")
-	add("com.example", "Reshape")
-	add("", "Conv")
-	add("", "Conv")
-	add("local", "Mine")
-	add("", "Flatten")
-	m.Functions = []model.Function{{Domain: "local", Name: "Mine"}, {Domain: "", Name: "Flatten"}}
-	err := refused(t, m, device.ErrUnsupported,
-		"operators that are not supported: Conv, Flatten (a function of the model), Softmax, com.example.Fused, com.example.Reshape, local.Mine (a function of the model)")
-	var missing *onnx.MissingError
-	require.ErrorAs(t, err, &missing)
-	require.Len(t, missing.Ops, 6)
 }
 
 func TestOpsets(t *testing.T) {
@@ -366,4 +208,36 @@ func TestOptionalInputs(t *testing.T) {
 	out := run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4}, 4, 1))})
 	require.Equal(t, []float32{3, 2, 1}, valuesOf[float32](t, out, "y"))
 	require.Equal(t, []float32{1, 2, 3, 4}, valuesOf[float32](t, out, "z"))
+}
+
+// Once what a graph made was handed out whatever its output was declared as.
+func TestOutputsThatAreNotAsDeclared(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2}, 1, 2))
+	for _, c := range []struct {
+		typ  model.Type
+		says string
+	}{
+		{model.Type{Kind: model.TensorType, Elem: layout.Int64}, `output "y" is float[2,1]; the graph declares int64`},
+		{model.OptionalOf(model.Type{Kind: model.TensorType, Elem: layout.Float32}), "declares optional(float)"},
+		{model.TensorOf(layout.Int64, model.Known(2), model.Known(1)), "declares int64[2,1]"},
+		// Extents are not compared.
+		{model.TensorOf(layout.Float32, model.Known(1), model.Symbolic("N")), ""},
+		{model.TensorOf(layout.Float32), ""},
+		{model.Type{Kind: model.TensorType}, ""},
+		{model.Type{}, ""},
+	} {
+		m := chain(3)
+		m.Graph.Outputs = append(outputs("x", "v1"), model.ValueInfo{Name: "y", Type: c.typ})
+		sess := session(t, s, m)
+		out, err := sess.Run(context.Background(), onnx.Values{"x": x})
+		if c.says == "" {
+			require.NoError(t, err)
+			require.NoError(t, out.Release())
+			continue
+		}
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+		require.Nil(t, out)
+	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/hugemem"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -41,8 +41,8 @@ func newDriver(p processor, context uintptr, o Options) (*driver, error) {
 // much as the first. (PoCL, 4 MiB: 0.32 ms against 0.62.)
 const directWrite = 256 << 10
 
-func (d *driver) Traits() engine.Traits {
-	t := engine.Traits{Info: d.proc.info, Target: d.target, Pinned: !d.proc.onHost}
+func (d *driver) Properties() gpu.Properties {
+	t := gpu.Properties{Info: d.proc.info, Target: d.target, Pinned: !d.proc.onHost}
 	if d.proc.onHost {
 		t.Direct = directWrite
 	}
@@ -55,7 +55,7 @@ type memory struct {
 	host   hugemem.Block
 }
 
-func (d *driver) Alloc(bytes int64) (engine.Mem, error) {
+func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 	m := &memory{}
 	flags, at := uintptr(memReadWrite), uintptr(0)
 	if d.proc.hugePages && bytes >= hugemem.Page {
@@ -71,13 +71,13 @@ func (d *driver) Alloc(bytes int64) (engine.Mem, error) {
 	return m, nil
 }
 
-func (d *driver) Free(m engine.Mem) error {
+func (d *driver) Free(m gpu.Mem) error {
 	mem := m.(*memory)
 	return errors.Join(clReleaseMemObject.call(mem.handle), mem.host.Free())
 }
 
-func (d *driver) Describe(desc []byte) (engine.Mem, error) {
-	handle, err := clCreateBuffer.create(d.context, memReadOnly|memCopyHostPtr, uintptr(len(desc)), uintptr(unsafe.Pointer(&desc[0])))
+func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
+	handle, err := clCreateBuffer.create(d.context, memReadOnly|memCopyHostPtr, uintptr(len(parameters)), uintptr(unsafe.Pointer(&parameters[0])))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (d *driver) Describe(desc []byte) (engine.Mem, error) {
 
 // Forget may be called while launches are under way: the driver keeps what they
 // use.
-func (d *driver) Forget(m engine.Mem) { _ = clReleaseMemObject.call(m.(*memory).handle) }
+func (d *driver) FreeParameters(m gpu.Mem) { _ = clReleaseMemObject.call(m.(*memory).handle) }
 
 // AllocHost returns memory that the driver allocated: on GPUs it is pinned, and
 // transfers need no copy of it. It is a cl_mem that stays mapped.
@@ -139,7 +139,7 @@ func (d *driver) mapper() (uintptr, error) {
 	return d.maps, nil
 }
 
-func (d *driver) NewStream() (engine.Stream, error) {
+func (d *driver) NewStream() (gpu.Stream, error) {
 	properties := uintptr(0)
 	if d.proc.profiling {
 		properties = profilingEnable

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/internal/engine"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/kernels"
 )
 
@@ -25,15 +25,15 @@ func newStream(d *driver, handle uintptr) *stream {
 	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}}
 }
 
-func (s *stream) Upload(dst engine.Mem, off int64, src []byte) error {
+func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
 	return s.transfer(clEnqueueWriteBuffer, dst, off, src)
 }
 
-func (s *stream) Download(dst []byte, src engine.Mem, off int64) error {
+func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	return s.transfer(clEnqueueReadBuffer, src, off, dst)
 }
 
-func (s *stream) transfer(f *fn, m engine.Mem, off int64, host []byte) error {
+func (s *stream) transfer(f *fn, m gpu.Mem, off int64, host []byte) error {
 	s.frame = [9]uintptr{
 		s.handle, m.(*memory).handle, 0, uintptr(off), uintptr(len(host)), address(unsafe.SliceData(host)),
 	}
@@ -68,9 +68,9 @@ type kernel struct {
 	// What the driver was given, and reads from here: the memory of dst, src and
 	// descriptor; then the bases, and the pattern; then of a take the memory of the
 	// indices and of the status.
-	memory [kernels.MostParameters]*memory // a handle may return with other memory: these do not
-	values [kernels.MostParameters]uint64
-	known  [kernels.MostParameters]bool
+	memory [kernels.MaxArguments]*memory // a handle may return with other memory: these do not
+	values [kernels.MaxArguments]uint64
+	known  [kernels.MaxArguments]bool
 
 	set           [4]uintptr // the arguments of clSetKernelArg
 	run           [9]uintptr // and of clEnqueueNDRangeKernel
@@ -100,7 +100,7 @@ func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
 
 func (k *kernel) release() { _ = clReleaseKernel.call(k.handle) }
 
-func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
+func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	if l != s.last {
 		k, err := s.kernelOf(l.Spec)
 		if err != nil {
@@ -109,8 +109,8 @@ func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
 		s.last, s.kernel = l, k
 	}
 	k := s.kernel
-	values := [kernels.MostParameters]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MostParameters]engine.Mem{a.Dst, a.Src, a.Desc, 7: a.At, a.Status} {
+	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
+	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Parameters, 7: a.At, a.Status} {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue
@@ -120,7 +120,7 @@ func (s *stream) Launch(l *kernels.Launch, a *engine.Args) error {
 		}
 		values[i] = uint64(m.handle)
 	}
-	for i, v := range values[:l.Spec.Parameters()] {
+	for i, v := range values[:l.Spec.Arguments()] {
 		if k.known[i] && k.values[i] == v {
 			continue
 		}
@@ -149,19 +149,19 @@ func (s *stream) marker() (uintptr, error) {
 	return event, nil
 }
 
-func (s *stream) Mark() (engine.Mark, error) {
-	event, err := s.marker()
+func (s *stream) Record() (gpu.Event, error) {
+	handle, err := s.marker()
 	if err != nil {
 		return nil, err
 	}
-	return &mark{event: event, clock: s.driver.proc.profiling}, nil
+	return &event{handle: handle, clock: s.driver.proc.profiling}, nil
 }
 
-func (s *stream) WaitFor(m engine.Mark) error {
-	event := m.(*mark).retain()
-	if event == 0 {
+func (s *stream) WaitFor(e gpu.Event) error {
+	handle := e.(*event).retain()
+	if handle == 0 {
 		return nil
 	}
-	err := clEnqueueBarrierWithWaitList.call(s.handle, 1, uintptr(unsafe.Pointer(&event)), 0)
-	return errors.Join(err, clReleaseEvent.call(event))
+	err := clEnqueueBarrierWithWaitList.call(s.handle, 1, uintptr(unsafe.Pointer(&handle)), 0)
+	return errors.Join(err, clReleaseEvent.call(handle))
 }

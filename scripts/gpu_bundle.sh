@@ -10,7 +10,7 @@ rm -rf $dir $dir.tar.gz
 mkdir -p $dir
 export CGO_ENABLED=0 GOOS=linux
 $GO build -trimpath -ldflags '-s -w' -o $dir/restride ./cmd/restride
-tests="./cuda ./opencl ./internal/engine ./onnx"
+tests="./cuda ./opencl ./internal/gpu ./onnx"
 for pkg in $tests; do
 	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test $pkg
 done

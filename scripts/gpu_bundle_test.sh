@@ -40,7 +40,7 @@ for text in '^===== gonum.org/v1/plot ' 'SIL OPEN FONT LICENSE' '^===== Go go1';
 done
 
 run right ${cases:+"$cases"} || fail "it fails on the simulator"
-for step in devices cuda engine operators verify bench memcheck racecheck; do
+for step in devices cuda gpu operators verify bench memcheck racecheck; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
 done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"

@@ -129,7 +129,7 @@ sed 's/^/    /' "$out/devices.log" | tee -a "$out/summary.txt"
 has() { grep -q "^$1" "$out/devices.log"; }
 
 step cuda 1800 150 env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short
-step engine 600 60 ./engine.test -test.v $short
+step gpu 600 60 ./gpu.test -test.v $short
 if has opencl:; then
 	step opencl 1800 90 env RESTRIDE_REQUIRE=opencl ./opencl.test -test.v $short
 else

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
@@ -214,10 +213,10 @@ func (t *Tensor) Verdict() Verdict {
 // hostBytes returns the whole buffer of a host tensor, once the stream's work
 // is done. False: it must be read or written through the queue.
 func (t *Tensor) hostBytes() ([]byte, bool) {
-	if !t.stream.host || t.stream.Wait() != nil {
+	if !t.stream.IsHost() || t.stream.Wait() != nil {
 		return nil, false
 	}
-	return cpu.Bytes(t.memory.buffer)
+	return t.stream.host.HostBytes(t.memory.buffer)
 }
 
 // fail names the operation on t that err is from, with t's type and shape.

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <vector>
 
-struct host_place { u32 group, groups, local; }; // as in kernels/source/host.h
-thread_local host_place host_item;
+struct host_position { u32 group, groups, local; }; // as in kernels/source/host.h
+thread_local host_position host_item;
 
 // sim_switch saves the registers that a function keeps on this stack, stores its
 // pointer, and goes on with what another stack pointer saved so.
@@ -185,7 +185,7 @@ void runBlock(u32 n, void (*item)(const void *), const void *argument) {
 } // namespace sim
 
 extern "C" void host_barrier() {
-	const host_place here = host_item;
+	const host_position here = host_item;
 	sim::goHome(sim::scheduler, true);
 	host_item = here;
 }

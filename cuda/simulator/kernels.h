@@ -4,15 +4,15 @@
 
 namespace sim {
 
-// Every kernel has these parameters, of 8 bytes each, takes all of them and others
-// those up to hi; table.cpp does not compile for others.
-enum Parameter { dst, src, desc, dBase, sBase, lo, hi, at, status, parameters };
-constexpr size_t parameterBytes = 8;
+// The arguments of kernels, of 8 bytes each: takes have all of them, other kernels those
+// up to hi. table.cpp does not compile for others.
+enum Argument { dst, src, params, dBase, sBase, lo, hi, at, status, arguments };
+constexpr size_t argumentBytes = 8;
 
 struct HostKernel {
 	const char *name;
-	size_t parameters;
-	void (*run)(const u64 arguments[sim::parameters]); // one work-item: see host_item
+	size_t arguments;
+	void (*run)(const u64 values[sim::arguments]); // one work-item: see host_item
 };
 
 // hostKernel returns the kernel of a name, or null.

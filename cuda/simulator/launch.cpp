@@ -14,27 +14,27 @@
 
 using namespace sim;
 
-struct host_place { u32 group, groups, local; }; // as in kernels/source/host.h
-extern thread_local host_place host_item;
+struct host_position { u32 group, groups, local; }; // as in kernels/source/host.h
+extern thread_local host_position host_item;
 
 namespace {
 
-using Arguments = std::array<u64, parameters>;
+using Arguments = std::array<u64, arguments>;
 
 struct Launch {
 	const HostKernel *kernel;
 	u32 blocks, threads;
-	Arguments arguments;
+	Arguments values;
 };
 
 // gather copies the arguments of a call: each by its true size.
-Arguments gather(size_t parameters, void **params, void **extra) {
+Arguments gather(size_t count, void **kernelParams, void **extra) {
 	Arguments a{};
-	if (params != nullptr) {
+	if (kernelParams != nullptr) {
 		require(extra == nullptr);
-		for (size_t i = 0; i < parameters; i++) {
-			require(params[i] != nullptr);
-			std::memcpy(&a[i], params[i], parameterBytes);
+		for (size_t i = 0; i < count; i++) {
+			require(kernelParams[i] != nullptr);
+			std::memcpy(&a[i], kernelParams[i], argumentBytes);
 		}
 		return a;
 	}
@@ -46,12 +46,12 @@ Arguments gather(size_t parameters, void **params, void **extra) {
 		require(what == 1 || what == 2);
 		(what == 1 ? buffer : *reinterpret_cast<const void **>(&size)) = extra[1];
 	}
-	require(buffer != nullptr && size != nullptr && *size == parameters * parameterBytes);
+	require(buffer != nullptr && size != nullptr && *size == count * argumentBytes);
 	std::memcpy(&a, buffer, *size);
 	return a;
 }
 
-// unreachable says why a parameter points where the device cannot go: the host's
+// unreachable says why an argument points where the device cannot go: the host's
 // own memory would do here, but not on a GPU.
 const char *unreachable(Context &context, u64 pointer) {
 	if (pointer == 0) {
@@ -59,28 +59,28 @@ const char *unreachable(Context &context, u64 pointer) {
 	}
 	const auto a = memory::find(reinterpret_cast<void *>(pointer), 0);
 	if (!a.has_value()) {
-		return "a parameter points to no memory that is allocated or pinned";
+		return "an argument points to no memory that is allocated or pinned";
 	}
 	if (a->kind == Kind::device && !context.reaches(a->context->device, a->pooled)) {
-		return "a parameter points to the memory of another device";
+		return "an argument points to the memory of another device";
 	}
 	return nullptr;
 }
 
 // plantOutOfBounds makes a kernel write where dst's allocation ends.
 void plantOutOfBounds(Launch &l) {
-	const auto a = memory::find(reinterpret_cast<void *>(l.arguments[dst]), 0);
-	const char *digits = std::strpbrk(l.kernel->name, "0123456789"); // gather_32: the width
+	const auto a = memory::find(reinterpret_cast<void *>(l.values[dst]), 0);
+	const char *digits = std::strpbrk(l.kernel->name, "0123456789"); // element_32: the width
 	if (a.has_value() && digits != nullptr) {
-		const u64 left = reinterpret_cast<u64>(a->base) + a->size - l.arguments[dst];
+		const u64 left = reinterpret_cast<u64>(a->base) + a->size - l.values[dst];
 		const u64 bits = std::strtoull(digits, nullptr, 10);
-		l.arguments[dBase] = ((left + 15) / 16 * 16) * 8 / bits; // whole words: past the allocation's slack
+		l.values[dBase] = ((left + 15) / 16 * 16) * 8 / bits; // whole words: past the allocation's slack
 	}
 }
 
 void runItem(const void *launch) {
 	const Launch &l = *static_cast<const Launch *>(launch);
-	l.kernel->run(l.arguments.data());
+	l.kernel->run(l.values.data());
 }
 
 // runBlocks runs the blocks one after the other, in a random order.
@@ -97,8 +97,8 @@ void runBlocks(const Launch &l) {
 }
 
 void run(Context &context, Launch l) {
-	for (const Parameter p : {dst, src, desc, at, status}) {
-		const char *const why = unreachable(context, l.arguments[p]);
+	for (const Argument p : {dst, src, params, at, status}) {
+		const char *const why = unreachable(context, l.values[p]);
 		if (why != nullptr) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
 			return;
@@ -115,8 +115,8 @@ void run(Context &context, Launch l) {
 		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
 		return;
 	}
-	for (const Parameter p : {dst, src, desc, at, status}) {
-		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.arguments[p]));
+	for (const Argument p : {dst, src, params, at, status}) {
+		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.values[p]));
 		if (!wrong.empty()) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));
 		}
@@ -126,7 +126,7 @@ void run(Context &context, Launch l) {
 } // namespace
 
 API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX, u32 blockY, u32 blockZ, u32 shared,
-	Handle stream, void **params, void **extra) {
+	Handle stream, void **kernelParams, void **extra) {
 	return local(__func__, [&](Context &context) {
 		const auto f = registry<Function>().find(function);
 		require(f->context.get() == &context, ERROR_INVALID_HANDLE);
@@ -136,7 +136,7 @@ API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX,
 		require(blockX * blockY * blockZ <= f->entry.maxThreads);
 		require(shared <= static_cast<u32>(f->dynamicShared) && (f->dynamicShared > 48 << 10 || f->entry.shared + shared <= 48 << 10));
 		require(gridY * gridZ * blockY * blockZ == 1, ERROR_NOT_SUPPORTED); // host_item has one dimension
-		const Launch l{f->kernel, gridX, blockX, gather(f->kernel->parameters, params, extra)};
+		const Launch l{f->kernel, gridX, blockX, gather(f->kernel->arguments, kernelParams, extra)};
 		submit(s, {"kernel " + f->entry.name, [&context, l] { run(context, l); }});
 	});
 }

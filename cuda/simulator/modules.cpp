@@ -48,7 +48,7 @@ Ptx accept(const char *text) {
 		if (host == nullptr) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the host has no such kernel"};
 		}
-		if (e.params != std::vector<size_t>(host->parameters, parameterBytes)) {
+		if (e.params != std::vector<size_t>(host->arguments, argumentBytes)) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the parameters are not the host's"};
 		}
 		if (e.maxThreads == 0 || e.maxThreads > 1024) {

@@ -24,7 +24,7 @@ static void lookUp(void *library, const char *name, F *f) {
 }
 
 Result launch(Handle function, u32 blocks, u32 threads, Handle stream, Arguments a) {
-	void *params[] = {&a.dst, &a.src, &a.desc, &a.dBase, &a.sBase, &a.lo, &a.hi};
+	void *params[] = {&a.dst, &a.src, &a.params, &a.dBase, &a.sBase, &a.lo, &a.hi};
 	return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, nullptr);
 }
 

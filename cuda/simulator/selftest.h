@@ -105,7 +105,7 @@ extern int failures;
 extern std::string realPtx; // of the kernels; empty if there is no compiler for it
 
 struct Arguments {
-	u64 dst = 0, src = 0, desc = 0, dBase = 0, sBase = 0, lo = 0, hi = 0;
+	u64 dst = 0, src = 0, params = 0, dBase = 0, sBase = 0, lo = 0, hi = 0;
 };
 Result launch(Handle function, u32 blocks, u32 threads, Handle stream, Arguments);
 std::string message();

@@ -58,8 +58,8 @@ void testFaults() {
 	{
 		OK(restrideSimSet("PLANT", "oob"));
 		Session s;
-		const u64 src = s.upload(count(60)), dst = s.alloc(240), desc = s.upload(transposing(6, 10));
-		OK(launch(s.function("gather_32"), 1, 256, s.stream, {dst, src, desc}));
+		const u64 src = s.upload(count(60)), dst = s.alloc(240), params = s.upload(transposing(6, 10));
+		OK(launch(s.function("element_32"), 1, 256, s.stream, {dst, src, params}));
 		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
 		OK(restrideSimSet("PLANT", ""));
 	}
@@ -85,8 +85,8 @@ void testFaults() {
 void testThreads() {
 	Session s;
 	const u32 rows = 32, columns = 40;
-	const Handle f = s.function("gather_32"), reverse = s.function("test_reverse");
-	const u64 desc = s.upload(transposing(rows, columns));
+	const Handle f = s.function("element_32"), reverse = s.function("test_reverse");
+	const u64 params = s.upload(transposing(rows, columns));
 	OK(restrideSimSet("DELAY", "50"));
 	std::vector<std::thread> threads;
 	std::vector<int> wrong(16); // failures is not for several threads
@@ -100,7 +100,7 @@ void testThreads() {
 				u64 src, dst;
 				bad += cuMemAllocAsync(&src, v.size() * 4, stream) + cuMemAllocAsync(&dst, v.size() * 4, stream);
 				bad += cuMemcpyHtoDAsync_v2(src, v.data(), v.size() * 4, stream);
-				bad += launch(f, 2, 256, stream, {dst, src, desc});
+				bad += launch(f, 2, 256, stream, {dst, src, params});
 				bad += cuEventRecord(event, stream) + cuStreamWaitEvent(stream, event, 0);
 				bad += cuMemcpyDtoHAsync_v2(got.data(), dst, v.size() * 4, stream);
 				bad += got != transposed(v, rows, columns);

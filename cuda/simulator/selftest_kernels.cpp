@@ -9,27 +9,27 @@ void testModules() {
 	char log[100] = "";
 	int options[] = {5, 6};
 	void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-	const std::string bad = ptx("gather_32", 6);
+	const std::string bad = ptx("element_32", 6);
 	IS(cuModuleLoadDataEx(&module, bad.c_str(), 2, options, values), ERROR_INVALID_PTX);
-	CHECK(std::strstr(log, "gather_32: the parameters are not the host's") != nullptr);
+	CHECK(std::strstr(log, "element_32: the parameters are not the host's") != nullptr);
 	CHECK(reinterpret_cast<uintptr_t>(values[1]) == std::strlen(log));
-	IS(cuModuleLoadData(&module, ptx("gather_32", 7, ".u32").c_str()), ERROR_INVALID_PTX);
-	IS(cuModuleLoadData(&module, ptx("gather_33").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ptx("element_32", 7, ".u32").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ptx("element_33").c_str()), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, "hello"), ERROR_INVALID_PTX);
-	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry gather_32("), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry element_32("), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_100\n"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 9.0\n.target sm_70\n"), ERROR_UNSUPPORTED_PTX_VERSION);
 	IS(cuModuleLoadData(&module, "\x7f" "ELF"), ERROR_NO_BINARY_FOR_GPU);
 	OK(restrideSimSet("PLANT", "params"));
-	IS(cuModuleLoadData(&module, ptx("gather_32").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ptx("element_32").c_str()), ERROR_INVALID_PTX);
 	OK(restrideSimSet("PLANT", ""));
 
 	const std::string text = ".version 6.0\n.target sm_70\n.shared .align 16 .b8 tile[512];\n"
-		".entry gather_32(.param .u64 .ptr .global .align 1 a, .param .align 8 .b8 b[8], .param .s64 c, .param .b64 d,\n"
+		".entry element_32(.param .u64 .ptr .global .align 1 a, .param .align 8 .b8 b[8], .param .s64 c, .param .b64 d,\n"
 		".param .u64 e, .param .f64 f, .param .u64 g) .maxntid 16, 2, 1 .minnctapersm 1 { mov.u64 %r, tile; { } ret; }\n";
 	OK(cuModuleLoadData(&module, text.c_str()));
-	IS(cuModuleGetFunction(&f, module, "gather_8"), ERROR_NOT_FOUND);
-	OK(cuModuleGetFunction(&f, module, "gather_32"));
+	IS(cuModuleGetFunction(&f, module, "element_8"), ERROR_NOT_FOUND);
+	OK(cuModuleGetFunction(&f, module, "element_32"));
 	int n = 0;
 	OK(cuFuncGetAttribute(&n, 0, f));
 	CHECK(n == 32);
@@ -41,7 +41,7 @@ void testModules() {
 	IS(launch(f, 1, 1, s.stream, {}), ERROR_INVALID_HANDLE);
 	if (!realPtx.empty()) {
 		OK(cuModuleLoadData(&module, realPtx.c_str()));
-		OK(cuModuleGetFunction(&f, module, "gather_32"));
+		OK(cuModuleGetFunction(&f, module, "element_32"));
 	}
 }
 
@@ -49,19 +49,19 @@ void testKernels() {
 	Session s;
 	const u32 rows = 37, columns = 91;
 	const std::vector<u32> v = count(rows * columns), d = transposing(rows, columns);
-	const Handle f = s.function("gather_32", realPtx.empty() ? ptx("gather_32") : realPtx);
-	const u64 src = s.upload(v), dst = s.alloc(v.size() * 4), desc = s.upload(d);
-	IS(launch(f, 0, 256, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE);
-	IS(launch(f, 1, 257, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE); // .maxntid
-	IS(launch(f, 0x80000000, 256, s.stream, {dst, src, desc}), ERROR_INVALID_VALUE);
+	const Handle f = s.function("element_32", realPtx.empty() ? ptx("element_32") : realPtx);
+	const u64 src = s.upload(v), dst = s.alloc(v.size() * 4), params = s.upload(d);
+	IS(launch(f, 0, 256, s.stream, {dst, src, params}), ERROR_INVALID_VALUE);
+	IS(launch(f, 1, 257, s.stream, {dst, src, params}), ERROR_INVALID_VALUE); // .maxntid
+	IS(launch(f, 0x80000000, 256, s.stream, {dst, src, params}), ERROR_INVALID_VALUE);
 	for (const u32 blocks : {1, 2, 100}) {
 		OK(cuMemsetD8Async(dst, 0, v.size() * 4, s.stream));
-		OK(launch(f, blocks, 256, s.stream, {dst, src, desc}));
+		OK(launch(f, blocks, 256, s.stream, {dst, src, params}));
 		CHECK(s.download(dst, v.size()) == transposed(v, rows, columns));
 	}
 	// Arguments in one buffer.
 	OK(cuMemsetD8Async(dst, 0, v.size() * 4, s.stream));
-	Arguments a{dst, src, desc};
+	Arguments a{dst, src, params};
 	size_t size = sizeof a;
 	void *extra[] = {reinterpret_cast<void *>(1), &a, reinterpret_cast<void *>(2), &size, nullptr};
 	OK(cuLaunchKernel(f, 3, 1, 1, 256, 1, 1, 0, s.stream, nullptr, extra));
@@ -93,8 +93,8 @@ void testGraphs() {
 	OK(cuEventCreate(&back, 2));
 	const u32 rows = 16, columns = 24;
 	const std::vector<u32> d = transposing(rows, columns);
-	const Handle f = s.function("gather_32");
-	const u64 src = s.upload(count(rows * columns)), desc = s.upload(d);
+	const Handle f = s.function("element_32");
+	const u64 src = s.upload(count(rows * columns)), params = s.upload(d);
 	const u64 dst = s.alloc(rows * columns * 4), copy = s.alloc(rows * columns * 4);
 
 	IS(cuStreamEndCapture(s.stream, &graph), ERROR_ILLEGAL_STATE);
@@ -102,7 +102,7 @@ void testGraphs() {
 	OK(cuStreamBeginCapture_v2(s.stream, 1));
 	OK(cuStreamIsCapturing(s.stream, &status));
 	CHECK(status == 1);
-	OK(launch(f, 2, 256, s.stream, {dst, src, desc}));
+	OK(launch(f, 2, 256, s.stream, {dst, src, params}));
 	OK(cuEventRecord(event, s.stream));
 	OK(cuStreamWaitEvent(other, event, 0)); // joins
 	OK(cuMemcpyDtoDAsync_v2(copy, dst, rows * columns * 4, other));

@@ -44,7 +44,7 @@ inline std::vector<u32> count(size_t n) {
 	return v;
 }
 
-// transposing is the descriptor (kernels/source/common.h) of a gather that
+// transposing is the parameters (kernels/source/common.h) of an element kernel that
 // transposes rows x columns words.
 inline std::vector<u32> transposing(u32 rows, u32 columns) {
 	std::vector<u32> d;

@@ -8,16 +8,16 @@
 
 namespace sim {
 
-// Kernels are of these types. If they get another one, change Parameter, too.
-using Plain = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64);
-using Take = void (*)(u8 *, const u8 *, const Desc *, i64, i64, u64, u64, const u8 *, u32 *);
+// Kernels are of these types. If they get another one, change Argument, too.
+using Plain = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64);
+using Take = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64, const u8 *, u32 *);
 
 constexpr size_t count(Plain) { return hi + 1; }
 constexpr size_t count(Take) { return status + 1; }
 
 template <typename Kernel, typename... More>
 static void call(Kernel kernel, const u64 *a, More... more) {
-	kernel(reinterpret_cast<u8 *>(a[dst]), reinterpret_cast<const u8 *>(a[src]), reinterpret_cast<const Desc *>(a[desc]),
+	kernel(reinterpret_cast<u8 *>(a[dst]), reinterpret_cast<const u8 *>(a[src]), reinterpret_cast<const Params *>(a[params]),
 		static_cast<i64>(a[dBase]), static_cast<i64>(a[sBase]), a[lo], a[hi], more...);
 }
 

@@ -2,13 +2,13 @@
 
 #define TEST_KERNEL(name) \
 	KERNEL(256) \
-	void name(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Desc *desc, i64 dBase, i64 sBase, u64 lo, u64 hi)
+	void name(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, i64 dBase, i64 sBase, u64 lo, u64 hi)
 #define UNUSED(x) (void)(x)
 
 // Turns each block's lo words around, hi times, through shared memory.
 TEST_KERNEL(test_reverse) {
 	SHARED(u32, tile, 256);
-	UNUSED(desc), UNUSED(dBase), UNUSED(sBase);
+	UNUSED(params), UNUSED(dBase), UNUSED(sBase);
 	const u64 first = GROUP_ID * lo;
 	tile[LOCAL_ID] = ((const u32 *)src)[first + LOCAL_ID];
 	BARRIER();
@@ -23,7 +23,7 @@ TEST_KERNEL(test_reverse) {
 
 // The work-items below lo come to a barrier.
 TEST_KERNEL(test_diverge) {
-	UNUSED(dst), UNUSED(src), UNUSED(desc), UNUSED(dBase), UNUSED(sBase), UNUSED(hi);
+	UNUSED(dst), UNUSED(src), UNUSED(params), UNUSED(dBase), UNUSED(sBase), UNUSED(hi);
 	if (LOCAL_ID < lo) {
 		BARRIER();
 	}
@@ -31,7 +31,7 @@ TEST_KERNEL(test_diverge) {
 
 // Work-item hi of block 1 writes a word dBase bytes into dst, shifted by lo.
 TEST_KERNEL(test_write) {
-	UNUSED(src), UNUSED(desc), UNUSED(sBase);
+	UNUSED(src), UNUSED(params), UNUSED(sBase);
 	if (GROUP_ID == 1 && LOCAL_ID == hi) {
 		*(u32 *)(dst + dBase) = 1u << lo;
 	}

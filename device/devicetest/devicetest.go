@@ -15,6 +15,7 @@
 //	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
 //	RESTRIDE_SEED=17                                    data, and random cases from here on
 //	RESTRIDE_SUITE=small                                Run runs Suite{Small: true}
+//	RESTRIDE_SOAK=1                                     sweeps in full, more random cases
 package devicetest
 
 import (
@@ -29,11 +30,12 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/race"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
 )
 
-// Suite says how much of the suite to run. With go test's -short or -race it is
-// less.
+// Suite says how much of the suite to run. Sweeps are sampled unless RESTRIDE_SOAK
+// is set: in full they take ten times as long.
 type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
@@ -107,9 +109,9 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// few reports whether to sample what is otherwise done in full: under the race
-// detector sweeps take ten times as long, and find nothing more.
-func (r runner) few() bool { return r.Small || race.Enabled || testing.Short() }
+// few reports whether to sample sweeps. The race detector finds nothing more in full
+// ones.
+func (r runner) few() bool { return r.Small || race.Enabled || !soak.Enabled() }
 
 // rig is a device with a queue, for one test.
 type rig struct {

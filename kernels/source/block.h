@@ -2,7 +2,7 @@
 // together in a private tile, which stays in the nearest cache, and goes out
 // from there by whole cache lines.
 //
-// A block is made of runs: neighbours in dst that are desc->db apart. A run goes
+// A block is made of runs: neighbours in dst that are params->db apart. A run goes
 // over the axis b, then the inner axes, then the cut axis, whose steps d count
 // elements of the tile; there is one for each index of the axis a.
 //
@@ -28,7 +28,7 @@
 
 #if DBITS < 32
 // _zip takes one element from either half in turn: doing it log2(SIDE) times
-// turns a square, by instructions that work on many elements.
+// transposes a square, by instructions that work on many elements.
 DEVICE void PASTE(NAME, _zip)(WORD *RESTRICT to, const WORD *RESTRICT from) {
 	for (u32 k = 0; k < SIDE * SIDE / 2; k++) {
 		to[2 * k] = from[k];
@@ -37,7 +37,7 @@ DEVICE void PASTE(NAME, _zip)(WORD *RESTRICT to, const WORD *RESTRICT from) {
 }
 #endif
 
-// _square turns a square: in src its rows are sb apart, in the tile its columns
+// _square transposes a square: in src its rows are sb apart, in the tile its columns
 // become rows of the given size.
 DEVICE void PASTE(NAME, _square)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT from, i64 size, i64 sb) {
 #if DBITS < 32
@@ -76,8 +76,8 @@ DEVICE void PASTE(NAME, _square)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT 
 		} \
 		return;
 
-// _turn reads na by nb elements; columns of src become rows of the given size.
-DEVICE void PASTE(NAME, _turn)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT from, i64 na, i64 nb, i64 size, i64 sa, i64 sb) {
+// _transpose reads na by nb elements; columns of src become rows of the given size.
+DEVICE void PASTE(NAME, _transpose)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT from, i64 na, i64 nb, i64 size, i64 sa, i64 sb) {
 	if (nb >= 8 && (na < 8 || MAX(sb, -sb) <= MAX(sa, -sa))) {
 		for (i64 i = 0; i < na; i++) {
 			for (i64 j = 0; j < nb; j++) {
@@ -192,13 +192,13 @@ DEVICE void PASTE(NAME, _flush)(GLOBAL WORD *RESTRICT to, const WORD *RESTRICT t
 ENTRY {
 	GLOBAL WORD *to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-	CONSTANT Axis *axes = AXES(desc), *inner = axes + desc->outer;
+	CONSTANT Axis *axes = AXES(params), *inner = axes + params->outer;
 	__attribute__((aligned(64))) WORD tile[BLOCK_BYTES / (DBITS / 8)];
-	const u32 past = desc->blocks >= LARGE;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	const u32 past = params->blocks >= LARGE;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		u32 at[3], rest = block;
 		i64 d = dBase, s = sBase;
-		for (u32 k = 0; k < desc->outer; k++) {
+		for (u32 k = 0; k < params->outer; k++) {
 			const u32 i = digit(&rest, axes + k);
 			d += i * axes[k].d;
 			s += i * axes[k].s;
@@ -206,40 +206,40 @@ ENTRY {
 				at[k] = i;
 			}
 		}
-		const u32 nb = (u32)MIN((i64)desc->tb, desc->length - (i64)at[0] * desc->tb); // of this block
-		const u32 na = MIN(desc->ta, desc->na - at[1] * desc->ta);
-		const u32 items = (u32)MIN((i64)desc->cut, desc->extent - (i64)at[2] * desc->cut) * desc->flat;
+		const u32 nb = (u32)MIN((i64)params->tb, params->length - (i64)at[0] * params->tb); // of this block
+		const u32 na = MIN(params->ta, params->na - at[1] * params->ta);
+		const u32 items = (u32)MIN((i64)params->cut, params->extent - (i64)at[2] * params->cut) * params->flat;
 #if STEP != 0
 		// Rows too short for the processor to foresee are asked for in advance.
-		const i64 ahead = nb >= 16 * LINE ? 0 : AHEAD * (na > 1 ? desc->sa : desc->s);
+		const i64 ahead = nb >= 16 * LINE ? 0 : AHEAD * (na > 1 ? params->sa : params->s);
 #endif
 #if DIRECT
-		const u32 direct = nb >= 4 * LINE && desc->db == 1;
+		const u32 direct = nb >= 4 * LINE && params->db == 1;
 #else
 		const u32 direct = 0;
 #endif
 		// Where the runs of all a follow one another, they are one.
-		const u32 run = nb * items, joined = desc->da == desc->nb * desc->db;
-		if (!joined && run >= LINE && desc->da % LINE != 0) {
+		const u32 run = nb * items, joined = params->da == params->nb * params->db;
+		if (!joined && run >= LINE && params->da % LINE != 0) {
 			for (i64 i = 0; i < na; i++) { // runs end in lines that go on with others
-				PREFETCH((u64)(to + d + i * desc->da + (run - 1) * desc->db));
+				PREFETCH((u64)(to + d + i * params->da + (run - 1) * params->db));
 			}
 		}
 		for (u32 item = 0; item < items; item++) {
 			u32 x = item, t = 0;
 			i64 f = s;
-			for (u32 k = 0; k < desc->inner; k++) {
+			for (u32 k = 0; k < params->inner; k++) {
 				const u32 i = digit(&x, inner + k);
 				t += i * (u32)inner[k].d;
 				f += i * inner[k].s;
 			}
-			t += x * (u32)desc->d;
-			f += x * desc->s;
+			t += x * (u32)params->d;
+			f += x * params->s;
 #if STEP == 0
-			PASTE(NAME, _turn)(tile + t, from + f, na, nb, desc->nb, desc->sa, desc->sb);
+			PASTE(NAME, _transpose)(tile + t, from + f, na, nb, params->nb, params->sa, params->sb);
 #else
 			for (i64 i = 0; i < na; i++) {
-				GLOBAL const WORD *RESTRICT line = from + f + i * desc->sa;
+				GLOBAL const WORD *RESTRICT line = from + f + i * params->sa;
 				if (ahead != 0) {
 					for (i64 j = 0; j < nb; j += LINE) {
 						PREFETCH((u64)(line + ahead + j * FACTOR));
@@ -247,11 +247,11 @@ ENTRY {
 				}
 #if DIRECT
 				if (direct) {
-					PASTE(NAME, _row)(to + d + t + i * desc->da, line, nb, past);
+					PASTE(NAME, _row)(to + d + t + i * params->da, line, nb, past);
 					continue;
 				}
 #endif
-				WORD *RESTRICT row = tile + t + i * desc->nb;
+				WORD *RESTRICT row = tile + t + i * params->nb;
 				for (i64 j = 0; j < nb; j++) {
 					row[j] = line[j * FACTOR];
 				}
@@ -262,7 +262,7 @@ ENTRY {
 			continue;
 		}
 		for (u32 i = 0; i < (joined ? 1 : na); i++) {
-			PASTE(NAME, _flush)(to + d + i * desc->da, tile + i * desc->nb, joined ? na * run : run, desc->db, past);
+			PASTE(NAME, _flush)(to + d + i * params->da, tile + i * params->nb, joined ? na * run : run, params->db, past);
 		}
 	}
 }

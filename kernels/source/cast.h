@@ -1,5 +1,5 @@
 // cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
-// value. It goes before the form that says where elements lie, pack or gather, and
+// value. It goes before the form that says where elements lie, pack or element, and
 // gives it LOAD and CONVERT.
 //
 // All arithmetic is on integers: a device may not have double, and may take

@@ -1,4 +1,4 @@
-// What all kernels share: the descriptor of a launch, and how a flat number is
+// What all kernels share: the parameters of a launch, and how a flat number is
 // taken apart into indices.
 //
 // A launch covers its elements with blocks, numbered in one dimension. A
@@ -12,7 +12,7 @@ typedef struct {
 	i64 d, s;
 } Axis;
 
-// Desc is followed by its axes: first the outer ones, which are taken from a
+// Params is followed by its axes: first the outer ones, which are taken from a
 // block's number, then inner, which are from an item's number within the block,
 // then run, from an element's number within a run; each innermost first. Axis 0
 // counts the blocks along the cut axis, so that its steps are those of cut
@@ -31,9 +31,9 @@ typedef struct {
 	u32 na, nb, ta, tb;
 	i64 da, sa, db, sb;
 	i64 unused[2];
-} Desc;
+} Params;
 
-#define AXES(desc) ((CONSTANT Axis *)((desc) + 1))
+#define AXES(params) ((CONSTANT Axis *)((params) + 1))
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -71,16 +71,16 @@ typedef struct {
 } Tile;
 
 // tile_of finds a block's tile: outer axes 0 and 1 count the blocks along a and b.
-DEVICE Tile tile_of(CONSTANT Desc *desc, u32 block, i64 d, i64 s) {
-	CONSTANT Axis *axes = AXES(desc);
+DEVICE Tile tile_of(CONSTANT Params *params, u32 block, i64 d, i64 s) {
+	CONSTANT Axis *axes = AXES(params);
 	Tile t;
 	const u32 a = digit(&block, axes), b = digit(&block, axes + 1);
 	t.d = d + a * axes[0].d + b * axes[1].d;
 	t.s = s + a * axes[0].s + b * axes[1].s;
-	t.na = MIN(desc->ta, desc->na - a * desc->ta);
-	t.nb = MIN(desc->tb, desc->nb - b * desc->tb);
+	t.na = MIN(params->ta, params->na - a * params->ta);
+	t.nb = MIN(params->tb, params->nb - b * params->tb);
 	ROLLED
-	for (u32 k = 2; k < desc->outer; k++) {
+	for (u32 k = 2; k < params->outer; k++) {
 		const u32 i = digit(&block, axes + k);
 		t.d += i * axes[k].d;
 		t.s += i * axes[k].s;
@@ -89,13 +89,13 @@ DEVICE Tile tile_of(CONSTANT Desc *desc, u32 block, i64 d, i64 s) {
 }
 
 // block_of finds where a block begins, and its index along the cut axis.
-DEVICE u32 block_of(CONSTANT Desc *desc, u32 block, i64 *d, i64 *s) {
-	CONSTANT Axis *axes = AXES(desc);
+DEVICE u32 block_of(CONSTANT Params *params, u32 block, i64 *d, i64 *s) {
+	CONSTANT Axis *axes = AXES(params);
 	const u32 first = digit(&block, axes);
 	*d += first * axes[0].d;
 	*s += first * axes[0].s;
 	ROLLED
-	for (u32 k = 1; k < desc->outer; k++) {
+	for (u32 k = 1; k < params->outer; k++) {
 		const u32 i = digit(&block, axes + k);
 		*d += i * axes[k].d;
 		*s += i * axes[k].s;
@@ -104,6 +104,6 @@ DEVICE u32 block_of(CONSTANT Desc *desc, u32 block, i64 *d, i64 *s) {
 }
 
 // items_of is the number of items in a block.
-DEVICE u32 items_of(CONSTANT Desc *desc, u32 first) {
-	return (u32)MIN((i64)desc->cut, desc->extent - (i64)first * desc->cut) * desc->flat;
+DEVICE u32 items_of(CONSTANT Params *params, u32 first) {
+	return (u32)MIN((i64)params->cut, params->extent - (i64)first * params->cut) * params->flat;
 }

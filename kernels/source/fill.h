@@ -2,7 +2,7 @@
 
 ENTRY {
 	GLOBAL WORD *to = (GLOBAL WORD *)dst;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
+	CONSTANT Axis *inner = AXES(params) + params->outer;
 #if DBITS == 128
 	WORD value;
 	value.x = (u32)lo;
@@ -12,17 +12,17 @@ ENTRY {
 #else
 	const WORD value = (WORD)lo;
 #endif
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, unused = 0;
-		const u32 left = items_of(desc, block_of(desc, block, &d0, &unused));
+		const u32 left = items_of(params, block_of(params, block, &d0, &unused));
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			u32 x = item;
 			INDEX d = 0;
 			ROLLED
-			for (u32 k = 0; k < desc->inner; k++) {
+			for (u32 k = 0; k < params->inner; k++) {
 				d += (INDEX)digit(&x, inner + k) * (INDEX)inner[k].d;
 			}
-			to[d0 + d + (INDEX)x * (INDEX)desc->d] = value;
+			to[d0 + d + (INDEX)x * (INDEX)params->d] = value;
 		}
 	}
 }

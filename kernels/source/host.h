@@ -9,8 +9,8 @@ typedef int32_t i32;
 typedef int64_t i64;
 struct alignas(16) u128 { u32 x, y, z, w; };
 
-struct host_place { u32 group, groups, local; };
-extern thread_local host_place host_item;
+struct host_position { u32 group, groups, local; };
+extern thread_local host_position host_item;
 extern "C" void host_barrier();
 
 #define GLOBAL

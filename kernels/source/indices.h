@@ -1,7 +1,7 @@
 // What kernels share that find elements by indices in memory.
 //
-// The descriptor goes on behind its axes: with the same axes once more, whose s
-// is the step that at makes (of the cut axis: desc->sa), and with desc->na
+// The parameters go on behind their axes: with the same axes once more, whose s
+// is the step that at makes (of the cut axis: params->sa), and with params->na
 // indices.
 
 typedef struct {
@@ -10,35 +10,35 @@ typedef struct {
 	i64 unused;
 } Index;
 
-// Place is an element's position on all sides.
+// Position is an element's position on all sides.
 typedef struct {
 	i64 d, s, a;
-} Place;
+} Position;
 
-DEVICE CONSTANT Axis *at_axes(CONSTANT Desc *desc) { return AXES(desc) + desc->outer + desc->inner + desc->run; }
+DEVICE CONSTANT Axis *at_axes(CONSTANT Params *params) { return AXES(params) + params->outer + params->inner + params->run; }
 
-// step_to moves a place i steps along axis k.
-DEVICE void step_to(Place *p, CONSTANT Desc *desc, u32 k, u32 i) {
-	CONSTANT Axis *axis = AXES(desc) + k;
+// step_to moves a position i steps along axis k.
+DEVICE void step_to(Position *p, CONSTANT Params *params, u32 k, u32 i) {
+	CONSTANT Axis *axis = AXES(params) + k;
 	p->d += i * axis->d;
 	p->s += i * axis->s;
-	p->a += i * at_axes(desc)[k].s;
+	p->a += i * at_axes(params)[k].s;
 }
 
-// step_cut moves a place i steps along the cut axis.
-DEVICE void step_cut(Place *p, CONSTANT Desc *desc, u32 i) {
-	p->d += i * desc->d;
-	p->s += i * desc->s;
-	p->a += i * desc->sa;
+// step_cut moves a position i steps along the cut axis.
+DEVICE void step_cut(Position *p, CONSTANT Params *params, u32 i) {
+	p->d += i * params->d;
+	p->s += i * params->s;
+	p->a += i * params->sa;
 }
 
-// place_of is block_of on all sides.
-DEVICE u32 place_of(CONSTANT Desc *desc, u32 block, Place *p) {
-	const u32 first = digit(&block, AXES(desc));
-	step_to(p, desc, 0, first);
+// position_of is block_of on all sides.
+DEVICE u32 position_of(CONSTANT Params *params, u32 block, Position *p) {
+	const u32 first = digit(&block, AXES(params));
+	step_to(p, params, 0, first);
 	ROLLED
-	for (u32 k = 1; k < desc->outer; k++) {
-		step_to(p, desc, k, digit(&block, AXES(desc) + k));
+	for (u32 k = 1; k < params->outer; k++) {
+		step_to(p, params, k, digit(&block, AXES(params) + k));
 	}
 	return first;
 }
@@ -51,10 +51,10 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 // find moves a position in src by the indices at a position of at. If one of them
 // is out of range it returns 0, and the first to find one notes it: status 0 is 1
 // then, and the others are the index and the extent, low words first.
-DEVICE u32 find(CONSTANT Desc *desc, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
-	CONSTANT Index *by = (CONSTANT Index *)(at_axes(desc) + desc->outer + desc->inner + desc->run);
+DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
+	CONSTANT Index *by = (CONSTANT Index *)(at_axes(params) + params->outer + params->inner + params->run);
 	ROLLED
-	for (u32 k = 0; k < desc->na; k++) {
+	for (u32 k = 0; k < params->na; k++) {
 		const i64 index = index_at(at, position + by[k].offset, bits);
 		const i64 extent = by[k].extent;
 		if (index < -extent || index >= extent) {

@@ -87,21 +87,21 @@ INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axe
 
 ENTRY {
 	GLOBAL u32 *to = (GLOBAL u32 *)dst;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
-		const u32 first = block_of(desc, block, &d0, &s0);
-		const u32 left = items_of(desc, first);
+		const u32 first = block_of(params, block, &d0, &s0);
+		const u32 left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			const Run r = item_of(desc, inner, first, item, d0, s0);
-			for (i64 w = r.word; w < r.word + (SPANS ? desc->span : 1); w++) {
+			const Run r = item_of(params, inner, first, item, d0, s0);
+			for (i64 w = r.word; w < r.word + (SPANS ? params->span : 1); w++) {
 				const i64 begin = w * PER - r.d % PER; // the word's first element, by its number in the run
-				const i64 from = MAX(begin, 0), end = MIN(begin + PER, desc->length);
+				const i64 from = MAX(begin, 0), end = MIN(begin + PER, params->length);
 				if (from >= end) {
 					continue;
 				}
 #if SBITS > 0
-				const u32 value = PASTE(NAME, _word)(src, inner + desc->inner, desc->run, r.s, begin, from, end, lo, hi);
+				const u32 value = PASTE(NAME, _word)(src, inner + params->inner, params->run, r.s, begin, from, end, lo, hi);
 #else
 				const u32 value = (u32)lo;
 #endif

@@ -14,9 +14,9 @@ DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
 	return v;
 }
 
-// turned is a word of src's turned around; or the lowest of its elements, each in a
-// byte; or those of its four bytes, next to each other.
-DEVICE u32 PASTE(NAME, _turned)(u32 v) {
+// rearranged is a word of src with its elements in reverse order; or its lowest four
+// elements, each in a byte; or the elements of its four bytes, next to each other.
+DEVICE u32 PASTE(NAME, _rearranged)(u32 v) {
 #if STEP < 0
 #if DBITS == 2
 	v = (v & 0x33333333) << 2 | (v >> 2 & 0x33333333);
@@ -49,22 +49,22 @@ DEVICE u32 PASTE(NAME, _turned)(u32 v) {
 #endif
 }
 
-#define TURNED(v) PASTE(NAME, _turned)(v)
+#define REARRANGED(v) PASTE(NAME, _rearranged)(v)
 #define CUT(element, count) PASTE(NAME, _cut)(from, (element) * SBITS, (count) * SBITS)
 
 // word puts elements [a, b) of a word together, whose first one lies at s in src.
 DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 #if STEP < 0
-	return TURNED(CUT(s - b + 1, b - a)) >> (PER - b) * DBITS;
+	return REARRANGED(CUT(s - b + 1, b - a)) >> (PER - b) * DBITS;
 #elif SBITS < DBITS
-	return TURNED(CUT(s + a, b - a) << a * SBITS);
+	return REARRANGED(CUT(s + a, b - a) << a * SBITS);
 #else
 	u32 value = 0;
 	UNROLL
 	for (u32 k = 0; k < PER; k += 4) {
 		const u32 begin = MAX(a, k), end = MIN(b, k + 4);
 		if (begin < end) {
-			value |= TURNED(CUT(s + begin, end - begin) << (begin - k) * 8) << k * DBITS;
+			value |= REARRANGED(CUT(s + begin, end - begin) << (begin - k) * 8) << k * DBITS;
 		}
 	}
 	return value;
@@ -77,7 +77,7 @@ DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRICT from, i64 s, i64 n) {
 #if STEP < 0
 #define MADE 1
-#define EACH(FROM) to[w] = TURNED(FROM(-w));
+#define EACH(FROM) to[w] = REARRANGED(FROM(-w));
 	const i64 bit = (s - PER + 1) * SBITS;
 #elif SBITS < DBITS
 #define MADE (DBITS / SBITS)
@@ -85,7 +85,7 @@ DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRIC
 	const u32 v = FROM(w); \
 	UNROLL \
 	for (u32 k = 0; k < MADE; k++) { \
-		to[w * MADE + k] = TURNED(v >> k * 4 * SBITS); \
+		to[w * MADE + k] = REARRANGED(v >> k * 4 * SBITS); \
 	}
 	const i64 bit = s * SBITS;
 #else
@@ -94,7 +94,7 @@ DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRIC
 	u32 v = 0; \
 	UNROLL \
 	for (u32 k = 0; k < PER / 4; k++) { \
-		v |= TURNED(FROM(w * (PER / 4) + k)) << k * 4 * DBITS; \
+		v |= REARRANGED(FROM(w * (PER / 4) + k)) << k * 4 * DBITS; \
 	} \
 	to[w] = v;
 	const i64 bit = s * SBITS;
@@ -103,17 +103,17 @@ DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRIC
 #define ACROSS(k) (from[k] >> shift | from[(k) + 1] << (32 - shift))
 	const u32 shift = (u32)(bit & 31);
 	from += bit >> 5;
-	const i64 turns = n / MADE;
+	const i64 times = n / MADE;
 	if (shift == 0) {
-		for (i64 w = 0; w < turns; w++) {
+		for (i64 w = 0; w < times; w++) {
 			EACH(STRAIGHT)
 		}
 	} else {
-		for (i64 w = 0; w < turns; w++) {
+		for (i64 w = 0; w < times; w++) {
 			EACH(ACROSS)
 		}
 	}
-	return turns * MADE;
+	return times * MADE;
 #undef MADE
 #undef EACH
 #undef STRAIGHT
@@ -123,17 +123,17 @@ DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRIC
 
 ENTRY {
 	GLOBAL const u32 *from = (GLOBAL const u32 *)src;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
-		const u32 first = block_of(desc, block, &d0, &s0);
-		const u32 left = items_of(desc, first);
+		const u32 first = block_of(params, block, &d0, &s0);
+		const u32 left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			const Run r = item_of(desc, inner, first, item, d0, s0);
+			const Run r = item_of(params, inner, first, item, d0, s0);
 			const u32 phase = (u32)(r.d % PER);
 			GLOBAL u32 *to = (GLOBAL u32 *)dst + r.d / PER;
-			const i64 length = phase + desc->length; // from the first word's begin
-			const i64 end = MIN(r.word + desc->span, (length + PER - 1) / PER);
+			const i64 length = phase + params->length; // from the first word's begin
+			const i64 end = MIN(r.word + params->span, (length + PER - 1) / PER);
 			for (i64 w = r.word; w < end; w++) {
 				const i64 s = STEP < 0 ? r.s + phase - w * PER : r.s - phase + w * PER;
 #if SERIAL
@@ -154,5 +154,5 @@ ENTRY {
 }
 
 #undef PER
-#undef TURNED
+#undef REARRANGED
 #undef CUT

@@ -1,16 +1,16 @@
 // run: words of elements that are dense on both sides but do not begin at the
-// same place in a word: a word of dst is cut from two neighbours in src.
+// same bit of a word: a word of dst is cut from two neighbours in src.
 
 #define PER (32 / DBITS)
 
 ENTRY {
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
-		const u32 first = block_of(desc, block, &d0, &s0);
-		const u32 left = items_of(desc, first);
+		const u32 first = block_of(params, block, &d0, &s0);
+		const u32 left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			const Run r = item_of(desc, inner, first, item, d0, s0);
+			const Run r = item_of(params, inner, first, item, d0, s0);
 			const u32 phase = (u32)(r.d % PER);
 			// Word w of the run is to[w], and begins at bit shift of from[w]:
 			// from may lie a word before src, and is not read there.
@@ -19,8 +19,8 @@ ENTRY {
 			const u32 shift = (u32)(start % PER) * DBITS;
 			GLOBAL const u32 *from = (GLOBAL const u32 *)src + (start / PER - 1);
 			// Words that are there, and of these the ones that are full.
-			const i64 bits = (phase + desc->length) * DBITS;
-			const i64 end = MIN(r.word + desc->span, (bits + 31) / 32);
+			const i64 bits = (phase + params->length) * DBITS;
+			const i64 end = MIN(r.word + params->span, (bits + 31) / 32);
 			const i64 fullEnd = MIN(end, bits / 32);
 			i64 w = r.word;
 			if (w < end && w == 0 && (phase > 0 || fullEnd == 0)) {

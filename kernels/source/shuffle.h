@@ -6,7 +6,7 @@
 // filled once per group.
 //
 // Tile axis a ends the low part of src's order, and b that of dst's; either may be
-// cut. Axes inner are src's order, run is dst's, and d of inner is an element's place
+// cut. Axes inner are src's order, run is dst's, and d of inner is an element's slot
 // in the tile. The first of them is the whole low part, the second the same in the
 // last block along a (b), then come the low part's axes (cut: src, words: dst), then
 // the high part's. flat times the block's indices of a and b is its elements; span:
@@ -17,23 +17,23 @@
 #define SKEW(at) ((at) + (at) / (1024 / DBITS) * MAX(32 / DBITS, 1))
 
 ENTRY {
-	SHARED(WORD, tile, SKEW(PLACES));
+	SHARED(WORD, tile, SKEW(SLOTS));
 	SHARED(INDEX, sAt, TABLE);
 	SHARED(INDEX, dAt, TABLE);
-	SHARED(u16, place, TABLE);
+	SHARED(u16, slot, TABLE);
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	CONSTANT Axis *run = inner + desc->inner;
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	CONSTANT Axis *run = inner + params->inner;
 	const u32 sLow = inner->n, dLow = run->n;
 	ROLLED
-	for (u32 i = LOCAL_ID; i < desc->extent; i += GROUP) {
-		u32 x = i, k = 2, end = 2 + desc->cut, p = 0;
+	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) {
+		u32 x = i, k = 2, end = 2 + params->cut, p = 0;
 		INDEX s = 0;
 		if (x >= sLow) {
 			x -= sLow;
 			k = end;
-			end = desc->inner;
+			end = params->inner;
 		}
 		ROLLED
 		for (; k < end; k++) {
@@ -42,16 +42,16 @@ ENTRY {
 			p += j * (u32)inner[k].d;
 		}
 		sAt[i] = s;
-		place[i] = (u16)p;
+		slot[i] = (u16)p;
 	}
 	ROLLED
-	for (u32 i = LOCAL_ID; i < desc->length; i += GROUP) {
-		u32 x = i, k = 2, end = 2 + desc->words;
+	for (u32 i = LOCAL_ID; i < params->length; i += GROUP) {
+		u32 x = i, k = 2, end = 2 + params->words;
 		INDEX d = 0;
 		if (x >= dLow) {
 			x -= dLow;
 			k = end;
-			end = desc->run;
+			end = params->run;
 		}
 		ROLLED
 		for (; k < end; k++) {
@@ -60,11 +60,11 @@ ENTRY {
 		dAt[i] = d;
 	}
 	BARRIER();
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		const Tile t = tile_of(desc, block, dBase, sBase);
-		const u32 count = desc->flat * t.na * t.nb;
-		CONSTANT Axis *sPart = inner + (t.na < desc->ta);
-		CONSTANT Axis *dPart = run + (desc->span ? t.na < desc->ta : t.nb < desc->tb);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		const Tile t = tile_of(params, block, dBase, sBase);
+		const u32 count = params->flat * t.na * t.nb;
+		CONSTANT Axis *sPart = inner + (t.na < params->ta);
+		CONSTANT Axis *dPart = run + (params->span ? t.na < params->ta : t.nb < params->tb);
 		for (u32 item = LOCAL_ID; item < count; item += ITEMS * GROUP) {
 			u32 at[ITEMS];
 			WORD value[ITEMS];
@@ -73,7 +73,7 @@ ENTRY {
 				u32 high = item + j * GROUP;
 				if (high < count) {
 					const u32 low = digit(&high, sPart);
-					at[j] = place[low] + place[sLow + high];
+					at[j] = slot[low] + slot[sLow + high];
 					value[j] = from[t.s + sAt[low] + sAt[sLow + high]];
 				}
 			}

@@ -9,43 +9,43 @@
 
 ENTRY {
 	GLOBAL u32 *to = (GLOBAL u32 *)dst;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer, *run = inner + desc->inner, *runAt = at_axes(desc) + desc->outer + desc->inner;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		Place begin = {dBase, sBase, (i64)lo};
-		const u32 first = place_of(desc, block, &begin);
-		const u32 left = items_of(desc, first);
+	CONSTANT Axis *inner = AXES(params) + params->outer, *run = inner + params->inner, *runAt = at_axes(params) + params->outer + params->inner;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Position begin = {dBase, sBase, (i64)lo};
+		const u32 first = position_of(params, block, &begin);
+		const u32 left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			Place r = begin; // element 0 of the run
+			Position r = begin; // element 0 of the run
 			u32 rest = item, word = 0;
 			ROLLED
-			for (u32 k = 0; k < desc->inner; k++) {
+			for (u32 k = 0; k < params->inner; k++) {
 				const u32 i = digit(&rest, inner + k);
 				word = k == 0 ? i : word;
-				step_to(&r, desc, desc->outer + k, i);
+				step_to(&r, params, params->outer + k, i);
 			}
-			step_cut(&r, desc, rest);
-			const i64 number = desc->words == 0 ? (i64)first * desc->cut + item : (i64)word;
+			step_cut(&r, params, rest);
+			const i64 number = params->words == 0 ? (i64)first * params->cut + item : (i64)word;
 			const i64 from = number * PER - r.d % PER; // the word's first element, by its number in the run
 			u32 value = 0, mask = 0;
 			for (u32 j = 0; j < PER; j++) {
 				const i64 e = from + j;
-				if (e < 0 || e >= desc->length) {
+				if (e < 0 || e >= params->length) {
 					continue;
 				}
 				i64 s = r.s, a = r.a;
-				if (desc->run <= 1) {
+				if (params->run <= 1) {
 					s += e * run[0].s;
 					a += e * runAt[0].s;
 				} else {
 					u32 x = (u32)e;
 					ROLLED
-					for (u32 k = 0; k < desc->run; k++) {
+					for (u32 k = 0; k < params->run; k++) {
 						const u32 i = digit(&x, run + k);
 						s += i * run[k].s;
 						a += i * runAt[k].s;
 					}
 				}
-				if (find(desc, at, ABITS, a, &s, status)) {
+				if (find(params, at, ABITS, a, &s, status)) {
 					const u32 v = src[s / (8 / DBITS)] >> (s % (8 / DBITS) * DBITS) & ((1 << DBITS) - 1);
 					value |= v << (j * DBITS);
 					mask |= ((1u << DBITS) - 1) << (j * DBITS);
@@ -65,33 +65,33 @@ ENTRY {
 ENTRY {
 	GLOBAL WORD *to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *from = (GLOBAL const WORD *)src;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		Place begin = {dBase, sBase, (i64)lo};
-		const u32 left = items_of(desc, place_of(desc, block, &begin));
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Position begin = {dBase, sBase, (i64)lo};
+		const u32 left = items_of(params, position_of(params, block, &begin));
 		// A row is the innermost axis: whole, or where that is cut, a part.
-		const u32 whole = desc->inner > 0, n = whole ? inner[0].n : left;
-		const i64 d = whole ? inner[0].d : desc->d, s = whole ? inner[0].s : desc->s;
-		const i64 a = whole ? at_axes(desc)[desc->outer].s : desc->sa;
+		const u32 whole = params->inner > 0, n = whole ? inner[0].n : left;
+		const i64 d = whole ? inner[0].d : params->d, s = whole ? inner[0].s : params->s;
+		const i64 a = whole ? at_axes(params)[params->outer].s : params->sa;
 		u32 row = 0;
 		for (u32 item = 0; item < left; item += n, row++) {
-			Place p = begin;
+			Position p = begin;
 			u32 rest = row;
 			if (whole) {
 				ROLLED
-				for (u32 k = 1; k < desc->inner; k++) {
-					step_to(&p, desc, desc->outer + k, digit(&rest, inner + k));
+				for (u32 k = 1; k < params->inner; k++) {
+					step_to(&p, params, params->outer + k, digit(&rest, inner + k));
 				}
-				step_cut(&p, desc, rest);
+				step_cut(&p, params, rest);
 			}
 			if (a != 0) {
 				for (u32 i = 0; i < n; i++) {
 					i64 x = p.s + i * s;
-					if (find(desc, at, ABITS, p.a + i * a, &x, status)) {
+					if (find(params, at, ABITS, p.a + i * a, &x, status)) {
 						to[p.d + i * d] = from[x];
 					}
 				}
-			} else if (find(desc, at, ABITS, p.a, &p.s, status)) {
+			} else if (find(params, at, ABITS, p.a, &p.s, status)) {
 				if (d == 1 && s == 1) {
 					for (u32 i = 0; i < n; i++) {
 						to[p.d + i] = from[p.s + i];
@@ -113,10 +113,10 @@ ENTRY {
 ENTRY {
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-	CONSTANT Axis *inner = AXES(desc) + desc->outer;
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		Place begin = {dBase, sBase, (i64)lo};
-		const u32 left = items_of(desc, place_of(desc, block, &begin));
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Position begin = {dBase, sBase, (i64)lo};
+		const u32 left = items_of(params, position_of(params, block, &begin));
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
 			i64 d[ITEMS];
 			WORD value[ITEMS];
@@ -125,13 +125,13 @@ ENTRY {
 				u32 rest = item + j * GROUP;
 				d[j] = -1;
 				if (rest < left) {
-					Place p = begin;
+					Position p = begin;
 					ROLLED
-					for (u32 k = 0; k < desc->inner; k++) {
-						step_to(&p, desc, desc->outer + k, digit(&rest, inner + k));
+					for (u32 k = 0; k < params->inner; k++) {
+						step_to(&p, params, params->outer + k, digit(&rest, inner + k));
 					}
-					step_cut(&p, desc, rest);
-					if (find(desc, at, ABITS, p.a, &p.s, status)) {
+					step_cut(&p, params, rest);
+					if (find(params, at, ABITS, p.a, &p.s, status)) {
 						value[j] = from[p.s];
 						d[j] = p.d;
 					}

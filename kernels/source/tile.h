@@ -10,11 +10,11 @@ ENTRY {
 	SHARED(WORD, tile, TILE_B * LINE);
 	const u32 ax = LOCAL_ID % TILE_A, ay = LOCAL_ID / TILE_A; // to load: along a, along b
 	const u32 bx = LOCAL_ID % TILE_B, by = LOCAL_ID / TILE_B; // to store: along b, along a
-	for (u32 block = GROUP_ID; block < desc->blocks; block += GROUPS) {
-		const Tile t = tile_of(desc, block, dBase, sBase);
-		const i64 sLines = desc->sb * (GROUP / TILE_A), dLines = desc->da * (GROUP / TILE_B);
-		GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src + (t.s + ax * desc->sa + ay * desc->sb);
-		GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst + (t.d + by * desc->da + bx);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		const Tile t = tile_of(params, block, dBase, sBase);
+		const i64 sLines = params->sb * (GROUP / TILE_A), dLines = params->da * (GROUP / TILE_B);
+		GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src + (t.s + ax * params->sa + ay * params->sb);
+		GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst + (t.d + by * params->da + bx);
 		SHARED_POINTER WORD *in = tile + (ay * LINE + ax);
 		SHARED_POINTER WORD *out = tile + (bx * LINE + by);
 		if (t.na == TILE_A && t.nb == TILE_B) {

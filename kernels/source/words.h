@@ -40,11 +40,11 @@ typedef struct {
 
 // item_of finds the run and word of an item; d and s are where its block begins,
 // first is the block's index along the cut axis.
-DEVICE Run item_of(CONSTANT Desc *desc, CONSTANT Axis *inner, u32 first, u32 item, i64 d, i64 s) {
+DEVICE Run item_of(CONSTANT Params *params, CONSTANT Axis *inner, u32 first, u32 item, i64 d, i64 s) {
 	Run r;
 	r.word = 0;
 	ROLLED
-	for (u32 k = 0; k < desc->inner; k++) {
+	for (u32 k = 0; k < params->inner; k++) {
 		const u32 i = digit(&item, inner + k);
 		if (k == 0) {
 			r.word = i;
@@ -52,11 +52,11 @@ DEVICE Run item_of(CONSTANT Desc *desc, CONSTANT Axis *inner, u32 first, u32 ite
 		d += i * inner[k].d;
 		s += i * inner[k].s;
 	}
-	if (desc->words == 0) {
-		r.word = (i64)first * desc->cut + item;
+	if (params->words == 0) {
+		r.word = (i64)first * params->cut + item;
 	}
-	r.d = d + item * desc->d;
-	r.s = s + item * desc->s;
-	r.word *= desc->span;
+	r.d = d + item * params->d;
+	r.s = s + item * params->s;
+	r.word *= params->span;
 	return r;
 }

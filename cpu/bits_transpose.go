@@ -1,0 +1,170 @@
+package cpu
+
+import "unsafe"
+
+// packedTile is moveTile below a byte: source rows are first brought to whole
+// words, then transposed in blocks of words, then written at their bits.
+func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
+	if kernels.Split4 != nil {
+		j.splitTile(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
+		return
+	}
+	w := int64(j.dBits)
+	lanes := 64 / w
+	t := &j.tile
+	ni, nj := na*t.iIn, nb*t.jIn
+	in := (ni + lanes - 1) / lanes * 8 // bytes of a staged source row
+	out := t.stride                    // bytes of a turned row
+	stage := room(&sc.stage, (nj+lanes)*in)
+	buf := room(&sc.tile, (ni+lanes)*out)
+	for k, off := range t.sTab[:nj] {
+		copyBits(stage, int64(k)*in*8, j.src, (s+off)*w, ni*w)
+	}
+	// Staged rows beyond nj, and elements beyond ni, are left from other tiles:
+	// they turn into places that are not copied out.
+	for row := int64(0); row*lanes < nj; row++ {
+		for col := int64(0); col*8 < in; col++ {
+			from, to := row*lanes*in+col*8, col*lanes*out+row*8
+			if w == 4 {
+				turn4(buf, to, out, stage, from, in)
+			} else {
+				turn2(buf, to, out, stage, from, in)
+			}
+		}
+	}
+	for i, off := range t.dTab[:ni] {
+		at := d + off
+		lo, hi := max(at, j.clipLo), min(at+nj, j.clipHi)
+		if lo < hi {
+			copyBits(j.dst, lo*w, buf, int64(i)*out*8+(lo-at)*w, (hi-lo)*w)
+		}
+	}
+}
+
+// splitTile is packedTile by vectors. The bytes of source rows are transposed as
+// they are: a row then has the elements of some columns in each byte, which become a
+// row each. Some columns at a time, so that all stays near.
+func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
+	w := int64(j.dBits)
+	per := 8 / w
+	t := &j.tile
+	split := kernels.Split4
+	if w == 2 {
+		split = kernels.Split2
+	}
+	rows := sc.rows[:nj]
+	odd := int64(0) // not 0: some row starts within a byte
+	for k, off := range t.sTab[:nj] {
+		rows[k] = (s + off) / per
+		odd |= (s + off) % per
+	}
+	run := (nj + 63) &^ 63     // bytes of a row of bytes
+	wide := run + cacheLine    // between these
+	out := run/per + cacheLine // between rows of the result
+	most := max(turnBuffer/wide, 16) * per
+	most = min(most, tileCols) // all that dTab has
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		in := (n + per - 1) / per
+		bytes := room(&sc.tile, (max(in, 16)+1)*(wide+out*per))
+		if odd != 0 {
+			step := (max(in, 16) + 15) &^ 15
+			stage := room(&sc.stage, nj*step)
+			for k, off := range t.sTab[:nj] {
+				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
+				rows[k] = int64(k) * step
+			}
+			turnSome(turns(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
+		} else {
+			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
+		}
+		done := max(in, 16) * wide
+		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
+		to, tab := t.from(d, i)
+		j.placeRows(to, tab[:n], bytes, done, out, nj, sc)
+	}
+}
+
+// placeRows brings rows of n elements, step bytes apart in buf, to their places.
+func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
+	w := int64(j.dBits)
+	per := 8 / w
+	if j.streams() && n%per == 0 {
+		odd := int64(0)
+		low, high := d, d
+		cols := sc.cols[:len(tab)]
+		for i, off := range tab {
+			cols[i] = (d + off) / per
+			odd |= (d + off) % per
+			low, high = min(low, d+off), max(high, d+off)
+		}
+		if odd == 0 && low >= j.clipLo && high+n <= j.clipHi {
+			kernels.Place((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
+			return
+		}
+	}
+	for i, off := range tab {
+		at := d + off
+		lo, hi := max(at, j.clipLo), min(at+n, j.clipHi)
+		if lo < hi {
+			copyBits(j.dst, lo*w, buf, (from+int64(i)*step)*8+(lo-at)*w, (hi-lo)*w)
+		}
+	}
+}
+
+// turn4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
+// to another, in two passes of two rounds, so that words stay in registers.
+func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+	var m [16]uint64
+	for k := range 4 {
+		at := from + int64(k)*in
+		a, b, c, d := load64(stage, at), load64(stage, at+4*in), load64(stage, at+8*in), load64(stage, at+12*in)
+		a, c = exchange(a, c, 32, mask32)
+		b, d = exchange(b, d, 32, mask32)
+		a, b = exchange(a, b, 16, mask16)
+		c, d = exchange(c, d, 16, mask16)
+		m[k], m[k+4], m[k+8], m[k+12] = a, b, c, d
+	}
+	for k := 0; k < 16; k += 4 {
+		a, b, c, d := m[k], m[k+1], m[k+2], m[k+3]
+		a, c = exchange(a, c, 8, mask8)
+		b, d = exchange(b, d, 8, mask8)
+		a, b = exchange(a, b, 4, mask4)
+		c, d = exchange(c, d, 4, mask4)
+		store64(buf, to, a)
+		store64(buf, to+out, b)
+		store64(buf, to+2*out, c)
+		store64(buf, to+3*out, d)
+		to += 4 * out
+	}
+}
+
+// turn2 transposes a block of 32 by 32 elements of 2 bits.
+func turn2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+	var m [32]uint64
+	for k := range 8 {
+		at := from + int64(k)*in
+		a, b, c, d := load64(stage, at), load64(stage, at+8*in), load64(stage, at+16*in), load64(stage, at+24*in)
+		a, c = exchange(a, c, 32, mask32)
+		b, d = exchange(b, d, 32, mask32)
+		a, b = exchange(a, b, 16, mask16)
+		c, d = exchange(c, d, 16, mask16)
+		m[k], m[k+8], m[k+16], m[k+24] = a, b, c, d
+	}
+	for k := 0; k < 32; k += 8 {
+		for i := k; i < k+2; i++ {
+			a, b, c, d := m[i], m[i+2], m[i+4], m[i+6]
+			a, c = exchange(a, c, 8, mask8)
+			b, d = exchange(b, d, 8, mask8)
+			a, b = exchange(a, b, 4, mask4)
+			c, d = exchange(c, d, 4, mask4)
+			m[i], m[i+2], m[i+4], m[i+6] = a, b, c, d
+		}
+		for i := k; i < k+8; i += 2 {
+			a, b := exchange(m[i], m[i+1], 2, mask2)
+			store64(buf, to, a)
+			store64(buf, to+out, b)
+			to += 2 * out
+		}
+	}
+}

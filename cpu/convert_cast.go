@@ -1,0 +1,212 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
+)
+
+// caster converts neighbours by value: whole lines by a vector kernel, if there is
+// one, and the rest by a loop that does the same.
+type caster struct {
+	loop         loop
+	kernel       func(*simd.Kernels) simd.Cast
+	tables       *byte   // the kernel's
+	dSize, sSize int64   // bytes of an element
+	toFloat      *caster // before: a conversion to float32
+}
+
+func newCaster(dst, src layout.DType, how device.Rounding) *caster {
+	c := &caster{dSize: int64(max(dst.Bits()/8, 1)), sSize: int64(max(src.Bits()/8, 1))}
+	from, to := numberOf(src, how), numberOf(dst, how)
+	switch {
+	case isByFloat(dst, src) && looseAlignment && !to.cuts:
+		c.toFloat = casterOf(layout.Float32, src, how)
+		c.sSize = 4
+		src = layout.Float32
+	case src.Bits() <= 4 && dst.Bits() == 16:
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp16 }
+		c.tables = smallTable(from, to)
+	case src.Bits() <= 4 && dst.Bits() == 32:
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp32 }
+		c.tables = smallTable(from, to)
+	}
+	switch {
+	case c.kernel != nil || to.cuts:
+	case to.wraps && src == layout.Float32 && to.kind != numeric.FloatKind:
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.FloatToLow }
+	default:
+		c.kernel = castKernels[[2]layout.DType{dst, src}]
+	}
+	c.loop = newLoop(dst, src, how)
+	return c
+}
+
+// castKernels are by dst's and src's type.
+var castKernels = map[[2]layout.DType]func(*simd.Kernels) simd.Cast{
+	{layout.Float32, layout.Float16}:  func(k *simd.Kernels) simd.Cast { return k.HalfToFloat },
+	{layout.Float32, layout.BFloat16}: func(k *simd.Kernels) simd.Cast { return k.BfloatToFloat },
+	{layout.Float32, layout.Bool}:     func(k *simd.Kernels) simd.Cast { return k.BoolToFloat },
+	{layout.Float32, layout.Int8}:     func(k *simd.Kernels) simd.Cast { return k.Int8ToFloat },
+	{layout.Float32, layout.Int16}:    func(k *simd.Kernels) simd.Cast { return k.Int16ToFloat },
+	{layout.Float32, layout.Int32}:    func(k *simd.Kernels) simd.Cast { return k.Int32ToFloat },
+	{layout.Float32, layout.Int64}:    func(k *simd.Kernels) simd.Cast { return k.Int64ToFloat },
+	{layout.Float32, layout.Uint8}:    func(k *simd.Kernels) simd.Cast { return k.Uint8ToFloat },
+	{layout.Float32, layout.Uint16}:   func(k *simd.Kernels) simd.Cast { return k.Uint16ToFloat },
+	{layout.Float16, layout.Float32}:  func(k *simd.Kernels) simd.Cast { return k.FloatToHalf },
+	{layout.BFloat16, layout.Float32}: func(k *simd.Kernels) simd.Cast { return k.FloatToBfloat },
+	{layout.Bool, layout.Float32}:     func(k *simd.Kernels) simd.Cast { return k.FloatToBool },
+	{layout.Int8, layout.Float32}:     func(k *simd.Kernels) simd.Cast { return k.FloatToInt8 },
+	{layout.Uint8, layout.Float32}:    func(k *simd.Kernels) simd.Cast { return k.FloatToUint8 },
+	{layout.Int32, layout.Float32}:    func(k *simd.Kernels) simd.Cast { return k.FloatToInt32 },
+}
+
+// isByFloat reports whether a conversion goes by way of float32, as it may if that
+// has all values of the source: then rounding happens once.
+func isByFloat(dst, src layout.DType) bool {
+	isHalf := func(t layout.DType) bool { return t == layout.Float16 || t == layout.BFloat16 }
+	switch {
+	case isHalf(src):
+		return dst != layout.Float32 && dst.Bits() > 8
+	case isHalf(dst):
+		return src == layout.Int16 || src == layout.Uint16
+	}
+	return false
+}
+
+// smallTable tabulates a conversion from at most 4 bits, to words of 32 bits, or to
+// bytes of 16: the low ones and then the high ones.
+func smallTable(from, to *number) *byte {
+	table := new([64]byte)
+	for x, v := range tableOf(from, to)[:16] {
+		if to.bits == 16 {
+			table[x], table[16+x] = byte(v), byte(v>>8)
+		} else {
+			binary.LittleEndian.PutUint32(table[4*x:], uint32(v))
+		}
+	}
+	return &table[0]
+}
+
+// run converts n neighbours, past the caches where that pays.
+func (c *caster) run(dst, src unsafe.Pointer, n int64, past bool, sc *scratch) {
+	if c.toFloat == nil {
+		c.direct(dst, src, n, past)
+		return
+	}
+	floats := room(&sc.floats, castPiece*4)
+	for at := int64(0); at < n; at += castPiece {
+		m := min(n-at, castPiece)
+		c.toFloat.direct(floats, unsafe.Add(src, at*c.toFloat.sSize), m, false)
+		c.direct(unsafe.Add(dst, at*c.dSize), floats, m, past)
+	}
+}
+
+// direct is run without what comes before.
+func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
+	if c.kernel != nil && n*c.dSize >= cacheLine {
+		if kernel := c.kernel(kernels); kernel != nil {
+			past = past && int64(uintptr(dst))%c.dSize == 0
+			lines, head, past := linesOf(dst, 0, n*c.dSize, past)
+			done := (head + lines*cacheLine) / c.dSize
+			head /= c.dSize
+			c.loop(dst, src, head)
+			kernel(ptr(dst, head*c.dSize), ptr(src, head*c.sSize), lines, c.tables, past)
+			if n -= done; n == 0 {
+				return
+			}
+			dst, src = unsafe.Add(dst, done*c.dSize), unsafe.Add(src, done*c.sSize)
+		}
+	}
+	c.loop(dst, src, n)
+}
+
+// casters keeps what casterOf returns: by dst's and src's type and the rounding.
+var casters [32][32][12]atomic.Pointer[caster]
+
+// casterOf returns what converts between two types.
+func casterOf(dst, src layout.DType, how device.Rounding) *caster {
+	index := int(how.Scale)
+	if how.Unsaturated {
+		index += 3
+	}
+	if how.Legacy {
+		index += 6
+	}
+	slot := &casters[dst][src][index]
+	c := slot.Load()
+	if c == nil {
+		c = newCaster(dst, src, how)
+		slot.Store(c)
+	}
+	return c
+}
+
+// plain is the usual rounding.
+var plain device.Rounding
+
+// castPiece is how many elements are cast at a time where they do not lie next to
+// each other: a multiple of 64, of which both sides stay in L1.
+const castPiece = 1024
+
+// castRow is convertRow by value: it brings elements next to each other, unless
+// they are, converts them, and puts them in their places.
+func (j *job) castRow(d, s, n int64, sc *scratch) {
+	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
+	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
+		j.cast.run(unsafe.Add(j.dst, d*dSize), unsafe.Add(j.src, s*sSize), n, j.streams(), sc)
+		return
+	}
+	for ; n > 0; n -= castPiece {
+		m := min(n, castPiece)
+		var from unsafe.Pointer
+		switch {
+		case j.sBits < 8:
+			from = room(&sc.spread, castPiece)
+			j.spreadBits(from, s, m, false, sc)
+		case j.b.s == 1 || m == 1:
+			from = unsafe.Add(j.src, s*sSize)
+		default:
+			from = room(&sc.stage, castPiece*sSize)
+			moveRow(from, j.src, 0, s*sSize, axis{m, sSize, j.b.s * sSize}, j.sBits)
+		}
+		switch {
+		case j.dBits < 8:
+			wide := room(&sc.wide, castPiece)
+			j.cast.run(wide, from, m, false, sc)
+			j.placeBits(d, wide, 0, m, sc)
+		case j.b.d == 1 || m == 1:
+			j.cast.run(unsafe.Add(j.dst, d*dSize), from, m, j.streams(), sc)
+		default:
+			tile := room(&sc.tile, castPiece*dSize)
+			j.cast.run(tile, from, m, false, sc)
+			moveRow(j.dst, tile, d*dSize, 0, axis{m, j.b.d * dSize, dSize}, j.dBits)
+		}
+		d += m * j.b.d
+		s += m * j.b.s
+	}
+}
+
+// moveRow moves elements one by one; steps are in bytes.
+func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
+	switch {
+	case bits == 8:
+		gatherRow[uint8](dst, src, d, s, x)
+	case bits == 16 && looseAlignment:
+		gatherRow[uint16](dst, src, d, s, x)
+	case bits == 32 && looseAlignment:
+		gatherRow[uint32](dst, src, d, s, x)
+	case bits == 64 && looseAlignment:
+		gatherRow[uint64](dst, src, d, s, x)
+	default:
+		size := int64(bits / 8)
+		for i := range x.n {
+			copy(span(dst, d+i*x.d, size), span(src, s+i*x.s, size))
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// loop converts n neighbours, of which those below a byte have one to themselves:
+// above the bits of the source's it is 0.
+type loop func(dst, src unsafe.Pointer, n int64)
+
+func newLoop(dst, src layout.DType, how device.Rounding) loop {
+	from, to := numberOf(src, how), numberOf(dst, how)
+	if src.Bits() <= 8 {
+		return tableLoop(from, to)
+	}
+	if l := byteLoop(src, from, to); l != nil && looseAlignment {
+		return l
+	}
+	if l := straightLoop(dst, src); l != nil && looseAlignment && !to.cuts {
+		return l
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i := range n {
+			to.put(dst, i, to.encode(from.decode(from.get(src, i))))
+		}
+	}
+}
+
+// tableLoop converts from a type of at most 8 bits.
+func tableLoop(from, to *number) loop {
+	table := tableOf(from, to)
+	switch {
+	case to.bits <= 8:
+		return func(dst, src unsafe.Pointer, n int64) {
+			d, s := unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n)
+			for i, x := range s {
+				d[i] = byte(table[x])
+			}
+		}
+	case to.bits == 16 && looseAlignment:
+		return lookUp[uint16](table)
+	case to.bits == 32 && looseAlignment:
+		return lookUp[uint32](table)
+	case looseAlignment:
+		return lookUp[uint64](table)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		for i, x := range unsafe.Slice((*byte)(src), n) {
+			to.put(dst, int64(i), table[x])
+		}
+	}
+}
+
+// tableOf tabulates a conversion from at most 8 bits.
+func tableOf(from, to *number) *[256]uint64 {
+	table := new([256]uint64)
+	for x := range uint64(1) << from.bits {
+		table[x] = to.encode(from.decode(x))
+	}
+	return table
+}
+
+func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
+	var narrow [256]D
+	for i, v := range table {
+		narrow[i] = D(v)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*byte)(src), n)
+		for i, x := range s {
+			d[i] = narrow[x]
+		}
+	}
+}
+
+// Straight loops between the commonest types, on machines that are little-endian
+// and read words at any address. Each gives what the general rule does, NaNs
+// included: only their sign is kept.
+
+type integer interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// straightLoop returns a loop for types, or nil.
+func straightLoop(dst, src layout.DType) loop {
+	switch src {
+	case layout.Int16:
+		return fromInteger[int16](dst)
+	case layout.Int32:
+		return fromInteger[int32](dst)
+	case layout.Int64:
+		return fromInteger[int64](dst)
+	case layout.Uint16:
+		return fromInteger[uint16](dst)
+	case layout.Uint32:
+		return fromInteger[uint32](dst)
+	case layout.Uint64:
+		return fromInteger[uint64](dst)
+	case layout.Float16:
+		if dst == layout.Float32 {
+			return halfToFloat
+		}
+	case layout.BFloat16:
+		if dst == layout.Float32 {
+			return bfloatToFloat
+		}
+	case layout.Float32:
+		return fromFloat(dst)
+	case layout.Float64:
+		return fromDouble(dst)
+	}
+	return nil
+}
+
+func fromInteger[S integer](dst layout.DType) loop {
+	switch dst {
+	case layout.Int8, layout.Uint8:
+		return integers[uint8, S]
+	case layout.Int16, layout.Uint16:
+		return integers[uint16, S]
+	case layout.Int32, layout.Uint32:
+		return integers[uint32, S]
+	case layout.Int64, layout.Uint64:
+		return integers[uint64, S]
+	case layout.Float32:
+		return integers[float32, S]
+	case layout.Float64:
+		return integers[float64, S]
+	}
+	return nil
+}
+
+func integers[D integer | float32 | float64, S integer](dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*S)(src), n)
+	for i, v := range s {
+		d[i] = D(v)
+	}
+}
+
+func fromFloat(dst layout.DType) loop {
+	switch dst {
+	case layout.Float16:
+		return floatToHalf
+	case layout.BFloat16:
+		return floatToBfloat
+	case layout.Float64:
+		return floatToDouble
+	}
+	return truncating[float32](dst)
+}
+
+func fromDouble(dst layout.DType) loop {
+	if dst == layout.Float32 {
+		return doubleToFloat
+	}
+	return truncating[float64](dst)
+}
+
+// truncating returns the loop from a float to an integer.
+func truncating[S float32 | float64](dst layout.DType) loop {
+	switch dst {
+	case layout.Int8:
+		return truncate[int8, S](math.MinInt8, math.MaxInt8)
+	case layout.Int16:
+		return truncate[int16, S](math.MinInt16, math.MaxInt16)
+	case layout.Int32:
+		return truncate[int32, S](math.MinInt32, math.MaxInt32)
+	case layout.Int64:
+		return truncate[int64, S](math.MinInt64, math.MaxInt64)
+	case layout.Uint8:
+		return truncate[uint8, S](0, math.MaxUint8)
+	case layout.Uint16:
+		return truncate[uint16, S](0, math.MaxUint16)
+	case layout.Uint32:
+		return truncate[uint32, S](0, math.MaxUint32)
+	case layout.Uint64:
+		return truncate[uint64, S](0, math.MaxUint64)
+	}
+	return nil
+}
+
+func truncate[D integer, S float32 | float64](least, most D) loop {
+	low, beyond := S(least), 2*S(most/2+1) // exact: zero or powers of two
+	return func(dst, src unsafe.Pointer, n int64) {
+		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*S)(src), n)
+		for i, v := range s {
+			switch {
+			case v >= beyond:
+				d[i] = most
+			case v > low:
+				d[i] = D(v)
+			case v <= low:
+				d[i] = least
+			default: // NaN
+				d[i] = 0
+			}
+		}
+	}
+}
+
+const (
+	floatSign = 1 << 31
+	floatInf  = 0x7f800000
+	floatNaN  = 0x7fc00000
+)
+
+func floatToHalf(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*uint32)(src), n)
+	for i, x := range s {
+		sign := uint16(x >> 16 & 0x8000)
+		x &^= floatSign
+		var h uint32
+		switch {
+		case x > floatInf:
+			h = 0x7e00
+		case x >= 0x47800000: // 65536
+			h = 0x7c00
+		case x < 0x38800000: // subnormal: 0.5 has as many bits behind the point
+			h = math.Float32bits(math.Float32frombits(x)+.5) - 0x3f000000
+		default:
+			h = (x + 0xfff + x>>13&1 - 0x38000000) >> 13
+		}
+		d[i] = uint16(h) | sign
+	}
+}
+
+func halfToFloat(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*uint32)(dst), n), unsafe.Slice((*uint16)(src), n)
+	for i, h := range s {
+		sign := uint32(h) & 0x8000 << 16
+		x := uint32(h) & 0x7fff << 13
+		switch {
+		case x > 0x7c00<<13:
+			x = floatNaN
+		case x == 0x7c00<<13:
+			x = floatInf
+		case x >= 0x0400<<13:
+			x += 0x38000000
+		default: // subnormal
+			x = math.Float32bits(math.Float32frombits(x) * 0x1p112)
+		}
+		d[i] = x | sign
+	}
+}
+
+func floatToBfloat(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*uint32)(src), n)
+	for i, x := range s {
+		if x&^floatSign > floatInf {
+			x = floatNaN | x&floatSign
+		} else {
+			x += 0x7fff + x>>16&1
+		}
+		d[i] = uint16(x >> 16)
+	}
+}
+
+func bfloatToFloat(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*uint32)(dst), n), unsafe.Slice((*uint16)(src), n)
+	for i, h := range s {
+		x := uint32(h) << 16
+		if x&^floatSign > floatInf {
+			x = floatNaN | x&floatSign
+		}
+		d[i] = x
+	}
+}
+
+func floatToDouble(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*float64)(dst), n), unsafe.Slice((*float32)(src), n)
+	for i, v := range s {
+		if v != v {
+			d[i] = math.Float64frombits(uint64(math.Float32bits(v)&floatSign)<<32 | 0x7ff8<<48)
+		} else {
+			d[i] = float64(v)
+		}
+	}
+}
+
+func doubleToFloat(dst, src unsafe.Pointer, n int64) {
+	d, s := unsafe.Slice((*float32)(dst), n), unsafe.Slice((*float64)(src), n)
+	for i, v := range s {
+		if v != v {
+			d[i] = math.Float32frombits(uint32(math.Float64bits(v)>>32)&floatSign | floatNaN)
+		} else {
+			d[i] = float32(v)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package cpu
+
+import (
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
+)
+
+// class is the form that a copy, fill or conversion takes.
+type class uint8
+
+const (
+	contiguous class = iota // one dense run on both sides
+	rows                    // dense rows on both sides
+	transpose               // dense along different axes: tiles through a buffer
+	reverse                 // the source's row runs backwards
+	fill                    // the source's row is one element
+	gather                  // element by element
+	convert                 // between types
+)
+
+var classNames = [...]string{"contiguous", "rows", "transpose", "reverse", "fill", "gather", "convert"}
+
+func (c class) String() string { return classNames[c] }
+
+// axis is one loop: its extent, and the step that either side makes. Steps are
+// in bytes, or in elements where they are below a byte (see job.packed).
+type axis struct{ n, d, s int64 }
+
+// maxAxes bounds the rank after layout.Simplify: extents are at least 2, and
+// their product fits an int64.
+const maxAxes = 62
+
+// job is a copy made ready to run: outer loops around blocks of two axes, a and
+// b, where b is the destination's innermost. One block is what a kernel moves
+// in a call.
+type job struct {
+	move
+
+	// What plan adds.
+	a, b       axis
+	outer      [maxAxes]axis // the other axes, outermost first
+	nOut       int
+	blkA, blkB int64 // extents of a block along a and b
+	numA, numB int64 // blocks along a and b
+	units      int64 // blocks in all
+	tile       tile  // of class transpose
+	inner      axis  // of class rows: a block has all of this axis, too
+	shuffled   shuffled
+	shuffle    simd.Shuffle // of what is shuffled
+
+	// The sharing of the work.
+	parts parts // of one below a byte
+	share share
+}
+
+// move says what to do: elements, their places and their number.
+type move struct {
+	class        class
+	strings      bool
+	packed       bool    // positions count elements: some are below a byte, or converted
+	signed       bool    // of class convert: unpacking keeps the sign
+	cast         *caster // of class convert: by value, not by bits
+	dBits, sBits int     // the width of one element
+	dst, src     unsafe.Pointer
+	dOff, sOff   int64
+	rank         int
+	axes         [maxAxes]axis // in the order of the destination's steps
+	bytes        int64         // that will be written
+
+	// clipLo and clipHi bound the elements below a byte that may be written: the
+	// bytes that this worker owns.
+	clipLo, clipHi int64
+}
+
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+// load takes over a simplified pair of layouts. Addresses come later.
+func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
+	j.dBits, j.sBits = dBits, sBits
+	j.strings = strings
+	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
+	j.class, j.signed = contiguous, false
+	j.clipLo, j.clipHi = 0, 1<<63-1
+	du, su := int64(1), int64(1)
+	if !j.packed {
+		du, su = int64(dBits/8), int64(sBits/8)
+	}
+	j.rank, j.dOff = d.Frame()
+	_, j.sOff = s.Frame()
+	j.dOff, j.sOff = j.dOff*du, j.sOff*su
+	j.bytes = 1
+	for i := range j.rank {
+		n, dStep := d.Axis(i)
+		_, sStep := s.Axis(i)
+		j.axes[i] = axis{n, dStep * du, sStep * su}
+		j.bytes *= n
+	}
+	if j.rank == 0 {
+		j.axes[0] = axis{1, du, su}
+		j.rank = 1
+	}
+	j.bytes = (j.bytes*int64(dBits) + 7) / 8
+}
+
+// drop forgets the addresses, so that a pooled job keeps nothing alive.
+func (j *job) drop() {
+	j.dst, j.src, j.cast = nil, nil, nil
+	jobs.Put(j)
+}
+
+// unit is the step between neighbours in a dense row.
+func (j *job) unit(bits int) int64 {
+	if j.packed {
+		return 1
+	}
+	return int64(bits / 8)
+}
+
+// scratch is what a worker needs for itself.
+type scratch struct {
+	index  [maxAxes]int64
+	stage  []byte // grown by room
+	tile   []byte
+	rows   [tileRows]int64 // places in bytes, of a tile below a byte
+	cols   [tileCols]int64
+	more   [16]int64 // rows, where a kernel wants more than there are
+	spread []byte    // elements below a byte with one to themselves, of the source
+	wide   []byte    // and of the destination
+	floats []byte    // of a conversion by way of float32
+	sub    *job      // the worker's part of one below a byte
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// run does units [lo, hi). The blocks of b follow one another fastest, then
+// those of a, then the outer axes: the order of the destination, mostly.
+func (j *job) run(lo, hi int64, sc *scratch) {
+	d, s, ai, bi := j.dOff, j.sOff, int64(0), int64(0)
+	if lo == 0 {
+		clear(sc.index[:j.nOut]) // divisions take as long as a small block
+	} else {
+		bi = lo % j.numB
+		ai = lo / j.numB % j.numA
+		rest := lo / j.numB / j.numA
+		for k := j.nOut - 1; k >= 0; k-- {
+			x := &j.outer[k]
+			i := rest % x.n
+			rest /= x.n
+			sc.index[k] = i
+			d += i * x.d
+			s += i * x.s
+		}
+	}
+	for u := lo; ; {
+		a0, b0 := ai*j.blkA, bi*j.blkB
+		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
+		if u++; u >= hi {
+			return
+		}
+		if bi++; bi < j.numB {
+			continue
+		}
+		bi = 0
+		if ai++; ai < j.numA {
+			continue
+		}
+		ai = 0
+		for k := j.nOut - 1; k >= 0; k-- {
+			x := &j.outer[k]
+			if sc.index[k]++; sc.index[k] < x.n {
+				d += x.d
+				s += x.s
+				break
+			}
+			sc.index[k] = 0
+			d -= (x.n - 1) * x.d
+			s -= (x.n - 1) * x.s
+		}
+	}
+}
+
+// kernel moves one block: na along a, nb along b.
+func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
+	if j.packed {
+		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.strings {
+		blockOf[string](j, d, s, na, nb, sc)
+		return
+	}
+	switch j.dBits {
+	case 8:
+		blockOf[uint8](j, d, s, na, nb, sc)
+	case 16:
+		blockOf[uint16](j, d, s, na, nb, sc)
+	case 32:
+		blockOf[uint32](j, d, s, na, nb, sc)
+	case 64:
+		blockOf[uint64](j, d, s, na, nb, sc)
+	case 128:
+		blockOf[[2]uint64](j, d, s, na, nb, sc)
+	}
+}
+
+func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	switch j.class {
+	case contiguous, rows:
+		moveRows[W](j, d, s, na, nb, sc)
+	case transpose:
+		moveTile[W](j, d, s, na, nb, sc)
+	default:
+		if j.b.d == int64(unsafe.Sizeof(*new(W))) {
+			lineUp[W](j, d, s, na, nb, sc)
+			return
+		}
+		scatter[W](j, d, s, na, nb)
+	}
+}
+
+// name tells the class, the width, and whether that is below a byte.
+func (j *job) name() string {
+	switch {
+	case j.strings:
+		return j.class.String() + ".string"
+	case j.packed:
+		return "bits." + j.class.String() + "." + strconv.Itoa(j.dBits)
+	}
+	return j.class.String() + "." + strconv.Itoa(j.dBits)
+}
+
+// prepare makes the job of a checked call, but for addresses and the plan. A
+// fill's source has the layout of its destination, and all elements in one place.
+// False: there is nothing to do.
+func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
+	way := device.AsCopy
+	if f.op == opConvert {
+		way = device.WayOf(f.dst, f.src)
+	}
+	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
+	fills, strings := f.op >= opFill, f.dst == layout.String
+	j.cast = nil
+	switch {
+	case way == device.ByValue:
+		j.cast = casterOf(f.dst, f.src, f.how)
+		limit = 0
+	case way == device.AsPack || strings:
+		limit = 0
+	}
+	var d, s layout.Layout
+	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
+	if rank, _ := d.Frame(); rank == 1 {
+		if n, _ := d.Axis(0); n == 0 {
+			return false
+		}
+	}
+	switch {
+	case strings:
+		dBits, sBits = 8*stringSize, 8*stringSize
+	case limit > 0 && dBits > limit && !looseAlignment:
+		if fills {
+			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: it is d's shape
+			fills = false
+		}
+		d, s, dBits = narrow(d, s, dBits, limit)
+		sBits = dBits
+	case limit > 0:
+		dBits, sBits = wide, wide
+	}
+	j.load(&d, &s, dBits, sBits, strings)
+	if way != device.AsCopy {
+		j.class = convert
+		j.signed = device.IsSigned(f.src)
+	}
+	if fills {
+		j.sOff = 0
+		for i := range j.axes[:j.rank] {
+			j.axes[i].s = 0
+		}
+	}
+	return true
+}
+
+// narrow expresses elements as runs of smaller ones, for memory that is not
+// aligned for them.
+func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
+	part := int64(bits / limit)
+	split := func(l layout.Layout) layout.Layout {
+		dims, strides := l.Shape(), l.Strides()
+		for i := range strides {
+			strides[i] *= part
+		}
+		// It cannot fail: these are the positions of the same bytes.
+		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
+		return l
+	}
+	d, s = layout.Simplify(split(d), split(s))
+	return d, s, limit
+}
+
+// room returns a buffer of at least n bytes, kept in *b for the next time.
+func room(b *[]byte, n int64) unsafe.Pointer {
+	if int64(len(*b)) < n {
+		*b = makeBlock(n).mem
+	}
+	return unsafe.Pointer(unsafe.SliceData(*b))
+}

@@ -1,0 +1,144 @@
+package cpu
+
+import "github.com/restride/restride/internal/simd"
+
+const (
+	// blockBytes is how much of either side a block of rows covers: a part of
+	// the L1 cache.
+	blockBytes = 16 << 10
+	// gatherSide is the side of a square block of single elements.
+	gatherSide = 32
+)
+
+// plan chooses the class and the blocks.
+func (j *job) plan() {
+	j.inner.n = 1
+	last := j.rank - 1
+	in := &j.axes[last]
+	du, su := j.unit(j.dBits), j.unit(j.sBits)
+	dense := in.d == du || in.n == 1
+	if j.class != convert {
+		switch {
+		case dense && (in.s == su || in.n == 1):
+			j.class = rows
+			if j.rank == 1 {
+				j.class = contiguous
+			}
+		case dense && in.s == 0:
+			j.class = fill
+		case dense && in.s == -su && !j.strings:
+			j.class = reverse
+		default:
+			j.class = gather
+		}
+	}
+	// The axis along which the source's elements are nearest to each other.
+	near, unit := -1, -1
+	for i := last - 1; i >= 0; i-- {
+		if unit < 0 && magnitude(j.axes[i].s) == su {
+			unit = i
+		}
+		if near < 0 || magnitude(j.axes[i].s) < magnitude(j.axes[near].s) {
+			near = i
+		}
+	}
+	turns := j.class == gather || j.class == fill && in.n*int64(j.dBits) < 8*cacheLine
+	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None {
+		turns = false // all is in L1 anyway, and there are no vectors to gain by
+	}
+	if turns && dense && !j.strings && unit >= 0 && j.planTile(unit) {
+		j.class = transpose
+		return
+	}
+	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
+	switch {
+	case j.class == contiguous:
+		j.block(-1, 1, 4*perRow)
+	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
+		// Rows that overlap or repeat in the source: stay on a piece of them.
+		j.block(near, 64, perRow)
+	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow && !j.fewRuns(near):
+		j.planNear(near, perRow)
+	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
+		// The source is denser along another axis: square blocks use all of
+		// each cache line.
+		side := max(gatherSide, 512/min(in.n, 512))
+		j.block(near, side, max(gatherSide, 512/min(j.axes[near].n, 512)))
+	default:
+		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
+	}
+	j.planShuffle()
+}
+
+func magnitude(x int64) int64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// block makes a of the axis ai (-1: of none) and b of the innermost one, and
+// cuts them in blocks.
+func (j *job) block(ai int, blkA, blkB int64) {
+	j.b = j.axes[j.rank-1]
+	j.a = axis{n: 1}
+	j.nOut = 0
+	for i := range j.rank - 1 {
+		if i == ai {
+			j.a = j.axes[i]
+			continue
+		}
+		j.outer[j.nOut] = j.axes[i]
+		j.nOut++
+	}
+	j.cut(blkA, blkB)
+}
+
+// cut divides a and b into blocks of the given extents.
+func (j *job) cut(blkA, blkB int64) {
+	if blkB > 64 && blkB < j.b.n {
+		blkB &^= 63 // so that blocks of one row share as few words as can be
+	}
+	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)
+	j.numA = (j.a.n + j.blkA - 1) / j.blkA
+	j.numB = (j.b.n + j.blkB - 1) / j.blkB
+	j.units = j.numA * j.numB
+	for i := range j.nOut {
+		j.units *= j.outer[i].n
+	}
+}
+
+// fewRuns reports whether, without kernels, rows are better written in sequence:
+// from a few runs of the source, in each of which the next row is the nearest.
+func (j *job) fewRuns(near int) bool {
+	return kernels.Move == nil && near == j.rank-3 && j.axes[j.rank-2].n <= 16
+}
+
+// planNear makes blocks of rows along the axis on which they are nearest in the
+// source: to read in sequence matters more than to write so. Where there are too
+// few for a block, it has several sets of them.
+func (j *job) planNear(near int, perRow int64) {
+	x, last := j.axes[near], j.rank-1
+	row := j.axes[last].n
+	width := int64(j.dBits / 8)
+	next := -1
+	for i := last - 1; i >= 0; i-- {
+		// An axis that prolongs what is read is the best one, then one that prolongs
+		// rows of the destination.
+		if i != near && j.axes[i].s == x.n*x.s {
+			next = i
+			break
+		}
+		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*width || j.axes[next].d != row*width && magnitude(k.s) < magnitude(j.axes[next].s)) {
+			next = i
+		}
+	}
+	if next < 0 || x.n*row*width >= fullSet {
+		j.block(near, max(1, perRow/min(row, perRow)), perRow)
+		return
+	}
+	j.inner = x
+	j.axes[near].n = 1
+	j.block(next, max(1, perRow/(x.n*row)), row)
+	j.axes[near].n = x.n
+}

@@ -1,0 +1,168 @@
+package cpu
+
+import (
+	"unsafe"
+)
+
+const (
+	// streamRow is the length, in bytes, from which rows that begin within a
+	// cache line are streamed: their ends go the usual way.
+	streamRow = 1 << 10
+	// directRow is the length, in bytes, from which rows that are whole cache lines
+	// are streamed as well one by one as in runs.
+	directRow = 256
+	// shuffledBytes is the size from which it pays to prepare a shuffle.
+	shuffledBytes = 512
+	// fullSet is the size, in bytes, from which a set of rows is enough for a call
+	// of a kernel.
+	fullSet = 4 << 10
+	// fetchedRow is the length from which rows are fetched ahead, however they lie.
+	fetchedRow = 16 << 10
+	// longRow is the length from which the runtime's memmove is as good as a
+	// kernel.
+	longRow = 2 << 10
+	// shortRow is the length up to which rows are like elements: some of them
+	// make a vector.
+	shortRow = 16
+)
+
+// A way is how a block of dense rows gets to the destination.
+type way uint8
+
+const (
+	straight way = iota // through the caches
+	streamed            // past them
+	staged              // the same, as one run: rows that follow one another
+)
+
+// way chooses one for na rows of size bytes at d. Streaming pays for whole cache
+// lines only.
+func (j *job) way(d, na, size int64) way {
+	switch {
+	case kernels.Stream == nil || j.strings || !j.streams():
+		return straight
+	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+		return streamed
+	case j.a.d == size && na*size >= streamRow:
+		return staged
+	}
+	return straight
+}
+
+// moveRows moves na dense rows of nb elements.
+func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	if j.strings {
+		for i := range na {
+			to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.d)), nb)
+			copy(to, unsafe.Slice((*string)(unsafe.Add(j.src, s+i*j.a.s)), nb))
+		}
+		return
+	}
+	size := nb * int64(unsafe.Sizeof(*new(W)))
+	if j.inner.n > 1 {
+		j.moveSets(d, s, na, size, sc)
+		return
+	}
+	switch way := j.way(d, na, size); {
+	case kernels.Move == nil || way == straight && size > longRow:
+		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
+	case way == straight:
+		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+	case way == streamed:
+		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+	default:
+		buf := (*byte)(room(&sc.tile, na*size))
+		j.moveShort(buf, ptr(j.src, s), size, na, size)
+		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
+	}
+}
+
+// moveSets moves na sets of rows, those of the inner axis.
+func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
+	in, run := &j.inner, na*size
+	way := j.way(d, na, size)
+	switch {
+	case kernels.Move == nil:
+		for i := range na {
+			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
+		}
+	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
+		// What is a row of many sets becomes a run of one.
+		buf := room(&sc.tile, run*in.n)
+		for i := range na {
+			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
+		}
+		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
+	default:
+		move := kernels.Move
+		if way == streamed && in.d%cacheLine == 0 {
+			move = kernels.Stream
+		}
+		for i := range na {
+			move(ptr(j.dst, d+i*j.a.d), ptr(j.src, s+i*j.a.s), in.d, in.s, size, in.n)
+		}
+	}
+}
+
+// moveShort moves rows that are no longer than longRow.
+func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
+	switch {
+	case j.shuffled == picks && na >= j.shuffle.Least:
+		kernels.Pick(dst, src, 0, 0, na, 1, &j.shuffle)
+	case j.shuffled == spreads && na >= j.shuffle.Least:
+		kernels.Spread(dst, src, 0, 0, na, 1, &j.shuffle)
+	default:
+		kernels.Move(dst, src, dStep, j.a.s, size, na)
+	}
+}
+
+// moveSpans moves n runs of size bytes. Short ones are moved by two words that
+// may overlap in the middle, which is cheaper than a call of memmove each.
+func moveSpans(dst, src unsafe.Pointer, d, s, n, dStep, sStep, size int64) {
+	switch {
+	case size > 256 || size < 2:
+		for range n {
+			copy(span(dst, d, size), span(src, s, size))
+			d += dStep
+			s += sStep
+		}
+	case size >= 16:
+		last := size - 16
+		for range n {
+			for at := int64(0); at < last; at += 16 {
+				*(*[16]byte)(unsafe.Add(dst, d+at)) = *(*[16]byte)(unsafe.Add(src, s+at))
+			}
+			*(*[16]byte)(unsafe.Add(dst, d+last)) = *(*[16]byte)(unsafe.Add(src, s+last))
+			d += dStep
+			s += sStep
+		}
+	case size >= 8:
+		last := size - 8
+		for range n {
+			x, y := load64(src, s), load64(src, s+last)
+			store64(dst, d, x)
+			store64(dst, d+last, y)
+			d += dStep
+			s += sStep
+		}
+	case size >= 4:
+		last := size - 4
+		for range n {
+			x, y := load32(src, s), load32(src, s+last)
+			store32(dst, d, x)
+			store32(dst, d+last, y)
+			d += dStep
+			s += sStep
+		}
+	default: // 2 or 3
+		last := size - 1
+		for range n {
+			x, y, z := load8(src, s), load8(src, s+1), load8(src, s+last)
+			store8(dst, d, x)
+			store8(dst, d+1, y)
+			store8(dst, d+last, z)
+			d += dStep
+			s += sStep
+		}
+	}
+}

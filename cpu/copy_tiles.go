@@ -1,0 +1,261 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+const (
+	// nearTile is the aim for a tile, in bytes, where the destination is written
+	// in sequence anyway: with the lines of both sides that it touches, it stays
+	// in L1.
+	nearTile = 16 << 10
+	// farTile is that where rows of the destination lie apart. Memory is slow at
+	// starting anew, so runs are longer; the tile stays in L2.
+	farTile = 256 << 10
+	// farTileRun is about the length of these runs: whole rows up to it are
+	// written in sequence.
+	farTileRun = 1 << 10
+	// tileRows and tileCols are the most that a tile has of either. A pass over
+	// rows touches a cache line for every column, which L1 must hold.
+	tileRows, tileCols = 1024, 256
+	// tileRun is the run, in bytes, from which it pays no more to let a tile go
+	// over another axis.
+	tileRun = 256
+	// fewRows is how many rows of the source may be read side by side, an element
+	// each, into a row of the destination.
+	fewRows = 64
+)
+
+// tile describes the tiles of a transpose. A tile is a matrix whose columns
+// (index i) are neighbours in the source and whose rows (index j) are
+// neighbours in the destination. Either may go over several axes, where those
+// are dense together, so that short dims still give long runs:
+//
+//	[13:1][14:13] ... to ... [16][14:1]    i over 13, j over 14 and 16
+//
+// The outermost axis of i is job.a, of j job.b; iIn and jIn count what lies
+// inside these. dTab and sTab give the offset of row i in the destination and of
+// row j in the source.
+type tile struct {
+	iIn, jIn int64
+	dTab     []int64 // the first tileCols at the most; memory is used again
+	sTab     []int64
+	dStep    int64 // between rows in the destination, where it is always the same; or 0
+	stride   int64 // between rows in the buffer
+	direct   bool  // no buffer: rows of the destination one by one
+	sMost    int64 // the highest of sTab
+	reach    int64 // from the source's first element to the end of the one furthest up
+	mix      mixing
+}
+
+// planTile makes the job a transpose between its innermost axis and axis near,
+// where the source is dense. False: one of the two is too short to pay.
+func (j *job) planTile(near int) bool {
+	if j.planMix(near) {
+		return true
+	}
+	du, su := j.unit(j.dBits), j.unit(j.sBits)
+	w := int64(j.dBits)
+	last := j.rank - 1
+	var used uint64
+	use := func(k int) { used |= 1 << k }
+	free := func(k int) bool { return used>>k&1 == 0 }
+	use(near)
+	use(last)
+
+	// j: outward from the innermost axis of the destination.
+	var jAxes, iAxes [maxAxes]int
+	nj, jIn := 1, int64(1)
+	jAxes[0] = last
+	for k := last - 1; k >= 0 && free(k); k-- {
+		run := jIn * j.axes[jAxes[nj-1]].n
+		if run*w >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
+			break
+		}
+		jIn = run
+		jAxes[nj] = k
+		nj++
+		use(k)
+	}
+	// i: outward from the innermost axis of the source. That may run backwards:
+	// then it is walked so that the destination does.
+	sign := int64(1)
+	if j.axes[near].s < 0 {
+		sign = -1
+	}
+	ni, iIn := 1, int64(1)
+	iAxes[0] = near
+	for grown := true; grown; {
+		grown = false
+		run := iIn * j.axes[iAxes[ni-1]].n
+		if run*w >= tileRun*8 || run > tileCols/2 {
+			break
+		}
+		for k := range last {
+			if free(k) && j.axes[k].s == sign*run*su {
+				iIn = run
+				iAxes[ni] = k
+				ni++
+				use(k)
+				grown = true
+				break
+			}
+		}
+	}
+	ai, bi := iAxes[ni-1], jAxes[nj-1]
+	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
+	if short := int64(4); min(iAll, jAll) < short || w < 8 && min(iAll, jAll) < 16 {
+		return false
+	}
+	if sign < 0 {
+		for _, k := range iAxes[:ni] {
+			x := &j.axes[k]
+			j.dOff += (x.n - 1) * x.d
+			j.sOff += (x.n - 1) * x.s
+			x.d, x.s = -x.d, -x.s
+		}
+	}
+
+	plain := kernels.Level == simd.None && !j.packed
+	joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8
+	// Single bytes are turned in words; of others, a buffer costs more than it saves.
+	j.tile.direct = plain && joined && ni == 1 && nj == 1 && w > 8 && jAll <= fewRows && jAll*w >= cacheLine*8
+	room := int64(nearTile)
+	if !joined || j.tile.direct {
+		// Where there is not much to move, many small tiles keep all busy.
+		room = min(max(j.bytes/32, nearTile), farTile)
+	}
+	room = room * 8 / w
+	side := int64(1)
+	for side*side < room {
+		side *= 2
+	}
+	jSide := min(jAll, side, tileRows)
+	iSide := min(iAll, room/jSide, tileCols)
+	jSide = min(jAll, room/iSide, tileRows)
+	if j.tile.direct {
+		iSide, jSide = room/jAll, jAll
+	}
+	if ni == 1 && kernels.Place != nil && j.streams() {
+		iSide, jSide = j.longTile(near, iAll, jAll)
+	}
+	j.a, j.b = j.axes[ai], j.axes[bi]
+	j.nOut = 0
+	for k := range j.rank {
+		if free(k) {
+			j.outer[j.nOut] = j.axes[k]
+			j.nOut++
+		}
+	}
+	blkA, blkB := max(1, iSide/iIn), max(1, jSide/jIn)
+	j.tile.iIn, j.tile.jIn = iIn, jIn
+	// Whole cache lines and whole words, where there are several blocks.
+	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
+	j.tabulate(&j.tile.dTab, min(iIn*j.blkA, tileCols), iAxes[:ni], func(x *axis) int64 { return x.d })
+	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
+	// Rows in the buffer are an odd number of cache lines apart, so that a column
+	// does not fall into one set of the cache.
+	run := (jIn*j.blkB*w + 7) / 8
+	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
+	j.tile.dStep = step(j.tile.dTab)
+	if plain && joined && j.tile.dStep == run {
+		j.tile.stride = run // a small tile: it goes out as one
+	}
+	j.tile.sMost = slices.Max(j.tile.sTab)
+	j.tile.reach = su
+	for _, x := range j.axes[:j.rank] {
+		j.tile.reach += max(0, (x.n-1)*x.s)
+	}
+	return true
+}
+
+// longTile returns the sides of a tile that goes past the caches. Then little but the
+// prefetchers matters, which like long rows of the source. Where rows of the
+// destination share lines, longer ones share fewer. Where there is not much to move,
+// many small tiles keep all busy.
+func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
+	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
+	switch {
+	case j.packed:
+		long, few = 2048, 256
+	case j.axes[near].d%cacheLine != 0:
+		long, few = 2048, 4*few
+	}
+	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
+	k = min(jAll, few)
+	i = min(iAll, room/k, long)
+	return i, min(jAll, room/i, tileRows)
+}
+
+// holds reports whether the source has n more, from a place on, of every row: they
+// may be read, whosever they are.
+func (t *tile) holds(at, n int64) bool { return at+t.sMost+n <= t.reach }
+
+// step returns the difference between neighbours, 0 if it varies.
+func step(tab []int64) int64 {
+	if n, by := evenly(tab); n == int64(len(tab)) {
+		return by
+	}
+	return 0
+}
+
+// evenly returns how many places, from the first one on, are as far apart as the
+// first two, and how far that is.
+func evenly(tab []int64) (n, by int64) {
+	if n = int64(len(tab)); n < 2 {
+		return n, 0
+	}
+	by = tab[1] - tab[0]
+	for i := range tab[1:] {
+		if tab[i+1]-tab[i] != by {
+			return int64(i) + 1, by
+		}
+	}
+	return n, by
+}
+
+// roundDown makes a block that does not cover its axis a multiple of 32
+// elements, where it has as many.
+func roundDown(blk, n, in int64) int64 {
+	if blk < n && in == 1 && blk > 32 {
+		return blk &^ 31
+	}
+	return blk
+}
+
+// tabulate makes of tab the offsets of the first n indices over the listed axes, the
+// first of them fastest.
+func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64) {
+	tab := slices.Grow((*to)[:0], int(n))[:n]
+	*to = tab
+	if len(axes) == 1 {
+		by := step(&j.axes[axes[0]])
+		for k := range tab {
+			tab[k] = int64(k) * by
+		}
+		return
+	}
+	for k := range tab {
+		at, rest := int64(0), int64(k)
+		for m, x := range axes {
+			i := rest
+			if m < len(axes)-1 {
+				i = rest % j.axes[x].n
+				rest /= j.axes[x].n
+			}
+			at += i * step(&j.axes[x])
+		}
+		tab[k] = at
+	}
+}
+
+// buffered returns how far apart rows of run bytes are in the buffer, and whether
+// they are joined: rows that follow one another on both sides go out as one.
+func (t *tile) buffered(run int64) (stride int64, joined bool) {
+	if t.dStep == run && (run < cacheLine || run == t.stride) {
+		return run, true
+	}
+	return t.stride, false
+}

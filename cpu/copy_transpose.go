@@ -1,0 +1,281 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+// turnBuffer is about the size of the buffer where there is one: it stays in L1.
+const turnBuffer = 32 << 10
+
+// turns returns the kernels for elements of size bytes.
+func turns(size int64) *simd.Turns { return &kernels.Turn[bits.TrailingZeros64(uint64(size))] }
+
+// turnTile is moveTile by vectors: where rows of the destination are evenly apart,
+// from registers to their places. Where they are not, or share cache lines that go
+// past the caches, through a buffer, some rows at a time.
+func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
+	t := &j.tile
+	rows := t.sTab[:nj]
+	least := 16 / size // columns, and rows, of the smallest block
+	stream := k.Stream
+	if ni < least {
+		stream = k.FewStream
+		if !t.holds(s-j.sOff, 16) {
+			stream = nil
+		}
+	}
+	if t.dStep != 0 && j.streams() {
+		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
+		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
+			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
+			rows = rows[whole:]
+			nj -= whole
+			d += whole * size
+		}
+		if nj == 0 {
+			return
+		}
+	} else if t.dStep != 0 && ni >= least && nj >= least {
+		turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		return
+	}
+	run := nj * size
+	stride, joined := t.buffered(run)
+	most := max(turnBuffer/stride, least)
+	most = min(most, tileCols) // all that dTab has
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
+		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
+		to, tab := t.from(d, i)
+		out, count := run, n
+		if joined {
+			out, count = n*run, 1
+		}
+		if j.streams() {
+			kernels.Place(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			continue
+		}
+		for i := range count {
+			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
+		}
+	}
+}
+
+// from returns where the offsets of rows from the i-th on are, and what they add to.
+// Of tiles with many rows dTab has the first ones, and they are evenly apart.
+func (t *tile) from(d, i int64) (int64, []int64) {
+	if t.dStep != 0 {
+		return d + i*t.dStep, t.dTab
+	}
+	return d, t.dTab[i:]
+}
+
+// turnRows writes n columns as rows, where neither are too few. The last block of
+// rows overlaps the one before.
+func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	nj := int64(len(rows))
+	turn, block := k.Wide, k.Width/size
+	if nj < block {
+		turn, block = k.Narrow, 16/size
+	}
+	m := nj &^ (block - 1)
+	turn(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
+	if m < nj {
+		from := nj - block
+		turn(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
+	}
+}
+
+// turnSome is turnRows for any number of rows and columns, where dst has room after
+// each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
+// many bytes may be read.
+func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+	least := 16 / size
+	nj := int64(len(rows))
+	if nj < least {
+		for i := range sc.more[:least] {
+			sc.more[i] = rows[min(i, len(rows)-1)]
+		}
+		rows, nj = sc.more[:least], least
+	}
+	if n < least && !wide {
+		stage := room(&sc.stage, nj*16)
+		bringTogether(stage, src, s, rows, n*size)
+		src, s, rows = stage, 0, together[:nj]
+	}
+	turnRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+}
+
+// bringTogether copies rows of size bytes to where together says.
+func bringTogether(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
+	for at := int64(0); len(rows) > 0; {
+		n, by := evenly(rows)
+		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
+		at += 16 * n
+		rows = rows[n:]
+	}
+}
+
+// together are the offsets of rows of 16 bytes.
+var together = func() (tab [tileRows]int64) {
+	for i := range tab {
+		tab[i] = int64(i) * 16
+	}
+	return tab
+}()
+
+// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
+// dense pieces of source rows, turns them on the way into the buffer, and writes
+// dense pieces of destination rows from there. So every cache line of either
+// side is visited once, however badly the rows lie for the cache's sets.
+func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	t := &j.tile
+	if t.mix != unmixed {
+		mixBlock[W](j, d, s, na, nb)
+		return
+	}
+	ni, nj := na*t.iIn, nb*t.jIn
+	if k := turns(size); k.Wide != nil {
+		j.turnTile(k, size, d, s, ni, nj, sc)
+		return
+	}
+	run := nj * size
+	if t.direct {
+		for i := range ni {
+			gatherRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
+		}
+		return
+	}
+	stride, joined := t.buffered(run)
+	buf := room(&sc.tile, ni*stride)
+	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	if joined {
+		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
+		return
+	}
+	for i := range ni {
+		copy(span(j.dst, d+t.dTab[i], run), span(buf, i*stride, run))
+	}
+}
+
+// turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
+func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	k, whole := 0, int64(0)
+	switch size {
+	case 1:
+		whole = n &^ 7
+		for ; k+8 <= len(rows); k += 8 {
+			turn8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
+			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
+		}
+	case 2:
+		whole = n &^ 3
+		for ; k+4 <= len(rows); k += 4 {
+			turn16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
+			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
+		}
+	default:
+		for ; k+4 <= len(rows); k += 4 {
+			r := (*[4]int64)(rows[k:])
+			s0, s1, s2, s3 := s+r[0], s+r[1], s+r[2], s+r[3]
+			to := int64(k) * size
+			for range n {
+				v0, v1 := load[W](src, s0), load[W](src, s1)
+				v2, v3 := load[W](src, s2), load[W](src, s3)
+				p := (*[4]W)(unsafe.Add(buf, to))
+				p[0], p[1], p[2], p[3] = v0, v1, v2, v3
+				s0 += size
+				s1 += size
+				s2 += size
+				s3 += size
+				to += stride
+			}
+		}
+	}
+	turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
+}
+
+// turnRest does columns [from, n) of rows one element at a time.
+func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	for _, r := range rows {
+		for i := from; i < n; i++ {
+			store(buf, to+i*stride, load[W](src, s+r+i*size))
+		}
+		to += size
+	}
+}
+
+// Square blocks of small elements are transposed inside 64-bit words: rows of
+// 64/w elements, one word each, exchange halves, then quarters, and so on. It
+// takes log2(64/w) rounds; the half of a word that is exchanged is named by a
+// mask.
+
+// exchange swaps the high lanes of x with the low lanes of y, lanes being shift
+// bits wide and mask choosing the low ones.
+func exchange(x, y uint64, shift uint, mask uint64) (uint64, uint64) {
+	t := (x>>shift ^ y) & mask
+	return x ^ t<<shift, y ^ t
+}
+
+const (
+	mask32 = 0x00000000ffffffff
+	mask16 = 0x0000ffff0000ffff
+	mask8  = 0x00ff00ff00ff00ff
+	mask4  = 0x0f0f0f0f0f0f0f0f
+	mask2  = 0x3333333333333333
+)
+
+// turn8 transposes 8 source rows of n bytes, n a multiple of 8, to 8 columns.
+func turn8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64, n int64) {
+	for i := int64(0); i < n; i += 8 {
+		at := s + i
+		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])
+		e, f, g, h := load64(src, at+r[4]), load64(src, at+r[5]), load64(src, at+r[6]), load64(src, at+r[7])
+		a, e = exchange(a, e, 32, mask32)
+		b, f = exchange(b, f, 32, mask32)
+		c, g = exchange(c, g, 32, mask32)
+		d, h = exchange(d, h, 32, mask32)
+		a, c = exchange(a, c, 16, mask16)
+		b, d = exchange(b, d, 16, mask16)
+		e, g = exchange(e, g, 16, mask16)
+		f, h = exchange(f, h, 16, mask16)
+		a, b = exchange(a, b, 8, mask8)
+		c, d = exchange(c, d, 8, mask8)
+		e, f = exchange(e, f, 8, mask8)
+		g, h = exchange(g, h, 8, mask8)
+		p := to + i*stride
+		store64(buf, p, a)
+		store64(buf, p+stride, b)
+		store64(buf, p+2*stride, c)
+		store64(buf, p+3*stride, d)
+		p += 4 * stride
+		store64(buf, p, e)
+		store64(buf, p+stride, f)
+		store64(buf, p+2*stride, g)
+		store64(buf, p+3*stride, h)
+	}
+}
+
+// turn16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
+func turn16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
+	for i := int64(0); i < n; i += 4 {
+		at := s + i*2
+		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])
+		a, c = exchange(a, c, 32, mask32)
+		b, d = exchange(b, d, 32, mask32)
+		a, b = exchange(a, b, 16, mask16)
+		c, d = exchange(c, d, 16, mask16)
+		p := to + i*stride
+		store64(buf, p, a)
+		store64(buf, p+stride, b)
+		store64(buf, p+2*stride, c)
+		store64(buf, p+3*stride, d)
+	}
+}

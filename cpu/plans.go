@@ -1,0 +1,239 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
+)
+
+// form is what the job of a call depends on, beside the strides of its layouts:
+// not on where the elements are, but for how they are aligned.
+type form struct {
+	op       operation
+	align    uint8 // what the addresses of both sides are multiples of, up to 16
+	dst, src layout.DType
+	how      device.Rounding
+}
+
+type operation uint8
+
+const (
+	opCopy operation = iota
+	opConvert
+	opFill
+	opFillString
+)
+
+var operationNames = [...]string{"Copy", "Convert", "Fill", "FillString"}
+
+func (o operation) String() string { return operationNames[o] }
+
+// check checks the rules of a call. That without a source has dst for it.
+func (f *form) check(dst, src *device.Operand, pattern []byte) error {
+	switch f.op {
+	case opCopy:
+		return device.CheckCopy(dst, src)
+	case opConvert:
+		return device.CheckConvert(dst, src, f.how)
+	case opFill:
+		return device.CheckFill(dst, pattern)
+	}
+	return device.CheckFillString(dst)
+}
+
+// checkPlaces is check for a call whose form has been checked.
+func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
+	switch f.op {
+	case opCopy:
+		return device.CheckCopyPlaces(dst, src)
+	case opConvert:
+		return device.CheckConvertPlaces(dst, src)
+	case opFill:
+		return device.CheckFillPlaces(dst, pattern)
+	}
+	return device.CheckFillString(dst)
+}
+
+// plan is a planned job of less than parallelBytes, kept for calls that are alike:
+// of one form, and between layouts of one key. They need neither their forms
+// checked nor a plan.
+type plan struct {
+	form     form
+	pair     layout.PairKey
+	job      job
+	name     string // of the kernel, once somebody has asked
+	dst, src side
+}
+
+// side is what a plan knows of the elements of one side.
+type side struct {
+	strings bool
+	log     uint8 // of how many bits an element has
+	last    int64 // from the first element to that furthest up
+
+	// Where the elements of the call begin that the job was planned for, where the
+	// job's do, and by how much these move for each layout.KeyPeriod elements.
+	from, off, step int64
+}
+
+// holds reports whether memory has all elements, if they begin at an offset.
+func (x *side) holds(m *memory, off int64) bool {
+	size := m.size
+	if !x.strings {
+		size = size << 3 >> x.log
+	}
+	return x.strings == (m.strs != nil) && off+x.last < size
+}
+
+// at returns where the job's elements begin then.
+func (x *side) at(off int64) int64 { return x.off + (off-x.from)/layout.KeyPeriod*x.step }
+
+// load takes over a layout, and what the job made of it.
+func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit int64) {
+	*x = side{strings: t == layout.String, log: logWidth(t), last: math.MinInt64 / 2}
+	_, x.from = l.Frame()
+	if _, hi, some := l.Ends(); some {
+		x.last = hi - x.from
+	}
+	x.off, x.step = off, layout.KeyPeriod*int64(width(t))/int64(max(elem, 1))*unit
+}
+
+// fits reports whether a call that is like the plan's breaks no rule about its places.
+// False: it may break one.
+func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) bool {
+	_, dOff := dst.Frame()
+	if !p.dst.holds(to, dOff) {
+		return false
+	}
+	if p.form.op >= opFill {
+		return p.dst.strings || len(pattern) == (1<<p.dst.log+7)/8
+	}
+	_, sOff := src.Frame()
+	return to != from && p.src.holds(from, sOff)
+}
+
+// run carries out a call on memory, whose elements begin at the given offsets. It
+// returns how many bytes it wrote.
+func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64 {
+	j := &p.job
+	if j.units == 0 {
+		return 0
+	}
+	j.dst, j.src = to, from
+	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
+	if j.units == 1 {
+		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
+	} else {
+		j.run(0, j.units, sc)
+	}
+	j.dst, j.src = nil, nil // the cache keeps nobody's memory alive
+	return j.bytes
+}
+
+// kernel names the class and the width, without making a string each time.
+func (p *plan) kernel() string {
+	switch {
+	case p.name != "":
+	case p.job.units == 0:
+		p.name = "nothing"
+	default:
+		p.name = p.job.name()
+	}
+	return p.name
+}
+
+// load plans a call.
+func (p *plan) load(f *form, dst, src *layout.Layout) {
+	j := &p.job
+	p.form, p.name = *f, ""
+	if j.prepare(f, dst, src) {
+		j.parts.lead = 0
+		j.plan()
+	} else {
+		j.units = 0
+	}
+	p.dst.load(f.dst, dst, j.dOff, j.dBits, j.unit(j.dBits))
+	p.src.load(f.src, src, j.sOff, j.sBits, j.unit(j.sBits))
+	if f.op >= opFill {
+		p.src.step = 0
+	}
+}
+
+// plans are the plans of a queue's latest calls, in small sets by their hash, the
+// latest of each first.
+type plans struct {
+	sets    [planSets][planWays]*plan
+	latest  *plan         // nil: none
+	kernels *simd.Kernels // that they were made for
+}
+
+const (
+	planSets = 16
+	planWays = 4
+)
+
+// set returns those that a call's plan would be among.
+func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
+	h := layout.HashPair(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
+	return &c.sets[h>>60%planSets]
+}
+
+// again returns the latest plan if it is that of a call, or nil.
+func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
+	if p := c.latest; p != nil && p.form == *f && p.pair.Is(dst, src) && c.kernels == kernels {
+		return p
+	}
+	return nil
+}
+
+// find returns the plan of a call, or nil.
+func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
+	if c.kernels != kernels {
+		*c = plans{kernels: kernels}
+	}
+	set := c.set(f, dst, src)
+	for i, p := range set {
+		if p == nil {
+			return nil
+		}
+		if p.form == *f && p.pair.Is(dst, src) {
+			if i > 0 {
+				copy(set[1:], set[:i])
+				set[0] = p
+			}
+			c.latest = p
+			return p
+		}
+	}
+	return nil
+}
+
+// add plans a checked call, in the place of the plan of its set that has not been
+// used for longest. nil: a call like this one is not worth a plan that is kept.
+func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
+	if !small(f.dst, dst) || !small(f.src, src) {
+		return nil
+	}
+	set := c.set(f, dst, src)
+	p := set[planWays-1]
+	if p == nil {
+		p = new(plan)
+	}
+	if !p.pair.Set(dst, src) {
+		return nil
+	}
+	copy(set[1:], set[:])
+	set[0] = p
+	p.load(f, dst, src)
+	c.latest = p
+	return p
+}
+
+// small reports whether there are too few elements for several workers.
+func small(t layout.DType, l *layout.Layout) bool {
+	n, _ := l.Dense()
+	return n < parallelBytes*8/int64(width(t))
+}

@@ -1,0 +1,84 @@
+package cuda
+
+import (
+	"unsafe"
+)
+
+// Handles of the driver.
+type (
+	cuContext   uintptr // CUcontext
+	cuStream    uintptr // CUstream
+	cuEvent     uintptr // CUevent
+	cuModule    uintptr // CUmodule
+	cuFunction  uintptr // CUfunction
+	cuGraphExec uintptr // CUgraphExec
+	cuDevicePtr uintptr // CUdeviceptr
+)
+
+// api is the part of CUDA's driver API that the device needs. Calls act on the
+// context that is current on the calling OS thread, where that matters: see
+// driver.enter. There are two: libcuda, which finds the library when the program
+// runs, and, in its place in builds with the tag gorgonia, gorgoniaCU, which is
+// linked to it by gorgonia.org/cu. A frame holds the arguments and results of the
+// frequent calls of one goroutine.
+type api interface {
+	name() string
+	version() (int, error) // 12040 is CUDA 12.4
+	deviceCount() (int, error)
+	properties(ordinal int) (properties, error)
+
+	retainPrimary(ordinal int) (cuContext, error)
+	releasePrimary(ordinal int) error
+	setCurrent(*frame, cuContext) error
+	current(*frame) (cuContext, error)
+	ordinal() (int, error) // of the current context's device
+
+	memory() (free, total int64, err error)
+	alloc(bytes int64) (cuDevicePtr, error)
+	free(cuDevicePtr) error
+	// ordered reports whether there are allocOn and freeOn, which are in the order
+	// of a stream.
+	ordered() bool
+	allocOn(s cuStream, bytes int64) (cuDevicePtr, error)
+	freeOn(s cuStream, p cuDevicePtr) error
+	allocHost(bytes int64) (unsafe.Pointer, error)
+	freeHost(unsafe.Pointer) error
+	// locate returns the allocation that an address is in.
+	locate(cuDevicePtr) (location, error)
+
+	newStream() (cuStream, error)
+	destroyStream(cuStream) error
+	contextOf(cuStream) (cuContext, error)
+	synchronize(*frame, cuStream) error
+	waitEvent(*frame, cuStream, cuEvent) error
+	newEvent() (cuEvent, error)
+	destroyEvent(cuEvent) error
+	record(*frame, cuEvent, cuStream) error
+	done(*frame, cuEvent) (bool, error)
+	await(*frame, cuEvent) error
+	elapsed(from, to cuEvent) (milliseconds float32, err error)
+
+	upload(f *frame, dst cuDevicePtr, src unsafe.Pointer, n int64, s cuStream) error
+	download(f *frame, dst unsafe.Pointer, src cuDevicePtr, n int64, s cuStream) error
+	copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream) error
+
+	load(ptx []byte) (cuModule, error)
+	unload(cuModule) error
+	lookup(cuModule, string) (cuFunction, error)
+	// launch passes parameters of 8 bytes, by pointers to them. Where the context of
+	// function and stream is not current, it may fail, and then has done nothing.
+	launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, params []unsafe.Pointer) error
+
+	beginCapture(cuStream) error
+	endCapture(cuStream) (cuGraphExec, error)
+	replay(*frame, cuGraphExec, cuStream) error
+	destroyGraph(cuGraphExec) error
+}
+
+// location is where memory lies.
+type location struct {
+	ordinal int
+	device  bool // memory of a device, not of the host
+	base    cuDevicePtr
+	bytes   int64
+}

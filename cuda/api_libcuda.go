@@ -1,0 +1,254 @@
+//go:build !gorgonia
+
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+)
+
+// frame is where frequent calls keep what they pass and what comes back. It lies
+// on the heap, so that they allocate nothing, and serves one call at a time.
+type frame struct {
+	args [11]uintptr
+	ctx  cuContext
+}
+
+// libcuda is the driver's own library, found at run time.
+type libcuda struct {
+	path string
+
+	initialize, driverVersion, errorName               uintptr
+	deviceGetCount, deviceGet, deviceName              uintptr
+	deviceMemory, deviceAttribute                      uintptr
+	primaryRetain, primaryRelease                      uintptr
+	ctxSet, ctxGet, ctxDevice                          uintptr
+	memInfo, memAlloc, memFree, pointerAttribute       uintptr
+	hostAlloc, hostFree                                uintptr
+	streamCreate, streamDestroy, streamSync            uintptr
+	streamWait, streamContext                          uintptr
+	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
+	eventSync, eventElapsed                            uintptr
+	copyIn, copyOut, copyDevice                        uintptr
+	peerReach, peerOpen, peerCopy                      uintptr
+	moduleLoad, moduleUnload, moduleFunction           uintptr
+	launchKernel                                       uintptr
+	// 0 where the driver is too old for them:
+	memAllocAsync, memFreeAsync                      uintptr
+	poolOf, poolAccess                               uintptr
+	captureBegin, captureEnd, graphInstantiate       uintptr
+	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
+}
+
+// symbols lists the functions; those after the gap are not in all drivers.
+func (l *libcuda) symbols() []symbol {
+	return []symbol{
+		{&l.initialize, "cuInit"},
+		{&l.driverVersion, "cuDriverGetVersion"},
+		{&l.errorName, "cuGetErrorName"},
+		{&l.deviceGetCount, "cuDeviceGetCount"},
+		{&l.deviceGet, "cuDeviceGet"},
+		{&l.deviceName, "cuDeviceGetName"},
+		{&l.deviceMemory, "cuDeviceTotalMem_v2"},
+		{&l.deviceAttribute, "cuDeviceGetAttribute"},
+		{&l.primaryRetain, "cuDevicePrimaryCtxRetain"},
+		{&l.primaryRelease, "cuDevicePrimaryCtxRelease_v2"},
+		{&l.ctxSet, "cuCtxSetCurrent"},
+		{&l.ctxGet, "cuCtxGetCurrent"},
+		{&l.ctxDevice, "cuCtxGetDevice"},
+		{&l.memInfo, "cuMemGetInfo_v2"},
+		{&l.memAlloc, "cuMemAlloc_v2"},
+		{&l.memFree, "cuMemFree_v2"},
+		{&l.pointerAttribute, "cuPointerGetAttribute"},
+		{&l.hostAlloc, "cuMemHostAlloc"},
+		{&l.hostFree, "cuMemFreeHost"},
+		{&l.streamCreate, "cuStreamCreate"},
+		{&l.streamDestroy, "cuStreamDestroy_v2"},
+		{&l.streamSync, "cuStreamSynchronize"},
+		{&l.streamWait, "cuStreamWaitEvent"},
+		{&l.streamContext, "cuStreamGetCtx"},
+		{&l.eventCreate, "cuEventCreate"},
+		{&l.eventDestroy, "cuEventDestroy_v2"},
+		{&l.eventRecord, "cuEventRecord"},
+		{&l.eventQuery, "cuEventQuery"},
+		{&l.eventSync, "cuEventSynchronize"},
+		{&l.eventElapsed, "cuEventElapsedTime"},
+		{&l.copyIn, "cuMemcpyHtoDAsync_v2"},
+		{&l.copyOut, "cuMemcpyDtoHAsync_v2"},
+		{&l.copyDevice, "cuMemcpyDtoDAsync_v2"},
+		{&l.peerReach, "cuDeviceCanAccessPeer"},
+		{&l.peerOpen, "cuCtxEnablePeerAccess"},
+		{&l.peerCopy, "cuMemcpyPeerAsync"},
+		{&l.moduleLoad, "cuModuleLoadDataEx"},
+		{&l.moduleUnload, "cuModuleUnload"},
+		{&l.moduleFunction, "cuModuleGetFunction"},
+		{&l.launchKernel, "cuLaunchKernel"},
+		{nil, ""},
+		{&l.memAllocAsync, "cuMemAllocAsync"},
+		{&l.memFreeAsync, "cuMemFreeAsync"},
+		{&l.poolOf, "cuDeviceGetMemPool"},
+		{&l.poolAccess, "cuMemPoolSetAccess"},
+		{&l.captureBegin, "cuStreamBeginCapture_v2"},
+		{&l.captureEnd, "cuStreamEndCapture"},
+		{&l.graphInstantiate, "cuGraphInstantiateWithFlags"},
+		{&l.graphLaunch, "cuGraphLaunch"},
+		{&l.graphExecDestroy, "cuGraphExecDestroy"},
+		{&l.graphDestroyDraft, "cuGraphDestroy"},
+	}
+}
+
+type symbol struct {
+	address *uintptr
+	name    string
+}
+
+// openDriver finds and initialises the driver, once.
+var openAPI = sync.OnceValues(func() (api, error) {
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+})
+
+func load() (*libcuda, error) {
+	names := []string{"libcuda.so.1", "libcuda.so"}
+	if runtime.GOOS == "windows" {
+		names = []string{"nvcuda.dll"}
+	}
+	if path := os.Getenv("RESTRIDE_LIBCUDA"); path != "" {
+		names = []string{path}
+	}
+	lib, err := dl.Open(names...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)
+	}
+	l := &libcuda{path: lib.Name}
+	var missing []string
+	must := true
+	for _, s := range l.symbols() {
+		if s.address == nil {
+			must = false
+			continue
+		}
+		if *s.address, err = lib.Lookup(s.name); err != nil && must {
+			missing = append(missing, s.name)
+		}
+	}
+	if l.driverVersion == 0 || l.errorName == 0 {
+		return nil, fmt.Errorf("%w: %s is no NVIDIA driver", device.ErrNoDevice, l.path)
+	}
+	// Whether it fits is asked first: a driver that is too old may not start
+	// either, and says less of why.
+	v, err := l.version()
+	if err != nil {
+		return nil, startError(l.path, err)
+	}
+	if err := checkVersion(l.path, v); err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%w: the NVIDIA driver %s, for CUDA %s, lacks %d functions, %s among them", device.ErrNoDevice,
+			l.path, versionString(v), len(missing), missing[0])
+	}
+	if err := l.do("cuInit", dl.Call(l.initialize, 0)); err != nil {
+		return nil, startError(l.path, err)
+	}
+	return l, nil
+}
+
+// do makes an error of a call's result.
+func (l *libcuda) do(call string, result uintptr) error {
+	if int32(result) == 0 {
+		return nil
+	}
+	return l.failed(call, int64(int32(result)))
+}
+
+func (l *libcuda) failed(call string, code int64) error {
+	return driverError(call, code, l.codeName(code), "")
+}
+
+func (l *libcuda) codeName(code int64) string {
+	text := new(uintptr)
+	if int32(dl.Call(l.errorName, uintptr(code), uintptr(unsafe.Pointer(text)))) != 0 || *text == 0 {
+		return "unknown error"
+	}
+	return goString(*text)
+}
+
+// goString reads a C string of the library's.
+func goString(at uintptr) string {
+	p := (*byte)(dl.Pointer(at))
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
+}
+
+func (l *libcuda) name() string { return l.path }
+
+func (l *libcuda) version() (int, error) {
+	v := new(int32)
+	err := l.do("cuDriverGetVersion", dl.Call(l.driverVersion, uintptr(unsafe.Pointer(v))))
+	return int(*v), err
+}
+
+func (l *libcuda) deviceCount() (int, error) {
+	n := new(int32)
+	err := l.do("cuDeviceGetCount", dl.Call(l.deviceGetCount, uintptr(unsafe.Pointer(n))))
+	return int(*n), err
+}
+
+// Attributes of a device.
+const (
+	attributeClock = 13
+	attributeMajor = 75
+	attributeMinor = 76
+	attributePools = 115
+)
+
+func (l *libcuda) properties(ordinal int) (properties, error) {
+	handle, err := l.handle(ordinal)
+	if err != nil {
+		return properties{}, err
+	}
+	bytes, name := new(uint64), make([]byte, 256)
+	if err := l.do("cuDeviceGetName", dl.Call(l.deviceName, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)-1), handle)); err != nil {
+		return properties{}, err
+	}
+	if err := l.do("cuDeviceTotalMem", dl.Call(l.deviceMemory, uintptr(unsafe.Pointer(bytes)), handle)); err != nil {
+		return properties{}, err
+	}
+	attribute := func(code int) (int, error) {
+		v := new(int32)
+		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), uintptr(code), handle))
+		return int(*v), err
+	}
+	f := properties{name: text(name), memory: int64(*bytes)}
+	if f.major, err = attribute(attributeMajor); err != nil {
+		return properties{}, err
+	}
+	if f.minor, err = attribute(attributeMinor); err != nil {
+		return properties{}, err
+	}
+	pools, err := attribute(attributePools)
+	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
+	f.clock, _ = attribute(attributeClock)
+	f.bus = pciAddress(attribute)
+	return f, nil
+}
+
+// handle returns a device's CUdevice.
+func (l *libcuda) handle(ordinal int) (uintptr, error) {
+	d := new(int32)
+	err := l.do("cuDeviceGet", dl.Call(l.deviceGet, uintptr(unsafe.Pointer(d)), uintptr(ordinal)))
+	return uintptr(*d), err
+}

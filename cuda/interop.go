@@ -1,0 +1,147 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/layout"
+)
+
+// Handles are a device's handles of the driver: a CUcontext, and the ordinal of
+// its CUdevice.
+type Handles struct {
+	Context uintptr
+	Ordinal int
+}
+
+// Handles returns the device's handles. The context is valid until the device is
+// closed, or as long as somebody else retains it.
+func (d *Device) Handles() Handles { return Handles{uintptr(d.driver.ctx), d.driver.ordinal} }
+
+// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for
+// a buffer of no bytes, or of another backend. Work that others queue on it must
+// be told to a queue: see device.Sharer.
+func PointerOf(b device.Buffer) uintptr {
+	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
+		if m, ok := buffer.Mem().(*memory); ok {
+			return uintptr(m.at)
+		}
+	}
+	return 0
+}
+
+// StreamOf returns a queue's CUstream, valid until the queue is closed; 0 for a
+// queue of another backend. It does not wait for the legacy default stream.
+func StreamOf(q device.Queue) uintptr {
+	if it, ok := q.(*gpu.Queue); ok && it != nil {
+		if s, ok := it.Stream().(*stream); ok {
+			return uintptr(s.handle)
+		}
+	}
+	return 0
+}
+
+// Adopt makes a device of an engine's context, which must live until the device
+// is closed, and which is left as it is then.
+func Adopt(h Handles, o Options) (*Device, error) {
+	const op = "Adopt"
+	a, err := openAPI()
+	if err != nil {
+		return nil, err
+	}
+	if h.Context == 0 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context is nil")
+	}
+	n, err := ordinalOf(a, cuContext(h.Context))
+	if err != nil {
+		return nil, err
+	}
+	if n != h.Ordinal {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context is of device %d, not of %d", n, h.Ordinal)
+	}
+	return open(a, h.Ordinal, cuContext(h.Context), o)
+}
+
+// ordinalOf says which device a context is of.
+func ordinalOf(a api, ctx cuContext) (n int, err error) {
+	d := &driver{api: a, ctx: ctx} // a device that is not open yet
+	err = d.with(func(*frame) error {
+		var err error
+		n, err = a.ordinal()
+		return err
+	})
+	return n, err
+}
+
+// AdoptBuffer makes a buffer of an engine's device memory, of which it takes the
+// first bytes: a multiple of 4, as kernels access whole words, from an address
+// that is a multiple of 16, as they access vectors. The memory must live until the
+// buffer is freed and the work on it is done; it is left as it is then. It counts
+// in no Stats.
+func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
+	const op = "AdoptBuffer"
+	var b device.Buffer
+	err := gpu.While(d.Device, op, func() error {
+		switch {
+		case at == 0 || bytes < 0:
+			return layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", at, bytes)
+		case at%16 != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "address %#x: kernels access vectors of 16 bytes, of which it must be a multiple; adopt what is before, and use an offset", at)
+		}
+		if err := gpu.CheckWords(op, bytes); err != nil {
+			return err
+		}
+		if err := d.driver.with(func(*frame) error { return d.checkLocation(op, cuDevicePtr(at), bytes) }); err != nil {
+			return err
+		}
+		b = gpu.Adopt(d.Device, &memory{at: cuDevicePtr(at)}, bytes, func() error { return nil })
+		return nil
+	})
+	return b, err
+}
+
+// checkLocation refuses memory that is not the device's.
+func (d *Device) checkLocation(op string, at cuDevicePtr, bytes int64) error {
+	p, err := d.driver.api.locate(at)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", layout.Errorf(device.ErrInvalid, op, "%#x is no address of CUDA's", at), err)
+	case !p.device:
+		return layout.Errorf(device.ErrUnsupported, op, "the memory at %#x is the host's", at)
+	case p.ordinal != d.driver.ordinal:
+		return layout.Errorf(device.ErrInvalid, op, "the memory at %#x is that of device %d, not of %d", at, p.ordinal, d.driver.ordinal)
+	case at+cuDevicePtr(bytes) > p.base+cuDevicePtr(p.bytes):
+		return layout.Errorf(device.ErrInvalid, op, "%d bytes from %#x, of an allocation of %d from %#x", bytes, at, p.bytes, p.base)
+	}
+	return nil
+}
+
+// perThread is the default stream of the calling thread: which one that is, Go
+// does not say.
+const perThread = 2
+
+// AdoptStream makes a queue of an engine's CUstream of the same context; 0 is the
+// legacy default stream. It must live until the queue is closed, which waits for
+// all work on it, the engine's, too, and leaves it as it is.
+func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
+	const op = "AdoptStream"
+	var q device.Queue
+	err := gpu.While(d.Device, op, func() error {
+		if handle == perThread {
+			return layout.Errorf(device.ErrUnsupported, op, "the default stream of a thread: goroutines change threads")
+		}
+		err := d.driver.with(func(*frame) error {
+			of, err := d.driver.api.contextOf(cuStream(handle))
+			if err == nil && of != d.driver.ctx {
+				err = layout.Errorf(device.ErrInvalid, op, "the stream is of another context")
+			}
+			return err
+		})
+		if err == nil {
+			q = gpu.AdoptStream(d.Device, newStream(d.driver, cuStream(handle), false))
+		}
+		return err
+	})
+	return q, err
+}

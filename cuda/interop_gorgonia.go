@@ -1,0 +1,49 @@
+//go:build gorgonia
+
+package cuda
+
+import (
+	"gorgonia.org/cu"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// AdoptCU is [Adopt] for a context of gorgonia.org/cu, on whichever device it is.
+// It must live until the device is closed: a *cu.Ctx destroys its context when
+// nothing refers to it any more. It may be current on other threads, as that of a
+// *cu.Ctx is on its own.
+func AdoptCU(ctx cu.CUContext, o Options) (*Device, error) {
+	a, err := openAPI()
+	if err != nil {
+		return nil, err
+	}
+	h := Handles{Context: from(ctx)}
+	if h.Context == 0 {
+		return nil, layout.Errorf(device.ErrInvalid, "AdoptCU", "the context is nil")
+	}
+	if h.Ordinal, err = ordinalOf(a, cuContext(h.Context)); err != nil {
+		return nil, err
+	}
+	return Adopt(h, o)
+}
+
+// AdoptDevicePtr is [Device.AdoptBuffer] for memory of gorgonia.org/cu.
+func (d *Device) AdoptDevicePtr(p cu.DevicePtr, bytes int64) (device.Buffer, error) {
+	return d.AdoptBuffer(uintptr(p), bytes)
+}
+
+// AdoptCUStream is [Device.AdoptStream] for a stream of gorgonia.org/cu;
+// cu.NoStream is the legacy default stream.
+func (d *Device) AdoptCUStream(s cu.Stream) (device.Queue, error) {
+	return d.AdoptStream(from(s))
+}
+
+// CUContext returns the device's context, as [Device.Handles] does.
+func (d *Device) CUContext() cu.CUContext { return as[cu.CUContext](d.driver.ctx) }
+
+// DevicePtrOf is [PointerOf] for gorgonia.org/cu.
+func DevicePtrOf(b device.Buffer) cu.DevicePtr { return cu.DevicePtr(PointerOf(b)) }
+
+// CUStreamOf is [StreamOf] for gorgonia.org/cu.
+func CUStreamOf(q device.Queue) cu.Stream { return as[cu.Stream](StreamOf(q)) }

@@ -1,0 +1,50 @@
+package cuda
+
+import (
+	"runtime"
+	"sync"
+)
+
+// threadContext is an OS thread during a call: the call's frame, and the context
+// that was current before.
+type threadContext struct {
+	frame
+	before cuContext
+}
+
+// enter makes the device's context that of the OS thread, to which the goroutine
+// is bound until leave, which makes the thread's former context current again. Where
+// there was none, the device's stays: that costs the next call less.
+func (d *driver) enter(t *threadContext) error {
+	runtime.LockOSThread()
+	var err error
+	if t.before, err = d.api.current(&t.frame); err == nil && t.before != d.ctx {
+		err = d.api.setCurrent(&t.frame, d.ctx)
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
+		return d.check(err)
+	}
+	return nil
+}
+
+// leave ends what an enter without an error began.
+func (d *driver) leave(t *threadContext) {
+	if t.before != d.ctx && t.before != 0 {
+		_ = d.api.setCurrent(&t.frame, t.before) // fails if it has ended or is lost: then nobody misses it
+	}
+	runtime.UnlockOSThread()
+}
+
+var threadContexts = sync.Pool{New: func() any { return new(threadContext) }}
+
+// with calls f with the device's context.
+func (d *driver) with(f func(*frame) error) error {
+	t := threadContexts.Get().(*threadContext)
+	defer threadContexts.Put(t)
+	if err := d.enter(t); err != nil {
+		return err
+	}
+	defer d.leave(t)
+	return d.check(f(&t.frame))
+}

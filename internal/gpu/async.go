@@ -1,0 +1,73 @@
+package gpu
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+)
+
+// WriteAsync copies src to the buffer from byte off, without waiting.
+func (q *Queue) WriteAsync(dst device.Buffer, off int64, src []byte) (device.Event, error) {
+	e, err := q.async("WriteAsync", dst, off, src, func(b *block) error { return q.upload(b, off, src) })
+	if err != nil {
+		return nil, err
+	}
+	q.dev.counters.Upload(int64(len(src)))
+	return e, nil
+}
+
+// ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting.
+func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Event, error) {
+	e, err := q.async("ReadAsync", src, off, dst, func(b *block) error { return q.download(dst, b, off) })
+	if err != nil {
+		return nil, err
+	}
+	q.dev.counters.Download(int64(len(dst)))
+	return e, nil
+}
+
+// async queues a transfer and an event behind it, and keeps the host memory in
+// its place until then.
+func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, transfer func(*block) error) (*queueEvent, error) {
+	if err := q.begin(op); err != nil {
+		return nil, err
+	}
+	defer q.mu.Unlock()
+	b, err := q.useRange(op, buffer, off, int64(len(host)))
+	if err != nil {
+		return nil, err
+	}
+	if len(host) > 0 {
+		p := new(runtime.Pinner)
+		p.Pin(unsafe.SliceData(host))
+		q.pins = append(q.pins, pin{q.seq, p})
+		if err := transfer(b.block); err != nil {
+			return nil, err
+		}
+	}
+	e, err := q.stream.Record()
+	if err != nil {
+		q.drain(q.seq) // the host memory is the caller's again
+		return nil, err
+	}
+	q.reached(q.done.Load()) // lets go of what earlier transfers used
+	return q.newEvent(e), nil
+}
+
+// Used says that work that others queued on the queue's stream uses buffers, so
+// that freeing them waits for it as for the queue's own. It is called after the
+// work was queued and before the buffers are freed.
+func (q *Queue) Used(buffers ...device.Buffer) error {
+	if err := q.begin("Used"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	q.seq++
+	for _, b := range buffers {
+		if _, err := q.use("Used", "a buffer", b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

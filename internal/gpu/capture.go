@@ -1,0 +1,165 @@
+package gpu
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Capturer is implemented by streams that can replay work.
+type Capturer interface {
+	// BeginCapture makes later launches a Graph's: they are not run.
+	BeginCapture() error
+	// EndCapture ends that, with an error, too.
+	EndCapture() (Graph, error)
+}
+
+// Graph is captured work. Calls come as those of its stream do.
+type Graph interface {
+	Launch() error
+	Close() error
+}
+
+// capture is work that is being captured.
+type capture struct {
+	// hold keeps the buffers: it is a queue whose work 1 is done when nothing will
+	// be replayed any more.
+	hold     *Queue
+	launches int64
+	bytes    int64
+	takes    bool // there are any
+}
+
+// replay is captured work that can be queued.
+type replay struct {
+	capture
+	q     *Queue
+	graph Graph
+}
+
+// capturable reports whether a call can be part of a capture.
+func capturable(op string) bool {
+	return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take"
+}
+
+// Capture makes what f queues into a device.Replay.
+func (q *Queue) Capture(f func() error) (device.Replay, error) {
+	s, ok := q.stream.(Capturer)
+	if !ok {
+		return nil, layout.Errorf(device.ErrUnsupported, "Capture", "%s does not replay work", q.dev.Info().ID())
+	}
+	if err := q.begin("Capture"); err != nil {
+		return nil, err
+	}
+	err := q.prepareTakes() // which cannot be part of it
+	if err == nil {
+		err = s.BeginCapture()
+	}
+	if err == nil {
+		q.capture = &capture{hold: new(Queue)}
+	}
+	q.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	err = errors.New("Capture: panic") // of f, if that is the case
+	defer func() {
+		if err != nil {
+			q.abandon()
+		}
+	}()
+	if err = f(); err != nil {
+		return nil, err
+	}
+	r, err := q.captured(s)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// captured ends the capture.
+func (q *Queue) captured(s Capturer) (*replay, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.capture == nil {
+		return nil, layout.Errorf(device.ErrClosed, "Capture", "the queue or its device was closed")
+	}
+	g, err := s.EndCapture()
+	if err != nil {
+		q.capture.letGo()
+		q.capture = nil
+		return nil, err
+	}
+	r := &replay{*q.capture, q, g}
+	q.capture = nil
+	if q.replays == nil {
+		q.replays = map[*replay]struct{}{}
+	}
+	q.replays[r] = struct{}{}
+	return r, nil
+}
+
+// abandon ends a capture of which nothing is kept, if there is one.
+func (q *Queue) abandon() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.endCapture()
+}
+
+func (q *Queue) endCapture() {
+	if q.capture == nil {
+		return
+	}
+	if g, err := q.stream.(Capturer).EndCapture(); err == nil {
+		_ = g.Close() // it has not run
+	}
+	q.capture.letGo()
+	q.capture = nil
+}
+
+// letGo lets go of the buffers.
+func (c *capture) letGo() { raise(&c.hold.done, 1) }
+
+// Run queues the work.
+func (r *replay) Run() error {
+	q := r.q
+	if err := q.begin("Run"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if r.graph == nil {
+		return layout.Errorf(device.ErrClosed, "Run", "the replay is closed")
+	}
+	q.seq++
+	err := r.graph.Launch()
+	if err == nil {
+		q.takes.queued = q.takes.queued || r.takes
+		q.dev.counters.Replay(r.launches, r.bytes)
+	}
+	return err
+}
+
+// Close waits for the queue, and lets go of the buffers.
+func (r *replay) Close() error {
+	q := r.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if r.graph == nil {
+		return layout.Errorf(device.ErrClosed, "Close", "the replay is closed")
+	}
+	if q.capture != nil {
+		return layout.Errorf(device.ErrInvalid, "Close", "the queue is capturing")
+	}
+	return errors.Join(q.finish(), r.end())
+}
+
+// end is Close when the work is done. The queue is locked.
+func (r *replay) end() error {
+	err := r.graph.Close()
+	r.graph = nil
+	r.letGo()
+	delete(r.q.replays, r)
+	return err
+}

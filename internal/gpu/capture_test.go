@@ -1,0 +1,165 @@
+package gpu_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// recorder is a driver whose streams capture launches.
+type recorder struct {
+	*fake
+	graphs int // that are not closed
+}
+
+func (r *recorder) NewStream() (gpu.Stream, error) {
+	s, err := r.fake.NewStream()
+	return &recording{Stream: s, r: r}, err
+}
+
+type recording struct {
+	gpu.Stream
+	r  *recorder
+	on bool
+	g  *graph
+}
+
+type graph struct {
+	s    *recording
+	jobs []func() error
+}
+
+func (s *recording) BeginCapture() error {
+	s.on, s.g = true, &graph{s: s}
+	s.r.graphs++
+	return s.r.call("BeginCapture")
+}
+
+func (s *recording) EndCapture() (gpu.Graph, error) {
+	s.on = false
+	return s.g, s.r.call("EndCapture")
+}
+
+func (s *recording) Launch(l *kernels.Launch, a *gpu.Args) error {
+	if !s.on {
+		return s.Stream.Launch(l, a)
+	}
+	args := *a
+	s.g.jobs = append(s.g.jobs, func() error { return s.Stream.Launch(l, &args) })
+	return nil
+}
+
+func (s *recording) Record() (gpu.Event, error) {
+	assert.False(s.r.t, s.on, "a mark in a capture")
+	return s.Stream.Record()
+}
+
+func (s *recording) Finish() error {
+	assert.False(s.r.t, s.on, "a capture is waited for")
+	return s.Stream.Finish()
+}
+
+func (g *graph) Launch() (err error) {
+	for _, job := range g.jobs {
+		err = errors.Join(err, job())
+	}
+	return err
+}
+
+func (g *graph) Close() error {
+	g.s.r.graphs--
+	return nil
+}
+
+// Buffers of a capture stay until it is closed, by whomever, however short memory
+// is.
+func TestCapture(t *testing.T) {
+	for _, closer := range []string{"replay", "queue", "device"} {
+		t.Run(closer, func(t *testing.T) {
+			r := &recorder{fake: newFake(t)}
+			dev := gpu.New(r)
+			q, err := dev.NewQueue()
+			require.NoError(t, err)
+			half := dev.Info().Memory / 2
+			replay, err := q.(device.Recorder).Capture(func() error {
+				for range 2 {
+					b, err := dev.Alloc(half / 2)
+					if err != nil {
+						return err
+					}
+					l, err := layout.Contiguous(4)
+					require.NoError(t, err)
+					require.NoError(t, q.Fill(device.Operand{Buffer: b, Layout: l, Type: layout.Int8}, []byte{1}))
+					require.NoError(t, b.Free())
+				}
+				_, err := dev.Alloc(dev.Info().MaxAlloc) // looks for what may be free
+				require.NoError(t, err)
+				_, err = dev.Alloc(half / 2)
+				require.ErrorIs(t, err, device.ErrOutOfMemory)
+				return nil
+			})
+			require.NoError(t, err)
+			assert.Zero(t, dev.Stats().Launches)
+			require.NoError(t, replay.Run())
+			require.NoError(t, q.Wait())
+			require.NoError(t, replay.Run())
+			assert.EqualValues(t, 4, dev.Stats().Launches)
+			_, err = dev.Alloc(half / 2)
+			require.ErrorIs(t, err, device.ErrOutOfMemory)
+			switch closer {
+			case "replay":
+				require.NoError(t, replay.Close())
+			case "queue":
+				require.NoError(t, q.Close())
+			case "device":
+				require.NoError(t, dev.Close())
+			}
+			require.ErrorIs(t, replay.Run(), device.ErrClosed)
+			require.ErrorIs(t, replay.Close(), device.ErrClosed)
+			if closer != "device" {
+				_, err = dev.Alloc(half / 2)
+				require.NoError(t, err)
+				require.NoError(t, dev.Close())
+			}
+			assert.Zero(t, r.graphs)
+			r.empty()
+		})
+	}
+}
+
+// A capture that ends badly leaves nothing behind.
+func TestCaptureFails(t *testing.T) {
+	r := &recorder{fake: newFake(t)}
+	dev := gpu.New(r)
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	capture := q.(device.Recorder).Capture
+	trouble := errors.New("trouble")
+	for _, call := range []string{"BeginCapture", "EndCapture"} {
+		r.fail(call, trouble)
+		_, err = capture(func() error { return nil })
+		require.ErrorIs(t, err, trouble)
+		r.graphs--
+	}
+	_, err = capture(func() error { return trouble })
+	require.ErrorIs(t, err, trouble)
+	require.Panics(t, func() { _, _ = capture(func() error { panic("oh") }) })
+	_, err = capture(dev.Close)
+	require.ErrorIs(t, err, device.ErrClosed)
+	assert.Zero(t, r.graphs)
+	r.empty()
+
+	plain := gpu.New(newFake(t))
+	q, err = plain.NewQueue()
+	require.NoError(t, err)
+	_, err = q.(device.Recorder).Capture(func() error { return nil })
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	require.NoError(t, plain.Close())
+}

@@ -1,0 +1,36 @@
+package gpu
+
+import (
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+)
+
+// Convert sets every element of dst to the value of src's with the same index.
+func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
+	if err := q.begin("Convert"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckConvert(&dst, &src, how); err != nil {
+		return err
+	}
+	to, from, err := q.usePair("Convert", dst.Buffer, src.Buffer)
+	if err != nil {
+		return err
+	}
+	var e *kernels.Entry[Mem]
+	var lo, hi uint64
+	switch device.WayOf(dst.Type, src.Type) {
+	case device.AsCopy:
+		e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
+	case device.ByValue:
+		lo, hi = kernels.Numbers(dst.Type, src.Type, how)
+		fallthrough
+	default:
+		e, err = q.launches.Convert(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
+	}
+	if err != nil {
+		return err
+	}
+	return q.launch(e, to, from, &dst.Layout, &src.Layout, lo, hi)
+}

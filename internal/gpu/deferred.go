@@ -1,0 +1,141 @@
+package gpu
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+)
+
+// limbo is where the blocks of freed buffers wait until the work that uses them
+// is known to be done: only then may the pool hand them out again. Nobody need
+// wait for that: Alloc and Free look, without blocking, how far queues are.
+// Only when too much is in limbo does Alloc wait.
+type deferredFrees struct {
+	number atomic.Int64 // of entries; read without the lock
+
+	mu      sync.Mutex
+	entries []deferredFree
+	bytes   int64
+}
+
+// freed is a block of a freed buffer.
+type deferredFree struct {
+	block *block
+	size  int64 // of the buffer
+	uses  []use
+}
+
+func (f *deferredFree) pending() bool { return f.pendingBut(nil) }
+
+// pendingBut is pending, but for the work of a queue.
+func (f *deferredFree) pendingBut(q *Queue) bool {
+	for _, u := range f.uses {
+		if u.q != q && u.pending() {
+			return true
+		}
+	}
+	return false
+}
+
+// mostFreed is how many blocks may be in limbo, however small.
+const mostFreed = 1024
+
+// add puts a block into limbo, or into the pool if nothing uses it any more.
+func (l *deferredFrees) add(d *Device, f deferredFree) {
+	if !f.pending() {
+		d.putBack(f)
+		return
+	}
+	for _, u := range f.uses {
+		u.q.want(u.seq)
+	}
+	l.mu.Lock()
+	l.entries = append(l.entries, f)
+	l.bytes += device.SizeClass(f.size)
+	l.number.Add(1)
+	l.mu.Unlock()
+}
+
+// putBack gives a block to the pool.
+func (d *Device) putBack(f deferredFree) {
+	_ = d.pool.Put(f.block, f.size) // the driver has no reason to refuse a block that is ours
+}
+
+// sweep takes out what is done. It waits only if there is too much in limbo.
+func (l *deferredFrees) sweep(d *Device) {
+	if l.number.Load() == 0 {
+		return
+	}
+	for _, q := range d.openQueues() {
+		q.poll()
+	}
+	l.collect(d)
+	if l.full(d) {
+		l.wait(d)
+	}
+}
+
+func (l *deferredFrees) full(d *Device) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes > d.idleCap() || len(l.entries) > mostFreed
+}
+
+// wait waits until all that is in limbo now is done. False: there was nothing.
+func (l *deferredFrees) wait(d *Device) bool {
+	if l.number.Load() == 0 {
+		return false
+	}
+	for _, q := range d.openQueues() {
+		q.catchUp()
+	}
+	l.collect(d)
+	return true
+}
+
+// take takes out a block for a buffer of a size whose work comes after all that
+// is on the queue now: only such work may still be using it.
+func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool) {
+	if after == nil || l.number.Load() == 0 {
+		return deferredFree{}, false
+	}
+	class := device.SizeClass(size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// The newest first: its memory is the likeliest to be in the cache.
+	for i := len(l.entries) - 1; i >= 0; i-- {
+		f := l.entries[i]
+		if device.SizeClass(f.size) != class || f.pendingBut(after) {
+			continue
+		}
+		l.bytes -= class
+		l.entries = slices.Delete(l.entries, i, i+1)
+		l.number.Add(-1)
+		return f, true
+	}
+	return deferredFree{}, false
+}
+
+// collect gives the pool what is known to be done.
+func (l *deferredFrees) collect(d *Device) {
+	var done []deferredFree
+	l.mu.Lock()
+	kept := l.entries[:0]
+	for _, f := range l.entries {
+		if f.pending() {
+			kept = append(kept, f)
+		} else {
+			done = append(done, f)
+			l.bytes -= device.SizeClass(f.size)
+		}
+	}
+	clear(l.entries[len(kept):])
+	l.entries = kept
+	l.number.Store(int64(len(kept)))
+	l.mu.Unlock()
+	for _, f := range done {
+		d.putBack(f)
+	}
+}

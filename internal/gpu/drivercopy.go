@@ -1,0 +1,40 @@
+package gpu
+
+import (
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// CopyByDriver queues a copy of the first bytes of a buffer by the driver: copy
+// does it, on the queue's stream. It counts in no Stats.
+func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64, copy func(s Stream, dst, src Mem) error) error {
+	const op = "CopyByDriver"
+	queue, ok := q.(*Queue)
+	if !ok || queue == nil || queue.dev != d {
+		return layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", q)
+	}
+	for _, b := range []device.Buffer{dst, src} {
+		if err := device.CheckRange(op, b, 0, bytes); err != nil {
+			return err
+		}
+		if own, ok := b.(*Buffer); !ok || own.dev != d {
+			return layout.Errorf(device.ErrInvalid, op, "a buffer, a %T, is not of this device", b)
+		}
+	}
+	if dst == src {
+		return layout.Errorf(device.ErrInvalid, op, "dst and src are one buffer")
+	}
+	if bytes == 0 {
+		return nil
+	}
+	return While(d, op, func() error {
+		// Used before, too: it says whether the buffers are alive.
+		if err := queue.Used(dst, src); err != nil {
+			return err
+		}
+		if err := copy(queue.stream, dst.(*Buffer).Mem(), src.(*Buffer).Mem()); err != nil {
+			return err
+		}
+		return queue.Used(dst, src)
+	})
+}

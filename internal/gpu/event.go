@@ -1,0 +1,107 @@
+package gpu
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Event marks a point in a queue. It outlives the queue.
+type queueEvent struct {
+	q     *Queue
+	seq   uint64
+	event Event
+}
+
+// newEvent makes an event of a mark behind the work so far. The mark is released
+// when nobody has the event any more.
+func (q *Queue) newEvent(e Event) *queueEvent {
+	of := &queueEvent{q, q.seq, e}
+	runtime.AddCleanup(of, Event.Release, e)
+	return of
+}
+
+// Record returns an event that is done when all work queued so far is.
+func (q *Queue) Record() (device.Event, error) {
+	if err := q.begin("Record"); err != nil {
+		return nil, err
+	}
+	defer q.mu.Unlock()
+	q.seq++ // others may have queued work on the stream since the last number
+	e, err := q.stream.Record()
+	if err != nil {
+		return nil, err
+	}
+	return q.newEvent(e), nil
+}
+
+// WaitFor makes later work of this queue wait for the event.
+func (q *Queue) WaitFor(of device.Event) error {
+	if err := q.begin("WaitFor"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	e, ok := of.(*queueEvent)
+	if !ok || e == nil || e.q.dev != q.dev {
+		return layout.Errorf(device.ErrInvalid, "WaitFor", "the event, a %T, is none of this device", of)
+	}
+	if e.q == q || e.Done() {
+		return nil
+	}
+	q.seq++
+	err := q.stream.WaitFor(e.event)
+	runtime.KeepAlive(e)
+	return err
+}
+
+// Done reports whether the point has been reached.
+func (e *queueEvent) Done() bool {
+	if e.q.done.Load() >= e.seq {
+		return true
+	}
+	if e.event.Done() {
+		raise(&e.q.done, e.seq)
+	}
+	runtime.KeepAlive(e)
+	return e.q.done.Load() >= e.seq
+}
+
+// Wait returns when the point has been reached.
+func (e *queueEvent) Wait() error {
+	if e.q.dev.closed.Load() && e.q.done.Load() >= e.seq {
+		return nil // Close has told of errors
+	}
+	if !e.Done() {
+		e.q.dev.counters.Wait()
+	}
+	err := e.event.Wait()
+	raise(&e.q.done, e.seq)
+	runtime.KeepAlive(e)
+	return err
+}
+
+// Since returns how much device time passed between an earlier event and this
+// one.
+func (e *queueEvent) Since(earlier device.Event) (time.Duration, error) {
+	const op = "Since"
+	from, ok := earlier.(*queueEvent)
+	if !ok || from == nil || from.q.dev != e.q.dev {
+		return 0, layout.Errorf(device.ErrInvalid, op, "the earlier event, a %T, is none of this device", earlier)
+	}
+	if !from.Done() || !e.Done() {
+		return 0, layout.Errorf(device.ErrInvalid, op, "an event is not done")
+	}
+	t, err := e.event.Since(from.event)
+	runtime.KeepAlive(from)
+	runtime.KeepAlive(e)
+	return t, err
+}
+
+// raise makes a number as large as another.
+func raise(a *atomic.Uint64, to uint64) {
+	for now := a.Load(); now < to && !a.CompareAndSwap(now, to); now = a.Load() {
+	}
+}

@@ -1,0 +1,308 @@
+package gpu_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/kernels"
+)
+
+// fake is a driver in memory, whose streams are goroutines that can be held. It
+// moves the bytes of transfers; kernels it only looks at. Use of memory that is
+// freed fails the test.
+type fake struct {
+	t          testing.TB
+	properties gpu.Properties
+
+	mu     sync.Mutex
+	next   map[string][]func() error // what the next calls of a name do
+	mems   int                       // that are alive, descriptors too
+	hosts  map[*byte]int
+	queues int
+	closed bool
+	events atomic.Int64
+}
+
+// newFake returns a driver of a device with 1 GiB of pinned memory.
+func newFake(t testing.TB) *fake {
+	info := device.Info{Backend: "fake", Name: "a goroutine", Kind: device.GPU, Memory: 1 << 30, MaxAlloc: 1 << 29}
+	return &fake{
+		t: t, properties: gpu.Properties{Info: info, Pinned: true},
+		next: map[string][]func() error{}, hosts: map[*byte]int{},
+	}
+}
+
+// then makes the next call of a name that has no such order yet do something at
+// its end (of Finish, when all is done), or "work", when it is the stream's turn.
+func (f *fake) then(name string, do func() error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next[name] = append(f.next[name], do)
+}
+
+// fail makes it return an error.
+func (f *fake) fail(name string, err error) { f.then(name, func() error { return err }) }
+
+func (f *fake) call(name string) error {
+	f.mu.Lock()
+	if f.closed {
+		f.t.Errorf("%s of a closed driver", name)
+	}
+	do := func() error { return nil }
+	if all := f.next[name]; len(all) > 0 {
+		do, f.next[name] = all[0], all[1:]
+	}
+	f.mu.Unlock()
+	return do()
+}
+
+// empty checks that all was given back.
+func (f *fake) empty() {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	assert.True(f.t, f.closed)
+	assert.Zero(f.t, f.mems)
+	assert.Empty(f.t, f.hosts)
+	assert.Zero(f.t, f.queues)
+}
+
+func (f *fake) Properties() gpu.Properties { return f.properties }
+
+// mem is the fake's memory.
+type mem struct {
+	bytes []byte
+	freed atomic.Bool
+}
+
+func (f *fake) Alloc(bytes int64) (gpu.Mem, error) {
+	if err := f.call("Alloc"); err != nil {
+		return nil, err
+	}
+	assert.Zero(f.t, bytes%16)
+	f.count(&f.mems, 1)
+	return &mem{bytes: make([]byte, bytes)}, nil
+}
+
+func (f *fake) count(what *int, n int) {
+	f.mu.Lock()
+	*what += n
+	f.mu.Unlock()
+}
+
+func (f *fake) Free(m gpu.Mem) error {
+	assert.False(f.t, m.(*mem).freed.Swap(true), "freed twice")
+	clear(m.(*mem).bytes) // for the race detector: nobody is at work on it
+	f.count(&f.mems, -1)
+	return f.call("Free")
+}
+
+func (f *fake) LoadParameters(parameters []byte) (gpu.Mem, error) {
+	if err := f.call("LoadParameters"); err != nil {
+		return nil, err
+	}
+	f.count(&f.mems, 1)
+	return &mem{bytes: parameters}, nil
+}
+
+// Forget may come while work uses the descriptor.
+func (f *fake) FreeParameters(gpu.Mem) { f.count(&f.mems, -1) }
+
+func (f *fake) AllocHost(bytes int64) ([]byte, error) {
+	if err := f.call("AllocHost"); err != nil {
+		return nil, err
+	}
+	if bytes > 1<<40 {
+		return nil, device.ErrOutOfMemory
+	}
+	h := make([]byte, bytes)
+	f.mu.Lock()
+	f.hosts[&h[0]] = len(h)
+	f.mu.Unlock()
+	return h, nil
+}
+
+// hostBlocks is how many blocks of host memory there are.
+func (f *fake) hostBlocks() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.hosts)
+}
+
+func (f *fake) FreeHost(h []byte) error {
+	at := unsafe.SliceData(h)
+	f.mu.Lock()
+	n := f.hosts[at]
+	delete(f.hosts, at)
+	f.mu.Unlock()
+	assert.NotZero(f.t, n, "host memory is freed twice")
+	for i := range h {
+		h[i] = 0xee // who reads it still gets this
+	}
+	return f.call("FreeHost")
+}
+
+func (f *fake) NewStream() (gpu.Stream, error) {
+	if err := f.call("NewStream"); err != nil {
+		return nil, err
+	}
+	f.count(&f.queues, 1)
+	s := &stream{f: f, jobs: make(chan job, 1<<14)}
+	go s.run()
+	return s, nil
+}
+
+func (f *fake) Close() error {
+	err := f.call("Close")
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	return err
+}
+
+// stream is the fake's queue of work.
+type stream struct {
+	f    *fake
+	jobs chan job
+	busy sync.WaitGroup // jobs that are not done
+	gate sync.Mutex     // held while a job is done, or by a test
+
+	mu  sync.Mutex
+	err error // of work
+
+	status *mem // of the last take
+}
+
+// job is a transfer, a launch or something to do.
+type job struct {
+	to, from []byte
+	mems     [5]*mem
+	do       func()
+}
+
+func (s *stream) run() {
+	for j := range s.jobs {
+		s.gate.Lock()
+		for _, m := range j.mems {
+			if m != nil && m.freed.Load() {
+				s.f.t.Error("work on memory that is freed")
+			}
+		}
+		err := s.f.call("work")
+		if err == nil {
+			copy(j.to, j.from)
+		}
+		if j.do != nil {
+			j.do()
+		}
+		s.mu.Lock()
+		if s.err == nil {
+			s.err = err
+		}
+		s.mu.Unlock()
+		s.gate.Unlock()
+		s.busy.Done()
+	}
+}
+
+func (s *stream) queue(name string, j job) error {
+	if err := s.f.call(name); err != nil {
+		return err
+	}
+	s.busy.Add(1)
+	s.jobs <- j
+	return nil
+}
+
+func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
+	m := dst.(*mem)
+	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [5]*mem{m}})
+}
+
+func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
+	m := src.(*mem)
+	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [5]*mem{m}})
+}
+
+func (s *stream) Launch(_ *kernels.Launch, a *gpu.Args) error {
+	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Parameters.(*mem)}}
+	if a.At != nil {
+		s.status = a.Status.(*mem)
+		j.mems[3], j.mems[4] = a.At.(*mem), s.status
+	}
+	return s.queue("Launch", j)
+}
+
+func (s *stream) Finish() error {
+	s.busy.Wait()
+	s.mu.Lock()
+	err := s.err
+	s.err = nil
+	s.mu.Unlock()
+	if e := s.f.call("Finish"); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (s *stream) Close() error {
+	s.f.count(&s.f.queues, -1)
+	close(s.jobs)
+	return s.f.call("CloseStream")
+}
+
+// mark is closed when its point is reached.
+type event struct {
+	f        *fake
+	reached  chan struct{}
+	at       time.Time
+	released atomic.Bool
+}
+
+func (s *stream) Record() (gpu.Event, error) {
+	m := &event{f: s.f, reached: make(chan struct{})}
+	if err := s.queue("Record", job{do: func() { m.at = time.Now(); close(m.reached) }}); err != nil {
+		return nil, err
+	}
+	s.f.events.Add(1)
+	return m, nil
+}
+
+func (s *stream) WaitFor(of gpu.Event) error {
+	return s.queue("WaitFor", job{do: func() { <-of.(*event).reached }})
+}
+
+func (m *event) Done() bool {
+	assert.False(m.f.t, m.released.Load(), "Done of a mark that is released")
+	select {
+	case <-m.reached:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *event) Wait() error {
+	assert.False(m.f.t, m.released.Load(), "Wait of a mark that is released")
+	<-m.reached
+	return nil
+}
+
+func (m *event) Since(earlier gpu.Event) (time.Duration, error) {
+	return m.at.Sub(earlier.(*event).at), nil
+}
+
+func (m *event) Release() {
+	if m.released.Swap(true) {
+		panic(fmt.Sprint("a mark is released twice: ", m.at))
+	}
+	m.f.events.Add(-1)
+}

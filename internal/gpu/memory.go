@@ -1,0 +1,231 @@
+package gpu
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// blockAlign is what sizes of blocks are multiples of: kernels access whole
+// vectors of 16 bytes.
+const blockAlign = 16
+
+// block is memory on the device: what the pool hands out.
+type block struct {
+	mem  Mem
+	size int64
+}
+
+// Buffer is memory on the device.
+type Buffer struct {
+	dev     *Device
+	size    int64
+	block   *block       // nil: no bytes
+	release func() error // of another's memory, which is not the pool's
+
+	mu    sync.Mutex
+	freed bool
+	uses  []use
+	first [2]use // room for uses: few buffers are used by more queues
+}
+
+// use is the last work of a queue that uses a buffer.
+type use struct {
+	q   *Queue
+	seq uint64
+}
+
+// pending reports whether the work may still be going on.
+func (u use) pending() bool { return u.q.done.Load() < u.seq }
+
+// Size returns the size in bytes.
+func (b *Buffer) Size() int64 { return b.size }
+
+// Mem returns the memory, until the buffer is freed; nil for a buffer of no
+// bytes.
+func (b *Buffer) Mem() Mem {
+	if b.block == nil {
+		return nil
+	}
+	return b.block.mem
+}
+
+// Device returns the buffer's device.
+func (b *Buffer) Device() *Device { return b.dev }
+
+// touch notes that a queue's work of that number uses the buffer. False: it is
+// freed.
+func (b *Buffer) touch(q *Queue, seq uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.freed {
+		return false
+	}
+	for i := range b.uses {
+		if u := &b.uses[i]; u.q == q || !u.pending() {
+			*u = use{q, seq} // two entries of one queue do no harm
+			return true
+		}
+	}
+	if b.uses == nil {
+		b.uses = b.first[:0]
+	}
+	b.uses = append(b.uses, use{q, seq})
+	return true
+}
+
+// Free gives the memory back to the pool, once the work that is queued on it is
+// done.
+func (b *Buffer) Free() error {
+	d := b.dev
+	if err := d.begin("Free"); err != nil {
+		return err
+	}
+	defer d.end()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.freed {
+		return layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", b.size)
+	}
+	b.freed = true
+	d.mu.Lock()
+	delete(d.buffers, b)
+	d.mu.Unlock()
+	if b.release != nil {
+		return b.release()
+	}
+	if b.block != nil {
+		d.deferred.add(d, deferredFree{b.block, b.size, b.uses})
+	}
+	d.counters.Freed(b.size)
+	return nil
+}
+
+// drop gives the block back to the pool, or to its owner.
+func (b *Buffer) drop() error {
+	switch {
+	case b.release != nil:
+		return b.release()
+	case b.block == nil:
+		return nil
+	}
+	return b.dev.pool.Put(b.block, b.size)
+}
+
+// Alloc returns a buffer of bytes.
+func (d *Device) Alloc(bytes int64) (device.Buffer, error) { return d.alloc(bytes, nil) }
+
+// Alloc returns a buffer for work of this queue, or work that waits for it: the
+// memory may be what work of this queue still uses, which comes first.
+func (q *Queue) Alloc(bytes int64) (device.Buffer, error) { return q.dev.alloc(bytes, q) }
+
+// alloc makes a buffer. If work on it will come after all that is on a queue now,
+// the queue is given.
+func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
+	if err := d.begin("Alloc"); err != nil {
+		return nil, err
+	}
+	defer d.end()
+	if err := d.checkSize("Alloc", bytes); err != nil {
+		return nil, err
+	}
+	b := &Buffer{dev: d, size: bytes}
+	if bytes > 0 {
+		d.deferred.sweep(d)
+		var err error
+		if f, ok := d.deferred.take(bytes, after); ok {
+			b.block, b.uses = f.block, append(b.first[:0], f.uses...)
+		} else {
+			b.block, err = d.pool.Get(bytes)
+		}
+		if errors.Is(err, device.ErrOutOfMemory) && d.deferred.wait(d) {
+			b.block, err = d.pool.Get(bytes)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	d.register(b)
+	d.counters.Allocated(bytes)
+	return b, nil
+}
+
+// Adopt makes a buffer of another's memory, whose size is a multiple of 4, as
+// kernels access whole words. release is called when the buffer is freed: work on
+// it may still be under way. It counts in no Stats. The device is kept from
+// closing (see While).
+func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
+	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
+	d.register(b)
+	return b
+}
+
+// CheckWords checks the size of memory that is to be adopted.
+func CheckWords(op string, bytes int64) error {
+	if bytes%4 != 0 {
+		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
+	}
+	return nil
+}
+
+// register lists a buffer as live.
+func (d *Device) register(b *Buffer) {
+	d.mu.Lock()
+	d.buffers[b] = struct{}{}
+	d.mu.Unlock()
+}
+
+// checkSize refuses what no single allocation can have.
+func (d *Device) checkSize(op string, bytes int64) error {
+	most := d.properties.Info.MaxAlloc &^ (blockAlign - 1)
+	switch {
+	case bytes < 0:
+		return layout.Errorf(device.ErrInvalid, op, "%d bytes: the size is negative", bytes)
+	case bytes > most && most > 0:
+		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; the largest buffer of %s has %d", bytes, d.properties.Info.ID(), most)
+	}
+	return nil
+}
+
+// idleCap is how much the pool keeps idle at the most, and limbo, too.
+func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
+
+// reserve counts bytes that are to be held, if there is room for them: drivers
+// that take the host's memory would rather have the process killed than refuse.
+func (d *Device) reserve(op string, bytes int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if limit := d.properties.Info.Memory; limit > 0 && bytes > limit-d.held {
+		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; %s has %d, of which %d are held", bytes, d.properties.Info.ID(), limit, d.held)
+	}
+	d.held += bytes
+	return nil
+}
+
+func (d *Device) unreserve(bytes int64) {
+	d.mu.Lock()
+	d.held -= bytes
+	d.mu.Unlock()
+}
+
+func (d *Device) newBlock(size int64) (*block, error) {
+	if most := d.properties.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
+		size = min(size, most) // rounding may have gone beyond
+	}
+	if err := d.reserve("Alloc", size); err != nil {
+		return nil, err
+	}
+	mem, err := d.driver.Alloc(size)
+	if err != nil {
+		d.unreserve(size)
+		return nil, err
+	}
+	return &block{mem, size}, nil
+}
+
+func (d *Device) freeBlock(b *block) error {
+	d.unreserve(b.size)
+	return d.driver.Free(b.mem)
+}

@@ -1,0 +1,19 @@
+package gpu
+
+import "encoding/binary"
+
+// repeat repeats the pattern of an element of so many bits to 16 bytes.
+func repeat(pattern []byte, bits int) (lo, hi uint64) {
+	if bits < 8 {
+		element := pattern[0] & (1<<bits - 1)
+		for ; bits < 8; bits *= 2 {
+			element |= element << bits
+		}
+		pattern = []byte{element}
+	}
+	var p [16]byte
+	for n := 0; n < len(p); {
+		n += copy(p[n:], pattern)
+	}
+	return binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
+}

@@ -1,0 +1,356 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// Queue runs work in order. Work is numbered; the queue knows up to which number
+// it is done.
+type Queue struct {
+	dev    *Device
+	stream Stream
+	number uint64 // among all queues
+
+	done   atomic.Uint64 // all work up to this number is known to be done
+	wanted atomic.Uint64 // limbo waits for this number
+
+	mu       sync.Mutex // holds calls apart, as the order of a queue demands
+	closed   bool
+	seq      uint64 // the number of the last piece of work
+	err      error  // of work, which no call has returned yet
+	probe    probe
+	launches *kernels.Cache[Mem]
+	ring     ring
+	args     Args
+	takes    takes
+	pins     []pin
+	capture  *capture // nil: work is run, not captured
+	replays  map[*replay]struct{}
+}
+
+// mostLaunches is how many launches a queue remembers.
+const mostLaunches = 1024
+
+// Stream returns what the queue was made of.
+func (q *Queue) Stream() Stream { return q.stream }
+
+// begin starts a call. Every begin without an error needs an unlock.
+func (q *Queue) begin(op string) error {
+	q.mu.Lock()
+	if q.closed || q.dev.closed.Load() {
+		q.mu.Unlock()
+		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
+	}
+	if q.capture != nil && !capturable(op) {
+		q.mu.Unlock()
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert and Take can be part of")
+	}
+	return nil
+}
+
+// use takes a buffer for the next piece of work.
+func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
+	buf, ok := b.(*Buffer)
+	if !ok || buf == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of %s", role, b, q.dev.Info().ID())
+	}
+	if buf.dev != q.dev {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another device or context", role)
+	}
+	if !buf.touch(q, q.seq) {
+		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
+	}
+	if q.capture != nil {
+		buf.touch(q.capture.hold, 1)
+	}
+	return buf, nil
+}
+
+// useRange is use for a range of a buffer.
+func (q *Queue) useRange(op string, b device.Buffer, off, n int64) (*Buffer, error) {
+	if err := device.CheckRange(op, b, off, n); err != nil {
+		return nil, err
+	}
+	q.seq++
+	return q.use(op, "the buffer", b)
+}
+
+func (q *Queue) usePair(op string, dst, src device.Buffer) (to, from *Buffer, err error) {
+	q.seq++
+	if to, err = q.use(op, "dst", dst); err != nil {
+		return nil, nil, err
+	}
+	from, err = q.use(op, "src", src)
+	return to, from, err
+}
+
+// Write copies src to the buffer from byte off.
+func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
+	if err := q.begin("Write"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	b, err := q.useRange("Write", dst, off, int64(len(src)))
+	if err != nil {
+		return err
+	}
+	switch direct := q.dev.properties.Direct; {
+	case len(src) == 0:
+	case direct > 0 && int64(len(src)) >= direct:
+		if err = q.upload(b.block, off, src); err == nil {
+			err = q.finish()
+		}
+		runtime.KeepAlive(src) // the caller may have no more use for it
+	default:
+		err = q.stage(b.block, off, src)
+	}
+	if err != nil {
+		return err
+	}
+	q.dev.counters.Upload(int64(len(src)))
+	return nil
+}
+
+// Read copies len(dst) bytes of the buffer from byte off.
+func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
+	if err := q.begin("Read"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	b, err := q.useRange("Read", src, off, int64(len(dst)))
+	if err != nil {
+		return err
+	}
+	if len(dst) > 0 {
+		if err := q.download(dst, b.block, off); err != nil {
+			return err
+		}
+		err := q.finish()
+		runtime.KeepAlive(dst) // the caller may have no more use for it
+		if err != nil {
+			return err
+		}
+	}
+	q.dev.counters.Download(int64(len(dst)))
+	return nil
+}
+
+// upload queues a transfer to a block; the caller keeps the host memory alive.
+// Drivers that allocate at first use may find only now that there is no memory.
+func (q *Queue) upload(b *block, off int64, src []byte) error {
+	err := q.stream.Upload(b.mem, off, src)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Upload(b.mem, off, src))
+	}
+	return err
+}
+
+// download is upload the other way.
+func (q *Queue) download(dst []byte, b *block, off int64) error {
+	err := q.stream.Download(dst, b.mem, off)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Download(dst, b.mem, off))
+	}
+	return err
+}
+
+// launch queues a planned launch. It does not allocate.
+func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, lo, hi uint64) error {
+	if e.Groups == 0 {
+		return nil
+	}
+	_, dOff := dl.Frame()
+	_, sOff := sl.Frame()
+	d, s := e.Bases(dOff, sOff)
+	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Parameters: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
+	return q.send(e)
+}
+
+// send queues a launch with the arguments that are in place.
+func (q *Queue) send(e *kernels.Entry[Mem]) error {
+	err := q.stream.Launch(&e.Launch, &q.args)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Launch(&e.Launch, &q.args))
+	}
+	switch {
+	case err != nil:
+	case q.capture != nil:
+		q.capture.launches++
+		q.capture.bytes += e.Bytes
+	default:
+		q.dev.counters.Launch(e.Bytes)
+	}
+	return err
+}
+
+func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
+
+// makeRoom gives back what memory it can, for a piece of work that is yet to be
+// queued.
+func (q *Queue) makeRoom() {
+	q.drain(q.seq - 1)
+	for _, other := range q.dev.openQueues() {
+		other.poll()
+	}
+	q.dev.deferred.collect(q.dev)
+	_ = q.dev.pool.Trim()
+}
+
+// withRoom calls f, which takes memory of the driver's that is not the pool's: once
+// more, if there is none, when room is made.
+func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
+	m, err := f()
+	if isMemory(err) {
+		q.makeRoom()
+		m, err = f()
+	}
+	return m, q.noRoom(err)
+}
+
+// describe takes a launch's descriptor to the device.
+func (q *Queue) loadParameters(parameters []byte) (Mem, error) {
+	return q.withRoom(func() (Mem, error) { return q.dev.driver.LoadParameters(parameters) })
+}
+
+// noRoom says of an error, if it is one for want of memory, how much there is.
+func (q *Queue) noRoom(err error) error {
+	if !isMemory(err) {
+		return err
+	}
+	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
+}
+
+// Copy copies every element of src to the element of dst with the same index.
+func (q *Queue) Copy(dst, src device.Operand) error {
+	if err := q.begin("Copy"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckCopy(&dst, &src); err != nil {
+		return err
+	}
+	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
+	if err != nil {
+		return err
+	}
+	e, err := q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
+	if err != nil {
+		return err
+	}
+	return q.launch(e, to, from, &dst.Layout, &src.Layout, 0, 0)
+}
+
+// Fill sets every element of dst to the pattern.
+func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
+	if err := q.begin("Fill"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckFill(&dst, pattern); err != nil {
+		return err
+	}
+	to, _, err := q.usePair("Fill", dst.Buffer, dst.Buffer)
+	if err != nil {
+		return err
+	}
+	bits := dst.Type.Bits()
+	e, err := q.launches.Fill(&dst.Layout, bits)
+	if err != nil {
+		return err
+	}
+	lo, hi := repeat(pattern, bits)
+	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
+}
+
+// KernelName tells the class of a copy and the width of the elements that it
+// moves; "" for a copy that Copy would refuse.
+func (q *Queue) KernelName(dst, src device.Operand) string {
+	if device.CheckCopy(&dst, &src) != nil {
+		return ""
+	}
+	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.properties.Target)
+	if err != nil {
+		return ""
+	}
+	return l.Name()
+}
+
+// Wait returns when all queued work is done.
+func (q *Queue) Wait() error {
+	if err := q.begin("Wait"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	return q.finish()
+}
+
+// finish waits for all work, and returns the first error of it that no call has
+// returned.
+func (q *Queue) finish() error {
+	q.drain(q.seq)
+	err := q.err
+	q.err = nil
+	return err
+}
+
+// drain waits for what is queued, after which work up to a number is done: not
+// the last piece, where that is yet to be queued, or the rest of it.
+func (q *Queue) drain(seq uint64) {
+	if q.capture != nil {
+		return // it may not be waited for, and nothing of it runs
+	}
+	q.dev.counters.Wait()
+	asked, err := q.askTakes()
+	if e := q.stream.Finish(); err == nil {
+		err = e
+	}
+	if asked && err == nil {
+		err = q.answerTakes()
+	}
+	if q.err == nil {
+		q.err = err
+	}
+	q.reached(seq) // after an error, too: what failed does not go on
+}
+
+// Close waits, then ends the queue.
+func (q *Queue) Close() error {
+	err := q.end()
+	// Only now: a device that closes waits for the queues in the list.
+	q.dev.mu.Lock()
+	delete(q.dev.queues, q)
+	q.dev.mu.Unlock()
+	return err
+}
+
+// end is Close but for the device's list.
+func (q *Queue) end() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
+	}
+	q.closed = true
+	q.endCapture()
+	err := q.finish()
+	for r := range q.replays {
+		err = errors.Join(err, r.end())
+	}
+	q.done.Store(1<<64 - 1) // whatever was numbered
+	q.launches.Clear()
+	q.ring.release(q.dev)
+	q.takes.release(q.dev)
+	q.launches = nil // buffers may keep the queue
+	return errors.Join(err, q.stream.Close())
+}

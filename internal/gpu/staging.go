@@ -1,0 +1,103 @@
+package gpu
+
+// ring is host memory that Write copies to, so that it need not wait for the
+// device: a few slots, which are filled one after the other. A slot is used
+// again when the device has read it.
+type ring struct {
+	slots [4]slot
+	at    int
+}
+
+type slot struct {
+	mem    []byte
+	pinned bool // mem is the driver's
+	used   int
+	seq    uint64 // the last work that reads it
+	full   Event  // behind the transfer that filled it up
+}
+
+const slotSize = 1 << 20
+
+// stage queues a write of bytes that may be changed at once.
+func (q *Queue) stage(b *block, off int64, src []byte) error {
+	for len(src) > 0 {
+		s, err := q.slot()
+		if err != nil {
+			return err
+		}
+		n := copy(s.mem[s.used:], src)
+		part := s.mem[s.used : s.used+n]
+		s.used = (s.used + n + 63) &^ 63
+		s.seq = q.seq
+		if err := q.upload(b, off, part); err != nil {
+			return err
+		}
+		if s.used >= len(s.mem) {
+			if s.full, err = q.stream.Record(); err != nil {
+				return err
+			}
+		}
+		src, off = src[n:], off+int64(n)
+	}
+	return nil
+}
+
+// slot returns a slot that has room.
+func (q *Queue) slot() (*slot, error) {
+	s := &q.ring.slots[q.ring.at]
+	if s.used >= slotSize {
+		q.ring.at = (q.ring.at + 1) % len(q.ring.slots)
+		s = &q.ring.slots[q.ring.at]
+	}
+	if s.used > 0 && q.done.Load() >= s.seq {
+		s.reset()
+	}
+	if s.used >= slotSize { // the device has yet to read it
+		var err error
+		if s.full != nil {
+			if !s.full.Done() {
+				q.dev.counters.Wait()
+			}
+			err = s.full.Wait()
+		} else {
+			q.drain(q.seq - 1)
+		}
+		s.reset()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.mem == nil {
+		s.mem, s.pinned = q.dev.staging(slotSize)
+	}
+	return s, nil
+}
+
+func (s *slot) reset() {
+	s.used = 0
+	if s.full != nil {
+		s.full.Release()
+		s.full = nil
+	}
+}
+
+// release gives the slots back.
+func (r *ring) release(d *Device) {
+	for i := range r.slots {
+		r.slots[i].reset()
+		if s := &r.slots[i]; s.pinned {
+			_ = d.freeHost(s.mem)
+		}
+	}
+	*r = ring{}
+}
+
+// staging returns memory that the driver transfers fast, if it has any.
+func (d *Device) staging(size int64) (mem []byte, pinned bool) {
+	if d.properties.Pinned {
+		if h, err := d.newHost(size); err == nil {
+			return h, true
+		}
+	}
+	return make([]byte, size), false
+}

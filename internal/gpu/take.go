@@ -1,0 +1,113 @@
+package gpu
+
+import (
+	"encoding/binary"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// takes is what a queue keeps for its takes: a few words on the device in which
+// kernels note an index that is out of range (see kernels/source/indices.h), and
+// which are read when the queue waits, if there were takes since.
+type takes struct {
+	status *block // nil: there were no takes yet
+	noted  []byte // what was read
+	none   []byte // zeros
+	queued bool   // takes since it was known what status says
+}
+
+const statusBytes = 2 * blockAlign
+
+// prepareTakes makes the status ready for work that is queued from now on.
+func (q *Queue) prepareTakes() error {
+	if q.takes.status != nil {
+		return nil
+	}
+	// As little as a descriptor: not counted, as these are not.
+	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(statusBytes) })
+	if err != nil {
+		return err
+	}
+	b := &block{mem, statusBytes}
+	q.takes = takes{status: b, noted: make([]byte, statusBytes), none: make([]byte, statusBytes)}
+	if err := q.upload(b, 0, q.takes.none); err != nil {
+		q.takes.release(q.dev)
+		return err
+	}
+	return nil
+}
+
+func (t *takes) release(d *Device) {
+	if t.status != nil {
+		_ = d.driver.Free(t.status.mem)
+	}
+	*t = takes{}
+}
+
+// Take copies elements of src that indices name to dst.
+func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	const op = "Take"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+		return err
+	}
+	to, from, err := q.usePair(op, dst.Buffer, src.Buffer)
+	if err != nil {
+		return err
+	}
+	indices, err := q.use(op, "at", at.Buffer)
+	if err != nil {
+		return err
+	}
+	e, err := q.launches.Take(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
+	if err != nil || e.Groups == 0 {
+		return err
+	}
+	if err := q.prepareTakes(); err != nil {
+		return err
+	}
+	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
+	q.args = Args{
+		Dst: to.block.mem, Src: from.block.mem, Parameters: e.OnDevice, Bases: [2]int64{d, s},
+		Pattern: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
+		At:      indices.block.mem, Status: q.takes.status.mem,
+	}
+	if q.capture != nil {
+		q.capture.takes = true
+	} else {
+		q.takes.queued = true
+	}
+	return q.send(e)
+}
+
+// askTakes queues what brings the status to the host, before a wait, and reports
+// whether it did.
+func (q *Queue) askTakes() (bool, error) {
+	if !q.takes.queued {
+		return false, nil
+	}
+	err := q.stream.Download(q.takes.noted, q.takes.status.mem, 0)
+	return err == nil, err
+}
+
+// answerTakes returns what the status, which has been read, says. What is noted
+// is forgotten. Until then each wait asks: one that fails does not lose it.
+func (q *Queue) answerTakes() error {
+	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(q.takes.noted[4*i:])) }
+	wrong := word(0) != 0
+	if wrong && !q.closed { // or there will be no more takes
+		if err := q.stream.Upload(q.takes.status.mem, 0, q.takes.none); err != nil {
+			return err
+		}
+	}
+	q.takes.queued = false
+	if !wrong {
+		return nil
+	}
+	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
+	return layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(index, extent))
+}

@@ -1,0 +1,186 @@
+package gpu_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/layout"
+)
+
+// gathered is a take of bytes: dst, src and indices.
+func gathered(dst, src, at device.Buffer) (d, s, a device.Operand, by device.Index) {
+	const n = 8
+	repeated, err := layout.Strided([]int64{n}, []int64{0}, 0)
+	if err != nil {
+		panic(err)
+	}
+	d, s, a = row(dst, n), row(src, n), row(at, n)
+	s.Layout, a.Type = repeated, layout.Int64
+	return d, s, a, device.Index{Extent: n, Stride: 1}
+}
+
+// note writes to a queue's status, as a kernel does.
+func (s *stream) note(index, extent int64) {
+	m := s.status
+	binary.LittleEndian.PutUint32(m.bytes, 1)
+	binary.LittleEndian.PutUint64(m.bytes[4:], uint64(index))
+	binary.LittleEndian.PutUint64(m.bytes[12:], uint64(extent))
+}
+
+// TestTakeStatus: what kernels note is read when the queue waits, if there were
+// takes, is told once, and is forgotten.
+func TestTakeStatus(t *testing.T) {
+	f := newFake(t)
+	downloads := 0
+	counted := func() { // of all calls from here on
+		downloads = 0
+		for range 20 {
+			f.then("Download", func() error { downloads++; return nil })
+		}
+	}
+	dev := open(t, f)
+	q := queueOf(t, dev)
+	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+	d, s, i, by := gathered(b, a, at)
+	counted()
+	require.NoError(t, q.Copy(row(b, 8), row(a, 8)))
+	require.NoError(t, q.Wait())
+	require.Zero(t, downloads, "there were no takes")
+	for range 3 {
+		require.NoError(t, q.Take(d, s, i, by))
+	}
+	require.NoError(t, q.Wait())
+	require.Equal(t, 1, downloads)
+	require.NoError(t, q.Wait())
+	require.Equal(t, 1, downloads, "there were no takes since")
+
+	fake := q.Stream().(*stream)
+	for _, tell := range []func() error{
+		q.Wait,
+		func() error { return q.Read(make([]byte, 1), b, 0) },
+	} {
+		require.NoError(t, q.Take(d, s, i, by))
+		fake.busy.Wait()
+		fake.note(-9, 8)
+		err := tell()
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, "Take: index -9 is outside [-8,7] of extent 8")
+		require.NoError(t, q.Take(d, s, i, by))
+		require.NoError(t, q.Wait(), "it is forgotten")
+	}
+
+	// A queue that is closed tells, too.
+	require.NoError(t, q.Take(d, s, i, by))
+	fake.busy.Wait()
+	fake.note(1<<40, 8)
+	require.ErrorContains(t, q.Close(), "index 1099511627776 is outside")
+}
+
+// TestTakeFails: without memory for the status there is no take; a later one gets
+// it. An error of the driver comes before what indices say.
+func TestTakeFails(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := queueOf(t, dev)
+	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+	d, s, i, by := gathered(b, a, at)
+	f.fail("Alloc", device.ErrOutOfMemory)
+	f.fail("Alloc", device.ErrOutOfMemory) // when room is made, too
+	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrOutOfMemory)
+	f.fail("Upload", errors.New("as the test wants it"))
+	require.ErrorContains(t, q.Take(d, s, i, by), "as the test wants it")
+	require.NoError(t, q.Wait())
+	require.NoError(t, q.Take(d, s, i, by))
+	f.fail("Download", errors.New("no way back"))
+	require.ErrorContains(t, q.Wait(), "no way back")
+	require.NoError(t, q.Wait())
+	require.EqualValues(t, 1, dev.Stats().Launches)
+
+	// The buffers of a take are kept until it is done.
+	letGo := hold(t, q)
+	require.NoError(t, q.Take(d, s, i, by))
+	require.NoError(t, errors.Join(a.Free(), b.Free(), at.Free()))
+	other, err := dev.NewQueue()
+	require.NoError(t, err)
+	for range 4 {
+		c := alloc(t, dev, 64)
+		require.NoError(t, other.Write(c, 0, make([]byte, 64)))
+	}
+	require.NoError(t, other.Wait())
+	letGo()
+	require.NoError(t, q.Wait())
+	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrClosed)
+}
+
+// TestTakeCaptured: a replay's takes are looked after as those of the queue.
+func TestTakeCaptured(t *testing.T) {
+	r := &recorder{fake: newFake(t)}
+	dev := gpu.New(r)
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+	d, s, i, by := gathered(b, a, at)
+	replay, err := q.(device.Recorder).Capture(func() error { return q.Take(d, s, i, by) })
+	require.NoError(t, err)
+	fake := q.(*gpu.Queue).Stream().(*recording).Stream.(*stream)
+	require.NoError(t, q.Wait())
+	for range 2 {
+		require.NoError(t, replay.Run())
+		fake.busy.Wait()
+		fake.note(8, 8)
+		assert.ErrorContains(t, q.Wait(), "index 8 is outside [-8,7]")
+		require.NoError(t, q.Wait())
+	}
+	require.NoError(t, replay.Close())
+	require.NoError(t, dev.Close())
+	r.empty()
+}
+
+// A wait that fails does not lose what kernels noted, nor leave it to be blamed on
+// a later take.
+func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
+	for _, call := range []string{"Download", "Finish", "Upload"} { // Upload: of zeros
+		t.Run(call, func(t *testing.T) {
+			f := newFake(t)
+			dev := open(t, f)
+			q := queueOf(t, dev)
+			a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+			d, s, i, by := gathered(b, a, at)
+			require.NoError(t, q.Take(d, s, i, by))
+			fake := q.Stream().(*stream)
+			fake.busy.Wait()
+			fake.note(9, 8)
+			f.fail(call, errors.New("as the test wants it"))
+			require.ErrorContains(t, q.Wait(), "as the test wants it")
+			require.ErrorContains(t, q.Wait(), "index 9 is outside")
+			require.NoError(t, q.Take(d, s, i, by))
+			require.NoError(t, q.Wait())
+		})
+	}
+}
+
+// What the pool keeps is given back where the driver has no memory for the status
+// of takes, or for a descriptor.
+func TestBugNoRoomForStatusOrDescriptor(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := queueOf(t, dev)
+	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
+	d, s, i, by := gathered(b, a, at)
+	require.NoError(t, alloc(t, dev, 1<<20).Free()) // the pool keeps it
+	f.fail("Alloc", device.ErrOutOfMemory)
+	require.NoError(t, q.Take(d, s, i, by))
+	require.EqualValues(t, 3*64, dev.Stats().Reserved)
+
+	require.NoError(t, alloc(t, dev, 1<<20).Free())
+	f.fail("LoadParameters", device.ErrOutOfMemory)
+	require.NoError(t, q.Copy(row(b, 8), row(a, 8)))
+	require.EqualValues(t, 3*64, dev.Stats().Reserved)
+	require.NoError(t, q.Wait())
+}

@@ -1,0 +1,147 @@
+package onnx
+
+import (
+	"math"
+
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// floatInts appends the count values of input i to dst. Split-1 and Tile-1 declare
+// their counts and axes to be of the type of the data, which is a floating-point
+// one, and speak of int64: both are taken.
+func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, error) {
+	t, ok := c.in[i].(*tensor.Tensor)
+	if !ok {
+		return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+	}
+	if t.DType() != layout.Int64 && t.DType() != c.x.DType() {
+		return nil, c.d.invalid("%s is %v; it must be int64 or, as the input is, %v", what, t.DType(), c.x.DType())
+	}
+	if t.Rank() > 1 || t.Count() != int64(count) {
+		return nil, c.d.invalid("%s has shape %v; it must have %d elements along one axis", what, t.Shape(), count)
+	}
+	if t.DType() == layout.Int64 {
+		return t.AppendInts(dst)
+	}
+	raw, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	for k := range count {
+		v := numeric.Float(t.DType(), raw, int64(k))
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 { // a NaN is no whole number either
+			return nil, c.d.invalid("%s has the element %v, which is no whole number or too large", what, v)
+		}
+		dst = append(dst, int64(v))
+	}
+	return dst, nil
+}
+
+// scalarInt returns the value of input i: a tensor of int64 with one element and at
+// most one axis.
+func (c *call) scalarInt(i int, what string) (int64, error) {
+	t, ok := c.in[i].(*tensor.Tensor)
+	if !ok {
+		return 0, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+	}
+	if t.DType() != layout.Int64 {
+		return 0, c.d.invalid("%s is %v; it must be int64", what, t.DType())
+	}
+	if t.Rank() > 1 || t.Count() != 1 {
+		return 0, c.d.invalid("%s has shape %v; it must be one number", what, t.Shape())
+	}
+	var few [1]int64
+	list, err := t.AppendInts(few[:0])
+	if err != nil {
+		return 0, err
+	}
+	return list[0], nil
+}
+
+// has reports whether optional input i is given.
+func (c *call) has(i int) bool { return i < len(c.in) && !absent(c.in[i]) }
+
+// ints appends the values of input i to dst: a one-dimensional tensor of int64,
+// or of int32 too where that is allowed.
+func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
+	t, ok := c.in[i].(*tensor.Tensor)
+	if !ok {
+		return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+	}
+	if t.DType() != layout.Int64 && !(int32s && t.DType() == layout.Int32) {
+		allowed := "int64"
+		if int32s {
+			allowed = "int64 or int32"
+		}
+		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
+	}
+	if t.Rank() != 1 {
+		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
+	}
+	list, err := t.AppendInts(dst)
+	if e, ok := err.(*layout.Error); ok {
+		err = layout.Errorf(e.Kind, c.d.name, "%s: %s", what, e.Msg)
+	}
+	return list, err
+}
+
+// together brings the tensors to one device: if some are on tensor.Host and
+// others are not, those go where the others are.
+func (c *call) together(ts []*tensor.Tensor) error {
+	home := tensor.Host()
+	for _, t := range ts {
+		home = farther(home, t.Stream())
+	}
+	for i, t := range ts {
+		y, err := c.bring(t, home)
+		if err != nil {
+			return err
+		}
+		ts[i] = y
+	}
+	return nil
+}
+
+// farther returns the one of two streams that is not tensor.Host, if there is.
+func farther(a, b *tensor.Stream) *tensor.Stream {
+	if a == tensor.Host() {
+		return b
+	}
+	return a
+}
+
+// bring returns t where it is, or, if it is on tensor.Host, a copy on home for
+// the time of the call.
+func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, error) {
+	if t.Stream() != tensor.Host() || home == tensor.Host() {
+		return t, nil
+	}
+	y, err := t.To(home)
+	if err != nil {
+		return nil, err
+	}
+	c.temps = append(c.temps, y)
+	c.sent += y.Verdict().Bytes
+	return y, nil
+}
+
+// moved notes that t's elements were used on another stream: to the host or from it
+// that is a transfer.
+func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
+	n, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow; strings stay on the host
+	switch {
+	case t.Stream().IsHost() && !to.IsHost():
+		c.sent += n
+	case !t.Stream().IsHost() && to.IsHost():
+		c.fetched += n
+	}
+}
+
+// overwritable reports whether the elements of input i may be changed, as
+// nothing else sees them, and each stands for one.
+func (c *call) overwritable(i int) bool {
+	t, ok := c.in[i].(*tensor.Tensor)
+	return ok && i < len(c.last) && c.last[i] && t.Unshared() && !t.Layout().SelfOverlaps()
+}

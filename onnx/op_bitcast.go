@@ -1,0 +1,32 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	d := definition{inputs: arity{1, 1}, attrs: []string{"to"}, prepare: prepareBitCast}
+	register("BitCast", "between types of one width: a view", d.versions(change{26, types25.without(layout.String)}))
+}
+
+// BitCast returns the bits of x as elements of another type of the same width
+// (ONNX BitCast-26): a view.
+func BitCast(x *tensor.Tensor, v Opset, to layout.DType) (*tensor.Tensor, error) {
+	return one("BitCast", v, x, func(d *definition) (*tensor.Tensor, error) { return bitCast(d, x, to) })
+}
+
+func bitCast(d *definition, x *tensor.Tensor, to layout.DType) (*tensor.Tensor, error) {
+	if err := d.checkTarget(to); err != nil {
+		return nil, err
+	}
+	return x.BitcastAs(d.name, to)
+}
+
+func prepareBitCast(d *definition, attrs Attrs) (kernel, error) {
+	to, err := d.target(attrs)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error { return c.set(bitCast(d, c.x, to)) }, nil
+}

@@ -1,0 +1,201 @@
+package onnx
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	v1 := definition{inputs: arity{1, 1}, attrs: []string{"to"}, prepare: prepareCast}
+	v19, v24 := v1, v1
+	v19.attrs = []string{"to", "saturate"}
+	v24.attrs = []string{"to", "saturate", "round_mode"}
+	complexes := []layout.DType{layout.Complex64, layout.Complex128}
+	numbers13 := types13.without(complexes...)
+	numbers5 := types5.without(complexes...)
+	register("Cast", "strings from 9, on the host; `saturate` from 19, `round_mode` from 24",
+		v1.versions(change{1, numbers5.without(layout.String)}, change{6, numbers5.without(layout.String)}, change{9, numbers5}, change{13, numbers13}),
+		v19.growing(19, 23, complexes...), v24.growing(24, MaxOpset, complexes...))
+
+	like15 := definition{inputs: arity{2, 2}, prepare: prepareCastLike}
+	like19, like24 := like15, like15
+	like19.attrs = v19.attrs[1:]
+	like24.attrs = v24.attrs[1:]
+	register("CastLike", "",
+		like15.versions(change{15, numbers13}), like19.growing(19, 23, complexes...), like24.growing(24, MaxOpset, complexes...))
+}
+
+// Cast returns the elements of x as values of type to (ONNX Cast-1 to -25):
+// a copy, or a view if they are of that type. attrs may hold, from opset 19,
+// saturate, and from opset 24, round_mode. See device.Rounding for what becomes of
+// values that the type does not have; up to opset 23 that is with Legacy.
+//
+// Strings live on the host. What is cast to them is brought there first, and what
+// is cast from them stays there.
+func Cast(x *tensor.Tensor, v Opset, to layout.DType, attrs ...Attr) (*tensor.Tensor, error) {
+	return one("Cast", v, x, func(d *definition) (*tensor.Tensor, error) {
+		how, err := d.rounding(attrs)
+		if err != nil {
+			return nil, err
+		}
+		return cast(d, x, to, how)
+	})
+}
+
+// CastLike is Cast to the type of another tensor (ONNX CastLike-15 to -25), whose
+// elements are not read.
+func CastLike(x, like *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
+	return one("CastLike", v, x, func(d *definition) (*tensor.Tensor, error) {
+		how, err := d.rounding(attrs)
+		if err != nil {
+			return nil, err
+		}
+		if like == nil {
+			return nil, d.invalid("the tensor to be like is nil")
+		}
+		return cast(d, x, like.DType(), how)
+	})
+}
+
+func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding) (*tensor.Tensor, error) {
+	if err := d.checkTarget(to); err != nil {
+		return nil, err
+	}
+	if to != layout.String || x.Stream().IsHost() {
+		return x.CastAs(d.name, to, how)
+	}
+	h, err := x.To(tensor.Host())
+	if err != nil {
+		return nil, err
+	}
+	y, err := h.CastAs(d.name, to, how)
+	if err = errors.Join(err, h.Release()); err != nil {
+		return nil, errors.Join(err, y.Release())
+	}
+	return y, nil
+}
+
+// checkTarget checks the type to cast to: any that may be cast from.
+func (d *definition) checkTarget(to layout.DType) error {
+	if !to.Valid() {
+		return d.invalid("%v is not an element type", to)
+	}
+	return d.checkType(to)
+}
+
+// rounding reads saturate and round_mode, of those that the version has.
+func (d *definition) rounding(attrs Attrs) (device.Rounding, error) {
+	if err := d.checkAttrs(attrs); err != nil {
+		return device.Rounding{}, err
+	}
+	if _, given := attrs.Get("to"); given && d.op == "Cast" {
+		return device.Rounding{}, d.invalid("the type is given both as such and as an attribute")
+	}
+	how, err := d.readRounding(attrs)
+	return how, layout.Named(d.name, err)
+}
+
+func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) {
+	how.Legacy = d.since < 24
+	saturate, err := d.boolAttr(attrs, "saturate", true)
+	if err != nil {
+		return how, err
+	}
+	how.Unsaturated = !saturate
+	mode, err := attrs.StrOr("round_mode", "up")
+	if err != nil {
+		return how, err
+	}
+	switch mode {
+	case "up":
+	case "down":
+		how.Scale = device.Down
+	case "nearest":
+		how.Scale = device.Nearest
+	default:
+		return how, d.invalid("attribute round_mode is %s; it must be up, down or nearest", model.Quote(mode))
+	}
+	return how, nil
+}
+
+// target reads the attribute to: an element type's number, or in Cast-1 its name in
+// ONNX's DataType. Models of that time, ONNX's own test cases among them, have the
+// name in Cast-6, too.
+func (d *definition) target(attrs Attrs) (layout.DType, error) {
+	var to layout.DType
+	var ok bool
+	var err error
+	if a, _ := attrs.Get("to"); d.since == 1 || d.op == "Cast" && d.since == 6 && a.Kind() == model.StringAttr {
+		var name string
+		if name, ok, err = attrs.Str("to"); ok {
+			if to = typeNamed(name); to == layout.Invalid {
+				return to, d.invalid("attribute to is %s, which names no element type", model.Quote(name))
+			}
+		}
+	} else {
+		var number int64
+		if number, ok, err = attrs.Int("to"); ok {
+			if number < 1 || number > 255 || !layout.DType(number).Valid() {
+				return to, d.invalid("attribute to is %d, which is the number of no element type that is known here", number)
+			}
+			to = layout.DType(number)
+		}
+	}
+	if err == nil && !ok {
+		err = d.invalid("attribute to is missing")
+	}
+	if err == nil {
+		err = d.checkTarget(to)
+	}
+	return to, err
+}
+
+// typeNamed returns the type with a name of ONNX's DataType, which are those of
+// type strings in capitals.
+func typeNamed(name string) layout.DType {
+	for _, t := range layout.DTypes() {
+		if strings.ToUpper(t.String()) == name {
+			return t
+		}
+	}
+	return layout.Invalid
+}
+
+func prepareCast(d *definition, attrs Attrs) (kernel, error) {
+	to, err := d.target(attrs)
+	if err != nil {
+		return nil, err
+	}
+	how, err := d.readRounding(attrs)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error { return c.cast(to, how) }, nil
+}
+
+func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
+	how, err := d.readRounding(attrs)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		like, ok := c.in[1].(*tensor.Tensor)
+		if !ok {
+			return d.invalid("the value to be like is %s; it must be a tensor", describe(c.in[1]))
+		}
+		return c.cast(like.DType(), how)
+	}, nil
+}
+
+func (c *call) cast(to layout.DType, how device.Rounding) error {
+	y, err := cast(c.d, c.x, to, how)
+	if err == nil {
+		c.moved(c.x, y.Stream())
+	}
+	return c.set(y, err)
+}

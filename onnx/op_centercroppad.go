@@ -1,0 +1,55 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	d := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad}
+	register("CenterCropPad", "", d.versions(change{18, types13}))
+}
+
+// CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX
+// CenterCropPad-18): where x is longer its middle is kept, where it is shorter
+// zeros (false, empty strings) are added on both sides. Of an odd number, one more
+// goes, or is added, at the end. The result is a view if nothing is added.
+func CenterCropPad(x *tensor.Tensor, v Opset, shape, axes []int64) (*tensor.Tensor, error) {
+	return first(direct("CenterCropPad", v, x, 1, func(c *call) error { return c.centerCropPad(shape, axes) }))
+}
+
+func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
+	axes, _, err := attrs.Ints("axes")
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		shape, err := c.ints(nil, 1, "shape", true)
+		if err != nil {
+			return err
+		}
+		return c.centerCropPad(shape, axes)
+	}, nil
+}
+
+func (c *call) centerCropPad(shape, axes []int64) error {
+	if len(axes) == 0 { // an empty attribute is one left out
+		axes = nil
+	}
+	list, err := c.d.padAxes(axes, c.x.Rank())
+	if err != nil {
+		return err
+	}
+	if len(shape) != len(list) {
+		return c.d.invalid("shape %v has %d extents for %d axes", layout.Shape(shape).Clone(), len(shape), len(list))
+	}
+	to := make([]padding, c.x.Rank())
+	for i, axis := range list {
+		if shape[i] < 0 {
+			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
+		}
+		by := shape[i] - c.x.Layout().Dim(axis)
+		to[axis] = padding{before: by / 2, after: by - by/2}
+	}
+	return c.pad(PadConstant, to, nil)
+}

@@ -1,0 +1,150 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	base := definition{inputs: arity{1, many}, attrs: []string{"axis"}, assembles: true, prepare: prepareConcat}
+	register("Concat", "a view of a single input", base.versions(change{1, types1}, change{4, types5}, change{11, types5}, change{13, types13}))
+}
+
+// Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and
+// their other extents are the same. From opset 11, axis may count from the end.
+// The result is a view if there is one tensor, else each is copied to its place.
+func Concat(v Opset, axis int64, xs ...*tensor.Tensor) (*tensor.Tensor, error) {
+	in := make([]Value, len(xs))
+	for i, x := range xs {
+		in[i] = x
+	}
+	return first(Run("Concat", v, Attrs{Int("axis", axis)}, in...))
+}
+
+func prepareConcat(d *definition, attrs Attrs) (kernel, error) {
+	axis, given, err := attrs.Int("axis")
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		if d.since >= 4 {
+			return nil, d.invalid("attribute axis is missing")
+		}
+		axis = 1
+	}
+	return func(c *call) error { return c.concat(axis) }, nil
+}
+
+// piece is an input of Concat: a tensor, or parts of one that was not made.
+type piece struct {
+	*tensor.Tensor
+	pending *pending
+	dims    layout.Shape
+}
+
+func (c *call) concat(axis int64) error {
+	pieces, err := c.pieces()
+	if err != nil {
+		return err
+	}
+	like := pieces[0].dims
+	at, err := c.d.axis(axis, len(like), len(like)-1)
+	if err != nil {
+		return err
+	}
+	dims := like.Clone()
+	home := tensor.Host()
+	for i, p := range pieces {
+		if i > 0 {
+			if err := c.fits(like, p.dims, i, at); err != nil {
+				return err
+			}
+			if dims[at] > 1<<63-1-p.dims[at] {
+				return c.d.invalid("the extents along axis %d add up to more than 64 bits hold", at)
+			}
+			dims[at] += p.dims[at]
+		}
+		home = farther(home, p.stream())
+	}
+	if len(pieces) == 1 && pieces[0].pending == nil {
+		return c.set(c.x.WithLayout(c.d.name, c.x.Layout()))
+	}
+	parts, err := c.join(home, dims, at, pieces)
+	if err != nil {
+		return err
+	}
+	return c.assemble(home, elemOfValue(c.in[0]), dims, parts...)
+}
+
+// pieces returns the inputs, which are of one type.
+func (c *call) pieces() ([]piece, error) {
+	pieces := make([]piece, len(c.in))
+	for i, v := range c.in {
+		switch v := v.(type) {
+		case *tensor.Tensor:
+			pieces[i] = piece{Tensor: v, dims: v.Shape()}
+		case *pending:
+			pieces[i] = piece{pending: v, dims: v.dims}
+		default:
+			return nil, c.d.invalid("input %d is %s; it must be a tensor", i, describe(v))
+		}
+		if t, want := elemOfValue(v), elemOfValue(c.in[0]); t != want {
+			return nil, c.d.invalid("input %d is %s; input 0 is %s: they must be of one type", i, describe(v), describe(c.in[0]))
+		}
+	}
+	return pieces, nil
+}
+
+func (p piece) stream() *tensor.Stream {
+	if p.pending != nil {
+		return p.pending.stream
+	}
+	return p.Tensor.Stream()
+}
+
+// fits checks the extents of input i against those of input 0.
+func (c *call) fits(like, dims layout.Shape, i, axis int) error {
+	if len(dims) != len(like) {
+		return c.d.invalid("input %d has shape %v and input 0 %v: they must have as many axes", i, dims, like)
+	}
+	for k := range dims {
+		if k != axis && dims[k] != like[k] {
+			return c.d.invalid("input %d has shape %v and input 0 %v: they may differ along axis %d only", i, dims, like, axis)
+		}
+	}
+	return nil
+}
+
+// join returns the parts that write each piece to its place.
+func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []piece) ([]tensor.Part, error) {
+	whole, err := layout.Contiguous(dims...)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]tensor.Part, 0, len(pieces))
+	at := int64(0)
+	for _, p := range pieces {
+		from, to := at, at+p.dims[axis]
+		at = to
+		there := func(whole layout.Layout) (layout.Layout, error) { return whole.Slice(axis, from, to, 1) }
+		if p.pending != nil {
+			if p.stream() == home && p.pending.goes(there, whole) {
+				parts = append(parts, p.pending.at(there)...)
+				c.depth = max(c.depth, p.pending.depth+1)
+				continue
+			}
+			if p.Tensor, err = p.pending.force(); err != nil {
+				return nil, err
+			}
+			c.temps = append(c.temps, p.Tensor)
+			c.forced += p.Tensor.Verdict().Bytes
+		}
+		if p.Tensor, err = c.bring(p.Tensor, home); err != nil {
+			return nil, err
+		}
+		if from < to {
+			parts = append(parts, tensor.Part{Into: there, Src: p.Tensor})
+		}
+	}
+	return parts, nil
+}

@@ -1,0 +1,110 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather("axis", gatherOf)}
+	register("Gather", "a view if the indices are on the host and go on by equal steps",
+		gather.versions(change{1, types5}, change{11, types5}, change{13, types13}))
+	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather("axis", gatherElements)}
+	register("GatherElements", "", along.versions(change{11, types5}, change{13, types13}))
+}
+
+// Gather takes, along an axis, the elements that indices name (ONNX Gather-1 to
+// -13): an int32 or int64 tensor of any shape, which takes the place of the axis
+// in the result's. axis lies in [-rank, rank-1], and an index in [-n, n-1], where n
+// is the axis's extent. (Before opset 11 the text knows no negative indices; models
+// do.) What the result is, and where indices may be, tensor.Tensor.Gather says.
+func Gather(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	return one("Gather", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherOf(d, x, indices, axis) })
+}
+
+func gatherOf(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	at, err := d.indexed(x, indices, axis)
+	if err != nil {
+		return nil, err
+	}
+	return x.GatherAs(d.name, at, indices)
+}
+
+// GatherElements takes an element of x for each of indices, an int32 or int64
+// tensor of x's rank (ONNX GatherElements-11 and -13): the one with the same place
+// on all axes but the given one, where the index names it. On other axes indices
+// must not be longer than x. axis lies in [-rank, rank-1], and an index in
+// [-n, n-1]. What the result is tensor.Tensor.Gather says.
+func GatherElements(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	return one("GatherElements", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherElements(d, x, indices, axis) })
+}
+
+func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	at, err := d.indexed(x, indices, axis)
+	if err != nil {
+		return nil, err
+	}
+	return x.TakeAlongAs(d.name, at, indices)
+}
+
+// indexed checks an axis that may count from the end in every version, and that
+// there are indices.
+func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error) {
+	rank := x.Rank()
+	at, err := d.axisFrom(axis, -int64(rank), rank, rank-1)
+	if err != nil {
+		return 0, err
+	}
+	return at, d.checkIndices(indices, layout.Int32, layout.Int64)
+}
+
+// checkIndices checks that indices are of one of two types.
+func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType) error {
+	if indices == nil {
+		return d.invalid("indices are missing")
+	}
+	if t := indices.DType(); t != types[0] && t != types[len(types)-1] {
+		allowed := types[0].String()
+		if len(types) > 1 {
+			allowed += " or " + types[1].String()
+		}
+		return d.invalid("indices are %v%v; they must be %s", t, indices.Shape(), allowed)
+	}
+	return nil
+}
+
+// picks returns input 0 and the indices, input 1. Where only the indices are on a
+// stream, the other goes there, if it can hold strings: to read indices back would
+// be to wait for them.
+func (c *call) picks() (x, indices *tensor.Tensor, err error) {
+	indices, ok := c.in[1].(*tensor.Tensor)
+	if !ok {
+		return nil, nil, c.d.invalid("indices are %s; they must be a tensor", describe(c.in[1]))
+	}
+	x = c.x
+	if home := indices.Stream(); x.DType() != layout.String || home.Device().Info().Strings {
+		x, err = c.bring(x, home)
+	}
+	return x, indices, err
+}
+
+// prepareGather prepares a gather that has one attribute, which is 0 if left out.
+func prepareGather(attr string, apply func(d *definition, x, indices *tensor.Tensor, value int64) (*tensor.Tensor, error)) func(*definition, Attrs) (kernel, error) {
+	return func(d *definition, attrs Attrs) (kernel, error) {
+		value, err := attrs.IntOr(attr, 0)
+		if err != nil {
+			return nil, err
+		}
+		return func(c *call) error {
+			x, indices, err := c.picks()
+			if err != nil {
+				return err
+			}
+			y, err := apply(d, x, indices, value)
+			if err == nil && y.Verdict().Kind == tensor.Copy {
+				c.moved(indices, y.Stream())
+			}
+			return c.set(y, err)
+		}, nil
+	}
+}

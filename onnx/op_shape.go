@@ -1,0 +1,75 @@
+package onnx
+
+import "github.com/restride/restride/tensor"
+
+func init() {
+	v1 := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareShape}
+	v15 := v1
+	v15.attrs = []string{"start", "end"}
+	register("Shape", "`start`, `end` from 15; the result is on the host",
+		v1.versions(change{1, types5}, change{13, types13}), v15.versions(change{15, types13}), v15.growing(19, MaxOpset))
+
+	size := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareSize}
+	register("Size", "the result is on the host", size.versions(change{1, types5}, change{13, types13}), size.growing(19, MaxOpset))
+}
+
+// Shape returns x's extents as an int64 tensor of one axis on tensor.Host (ONNX
+// Shape-1 to -25), without touching x's elements or its stream. From opset 15,
+// Int("start", i) and Int("end", j) select the axes [i, j): negative ones count
+// from the end, and both are clamped; start beyond end gives no axes.
+func Shape(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
+	return one("Shape", v, x, func(d *definition) (*tensor.Tensor, error) {
+		k, err := d.compile(attrs)
+		if err != nil {
+			return nil, err
+		}
+		c := call{d: d, x: x, out: make([]Value, 1)}
+		if err := k(&c); err != nil {
+			return nil, err
+		}
+		return c.out[0].(*tensor.Tensor), nil
+	})
+}
+
+func prepareShape(d *definition, attrs Attrs) (kernel, error) {
+	start, err := attrs.IntOr("start", 0)
+	if err != nil {
+		return nil, err
+	}
+	end, toEnd, err := attrs.Int("end")
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		rank := int64(c.x.Rank())
+		from, to := clampAxis(start, rank), rank
+		if toEnd {
+			to = clampAxis(end, rank)
+		}
+		from = min(from, to)
+		dims := c.x.Layout().AppendDims(make([]int64, 0, rank))[from:to]
+		return c.set(c.x.HostInts(d.name, dims, to-from))
+	}, nil
+}
+
+// clampAxis resolves an axis that may count from the end and lie outside.
+func clampAxis(axis, rank int64) int64 {
+	if axis < 0 {
+		axis += rank
+	}
+	return min(max(axis, 0), rank)
+}
+
+// Size returns x's number of elements as an int64 scalar on tensor.Host (ONNX
+// Size-1 to -25), without touching x's elements or its stream.
+func Size(x *tensor.Tensor, v Opset) (*tensor.Tensor, error) {
+	return one("Size", v, x, func(d *definition) (*tensor.Tensor, error) { return size(d, x) })
+}
+
+func size(d *definition, x *tensor.Tensor) (*tensor.Tensor, error) {
+	return x.HostInts(d.name, []int64{x.Count()}, []int64{}...)
+}
+
+func prepareSize(d *definition, _ Attrs) (kernel, error) {
+	return func(c *call) error { return c.set(size(d, c.x)) }, nil
+}

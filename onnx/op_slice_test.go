@@ -1,0 +1,309 @@
+package onnx_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/tensor"
+)
+
+// sliced returns which indices of an axis of extent n numpy's a[start:end:step]
+// keeps, one by one and in arithmetic that cannot overflow.
+func sliced(n, start, end, step int64) []int64 {
+	from, to, by := big.NewInt(start), big.NewInt(end), big.NewInt(step)
+	resolve := func(x *big.Int, least, most int64) {
+		if x.Sign() < 0 {
+			x.Add(x, big.NewInt(n))
+		}
+		if x.Cmp(big.NewInt(least)) < 0 {
+			x.SetInt64(least)
+		}
+		if x.Cmp(big.NewInt(most)) > 0 {
+			x.SetInt64(most)
+		}
+	}
+	keep := []int64{}
+	if step > 0 {
+		resolve(from, 0, n)
+		resolve(to, 0, n)
+		for ; from.Cmp(to) < 0; from.Add(from, by) {
+			keep = append(keep, from.Int64())
+		}
+	} else if n > 0 {
+		resolve(from, 0, n-1) // ONNX; numpy's least is -1
+		resolve(to, -1, n-1)
+		for ; from.Cmp(to) > 0; from.Add(from, by) {
+			keep = append(keep, from.Int64())
+		}
+	}
+	return keep
+}
+
+var sliceNumbers = []int64{
+	math.MinInt64, math.MinInt32, -6, -5, -2, -1, 0, 1, 2, 5, 6, math.MaxInt64 - 1, math.MaxInt64,
+}
+
+// TestSliceOneAxis checks all combinations of telling starts, ends and steps.
+func TestSliceOneAxis(t *testing.T) {
+	s := open(t)
+	for _, n := range []int64{0, 1, 5} {
+		a := numbered(layout.Int16, n)
+		for _, view := range views {
+			x := a.uploadAs(t, s, layout.Int16, view)
+			for _, start := range sliceNumbers {
+				for _, end := range sliceNumbers {
+					for _, step := range sliceNumbers {
+						y, err := onnx.Slice(x, 13, []int64{start}, []int64{end}, nil, []int64{step})
+						if step == 0 {
+							require.ErrorIs(t, err, device.ErrInvalid)
+							require.ErrorContains(t, err, "is 0")
+							continue
+						}
+						require.NoError(t, err)
+						require.Equal(t, tensor.View, y.Verdict().Kind)
+						want := a.take(0, sliced(n, start, end, step))
+						have := download(t, y)
+						if fmt.Sprint(want) != fmt.Sprint(have) {
+							t.Fatalf("%d of %s [%d:%d:%d]: %v, want %v", n, view, start, end, step, have, want)
+						}
+						require.NoError(t, y.Release())
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSliceManyAxes checks random slices of random tensors, with axes in any
+// order and of either index type.
+func TestSliceManyAxes(t *testing.T) {
+	s := open(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	types := []layout.DType{layout.Float32, layout.String, layout.Bool, layout.Complex128, layout.Uint8}
+	pick := func() int64 { return sliceNumbers[rng.IntN(len(sliceNumbers))] }
+	for range 2000 {
+		dims := make([]int64, rng.IntN(5))
+		for i := range dims {
+			dims[i] = rng.Int64N(5)
+		}
+		typ := types[rng.IntN(len(types))]
+		a := numbered(typ, dims...)
+		x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
+		v := []onnx.Opset{1, 10, 11, 13, 25}[rng.IntN(5)]
+		rank := int64(len(dims))
+		starts, ends, axes, steps := []int64{}, []int64{}, []int64{}, []int64{}
+		want := a
+		for _, axis := range rng.Perm(len(dims))[:rng.IntN(len(dims)+1)] {
+			start, end, step := pick(), pick(), int64(1)
+			for v >= 10 && rng.IntN(3) > 0 {
+				if step = pick(); step != 0 {
+					break
+				}
+			}
+			if step == 0 {
+				step = -1
+			}
+			want = want.take(axis, sliced(dims[axis], start, end, step))
+			starts, ends, steps = append(starts, start), append(ends, end), append(steps, step)
+			axes = append(axes, int64(axis))
+			if v >= 11 && rng.IntN(2) == 0 {
+				axes[len(axes)-1] -= rank
+			}
+		}
+		var y *tensor.Tensor
+		var err error
+		if v < 10 {
+			y, err = byRun(t, "Slice", v, onnx.Attrs{onnx.Ints("axes", axes...), onnx.Ints("starts", starts...), onnx.Ints("ends", ends...)}, x, nil)
+		} else {
+			y, err = byRun(t, "Slice", v, nil, x, [][]int64{starts, ends, axes, steps})
+		}
+		require.NoError(t, err, "%d %v %v %v %v %v", v, dims, starts, ends, axes, steps)
+		same(t, typ, want, y)
+		require.NoError(t, y.Release())
+	}
+}
+
+func TestSliceDefaults(t *testing.T) {
+	s := open(t)
+	a := numbered(layout.Float32, 4, 5)
+	x := a.upload(t, s, layout.Float32)
+	one, three := ints(t, s, 1), ints(t, s, 3)
+	want := a.take(0, []int64{1, 2})
+	for _, c := range []struct {
+		v     onnx.Opset
+		attrs onnx.Attrs
+		in    []onnx.Value
+		want  array
+	}{
+		{10, nil, []onnx.Value{x, one, three}, want},
+		{13, nil, []onnx.Value{x, one, three, nil}, want},
+		{13, nil, []onnx.Value{x, one, three, nil, one}, want},
+		{13, nil, []onnx.Value{x, one, three, one, nil}, a.take(1, []int64{1, 2})},
+		{13, nil, []onnx.Value{x, three, one, one, ints(t, s, -1)}, a.take(1, []int64{3, 2})},
+		{9, onnx.Attrs{onnx.Ints("starts", 1), onnx.Ints("ends", 3)}, []onnx.Value{x}, want},
+		{9, onnx.Attrs{onnx.Ints("starts", 1), onnx.Ints("ends", 3), onnx.Ints("axes")}, []onnx.Value{x}, want},
+		{9, onnx.Attrs{onnx.Ints("starts"), onnx.Ints("ends")}, []onnx.Value{x}, a},
+		{13, nil, []onnx.Value{x, ints(t, s), ints(t, s), ints(t, s), ints(t, s)}, a},
+	} {
+		out, err := onnx.Run("Slice", c.v, c.attrs, c.in...)
+		require.NoError(t, err)
+		same(t, layout.Float32, c.want, out[0].(*tensor.Tensor))
+		require.NoError(t, out[0].Release())
+	}
+	// A scalar has no axis to slice, and that is fine.
+	scalar := held(t)(tensor.New(s, layout.Float32, []int64{}...))
+	y := held(t)(onnx.Slice(scalar, 13, nil, nil, nil, nil))
+	require.Zero(t, y.Rank())
+}
+
+func TestSliceIndexTypes(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32, 4, 5))
+	long, short := ints(t, s, 1), held(t)(tensor.FromSlice(s, []int32{-1}))
+	scalar := held(t)(tensor.FromSlice(s, []int64{1}, []int64{}...))
+	two := ints(t, s, 1, 1)
+	zero := ints(t, s, 0)
+	bytes := held(t)(tensor.FromSlice(s, []uint8{1}))
+	for _, c := range []struct {
+		in   []onnx.Value
+		says string
+	}{
+		{[]onnx.Value{x, short, short, short, short}, ""},
+		{[]onnx.Value{x, long, long, long, long}, ""},
+		{[]onnx.Value{x, long, short}, "ends is int32 and the inputs before it int64"},
+		{[]onnx.Value{x, short, short, nil, long}, "steps is int64 and the inputs before it int32"},
+		{[]onnx.Value{x, bytes, bytes}, "starts is uint8; it must be int64 or int32"},
+		{[]onnx.Value{x, scalar, long}, "starts has shape []; it must have one axis"},
+		{[]onnx.Value{x, long, two}, "1 starts but 2 ends"},
+		{[]onnx.Value{x, long, long, two}, "1 starts but 2 axes"},
+		{[]onnx.Value{x, long, long, long, two}, "1 starts but 2 steps"},
+		{[]onnx.Value{x, two, two, two}, "axis 1 is listed twice"},
+		{[]onnx.Value{x, two, two, held(t)(tensor.FromSlice(s, []int64{1, -1}))}, "axis 1 is listed twice"},
+		{[]onnx.Value{x, long, long, ints(t, s, 2)}, "axis 2 is outside [-2,1]"},
+		{[]onnx.Value{x, long, long, ints(t, s, -3)}, "axis -3 is outside [-2,1]"},
+		{[]onnx.Value{x, long, long, ints(t, s, math.MinInt64)}, "is outside [-2,1]"},
+		{[]onnx.Value{x, long, long, long, zero}, "is 0"},
+		{[]onnx.Value{x, ints(t, s, 0, 0, 0), ints(t, s, 1, 1, 1)}, "3 starts for 2 axes"},
+		{[]onnx.Value{x, long}, "2 inputs are given; it takes 3 to 5"},
+		{[]onnx.Value{x, long, nil}, "input 2 is missing"},
+		{[]onnx.Value{x, long, long, long, long, long}, "6 inputs are given"},
+	} {
+		out, err := onnx.Run("Slice", 13, nil, c.in...)
+		if c.says == "" {
+			require.NoError(t, err)
+			require.NoError(t, out[0].Release())
+			continue
+		}
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+		require.ErrorContains(t, err, "Slice-13")
+	}
+	for _, c := range []struct {
+		v     onnx.Opset
+		attrs onnx.Attrs
+		says  string
+	}{
+		{9, onnx.Attrs{onnx.Ints("starts", 1)}, "attribute ends is missing"},
+		{9, onnx.Attrs{onnx.Ints("ends", 1)}, "attribute starts is missing"},
+		{9, onnx.Attrs{onnx.Ints("starts", 1), onnx.Int("ends", 1)}, "is of kind int, want ints"},
+		{9, onnx.Attrs{onnx.Ints("starts", 1), onnx.Ints("ends", 1), onnx.Ints("steps", 1)}, `no attribute "steps"`},
+		{10, onnx.Attrs{onnx.Ints("starts", 1)}, "Slice-1 has it"},
+	} {
+		_, err := onnx.Run("Slice", c.v, c.attrs, x)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := onnx.Slice(x, 9, []int64{0}, []int64{1}, nil, []int64{1})
+	require.ErrorContains(t, err, "Slice has them from opset 10")
+}
+
+// Once negative axes were taken at all versions; the text of Slice-1 and
+// Slice-10 does not have them.
+func TestSliceNegativeAxesFrom11(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32, 4, 5))
+	for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
+		y, err := onnx.Slice(x, v, []int64{0}, []int64{2}, []int64{-1}, nil)
+		if v < 11 {
+			require.ErrorIs(t, err, device.ErrInvalid)
+			require.ErrorContains(t, err, "axis -1 is negative; Slice allows that from opset 11")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "[4,2]", y.Shape().String())
+		require.NoError(t, y.Release())
+	}
+}
+
+// TestSliceHighRank: more axes than the set of those seen has room for at once.
+func TestSliceHighRank(t *testing.T) {
+	s := open(t)
+	dims := make([]int64, 70)
+	for i := range dims {
+		dims[i] = 1
+	}
+	dims[69] = 3
+	x := held(t)(tensor.New(s, layout.Float32, dims...))
+	y := held(t)(onnx.Slice(x, 13, []int64{1}, []int64{3}, []int64{69}, nil))
+	require.EqualValues(t, 2, y.Count())
+	_, err := onnx.Slice(x, 13, []int64{1, 1}, []int64{3, 3}, []int64{69, -1}, nil)
+	require.ErrorContains(t, err, "axis 69 is listed twice")
+}
+
+// DynamicSlice was Slice with its lists as inputs, before Slice-10 was. It has no
+// steps, and axes do not count from the end.
+func TestDynamicSlice(t *testing.T) {
+	s := open(t)
+	x := filled(t, s, 2, 4)
+	of := func(values ...int32) onnx.Value { return held(t)(tensor.FromSlice(s, values)) }
+	for _, c := range []struct {
+		in   []onnx.Value
+		dims []int64
+		want []int32
+	}{
+		{[]onnx.Value{x, of(1, 0), of(2, 3), of(0, 1)}, []int64{1, 3}, []int32{5, 6, 7}},
+		{[]onnx.Value{x, of(0, 1), of(-1, 1000)}, []int64{1, 3}, []int32{2, 3, 4}},
+		{[]onnx.Value{x, ints(t, s, -2), ints(t, s, 9), ints(t, s, 1)}, []int64{2, 2}, []int32{3, 4, 7, 8}},
+		{[]onnx.Value{x, of(9), of(10), nil}, []int64{0, 4}, nil},
+	} {
+		for _, v := range []onnx.Opset{1, 9, 13} {
+			out, err := onnx.Run("DynamicSlice", v, nil, c.in...)
+			require.NoError(t, err)
+			hasValues(t, held(t)(out[0].(*tensor.Tensor), nil), c.dims, c.want...)
+		}
+	}
+	for _, c := range []struct {
+		in   []onnx.Value
+		says string
+	}{
+		{[]onnx.Value{x, of(0), of(1), of(-1)}, "DynamicSlice-1 of int32[2,4]: axis -1 is negative; DynamicSlice does not allow that"},
+		{[]onnx.Value{x, of(0), of(1, 2)}, "1 starts but 2 ends"},
+		{[]onnx.Value{x, of(0), of(1), of(0), of(1)}, "5 inputs are given; it takes 3 or 4"},
+		{[]onnx.Value{x, of(0), ints(t, s, 1)}, "they must be of one type"},
+	} {
+		_, err := onnx.Run("DynamicSlice", 9, nil, c.in...)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, c.says)
+	}
+}
+
+// Once each of the axes copied all of them.
+func TestSliceOfAHighRank(t *testing.T) {
+	const rank = 50_000
+	s := open(t)
+	dims, ends := make([]int64, rank), make([]int64, rank)
+	for i := range dims {
+		dims[i], ends[i] = 1, 1
+	}
+	x := held(t)(tensor.New(s, layout.Int8, dims...))
+	y := held(t)(onnx.Slice(x, 13, make([]int64, rank), ends, nil, nil))
+	require.Equal(t, rank, y.Rank())
+}

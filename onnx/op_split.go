@@ -1,0 +1,173 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	base := definition{inputs: arity{1, 2}, outputs: arity{1, many}, host: 1 << 1, attrs: []string{"axis"}, prepare: prepareSplit}
+	byAttr, byNumber := base, base
+	byAttr.inputs = arity{1, 1}
+	byAttr.attrs = []string{"axis", "split"}
+	v1 := byAttr
+	v1.inputs = base.inputs
+	byNumber.attrs = []string{"axis", "num_outputs"}
+	register("Split", "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
+		v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
+		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
+}
+
+// Split cuts x along an axis into parts of the given sizes, which add up to its
+// extent (ONNX Split-1 to -18). In opset 2 and from 11, axis may count from the
+// end. The results are views.
+func Split(x *tensor.Tensor, v Opset, axis int64, sizes []int64) ([]*tensor.Tensor, error) {
+	return tensors(direct("Split", v, x, len(sizes), func(c *call) error { return c.split(axis, sizes) }))
+}
+
+// SplitN cuts x along an axis into n parts of one size (ONNX Split-1 to -18).
+// From opset 18 the last may be smaller; before that, n must divide the extent.
+func SplitN(x *tensor.Tensor, v Opset, axis int64, n int) ([]*tensor.Tensor, error) {
+	return tensors(direct("Split", v, x, n, func(c *call) error { return c.splitEvenly(axis) }))
+}
+
+// tensors returns the tensors that a call made.
+func tensors(out []Value, err error) ([]*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]*tensor.Tensor, len(out))
+	for i, v := range out {
+		ts[i] = v.(*tensor.Tensor)
+	}
+	return ts, nil
+}
+
+// prepareSplit prepares all versions: sizes are an attribute, an input or either.
+func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
+	axis, err := attrs.IntOr("axis", 0) // the text of version 1 has no default: as in version 2
+	if err != nil {
+		return nil, err
+	}
+	sizes, _, err := attrs.Ints("split")
+	if err != nil {
+		return nil, err
+	}
+	n, counted, err := attrs.Int("num_outputs")
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		if counted && n != int64(len(c.out)) {
+			return d.invalid("num_outputs is %d; %d outputs are wanted", n, len(c.out))
+		}
+		if !c.has(1) {
+			switch {
+			case len(sizes) > 0: // an empty attribute is one left out
+				return c.split(axis, sizes)
+			case !counted && d.since >= 18:
+				return d.invalid("neither input split nor attribute num_outputs is given; one of them must be")
+			}
+			return c.splitEvenly(axis)
+		}
+		if counted {
+			return d.invalid("input split and attribute num_outputs are given; only one of them may be")
+		}
+		if len(sizes) > 0 {
+			return d.invalid("the sizes are given both as an input and as an attribute")
+		}
+		var few [8]int64
+		var err error
+		given := few[:0]
+		if d.since == 1 {
+			given, err = c.floatInts(given, 1, "split", len(c.out))
+		} else {
+			given, err = c.ints(given, 1, "split", false)
+		}
+		if err != nil {
+			return err
+		}
+		return c.split(axis, given)
+	}, nil
+}
+
+// splitAxis resolves the axis. ONNX's own shape inference lets it count from the
+// end in Split-2, as models of that time do.
+func (c *call) splitAxis(axis int64) (int, error) {
+	rank := c.x.Rank()
+	if c.d.since == 2 && axis < 0 && axis >= -int64(rank) {
+		axis += int64(rank)
+	}
+	return c.d.axis(axis, rank, rank-1)
+}
+
+// split cuts input 0 into parts of the given sizes.
+func (c *call) split(axis int64, sizes []int64) error {
+	at, err := c.splitAxis(axis)
+	if err != nil {
+		return err
+	}
+	if len(sizes) != len(c.out) {
+		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
+	}
+	extent := c.x.Layout().Dim(at)
+	rest := extent
+	for i, n := range sizes {
+		if n < 0 {
+			return c.d.invalid("split %v: size %d is negative", layout.Shape(sizes).Clone(), i)
+		}
+		if n > rest {
+			return c.d.invalid("split %v adds up to more than extent %d of axis %d", layout.Shape(sizes).Clone(), extent, at)
+		}
+		rest -= n
+	}
+	if rest > 0 {
+		return c.d.invalid("split %v adds up to %d; axis %d has extent %d", layout.Shape(sizes).Clone(), extent-rest, at, extent)
+	}
+	from := int64(0)
+	for i, n := range sizes {
+		if err := c.cut(i, at, from, from+n); err != nil {
+			return err
+		}
+		from += n
+	}
+	return nil
+}
+
+// splitEvenly cuts input 0 into parts of one size, but for the last one.
+func (c *call) splitEvenly(axis int64) error {
+	at, err := c.splitAxis(axis)
+	if err != nil {
+		return err
+	}
+	extent, n := c.x.Layout().Dim(at), int64(len(c.out))
+	size := extent / n
+	if extent%n != 0 {
+		if c.d.since < 18 {
+			return c.d.invalid("extent %d of axis %d is no multiple of %d, the number of outputs; Split allows that from opset 18", extent, at, n)
+		}
+		if size++; size > extent/(n-1) {
+			return c.d.invalid("extent %d of axis %d cannot be cut into %d parts of which only the last is smaller: %d of %d are more", extent, at, n, n-1, size)
+		}
+	}
+	for i := range n {
+		from := i * size // no more than the extent
+		if err := c.cut(int(i), at, from, from+min(size, extent-from)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut makes output i of a window of input 0.
+func (c *call) cut(i, axis int, from, to int64) error {
+	l, err := c.x.Layout().Slice(axis, from, to, 1)
+	if err != nil {
+		return err
+	}
+	y, err := c.x.WithLayout(c.d.name, l)
+	if err == nil {
+		c.out[i] = y
+	}
+	return err
+}

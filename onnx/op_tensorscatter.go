@@ -1,0 +1,176 @@
+package onnx
+
+import (
+	"math"
+
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	d := definition{inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	register("TensorScatter", "a session writes to a cache that nothing else uses", d.versions(change{24, types24}))
+}
+
+// TensorScatter returns cache with elements replaced along an axis by those of
+// update, which is no longer and of the same shape otherwise (ONNX
+// TensorScatter-24): in batch i, which is index i of axis 0, from the index
+// indices[i]; nil stands for zeros. If circular is set, indices go on at the
+// start of the axis where it ends. axis may count from the end, and must not be
+// axis 0. The result is a copy, unless a session may write to the cache, or
+// nothing is written.
+func TensorScatter(cache, update *tensor.Tensor, v Opset, indices []int64, axis int64, circular bool) (*tensor.Tensor, error) {
+	return first(direct("TensorScatter", v, cache, 1, func(c *call) error {
+		if update == nil {
+			return c.d.invalid("the update is nil")
+		}
+		return c.tensorScatter(update, indices, axis, circular)
+	}))
+}
+
+func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
+	mode, err := attrs.StrOr("mode", "linear")
+	if err != nil {
+		return nil, err
+	}
+	if mode != "linear" && mode != "circular" {
+		return nil, d.invalid("mode %s: it must be linear or circular", model.Quote(mode))
+	}
+	axis, err := attrs.IntOr("axis", -2)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		update, ok := c.in[1].(*tensor.Tensor)
+		if !ok {
+			return c.d.invalid("the update is %s; it must be a tensor", describe(c.in[1]))
+		}
+		var indices []int64
+		if c.has(2) {
+			var err error
+			if indices, err = c.ints([]int64{}, 2, "write_indices", false); err != nil {
+				return err
+			}
+		}
+		return c.tensorScatter(update, indices, axis, mode == "circular")
+	}, nil
+}
+
+func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64, circular bool) error {
+	cache := c.x
+	at, err := c.d.axis(axis, cache.Rank(), cache.Rank()-1)
+	if err != nil {
+		return err
+	}
+	if at == 0 {
+		return c.d.invalid("axis %d is axis 0, of the batches: it must be another", axis)
+	}
+	if err := c.checkUpdate(update, at); err != nil {
+		return err
+	}
+	s := scatter{axis: at, length: update.Layout().Dim(at), room: cache.Layout().Dim(at), circular: circular}
+	if err := c.checkIndices(&s, indices); err != nil {
+		return err
+	}
+	if update.Count() == 0 {
+		return c.set(cache.WithLayout(c.d.name, cache.Layout()))
+	}
+	both := []*tensor.Tensor{cache, update}
+	if err := c.together(both); err != nil {
+		return err
+	}
+	parts := s.writes(both[1])
+	if both[0] == cache && c.mayWrite(cache, update) {
+		c.parts = len(parts)
+		return c.set(cache.Overwrite(c.d.name, parts...))
+	}
+	if s.length < s.room { // else nothing of the cache is left
+		parts = append([]tensor.Part{{Src: both[0]}}, parts...)
+	}
+	return c.assemble(both[0].Stream(), cache.DType(), cache.Shape(), parts...)
+}
+
+// mayWrite reports whether the update can go straight into the cache, which it
+// may be of. An output that is written into its user's needs no cache.
+func (c *call) mayWrite(cache, update *tensor.Tensor) bool {
+	return !c.mayDefer && len(c.in) > 0 && c.overwritable(0) && cache.Buffer() != update.Buffer()
+}
+
+// checkUpdate checks the type and the shape of an update.
+func (c *call) checkUpdate(update *tensor.Tensor, axis int) error {
+	cache, shape := c.x.Shape(), update.Shape()
+	if update.DType() != c.x.DType() {
+		return c.d.invalid("the update is %v%v; it must be of the type of the cache", update.DType(), shape)
+	}
+	if len(shape) != len(cache) {
+		return c.d.invalid("the update has shape %v: it must have as many axes as the cache", shape)
+	}
+	for i := range shape {
+		if i != axis && shape[i] != cache[i] {
+			return c.d.invalid("the update has shape %v: it may differ from the cache along axis %d only", shape, axis)
+		}
+	}
+	if shape[axis] > cache[axis] {
+		return c.d.invalid("the update has shape %v: along axis %d it is longer than the cache", shape, axis)
+	}
+	return nil
+}
+
+// scatter is where the updates of all batches go.
+type scatter struct {
+	axis         int
+	length, room int64 // of an update and of the cache
+	circular     bool
+	indices      []int64 // of the batches, in [0, room); one: of all
+}
+
+// checkIndices checks the write indices and notes them.
+func (c *call) checkIndices(s *scatter, indices []int64) error {
+	if indices == nil {
+		s.indices = []int64{0}
+		return nil
+	}
+	if n := c.x.Layout().Dim(0); int64(len(indices)) != n {
+		return c.d.invalid("%d write indices for %d batches, axis 0", len(indices), n)
+	}
+	for i, at := range indices {
+		switch {
+		case s.circular && s.room > 0:
+			if at %= s.room; at < 0 {
+				at += s.room
+			}
+		case !s.circular && (at < 0 || at > s.room-s.length):
+			return c.d.invalid("write index %d of batch %d: %d elements from there on must lie in [0,%d), axis %d of the cache", at, i, s.length, s.room, s.axis)
+		}
+		s.indices = append(s.indices, at)
+	}
+	return nil
+}
+
+// writes returns the parts that write the update: one for neighbours that are
+// written at the same index, two if that goes on at the start.
+func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
+	var parts []tensor.Part
+	for from := 0; from < len(s.indices); {
+		at, to := s.indices[from], from+1
+		for to < len(s.indices) && s.indices[to] == at {
+			to++
+		}
+		first, last := int64(from), int64(to)
+		if to == len(s.indices) { // one index may stand for all
+			last = math.MaxInt64
+		}
+		add := func(at, start, n int64) {
+			axes := []int{0, s.axis}
+			into := window{axes, []int64{first, at}, []int64{last, at + n}, nil}
+			of := window{axes, []int64{first, start}, []int64{last, start + n}, nil}
+			parts = append(parts, tensor.Part{Into: into.region, Src: update, From: of.region})
+		}
+		n := min(s.length, s.room-at) // before the end of the axis
+		if add(at, 0, n); n < s.length {
+			add(0, n, s.length-n)
+		}
+		from = to
+	}
+	return parts
+}

@@ -1,0 +1,107 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	along := definition{inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
+	tile := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareTile}
+	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
+}
+
+// Tile repeats the whole of x along each axis (ONNX Tile-1 to -13): repeats has
+// a number for each. Before opset 6 only one of them may be other than 1. The
+// result is a view where strides can express it, as along axes of extent 1, else
+// a copy.
+func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
+	return first(direct("Tile", v, x, 1, func(c *call) error {
+		if c.d.since < 6 {
+			along := 0
+			for _, n := range repeats {
+				if n != 1 {
+					along++
+				}
+			}
+			if along > 1 {
+				return c.d.invalid("repeats %v: Tile repeats along more than one axis from opset 6", layout.Shape(repeats).Clone())
+			}
+		}
+		return c.tile(repeats)
+	}))
+}
+
+// tile puts an axis of stride 0 before each axis that is repeated: the result is
+// that, reshaped.
+func (c *call) tile(repeats []int64) error {
+	var few [8]int64
+	in := c.x.Layout().AppendDims(few[:0])
+	if len(repeats) != len(in) {
+		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
+	}
+	var fewAxes [8]int
+	var fewSpread, fewDims [8]int64
+	axes, spread, dims := fewAxes[:0], fewSpread[:0], fewDims[:0]
+	for i, n := range repeats {
+		if n < 0 {
+			return c.d.invalid("repeats %v: that of axis %d is negative", layout.Shape(repeats).Clone(), i)
+		}
+		if n > 0 && in[i] > (1<<63-1)/n {
+			return c.d.invalid("repeats %v: extent %d of axis %d, %d times, overflows int64", layout.Shape(repeats).Clone(), in[i], i, n)
+		}
+		if n != 1 {
+			axes = append(axes, len(spread))
+			spread = append(spread, n)
+		}
+		spread = append(spread, in[i])
+		dims = append(dims, n*in[i])
+	}
+	if _, err := layout.Shape(dims).Count(); err != nil {
+		return err
+	}
+	l, err := c.x.Layout().Unsqueeze(axes...)
+	if err == nil {
+		l, err = l.Expand(spread...)
+	}
+	if err != nil {
+		return err
+	}
+	return c.rearranged(l, dims...)
+}
+
+func prepareTile(_ *definition, _ Attrs) (kernel, error) {
+	return func(c *call) error {
+		var few [8]int64
+		repeats, err := c.ints(few[:0], 1, "repeats", false)
+		if err != nil {
+			return err
+		}
+		return c.tile(repeats)
+	}, nil
+}
+
+// prepareTile1 prepares the first version, which repeats along one axis.
+func prepareTile1(d *definition, _ Attrs) (kernel, error) {
+	return func(c *call) error {
+		var few [2]int64
+		n, err := c.floatInts(few[:0], 1, "tiles", 1)
+		if err != nil {
+			return err
+		}
+		axis, err := c.floatInts(few[1:1], 2, "axis", 1)
+		if err != nil {
+			return err
+		}
+		at, err := d.axis(axis[0], c.x.Rank(), c.x.Rank()-1)
+		if err != nil {
+			return err
+		}
+		repeats := make([]int64, c.x.Rank())
+		for i := range repeats {
+			repeats[i] = 1
+		}
+		repeats[at] = n[0]
+		return c.tile(repeats)
+	}, nil
+}

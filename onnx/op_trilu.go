@@ -1,0 +1,120 @@
+package onnx
+
+import (
+	"math"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	d := definition{inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu}
+	register("Trilu", "", d.versions(change{14, types13}))
+}
+
+// Trilu keeps of each matrix in x, which are its last two axes, the elements on
+// and above the k-th diagonal, or if upper is not set those on and below it (ONNX
+// Trilu-14); the others are zero (false, an empty string). Diagonal 0 is the main
+// one and 1 is above it. The result is a view if all are kept.
+func Trilu(x *tensor.Tensor, v Opset, upper bool, k int64) (*tensor.Tensor, error) {
+	return first(direct("Trilu", v, x, 1, func(c *call) error { return c.trilu(upper, k) }))
+}
+
+func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
+	upper, err := d.boolAttr(attrs, "upper", true)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		k := int64(0)
+		if c.has(1) {
+			var err error
+			if k, err = c.scalarInt(1, "k"); err != nil {
+				return err
+			}
+		}
+		return c.trilu(upper, k)
+	}, nil
+}
+
+func (c *call) trilu(upper bool, k int64) error {
+	x, rank := c.x, c.x.Rank()
+	if rank < 2 {
+		return c.d.invalid("it takes matrices: the input must have two axes or more")
+	}
+	m := matrices{row: rank - 2, column: rank - 1}
+	if !upper { // what is above a diagonal is below it once rows are columns
+		m.row, m.column = m.column, m.row
+		k = -max(k, -math.MaxInt64)
+	}
+	m.rows, m.columns = x.Layout().Dim(m.row), x.Layout().Dim(m.column)
+	k = min(max(k, -m.rows), m.columns)
+	// Row i is zero left of column i+k.
+	if x.Count() == 0 || m.rows-1 <= -k {
+		return c.set(x.WithLayout(c.d.name, x.Layout()))
+	}
+	left, bottom := max(k, 0), min(m.rows, m.columns-k) // what is all zero, and from where
+	var parts []tensor.Part
+	if bottom < m.rows {
+		parts = append(parts, tensor.Part{Into: m.block(bottom, m.rows, 0, m.columns)})
+	}
+	if bottom > 0 {
+		kept := m.block(0, bottom, left, m.columns)
+		parts = append(parts, tensor.Part{Into: kept, Src: x, From: kept})
+		if left > 0 {
+			parts = append(parts, tensor.Part{Into: m.block(0, bottom, 0, left)})
+		}
+		for _, into := range m.below(max(-k, 0), left, bottom-max(-k, 0)) {
+			parts = append(parts, tensor.Part{Into: into})
+		}
+	}
+	return c.assemble(x.Stream(), x.DType(), x.Shape(), parts...)
+}
+
+// matrices are two axes of a tensor; the others are batches of them.
+type matrices struct {
+	row, column   int
+	rows, columns int64
+}
+
+// block is the region of some rows and columns.
+func (m matrices) block(row, rowEnd, column, columnEnd int64) region {
+	return func(whole layout.Layout) (layout.Layout, error) {
+		return whole.SliceAxes([]int{m.row, m.column}, []int64{row, column}, []int64{rowEnd, columnEnd}, nil)
+	}
+}
+
+// below returns regions that are together what is below the diagonal of the
+// square of n rows at a row and column. Of the indices i > j there, let bit b be
+// the highest in which they differ: i has it and j has not. So for each b these
+// are squares of 2^b rows along the diagonal, as far from each other as twice
+// that: one layout, and if the last square is cut off, a second.
+func (m matrices) below(row, column, n int64) []region {
+	var regions []region
+	for s := int64(1); s < n; s *= 2 {
+		count := n / (2 * s)
+		if count > 0 {
+			regions = append(regions, m.squares(row+s, column, s, count))
+		}
+		if at := 2 * s * count; at+s < n {
+			regions = append(regions, m.block(row+at+s, row+n, column+at, column+at+s))
+		}
+	}
+	return regions
+}
+
+// squares is the region of count squares of n rows, the first of them at a row
+// and column, and each 2n rows and columns after the one before.
+func (m matrices) squares(row, column, n, count int64) region {
+	return func(whole layout.Layout) (layout.Layout, error) {
+		down, right := whole.Stride(m.row), whole.Stride(m.column)
+		var dims, strides []int64
+		for i := range whole.Rank() {
+			if i != m.row && i != m.column {
+				dims, strides = append(dims, whole.Dim(i)), append(strides, whole.Stride(i))
+			}
+		}
+		dims, strides = append(dims, count, n, n), append(strides, 2*n*(down+right), down, right)
+		return layout.Strided(dims, strides, whole.Offset()+row*down+column*right)
+	}
+}

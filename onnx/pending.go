@@ -1,0 +1,133 @@
+package onnx
+
+import (
+	"errors"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// pending is a tensor that has yet to be put together. A session makes one where
+// the only user of a node's output writes it straight into its own: Concat.
+type pending struct {
+	stream *tensor.Stream
+	op     string // the node that would have made it
+	dtype  layout.DType
+	dims   []int64
+	parts  []tensor.Part // whose sources are references of its own
+	depth  int           // of pendings in it
+}
+
+// maxDepth is how deep pendings lie in each other. A part finds its region in as
+// many steps, each time that its pending becomes part of another.
+const maxDepth = 16
+
+// Release releases the sources.
+func (p *pending) Release() error {
+	var errs []error
+	for i := range p.parts {
+		if err := p.parts[i].Src.Release(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// force puts the tensor together after all.
+func (p *pending) force() (*tensor.Tensor, error) {
+	return tensor.Assemble(p.stream, p.op, p.dtype, p.dims, p.parts...)
+}
+
+// assemble makes output 0 of the call: a new contiguous tensor put together from
+// parts, on a stream. The sources stay the caller's.
+func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
+	c.parts = len(parts)
+	if !c.mayDefer || c.depth > maxDepth {
+		return c.set(tensor.Assemble(s, c.d.name, t, dims, parts...))
+	}
+	p := &pending{stream: s, op: c.d.name, dtype: t, dims: append([]int64(nil), dims...), depth: c.depth}
+	for _, part := range parts {
+		if part.Src != nil {
+			var err error
+			if part.Src, err = part.Src.WithLayout(c.d.name, part.Src.Layout()); err != nil {
+				return errors.Join(err, p.Release())
+			}
+		}
+		p.parts = append(p.parts, part)
+	}
+	c.out[0] = p
+	return nil
+}
+
+// reshaped makes output 0 of the call: x with other extents, which are as many
+// elements. Elements that must be copied may be copied by the output's user.
+func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
+	if c.mayDefer {
+		if _, err := x.Layout().Reshape(dims...); errors.Is(err, layout.ErrNeedsCopy) {
+			as := func(whole layout.Layout) (layout.Layout, error) { return whole.Reshape(x.Shape()...) }
+			return c.assemble(x.Stream(), x.DType(), dims, tensor.Part{Into: as, Src: x})
+		}
+	}
+	return c.set(x.ReshapeAs(c.d.name, dims...))
+}
+
+// rearranged makes output 0 of the call: input 0 seen through a layout, and then
+// with other extents, which are as many elements.
+func (c *call) rearranged(l layout.Layout, dims ...int64) error {
+	y, err := l.Reshape(dims...)
+	if !errors.Is(err, layout.ErrNeedsCopy) {
+		if err != nil {
+			return err
+		}
+		return c.set(c.x.WithLayout(c.d.name, y))
+	}
+	seen, err := c.x.WithLayout(c.d.name, l)
+	if err != nil {
+		return err
+	}
+	c.temps = append(c.temps, seen)
+	return c.reshaped(seen, dims...)
+}
+
+// region takes the layout of a whole to that of a part of it.
+type region = func(whole layout.Layout) (layout.Layout, error)
+
+// goes reports whether the parts can be written to a place in a whole.
+func (p *pending) goes(at region, whole layout.Layout) bool {
+	l, err := at(whole)
+	for i := range p.parts {
+		if into := p.parts[i].Into; err == nil && into != nil {
+			_, err = into(l)
+		}
+	}
+	return err == nil
+}
+
+// at returns the parts as those of a whole.
+func (p *pending) at(at region) []tensor.Part {
+	within := func(f region) region {
+		if f == nil {
+			return nil
+		}
+		return func(whole layout.Layout) (layout.Layout, error) {
+			l, err := at(whole)
+			if err != nil {
+				return l, err
+			}
+			return f(l)
+		}
+	}
+	parts := make([]tensor.Part, len(p.parts))
+	for i, part := range p.parts {
+		if part.Into == nil {
+			part.Into = at
+		} else {
+			part.Into = within(part.Into)
+		}
+		if part.Src == nil {
+			part.From = within(part.From)
+		}
+		parts[i] = part
+	}
+	return parts
+}

@@ -1,0 +1,201 @@
+package opencl
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/layout"
+)
+
+// Device is an OpenCL device. Its buffers and queues are those of device.Device;
+// what else they can do is in the optional interfaces of package device.
+type Device struct {
+	*gpu.Device
+	driver *driver
+}
+
+// newDevice makes a device of a context, of which it takes over a reference.
+func newDevice(p processor, context uintptr, o Options) (*Device, error) {
+	d, err := newDriver(p, context, o)
+	if err != nil {
+		_ = clReleaseContext.call(context)
+		return nil, err
+	}
+	return &Device{gpu.New(d), d}, nil
+}
+
+// Handles are a device's handles of the driver: a cl_platform_id, cl_context and
+// cl_device_id.
+type Handles struct {
+	Platform, Context, Device uintptr
+}
+
+// Handles returns the device's handles, which are valid until it is closed, or
+// as long as the caller retains them.
+func (d *Device) Handles() Handles {
+	return Handles{Platform: d.driver.proc.platform, Context: d.driver.context, Device: d.driver.proc.id}
+}
+
+// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a
+// buffer of no bytes, or of another backend. Work that others queue on it must be
+// told to a queue: see device.Sharer.
+func MemoryOf(b device.Buffer) uintptr {
+	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
+		if m, ok := buffer.Mem().(*memory); ok {
+			return m.handle
+		}
+	}
+	return 0
+}
+
+// CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
+// closed; 0 for a queue of another backend.
+func CommandQueueOf(q device.Queue) uintptr {
+	if queue, ok := q.(*gpu.Queue); ok && queue != nil {
+		if s, ok := queue.Stream().(*stream); ok {
+			return s.handle
+		}
+	}
+	return 0
+}
+
+// Adopt makes a device of an engine's context and device. Handles.Platform may
+// be 0. The context is retained until the device is closed.
+func Adopt(h Handles, o Options) (*Device, error) {
+	const op = "Adopt"
+	if err := load(); err != nil {
+		return nil, err
+	}
+	if h.Context == 0 || h.Device == 0 {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context or the device is nil")
+	}
+	in, err := clGetContextInfo.bytes(h.Context, contextDevices)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(handles(in), h.Device) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the device is none of the context's")
+	}
+	platform, err := clGetDeviceInfo.number(h.Device, devicePlatform)
+	if err != nil {
+		return nil, err
+	}
+	if h.Platform != 0 && h.Platform != uintptr(platform) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the device is none of the platform's")
+	}
+	p, err := describe(uintptr(platform), h.Device)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", device.ErrUnsupported, err)
+	}
+	p.info.Index = indexOf(h.Device)
+	if err := clRetainContext.call(h.Context); err != nil {
+		return nil, err
+	}
+	return newDevice(p, h.Context, o)
+}
+
+// indexOf returns a device's index; that of no device, as for a part of one, if
+// it is not listed.
+func indexOf(id uintptr) int {
+	m := devices()
+	if i := slices.IndexFunc(m.usable, func(p processor) bool { return p.id == id }); i >= 0 {
+		return i
+	}
+	return len(m.usable)
+}
+
+// handles reads a list of handles.
+func handles(b []byte) []uintptr {
+	all := make([]uintptr, len(b)/int(unsafe.Sizeof(uintptr(0))))
+	for i := range all {
+		all[i] = *(*uintptr)(unsafe.Pointer(&b[i*int(unsafe.Sizeof(uintptr(0)))]))
+	}
+	return all
+}
+
+// AdoptBuffer makes a buffer of an engine's cl_mem of the same context, of which
+// it takes the first bytes: a multiple of 4, as kernels access whole words. One
+// over host memory (CL_MEM_USE_HOST_PTR) must begin on 16 bytes, as kernels access
+// vectors. The cl_mem is retained until the buffer is freed, when work on it may still be
+// going on: the driver sees to that. It counts in no Stats.
+func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
+	const op = "AdoptBuffer"
+	var b device.Buffer
+	err := gpu.While(d.Device, op, func() error {
+		if mem == 0 || bytes < 0 {
+			return layout.Errorf(device.ErrInvalid, op, "memory %#x of %d bytes", mem, bytes)
+		}
+		if err := gpu.CheckWords(op, bytes); err != nil {
+			return err
+		}
+		var numbers [4]uint64
+		for i, key := range []uintptr{memType, memContext, memSize, memFlags} {
+			var err error
+			if numbers[i], err = clGetMemObjectInfo.number(mem, key); err != nil {
+				return err
+			}
+		}
+		kind, context, size, flags := numbers[0], numbers[1], numbers[2], numbers[3]
+		switch {
+		case kind != memObjectBuffer:
+			return layout.Errorf(device.ErrUnsupported, op, "the memory object is of type %#x, and no buffer", kind)
+		case uintptr(context) != d.driver.context:
+			return layout.Errorf(device.ErrInvalid, op, "the buffer is of another context")
+		case uint64(bytes) > size:
+			return layout.Errorf(device.ErrInvalid, op, "%d bytes of a buffer that has %d", bytes, size)
+		case flags&(memWriteOnly|memReadOnly) != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "kernels may not both read and write the buffer: its flags are %#x", flags)
+		}
+		if flags&memUseHostPtr != 0 {
+			at, err := clGetMemObjectInfo.number(mem, memHostPtr)
+			if err != nil {
+				return err
+			}
+			if at%16 != 0 {
+				return layout.Errorf(device.ErrUnsupported, op, "the host memory %#x of the buffer does not begin on 16 bytes", at)
+			}
+		}
+		if err := clRetainMemObject.call(mem); err != nil {
+			return err
+		}
+		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
+		return nil
+	})
+	return b, err
+}
+
+// AdoptQueue makes a queue of an engine's in-order cl_command_queue of the same
+// context and device. The cl_command_queue is retained until the queue is
+// closed, which waits for all work on it, the engine's, too.
+func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
+	const op = "AdoptQueue"
+	var q device.Queue
+	err := gpu.While(d.Device, op, func() error {
+		if handle == 0 {
+			return layout.Errorf(device.ErrInvalid, op, "the queue is nil")
+		}
+		var numbers [3]uint64
+		for i, key := range []uintptr{queueContext, queueDevice, queueProperties} {
+			var err error
+			if numbers[i], err = clGetCommandQueueInfo.number(handle, key); err != nil {
+				return err
+			}
+		}
+		context, id, properties := numbers[0], numbers[1], numbers[2]
+		switch {
+		case uintptr(context) != d.driver.context || uintptr(id) != d.driver.proc.id:
+			return layout.Errorf(device.ErrInvalid, op, "the queue is of another context or device")
+		case properties&outOfOrder != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "the queue runs out of order; only queues in order can be adopted")
+		}
+		if err := clRetainCommandQueue.call(handle); err != nil {
+			return err
+		}
+		q = gpu.AdoptStream(d.Device, newStream(d.driver, handle))
+		return nil
+	})
+	return q, err
+}
