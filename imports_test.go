@@ -24,8 +24,8 @@ var policy = map[string][]string{
 	"device":            {"layout"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
 	"device/devicetest": {"layout", "device", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device", "internal/hugemem", "internal/numeric", "internal/simd"},
-	"kernels":           {"layout", "device", "internal/numeric"},
+	"cpu":               {"layout", "device", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
+	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
@@ -52,6 +52,7 @@ var policy = map[string][]string{
 	"internal/race":     {},
 	"internal/soak":     {},
 	"internal/numeric":  {"layout"},
+	"internal/plankey":  {"layout"},
 	"internal/ndformat": {"layout", "internal/numeric"},
 	"internal/npy":      {"layout"},
 

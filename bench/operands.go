@@ -136,7 +136,7 @@ func bufferSizes(o cases.Operation) (all []int64, err error) {
 
 // bufferSize is the bytes of a buffer for a layout, wherever indices move it.
 func bufferSize(l layout.Layout, t layout.DType, by []device.Index) (int64, error) {
-	_, high, ok := layout.Reach(l, by)
+	_, high, ok := layout.Reach(&l, by)
 	if !ok {
 		if l.Count() == 0 {
 			return 0, nil

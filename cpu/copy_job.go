@@ -90,14 +90,11 @@ func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	if !j.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
-	j.rank, j.dOff = d.Frame()
-	_, j.sOff = s.Frame()
-	j.dOff, j.sOff = j.dOff*du, j.sOff*su
+	j.rank, j.dOff, j.sOff = d.Rank(), d.Offset()*du, s.Offset()*su
 	j.bytes = 1
 	for i := range j.rank {
-		n, dStep := d.Axis(i)
-		_, sStep := s.Axis(i)
-		j.axes[i] = axis{n, dStep * du, sStep * su}
+		n := d.Dim(i)
+		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
 		j.bytes *= n
 	}
 	if j.rank == 0 {
@@ -252,13 +249,12 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 	case way == device.AsPack || strings:
 		limit = 0
 	}
-	var d, s layout.Layout
-	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
-	if rank, _ := d.Frame(); rank == 1 {
-		if n, _ := d.Axis(0); n == 0 {
-			return false
-		}
+	d, s := *dst, *src
+	layout.Simplify(&d, &s)
+	if d.Rank() == 1 && d.Dim(0) == 0 {
+		return false
 	}
+	wide := layout.Widen(dBits, limit, &d, &s)
 	switch {
 	case strings:
 		dBits, sBits = 8*stringSize, 8*stringSize
@@ -299,7 +295,8 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
 		return l
 	}
-	d, s = layout.Simplify(split(d), split(s))
+	d, s = split(d), split(s)
+	layout.Simplify(&d, &s)
 	return d, s, limit
 }
 

@@ -24,7 +24,7 @@ func TestCases(t *testing.T) {
 		for _, size := range []int64{1, 1000, 64 << 10, 1 << 20, Reference, 4 * Reference, 1 << 36} {
 			at, err := c.At(size)
 			require.NoError(t, err, "%s at %d", c.Name, size)
-			assert.True(t, at.Op == oracle.OpFill || at.Dst.SameShape(at.Src), c.Name)
+			assert.True(t, at.Op == oracle.OpFill || at.Dst.SameShape(&at.Src), c.Name)
 			assert.False(t, at.Dst.SelfOverlaps(), c.Name)
 			assert.Equal(t, at.Op == oracle.OpConvert || at.Op == oracle.OpFill, at.DstType != at.SrcType, c.Name)
 			assert.Equal(t, at, parse(t, at.String(), at.Axis), "the name is the case")

@@ -81,7 +81,7 @@ func TestNewEntry(t *testing.T) {
 		for _, p := range parts {
 			l, err := layout.Strided(p.place.Dims, p.place.Strides, p.place.Offset)
 			require.NoError(t, err)
-			assert.True(t, l.Equal(p.l), e.Name)
+			assert.True(t, l.Equal(&p.l), e.Name)
 			assert.True(t, l.Fits(p.place.Length), e.Name)
 			assert.False(t, l.Fits(p.place.Length-1), e.Name)
 			assert.Equal(t, p.t.String(), p.place.Type)
