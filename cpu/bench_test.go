@@ -126,7 +126,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkMedium times copies about as large as it takes for helpers to pay: run it
+// BenchmarkMedium times copies about as large as it takes for workers to pay: run it
 // with -cpu 1,2.
 func BenchmarkMedium(b *testing.B) {
 	dev, err := cpu.Open()

@@ -1,27 +1,27 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// mix describes a kernel that makes three vectors of three others, any byte from any
+// permute3 describes a kernel that makes three vectors of three others, any byte from any
 // of them, as tables say.
-type mix struct {
+type permute3 struct {
 	lanes  int // 1 or 4
 	stream bool
 }
 
-func (m mix) write() {
-	name := fmt.Sprintf("mix%d", m.lanes*16)
+func (m permute3) write() {
+	name := emit.Vec(m.lanes * 16).Name("permute3")
 	if m.stream {
 		name += "stream"
 	}
 	TEXT(name, NOSPLIT, "func(dst *byte, dGap, dStep int64, src *byte, sGap, sStep int64, tab *byte, n int64)")
-	Doc(name + " is one of Transposes.Mix.")
+	Doc(name + " is one of Threes.Permute3.")
 	Pragma("noescape")
 	in := lanes(m.lanes)
 	dst, dGap, dStep := Load(Param("dst"), GP64()), Load(Param("dGap"), GP64()), Load(Param("dStep"), GP64())

@@ -2,9 +2,9 @@ package simd
 
 import "encoding/binary"
 
-// mixShuffles are tables for instructions that take the bytes of one vector: for
+// threesAVX2 are tables for instructions that take the bytes of one vector: for
 // each result one of each source, 0x80 where a byte is another's.
-func mixShuffles(width int, from func(out, at int) (in, pos int)) []byte {
+func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)
 	for i := range tab {
 		tab[i] = 0x80
@@ -18,9 +18,9 @@ func mixShuffles(width int, from func(out, at int) (in, pos int)) []byte {
 	return tab
 }
 
-// mixPermutes are tables for instructions that take the bytes of two vectors, and
+// threesAVX512 are tables for instructions that take the bytes of two vectors, and
 // those of the third under a mask.
-func mixPermutes(width int, from func(out, at int) (in, pos int)) []byte {
+func threesAVX512(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)
 	for out := range 3 {
 		of := tab[out*3*width:]

@@ -7,21 +7,21 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// turn describes a kernel that transposes blocks within registers. With e the
+// transposer describes a kernel that transposes blocks within registers. With e the
 // elements in 16 bytes, a part is e registers, each with 16 bytes of another row. By
 // instructions that interleave, it becomes e registers with a column each. A block
 // has some parts, whose rows follow one another.
-type turn struct {
+type transposer struct {
 	size  int // bytes of an element
 	parts int // as many as there are registers for
 }
 
 // write writes the loops: over the rows, a block's at a time, and within over the
 // columns. The last block of columns overlaps the one before.
-func (t turn) write() {
+func (t transposer) write() {
 	e := 16 / t.size
 	count := e * t.parts
-	f := New(fmt.Sprintf("turn%dx%d", t.size*8, t.parts*16), "one of Transposes.Turn.", "dst *byte, stride int64, src *byte, rows *int64, m int64, n int64")
+	f := New(fmt.Sprintf("transpose%dx%d", t.size*8, t.parts*128), "one of Transposes.Transpose.", "dst *byte, stride int64, src *byte, rows *int64, m int64, n int64")
 	args := f.Args("dst", "stride", "src", "rows", "m", "n")
 	dst, stride, src, rows, m, n := args[0], args[1], args[2], args[3], args[4], args[5]
 	d, left := f.R(), f.R()
@@ -65,7 +65,7 @@ func (t turn) write() {
 }
 
 // back goes to where as many columns are left as a block has.
-func (t turn) back(f *Func, left, d, stride R, from []R) {
+func (t transposer) back(f *Func, left, d, stride R, from []R) {
 	e := 16 / t.size
 	by := f.R()
 	f.Do("SUB", Imm(int64(e)), left)

@@ -8,19 +8,19 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// turn describes a kernel that transposes blocks within registers. With e the
+// transposer describes a kernel that transposes blocks within registers. With e the
 // elements in 16 bytes, register r takes 16 bytes of each of rows r, r+e, r+2e, ...,
 // one in each 128-bit lane. What is left to do is a transpose of e by e elements,
 // the same one in every lane, by instructions that interleave: register c then has
 // column c of all these rows, in their order.
-type turn struct {
+type transposer struct {
 	size   int  // bytes of an element
 	lanes  int  // 16 bytes each: 1, 2 or 4
 	stream bool // past the caches
 	few    bool // of fewer columns than 16 bytes have
 }
 
-func (t turn) name() string {
+func (t transposer) name() string {
 	how := ""
 	if t.stream {
 		how = "stream"
@@ -28,12 +28,12 @@ func (t turn) name() string {
 	if t.few {
 		how = "few" + how
 	}
-	return fmt.Sprintf("turn%dx%d%s", t.size*8, t.lanes*16, how)
+	return fmt.Sprintf("transpose%dx%d%s", t.size*8, t.lanes*128, how)
 }
 
 // parts is how many vectors a row of dst gets from a block: those that write past
 // the caches write whole lines.
-func (t turn) parts() int {
+func (t transposer) parts() int {
 	if t.stream {
 		return 4 / t.lanes
 	}
@@ -41,14 +41,14 @@ func (t turn) parts() int {
 }
 
 // rows is how many rows of the source a block has.
-func (t turn) rows() int { return 16 / t.size * t.lanes * t.parts() }
+func (t transposer) rows() int { return 16 / t.size * t.lanes * t.parts() }
 
 // write writes the loops: over the rows, a block's at a time, and within over the
 // columns. The last block of columns overlaps the one before.
-func (t turn) write() {
+func (t transposer) write() {
 	e := 16 / t.size
 	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64)")
-	Doc(t.name() + " is one of Transposes.Turn.")
+	Doc(t.name() + " is one of Transposes.Transpose.")
 	Pragma("noescape")
 	dst, stride, src := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("src"), GP64())
 	rows, m, n := Load(Param("rows"), GP64()), Load(Param("m"), GP64()), Load(Param("n"), GP64())
@@ -112,7 +112,7 @@ func (t turn) write() {
 }
 
 // next goes on to the next rows, or ends.
-func (t turn) next(rows, dst, m Register) {
+func (t transposer) next(rows, dst, m Register) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
 	ADDQ(Imm(uint64(t.rows()*t.size)), dst)
@@ -127,7 +127,7 @@ func (t turn) next(rows, dst, m Register) {
 
 // block writes the transpose of one block, and moves d to the rows after it. What
 // before and after write stands around the store of each column.
-func (t turn) block(d, s, rows, stride, stride3 Register, before, after func(c int)) {
+func (t transposer) block(d, s, rows, stride, stride3 Register, before, after func(c int)) {
 	e, in := 16/t.size, lanes(t.lanes)
 	at := GP64()
 	row := func(r, part int) VecVirtual {

@@ -6,14 +6,16 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// place writes the kernel that brings rows from a buffer to their places: heads and
+// scatterRows writes the kernel that copies rows from a buffer to where a table says: heads and
 // tails that share a line with others in the cache, whole lines past it.
-func place(n int) {
-	in := lanes(n)
-	TEXT(fmt.Sprintf("place%d", n*16), NOSPLIT, "func(dst *byte, tab *int64, src *byte, stride, run, n int64)")
-	Doc(fmt.Sprintf("place%d is Transposes.Place.", n*16))
+func scatterRows(n int) {
+	in, name := lanes(n), emit.Vec(n*16).Name("scatterRows")
+	TEXT(name, NOSPLIT, "func(dst *byte, tab *int64, src *byte, stride, run, n int64)")
+	Doc(name + " is Transposes.ScatterRows.")
 	Pragma("noescape")
 	dst, tab, src := Load(Param("dst"), GP64()), Load(Param("tab"), GP64()), Load(Param("src"), GP64())
 	stride, run, rows := Load(Param("stride"), GP64()), Load(Param("run"), GP64()), Load(Param("n"), GP64())
