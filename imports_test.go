@@ -31,11 +31,13 @@ var policy = map[string][]string{
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
 	"cuda/ptxzip":       {},
 	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
-	"bench":             {"layout", "device", "device/oracle", "cpu", "tensor"},
-	"bench/page":        {"bench", "device/oracle", "gonum.org/v1/plot"},
-	"bench/peers":       {"bench"}, // and a module of its own, for libraries in Go
-	"bench/benchtest":   {"device", "device/oracle", "bench"},
-	"bench/results":     {"bench"},
+	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers"},
+	"bench/cases":       {"layout", "device", "device/oracle"},
+	"bench/report":      {"layout", "device"},
+	"bench/peers":       {"layout", "device/oracle", "bench/cases", "bench/report"}, // and a module of its own, for libraries in Go
+	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
+	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
+	"bench/results":     {"bench/cases", "bench/report"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
@@ -55,7 +57,7 @@ var policy = map[string][]string{
 	"internal/npy":      {"layout"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/page", "bench/peers", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
+		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "internal/npy", "internal/numeric",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
