@@ -68,7 +68,8 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
 	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
-	d, s := layout.Simplify(dst, src)
+	d, s := dst, src
+	layout.Simplify(&d, &s)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)
 	p.launch.Class = Converting
 	l, err := p.plan(func(k *parameters) (Form, error) {

@@ -48,7 +48,7 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 		if shape[i] < 0 {
 			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
 		}
-		by := shape[i] - c.x.Layout().Dim(axis)
+		by := shape[i] - c.x.Dim(axis)
 		to[axis] = padding{before: by / 2, after: by - by/2}
 	}
 	return c.pad(PadConstant, to, nil)

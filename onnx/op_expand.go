@@ -16,7 +16,7 @@ func Expand(x *tensor.Tensor, v Opset, shape []int64) (*tensor.Tensor, error) {
 
 func expand(d *definition, x *tensor.Tensor, shape []int64) (*tensor.Tensor, error) {
 	var few [2][8]int64
-	in := x.Layout().AppendDims(few[0][:0])
+	in := x.AppendDims(few[0][:0])
 	dims := few[1][:0]
 	if more := len(in) - len(shape); more > 0 {
 		dims = append(dims, in[:more]...)

@@ -29,7 +29,7 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 // matrix returns the extents that a Flatten gives x.
 func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
 	var dims [8]int64
-	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
+	shape := layout.Shape(x.AppendDims(dims[:0]))
 	at, err := d.axis(axis, len(shape), len(shape))
 	if err != nil {
 		return 0, 0, err

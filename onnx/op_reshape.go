@@ -47,7 +47,7 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 // extents appends the extents that a Reshape gives x to dst.
 func extents(dst []int64, d *definition, x *tensor.Tensor, shape []int64, allowZero bool) ([]int64, error) {
 	var few [8]int64
-	return layout.InferReshape(dst, d.name, x.Layout().AppendDims(few[:0]), shape, !allowZero)
+	return layout.InferReshape(dst, d.name, x.AppendDims(few[:0]), shape, !allowZero)
 }
 
 // prepareReshape1 reads the shape from an attribute. The other one,

@@ -47,7 +47,7 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 			to = clampAxis(end, rank)
 		}
 		from = min(from, to)
-		dims := c.x.Layout().AppendDims(make([]int64, 0, rank))[from:to]
+		dims := c.x.AppendDims(make([]int64, 0, rank))[from:to]
 		return c.set(c.x.HostInts(d.name, dims, to-from))
 	}, nil
 }

@@ -110,7 +110,7 @@ func (c *call) split(axis int64, sizes []int64) error {
 	if len(sizes) != len(c.out) {
 		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
 	}
-	extent := c.x.Layout().Dim(at)
+	extent := c.x.Dim(at)
 	rest := extent
 	for i, n := range sizes {
 		if n < 0 {
@@ -140,7 +140,7 @@ func (c *call) splitEvenly(axis int64) error {
 	if err != nil {
 		return err
 	}
-	extent, n := c.x.Layout().Dim(at), int64(len(c.out))
+	extent, n := c.x.Dim(at), int64(len(c.out))
 	size := extent / n
 	if extent%n != 0 {
 		if c.d.since < 18 {

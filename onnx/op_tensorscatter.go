@@ -68,7 +68,7 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64,
 	if err := c.checkUpdate(update, at); err != nil {
 		return err
 	}
-	s := scatter{axis: at, length: update.Layout().Dim(at), room: cache.Layout().Dim(at), circular: circular}
+	s := scatter{axis: at, length: update.Dim(at), room: cache.Dim(at), circular: circular}
 	if err := c.checkIndices(&s, indices); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *call) checkIndices(s *scatter, indices []int64) error {
 		s.indices = []int64{0}
 		return nil
 	}
-	if n := c.x.Layout().Dim(0); int64(len(indices)) != n {
+	if n := c.x.Dim(0); int64(len(indices)) != n {
 		return c.d.invalid("%d write indices for %d batches, axis 0", len(indices), n)
 	}
 	for i, at := range indices {

@@ -36,7 +36,7 @@ func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
 // that, reshaped.
 func (c *call) tile(repeats []int64) error {
 	var few [8]int64
-	in := c.x.Layout().AppendDims(few[:0])
+	in := c.x.AppendDims(few[:0])
 	if len(repeats) != len(in) {
 		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
 	}

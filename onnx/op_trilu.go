@@ -47,7 +47,7 @@ func (c *call) trilu(upper bool, k int64) error {
 		m.row, m.column = m.column, m.row
 		k = -max(k, -math.MaxInt64)
 	}
-	m.rows, m.columns = x.Layout().Dim(m.row), x.Layout().Dim(m.column)
+	m.rows, m.columns = x.Dim(m.row), x.Dim(m.column)
 	k = min(max(k, -m.rows), m.columns)
 	// Row i is zero left of column i+k.
 	if x.Count() == 0 || m.rows-1 <= -k {

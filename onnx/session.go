@@ -299,7 +299,7 @@ func (p *port) accepts(v Value, extents bool) bool {
 			return false
 		}
 		var few [8]int64
-		return !extents || fits(&p.typ, v.Layout().AppendDims(few[:0]))
+		return !extents || fits(&p.typ, v.AppendDims(few[:0]))
 	case *Sequence:
 		return isOf(&p.typ, model.SequenceType, v.Elem)
 	case *Optional:

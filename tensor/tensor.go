@@ -173,6 +173,12 @@ func (t *Tensor) Layout() layout.Layout { return t.layout }
 // Shape returns the extents.
 func (t *Tensor) Shape() layout.Shape { return t.layout.Shape() }
 
+// AppendDims appends the extents to dst: Shape without the allocation.
+func (t *Tensor) AppendDims(dst []int64) []int64 { return t.layout.AppendDims(dst) }
+
+// Dim returns the extent of an axis in [0, Rank).
+func (t *Tensor) Dim(axis int) int64 { return t.layout.Dim(axis) }
+
 // Rank returns the number of axes.
 func (t *Tensor) Rank() int { return t.layout.Rank() }
 

@@ -28,7 +28,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 func main() {
@@ -80,7 +80,7 @@ func update(readme, folder string, all []file) error {
 // file is a report that is kept.
 type file struct {
 	path string
-	*bench.Report
+	*report.Report
 }
 
 // load reads all reports.
@@ -100,12 +100,12 @@ func load(folder string) ([]file, error) {
 	return all, nil
 }
 
-func read(path string) (*bench.Report, error) {
+func read(path string) (*report.Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := bench.ReadReport(data)
+	r, err := report.Read(data)
 	if err == nil && r.Unfinished {
 		err = errors.New("the run was interrupted")
 	}
@@ -130,7 +130,7 @@ func keep(folder, path, name string) error {
 var noise = regexp.MustCompile(`(?i)\([a-z]+\)|\b(intel|amd|processor|cpu)\b|@.*`)
 
 // machine is a short name after the processor: "xeon-2cores".
-func machine(r *bench.Report) string {
+func machine(r *report.Report) string {
 	words := strings.FieldsFunc(strings.ToLower(noise.ReplaceAllString(r.Host.CPU, " ")), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	})
@@ -182,11 +182,11 @@ func rewrite(text, folder string, all []file) (string, error) {
 
 // newest returns the newest report that has all of the devices, at a size that
 // caches do not hold.
-func newest(all []file, ids []string) (at file, found []*bench.Result) {
+func newest(all []file, ids []string) (at file, found []*report.Result) {
 	for _, f := range all {
-		var devices []*bench.Result
+		var devices []*report.Result
 		for _, id := range ids {
-			if i := slices.IndexFunc(f.Devices, func(r *bench.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
+			if i := slices.IndexFunc(f.Devices, func(r *report.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
 				devices = append(devices, f.Devices[i])
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 )
 
 // Each README has the figures of the newest reports: "go run ./bench/results" writes
@@ -29,26 +30,26 @@ func TestReadme(t *testing.T) {
 }
 
 // sample is a report of two devices with figures that are easy to see.
-func sample(t *testing.T) *bench.Report {
-	data, err := os.ReadFile("../testdata/report.json")
+func sample(t *testing.T) *report.Report {
+	data, err := os.ReadFile("../report/testdata/report.json")
 	require.NoError(t, err)
-	r, err := bench.ReadReport(data)
+	r, err := report.Read(data)
 	require.NoError(t, err)
-	timing := func(ns float64) bench.Timing {
-		return bench.Timing{Samples: 2, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns, Passes: []float64{ns, ns}}
+	timing := func(ns float64) report.Timing {
+		return report.Timing{Samples: 2, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns, Passes: []float64{ns, ns}}
 	}
 	ours := timing(2)
 	cpu := r.Devices[0]
-	cpu.Cached, cpu.Size = false, bench.Reference
-	cpu.Roofline = &bench.Roofline{
-		Copy:   &bench.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
-		Memcpy: &bench.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
+	cpu.Cached, cpu.Size = false, cases.Reference
+	cpu.Roofline = &report.Roofline{
+		Copy:   &report.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
+		Memcpy: &report.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
 		Launch: &ours,
 	}
-	cpu.Cases = append(cpu.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, Ratio: .25, MemcpyRatio: .5, MemcpySpread: .07})
-	cpu.Peers = []*bench.Peer{
-		{Name: "Other 1.2", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Timing: timing(8)}}},
-		{Name: "None", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
+	cpu.Cases = append(cpu.Cases, &report.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, Ratio: .25, MemcpyRatio: .5, MemcpySpread: .07})
+	cpu.Peers = []*report.Peer{
+		{Name: "Other 1.2", Cases: []*report.PeerCase{{Name: "a-transpose/32", Timing: timing(8)}}},
+		{Name: "None", Cases: []*report.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
 	}
 	gpu := *cpu
 	gpu.Cases = nil
@@ -58,7 +59,7 @@ func sample(t *testing.T) *bench.Report {
 		gpu.Cases = append(gpu.Cases, &one)
 	}
 	gpu.Device.ID, gpu.Device.Name, gpu.Peers = "cuda:0", "a board", nil
-	gpu.Roofline = &bench.Roofline{Copy: cpu.Roofline.Copy, Driver: &bench.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
+	gpu.Roofline = &report.Roofline{Copy: cpu.Roofline.Copy, Driver: &report.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
 	r.Devices = append(r.Devices, &gpu)
 	return r
 }
@@ -134,7 +135,7 @@ func TestMachine(t *testing.T) {
 		"Intel(R) Xeon(R) Processor": "xeon-2cores", "Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz": "core-i7-8700-2cores",
 		"AMD EPYC 7763 64-Core Processor": "epyc-7763-64-core-2cores", "": "linux-arm64-2cores",
 	} {
-		assert.Equal(t, want, machine(&bench.Report{System: "linux/arm64", CPUs: 2, Host: bench.Host{CPU: cpu}}))
+		assert.Equal(t, want, machine(&report.Report{System: "linux/arm64", CPUs: 2, Host: report.Host{CPU: cpu}}))
 	}
 }
 
