@@ -21,7 +21,7 @@ const module = "github.com/restride/restride"
 var policy = map[string][]string{
 	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
-	"device":            {"layout"},
+	"device":            {"layout", "internal/numeric"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
 	"device/devicetest": {"layout", "device", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
 	"cpu":               {"layout", "device", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
@@ -30,7 +30,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
 	"cuda/ptxzip":       {},
-	"tensor":            {"layout", "device", "cpu", "internal/ndformat"},
+	"tensor":            {"layout", "device", "cpu", "internal/ndformat", "internal/numeric"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
 	"bench/report":      {"layout", "device"},
