@@ -90,14 +90,11 @@ func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	if !j.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
-	j.rank, j.dOff = d.Frame()
-	_, j.sOff = s.Frame()
-	j.dOff, j.sOff = j.dOff*du, j.sOff*su
+	j.rank, j.dOff, j.sOff = d.Rank(), d.Offset()*du, s.Offset()*su
 	j.bytes = 1
 	for i := range j.rank {
-		n, dStep := d.Axis(i)
-		_, sStep := s.Axis(i)
-		j.axes[i] = axis{n, dStep * du, sStep * su}
+		n := d.Dim(i)
+		j.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
 		j.bytes *= n
 	}
 	if j.rank == 0 {
@@ -252,13 +249,12 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 	case way == device.AsPack || strings:
 		limit = 0
 	}
-	var d, s layout.Layout
-	wide := layout.Reduce(&d, &s, dst, src, dBits, limit)
-	if rank, _ := d.Frame(); rank == 1 {
-		if n, _ := d.Axis(0); n == 0 {
-			return false
-		}
+	d, s := *dst, *src
+	layout.Simplify(&d, &s)
+	if d.Rank() == 1 && d.Dim(0) == 0 {
+		return false
 	}
+	wide := layout.Widen(dBits, limit, &d, &s)
 	switch {
 	case strings:
 		dBits, sBits = 8*stringSize, 8*stringSize
@@ -299,7 +295,8 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
 		return l
 	}
-	d, s = layout.Simplify(split(d), split(s))
+	d, s = split(d), split(s)
+	layout.Simplify(&d, &s)
 	return d, s, limit
 }
 
@@ -309,4 +306,42 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 		*b = makeBlock(n).mem
 	}
 	return unsafe.Pointer(unsafe.SliceData(*b))
+}
+
+// execute plans the job, runs it, and returns when it is done.
+func (j *job) execute() {
+	sc := scratches.Get().(*scratch)
+	defer scratches.Put(sc)
+	if j.packed && j.bytes >= parallelBytes && j.executePacked(sc) {
+		return
+	}
+	j.parts.lead = 0
+	j.plan()
+	cost := j.bytes
+	if j.class == contiguous {
+		cost /= denseFactor
+	}
+	n := parallelism(j.units, cost)
+	if n == 1 || j.packed {
+		j.run(0, j.units, sc)
+		return
+	}
+	j.shareOut(n, j.units, grainOf(j.units, j.bytes, n), sc)
+}
+
+// shareOut does units with goroutines-1 workers.
+func (j *job) shareOut(goroutines int, units, grain int64, sc *scratch) {
+	j.share.work, j.share.units, j.share.grain = j, units, grain
+	allWorkers.run(&j.share, goroutines-1, sc)
+}
+
+// part does the units [lo, hi): blocks, or parts of elements below a byte.
+func (j *job) part(lo, hi int64, sc *scratch) {
+	if j.parts.lead == 0 {
+		j.run(lo, hi, sc)
+		return
+	}
+	for part := lo; part < hi; part++ {
+		j.runPart(part, sc)
+	}
 }

@@ -22,7 +22,8 @@ func TestNarrow(t *testing.T) {
 		for i := range from {
 			from[i] = byte(rng.Uint32())
 		}
-		d, s := layout.Simplify(dst, src)
+		d, s := dst, src
+		layout.Simplify(&d, &s)
 		execute(unsafe.Pointer(&want[0]), unsafe.Pointer(&from[0]), &d, &s, 64, false)
 		d, s, bits := narrow(d, s, 64, limit)
 		require.Equal(t, limit, bits)

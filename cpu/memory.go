@@ -156,6 +156,12 @@ func Bytes(b device.Buffer) ([]byte, bool) {
 	return unsafe.Slice(at, bb.size), true
 }
 
+// HostBytes is Bytes (device.HostMemory).
+func (d *Device) HostBytes(b device.Buffer) ([]byte, bool) { return Bytes(b) }
+
+// WrapHost is Wrap (device.HostMemory).
+func (d *Device) WrapHost(b []byte) device.Buffer { return Wrap(b) }
+
 // Strings returns a string buffer's memory itself, valid until the buffer is
 // freed; false if the buffer is not a cpu device's, holds bytes, or was freed.
 func Strings(b device.Buffer) ([]string, bool) {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
@@ -62,7 +63,7 @@ func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
 // checked nor a plan.
 type plan struct {
 	form     form
-	pair     layout.PairKey
+	layouts  plankey.Key
 	job      job
 	name     string // of the kernel, once somebody has asked
 	dst, src side
@@ -75,7 +76,7 @@ type side struct {
 	last    int64 // from the first element to that furthest up
 
 	// Where the elements of the call begin that the job was planned for, where the
-	// job's do, and by how much these move for each layout.KeyPeriod elements.
+	// job's do, and by how much these move for each plankey.Period elements.
 	from, off, step int64
 }
 
@@ -89,30 +90,28 @@ func (x *side) holds(m *memory, off int64) bool {
 }
 
 // at returns where the job's elements begin then.
-func (x *side) at(off int64) int64 { return x.off + (off-x.from)/layout.KeyPeriod*x.step }
+func (x *side) at(off int64) int64 { return x.off + (off-x.from)/plankey.Period*x.step }
 
 // load takes over a layout, and what the job made of it.
 func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit int64) {
 	*x = side{strings: t == layout.String, log: logWidth(t), last: math.MinInt64 / 2}
-	_, x.from = l.Frame()
-	if _, hi, some := l.Ends(); some {
+	x.from = l.Offset()
+	if _, hi, some := l.Extent(); some {
 		x.last = hi - x.from
 	}
-	x.off, x.step = off, layout.KeyPeriod*int64(width(t))/int64(max(elem, 1))*unit
+	x.off, x.step = off, plankey.Period*int64(width(t))/int64(max(elem, 1))*unit
 }
 
 // fits reports whether a call that is like the plan's breaks no rule about its places.
 // False: it may break one.
 func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) bool {
-	_, dOff := dst.Frame()
-	if !p.dst.holds(to, dOff) {
+	if !p.dst.holds(to, dst.Offset()) {
 		return false
 	}
 	if p.form.op >= opFill {
 		return p.dst.strings || len(pattern) == (1<<p.dst.log+7)/8
 	}
-	_, sOff := src.Frame()
-	return to != from && p.src.holds(from, sOff)
+	return to != from && p.src.holds(from, src.Offset())
 }
 
 // run carries out a call on memory, whose elements begin at the given offsets. It
@@ -177,13 +176,13 @@ const (
 
 // set returns those that a call's plan would be among.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
-	h := layout.HashPair(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
+	h := plankey.Hash(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 
 // again returns the latest plan if it is that of a call, or nil.
 func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
-	if p := c.latest; p != nil && p.form == *f && p.pair.Is(dst, src) && c.kernels == kernels {
+	if p := c.latest; p != nil && p.form == *f && p.layouts.Is(dst, src, nil, nil) && c.kernels == kernels {
 		return p
 	}
 	return nil
@@ -199,7 +198,7 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 		if p == nil {
 			return nil
 		}
-		if p.form == *f && p.pair.Is(dst, src) {
+		if p.form == *f && p.layouts.Is(dst, src, nil, nil) {
 			if i > 0 {
 				copy(set[1:], set[:i])
 				set[0] = p
@@ -222,11 +221,9 @@ func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 	if p == nil {
 		p = new(plan)
 	}
-	if !p.pair.Set(dst, src) {
-		return nil
-	}
 	copy(set[1:], set[:])
 	set[0] = p
+	p.layouts = plankey.Of(dst, src, nil, nil)
 	p.load(f, dst, src)
 	c.latest = p
 	return p
@@ -234,6 +231,5 @@ func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 
 // small reports whether there are too few elements for several workers.
 func small(t layout.DType, l *layout.Layout) bool {
-	n, _ := l.Dense()
-	return n < parallelBytes*8/int64(width(t))
+	return l.Count() < parallelBytes*8/int64(width(t))
 }

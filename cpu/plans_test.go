@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/layout"
 )
 
@@ -38,7 +39,7 @@ func TestPlansAreFoundAgain(t *testing.T) {
 	first, known := c.get(f, dst, src)
 	require.False(t, known)
 	for _, k := range []int64{0, 1, 5, 1 << 40} {
-		d, s := pairOf(t, 7, 3+k*layout.KeyPeriod, 5+2*k*layout.KeyPeriod)
+		d, s := pairOf(t, 7, 3+k*plankey.Period, 5+2*k*plankey.Period)
 		p, known := c.get(f, d, s)
 		require.True(t, known)
 		require.Same(t, first, p, "an offset that differs by a multiple of the period")
@@ -96,7 +97,7 @@ func TestPlansAreBounded(t *testing.T) {
 		d, s := pairOf(t, n, 0, 0)
 		p, known := c.get(f, d, s)
 		require.Equal(t, n*n*4, p.job.bytes)
-		require.True(t, p.pair.Is(&d, &s))
+		require.True(t, p.layouts.Is(&d, &s, nil, nil))
 		return known
 	}
 	for _, n := range rivals[:planWays] {

@@ -279,29 +279,24 @@ func (q *Queue) launched(n int64) {
 // shortRun returns how many elements a copy has, if both sides are one run of few:
 // that needs no plan.
 func shortRun(dst, src *device.Operand) (n int64, ok bool) {
-	if n, ok = src.Layout.Dense(); !ok || n >= parallelBytes*8/int64(max(width(src.Type), 1)) {
-		return 0, false
-	}
-	n, ok = dst.Layout.Dense()
+	n = src.Layout.Count()
+	ok = n < parallelBytes*8/int64(max(width(src.Type), 1)) && src.Layout.IsContiguous() && dst.Layout.IsContiguous()
 	return n, ok
 }
 
 // runFits reports whether a copy of one run breaks no rule. False: it may break one.
 func runFits(dst, src *device.Operand, to, from *memory, n int64) bool {
-	if dst.Type != src.Type || !dst.Type.Valid() || n == 0 || to == from || !dst.Layout.Matches(&src.Layout) {
+	if dst.Type != src.Type || !dst.Type.Valid() || n == 0 || to == from || !dst.Layout.SameShape(&src.Layout) {
 		return false
 	}
-	_, dOff := dst.Layout.Frame()
-	_, sOff := src.Layout.Frame()
 	x := side{strings: dst.Type == layout.String, log: logWidth(dst.Type), last: n - 1}
-	return x.holds(to, dOff) && x.holds(from, sOff)
+	return x.holds(to, dst.Layout.Offset()) && x.holds(from, src.Layout.Offset())
 }
 
 // copyRun does a checked copy of one run and returns how many bytes it wrote.
 func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
 	bits := int64(width(dst.Type))
-	_, d := dst.Layout.Frame()
-	_, s := src.Layout.Frame()
+	d, s := dst.Layout.Offset(), src.Layout.Offset()
 	switch {
 	case dst.Type == layout.String:
 		copy(unsafe.Slice((*string)(unsafe.Add(to, d*stringSize)), n), unsafe.Slice((*string)(unsafe.Add(from, s*stringSize)), n))
@@ -345,9 +340,7 @@ func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from sit
 	if p == nil {
 		return q.carryOutLong(f, dst, src, to, from)
 	}
-	_, dOff := dst.Frame()
-	_, sOff := src.Frame()
-	if n := p.run(to.base, from.base, dOff, sOff, &q.sc); n > 0 {
+	if n := p.run(to.base, from.base, dst.Offset(), src.Offset(), &q.sc); n > 0 {
 		q.launched(n)
 	}
 	return nil

@@ -93,7 +93,8 @@ func (t *take) drop() {
 
 // load takes over checked operands that have elements.
 func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
-	d, s, a := layout.SimplifyIndexed(dst.Layout, src.Layout, at.Layout)
+	d, s, a := dst.Layout, src.Layout, at.Layout
+	layout.Simplify(&d, &s, &a)
 	bits, unit := dst.Type.Bits(), int64(1)
 	t.by = append(t.by[:0], by...)
 	t.wrong.Store(false)
@@ -103,7 +104,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		limit := 8 * min(alignment(t.dst), alignment(t.src))
 		t.bytes = (d.Count()*int64(bits) + 7) / 8
 		narrow := int64(bits)
-		d, s, a, bits = layout.WidenIndexed(d, s, a, by, bits, limit)
+		bits = layout.Widen(bits, layout.WidthLimit(by, bits, limit), &d, &s, &a)
 		for i := range t.by {
 			t.by[i].Stride /= int64(bits) / narrow
 		}
@@ -138,7 +139,7 @@ func (t *take) dense(axis int) bool {
 // execute runs the take and returns when it is done.
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
-	n := workers(t.count, cost)
+	n := parallelism(t.count, cost)
 	if t.bits > 0 && t.bits < 8 && !t.separable() {
 		n = 1
 	}
@@ -147,11 +148,11 @@ func (t *take) execute(sc *scratch) {
 		return
 	}
 	t.share.work, t.share.units = t, t.count
-	t.share.grain = grain(t.count, cost, n)
+	t.share.grain = grainOf(t.count, cost, n)
 	if t.bits < 8 {
 		t.share.grain = (t.share.grain + 63) &^ 63
 	}
-	helpers.run(&t.share, n-1, sc)
+	allWorkers.run(&t.share, n-1, sc)
 }
 
 // part does the units with the numbers [lo, hi).

@@ -42,7 +42,7 @@ func CheckOperand(op, role string, o *Operand) error {
 	case !strings:
 		room = elements(room, o.Type.Bits())
 	}
-	if _, hi, some := o.Layout.Ends(); some && hi >= room {
+	if _, hi, some := o.Layout.Extent(); some && hi >= room {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
 	}
 	return nil
@@ -75,7 +75,7 @@ func checkDst(op string, dst *Operand) error {
 }
 
 func checkDistinct(op string, dst *Operand) error {
-	if !dst.Layout.Distinct() {
+	if dst.Layout.SelfOverlaps() {
 		return invalid(op, "dst %v: two indices share an element", *dst)
 	}
 	return nil
@@ -103,7 +103,7 @@ func CheckCopyPlaces(dst, src *Operand) error {
 }
 
 func checkApart(op string, dst, src *Operand) error {
-	if dst.Buffer == src.Buffer && dst.Layout.Overlaps(src.Layout) {
+	if dst.Buffer == src.Buffer && dst.Layout.Overlaps(&src.Layout) {
 		return invalid(op, "%v to %v in one buffer: they share elements", *src, *dst)
 	}
 	return nil
@@ -117,7 +117,7 @@ func checkPair(op string, dst, src *Operand) error {
 	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}
-	if !dst.Layout.Matches(&src.Layout) {
+	if !dst.Layout.SameShape(&src.Layout) {
 		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
 	}
 	return nil

@@ -28,7 +28,7 @@ func CheckTake(dst, src, at *Operand, by []Index) error {
 		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
 	case at.Type != layout.Int32 && at.Type != layout.Int64:
 		return invalid(op, "%v by %v: indices must be int32 or int64", *src, *at)
-	case !dst.Layout.SameShape(at.Layout):
+	case !dst.Layout.SameShape(&at.Layout):
 		return invalid(op, "%v to %v by %v: the shapes differ", *src, *dst, *at)
 	case len(by) == 0:
 		return invalid(op, "%v to %v: no index is given", *src, *dst)
@@ -59,7 +59,7 @@ func CheckTake(dst, src, at *Operand, by []Index) error {
 			return invalid(op, "%v by %v in one buffer: they share bytes", *dst, moved)
 		}
 	}
-	lo, hi, ok := layout.Reach(src.Layout, by)
+	lo, hi, ok := layout.Reach(&src.Layout, by)
 	if !ok || !src.at(lo, hi) {
 		return invalid(op, "src %v reaches beyond its buffer of size %d by its indices %v", *src, src.Buffer.Size(), by)
 	}
@@ -81,7 +81,7 @@ func (o *Operand) at(lo, hi int64) bool {
 // bytes returns the first and the last byte (of strings: the string) of an
 // operand that has elements, all of them in its buffer.
 func (o *Operand) bytes(by []Index) (ends [2]int64) {
-	lo, hi, _ := layout.Reach(o.Layout, by)
+	lo, hi, _ := layout.Reach(&o.Layout, by)
 	switch w := int64(o.Type.Bits()); {
 	case w == 0:
 		return [2]int64{lo, hi}

@@ -30,6 +30,16 @@ type PeerQueue interface {
 	CopyPeer(dst Buffer, dstOff int64, src Buffer, srcOff, bytes int64, from Queue) error
 }
 
+// HostMemory is implemented by devices whose buffers lie in the host's memory, where
+// it is read and written without a transfer, once the work on it is done.
+type HostMemory interface {
+	// HostBytes returns a buffer's memory, valid until the buffer is freed; false if
+	// the buffer is another device's, holds strings, or was freed.
+	HostBytes(Buffer) ([]byte, bool)
+	// WrapHost returns a buffer over memory of the caller's, for the device's queues.
+	WrapHost([]byte) Buffer
+}
+
 // HostAllocator is implemented by devices whose driver has host memory that it
 // transfers faster (pinned memory). The memory is freed by FreeHost, or by the
 // device's Close: it must not be used afterwards.

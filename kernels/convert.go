@@ -56,17 +56,6 @@ func castSpec(to, from layout.DType, serial bool) Spec {
 // pair reports whether a cast is made for a pair of types.
 func (s Spec) pair() bool { return s.To != layout.Invalid }
 
-// files names the source files that make up a kernel.
-func (s Spec) files() []string {
-	switch {
-	case s.Form != Cast:
-		return []string{string(s.Form)}
-	case s.packs():
-		return []string{string(Cast), string(Pack)}
-	}
-	return []string{string(Cast), string(Element)}
-}
-
 // packs reports whether a cast puts words together from elements: always below a
 // byte, and on a GPU below a word.
 func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial }
@@ -79,7 +68,8 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
 	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
-	d, s := layout.Simplify(dst, src)
+	d, s := dst, src
+	layout.Simplify(&d, &s)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)
 	p.launch.Class = Converting
 	l, err := p.plan(func(k *parameters) (Form, error) {

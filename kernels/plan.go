@@ -96,7 +96,8 @@ type problem struct {
 // bits.
 func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Copy", target: t, dBits: bits, sBits: bits}
-	d, s := layout.Simplify(dst, src)
+	d, s := dst, src
+	layout.Simplify(&d, &s)
 	p.widen(d, s, dst.Offset(), src.Offset())
 	p.launch.Class = p.class()
 	return p.plan(p.chooseCopy)
@@ -105,8 +106,9 @@ func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 // PlanFill plans a fill with a pattern of one element of 2 to 128 bits.
 func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Fill", target: t, dBits: bits, sBits: bits}
-	d, s := layout.Simplify(dst, dst)
-	p.widen(d, s, dst.Offset(), dst.Offset())
+	d := dst
+	layout.Simplify(&d)
+	p.widen(d, d, dst.Offset(), dst.Offset())
 	p.sBits = 0
 	p.launch.Class = Filling
 	return p.plan(p.chooseFill)
@@ -117,7 +119,8 @@ func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 // with a sign, or back.
 func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
 	p := problem{op: "Convert", target: t, dBits: dstBits, sBits: srcBits, signed: signed && srcBits < dstBits}
-	d, s := layout.Simplify(dst, src)
+	d, s := dst, src
+	layout.Simplify(&d, &s)
 	p.take(d, s, dst.Offset(), src.Offset(), 1)
 	p.launch.Class = Converting
 	return p.plan(p.choosePack)
@@ -125,7 +128,7 @@ func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Targe
 
 // widen takes over a simplified pair, over the widest elements.
 func (p *problem) widen(d, s layout.Layout, dOffset, sOffset int64) {
-	d, s, wide := layout.Widen(d, s, p.dBits, 128)
+	wide := layout.Widen(p.dBits, 128, &d, &s)
 	per := int64(wide / p.dBits)
 	p.dBits, p.sBits = wide, wide
 	p.take(d, s, dOffset, sOffset, per)

@@ -343,7 +343,8 @@ func TestElements(t *testing.T) {
 		ran++
 		per := int64(l.Spec.DstBits) / int64(bits)
 		want := map[[2]int64]bool{}
-		d, s := layout.Simplify(c.Dst, c.Src)
+		d, s := c.Dst, c.Src
+		layout.Simplify(&d, &s)
 		positions(d, s, func(d, s int64) {
 			want[[2]int64{d / per, s / per}] = true
 		})

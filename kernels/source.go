@@ -34,8 +34,8 @@ func Source(d Dialect, specs ...Spec) string {
 		for _, define := range s.defines() {
 			fmt.Fprintf(&b, "#define %s\n", define)
 		}
-		for _, name := range s.files() {
-			b.WriteString(file(name))
+		for _, form := range s.files() {
+			b.WriteString(file(string(form)))
 		}
 		for _, define := range s.defines() {
 			name, _, _ := strings.Cut(define, " ")
@@ -43,6 +43,18 @@ func Source(d Dialect, specs ...Spec) string {
 		}
 	}
 	return b.String()
+}
+
+// files names the source files that make up a kernel: a form's own, and what it goes
+// before.
+func (s Spec) files() []Form {
+	switch {
+	case s.Form == Cast && s.packs():
+		return []Form{Cast, Pack}
+	case s.Form == Cast || s.Form == Spread:
+		return []Form{s.Form, Element}
+	}
+	return []Form{s.Form}
 }
 
 func file(name string) string {

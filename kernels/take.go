@@ -30,8 +30,9 @@ func takeSpecs() []Spec {
 // bits, by indices of 32 or 64.
 func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
 	p := problem{op: "Take", target: t}
-	d, s, a := layout.SimplifyIndexed(dst, src, at)
-	d, s, a, wide := layout.WidenIndexed(d, s, a, by, bits, 128)
+	d, s, a := dst, src, at
+	layout.Simplify(&d, &s, &a)
+	wide := layout.Widen(bits, layout.WidthLimit(by, bits, 128), &d, &s, &a)
 	per := int64(wide / bits)
 	p.dBits, p.sBits = wide, wide
 	p.take(d, s, dst.Offset(), src.Offset(), per)
@@ -76,53 +77,3 @@ func (p *problem) planTake(k *parameters) error {
 // AtBase returns a take's argument aBase for indices with this offset. The
 // launch fits all others, too.
 func (l *Launch) AtBase(at int64) int64 { return at + l.a }
-
-// takeKey is what the launch of a take depends on.
-type takeKey struct {
-	bits, atBits uint8
-	dOff, sOff   uint8 // modulo 64
-	rank, n      uint8
-	axes         [keyRank]axis
-	at           [keyRank]int64
-	by           [keyRank]layout.Index
-}
-
-// Take returns the launch for a take (see PlanTake).
-func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	rank := dst.Rank()
-	if rank > keyRank || len(by) > keyRank {
-		e, err := c.planTake(dst, src, at, by, bits, atBits)
-		c.forget(c.odd)
-		c.odd = e
-		return e, err
-	}
-	k := takeKey{
-		bits: uint8(bits), atBits: uint8(atBits), rank: uint8(rank), n: uint8(len(by)),
-		dOff: uint8(dst.Offset() % 64), sOff: uint8(src.Offset() % 64),
-	}
-	for i := range rank {
-		k.axes[i], k.at[i] = axis{dst.Dim(i), dst.Stride(i), src.Stride(i)}, at.Stride(i)
-	}
-	copy(k.by[:], by)
-	if e := c.takes[k]; e != nil {
-		return e, nil
-	}
-	e, err := c.planTake(dst, src, at, by, bits, atBits)
-	if err != nil {
-		return nil, err
-	}
-	c.makeRoom()
-	if c.takes == nil {
-		c.takes = map[takeKey]*Entry[T]{}
-	}
-	c.takes[k] = e
-	return e, nil
-}
-
-func (c *Cache[T]) planTake(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	l, err := PlanTake(*dst, *src, *at, by, bits, atBits, c.target)
-	if err != nil {
-		return nil, err
-	}
-	return c.entry(l)
-}

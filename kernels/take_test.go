@@ -94,7 +94,7 @@ func TestTakeFarApart(t *testing.T) {
 				what := fmt.Sprint(l.Spec)
 
 				_, dEnd, _ := dst.Extent()
-				_, sEnd, _ := layout.Reach(src, by)
+				_, sEnd, _ := layout.Reach(&src, by)
 				_, aEnd, _ := at.Extent()
 				to, free := h.buffer(dEnd+1, bits, bits, 0)
 				from, free2 := h.buffer(sEnd+1, bits, bits, 0)

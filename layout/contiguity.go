@@ -5,7 +5,7 @@ import "math"
 // IsContiguous reports whether the elements lie in row-major order without
 // gaps, from whatever offset. Axes of extent 1 have no say; empty layouts are
 // contiguous.
-func (l Layout) IsContiguous() bool {
+func (l *Layout) IsContiguous() bool {
 	_, dense := l.density()
 	return dense
 }
@@ -26,9 +26,7 @@ func (l *Layout) density() (count int64, dense bool) {
 
 // Extent returns the lowest and the highest position of any element; ok is
 // false for an empty layout, which has none.
-func (l Layout) Extent() (lo, hi int64, ok bool) { return l.extent() }
-
-func (l *Layout) extent() (lo, hi int64, ok bool) {
+func (l *Layout) Extent() (lo, hi int64, ok bool) {
 	lo, hi = l.offset, l.offset
 	for _, a := range l.axes() {
 		if a.dim == 0 {
@@ -44,8 +42,8 @@ func (l *Layout) extent() (lo, hi int64, ok bool) {
 }
 
 // Fits reports whether every position lies in [0, n).
-func (l Layout) Fits(n int64) bool {
-	lo, hi, ok := l.extent()
+func (l *Layout) Fits(n int64) bool {
+	lo, hi, ok := l.Extent()
 	return !ok || lo >= 0 && hi < n
 }
 
@@ -57,7 +55,7 @@ func (l Layout) Rebase(offset int64) (Layout, error) {
 }
 
 func (l *Layout) rebase(offset int64) error {
-	lo, hi, ok := l.extent()
+	lo, hi, ok := l.Extent()
 	if offset < 0 || ok && (offset < l.offset-lo || offset > math.MaxInt64-(hi-l.offset)) {
 		return l.fail("Rebase", "%v to offset %d: a position would be negative or overflow int64", *l, offset)
 	}
@@ -67,10 +65,10 @@ func (l *Layout) rebase(offset int64) error {
 
 // IsBroadcast reports whether some element is repeated along an axis of
 // stride 0.
-func (l Layout) IsBroadcast() bool {
+func (l *Layout) IsBroadcast() bool {
 	for _, a := range l.axes() {
 		if a.dim > 1 && a.stride == 0 {
-			return l.count() > 0
+			return l.Count() > 0
 		}
 	}
 	return false
@@ -85,7 +83,7 @@ func (l Layout) Coalesce() Layout {
 }
 
 func (l *Layout) coalesce() {
-	if l.count() == 0 {
+	if l.Count() == 0 {
 		offset := l.offset
 		*l = Layout{}
 		l.reset(1, offset)

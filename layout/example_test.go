@@ -106,10 +106,10 @@ func ExampleWiden() {
 	dst, _ := layout.Contiguous(2, 3, 4)
 	src, _ := layout.Contiguous(3, 2, 4)
 	src, _ = src.Permute(1, 0, 2)
-	d, s := layout.Simplify(dst, src)
-	fmt.Println(d, s)
-	d, s, width := layout.Widen(d, s, layout.Uint8.Bits(), 128)
-	fmt.Println(d, s, width)
+	layout.Simplify(&dst, &src)
+	fmt.Println(dst, src)
+	width := layout.Widen(layout.Uint8.Bits(), 128, &dst, &src)
+	fmt.Println(dst, src, width)
 	// Output:
 	// [2,3,4]:{12,4,1}+0 [2,3,4]:{4,8,1}+0
 	// [2,3]:{3,1}+0 [2,3]:{1,2}+0 32

@@ -21,8 +21,8 @@ type Index struct {
 // Reach returns the lowest and the highest position that a layout and indices
 // in range lead to. ok is false where there is none, or where one is negative
 // or overflows.
-func Reach(l Layout, by []Index) (lo, hi int64, ok bool) {
-	lo, hi, ok = l.extent()
+func Reach(l *Layout, by []Index) (lo, hi int64, ok bool) {
+	lo, hi, ok = l.Extent()
 	for i := 0; ok && i < len(by); i++ {
 		x := &by[i]
 		if x.Extent <= 0 {
@@ -43,87 +43,15 @@ func Reach(l Layout, by []Index) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
-// SimplifyIndexed is Simplify for a take: it also walks the layout of its
-// indices.
-func SimplifyIndexed(dst, src, at Layout) (d, s, a Layout) {
-	sides := [3]*Layout{&dst, &src, &at}
-	if dst.count() == 0 {
-		d.reset(1, dst.offset)
-		s.reset(1, src.offset)
-		a.reset(1, at.offset)
-		return d, s, a
-	}
-	type loop struct {
-		n    int64
-		step [3]int64
-	}
-	var buf [inline]loop
-	loops := buf[:0]
-	for i := range dst.rank {
-		x := loop{n: dst.Dim(i)}
-		if x.n == 1 {
-			continue
-		}
-		for k, l := range sides {
-			x.step[k] = l.Stride(i)
-		}
-		if x.step[0] < 0 {
-			for k, l := range sides {
-				l.offset += (x.n - 1) * x.step[k]
-				x.step[k] = -x.step[k]
-			}
-		}
-		loops = append(loops, x)
-		for j := len(loops) - 1; j > 0 && loops[j-1].step[0] < loops[j].step[0]; j-- { // insert: ranks are small
-			loops[j-1], loops[j] = loops[j], loops[j-1]
-		}
-	}
-	m := 0
-next:
-	for _, x := range loops {
-		if m > 0 {
-			outer := &loops[m-1]
-			merges := true
-			for k := range sides {
-				merges = merges && outer.step[k] == x.step[k]*x.n
-			}
-			if merges {
-				*outer = loop{outer.n * x.n, x.step}
-				continue next
-			}
-		}
-		loops[m] = x
-		m++
-	}
-	out := [3]*Layout{&d, &s, &a}
-	for k, l := range out {
-		axes := l.reset(m, sides[k].offset)
-		for i, x := range loops[:m] {
-			axes[i] = axis{x.n, x.step[k]}
-		}
-	}
-	return d, s, a
-}
-
-// WidenIndexed is Widen for what SimplifyIndexed returned: elements that are
-// neighbours on both sides and have their indices in common become wider ones.
-// The strides of the indices must then be divided by as much as the width has
-// grown.
-func WidenIndexed(dst, src, at Layout, by []Index, width, limit int) (d, s, a Layout, wide int) {
+// WidthLimit returns the most bits, up to limit, that [Widen] may give to elements of
+// a width that indices select: of those, each stride is a whole number.
+func WidthLimit(by []Index, width, limit int) int {
 	steps := int64(0) // has as many zero bits at its end as the least of them
 	for i := range by {
 		steps |= by[i].Stride
 	}
-	for width > 0 && 2*width <= limit && steps&1 == 0 && halvable(&dst) && halvable(&src) && at.Stride(at.rank-1) == 0 {
-		dst.halve()
-		src.halve()
-		last := at.own()
-		last[len(last)-1].dim /= 2
+	for ; width > 0 && 2*width <= limit && steps&1 == 0; steps >>= 1 {
 		width *= 2
-		steps >>= 1
-		if dst.Dim(dst.rank-1) == 1 {
-			dst, src, at = SimplifyIndexed(dst, src, at)
-		}
 	}
-	return dst, src, at, width
+	return width
 }

@@ -22,9 +22,9 @@ func triples(d, s, a layout.Layout) [][3]int64 {
 	return out
 }
 
-// TestSimplifyIndexed: the same places on all sides, over the fewest axes; and
+// TestSimplifyTakes: the same places on all sides, over the fewest axes; and
 // wide elements are made of the narrow ones.
-func TestSimplifyIndexed(t *testing.T) {
+func TestSimplifyTakes(t *testing.T) {
 	r := random(t)
 	wider := 0
 	for range 20000 {
@@ -38,8 +38,9 @@ func TestSimplifyIndexed(t *testing.T) {
 			strides[n-1] = 0
 			at = must(layout.Strided(dims, strides, 4000))
 		}
-		d, s, a := layout.SimplifyIndexed(dst, src, at)
-		require.True(t, d.SameShape(s) && d.SameShape(a))
+		d, s, a := dst, src, at
+		layout.Simplify(&d, &s, &a)
+		require.True(t, d.SameShape(&s) && d.SameShape(&a))
 		if dst.Count() == 0 {
 			require.Equal(t, layout.Shape{0}, d.Shape())
 			continue
@@ -59,7 +60,8 @@ func TestSimplifyIndexed(t *testing.T) {
 		}
 
 		by := []layout.Index{{Extent: 5, Stride: r.Int64N(3) * 4}, {Extent: 5, Stride: 6}}[:1+r.IntN(2)]
-		wd, ws, wa, width := layout.WidenIndexed(d, s, a, by, 8, 64)
+		wd, ws, wa := d, s, a
+		width := layout.Widen(8, layout.WidthLimit(by, 8, 64), &wd, &ws, &wa)
 		per := int64(width / 8)
 		if per > 1 {
 			wider++
@@ -105,7 +107,7 @@ func TestReach(t *testing.T) {
 		{nil, nil, 5, []layout.Index{{Extent: most, Stride: most}}, 0, 0, false},
 		{[]int64{0}, []int64{1}, 7, nil, 0, 0, false},
 	} {
-		lo, hi, ok := layout.Reach(must(layout.Strided(c.dims, c.strides, c.offset)), c.by)
+		lo, hi, ok := layout.Reach(new(must(layout.Strided(c.dims, c.strides, c.offset))), c.by)
 		require.Equal(t, c.ok, ok, "%+v", c)
 		if ok {
 			require.Equal(t, [2]int64{c.lo, c.hi}, [2]int64{lo, hi}, "%+v", c)

@@ -31,9 +31,10 @@ type Layout struct {
 // axis is one axis of a layout: how many indices, how far apart.
 type axis struct{ dim, stride int64 }
 
-// Exported methods that return a Layout are one line around a worker that takes
-// pointers: the compiler inlines them, and a layout is then copied once in and
-// once out, which is most of what a view costs.
+// Methods that read a layout have a pointer receiver, for a copy of 152 bytes costs
+// more than most of them. Those that return one take it by value, so that they can be
+// chained, and are one line around a worker with pointers: the compiler inlines them,
+// and a layout is then copied once in and once out.
 
 // reset makes l, which must be the zero Layout, one of the given rank with
 // all axes zero, and returns the axes to be filled.
@@ -150,23 +151,23 @@ func magnitude(x int64) uint64 {
 }
 
 // Rank returns the number of axes.
-func (l Layout) Rank() int { return l.rank }
+func (l *Layout) Rank() int { return l.rank }
 
 // Dim returns the extent of an axis in [0, Rank).
-func (l Layout) Dim(axis int) int64 { return l.axes()[axis].dim }
+func (l *Layout) Dim(axis int) int64 { return l.axes()[axis].dim }
 
 // Stride returns the distance, in elements, between neighbours along an axis
 // in [0, Rank).
-func (l Layout) Stride(axis int) int64 { return l.axes()[axis].stride }
+func (l *Layout) Stride(axis int) int64 { return l.axes()[axis].stride }
 
 // Offset returns the position, in elements, of the first element.
-func (l Layout) Offset() int64 { return l.offset }
+func (l *Layout) Offset() int64 { return l.offset }
 
 // Shape returns a copy of the extents.
-func (l Layout) Shape() Shape { return l.AppendDims(make(Shape, 0, l.rank)) }
+func (l *Layout) Shape() Shape { return l.AppendDims(make(Shape, 0, l.rank)) }
 
 // Strides returns a copy of the strides.
-func (l Layout) Strides() []int64 {
+func (l *Layout) Strides() []int64 {
 	strides := make([]int64, l.rank)
 	for i, a := range l.axes() {
 		strides[i] = a.stride
@@ -175,7 +176,7 @@ func (l Layout) Strides() []int64 {
 }
 
 // AppendDims appends the extents to dst: Shape without the allocation.
-func (l Layout) AppendDims(dst []int64) []int64 {
+func (l *Layout) AppendDims(dst []int64) []int64 {
 	for _, a := range l.axes() {
 		dst = append(dst, a.dim)
 	}
@@ -183,9 +184,7 @@ func (l Layout) AppendDims(dst []int64) []int64 {
 }
 
 // Count returns the number of elements.
-func (l Layout) Count() int64 { return l.count() }
-
-func (l *Layout) count() int64 {
+func (l *Layout) Count() int64 {
 	n := int64(1)
 	for _, a := range l.axes() {
 		n *= a.dim
@@ -194,7 +193,7 @@ func (l *Layout) count() int64 {
 }
 
 // HasShape reports whether the layout has exactly these extents.
-func (l Layout) HasShape(dims ...int64) bool {
+func (l *Layout) HasShape(dims ...int64) bool {
 	if len(dims) != l.rank {
 		return false
 	}
@@ -207,11 +206,7 @@ func (l Layout) HasShape(dims ...int64) bool {
 }
 
 // SameShape reports whether two layouts have the same extents.
-func (l Layout) SameShape(m Layout) bool {
-	return l.sameShape(&m)
-}
-
-func (l *Layout) sameShape(m *Layout) bool {
+func (l *Layout) SameShape(m *Layout) bool {
 	a, b := l.axes(), m.axes()
 	if len(a) != len(b) {
 		return false
@@ -224,14 +219,18 @@ func (l *Layout) sameShape(m *Layout) bool {
 	return true
 }
 
+// SameAxes reports whether two layouts have the same extents and strides: only
+// their offsets may differ.
+func (l *Layout) SameAxes(m *Layout) bool { return slices.Equal(l.axes(), m.axes()) }
+
 // Equal reports whether two layouts have the same extents, strides and offset.
-func (l Layout) Equal(m Layout) bool {
-	return l.offset == m.offset && slices.Equal(l.axes(), m.axes())
+func (l *Layout) Equal(m *Layout) bool {
+	return l.offset == m.offset && l.SameAxes(m)
 }
 
 // At returns the position of the element with the given index. It panics, as a
 // Go slice does, if the index has the wrong length or is out of range.
-func (l Layout) At(index ...int64) int64 {
+func (l *Layout) At(index ...int64) int64 {
 	axes := l.axes()
 	if len(index) != len(axes) {
 		panic(fmt.Sprintf("layout: index of length %d into rank %d", len(index), len(axes)))

@@ -290,3 +290,15 @@ func factorings(n int64, rank int, f func(dims []int64)) {
 		}
 	}
 }
+
+// simplified is Simplify of copies.
+func simplified(dst, src layout.Layout) (d, s layout.Layout) {
+	layout.Simplify(&dst, &src)
+	return dst, src
+}
+
+// widened is Widen of copies.
+func widened(dst, src layout.Layout, width, limit int) (d, s layout.Layout, wide int) {
+	wide = layout.Widen(width, limit, &dst, &src)
+	return dst, src, wide
+}

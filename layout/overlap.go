@@ -8,7 +8,7 @@ const searchBudget = 1 << 14
 
 // Overlaps reports whether two layouts over the same memory share a position.
 // It is exact but for contrived strides, where it says true when in doubt.
-func (l Layout) Overlaps(m Layout) bool {
+func (l *Layout) Overlaps(m *Layout) bool {
 	lLo, lHi, ok1 := l.Extent()
 	mLo, mHi, ok2 := m.Extent()
 	if !ok1 || !ok2 || lHi < mLo || mHi < lLo {
@@ -29,10 +29,13 @@ func (l Layout) Overlaps(m Layout) bool {
 
 // SelfOverlaps reports whether two different indices share a position, so that
 // the layout cannot be written to in any order. Exact as Overlaps is.
-func (l Layout) SelfOverlaps() bool { return !l.Distinct() }
+func (l *Layout) SelfOverlaps() bool {
+	count, dense := l.density()
+	return count > 1 && !dense && !l.nested() && l.interleaves()
+}
 
-// selfOverlaps is the part of SelfOverlaps for layouts of which it is not plain.
-func (l *Layout) selfOverlaps() bool {
+// interleaves is SelfOverlaps where it is not plain.
+func (l *Layout) interleaves() bool {
 	// Two indices that differ first along axis k: sum s*e = 0 where e, the
 	// difference, is 1..d-1 on axis k, -(d-1)..d-1 on the axes inside it, and 0
 	// on those outside.
@@ -65,8 +68,8 @@ func (l *Layout) selfOverlaps() bool {
 // nested reports, at a glance, that each axis steps over all that the axes of
 // smaller stride cover: positions are then distinct.
 func (l *Layout) nested() bool {
-	var sorted, same Layout
-	simplify(&sorted, &same, l, l)
+	sorted := *l
+	Simplify(&sorted)
 	axes := sorted.axes()
 	reach := int64(0)
 	for i := len(axes) - 1; i >= 0; i-- {

@@ -21,8 +21,8 @@ func TestOverlapsExactly(t *testing.T) {
 		for _, p := range tableOf(m).at {
 			want = want || seen[p]
 		}
-		require.Equal(t, want, l.Overlaps(m), "%v %v", l, m)
-		require.Equal(t, want, m.Overlaps(l), "%v %v", l, m)
+		require.Equal(t, want, l.Overlaps(&m), "%v %v", l, m)
+		require.Equal(t, want, m.Overlaps(&l), "%v %v", l, m)
 		if want {
 			yes++
 		} else if len(seen) > 0 {
@@ -49,7 +49,7 @@ func TestOverlapsExactlyWhereTheyInterleave(t *testing.T) {
 		for _, p := range tableOf(m).at {
 			want = want || seen[p]
 		}
-		require.Equal(t, want, l.Overlaps(m), "%v %v", l, m)
+		require.Equal(t, want, l.Overlaps(&m), "%v %v", l, m)
 		if want {
 			yes++
 		} else {
@@ -86,26 +86,26 @@ func TestSelfOverlapsExactly(t *testing.T) {
 func TestOverlapsHuge(t *testing.T) {
 	all := must(layout.Contiguous(math.MaxInt64))
 	even, odd := must(all.Slice(0, 0, math.MaxInt64, 2)), must(all.Slice(0, 1, math.MaxInt64, 2))
-	require.True(t, all.Overlaps(even))
-	require.True(t, even.Overlaps(even.Reverse()))
-	require.False(t, even.Overlaps(odd))
-	require.False(t, odd.Overlaps(even))
+	require.True(t, all.Overlaps(&even))
+	require.True(t, even.Overlaps(new(even.Reverse())))
+	require.False(t, even.Overlaps(&odd))
+	require.False(t, odd.Overlaps(&even))
 	require.False(t, even.SelfOverlaps())
 	back := must(odd.Slice(0, -1, math.MinInt64, -1))
-	require.False(t, even.Overlaps(back))
-	require.True(t, odd.Overlaps(back))
+	require.False(t, even.Overlaps(&back))
+	require.True(t, odd.Overlaps(&back))
 	last := must(layout.Strided(nil, nil, math.MaxInt64-1))
-	require.True(t, all.Overlaps(last))
-	require.True(t, even.Overlaps(last))
-	require.False(t, odd.Overlaps(last))
+	require.True(t, all.Overlaps(&last))
+	require.True(t, even.Overlaps(&last))
+	require.False(t, odd.Overlaps(&last))
 	square := must(layout.Contiguous(1<<31, 1<<31))
-	require.False(t, square.Reverse().SelfOverlaps())
-	require.True(t, must(must(square.Slice(1, 0, 1, 1)).Expand(1<<31, 1<<31)).SelfOverlaps())
+	require.False(t, new(square.Reverse()).SelfOverlaps())
+	require.True(t, new(must(must(square.Slice(1, 0, 1, 1)).Expand(1<<31, 1<<31))).SelfOverlaps())
 	// The widest step there is.
 	two := must(layout.Strided(layout.Shape{2}, []int64{math.MaxInt64}, 0))
 	require.False(t, two.SelfOverlaps())
-	require.True(t, two.Overlaps(two))
-	require.True(t, two.Overlaps(all))
+	require.True(t, two.Overlaps(&two))
+	require.True(t, two.Overlaps(&all))
 }
 
 // Two halves of the columns of a tall matrix: the rows used to exhaust the
@@ -114,16 +114,16 @@ func TestTallHalvesDoNotOverlap(t *testing.T) {
 	for _, rows := range []int64{1 << 15, 1 << 20, 1 << 40} {
 		m := must(layout.Contiguous(rows, 8192))
 		left, right := must(m.Slice(1, 0, 4096, 1)), must(m.Slice(1, 4096, 8192, 1))
-		require.False(t, left.Overlaps(right))
-		require.False(t, right.Overlaps(left.Reverse()))
+		require.False(t, left.Overlaps(&right))
+		require.False(t, right.Overlaps(new(left.Reverse())))
 		flipped := must(right.Slice(0, -1, math.MinInt64, -1))
-		require.False(t, left.Overlaps(flipped))
-		require.True(t, left.Overlaps(must(m.Slice(1, 4095, 8192, 1))))
+		require.False(t, left.Overlaps(&flipped))
+		require.True(t, left.Overlaps(new(must(m.Slice(1, 4095, 8192, 1)))))
 
 		quarter := must(layout.Contiguous(rows, 4, 3, 8))
 		a, b := must(quarter.Slice(1, 0, 2, 1)), must(quarter.Slice(1, 2, 4, 1))
-		require.False(t, a.Overlaps(b))
-		require.False(t, must(a.Slice(3, 0, 8, 2)).Overlaps(must(a.Slice(3, 1, 8, 2))))
+		require.False(t, a.Overlaps(&b))
+		require.False(t, new(must(a.Slice(3, 0, 8, 2))).Overlaps(new(must(a.Slice(3, 1, 8, 2)))))
 		require.False(t, a.SelfOverlaps())
 	}
 }
@@ -158,7 +158,7 @@ func TestOverlapsOfSlicesOfABigTensor(t *testing.T) {
 			}
 			want = want && shared
 		}
-		got := views[0].Overlaps(views[1])
+		got := views[0].Overlaps(&views[1])
 		if want {
 			require.True(t, got, "%v %v", views[0], views[1])
 			yes++

@@ -69,7 +69,7 @@ func TestReshapeHighRank(t *testing.T) {
 			for i := range dims {
 				dims[i] = 1
 			}
-			for i, d := range l.Coalesce().Shape() {
+			for i, d := range new(l.Coalesce()).Shape() {
 				dims[i*rank/8] = d // in order, with ones between
 			}
 			require.True(t, requireReshape(t, l, dims))
@@ -85,7 +85,7 @@ func TestReshapeHuge(t *testing.T) {
 	_, err := l.Reverse().Reshape(1 << 62)
 	require.ErrorIs(t, err, layout.ErrNeedsCopy)
 	one := must(layout.Contiguous(math.MaxInt64))
-	require.Equal(t, int64(math.MaxInt64-1), must(one.Reshape(1, math.MaxInt64, 1)).At(0, math.MaxInt64-1, 0))
+	require.Equal(t, int64(math.MaxInt64-1), new(must(one.Reshape(1, math.MaxInt64, 1))).At(0, math.MaxInt64-1, 0))
 
 	// The stride of the axis after the last is beyond int64; nothing may use it.
 	gap := must(layout.Strided(layout.Shape{1, 2}, []int64{math.MinInt64, math.MaxInt64}, 0))

@@ -51,7 +51,7 @@ func reshape(op string, src *tensor.Tensor, shape []int64, specialZero bool) (*t
 		return nil, layout.Errorf(device.ErrInvalid, op, "src is of type %v; oneDNN Graph allows f32, f16 and bf16", src.DType())
 	}
 	var in, out [8]int64 // enough for most: the call allocates the result only
-	dims, err := layout.InferReshape(out[:0], op, src.Layout().AppendDims(in[:0]), shape, specialZero)
+	dims, err := layout.InferReshape(out[:0], op, src.AppendDims(in[:0]), shape, specialZero)
 	if err != nil {
 		return nil, layout.Named(fmt.Sprintf("%s of %v", op, src.DType()), err)
 	}

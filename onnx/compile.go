@@ -31,7 +31,7 @@ type unit struct {
 	in       []string
 	outs     []string // "": not wanted
 	d        *definition
-	kernel   kernel        // but of a Constant:
+	kernel   kernel        // or, if it has no inputs:
 	constant *model.Tensor // what it makes
 	single   uint          // inputs: see markSingles
 	host     bool          // what it makes is wanted on the host, or is made there anyway
@@ -100,8 +100,8 @@ func (c *compiler) resolve(m *model.Model) error {
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
-			if u.d.op == "Constant" {
-				u.constant, err = u.d.constant(n.Attrs, &c.room)
+			if u.d.constant != nil {
+				u.constant, err = u.d.constant(u.d, n.Attrs, &c.room)
 			} else {
 				u.kernel, err = u.d.compile(n.Attrs)
 			}

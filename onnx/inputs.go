@@ -143,5 +143,9 @@ func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
 // nothing else sees them, and each stands for one.
 func (c *call) overwritable(i int) bool {
 	t, ok := c.in[i].(*tensor.Tensor)
-	return ok && i < len(c.last) && c.last[i] && t.Unshared() && !t.Layout().SelfOverlaps()
+	if !ok || i >= len(c.last) || !c.last[i] || !t.Unshared() {
+		return false
+	}
+	l := t.Layout()
+	return !l.SelfOverlaps()
 }

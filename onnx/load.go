@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -49,7 +48,11 @@ func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 
 // stream copies a file's bytes to a buffer.
 func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
-	room, inPlace := cpu.Bytes(to)
+	var room []byte
+	host, inPlace := s.Device().(device.HostMemory)
+	if inPlace {
+		room, inPlace = host.HostBytes(to)
+	}
 	if !inPlace {
 		room = make([]byte, min(chunk, from.Size()))
 	}

@@ -6,9 +6,8 @@ import (
 )
 
 func init() {
-	register("BitCast", definition{
-		since: 26, types: types25.without(layout.String), inputs: arity{1, 1}, attrs: []string{"to"}, prepare: prepareBitCast,
-	})
+	d := definition{inputs: arity{1, 1}, attrs: []string{"to"}, prepare: prepareBitCast}
+	register("BitCast", "between types of one width: a view", d.versions(change{26, types25.without(layout.String)}))
 }
 
 // BitCast returns the bits of x as elements of another type of the same width

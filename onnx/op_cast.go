@@ -15,27 +15,20 @@ func init() {
 	v19, v24 := v1, v1
 	v19.attrs = []string{"to", "saturate"}
 	v24.attrs = []string{"to", "saturate", "round_mode"}
-	register("Cast", v1.versions(castChanges[:4]...)...)
-	register("Cast", v19.versions(castChanges[4:7]...)...)
-	register("Cast", v24.versions(castChanges[7:]...)...)
+	complexes := []layout.DType{layout.Complex64, layout.Complex128}
+	numbers13 := types13.without(complexes...)
+	numbers5 := types5.without(complexes...)
+	register("Cast", "strings from 9, on the host; `saturate` from 19, `round_mode` from 24",
+		v1.versions(change{1, numbers5.without(layout.String)}, change{6, numbers5.without(layout.String)}, change{9, numbers5}, change{13, numbers13}),
+		v19.growing(19, 23, complexes...), v24.growing(24, MaxOpset, complexes...))
 
 	like15 := definition{inputs: arity{2, 2}, prepare: prepareCastLike}
 	like19, like24 := like15, like15
 	like19.attrs = v19.attrs[1:]
 	like24.attrs = v24.attrs[1:]
-	register("CastLike", like15.versions(change{15, castTypes(types13)})...)
-	register("CastLike", like19.versions(castChanges[4:7]...)...)
-	register("CastLike", like24.versions(castChanges[7:]...)...)
+	register("CastLike", "",
+		like15.versions(change{15, numbers13}), like19.growing(19, 23, complexes...), like24.growing(24, MaxOpset, complexes...))
 }
-
-// castChanges are the versions of Cast, with the types that it casts from and to.
-var castChanges = []change{
-	{1, castTypes(types5).without(layout.String)}, {6, castTypes(types5).without(layout.String)}, {9, castTypes(types5)},
-	{13, castTypes(types13)}, {19, castTypes(types19)}, {21, castTypes(types21)}, {23, castTypes(types23)},
-	{24, castTypes(types24)}, {25, castTypes(types25)},
-}
-
-func castTypes(s typeSet) typeSet { return s.without(layout.Complex64, layout.Complex128) }
 
 // Cast returns the elements of x as values of type to (ONNX Cast-1 to -25):
 // a copy, or a view if they are of that type. attrs may hold, from opset 19,
@@ -109,14 +102,11 @@ func (d *definition) rounding(attrs Attrs) (device.Rounding, error) {
 
 func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) {
 	how.Legacy = d.since < 24
-	saturate, err := attrs.IntOr("saturate", 1)
+	saturate, err := d.boolAttr(attrs, "saturate", true)
 	if err != nil {
 		return how, err
 	}
-	if saturate != 0 && saturate != 1 {
-		return how, d.invalid("attribute saturate is %d; it must be 0 or 1", saturate)
-	}
-	how.Unsaturated = saturate == 0
+	how.Unsaturated = !saturate
 	mode, err := attrs.StrOr("round_mode", "up")
 	if err != nil {
 		return how, err

@@ -6,9 +6,8 @@ import (
 )
 
 func init() {
-	register("CenterCropPad", definition{
-		since: 18, types: types13, inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad,
-	})
+	d := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad}
+	register("CenterCropPad", "", d.versions(change{18, types13}))
 }
 
 // CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX
@@ -49,7 +48,7 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 		if shape[i] < 0 {
 			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
 		}
-		by := shape[i] - c.x.Layout().Dim(axis)
+		by := shape[i] - c.x.Dim(axis)
 		to[axis] = padding{before: by / 2, after: by - by/2}
 	}
 	return c.pad(PadConstant, to, nil)

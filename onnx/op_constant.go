@@ -12,17 +12,16 @@ import (
 )
 
 func init() {
-	v1 := definition{attrs: []string{"value"}, prepare: prepareConstant}
+	v1 := definition{attrs: []string{"value"}, constant: readConstant, prepare: prepareConstant}
 	v11, v12 := v1, v1
 	v11.attrs = append(v1.attrs[:1:1], "sparse_value")
 	v12.attrs = append(v11.attrs[:2:2], "value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings")
 	// The text of version 1 allows floating-point numbers only. Models of that
 	// time give Reshape-5 its int64 shape with it all the same, ONNX's own test
 	// cases among them: what version 9 allows is allowed from the start.
-	register("Constant", v1.versions(change{1, types5}, change{9, types5})...)
-	register("Constant", v11.versions(change{11, types5})...)
-	register("Constant", v12.versions(change{12, types5}, change{13, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Constant", "`sparse_value` from 11, numbers and strings from 12",
+		v1.versions(change{1, types5}, change{9, types5}), v11.versions(change{11, types5}),
+		v12.versions(change{12, types5}, change{13, types13}), v12.growing(19, MaxOpset))
 }
 
 // Constant returns the tensor that an attribute gives (ONNX Constant-1 to -25):
@@ -34,7 +33,7 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	room := int64(maxDense)
-	t, err := d.constant(Attrs{value}, &room)
+	t, err := readConstant(d, Attrs{value}, &room)
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +42,16 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 
 func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
 	room := int64(maxDense)
-	t, err := d.constant(attrs, &room)
+	t, err := readConstant(d, attrs, &room)
 	if err != nil {
 		return nil, err
 	}
 	return func(c *call) error { return c.set(Load(tensor.Host(), t)) }, nil
 }
 
-// constant reads the one attribute of a Constant. room is how many bytes sparse
+// readConstant reads the one attribute of a Constant. room is how many bytes sparse
 // tensors may still be spread out to.
-func (d *definition) constant(attrs Attrs, room *int64) (*model.Tensor, error) {
+func readConstant(d *definition, attrs Attrs, room *int64) (*model.Tensor, error) {
 	if err := d.checkAttrs(attrs); err != nil {
 		return nil, err
 	}

@@ -7,13 +7,11 @@ import (
 )
 
 func init() {
-	// Numbers and bool: what the type sets have but for strings and complex ones.
-	numeric := func(s typeSet) typeSet {
-		return s &^ typeSet(0).with(layout.String, layout.Complex64, layout.Complex128)
-	}
+	// Numbers and bool only.
+	without := []layout.DType{layout.String, layout.Complex64, layout.Complex128}
 	base := definition{inputs: arity{1, 1}, host: 1 << 0, attrs: []string{"value"}, prepare: prepareConstantOfShape}
-	register("ConstantOfShape", base.versions(change{9, numeric(types5)}, change{20, numeric(types19)}, change{21, numeric(types21)},
-		change{23, numeric(types23)}, change{24, numeric(types24)}, change{25, numeric(types25)})...)
+	register("ConstantOfShape", "",
+		base.versions(change{9, types5.without(without...)}, change{20, types19.without(without...)}), base.growing(21, MaxOpset, without...))
 }
 
 // ConstantOfShape returns a tensor on s of one value throughout (ONNX

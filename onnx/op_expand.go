@@ -4,7 +4,7 @@ import "github.com/restride/restride/tensor"
 
 func init() {
 	expand := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareExpand}
-	register("Expand", expand.versions(change{8, types5}, change{13, types13})...)
+	register("Expand", "", expand.versions(change{8, types5}, change{13, types13}))
 }
 
 // Expand repeats x along axes of extent 1 (ONNX Expand-8 to -13). x and shape
@@ -16,7 +16,7 @@ func Expand(x *tensor.Tensor, v Opset, shape []int64) (*tensor.Tensor, error) {
 
 func expand(d *definition, x *tensor.Tensor, shape []int64) (*tensor.Tensor, error) {
 	var few [2][8]int64
-	in := x.Layout().AppendDims(few[0][:0])
+	in := x.AppendDims(few[0][:0])
 	dims := few[1][:0]
 	if more := len(in) - len(shape); more > 0 {
 		dims = append(dims, in[:more]...)

@@ -7,8 +7,8 @@ import (
 
 func init() {
 	flatten := definition{inputs: arity{1, 1}, attrs: []string{"axis"}, prepare: prepareFlatten}
-	register("Flatten", flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13},
-		change{21, types21}, change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Flatten", "negative axis from 11",
+		flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13}), flatten.growing(21, MaxOpset))
 }
 
 // Flatten makes x a matrix (ONNX Flatten-1 to -25): the axes before axis are
@@ -29,7 +29,7 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 // matrix returns the extents that a Flatten gives x.
 func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
 	var dims [8]int64
-	shape := layout.Shape(x.Layout().AppendDims(dims[:0]))
+	shape := layout.Shape(x.AppendDims(dims[:0]))
 	at, err := d.axis(axis, len(shape), len(shape))
 	if err != nil {
 		return 0, 0, err

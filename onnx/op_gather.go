@@ -7,9 +7,10 @@ import (
 
 func init() {
 	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather("axis", gatherOf)}
-	register("Gather", gather.versions(change{1, types5}, change{11, types5}, change{13, types13})...)
+	register("Gather", "a view if the indices are on the host and go on by equal steps",
+		gather.versions(change{1, types5}, change{11, types5}, change{13, types13}))
 	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather("axis", gatherElements)}
-	register("GatherElements", along.versions(change{11, types5}, change{13, types13})...)
+	register("GatherElements", "", along.versions(change{11, types5}, change{13, types13}))
 }
 
 // Gather takes, along an axis, the elements that indices name (ONNX Gather-1 to

@@ -6,11 +6,10 @@ import (
 )
 
 func init() {
-	v11 := definition{since: 11, types: types5, inputs: arity{2, 2}, dataFirst: true, prepare: prepareGather("batch_dims", gatherND)}
+	v11 := definition{inputs: arity{2, 2}, dataFirst: true, prepare: prepareGather("batch_dims", gatherND)}
 	v12 := v11
 	v12.attrs = []string{"batch_dims"}
-	register("GatherND", v11)
-	register("GatherND", v12.versions(change{12, types5}, change{13, types13})...)
+	register("GatherND", "`batch_dims` from 12", v11.versions(change{11, types5}), v12.versions(change{12, types5}, change{13, types13}))
 }
 
 // GatherND takes slices of x that tuples of indices name (ONNX GatherND-11 to

@@ -7,10 +7,9 @@ func init() {
 	withSequences, withOptionals := tensors, tensors
 	withSequences.containers = sequences
 	withOptionals.containers = sequences | optionals
-	register("Identity", tensors.versions(change{1, types5}, change{13, types13})...)
-	register("Identity", withSequences.versions(change{14, types13})...)
-	register("Identity", withOptionals.versions(change{16, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Identity", "sequences from 14, optionals from 16",
+		tensors.versions(change{1, types5}, change{13, types13}), withSequences.versions(change{14, types13}),
+		withOptionals.versions(change{16, types13}), withOptionals.growing(19, MaxOpset))
 }
 
 // Identity returns a view of x (ONNX Identity-1 to -25).

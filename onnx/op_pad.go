@@ -8,16 +8,15 @@ import (
 )
 
 func init() {
-	v1 := definition{since: 1, types: types1, inputs: arity{1, 1}, attrs: []string{"paddings", "mode", "value"}, prepare: preparePad1}
+	v1 := definition{inputs: arity{1, 1}, attrs: []string{"paddings", "mode", "value"}, prepare: preparePad1}
 	v2 := v1
-	v2.since, v2.attrs = 2, []string{"pads", "mode", "value"}
+	v2.attrs = []string{"pads", "mode", "value"}
 	v11 := definition{inputs: arity{2, 3}, host: 1<<1 | 1<<2, attrs: []string{"mode"}, prepare: preparePad}
 	v18 := v11
 	v18.inputs, v18.host = arity{2, 4}, 1<<1|1<<2|1<<3
-	register("Pad", v1, v2)
-	register("Pad", v11.versions(change{11, typesPad11}, change{13, types13})...)
-	register("Pad", v18.versions(change{18, types13}, change{19, types13}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Pad", "attributes up to 2, then inputs; negative pads from 2, axes from 18, `wrap` from 19",
+		v1.versions(change{1, types1}), v2.versions(change{2, types1}), v11.versions(change{11, typesPad11}, change{13, types13}),
+		v18.versions(change{18, types13}, change{19, types13}), v18.growing(21, MaxOpset))
 }
 
 // typesPad11 are numbers only.
@@ -186,7 +185,11 @@ func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
 	}
 	to := make([]padding, c.x.Rank())
 	for i, axis := range list {
-		to[axis] = padding{before: pads[i], after: pads[n+i]}
+		p := padding{before: pads[i], after: pads[n+i]}
+		if c.d.since < 2 && (p.before < 0 || p.after < 0) {
+			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.before, p.after)
+		}
+		to[axis] = p
 	}
 	return c.pad(mode, to, fill)
 }

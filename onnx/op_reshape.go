@@ -6,14 +6,13 @@ import (
 )
 
 func init() {
-	v1 := definition{since: 1, types: types1, inputs: arity{1, 1}, attrs: []string{"shape", "consumed_inputs"}, prepare: prepareReshape1}
+	v1 := definition{inputs: arity{1, 1}, attrs: []string{"shape", "consumed_inputs"}, prepare: prepareReshape1}
 	v5 := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareReshape}
 	v14 := v5
 	v14.attrs = []string{"allowzero"}
-	register("Reshape", v1)
-	register("Reshape", v5.versions(change{5, types5}, change{13, types13})...)
-	register("Reshape", v14.versions(change{14, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Reshape", "`allowzero` from 14",
+		v1.versions(change{1, types1}), v5.versions(change{5, types5}, change{13, types13}),
+		v14.versions(change{14, types13}), v14.growing(19, MaxOpset))
 }
 
 // Reshape gives x the extents in shape (ONNX Reshape-1 to -25): one -1 at most
@@ -28,7 +27,7 @@ func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.T
 		if _, twice := Attrs(attrs).Get("shape"); twice {
 			return nil, d.invalid("the shape is given both as such and as an attribute")
 		}
-		allowZero, err := flag(d, attrs, "allowzero")
+		allowZero, err := d.boolAttr(attrs, "allowzero", false)
 		if err != nil {
 			return nil, layout.Named(d.name, err)
 		}
@@ -48,7 +47,7 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 // extents appends the extents that a Reshape gives x to dst.
 func extents(dst []int64, d *definition, x *tensor.Tensor, shape []int64, allowZero bool) ([]int64, error) {
 	var few [8]int64
-	return layout.InferReshape(dst, d.name, x.Layout().AppendDims(few[:0]), shape, !allowZero)
+	return layout.InferReshape(dst, d.name, x.AppendDims(few[:0]), shape, !allowZero)
 }
 
 // prepareReshape1 reads the shape from an attribute. The other one,
@@ -65,7 +64,7 @@ func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
 }
 
 func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
-	allowZero, err := flag(d, attrs, "allowzero")
+	allowZero, err := d.boolAttr(attrs, "allowzero", false)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +86,4 @@ func (c *call) reshape(shape []int64, allowZero bool) error {
 		return err
 	}
 	return c.reshaped(c.x, dims...)
-}
-
-// flag returns an integer attribute that is 0 (also when left out) or 1.
-func flag(d *definition, attrs Attrs, name string) (bool, error) {
-	v, err := attrs.IntOr(name, 0)
-	if err == nil && v != 0 && v != 1 {
-		err = d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
-	}
-	return v == 1, err
 }

@@ -9,7 +9,7 @@ import (
 
 func init() {
 	base := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"batch_axis", "time_axis"}, prepare: prepareReverseSequence}
-	register("ReverseSequence", base.versions(change{10, types5}, change{28, types13})...)
+	register("ReverseSequence", "", base.versions(change{10, types5}, change{28, types13}))
 }
 
 // ReverseSequence reverses, of each batch, the first elements along the time

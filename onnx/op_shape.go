@@ -6,13 +6,11 @@ func init() {
 	v1 := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareShape}
 	v15 := v1
 	v15.attrs = []string{"start", "end"}
-	register("Shape", v1.versions(change{1, types5}, change{13, types13})...)
-	register("Shape", v15.versions(change{15, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Shape", "`start`, `end` from 15; the result is on the host",
+		v1.versions(change{1, types5}, change{13, types13}), v15.versions(change{15, types13}), v15.growing(19, MaxOpset))
 
 	size := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareSize}
-	register("Size", size.versions(change{1, types5}, change{13, types13}, change{19, types19}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Size", "the result is on the host", size.versions(change{1, types5}, change{13, types13}), size.growing(19, MaxOpset))
 }
 
 // Shape returns x's extents as an int64 tensor of one axis on tensor.Host (ONNX
@@ -49,7 +47,7 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 			to = clampAxis(end, rank)
 		}
 		from = min(from, to)
-		dims := c.x.Layout().AppendDims(make([]int64, 0, rank))[from:to]
+		dims := c.x.AppendDims(make([]int64, 0, rank))[from:to]
 		return c.set(c.x.HostInts(d.name, dims, to-from))
 	}, nil
 }

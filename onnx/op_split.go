@@ -13,10 +13,9 @@ func init() {
 	v1 := byAttr
 	v1.inputs = base.inputs
 	byNumber.attrs = []string{"axis", "num_outputs"}
-	register("Split", v1.versions(change{1, types1})...)
-	register("Split", byAttr.versions(change{2, types5}, change{11, types5})...)
-	register("Split", base.versions(change{13, types13})...)
-	register("Split", byNumber.versions(change{18, types13})...)
+	register("Split", "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
+		v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
+		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
 }
 
 // Split cuts x along an axis into parts of the given sizes, which add up to its
@@ -111,7 +110,7 @@ func (c *call) split(axis int64, sizes []int64) error {
 	if len(sizes) != len(c.out) {
 		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
 	}
-	extent := c.x.Layout().Dim(at)
+	extent := c.x.Dim(at)
 	rest := extent
 	for i, n := range sizes {
 		if n < 0 {
@@ -141,7 +140,7 @@ func (c *call) splitEvenly(axis int64) error {
 	if err != nil {
 		return err
 	}
-	extent, n := c.x.Layout().Dim(at), int64(len(c.out))
+	extent, n := c.x.Dim(at), int64(len(c.out))
 	size := extent / n
 	if extent%n != 0 {
 		if c.d.since < 18 {

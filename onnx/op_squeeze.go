@@ -10,9 +10,8 @@ func init() {
 	}{{"Squeeze", squeeze, 1}, {"Unsqueeze", unsqueeze, 2}} {
 		byAttr := definition{inputs: arity{1, 1}, attrs: []string{"axes"}, prepare: prepareAxes(op.apply)}
 		byInput := definition{inputs: arity{op.least, 2}, host: 1 << 1, prepare: prepareAxes(op.apply)}
-		register(op.name, byAttr.versions(change{1, types5}, change{11, types5})...)
-		register(op.name, byInput.versions(change{13, types13}, change{21, types21},
-			change{23, types23}, change{24, types24}, change{25, types25})...)
+		register(op.name, "axes are an attribute up to 11, then an input",
+			byAttr.versions(change{1, types5}, change{11, types5}), byInput.versions(change{13, types13}), byInput.growing(21, MaxOpset))
 	}
 }
 

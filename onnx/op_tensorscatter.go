@@ -8,9 +8,8 @@ import (
 )
 
 func init() {
-	register("TensorScatter", definition{
-		since: 24, types: types24, inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter,
-	})
+	d := definition{inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	register("TensorScatter", "a session writes to a cache that nothing else uses", d.versions(change{24, types24}))
 }
 
 // TensorScatter returns cache with elements replaced along an axis by those of
@@ -69,7 +68,7 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64,
 	if err := c.checkUpdate(update, at); err != nil {
 		return err
 	}
-	s := scatter{axis: at, length: update.Layout().Dim(at), room: cache.Layout().Dim(at), circular: circular}
+	s := scatter{axis: at, length: update.Dim(at), room: cache.Dim(at), circular: circular}
 	if err := c.checkIndices(&s, indices); err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func (c *call) checkIndices(s *scatter, indices []int64) error {
 		s.indices = []int64{0}
 		return nil
 	}
-	if n := c.x.Layout().Dim(0); int64(len(indices)) != n {
+	if n := c.x.Dim(0); int64(len(indices)) != n {
 		return c.d.invalid("%d write indices for %d batches, axis 0", len(indices), n)
 	}
 	for i, at := range indices {

@@ -6,10 +6,9 @@ import (
 )
 
 func init() {
-	along := definition{since: 1, types: types1, inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
+	along := definition{inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
 	tile := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareTile}
-	register("Tile", along)
-	register("Tile", tile.versions(change{6, types5}, change{13, types13})...)
+	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
 }
 
 // Tile repeats the whole of x along each axis (ONNX Tile-1 to -13): repeats has
@@ -37,7 +36,7 @@ func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
 // that, reshaped.
 func (c *call) tile(repeats []int64) error {
 	var few [8]int64
-	in := c.x.Layout().AppendDims(few[:0])
+	in := c.x.AppendDims(few[:0])
 	if len(repeats) != len(in) {
 		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
 	}

@@ -7,8 +7,7 @@ import (
 
 func init() {
 	transpose := definition{inputs: arity{1, 1}, attrs: []string{"perm"}, prepare: prepareTranspose}
-	register("Transpose", transpose.versions(change{1, types5}, change{13, types13}, change{21, types21},
-		change{23, types23}, change{24, types24}, change{25, types25})...)
+	register("Transpose", "", transpose.versions(change{1, types5}, change{13, types13}), transpose.growing(21, MaxOpset))
 }
 
 // Transpose reorders x's axes (ONNX Transpose-1 to -25): axis i of the result

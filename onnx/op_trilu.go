@@ -8,9 +8,8 @@ import (
 )
 
 func init() {
-	register("Trilu", definition{
-		since: 14, types: types13, inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu,
-	})
+	d := definition{inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu}
+	register("Trilu", "", d.versions(change{14, types13}))
 }
 
 // Trilu keeps of each matrix in x, which are its last two axes, the elements on
@@ -22,12 +21,9 @@ func Trilu(x *tensor.Tensor, v Opset, upper bool, k int64) (*tensor.Tensor, erro
 }
 
 func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
-	upper, err := attrs.IntOr("upper", 1)
+	upper, err := d.boolAttr(attrs, "upper", true)
 	if err != nil {
 		return nil, err
-	}
-	if upper != 0 && upper != 1 {
-		return nil, d.invalid("attribute upper is %d; it must be 0 or 1", upper)
 	}
 	return func(c *call) error {
 		k := int64(0)
@@ -37,7 +33,7 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 				return err
 			}
 		}
-		return c.trilu(upper == 1, k)
+		return c.trilu(upper, k)
 	}, nil
 }
 
@@ -51,7 +47,7 @@ func (c *call) trilu(upper bool, k int64) error {
 		m.row, m.column = m.column, m.row
 		k = -max(k, -math.MaxInt64)
 	}
-	m.rows, m.columns = x.Layout().Dim(m.row), x.Layout().Dim(m.column)
+	m.rows, m.columns = x.Dim(m.row), x.Dim(m.column)
 	k = min(max(k, -m.rows), m.columns)
 	// Row i is zero left of column i+k.
 	if x.Count() == 0 || m.rows-1 <= -k {

@@ -36,7 +36,7 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for the first input (of Constant, ConstantOfShape: for the value)
+	types      typeSet // allowed for input 0, or for a value given by an attribute
 	containers containers
 	inputs     arity
 	outputs    arity // zero: exactly 1
@@ -55,6 +55,10 @@ type definition struct {
 	// assembles says that inputs may be pending: the output is put together from
 	// them.
 	assembles bool
+	// constant, of an operator without inputs, reads what each call makes: a session
+	// loads that once. room is how many bytes sparse tensors may still be spread out
+	// to.
+	constant func(d *definition, attrs Attrs, room *int64) (*model.Tensor, error)
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
 }
@@ -100,9 +104,13 @@ const (
 // operators holds every version of every operator, oldest first.
 var operators = map[string][]*definition{}
 
-// register adds an operator's versions, oldest first.
-func register(op string, versions ...definition) {
-	for _, d := range versions {
+// notes holds what docs/operators.md says of each operator.
+var notes = map[string]string{}
+
+// register adds an operator: what to know of its versions, and these, oldest first.
+func register(op, note string, versions ...[]definition) {
+	notes[op] = note
+	for _, d := range slices.Concat(versions...) {
 		d.op, d.name = op, fmt.Sprintf("%s-%d", op, d.since)
 		if d.outputs.max == 0 {
 			d.outputs = arity{1, 1}
@@ -121,6 +129,19 @@ func (d definition) versions(changes ...change) []definition {
 	return out
 }
 
+// growing returns copies of base, one for each opset in [from, to] since which
+// ONNX has more types, without some of these.
+func (d definition) growing(from, to Opset, without ...layout.DType) []definition {
+	var changes []change
+	for _, c := range typeChanges {
+		if c.since >= from && c.since <= to {
+			changes = append(changes, change{c.since, c.types.without(without...)})
+		}
+	}
+	return d.versions(changes...)
+}
+
+// change is an opset, and the types that an operator takes from it on.
 type change struct {
 	since Opset
 	types typeSet
@@ -222,6 +243,19 @@ func (d *definition) checkAttrs(attrs Attrs) error {
 		return d.invalid("there is no attribute %s", model.Quote(a.Name))
 	}
 	return nil
+}
+
+// boolAttr returns an integer attribute that is 0 or 1, or what stands for it if
+// it is left out.
+func (d *definition) boolAttr(attrs Attrs, name string, absent bool) (bool, error) {
+	v, given, err := attrs.Int(name)
+	if err != nil || !given {
+		return absent, err
+	}
+	if v != 0 && v != 1 {
+		return false, d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
+	}
+	return v == 1, nil
 }
 
 // invalid is an error of an operator's rule.

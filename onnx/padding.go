@@ -67,9 +67,6 @@ func (c *call) pad(mode PadMode, list []padding, fill []byte) error {
 // margin checks the padding of an axis. gone is how many elements go at its
 // front.
 func (c *call) margin(mode PadMode, axis int, dim int64, p padding) (m margin, gone int64, err error) {
-	if (p.before < 0 || p.after < 0) && c.d.op == "Pad" && c.d.since < 2 {
-		return m, 0, c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.before, p.after)
-	}
 	m = margin{axis: axis, at: max(p.before, 0), n: dim}
 	for _, by := range [2]int64{p.before, p.after} {
 		if by < 0 {

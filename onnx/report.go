@@ -128,11 +128,12 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 	case c.x == nil || c.x.Buffer() != x.Buffer():
 		return false, "worked out from the shape: no element is read"
 	}
-	return false, viewReason(c.x.Layout(), x.Layout())
+	in, out := c.x.Layout(), x.Layout()
+	return false, viewReason(&in, &out)
 }
 
 // viewReason says what of the layout a view changed.
-func viewReason(in, out layout.Layout) string {
+func viewReason(in, out *layout.Layout) string {
 	switch {
 	case in.Equal(out):
 		return "nothing changes"

@@ -185,7 +185,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 		if !p.made {
 			// The caller's or the session's own: hand out another reference.
 			var err error
-			if v, err = alias("Identity", v); err != nil {
+			if v, err = alias("Session.Run", v); err != nil {
 				return nil, errors.Join(err, out.Release(), s.abandon(r, len(s.steps)))
 			}
 		}
@@ -299,7 +299,7 @@ func (p *port) accepts(v Value, extents bool) bool {
 			return false
 		}
 		var few [8]int64
-		return !extents || fits(&p.typ, v.Layout().AppendDims(few[:0]))
+		return !extents || fits(&p.typ, v.AppendDims(few[:0]))
 	case *Sequence:
 		return isOf(&p.typ, model.SequenceType, v.Elem)
 	case *Optional:

@@ -28,3 +28,9 @@ var (
 	types24 = types23.with(layout.Float8E8M0)
 	types25 = types24.with(layout.Int2, layout.Uint2)
 )
+
+// typeChanges are these sets. What an operator takes from all of them
+// (definition.growing) grows with the list.
+var typeChanges = []change{
+	{1, types1}, {5, types5}, {13, types13}, {19, types19}, {21, types21}, {23, types23}, {24, types24}, {25, types25},
+}

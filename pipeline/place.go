@@ -158,8 +158,10 @@ func (p *place) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if err == nil {
 		step(x.Contiguous())
 	}
-	if err == nil && x.Layout().Offset()*int64(x.DType().Bits())%8 != 0 {
-		step(x.Clone())
+	if err == nil {
+		if l := x.Layout(); l.Offset()*int64(x.DType().Bits())%8 != 0 {
+			step(x.Clone())
+		}
 	}
 	return x, err
 }

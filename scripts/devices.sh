@@ -1,15 +1,26 @@
 #!/bin/sh
 # Holds every device of the machine against the oracle, the operators on it against
 # models of them, and against ONNX's backend test cases, where the folder CASES has
-# them.
+# them. Random cases have a new seed each time, which is printed: SEED repeats them.
+# With SOAKTIME, each device has more of them for so many seconds.
 set -eu
-: "${GO:=go}" "${CASES:=../shared/onnx-node-tests}"
+: "${GO:=go}" "${CASES:=../shared/onnx-node-tests}" "${SEED:=$(date +%s)}" "${SOAKTIME:=0}"
 mkdir -p build
 $GO build -o build/restride ./cmd/restride
 
-# operators tests ONNX's operators on a device.
+# verify has cases of restride verify, once or until SOAKTIME has passed.
+verify() {
+	end=$(($(date +%s) + SOAKTIME))
+	while :; do
+		build/restride verify --device "$1" --cases "$2" --seed "$SEED"
+		SEED=$((SEED + 1))
+		[ "$(date +%s)" -lt "$end" ] || break
+	done
+}
+
+# operators tests ONNX's operators on a device; package onnx itself, on the cpu device.
 operators() {
-	if [ "$2" = fast ]; then
+	if [ "$1" != cpu ] && [ "$2" = fast ]; then
 		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
 	fi
 	if [ -d "$CASES" ]; then
@@ -19,19 +30,17 @@ operators() {
 
 list=$(build/restride devices)
 echo "$list"
-seed=1
 for device in $(echo "$list" | awk '/^(cpu|opencl:|cuda:)/ {print $1}'); do
-	cases=20000 speed=fast
-	case $(echo "$list" | grep "^$device ") in *llvmpipe*) cases=2000 speed=slow ;; esac
-	build/restride verify --device "$device" --cases $cases --seed $seed
-	seed=$((seed + 1))
+	cases=5000 speed=fast
+	case $(echo "$list" | grep "^$device ") in *llvmpipe*) cases=500 speed=slow ;; esac
+	verify "$device" $cases
 	operators "$device" $speed
 done
 # Without a GPU, the CUDA device runs on a simulated driver.
 if ! echo "$list" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 	make -s cuda-sim
 	export RESTRIDE_LIBCUDA=$PWD/build/cuda-sim/libcuda.so.1
-	build/restride verify --device cuda:0 --cases 5000 --seed $seed
+	verify cuda:0 5000
 	operators cuda:0 fast
 fi
 [ -d "$CASES" ] || echo "conform: skipped, there is no folder $CASES; name one with CASES="

@@ -20,7 +20,7 @@ func TestCast(t *testing.T) {
 			y := keep(t)(turned.Cast(layout.Int8, device.Rounding{}))
 			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 6, Kernel: "convert"}, y.Verdict())
 			require.Equal(t, layout.Shape{3, 2}, y.Shape())
-			require.True(t, y.Layout().IsContiguous())
+			require.True(t, new(y.Layout()).IsContiguous())
 			got, err := tensor.Values[int8](y)
 			require.NoError(t, err)
 			require.Equal(t, []int8{1, 0, -2, 0, 127, -128}, got)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
@@ -211,12 +210,12 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
 	if raw, ok := indices.hostBytes(); ok {
 		if indices.stream == Host() {
-			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.host); ok || err != nil {
+			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.IsHost()); ok || err != nil {
 				return t.view(t.stream, g.op, &l, err)
 			}
 		}
-		if t.stream.host && t.stream.dev != indices.stream.dev {
-			operand.Buffer = cpu.Wrap(raw) // which every cpu device takes
+		if t.stream.IsHost() && t.stream.dev != indices.stream.dev {
+			operand.Buffer = t.stream.host.WrapHost(raw)
 		}
 	}
 	if t.stream.noCopies.Load() {

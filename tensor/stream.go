@@ -20,7 +20,7 @@ import (
 type Stream struct {
 	dev   device.Device
 	queue device.Queue
-	host  bool // its memory can be read in place: a cpu device
+	host  device.HostMemory // the device, if its memory is the host's; else nil
 	// alloc is the queue's Alloc, if it has one, else the device's. Tensors of other
 	// streams follow this one before they use what it made.
 	alloc  func(bytes int64) (device.Buffer, error)
@@ -62,7 +62,8 @@ func NewStream(dev device.Device) (*Stream, error) {
 // Adopt returns a stream over a device and queue that stay the caller's: Close
 // leaves both open.
 func Adopt(dev device.Device, q device.Queue) *Stream {
-	s := &Stream{dev: dev, queue: q, host: dev.Info().Backend == "cpu", alloc: dev.Alloc, closes: func() error { return nil }}
+	s := &Stream{dev: dev, queue: q, alloc: dev.Alloc, closes: func() error { return nil }}
+	s.host, _ = dev.(device.HostMemory)
 	if a, ok := q.(device.Allocator); ok {
 		s.alloc = a.Alloc
 	}
@@ -93,8 +94,8 @@ func (s *Stream) Device() device.Device { return s.dev }
 func (s *Stream) Queue() device.Queue { return s.queue }
 
 // IsHost reports whether the stream's memory is the host's own, where reading it
-// is no transfer.
-func (s *Stream) IsHost() bool { return s.host }
+// is no transfer (see [device.HostMemory]).
+func (s *Stream) IsHost() bool { return s.host != nil }
 
 // Wait returns when all work on the stream is done, with its first error.
 func (s *Stream) Wait() error { return s.queue.Wait() }

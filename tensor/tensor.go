@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
@@ -174,6 +173,12 @@ func (t *Tensor) Layout() layout.Layout { return t.layout }
 // Shape returns the extents.
 func (t *Tensor) Shape() layout.Shape { return t.layout.Shape() }
 
+// AppendDims appends the extents to dst: Shape without the allocation.
+func (t *Tensor) AppendDims(dst []int64) []int64 { return t.layout.AppendDims(dst) }
+
+// Dim returns the extent of an axis in [0, Rank).
+func (t *Tensor) Dim(axis int) int64 { return t.layout.Dim(axis) }
+
 // Rank returns the number of axes.
 func (t *Tensor) Rank() int { return t.layout.Rank() }
 
@@ -214,10 +219,10 @@ func (t *Tensor) Verdict() Verdict {
 // hostBytes returns the whole buffer of a host tensor, once the stream's work
 // is done. False: it must be read or written through the queue.
 func (t *Tensor) hostBytes() ([]byte, bool) {
-	if !t.stream.host || t.stream.Wait() != nil {
+	if !t.stream.IsHost() || t.stream.Wait() != nil {
 		return nil, false
 	}
-	return cpu.Bytes(t.memory.buffer)
+	return t.stream.host.HostBytes(t.memory.buffer)
 }
 
 // fail names the operation on t that err is from, with t's type and shape.

@@ -16,7 +16,7 @@ import (
 
 // castText casts to or from strings.
 func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
-	if !t.stream.host {
+	if !t.stream.IsHost() {
 		return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op,
 			"to %v: strings are cast on the cpu device only, and this tensor is on %s: To(tensor.Host()) brings it there", to, t.stream.dev.Info().ID()))
 	}

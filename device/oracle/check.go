@@ -69,7 +69,7 @@ func (c Case) walkable() error {
 		return refuse("not an element type")
 	case c.Op == OpFill:
 		return nil
-	case !c.Dst.SameShape(c.Src):
+	case !c.Dst.SameShape(&c.Src):
 		return refuse("the shapes differ")
 	case c.Op == OpCopy && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")

@@ -21,14 +21,29 @@ type Device struct {
 func Open(of device.Device, q device.Queue) device.Device {
 	d := &Device{of: of}
 	d.names, _ = q.(device.KernelNamer)
-	if _, ok := of.(device.StringAllocator); ok {
-		return stringDevice{d}
+	if _, ok := of.(device.StringAllocator); !ok {
+		return d
 	}
-	return d
+	if host, ok := of.(device.HostMemory); ok {
+		return hostDevice{stringDevice{d}, host}
+	}
+	return stringDevice{d}
 }
 
 // stringDevice holds strings, too.
 type stringDevice struct{ *Device }
+
+// hostDevice stands in for one of the host's memory, which holds strings.
+type hostDevice struct {
+	stringDevice
+	of device.HostMemory
+}
+
+// HostBytes knows of no bytes.
+func (hostDevice) HostBytes(device.Buffer) ([]byte, bool) { return nil, false }
+
+// WrapHost is the other's.
+func (d hostDevice) WrapHost(b []byte) device.Buffer { return d.of.WrapHost(b) }
 
 type buffer struct {
 	dev   *Device

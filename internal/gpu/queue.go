@@ -169,9 +169,7 @@ func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.L
 	if e.Groups == 0 {
 		return nil
 	}
-	_, dOff := dl.Frame()
-	_, sOff := sl.Frame()
-	d, s := e.Bases(dOff, sOff)
+	d, s := e.Bases(dl.Offset(), sl.Offset())
 	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Parameters: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
 	return q.send(e)
 }

@@ -4,6 +4,9 @@
 
 #define ITEMS (CAST && SERIAL ? 1 : 4)
 
+#ifndef COPIES
+#define COPIES(params, block) 1
+#endif
 #if !CAST
 #define SETUP GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
 #define LOADED WORD
@@ -41,6 +44,7 @@ ENTRY {
 			continue;
 		}
 #endif
+		const u32 copies = COPIES(params, block);
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
 			INDEX at[ITEMS];
 			LOADED value[ITEMS];
@@ -59,10 +63,13 @@ ENTRY {
 					value[j] = LOAD(s0 + s + (INDEX)x * (INDEX)params->s);
 				}
 			}
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) {
-				if (item + j * GROUP < left) {
-					to[d0 + at[j]] = CONVERT(value[j]);
+			i64 d = d0;
+			for (u32 i = 0; i < copies; i++, d += params->da) {
+				UNROLL
+				for (u32 j = 0; j < ITEMS; j++) {
+					if (item + j * GROUP < left) {
+						to[d + at[j]] = CONVERT(value[j]);
+					}
 				}
 			}
 		}
@@ -74,3 +81,4 @@ ENTRY {
 #undef LOADED
 #undef LOAD
 #undef CONVERT
+#undef COPIES

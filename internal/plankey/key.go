@@ -1,0 +1,53 @@
+// Package plankey says when two calls on layouts can share a plan.
+package plankey
+
+import (
+	"slices"
+
+	"github.com/restride/restride/layout"
+)
+
+// Period is the distance, in elements, by which offsets may differ within a [Key], or
+// a multiple of it: layouts of one key lie alike for words of up to 128 bits, whatever
+// their elements.
+const Period = 64
+
+// Key is what the layouts of a call contribute to its plan: extents and strides, and
+// of offsets the remainder modulo [Period].
+type Key struct {
+	dst, src, at layout.Layout
+	indexed      bool // at and by are a take's
+	by           []layout.Index
+}
+
+// Of returns the key of a call. at and by are those of a take; otherwise nil.
+func Of(dst, src, at *layout.Layout, by []layout.Index) Key {
+	k := Key{dst: *dst, src: *src, indexed: at != nil, by: slices.Clone(by)}
+	if at != nil {
+		k.at = *at
+	}
+	return k
+}
+
+// Is reports whether the key is that of a call. A take's indices may begin anywhere.
+func (k *Key) Is(dst, src, at *layout.Layout, by []layout.Index) bool {
+	return alike(&k.dst, dst) && alike(&k.src, src) && k.indexed == (at != nil) &&
+		(at == nil || k.at.SameAxes(at) && slices.Equal(k.by, by))
+}
+
+func alike(k, l *layout.Layout) bool {
+	return remainder(k) == remainder(l) && k.SameAxes(l)
+}
+
+func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
+
+// Hash returns a number that all calls of a key have in common, and mostly others
+// have not. Its high bits are the best.
+func Hash(dst, src *layout.Layout) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := remainder(dst)<<6 | remainder(src)
+	for i := range min(dst.Rank(), src.Rank()) {
+		h = (h ^ uint64(dst.Dim(i)) ^ uint64(dst.Stride(i))<<20 ^ uint64(src.Stride(i))<<40) * odd
+	}
+	return h
+}

@@ -1,0 +1,143 @@
+package layout
+
+// Simplify rewrites a walk over layouts of one shape, the first of them the
+// destination's, as the same walk over the fewest axes: axes of extent 1 are dropped,
+// the others are ordered by the destination's strides with the smallest last and
+// walked so that these are not negative, and neighbours are merged where all layouts
+// allow that. The walk visits the same positions together, in another order. That
+// over no elements gets the shape [0].
+func Simplify(sides ...*Layout) {
+	dst := sides[0]
+	if dst.Count() == 0 {
+		for _, l := range sides {
+			offset := l.offset
+			*l = Layout{}
+			l.reset(1, offset)
+		}
+		return
+	}
+	var room [inline]loop
+	loops := room[:0]
+	for i, a := range dst.axes() {
+		if a.dim == 1 {
+			continue
+		}
+		x := loop{axis: i, dim: a.dim, step: a.stride}
+		if x.step < 0 {
+			x.step, x.back = -x.step, true
+		}
+		loops = append(loops, x)
+		for j := len(loops) - 1; j > 0 && loops[j-1].step < loops[j].step; j-- { // insert: ranks are small
+			loops[j-1], loops[j] = loops[j], loops[j-1]
+		}
+	}
+	merged := max(len(loops), 1) - 1
+	for i := range merged {
+		loops[i].merges = true
+		for _, l := range sides {
+			if axes := l.axes(); loops[i].of(axes) != loops[i+1].of(axes)*loops[i+1].dim {
+				loops[i].merges = false
+				merged--
+				break
+			}
+		}
+	}
+	for _, l := range sides {
+		var out Layout
+		axes := out.reset(len(loops)-merged, l.offset)
+		from, n, k := l.axes(), int64(1), 0
+		for i := range loops {
+			x := &loops[i]
+			step := x.of(from)
+			if x.back {
+				out.offset -= (x.dim - 1) * step
+			}
+			n *= x.dim
+			if !x.merges {
+				axes[k] = axis{n, step}
+				n = 1
+				k++
+			}
+		}
+		*l = out
+	}
+}
+
+// loop is an axis of a walk.
+type loop struct {
+	axis      int
+	dim, step int64 // step: the destination's
+	back      bool  // it is walked from its far end
+	merges    bool  // with the next loop inside it
+}
+
+// of returns the loop's step in one of the layouts, whose axes are given.
+func (x *loop) of(axes []axis) int64 {
+	if x.back {
+		return -axes[x.axis].stride
+	}
+	return axes[x.axis].stride
+}
+
+// Widen rewrites a simplified copy of width-bit elements over the widest elements,
+// up to limit bits, in which both sides can be expressed: an innermost run that is
+// dense on both sides becomes fewer, wider elements where every extent, stride and
+// offset allows. It returns the new width. Positions of wide elements are multiples
+// of their own width: a buffer that starts on a limit-bit boundary keeps every access
+// aligned. A width of 0, which strings have, is never widened.
+//
+// The sides are dst and src; more, if there are any, are of what belongs to elements
+// and does not widen, such as indices: elements that become one have it in common.
+func Widen(width, limit int, sides ...*Layout) int {
+	dst, src, more := sides[0], sides[1], sides[2:]
+	for width > 0 && 2*width <= limit && halvable(dst) && halvable(src) && repeated(more) {
+		dst.halve()
+		src.halve()
+		for _, l := range more {
+			l.own()[l.rank-1].dim /= 2
+		}
+		width *= 2
+		if dst.axes()[dst.rank-1].dim == 1 {
+			// The run is one wide element now: its axis says nothing more. What
+			// is next may be dense in wide elements.
+			Simplify(sides...)
+		}
+	}
+	return width
+}
+
+// halvable reports whether pairs of neighbours along the last axis can be taken
+// as one element of twice the width.
+func halvable(l *Layout) bool {
+	axes := l.axes()
+	last := len(axes) - 1
+	if last < 0 || axes[last].stride != 1 || axes[last].dim%2 != 0 || l.offset%2 != 0 {
+		return false
+	}
+	for _, a := range axes[:last] {
+		if a.stride%2 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// repeated reports whether layouts repeat an element along their last axis.
+func repeated(layouts []*Layout) bool {
+	for _, l := range layouts {
+		if l.axes()[l.rank-1].stride != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Layout) halve() {
+	axes := l.own()
+	last := len(axes) - 1
+	for i := range axes[:last] {
+		axes[i].stride /= 2
+	}
+	axes[last].dim /= 2
+	l.offset /= 2
+}
