@@ -316,7 +316,7 @@ func (f taken) ready(b *testing.B) (call func() error, bytes int64) {
 
 func (f taken) bench(b *testing.B) {
 	call, bytes := f.ready(b)
-	plain, err := bench.NewMemcpy(bytes)
+	plain, err := bench.NewMemcpy(bytes, 2)
 	require.NoError(b, err)
 	defer plain.Close()
 	b.SetBytes(bytes)
