@@ -243,6 +243,8 @@ func (r runner) edges(t *testing.T) {
 					rig.check(pair(dtype, stack, side(stack, nil, nil, 1), src, off, int64(n%3)), n)
 				}
 				rig.check(pair(dtype, stack, placed{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
+				// Pairs that stay together, transposed and reversed.
+				rig.check(pair(dtype, []int64{a, b, 2}, placed{[]int64{2 * b, 2, 1}, 0}, placed{[]int64{-2, 2 * a, 1}, 2*a - 2}, 2*off, 0), n)
 				for _, c := range extents { // blocks of three axes
 					if a*b*c <= 1<<15 {
 						rig.check(pair(dtype, []int64{a, b, c}, placed{[]int64{b * c, c, 1}, 0}, placed{[]int64{1, a, a * b}, 0}, off, 1), n)
