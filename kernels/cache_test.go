@@ -35,7 +35,7 @@ func TestCache(t *testing.T) {
 	for i := range asks {
 		rank := rng.IntN(4)
 		if i%50 == 0 {
-			rank = 9 // is not kept
+			rank = 9 // whose layouts are kept elsewhere
 		}
 		var dims, d, s []int64
 		for range rank {
