@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
@@ -36,26 +37,26 @@ func (o operation) String() string { return operationNames[o] }
 func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopy(dst, src)
+		return backend.CheckCopy(dst, src)
 	case opConvert:
-		return device.CheckConvert(dst, src, f.how)
+		return backend.CheckConvert(dst, src, f.how)
 	case opFill:
-		return device.CheckFill(dst, pattern)
+		return backend.CheckFill(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
-// checkPlaces is check for a call whose form has been checked.
-func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
+// checkPlacement is check for a call whose form has been checked.
+func (f *form) checkPlacement(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopyPlaces(dst, src)
+		return backend.CheckCopyPlacement(dst, src)
 	case opConvert:
-		return device.CheckConvertPlaces(dst, src)
+		return backend.CheckConvertPlacement(dst, src)
 	case opFill:
-		return device.CheckFillPlaces(dst, pattern)
+		return backend.CheckFillPlacement(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
 // plan is a planned job of less than parallelBytes, kept for calls that are alike:

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -146,7 +147,7 @@ func (q *Queue) letGo(all ...site) {
 
 // useRange is use for a range of a buffer of bytes, or of strings.
 func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (site, error) {
-	if err := device.CheckRange(op, b, off, n); err != nil {
+	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return site{}, err
 	}
 	m, err := q.use(op, "the buffer", b)
@@ -330,7 +331,7 @@ func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *me
 		}
 		return q.plans.add(f, &dst.Layout, &src.Layout), nil
 	case !p.fits(&dst.Layout, &src.Layout, to, from, pattern):
-		return p, f.checkPlaces(dst, src, pattern)
+		return p, f.checkPlacement(dst, src, pattern)
 	}
 	return p, nil
 }
@@ -425,7 +426,7 @@ func spread(to *[2]uint64, pattern []byte, bits int) {
 // KernelName tells which form a copy would take, and on elements of which
 // width; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {
-	if device.CheckCopy(&dst, &src) != nil {
+	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
 	q.mu.Lock()

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/layout"
 )
@@ -40,7 +41,7 @@ func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), 
 type call struct {
 	dBits, sBits uint8      // sBits 0: a fill
 	atBits       uint8      // of a take
-	convert      device.Way // but for AsCopy, if it is a conversion
+	convert      backend.Conversion // but for AsCopy, if it is a conversion
 	signed       bool
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
@@ -58,9 +59,9 @@ func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
 
 // Convert returns the launch for a conversion (see PlanPack and PlanCast).
 func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
-	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: device.WayOf(to, from)}
-	k.signed = k.convert == device.AsPack && device.IsSigned(from)
-	if k.convert == device.ByValue {
+	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: backend.ConversionOf(to, from)}
+	k.signed = k.convert == backend.AsPack && backend.IsSigned(from)
+	if k.convert == backend.ByValue {
 		k.to, k.from, k.how = to, from, how.For(to)
 	}
 	return c.get(k, dst, src, nil, nil)
@@ -103,9 +104,9 @@ func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index)
 	switch {
 	case at != nil:
 		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
-	case k.convert == device.AsPack:
+	case k.convert == backend.AsPack:
 		return PlanPack(*dst, *src, int(k.dBits), int(k.sBits), k.signed, c.target)
-	case k.convert == device.ByValue:
+	case k.convert == backend.ByValue:
 		return PlanCast(*dst, *src, k.to, k.from, k.how, c.target)
 	case k.sBits == 0:
 		return PlanFill(*dst, int(k.dBits), c.target)
