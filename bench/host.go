@@ -5,23 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 )
 
-// Host is the machine around the devices, as far as its system tells.
-type Host struct {
-	CPU      string `json:"cpu,omitempty"`
-	Memory   int64  `json:"memory,omitempty"`
-	Kernel   string `json:"kernel,omitempty"`   // of the system, as "6.18.44"
-	Cache    int64  `json:"cache,omitempty"`    // the last level's
-	MHz      int    `json:"mhz,omitempty"`      // of the first core: the highest if there is a governor, else as it was
-	Governor string `json:"governor,omitempty"` // who chooses its frequency
-}
-
-// core is what Linux tells of the first one.
+// core is Linux's folder of the first core.
 const core = "/sys/devices/system/cpu/cpu0/"
 
-// lastCache is how many bytes the first core's last cache holds; 0: nobody tells.
+// lastCache is the bytes of the first core's last cache; 0: unknown.
 func lastCache() int64 {
 	for _, level := range []string{"4", "3", "2"} { // as "266240K"
 		size, ok := strings.CutSuffix(word(core+"cache/index"+level+"/size"), "K")
@@ -33,14 +24,14 @@ func lastCache() int64 {
 }
 
 // host describes this machine.
-func host() Host {
-	h := Host{
+func host() report.Host {
+	h := report.Host{
 		Kernel:   word("/proc/sys/kernel/osrelease"),
 		Governor: word(core + "cpufreq/scaling_governor"),
 	}
 	if dev, err := cpu.Open(); err == nil {
 		h.CPU, h.Memory = dev.Info().Name, dev.Info().Memory
-		_ = dev.Close() // it has nothing
+		_ = dev.Close() // it has allocated nothing
 	}
 	h.Cache = lastCache()
 	khz, _ := strconv.Atoi(word(core + "cpufreq/scaling_max_freq"))
@@ -51,7 +42,7 @@ func host() Host {
 	return h
 }
 
-// word is a short file's text. A file that a system does not have says nothing.
+// word is a short file's text; "" if there is no such file.
 func word(path string) string {
 	text, _ := os.ReadFile(path)
 	return strings.TrimSpace(string(text))

@@ -6,34 +6,31 @@ import (
 	"math"
 	"time"
 
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
 )
 
-// Passes is how often a run comes by everything that it measures. A burst of
-// samples agrees with itself and not with the burst of a minute later: what a
-// second run finds is said by how far apart the passes are. Six are the fewest
-// of which benchstat gives a range.
+// Passes is how often a run measures every figure. Passes differ as two runs do, which
+// samples of one burst do not. Six are the fewest of which benchstat gives a range.
 const Passes = 6
 
-// The least and the most samples of a pass, and how long a batch of calls is,
-// which is one sample: long against what it takes to look at the clock.
 const (
-	fewest   = 3
-	most     = 40
-	batchFor = time.Millisecond
-	longest  = 4096 // calls in a batch
+	fewest   = 3                // samples of a pass
+	most     = 40               // samples of a pass
+	batchFor = time.Millisecond // of a batch, which is a sample: long beside reading the clock
+	longest  = 4096             // calls in a batch
 )
 
 // meter times work on a queue.
 type meter struct {
 	ctx    context.Context
 	q      device.Queue  // nil: calls wait by themselves
-	clock  bool          // the device's events keep time
+	clock  bool          // by the device's events; false: the host's
 	budget time.Duration // of a pass
 	fewest int           // samples of it
 }
 
-// newMeter looks whether the device keeps time.
+// newMeter finds out whether the device keeps time.
 func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter, error) {
 	m := &meter{ctx: ctx, q: q, clock: true, budget: budget, fewest: fewest}
 	_, err := m.batch(1, func(int) error { return nil })
@@ -45,7 +42,7 @@ func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter
 
 var errNoClock = errors.New("the device keeps no time")
 
-// batch makes n calls, which queue work, and returns how long all of it took.
+// batch makes n calls, which queue work, and returns the time of all of it.
 func (m *meter) batch(n int, call func(i int) error) (time.Duration, error) {
 	if err := m.ctx.Err(); err != nil {
 		return 0, err
@@ -99,15 +96,23 @@ func (m *meter) onDevice(n int, call func(i int) error) (time.Duration, error) {
 	return d, err
 }
 
-// series are the samples of one thing, of all passes.
+// series are the passes of one figure.
 type series struct {
 	batch  int // calls of a sample; 0: not known yet
-	passes []Timing
+	passes []report.Timing
 }
 
-// pass adds the samples of one.
-func (m *meter) pass(s *series, turns int, call func(i int) error) error {
-	samples, batch, err := m.sample(s.batch, turns, call)
+// add adds the samples of a pass.
+func (s *series) add(samples []float64) {
+	s.passes = append(s.passes, report.NewTiming(samples, s.batch))
+}
+
+// timing is that of all passes so far.
+func (s *series) timing() report.Timing { return report.Summary(s.passes) }
+
+// pass adds a pass.
+func (m *meter) pass(s *series, rotation int, call func(i int) error) error {
+	samples, batch, err := m.sample(s.batch, rotation, call)
 	if err != nil {
 		return err
 	}
@@ -116,19 +121,19 @@ func (m *meter) pass(s *series, turns int, call func(i int) error) error {
 	return nil
 }
 
-// sample takes samples of a call, in nanoseconds, until the time is over, after
-// turns calls that warm up, or as many of these as there is as much time for. A sample
-// is of batch calls; 0: as many as it takes, which is the second result.
-func (m *meter) sample(batch, turns int, call func(i int) error) ([]float64, int, error) {
+// sample takes samples of a call, in nanoseconds, for the time budget. Before, calls warm
+// up: one for each set of buffers, within the same budget. A sample is of batch calls; 0:
+// of as many as fill batchFor, which is the second result.
+func (m *meter) sample(batch, rotation int, call func(i int) error) ([]float64, int, error) {
 	next := 0
 	run := func(n int) (time.Duration, error) {
 		first := next
 		next += n
 		return m.batch(n, func(i int) error { return call(first + i) })
 	}
-	if turns > 0 {
+	if rotation > 0 {
 		d, err := run(1)
-		if rest := min(turns-1, int(m.budget/max(d, 1))); err == nil && rest > 0 {
+		if rest := min(rotation-1, int(m.budget/max(d, 1))); err == nil && rest > 0 {
 			_, err = run(rest)
 		}
 		if err != nil {
@@ -152,20 +157,37 @@ func (m *meter) sample(batch, turns int, call func(i int) error) ([]float64, int
 		if err != nil {
 			return nil, 0, err
 		}
-		now = append(now, max(float64(d)/float64(batch), instant)) // clocks are coarse, and no time is none
+		now = append(now, max(float64(d)/float64(batch), report.Instant)) // clocks are coarse
 	}
 	return now, batch, nil
 }
-
-// add adds the samples of a pass.
-func (s *series) add(samples []float64) { s.passes = append(s.passes, newTiming(samples, s.batch)) }
-
-// timing is what the samples say so far.
-func (s *series) timing() Timing { return summary(s.passes) }
 
 // byHost is the meter with the host's clock, for calls that wait by themselves.
 func (m *meter) byHost() *meter {
 	plain := *m
 	plain.clock = false
 	return &plain
+}
+
+// slow is the time of a call from which on a pass has two samples, and the longest that
+// calls warm up.
+const slow = 300 * time.Millisecond
+
+// Measure takes the samples of a pass, in nanoseconds a call, for peers in Go (those in
+// Python do the same: see peers/peer.py). A call, the i-th, returns when its work is done;
+// one for each set of buffers warms up. A sample is of batch calls; 0: of as many as fill
+// a millisecond, which is the second result.
+func Measure(budget time.Duration, batch, rotation int, call func(i int) error) ([]float64, int, error) {
+	m := &meter{ctx: context.Background(), budget: budget, fewest: fewest}
+	calls := 0
+	for start := time.Now(); calls < rotation && time.Since(start) < slow; calls++ {
+		took, err := m.onHost(1, func(int) error { return call(calls) })
+		if err != nil {
+			return nil, 0, err
+		}
+		if calls == 0 && took > slow {
+			m.fewest = 2
+		}
+	}
+	return m.sample(batch, 0, func(i int) error { return call(calls + i) })
 }

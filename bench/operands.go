@@ -1,88 +1,93 @@
 package bench
 
 import (
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
 )
 
-// Operands are memory for an operation. A fill has no Src, and only a take has At:
-// these are without a buffer.
+// Operands are memory for an operation. A fill has no Src, and only a take has At: the
+// others' are without a buffer.
 type Operands struct {
-	Operation    Operation
 	Dst, Src, At device.Operand
+	operation    cases.Operation
 }
 
-// NewOperands allocates it. What is in it is undefined: a take's indices, too, before
-// DrawIndices.
-func NewOperands(dev device.Device, c Operation) (o Operands, err error) {
-	o = Operands{
-		Operation: c,
-		Dst:       device.Operand{Layout: c.Dst, Type: c.DstType},
-		Src:       device.Operand{Layout: c.Src, Type: c.SrcType},
-		At:        device.Operand{Layout: c.At, Type: c.AtType},
+// NewOperands allocates operands, whose contents are undefined.
+func NewOperands(dev device.Device, o cases.Operation) (all Operands, err error) {
+	all = Operands{
+		Dst:       device.Operand{Layout: o.Dst, Type: o.DstType},
+		Src:       device.Operand{Layout: o.Src, Type: o.SrcType},
+		At:        device.Operand{Layout: o.At, Type: o.AtType},
+		operation: o,
 	}
-	alloc := func(x *device.Operand, by ...device.Index) {
-		if err != nil {
-			return
+	sizes, err := bufferSizes(o)
+	for i, x := range []*device.Operand{&all.Dst, &all.Src, &all.At} {
+		if err == nil && i < len(sizes) {
+			var b device.Buffer
+			if b, err = dev.Alloc(sizes[i]); err == nil {
+				x.Buffer = b
+			}
 		}
-		var size int64
-		if size, err = slots(x.Layout, x.Type, by...); err == nil {
-			x.Buffer, err = dev.Alloc(size)
-		}
-		if err != nil {
-			x.Buffer = nil
-		}
-	}
-	alloc(&o.Dst)
-	switch c.Op {
-	case oracle.OpFill:
-	case OpTake:
-		alloc(&o.Src, c.By)
-		alloc(&o.At)
-	default:
-		alloc(&o.Src)
 	}
 	if err != nil {
-		return Operands{}, errors.Join(err, o.Free())
+		return Operands{}, errors.Join(err, all.Free())
 	}
-	return o, nil
+	return all, nil
 }
 
-// DrawIndices writes a take's indices: each as likely as any other, and the same
-// for the same seed. It does nothing for other operations.
-func (o *Operands) DrawIndices(q device.Queue, seed uint64) error {
-	at, err := o.Operation.indices(seed)
-	if err != nil {
-		return err
+// Fill writes the source, from a slice that is at least as long, and a take's indices,
+// each as likely as any other: the same for the same seed. It overwrites all of Dst.
+func (o *Operands) Fill(q device.Queue, src []byte, seed uint64) error {
+	if b := o.Src.Buffer; b != nil {
+		if err := q.Write(b, 0, src[:b.Size()]); err != nil {
+			return err
+		}
 	}
-	return o.writeIndices(q, at)
-}
-
-func (o *Operands) writeIndices(q device.Queue, indices []byte) error {
-	if o.At.Buffer == nil {
-		return nil
+	if b := o.At.Buffer; b != nil {
+		if err := q.Write(b, 0, indices(o.operation, b.Size(), seed)); err != nil {
+			return err
+		}
 	}
-	return q.Write(o.At.Buffer, 0, indices)
+	return o.poison(q)
 }
 
 // Run queues the operation.
 func (o *Operands) Run(q device.Queue) error {
-	switch o.Operation.Op {
+	switch o.operation.Op {
 	case oracle.OpConvert:
-		return q.Convert(o.Dst, o.Src, o.Operation.How)
+		return q.Convert(o.Dst, o.Src, o.operation.How)
 	case oracle.OpFill:
-		return q.Fill(o.Dst, o.Operation.pattern())
-	case OpTake:
-		return q.Take(o.Dst, o.Src, o.At, o.Operation.By)
+		return q.Fill(o.Dst, cases.Pattern(o.Dst.Type))
+	case cases.OpTake:
+		return q.Take(o.Dst, o.Src, o.At, o.operation.By)
 	}
 	return q.Copy(o.Dst, o.Src)
 }
 
-// Buffers are those that the operation has.
-func (o *Operands) Buffers() []device.Buffer {
-	var all []device.Buffer
+// Free frees the memory.
+func (o *Operands) Free() error {
+	var errs []error
+	for _, b := range o.buffers() {
+		errs = append(errs, b.Free())
+	}
+	return errors.Join(errs...)
+}
+
+// size is the bytes of all buffers.
+func (o *Operands) size() (bytes int64) {
+	for _, b := range o.buffers() {
+		bytes += b.Size()
+	}
+	return bytes
+}
+
+func (o *Operands) buffers() (all []device.Buffer) {
 	for _, b := range []device.Buffer{o.Dst.Buffer, o.Src.Buffer, o.At.Buffer} {
 		if b != nil {
 			all = append(all, b)
@@ -91,26 +96,70 @@ func (o *Operands) Buffers() []device.Buffer {
 	return all
 }
 
-// Free gives the memory back.
-func (o *Operands) Free() error {
-	var errs []error
-	for _, b := range o.Buffers() {
-		errs = append(errs, b.Free())
-	}
-	return errors.Join(errs...)
-}
-
-func (o *Operands) size() (bytes int64) {
-	for _, b := range o.Buffers() {
-		bytes += b.Size()
-	}
-	return bytes
-}
-
-// poisoned is a byte of what no case leaves in dst.
+// poisoned is a byte that no case leaves in dst.
 const poisoned = 0xa5
 
-// poison fills all of dst with it.
+// poison fills dst's whole buffer with it.
 func (o *Operands) poison(q device.Queue) error {
-	return q.Fill(Dense(o.Dst.Buffer), []byte{poisoned})
+	return q.Fill(dense(o.Dst.Buffer), []byte{poisoned})
+}
+
+// dense is a buffer as an operand of bytes.
+func dense(b device.Buffer) device.Operand {
+	l, err := layout.Contiguous(b.Size())
+	if err != nil {
+		panic(err) // a size that exists
+	}
+	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
+}
+
+// bufferSizes are the bytes of an operation's buffers: of dst, src and a take's indices.
+func bufferSizes(o cases.Operation) (all []int64, err error) {
+	add := func(l layout.Layout, t layout.DType, by ...device.Index) {
+		if err == nil {
+			var n int64
+			n, err = bufferSize(l, t, by)
+			all = append(all, n)
+		}
+	}
+	add(o.Dst, o.DstType)
+	switch o.Op {
+	case oracle.OpFill:
+	case cases.OpTake:
+		add(o.Src, o.SrcType, o.By)
+		add(o.At, o.AtType)
+	default:
+		add(o.Src, o.SrcType)
+	}
+	return all, err
+}
+
+// bufferSize is the bytes of a buffer for a layout, wherever indices move it.
+func bufferSize(l layout.Layout, t layout.DType, by []device.Index) (int64, error) {
+	_, high, ok := layout.Reach(&l, by)
+	if !ok {
+		if l.Count() == 0 {
+			return 0, nil
+		}
+		return 0, layout.Errorf(device.ErrInvalid, "Case", "%v%v by %v reaches nowhere", t, l, by)
+	}
+	n, ok := layout.PackedBytes(high+1, t.Bits())
+	if !ok {
+		return 0, layout.Errorf(device.ErrInvalid, "Case", "%v%v takes more bytes than an int64 counts", t, l)
+	}
+	return n, nil
+}
+
+// indices are so many bytes of a take's indices.
+func indices(o cases.Operation, size int64, seed uint64) []byte {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	at := make([]byte, 0, size)
+	for int64(len(at)) < size {
+		if i := uint64(rng.Int64N(o.By.Extent)); o.AtType == layout.Int32 {
+			at = binary.LittleEndian.AppendUint32(at, uint32(i))
+		} else {
+			at = binary.LittleEndian.AppendUint64(at, i)
+		}
+	}
+	return at
 }

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
 // roofline measures what bounds the device, for one pass.
-func (r *runner) roofline(roof *Roofline) error {
+func (r *runner) roofline(roof *report.Roofline) error {
 	for _, part := range []struct {
 		name string
-		run  func(*Roofline) error
+		run  func(*report.Roofline) error
 	}{
 		{"copies", r.plainCopies}, {"memcpy", r.memcpy}, {"transfers", r.transfers}, {"launches", r.launches}, {"views", r.views},
 	} {
@@ -25,11 +26,11 @@ func (r *runner) roofline(roof *Roofline) error {
 	return nil
 }
 
-// plain are dense buffers that take turns, and hold noise.
+// plain are dense buffers, which rotate in pairs and hold noise.
 type plain []device.Buffer
 
 func (r *runner) plain(bytes int64) (plain, error) {
-	n := 2 * r.turns(2*bytes)
+	n := 2 * r.rotation(2*bytes)
 	var all plain
 	for range n {
 		b, err := r.dev.Alloc(bytes)
@@ -44,8 +45,8 @@ func (r *runner) plain(bytes int64) (plain, error) {
 	return all, r.q.Wait()
 }
 
-// turn is the i-th pair.
-func (p plain) turn(i int) (dst, src device.Buffer) {
+// pair is the i-th, counted around.
+func (p plain) pair(i int) (dst, src device.Buffer) {
 	i = i % (len(p) / 2) * 2
 	return p[i], p[i+1]
 }
@@ -59,7 +60,7 @@ func (p plain) free() error {
 }
 
 // plainCopies measures dense copies and fills.
-func (r *runner) plainCopies(roof *Roofline) (err error) {
+func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 	p, err := r.plain(r.Size)
 	if err != nil {
 		return err
@@ -72,45 +73,45 @@ func (r *runner) plainCopies(roof *Roofline) (err error) {
 		return err
 	}
 	if namer, ok := r.q.(device.KernelNamer); ok {
-		roof.Kernel = namer.KernelName(Dense(p[0]), Dense(p[1]))
+		roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
 	}
 	if driver, ok := r.dev.(device.DriverCopier); ok {
 		t, err := r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {
-			dst, src := p.turn(i)
+			dst, src := p.pair(i)
 			return driver.CopyByDriver(r.q, dst, src, r.Size)
 		})
 		switch {
 		case err == nil:
-			roof.Driver = t.rate(2 * r.Size)
+			roof.Driver = t.Rate(2 * r.Size)
 		case !errors.Is(err, device.ErrUnsupported):
 			return err
 		}
 	}
 	t, err := r.measure("fill", len(p)/2, func(i int) error {
-		dst, _ := p.turn(i)
-		return r.q.Fill(Dense(dst), []byte{byte(i)})
+		dst, _ := p.pair(i)
+		return r.q.Fill(dense(dst), []byte{byte(i)})
 	})
 	if err != nil {
 		return err
 	}
-	roof.Fill = t.rate(r.Size)
+	roof.Fill = t.Rate(r.Size)
 	return nil
 }
 
 // plainCopy measures a copy from one dense buffer to another.
-func (r *runner) plainCopy(name string, p plain) (*Rate, error) {
+func (r *runner) plainCopy(name string, p plain) (*report.Rate, error) {
 	t, err := r.measurePlain(r.meter, name, len(p)/2, func(i int) error {
-		dst, src := p.turn(i)
-		return r.q.Copy(Dense(dst), Dense(src))
+		dst, src := p.pair(i)
+		return r.q.Copy(dense(dst), dense(src))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.rate(2 * r.Size), nil
+	return t.Rate(2 * r.Size), nil
 }
 
-// again measures the plain copy anew, when all else is done.
-func (r *runner) again() (rate *Rate, err error) {
+// again measures the plain copy once more, after all else.
+func (r *runner) again() (rate *report.Rate, err error) {
 	p, err := r.plain(r.Size)
 	if err != nil {
 		return nil, err
@@ -119,39 +120,39 @@ func (r *runner) again() (rate *Rate, err error) {
 	return r.plainCopy("copy after", p)
 }
 
-func (r *runner) memcpy(roof *Roofline) (err error) {
+func (r *runner) memcpy(roof *report.Roofline) (err error) {
 	if r.dev.Info().Kind != device.CPU {
 		return nil
 	}
-	turns := r.turns(2 * r.Size)
-	m, err := newMemcpy(r.Size, turns)
+	pairs := r.rotation(2 * r.Size)
+	m, err := NewMemcpy(r.Size, pairs)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	t, err := r.measurePlain(r.meter.byHost(), "memcpy", turns, func(i int) error { m.Run(i); return nil })
+	t, err := r.measurePlain(r.meter.byHost(), "memcpy", pairs, func(i int) error { m.Run(i); return nil })
 	if err != nil {
 		return err
 	}
-	roof.Memcpy = t.rate(2 * r.Size)
+	roof.Memcpy = t.Rate(2 * r.Size)
 	return nil
 }
 
-// transfers measures those from and to Go's memory and, where there is some, the
-// driver's.
-func (r *runner) transfers(roof *Roofline) (err error) {
+// transfers measures transfers from and to Go's memory and, where the device has it,
+// pinned memory.
+func (r *runner) transfers(roof *report.Roofline) (err error) {
 	b, err := r.dev.Alloc(r.Size)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Free()) }()
-	rate := func(name string, to **Rate, call func() error) {
+	rate := func(name string, to **report.Rate, call func() error) {
 		if err != nil {
 			return
 		}
-		var t Timing
+		var t report.Timing
 		if t, err = r.measureHost(name, 2, func(int) error { return call() }); err == nil {
-			*to = t.rate(r.Size)
+			*to = t.Rate(r.Size)
 		}
 	}
 	host := append([]byte(nil), r.noise[:r.Size]...)
@@ -177,8 +178,8 @@ func (r *runner) transfers(roof *Roofline) (err error) {
 	return err
 }
 
-// launches measures copies of 256 bytes, which take no time but that of the call.
-func (r *runner) launches(roof *Roofline) error {
+// launches measures copies of 256 bytes, whose time is that of the call.
+func (r *runner) launches(roof *report.Roofline) error {
 	square, err := layout.Contiguous(8, 8)
 	if err != nil {
 		return err
@@ -206,8 +207,7 @@ func (r *runner) launches(roof *Roofline) error {
 	if err != nil {
 		return err
 	}
-	// Without the time of the waits. Few enough calls for queues of drivers, which
-	// have an end.
+	// Without the time of waits. Queues of drivers have room for so many calls.
 	const calls = 256
 	var samples []float64
 	for range 3 * fewest {
@@ -230,9 +230,9 @@ func (r *runner) launches(roof *Roofline) error {
 	return nil
 }
 
-// views measures a reshape that moves nothing, of a layout and of a tensor: the
-// heads of a batch of sentences, put together.
-func (r *runner) views(roof *Roofline) (err error) {
+// views measures a reshape that is a view, of a layout and of a tensor: the joining of
+// attention heads.
+func (r *runner) views(roof *report.Roofline) (err error) {
 	l, err := layout.Contiguous(8, 512, 16, 64)
 	if err != nil {
 		return err
@@ -242,11 +242,11 @@ func (r *runner) views(roof *Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Release()) }()
-	reshape := func(name string, call func() error) *Timing {
+	reshape := func(name string, call func() error) *report.Timing {
 		if err != nil {
 			return nil
 		}
-		var t Timing
+		var t report.Timing
 		t, err = r.measureHost(name, 1, func(int) error { return call() })
 		return &t
 	}

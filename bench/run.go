@@ -8,38 +8,40 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/peers"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
-// Options say how to measure. The zero Options are right for most uses.
+// Options of a run. Zero Options are right for most uses.
 type Options struct {
-	Cases []Case        // nil: Cases()
-	Size  int64         // in bytes, see Case.At; 0: DefaultSize
-	Time  time.Duration // for the samples of one figure, in all passes, of which each has at least 3; 0: 200 ms
+	Cases []cases.Case  // nil: cases.All()
+	Size  int64         // in bytes, see cases.Case.At; 0: DefaultSize
+	Time  time.Duration // for the samples of a figure in all passes, each of at least 3; 0: 200 ms
 	Seed  uint64        // of the data
-	// Peers are asked for each case of each pass, right after the device. Who started
-	// them closes them.
-	Peers []*PeerProcess
-	// Progress is called when a pass has the roofline, and after each of its cases,
-	// with what the passes so far say and how much of the run is done, up to 1.
-	Progress func(r *Result, part float64)
+	// Peers measure each case of each pass, right after the device. The caller closes
+	// them.
+	Peers []*peers.Process
+	// Progress is called after the roofline of a pass and after each of its cases, with
+	// the figures of all passes so far and the part of the run that is done, up to 1.
+	Progress func(r *report.Result, part float64)
 }
 
-// DefaultSize is the size for a device: so large that a batch is no matter of the
-// calls, nor of the caches.
+// DefaultSize is the size for a device, at which neither calls nor caches matter.
 func DefaultSize(i device.Info) int64 {
 	if i.Kind == device.CPU {
-		return Reference
+		return cases.Reference
 	}
-	return 4 * Reference
+	return 4 * cases.Reference
 }
 
 // NewReport returns an empty report of this machine.
-func NewReport() *Report {
-	r := &Report{
-		Format: format, Date: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(),
+func NewReport() *report.Report {
+	r := &report.Report{
+		Format: report.Format, Date: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Host: host(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -53,30 +55,29 @@ func NewReport() *Report {
 	return r
 }
 
-// runner takes a device through the cases.
+// runner measures the cases on a device.
 type runner struct {
 	Options
-	dev   device.Device
-	q     device.Queue
-	meter *meter
-	noise []byte // what sources hold
-	// scratch is for what is read back.
-	scratch []byte
-	// footprint is the size from which on caches hold little of what takes turns.
+	dev     device.Device
+	q       device.Queue
+	meter   *meter
+	noise   []byte // what sources hold
+	scratch []byte // for results
+	// footprint is the bytes of rotating buffers from which on caches hold little of them.
 	footprint int64
 	series    map[string]*series
-	now       *Reading // the pass's
+	now       *report.Reading // the pass's
 	start     time.Time
-	done      int // pieces of work
+	done      int // steps of progress
 }
 
-// Run measures a device. A case that fails, or gives a wrong result, has that in
-// its Error, and the others go on; what else fails is returned.
-func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err error) {
+// Run measures a device. A case that fails or is wrong has an Error, and the run goes on;
+// any other failure ends it.
+func Run(ctx context.Context, dev device.Device, o Options) (result *report.Result, err error) {
 	info := dev.Info()
 	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint(), series: map[string]*series{}}
 	if r.Cases == nil {
-		r.Cases = Cases()
+		r.Cases = cases.All()
 	}
 	if r.Size == 0 {
 		r.Size = DefaultSize(info)
@@ -94,12 +95,12 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	if r.meter, err = newMeter(ctx, r.q, r.Time/Passes); err != nil {
 		return nil, err
 	}
-	result = &Result{
-		Device: Facts{info.ID(), info.Name, info.Vendor, info.Driver, info.Kind, info.Memory, info.MHz},
-		Size:   r.Size, Cached: cached(r.Size), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(Roofline), Cases: []*CaseResult{},
+	result = &report.Result{
+		Device: report.Facts{ID: info.ID(), Name: info.Name, Vendor: info.Vendor, Driver: info.Driver, Kind: info.Kind, Memory: info.Memory, MHz: info.MHz},
+		Size:   r.Size, Cached: cached(r.Size), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(report.Roofline), Cases: []*report.CaseResult{},
 	}
 	for _, p := range r.Peers {
-		result.Peers = append(result.Peers, &Peer{Name: p.Peer, Device: p.Device, Cases: []*PeerCase{}})
+		result.Peers = append(result.Peers, &report.Peer{Name: p.Peer, Device: p.Device, Cases: []*report.PeerCase{}})
 	}
 	if r.meter.clock {
 		result.Clock = "device"
@@ -107,7 +108,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	if info.Kind == device.CPU {
 		result.Sector = 64 // a cache line
 	} else {
-		r.footprint = 512 << 20 // caches of GPUs have grown to a quarter of this
+		r.footprint = 512 << 20 // four times the largest caches of GPUs
 	}
 	r.hold(r.Size)
 	for range Passes {
@@ -122,9 +123,9 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *Result, err
 	return result, nil
 }
 
-// pass goes through everything once.
-func (r *runner) pass(result *Result) error {
-	result.Readings = append(result.Readings, Reading{})
+// pass measures every figure once.
+func (r *runner) pass(result *report.Result) error {
+	result.Readings = append(result.Readings, report.Reading{})
 	r.now = &result.Readings[len(result.Readings)-1]
 	begin := ticksNow()
 	if err := r.roofline(result.Roofline); err != nil {
@@ -132,8 +133,8 @@ func (r *runner) pass(result *Result) error {
 	}
 	progress := func() {
 		r.done++
-		result.relate()
-		r.now.since(begin, ticksNow())
+		result.Relate()
+		since(r.now, begin, ticksNow())
 		result.Seconds = time.Since(r.start).Seconds()
 		if r.Progress != nil {
 			r.Progress(result, float64(r.done)/float64(Passes*(1+len(r.Cases))))
@@ -142,7 +143,7 @@ func (r *runner) pass(result *Result) error {
 	progress()
 	for i, c := range r.Cases {
 		if i == len(result.Cases) { // in the first pass
-			result.Cases = append(result.Cases, &CaseResult{Name: c.Name, Class: c.Class})
+			result.Cases = append(result.Cases, &report.CaseResult{Name: c.Name, Class: c.Class})
 		}
 		one := result.Cases[i]
 		if one.Error == "" {
@@ -150,14 +151,14 @@ func (r *runner) pass(result *Result) error {
 			if err == nil {
 				before := ticksNow()
 				err = r.askPeers(c, result.Peers)
-				begin = begin.without(before, ticksNow()) // peers are no strangers
+				begin = begin.without(before, ticksNow()) // peers are no other processes
 			}
 			if err != nil {
 				if r.meter.ctx.Err() != nil {
-					result.relate() // ours may be there, without theirs
+					result.Relate() // of our own figures
 					return err
 				}
-				one.fail(err)
+				fail(one, err)
 			}
 		}
 		progress()
@@ -165,7 +166,7 @@ func (r *runner) pass(result *Result) error {
 	return nil
 }
 
-// of returns the samples of something.
+// of returns the series of a figure.
 func (r *runner) of(name string) *series {
 	s := r.series[name]
 	if s == nil {
@@ -175,52 +176,52 @@ func (r *runner) of(name string) *series {
 	return s
 }
 
-// measure takes a pass's samples of something, and says what all passes so far do.
-func (r *runner) measure(name string, turns int, call func(i int) error) (Timing, error) {
-	return r.measureBy(r.meter, name, turns, call)
+// measure adds a pass to a figure, and returns the timing of all passes so far.
+func (r *runner) measure(name string, rotation int, call func(i int) error) (report.Timing, error) {
+	return r.measureBy(r.meter, name, rotation, call)
 }
 
-// measurePlain is measure for what everything is compared with: it takes its time.
-func (r *runner) measurePlain(m *meter, name string, turns int, call func(i int) error) (Timing, error) {
+// measurePlain is measure for yardsticks: it takes more samples.
+func (r *runner) measurePlain(m *meter, name string, rotation int, call func(i int) error) (report.Timing, error) {
 	patient := *m
 	patient.budget *= 4
-	return r.measureBy(&patient, name, turns, call)
+	return r.measureBy(&patient, name, rotation, call)
 }
 
 // measureHost is measure for calls that wait by themselves, by the host's clock.
-func (r *runner) measureHost(name string, turns int, call func(i int) error) (Timing, error) {
-	return r.measureBy(r.meter.byHost(), name, turns, call)
+func (r *runner) measureHost(name string, rotation int, call func(i int) error) (report.Timing, error) {
+	return r.measureBy(r.meter.byHost(), name, rotation, call)
 }
 
-func (r *runner) measureBy(m *meter, name string, turns int, call func(i int) error) (Timing, error) {
+func (r *runner) measureBy(m *meter, name string, rotation int, call func(i int) error) (report.Timing, error) {
 	s := r.of(name)
-	if err := m.pass(s, turns, call); err != nil {
-		return Timing{}, err
+	if err := m.pass(s, rotation, call); err != nil {
+		return report.Timing{}, err
 	}
 	return s.timing(), nil
 }
 
-// hold has noise of at least so many bytes.
+// hold makes noise of at least so many bytes.
 func (r *runner) hold(bytes int64) {
 	if int64(len(r.noise)) < bytes {
 		r.noise = randomBytes(bytes, r.Seed)
 	}
 }
 
-// turns is how many operands of so many bytes take turns: see there.
-func (r *runner) turns(bytes int64) int { return turns(r.Size, bytes, r.footprint) }
+// rotation is how many operands of so many bytes rotate.
+func (r *runner) rotation(bytes int64) int { return rotation(r.Size, bytes, r.footprint) }
 
 // run measures a case, for one pass.
-func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
+func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (err error) {
 	at, err := c.At(r.Size)
 	if err != nil {
 		return err
 	}
 	out.Case, out.Op = at.String(), string(at.Op)
-	if out.Logical, err = LogicalBytes(at); err != nil {
+	if out.Logical, err = cases.LogicalBytes(at); err != nil {
 		return err
 	}
-	out.Touched = TouchedBytes(at, sector)
+	out.Touched = touchedBytes(at, sector)
 	all, err := r.operands(at)
 	defer func() {
 		for i := range all {
@@ -235,7 +236,7 @@ func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 		out.Rotated += all[i].size()
 	}
 	if at.Op != oracle.OpCopy {
-		out.Kernel = string(at.Op) // nobody tells more
+		out.Kernel = string(at.Op) // planners name only copies
 	} else if namer, ok := r.q.(device.KernelNamer); ok {
 		out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
 	}
@@ -252,55 +253,26 @@ func (r *runner) run(c Case, out *CaseResult, sector int64) (err error) {
 	return nil
 }
 
-// fail says why there are no figures.
-func (c *CaseResult) fail(err error) {
-	c.Verified, c.Time, c.Error = "", nil, plainText(err.Error())
+// fail replaces the figures of a case by an error.
+func fail(c *report.CaseResult, err error) {
+	c.Verified, c.Time, c.Error = "", nil, report.PlainText(err.Error())
 	c.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
 }
 
-// relate sets what follows from times.
-func (r *Result) relate() {
-	for _, c := range r.Cases {
-		c.GBps, c.Ratio, c.MemcpyRatio, c.MemcpySpread, c.TouchedRatio = 0, 0, 0, 0, 0
-		if c.Time == nil {
-			continue
-		}
-		roof := r.Roofline.roof(c)
-		c.GBps = float64(c.Logical) / c.Time.Median
-		c.Ratio, _ = c.ratio(roof)
-		c.TouchedRatio = c.Ratio * float64(c.Touched) / float64(c.Logical)
-		if m := r.Roofline.Memcpy; m != nil && roof != r.Roofline.Fill {
-			c.MemcpyRatio, c.MemcpySpread = c.ratio(m)
-		}
-	}
-}
-
-// ratio is a case's rate by another.
-func (c *CaseResult) ratio(to *Rate) (ratio, spread float64) {
-	t := relative(c.Time, &to.Timing)
-	return float64(c.Logical) / float64(to.Bytes) / t.Median, t.Spread()
-}
-
-// operands returns those that take turns, with noise in what is read and something
-// in what is written, so that its pages are there.
-func (r *runner) operands(at Operation) (all []Operands, err error) {
-	indices, err := at.indices(r.Seed)
-	if err != nil {
-		return nil, err
-	}
+// operands returns those that rotate, with noise in sources and every page of memory
+// written.
+func (r *runner) operands(at cases.Operation) (all []Operands, err error) {
 	for n := 1; len(all) < n; {
 		o, err := NewOperands(r.dev, at)
 		if err != nil {
 			return all, fmt.Errorf("operands %d: %w", len(all), err)
 		}
 		all = append(all, o)
-		n = r.turns(o.size())
-		if o.Src.Buffer != nil {
-			size := o.Src.Buffer.Size()
-			r.hold(size)
-			err = r.q.Write(o.Src.Buffer, 0, r.noise[:size])
+		n = r.rotation(o.size())
+		if b := o.Src.Buffer; b != nil {
+			r.hold(b.Size())
 		}
-		if err := errors.Join(err, o.writeIndices(r.q, indices), o.poison(r.q)); err != nil {
+		if err := o.Fill(r.q, r.noise, r.Seed); err != nil {
 			return all, err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
@@ -22,11 +24,11 @@ import (
 )
 
 // some returns the cases that match.
-func some(t *testing.T, filter string) []Case {
+func some(t *testing.T, filter string) []cases.Case {
 	re := regexp.MustCompile(filter)
-	cases := slices.DeleteFunc(Cases(), func(c Case) bool { return !re.MatchString(c.Name) })
-	require.NotEmpty(t, cases)
-	return cases
+	list := slices.DeleteFunc(cases.All(), func(c cases.Case) bool { return !re.MatchString(c.Name) })
+	require.NotEmpty(t, list)
+	return list
 }
 
 func onCPU(t *testing.T) device.Device {
@@ -39,14 +41,14 @@ func onCPU(t *testing.T) device.Device {
 // A run of all cases on the cpu device, small: its figures fit together.
 func TestRun(t *testing.T) {
 	dev := onCPU(t)
-	cases := Cases()
+	list := cases.All()
 	if testing.Short() {
-		cases = some(t, "4$")
+		list = some(t, "4$")
 	}
 	calls, last := 0, 0.
-	r, err := Run(context.Background(), dev, Options{Cases: cases, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *Result, part float64) {
+	r, err := Run(context.Background(), dev, Options{Cases: list, Size: 64 << 10, Time: time.Nanosecond, Progress: func(r *report.Result, part float64) {
 		assert.NotNil(t, r.Roofline.Memcpy)
-		assert.Len(t, r.Cases, min(calls, len(cases)))
+		assert.Len(t, r.Cases, min(calls, len(list)))
 		if n := len(r.Cases); n > 0 {
 			assert.Positive(t, r.Cases[n-1].Ratio)
 		}
@@ -55,9 +57,9 @@ func TestRun(t *testing.T) {
 		calls++
 	}})
 	require.NoError(t, err)
-	require.Len(t, r.Cases, len(cases))
+	require.Len(t, r.Cases, len(list))
 	check(t, r)
-	assert.Equal(t, Passes*(len(cases)+1), calls)
+	assert.Equal(t, Passes*(len(list)+1), calls)
 	assert.InDelta(t, 1, last, 1e-9)
 	assert.True(t, r.Cached)
 	assert.Equal(t, "host", r.Clock)
@@ -83,14 +85,14 @@ func TestRunOpenCL(t *testing.T) {
 }
 
 // check checks what holds for every result in which nothing failed.
-func check(t *testing.T, r *Result) {
+func check(t *testing.T, r *report.Result) {
 	t.Helper()
 	f := r.Roofline
-	for _, x := range []*Timing{f.ReshapeLayout, f.ReshapeTensor} {
+	for _, x := range []*report.Timing{f.ReshapeLayout, f.ReshapeTensor} {
 		require.NotNil(t, x)
 		sane(t, x)
 	}
-	for name, rate := range map[string]*Rate{"copy": f.Copy, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
+	for name, rate := range map[string]*report.Rate{"copy": f.Copy, "fill": f.Fill, "upload": f.Upload, "download": f.Download} {
 		require.NotNil(t, rate, name)
 		sane(t, &rate.Timing)
 		assert.InEpsilon(t, float64(rate.Bytes)/rate.Median, rate.GBps, 1e-9, name)
@@ -99,8 +101,8 @@ func check(t *testing.T, r *Result) {
 	assert.Len(t, f.CopyAfter.Passes, 1)
 	assert.Equal(t, 2*r.Size, f.Copy.Bytes)
 	assert.Equal(t, r.Size, f.Fill.Bytes)
-	assert.GreaterOrEqual(t, f.GBps(), f.Copy.GBps)
-	for _, timing := range []*Timing{f.Enqueue, f.Launch, f.RoundTrip} {
+	assert.GreaterOrEqual(t, f.Fastest().GBps, f.Copy.GBps)
+	for _, timing := range []*report.Timing{f.Enqueue, f.Launch, f.RoundTrip} {
 		require.NotNil(t, timing)
 		sane(t, timing)
 	}
@@ -128,13 +130,13 @@ func check(t *testing.T, r *Result) {
 	}
 }
 
-func sane(t *testing.T, x *Timing) {
+func sane(t *testing.T, x *report.Timing) {
 	t.Helper()
 	assert.GreaterOrEqual(t, x.Samples, Passes*fewest)
 	assert.Len(t, x.Passes, Passes)
 	assert.Positive(t, x.Batch)
 	assert.Positive(t, x.Min)
-	low, high := x.Range()
+	low, high := slices.Min(x.Passes), slices.Max(x.Passes)
 	assert.True(t, x.Min <= low && low <= x.Median && x.Median <= high && high <= x.Max, "%+v", *x)
 	assert.True(t, x.Min <= x.Q1 && x.Q1 <= x.Median && x.Median <= x.Q3 && x.Q3 <= x.Max, "%+v", *x)
 }
@@ -207,7 +209,7 @@ func TestRunFindsFaults(t *testing.T) {
 			assert.Zero(t, dev.Stats().Buffers)
 
 			var out bytes.Buffer
-			table := NewTable(&out, Cases())
+			table := &report.Table{W: &out}
 			table.Update(r)
 			table.Close(r)
 			want := "FAIL"
@@ -230,7 +232,7 @@ func TestRunRefuses(t *testing.T) {
 	_, err := Run(ctx, dev, Options{Size: 1 << 10})
 	require.ErrorIs(t, err, context.Canceled)
 	ctx, cancel = context.WithCancel(context.Background())
-	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*Result, float64) { cancel() }})
+	_, err = Run(ctx, dev, Options{Size: 1 << 10, Time: time.Nanosecond, Progress: func(*report.Result, float64) { cancel() }})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, dev.Stats().Buffers)
 	require.NoError(t, dev.Close())
@@ -238,66 +240,17 @@ func TestRunRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// Medians and quartiles, of few samples and of many.
-func TestTiming(t *testing.T) {
-	one := newTiming([]float64{7}, 3)
-	assert.Equal(t, Timing{1, 3, 7, 7, 7, 7, 7, nil}, one)
-	nine := newTiming([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5}, 1)
-	assert.Equal(t, Timing{9, 1, 5, 1, 3, 7, 9, nil}, nine)
-	assert.InDelta(t, .4, nine.Spread(), 1e-9)
-	assert.InDelta(t, 20, nine.rate(100).GBps, 1e-9)
-
-	// Passes that differ say more than a burst that does not.
-	s := series{batch: 2}
-	s.add([]float64{12, 10, 11})
-	s.add([]float64{22, 20, 21})
-	s.add([]float64{16, 15, 14})
-	both := s.timing()
-	assert.Equal(t, Timing{9, 2, 15, 10, quantile([]float64{14, 15, 16}, .25), quantile([]float64{14, 15, 16}, .75), 22, []float64{11, 21, 15}}, both)
-	low, high := both.Range()
-	assert.Equal(t, [2]float64{11, 21}, [2]float64{low, high})
-	assert.InDelta(t, .4, both.Spread(), 1e-9)
-}
-
-// Of an even number of figures, the median lies between two of them: so a ratio is the
-// other way round what the inverse ratio is.
-func TestMedianOfEven(t *testing.T) {
-	four := newTiming([]float64{8, 1, 2, 100}, 1)
-	assert.InDelta(t, 4, four.Median, 1e-9)
-	a, b := Timing{Passes: []float64{1, 1, 1, 2, 2, 2}}, Timing{Passes: []float64{1, 1, 1, 1, 1, 1}}
-	there, back := relative(&a, &b), relative(&b, &a)
-	assert.InDelta(t, 1, there.Median*back.Median, 1e-9)
-	assert.InDelta(t, math.Sqrt2, there.Median, 1e-9)
-}
-
-// As many buffers take turns as twice the last cache holds, of those that are not in
-// caches on purpose.
-func TestTurns(t *testing.T) {
+// Rotating buffers have twice the bytes of the last cache, and no others rotate.
+func TestRotation(t *testing.T) {
 	const m = 1 << 20
 	for want, args := range map[int][3]int64{
 		1: {512 << 10, 1 << 20, 256 * m}, 256: {m, 0, 256 * m}, 128: {m, 2 * m, 256 * m}, 4: {64 * m, 128 * m, 520 * m}, 2: {64 * m, 1 << 40, 256 * m},
 	} {
-		assert.Equal(t, want, turns(args[0], args[1], args[2]), args)
+		assert.Equal(t, want, rotation(args[0], args[1], args[2]), args)
 	}
 	assert.GreaterOrEqual(t, footprint(), int64(256*m))
 	assert.LessOrEqual(t, footprint(), int64(1024*m))
 	assert.GreaterOrEqual(t, 2*footprint(), min(4*lastCache(), 2048*m))
-}
-
-// Passes count alike: a fast one has more samples, and no more to say.
-func TestPassesCountAlike(t *testing.T) {
-	var s series
-	s.batch = 1
-	for i := range 6 {
-		if i%3 == 0 {
-			s.add(slices.Repeat([]float64{1}, 40))
-		} else {
-			s.add([]float64{100, 101, 102})
-		}
-	}
-	all := s.timing()
-	assert.Equal(t, 101., all.Median)
-	require.NoError(t, all.check())
 }
 
 // The host's clock is used where the device's events keep no time.
@@ -311,7 +264,7 @@ func TestNoClock(t *testing.T) {
 	calls := 0
 	s := new(series)
 	require.NoError(t, m.pass(s, 3, func(i int) error {
-		assert.Equal(t, calls, i, "turns go on from batch to batch")
+		assert.Equal(t, calls, i, "the rotation goes on from batch to batch")
 		calls++
 		return nil
 	}))

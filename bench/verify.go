@@ -7,21 +7,22 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
-// small is the size, in bytes, up to which the index walk is quick enough, and at
-// which larger operations are held against it.
+// small is the size, in bytes, up to which operations are compared with the index walk as
+// a whole. Larger ones are compared at this size, and at samples.
 const small = 256 << 10
 
-// sampled is how many elements of larger ones are looked at.
+// sampled is how many elements of a larger one are compared.
 const sampled = 1 << 15
 
-// verify holds a case against the index walk, and says how. The operands, whose
+// verify compares a case with the index walk, and says how much of it. The operands, whose
 // source is the runner's noise, are those of the case at full size.
-func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
+func (r *runner) verify(c cases.Case, at cases.Operation, o *Operands) (string, error) {
 	whole := at
 	if o.size() > 4*small {
 		var err error
@@ -29,7 +30,7 @@ func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
 			return "", err
 		}
 	}
-	if err := whole.check(r.dev, r.q, r.Seed); err != nil {
+	if err := whole.Check(r.dev, r.q, r.Seed); err != nil {
 		return "", err
 	}
 	if whole.String() == at.String() {
@@ -49,19 +50,19 @@ func (r *runner) verify(c Case, at Operation, o *Operands) (string, error) {
 	if err := r.q.Read(got, o.Dst.Buffer, 0); err != nil {
 		return "", err
 	}
-	n, err := r.sample(at, got)
+	n, err := r.sample(at, o, got)
 	if err == nil {
 		err = r.gaps(at, got)
 	}
 	return fmt.Sprintf("every bit of %v; %d elements at full size", whole, n), err
 }
 
-// sample compares elements of a result with what the index walk says: the first,
-// the last, and some at random.
-func (r *runner) sample(o Operation, got []byte) (int, error) {
-	indices, err := o.indices(r.Seed)
-	if err != nil {
-		return 0, err
+// sample compares elements of a result with the index walk: the first, the last, and
+// some at random.
+func (r *runner) sample(o cases.Operation, x *Operands, got []byte) (int, error) {
+	var at []byte
+	if b := x.At.Buffer; b != nil {
+		at = indices(o, b.Size(), r.Seed)
 	}
 	rng := rand.New(rand.NewPCG(r.Seed, 1))
 	index := make([]int64, o.Dst.Rank())
@@ -82,7 +83,7 @@ func (r *runner) sample(o Operation, got []byte) (int, error) {
 		}
 		var have [16]byte
 		oracle.Copy(have[:], layout.Layout{}, got, to, o.DstType.Bits())
-		want, err := r.walk(o, index, indices)
+		want, err := r.walk(o, index, at)
 		if err != nil {
 			return 0, err
 		}
@@ -93,9 +94,9 @@ func (r *runner) sample(o Operation, got []byte) (int, error) {
 	return sampled, nil
 }
 
-// gaps looks at random elements of dst's buffer that are none of dst's: they are as
+// gaps checks random elements of dst's buffer that are none of dst's: they are as
 // [Operands.poison] left them.
-func (r *runner) gaps(o Operation, got []byte) error {
+func (r *runner) gaps(o cases.Operation, got []byte) error {
 	rng := rand.New(rand.NewPCG(r.Seed, 3))
 	width := o.DstType.Bits()
 	poison := bytes.Repeat([]byte{poisoned}, 16)
@@ -122,8 +123,8 @@ func (r *runner) gaps(o Operation, got []byte) error {
 	return nil
 }
 
-// reaches reports whether a layout has an element at a position, if each of its axes
-// steps over all that narrower ones span, as those of slices of tensors do.
+// reaches reports whether a layout has an element at a position. Each stride has to be
+// larger than the span of narrower axes, as in slices of tensors.
 func reaches(l layout.Layout, position int64) bool {
 	low, _, ok := l.Extent()
 	if !ok {
@@ -138,11 +139,11 @@ func reaches(l layout.Layout, position int64) bool {
 	return position == 0
 }
 
-// walk is the index walk to one element, alone.
-func (r *runner) walk(o Operation, index []int64, indices []byte) (want [16]byte, err error) {
+// walk is the index walk of a single element.
+func (r *runner) walk(o cases.Operation, index []int64, indices []byte) (want [16]byte, err error) {
 	var one layout.Layout
 	if o.Op == oracle.OpFill {
-		oracle.Fill(want[:], one, o.pattern(), o.DstType.Bits())
+		oracle.Fill(want[:], one, cases.Pattern(o.DstType), o.DstType.Bits())
 		return want, nil
 	}
 	from, err := single(o.Src, index)
@@ -153,7 +154,7 @@ func (r *runner) walk(o Operation, index []int64, indices []byte) (want [16]byte
 	case oracle.OpConvert:
 		oracle.Convert(want[:], one, o.DstType, r.noise, from, o.SrcType, o.How)
 		return want, nil
-	case OpTake:
+	case cases.OpTake:
 		at, err := single(o.At, index)
 		if err != nil {
 			return want, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
@@ -38,19 +39,19 @@ func spill(q device.Queue, dst device.Operand) error {
 	if dst.Buffer.Size() < 4<<20 || dst.Layout.IsContiguous() {
 		return nil
 	}
-	return q.Fill(Dense(dst.Buffer), []byte{1})
+	return q.Fill(dense(dst.Buffer), []byte{1})
 }
 
 // What a device writes outside of dst is found at full size, where the oracle's guard
 // bytes are not.
 func TestGaps(t *testing.T) {
-	cases := some(t, "^(columns-into/32|kv-cache-append/16|fill-columns/16)$")
-	require.Len(t, cases, 3)
-	for _, c := range cases {
-		r, err := Run(context.Background(), onCPU(t), Options{Cases: []Case{c}, Size: 8 << 20, Time: time.Nanosecond})
+	list := some(t, "^(columns-into/32|kv-cache-append/16|fill-columns/16)$")
+	require.Len(t, list, 3)
+	for _, c := range list {
+		r, err := Run(context.Background(), onCPU(t), Options{Cases: []cases.Case{c}, Size: 8 << 20, Time: time.Nanosecond})
 		require.NoError(t, err)
 		assert.Empty(t, r.Cases[0].Error, c.Name)
-		r, err = Run(context.Background(), spilling{onCPU(t)}, Options{Cases: []Case{c}, Size: 8 << 20, Time: time.Nanosecond})
+		r, err = Run(context.Background(), spilling{onCPU(t)}, Options{Cases: []cases.Case{c}, Size: 8 << 20, Time: time.Nanosecond})
 		require.NoError(t, err)
 		assert.Contains(t, r.Cases[0].Error, oracle.ErrWrong.Error(), c.Name)
 	}

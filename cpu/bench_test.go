@@ -126,7 +126,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkMedium times copies about as large as it takes for helpers to pay: run it
+// BenchmarkMedium times copies about as large as it takes for workers to pay: run it
 // with -cpu 1,2.
 func BenchmarkMedium(b *testing.B) {
 	dev, err := cpu.Open()
@@ -316,7 +316,7 @@ func (f taken) ready(b *testing.B) (call func() error, bytes int64) {
 
 func (f taken) bench(b *testing.B) {
 	call, bytes := f.ready(b)
-	plain, err := bench.NewMemcpy(bytes)
+	plain, err := bench.NewMemcpy(bytes, 2)
 	require.NoError(b, err)
 	defer plain.Close()
 	b.SetBytes(bytes)

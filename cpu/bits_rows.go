@@ -90,10 +90,10 @@ func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ b
 
 // shiftBytes moves n bytes to whole ones.
 func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, past bool) {
-	if n >= cacheLine && kernels.Shift != nil {
+	if n >= cacheLine && kernels.ShiftBits != nil {
 		lines, head, past := linesOf(dst, to, n, past)
 		shiftWords(dst, to, src, s, head)
-		kernels.Shift(ptr(dst, to+head), ptr(src, s>>3+head), lines, s&7, past)
+		kernels.ShiftBits(ptr(dst, to+head), ptr(src, s>>3+head), lines, s&7, past)
 		done := head + lines*cacheLine
 		to, s, n = to+done, s+done*8, n-done
 	}
@@ -138,7 +138,7 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
 // fillSpan sets bytes: a few by hand, and the rest from the head, out of L1.
 func fillSpan(b []byte, v byte, past bool) {
 	const most = 8 << 10
-	past = past && kernels.Shift != nil && len(b) >= 2*most
+	past = past && kernels.ShiftBits != nil && len(b) >= 2*most
 	at := min(len(b), cacheLine)
 	for i := range b[:at] {
 		b[i] = v
@@ -153,7 +153,7 @@ func fillSpan(b []byte, v byte, past bool) {
 	at += copy(b[at:], b[:skip])
 	for ; lines > 0; lines -= most / cacheLine {
 		m := min(lines, most/cacheLine)
-		kernels.Shift(&b[at], &b[0], m, 0, true)
+		kernels.ShiftBits(&b[at], &b[0], m, 0, true)
 		at += int(m) * cacheLine
 	}
 	copy(b[at:], b)
@@ -179,7 +179,7 @@ func turnedBy(w int) *[32]byte {
 // memory.
 func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
 	d, s, n = d*w, (s+1)*w, n*w // s is the end of what is left, going down
-	if n >= 9*cacheLine && kernels.Reverse != nil {
+	if n >= 9*cacheLine && kernels.ReverseBits != nil {
 		head := -d & 7
 		lines, more, past := linesOf(dst, (d+head)>>3, (n-head)>>3, past)
 		head += more * 8
@@ -187,7 +187,7 @@ func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 		d, s, n = d+head, s-head, n-head
 		done := lines * cacheLine * 8
 		s, n = s-done, n-done
-		kernels.Reverse(ptr(dst, d>>3), ptr(src, s>>3), lines, s&7, &turned[w][0], past)
+		kernels.ReverseBits(ptr(dst, d>>3), ptr(src, s>>3), lines, s&7, &turned[w][0], past)
 		d += done
 	}
 	reverseWords(dst, d, src, s, n, w)
@@ -250,10 +250,10 @@ func gatherBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w i
 // out of a word. It returns how many it has moved, which is none where elements are
 // too far from each other. s and step count bits.
 func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w int64) int64 {
-	if kernels.Extract8 == nil || step <= 0 {
+	if kernels.ExtractBits8 == nil || step <= 0 {
 		return 0
 	}
-	kernel := kernels.Extract32
+	kernel := kernels.ExtractBits32
 	per := 32 / w // elements of a word
 	for ; ; per /= 2 {
 		phase := int64(7)
@@ -265,9 +265,9 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 		}
 		switch per * w {
 		case 32:
-			kernel = kernels.Extract16
+			kernel = kernels.ExtractBits16
 		case 16:
-			kernel = kernels.Extract8
+			kernel = kernels.ExtractBits8
 		default:
 			return 0
 		}

@@ -57,7 +57,7 @@ type parts struct {
 // executePacked runs a job below a byte on several workers. False: it cannot
 // be cut.
 func (j *job) executePacked(sc *scratch) bool {
-	n := workers(j.axes[0].n, j.bytes)
+	n := parallelism(j.axes[0].n, j.bytes)
 	if n == 1 || !j.nested() || j.mixed() {
 		return false
 	}
@@ -77,7 +77,7 @@ func (j *job) executePacked(sc *scratch) bool {
 	}
 	j.parts = p
 	j.units = (p.count + p.size - 1) / p.size
-	j.together(n, j.units, 1, sc)
+	j.shareOut(n, j.units, 1, sc)
 	for part := int64(1); part < j.units; part++ {
 		j.mend(part, sc)
 	}

@@ -99,7 +99,7 @@ func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n 
 			low, high = min(low, d+off), max(high, d+off)
 		}
 		if odd == 0 && low >= j.clipLo && high+n <= j.clipHi {
-			kernels.Place((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
+			kernels.ScatterRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
 			return
 		}
 	}

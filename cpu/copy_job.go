@@ -307,3 +307,41 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 	}
 	return unsafe.Pointer(unsafe.SliceData(*b))
 }
+
+// execute plans the job, runs it, and returns when it is done.
+func (j *job) execute() {
+	sc := scratches.Get().(*scratch)
+	defer scratches.Put(sc)
+	if j.packed && j.bytes >= parallelBytes && j.executePacked(sc) {
+		return
+	}
+	j.parts.lead = 0
+	j.plan()
+	cost := j.bytes
+	if j.class == contiguous {
+		cost /= denseFactor
+	}
+	n := parallelism(j.units, cost)
+	if n == 1 || j.packed {
+		j.run(0, j.units, sc)
+		return
+	}
+	j.shareOut(n, j.units, grainOf(j.units, j.bytes, n), sc)
+}
+
+// shareOut does units with goroutines-1 workers.
+func (j *job) shareOut(goroutines int, units, grain int64, sc *scratch) {
+	j.share.work, j.share.units, j.share.grain = j, units, grain
+	allWorkers.run(&j.share, goroutines-1, sc)
+}
+
+// part does the units [lo, hi): blocks, or parts of elements below a byte.
+func (j *job) part(lo, hi int64, sc *scratch) {
+	if j.parts.lead == 0 {
+		j.run(lo, hi, sc)
+		return
+	}
+	for part := lo; part < hi; part++ {
+		j.runPart(part, sc)
+	}
+}

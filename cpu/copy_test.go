@@ -348,7 +348,7 @@ func TestNoAllocations(t *testing.T) {
 }
 
 // Neither do calls of more forms than a queue keeps plans for, large ones that are
-// shared with helpers, fills with strings, and names of kernels.
+// shared with workers, fills with strings, and names of kernels.
 func noMoreAllocations(t *testing.T, dev device.Device, q device.Queue) {
 	words, err := dev.(device.StringAllocator).AllocStrings(100)
 	require.NoError(t, err)

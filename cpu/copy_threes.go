@@ -35,7 +35,7 @@ func (j *job) planMix(near int) bool {
 	case in.n == 3 && x.s == su && x.d == 3*du:
 		j.tile.mix = merging
 		j.block(near, mixRun/su, 3)
-	case kernels.Mix != nil && x.n == 3 && x.s == su && in.s == 3*su:
+	case kernels.Permute3 != nil && x.n == 3 && x.s == su && in.s == 3*su:
 		j.tile.mix = splitting
 		j.block(near, 3, mixRun/su)
 	default:
@@ -52,7 +52,7 @@ func mixBlock[W word](j *job, d, s, na, nb int64) {
 	if j.tile.mix == splitting {
 		along, three = three, along
 	}
-	if kernels.Mix != nil {
+	if kernels.Permute3 != nil {
 		n := j.mixVectors(int64(unsafe.Sizeof(*new(W))), d, s, along.n, three)
 		d += n * along.d
 		s += n * along.s
@@ -65,7 +65,7 @@ func mixBlock[W word](j *job, d, s, na, nb int64) {
 // returns that number.
 func (j *job) mixVectors(size, d, s, n int64, three axis) int64 {
 	log := bits.TrailingZeros64(uint64(size))
-	width := kernels.MixWidth
+	width := kernels.Permute3Width
 	// Of either side, from one of three vectors to the next, and from three to three.
 	dGap, dStep, sGap, sStep := width, 3*width, three.s, width
 	tab := kernels.Merge3[log]
@@ -73,9 +73,9 @@ func (j *job) mixVectors(size, d, s, n int64, three axis) int64 {
 		dGap, dStep, sGap, sStep = three.d, width, width, 3*width
 		tab = kernels.Split3[log]
 	}
-	mix := kernels.Mix
+	mix := kernels.Permute3
 	if aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap); j.streams() && aligned%uintptr(width) == 0 {
-		mix = kernels.MixStream
+		mix = kernels.Permute3Stream
 	}
 	each := width / size
 	if n >= each {

@@ -138,7 +138,7 @@ func (j *job) planTile(near int) bool {
 	if j.tile.direct {
 		iSide, jSide = room/jAll, jAll
 	}
-	if ni == 1 && kernels.Place != nil && j.streams() {
+	if ni == 1 && kernels.ScatterRows != nil && j.streams() {
 		iSide, jSide = j.longTile(near, iAll, jAll)
 	}
 	j.a, j.b = j.axes[ai], j.axes[bi]

@@ -11,12 +11,14 @@ import (
 const turnBuffer = 32 << 10
 
 // turns returns the kernels for elements of size bytes.
-func turns(size int64) *simd.Turns { return &kernels.Turn[bits.TrailingZeros64(uint64(size))] }
+func turns(size int64) *simd.Transposer {
+	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
+}
 
 // turnTile is moveTile by vectors: where rows of the destination are evenly apart,
 // from registers to their places. Where they are not, or share cache lines that go
 // past the caches, through a buffer, some rows at a time.
-func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
+func (j *job) turnTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
 	t := &j.tile
 	rows := t.sTab[:nj]
 	least := 16 / size // columns, and rows, of the smallest block
@@ -56,7 +58,7 @@ func (j *job) turnTile(k *simd.Turns, size, d, s, ni, nj int64, sc *scratch) {
 			out, count = n*run, 1
 		}
 		if j.streams() {
-			kernels.Place(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
 			continue
 		}
 		for i := range count {
@@ -76,7 +78,7 @@ func (t *tile) from(d, i int64) (int64, []int64) {
 
 // turnRows writes n columns as rows, where neither are too few. The last block of
 // rows overlaps the one before.
-func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+func turnRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	nj := int64(len(rows))
 	turn, block := k.Wide, k.Width/size
 	if nj < block {
@@ -93,7 +95,7 @@ func turnRows(k *simd.Turns, size int64, dst unsafe.Pointer, d, stride int64, sr
 // turnSome is turnRows for any number of rows and columns, where dst has room after
 // each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
 // many bytes may be read.
-func turnSome(k *simd.Turns, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+func turnSome(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))
 	if nj < least {

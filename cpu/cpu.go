@@ -89,7 +89,7 @@ func Open() (*Device, error) {
 	d.idle.L = &d.mu
 	d.queues.Store(new([]*Queue))
 	d.pool = backend.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
-	helpers.opened()
+	allWorkers.opened()
 	return d, nil
 }
 
@@ -300,6 +300,6 @@ func (d *Device) Close() error {
 		d.idle.Wait()
 	}
 	d.mu.Unlock()
-	helpers.closed()
+	allWorkers.closed()
 	return d.pool.Trim()
 }

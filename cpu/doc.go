@@ -36,7 +36,7 @@
 // AVX-512 or NEON and they have one for it, and else by loops in Go that do the same;
 // the environment variable RESTRIDE_SIMD (go, avx2, avx512 or neon) keeps to a lower
 // level.
-// Large results are written past the caches. Large work is shared by helpers, and a
+// Large results are written past the caches. Large work is shared by workers, and a
 // queue keeps the plans of its small calls. KERNELS.md beside this file says what
 // the kernels are, from which sizes on they are used, and with what figures.
 //

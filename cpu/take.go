@@ -140,7 +140,7 @@ func (t *take) dense(axis int) bool {
 // execute runs the take and returns when it is done.
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
-	n := workers(t.count, cost)
+	n := parallelism(t.count, cost)
 	if t.bits > 0 && t.bits < 8 && !t.separable() {
 		n = 1
 	}
@@ -149,11 +149,11 @@ func (t *take) execute(sc *scratch) {
 		return
 	}
 	t.share.work, t.share.units = t, t.count
-	t.share.grain = grain(t.count, cost, n)
+	t.share.grain = grainOf(t.count, cost, n)
 	if t.bits < 8 {
 		t.share.grain = (t.share.grain + 63) &^ 63
 	}
-	helpers.run(&t.share, n-1, sc)
+	allWorkers.run(&t.share, n-1, sc)
 }
 
 // part does the units with the numbers [lo, hi).

@@ -27,10 +27,10 @@ func (c *counted) part(lo, hi int64, _ *scratch) {
 	}
 }
 
-func (c *counted) run(crew *crew, units, grain int64, want int) {
+func (c *counted) run(all *workers, units, grain int64, want int) {
 	c.done = make([]atomic.Int32, units)
 	c.share.work, c.share.units, c.share.grain = c, units, grain
-	crew.run(&c.share, want, new(scratch))
+	all.run(&c.share, want, new(scratch))
 }
 
 func (c *counted) once(t *testing.T) {
@@ -47,38 +47,38 @@ func processors(t *testing.T, n int) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
 }
 
-func (c *crew) state() (alive, idle, open int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.alive, len(c.idle), len(c.open)
+func (w *workers) state() (alive, idle, open int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.alive, len(w.idle), len(w.open)
 }
 
-func TestCrewDoesAllOnce(t *testing.T) {
+func TestWorkersDoAllOnce(t *testing.T) {
 	processors(t, 4)
-	var c crew
+	var all workers
 	var most atomic.Int32
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
 			var w counted
 			for units := int64(1); units < 400; units += 7 {
-				w.run(&c, units, 1+units%5, int(units%6))
+				w.run(&all, units, 1+units%5, int(units%6))
 				w.once(t)
-				alive, _, _ := c.state()
+				alive, _, _ := all.state()
 				most.Store(max(most.Load(), int32(alive)))
 			}
 		})
 	}
 	group.Wait()
 	require.LessOrEqual(t, most.Load(), int32(3), "one processor fewer than there are")
-	_, _, open := c.state()
+	_, _, open := all.state()
 	require.Zero(t, open)
 }
 
-// Helpers come, up to one for each processor but the caller's, and to the limit.
-func TestCrewHelps(t *testing.T) {
+// Workers come, up to one for each processor but the caller's, and to the limit.
+func TestWorkersHelp(t *testing.T) {
 	processors(t, 4)
-	var c crew
+	var all workers
 	for _, want := range []int{0, 1, 2, 3, 10} {
 		var w counted
 		var at, most atomic.Int32
@@ -89,17 +89,17 @@ func TestCrewHelps(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			at.Add(-1)
 		}
-		w.run(&c, 40, 1, want)
+		w.run(&all, 40, 1, want)
 		w.once(t)
 		require.EqualValues(t, 1+min(want, 3), most.Load(), "%d wanted", want)
 	}
 }
 
-// A call does not wait for helpers who have not come: here all processors are
+// A call does not wait for workers that have not come: here all processors are
 // kept from them.
-func TestCrewWaitsForNobody(t *testing.T) {
+func TestNobodyWaitsForWorkers(t *testing.T) {
 	processors(t, 2)
-	var c crew
+	var all workers
 	var first, second counted
 	entered, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -110,11 +110,11 @@ func TestCrewWaitsForNobody(t *testing.T) {
 		}
 	}
 	var group sync.WaitGroup
-	group.Go(func() { first.run(&c, 2, 1, 1) })
-	<-entered // caller or helper: one of them is held, and the other is through or waits for it
+	group.Go(func() { first.run(&all, 2, 1, 1) })
+	<-entered // caller or worker: one of them is held, and the other is through or waits for it
 	finished := make(chan struct{})
 	go func() {
-		second.run(&c, 100, 1, 1)
+		second.run(&all, 100, 1, 1)
 		close(finished)
 	}()
 	select {
@@ -129,9 +129,9 @@ func TestCrewWaitsForNobody(t *testing.T) {
 }
 
 // Who is at work beside two calls leaves the one for the other.
-func TestCrewIsFair(t *testing.T) {
+func TestWorkersAreFair(t *testing.T) {
 	processors(t, 6)
-	var c crew
+	var all workers
 	var long, late counted
 	inLate := map[int64]bool{}
 	var mu sync.Mutex
@@ -156,29 +156,29 @@ func TestCrewIsFair(t *testing.T) {
 		mu.Unlock()
 	}
 	var group sync.WaitGroup
-	group.Go(func() { long.run(&c, 600, 1, 5) })
+	group.Go(func() { long.run(&all, 600, 1, 5) })
 	<-started
-	late.run(&c, 60, 1, 5)
+	late.run(&all, 60, 1, 5)
 	late.once(t)
-	require.GreaterOrEqual(t, helped.Load(), int32(2), "its caller and some of four helpers")
+	require.GreaterOrEqual(t, helped.Load(), int32(2), "its caller and some of four workers")
 	require.LessOrEqual(t, helped.Load(), int32(4))
 	require.Len(t, inLate, 60)
 	group.Wait()
 	long.once(t)
 }
 
-func TestCrewFollowsGOMAXPROCS(t *testing.T) {
+func TestWorkersFollowGOMAXPROCS(t *testing.T) {
 	processors(t, 8)
-	var c crew
+	var all workers
 	slow := func(int64) { time.Sleep(time.Millisecond) }
 	w := counted{hold: slow}
-	w.run(&c, 100, 1, 7)
-	alive, _, _ := c.state()
+	w.run(&all, 100, 1, 7)
+	alive, _, _ := all.state()
 	require.Equal(t, 7, alive)
 	runtime.GOMAXPROCS(2)
-	w.run(&c, 100, 1, 7)
+	w.run(&all, 100, 1, 7)
 	require.Eventually(t, func() bool {
-		alive, _, _ := c.state()
+		alive, _, _ := all.state()
 		return alive <= 7
 	}, 10*time.Second, time.Millisecond)
 	runtime.GOMAXPROCS(1)
@@ -188,56 +188,56 @@ func TestCrewFollowsGOMAXPROCS(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		at.Add(-1)
 	}
-	w.run(&c, 20, 1, 7)
+	w.run(&all, 20, 1, 7)
 	require.EqualValues(t, 1, most.Load())
 	w.once(t)
 }
 
-// Helpers with nothing to do end: after a while, and with the last device.
-func TestCrewEnds(t *testing.T) {
+// Workers with nothing to do end: after a while, and with the last device.
+func TestWorkersEnd(t *testing.T) {
 	processors(t, 4)
-	var c crew
+	var all workers
 	gone := func() bool {
-		alive, idle, _ := c.state()
+		alive, idle, _ := all.state()
 		return alive == 0 && idle == 0
 	}
 	slow := func(int64) { time.Sleep(time.Millisecond) }
 	w := counted{hold: slow}
-	w.run(&c, 40, 1, 3)
-	alive, _, _ := c.state()
+	w.run(&all, 40, 1, 3)
+	alive, _, _ := all.state()
 	require.NotZero(t, alive)
 	require.Eventually(t, gone, 30*time.Second, 5*time.Millisecond)
 
-	c.opened()
-	c.opened()
-	w.run(&c, 40, 1, 3)
-	c.closed()
-	require.Eventually(t, func() bool { alive, idle, _ := c.state(); return idle == alive }, 30*time.Second, time.Millisecond)
-	c.closed()
+	all.opened()
+	all.opened()
+	w.run(&all, 40, 1, 3)
+	all.closed()
+	require.Eventually(t, func() bool { alive, idle, _ := all.state(); return idle == alive }, 30*time.Second, time.Millisecond)
+	all.closed()
 	require.True(t, gone(), "at once")
-	w.run(&c, 40, 1, 3) // it still works
+	w.run(&all, 40, 1, 3) // it still works
 	w.once(t)
 }
 
 // A bubble of testing/synctest takes every goroutine that is left in it for a
 // deadlock, and panics where one from outside touches a channel that was made in it.
-func TestCrewInBubbles(t *testing.T) {
+func TestWorkersInBubbles(t *testing.T) {
 	processors(t, 4)
-	var c crew
+	var all workers
 	calls := func(t *testing.T) {
 		for range 20 {
 			w := counted{hold: func(int64) { runtime.Gosched() }}
-			w.run(&c, 2000, 1, 3)
+			w.run(&all, 2000, 1, 3)
 			w.once(t)
 		}
 	}
-	synctest.Test(t, func(t *testing.T) { calls(t) }) // helpers are born inside
+	synctest.Test(t, func(t *testing.T) { calls(t) }) // workers are born inside
 	calls(t)
 	synctest.Test(t, func(t *testing.T) { calls(t) }) // and these outside
 	calls(t)
 }
 
-// meet is work that is done when two have come: what a helper costs until it is there.
+// meet is work that is done when two have come: what a worker costs until it is there.
 type meet struct{ came atomic.Int32 }
 
 func (m *meet) part(int64, int64, *scratch) {
@@ -246,18 +246,18 @@ func (m *meet) part(int64, int64, *scratch) {
 	}
 }
 
-// BenchmarkHelp compares a parked helper with a new goroutine, by the time until both
+// BenchmarkWorkers compares a parked worker with a new goroutine, by the time until both
 // are at work and done, and that of a call which finds nobody to help.
-func BenchmarkHelp(b *testing.B) {
+func BenchmarkWorkers(b *testing.B) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		b.Skip("one processor")
 	}
-	b.Run("crew", func(b *testing.B) {
-		var c crew
+	b.Run("workers", func(b *testing.B) {
+		var all workers
 		for b.Loop() {
 			var m meet
 			s := share{work: &m, units: 2, grain: 1}
-			c.run(&s, 1, nil)
+			all.run(&s, 1, nil)
 		}
 	})
 	b.Run("go", func(b *testing.B) {
@@ -269,13 +269,13 @@ func BenchmarkHelp(b *testing.B) {
 			wait.Wait()
 		}
 	})
-	b.Run("crew-late", func(b *testing.B) { // whoever comes, comes too late
-		var c crew
+	b.Run("workers-late", func(b *testing.B) { // whoever comes, comes too late
+		var all workers
 		var w counted
 		w.done = make([]atomic.Int32, 2)
 		for b.Loop() {
 			w.share.work, w.share.units, w.share.grain = &w, 2, 1
-			c.run(&w.share, 1, nil)
+			all.run(&w.share, 1, nil)
 		}
 	})
 	b.Run("go-late", func(b *testing.B) {

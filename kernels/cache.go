@@ -57,9 +57,10 @@ func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
 	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil)
 }
 
-// Convert returns the launch for a conversion (see PlanPack and PlanCast).
-func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
-	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: backend.ConversionOf(to, from)}
+// Convert returns the launch for a conversion that is no copy (see PlanPack and
+// PlanCast).
+func (c *Cache[T]) Convert(kind backend.Conversion, dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
+	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: kind}
 	k.signed = k.convert == backend.AsPack && backend.IsSigned(from)
 	if k.convert == backend.ByValue {
 		k.to, k.from, k.how = to, from, how.For(to)

@@ -8,9 +8,8 @@
 //	go test -bench 'Cases/case=a-' -count 6 ./cpu > new.txt
 //	benchstat -col .file -row /case,/width old.txt new.txt
 //
-// They are for who changes a device: a case alone, and what it is compared with
-// timed in turn with it, so that a machine that is not quiet slows both. Nothing
-// is verified: tests are for that, and restride bench.
+// They are for work on a device: each iteration times a case and then its yardstick, so
+// that a noisy machine slows both. Nothing is verified; tests and restride bench do that.
 package benchtest
 
 import (
@@ -18,21 +17,24 @@ import (
 	"time"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
 )
 
-// Run reports for each case, beside the time, how fast it is in terms of the
-// plainest copy of as many bytes: on processors a memcpy by two goroutines on huge
-// pages, elsewhere the device's own copy of one dense buffer. It is the best time
-// of each, since neither can be faster than it is but for the neighbours. Sizes
-// are bench.Reference's.
+// Run reports for each case, at cases.Reference, the time and, as xmemcpy, its speed
+// relative to a plain copy of as many bytes: on processors bench.Memcpy, elsewhere the
+// device's own dense copy. Both speeds are those of the best iteration, since only
+// neighbours change it.
 func Run(b *testing.B, open func(testing.TB) device.Device) {
-	for _, c := range bench.Cases() {
-		b.Run(bench.BenchmarkName(c.Name), func(b *testing.B) { run(b, c, open(b), bench.Reference) })
+	for _, c := range cases.All() {
+		b.Run(report.BenchmarkName(c.Name), func(b *testing.B) { run(b, c, open(b), cases.Reference) })
 	}
 }
 
-func run(b *testing.B, c bench.Case, dev device.Device, size int64) {
+func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 	ok := func(err error) {
 		if err != nil {
 			b.Helper()
@@ -42,42 +44,35 @@ func run(b *testing.B, c bench.Case, dev device.Device, size int64) {
 	defer func() { ok(dev.Close()) }()
 	q, err := dev.NewQueue()
 	ok(err)
+	ready := func(o cases.Operation) func() { // on memory that was written: other memory is not there
+		x, err := bench.NewOperands(dev, o)
+		ok(err)
+		var src []byte
+		if x.Src.Buffer != nil {
+			src = make([]byte, x.Src.Buffer.Size())
+		}
+		ok(x.Fill(q, src, 1))
+		return func() {
+			ok(x.Run(q))
+			ok(q.Wait())
+		}
+	}
 	at, err := c.At(size)
 	ok(err)
-	o, err := bench.NewOperands(dev, at)
+	bytes, err := cases.LogicalBytes(at)
 	ok(err)
-	bytes, err := bench.LogicalBytes(at)
-	ok(err)
-	zero := func(buffer device.Buffer) { // memory that was never written is not there
-		ok(q.Fill(bench.Dense(buffer), []byte{0}))
-	}
-	for _, buffer := range o.Buffers() {
-		zero(buffer)
-	}
-	ok(o.DrawIndices(q, 1))
-
+	ours := ready(at)
 	var plain func()
-	if half := bytes / 2; dev.Info().Kind == device.CPU {
-		m, err := bench.NewMemcpy(half)
+	if dev.Info().Kind == device.CPU {
+		m, err := bench.NewMemcpy(bytes/2, 2)
 		ok(err)
 		defer func() { ok(m.Close()) }()
 		plain = func() { m.Run(0) }
 	} else {
-		var xy [2]device.Operand
-		for i := range xy {
-			buffer, err := dev.Alloc(half)
-			ok(err)
-			zero(buffer)
-			xy[i] = bench.Dense(buffer)
-		}
-		plain = func() {
-			ok(q.Copy(xy[0], xy[1]))
-			ok(q.Wait())
-		}
-	}
-	ours := func() {
-		ok(o.Run(q))
-		ok(q.Wait())
+		dense, err := layout.Contiguous(bytes / 2)
+		ok(err)
+		copied := oracle.Case{Op: oracle.OpCopy, DstType: layout.Uint8, SrcType: layout.Uint8, Dst: dense, Src: dense}
+		plain = ready(cases.Operation{Case: copied})
 	}
 	ours() // compiles
 	plain()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 )
@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	before := flag.Lookup("test.benchtime").Value.String()
 	require.NoError(t, flag.Set("test.benchtime", "3x"))
 	defer func() { require.NoError(t, flag.Set("test.benchtime", before)) }()
-	for _, c := range bench.Cases() {
+	for _, c := range cases.All() {
 		for _, kind := range []device.Kind{device.CPU, device.GPU} {
 			dev, err := cpu.Open()
 			require.NoError(t, err)

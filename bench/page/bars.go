@@ -21,7 +21,7 @@ func (d *deviceView) bars() {
 	longest := d.longest()
 	for _, k := range d.Classes {
 		roof := d.roof
-		if k.cases[0].fills() {
+		if k.cases[0].Fills() {
 			roof = d.fill
 		}
 		if roof > 0 {

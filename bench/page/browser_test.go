@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device/devicetest"
 )
 
@@ -47,7 +47,7 @@ type tab struct {
 
 // open starts a browser, and opens a report's page, so many pixels wide, after
 // what prepare does.
-func open(t *testing.T, r *bench.Report, width int64, prepare ...func(*tab)) *tab {
+func open(t *testing.T, r *report.Report, width int64, prepare ...func(*tab)) *tab {
 	t.Helper()
 	program, err := findBrowser()
 	devicetest.Require(t, "browser", err)
@@ -233,7 +233,7 @@ func TestBrowserSorts(t *testing.T) {
 func TestBrowserFilters(t *testing.T) {
 	r := large(t, 1, 1)
 	b := open(t, r, 390)
-	want := func(keep func(*bench.CaseResult) bool) (names []string) {
+	want := func(keep func(*report.CaseResult) bool) (names []string) {
 		for _, c := range r.Devices[0].Cases {
 			if keep(c) {
 				names = append(names, c.Name)
@@ -247,7 +247,7 @@ func TestBrowserFilters(t *testing.T) {
 
 	const input, choice chromedp.CSS = "#d0 .controls input", "#d0 .controls select"
 	b.do(chromedp.SendKeys(input, "HEADS 16"))
-	some := want(func(c *bench.CaseResult) bool {
+	some := want(func(c *report.CaseResult) bool {
 		text := strings.ToLower(strings.Join([]string{c.Name, c.Class, c.Kernel}, " "))
 		return strings.Contains(text, "heads") && strings.Contains(text, "16")
 	})
@@ -257,7 +257,7 @@ func TestBrowserFilters(t *testing.T) {
 
 	eval[any](b, fmt.Sprintf(`document.querySelector("%s").value = ""`, input))
 	b.do(chromedp.SendKeys(choice, "shuffle"))
-	some = want(func(c *bench.CaseResult) bool { return c.Class == "shuffle" })
+	some = want(func(c *report.CaseResult) bool { return c.Class == "shuffle" })
 	assert.ElementsMatch(t, some, b.column(0))
 
 	b.do(chromedp.SendKeys(input, "zzz"))

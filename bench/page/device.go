@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/bench/report"
 )
 
 // deviceView is what a device did.
@@ -29,7 +28,7 @@ type deviceView struct {
 
 	id    string
 	size  int64
-	alone bool    // a pair of buffers serves all calls: see bench.Result.Cached
+	alone bool    // a pair of buffers serves all calls: see report.Result.Cached
 	roof  float64 // of copies
 	fill  float64 // and that of fills
 
@@ -49,7 +48,7 @@ type limit struct {
 
 // caseView is a case, with what is no figure as 0.
 type caseView struct {
-	*bench.CaseResult
+	*report.CaseResult
 	layout, width                 string // of the name
 	median                        float64
 	spread                        float64 // may be 0; below: none
@@ -67,7 +66,7 @@ type class struct {
 	cases []*caseView
 }
 
-func newDevice(anchor, label string, r *bench.Result) *deviceView {
+func newDevice(anchor, label string, r *report.Result) *deviceView {
 	d := &deviceView{Anchor: anchor, Label: label, Name: r.Device.Name, Sector: sector(r.Sector), Facts: facts(
 		fact{"driver", r.Device.Driver},
 		fact{"vendor", r.Device.Vendor},
@@ -124,7 +123,7 @@ func sector(n int64) string {
 }
 
 // buffers says whether figures are about caches.
-func buffers(r *bench.Result) string {
+func buffers(r *report.Result) string {
 	if r.Cached {
 		return "the same each time: caches hold them"
 	}
@@ -158,15 +157,15 @@ func seconds(s float64) string {
 }
 
 // bounds notes what bounds the device.
-func (d *deviceView) bounds(r *bench.Roofline) {
+func (d *deviceView) bounds(r *report.Roofline) {
 	if r == nil {
 		return
 	}
 	fastest := r.Fastest()
-	lines := []*bench.Rate{r.Copy, r.Driver, r.Memcpy, r.Fill} // one for each style of the page
+	lines := []*report.Rate{r.Copy, r.Driver, r.Memcpy, r.Fill} // one for each style of the page
 	parts := r.Parts()
 	if r.CopyAfter != nil {
-		parts = append(parts, bench.Part{About: "dense copy, when all was done", Time: &r.CopyAfter.Timing, Bytes: r.CopyAfter.Bytes})
+		parts = append(parts, report.Part{About: "dense copy, when all was done", Time: &r.CopyAfter.Timing, Bytes: r.CopyAfter.Bytes})
 	}
 	for _, p := range parts {
 		if p.Time == nil || sound(p.Time.Median) == 0 {
@@ -181,7 +180,7 @@ func (d *deviceView) bounds(r *bench.Roofline) {
 		if gbps == 0 {
 			continue
 		}
-		is := func(of *bench.Rate) bool { return of != nil && p.Time == &of.Timing }
+		is := func(of *report.Rate) bool { return of != nil && p.Time == &of.Timing }
 		if is(fastest) {
 			d.roof, d.fastest = gbps, p.About
 		}
@@ -198,18 +197,15 @@ func (d *deviceView) bounds(r *bench.Roofline) {
 	}
 }
 
-// fills reports whether it only writes, so that its roof is the plain fill.
-func (c *caseView) fills() bool { return c.Op == string(oracle.OpFill) }
-
 // bounded is what its ratio is a part of.
 func (c *caseView) bounded() string {
-	if c.fills() {
+	if c.Fills() {
 		return "the plain fill"
 	}
 	return "the roof"
 }
 
-func (d *deviceView) newCase(c *bench.CaseResult) *caseView {
+func (d *deviceView) newCase(c *report.CaseResult) *caseView {
 	v := &caseView{CaseResult: c, layout: c.Name, spread: -1, peers: make([]figures, len(d.Peers))}
 	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 {
 		v.layout, v.width = c.Name[:at], c.Name[at+1:]
@@ -284,7 +280,7 @@ func (d *deviceView) summarize() {
 }
 
 // notes says what a reader has to know before the figures.
-func (d *deviceView) notes(r *bench.Result) {
+func (d *deviceView) notes(r *report.Result) {
 	var failed, unsupported []string
 	noisy, missing := 0, 0
 	for _, c := range d.cases {

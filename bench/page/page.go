@@ -15,7 +15,7 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 var (
@@ -43,7 +43,7 @@ func policy() string {
 
 // Write writes the page of a report. A report may lack anything: what is not there
 // is not shown, and a figure that is no positive number is none.
-func Write(w io.Writer, r *bench.Report) error {
+func Write(w io.Writer, r *report.Report) error {
 	if r == nil {
 		return errors.New("page: no report")
 	}

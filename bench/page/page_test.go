@@ -18,48 +18,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 )
 
 // large returns a report of all cases on some devices, with peers for each: names
 // and sizes are real, figures are not.
-func large(t *testing.T, devices, peers int) *bench.Report {
-	entries, err := bench.List(bench.Cases(), 16<<20)
-	require.NoError(t, err)
-	timing := func(ns float64) bench.Timing {
-		return bench.Timing{Samples: 9, Batch: 1, Median: ns, Min: ns * .9, Q1: ns * .95, Q3: ns * 1.05, Max: ns * 1.2}
+func large(t *testing.T, devices, peers int) *report.Report {
+	timing := func(ns float64) report.Timing {
+		return report.Timing{Samples: 9, Batch: 1, Median: ns, Min: ns * .9, Q1: ns * .95, Q3: ns * 1.05, Max: ns * 1.2}
 	}
-	rate := func(gbps float64) *bench.Rate {
-		return &bench.Rate{Timing: timing(32 << 20 / gbps), Bytes: 32 << 20, GBps: gbps}
+	rate := func(gbps float64) *report.Rate {
+		return &report.Rate{Timing: timing(32 << 20 / gbps), Bytes: 32 << 20, GBps: gbps}
 	}
 	call := timing(480)
 	r := bench.NewReport()
 	for i := range devices {
-		d := &bench.Result{
-			Device: bench.Facts{ID: fmt.Sprintf("gpu:%d", i), Name: "A Device", Driver: "its driver 1.2", Kind: "gpu", Memory: 80 << 30},
+		d := &report.Result{
+			Device: report.Facts{ID: fmt.Sprintf("gpu:%d", i), Name: "A Device", Driver: "its driver 1.2", Kind: "gpu", Memory: 80 << 30},
 			Size:   16 << 20, Clock: "device", Sector: 32, Seconds: 60,
-			Roofline: &bench.Roofline{
+			Roofline: &report.Roofline{
 				Copy: rate(100), Kernel: "contiguous.128", CopyAfter: rate(99), Driver: rate(110), Memcpy: rate(90), Fill: rate(70),
 				Upload: rate(12), Download: rate(11), Enqueue: &call, Launch: &call, RoundTrip: &call,
 			},
 		}
-		for n, e := range entries {
+		for n, e := range cases.All() {
+			at, err := e.At(16 << 20)
+			require.NoError(t, err)
+			logical, err := cases.LogicalBytes(at)
+			require.NoError(t, err)
 			gbps := 4 + float64((n*37+i*11)%113)
-			c := &bench.CaseResult{
-				Name: e.Name, Class: e.Class, Op: e.Op, Case: e.Case, Kernel: "transpose.32", Logical: e.Logical, Touched: e.Logical * 5 / 4,
-				Verified: "every bit of " + e.Case + "; 32768 elements at full size",
+			c := &report.CaseResult{
+				Name: e.Name, Class: e.Class, Op: string(at.Op), Case: at.String(), Kernel: "transpose.32", Logical: logical, Touched: logical * 5 / 4,
+				Verified: "every bit of " + at.String() + "; 32768 elements at full size",
 			}
-			t := timing(float64(e.Logical) / gbps)
+			t := timing(float64(logical) / gbps)
 			c.Time, c.GBps, c.Ratio, c.MemcpyRatio, c.TouchedRatio = &t, gbps, gbps/110, gbps/90, gbps/110*5/4
 			d.Cases = append(d.Cases, c)
 		}
 		r.Devices = append(r.Devices, d)
 		for n := range peers {
-			p := &bench.Peer{Name: fmt.Sprintf("Library %d.0", n+1), Device: "the same device"}
+			p := &report.Peer{Name: fmt.Sprintf("Library %d.0", n+1), Device: "the same device"}
 			for k, c := range d.Cases {
-				theirs := &bench.PeerCase{Name: c.Name, Timing: timing(c.Time.Median * (.5 + float64((k*7+n)%40)/10))}
+				theirs := &report.PeerCase{Name: c.Name, Timing: timing(c.Time.Median * (.5 + float64((k*7+n)%40)/10))}
 				if k%9 == n {
-					theirs = &bench.PeerCase{Name: c.Name, Error: "no such type", Unsupported: true}
+					theirs = &report.PeerCase{Name: c.Name, Error: "no such type", Unsupported: true}
 				}
 				p.Cases = append(p.Cases, theirs)
 			}
@@ -69,7 +73,7 @@ func large(t *testing.T, devices, peers int) *bench.Report {
 	return r
 }
 
-func write(t *testing.T, r *bench.Report) string {
+func write(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, r))
@@ -103,18 +107,18 @@ func TestRun(t *testing.T) {
 	dev, err := cpu.Open()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, dev.Close()) }()
-	cases := slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !strings.HasSuffix(c.Name, "/4") })
-	result, err := bench.Run(context.Background(), dev, bench.Options{Cases: cases, Size: 32 << 10, Time: time.Nanosecond})
+	some := slices.DeleteFunc(cases.All(), func(c cases.Case) bool { return !strings.HasSuffix(c.Name, "/4") })
+	result, err := bench.Run(context.Background(), dev, bench.Options{Cases: some, Size: 32 << 10, Time: time.Nanosecond})
 	require.NoError(t, err)
-	report := bench.NewReport()
-	report.Devices = append(report.Devices, result)
-	kept, err := json.Marshal(report)
+	all := bench.NewReport()
+	all.Devices = append(all.Devices, result)
+	kept, err := json.Marshal(all)
 	require.NoError(t, err)
-	read := new(bench.Report)
+	read := new(report.Report)
 	require.NoError(t, json.Unmarshal(kept, read))
 
 	text := write(t, read)
-	assert.Equal(t, text, write(t, report), "what is kept is all that the page needs")
+	assert.Equal(t, text, write(t, all), "what is kept is all that the page needs")
 	for _, c := range result.Cases {
 		assert.Contains(t, text, fmt.Sprintf(`<th scope="row">%s</th><td>%s</td>`, c.Name, c.Class))
 		assert.Contains(t, text, ">"+number(c.Ratio, 2)+"</td>")
@@ -133,7 +137,7 @@ func TestWhatIsKnown(t *testing.T) {
 		assert.NotContains(t, plain, word, "it is not known")
 	}
 	r.Unfinished = true
-	r.Host = bench.Host{CPU: "A Processor", Memory: 24 << 30, Kernel: "6.1", Cache: 32 << 20, MHz: 2300, Governor: "schedutil"}
+	r.Host = report.Host{CPU: "A Processor", Memory: 24 << 30, Kernel: "6.1", Cache: 32 << 20, MHz: 2300, Governor: "schedutil"}
 	d.Device.MHz, d.Passes, d.Cases[3].Rotated = 1980, 6, 512<<20
 	d.Cases[2].Time, d.Cases[4].Time.Passes = nil, []float64{d.Cases[4].Time.Median, 1.3 * d.Cases[4].Time.Median}
 	call := *d.Roofline.Launch
@@ -196,7 +200,7 @@ func TestLayouts(t *testing.T) {
 }
 
 // many is a report of so many cases, of odd names, in a few classes.
-func many(t *testing.T, n int) *bench.Report {
+func many(t *testing.T, n int) *report.Report {
 	r := large(t, 1, 0)
 	d := r.Devices[0]
 	all := d.Cases
@@ -259,7 +263,7 @@ func poison(v reflect.Value) {
 }
 
 // attacked is a report whose every string is hostile.
-func attacked(t *testing.T) *bench.Report {
+func attacked(t *testing.T) *report.Report {
 	r := large(t, 2, 2)
 	for _, d := range r.Devices {
 		d.Cases = d.Cases[:3]
@@ -284,24 +288,24 @@ func TestEscapes(t *testing.T) {
 // What a report lacks is not there, and nothing else breaks.
 func TestMissing(t *testing.T) {
 	assert.Error(t, Write(new(bytes.Buffer), nil))
-	for name, edit := range map[string]func(*bench.Report){
-		"nothing":             func(r *bench.Report) { *r = bench.Report{} },
-		"no devices":          func(r *bench.Report) { r.Devices = nil },
-		"nulls":               func(r *bench.Report) { r.Devices[0], r.Devices[1].Peers[0] = nil, nil },
-		"no roofline":         func(r *bench.Report) { r.Devices[0].Roofline = nil },
-		"an empty roofline":   func(r *bench.Report) { r.Devices[0].Roofline = new(bench.Roofline) },
-		"no cases":            func(r *bench.Report) { r.Devices[0].Cases, r.Devices[1].Cases = nil, nil },
-		"a null case":         func(r *bench.Report) { r.Devices[0].Cases[0] = nil },
-		"an empty case":       func(r *bench.Report) { r.Devices[0].Cases[0] = new(bench.CaseResult) },
-		"an empty device":     func(r *bench.Report) { r.Devices[0] = new(bench.Result) },
-		"a time of nothing":   func(r *bench.Report) { r.Devices[0].Cases[0].Time = new(bench.Timing) },
-		"a peer's null":       func(r *bench.Report) { r.Devices[0].Peers[0].Cases[0] = nil },
-		"a peer of nothing":   func(r *bench.Report) { r.Devices[0].Peers[0] = new(bench.Peer) },
-		"no peers":            func(r *bench.Report) { r.Devices[0].Peers = nil },
-		"names without width": func(r *bench.Report) { r.Devices[0].Cases[0].Name, r.Devices[0].Cases[1].Name = "x", "x/" },
-		"only failures": func(r *bench.Report) {
+	for name, edit := range map[string]func(*report.Report){
+		"nothing":             func(r *report.Report) { *r = report.Report{} },
+		"no devices":          func(r *report.Report) { r.Devices = nil },
+		"nulls":               func(r *report.Report) { r.Devices[0], r.Devices[1].Peers[0] = nil, nil },
+		"no roofline":         func(r *report.Report) { r.Devices[0].Roofline = nil },
+		"an empty roofline":   func(r *report.Report) { r.Devices[0].Roofline = new(report.Roofline) },
+		"no cases":            func(r *report.Report) { r.Devices[0].Cases, r.Devices[1].Cases = nil, nil },
+		"a null case":         func(r *report.Report) { r.Devices[0].Cases[0] = nil },
+		"an empty case":       func(r *report.Report) { r.Devices[0].Cases[0] = new(report.CaseResult) },
+		"an empty device":     func(r *report.Report) { r.Devices[0] = new(report.Result) },
+		"a time of nothing":   func(r *report.Report) { r.Devices[0].Cases[0].Time = new(report.Timing) },
+		"a peer's null":       func(r *report.Report) { r.Devices[0].Peers[0].Cases[0] = nil },
+		"a peer of nothing":   func(r *report.Report) { r.Devices[0].Peers[0] = new(report.Peer) },
+		"no peers":            func(r *report.Report) { r.Devices[0].Peers = nil },
+		"names without width": func(r *report.Report) { r.Devices[0].Cases[0].Name, r.Devices[0].Cases[1].Name = "x", "x/" },
+		"only failures": func(r *report.Report) {
 			for _, c := range r.Devices[0].Cases {
-				*c = bench.CaseResult{Name: c.Name, Class: c.Class, Error: "wrong"}
+				*c = report.CaseResult{Name: c.Name, Class: c.Class, Error: "wrong"}
 			}
 		},
 	} {
@@ -470,26 +474,26 @@ func TestCompare(t *testing.T) {
 
 // What the machine did is a fact of the device, and a note where it matters.
 func TestReadings(t *testing.T) {
-	report := large(t, 1, 0)
+	r := large(t, 1, 0)
 	steal, calm := .12, .01
-	report.Devices[0].Readings = []bench.Reading{
+	r.Devices[0].Readings = []report.Reading{
 		{MHz: 1980, HeldBack: []string{}, Steal: &calm, Others: &calm},
 		{MHz: 1755, HeldBack: []string{"<power> cap"}, Steal: &steal, Others: &calm},
 	}
-	d := newView(report).Devices[0]
+	d := newView(r).Devices[0]
 	assert.Subset(t, d.Facts, []fact{
 		{"clock", "1755 to 1980 MHz"}, {"taken by other guests", "1 to 12 % of the processors' time"},
 		{"taken by other processes", "1 % of the processors' time"}, {"held back", "in 1 of 2 passes (<power> cap)"},
 	})
 	require.Len(t, d.Notes, 2)
 	var out bytes.Buffer
-	require.NoError(t, Write(&out, report))
+	require.NoError(t, Write(&out, r))
 	for _, text := range []string{"<dd>1755 to 1980 MHz</dd>", "held back in 1 of 2 passes (&lt;power&gt; cap): it may be faster", "Other guests of the machine took 1 to 12 %"} {
 		assert.Contains(t, out.String(), text)
 	}
 
-	report.Devices[0].Readings = []bench.Reading{{MHz: 1980, HeldBack: []string{}, Steal: &calm}}
-	d = newView(report).Devices[0]
+	r.Devices[0].Readings = []report.Reading{{MHz: 1980, HeldBack: []string{}, Steal: &calm}}
+	d = newView(r).Devices[0]
 	assert.Contains(t, d.Facts, fact{"held back", "never"})
 	assert.Empty(t, d.Notes)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 // peerView is a peer beside a device.
@@ -17,7 +17,7 @@ type peerView struct {
 	Failed               string
 
 	failures []string
-	peer     *bench.Peer
+	peer     *report.Peer
 }
 
 // figures are a peer's of a case.
@@ -30,8 +30,8 @@ type figures struct {
 // Short is the peer's name without its version.
 func (p *peerView) Short() string { return p.peer.Short() }
 
-func (p *peerView) figures(c *bench.CaseResult) figures {
-	at := slices.IndexFunc(p.peer.Cases, func(theirs *bench.PeerCase) bool { return theirs.Name == c.Name })
+func (p *peerView) figures(c *report.CaseResult) figures {
+	at := slices.IndexFunc(p.peer.Cases, func(theirs *report.PeerCase) bool { return theirs.Name == c.Name })
 	switch ns, why := p.peer.Find(c); {
 	case at < 0:
 		return figures{lack: why}
@@ -46,13 +46,13 @@ func (p *peerView) figures(c *bench.CaseResult) figures {
 }
 
 // sane has the peers without what a file may have and a run has not: nulls.
-func sane(peers []*bench.Peer) []*bench.Peer {
-	var all []*bench.Peer
+func sane(peers []*report.Peer) []*report.Peer {
+	var all []*report.Peer
 	for _, p := range peers {
 		if p != nil {
 			c := *p
 			c.Name = cmp.Or(p.Name, "a peer")
-			c.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c *bench.PeerCase) bool { return c == nil })
+			c.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c *report.PeerCase) bool { return c == nil })
 			all = append(all, &c)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 // The page opens with how others do, and leads to what there is of them.
@@ -45,8 +45,8 @@ func TestPeerLacks(t *testing.T) {
 	r := large(t, 1, 1)
 	p := r.Devices[0].Peers[0]
 	long := strings.Repeat("operands could not be broadcast ", 10) + "<b>"
-	p.Cases[1] = &bench.PeerCase{Name: p.Cases[1].Name, Error: long}
-	p.Cases[2] = &bench.PeerCase{Name: p.Cases[2].Name, Error: "no such type", Unsupported: true}
+	p.Cases[1] = &report.PeerCase{Name: p.Cases[1].Name, Error: long}
+	p.Cases[2] = &report.PeerCase{Name: p.Cases[2].Name, Error: "no such type", Unsupported: true}
 	p.Cases[3].Name = "of another run"
 	d := newView(r).Devices[0]
 	rates := map[string]cell{}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 // A device at several sizes is one device.
@@ -22,7 +22,7 @@ func TestSeveralSizes(t *testing.T) {
 
 // sweep is a device at some sizes, in no order, that is faster by what it is larger,
 // beside another at one.
-func sweep(t *testing.T) *bench.Report {
+func sweep(t *testing.T) *report.Report {
 	r := large(t, 6, 0)
 	for i, size := range []int64{16 << 20, 256 << 10, 1 << 30, 1 << 20, 64 << 20} {
 		d := r.Devices[i]
@@ -79,12 +79,12 @@ func TestBySize(t *testing.T) {
 	assert.Equal(t, 5, strings.Count(text, "<details"))
 	assert.Equal(t, 1, strings.Count(text, "<details open"))
 
-	for name, edit := range map[string]func(*bench.Result){
-		"no cases":    func(d *bench.Result) { d.Cases = nil },
-		"no roofline": func(d *bench.Result) { d.Roofline = nil },
-		"nothing":     func(d *bench.Result) { d.Cases, d.Roofline = nil, nil },
-		"no size":     func(d *bench.Result) { d.Size = -1 },
-		"one size":    func(d *bench.Result) { d.Size = 4096 },
+	for name, edit := range map[string]func(*report.Result){
+		"no cases":    func(d *report.Result) { d.Cases = nil },
+		"no roofline": func(d *report.Result) { d.Roofline = nil },
+		"nothing":     func(d *report.Result) { d.Cases, d.Roofline = nil, nil },
+		"no size":     func(d *report.Result) { d.Size = -1 },
+		"one size":    func(d *report.Result) { d.Size = 4096 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := sweep(t)

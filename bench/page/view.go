@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 // view is a report as the page shows it.
@@ -35,7 +35,7 @@ type note struct {
 	Items []string
 }
 
-func newView(r *bench.Report) *view {
+func newView(r *report.Report) *view {
 	v := &view{Unfinished: r.Unfinished, Facts: facts(
 		fact{"measured", date(r)},
 		fact{"version", r.Version},
@@ -94,7 +94,7 @@ func (v *view) heading() string {
 }
 
 // label names the devices, by their size where one is there at several.
-func label(devices []*bench.Result) []string {
+func label(devices []*report.Result) []string {
 	often, seen := map[string]int{}, map[string]int{}
 	for _, d := range devices {
 		if d != nil {
@@ -118,7 +118,7 @@ func label(devices []*bench.Result) []string {
 	return labels
 }
 
-func date(r *bench.Report) string {
+func date(r *report.Report) string {
 	if r.Date.IsZero() {
 		return ""
 	}

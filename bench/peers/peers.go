@@ -1,5 +1,10 @@
-// Package peers has other libraries beside package bench: those in Python, which it
-// carries, and any program that speaks the protocol of README.md.
+// Package peers measures other libraries on the cases of package bench: adapters of
+// libraries in Python, which it carries, and any program that speaks the protocol of
+// README.md.
+//
+// [Start] starts a [Process] for each library and device. A process is asked for one
+// pass of one case at a time ([Request], [Answer]); an [Entry] is the case, with layouts
+// both as strides and as a [Recipe] of operators.
 package peers
 
 import (
@@ -13,36 +18,35 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/restride/restride/bench"
+	"time"
 )
 
 //go:embed peer.py common.py check.py *_peer.py
 var scripts embed.FS
 
-// Names are the libraries that can be named: they are found if a Python has them.
-var Names = []string{"numpy", "torch", "onnxruntime", "cupy"}
+// names are the libraries with an adapter here.
+var names = []string{"numpy", "torch", "onnxruntime", "cupy"}
 
-// Auto names all of Names that there are.
-const Auto = "auto"
+// auto stands for all of names that a Python has.
+const auto = "auto"
 
-// With these exit statuses a program says why it does not run.
+// Exit statuses of a program that does not run.
 const (
 	notInstalled = 3
 	notHere      = 4 // it is for other devices
 )
 
-// Choice is a library that is to be measured beside devices.
+// Choice is a library to measure.
 type Choice struct {
-	Name string         // one of Names, Auto, or a program's path
-	Only *regexp.Regexp // the cases that it is measured on; nil: all
+	Name string         // numpy, torch, onnxruntime, cupy, auto (all of these), or a program's path
+	Only *regexp.Regexp // the names of cases to measure it on; nil: all
 }
 
 // Parse reads NAME or NAME=REGEXP.
 func Parse(word string) (c Choice, err error) {
 	name, only, limited := strings.Cut(word, "=")
 	if name == "" {
-		return c, fmt.Errorf("%q: want a name of %s, %s, or a program, with =REGEXP or without", word, strings.Join(Names, ", "), Auto)
+		return c, fmt.Errorf("%q: want a name of %s, %s, or a program, with =REGEXP or without", word, strings.Join(names, ", "), auto)
 	}
 	c.Name = name
 	if limited {
@@ -52,7 +56,7 @@ func Parse(word string) (c Choice, err error) {
 }
 
 // Running are the libraries beside each device, by its ID.
-type Running map[string][]*bench.PeerProcess
+type Running map[string][]*Process
 
 // Close ends them.
 func (r Running) Close() {
@@ -63,12 +67,11 @@ func (r Running) Close() {
 	}
 }
 
-// ErrNotInstalled says that no Python has a library.
-var ErrNotInstalled = errors.New("not installed")
+var errNotInstalled = errors.New("not installed")
 
-// Start starts each library for each of the devices that it is for. What is left out
-// is said; it is an error if one that is named is not there, does not start or is for
-// none of the devices. All are killed when the context is done.
+// Start starts each library for each device, by ID, that it supports, and reports those
+// left out to say. It is an error if a library that is named is not installed, does not
+// start or supports none of the devices. All are killed when the context is done.
 func Start(ctx context.Context, choices []Choice, devices []string, say func(string)) (all Running, err error) {
 	dir, err := os.MkdirTemp("", "restride-peers-")
 	if err != nil {
@@ -86,12 +89,12 @@ func Start(ctx context.Context, choices []Choice, devices []string, say func(str
 		return all, err
 	}
 	for _, c := range choices {
-		names := []string{c.Name}
-		if c.Name == Auto {
-			names = Names
+		libraries := []string{c.Name}
+		if c.Name == auto {
+			libraries = names
 		}
 		beside := 0
-		for _, name := range names {
+		for _, name := range libraries {
 			for _, device := range devices {
 				p, err := start(ctx, dir, name, device)
 				switch {
@@ -99,32 +102,35 @@ func Start(ctx context.Context, choices []Choice, devices []string, say func(str
 					p.Only = c.Only
 					all[device] = append(all[device], p)
 					beside++
-				case ctx.Err() == nil && (c.Name == Auto || status(err) == notHere):
+				case ctx.Err() == nil && (c.Name == auto || status(err) == notHere):
 					say(fmt.Sprintf("%s is not beside %s: %v", name, device, err))
 				default:
 					return all, fmt.Errorf("%s beside %s: %w", name, device, err)
 				}
 			}
 		}
-		if beside == 0 && c.Name != Auto {
+		if beside == 0 && c.Name != auto {
 			return all, fmt.Errorf("%s is for none of %s", c.Name, strings.Join(devices, ", "))
 		}
 	}
 	return all, nil
 }
 
-// start starts one. What a Python does not have, the next one may.
-func start(ctx context.Context, dir, name, device string) (*bench.PeerProcess, error) {
-	if !slices.Contains(Names, name) {
-		return bench.StartPeer(ctx, name, "--device", device)
+// patience is how long a process may take to answer, beside the time for samples.
+const patience = time.Minute
+
+// start starts a library, with the first Python that has it.
+func start(ctx context.Context, dir, name, device string) (*Process, error) {
+	if !slices.Contains(names, name) {
+		return startProcess(ctx, patience, name, "--device", device)
 	}
 	pythons := []string{"python3", "/usr/bin/python3"}
 	if own := os.Getenv("RESTRIDE_PYTHON"); own != "" {
 		pythons = []string{own}
 	}
-	missing := ErrNotInstalled
+	missing := errNotInstalled
 	for _, python := range pythons {
-		p, err := bench.StartPeer(ctx, python, filepath.Join(dir, "peer.py"), name, "--device", device)
+		p, err := startProcess(ctx, patience, python, filepath.Join(dir, "peer.py"), name, "--device", device)
 		if absent := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist); !absent && status(err) != notInstalled {
 			return p, err
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,31 +16,39 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device/devicetest"
 )
 
-// cases has one of each thing that libraries do in their own way.
-const cases = `^(a-transpose/(2|4|32|128)|c-heads/4|d-every-second/64|e-reversed/(8|32)|f-shuffle/16|rows-reversed/32|` +
+// oneOfEach has a case for each thing that libraries do in their own way.
+const oneOfEach = `^(a-transpose/(2|4|32|128)|c-heads/4|d-every-second/64|e-reversed/(8|32)|f-shuffle/16|rows-reversed/32|` +
 	`columns-into/32|expand-rows/32|odd-(byte|nibble)/.|crop/8|(un)?pack/.|` +
 	`half-to-float/16|float-to-(half|bfloat)/16|float8-to-half/8|int8-to-float/8|fill-columns/16|take-(rows|pages|elements)/..)$`
 
-func entries(t *testing.T, size int64) []bench.Entry {
-	filter := regexp.MustCompile(cases)
-	all := slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !filter.MatchString(c.Name) })
-	list, err := bench.List(all, size)
-	require.NoError(t, err)
-	require.Len(t, list, 28)
-	for i := range list {
-		list[i].Turns = 2
+// entries are those of matching cases, with two sets of buffers.
+func entries(t *testing.T, filter string, size int64) (list []Entry) {
+	re := regexp.MustCompile(filter)
+	for _, c := range cases.All() {
+		if re.MatchString(c.Name) {
+			e, err := NewEntry(c, size, 2)
+			require.NoError(t, err)
+			list = append(list, e)
+		}
 	}
 	return list
 }
 
+// ways are the entries of one case for each thing that libraries do in their own way.
+func ways(t *testing.T, size int64) []Entry {
+	list := entries(t, oneOfEach, size)
+	require.Len(t, list, 28)
+	return list
+}
+
 // begin starts a library or program on the processor.
-func begin(t *testing.T, name string) (*bench.PeerProcess, error) {
+func begin(t *testing.T, name string) (*Process, error) {
 	all, err := Start(context.Background(), []Choice{{Name: name}}, []string{"cpu"}, func(line string) { t.Log(line) })
-	if errors.Is(err, ErrNotInstalled) {
+	if errors.Is(err, errNotInstalled) {
 		return nil, fmt.Errorf("%w: %w", exec.ErrNotFound, err)
 	}
 	if err != nil {
@@ -54,11 +61,11 @@ func begin(t *testing.T, name string) (*bench.PeerProcess, error) {
 
 // ask has a library measure each case, in two passes: those that it has no way to
 // say, and no others, have a reason.
-func ask(t *testing.T, p *bench.PeerProcess, unsupported string) {
+func ask(t *testing.T, p *Process, unsupported string) {
 	assert.Regexp(t, `^cpu, \d+ threads?$`, p.Device)
 	not := regexp.MustCompile(unsupported)
-	for _, e := range entries(t, 64<<10) {
-		q := bench.PeerRequest{Case: e, Time: 1e-3, Check: 10}
+	for _, e := range ways(t, 64<<10) {
+		q := Request{Case: e, Time: 1e-3, Check: 10}
 		a, err := p.Ask(q)
 		require.NoError(t, err, e.Name)
 		if not.MatchString(e.Name) {
@@ -77,27 +84,25 @@ func ask(t *testing.T, p *bench.PeerProcess, unsupported string) {
 		assert.Equal(t, q.Batch, a.Batch, e.Name)
 	}
 	everyCase(t, p)
-	e := entries(t, 4<<10)[0]
-	e.Name, e.Turns = "d-every-second/64", 0
-	a, err := p.Ask(bench.PeerRequest{Case: e})
+	e := ways(t, 4<<10)[0]
+	e.Name, e.Rotation = "d-every-second/64", 0
+	a, err := p.Ask(Request{Case: e})
 	require.NoError(t, err)
 	assert.Contains(t, a.Error, "0 sets of buffers: want at least 1")
-	e = entries(t, 4<<10)[0]
+	e = ways(t, 4<<10)[0]
 	e.Op = "add"
-	a, err = p.Ask(bench.PeerRequest{Case: e})
+	a, err = p.Ask(Request{Case: e})
 	require.NoError(t, err)
-	assert.Equal(t, &bench.PeerAnswer{Name: e.Name, Error: "no add", Unsupported: true}, a)
+	assert.Equal(t, &Answer{Name: e.Name, Error: "no add", Unsupported: true}, a)
 }
 
 // everyCase has a library measure every case there is: what it or its adapter cannot do
 // is said to be so, and nothing fails.
-func everyCase(t *testing.T, p *bench.PeerProcess) {
-	list, err := bench.List(bench.Cases(), 4<<10)
-	require.NoError(t, err)
+func everyCase(t *testing.T, p *Process) {
+	list := entries(t, "", 4<<10)
 	measured := 0
 	for _, e := range list {
-		e.Turns = 2
-		a, err := p.Ask(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10})
+		a, err := p.Ask(Request{Case: e, Time: 1e-6, Check: 10})
 		require.NoError(t, err, e.Name)
 		if a.Error == "" {
 			measured++
@@ -150,8 +155,8 @@ func TestWrongResults(t *testing.T) {
 	p, err := begin(t, python(t, "wrong"))
 	require.NoError(t, err)
 	found := 0
-	for _, e := range entries(t, 4<<20) {
-		a, err := p.Ask(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10})
+	for _, e := range ways(t, 4<<20) {
+		a, err := p.Ask(Request{Case: e, Time: 1e-6, Check: 10})
 		require.NoError(t, err)
 		assert.NotEmpty(t, a.Error, e.Name)
 		if !a.Unsupported {
@@ -230,12 +235,12 @@ read line
 		}
 		return Start(context.Background(), choices, strings.Fields(devices), func(line string) { said = append(said, line) })
 	}
-	all, err := start("opencl:0 cpu cuda:0", onCPU, Auto)
+	all, err := start("opencl:0 cpu cuda:0", onCPU, auto)
 	require.NoError(t, err)
 	require.Len(t, all["cpu"], 1)
 	assert.Len(t, all, 1)
 	assert.Equal(t, "fake 1", all["cpu"][0].Peer)
-	assert.Len(t, said, 2+3*len(Names))
+	assert.Len(t, said, 2+3*len(names))
 	assert.Contains(t, said[0], "cpu-only is not beside opencl:0: it ended: exit status 4; it said: not on opencl:0")
 	assert.Contains(t, said[2], "numpy is not beside opencl:0: not installed; /no/such/python: ")
 	began := time.Now()

@@ -1,6 +1,6 @@
 // Command results keeps what restride bench measured on machines, a file for each
-// machine and date beside this one, and writes the README's tables out of the
-// newest, into the project's README and into that of the folder:
+// machine and date beside this one, and writes tables of the newest into docs/speed.md
+// and the folder's README.md:
 //
 //	go run ./bench/results build/results.json   # adds a report, and writes the tables
 //	go run ./bench/results                      # writes them anew
@@ -11,10 +11,9 @@
 //	roofline  what bounds the devices, side by side
 //	cases     every case of each device
 //
-// It is of the file with the latest date that has all of the devices, whatever machine
-// that was, and of the first size there that caches do not hold: a report is added
-// where its machine is to be the one that the README is about. A test fails where a
-// README has another table.
+// A table is of the report with the latest date that has all of the devices, on whatever
+// machine, at the first size beyond caches. So adding a report makes its machine that of
+// the tables. A test fails if a page has another table.
 package main
 
 import (
@@ -28,21 +27,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 func main() {
 	folder := flag.String("folder", "bench/results", "where the reports are")
-	readme := flag.String("readme", "README.md", "a file with tables, beside the folder's README.md")
+	pages := flag.String("pages", "docs/speed.md", "files with tables, separated by commas, beside the folder's README.md")
 	name := flag.String("machine", "", "name of the machine for the report's file (default: after its processor)")
 	flag.Parse()
-	if err := run(*folder, *readme, *name, flag.Args()); err != nil {
+	if err := run(*folder, strings.Split(*pages, ","), *name, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "results:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder, readme, name string, reports []string) error {
+func run(folder string, pages []string, name string, reports []string) error {
 	for _, path := range reports {
 		if err := keep(folder, path, name); err != nil {
 			return err
@@ -52,21 +51,21 @@ func run(folder, readme, name string, reports []string) error {
 	if err != nil {
 		return err
 	}
-	for _, readme := range []string{readme, filepath.Join(folder, "README.md")} {
-		if err := update(readme, folder, all); err != nil {
-			return fmt.Errorf("%s: %w", readme, err)
+	for _, page := range append(pages, filepath.Join(folder, "README.md")) {
+		if err := update(page, folder, all); err != nil {
+			return fmt.Errorf("%s: %w", page, err)
 		}
 	}
 	return nil
 }
 
-// update writes a README's tables anew.
-func update(readme, folder string, all []file) error {
-	old, err := os.ReadFile(readme)
+// update writes a page's tables anew.
+func update(page, folder string, all []file) error {
+	old, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	link, err := between(filepath.Dir(readme), folder)
+	link, err := between(filepath.Dir(page), folder)
 	if err != nil {
 		return err
 	}
@@ -74,13 +73,13 @@ func update(readme, folder string, all []file) error {
 	if err != nil || text == string(old) {
 		return err
 	}
-	return os.WriteFile(readme, []byte(text), 0o666)
+	return os.WriteFile(page, []byte(text), 0o666)
 }
 
-// file is a report that is kept.
+// file is a kept report.
 type file struct {
 	path string
-	*bench.Report
+	*report.Report
 }
 
 // load reads all reports.
@@ -100,12 +99,12 @@ func load(folder string) ([]file, error) {
 	return all, nil
 }
 
-func read(path string) (*bench.Report, error) {
+func read(path string) (*report.Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := bench.ReadReport(data)
+	r, err := report.Read(data)
 	if err == nil && r.Unfinished {
 		err = errors.New("the run was interrupted")
 	}
@@ -129,8 +128,8 @@ func keep(folder, path, name string) error {
 
 var noise = regexp.MustCompile(`(?i)\([a-z]+\)|\b(intel|amd|processor|cpu)\b|@.*`)
 
-// machine is a short name after the processor: "xeon-2cores".
-func machine(r *bench.Report) string {
+// machine is a short name of the processor and its cores: "xeon-2cores".
+func machine(r *report.Report) string {
 	words := strings.FieldsFunc(strings.ToLower(noise.ReplaceAllString(r.Host.CPU, " ")), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	})
@@ -142,7 +141,7 @@ func machine(r *bench.Report) string {
 
 var marked = regexp.MustCompile(`(?s)(<!-- bench: ([a-z]+)((?: [a-z]+(?::[0-9]+)?)+) -->\n).*?(<!-- /bench -->)`)
 
-// between is the way from a folder to another one, as links have it.
+// between is the path from a folder to another one, as in links.
 func between(from, to string) (string, error) {
 	from, err := filepath.Abs(from)
 	if err != nil {
@@ -151,8 +150,8 @@ func between(from, to string) (string, error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return "", err
 	}
-	way, err := filepath.Rel(from, to)
-	return filepath.ToSlash(way), err
+	path, err := filepath.Rel(from, to)
+	return filepath.ToSlash(path), err
 }
 
 // rewrite puts the newest figures between the markers; the reports are in a folder.
@@ -182,11 +181,11 @@ func rewrite(text, folder string, all []file) (string, error) {
 
 // newest returns the newest report that has all of the devices, at a size that
 // caches do not hold.
-func newest(all []file, ids []string) (at file, found []*bench.Result) {
+func newest(all []file, ids []string) (at file, found []*report.Result) {
 	for _, f := range all {
-		var devices []*bench.Result
+		var devices []*report.Result
 		for _, id := range ids {
-			if i := slices.IndexFunc(f.Devices, func(r *bench.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
+			if i := slices.IndexFunc(f.Devices, func(r *report.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
 				devices = append(devices, f.Devices[i])
 			}
 		}

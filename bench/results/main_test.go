@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 )
 
-// Each README has the figures of the newest reports: "go run ./bench/results" writes
-// them.
-func TestReadme(t *testing.T) {
-	for readme, folder := range map[string]string{"../../README.md": "bench/results", "README.md": "."} {
-		all, err := load(filepath.Join(filepath.Dir(readme), folder))
+// Each page has the figures of the newest reports: "go run ./bench/results" writes them.
+func TestPages(t *testing.T) {
+	for page, folder := range map[string]string{"../../docs/speed.md": "../bench/results", "README.md": "."} {
+		all, err := load(filepath.Join(filepath.Dir(page), folder))
 		require.NoError(t, err)
 		require.NotEmpty(t, all)
-		text, err := os.ReadFile(readme)
+		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		again, err := rewrite(string(text), folder, all)
 		require.NoError(t, err)
@@ -29,26 +29,26 @@ func TestReadme(t *testing.T) {
 }
 
 // sample is a report of two devices with figures that are easy to see.
-func sample(t *testing.T) *bench.Report {
-	data, err := os.ReadFile("../testdata/report.json")
+func sample(t *testing.T) *report.Report {
+	data, err := os.ReadFile("../report/testdata/report.json")
 	require.NoError(t, err)
-	r, err := bench.ReadReport(data)
+	r, err := report.Read(data)
 	require.NoError(t, err)
-	timing := func(ns float64) bench.Timing {
-		return bench.Timing{Samples: 2, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns, Passes: []float64{ns, ns}}
+	timing := func(ns float64) report.Timing {
+		return report.Timing{Samples: 2, Batch: 1, Median: ns, Min: ns, Q1: ns, Q3: ns, Max: ns, Passes: []float64{ns, ns}}
 	}
 	ours := timing(2)
 	cpu := r.Devices[0]
-	cpu.Cached, cpu.Size = false, bench.Reference
-	cpu.Roofline = &bench.Roofline{
-		Copy:   &bench.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
-		Memcpy: &bench.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
+	cpu.Cached, cpu.Size = false, cases.Reference
+	cpu.Roofline = &report.Roofline{
+		Copy:   &report.Rate{Timing: timing(1), Bytes: 20, GBps: 20},
+		Memcpy: &report.Rate{Timing: timing(1), Bytes: 10, GBps: 10},
 		Launch: &ours,
 	}
-	cpu.Cases = append(cpu.Cases, &bench.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, Ratio: .25, MemcpyRatio: .5, MemcpySpread: .07})
-	cpu.Peers = []*bench.Peer{
-		{Name: "Other 1.2", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Timing: timing(8)}}},
-		{Name: "None", Cases: []*bench.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
+	cpu.Cases = append(cpu.Cases, &report.CaseResult{Name: "a-transpose/32", Case: "a", Logical: 10, Time: &ours, Ratio: .25, MemcpyRatio: .5, MemcpySpread: .07})
+	cpu.Peers = []*report.Peer{
+		{Name: "Other 1.2", Cases: []*report.PeerCase{{Name: "a-transpose/32", Timing: timing(8)}}},
+		{Name: "None", Cases: []*report.PeerCase{{Name: "a-transpose/32", Error: "no"}}},
 	}
 	gpu := *cpu
 	gpu.Cases = nil
@@ -58,7 +58,7 @@ func sample(t *testing.T) *bench.Report {
 		gpu.Cases = append(gpu.Cases, &one)
 	}
 	gpu.Device.ID, gpu.Device.Name, gpu.Peers = "cuda:0", "a board", nil
-	gpu.Roofline = &bench.Roofline{Copy: cpu.Roofline.Copy, Driver: &bench.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
+	gpu.Roofline = &report.Roofline{Copy: cpu.Roofline.Copy, Driver: &report.Rate{Timing: timing(4), Bytes: 20, GBps: 5}}
 	r.Devices = append(r.Devices, &gpu)
 	return r
 }
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	r := sample(t)
 	path := filepath.Join(dir, "build.json")
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, readme, "", []string{path}))
+	require.NoError(t, run(folder, []string{readme}, "", []string{path}))
 	name := r.Date.Format("2006-01-02") + "-" + machine(r) + ".json"
 	require.FileExists(t, filepath.Join(folder, name))
 	read := func(path string) string {
@@ -100,17 +100,17 @@ func TestRun(t *testing.T) {
 	r.Date = r.Date.AddDate(0, 0, -1)
 	r.Devices[0].Cases[len(r.Devices[0].Cases)-1].MemcpyRatio = 1.2
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, readme, "", []string{path}))
+	require.NoError(t, run(folder, []string{readme}, "", []string{path}))
 	assert.Equal(t, text, read(readme))
 	r.Date = r.Date.AddDate(0, 0, 3)
 	both := r.Devices
 	r.Devices = both[:1]
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, readme, "one", []string{path}))
+	require.NoError(t, run(folder, []string{readme}, "one", []string{path}))
 	assert.Equal(t, text, read(readme))
 	r.Date, r.Devices = r.Date.AddDate(0, 0, -1), both
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, readme, "big", []string{path}))
+	require.NoError(t, run(folder, []string{readme}, "big", []string{path}))
 	text = read(readme)
 	assert.Contains(t, text, "| 1.20 | 7% | .12 | - |")
 	assert.Contains(t, text, "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	}
 	r.Unfinished = true
 	require.NoError(t, r.WriteFile(path))
-	require.ErrorContains(t, run(folder, readme, "", []string{path}), "interrupted")
+	require.ErrorContains(t, run(folder, []string{readme}, "", []string{path}), "interrupted")
 }
 
 func TestMachine(t *testing.T) {
@@ -134,7 +134,7 @@ func TestMachine(t *testing.T) {
 		"Intel(R) Xeon(R) Processor": "xeon-2cores", "Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz": "core-i7-8700-2cores",
 		"AMD EPYC 7763 64-Core Processor": "epyc-7763-64-core-2cores", "": "linux-arm64-2cores",
 	} {
-		assert.Equal(t, want, machine(&bench.Report{System: "linux/arm64", CPUs: 2, Host: bench.Host{CPU: cpu}}))
+		assert.Equal(t, want, machine(&report.Report{System: "linux/arm64", CPUs: 2, Host: report.Host{CPU: cpu}}))
 	}
 }
 

@@ -7,14 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/report"
 )
 
 // table writes what a report says of some of its devices; the link is to the report.
-type table func(b *strings.Builder, f file, devices []*bench.Result, link string)
+type table func(b *strings.Builder, f file, devices []*report.Result, link string)
 
 // kinds are the tables, by the words in the markers.
-var kinds = map[string]table{"figures": figures, "roofline": roofline, "cases": cases}
+var kinds = map[string]table{"figures": figures, "roofline": roofline, "cases": everyCase}
 
 // known are the cases that other libraries have been measured on.
 var known = []struct{ name, text string }{
@@ -28,7 +29,7 @@ var known = []struct{ name, text string }{
 
 // figures sets devices, and the libraries beside each, side by side: ratios to the
 // same yardstick in the same pass.
-func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
+func figures(b *strings.Builder, f file, devices []*report.Result, link string) {
 	origin(b, f, devices, link, "", ", ± how far from them single passes are")
 	b.WriteString("| float |")
 	columns := 0
@@ -42,7 +43,7 @@ func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
 	b.WriteString("\n|---|" + strings.Repeat("---|", columns) + "\n")
 	for _, k := range known {
 		text := k.text
-		if devices[0].Size != bench.Reference { // of which the shapes are
+		if devices[0].Size != cases.Reference { // of which the shapes are
 			text, _, _ = strings.Cut(text, ",")
 		}
 		row, some := "| "+text+" |", false
@@ -59,8 +60,8 @@ func figures(b *strings.Builder, f file, devices []*bench.Result, link string) {
 
 // beside is a case's ratio on a device, and those of the libraries there; false if
 // it has not been measured.
-func beside(d *bench.Result, name string) (cells string, ok bool) {
-	i := slices.IndexFunc(d.Cases, func(c *bench.CaseResult) bool { return c.Name == name })
+func beside(d *report.Result, name string) (cells string, ok bool) {
+	i := slices.IndexFunc(d.Cases, func(c *report.CaseResult) bool { return c.Name == name })
 	if i < 0 || d.Cases[i].Time == nil {
 		return strings.Repeat(" - |", 2+len(d.Peers)), false
 	}
@@ -74,7 +75,7 @@ func beside(d *bench.Result, name string) (cells string, ok bool) {
 }
 
 // yardstick is what ratios are to.
-func yardstick(d *bench.Result) *bench.Rate {
+func yardstick(d *report.Result) *report.Rate {
 	if m := d.Roofline.Memcpy; m != nil { // processors
 		return m
 	}
@@ -83,7 +84,7 @@ func yardstick(d *bench.Result) *bench.Rate {
 
 // of is a case's ratio to the yardstick, or a fill's to the plain fill, and how far from
 // it single passes are.
-func of(d *bench.Result, c *bench.CaseResult) (x, spread float64) {
+func of(d *report.Result, c *report.CaseResult) (x, spread float64) {
 	if c.MemcpyRatio > 0 {
 		return c.MemcpyRatio, c.MemcpySpread
 	}
@@ -92,7 +93,7 @@ func of(d *bench.Result, c *bench.CaseResult) (x, spread float64) {
 
 // origin says what ratios are to, and where they come from; fills and spreads are what
 // it says of these, where the table has them.
-func origin(b *strings.Builder, f file, devices []*bench.Result, link, fills, spreads string) {
+func origin(b *strings.Builder, f file, devices []*report.Result, link, fills, spreads string) {
 	var yards, names []string
 	for _, d := range devices {
 		what := "the fastest plain copy"
@@ -109,9 +110,9 @@ func origin(b *strings.Builder, f file, devices []*bench.Result, link, fills, sp
 }
 
 // roofline is what bounds the devices, side by side.
-func roofline(b *strings.Builder, f file, devices []*bench.Result, link string) {
+func roofline(b *strings.Builder, f file, devices []*report.Result, link string) {
 	fmt.Fprintf(b, "| %s ([all figures](%s)) |", f.Date.Format("2006-01-02"), link)
-	parts := make([][]bench.Part, len(devices))
+	parts := make([][]report.Part, len(devices))
 	for i, d := range devices {
 		parts[i] = d.Roofline.Parts()
 		fmt.Fprintf(b, " %s | ± |", d.Device.ID)
@@ -134,8 +135,8 @@ func roofline(b *strings.Builder, f file, devices []*bench.Result, link string) 
 	}
 }
 
-// cases are all of a device's: a row for each layout, a column for each width.
-func cases(b *strings.Builder, f file, devices []*bench.Result, link string) {
+// everyCase has a row for each layout, a column for each width.
+func everyCase(b *strings.Builder, f file, devices []*report.Result, link string) {
 	for i, d := range devices {
 		if i > 0 {
 			b.WriteByte('\n')
@@ -145,7 +146,7 @@ func cases(b *strings.Builder, f file, devices []*bench.Result, link string) {
 	}
 }
 
-func grid(b *strings.Builder, d *bench.Result) {
+func grid(b *strings.Builder, d *report.Result) {
 	var layouts []string
 	var widths []int
 	cells := map[string]string{}

@@ -12,8 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/bench/peers"
+	"github.com/restride/restride/bench/report"
 )
 
 // benchFlags are the flags of restride bench.
@@ -26,12 +27,12 @@ type benchFlags struct {
 	jsonFile, html string
 	from, compare  string
 	benchstat      string
-	cases          []bench.Case // that the filter leaves
+	cases          []cases.Case // that the filter leaves
 	bytes          []int64      // the sizes; 0: what fits the device
 	choices        []peers.Choice
 	running        peers.Running
-	old            *bench.Report // to compare with
-	sweep          bool          // of the sizes, those that fit a device
+	old            *report.Report // to compare with
+	sweep          bool           // of the sizes, those that fit a device
 }
 
 func newBench() *cobra.Command {
@@ -85,11 +86,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if err := f.parse(); err != nil {
 		return err
 	}
-	report, err := f.report(cmd)
+	r, err := f.report(cmd)
 	if err != nil {
 		return err
 	}
-	return f.use(cmd, report)
+	return f.use(cmd, r)
 }
 
 // parse reads what the flags say.
@@ -98,7 +99,7 @@ func (f *benchFlags) parse() error {
 	if err != nil {
 		return fmt.Errorf("--filter: %w", err)
 	}
-	for _, c := range bench.Cases() {
+	for _, c := range cases.All() {
 		if filter.MatchString(c.Name) {
 			f.cases = append(f.cases, c)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 )
 
 // other is a program that speaks the protocol of peers.
@@ -39,10 +40,10 @@ func TestBench(t *testing.T) {
 	*) `+aSecond+` ;;
 	esac`)
 	dir := t.TempDir()
-	report := filepath.Join(dir, "report.json")
+	file := filepath.Join(dir, "report.json")
 
 	page := filepath.Join(dir, "page.html")
-	out, err := restride(append(small, "--peer", `"`+quick+`=^c{1,2}-",`+picky, "--json", report, "--html", page)...)
+	out, err := restride(append(small, "--peer", `"`+quick+`=^c{1,2}-",`+picky, "--json", file, "--html", page)...)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^roofline +\d+\.\d\d GB/s$`, out)
 	assert.Regexp(t, `(?m)^case .* ratio +memcpy +touched +Other +Slow  faster +±$`, out)
@@ -52,9 +53,9 @@ func TestBench(t *testing.T) {
 	assert.Regexp(t, `(?m)^pack/4 .* no int4$`, out)
 	assert.Contains(t, out, "cpu: 3 cases measured, 0 failed, 0 unsupported")
 
-	text, err := os.ReadFile(report)
+	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	var r bench.Report
+	var r report.Report
 	require.NoError(t, json.Unmarshal(text, &r))
 	require.Len(t, r.Devices, 1)
 	assert.EqualValues(t, 16<<10, r.Devices[0].Size)
@@ -68,7 +69,7 @@ func TestBench(t *testing.T) {
 
 	measured, err := os.ReadFile(page)
 	require.NoError(t, err)
-	out, err = restride("bench", "--from", report, "--html", page)
+	out, err = restride("bench", "--from", file, "--html", page)
 	require.NoError(t, err)
 	assert.Empty(t, out)
 	again, err := os.ReadFile(page)

@@ -16,15 +16,16 @@ import (
 	"github.com/restride/restride/bench"
 	"github.com/restride/restride/bench/page"
 	"github.com/restride/restride/bench/peers"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
 )
 
-func readReport(flag, path string) (*bench.Report, error) {
+func readReport(flag, path string) (*report.Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	r, err := bench.ReadReport(data)
+	r, err := report.Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
 	}
@@ -32,29 +33,29 @@ func readReport(flag, path string) (*bench.Report, error) {
 }
 
 // report measures the devices at all sizes, or reads what did, and prints tables.
-func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
+func (f *benchFlags) report(cmd *cobra.Command) (*report.Report, error) {
 	if f.from != "" {
-		report, err := readReport("--from", f.from)
+		r, err := readReport("--from", f.from)
 		if err != nil {
 			return nil, err
 		}
 		if f.old == nil && f.html == "" {
-			for i, result := range report.Devices {
+			for i, result := range r.Devices {
 				f.space(cmd, i)
-				f.table(cmd, nil).Close(result)
+				f.table(cmd).Close(result)
 			}
-			if report.Unfinished {
+			if r.Unfinished {
 				fmt.Fprintln(cmd.OutOrStdout(), "the run was interrupted")
 			}
 		}
-		return report, nil
+		return r, nil
 	}
 	// An interrupt ends the run between two batches, and leaves its files.
 	ctx, stop := signal.NotifyContext(cmd.Context(), endings()...)
 	defer stop()
-	report := bench.NewReport()
-	report.Unfinished = true
-	if err := errors.Join(f.write(report), f.writable()); err != nil { // before an hour has gone by
+	r := bench.NewReport()
+	r.Unfinished = true
+	if err := errors.Join(f.write(r), f.writable()); err != nil { // before an hour has gone by
 		return nil, err
 	}
 	if err := f.startPeers(ctx, cmd); err != nil {
@@ -64,20 +65,20 @@ func (f *benchFlags) report(cmd *cobra.Command) (*bench.Report, error) {
 	for _, name := range f.devices {
 		sizes, err := f.sizesOf(cmd, name)
 		if err != nil {
-			return nil, errors.Join(err, f.export(report))
+			return nil, errors.Join(err, f.export(r))
 		}
 		for _, size := range sizes {
-			f.space(cmd, len(report.Devices))
-			if err := f.measure(ctx, cmd, report, name, size); err != nil {
+			f.space(cmd, len(r.Devices))
+			if err := f.measure(ctx, cmd, r, name, size); err != nil {
 				if ctx.Err() != nil {
 					err = f.interrupted()
 				}
-				return nil, errors.Join(err, f.export(report))
+				return nil, errors.Join(err, f.export(r))
 			}
 		}
 	}
-	report.Unfinished = false
-	return report, f.write(report)
+	r.Unfinished = false
+	return r, f.write(r)
 }
 
 // startPeers starts the other libraries, for each device.
@@ -116,17 +117,15 @@ func (f *benchFlags) space(cmd *cobra.Command, i int) {
 	}
 }
 
-func (f *benchFlags) table(cmd *cobra.Command, cases []bench.Case) *bench.Table {
-	t := bench.NewTable(cmd.OutOrStdout(), cases)
-	t.Blocks = isTerminal(cmd.OutOrStdout()) && unicodeLocale()
-	return t
+func (f *benchFlags) table(cmd *cobra.Command) *report.Table {
+	return &report.Table{W: cmd.OutOrStdout(), Blocks: isTerminal(cmd.OutOrStdout()) && unicodeLocale()}
 }
 
-func (f *benchFlags) write(report *bench.Report) error {
+func (f *benchFlags) write(r *report.Report) error {
 	if f.jsonFile == "" {
 		return nil
 	}
-	if err := report.WriteFile(f.jsonFile); err != nil {
+	if err := r.WriteFile(f.jsonFile); err != nil {
 		return fmt.Errorf("--json: %w", err)
 	}
 	return nil
@@ -134,7 +133,7 @@ func (f *benchFlags) write(report *bench.Report) error {
 
 // measure adds what a device does at a size to the report, and to its file as it
 // comes.
-func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *bench.Report, name string, size int64) (err error) {
+func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.Report, name string, size int64) (err error) {
 	dev, err := device.Open(name)
 	if err != nil {
 		return err
@@ -142,30 +141,30 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	table, line := f.table(cmd, f.cases), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
+	table, line := f.table(cmd), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
 	defer line.clear()
-	before := report.Devices
-	for _, r := range before {
-		if at := dev.Info().ID(); r.Device.ID == at && r.Size == cmp.Or(size, bench.DefaultSize(dev.Info())) {
-			return fmt.Errorf("--device %s: %s is there already, at %d bytes", name, at, r.Size)
+	before := r.Devices
+	for _, d := range before {
+		if at := dev.Info().ID(); d.Device.ID == at && d.Size == cmp.Or(size, bench.DefaultSize(dev.Info())) {
+			return fmt.Errorf("--device %s: %s is there already, at %d bytes", name, at, d.Size)
 		}
 	}
 	result, err := bench.Run(ctx, dev, bench.Options{
 		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed, Peers: f.running[dev.Info().ID()],
-		Progress: func(r *bench.Result, part float64) {
-			report.Devices = append(before[:len(before):len(before)], r)
-			if err := f.write(report); err != nil {
+		Progress: func(now *report.Result, part float64) {
+			r.Devices = append(before[:len(before):len(before)], now)
+			if err := f.write(r); err != nil {
 				cancel(err)
 			}
 			line.clear()
-			table.Update(r)
+			table.Update(now)
 			line.show(part)
 		},
 	})
 	line.clear()
 	if err != nil {
-		if len(report.Devices) > len(before) {
-			table.Close(report.Devices[len(before)]) // what there is
+		if len(r.Devices) > len(before) {
+			table.Close(r.Devices[len(before)]) // what there is
 		}
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = cause
@@ -177,12 +176,12 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, report *be
 }
 
 // export writes the files that --json does not.
-func (f *benchFlags) export(report *bench.Report) error {
+func (f *benchFlags) export(r *report.Report) error {
 	return f.files(os.O_CREATE|os.O_WRONLY|os.O_TRUNC, func(flag string, w io.Writer) error {
 		if flag == "--html" {
-			return page.Write(w, report)
+			return page.Write(w, r)
 		}
-		return report.WriteBenchmarks(w)
+		return r.WriteBenchmarks(w)
 	})
 }
 
@@ -209,12 +208,12 @@ func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error)
 
 // use is what becomes of a report. Wrong results fail the command, and so do those
 // that are worse than the old ones.
-func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
-	if err := f.export(report); err != nil {
+func (f *benchFlags) use(cmd *cobra.Command, r *report.Report) (err error) {
+	if err := f.export(r); err != nil {
 		return err
 	}
 	failed := false
-	for _, d := range report.Devices {
+	for _, d := range r.Devices {
 		for _, c := range d.Cases {
 			failed = failed || c.Failed()
 		}
@@ -223,9 +222,9 @@ func (f *benchFlags) use(cmd *cobra.Command, report *bench.Report) (err error) {
 		if f.from == "" {
 			fmt.Fprintf(cmd.OutOrStdout(), "\nbeside %s:\n", f.compare)
 		}
-		c := bench.Compare(f.old, report)
+		c := report.Compare(f.old, r)
 		c.Print(cmd.OutOrStdout())
-		failed = failed || len(c.Regressions()) > 0
+		failed = failed || c.Regressions() > 0
 	}
 	if failed {
 		return errCounted

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -167,7 +168,7 @@ func TestBenchInterrupted(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, text := range [][]byte{then, text} {
-		r, err := bench.ReadReport(text)
+		r, err := report.Read(text)
 		require.NoError(t, err)
 		assert.True(t, r.Unfinished)
 		require.Len(t, r.Devices, 1)

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
 )
 
 // A sweep is of the sizes that fit a device, and says where it ends.
@@ -66,14 +68,16 @@ func TestSweepNeeds(t *testing.T) {
 	defer func() { require.NoError(t, dev.Close()) }()
 	const size = 8 << 20 // large enough to say what larger ones do
 	var pair, source, written int64
-	for _, c := range bench.Cases() {
+	for _, c := range cases.All() {
 		at, err := c.At(size)
 		require.NoError(t, err)
 		o, err := bench.NewOperands(dev, at)
 		require.NoError(t, err)
 		all := int64(0)
-		for _, b := range o.Buffers() {
-			all += b.Size()
+		for _, b := range []device.Buffer{o.Dst.Buffer, o.Src.Buffer, o.At.Buffer} {
+			if b != nil {
+				all += b.Size()
+			}
 		}
 		if o.Src.Buffer != nil {
 			source = max(source, o.Src.Buffer.Size())

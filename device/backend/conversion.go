@@ -2,6 +2,7 @@ package backend
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -30,21 +31,9 @@ func ConversionOf(dst, src layout.DType) Conversion {
 }
 
 // IsSigned reports whether a type is an integer with a sign.
-func IsSigned(t layout.DType) bool {
-	switch t {
-	case layout.Int2, layout.Int4, layout.Int8, layout.Int16, layout.Int32, layout.Int64:
-		return true
-	}
-	return false
-}
+func IsSigned(t layout.DType) bool { return numeric.KindOf(t) == numeric.IntKind }
 
-func isInteger(t layout.DType) bool {
-	switch t {
-	case layout.Uint2, layout.Uint4, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
-		return true
-	}
-	return IsSigned(t)
-}
+func isInteger(t layout.DType) bool { return IsSigned(t) || numeric.KindOf(t) == numeric.UintKind }
 
 // CheckConvert checks the rules of Queue.Convert.
 func CheckConvert(dst, src *device.Operand, how device.Rounding) error {

@@ -14,7 +14,7 @@
 //
 //	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
 //	RESTRIDE_SEED=17                                    data, and random cases from here on
-//	RESTRIDE_SUITE=small                                Run runs Suite{Small: true}
+//	RESTRIDE_SUITE=small                                as Suite.Small
 //	RESTRIDE_SOAK=1                                     sweeps in full, more random cases
 package devicetest
 
@@ -47,11 +47,12 @@ type Suite struct {
 // Run runs the whole suite. It closes every device that open returns; those
 // that are open at the same time must be of one backend and keep apart.
 func Run(t *testing.T, open func(*testing.T) device.Device) {
-	Suite{Small: os.Getenv("RESTRIDE_SUITE") == "small"}.Run(t, open)
+	Suite{}.Run(t, open)
 }
 
 // Run runs this much of the suite: see the function Run.
 func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
+	s.Small = s.Small || os.Getenv("RESTRIDE_SUITE") == "small"
 	r := runner{Suite: s, open: open, seed: seed(t)}
 	if name := os.Getenv("RESTRIDE_CASE"); name != "" {
 		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })

@@ -2,21 +2,21 @@ package simd
 
 func (k *Bits) avx2() {
 	*k = Bits{
-		Shift:         shiftAVX2,
-		Reverse:       reverseAVX2,
+		ShiftBits:     shiftBitsAVX2,
+		ReverseBits:   reverseBitsAVX2,
 		UnpackNibbles: unpackNibblesAVX2,
 		UnpackCrumbs:  unpackCrumbsAVX2,
 		PackNibbles:   packNibblesAVX2,
 		PackCrumbs:    packCrumbsAVX2,
-		Extract8:      extract8,
-		Extract16:     extract16,
-		Extract32:     extract32,
+		ExtractBits8:  extractBits8,
+		ExtractBits16: extractBits16,
+		ExtractBits32: extractBits32,
 	}
 }
 
 func (k *Bits) avx512() {
-	k.Shift = shiftAVX512
-	k.Reverse = reverseAVX512
+	k.ShiftBits = shiftBitsAVX512
+	k.ReverseBits = reverseBitsAVX512
 	k.UnpackNibbles = unpackNibblesAVX512
 	k.UnpackCrumbs = unpackCrumbsAVX512
 	k.PackNibbles = packNibblesAVX512

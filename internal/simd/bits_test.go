@@ -57,10 +57,10 @@ func touched(bits, shift int) int { return (bits + shift + 7) / 8 }
 
 func TestShift(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Shift == nil {
+		if k.ShiftBits == nil {
 			t.Skip("no kernel at this level")
 		}
-		lineCases(t, func(n, shift int) int { return touched(n*8, shift) }, k.Shift,
+		lineCases(t, func(n, shift int) int { return touched(n*8, shift) }, k.ShiftBits,
 			func(src []byte, shift, _, i int) byte { return bitsAt(src, shift+i*8, 8) })
 	})
 }
@@ -68,12 +68,12 @@ func TestShift(t *testing.T) {
 func TestReverse(t *testing.T) {
 	tables := noise(32)
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Reverse == nil {
+		if k.ReverseBits == nil {
 			t.Skip("no kernel at this level")
 		}
 		lineCases(t, func(n, shift int) int { return touched(n*8, shift) },
 			func(dst, src *byte, lines, shift int64, past bool) {
-				k.Reverse(dst, src, lines, shift, &tables[0], past)
+				k.ReverseBits(dst, src, lines, shift, &tables[0], past)
 			},
 			func(src []byte, shift, n, i int) byte {
 				x := bitsAt(src, shift+(n-1-i)*8, 8)
@@ -117,7 +117,7 @@ func TestPack(t *testing.T) {
 
 func TestExtract(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		for bytes, kernel := range map[int]func(dst, src *byte, n, at, step, mask int64){1: k.Extract8, 2: k.Extract16, 4: k.Extract32} {
+		for bytes, kernel := range map[int]func(dst, src *byte, n, at, step, mask int64){1: k.ExtractBits8, 2: k.ExtractBits16, 4: k.ExtractBits32} {
 			if kernel == nil {
 				t.Skip("no kernel at this level")
 			}

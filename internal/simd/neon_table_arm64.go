@@ -1,20 +1,20 @@
 package simd
 
 func (t *Transposes) neon() {
-	t.Turn = [...]Turns{
-		{Wide: turn8x16, Narrow: turn8x16, Width: 16},
-		{Wide: turn16x32, Narrow: turn16x16, Width: 32},
-		{Wide: turn32x64, Narrow: turn32x16, Width: 64},
-		{Wide: turn64x64, Narrow: turn64x16, Width: 64},
-		{Wide: turn128x64, Narrow: turn128x16, Width: 64},
+	t.Transpose = [...]Transposer{
+		{Wide: transpose8x128, Narrow: transpose8x128, Width: 16},
+		{Wide: transpose16x256, Narrow: transpose16x128, Width: 32},
+		{Wide: transpose32x512, Narrow: transpose32x128, Width: 64},
+		{Wide: transpose64x512, Narrow: transpose64x128, Width: 64},
+		{Wide: transpose128x512, Narrow: transpose128x128, Width: 64},
 	}
-	t.Split2, t.Split4 = split2x16, split4x16
-	t.Mix, t.MixWidth = mix16, 16
-	t.mixTables(mixLookUps)
+	t.Split2, t.Split4 = split2, split4
+	t.Permute3, t.Permute3Width = permute3, 16
+	t.fillThrees(threesNEON)
 }
 
-// mixLookUps are tables for an instruction that takes the bytes of three vectors.
-func mixLookUps(width int, from func(out, at int) (in, pos int)) []byte {
+// threesNEON are tables for an instruction that takes the bytes of three vectors.
+func threesNEON(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 3*width)
 	for i := range tab {
 		in, pos := from(i/width, i%width)
@@ -25,16 +25,16 @@ func mixLookUps(width int, from func(out, at int) (in, pos int)) []byte {
 
 func (k *Rows) neon() {
 	k.Move = move
-	k.PlanPick, k.Pick = (*Shuffle).pickNEON, pickNEON
+	k.PlanPick, k.Pick = (*Shuffle).planPickNEON, pickNEON
 }
 
 // lookUps are what kernels know of a group: where the bytes of a vector are in those of
 // the far side.
 type lookUps struct{ near16 [16]byte }
 
-// pickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction finds
+// planPickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction finds
 // in all of the far side's.
-func (p *Shuffle) pickNEON(size, step int64) bool {
+func (p *Shuffle) planPickNEON(size, step int64) bool {
 	const vector = 16
 	if !p.fit(vector, size, step, 4) || p.near != vector || p.span < vector {
 		return false
@@ -60,8 +60,8 @@ func pickNEON(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
 
 func (k *Bits) neon() {
 	*k = Bits{
-		Shift:         shift,
-		Reverse:       reverse,
+		ShiftBits:     shiftBits,
+		ReverseBits:   reverseBits,
 		UnpackNibbles: unpackNibbles,
 		UnpackCrumbs:  unpackCrumbs,
 		PackNibbles:   packNibbles,

@@ -97,11 +97,11 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 		}
 		reached(reflect.ValueOf(k), func(name string) {
 			switch name {
-			case "pick256", "pick512", "spread256", "spread512": // they choose
-				for _, f := range map[string][]shuffleFunc{"pick256": picks256[:], "pick512": picks512[:], "spread256": spreads256[:], "spread512": spreads512[:]}[name] {
+			case "pickAVX2", "pickAVX512", "spreadAVX2", "spreadAVX512": // in Go: they choose among
+				for _, f := range map[string][]shuffleFunc{"pickAVX2": picksAVX2[:], "pickAVX512": picksAVX512[:], "spreadAVX2": spreadsAVX2[:], "spreadAVX512": spreadsAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
-			case "pick16", "spreadWords": // methods in Go; those of the others have the names above
+			case "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
 			default:
 				check(name)
 			}

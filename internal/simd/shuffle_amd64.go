@@ -10,14 +10,14 @@ type lookUps struct {
 	last, reserve int64
 
 	masks    [vectors]uint64
-	shuffles [vectors][vectorBytes]byte // those of 16 bytes: see pick16
+	shuffles [vectors][vectorBytes]byte // those of 16 bytes: see planPickAVX2
 }
 
-// pick16 prepares a pick with vectors of 16 bytes: each of the far side, of which
+// planPickAVX2 prepares a pick with vectors of 16 bytes: each of the far side, of which
 // the last ends where the span does, is shuffled so that it gives its bytes of the
 // result and zeros. A group is at least 8 bytes of either side, two words of which
 // make what is too near the end of a row for a vector.
-func (p *Shuffle) pick16(size, step int64) bool {
+func (p *Shuffle) planPickAVX2(size, step int64) bool {
 	const (
 		vector, word, zero = 16, 8, 0x80
 		tail, words        = 16, 32 // where tables for that are in shuffles[0]
@@ -55,9 +55,9 @@ func (p *Shuffle) pick16(size, step int64) bool {
 	return true
 }
 
-// pick512 prepares a pick: every vector of the far side is permuted in the same way,
+// planPickAVX512 prepares a pick: every vector of the far side is permuted in the same way,
 // and a mask says which bytes of the result it gives.
-func (p *Shuffle) pick512(size, step int64) bool {
+func (p *Shuffle) planPickAVX512(size, step int64) bool {
 	if !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
@@ -68,9 +68,9 @@ func (p *Shuffle) pick512(size, step int64) bool {
 	return true
 }
 
-// spread512 prepares a spread: the vector of the near side is permuted in a way for
+// planSpreadAVX512 prepares a spread: the vector of the near side is permuted in a way for
 // each of the far side, and a mask says which bytes of that are written.
-func (p *Shuffle) spread512(size, step int64) bool {
+func (p *Shuffle) planSpreadAVX512(size, step int64) bool {
 	if step < size || !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
@@ -81,8 +81,8 @@ func (p *Shuffle) spread512(size, step int64) bool {
 	return true
 }
 
-// spreadWords prepares a spread by the word.
-func (p *Shuffle) spreadWords(size, step int64) bool {
+// planSpreadAVX2 prepares a spread by the word.
+func (p *Shuffle) planSpreadAVX2(size, step int64) bool {
 	if step <= size || size > 16 {
 		return false
 	}

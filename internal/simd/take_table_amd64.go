@@ -1,9 +1,9 @@
 package simd
 
 func (k *Takes) avx2() {
-	k.Take, k.Offsets32, k.Offsets64 = takeAVX2, offsets32xAVX2, offsets64xAVX2
+	k.Take, k.Offsets32, k.Offsets64 = takeAVX2, offsets32AVX2, offsets64AVX2
 }
 
 func (k *Takes) avx512() {
-	k.Take, k.Offsets32, k.Offsets64 = takeAVX512, offsets32xAVX512, offsets64xAVX512
+	k.Take, k.Offsets32, k.Offsets64 = takeAVX512, offsets32AVX512, offsets64AVX512
 }

@@ -1,27 +1,27 @@
 package simd
 
 func (t *Transposes) avx2() {
-	t.Turn = [...]Turns{
-		{Wide: turn8x32, Narrow: turn8x16, Width: 32},
-		{Wide: turn16x32, Narrow: turn16x16, Width: 32},
-		{Wide: turn32x32, Narrow: turn32x16, Width: 32},
-		{Wide: turn64x32, Stream: turn64x32stream, Narrow: turn64x16, Width: 32},
-		{Wide: turn128x32, Stream: turn128x32stream, Narrow: turn128x16, Width: 32},
+	t.Transpose = [...]Transposer{
+		{Wide: transpose8x256, Narrow: transpose8x128, Width: 32},
+		{Wide: transpose16x256, Narrow: transpose16x128, Width: 32},
+		{Wide: transpose32x256, Narrow: transpose32x128, Width: 32},
+		{Wide: transpose64x256, Stream: transpose64x256stream, Narrow: transpose64x128, Width: 32},
+		{Wide: transpose128x256, Stream: transpose128x256stream, Narrow: transpose128x128, Width: 32},
 	}
-	t.Place, t.Split2, t.Split4 = place32, split2x32, split4x32
-	t.Mix, t.MixStream, t.MixWidth = mix16, mix16stream, 16
-	t.mixTables(mixShuffles)
+	t.ScatterRows, t.Split2, t.Split4 = scatterRowsAVX2, split2AVX2, split4AVX2
+	t.Permute3, t.Permute3Stream, t.Permute3Width = permute3AVX2, permute3AVX2stream, 16
+	t.fillThrees(threesAVX2)
 }
 
 func (t *Transposes) avx512() {
-	t.Turn = [...]Turns{
-		{Wide: turn8x64, Stream: turn8x64stream, Narrow: turn8x16, FewStream: turn8x64fewstream, Width: 64},
-		{Wide: turn16x64, Stream: turn16x64stream, Narrow: turn16x16, FewStream: turn16x64fewstream, Width: 64},
-		{Wide: turn32x64, Stream: turn32x64stream, Narrow: turn32x16, Width: 64},
-		{Wide: turn64x64, Stream: turn64x64stream, Narrow: turn64x16, Width: 64},
-		{Wide: turn128x64, Stream: turn128x64stream, Narrow: turn128x16, Width: 64},
+	t.Transpose = [...]Transposer{
+		{Wide: transpose8x512, Stream: transpose8x512stream, Narrow: transpose8x128, FewStream: transpose8x512fewstream, Width: 64},
+		{Wide: transpose16x512, Stream: transpose16x512stream, Narrow: transpose16x128, FewStream: transpose16x512fewstream, Width: 64},
+		{Wide: transpose32x512, Stream: transpose32x512stream, Narrow: transpose32x128, Width: 64},
+		{Wide: transpose64x512, Stream: transpose64x512stream, Narrow: transpose64x128, Width: 64},
+		{Wide: transpose128x512, Stream: transpose128x512stream, Narrow: transpose128x128, Width: 64},
 	}
-	t.Place, t.Split2, t.Split4 = place64, split2x64, split4x64
-	t.Mix, t.MixStream, t.MixWidth = mix64, mix64stream, 64
-	t.mixTables(mixPermutes)
+	t.ScatterRows, t.Split2, t.Split4 = scatterRowsAVX512, split2AVX512, split4AVX512
+	t.Permute3, t.Permute3Stream, t.Permute3Width = permute3AVX512, permute3AVX512stream, 64
+	t.fillThrees(threesAVX512)
 }

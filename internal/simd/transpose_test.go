@@ -11,24 +11,24 @@ import (
 
 // Rows lie anywhere, in any order, and bytes beyond those of the columns are not
 // touched.
-func TestTurn(t *testing.T) {
+func TestTranspose(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Level == simd.None {
 			t.Skip("no kernels at this level")
 		}
-		for log, turns := range k.Turn {
+		for log, kernels := range k.Transpose {
 			size := 1 << log
 			for _, f := range []struct {
-				name  string
-				turn  simd.Turn
-				width int
-				align int
-				few   bool
+				name      string
+				transpose simd.TransposeFunc
+				width     int
+				align     int
+				few       bool
 			}{
-				{"wide", turns.Wide, int(turns.Width), 1, false},
-				{"stream", turns.Stream, 64, 64, false},
-				{"narrow", turns.Narrow, 16, 1, false},
-				{"fewstream", turns.FewStream, 64, 64, true},
+				{"wide", kernels.Wide, int(kernels.Width), 1, false},
+				{"stream", kernels.Stream, 64, 64, false},
+				{"narrow", kernels.Narrow, 16, 1, false},
+				{"fewstream", kernels.FewStream, 64, 64, true},
 			} {
 				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) {
 					least := 16 / size
@@ -36,17 +36,17 @@ func TestTurn(t *testing.T) {
 					if f.few {
 						lo, hi = 1, least
 					}
-					if f.turn == nil {
+					if f.transpose == nil {
 						t.Skip("no kernel at this level")
 					}
-					testTurn(t, f.turn, size, f.width, f.align, lo, hi)
+					testTranspose(t, f.transpose, size, f.width, f.align, lo, hi)
 				})
 			}
 		}
 	})
 }
 
-func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
+func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, align, lo, hi int) {
 	block := width / size
 	const room = 64 << 10
 	first, last := fenced(t, room, false), fenced(t, room, true)
@@ -73,16 +73,16 @@ func testTurn(t *testing.T, turn simd.Turn, size, width, align, lo, hi int) {
 						copy(want[at+i*stride+k*size:][:size], src[int(tab[k])+i*size:])
 					}
 				}
-				turn(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n))
+				transpose(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n))
 				require.Equal(t, want, got, "%d rows of %d", m, n)
 			}
 		}
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestScatterRows(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Place == nil {
+		if k.ScatterRows == nil {
 			t.Skip("no kernel at this level")
 		}
 		for run := 1; run < 300; run++ {
@@ -93,7 +93,7 @@ func TestPlace(t *testing.T) {
 				for i, to := range tab {
 					copy(want[64+to:][:run], src[i*(run+1):])
 				}
-				k.Place(&got[64], &tab[0], &src[0], int64(run+1), int64(run), 3)
+				k.ScatterRows(&got[64], &tab[0], &src[0], int64(run+1), int64(run), 3)
 				require.Equal(t, want, got, "rows of %d at %d", run, at)
 			}
 		}
@@ -129,19 +129,19 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-func TestMix(t *testing.T) {
+func TestPermute3(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.Mix == nil {
+		if k.Permute3 == nil {
 			t.Skip("no kernel at this level")
 		}
-		w := int(k.MixWidth)
+		w := int(k.Permute3Width)
 		for log := range k.Merge3 {
 			size := 1 << log
 			for n := 1; n < 5; n++ {
 				for at := range 3 {
-					mix := k.Mix
-					if at == 0 && k.MixStream != nil {
-						mix = k.MixStream
+					permute := k.Permute3
+					if at == 0 && k.Permute3Stream != nil {
+						permute = k.Permute3Stream
 					}
 					pixels := n * w / size
 					plane := n*w + w // bytes from one to the next
@@ -152,14 +152,14 @@ func TestMix(t *testing.T) {
 							copy(want[64+at+(3*i+c)*size:][:size], src[at+c*plane+i*size:])
 						}
 					}
-					mix(&got[64+at], int64(w), int64(3*w), &src[at], int64(plane), int64(w), k.Merge3[log], int64(n))
+					permute(&got[64+at], int64(w), int64(3*w), &src[at], int64(plane), int64(w), k.Merge3[log], int64(n))
 					require.Equal(t, want, got, "%d of %d bytes", pixels, size)
 
 					out, same := aligned(128+3*plane+9), aligned(128+3*plane+9)
 					for c := range 3 {
 						copy(same[64+at+c*plane:][:n*w], src[at+c*plane:])
 					}
-					mix(&out[64+at], int64(plane), int64(w), &got[64+at], int64(w), int64(3*w), k.Split3[log], int64(n))
+					permute(&out[64+at], int64(plane), int64(w), &got[64+at], int64(w), int64(3*w), k.Split3[log], int64(n))
 					require.Equal(t, same, out, "%d of %d bytes, apart", pixels, size)
 				}
 			}

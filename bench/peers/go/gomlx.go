@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/compute/shapes"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 )
 
 // gomlx is github.com/gomlx/compute with its backend in Go: a case is a program of
@@ -36,7 +36,7 @@ var gomlxTypes = map[string]dtypes.DType{
 	"complex128": dtypes.Complex128, "int4": dtypes.Int4, "int2": dtypes.Int2,
 }
 
-func (g *gomlx) prepare(e *bench.Entry, b buffers) (operation, error) {
+func (g *gomlx) prepare(e *peers.Entry, b buffers) (operation, error) {
 	to, from := gomlxTypes[e.Dst.Type], gomlxTypes[e.Src.Type]
 	if to == dtypes.InvalidDType || from == dtypes.InvalidDType {
 		return nil, unsupported("no " + e.Dst.Type)
@@ -93,7 +93,7 @@ func (g *gomlx) prepare(e *bench.Entry, b buffers) (operation, error) {
 }
 
 // view adds a recipe's operators.
-func view(f compute.Function, x compute.Value, r *bench.Recipe) (compute.Value, error) {
+func view(f compute.Function, x compute.Value, r *peers.Recipe) (compute.Value, error) {
 	var err error
 	steps, backwards, whole := make([]int, len(r.Dims)), []int{}, true
 	for i, s := range ints(r.Step) {

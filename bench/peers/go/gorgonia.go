@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 )
 
 // gorgonia is gorgonia.org/tensor: a case is a Copy from a view, which Slice and T
@@ -22,7 +22,7 @@ func (gorgonia) threads() int { return 1 } // its iterators have no more
 
 func (gorgonia) ops() []string { return []string{"copy", "convert"} }
 
-func (gorgonia) prepare(e *bench.Entry, b buffers) (operation, error) {
+func (gorgonia) prepare(e *peers.Entry, b buffers) (operation, error) {
 	if e.Dst.Type != e.Src.Type {
 		return nil, unsupported("no conversion of " + e.Src.Type + " to " + e.Dst.Type)
 	}
@@ -57,7 +57,7 @@ func (gorgonia) prepare(e *bench.Entry, b buffers) (operation, error) {
 
 // repeated is the only thing that a case does, to a whole tensor: the axis along
 // which it repeats, or -1.
-func repeated(e *bench.Entry) int {
+func repeated(e *peers.Entry) int {
 	r := e.Src.Recipe
 	if permuted(r) || !slices.Equal(counts(r), r.Dims) {
 		return -1
@@ -77,7 +77,7 @@ func repeated(e *bench.Entry) int {
 
 // dense is the whole tensor that a place is a part of. What it holds are integers
 // where it has no floats of the width: they are only copied.
-func dense(p *bench.Place, raw []byte) (*tensor.Dense, error) {
+func dense(p *peers.Location, raw []byte) (*tensor.Dense, error) {
 	at, n := unsafe.Pointer(unsafe.SliceData(raw)), len(raw)*8/p.Bits
 	var backing any
 	switch p.Type {
@@ -98,7 +98,7 @@ func dense(p *bench.Place, raw []byte) (*tensor.Dense, error) {
 }
 
 // viewed is a place.
-func viewed(p *bench.Place, raw []byte) (tensor.Tensor, error) {
+func viewed(p *peers.Location, raw []byte) (tensor.Tensor, error) {
 	whole, err := dense(p, raw)
 	if err != nil {
 		return nil, err

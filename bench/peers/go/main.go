@@ -23,6 +23,7 @@ import (
 	"unicode"
 
 	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 )
 
 // A library is what is timed.
@@ -32,7 +33,7 @@ type library interface {
 	ops() []string // that it has a way to say
 	// prepare returns the case on memory, whose sources hold what is to be read. A
 	// library that allocates its results leaves dst alone.
-	prepare(e *bench.Entry, b buffers) (operation, error)
+	prepare(e *peers.Entry, b buffers) (operation, error)
 }
 
 // An operation is a case on a library's memory.
@@ -86,7 +87,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		return err
 	}
 	enc := json.NewEncoder(out)
-	hello := bench.PeerHello{Protocol: bench.PeerProtocol, Peer: lib.name(), Device: "cpu, 1 thread"}
+	hello := peers.Hello{Protocol: peers.Protocol, Peer: lib.name(), Device: "cpu, 1 thread"}
 	if n := lib.threads(); n > 1 {
 		hello.Device = fmt.Sprintf("cpu, %d threads", n)
 	}
@@ -94,7 +95,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		return err
 	}
 	for dec := json.NewDecoder(in); ; {
-		var q bench.PeerRequest
+		var q peers.Request
 		if err := dec.Decode(&q); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -103,7 +104,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		a, err := measure(lib, &q)
 		if err != nil {
 			var not unsupported // or gomlx says so, in a panic at times
-			a = bench.PeerAnswer{Error: oneLine(err), Unsupported: errors.As(err, &not) || strings.Contains(err.Error(), " not supported ")}
+			a = peers.Answer{Error: oneLine(err), Unsupported: errors.As(err, &not) || strings.Contains(err.Error(), " not supported ")}
 		}
 		a.Name = q.Case.Name
 		debug.FreeOSMemory() // what others are measured beside
@@ -114,7 +115,7 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 }
 
 // measure times a case. Libraries may panic.
-func measure(lib library, q *bench.PeerRequest) (a bench.PeerAnswer, err error) {
+func measure(lib library, q *peers.Request) (a peers.Answer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -175,7 +176,7 @@ func ints(list []int64) []int {
 }
 
 // counts is the dims of a recipe's part, before its axes are permuted.
-func counts(r *bench.Recipe) []int64 {
+func counts(r *peers.Recipe) []int64 {
 	out := make([]int64, len(r.Dims))
 	for i := range out {
 		step := max(r.Step[i], -r.Step[i])
@@ -185,4 +186,4 @@ func counts(r *bench.Recipe) []int64 {
 }
 
 // permuted reports whether a recipe moves axes.
-func permuted(r *bench.Recipe) bool { return !slices.IsSorted(r.Perm) }
+func permuted(r *peers.Recipe) bool { return !slices.IsSorted(r.Perm) }

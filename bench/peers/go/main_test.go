@@ -5,24 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/peers"
 )
 
 func requests(t *testing.T, size int64) io.Reader {
-	list, err := bench.List(bench.Cases(), size)
-	require.NoError(t, err)
-	list = slices.DeleteFunc(list, func(e bench.Entry) bool { return !strings.HasPrefix(e.Name, "c-heads/") })
 	var text bytes.Buffer
-	for _, e := range list {
-		e.Turns = 2
-		require.NoError(t, json.NewEncoder(&text).Encode(bench.PeerRequest{Case: e, Time: 1e-6, Check: 10}))
+	for _, c := range cases.All() {
+		if !strings.HasPrefix(c.Name, "c-heads/") {
+			continue
+		}
+		e, err := peers.NewEntry(c, size, 2)
+		require.NoError(t, err)
+		require.NoError(t, json.NewEncoder(&text).Encode(peers.Request{Case: e, Time: 1e-6, Check: 10}))
 	}
 	return &text
 }
@@ -32,7 +33,7 @@ type faulty struct{ gorgonia }
 
 type faultyOperation struct{ operation }
 
-func (f faulty) prepare(e *bench.Entry, b buffers) (operation, error) {
+func (f faulty) prepare(e *peers.Entry, b buffers) (operation, error) {
 	op, err := f.gorgonia.prepare(e, b)
 	return faultyOperation{op}, err
 }
@@ -51,12 +52,12 @@ func TestWrongResults(t *testing.T) {
 		var out bytes.Buffer
 		require.NoError(t, peer([]string{"--library", name}, requests(t, 2<<20), &out, io.Discard))
 		dec := json.NewDecoder(&out)
-		var hello bench.PeerHello
+		var hello peers.Hello
 		require.NoError(t, dec.Decode(&hello))
-		assert.Equal(t, bench.PeerProtocol, hello.Protocol)
+		assert.Equal(t, peers.Protocol, hello.Protocol)
 		answers := 0
 		for ; ; answers++ {
-			var a bench.PeerAnswer
+			var a peers.Answer
 			err := dec.Decode(&a)
 			if errors.Is(err, io.EOF) {
 				break

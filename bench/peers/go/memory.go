@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/numeric"
@@ -26,9 +26,9 @@ type memory struct {
 	all []buffers
 }
 
-func newMemory(e *bench.Entry) (*memory, error) {
-	if e.Turns < 1 {
-		return nil, fmt.Errorf("%d sets of buffers: want at least 1", e.Turns)
+func newMemory(e *peers.Entry) (*memory, error) {
+	if e.Rotation < 1 {
+		return nil, fmt.Errorf("%d sets of buffers: want at least 1", e.Rotation)
 	}
 	dev, err := cpu.Open()
 	if err != nil {
@@ -36,7 +36,7 @@ func newMemory(e *bench.Entry) (*memory, error) {
 	}
 	m := &memory{dev: dev}
 	indices := drawn(e)
-	for range e.Turns {
+	for range e.Rotation {
 		b, err := m.alloc(e)
 		if err != nil {
 			return nil, errors.Join(err, m.close())
@@ -60,7 +60,7 @@ func newMemory(e *bench.Entry) (*memory, error) {
 }
 
 // drawn are a take's indices, of int64, each as likely as any other.
-func drawn(e *bench.Entry) (raw []byte) {
+func drawn(e *peers.Entry) (raw []byte) {
 	if e.At == nil {
 		return nil
 	}
@@ -71,8 +71,8 @@ func drawn(e *bench.Entry) (raw []byte) {
 	return raw
 }
 
-func (m *memory) alloc(e *bench.Entry) (b buffers, err error) {
-	one := func(p *bench.Place, to *[]byte) {
+func (m *memory) alloc(e *peers.Entry) (b buffers, err error) {
+	one := func(p *peers.Location, to *[]byte) {
 		if err == nil {
 			*to, err = m.bytes(size(p))
 		}
@@ -82,7 +82,7 @@ func (m *memory) alloc(e *bench.Entry) (b buffers, err error) {
 		one(&e.Src, &b.src)
 	}
 	if e.At != nil {
-		one(&e.At.Place, &b.at)
+		one(&e.At.Location, &b.at)
 	}
 	return b, err
 }
@@ -99,7 +99,7 @@ func (m *memory) bytes(n int64) ([]byte, error) {
 func (m *memory) close() error { return m.dev.Close() }
 
 // size is the bytes of a place: of all of the tensor that it is a part of.
-func size(p *bench.Place) int64 {
+func size(p *peers.Location) int64 {
 	n := p.Length
 	if p.Recipe != nil {
 		whole := int64(1)
@@ -115,7 +115,7 @@ var errWrong = errors.New("wrong result")
 
 // check holds as much of a result against the index walk as there is time for, a
 // part of the first axis after the other, in a random order; it says how much.
-func check(e *bench.Entry, got []byte, b buffers, look time.Duration) (string, error) {
+func check(e *peers.Entry, got []byte, b buffers, look time.Duration) (string, error) {
 	c, err := parse(e)
 	if err != nil {
 		return "", err

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
@@ -21,12 +21,12 @@ type theCase struct {
 	by               device.Index
 }
 
-func parse(e *bench.Entry) (c theCase, err error) {
+func parse(e *peers.Entry) (c theCase, err error) {
 	if len(e.Dst.Dims) == 0 {
 		return c, unsupported("no axes")
 	}
 	c.op = e.Op
-	place := func(p *bench.Place, l *layout.Layout, t *layout.DType) {
+	locate := func(p *peers.Location, l *layout.Layout, t *layout.DType) {
 		if err == nil {
 			*l, err = layout.Strided(p.Dims, p.Strides, p.Offset)
 		}
@@ -34,7 +34,7 @@ func parse(e *bench.Entry) (c theCase, err error) {
 			*t, err = layout.ParseDType(p.Type)
 		}
 	}
-	place(&e.Dst, &c.dst, &c.dstType)
+	locate(&e.Dst, &c.dst, &c.dstType)
 	switch e.Op {
 	case "fill":
 		if err == nil {
@@ -45,14 +45,14 @@ func parse(e *bench.Entry) (c theCase, err error) {
 		c.by = device.Index{Extent: from.Dims[axis], Stride: from.Strides[axis]}
 		from.Dims, from.Strides = e.Dst.Dims, slices.Clone(from.Strides)
 		from.Strides[axis] = 0
-		place(&from, &c.src, &c.srcType)
+		locate(&from, &c.src, &c.srcType)
 		var indexType layout.DType
-		place(&e.At.Place, &c.at, &indexType)
+		locate(&e.At.Location, &c.at, &indexType)
 		if err == nil && indexType != layout.Int64 {
 			err = unsupported("no indices of " + e.At.Type)
 		}
 	default:
-		place(&e.Src, &c.src, &c.srcType)
+		locate(&e.Src, &c.src, &c.srcType)
 	}
 	return c, err
 }

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/restride/restride/bench"
+	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -35,7 +35,7 @@ func (r *restride) threads() int { return runtime.GOMAXPROCS(0) }
 
 func (r *restride) ops() []string { return []string{"copy", "convert", "fill", "take"} }
 
-func (r *restride) prepare(e *bench.Entry, b buffers) (operation, error) {
+func (r *restride) prepare(e *peers.Entry, b buffers) (operation, error) {
 	c, err := parse(e)
 	if err != nil {
 		return nil, err

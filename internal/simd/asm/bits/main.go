@@ -12,17 +12,17 @@ import (
 
 func main() {
 	for _, v := range Both {
-		shift(v)
-		reverse(v)
+		shiftBits(v)
+		reverseBits(v)
 		unpackNibbles(v)
 		unpackCrumbs(v)
 		packNibbles(v)
 		packCrumbs(v)
 	}
 	for _, bytes := range []int{1, 2, 4} {
-		extract(bytes)
+		extractBits(bytes)
 	}
-	Generate()
+	WriteFiles()
 }
 
 // funnel reads bytes from a bit of a byte on. They are those at the byte itself,
@@ -61,8 +61,8 @@ func (f funnel) read(src reg.Register, at, bytes int) reg.VecVirtual {
 	return low
 }
 
-func shift(v Vec) {
-	v.Begin("shift", ", shift int64")
+func shiftBits(v Vec) {
+	v.Begin("shiftBits", ", shift int64")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
 	Loop(func(past bool) {
 		for at := 0; at < Line; at += int(v) {
@@ -73,10 +73,10 @@ func shift(v Vec) {
 	})
 }
 
-// reverse turns the order of bytes, and by tables that of what is in them: one
+// reverseBits turns the order of bytes, and by tables that of what is in them: one
 // gives a byte's high half from its low one, the other the opposite.
-func reverse(v Vec) {
-	v.Begin("reverse", ", shift int64, tables *byte")
+func reverseBits(v Vec) {
+	v.Begin("reverseBits", ", shift int64, tables *byte")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
 	tables, lines := Arg("tables"), Arg("lines")
 	high, low := v.Lanes(Mem{Base: tables}), v.Lanes(Mem{Base: tables, Disp: 16})
@@ -208,10 +208,10 @@ func packCrumbs(v Vec) {
 	})
 }
 
-// extract reads a word of 64 bits from a bit on, takes of it what mask says, and
+// extractBits reads a word of 64 bits from a bit on, takes of it what mask says, and
 // writes that as so many bytes.
-func extract(bytes int) {
-	TEXT(map[int]string{1: "extract8", 2: "extract16", 4: "extract32"}[bytes], attr.NOSPLIT, "func(dst, src *byte, n, at, step, mask int64)")
+func extractBits(bytes int) {
+	TEXT(map[int]string{1: "extractBits8", 2: "extractBits16", 4: "extractBits32"}[bytes], attr.NOSPLIT, "func(dst, src *byte, n, at, step, mask int64)")
 	Pragma("noescape")
 	dst, src, n, at, step, mask := Arg("dst"), Arg("src"), Arg("n"), Arg("at"), Arg("step"), Arg("mask")
 	from, x := GP64(), GP64()

@@ -18,7 +18,7 @@ func main() {
 		lookUp32(v)
 	}
 	hasF16C()
-	Generate()
+	WriteFiles()
 }
 
 // Bits of a float32.

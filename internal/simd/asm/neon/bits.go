@@ -70,11 +70,11 @@ func (u funnel) read(bytes int) []V {
 }
 
 func belowBytes() {
-	lines("shift", "Bits.Shift.", "shift int64, ", func(f *Func, src R) func() []V {
+	lines("shiftBits", "Bits.ShiftBits.", "shift int64, ", func(f *Func, src R) func() []V {
 		u := newFunnel(f, src)
 		return func() []V { return u.read(line) }
 	})
-	lines("reverse", "Bits.Reverse.", "shift int64, tables *byte, ", reverse)
+	lines("reverseBits", "Bits.ReverseBits.", "shift int64, tables *byte, ", reverseBits)
 	lines("unpackNibbles", "Bits.UnpackNibbles.", "shift int64, table *byte, ", func(f *Func, src R) func() []V {
 		u, table, mask := newFunnel(f, src), f.Load(f.Arg("table"), 0), f.Every(0x0f)
 		return func() []V { return lookUp(f, table, spread(f, 4, mask, u.read(line/2))) }
@@ -87,22 +87,22 @@ func belowBytes() {
 		}
 	})
 	lines("packNibbles", "Bits.PackNibbles.", "", func(f *Func, src R) func() []V {
-		return func() []V { return gather(f, 4, append(read(f, src, line), read(f, src, line)...)) }
+		return func() []V { return pack(f, 4, append(read(f, src, line), read(f, src, line)...)) }
 	})
 	lines("packCrumbs", "Bits.PackCrumbs.", "", func(f *Func, src R) func() []V {
 		return func() []V {
 			var out []V
 			for range 4 {
-				out = append(out, gather(f, 4, gather(f, 2, read(f, src, line)))...)
+				out = append(out, pack(f, 4, pack(f, 2, read(f, src, line)))...)
 			}
 			return out
 		}
 	})
 }
 
-// reverse turns the order of bytes, and by tables that of what is in them: one gives a
+// reverseBits turns the order of bytes, and by tables that of what is in them: one gives a
 // byte's high half from its low one, the other the opposite.
-func reverse(f *Func, src R) func() []V {
+func reverseBits(f *Func, src R) func() []V {
 	f.Do("ADD", Shifted(f.Arg("lines"), 6), src)
 	f.Do("SUB", Imm(line), src)
 	u, tables := newFunnel(f, src), f.Arg("tables")
@@ -137,9 +137,9 @@ func spread(f *Func, bits int, mask V, vs []V) []V {
 	return out
 }
 
-// gather makes of two bytes, of which so many bits count, one; above them is what was
+// pack makes one byte of the low bits of two; above them is what was
 // there in the second.
-func gather(f *Func, bits int, vs []V) []V {
+func pack(f *Func, bits int, vs []V) []V {
 	var out []V
 	for i := 0; i < len(vs); i += 2 {
 		even, odd := f.V(), f.V()

@@ -6,13 +6,13 @@ import (
 )
 
 func main() {
-	for _, t := range []turn{{1, 1}, {2, 1}, {2, 2}, {4, 1}, {4, 4}, {8, 1}, {8, 4}, {16, 1}, {16, 4}} {
+	for _, t := range []transposer{{1, 1}, {2, 1}, {2, 2}, {4, 1}, {4, 4}, {8, 1}, {8, 4}, {16, 1}, {16, 4}} {
 		t.write()
 	}
 	for _, width := range []int{2, 4} {
 		split(width)
 	}
-	mix()
+	permute3()
 	move()
 	for count := 1; count <= 4; count++ {
 		pick(count)

@@ -6,11 +6,11 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// split writes a kernel that takes the elements in bytes apart, of some bits: those at
+// split writes a kernel that separates the elements of some bits in bytes: those at
 // the same place in all bytes of a row become a row.
 func split(width int) {
 	per := 8 / width // elements in a byte
-	f := New(fmt.Sprintf("split%dx16", width), "one of Transposes.Split.", "dst *byte, stride int64, src *byte, step int64, run int64, n int64")
+	f := New(fmt.Sprint("split", width), "one of Transposes.Split.", "dst *byte, stride int64, src *byte, step int64, run int64, n int64")
 	args := f.Args("dst", "stride", "src", "step", "run", "n")
 	dst, stride, src, step, run, n := args[0], args[1], args[2], args[3], args[4], args[5]
 	d, s, left, to := f.R(), f.R(), f.R(), f.R()
@@ -25,7 +25,7 @@ func split(width int) {
 	f.Do("MOVD", run, left)
 
 	f.Label("piece")
-	x := f.Vs(per) // every so-manieth byte
+	x := f.Vs(per) // every n-th byte
 	f.Do(fmt.Sprintf("VLD%d.P", per), After(s, 16*per), List(x))
 	if width == 4 {
 		swapNibbles(f, x[0], x[1])
@@ -71,10 +71,10 @@ func swapCrumbs(f *Func, crumbs, a, b V) {
 	f.Free(up, down)
 }
 
-// mix writes the kernel that makes three vectors of three others, any byte from any of
+// permute3 writes the kernel that makes three vectors of three others, any byte from any of
 // them, as a table says.
-func mix() {
-	f := New("mix16", "Transposes.Mix.", "dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64")
+func permute3() {
+	f := New("permute3", "Threes.Permute3.", "dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64")
 	args := f.Args("dst", "dGap", "dStep", "src", "sGap", "sStep", "tab", "n")
 	dst, dGap, dStep, src, sGap, sStep, tab, n := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7]
 	three := func(base, gap R) []R {

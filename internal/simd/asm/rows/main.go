@@ -5,6 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
 func main() {
@@ -20,7 +22,7 @@ func main() {
 	for _, w := range []int{1, 2, 4, 8, 16} {
 		spreadAVX2(w)
 	}
-	Generate()
+	emit.WriteFiles()
 }
 
 // at is the byte at an offset from what a register points to.

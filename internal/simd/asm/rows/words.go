@@ -46,7 +46,7 @@ func pickAVX2(count int) {
 	tail, words := table(fieldTail), table(fieldWords)
 	ADDQ(field(fieldBase), s)
 	out, in := XMM(), XMM()
-	gather := func(s reg.GPVirtual) {
+	pick := func(s reg.GPVirtual) {
 		for i := range count {
 			from := at(s, 16*i)
 			if i == count-1 {
@@ -76,7 +76,7 @@ func pickAVX2(count int) {
 	JL(LabelRef("rest"))
 	Label("group")
 	PREFETCHT1(Mem{Base: sg, Index: ahead, Scale: 1})
-	gather(sg)
+	pick(sg)
 	VMOVDQU(out, at(dg, 0))
 	next()
 	JGE(LabelRef("group"))
@@ -101,7 +101,7 @@ func pickAVX2(count int) {
 		VPINSRQ(Imm(1), Mem{Base: sg, Index: span, Scale: 1, Disp: -8}, in, in)
 		VPSHUFB(words, in, out)
 	} else {
-		gather(sg)
+		pick(sg)
 	}
 	VMOVQ(out, at(dg, 0))
 	VPSHUFB(tail, out, out)

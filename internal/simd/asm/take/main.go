@@ -1,9 +1,7 @@
-// Command take writes the kernels that gather rows from anywhere.
+// Command take writes the kernels that copy rows from anywhere.
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
@@ -13,5 +11,5 @@ func main() {
 		offsets(v, 32)
 		offsets(v, 64)
 	}
-	Generate()
+	emit.WriteFiles()
 }

@@ -16,7 +16,7 @@ const fetched = 1 << 10
 
 // offsets writes Takes.Offsets32 and 64.
 func offsets(v emit.Vec, bits int) {
-	name := v.Name(fmt.Sprintf("offsets%dx", bits))
+	name := v.Name(fmt.Sprintf("offsets%d", bits))
 	TEXT(name, NOSPLIT, "func(to *int64, at *byte, n, extent, stride int64) (wrong int64)")
 	Doc(fmt.Sprintf("%s is Takes.Offsets%d.", name, bits))
 	Pragma("noescape")

@@ -2,32 +2,32 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
 func main() {
 	for _, size := range []int{1, 2, 4, 8, 16} {
 		for _, lanes := range []int{1, 2, 4} {
-			turn{size: size, lanes: lanes}.write()
+			transposer{size: size, lanes: lanes}.write()
 			// A line that is not written at once must be among the few that a
 			// processor can have begun.
 			if lanes == 4 || lanes == 2 && size >= 8 {
-				turn{size: size, lanes: lanes, stream: true}.write()
+				transposer{size: size, lanes: lanes, stream: true}.write()
 			}
 		}
 	}
 	for _, size := range []int{1, 2} {
-		turn{size: size, lanes: 4, few: true, stream: true}.write()
+		transposer{size: size, lanes: 4, few: true, stream: true}.write()
 	}
 	for _, lanes := range []int{2, 4} {
-		place(lanes)
+		scatterRows(lanes)
 		for _, width := range []int{2, 4} {
 			split{width, lanes}.write()
 		}
 	}
 	for _, lanes := range []int{1, 4} {
-		mix{lanes, false}.write()
-		mix{lanes, true}.write()
+		permute3{lanes, false}.write()
+		permute3{lanes, true}.write()
 	}
-	Generate()
+	emit.WriteFiles()
 }

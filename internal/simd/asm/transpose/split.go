@@ -6,14 +6,16 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// split describes a kernel that takes the elements in bytes apart: those at the same
+// split describes a kernel that separates the elements of bytes: those at the same
 // place in all bytes of a row become a row.
 type split struct{ width, lanes int }
 
 func (s split) write() {
-	name := fmt.Sprintf("split%dx%d", s.width, s.lanes*16)
+	name := emit.Vec(s.lanes * 16).Name(fmt.Sprint("split", s.width))
 	per := 8 / s.width // elements in a byte
 	in := lanes(s.lanes)
 	TEXT(name, NOSPLIT, "func(dst *byte, stride int64, src *byte, step, run, n int64)")

@@ -1,0 +1,129 @@
+package cases
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+// Reference is the size, in bytes, at which cases have the shapes that figures of
+// other libraries are about. What a case moves there is about as much: some of
+// these shapes are smaller, some larger.
+const Reference = 64 << 20
+
+// Case is an operation on layouts, at any size.
+type Case struct {
+	Name             string // as "b-nchw-nhwc/16"
+	Class            string // what is hard about it, as "transpose"
+	Op               oracle.Op
+	DstType, SrcType layout.DType // a fill has the first alone
+
+	dims []int64 // of the dense tensor that src is a view of, at Reference
+	grow []int   // the axes that grow with the size
+	next int     // the one that shrinks where these are 1; 0: the longest of the others
+	src  view    // nil: the tensor itself
+	dst  view    // of a dense tensor of src's shape; nil: itself
+
+	// A take's src is all that it takes from: half as many as there are along an
+	// axis, of which each element has an index of its own, or all of one place share
+	// one.
+	axis int
+	own  bool
+}
+
+// view makes a layout of a dense one.
+type view func(layout.Layout) (layout.Layout, error)
+
+// At returns the case at a size, which says how much larger or smaller than at
+// Reference it is. Axes keep the power of two that they are multiples of, up to 64,
+// while they are longer than that. A batch cannot be less than one image: what is
+// too large even so is made smaller along another axis.
+func (c Case) At(bytes int64) (Operation, error) {
+	if bytes < 1 {
+		return Operation{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
+	}
+	factor := math.Pow(float64(bytes)/Reference, 1/float64(len(c.grow)))
+	dims := slices.Clone(c.dims)
+	for _, axis := range c.grow {
+		dims[axis] = scale(dims[axis], factor)
+	}
+	want := float64(bytes) / Reference
+	for axis, n := range dims {
+		want *= float64(c.dims[axis]) / float64(n)
+	}
+	if next := c.shrinks(); want < .5 && next >= 0 {
+		dims[next] = scale(dims[next], want)
+	}
+	out := Operation{Case: oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType}}
+	src, err := c.src.of(dims)
+	if err == nil && c.Op == OpTake {
+		src, err = c.index(&out, src)
+	}
+	if err == nil {
+		out.Dst, err = c.dst.of(src.Shape())
+	}
+	if err != nil {
+		return Operation{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
+	}
+	if c.Op != oracle.OpFill {
+		out.Src = src
+	}
+	return out, nil
+}
+
+// index makes the indices of a take from a table, and returns its source.
+func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err error) {
+	out.Axis, out.AtType = c.axis, layout.Int64
+	out.By = device.Index{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}
+	dims, strides := table.Shape(), table.Strides()
+	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
+	if src, err = layout.Strided(dims, strides, table.Offset()); err != nil {
+		return src, err
+	}
+	indices := dims.Clone()
+	for axis := range indices {
+		if !c.own && axis != c.axis {
+			indices[axis] = 1
+		}
+	}
+	if out.At, err = layout.Contiguous(indices...); err == nil {
+		out.At, err = out.At.Expand(dims...)
+	}
+	return src, err
+}
+
+// scale makes an axis longer or shorter.
+func scale(n int64, factor float64) int64 {
+	unit := min(n&-n, 64)
+	n = max(int64(math.Round(float64(n)*factor)), 1)
+	if n > unit {
+		n -= n % unit
+	}
+	return n
+}
+
+// shrinks returns the axis that does when those that grow cannot any more.
+func (c Case) shrinks() int {
+	if c.next > 0 {
+		return c.next
+	}
+	longest := -1
+	for axis, n := range c.dims {
+		if !slices.Contains(c.grow, axis) && (longest < 0 || n > c.dims[longest]) {
+			longest = axis
+		}
+	}
+	return longest
+}
+
+func (v view) of(dims []int64) (layout.Layout, error) {
+	l, err := layout.Contiguous(dims...)
+	if err != nil || v == nil {
+		return l, err
+	}
+	return v(l)
+}

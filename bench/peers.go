@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/peers"
+	"github.com/restride/restride/bench/report"
+)
+
+const (
+	// look is the time for a peer to verify a case, in the first pass.
+	look = time.Second
+	// settle is a pause after a peer's answer: threads of some libraries spin for
+	// milliseconds after their work.
+	settle = 30 * time.Millisecond
+)
+
+// askPeers has the peers measure a case in this pass.
+func (r *runner) askPeers(c cases.Case, all []*report.Peer) error {
+	for i, process := range r.Peers {
+		if process.Only != nil && !process.Only.MatchString(c.Name) {
+			continue
+		}
+		peer := all[i]
+		theirs := peer.Case(c.Name)
+		if theirs == nil {
+			theirs = &report.PeerCase{Name: c.Name}
+			peer.Cases = append(peer.Cases, theirs)
+		}
+		if theirs.Error != "" {
+			continue
+		}
+		a, err := r.askPeer(process, c, theirs, r.of(fmt.Sprintf("peer %d: %s", i, c.Name)))
+		if r.meter.ctx.Err() != nil {
+			if theirs.Samples == 0 {
+				peer.Cases = peer.Cases[:len(peer.Cases)-1]
+			}
+			return r.meter.ctx.Err()
+		}
+		if err != nil {
+			a = &peers.Answer{Error: peers.OneLine(err.Error())}
+		}
+		if a.Error != "" {
+			*theirs = report.PeerCase{Name: c.Name, Error: a.Error, Unsupported: a.Unsupported}
+		}
+		time.Sleep(settle)
+	}
+	return nil
+}
+
+func (r *runner) askPeer(process *peers.Process, c cases.Case, theirs *report.PeerCase, s *series) (*peers.Answer, error) {
+	at, err := c.At(r.Size)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := bufferSizes(at)
+	if err != nil {
+		return nil, err
+	}
+	bytes := int64(0)
+	for _, n := range sizes {
+		bytes += n
+	}
+	entry, err := peers.NewEntry(c, r.Size, r.rotation(bytes))
+	if err != nil {
+		return nil, err
+	}
+	q := peers.Request{Case: entry, Time: r.meter.budget.Seconds(), Batch: s.batch}
+	if theirs.Verified == "" {
+		q.Check = look.Seconds()
+	}
+	a, err := process.Ask(q)
+	if err != nil || a.Error != "" {
+		return a, err
+	}
+	if q.Check > 0 {
+		theirs.Verified = a.Verified
+	}
+	s.batch = a.Batch
+	s.add(a.Samples)
+	theirs.Timing = s.timing()
+	return a, nil
+}

@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+// touchedBytes is the least traffic of memory, in sectors of so many bytes: an
+// element that is read often counts once, and gaps smaller than a sector count. The
+// source of a take counts per index, but no more often than it has elements.
+func touchedBytes(o cases.Operation, sector int64) int64 {
+	if o.Dst.Count() == 0 {
+		return 0
+	}
+	all := touched(steps(o.Dst), o.DstType, sector)
+	switch o.Op {
+	case oracle.OpFill:
+		return all
+	case cases.OpTake:
+		return all + touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector)
+	}
+	return all + touched(steps(o.Src), o.SrcType, sector)
+}
+
+func touchedTable(o cases.Operation, sector int64) int64 {
+	var each []step // the axes that share an index
+	indices := int64(1)
+	for i := range o.At.Rank() {
+		if o.At.Stride(i) == 0 {
+			each = append(each, step{o.Src.Dim(i), o.Src.Stride(i)})
+		} else {
+			indices *= o.At.Dim(i)
+		}
+	}
+	all := append(steps(o.Src), step{o.By.Extent, o.By.Stride})
+	return min(indices*touched(each, o.SrcType, sector), touched(all, o.SrcType, sector))
+}
+
+// step is an axis: its extent and its stride.
+type step struct{ n, stride int64 }
+
+func steps(l layout.Layout) []step {
+	all := make([]step, l.Rank())
+	for i := range all {
+		all[i] = step{l.Dim(i), l.Stride(i)}
+	}
+	return all
+}
+
+// touched is the bytes of the sectors in which elements lie, if the first lies at the
+// start of one.
+func touched(axes []step, t layout.DType, sector int64) int64 {
+	bits := int64(t.Bits())
+	run, runs := bits, int64(1) // bits that are fetched in one piece, and how many pieces
+	for _, axis := range byStride(axes) {
+		if runs == 1 && axis.stride*bits-run < sector*8 {
+			run = (axis.n-1)*axis.stride*bits + run
+		} else {
+			runs *= axis.n
+		}
+	}
+	sectors := (run + sector*8 - 1) / (sector * 8)
+	return runs * sectors * sector
+}
+
+// byStride returns the axes along which elements differ, the narrowest first.
+func byStride(axes []step) []step {
+	var all []step
+	for _, a := range axes {
+		if a.n > 1 && a.stride != 0 {
+			all = append(all, step{a.n, max(a.stride, -a.stride)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.stride, b.stride) })
+	return all
+}

@@ -1,0 +1,33 @@
+package simd
+
+// Threes are kernels that interleave three rows of elements, or separate a row of
+// threes.
+type Threes struct {
+	// Permute3 makes three vectors of three others, n times: any byte from any, as tab
+	// says. The three are a gap apart, and move on by a step. Permute3Stream writes past
+	// the caches, to multiples of Permute3Width.
+	Permute3, Permute3Stream func(dst *byte, dGap, dStep int64, src *byte, sGap, sStep int64, tab *byte, n int64)
+	// Permute3Width is the bytes of a vector.
+	Permute3Width int64
+	// Merge3 and Split3 are the tables for elements of 1, 2, 4, 8 and 16 bytes: to
+	// interleave three rows, and to separate them.
+	Merge3, Split3 [5]*byte
+}
+
+// fillThrees fills Merge3 and Split3. from says which byte of which source vector is
+// the byte at of vector out.
+func (m *Threes) fillThrees(table func(width int, from func(out, at int) (in, pos int)) []byte) {
+	width := int(m.Permute3Width)
+	for log := range m.Merge3 {
+		size := 1 << log
+		m.Merge3[log] = &table(width, func(out, at int) (in, pos int) {
+			at += out * width
+			e := at / size
+			return e % 3, e/3*size + at%size
+		})[0]
+		m.Split3[log] = &table(width, func(out, at int) (in, pos int) {
+			pos = (at/size*3+out)*size + at%size
+			return pos / width, pos % width
+		})[0]
+	}
+}

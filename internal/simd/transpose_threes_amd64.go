@@ -1,0 +1,40 @@
+package simd
+
+import "encoding/binary"
+
+// threesAVX2 are tables for instructions that take the bytes of one vector: for
+// each result one of each source, 0x80 where a byte is another's.
+func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
+	tab := make([]byte, 9*width)
+	for i := range tab {
+		tab[i] = 0x80
+	}
+	for out := range 3 {
+		for at := range width {
+			in, pos := from(out, at)
+			tab[(out*3+in)*width+at] = byte(pos)
+		}
+	}
+	return tab
+}
+
+// threesAVX512 are tables for instructions that take the bytes of two vectors, and
+// those of the third under a mask.
+func threesAVX512(width int, from func(out, at int) (in, pos int)) []byte {
+	tab := make([]byte, 9*width)
+	for out := range 3 {
+		of := tab[out*3*width:]
+		mask := uint64(0)
+		for at := range width {
+			in, pos := from(out, at)
+			if in == 2 {
+				mask |= 1 << at
+				of[width+at] = byte(pos)
+			} else {
+				of[at] = byte(in*width + pos)
+			}
+		}
+		binary.LittleEndian.PutUint64(of[2*width:], mask)
+	}
+	return tab
+}
