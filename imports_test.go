@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,7 @@ var policy = map[string][]string{
 	"device/oracle":     {"layout", "device", "internal/numeric"},
 	"device/devicetest": {"layout", "device", "device/backend", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
 	"cpu":               {"layout", "device", "device/backend", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
-	"kernels":           {"layout", "device", "device/backend", "internal/plankey", "internal/numeric"},
+	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
@@ -117,6 +119,36 @@ func TestOracleIsOnItsOwn(t *testing.T) {
 		require.Contains(t, deps, module+"/layout")
 		for _, other := range apart {
 			assert.NotContains(t, deps, module+"/"+other, "%s needs %s", name, other)
+		}
+	}
+}
+
+// TestDrawing holds CONTRIBUTING's drawing against the policy: every package stands
+// above those that it may import, and in the table of folders below.
+func TestDrawing(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "```\n")
+	drawing, rest, found := strings.Cut(rest, "```\n")
+	require.True(t, found, "there is no drawing")
+	line := map[string]int{}
+	for i, words := range strings.Split(drawing, "\n") {
+		for _, word := range strings.Fields(words) {
+			if name := strings.TrimPrefix(word, path.Base(module)); policy[name] != nil {
+				assert.NotContains(t, line, name, "drawn twice")
+				line[name] = i
+			}
+		}
+	}
+	for name, allowed := range policy {
+		require.Contains(t, line, name, "not drawn")
+		for _, other := range allowed {
+			if !strings.Contains(other, ".") {
+				assert.Less(t, line[name], line[other], "%s may import %s, and is not above it", name, other)
+			}
+		}
+		if name != "" {
+			assert.Contains(t, rest, "`"+name+"`", "not in the table")
 		}
 	}
 }

@@ -46,15 +46,15 @@ func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	return backend.CheckFillString(dst)
 }
 
-// checkPlacement is check for a call whose form has been checked.
-func (f *form) checkPlacement(dst, src *device.Operand, pattern []byte) error {
+// checkBuffers is check for a call whose form has been checked.
+func (f *form) checkBuffers(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return backend.CheckCopyPlacement(dst, src)
+		return backend.CheckCopyBuffers(dst, src)
 	case opConvert:
-		return backend.CheckConvertPlacement(dst, src)
+		return backend.CheckConvertBuffers(dst, src)
 	case opFill:
-		return backend.CheckFillPlacement(dst, pattern)
+		return backend.CheckFillBuffers(dst, pattern)
 	}
 	return backend.CheckFillString(dst)
 }

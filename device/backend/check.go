@@ -62,8 +62,8 @@ func elements(bytes int64, width int) int64 {
 }
 
 // The rules of a call are about its form (types, and the shapes and strides of its
-// layouts) or its placement (buffers and offsets). A call like one that was checked,
-// but for its placement, needs that checked alone.
+// layouts) or its buffers and offsets. A call of a form that was checked needs the
+// latter checked alone.
 
 // checkDst checks what holds for every destination: it lies in its buffer, and
 // no two indices share an element.
@@ -93,10 +93,10 @@ func CheckCopy(dst, src *device.Operand) error {
 	return checkApart(op, dst, src)
 }
 
-// CheckCopyPlacement checks those rules of Queue.Copy that a call may break though
+// CheckCopyBuffers checks those rules of Queue.Copy that a call may break though
 // CheckCopy has passed one with the same shape, strides and types.
-func CheckCopyPlacement(dst, src *device.Operand) error {
-	if err := checkPlacement("Copy", dst, src); err != nil {
+func CheckCopyBuffers(dst, src *device.Operand) error {
+	if err := checkBuffers("Copy", dst, src); err != nil {
 		return err
 	}
 	return checkApart("Copy", dst, src)
@@ -111,7 +111,7 @@ func checkApart(op string, dst, src *device.Operand) error {
 
 // checkPair checks what holds for every operation with a source.
 func checkPair(op string, dst, src *device.Operand) error {
-	if err := checkPlacement(op, dst, src); err != nil {
+	if err := checkBuffers(op, dst, src); err != nil {
 		return err
 	}
 	if err := checkDistinct(op, dst); err != nil {
@@ -123,7 +123,7 @@ func checkPair(op string, dst, src *device.Operand) error {
 	return nil
 }
 
-func checkPlacement(op string, dst, src *device.Operand) error {
+func checkBuffers(op string, dst, src *device.Operand) error {
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
 	}
@@ -133,14 +133,14 @@ func checkPlacement(op string, dst, src *device.Operand) error {
 // CheckFill checks the rules of Queue.Fill.
 func CheckFill(dst *device.Operand, pattern []byte) error {
 	const op = "Fill"
-	if err := CheckFillPlacement(dst, pattern); err != nil {
+	if err := CheckFillBuffers(dst, pattern); err != nil {
 		return err
 	}
 	return checkDistinct(op, dst)
 }
 
-// CheckFillPlacement is to CheckFill what CheckCopyPlacement is to CheckCopy.
-func CheckFillPlacement(dst *device.Operand, pattern []byte) error {
+// CheckFillBuffers is to CheckFill what CheckCopyBuffers is to CheckCopy.
+func CheckFillBuffers(dst *device.Operand, pattern []byte) error {
 	const op = "Fill"
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err

@@ -186,7 +186,7 @@ func TestCheckFill(t *testing.T) {
 }
 
 // Of a call whose form was checked, all that may be wrong with its places is found.
-func TestCheckPlacement(t *testing.T) {
+func TestCheckBuffers(t *testing.T) {
 	a, b, short := &buffer{64}, &buffer{64}, &buffer{31}
 	words := &stringBuffer{buffer{64}}
 	eight := dense(t, 0, 8)
@@ -209,9 +209,9 @@ func TestCheckPlacement(t *testing.T) {
 		{a, nil, eight, eight, "src has no buffer", "src has no buffer"},
 	} {
 		dst, src := device.Operand{c.dst, c.dOff, layout.Float32}, device.Operand{c.src, c.sOff, layout.Float32}
-		says(t, CheckCopyPlacement(&dst, &src), c.copy)
+		says(t, CheckCopyBuffers(&dst, &src), c.copy)
 		says(t, CheckCopy(&dst, &src), c.copy)
-		says(t, CheckConvertPlacement(&dst, &src), c.values)
+		says(t, CheckConvertBuffers(&dst, &src), c.values)
 		says(t, CheckConvert(&dst, &src, device.Rounding{}), c.values)
 	}
 	pattern := []byte{1, 2, 3, 4}
@@ -229,7 +229,7 @@ func TestCheckPlacement(t *testing.T) {
 		{nil, eight, pattern, "dst has no buffer"},
 	} {
 		dst := device.Operand{c.dst, c.l, layout.Float32}
-		says(t, CheckFillPlacement(&dst, c.pattern), c.rule)
+		says(t, CheckFillBuffers(&dst, c.pattern), c.rule)
 		says(t, CheckFill(&dst, c.pattern), c.rule)
 	}
 }

@@ -55,9 +55,9 @@ func CheckConvert(dst, src *device.Operand, how device.Rounding) error {
 	return checkBytesApart(op, dst, src)
 }
 
-// CheckConvertPlacement is to CheckConvert what CheckCopyPlacement is to CheckCopy.
-func CheckConvertPlacement(dst, src *device.Operand) error {
-	if err := checkPlacement("Convert", dst, src); err != nil {
+// CheckConvertBuffers is to CheckConvert what CheckCopyBuffers is to CheckCopy.
+func CheckConvertBuffers(dst, src *device.Operand) error {
+	if err := checkBuffers("Convert", dst, src); err != nil {
 		return err
 	}
 	return checkBytesApart("Convert", dst, src)

@@ -21,14 +21,14 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	}
 	var e *kernels.Entry[Mem]
 	var lo, hi uint64
-	switch kind := backend.ConversionOf(dst.Type, src.Type); kind {
+	switch backend.ConversionOf(dst.Type, src.Type) {
 	case backend.AsCopy:
 		e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
+	case backend.AsPack:
+		e, err = q.launches.Pack(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), backend.IsSigned(src.Type))
 	case backend.ByValue:
 		lo, hi = kernels.Numbers(dst.Type, src.Type, how)
-		fallthrough
-	default:
-		e, err = q.launches.Convert(kind, &dst.Layout, &src.Layout, dst.Type, src.Type, how)
+		e, err = q.launches.Cast(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
 	}
 	if err != nil {
 		return err
