@@ -2,11 +2,11 @@ package cpu
 
 import "unsafe"
 
-// packedTile is moveTile below a byte: source rows are first brought to whole
+// transposePacked is moveTile below a byte: source rows are first brought to whole
 // words, then transposed in blocks of words, then written at their bits.
-func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
+func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	if kernels.Split4 != nil {
-		j.splitTile(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
+		j.transposeSplit(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
 		return
 	}
 	w := int64(j.dBits)
@@ -26,9 +26,9 @@ func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
 		for col := int64(0); col*8 < in; col++ {
 			from, to := row*lanes*in+col*8, col*lanes*out+row*8
 			if w == 4 {
-				turn4(buf, to, out, stage, from, in)
+				transpose4(buf, to, out, stage, from, in)
 			} else {
-				turn2(buf, to, out, stage, from, in)
+				transpose2(buf, to, out, stage, from, in)
 			}
 		}
 	}
@@ -41,10 +41,10 @@ func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// splitTile is packedTile by vectors. The bytes of source rows are transposed as
+// transposeSplit is transposePacked by vectors. The bytes of source rows are transposed as
 // they are: a row then has the elements of some columns in each byte, which become a
 // row each. Some columns at a time, so that all stays near.
-func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
+func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
 	t := &j.tile
@@ -61,7 +61,7 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 	run := (nj + 63) &^ 63     // bytes of a row of bytes
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
-	most := max(turnBuffer/wide, 16) * per
+	most := max(transposeBuffer/wide, 16) * per
 	most = min(most, tileCols) // all that dTab has
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
@@ -74,19 +74,19 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				rows[k] = int64(k) * step
 			}
-			turnSome(turns(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
+			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
 		} else {
-			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
 		to, tab := t.from(d, i)
-		j.placeRows(to, tab[:n], bytes, done, out, nj, sc)
+		j.scatterBits(to, tab[:n], bytes, done, out, nj, sc)
 	}
 }
 
-// placeRows brings rows of n elements, step bytes apart in buf, to their places.
-func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
+// scatterBits brings rows of n elements, step bytes apart in buf, to their places.
+func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
 	if j.streams() && n%per == 0 {
@@ -112,9 +112,9 @@ func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n 
 	}
 }
 
-// turn4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
+// transpose4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
 // to another, in two passes of two rounds, so that words stay in registers.
-func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+func transpose4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
 	var m [16]uint64
 	for k := range 4 {
 		at := from + int64(k)*in
@@ -139,8 +139,8 @@ func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int
 	}
 }
 
-// turn2 transposes a block of 32 by 32 elements of 2 bits.
-func turn2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+// transpose2 transposes a block of 32 by 32 elements of 2 bits.
+func transpose2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
 	var m [32]uint64
 	for k := range 8 {
 		at := from + int64(k)*in

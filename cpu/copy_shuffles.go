@@ -23,7 +23,7 @@ func (j *job) planShuffle() {
 		if width *= j.b.n; width > shortRow || j.blkB < j.b.n {
 			return
 		}
-	case j.class != gather && j.class != reverse:
+	case j.class != strided && j.class != general && j.class != reversed:
 		return
 	}
 	switch {

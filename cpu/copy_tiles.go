@@ -47,13 +47,13 @@ type tile struct {
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
 	reach    int64 // from the source's first element to the end of the one furthest up
-	mix      mixing
+	threes   threes
 }
 
 // planTile makes the job a transpose between its innermost axis and axis near,
 // where the source is dense. False: one of the two is too short to pay.
 func (j *job) planTile(near int) bool {
-	if j.planMix(near) {
+	if j.planThrees(near) {
 		return true
 	}
 	du, su := j.unit(j.dBits), j.unit(j.sBits)

@@ -7,18 +7,18 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// turnBuffer is about the size of the buffer where there is one: it stays in L1.
-const turnBuffer = 32 << 10
+// transposeBuffer is about the size of the buffer where there is one: it stays in L1.
+const transposeBuffer = 32 << 10
 
 // turns returns the kernels for elements of size bytes.
-func turns(size int64) *simd.Transposer {
+func transposer(size int64) *simd.Transposer {
 	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
 }
 
-// turnTile is moveTile by vectors: where rows of the destination are evenly apart,
+// transposeTile is moveTile by vectors: where rows of the destination are evenly apart,
 // from registers to their places. Where they are not, or share cache lines that go
 // past the caches, through a buffer, some rows at a time.
-func (j *job) turnTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
+func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
 	t := &j.tile
 	rows := t.sTab[:nj]
 	least := 16 / size // columns, and rows, of the smallest block
@@ -41,17 +41,17 @@ func (j *job) turnTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch
 			return
 		}
 	} else if t.dStep != 0 && ni >= least && nj >= least {
-		turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
 		return
 	}
 	run := nj * size
 	stride, joined := t.buffered(run)
-	most := max(turnBuffer/stride, least)
+	most := max(transposeBuffer/stride, least)
 	most = min(most, tileCols) // all that dTab has
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
 		to, tab := t.from(d, i)
 		out, count := run, n
 		if joined {
@@ -76,9 +76,9 @@ func (t *tile) from(d, i int64) (int64, []int64) {
 	return d, t.dTab[i:]
 }
 
-// turnRows writes n columns as rows, where neither are too few. The last block of
+// transposeRows writes n columns as rows, where neither are too few. The last block of
 // rows overlaps the one before.
-func turnRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	nj := int64(len(rows))
 	turn, block := k.Wide, k.Width/size
 	if nj < block {
@@ -92,10 +92,10 @@ func turnRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int6
 	}
 }
 
-// turnSome is turnRows for any number of rows and columns, where dst has room after
+// transposePadded is transposeRows for any number of rows and columns, where dst has room after
 // each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
 // many bytes may be read.
-func turnSome(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))
 	if nj < least {
@@ -106,14 +106,14 @@ func turnSome(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, 
 	}
 	if n < least && !wide {
 		stage := room(&sc.stage, nj*16)
-		bringTogether(stage, src, s, rows, n*size)
+		stageRows(stage, src, s, rows, n*size)
 		src, s, rows = stage, 0, together[:nj]
 	}
-	turnRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
 }
 
-// bringTogether copies rows of size bytes to where together says.
-func bringTogether(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
+// stageRows copies rows of size bytes to where together says.
+func stageRows(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
 	for at := int64(0); len(rows) > 0; {
 		n, by := evenly(rows)
 		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
@@ -137,25 +137,25 @@ var together = func() (tab [tileRows]int64) {
 func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
-	if t.mix != unmixed {
-		mixBlock[W](j, d, s, na, nb)
+	if t.threes != noThrees {
+		moveThrees[W](j, d, s, na, nb)
 		return
 	}
 	ni, nj := na*t.iIn, nb*t.jIn
-	if k := turns(size); k.Wide != nil {
-		j.turnTile(k, size, d, s, ni, nj, sc)
+	if k := transposer(size); k.Wide != nil {
+		j.transposeTile(k, size, d, s, ni, nj, sc)
 		return
 	}
 	run := nj * size
 	if t.direct {
 		for i := range ni {
-			gatherRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
+			moveElementRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
 		}
 		return
 	}
 	stride, joined := t.buffered(run)
 	buf := room(&sc.tile, ni*stride)
-	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	transposeColumns[W](buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
 		return
@@ -166,21 +166,21 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 }
 
 // turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
-func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	k, whole := 0, int64(0)
 	switch size {
 	case 1:
 		whole = n &^ 7
 		for ; k+8 <= len(rows); k += 8 {
-			turn8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
+			transpose8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
+			transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
 		}
 	case 2:
 		whole = n &^ 3
 		for ; k+4 <= len(rows); k += 4 {
-			turn16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
+			transpose16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
+			transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
 		}
 	default:
 		for ; k+4 <= len(rows); k += 4 {
@@ -200,11 +200,11 @@ func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64,
 			}
 		}
 	}
-	turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
+	transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
 }
 
-// turnRest does columns [from, n) of rows one element at a time.
-func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
+// transposeRest does columns [from, n) of rows one element at a time.
+func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for _, r := range rows {
 		for i := from; i < n; i++ {
@@ -234,8 +234,8 @@ const (
 	mask2  = 0x3333333333333333
 )
 
-// turn8 transposes 8 source rows of n bytes, n a multiple of 8, to 8 columns.
-func turn8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64, n int64) {
+// transpose8 transposes 8 source rows of n bytes, n a multiple of 8, to 8 columns.
+func transpose8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64, n int64) {
 	for i := int64(0); i < n; i += 8 {
 		at := s + i
 		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])
@@ -265,8 +265,8 @@ func turn8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r 
 	}
 }
 
-// turn16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
-func turn16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
+// transpose16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
+func transpose16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
 	for i := int64(0); i < n; i += 4 {
 		at := s + i*2
 		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])

@@ -84,7 +84,7 @@ func TestCheckOperand(t *testing.T) {
 	says(t, CheckOperand("Copy", "src", &Operand{b, dense(t, 0, 1), layout.String}), "its buffer holds bytes")
 	says(t, CheckOperand("Copy", "src", &Operand{nil, dense(t, 0, 1), layout.Int8}), "src has no buffer")
 	says(t, CheckOperand("Copy", "src", &Operand{b, dense(t, 0, 1), layout.Invalid}), "src has no element type")
-	says(t, CheckOperand("Copy", "src", &Operand{b, dense(t, 0, 1), 27}), "src has no element type")
+	says(t, CheckOperand("Copy", "src", &Operand{b, dense(t, 0, 1), 255}), "src has no element type")
 	says(t, CheckOperand("Copy", "src", &Operand{&bytesOf{math.MaxInt64}, dense(t, 0, math.MaxInt64), layout.Int2}), "")
 }
 

@@ -1,6 +1,9 @@
 package device
 
-import "github.com/restride/restride/layout"
+import (
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+)
 
 // Rounding says how [Queue.Convert] fits a value into a type that does not have
 // it, where ONNX lets a model choose. The zero value is the default of ONNX's
@@ -52,7 +55,7 @@ const (
 
 // For returns what of it makes a difference to values of a type.
 func (r Rounding) For(t layout.DType) Rounding {
-	if t != layout.Float8E8M0 {
+	if f, _ := numeric.FloatFormatOf(t); !f.Unsigned {
 		r.Scale = 0
 	}
 	if t.Bits() >= 8 && t != layout.BFloat16 {
@@ -77,21 +80,16 @@ const (
 // Excess returns what becomes of values too large for a float type, and of
 // infinities.
 func (r Rounding) Excess(t layout.DType) Excess {
-	switch t {
-	case layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2FNUZ, layout.Float8E8M0:
-		if r.Unsaturated {
-			return ToNaN
-		}
+	f, isFloat := numeric.FloatFormatOf(t)
+	switch {
+	case !isFloat || t.Bits() > 8:
+		return ToInfinity
+	case f.Special == numeric.Finite || !r.Unsaturated:
 		return ToLargest
-	case layout.Float8E5M2:
-		if r.Unsaturated {
-			return ToInfinity
-		}
-		return ToLargest
-	case layout.Float4E2M1:
-		return ToLargest
+	case f.Special == numeric.IEEE:
+		return ToInfinity
 	}
-	return ToInfinity
+	return ToNaN
 }
 
 // Wraps reports whether floats out of range of an integer type keep their low
@@ -126,21 +124,9 @@ func WayOf(dst, src layout.DType) Way {
 }
 
 // IsSigned reports whether a type is an integer with a sign.
-func IsSigned(t layout.DType) bool {
-	switch t {
-	case layout.Int2, layout.Int4, layout.Int8, layout.Int16, layout.Int32, layout.Int64:
-		return true
-	}
-	return false
-}
+func IsSigned(t layout.DType) bool { return numeric.KindOf(t) == numeric.IntKind }
 
-func isInteger(t layout.DType) bool {
-	switch t {
-	case layout.Uint2, layout.Uint4, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
-		return true
-	}
-	return IsSigned(t)
-}
+func isInteger(t layout.DType) bool { return IsSigned(t) || numeric.KindOf(t) == numeric.UintKind }
 
 // CheckConvert checks the rules of Queue.Convert.
 func CheckConvert(dst, src *Operand, how Rounding) error {

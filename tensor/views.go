@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -189,7 +190,13 @@ func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.convert("Pack
 
 // bitsOf returns the integer type that packs and unpacks as a type's bits do.
 func bitsOf(t layout.DType) layout.DType {
-	if t == layout.Float4E2M1 {
+	if numeric.KindOf(t) != numeric.FloatKind {
+		return t
+	}
+	switch t.Bits() {
+	case 2:
+		return layout.Uint2
+	case 4:
 		return layout.Uint4
 	}
 	return t

@@ -114,7 +114,7 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 		{"foreign buffer", operand(foreign, layout.Uint8, dense(0, 4))},
 		{"alien buffer", operand(&alien{64}, layout.Uint8, dense(0, 4))},
 		{"no type", operand(a, layout.Invalid, dense(0, 4))},
-		{"type 27", operand(a, 27, dense(0, 4))},
+		{"type 255", operand(a, 255, dense(0, 4))},
 		{"type 255", operand(a, 255, dense(0, 4))},
 		{"strings in bytes", operand(a, layout.String, dense(0, 4))},
 		{"65 bytes", operand(a, layout.Uint8, dense(0, 65))},

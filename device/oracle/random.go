@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -126,7 +127,7 @@ func (g generator) operation(c *Case) {
 	}
 	c.Op, c.DstType, c.SrcType = OpCopy, t, t
 	switch container := t.Container(); {
-	case container != layout.Invalid && t != layout.Float4E2M1 && g.chance(.15):
+	case container != layout.Invalid && numeric.KindOf(t) != numeric.FloatKind && g.chance(.15):
 		c.Op = OpConvert
 		if g.chance(.5) {
 			c.DstType = container

@@ -32,7 +32,9 @@ const (
 	Finite
 )
 
-var floatFormats = map[layout.DType]FloatFormat{
+// floatFormats lists the formats by type. Types that are no floats have a gap, or lie
+// beyond.
+var floatFormats = [...]FloatFormat{
 	layout.Float64:        {Exponent: 11, Mantissa: 52, Bias: 1023, Special: IEEE},
 	layout.Float32:        {Exponent: 8, Mantissa: 23, Bias: 127, Special: IEEE},
 	layout.Float16:        {Exponent: 5, Mantissa: 10, Bias: 15, Special: IEEE},
@@ -48,8 +50,11 @@ var floatFormats = map[layout.DType]FloatFormat{
 // FloatFormatOf returns the format of an element type's floats; false if it has
 // none. Complex types are pairs of Float32 or Float64.
 func FloatFormatOf(t layout.DType) (FloatFormat, bool) {
-	f, ok := floatFormats[t]
-	return f, ok
+	if int(t) >= len(floatFormats) {
+		return FloatFormat{}, false
+	}
+	f := floatFormats[t]
+	return f, f.Exponent > 0
 }
 
 // Decode returns the value of a bit pattern, exactly; every NaN is the same.

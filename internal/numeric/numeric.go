@@ -45,7 +45,7 @@ func KindOf(t layout.DType) Kind {
 	case layout.String:
 		return StringKind
 	}
-	if _, ok := floatFormats[t]; ok {
+	if _, ok := FloatFormatOf(t); ok {
 		return FloatKind
 	}
 	return NoKind
