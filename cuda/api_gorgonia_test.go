@@ -18,6 +18,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/layout"
 )
 
@@ -113,17 +114,17 @@ func TestAdoptCU(t *testing.T) {
 	to, err := layout.Strided([]int64{4, 4}, []int64{4, 1}, 16)
 	require.NoError(t, err)
 	at := device.Operand{Buffer: b, Layout: to, Type: layout.Float32}
-	require.NoError(t, q.Copy(at, floats(b, []int64{4, 4}, []int64{1, 4})))
+	require.NoError(t, q.Copy(at, gputest.Matrix(b, []int64{4, 4}, []int64{1, 4})))
 	require.NoError(t, cu.MemcpyDtoHAsync(unsafe.Pointer(&got[0]), memory+64, 64, stream))
 	require.NoError(t, stream.Synchronize())
 	assert.Equal(t, []float32{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15}, got)
 	assert.Equal(t, ctx, current(t), "their context is still the thread's")
 
 	// Our memory and stream, their calls.
-	own, mine := alloc(t, dev, 64), queueOf(t, dev)
-	require.NoError(t, mine.Fill(row(own, 0, 16), []byte{1, 2, 3, 4}))
+	own, mine := gputest.Alloc(t, dev, 64), gputest.Queue(t, dev)
+	require.NoError(t, mine.Fill(gputest.Words(own, 0, 16), []byte{1, 2, 3, 4}))
 	require.NoError(t, cu.MemcpyDtoDAsync(memory, DevicePtrOf(own), 64, CUStreamOf(mine)))
-	require.NoError(t, mine.(device.Sharer).Used(own, b))
+	require.NoError(t, mine.Used(own, b))
 	require.NoError(t, own.Free())
 	raw := make([]byte, 4)
 	require.NoError(t, mine.Read(raw, b, 60))
@@ -131,7 +132,7 @@ func TestAdoptCU(t *testing.T) {
 
 	legacy, err := dev.AdoptCUStream(cu.NoStream)
 	require.NoError(t, err)
-	require.NoError(t, legacy.Fill(row(b, 0, 32), []byte{0, 0, 128, 63}))
+	require.NoError(t, legacy.Fill(gputest.Words(b, 0, 32), []byte{0, 0, 128, 63}))
 	require.NoError(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), memory, 64))
 	assert.EqualValues(t, 1, got[15])
 
@@ -155,7 +156,7 @@ func TestAdoptCURefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "another context")
 	_, err = dev.AdoptDevicePtr(0, 64)
 	require.ErrorIs(t, err, device.ErrInvalid)
-	_, err = dev.AdoptDevicePtr(DevicePtrOf(alloc(t, dev, 64)), 1<<20)
+	_, err = dev.AdoptDevicePtr(DevicePtrOf(gputest.Alloc(t, dev, 64)), 1<<20)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.Zero(t, DevicePtrOf(nil))
 	assert.Equal(t, cu.NoStream, CUStreamOf(nil))
@@ -173,10 +174,10 @@ func TestAdoptCtx(t *testing.T) {
 	require.NoError(t, err)
 	dev, err := AdoptCU(ctx.CUDAContext(), Options{})
 	require.NoError(t, err)
-	q := queueOf(t, dev)
+	q := gputest.Queue(t, dev)
 	b, err := dev.AdoptDevicePtr(memory, 64)
 	require.NoError(t, err)
-	require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
+	require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
 	require.NoError(t, q.Wait())
 	got := make([]byte, 64)
 	ctx.MemcpyDtoH(unsafe.Pointer(&got[0]), memory, 64)
@@ -257,8 +258,8 @@ func TestLaunchWhileTheCollectorMarks(t *testing.T) {
 	defer runtime.UnlockOSThread()
 
 	dev := openTest(t)
-	q := queueOf(t, dev)
-	dsts, src := copies(t, dev)
+	q := gputest.Queue(t, dev)
+	dsts, src := gputest.Copies(t, dev)
 	require.NoError(t, q.Copy(dsts[0], src))
 
 	gone := uintptr(unsafe.Pointer(unsafe.SliceData(make([]byte, 64<<20))))

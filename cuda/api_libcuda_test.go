@@ -18,6 +18,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 func gpuHere() bool {
@@ -139,8 +140,8 @@ func BenchmarkOverhead(b *testing.B) {
 		b.Skip(err)
 	}
 	dev := openTest(b)
-	q := queueOf(b, dev)
-	dsts, src := copies(b, dev)
+	q := gputest.Queue(b, dev)
+	dsts, src := gputest.Copies(b, dev)
 	require.NoError(b, q.Copy(dsts[0], src))
 	require.NoError(b, q.Wait())
 

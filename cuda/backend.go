@@ -74,10 +74,10 @@ func OpenWith(index int, o Options) (*Device, error) {
 	if index < 0 || index >= n {
 		return nil, fmt.Errorf("%w: there is no CUDA device %d of %d", device.ErrNoDevice, index, n)
 	}
-	return open(a, index, 0, o)
+	return newDevice(a, index, 0, o)
 }
 
-func open(a api, ordinal int, ctx cuContext, o Options) (*Device, error) {
+func newDevice(a api, ordinal int, ctx cuContext, o Options) (*Device, error) {
 	d, err := newDriver(a, ordinal, ctx, o)
 	if err != nil {
 		return nil, err

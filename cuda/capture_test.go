@@ -9,38 +9,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/tensor"
 )
 
-// words reads words of a buffer.
-func words(t *testing.T, q device.Queue, b device.Buffer) []uint32 {
-	t.Helper()
-	raw := make([]byte, b.Size())
-	require.NoError(t, q.Read(raw, b, 0))
-	w := make([]uint32, len(raw)/4)
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint32(raw[4*i:])
-	}
-	return w
-}
-
 // A captured chain of copies runs on what is in its buffers at the time.
 func TestCapture(t *testing.T) {
 	dev := openTest(t)
-	q := queueOf(t, dev)
-	x, y, z := alloc(t, dev, 16), alloc(t, dev, 16), alloc(t, dev, 16)
-	require.NoError(t, q.Fill(row(z, 0, 4), []byte{9, 0, 0, 0}))
+	q := gputest.Queue(t, dev)
+	x, y, z := gputest.Alloc(t, dev, 16), gputest.Alloc(t, dev, 16), gputest.Alloc(t, dev, 16)
+	require.NoError(t, q.Fill(gputest.Words(z, 0, 4), []byte{9, 0, 0, 0}))
 	before := dev.Stats()
 	work := func() error {
 		return errors.Join(
-			q.Copy(row(y, 0, 2), row(x, 2, 2)),
-			q.Copy(row(y, 2, 2), row(x, 0, 2)),
-			q.Copy(floats(z, []int64{2, 2}, []int64{1, 2}), floats(y, []int64{2, 2}, []int64{2, 1})),
-			q.Fill(row(y, 0, 4), []byte{0, 0, 0, 0}),
+			q.Copy(gputest.Words(y, 0, 2), gputest.Words(x, 2, 2)),
+			q.Copy(gputest.Words(y, 2, 2), gputest.Words(x, 0, 2)),
+			q.Copy(gputest.Matrix(z, []int64{2, 2}, []int64{1, 2}), gputest.Matrix(y, []int64{2, 2}, []int64{2, 1})),
+			q.Fill(gputest.Words(y, 0, 4), []byte{0, 0, 0, 0}),
 		)
 	}
-	r, err := q.(device.Recorder).Capture(work)
+	r, err := q.Capture(work)
 	require.NoError(t, err)
 	assert.Equal(t, before, dev.Stats(), "nothing has run")
 	assert.Equal(t, []uint32{9, 9, 9, 9}, words(t, q, z))
@@ -62,10 +51,10 @@ func TestCapture(t *testing.T) {
 	require.ErrorIs(t, r.Close(), device.ErrClosed)
 	require.ErrorIs(t, r.Run(), device.ErrClosed)
 
-	empty, err := q.(device.Recorder).Capture(func() error { return nil })
+	empty, err := q.Capture(func() error { return nil })
 	require.NoError(t, err)
 	require.NoError(t, empty.Run())
-	left, err := q.(device.Recorder).Capture(work)
+	left, err := q.Capture(work)
 	require.NoError(t, err)
 	require.NoError(t, left.Run())
 	require.NoError(t, dev.Close(), "with replays open, and under way")
@@ -77,22 +66,22 @@ func TestCapture(t *testing.T) {
 // is closed.
 func TestCaptureKeeps(t *testing.T) {
 	dev := openTest(t)
-	q := queueOf(t, dev)
-	dst := alloc(t, dev, 1<<12)
+	q := gputest.Queue(t, dev)
+	dst := gputest.Alloc(t, dev, 1<<12)
 	var between device.Buffer
-	r, err := q.(device.Recorder).Capture(func() error {
+	r, err := q.Capture(func() error {
 		var err error
 		between, err = dev.Alloc(1 << 12) // memory is not the queue's: it can be had
 		return errors.Join(err,
-			q.Fill(row(between, 0, 1<<10), []byte{1, 2, 3, 4}),
-			q.Copy(row(dst, 0, 1<<10), row(between, 0, 1<<10)),
+			q.Fill(gputest.Words(between, 0, 1<<10), []byte{1, 2, 3, 4}),
+			q.Copy(gputest.Words(dst, 0, 1<<10), gputest.Words(between, 0, 1<<10)),
 			between.Free())
 	})
 	require.NoError(t, err)
 	at := func() uintptr {
-		b := alloc(t, dev, 1<<12)
+		b := gputest.Alloc(t, dev, 1<<12)
 		defer func() { require.NoError(t, b.Free()) }()
-		require.NoError(t, q.Fill(row(b, 0, 1<<10), []byte{5, 5, 5, 5}))
+		require.NoError(t, q.Fill(gputest.Words(b, 0, 1<<10), []byte{5, 5, 5, 5}))
 		return PointerOf(b)
 	}
 	held := PointerOf(between)
@@ -101,7 +90,7 @@ func TestCaptureKeeps(t *testing.T) {
 		require.NoError(t, q.Wait())
 	}
 	for i := range 1100 { // more than a queue remembers
-		require.NoError(t, q.Fill(row(dst, int64(i%7), 1+int64(i/7)), []byte{byte(i), 0, 0, 0}))
+		require.NoError(t, q.Fill(gputest.Words(dst, int64(i%7), 1+int64(i/7)), []byte{byte(i), 0, 0, 0}))
 	}
 	require.NoError(t, r.Run())
 	w := words(t, q, dst)
@@ -110,7 +99,7 @@ func TestCaptureKeeps(t *testing.T) {
 	require.NoError(t, r.Close())
 	again := false
 	for range 20 { // not freed: the pool has others, too
-		again = again || PointerOf(alloc(t, dev, 1<<12)) == held
+		again = again || PointerOf(gputest.Alloc(t, dev, 1<<12)) == held
 	}
 	assert.True(t, again, "the memory is used again")
 	require.NoError(t, dev.Close())
@@ -118,9 +107,9 @@ func TestCaptureKeeps(t *testing.T) {
 
 func TestCaptureRefuses(t *testing.T) {
 	dev := openTest(t)
-	q, other := queueOf(t, dev), queueOf(t, dev)
-	record := q.(device.Recorder).Capture
-	b := alloc(t, dev, 64)
+	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	record := q.Capture
+	b := gputest.Alloc(t, dev, 64)
 	old, err := other.Record()
 	require.NoError(t, err)
 	require.NoError(t, old.Wait())
@@ -132,7 +121,7 @@ func TestCaptureRefuses(t *testing.T) {
 		"Record":  func() error { _, err := q.Record(); return err },
 		"Capture": func() error { _, err := record(func() error { return nil }); return err },
 		"WriteAsync": func() error {
-			_, err := q.(device.AsyncQueue).WriteAsync(b, 0, make([]byte, 4))
+			_, err := q.WriteAsync(b, 0, make([]byte, 4))
 			return err
 		},
 	} {
@@ -152,14 +141,14 @@ func TestCaptureRefuses(t *testing.T) {
 	r, err := record(func() error {
 		require.NoError(t, other.Write(b, 0, []byte{3, 0, 0, 0}))
 		require.NoError(t, other.Wait())
-		return q.Copy(row(b, 1, 1), row(b, 0, 1))
+		return q.Copy(gputest.Words(b, 1, 1), gputest.Words(b, 0, 1))
 	})
 	require.NoError(t, err)
 	require.NoError(t, r.Run())
 	assert.EqualValues(t, 3, words(t, q, b)[1])
 
 	failed := errors.New("no more")
-	_, err = record(func() error { return errors.Join(q.Fill(row(b, 0, 16), []byte{9, 9, 9, 9}), failed) })
+	_, err = record(func() error { return errors.Join(q.Fill(gputest.Words(b, 0, 16), []byte{9, 9, 9, 9}), failed) })
 	require.ErrorIs(t, err, failed)
 	require.Panics(t, func() { _, _ = record(func() error { panic("oh") }) })
 	_, err = record(q.Close)

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,7 +16,6 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/layout"
 )
 
 // Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's
@@ -65,20 +65,6 @@ func openTest(tb testing.TB) *Device {
 	devicetest.Require(tb, "cuda", err)
 	tb.Cleanup(func() { _ = dev.Close() })
 	return dev
-}
-
-func queueOf(tb testing.TB, dev *Device) device.Queue {
-	tb.Helper()
-	q, err := dev.NewQueue()
-	require.NoError(tb, err)
-	return q
-}
-
-func alloc(tb testing.TB, dev *Device, bytes int64) device.Buffer {
-	tb.Helper()
-	b, err := dev.Alloc(bytes)
-	require.NoError(tb, err)
-	return b
 }
 
 // knobs are the simulator's own functions.
@@ -144,20 +130,14 @@ func lines(text, word string) (found []string) {
 	return found
 }
 
-// floats is a buffer seen as a matrix.
-func floats(b device.Buffer, dims, strides []int64) device.Operand {
-	l, err := layout.Strided(dims, strides, 0)
-	if err != nil {
-		panic(err)
+// words reads words of a buffer.
+func words(t *testing.T, q device.Queue, b device.Buffer) []uint32 {
+	t.Helper()
+	raw := make([]byte, b.Size())
+	require.NoError(t, q.Read(raw, b, 0))
+	w := make([]uint32, len(raw)/4)
+	for i := range w {
+		w[i] = binary.LittleEndian.Uint32(raw[4*i:])
 	}
-	return device.Operand{Buffer: b, Layout: l, Type: layout.Float32}
-}
-
-// row is a buffer seen as words, from one of them on.
-func row(b device.Buffer, from, n int64) device.Operand {
-	l, err := layout.Strided([]int64{n}, []int64{1}, from)
-	if err != nil {
-		panic(err)
-	}
-	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint32}
+	return w
 }

@@ -60,7 +60,7 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	if n != h.Ordinal {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the context is of device %d, not of %d", n, h.Ordinal)
 	}
-	return open(a, h.Ordinal, cuContext(h.Context), o)
+	return newDevice(a, h.Ordinal, cuContext(h.Context), o)
 }
 
 // ordinalOf says which device a context is of.

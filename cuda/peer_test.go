@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -48,14 +48,6 @@ func twoStreams(t *testing.T) (a, b *tensor.Stream) {
 		t.Cleanup(func() { _ = dev.Close() })
 	}
 	return all[0], all[1]
-}
-
-func noise(n int, seed uint64) []byte {
-	b, rng := make([]byte, n), rand.New(rand.NewPCG(seed, 4))
-	for i := range b {
-		b[i] = byte(rng.Uint32())
-	}
-	return b
 }
 
 // The host moves no byte, and copies go direct where the devices reach each other.
@@ -105,32 +97,36 @@ func TestPeerTensors(t *testing.T) {
 		return x
 	}
 	for name, make := range map[string]func() *tensor.Tensor{
-		"Plain": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Float32, noise(4*300, 1), 3, 100)) },
+		"Plain": func() *tensor.Tensor {
+			return do(tensor.FromBytes(a, layout.Float32, gputest.Random(4*300, 1), 3, 100))
+		},
 		"Transposed": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Float32, noise(4*300, 2), 3, 100)).Transpose())
+			return do(do(tensor.FromBytes(a, layout.Float32, gputest.Random(4*300, 2), 3, 100)).Transpose())
 		},
 		"Rows": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Float32, noise(4*300, 3), 3, 100)).Slice(0, 1, 3, 1))
+			return do(do(tensor.FromBytes(a, layout.Float32, gputest.Random(4*300, 3), 3, 100)).Slice(0, 1, 3, 1))
 		},
 		"Columns": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Float16, noise(2*300, 4), 3, 100)).Slice(1, 7, 90, 3))
+			return do(do(tensor.FromBytes(a, layout.Float16, gputest.Random(2*300, 4), 3, 100)).Slice(1, 7, 90, 3))
 		},
 		"Reversed": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Uint8, noise(301, 5), 301)).Slice(0, 300, -302, -1))
+			return do(do(tensor.FromBytes(a, layout.Uint8, gputest.Random(301, 5), 301)).Slice(0, 300, -302, -1))
 		},
-		"OneByte": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Uint8, noise(1, 6), 1)) },
-		"Scalar":  func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Complex128, noise(16, 7), []int64{}...)) },
-		"Int4":    func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Int4, noise(51, 8), 101)) },
+		"OneByte": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Uint8, gputest.Random(1, 6), 1)) },
+		"Scalar": func() *tensor.Tensor {
+			return do(tensor.FromBytes(a, layout.Complex128, gputest.Random(16, 7), []int64{}...))
+		},
+		"Int4": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Int4, gputest.Random(51, 8), 101)) },
 		"Int4OnByte": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Int4, noise(51, 9), 101)).Slice(0, 2, 101, 1))
+			return do(do(tensor.FromBytes(a, layout.Int4, gputest.Random(51, 9), 101)).Slice(0, 2, 101, 1))
 		},
 		"Int4Within": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Int4, noise(51, 10), 101)).Slice(0, 3, 101, 1))
+			return do(do(tensor.FromBytes(a, layout.Int4, gputest.Random(51, 10), 101)).Slice(0, 3, 101, 1))
 		},
-		"Uint2": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Uint2, noise(26, 11), 103)) },
+		"Uint2": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Uint2, gputest.Random(26, 11), 103)) },
 		"Empty": func() *tensor.Tensor { return do(tensor.FromBytes(a, layout.Float32, nil, 3, 0)) },
 		"EmptyPart": func() *tensor.Tensor {
-			return do(do(tensor.FromBytes(a, layout.Int4, noise(51, 12), 101)).Slice(0, 9, 9, 1))
+			return do(do(tensor.FromBytes(a, layout.Int4, gputest.Random(51, 12), 101)).Slice(0, 9, 9, 1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +156,7 @@ func TestPeerTensors(t *testing.T) {
 func TestPeerClose(t *testing.T) {
 	for i := range 2 {
 		a, b := twoStreams(t)
-		want := noise(64<<10, 20)
+		want := gputest.Random(64<<10, 20)
 		x, err := tensor.FromBytes(a, layout.Uint8, want, int64(len(want)))
 		require.NoError(t, err)
 		var last *tensor.Tensor
@@ -194,7 +190,7 @@ func TestPeerBothWays(t *testing.T) {
 			if i%2 == 1 {
 				from, to = b, a
 			}
-			want := noise(5000, uint64(i))
+			want := gputest.Random(5000, uint64(i))
 			for range 5 {
 				x, err := tensor.FromBytes(from, layout.Uint8, want, 5000)
 				if !assert.NoError(t, err) {
@@ -236,7 +232,7 @@ func TestPeerCapture(t *testing.T) {
 func TestPeerOthers(t *testing.T) {
 	a, b := twoStreams(t)
 	k := simulated(t)
-	want := noise(1000, 30)
+	want := gputest.Random(1000, 30)
 	through := func(to *tensor.Stream) {
 		t.Helper()
 		x, err := tensor.FromBytes(a, layout.Uint8, want, 1000)
@@ -258,7 +254,7 @@ func TestPeerOthers(t *testing.T) {
 	through(s)
 	q, ok := s.Queue().(device.PeerQueue)
 	require.True(t, ok)
-	require.ErrorIs(t, q.CopyPeer(alloc(t, again, 4), 0, alloc(t, again, 4), 0, 4, a.Queue()), device.ErrUnsupported)
+	require.ErrorIs(t, q.CopyPeer(gputest.Alloc(t, again, 4), 0, gputest.Alloc(t, again, 4), 0, 4, a.Queue()), device.ErrUnsupported)
 
 	y, err := tensor.FromBytes(tensor.Host(), layout.Uint8, want, 1000)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // What the sensors of the simulated GPUs say.
@@ -83,8 +84,8 @@ func TestPoorNVML(t *testing.T) {
 		dev := openTest(t)
 		r := dev.Readings()
 		t.Logf("readings: %#v", r)
-		q := queueOf(t, dev)
-		require.NoError(t, q.Fill(row(alloc(t, dev, 64), 0, 16), []byte{1, 2, 3, 4}))
+		q := gputest.Queue(t, dev)
+		require.NoError(t, q.Fill(gputest.Words(gputest.Alloc(t, dev, 64), 0, 16), []byte{1, 2, 3, 4}))
 		require.NoError(t, q.Wait())
 		return
 	}
@@ -116,11 +117,4 @@ func TestPoorNVML(t *testing.T) {
 			assert.Contains(t, out, "readings: device.Readings"+c.want)
 		})
 	}
-}
-
-// The place on the bus is as NVML takes it: domain, bus, device, function.
-func TestDescribeBus(t *testing.T) {
-	ask := func(code int) (int, error) { return map[int]int{33: 0xa1, 34: 3, 50: 0x10002}[code], nil }
-	assert.Equal(t, "00010002:a1:03.0", pciAddress(ask))
-	assert.Empty(t, pciAddress(func(int) (int, error) { return 0, assert.AnError }))
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
@@ -18,12 +19,12 @@ type backend struct{}
 func (backend) Name() string { return "opencl" }
 
 func (backend) List() ([]device.Info, error) {
-	m := devices()
-	infos := make([]device.Info, len(m.usable))
-	for i := range m.usable {
-		infos[i] = m.usable[i].info
+	all := devices()
+	infos := make([]device.Info, len(all.usable))
+	for i := range all.usable {
+		infos[i] = all.usable[i].info
 	}
-	return infos, m.err
+	return infos, all.err
 }
 
 func (backend) Open(index int) (device.Device, error) {
@@ -32,6 +33,13 @@ func (backend) Open(index int) (device.Device, error) {
 		return nil, err
 	}
 	return dev, nil
+}
+
+// Device is an OpenCL device. Its buffers and queues are those of device.Device;
+// what else they can do is in the optional interfaces of package device.
+type Device struct {
+	*gpu.Device
+	driver *driver
 }
 
 // Planner says for which kind of processor kernels are chosen.
@@ -54,18 +62,18 @@ type Options struct {
 // OpenWith opens the device with the given index, with a context and a pool of
 // memory of its own.
 func OpenWith(index int, o Options) (*Device, error) {
-	m := devices()
-	if m.err != nil {
-		return nil, m.err
+	all := devices()
+	if all.err != nil {
+		return nil, all.err
 	}
-	if index < 0 || index >= len(m.usable) {
+	if index < 0 || index >= len(all.usable) {
 		reason := ""
-		if len(m.skipped) > 0 {
-			reason = " (" + strings.Join(m.skipped, "; ") + ")"
+		if len(all.skipped) > 0 {
+			reason = " (" + strings.Join(all.skipped, "; ") + ")"
 		}
-		return nil, noDevice("there is no OpenCL device %d of %d%s", index, len(m.usable), reason)
+		return nil, noDevice("there is no OpenCL device %d of %d%s", index, len(all.usable), reason)
 	}
-	p := m.usable[index]
+	p := all.usable[index]
 	context, err := clCreateContext.create(0, 1, uintptr(unsafe.Pointer(&p.id)), 0, 0)
 	if err != nil {
 		return nil, err
@@ -73,20 +81,30 @@ func OpenWith(index int, o Options) (*Device, error) {
 	return newDevice(p, context, o)
 }
 
-// target turns a planner into the planner's target.
-func (o Options) target(p processor) (kernels.Target, error) {
+// newDevice makes a device of a context, of which it takes over a reference.
+func newDevice(p properties, context uintptr, o Options) (*Device, error) {
+	d, err := newDriver(p, context, o)
+	if err != nil {
+		_ = clReleaseContext.call(context)
+		return nil, err
+	}
+	return &Device{gpu.New(d), d}, nil
+}
+
+// target is what kernels are planned for on a device.
+func (o Options) target(p properties) (kernels.Target, error) {
 	const variable = "RESTRIDE_OPENCL_PLANNER"
 	name, of := o.Planner, "the planner"
 	if name == Auto {
 		name, of = Planner(os.Getenv(variable)), variable
 	}
-	serial := p.info.Kind == device.CPU && p.loops
+	serial := p.info.Kind == device.CPU && !p.cutsLoops
 	switch name {
 	case Auto:
 	case Parallel:
 		serial = false
 	case Serial:
-		if serial = true; !p.loops {
+		if serial = true; p.cutsLoops {
 			return kernels.Target{}, layout.Errorf(device.ErrUnsupported, "Open", "%s does not run long loops to their end: it can only have the planner %q", p.info.Name, Parallel)
 		}
 	default:

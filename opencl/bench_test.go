@@ -10,22 +10,17 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // BenchmarkEnqueue is the cost of a small copy that is queued, beside that of
-// the driver's calls in it alone: the difference is what this package and engine take.
-// Queues are waited for once in a while, outside of the timed part.
+// the driver's calls in it alone: the difference is what this package and
+// internal/gpu take. Queues are waited for once in a while, outside of the timed
+// part.
 func BenchmarkEnqueue(b *testing.B) {
 	dev := openTest(b, Options{})
-	q := queueOf(b, dev)
-	var bufs [3]device.Buffer
-	for i := range bufs {
-		var err error
-		bufs[i], err = dev.Alloc(256)
-		require.NoError(b, err)
-	}
-	src := floats(bufs[0], []int64{8, 8}, []int64{1, 8})
-	dsts := [2]device.Operand{floats(bufs[1], []int64{8, 8}, []int64{8, 1}), floats(bufs[2], []int64{8, 8}, []int64{8, 1})}
+	q := gputest.Queue(b, dev)
+	dsts, src := gputest.Copies(b, dev)
 	const batch = 64
 	wait := func(b *testing.B, i int) {
 		if i%batch == 0 {
@@ -52,7 +47,7 @@ func BenchmarkEnqueue(b *testing.B) {
 		b.Run(c.name+"/DriverAlone", func(b *testing.B) {
 			require.NoError(b, q.Copy(dsts[0], src))
 			var k *kernel // the only one
-			for _, k = range streamOf(q).kernels {
+			for _, k = range q.Stream().(*stream).kernels {
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -72,7 +67,7 @@ func BenchmarkEnqueue(b *testing.B) {
 	require.NoError(b, q.Wait())
 }
 
-// BenchmarkOverhead is what Go's part takes of a copy (this package, engine and
+// BenchmarkOverhead is what Go's part takes of a copy (this package, internal/gpu and
 // purego): the driver's functions are replaced by one of the C library that does
 // nothing. DriverCalls is that function called alone, as often.
 func BenchmarkOverhead(b *testing.B) {
@@ -83,14 +78,8 @@ func BenchmarkOverhead(b *testing.B) {
 	nothing, err := lib.Lookup("ffs")
 	require.NoError(b, err)
 	dev := openTest(b, Options{})
-	q := queueOf(b, dev)
-	var bufs [3]device.Buffer
-	for i := range bufs {
-		bufs[i], err = dev.Alloc(256)
-		require.NoError(b, err)
-	}
-	src := floats(bufs[0], []int64{8, 8}, []int64{1, 8})
-	dsts := [2]device.Operand{floats(bufs[1], []int64{8, 8}, []int64{8, 1}), floats(bufs[2], []int64{8, 8}, []int64{8, 1})}
+	q := gputest.Queue(b, dev)
+	dsts, src := gputest.Copies(b, dev)
 	require.NoError(b, q.Copy(dsts[0], src))
 	require.NoError(b, q.Wait())
 	run, set := clEnqueueNDRangeKernel.addr, clSetKernelArg.addr
@@ -121,21 +110,19 @@ func BenchmarkOverhead(b *testing.B) {
 // BenchmarkAllocFree never waits: blocks come back while work goes on.
 func BenchmarkAllocFree(b *testing.B) {
 	dev := openTest(b, Options{})
-	q := queueOf(b, dev)
+	q := gputest.Queue(b, dev)
 	b.Run("Unused", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			x, err := dev.Alloc(4096)
-			require.NoError(b, err)
+			x := gputest.Alloc(b, dev, 4096)
 			require.NoError(b, x.Free())
 		}
 	})
 	b.Run("Filled", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			x, err := dev.Alloc(4096)
-			require.NoError(b, err)
-			require.NoError(b, q.Fill(floats(x, []int64{1024}, []int64{1}), []byte{1, 2, 3, 4}))
+			x := gputest.Alloc(b, dev, 4096)
+			require.NoError(b, q.Fill(gputest.Matrix(x, []int64{1024}, []int64{1}), []byte{1, 2, 3, 4}))
 			require.NoError(b, x.Free())
 		}
 	})
@@ -144,11 +131,10 @@ func BenchmarkAllocFree(b *testing.B) {
 // BenchmarkTransfer is the time of transfers that are waited for.
 func BenchmarkTransfer(b *testing.B) {
 	dev := openTest(b, Options{})
-	q := queueOf(b, dev)
+	q := gputest.Queue(b, dev)
 	for _, n := range []int{64, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20} {
 		host := make([]byte, n)
-		x, err := dev.Alloc(int64(n))
-		require.NoError(b, err)
+		x := gputest.Alloc(b, dev, int64(n))
 		run := func(name string, f func() error) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.SetBytes(int64(n))
@@ -169,17 +155,16 @@ func BenchmarkTransfer(b *testing.B) {
 func BenchmarkMatrix(b *testing.B) {
 	const n = 4096
 	dev := openTest(b, Options{})
-	q := queueOf(b, dev)
+	q := gputest.Queue(b, dev)
 	dense := []int64{n, 1}
 	var xy [2]device.Operand
 	for i := range xy {
-		buf, err := dev.Alloc(n * n * 4)
-		require.NoError(b, err)
-		xy[i] = floats(buf, []int64{n, n}, dense)
+		buf := gputest.Alloc(b, dev, n*n*4)
+		xy[i] = gputest.Matrix(buf, []int64{n, n}, dense)
 		require.NoError(b, q.Fill(xy[i], []byte{1, 2, 3, 4})) // memory that was never written is not there
 	}
 	for name, strides := range map[string][]int64{"Contiguous": {n, 1}, "Transpose": {1, n}} {
-		src := floats(xy[0].Buffer, []int64{n, n}, strides)
+		src := gputest.Matrix(xy[0].Buffer, []int64{n, n}, strides)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(n * n * 4)
 			best := time.Hour

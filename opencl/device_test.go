@@ -3,6 +3,7 @@ package opencl_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
 )
@@ -30,11 +32,18 @@ func listed(t *testing.T) []device.Info {
 	return infos
 }
 
-// TestDevice runs the suite on every device, with both planners.
+// TestDevice runs the suite on every device, with the planner that fits it: a sample on
+// the first device, and the small suite on others; in a soak all of it, with both
+// planners.
 func TestDevice(t *testing.T) {
+	t.Parallel() // with TestOclgrind
+	planners := []opencl.Planner{opencl.Auto}
+	if soak.Enabled() {
+		planners = []opencl.Planner{opencl.Serial, opencl.Parallel}
+	}
 	for _, info := range listed(t) {
-		for _, planner := range []opencl.Planner{opencl.Serial, opencl.Parallel} {
-			t.Run(fmt.Sprintf("%d/%s", info.Index, planner), func(t *testing.T) {
+		for _, planner := range planners {
+			t.Run(strings.TrimSuffix(fmt.Sprintf("%d/%s", info.Index, planner), "/"), func(t *testing.T) {
 				t.Log(info.Name, "by", info.Driver)
 				open := func() (*opencl.Device, error) {
 					return opencl.OpenWith(info.Index, opencl.Options{Planner: planner})
@@ -45,7 +54,7 @@ func TestDevice(t *testing.T) {
 				}
 				require.NoError(t, err)
 				require.NoError(t, dev.Close())
-				devicetest.Run(t, func(t *testing.T) device.Device {
+				devicetest.Suite{Small: info.Index > 0 && !soak.Enabled()}.Run(t, func(t *testing.T) device.Device {
 					dev, err := open()
 					require.NoError(t, err)
 					return dev

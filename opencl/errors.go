@@ -14,15 +14,12 @@ func (f *fn) check(code int32) error {
 	}
 	err := &device.DriverError{Call: f.name, Code: int64(code), Name: codeName(code)}
 	switch code {
-	case memObjectAllocationFailure, outOfHostMemory:
-	case outOfResources:
-		if f == clFinish || f == clWaitForEvents {
-			return err // what some drivers say of a kernel that failed
+	case memObjectAllocationFailure, outOfHostMemory, outOfResources:
+		if !failedKernel(f, code) {
+			return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
 		}
-	default:
-		return err
 	}
-	return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
+	return err
 }
 
 func codeName(code int32) string {

@@ -8,42 +8,41 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-func streamOf(q device.Queue) *stream { return q.(*gpu.Queue).Stream().(*stream) }
-
-// A mark is good for all calls when its stream and its driver are closed, whether
+// An event serves all calls when its stream and its driver are closed, whether
 // somebody looked at it before or not.
-func TestMarksOutliveAll(t *testing.T) {
+func TestEventsOutliveAll(t *testing.T) {
 	for _, before := range []func(gpu.Event){
 		func(gpu.Event) {},
-		func(m gpu.Event) { assert.NoError(t, m.Wait()) },
-		func(m gpu.Event) {
-			for !m.Done() {
+		func(e gpu.Event) { assert.NoError(t, e.Wait()) },
+		func(e gpu.Event) {
+			for !e.Done() {
 			}
 		},
 	} {
 		dev := openTest(t, Options{})
-		m, err := streamOf(queueOf(t, dev)).Record()
+		e, err := gputest.Queue(t, dev).Stream().Record()
 		require.NoError(t, err)
-		before(m)
+		before(e)
 		require.NoError(t, dev.Close())
-		assert.True(t, m.Done())
-		require.NoError(t, m.Wait())
-		if dev.driver.proc.profiling {
-			d, err := m.Since(m)
+		assert.True(t, e.Done())
+		require.NoError(t, e.Wait())
+		if dev.driver.properties.hasClock {
+			d, err := e.Since(e)
 			require.NoError(t, err)
 			assert.Zero(t, d)
 		}
-		m.Release()
+		e.Release()
 	}
 }
 
 // A queue that was adopted may keep time although the device's clock stands still.
 func TestBugTimeOfNoClock(t *testing.T) {
 	dev := openTest(t, Options{})
-	q := queueOf(t, dev)
-	dev.driver.proc.profiling = false
+	q := gputest.Queue(t, dev)
+	dev.driver.properties.hasClock = false
 	e, err := q.Record()
 	require.NoError(t, err)
 	require.NoError(t, e.Wait())

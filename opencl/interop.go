@@ -10,23 +10,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Device is an OpenCL device. Its buffers and queues are those of device.Device;
-// what else they can do is in the optional interfaces of package device.
-type Device struct {
-	*gpu.Device
-	driver *driver
-}
-
-// newDevice makes a device of a context, of which it takes over a reference.
-func newDevice(p processor, context uintptr, o Options) (*Device, error) {
-	d, err := newDriver(p, context, o)
-	if err != nil {
-		_ = clReleaseContext.call(context)
-		return nil, err
-	}
-	return &Device{gpu.New(d), d}, nil
-}
-
 // Handles are a device's handles of the driver: a cl_platform_id, cl_context and
 // cl_device_id.
 type Handles struct {
@@ -36,7 +19,7 @@ type Handles struct {
 // Handles returns the device's handles, which are valid until it is closed, or
 // as long as the caller retains them.
 func (d *Device) Handles() Handles {
-	return Handles{Platform: d.driver.proc.platform, Context: d.driver.context, Device: d.driver.proc.id}
+	return Handles{Platform: d.driver.properties.platform, Context: d.driver.context, Device: d.driver.properties.id}
 }
 
 // MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a
@@ -86,7 +69,7 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	if h.Platform != 0 && h.Platform != uintptr(platform) {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the device is none of the platform's")
 	}
-	p, err := describe(uintptr(platform), h.Device)
+	p, err := propertiesOf(uintptr(platform), h.Device)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", device.ErrUnsupported, err)
 	}
@@ -100,11 +83,11 @@ func Adopt(h Handles, o Options) (*Device, error) {
 // indexOf returns a device's index; that of no device, as for a part of one, if
 // it is not listed.
 func indexOf(id uintptr) int {
-	m := devices()
-	if i := slices.IndexFunc(m.usable, func(p processor) bool { return p.id == id }); i >= 0 {
+	all := devices().usable
+	if i := slices.IndexFunc(all, func(p properties) bool { return p.id == id }); i >= 0 {
 		return i
 	}
-	return len(m.usable)
+	return len(all)
 }
 
 // handles reads a list of handles.
@@ -186,7 +169,7 @@ func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
 		}
 		context, id, properties := numbers[0], numbers[1], numbers[2]
 		switch {
-		case uintptr(context) != d.driver.context || uintptr(id) != d.driver.proc.id:
+		case uintptr(context) != d.driver.context || uintptr(id) != d.driver.properties.id:
 			return layout.Errorf(device.ErrInvalid, op, "the queue is of another context or device")
 		case properties&outOfOrder != 0:
 			return layout.Errorf(device.ErrUnsupported, op, "the queue runs out of order; only queues in order can be adopted")

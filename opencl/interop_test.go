@@ -1,111 +1,53 @@
-package opencl_test
+package opencl
 
 import (
+	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/devicetest"
-	"github.com/restride/restride/layout"
-	"github.com/restride/restride/opencl"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-func open(t *testing.T) *opencl.Device {
-	t.Helper()
-	dev, err := opencl.OpenWith(0, opencl.Options{})
-	devicetest.Require(t, "opencl", err)
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
-// An engine's context, queue and buffer, and a device that shares them: here
-// the engine is another device of ours.
 func TestAdopt(t *testing.T) {
-	engine := open(t)
-	engineQueue, err := engine.NewQueue()
-	require.NoError(t, err)
+	engine := openTest(t, Options{})
 	h := engine.Handles()
 	require.NotZero(t, h.Platform)
 	require.NotZero(t, h.Context)
 	require.NotZero(t, h.Device)
-
-	dev, err := opencl.Adopt(h, opencl.Options{})
-	require.NoError(t, err)
-	assert.Equal(t, engine.Info(), dev.Info())
-	assert.Equal(t, h, dev.Handles())
-
-	queue := opencl.CommandQueueOf(engineQueue)
-	require.NotZero(t, queue)
-	q, err := dev.AdoptQueue(queue)
-	require.NoError(t, err)
-	assert.Equal(t, queue, opencl.CommandQueueOf(q))
-
-	theirs, err := engine.Alloc(64)
-	require.NoError(t, err)
-	mem := opencl.MemoryOf(theirs)
-	require.NotZero(t, mem)
-	b, err := dev.AdoptBuffer(mem, 60)
-	require.NoError(t, err)
-	assert.EqualValues(t, 60, b.Size())
-	assert.Equal(t, mem, opencl.MemoryOf(b))
-	assert.Equal(t, device.Stats{}, dev.Stats(), "what is adopted counts nowhere")
-
-	// One queue, two owners: in order.
-	require.NoError(t, engineQueue.Write(theirs, 0, []byte{1, 2, 3, 4}))
-	operand := func(at int64) device.Operand {
-		l, err := layout.Strided([]int64{4}, []int64{1}, at)
-		require.NoError(t, err)
-		return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
-	}
-	require.NoError(t, q.Copy(operand(8), operand(0)))
-	got := make([]byte, 4)
-	require.NoError(t, engineQueue.Read(got, theirs, 8))
-	assert.Equal(t, []byte{1, 2, 3, 4}, got)
-
-	// Our buffers, their work.
-	own, err := dev.Alloc(64)
-	require.NoError(t, err)
-	require.NoError(t, q.(device.Sharer).Used(own, b))
-	require.ErrorIs(t, q.(device.Sharer).Used(theirs), device.ErrInvalid)
-	require.NoError(t, own.Free())
-	require.ErrorIs(t, q.(device.Sharer).Used(own), device.ErrClosed)
-
-	require.NoError(t, b.Free())
-	require.ErrorIs(t, b.Free(), device.ErrClosed)
-	b, err = dev.AdoptBuffer(mem, 64) // and not freed
-	require.NoError(t, err)
-	require.NoError(t, q.Close())
-	require.NoError(t, dev.Close())
-	require.ErrorIs(t, b.Free(), device.ErrClosed)
-	_, err = dev.AdoptBuffer(mem, 64)
-	require.ErrorIs(t, err, device.ErrClosed)
-	_, err = dev.AdoptQueue(queue)
-	require.ErrorIs(t, err, device.ErrClosed)
-
-	// All is still the engine's.
-	require.NoError(t, engineQueue.Read(got, theirs, 0))
-	assert.Equal(t, []byte{1, 2, 3, 4}, got)
-	require.NoError(t, theirs.Free())
-	none, err := engine.Alloc(0)
-	require.NoError(t, err)
-	assert.Zero(t, opencl.MemoryOf(none))
+	gputest.Adopt(t, engine, gputest.Adopter{
+		Device: func() (device.Device, error) {
+			dev, err := Adopt(h, Options{})
+			require.NoError(t, err)
+			assert.Equal(t, h, dev.Handles())
+			return dev, err
+		},
+		Queue: func(dev device.Device, theirs device.Queue) (device.Queue, error) {
+			return dev.(*Device).AdoptQueue(CommandQueueOf(theirs))
+		},
+		Buffer: func(dev device.Device, theirs device.Buffer, bytes int64) (device.Buffer, error) {
+			return dev.(*Device).AdoptBuffer(MemoryOf(theirs), bytes)
+		},
+		QueueHandle:  CommandQueueOf,
+		BufferHandle: MemoryOf,
+	})
 }
 
 func TestAdoptRefuses(t *testing.T) {
-	engine, stranger := open(t), open(t)
+	engine, stranger := openTest(t, Options{}), openTest(t, Options{})
 	h := engine.Handles()
-	_, err := opencl.Adopt(opencl.Handles{}, opencl.Options{})
+	_, err := Adopt(Handles{}, Options{})
 	require.ErrorIs(t, err, device.ErrInvalid)
-	_, err = opencl.Adopt(opencl.Handles{Platform: h.Platform + 8, Context: h.Context, Device: h.Device}, opencl.Options{})
+	_, err = Adopt(Handles{Platform: h.Platform + 8, Context: h.Context, Device: h.Device}, Options{})
 	require.ErrorIs(t, err, device.ErrInvalid)
-	_, err = opencl.Adopt(h, opencl.Options{Planner: "none"})
+	_, err = Adopt(h, Options{Planner: "none"})
 	require.ErrorIs(t, err, device.ErrInvalid)
 
-	theirs, err := engine.Alloc(64)
-	require.NoError(t, err)
-	mem := opencl.MemoryOf(theirs)
+	theirs := gputest.Alloc(t, engine, 64)
+	mem := MemoryOf(theirs)
 	for _, c := range []struct {
 		mem   uintptr
 		bytes int64
@@ -126,7 +68,7 @@ func TestAdoptRefuses(t *testing.T) {
 
 	q, err := engine.NewQueue()
 	require.NoError(t, err)
-	_, err = stranger.AdoptQueue(opencl.CommandQueueOf(q))
+	_, err = stranger.AdoptQueue(CommandQueueOf(q))
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = engine.AdoptQueue(0)
 	require.ErrorIs(t, err, device.ErrInvalid)
@@ -135,17 +77,24 @@ func TestAdoptRefuses(t *testing.T) {
 	require.NoError(t, none.Free())
 }
 
-// Other backends have no handles of OpenCL's.
-func TestHandlesOfOthers(t *testing.T) {
-	host, err := device.Open("cpu")
-	require.NoError(t, err)
-	defer host.Close()
-	b, err := host.Alloc(64)
-	require.NoError(t, err)
-	q, err := host.NewQueue()
-	require.NoError(t, err)
-	assert.Zero(t, opencl.MemoryOf(b))
-	assert.Zero(t, opencl.MemoryOf(nil))
-	assert.Zero(t, opencl.CommandQueueOf(q))
-	assert.Zero(t, opencl.CommandQueueOf(nil))
+// Kernels access vectors of 16 bytes: a buffer over host memory that begins
+// elsewhere made the process crash.
+func TestBugAdoptUnalignedHostMemory(t *testing.T) {
+	dev := openTest(t, Options{})
+	host := make([]byte, 8<<10)
+	at := (uintptr(unsafe.Pointer(&host[0])) + 63) &^ 63
+	for off, fits := range map[uintptr]bool{0: true, 4: false, 8: false, 16: true} {
+		mem, err := clCreateBuffer.create(dev.driver.context, memReadWrite|memUseHostPtr, 4096, at+off)
+		require.NoError(t, err)
+		b, err := dev.AdoptBuffer(mem, 4096)
+		if fits {
+			require.NoError(t, err)
+			require.NoError(t, b.Free())
+		} else {
+			require.ErrorIs(t, err, device.ErrUnsupported)
+			assert.ErrorContains(t, err, "16 bytes")
+		}
+		require.NoError(t, clReleaseMemObject.call(mem))
+	}
+	runtime.KeepAlive(host)
 }

@@ -79,7 +79,7 @@ func (p *programs) make(one *program, s kernels.Spec) error {
 		return err
 	}
 	one.handle, one.unkept = handle, key
-	if !p.driver.proc.late {
+	if !p.driver.properties.compilesTwice {
 		// Before the first launch, when nobody else can be at work on the program.
 		p.keep(one)
 	}
@@ -96,9 +96,9 @@ func (p *programs) keep(one *program) {
 
 // key is all that a compiled program depends on.
 func (p *programs) key(s kernels.Spec, source string) string {
-	info := &p.driver.proc.info
+	info := &p.driver.properties.info
 	return strings.Join([]string{
-		info.Driver, info.Vendor, info.Name, p.driver.proc.version, buildOptions, s.String(),
+		info.Driver, info.Vendor, info.Name, p.driver.properties.version, buildOptions, s.String(),
 		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
 	}, "\n")
 }
@@ -116,7 +116,7 @@ func (p *programs) fromSource(source string) (uintptr, error) {
 
 func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 	at, length, status := address(unsafe.SliceData(binary)), uintptr(len(binary)), int32(0)
-	handle, err := clCreateProgramWithBinary.create(p.driver.context, 1, uintptr(unsafe.Pointer(&p.driver.proc.id)),
+	handle, err := clCreateProgramWithBinary.create(p.driver.context, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)),
 		uintptr(unsafe.Pointer(&length)), uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&status)))
 	runtime.KeepAlive(binary)
 	if err == nil && status != 0 {
@@ -132,13 +132,13 @@ func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 // build makes a program ready for use; on failure it is released.
 func (p *programs) build(handle uintptr) (uintptr, error) {
 	options := []byte(buildOptions + "\x00")
-	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.proc.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
+	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
 	if err == nil {
 		return handle, nil
 	}
 	var driver *device.DriverError
 	if errors.As(err, &driver) {
-		log, _ := clGetProgramBuildInfo.bytes(handle, p.driver.proc.id, programBuildLog)
+		log, _ := clGetProgramBuildInfo.bytes(handle, p.driver.properties.id, programBuildLog)
 		driver.Log = strings.TrimSpace(strings.Trim(string(log), "\x00"))
 	}
 	_ = clReleaseProgram.call(handle)

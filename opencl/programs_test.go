@@ -3,7 +3,6 @@ package opencl
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,146 +12,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/kernels"
 )
 
 // someKernel is one that every device runs.
 var someKernel = kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}
 
-// cached opens a device whose cache is a folder of the test.
-func cached(t testing.TB, folder string) *Device {
-	t.Helper()
-	t.Setenv("RESTRIDE_CACHE_DIR", folder)
-	return openTest(t, Options{Planner: Parallel})
-}
-
-// works does a copy by the kernel, and reports how often a source was compiled.
-func works(t testing.TB, dev *Device) (compiled int64) {
-	t.Helper()
-	var n atomic.Int64
-	compile := dev.driver.programs.compile
-	dev.driver.programs.compile = func(source string) (uintptr, error) { n.Add(1); return compile(source) }
-	q := queueOf(t, dev)
-	a, err := dev.Alloc(64)
-	require.NoError(t, err)
-	b, err := dev.Alloc(64)
-	require.NoError(t, err)
-	data := make([]byte, 64)
-	for i := range data {
-		data[i] = byte(i)
-	}
-	require.NoError(t, q.Write(a, 0, data))
-	require.NoError(t, q.Copy(floats(b, []int64{4, 4}, []int64{4, 1}), floats(a, []int64{4, 4}, []int64{1, 4})))
-	got := make([]byte, 64)
-	require.NoError(t, q.Read(got, b, 0))
-	for i := range got {
-		require.Equal(t, byte(i%16/4*16+i/16*4+i%4), got[i])
-	}
-	require.NoError(t, dev.Close()) // some drivers' programs go to the disk only now
-	return n.Load()
-}
-
-func files(t testing.TB, folder string) []string {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join(folder, "opencl", "*"))
-	require.NoError(t, err)
-	return all
-}
-
-func TestDiskCache(t *testing.T) {
-	folder := t.TempDir()
-	require.EqualValues(t, 1, works(t, cached(t, folder)))
-	all := files(t, folder)
-	require.Len(t, all, 1)
-	name := all[0]
-	whole, err := os.ReadFile(name)
-	require.NoError(t, err)
-	require.Zero(t, works(t, cached(t, folder)), "the second device compiles nothing")
-
-	info, err := os.Stat(name)
-	require.NoError(t, err)
-	assert.Zero(t, info.Mode().Perm()&0o077, "others may not change what we give to a driver")
-
-	flipped := func(at int) []byte {
-		b := append([]byte(nil), whole...)
-		b[at] ^= 0x10
-		return b
-	}
-	contents := map[string][]byte{
-		"empty":                {},
-		"garbage":              []byte("this is no program at all"),
-		"much garbage":         make([]byte, 1<<20),
-		"cut by a byte":        whole[:len(whole)-1],
-		"cut in half":          whole[:len(whole)/2],
-		"cut in the head":      whole[:20],
-		"longer by a byte":     append(append([]byte(nil), whole...), 0),
-		"another magic":        flipped(3),
-		"another version":      flipped(len(cacheMagic)),
-		"another key":          flipped(len(cacheMagic) + 4 + 8 + 5),
-		"a bit of the program": flipped(len(whole) - 200),
-		"a bit of the sum":     flipped(len(whole) - 1),
-	}
-	if dev := cached(t, folder); !strings.HasPrefix(dev.Info().Driver, "rusticl") { // aborts the process
-		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel, dev.driver.programs.source(someKernel)))
-	}
-	for what, content := range contents {
-		require.NoError(t, os.WriteFile(name, content, 0o600))
-		assert.EqualValues(t, 1, works(t, cached(t, folder)), what)
-		again, err := os.ReadFile(name)
-		require.NoError(t, err)
-		assert.NotEqual(t, content, again, "%s: it is replaced", what)
-		assert.Zero(t, works(t, cached(t, folder)), what)
-	}
-	require.Len(t, files(t, folder), 1, "nothing else is left")
-
-	// Another program's file under this name is not taken.
-	other := seal([]byte("of another driver"), "another driver")
-	require.NoError(t, os.WriteFile(name, other, 0o600))
-	assert.EqualValues(t, 1, works(t, cached(t, folder)))
-
-	// A folder in the way of the file.
-	require.NoError(t, os.Remove(name))
-	require.NoError(t, os.MkdirAll(filepath.Join(name, "in the way"), 0o700))
-	assert.EqualValues(t, 1, works(t, cached(t, folder)))
-	assert.Len(t, files(t, folder), 1, "no temporary file is left")
-}
-
-func TestDiskCacheThatCannotBe(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	readOnly := filepath.Join(t.TempDir(), "read-only")
-	require.NoError(t, os.Mkdir(readOnly, 0o500))
-	for _, folder := range []string{file, filepath.Join(file, "below"), readOnly, "/proc/no/such", "off"} {
-		assert.EqualValues(t, 1, works(t, cached(t, folder)), folder)
-		if folder == readOnly && os.Getuid() == 0 {
-			continue // root may write anywhere
-		}
-		assert.EqualValues(t, 1, works(t, cached(t, folder)), folder)
-	}
-	_, err := os.Stat("off")
-	require.ErrorIs(t, err, os.ErrNotExist)
-
-	t.Setenv("RESTRIDE_CACHE_DIR", "")
-	t.Setenv("XDG_CACHE_HOME", "")
-	t.Setenv("HOME", "")
-	assert.Empty(t, newDiskCache().folder)
-}
-
 func TestBuildFailure(t *testing.T) {
 	dev := cached(t, "off")
 	good := dev.driver.programs.source
 	dev.driver.programs.source = func(s kernels.Spec) string { return good(s) + "\nthis_is_no_type x;\n" }
-	q := queueOf(t, dev)
-	a, err := dev.Alloc(64)
-	require.NoError(t, err)
-	b, err := dev.Alloc(64)
-	require.NoError(t, err)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
+	b := gputest.Alloc(t, dev, 64)
 	before := dev.Stats()
 	for range 2 {
-		err = q.Copy(floats(b, []int64{2, 2}, []int64{2, 1}), floats(a, []int64{2, 2}, []int64{1, 2}))
+		err := q.Copy(gputest.Matrix(b, []int64{2, 2}, []int64{2, 1}), gputest.Matrix(a, []int64{2, 2}, []int64{1, 2}))
 		require.ErrorIs(t, err, device.ErrDriver)
 	}
-	_, err = dev.driver.programs.get(someKernel)
+	_, err := dev.driver.programs.get(someKernel)
 	var driver *device.DriverError
 	require.ErrorAs(t, err, &driver)
 	assert.Equal(t, "clBuildProgram", driver.Call)
@@ -199,14 +78,12 @@ func BenchmarkFirstUse(b *testing.B) {
 				b.StopTimer()
 				prepare()
 				dev := cached(b, folder)
-				q := queueOf(b, dev)
-				x, err := dev.Alloc(64)
-				require.NoError(b, err)
-				y, err := dev.Alloc(64)
-				require.NoError(b, err)
+				q := gputest.Queue(b, dev)
+				x := gputest.Alloc(b, dev, 64)
+				y := gputest.Alloc(b, dev, 64)
 				b.StartTimer()
 				start := time.Now()
-				require.NoError(b, q.Copy(floats(y, []int64{4, 4}, []int64{4, 1}), floats(x, []int64{4, 4}, []int64{1, 4})))
+				require.NoError(b, q.Copy(gputest.Matrix(y, []int64{4, 4}, []int64{4, 1}), gputest.Matrix(x, []int64{4, 4}, []int64{1, 4})))
 				require.NoError(b, q.Wait())
 				b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "last-ms")
 				b.StopTimer()

@@ -20,6 +20,18 @@ type stream struct {
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 }
 
+func (d *driver) NewStream() (gpu.Stream, error) {
+	properties := uintptr(0)
+	if d.properties.hasClock {
+		properties = profilingEnable
+	}
+	handle, err := clCreateCommandQueue.create(d.context, d.properties.id, properties)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(d, handle), nil
+}
+
 // newStream makes a stream of a handle, of which it owns a reference.
 func newStream(d *driver, handle uintptr) *stream {
 	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}}
@@ -44,7 +56,7 @@ func (s *stream) transfer(f *fn, m gpu.Mem, off int64, host []byte) error {
 
 func (s *stream) Finish() error {
 	s.frame = [9]uintptr{s.handle}
-	if s.driver.proc.forgetful { // this was not flushed
+	if s.driver.properties.finishForgets {
 		if err := clEnqueueMarkerWithWaitList.check(int32(dl.Call(clEnqueueMarkerWithWaitList.addr, s.frame[:4]...))); err != nil {
 			return err
 		}
@@ -154,7 +166,7 @@ func (s *stream) Record() (gpu.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &event{handle: handle, clock: s.driver.proc.profiling}, nil
+	return &event{handle: handle, clock: s.driver.properties.hasClock}, nil
 }
 
 func (s *stream) WaitFor(e gpu.Event) error {

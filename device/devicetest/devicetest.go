@@ -14,7 +14,7 @@
 //
 //	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
 //	RESTRIDE_SEED=17                                    data, and random cases from here on
-//	RESTRIDE_SUITE=small                                Run runs Suite{Small: true}
+//	RESTRIDE_SUITE=small                                as Suite.Small
 //	RESTRIDE_SOAK=1                                     sweeps in full, more random cases
 package devicetest
 
@@ -47,11 +47,12 @@ type Suite struct {
 // Run runs the whole suite. It closes every device that open returns; those
 // that are open at the same time must be of one backend and keep apart.
 func Run(t *testing.T, open func(*testing.T) device.Device) {
-	Suite{Small: os.Getenv("RESTRIDE_SUITE") == "small"}.Run(t, open)
+	Suite{}.Run(t, open)
 }
 
 // Run runs this much of the suite: see the function Run.
 func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
+	s.Small = s.Small || os.Getenv("RESTRIDE_SUITE") == "small"
 	r := runner{Suite: s, open: open, seed: seed(t)}
 	if name := os.Getenv("RESTRIDE_CASE"); name != "" {
 		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })
@@ -90,7 +91,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 	}
 }
 
-// runner is a suite on its way.
+// runner is a suite as it runs.
 type runner struct {
 	Suite
 	open func(*testing.T) device.Device
@@ -189,7 +190,7 @@ func (r rig) check(c oracle.Case, seed uint64) {
 	r.report(c, seed, oracle.CheckOn(r.dev, r.q, c, seed))
 }
 
-// report is check for a case that has been run.
+// report counts the result of a case.
 func (r rig) report(c fmt.Stringer, seed uint64, err error) {
 	r.Helper()
 	if err == nil || skipped(err) {
@@ -239,7 +240,7 @@ func perByte(t layout.DType) int64 { return int64(max(8/t.Bits(), 1)) }
 
 func skipped(err error) bool { return errors.Is(err, oracle.ErrSkipped) }
 
-// wider takes ErrInvalid, where a device may say so too, for ErrOutOfMemory.
+// wider maps ErrInvalid to ErrOutOfMemory, where a device may return either.
 func wider(err error) error {
 	if errors.Is(err, device.ErrInvalid) {
 		return device.ErrOutOfMemory

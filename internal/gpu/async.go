@@ -54,20 +54,3 @@ func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, t
 	q.reached(q.done.Load()) // lets go of what earlier transfers used
 	return q.newEvent(e), nil
 }
-
-// Used says that work that others queued on the queue's stream uses buffers, so
-// that freeing them waits for it as for the queue's own. It is called after the
-// work was queued and before the buffers are freed.
-func (q *Queue) Used(buffers ...device.Buffer) error {
-	if err := q.begin("Used"); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
-	q.seq++
-	for _, b := range buffers {
-		if _, err := q.use("Used", "a buffer", b); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
 
@@ -86,17 +84,6 @@ func (d *Device) NewQueue() (device.Queue, error) {
 	return AdoptStream(d, s), nil
 }
 
-// AdoptStream makes a queue of a stream, which it closes in the end. The device
-// is kept from closing (see While).
-func AdoptStream(d *Device, s Stream) *Queue {
-	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
-	q.launches = kernels.NewCache(d.properties.Target, mostLaunches, q.loadParameters, d.driver.FreeParameters)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queues[q] = struct{}{}
-	return q
-}
-
 // openQueues returns the queues that are not closed.
 func (d *Device) openQueues() []*Queue {
 	d.mu.Lock()
@@ -136,72 +123,4 @@ func (d *Device) Close() error {
 	d.deferred.collect(d)
 	errs = append(errs, d.pool.Trim(), d.driver.Close())
 	return errors.Join(errs...)
-}
-
-// AllocHost returns host memory that is transferred fast, for WriteAsync and
-// ReadAsync above all. The device's Close gives it back, too.
-func (d *Device) AllocHost(bytes int64) ([]byte, error) {
-	const op = "AllocHost"
-	if err := d.begin(op); err != nil {
-		return nil, err
-	}
-	defer d.end()
-	if bytes < 0 || !d.properties.Pinned {
-		if err := d.checkSize(op, bytes); err != nil {
-			return nil, err
-		}
-	}
-	if bytes == 0 {
-		return []byte{}, nil
-	}
-	h, err := d.newHost(bytes)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	d.hosts[unsafe.SliceData(h)] = h
-	d.mu.Unlock()
-	return h, nil
-}
-
-// FreeHost gives back what AllocHost returned.
-func (d *Device) FreeHost(b []byte) error {
-	const op = "FreeHost"
-	if err := d.begin(op); err != nil {
-		return err
-	}
-	defer d.end()
-	if cap(b) == 0 {
-		return nil
-	}
-	at := unsafe.SliceData(b)
-	d.mu.Lock()
-	h := d.hosts[at]
-	delete(d.hosts, at)
-	d.mu.Unlock()
-	if h == nil {
-		return layout.Errorf(device.ErrInvalid, op, "%d bytes that AllocHost of this device has not returned, or that are freed", len(b))
-	}
-	return d.freeHost(h)
-}
-
-func (d *Device) newHost(bytes int64) ([]byte, error) {
-	if d.properties.Pinned { // it is the host's, and the driver's to bound
-		return d.driver.AllocHost(bytes)
-	}
-	if err := d.reserve("AllocHost", bytes); err != nil {
-		return nil, err
-	}
-	h, err := d.driver.AllocHost(bytes)
-	if err != nil {
-		d.unreserve(bytes)
-	}
-	return h, err
-}
-
-func (d *Device) freeHost(h []byte) error {
-	if !d.properties.Pinned {
-		d.unreserve(int64(len(h)))
-	}
-	return d.driver.FreeHost(h)
 }

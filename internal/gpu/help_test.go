@@ -1,18 +1,13 @@
 package gpu_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/opencl"
 )
 
@@ -68,13 +63,6 @@ func open(t testing.TB, f *fake) *gpu.Device {
 	return dev
 }
 
-func queueOf(t testing.TB, dev *gpu.Device) *gpu.Queue {
-	t.Helper()
-	q, err := dev.NewQueue()
-	require.NoError(t, err)
-	return q.(*gpu.Queue)
-}
-
 // hold keeps a fake's queue from going on until the function that it returns is
 // called, at the latest when the test ends.
 func hold(t testing.TB, q *gpu.Queue) (letGo func()) {
@@ -83,43 +71,4 @@ func hold(t testing.TB, q *gpu.Queue) (letGo func()) {
 	letGo = sync.OnceFunc(gate.Unlock)
 	t.Cleanup(letGo)
 	return letGo
-}
-
-func alloc(t testing.TB, dev *gpu.Device, bytes int64) *gpu.Buffer {
-	t.Helper()
-	b, err := dev.Alloc(bytes)
-	require.NoError(t, err)
-	return b.(*gpu.Buffer)
-}
-
-// row is a buffer of so many bytes seen as a row of them.
-func row(b device.Buffer, n int64) device.Operand {
-	l, err := layout.Contiguous(n)
-	if err != nil {
-		panic(err)
-	}
-	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
-}
-
-// floats is a buffer seen as a matrix.
-func floats(b device.Buffer, dims, strides []int64) device.Operand {
-	l, err := layout.Strided(dims, strides, 0)
-	if err != nil {
-		panic(err)
-	}
-	return device.Operand{Buffer: b, Layout: l, Type: layout.Float32}
-}
-
-func fill(t testing.TB, q device.Queue, b device.Buffer, value byte) {
-	t.Helper()
-	require.NoError(t, q.Fill(row(b, b.Size()), []byte{value}))
-}
-
-func random(n int, seed uint64) []byte {
-	b := make([]byte, n)
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for i := range b {
-		b[i] = byte(rng.Uint32())
-	}
-	return b
 }

@@ -35,3 +35,37 @@ func TestBugHostMemoryOfAFullDevice(t *testing.T) {
 		}
 	})
 }
+
+func TestHostMemory(t *testing.T) {
+	each(t, func(t *testing.T, open maker) {
+		dev := open(func(properties *gpu.Properties) { properties.Pinned = false }) // else it does not count
+		h, err := dev.AllocHost(100)
+		require.NoError(t, err)
+		require.Len(t, h, 100)
+		assert.EqualValues(t, 100, dev.Held())
+		h[99] = 1
+		require.NoError(t, dev.FreeHost(h[:0]), "known by where it begins")
+		assert.Zero(t, dev.Held())
+		require.ErrorIs(t, dev.FreeHost(h), device.ErrInvalid)
+		require.ErrorIs(t, dev.FreeHost(make([]byte, 3)), device.ErrInvalid)
+		for bytes, kind := range map[int64]error{-1: device.ErrInvalid, 1 << 60: device.ErrOutOfMemory} {
+			none, err := dev.AllocHost(bytes)
+			require.ErrorIs(t, err, kind)
+			assert.Nil(t, none)
+		}
+		for range 2 {
+			none, err := dev.AllocHost(0)
+			require.NoError(t, err)
+			require.NotNil(t, none)
+			require.NoError(t, dev.FreeHost(none))
+		}
+		require.NoError(t, dev.FreeHost(nil))
+		left, err := dev.AllocHost(1)
+		require.NoError(t, err)
+		require.NoError(t, dev.Close(), "which frees what is left")
+		assert.Zero(t, dev.Held())
+		require.ErrorIs(t, dev.FreeHost(left), device.ErrClosed)
+		_, err = dev.AllocHost(0)
+		require.ErrorIs(t, err, device.ErrClosed)
+	})
+}

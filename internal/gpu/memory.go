@@ -152,24 +152,6 @@ func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
 	return b, nil
 }
 
-// Adopt makes a buffer of another's memory, whose size is a multiple of 4, as
-// kernels access whole words. release is called when the buffer is freed: work on
-// it may still be under way. It counts in no Stats. The device is kept from
-// closing (see While).
-func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
-	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
-	d.register(b)
-	return b
-}
-
-// CheckWords checks the size of memory that is to be adopted.
-func CheckWords(op string, bytes int64) error {
-	if bytes%4 != 0 {
-		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
-	}
-	return nil
-}
-
 // register lists a buffer as live.
 func (d *Device) register(b *Buffer) {
 	d.mu.Lock()

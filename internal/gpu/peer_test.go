@@ -11,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // Streams of two fakes reach each other.
@@ -38,8 +39,8 @@ func newPair(t testing.TB) *pair {
 	for i := range 2 {
 		p.fakes[i] = newFake(t)
 		p.devs[i] = open(t, p.fakes[i])
-		p.queues[i] = queueOf(t, p.devs[i])
-		p.bufs[i] = alloc(t, p.devs[i], 64)
+		p.queues[i] = gputest.Queue(t, p.devs[i])
+		p.bufs[i] = gputest.Alloc(t, p.devs[i], 64)
 	}
 	return p
 }
@@ -49,18 +50,11 @@ func (p *pair) copyOver() error {
 	return p.queues[1].CopyPeer(p.bufs[1], 0, p.bufs[0], 0, 64, p.queues[0])
 }
 
-func read(t testing.TB, q *gpu.Queue, b device.Buffer) []byte {
-	t.Helper()
-	got := make([]byte, b.Size())
-	require.NoError(t, q.Read(got, b, 0))
-	return got
-}
-
 // A copy comes after what either queue has before, and before what they have
 // afterwards.
 func TestPeerOrder(t *testing.T) {
 	p := newPair(t)
-	first, second := random(64, 1), random(64, 2)
+	first, second := gputest.Random(64, 1), gputest.Random(64, 2)
 	for late := range 2 { // either queue is behind
 		letGo := hold(t, p.queues[late])
 		require.NoError(t, p.queues[1].Write(p.bufs[1], 0, second))
@@ -72,8 +66,8 @@ func TestPeerOrder(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		assert.False(t, done.Done(), "the source may be written before the copy has read it")
 		letGo()
-		assert.Equal(t, first, read(t, p.queues[1], p.bufs[1]))
-		assert.Equal(t, second, read(t, p.queues[0], p.bufs[0]))
+		assert.Equal(t, first, gputest.Read(t, p.queues[1], p.bufs[1]))
+		assert.Equal(t, second, gputest.Read(t, p.queues[0], p.bufs[0]))
 	}
 	assert.EqualValues(t, 128, p.devs[1].Stats().PeerToDevice)
 	assert.EqualValues(t, 2, p.devs[1].Stats().PeerCopies)
@@ -90,7 +84,7 @@ func TestPeerOrder(t *testing.T) {
 // before the copy is done.
 func TestPeerFree(t *testing.T) {
 	p := newPair(t)
-	want := random(64, 3)
+	want := gputest.Random(64, 3)
 	require.NoError(t, p.queues[0].Write(p.bufs[0], 0, want))
 	letGo := hold(t, p.queues[1])
 	require.NoError(t, p.copyOver())
@@ -100,10 +94,10 @@ func TestPeerFree(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	assert.EqualValues(t, 1, p.devs[0].DeferredFrees())
-	fresh := alloc(t, p.devs[0], 64)
-	fill(t, p.queues[0], fresh, 7)
+	fresh := gputest.Alloc(t, p.devs[0], 64)
+	gputest.Fill(t, p.queues[0], fresh, 7)
 	letGo()
-	assert.Equal(t, want, read(t, p.queues[1], p.bufs[1]))
+	assert.Equal(t, want, gputest.Read(t, p.queues[1], p.bufs[1]))
 	require.NoError(t, p.queues[0].Wait())
 	p.devs[0].Sweep()
 	assert.Zero(t, p.devs[0].DeferredFrees())
@@ -114,7 +108,7 @@ func TestPeerClose(t *testing.T) {
 	for i, side := range []string{"Source", "Destination"} {
 		t.Run(side, func(t *testing.T) {
 			p := newPair(t)
-			want := random(64, 4)
+			want := gputest.Random(64, 4)
 			require.NoError(t, p.queues[0].Write(p.bufs[0], 0, want))
 			letGo := hold(t, p.queues[1])
 			require.NoError(t, p.copyOver())
@@ -128,7 +122,7 @@ func TestPeerClose(t *testing.T) {
 			letGo()
 			require.NoError(t, <-closed)
 			if i == 0 {
-				assert.Equal(t, want, read(t, p.queues[1], p.bufs[1]))
+				assert.Equal(t, want, gputest.Read(t, p.queues[1], p.bufs[1]))
 			}
 			require.ErrorIs(t, p.copyOver(), device.ErrClosed)
 			require.NoError(t, p.queues[1-i].Wait())
@@ -142,7 +136,7 @@ func TestPeerRules(t *testing.T) {
 	q, from := p.queues[1], p.queues[0]
 	same, err := p.devs[1].NewQueue()
 	require.NoError(t, err)
-	gone := alloc(t, p.devs[0], 64)
+	gone := gputest.Alloc(t, p.devs[0], 64)
 	require.NoError(t, gone.Free())
 	for name, c := range map[string]struct {
 		err  error
@@ -169,7 +163,7 @@ func TestPeerRules(t *testing.T) {
 
 	// No bytes are no work, but are counted.
 	p.fakes[0].fail("Record", errors.New("nothing is to be queued"))
-	empty := alloc(t, p.devs[0], 0)
+	empty := gputest.Alloc(t, p.devs[0], 0)
 	require.NoError(t, q.CopyPeer(p.bufs[1], 64, empty, 0, 0, from))
 	assert.EqualValues(t, 1, p.devs[1].Stats().PeerCopies)
 }
@@ -182,7 +176,7 @@ func TestPeerFailures(t *testing.T) {
 	}{"Record": {0, false}, "WaitFor": {1, false}, "CopyPeer": {1, false}, "Record ": {1, true}, "WaitFor ": {0, true}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
-			want, bad := random(64, 5), errors.New("the driver says no")
+			want, bad := gputest.Random(64, 5), errors.New("the driver says no")
 			require.NoError(t, p.queues[0].Write(p.bufs[0], 0, want))
 			require.NoError(t, p.queues[1].Write(p.bufs[1], 0, make([]byte, 64)))
 			call := map[string]string{"Record ": "Record", "WaitFor ": "WaitFor"}[name]
@@ -193,7 +187,7 @@ func TestPeerFailures(t *testing.T) {
 			require.ErrorIs(t, p.copyOver(), bad)
 			require.NoError(t, p.bufs[0].Free()) // a copy in flight would be found by the fake
 			p.devs[0].Sweep()
-			got := read(t, p.queues[1], p.bufs[1])
+			got := gputest.Read(t, p.queues[1], p.bufs[1])
 			if !fail.copied {
 				want = make([]byte, 64)
 			}

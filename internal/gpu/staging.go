@@ -91,13 +91,3 @@ func (r *ring) release(d *Device) {
 	}
 	*r = ring{}
 }
-
-// staging returns memory that the driver transfers fast, if it has any.
-func (d *Device) staging(size int64) (mem []byte, pinned bool) {
-	if d.properties.Pinned {
-		if h, err := d.newHost(size); err == nil {
-			return h, true
-		}
-	}
-	return make([]byte, size), false
-}

@@ -10,20 +10,8 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/layout"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
-
-// gathered is a take of bytes: dst, src and indices.
-func gathered(dst, src, at device.Buffer) (d, s, a device.Operand, by device.Index) {
-	const n = 8
-	repeated, err := layout.Strided([]int64{n}, []int64{0}, 0)
-	if err != nil {
-		panic(err)
-	}
-	d, s, a = row(dst, n), row(src, n), row(at, n)
-	s.Layout, a.Type = repeated, layout.Int64
-	return d, s, a, device.Index{Extent: n, Stride: 1}
-}
 
 // note writes to a queue's status, as a kernel does.
 func (s *stream) note(index, extent int64) {
@@ -45,11 +33,11 @@ func TestTakeStatus(t *testing.T) {
 		}
 	}
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
-	d, s, i, by := gathered(b, a, at)
+	q := gputest.Queue(t, dev)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
 	counted()
-	require.NoError(t, q.Copy(row(b, 8), row(a, 8)))
+	require.NoError(t, q.Copy(gputest.Bytes(b, 8), gputest.Bytes(a, 8)))
 	require.NoError(t, q.Wait())
 	require.Zero(t, downloads, "there were no takes")
 	for range 3 {
@@ -87,9 +75,9 @@ func TestTakeStatus(t *testing.T) {
 func TestTakeFails(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
-	d, s, i, by := gathered(b, a, at)
+	q := gputest.Queue(t, dev)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
 	f.fail("Alloc", device.ErrOutOfMemory)
 	f.fail("Alloc", device.ErrOutOfMemory) // when room is made, too
 	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrOutOfMemory)
@@ -109,7 +97,7 @@ func TestTakeFails(t *testing.T) {
 	other, err := dev.NewQueue()
 	require.NoError(t, err)
 	for range 4 {
-		c := alloc(t, dev, 64)
+		c := gputest.Alloc(t, dev, 64)
 		require.NoError(t, other.Write(c, 0, make([]byte, 64)))
 	}
 	require.NoError(t, other.Wait())
@@ -124,8 +112,8 @@ func TestTakeCaptured(t *testing.T) {
 	dev := gpu.New(r)
 	q, err := dev.NewQueue()
 	require.NoError(t, err)
-	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
-	d, s, i, by := gathered(b, a, at)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
 	replay, err := q.(device.Recorder).Capture(func() error { return q.Take(d, s, i, by) })
 	require.NoError(t, err)
 	fake := q.(*gpu.Queue).Stream().(*recording).Stream.(*stream)
@@ -149,9 +137,9 @@ func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			f := newFake(t)
 			dev := open(t, f)
-			q := queueOf(t, dev)
-			a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
-			d, s, i, by := gathered(b, a, at)
+			q := gputest.Queue(t, dev)
+			a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+			d, s, i, by := gputest.Take(b, a, at)
 			require.NoError(t, q.Take(d, s, i, by))
 			fake := q.Stream().(*stream)
 			fake.busy.Wait()
@@ -170,17 +158,17 @@ func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
 func TestBugNoRoomForStatusOrDescriptor(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a, b, at := alloc(t, dev, 64), alloc(t, dev, 64), alloc(t, dev, 64)
-	d, s, i, by := gathered(b, a, at)
-	require.NoError(t, alloc(t, dev, 1<<20).Free()) // the pool keeps it
+	q := gputest.Queue(t, dev)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
+	require.NoError(t, gputest.Alloc(t, dev, 1<<20).Free()) // the pool keeps it
 	f.fail("Alloc", device.ErrOutOfMemory)
 	require.NoError(t, q.Take(d, s, i, by))
 	require.EqualValues(t, 3*64, dev.Stats().Reserved)
 
-	require.NoError(t, alloc(t, dev, 1<<20).Free())
+	require.NoError(t, gputest.Alloc(t, dev, 1<<20).Free())
 	f.fail("LoadParameters", device.ErrOutOfMemory)
-	require.NoError(t, q.Copy(row(b, 8), row(a, 8)))
+	require.NoError(t, q.Copy(gputest.Bytes(b, 8), gputest.Bytes(a, 8)))
 	require.EqualValues(t, 3*64, dev.Stats().Reserved)
 	require.NoError(t, q.Wait())
 }

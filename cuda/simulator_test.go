@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/soak"
 )
 
@@ -20,7 +21,7 @@ func TestConditions(t *testing.T) {
 	}
 	// What kernels compute is the same everywhere: of the suite, what a driver's memory
 	// and order make a difference to.
-	run, part := "^Test(Device|ManyQueues|CloseMeanwhile|Capture)", "/^[01]$/^(Transfers|Alloc|Free|CloseDevice|TakeOrder|Order|Parallel)$"
+	run, part := "^Test(Device|Queues|Capture)", "/^([01]|ManyQueues|CloseMeanwhile)$/^(Transfers|Alloc|Free|CloseDevice|TakeOrder|Order|Parallel)$"
 	if soak.Enabled() {
 		part = ""
 	}
@@ -55,7 +56,7 @@ func TestPlantedFaults(t *testing.T) {
 		"none":     {"Order", ""},
 		"oob":      {"Runs", "ILLEGAL_ADDRESS"},
 		"skipwait": {"Order", "PingPong"},
-		"params":   {"Fill", "kernel fill_"},
+		"params":   {"Fill", "kernel "},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			out, err := inChild(t, "^TestDevice$/^0$/^"+c.test+"$", "RESTRIDE_SIM_PLANT="+fault, "RESTRIDE_SIM_DELAY=100", "RESTRIDE_SIM_SEED=1")
@@ -84,7 +85,7 @@ func TestLostDevice(t *testing.T) {
 	open := func(index int) (*Device, device.Queue, device.Buffer) {
 		dev, err := OpenWith(index, Options{})
 		require.NoError(t, err)
-		return dev, queueOf(t, dev), alloc(t, dev, 64)
+		return dev, gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 	}
 	sick, q, b := open(0)
 	healthy, q2, b2 := open(1)
@@ -94,7 +95,7 @@ func TestLostDevice(t *testing.T) {
 	require.NoError(t, err)
 
 	k.turn(t, "PLANT", "oob")
-	require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
+	require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
 	err = q.Wait()
 	k.turn(t, "PLANT", "")
 	t.Log("reason:", err)
@@ -102,7 +103,7 @@ func TestLostDevice(t *testing.T) {
 		require.ErrorIs(t, err, ErrLost)
 		require.ErrorIs(t, err, device.ErrDriver)
 		assert.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS (700)")
-		err = q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4})
+		err = q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4})
 	}
 	_, err = sick.Alloc(1 << 20)
 	require.ErrorIs(t, err, ErrLost)
@@ -115,7 +116,7 @@ func TestLostDevice(t *testing.T) {
 
 	works := func(q device.Queue, b device.Buffer) {
 		t.Helper()
-		require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
+		require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
 		got := make([]byte, 4)
 		require.NoError(t, q.Read(got, b, 60))
 		assert.Equal(t, []byte{1, 2, 3, 4}, got)
@@ -146,9 +147,9 @@ func TestStrangers(t *testing.T) {
 	b, err := device.Open("cuda:1")
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Info().Index)
-	qa, qb := queueOf(t, a.(*Device)), queueOf(t, b.(*Device))
-	x, y := alloc(t, a.(*Device), 64), alloc(t, b.(*Device), 64)
-	require.ErrorIs(t, qa.Copy(row(x, 0, 4), row(y, 0, 4)), device.ErrInvalid)
+	qa, qb := gputest.Queue(t, a.(*Device)), gputest.Queue(t, b.(*Device))
+	x, y := gputest.Alloc(t, a.(*Device), 64), gputest.Alloc(t, b.(*Device), 64)
+	require.ErrorIs(t, qa.Copy(gputest.Words(x, 0, 4), gputest.Words(y, 0, 4)), device.ErrInvalid)
 	e, err := qb.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, qa.WaitFor(e), device.ErrInvalid)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/layout"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // fault makes a function of the driver fail with a code, the next few times that
@@ -57,11 +57,9 @@ func TestLateOutOfMemory(t *testing.T) {
 	for _, f := range []*fn{clEnqueueNDRangeKernel, clEnqueueWriteBuffer, clEnqueueReadBuffer} {
 		t.Run(f.name, func(t *testing.T) {
 			dev := openTest(t, Options{})
-			q := queueOf(t, dev)
-			x, err := dev.Alloc(1 << 16)
-			require.NoError(t, err)
-			idle, err := dev.Alloc(1 << 20)
-			require.NoError(t, err)
+			q := gputest.Queue(t, dev)
+			x := gputest.Alloc(t, dev, 1<<16)
+			idle := gputest.Alloc(t, dev, 1<<20)
 			require.NoError(t, idle.Free())
 			require.Greater(t, dev.Stats().Reserved, int64(1<<20))
 
@@ -72,7 +70,7 @@ func TestLateOutOfMemory(t *testing.T) {
 				case clEnqueueReadBuffer:
 					return q.Read(make([]byte, 4), x, 0)
 				}
-				return q.Fill(device.Operand{Buffer: x, Layout: row(1 << 16), Type: layout.Uint8}, []byte{1})
+				return q.Fill(gputest.Bytes(x, 1<<16), []byte{1})
 			}
 			require.NoError(t, q.Write(x, 0, []byte{1, 1, 1, 1}))
 			require.NoError(t, work())
@@ -84,7 +82,7 @@ func TestLateOutOfMemory(t *testing.T) {
 			assert.LessOrEqual(t, dev.Stats().Reserved, int64(1<<16), "the idle block was given back")
 
 			fault.next(memObjectAllocationFailure, 2)
-			err = work()
+			err := work()
 			require.ErrorIs(t, err, device.ErrOutOfMemory)
 			require.ErrorIs(t, err, device.ErrDriver)
 			assert.ErrorContains(t, err, f.name)
@@ -111,7 +109,7 @@ func TestLateOutOfMemory(t *testing.T) {
 // What a driver says at the end is returned once, by Wait.
 func TestWaitReturnsTheError(t *testing.T) {
 	dev := openTest(t, Options{})
-	q := queueOf(t, dev)
+	q := gputest.Queue(t, dev)
 	fault := inject(t, clFinish)
 	fault.next(outOfHostMemory, 1)
 	require.ErrorIs(t, q.Wait(), device.ErrOutOfMemory)
@@ -123,13 +121,4 @@ func TestWaitReturnsTheError(t *testing.T) {
 	fault.next(-36, 1)
 	require.ErrorIs(t, q.Close(), device.ErrDriver)
 	require.ErrorIs(t, q.Close(), device.ErrClosed)
-}
-
-// row is the layout of n elements.
-func row(n int64) layout.Layout {
-	l, err := layout.Contiguous(n)
-	if err != nil {
-		panic(err)
-	}
-	return l
 }

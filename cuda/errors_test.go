@@ -11,16 +11,17 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 // What a driver has only of late may be missing.
 func TestOptionalFunctions(t *testing.T) {
 	dev := openTest(t)
-	plain, err := open(older(dev.driver.api), 0, 0, Options{})
+	plain, err := newDevice(older(dev.driver.api), 0, 0, Options{})
 	require.NoError(t, err)
-	q, b := queueOf(t, plain), alloc(t, plain, 64)
-	require.NoError(t, q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4}))
-	_, err = q.(device.Recorder).Capture(func() error { return nil })
+	q, b := gputest.Queue(t, plain), gputest.Alloc(t, plain, 64)
+	require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
+	_, err = q.Capture(func() error { return nil })
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	assert.ErrorContains(t, err, "11.4")
 	assert.EqualValues(t, 0x04030201, words(t, q, b)[15])
@@ -81,7 +82,7 @@ func TestFailedCalls(t *testing.T) {
 		t.Run(fail, func(t *testing.T) {
 			before := k.counter("allocations")
 			dev := openTest(t)
-			q, b := queueOf(t, dev), alloc(t, dev, 64)
+			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 			endCapture := strings.HasPrefix(fail, "cuStreamEndCapture")
 			if endCapture { // with nothing in flight: Close cannot wait for a stream that still captures
 				require.NoError(t, c.call(dev, q, b))
@@ -109,7 +110,7 @@ func TestFailedCalls(t *testing.T) {
 }
 
 func fillOne(_ *Device, q device.Queue, b device.Buffer) error {
-	return q.Fill(row(b, 0, 16), []byte{1, 2, 3, 4})
+	return q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4})
 }
 
 // The default build has neither a C compiler's nor another package's driver.

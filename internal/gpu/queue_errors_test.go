@@ -12,6 +12,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
 )
 
 var (
@@ -31,10 +32,10 @@ func late(t *testing.T, f *fake, q *gpu.Queue, name string) (letGo func()) {
 func TestBugRetriedLaunchIsNotDone(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a := alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
 	letGo := late(t, f, q, "Launch")
-	fill(t, q, a, 1)
+	gputest.Fill(t, q, a, 1)
 	e, err := q.Record()
 	require.NoError(t, err)
 	assert.False(t, e.Done())
@@ -49,8 +50,8 @@ func TestBugRetriedLaunchIsNotDone(t *testing.T) {
 func TestBugRetriedWriteKeepsItsStaging(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a := alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
 	letGo := late(t, f, q, "Upload")
 	require.NoError(t, q.Write(a, 0, []byte{1, 1, 1, 1}))
 	require.NoError(t, q.Write(a, 4, []byte{2, 2, 2, 2}))
@@ -63,8 +64,8 @@ func TestBugRetriedWriteKeepsItsStaging(t *testing.T) {
 func TestBugRetriedTransferKeepsItsPin(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a := alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
 	letGo := late(t, f, q, "Download")
 	e, err := q.ReadAsync(make([]byte, 64), a, 0)
 	require.NoError(t, err)
@@ -82,18 +83,18 @@ func TestBugAllocDoesNotSwallowErrors(t *testing.T) {
 	f := newFake(t)
 	f.properties.Info.Memory = 1<<20 + 64
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	small := alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	small := gputest.Alloc(t, dev, 64)
 	for _, wait := range []func() error{
 		q.Wait,
 		func() error { return q.Read(make([]byte, 1), small, 0) },
 		q.Close,
 	} {
-		a := alloc(t, dev, 1<<19)
+		a := gputest.Alloc(t, dev, 1<<19)
 		f.fail("work", errWork)
-		fill(t, q, a, 1)
+		gputest.Fill(t, q, a, 1)
 		require.NoError(t, a.Free())
-		require.NoError(t, alloc(t, dev, 1<<20).Free(), "which needs the first block")
+		require.NoError(t, gputest.Alloc(t, dev, 1<<20).Free(), "which needs the first block")
 		require.ErrorIs(t, wait(), errWork)
 	}
 }
@@ -102,18 +103,18 @@ func TestBugAllocDoesNotSwallowErrors(t *testing.T) {
 func TestErrorsOfWork(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q, other := queueOf(t, dev), queueOf(t, dev)
-	a := alloc(t, dev, 64)
+	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
 	f.fail("work", errWork)
-	fill(t, q, a, 1)
+	gputest.Fill(t, q, a, 1)
 	f.fail("Launch", errRoom) // finds the first error when it makes room
-	fill(t, q, a, 2)
+	gputest.Fill(t, q, a, 2)
 	f.fail("Finish", errors.New("another"))
 	require.ErrorIs(t, q.Wait(), errWork)
 	require.NoError(t, q.Wait())
 
 	f.fail("work", errWork)
-	fill(t, q, a, 1)
+	gputest.Fill(t, q, a, 1)
 	before := dev.Stats()
 	require.ErrorIs(t, q.Read(make([]byte, 4), a, 0), errWork)
 	after := dev.Stats()
@@ -121,11 +122,11 @@ func TestErrorsOfWork(t *testing.T) {
 	assert.Equal(t, before, after, "what failed does not count")
 
 	f.fail("work", errWork)
-	fill(t, q, a, 1)
+	gputest.Fill(t, q, a, 1)
 	require.ErrorIs(t, q.Close(), errWork)
 	require.ErrorIs(t, q.Close(), device.ErrClosed)
 	f.fail("work", errWork)
-	fill(t, other, a, 1)
+	gputest.Fill(t, other, a, 1)
 	errStream, errFree, errLast := errors.New("stream"), errors.New("free"), errors.New("last")
 	f.fail("CloseStream", errStream)
 	f.fail("Free", errFree)
@@ -143,8 +144,8 @@ func TestMarksThatFail(t *testing.T) {
 	const slot = gpu.SlotSize
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a := alloc(t, dev, 8*slot)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 8*slot)
 	f.fail("Record", errWork)
 	_, err := q.Record()
 	require.ErrorIs(t, err, errWork)
@@ -159,14 +160,14 @@ func TestMarksThatFail(t *testing.T) {
 
 	f.fail("Record", errWork)
 	require.ErrorIs(t, q.Write(a, 0, make([]byte, slot)), errWork)
-	model := random(8*slot, 3)
+	model := gputest.Random(8*slot, 3)
 	require.NoError(t, q.Write(a, 0, model), "the slot without a mark is waited for otherwise")
 	got := make([]byte, 8*slot)
 	require.NoError(t, q.Read(got, a, 0))
 	require.Equal(t, model, got)
 
 	f.fail("Record", errWork)
-	fill(t, q, a, 1)
+	gputest.Fill(t, q, a, 1)
 	require.NoError(t, a.Free())
 	dev.Sweep()
 	assert.EqualValues(t, 1, dev.DeferredFrees())
@@ -181,11 +182,11 @@ func TestMarksThatFail(t *testing.T) {
 func TestCallsThatFail(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a := alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 64)
 	before := dev.Stats()
 	for name, call := range map[string]func() error{
-		"Launch":   func() error { return q.Fill(row(a, 64), []byte{1}) },
+		"Launch":   func() error { return q.Fill(gputest.Bytes(a, 64), []byte{1}) },
 		"Upload":   func() error { return q.Write(a, 0, []byte{1}) },
 		"Download": func() error { return q.Read(make([]byte, 1), a, 0) },
 	} {
@@ -214,7 +215,7 @@ func TestCallsThatFail(t *testing.T) {
 	_, err = dev.Alloc(1 << 20)
 	require.ErrorIs(t, err, errWork)
 	f.fail("WaitFor", errWork)
-	other := queueOf(t, dev)
+	other := gputest.Queue(t, dev)
 	letGo := hold(t, other)
 	e, err := other.Record()
 	require.NoError(t, err)
@@ -231,14 +232,14 @@ func TestCallsThatFail(t *testing.T) {
 func TestCloseWithWorkInFlight(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
-	q := queueOf(t, dev)
-	a, freed := alloc(t, dev, 1<<20), alloc(t, dev, 1<<20)
+	q := gputest.Queue(t, dev)
+	a, freed := gputest.Alloc(t, dev, 1<<20), gputest.Alloc(t, dev, 1<<20)
 	host, err := dev.AllocHost(1 << 10)
 	require.NoError(t, err)
 	letGo := hold(t, q)
-	fill(t, q, freed, 1)
+	gputest.Fill(t, q, freed, 1)
 	require.NoError(t, freed.Free())
-	require.NoError(t, q.Write(a, 0, random(1<<20, 1)))
+	require.NoError(t, q.Write(a, 0, gputest.Random(1<<20, 1)))
 	_, err = q.WriteAsync(a, 0, host)
 	require.NoError(t, err)
 	back := make([]byte, 1<<10)
@@ -265,7 +266,7 @@ func TestCloseWithWorkInFlight(t *testing.T) {
 	letGo()
 	require.NoError(t, <-closed)
 	require.NoError(t, <-waited)
-	assert.Equal(t, random(1<<20, 1)[1<<10:1<<11], back)
+	assert.Equal(t, gputest.Random(1<<20, 1)[1<<10:1<<11], back)
 	assert.True(t, e.Done())
 	require.NoError(t, e.Wait())
 	require.ErrorIs(t, q.Wait(), device.ErrClosed)

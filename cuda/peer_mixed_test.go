@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/layout"
 )
 
@@ -42,8 +43,8 @@ func TestPeerMixed(t *testing.T) {
 		devs[i], err = OpenWith(i, Options{})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, devs[i].Close()) }()
-		queues[i] = [2]device.Queue{queueOf(t, devs[i]), queueOf(t, devs[i])}
-		at[i] = alloc(t, devs[i], int64(len(back)))
+		queues[i] = [2]device.Queue{gputest.Queue(t, devs[i]), gputest.Queue(t, devs[i])}
+		at[i] = gputest.Alloc(t, devs[i], int64(len(back)))
 		require.NoError(t, queues[i][0].Write(at[i], 0, back))
 		require.NoError(t, queues[i][0].Wait())
 	}
@@ -76,7 +77,7 @@ func TestPeerMixed(t *testing.T) {
 		q := queues[i][rng.IntN(2)]
 		if len(live[i]) == 0 {
 			h := fresh(i, q)
-			h.want = noise(size, rng.Uint64())
+			h.want = gputest.Random(size, rng.Uint64())
 			require.NoError(t, q.Write(h.b, 0, h.want))
 			continue
 		}

@@ -1,0 +1,108 @@
+package gpu_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
+)
+
+// A loop that never waits keeps within bounds: by bytes for large blocks, by
+// number for small ones.
+func TestEndlessLoopIsBounded(t *testing.T) {
+	each(t, func(t *testing.T, open maker) {
+		for size, times := range map[int64]int{64: 5000, 1 << 20: 300} {
+			dev := open(func(t *gpu.Properties) { t.Info.Memory = 64 << 20 }) // limbo's bound is an eighth
+			q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+			src := gputest.Alloc(t, dev, size)
+			gputest.Fill(t, q, src, 1)
+			require.NoError(t, q.Wait())
+			highest := int64(0)
+			for i := range times {
+				x := gputest.Alloc(t, dev, size)
+				queue := q
+				if i%3 == 0 {
+					queue = other
+				}
+				require.NoError(t, queue.Copy(gputest.Bytes(x, size), gputest.Bytes(src, size)))
+				require.NoError(t, x.Free())
+				highest = max(highest, dev.Stats().Reserved)
+			}
+			most := dev.IdleCap() + 4*size
+			if size < 1<<10 {
+				most = (gpu.MostFreed + 4) * 64
+			}
+			t.Logf("held at most %d bytes; the bound is %d", highest, most)
+			assert.LessOrEqual(t, highest, most)
+			require.NoError(t, src.Free())
+			require.NoError(t, q.Wait())
+			require.NoError(t, other.Wait())
+		}
+	})
+}
+
+// A block that queued work uses is not handed out before that work is done, not
+// even if the queue that takes it is another.
+func TestBlocksWaitForTheirWork(t *testing.T) {
+	dev := open(t, newFake(t))
+	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 1<<20)
+	letGo := hold(t, q)
+	gputest.Fill(t, q, a, 1)
+	gputest.Fill(t, other, a, 1)
+	require.NoError(t, other.Wait())
+	require.NoError(t, a.Free())
+	assert.EqualValues(t, 1, dev.DeferredFrees())
+	b := gputest.Alloc(t, dev, 1<<20)
+	assert.NotSame(t, a.Mem(), b.Mem())
+	assert.EqualValues(t, 1, dev.DeferredFrees())
+	letGo()
+	require.NoError(t, q.Wait())
+	c := gputest.Alloc(t, dev, 1<<20)
+	assert.Same(t, a.Mem(), c.Mem(), "it is used again as soon as it may be")
+	assert.Zero(t, dev.DeferredFrees())
+	require.NoError(t, b.Free())
+	require.NoError(t, c.Free())
+	assert.Zero(t, dev.DeferredFrees(), "what is not in use does not wait")
+}
+
+// A queue gives again what only its own work still uses; another queue's Alloc,
+// and the device's, do not.
+func TestQueueReusesInOrder(t *testing.T) {
+	dev := open(t, newFake(t))
+	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	a, b := gputest.Alloc(t, q, 1<<20), gputest.Alloc(t, q, 1<<20)
+	letGo := hold(t, q)
+	gputest.Fill(t, q, a, 1)
+	gputest.Fill(t, q, b, 1)
+	require.NoError(t, a.Free())
+	foreign := gputest.Alloc(t, other, 1<<20)
+	assert.NotSame(t, a.Mem(), foreign.Mem())
+	c := gputest.Alloc(t, q, 1<<20-8) // of the same class
+	assert.Same(t, a.Mem(), c.Mem())
+	assert.Zero(t, dev.DeferredFrees())
+	// What is given again is still in use until all of its work is done.
+	require.NoError(t, c.Free())
+	assert.EqualValues(t, 1, dev.DeferredFrees())
+	d := gputest.Alloc(t, dev, 1<<20)
+	assert.NotSame(t, a.Mem(), d.Mem())
+	// Another queue's work on a block keeps it from being given to the first.
+	letOther := hold(t, other)
+	gputest.Fill(t, other, b, 2)
+	require.NoError(t, b.Free())
+	e := gputest.Alloc(t, q, 1<<20)
+	assert.Same(t, a.Mem(), e.Mem())
+	f := gputest.Alloc(t, q, 1<<20)
+	assert.NotSame(t, b.Mem(), f.Mem())
+	letGo()
+	letOther()
+	for _, x := range []*gpu.Buffer{foreign, d, e, f} {
+		require.NoError(t, x.Free())
+	}
+	_, err := q.Alloc(-1)
+	require.ErrorIs(t, err, device.ErrInvalid)
+}

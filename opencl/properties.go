@@ -1,0 +1,105 @@
+package opencl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+)
+
+// properties are what the driver says of a device.
+type properties struct {
+	platform, id uintptr
+	info         device.Info
+	version      string // of OpenCL
+	groupSize    uint64 // the most work-items in a group
+	onHost       bool   // the device is the host's processor, and its memory the host's
+	hasClock     bool   // its queues keep time
+	quirks
+}
+
+// propertiesOf asks a driver about a device. The error says why it is of no use.
+func propertiesOf(platform, id uintptr) (properties, error) {
+	p := properties{platform: platform, id: id}
+	var errs []error
+	text := func(key uintptr) string {
+		s, err := clGetDeviceInfo.text(id, key)
+		errs = append(errs, err)
+		return s
+	}
+	number := func(key uintptr) uint64 {
+		n, err := clGetDeviceInfo.number(id, key)
+		errs = append(errs, err)
+		return n
+	}
+	of := func(key uintptr) string {
+		s, err := clGetPlatformInfo.text(platform, key)
+		errs = append(errs, err)
+		return s
+	}
+	p.info = device.Info{
+		Backend:  "opencl",
+		Name:     text(deviceName),
+		Vendor:   text(deviceVendor),
+		Driver:   strings.Join([]string{of(platformName), of(platformVersion), "driver " + text(driverVersion)}, ", "),
+		Kind:     kind(number(deviceType)),
+		Memory:   int64(min(number(deviceGlobalMemSize), 1<<62)),
+		MaxAlloc: int64(min(number(deviceMaxMemAllocSize), 1<<62)) &^ 15,
+	}
+	p.groupSize = number(deviceMaxWorkGroupSize)
+	p.version = text(deviceVersion)
+	little, available, compiler := number(deviceEndianLittle), number(deviceAvailable), number(deviceCompilerAvailable)
+	for _, err := range errs {
+		if err != nil {
+			return p, err
+		}
+	}
+	// A question that a driver no longer knows is answered by no.
+	unified, _ := clGetDeviceInfo.number(id, deviceHostUnifiedMemory)
+	resolution, _ := clGetDeviceInfo.number(id, deviceTimerResolution)
+	clock, _ := clGetDeviceInfo.number(id, deviceMaxClock)
+	queues, _ := clGetDeviceInfo.number(id, deviceQueueProperties)
+	p.info.MHz = int(min(clock, 1<<20))
+	p.onHost = unified == yes && p.info.Kind == device.CPU
+	p.hasClock = hasClock(queues, resolution)
+	p.quirks = quirksOf(p.info.Driver, p.info.Name)
+	if p.info.Name == "" {
+		p.info.Name = "a device without a name"
+	}
+	var reason string
+	switch {
+	case available != yes:
+		reason = "is not available"
+	case compiler != yes:
+		reason = "has no compiler"
+	case little != yes:
+		reason = "is big-endian"
+	case !newEnough(p.version):
+		reason = fmt.Sprintf("has %q; OpenCL 1.2 is needed", p.version)
+	case p.info.Kind != device.CPU && p.groupSize < kernels.GroupSize:
+		reason = fmt.Sprintf("has work-groups of at most %d work-items; %d are needed", p.groupSize, kernels.GroupSize)
+	default:
+		return p, nil
+	}
+	return p, fmt.Errorf("%s %s", p.info.Name, reason)
+}
+
+func kind(deviceType uint64) device.Kind {
+	switch {
+	case deviceType&typeGPU != 0:
+		return device.GPU
+	case deviceType&typeCPU != 0:
+		return device.CPU
+	}
+	return device.Accelerator
+}
+
+// newEnough reports whether a version, as "OpenCL 3.0 ...", is 1.2 or later.
+func newEnough(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "OpenCL %d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 1 || major == 1 && minor >= 2
+}
