@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -121,6 +122,20 @@ func TestOracleIsOnItsOwn(t *testing.T) {
 			assert.NotContains(t, deps, module+"/"+other, "%s needs %s", name, other)
 		}
 	}
+}
+
+// TestLightDevices: whoever imports a tensor and a device builds no modules but these two.
+func TestLightDevices(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{"tensor", "cpu", "opencl", "cuda"} {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./"+name).Output()
+		require.NoError(t, err)
+		for _, path := range strings.Fields(string(out)) {
+			seen[path] = true
+		}
+		assert.Subset(t, []string{module, "github.com/ebitengine/purego", "golang.org/x/sys"}, slices.Collect(maps.Keys(seen)), name)
+	}
+	assert.Len(t, seen, 3)
 }
 
 // TestDrawing holds CONTRIBUTING's drawing against the policy: every package stands

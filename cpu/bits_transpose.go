@@ -2,8 +2,8 @@ package cpu
 
 import "unsafe"
 
-// transposePacked is moveTile below a byte: source rows are first brought to whole
-// words, then transposed in blocks of words, then written at their bits.
+// transposePacked is moveTile below a byte: source rows are copied to whole words,
+// transposed in blocks of words, and written at their bits.
 func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	if kernels.Split4 != nil {
 		j.transposeSplit(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
@@ -14,14 +14,14 @@ func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
 	in := (ni + lanes - 1) / lanes * 8 // bytes of a staged source row
-	out := t.stride                    // bytes of a turned row
+	out := t.stride                    // bytes of a transposed row
 	stage := room(&sc.stage, (nj+lanes)*in)
 	buf := room(&sc.tile, (ni+lanes)*out)
 	for k, off := range t.sTab[:nj] {
 		copyBits(stage, int64(k)*in*8, j.src, (s+off)*w, ni*w)
 	}
-	// Staged rows beyond nj, and elements beyond ni, are left from other tiles:
-	// they turn into places that are not copied out.
+	// Staged rows beyond nj, and elements beyond ni, are from other tiles: they end
+	// where nothing is copied out.
 	for row := int64(0); row*lanes < nj; row++ {
 		for col := int64(0); col*8 < in; col++ {
 			from, to := row*lanes*in+col*8, col*lanes*out+row*8
@@ -32,18 +32,12 @@ func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 			}
 		}
 	}
-	for i, off := range t.dTab[:ni] {
-		at := d + off
-		lo, hi := max(at, j.clipLo), min(at+nj, j.clipHi)
-		if lo < hi {
-			copyBits(j.dst, lo*w, buf, int64(i)*out*8+(lo-at)*w, (hi-lo)*w)
-		}
-	}
+	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// transposeSplit is transposePacked by vectors. The bytes of source rows are transposed as
-// they are: a row then has the elements of some columns in each byte, which become a
-// row each. Some columns at a time, so that all stays near.
+// transposeSplit is transposePacked by vectors. Source rows are transposed as bytes: a
+// row then has the elements of some columns in each byte, which become a row each.
+// Some columns at a time, so that all stays in L1.
 func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
@@ -53,7 +47,7 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 		split = kernels.Split2
 	}
 	rows := sc.rows[:nj]
-	odd := int64(0) // not 0: some row starts within a byte
+	odd := int64(0) // not 0: a row starts within a byte
 	for k, off := range t.sTab[:nj] {
 		rows[k] = (s + off) / per
 		odd |= (s + off) % per
@@ -62,7 +56,7 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
 	most := max(transposeBuffer/wide, 16) * per
-	most = min(most, tileCols) // all that dTab has
+	most = min(most, tileCols) // dTab has no more
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
@@ -85,7 +79,8 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	}
 }
 
-// scatterBits brings rows of n elements, step bytes apart in buf, to their places.
+// scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus
+// the entries of tab.
 func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
@@ -112,8 +107,8 @@ func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, 
 	}
 }
 
-// transpose4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
-// to another, in two passes of two rounds, so that words stay in registers.
+// transpose4 transposes a block of 16 by 16 elements of 4 bits from one buffer to
+// another, in two passes of two rounds, so that words stay in registers.
 func transpose4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
 	var m [16]uint64
 	for k := range 4 {

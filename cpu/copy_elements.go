@@ -5,12 +5,11 @@ import (
 	"unsafe"
 )
 
-// farStep is the step, in bytes, from which elements of 8 bytes and more come sooner
-// one by one than by fours.
+// farStep is the step, in bytes, from which elements of 8 bytes and more are faster one
+// by one than by fours.
 const farStep = 4 << 10
 
-// moveElements moves a block element by element. The longer axis is the inner
-// loop.
+// moveElements moves a block element by element. The longer axis is the inner loop.
 func moveElements[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
 	if a.n > b.n {
 		a, b = b, a
@@ -20,6 +19,7 @@ func moveElements[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
 	}
 }
 
+// moveElementRow moves elements along one axis.
 func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	n, ds, ss := x.n, x.d, x.s
 	size := int64(unsafe.Sizeof(*new(W)))
@@ -46,14 +46,14 @@ func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 func broadcastRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
 	v := load[W](src, s)
-	// The head by hand, the rest from the head: that is memmove out of L1, in pieces
-	// that are as quick as any and take no time to start.
+	// The head by hand, the rest from the head: memmove out of L1, in pieces of the best
+	// size.
 	size := int64(unsafe.Sizeof(v))
 	head := min(n, 256/size)
 	for i := range row[:head] {
 		row[i] = v
 	}
-	_, text := any(v).(string) // the collector must see these being written
+	_, text := any(v).(string) // the garbage collector must see these being written
 	if more := n/(256/size) - 1; more > 0 && n*size <= blockBytes && kernels.Move != nil && !text {
 		kernels.Move(ptr(dst, d+256), ptr(dst, d), 256, 0, 256, more)
 		head *= more + 1
@@ -78,8 +78,7 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 		for ; n >= 4; n -= 4 {
 			s -= 8
 			v := bits.RotateLeft64(load64(src, s), 32)
-			const low = 0x0000ffff0000ffff
-			store64(dst, d, v&low<<16|v>>16&low)
+			store64(dst, d, v&mask16<<16|v>>16&mask16)
 			d += 8
 		}
 	case 4:
@@ -98,14 +97,14 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	}
 }
 
-// collect moves elements that are anywhere to na rows of nb, dense ones. What is
-// streamed is put together in a buffer.
+// collect moves elements from anywhere to na dense rows of nb. Rows to be streamed are
+// made in a buffer.
 func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	width := int64(unsafe.Sizeof(*new(W)))
 	size := nb * width
-	way := j.way(d, na, size)
+	path := j.pathOf(d, na, size)
 	to, at, step := j.dst, d, j.a.d
-	if way != straight {
+	if path != cached {
 		to, at, step = room(&sc.tile, na*size), 0, size
 	}
 	switch {
@@ -123,7 +122,7 @@ func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		moveElements[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
 	}
 	switch {
-	case way == straight:
+	case path == cached:
 	case j.a.d == size:
 		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
 	default:
@@ -131,7 +130,7 @@ func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// scatter moves elements that are anywhere to na rows of nb that are not dense.
+// scatter moves elements from anywhere to na rows of nb that are not dense.
 func scatter[W word](j *job, d, s, na, nb int64) {
 	if j.shuffled == spreads && nb >= j.shuffle.Least {
 		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)

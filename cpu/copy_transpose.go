@@ -7,133 +7,10 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// transposeBuffer is about the size of the buffer where there is one: it stays in L1.
-const transposeBuffer = 32 << 10
-
-// turns returns the kernels for elements of size bytes.
-func transposer(size int64) *simd.Transposer {
-	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
-}
-
-// transposeTile is moveTile by vectors: where rows of the destination are evenly apart,
-// from registers to their places. Where they are not, or share cache lines that go
-// past the caches, through a buffer, some rows at a time.
-func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
-	t := &j.tile
-	rows := t.sTab[:nj]
-	least := 16 / size // columns, and rows, of the smallest block
-	stream := k.Stream
-	if ni < least {
-		stream = k.FewStream
-		if !t.holds(s-j.sOff, 16) {
-			stream = nil
-		}
-	}
-	if t.dStep != 0 && j.streams() {
-		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
-		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
-			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
-			rows = rows[whole:]
-			nj -= whole
-			d += whole * size
-		}
-		if nj == 0 {
-			return
-		}
-	} else if t.dStep != 0 && ni >= least && nj >= least {
-		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
-		return
-	}
-	run := nj * size
-	stride, joined := t.buffered(run)
-	most := max(transposeBuffer/stride, least)
-	most = min(most, tileCols) // all that dTab has
-	for i := int64(0); i < ni; i += most {
-		n := min(most, ni-i)
-		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
-		to, tab := t.from(d, i)
-		out, count := run, n
-		if joined {
-			out, count = n*run, 1
-		}
-		if j.streams() {
-			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
-			continue
-		}
-		for i := range count {
-			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
-		}
-	}
-}
-
-// from returns where the offsets of rows from the i-th on are, and what they add to.
-// Of tiles with many rows dTab has the first ones, and they are evenly apart.
-func (t *tile) from(d, i int64) (int64, []int64) {
-	if t.dStep != 0 {
-		return d + i*t.dStep, t.dTab
-	}
-	return d, t.dTab[i:]
-}
-
-// transposeRows writes n columns as rows, where neither are too few. The last block of
-// rows overlaps the one before.
-func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
-	nj := int64(len(rows))
-	turn, block := k.Wide, k.Width/size
-	if nj < block {
-		turn, block = k.Narrow, 16/size
-	}
-	m := nj &^ (block - 1)
-	turn(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
-	if m < nj {
-		from := nj - block
-		turn(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
-	}
-}
-
-// transposePadded is transposeRows for any number of rows and columns, where dst has room after
-// each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
-// many bytes may be read.
-func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
-	least := 16 / size
-	nj := int64(len(rows))
-	if nj < least {
-		for i := range sc.more[:least] {
-			sc.more[i] = rows[min(i, len(rows)-1)]
-		}
-		rows, nj = sc.more[:least], least
-	}
-	if n < least && !wide {
-		stage := room(&sc.stage, nj*16)
-		stageRows(stage, src, s, rows, n*size)
-		src, s, rows = stage, 0, together[:nj]
-	}
-	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
-}
-
-// stageRows copies rows of size bytes to where together says.
-func stageRows(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
-	for at := int64(0); len(rows) > 0; {
-		n, by := evenly(rows)
-		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
-		at += 16 * n
-		rows = rows[n:]
-	}
-}
-
-// together are the offsets of rows of 16 bytes.
-var together = func() (tab [tileRows]int64) {
-	for i := range tab {
-		tab[i] = int64(i) * 16
-	}
-	return tab
-}()
-
-// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
-// dense pieces of source rows, turns them on the way into the buffer, and writes
-// dense pieces of destination rows from there. So every cache line of either
-// side is visited once, however badly the rows lie for the cache's sets.
+// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads dense
+// pieces of source rows, transposes them into a buffer, and writes dense pieces of
+// destination rows from there. So every cache line of either side is visited once,
+// even if the rows fall into few of the cache's sets.
 func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
@@ -165,7 +42,10 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
+// The loops in Go.
+
+// transposeColumns writes source rows as columns: buf[i][k] = src[rows[k]][i], i in
+// [0, n).
 func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	k, whole := 0, int64(0)
@@ -203,7 +83,7 @@ func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Point
 	transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
 }
 
-// transposeRest does columns [from, n) of rows one element at a time.
+// transposeRest does columns [from, n) of rows element by element.
 func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for _, r := range rows {
@@ -214,13 +94,12 @@ func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Poin
 	}
 }
 
-// Square blocks of small elements are transposed inside 64-bit words: rows of
-// 64/w elements, one word each, exchange halves, then quarters, and so on. It
-// takes log2(64/w) rounds; the half of a word that is exchanged is named by a
-// mask.
+// Square blocks of small elements are transposed inside 64-bit words: rows of 64/w
+// elements, one word each, exchange halves, then quarters, and so on. It takes
+// log2(64/w) rounds; a mask names the half of a word that is exchanged.
 
-// exchange swaps the high lanes of x with the low lanes of y, lanes being shift
-// bits wide and mask choosing the low ones.
+// exchange swaps the high lanes of x with the low lanes of y: lanes are shift bits
+// wide, and mask names the low ones.
 func exchange(x, y uint64, shift uint, mask uint64) (uint64, uint64) {
 	t := (x>>shift ^ y) & mask
 	return x ^ t<<shift, y ^ t
@@ -281,3 +160,128 @@ func transpose16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int
 		store64(buf, p+3*stride, d)
 	}
 }
+
+// The same by vectors.
+
+// transposeBuffer is about the size of the buffer: it stays in L1.
+const transposeBuffer = 32 << 10
+
+// transposer returns the kernels for elements of size bytes.
+func transposer(size int64) *simd.Transposer {
+	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
+}
+
+// transposeTile is moveTile by vectors. Where rows of the destination are evenly apart,
+// they are written from registers. Where they are not, or share cache lines that go
+// past the caches, some rows at a time go through a buffer.
+func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
+	t := &j.tile
+	rows := t.sTab[:nj]
+	least := 16 / size // columns, and rows, of the smallest block
+	stream := k.Stream
+	if ni < least {
+		stream = k.FewStream
+		if !t.holds(s-j.sOff, 16) {
+			stream = nil
+		}
+	}
+	if t.dStep != 0 && j.streams() {
+		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
+		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
+			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
+			rows = rows[whole:]
+			nj -= whole
+			d += whole * size
+		}
+		if nj == 0 {
+			return
+		}
+	} else if t.dStep != 0 && ni >= least && nj >= least {
+		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		return
+	}
+	run := nj * size
+	stride, joined := t.buffered(run)
+	most := max(transposeBuffer/stride, least)
+	most = min(most, tileCols) // dTab has no more
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
+		to, tab := t.from(d, i)
+		out, count := run, n
+		if joined {
+			out, count = n*run, 1
+		}
+		if j.streams() {
+			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			continue
+		}
+		for i := range count {
+			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
+		}
+	}
+}
+
+// from returns the offsets of the rows from the i-th on, and the base that they add to.
+// Rows beyond those of dTab are evenly apart.
+func (t *tile) from(d, i int64) (int64, []int64) {
+	if t.dStep != 0 {
+		return d + i*t.dStep, t.dTab
+	}
+	return d, t.dTab[i:]
+}
+
+// transposeRows writes n columns as rows: 16 bytes or more of both. The last block of
+// rows overlaps the one before.
+func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	nj := int64(len(rows))
+	kernel, block := k.Wide, k.Width/size
+	if nj < block {
+		kernel, block = k.Narrow, 16/size
+	}
+	m := nj &^ (block - 1)
+	kernel(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
+	if m < nj {
+		from := nj - block
+		kernel(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
+	}
+}
+
+// transposePadded is transposeRows for any number of rows and columns. dst has room
+// for 16 bytes after each row, and for 16 bytes of rows more. wide says whether 16
+// bytes of each source row may be read.
+func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+	least := 16 / size
+	nj := int64(len(rows))
+	if nj < least {
+		for i := range sc.more[:least] {
+			sc.more[i] = rows[min(i, len(rows)-1)]
+		}
+		rows, nj = sc.more[:least], least
+	}
+	if n < least && !wide {
+		stage := room(&sc.stage, nj*16)
+		stageRows(stage, src, s, rows, n*size)
+		src, s, rows = stage, 0, staged16[:nj]
+	}
+	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+}
+
+// stageRows copies rows of size bytes to the offsets of staged16.
+func stageRows(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
+	for at := int64(0); len(rows) > 0; {
+		n, by := evenly(rows)
+		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
+		at += 16 * n
+		rows = rows[n:]
+	}
+}
+
+// staged16 are the offsets of rows of 16 bytes.
+var staged16 = func() (tab [tileRows]int64) {
+	for i := range tab {
+		tab[i] = int64(i) * 16
+	}
+	return tab
+}()

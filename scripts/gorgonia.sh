@@ -4,7 +4,7 @@
 # the headers of CUDA 11 and 12, which come from NVIDIA's Python wheels. Needs a C
 # and C++ compiler, and Python with pip.
 set -eu
-: "${GO:=go}" "${PYTHON:=python3}" "${STATICCHECK:=}" "${CASES:=../shared/onnx-node-tests}"
+: "${GO:=go}" "${PYTHON:=python3}" "${CASES:=../shared/onnx-node-tests}"
 
 make -s cuda-sim
 sim=$PWD/build/cuda-sim
@@ -35,7 +35,7 @@ for wheel in nvidia-cuda-runtime-cu11==11.8.89 nvidia-cuda-runtime-cu12==12.9.79
 	RESTRIDE_SUITE=$suite $GO test -count=1 -timeout 20m -tags gorgonia ./cuda
 done
 $GO vet -tags gorgonia ./cuda ./cmd/restride
-[ -z "$STATICCHECK" ] || $GO run "$STATICCHECK" -tags gorgonia ./cuda
+[ ! -x build/staticcheck ] || build/staticcheck -tags gorgonia ./cuda # of make lint
 $GO build -tags gorgonia -o build/restride-gorgonia ./cmd/restride
 $GO version -m build/restride-gorgonia | grep gorgonia.org/cu
 build/restride-gorgonia devices
