@@ -72,20 +72,20 @@ func TestCheckOperand(t *testing.T) {
 		layout.Int2: 40, layout.Int4: 20, layout.Bool: 10, layout.Float16: 5, layout.Float32: 2, layout.Int64: 1, layout.Complex128: 0,
 	}
 	for dtype, n := range full {
-		says(t, CheckOperand("Copy", "dst", &device.Operand{b, dense(t, 0, n), dtype}), "", dtype)
-		says(t, CheckOperand("Copy", "dst", &device.Operand{b, dense(t, 0, n+1), dtype}), "dst "+dtype.String(), dtype)
-		says(t, CheckOperand("Copy", "dst", &device.Operand{b, dense(t, n), dtype}), "reaches beyond", dtype)
-		says(t, CheckOperand("Copy", "dst", &device.Operand{b, dense(t, math.MaxInt64), dtype}), "reaches beyond", dtype)
-		says(t, CheckOperand("Copy", "dst", &device.Operand{b, dense(t, 1<<40, 0), dtype}), "", dtype)
-		says(t, CheckOperand("Copy", "dst", &device.Operand{words, dense(t, 0, 1), dtype}), "its buffer holds strings", dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: b, Layout: dense(t, 0, n), Type: dtype}), "", dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: b, Layout: dense(t, 0, n+1), Type: dtype}), "dst "+dtype.String(), dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: b, Layout: dense(t, n), Type: dtype}), "reaches beyond", dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: b, Layout: dense(t, math.MaxInt64), Type: dtype}), "reaches beyond", dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: b, Layout: dense(t, 1<<40, 0), Type: dtype}), "", dtype)
+		says(t, CheckOperand("Copy", "dst", &device.Operand{Buffer: words, Layout: dense(t, 0, 1), Type: dtype}), "its buffer holds strings", dtype)
 	}
-	says(t, CheckOperand("Copy", "src", &device.Operand{words, dense(t, 0, 3), layout.String}), "")
-	says(t, CheckOperand("Copy", "src", &device.Operand{words, dense(t, 1, 3), layout.String}), "reaches beyond its buffer of size 3")
-	says(t, CheckOperand("Copy", "src", &device.Operand{b, dense(t, 0, 1), layout.String}), "its buffer holds bytes")
-	says(t, CheckOperand("Copy", "src", &device.Operand{nil, dense(t, 0, 1), layout.Int8}), "src has no buffer")
-	says(t, CheckOperand("Copy", "src", &device.Operand{b, dense(t, 0, 1), layout.Invalid}), "src has no element type")
-	says(t, CheckOperand("Copy", "src", &device.Operand{b, dense(t, 0, 1), 255}), "src has no element type")
-	says(t, CheckOperand("Copy", "src", &device.Operand{&buffer{math.MaxInt64}, dense(t, 0, math.MaxInt64), layout.Int2}), "")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: words, Layout: dense(t, 0, 3), Type: layout.String}), "")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: words, Layout: dense(t, 1, 3), Type: layout.String}), "reaches beyond its buffer of size 3")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: b, Layout: dense(t, 0, 1), Type: layout.String}), "its buffer holds bytes")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: nil, Layout: dense(t, 0, 1), Type: layout.Int8}), "src has no buffer")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: b, Layout: dense(t, 0, 1), Type: layout.Invalid}), "src has no element type")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: b, Layout: dense(t, 0, 1), Type: 255}), "src has no element type")
+	says(t, CheckOperand("Copy", "src", &device.Operand{Buffer: &buffer{math.MaxInt64}, Layout: dense(t, 0, math.MaxInt64), Type: layout.Int2}), "")
 }
 
 func TestCheckPairs(t *testing.T) {
@@ -93,7 +93,7 @@ func TestCheckPairs(t *testing.T) {
 	words := &stringBuffer{buffer{8}}
 	eight := dense(t, 0, 8)
 	at := func(b device.Buffer, l layout.Layout, dtype layout.DType) device.Operand {
-		return device.Operand{b, l, dtype}
+		return device.Operand{Buffer: b, Layout: l, Type: dtype}
 	}
 	type row struct {
 		dst, src device.Operand
@@ -163,7 +163,7 @@ func TestCheckFill(t *testing.T) {
 		if dtype == layout.String {
 			continue
 		}
-		dst := device.Operand{a, dense(t, 0, 4), dtype}
+		dst := device.Operand{Buffer: a, Layout: dense(t, 0, 4), Type: dtype}
 		for n := range 20 {
 			rule := fmt.Sprintf("a pattern of %d bytes", n)
 			if n == max(dtype.Bits()/8, 1) {
@@ -174,15 +174,15 @@ func TestCheckFill(t *testing.T) {
 		says(t, CheckFillString(&dst), "only strings", dtype)
 	}
 	broadcast := strided(t, []int64{4}, []int64{0}, 0)
-	text := device.Operand{words, dense(t, 0, 8), layout.String}
-	says(t, CheckFill(&device.Operand{a, broadcast, layout.Int8}, []byte{1}), "two indices share")
-	says(t, CheckFill(&device.Operand{a, dense(t, 64), layout.Int8}, []byte{1}), "reaches beyond")
+	text := device.Operand{Buffer: words, Layout: dense(t, 0, 8), Type: layout.String}
+	says(t, CheckFill(&device.Operand{Buffer: a, Layout: broadcast, Type: layout.Int8}, []byte{1}), "two indices share")
+	says(t, CheckFill(&device.Operand{Buffer: a, Layout: dense(t, 64), Type: layout.Int8}, []byte{1}), "reaches beyond")
 	says(t, CheckFill(&text, nil), "FillString")
 	says(t, CheckFillString(&text), "")
-	says(t, CheckFillString(&device.Operand{words, broadcast, layout.String}), "two indices share")
-	says(t, CheckFillString(&device.Operand{words, dense(t, 8), layout.String}), "reaches beyond")
-	says(t, CheckFillString(&device.Operand{a, dense(t, 0, 1), layout.String}), "holds bytes")
-	says(t, CheckFillString(&device.Operand{nil, dense(t, 0, 1), layout.String}), "no buffer")
+	says(t, CheckFillString(&device.Operand{Buffer: words, Layout: broadcast, Type: layout.String}), "two indices share")
+	says(t, CheckFillString(&device.Operand{Buffer: words, Layout: dense(t, 8), Type: layout.String}), "reaches beyond")
+	says(t, CheckFillString(&device.Operand{Buffer: a, Layout: dense(t, 0, 1), Type: layout.String}), "holds bytes")
+	says(t, CheckFillString(&device.Operand{Buffer: nil, Layout: dense(t, 0, 1), Type: layout.String}), "no buffer")
 }
 
 // Of a call whose form was checked, all that may be wrong with its places is found.
@@ -208,7 +208,7 @@ func TestCheckBuffers(t *testing.T) {
 		{nil, b, eight, eight, "dst has no buffer", "dst has no buffer"},
 		{a, nil, eight, eight, "src has no buffer", "src has no buffer"},
 	} {
-		dst, src := device.Operand{c.dst, c.dOff, layout.Float32}, device.Operand{c.src, c.sOff, layout.Float32}
+		dst, src := device.Operand{Buffer: c.dst, Layout: c.dOff, Type: layout.Float32}, device.Operand{Buffer: c.src, Layout: c.sOff, Type: layout.Float32}
 		says(t, CheckCopyBuffers(&dst, &src), c.copy)
 		says(t, CheckCopy(&dst, &src), c.copy)
 		says(t, CheckConvertBuffers(&dst, &src), c.values)
@@ -228,7 +228,7 @@ func TestCheckBuffers(t *testing.T) {
 		{words, eight, pattern, "its buffer holds strings"},
 		{nil, eight, pattern, "dst has no buffer"},
 	} {
-		dst := device.Operand{c.dst, c.l, layout.Float32}
+		dst := device.Operand{Buffer: c.dst, Layout: c.l, Type: layout.Float32}
 		says(t, CheckFillBuffers(&dst, c.pattern), c.rule)
 		says(t, CheckFill(&dst, c.pattern), c.rule)
 	}
@@ -240,10 +240,10 @@ func TestChecksAllocateNothing(t *testing.T) {
 	l := dense(t, 0, 2, 3, 4, 5)
 	p, err := l.Permute(3, 1, 0, 2)
 	require.NoError(t, err)
-	dst, src := device.Operand{a, p, layout.Float32}, device.Operand{b, dense(t, 0, 5, 3, 2, 4), layout.Float32}
-	same := device.Operand{a, dense(t, 120, 5, 3, 2, 4), layout.Float32}
+	dst, src := device.Operand{Buffer: a, Layout: p, Type: layout.Float32}, device.Operand{Buffer: b, Layout: dense(t, 0, 5, 3, 2, 4), Type: layout.Float32}
+	same := device.Operand{Buffer: a, Layout: dense(t, 120, 5, 3, 2, 4), Type: layout.Float32}
 	pattern := make([]byte, 4)
-	at := device.Operand{&buffer{1 << 20}, dense(t, 0, 5, 3, 2, 4), layout.Int64}
+	at := device.Operand{Buffer: &buffer{1 << 20}, Layout: dense(t, 0, 5, 3, 2, 4), Type: layout.Int64}
 	by := []device.Index{{Offset: 3, Extent: 9, Stride: 100}}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if errors.Join(CheckCopy(&dst, &src), CheckCopy(&dst, &same), CheckFill(&dst, pattern), CheckTake(&dst, &src, &at, by)) != nil {
