@@ -86,7 +86,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		s.last, s.function = l, f
 	}
 	p := &s.args
-	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Parameters.(*memory).at)
+	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Params.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
 	if a.At != nil {
 		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
@@ -101,7 +101,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	// one: with that it fails, whatever else may be wrong, and is done here again.
 	s.home = s.handle > perThread && (s.thread.before == s.driver.ctx || s.thread.before == 0)
 	if s.capturing {
-		s.parameters = append(s.parameters, a.Parameters.(*memory))
+		s.parameters = append(s.parameters, a.Params.(*memory))
 	}
 	err := s.submit(l)
 	s.driver.leave(&s.thread)

@@ -122,7 +122,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	}
 	k := s.kernel
 	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Parameters, 7: a.At, a.Status} {
+	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.At, a.Status} {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue
