@@ -92,7 +92,7 @@ cuda-sim-test:
 
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
-	GO=$(GO) STATICCHECK=$(STATICCHECK) CASES="$(CASES)" sh scripts/gorgonia.sh
+	GO=$(GO) CASES="$(CASES)" sh scripts/gorgonia.sh
 
 # The CPU device on arm64, in an emulator (Debian's qemu-user-static): what it computes,
 # not how fast.

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +119,50 @@ func TestOracleIsOnItsOwn(t *testing.T) {
 		require.Contains(t, deps, module+"/layout")
 		for _, other := range apart {
 			assert.NotContains(t, deps, module+"/"+other, "%s needs %s", name, other)
+		}
+	}
+}
+
+// TestLightDevices: whoever imports a tensor and a device builds no modules but these two.
+func TestLightDevices(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{"tensor", "cpu", "opencl", "cuda"} {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./"+name).Output()
+		require.NoError(t, err)
+		for _, path := range strings.Fields(string(out)) {
+			seen[path] = true
+		}
+		assert.Subset(t, []string{module, "github.com/ebitengine/purego", "golang.org/x/sys"}, slices.Collect(maps.Keys(seen)), name)
+	}
+	assert.Len(t, seen, 3)
+}
+
+// TestDrawing holds CONTRIBUTING's drawing against the policy: every package stands
+// above those that it may import, and in the table of folders below.
+func TestDrawing(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "```\n")
+	drawing, rest, found := strings.Cut(rest, "```\n")
+	require.True(t, found, "there is no drawing")
+	line := map[string]int{}
+	for i, words := range strings.Split(drawing, "\n") {
+		for _, word := range strings.Fields(words) {
+			if name := strings.TrimPrefix(word, path.Base(module)); policy[name] != nil {
+				assert.NotContains(t, line, name, "drawn twice")
+				line[name] = i
+			}
+		}
+	}
+	for name, allowed := range policy {
+		require.Contains(t, line, name, "not drawn")
+		for _, other := range allowed {
+			if !strings.Contains(other, ".") {
+				assert.Less(t, line[name], line[other], "%s may import %s, and is not above it", name, other)
+			}
+		}
+		if name != "" {
+			assert.Contains(t, rest, "`"+name+"`", "not in the table")
 		}
 	}
 }

@@ -161,9 +161,9 @@ func fillSpan(b []byte, v byte, past bool) {
 
 // turned are the tables of Reverse: the halves of a byte change places, and so do
 // pairs of bits within them.
-var turned = [...]*[32]byte{2: turnedBy(2), 4: turnedBy(4)}
+var reversedTables = [...]*[32]byte{2: reversedTable(2), 4: reversedTable(4)}
 
-func turnedBy(w int) *[32]byte {
+func reversedTable(w int) *[32]byte {
 	t := new([32]byte)
 	for x := range byte(16) {
 		y := x
@@ -187,7 +187,7 @@ func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 		d, s, n = d+head, s-head, n-head
 		done := lines * cacheLine * 8
 		s, n = s-done, n-done
-		kernels.ReverseBits(ptr(dst, d>>3), ptr(src, s>>3), lines, s&7, &turned[w][0], past)
+		kernels.ReverseBits(ptr(dst, d>>3), ptr(src, s>>3), lines, s&7, &reversedTables[w][0], past)
 		d += done
 	}
 	reverseWords(dst, d, src, s, n, w)
@@ -217,9 +217,9 @@ func reverseWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64
 	}
 }
 
-// gatherBits moves n elements of w bits from every step-th of the source to
+// moveSteppedBits moves n elements of w bits from every step-th of the source to
 // neighbours.
-func gatherBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w int64) {
+func moveSteppedBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w int64) {
 	d, s, step = d*w, s*w, step*w
 	for ; n > 0 && d&7 != 0; n-- {
 		putBits(dst, d, getBits(src, s, w), w)
@@ -246,7 +246,7 @@ func gatherBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w i
 	}
 }
 
-// extractBits is gatherBits to whole bytes, by kernels that take several elements
+// extractBits is moveSteppedBits to whole bytes, by kernels that take several elements
 // out of a word. It returns how many it has moved, which is none where elements are
 // too far from each other. s and step count bits.
 func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w int64) int64 {
@@ -289,7 +289,7 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 // packedKernel moves one block of elements below a byte.
 func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 	if j.class == transpose {
-		j.packedTile(d, s, na, nb, sc)
+		j.transposePacked(d, s, na, nb, sc)
 		return
 	}
 	for i := range na {
@@ -320,13 +320,13 @@ func (j *job) packedRow(d, s, n int64, sc *scratch) {
 				putBits(j.dst, at*w, getBits(j.src, (s+k*j.b.s)*w, w), w)
 			}
 		}
-	case j.class == contiguous || j.class == rows:
+	case j.class == dense || j.class == rows:
 		moveBits(j.dst, d*w, j.src, s*w, n*w, j.streams())
-	case j.class == fill:
+	case j.class == broadcast:
 		fillBits(j.dst, d, n, w, getBits(j.src, s*w, w), j.streams())
-	case j.class == reverse:
+	case j.class == reversed:
 		reverseBits(j.dst, d, j.src, s, n, w, j.streams())
 	default:
-		gatherBits(j.dst, d, j.src, s, j.b.s, n, w)
+		moveSteppedBits(j.dst, d, j.src, s, j.b.s, n, w)
 	}
 }

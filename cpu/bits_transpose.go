@@ -2,11 +2,11 @@ package cpu
 
 import "unsafe"
 
-// packedTile is moveTile below a byte: source rows are first brought to whole
-// words, then transposed in blocks of words, then written at their bits.
-func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
+// transposePacked is moveTile below a byte: source rows are copied to whole words,
+// transposed in blocks of words, and written at their bits.
+func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	if kernels.Split4 != nil {
-		j.splitTile(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
+		j.transposeSplit(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
 		return
 	}
 	w := int64(j.dBits)
@@ -14,37 +14,31 @@ func (j *job) packedTile(d, s, na, nb int64, sc *scratch) {
 	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
 	in := (ni + lanes - 1) / lanes * 8 // bytes of a staged source row
-	out := t.stride                    // bytes of a turned row
+	out := t.stride                    // bytes of a transposed row
 	stage := room(&sc.stage, (nj+lanes)*in)
 	buf := room(&sc.tile, (ni+lanes)*out)
 	for k, off := range t.sTab[:nj] {
 		copyBits(stage, int64(k)*in*8, j.src, (s+off)*w, ni*w)
 	}
-	// Staged rows beyond nj, and elements beyond ni, are left from other tiles:
-	// they turn into places that are not copied out.
+	// Staged rows beyond nj, and elements beyond ni, are from other tiles: they end
+	// where nothing is copied out.
 	for row := int64(0); row*lanes < nj; row++ {
 		for col := int64(0); col*8 < in; col++ {
 			from, to := row*lanes*in+col*8, col*lanes*out+row*8
 			if w == 4 {
-				turn4(buf, to, out, stage, from, in)
+				transpose4(buf, to, out, stage, from, in)
 			} else {
-				turn2(buf, to, out, stage, from, in)
+				transpose2(buf, to, out, stage, from, in)
 			}
 		}
 	}
-	for i, off := range t.dTab[:ni] {
-		at := d + off
-		lo, hi := max(at, j.clipLo), min(at+nj, j.clipHi)
-		if lo < hi {
-			copyBits(j.dst, lo*w, buf, int64(i)*out*8+(lo-at)*w, (hi-lo)*w)
-		}
-	}
+	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// splitTile is packedTile by vectors. The bytes of source rows are transposed as
-// they are: a row then has the elements of some columns in each byte, which become a
-// row each. Some columns at a time, so that all stays near.
-func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
+// transposeSplit is transposePacked by vectors. Source rows are transposed as bytes: a
+// row then has the elements of some columns in each byte, which become a row each.
+// Some columns at a time, so that all stays in L1.
+func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
 	t := &j.tile
@@ -53,7 +47,7 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 		split = kernels.Split2
 	}
 	rows := sc.rows[:nj]
-	odd := int64(0) // not 0: some row starts within a byte
+	odd := int64(0) // not 0: a row starts within a byte
 	for k, off := range t.sTab[:nj] {
 		rows[k] = (s + off) / per
 		odd |= (s + off) % per
@@ -61,8 +55,8 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 	run := (nj + 63) &^ 63     // bytes of a row of bytes
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
-	most := max(turnBuffer/wide, 16) * per
-	most = min(most, tileCols) // all that dTab has
+	most := max(transposeBuffer/wide, 16) * per
+	most = min(most, tileCols) // dTab has no more
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
@@ -74,19 +68,20 @@ func (j *job) splitTile(d, s, ni, nj int64, sc *scratch) {
 				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				rows[k] = int64(k) * step
 			}
-			turnSome(turns(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
+			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
 		} else {
-			turnSome(turns(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
 		to, tab := t.from(d, i)
-		j.placeRows(to, tab[:n], bytes, done, out, nj, sc)
+		j.scatterBits(to, tab[:n], bytes, done, out, nj, sc)
 	}
 }
 
-// placeRows brings rows of n elements, step bytes apart in buf, to their places.
-func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
+// scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus
+// the entries of tab.
+func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
 	if j.streams() && n%per == 0 {
@@ -112,9 +107,9 @@ func (j *job) placeRows(d int64, tab []int64, buf unsafe.Pointer, from, step, n 
 	}
 }
 
-// turn4 transposes a block of 16 by 16 elements of 4 bits: words from one buffer
-// to another, in two passes of two rounds, so that words stay in registers.
-func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+// transpose4 transposes a block of 16 by 16 elements of 4 bits from one buffer to
+// another, in two passes of two rounds, so that words stay in registers.
+func transpose4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
 	var m [16]uint64
 	for k := range 4 {
 		at := from + int64(k)*in
@@ -139,8 +134,8 @@ func turn4(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int
 	}
 }
 
-// turn2 transposes a block of 32 by 32 elements of 2 bits.
-func turn2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
+// transpose2 transposes a block of 32 by 32 elements of 2 bits.
+func transpose2(buf unsafe.Pointer, to, out int64, stage unsafe.Pointer, from, in int64) {
 	var m [32]uint64
 	for k := range 8 {
 		at := from + int64(k)*in

@@ -179,7 +179,7 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 		case j.dBits < 8:
 			wide := room(&sc.wide, castPiece)
 			j.cast.run(wide, from, m, false, sc)
-			j.placeBits(d, wide, 0, m, sc)
+			j.packTo(d, wide, 0, m, sc)
 		case j.b.d == 1 || m == 1:
 			j.cast.run(unsafe.Add(j.dst, d*dSize), from, m, j.streams(), sc)
 		default:
@@ -196,13 +196,13 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
 	switch {
 	case bits == 8:
-		gatherRow[uint8](dst, src, d, s, x)
+		moveElementRow[uint8](dst, src, d, s, x)
 	case bits == 16 && looseAlignment:
-		gatherRow[uint16](dst, src, d, s, x)
+		moveElementRow[uint16](dst, src, d, s, x)
 	case bits == 32 && looseAlignment:
-		gatherRow[uint32](dst, src, d, s, x)
+		moveElementRow[uint32](dst, src, d, s, x)
 	case bits == 64 && looseAlignment:
-		gatherRow[uint64](dst, src, d, s, x)
+		moveElementRow[uint64](dst, src, d, s, x)
 	default:
 		size := int64(bits / 8)
 		for i := range x.n {

@@ -20,7 +20,7 @@ func newLoop(dst, src layout.DType, how device.Rounding) loop {
 	if l := byteLoop(src, from, to); l != nil && looseAlignment {
 		return l
 	}
-	if l := straightLoop(dst, src); l != nil && looseAlignment && !to.cuts {
+	if l := typedLoop(dst, src); l != nil && looseAlignment && !to.cuts {
 		return l
 	}
 	return func(dst, src unsafe.Pointer, n int64) {
@@ -85,8 +85,8 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// straightLoop returns a loop for types, or nil.
-func straightLoop(dst, src layout.DType) loop {
+// typedLoop returns a loop for types, or nil.
+func typedLoop(dst, src layout.DType) loop {
 	switch src {
 	case layout.Int16:
 		return fromInteger[int16](dst)

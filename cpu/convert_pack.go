@@ -38,7 +38,7 @@ func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, signed bool, sc *scratc
 		return
 	}
 	stage := room(&sc.stage, convertPiece)
-	gatherBits(stage, 0, j.src, s, j.b.s, n, w)
+	moveSteppedBits(stage, 0, j.src, s, j.b.s, n, w)
 	unpack(dst, 0, stage, 0, n, w, signed, false)
 }
 
@@ -49,20 +49,20 @@ func (j *job) unpackRow(d, s, n int64, sc *scratch) {
 	}
 	tile := room(&sc.tile, convertPiece)
 	j.spreadBits(tile, s, n, j.signed, sc)
-	gatherRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
+	moveElementRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
 }
 
 func (j *job) packRow(d, s, n int64, sc *scratch) {
 	from, at := j.src, s
 	if j.b.s != 1 {
 		from, at = room(&sc.stage, convertPiece), 0
-		gatherRow[uint8](from, j.src, 0, s, axis{n, 1, j.b.s})
+		moveElementRow[uint8](from, j.src, 0, s, axis{n, 1, j.b.s})
 	}
-	j.placeBits(d, from, at, n, sc)
+	j.packTo(d, from, at, n, sc)
 }
 
-// placeBits packs n neighbours, of a byte each, and puts them to their places.
-func (j *job) placeBits(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
+// packTo packs n neighbours, of a byte each, along b.
+func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	if j.b.d == 1 {
 		pack(j.dst, d*w, src, s, n, w, false)

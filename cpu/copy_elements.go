@@ -5,22 +5,22 @@ import (
 	"unsafe"
 )
 
-// farStep is the step, in bytes, from which elements of 8 bytes and more come sooner
-// one by one than by fours.
+// farStep is the step, in bytes, from which elements of 8 bytes and more are faster one
+// by one than by fours.
 const farStep = 4 << 10
 
-// gatherBlock moves a block element by element. The longer axis is the inner
-// loop.
-func gatherBlock[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
+// moveElements moves a block element by element. The longer axis is the inner loop.
+func moveElements[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
 	if a.n > b.n {
 		a, b = b, a
 	}
 	for i := range a.n {
-		gatherRow[W](dst, src, d+i*a.d, s+i*a.s, b)
+		moveElementRow[W](dst, src, d+i*a.d, s+i*a.s, b)
 	}
 }
 
-func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
+// moveElementRow moves elements along one axis.
+func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	n, ds, ss := x.n, x.d, x.s
 	size := int64(unsafe.Sizeof(*new(W)))
 	if ds == size && (size < 8 || magnitude(ss) < farStep) {
@@ -42,31 +42,18 @@ func gatherRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	}
 }
 
-// gatherThrees moves three elements at a time.
-func gatherThrees[W word](dst, src unsafe.Pointer, d, s int64, along, three axis) {
-	d1, d2, s1, s2 := three.d, 2*three.d, three.s, 2*three.s
-	for range along.n {
-		v0, v1, v2 := load[W](src, s), load[W](src, s+s1), load[W](src, s+s2)
-		store(dst, d, v0)
-		store(dst, d+d1, v1)
-		store(dst, d+d2, v2)
-		d += along.d
-		s += along.s
-	}
-}
-
-// fillRow sets n neighbours to the element at s.
-func fillRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
+// broadcastRow sets n neighbours to the element at s.
+func broadcastRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
 	v := load[W](src, s)
-	// The head by hand, the rest from the head: that is memmove out of L1, in pieces
-	// that are as quick as any and take no time to start.
+	// The head by hand, the rest from the head: memmove out of L1, in pieces of the best
+	// size.
 	size := int64(unsafe.Sizeof(v))
 	head := min(n, 256/size)
 	for i := range row[:head] {
 		row[i] = v
 	}
-	_, text := any(v).(string) // the collector must see these being written
+	_, text := any(v).(string) // the garbage collector must see these being written
 	if more := n/(256/size) - 1; more > 0 && n*size <= blockBytes && kernels.Move != nil && !text {
 		kernels.Move(ptr(dst, d+256), ptr(dst, d), 256, 0, 256, more)
 		head *= more + 1
@@ -91,8 +78,7 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 		for ; n >= 4; n -= 4 {
 			s -= 8
 			v := bits.RotateLeft64(load64(src, s), 32)
-			const low = 0x0000ffff0000ffff
-			store64(dst, d, v&low<<16|v>>16&low)
+			store64(dst, d, v&mask16<<16|v>>16&mask16)
 			d += 8
 		}
 	case 4:
@@ -111,32 +97,32 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	}
 }
 
-// lineUp moves elements that are anywhere to na rows of nb, dense ones. What is
-// streamed is put together in a buffer.
-func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
+// collect moves elements from anywhere to na dense rows of nb. Rows to be streamed are
+// made in a buffer.
+func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	width := int64(unsafe.Sizeof(*new(W)))
 	size := nb * width
-	way := j.way(d, na, size)
+	path := j.pathOf(d, na, size)
 	to, at, step := j.dst, d, j.a.d
-	if way != straight {
+	if path != cached {
 		to, at, step = room(&sc.tile, na*size), 0, size
 	}
 	switch {
-	case j.class == fill:
+	case j.class == broadcast:
 		for i := range na {
-			fillRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
+			broadcastRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
 		}
 	case j.shuffled == picks && nb >= j.shuffle.Least:
 		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
-	case j.class == reverse:
+	case j.class == reversed:
 		for i := range na {
 			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
 		}
 	default:
-		gatherBlock[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
+		moveElements[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
 	}
 	switch {
-	case way == straight:
+	case path == cached:
 	case j.a.d == size:
 		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
 	default:
@@ -144,11 +130,11 @@ func lineUp[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// scatter moves elements that are anywhere to na rows of nb that are not dense.
+// scatter moves elements from anywhere to na rows of nb that are not dense.
 func scatter[W word](j *job, d, s, na, nb int64) {
 	if j.shuffled == spreads && nb >= j.shuffle.Least {
 		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
 		return
 	}
-	gatherBlock[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+	moveElements[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
 }

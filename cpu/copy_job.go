@@ -10,20 +10,22 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// class is the form that a copy, fill or conversion takes.
+// class is what a copy, fill or conversion is along the destination's innermost axis,
+// after it was simplified. Queue.KernelName tells it.
 type class uint8
 
 const (
-	contiguous class = iota // one dense run on both sides
-	rows                    // dense rows on both sides
-	transpose               // dense along different axes: tiles through a buffer
-	reverse                 // the source's row runs backwards
-	fill                    // the source's row is one element
-	gather                  // element by element
-	convert                 // between types
+	dense     class = iota // one dense run on both sides
+	rows                   // dense rows on both sides
+	transpose              // the source is dense along another axis: tiles
+	reversed               // the source's row runs backwards
+	strided                // a step apart on at least one side
+	broadcast              // the source's row is one element
+	general                // the source is denser along another axis, but no transpose
+	convert                // between types
 )
 
-var classNames = [...]string{"contiguous", "rows", "transpose", "reverse", "fill", "gather", "convert"}
+var classNames = [...]string{"dense", "rows", "transpose", "reversed", "strided", "broadcast", "general", "convert"}
 
 func (c class) String() string { return classNames[c] }
 
@@ -35,13 +37,12 @@ type axis struct{ n, d, s int64 }
 // their product fits an int64.
 const maxAxes = 62
 
-// job is a copy made ready to run: outer loops around blocks of two axes, a and
-// b, where b is the destination's innermost. One block is what a kernel moves
-// in a call.
+// job is a copy made ready to run: outer loops around blocks of two axes, a and b,
+// where b is the destination's innermost. A call of a kernel moves one block.
 type job struct {
 	move
 
-	// What plan adds.
+	// The plan.
 	a, b       axis
 	outer      [maxAxes]axis // the other axes, outermost first
 	nOut       int
@@ -51,20 +52,19 @@ type job struct {
 	tile       tile  // of class transpose
 	inner      axis  // of class rows: a block has all of this axis, too
 	shuffled   shuffled
-	shuffle    simd.Shuffle // of what is shuffled
+	shuffle    simd.Shuffle // of a job that is shuffled
 
-	// The sharing of the work.
-	parts parts // of one below a byte
+	parts parts // of a job below a byte that is shared
 	share share
 }
 
-// move says what to do: elements, their places and their number.
+// move says what to do: where the elements are, how wide and how many.
 type move struct {
 	class        class
 	strings      bool
-	packed       bool    // positions count elements: some are below a byte, or converted
+	packed       bool    // positions count elements, not bytes: below a byte, or converted
 	signed       bool    // of class convert: unpacking keeps the sign
-	cast         *caster // of class convert: by value, not by bits
+	cast         *caster // of class convert by value; nil: by bits
 	dBits, sBits int     // the width of one element
 	dst, src     unsafe.Pointer
 	dOff, sOff   int64
@@ -72,19 +72,19 @@ type move struct {
 	axes         [maxAxes]axis // in the order of the destination's steps
 	bytes        int64         // that will be written
 
-	// clipLo and clipHi bound the elements below a byte that may be written: the
-	// bytes that this worker owns.
+	// clipLo and clipHi bound the elements below a byte that may be written: those in
+	// the bytes that this goroutine owns.
 	clipLo, clipHi int64
 }
 
 var jobs = sync.Pool{New: func() any { return new(job) }}
 
-// load takes over a simplified pair of layouts. Addresses come later.
+// load takes a simplified pair of layouts. Addresses come later.
 func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
 	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
-	j.class, j.signed = contiguous, false
+	j.class, j.signed = dense, false
 	j.clipLo, j.clipHi = 0, 1<<63-1
 	du, su := int64(1), int64(1)
 	if !j.packed {
@@ -104,7 +104,7 @@ func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	j.bytes = (j.bytes*int64(dBits) + 7) / 8
 }
 
-// drop forgets the addresses, so that a pooled job keeps nothing alive.
+// drop returns the job to its pool without addresses, which would keep memory alive.
 func (j *job) drop() {
 	j.dst, j.src, j.cast = nil, nil, nil
 	jobs.Put(j)
@@ -118,24 +118,24 @@ func (j *job) unit(bits int) int64 {
 	return int64(bits / 8)
 }
 
-// scratch is what a worker needs for itself.
+// scratch is the memory that a goroutine needs for itself.
 type scratch struct {
 	index  [maxAxes]int64
 	stage  []byte // grown by room
 	tile   []byte
-	rows   [tileRows]int64 // places in bytes, of a tile below a byte
+	rows   [tileRows]int64 // offsets in bytes, of a tile below a byte
 	cols   [tileCols]int64
 	more   [16]int64 // rows, where a kernel wants more than there are
-	spread []byte    // elements below a byte with one to themselves, of the source
-	wide   []byte    // and of the destination
+	spread []byte    // the source's elements below a byte, at a byte each
+	wide   []byte    // the destination's
 	floats []byte    // of a conversion by way of float32
-	sub    *job      // the worker's part of one below a byte
+	sub    *job      // its part of a job below a byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// run does units [lo, hi). The blocks of b follow one another fastest, then
-// those of a, then the outer axes: the order of the destination, mostly.
+// run does units [lo, hi): blocks along b first, then along a, then over the outer
+// axes. That is the order of the destination, mostly.
 func (j *job) run(lo, hi int64, sc *scratch) {
 	d, s, ai, bi := j.dOff, j.sOff, int64(0), int64(0)
 	if lo == 0 {
@@ -207,20 +207,20 @@ func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 
 func blockOf[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	switch j.class {
-	case contiguous, rows:
+	case dense, rows:
 		moveRows[W](j, d, s, na, nb, sc)
 	case transpose:
 		moveTile[W](j, d, s, na, nb, sc)
 	default:
 		if j.b.d == int64(unsafe.Sizeof(*new(W))) {
-			lineUp[W](j, d, s, na, nb, sc)
+			collect[W](j, d, s, na, nb, sc)
 			return
 		}
 		scatter[W](j, d, s, na, nb)
 	}
 }
 
-// name tells the class, the width, and whether that is below a byte.
+// name is the class and the width of an element, as KernelName tells them.
 func (j *job) name() string {
 	switch {
 	case j.strings:
@@ -231,9 +231,9 @@ func (j *job) name() string {
 	return j.class.String() + "." + strconv.Itoa(j.dBits)
 }
 
-// prepare makes the job of a checked call, but for addresses and the plan. A
-// fill's source has the layout of its destination, and all elements in one place.
-// False: there is nothing to do.
+// prepare makes the job of a checked call, without addresses and plan. A fill's source
+// has the layout of its destination, with all elements at one address. False: there is
+// nothing to do.
 func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 	way := device.AsCopy
 	if f.op == opConvert {
@@ -282,8 +282,7 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 	return true
 }
 
-// narrow expresses elements as runs of smaller ones, for memory that is not
-// aligned for them.
+// narrow expresses elements as runs of smaller ones, for memory that is not aligned.
 func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
 	part := int64(bits / limit)
 	split := func(l layout.Layout) layout.Layout {
@@ -291,7 +290,7 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 		for i := range strides {
 			strides[i] *= part
 		}
-		// It cannot fail: these are the positions of the same bytes.
+		// It cannot fail: these positions are of the same bytes.
 		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
 		return l
 	}
@@ -318,7 +317,7 @@ func (j *job) execute() {
 	j.parts.lead = 0
 	j.plan()
 	cost := j.bytes
-	if j.class == contiguous {
+	if j.class == dense {
 		cost /= denseFactor
 	}
 	n := parallelism(j.units, cost)

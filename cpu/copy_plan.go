@@ -3,11 +3,10 @@ package cpu
 import "github.com/restride/restride/internal/simd"
 
 const (
-	// blockBytes is how much of either side a block of rows covers: a part of
-	// the L1 cache.
+	// blockBytes is the size of a block of rows on either side: a part of L1.
 	blockBytes = 16 << 10
-	// gatherSide is the side of a square block of single elements.
-	gatherSide = 32
+	// elementSide is the side, in elements, of a square block of single elements.
+	elementSide = 32
 )
 
 // plan chooses the class and the blocks.
@@ -16,23 +15,9 @@ func (j *job) plan() {
 	last := j.rank - 1
 	in := &j.axes[last]
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
-	dense := in.d == du || in.n == 1
-	if j.class != convert {
-		switch {
-		case dense && (in.s == su || in.n == 1):
-			j.class = rows
-			if j.rank == 1 {
-				j.class = contiguous
-			}
-		case dense && in.s == 0:
-			j.class = fill
-		case dense && in.s == -su && !j.strings:
-			j.class = reverse
-		default:
-			j.class = gather
-		}
-	}
-	// The axis along which the source's elements are nearest to each other.
+	toRows := in.d == du || in.n == 1
+	// The axis, but for the innermost, along which the source's elements are nearest to
+	// each other, and that along which they are neighbours.
 	near, unit := -1, -1
 	for i := last - 1; i >= 0; i-- {
 		if unit < 0 && magnitude(j.axes[i].s) == su {
@@ -42,32 +27,56 @@ func (j *job) plan() {
 			near = i
 		}
 	}
-	turns := j.class == gather || j.class == fill && in.n*int64(j.dBits) < 8*cacheLine
-	if j.bytes <= 256 || j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None {
-		turns = false // all is in L1 anyway, and there are no vectors to gain by
+	if j.class != convert {
+		switch {
+		case toRows && (in.s == su || in.n == 1):
+			j.class = rows
+			if j.rank == 1 {
+				j.class = dense
+			}
+		case toRows && in.s == 0:
+			j.class = broadcast
+		case toRows && in.s == -su && !j.strings:
+			j.class = reversed
+		case near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
+			j.class = general
+		default:
+			j.class = strided
+		}
 	}
-	if turns && dense && !j.strings && unit >= 0 && j.planTile(unit) {
+	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
 	switch {
-	case j.class == contiguous:
+	case j.class == dense:
 		j.block(-1, 1, 4*perRow)
 	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < in.n*su:
 		// Rows that overlap or repeat in the source: stay on a piece of them.
 		j.block(near, 64, perRow)
 	case j.class == rows && near >= 0 && !j.strings && !j.packed && in.n*su > shortRow && !j.fewRuns(near):
 		j.planNear(near, perRow)
-	case j.class == gather && near >= 0 && magnitude(j.axes[near].s) < magnitude(in.s):
-		// The source is denser along another axis: square blocks use all of
-		// each cache line.
-		side := max(gatherSide, 512/min(in.n, 512))
-		j.block(near, side, max(gatherSide, 512/min(j.axes[near].n, 512)))
+	case j.class == general:
+		// Square blocks use all of each cache line on both sides.
+		side := max(elementSide, 512/min(in.n, 512))
+		j.block(near, side, max(elementSide, 512/min(j.axes[near].n, 512)))
 	default:
 		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
 	}
 	j.planShuffle()
+}
+
+// maybeTranspose reports whether tiles may pay, for rows of n elements: not where all is
+// in L1 anyway, and there are no vectors to gain by.
+func (j *job) maybeTranspose(n int64) bool {
+	switch {
+	case j.strings, j.bytes <= 256, j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None:
+		return false
+	case j.class == broadcast:
+		return n*int64(j.dBits) < 8*cacheLine
+	}
+	return j.class == general
 }
 
 func magnitude(x int64) int64 {
@@ -77,8 +86,8 @@ func magnitude(x int64) int64 {
 	return x
 }
 
-// block makes a of the axis ai (-1: of none) and b of the innermost one, and
-// cuts them in blocks.
+// block makes a the axis ai (-1: none) and b the innermost one, and cuts them in
+// blocks.
 func (j *job) block(ai int, blkA, blkB int64) {
 	j.b = j.axes[j.rank-1]
 	j.a = axis{n: 1}

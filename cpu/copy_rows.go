@@ -5,48 +5,44 @@ import (
 )
 
 const (
-	// streamRow is the length, in bytes, from which rows that begin within a
-	// cache line are streamed: their ends go the usual way.
+	// streamRow is the length, in bytes, from which rows that begin within a cache line
+	// are streamed: their ends go through the caches.
 	streamRow = 1 << 10
-	// directRow is the length, in bytes, from which rows that are whole cache lines
-	// are streamed as well one by one as in runs.
+	// directRow is the length, in bytes, from which rows of whole cache lines are
+	// streamed one by one as fast as in runs.
 	directRow = 256
-	// shuffledBytes is the size from which it pays to prepare a shuffle.
-	shuffledBytes = 512
-	// fullSet is the size, in bytes, from which a set of rows is enough for a call
-	// of a kernel.
+	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
+	// kernel.
 	fullSet = 4 << 10
-	// fetchedRow is the length from which rows are fetched ahead, however they lie.
-	fetchedRow = 16 << 10
-	// longRow is the length from which the runtime's memmove is as good as a
+	// longRow is the length, in bytes, from which the runtime's memmove is as fast as a
 	// kernel.
 	longRow = 2 << 10
-	// shortRow is the length up to which rows are like elements: some of them
+	// shortRow is the length, in bytes, up to which rows are like elements: some of them
 	// make a vector.
 	shortRow = 16
 )
 
-// A way is how a block of dense rows gets to the destination.
-type way uint8
+// path is how a block of dense rows gets to the destination.
+type path uint8
 
 const (
-	straight way = iota // through the caches
-	streamed            // past them
-	staged              // the same, as one run: rows that follow one another
+	cached   path = iota // through the caches
+	streamed             // past them, row by row
+	staged               // past them, as one run: rows that follow one another
 )
 
-// way chooses one for na rows of size bytes at d. Streaming pays for whole cache
+// pathOf chooses one for na rows of size bytes at d. Streaming pays for whole cache
 // lines only.
-func (j *job) way(d, na, size int64) way {
+func (j *job) pathOf(d, na, size int64) path {
 	switch {
 	case kernels.Stream == nil || j.strings || !j.streams():
-		return straight
+		return cached
 	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
 		return streamed
 	case j.a.d == size && na*size >= streamRow:
 		return staged
 	}
-	return straight
+	return cached
 }
 
 // moveRows moves na dense rows of nb elements.
@@ -63,12 +59,12 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		j.moveSets(d, s, na, size, sc)
 		return
 	}
-	switch way := j.way(d, na, size); {
-	case kernels.Move == nil || way == straight && size > longRow:
+	switch path := j.pathOf(d, na, size); {
+	case kernels.Move == nil || path == cached && size > longRow:
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
-	case way == straight:
+	case path == cached:
 		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
-	case way == streamed:
+	case path == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
 	default:
 		buf := (*byte)(room(&sc.tile, na*size))
@@ -80,14 +76,14 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 // moveSets moves na sets of rows, those of the inner axis.
 func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	in, run := &j.inner, na*size
-	way := j.way(d, na, size)
+	path := j.pathOf(d, na, size)
 	switch {
 	case kernels.Move == nil:
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
 	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
-		// What is a row of many sets becomes a run of one.
+		// The rows of many sets that follow one another become runs.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {
 			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
@@ -95,7 +91,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
 	default:
 		move := kernels.Move
-		if way == streamed && in.d%cacheLine == 0 {
+		if path == streamed && in.d%cacheLine == 0 {
 			move = kernels.Stream
 		}
 		for i := range na {
@@ -104,7 +100,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	}
 }
 
-// moveShort moves rows that are no longer than longRow.
+// moveShort moves rows of up to longRow bytes.
 func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
 	switch {
 	case j.shuffled == picks && na >= j.shuffle.Least:
@@ -116,8 +112,8 @@ func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
 	}
 }
 
-// moveSpans moves n runs of size bytes. Short ones are moved by two words that
-// may overlap in the middle, which is cheaper than a call of memmove each.
+// moveSpans moves n runs of size bytes. Short ones are two words that may overlap in
+// the middle, which is cheaper than a call of memmove each.
 func moveSpans(dst, src unsafe.Pointer, d, s, n, dStep, sStep, size int64) {
 	switch {
 	case size > 256 || size < 2:

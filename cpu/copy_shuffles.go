@@ -1,12 +1,20 @@
 package cpu
 
-// shuffled says which kernel of simd.Shuffle a job's blocks are for.
+const (
+	// shuffledBytes is the size from which preparing a shuffle pays.
+	shuffledBytes = 512
+	// fetchedRow is the length, in bytes, from which rows are fetched ahead, however they
+	// lie.
+	fetchedRow = 16 << 10
+)
+
+// shuffled says which kernel of simd.Shuffle moves a job's blocks.
 type shuffled uint8
 
 const (
-	none shuffled = iota
-	picks
-	spreads
+	none    shuffled = iota
+	picks            // from a step apart to neighbours: every second, reversed
+	spreads          // from neighbours to a step apart
 )
 
 // planShuffle chooses a kernel for elements, or short rows, that are neighbours on
@@ -23,7 +31,7 @@ func (j *job) planShuffle() {
 		if width *= j.b.n; width > shortRow || j.blkB < j.b.n {
 			return
 		}
-	case j.class != gather && j.class != reverse:
+	case j.class != strided && j.class != general && j.class != reversed:
 		return
 	}
 	switch {
@@ -36,8 +44,8 @@ func (j *job) planShuffle() {
 	}
 }
 
-// fetchAhead says whether a shuffle does, where its far side has rows of a span, a step
-// apart: not what nobody comes to.
+// fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
+// span, a step apart: not what is never read.
 func (j *job) fetchAhead(span, step int64) {
 	if span < fetchedRow && (j.class == rows || step > span+span/4) {
 		j.shuffle.Ahead = 0

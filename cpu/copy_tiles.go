@@ -7,23 +7,27 @@ import (
 )
 
 const (
-	// nearTile is the aim for a tile, in bytes, where the destination is written
-	// in sequence anyway: with the lines of both sides that it touches, it stays
-	// in L1.
+	// leastSide and leastPackedSide are the fewest rows and columns, in elements, for
+	// which tiles pay: the second for elements below a byte, where both sides must
+	// fill words. A transpose with a shorter side is of class general, which moves
+	// single elements, slowly: uint4 [4096, 1536, 2, 4] by (0, 1, 3, 2) has tiles of
+	// 4 by 2.
+	leastSide, leastPackedSide = 4, 16
+	// nearTile is the size of a tile, in bytes, where the destination is written in
+	// sequence: with the lines of both sides that it touches, it stays in L1.
 	nearTile = 16 << 10
-	// farTile is that where rows of the destination lie apart. Memory is slow at
+	// farTile is the size where rows of the destination lie apart. Memory is slow at
 	// starting anew, so runs are longer; the tile stays in L2.
 	farTile = 256 << 10
-	// farTileRun is about the length of these runs: whole rows up to it are
-	// written in sequence.
+	// farTileRun is about the length of these runs: whole rows up to it are written
+	// in sequence.
 	farTileRun = 1 << 10
-	// tileRows and tileCols are the most that a tile has of either. A pass over
-	// rows touches a cache line for every column, which L1 must hold.
+	// tileRows and tileCols are the most rows and columns of a tile. A pass over rows
+	// touches a cache line for every column, which L1 must hold.
 	tileRows, tileCols = 1024, 256
-	// tileRun is the run, in bytes, from which it pays no more to let a tile go
-	// over another axis.
+	// tileRun is the run, in bytes, from which a tile gains nothing by another axis.
 	tileRun = 256
-	// fewRows is how many rows of the source may be read side by side, an element
+	// fewRows is the most rows of the source that are read side by side, an element
 	// each, into a row of the destination.
 	fewRows = 64
 )
@@ -35,25 +39,25 @@ const (
 //
 //	[13:1][14:13] ... to ... [16][14:1]    i over 13, j over 14 and 16
 //
-// The outermost axis of i is job.a, of j job.b; iIn and jIn count what lies
-// inside these. dTab and sTab give the offset of row i in the destination and of
-// row j in the source.
+// The outermost axis of i is job.a, of j job.b; iIn and jIn count the elements inside
+// these. dTab and sTab have the offset of row i in the destination and of row j in
+// the source.
 type tile struct {
 	iIn, jIn int64
-	dTab     []int64 // the first tileCols at the most; memory is used again
+	dTab     []int64 // tileCols at the most; the memory is reused
 	sTab     []int64
-	dStep    int64 // between rows in the destination, where it is always the same; or 0
+	dStep    int64 // between rows in the destination; 0: it varies
 	stride   int64 // between rows in the buffer
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
-	reach    int64 // from the source's first element to the end of the one furthest up
-	mix      mixing
+	reach    int64 // from the source's first element to the end of its highest one
+	threes   threes
 }
 
-// planTile makes the job a transpose between its innermost axis and axis near,
-// where the source is dense. False: one of the two is too short to pay.
+// planTile plans tiles between the innermost axis and axis near, where the source is
+// dense. False: a side is too short to pay.
 func (j *job) planTile(near int) bool {
-	if j.planMix(near) {
+	if j.planThrees(near) {
 		return true
 	}
 	du, su := j.unit(j.dBits), j.unit(j.sBits)
@@ -79,8 +83,8 @@ func (j *job) planTile(near int) bool {
 		nj++
 		use(k)
 	}
-	// i: outward from the innermost axis of the source. That may run backwards:
-	// then it is walked so that the destination does.
+	// i: outward from the innermost axis of the source. If that runs backwards, it is
+	// walked so that the destination does.
 	sign := int64(1)
 	if j.axes[near].s < 0 {
 		sign = -1
@@ -106,7 +110,7 @@ func (j *job) planTile(near int) bool {
 	}
 	ai, bi := iAxes[ni-1], jAxes[nj-1]
 	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
-	if short := int64(4); min(iAll, jAll) < short || w < 8 && min(iAll, jAll) < 16 {
+	if short := min(iAll, jAll); short < leastSide || w < 8 && short < leastPackedSide {
 		return false
 	}
 	if sign < 0 {
@@ -120,11 +124,11 @@ func (j *job) planTile(near int) bool {
 
 	plain := kernels.Level == simd.None && !j.packed
 	joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8
-	// Single bytes are turned in words; of others, a buffer costs more than it saves.
+	// Single bytes are transposed in words; for others, a buffer costs more than it saves.
 	j.tile.direct = plain && joined && ni == 1 && nj == 1 && w > 8 && jAll <= fewRows && jAll*w >= cacheLine*8
 	room := int64(nearTile)
 	if !joined || j.tile.direct {
-		// Where there is not much to move, many small tiles keep all busy.
+		// Small copies have many small tiles, which keep all workers busy.
 		room = min(max(j.bytes/32, nearTile), farTile)
 	}
 	room = room * 8 / w
@@ -171,10 +175,10 @@ func (j *job) planTile(near int) bool {
 	return true
 }
 
-// longTile returns the sides of a tile that goes past the caches. Then little but the
-// prefetchers matters, which like long rows of the source. Where rows of the
-// destination share lines, longer ones share fewer. Where there is not much to move,
-// many small tiles keep all busy.
+// longTile returns the sides of a tile that is written past the caches. What counts
+// then are the prefetchers, which gain by long rows of the source. Where rows of the
+// destination share lines, longer ones share fewer. Small copies have many small tiles,
+// which keep all workers busy.
 func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
 	switch {
@@ -189,8 +193,8 @@ func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	return i, min(jAll, room/i, tileRows)
 }
 
-// holds reports whether the source has n more, from a place on, of every row: they
-// may be read, whosever they are.
+// holds reports whether the source has n elements of every row from one on, so that
+// they may be read.
 func (t *tile) holds(at, n int64) bool { return at+t.sMost+n <= t.reach }
 
 // step returns the difference between neighbours, 0 if it varies.
@@ -201,8 +205,8 @@ func step(tab []int64) int64 {
 	return 0
 }
 
-// evenly returns how many places, from the first one on, are as far apart as the
-// first two, and how far that is.
+// evenly returns how many offsets from the first one on are as far apart as the first
+// two, and that distance.
 func evenly(tab []int64) (n, by int64) {
 	if n = int64(len(tab)); n < 2 {
 		return n, 0
@@ -216,8 +220,8 @@ func evenly(tab []int64) (n, by int64) {
 	return n, by
 }
 
-// roundDown makes a block that does not cover its axis a multiple of 32
-// elements, where it has as many.
+// roundDown makes a block of more than 32 elements that does not cover its axis a
+// multiple of 32.
 func roundDown(blk, n, in int64) int64 {
 	if blk < n && in == 1 && blk > 32 {
 		return blk &^ 31
@@ -225,8 +229,8 @@ func roundDown(blk, n, in int64) int64 {
 	return blk
 }
 
-// tabulate makes of tab the offsets of the first n indices over the listed axes, the
-// first of them fastest.
+// tabulate sets a table to the offsets of the first n indices over the listed axes,
+// the first of them fastest.
 func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64) {
 	tab := slices.Grow((*to)[:0], int(n))[:n]
 	*to = tab
@@ -251,8 +255,8 @@ func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64)
 	}
 }
 
-// buffered returns how far apart rows of run bytes are in the buffer, and whether
-// they are joined: rows that follow one another on both sides go out as one.
+// buffered returns the distance of rows of run bytes in the buffer, and whether they
+// are joined: rows that follow one another on both sides are written as one.
 func (t *tile) buffered(run int64) (stride int64, joined bool) {
 	if t.dStep == run && (run < cacheLine || run == t.stride) {
 		return run, true

@@ -7,155 +7,32 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// turnBuffer is about the size of the buffer where there is one: it stays in L1.
-const turnBuffer = 32 << 10
-
-// turns returns the kernels for elements of size bytes.
-func turns(size int64) *simd.Transposer {
-	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
-}
-
-// turnTile is moveTile by vectors: where rows of the destination are evenly apart,
-// from registers to their places. Where they are not, or share cache lines that go
-// past the caches, through a buffer, some rows at a time.
-func (j *job) turnTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
-	t := &j.tile
-	rows := t.sTab[:nj]
-	least := 16 / size // columns, and rows, of the smallest block
-	stream := k.Stream
-	if ni < least {
-		stream = k.FewStream
-		if !t.holds(s-j.sOff, 16) {
-			stream = nil
-		}
-	}
-	if t.dStep != 0 && j.streams() {
-		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
-		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
-			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
-			rows = rows[whole:]
-			nj -= whole
-			d += whole * size
-		}
-		if nj == 0 {
-			return
-		}
-	} else if t.dStep != 0 && ni >= least && nj >= least {
-		turnRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
-		return
-	}
-	run := nj * size
-	stride, joined := t.buffered(run)
-	most := max(turnBuffer/stride, least)
-	most = min(most, tileCols) // all that dTab has
-	for i := int64(0); i < ni; i += most {
-		n := min(most, ni-i)
-		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		turnSome(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
-		to, tab := t.from(d, i)
-		out, count := run, n
-		if joined {
-			out, count = n*run, 1
-		}
-		if j.streams() {
-			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
-			continue
-		}
-		for i := range count {
-			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
-		}
-	}
-}
-
-// from returns where the offsets of rows from the i-th on are, and what they add to.
-// Of tiles with many rows dTab has the first ones, and they are evenly apart.
-func (t *tile) from(d, i int64) (int64, []int64) {
-	if t.dStep != 0 {
-		return d + i*t.dStep, t.dTab
-	}
-	return d, t.dTab[i:]
-}
-
-// turnRows writes n columns as rows, where neither are too few. The last block of
-// rows overlaps the one before.
-func turnRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
-	nj := int64(len(rows))
-	turn, block := k.Wide, k.Width/size
-	if nj < block {
-		turn, block = k.Narrow, 16/size
-	}
-	m := nj &^ (block - 1)
-	turn(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
-	if m < nj {
-		from := nj - block
-		turn(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
-	}
-}
-
-// turnSome is turnRows for any number of rows and columns, where dst has room after
-// each row, and for 16 bytes in rows more. Of the source's rows, wide says whether as
-// many bytes may be read.
-func turnSome(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
-	least := 16 / size
-	nj := int64(len(rows))
-	if nj < least {
-		for i := range sc.more[:least] {
-			sc.more[i] = rows[min(i, len(rows)-1)]
-		}
-		rows, nj = sc.more[:least], least
-	}
-	if n < least && !wide {
-		stage := room(&sc.stage, nj*16)
-		bringTogether(stage, src, s, rows, n*size)
-		src, s, rows = stage, 0, together[:nj]
-	}
-	turnRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
-}
-
-// bringTogether copies rows of size bytes to where together says.
-func bringTogether(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
-	for at := int64(0); len(rows) > 0; {
-		n, by := evenly(rows)
-		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
-		at += 16 * n
-		rows = rows[n:]
-	}
-}
-
-// together are the offsets of rows of 16 bytes.
-var together = func() (tab [tileRows]int64) {
-	for i := range tab {
-		tab[i] = int64(i) * 16
-	}
-	return tab
-}()
-
-// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads
-// dense pieces of source rows, turns them on the way into the buffer, and writes
-// dense pieces of destination rows from there. So every cache line of either
-// side is visited once, however badly the rows lie for the cache's sets.
+// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads dense
+// pieces of source rows, transposes them into a buffer, and writes dense pieces of
+// destination rows from there. So every cache line of either side is visited once,
+// even if the rows fall into few of the cache's sets.
 func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	t := &j.tile
-	if t.mix != unmixed {
-		mixBlock[W](j, d, s, na, nb)
+	if t.threes != noThrees {
+		moveThrees[W](j, d, s, na, nb)
 		return
 	}
 	ni, nj := na*t.iIn, nb*t.jIn
-	if k := turns(size); k.Wide != nil {
-		j.turnTile(k, size, d, s, ni, nj, sc)
+	if k := transposer(size); k.Wide != nil {
+		j.transposeTile(k, size, d, s, ni, nj, sc)
 		return
 	}
 	run := nj * size
 	if t.direct {
 		for i := range ni {
-			gatherRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
+			moveElementRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
 		}
 		return
 	}
 	stride, joined := t.buffered(run)
 	buf := room(&sc.tile, ni*stride)
-	turn[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	transposeColumns[W](buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
 		return
@@ -165,22 +42,25 @@ func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// turn writes source rows as columns: buf[i][k] = src[rows[k]][i], i in [0, n).
-func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+// The loops in Go.
+
+// transposeColumns writes source rows as columns: buf[i][k] = src[rows[k]][i], i in
+// [0, n).
+func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	k, whole := 0, int64(0)
 	switch size {
 	case 1:
 		whole = n &^ 7
 		for ; k+8 <= len(rows); k += 8 {
-			turn8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
+			transpose8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
+			transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
 		}
 	case 2:
 		whole = n &^ 3
 		for ; k+4 <= len(rows); k += 4 {
-			turn16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
-			turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
+			transpose16(buf, int64(k)*2, stride, src, s, (*[4]int64)(rows[k:]), whole)
+			transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+4], whole, n)
 		}
 	default:
 		for ; k+4 <= len(rows); k += 4 {
@@ -200,11 +80,11 @@ func turn[W word](buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64,
 			}
 		}
 	}
-	turnRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
+	transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
 }
 
-// turnRest does columns [from, n) of rows one element at a time.
-func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
+// transposeRest does columns [from, n) of rows element by element.
+func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for _, r := range rows {
 		for i := from; i < n; i++ {
@@ -214,13 +94,12 @@ func turnRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, 
 	}
 }
 
-// Square blocks of small elements are transposed inside 64-bit words: rows of
-// 64/w elements, one word each, exchange halves, then quarters, and so on. It
-// takes log2(64/w) rounds; the half of a word that is exchanged is named by a
-// mask.
+// Square blocks of small elements are transposed inside 64-bit words: rows of 64/w
+// elements, one word each, exchange halves, then quarters, and so on. It takes
+// log2(64/w) rounds; a mask names the half of a word that is exchanged.
 
-// exchange swaps the high lanes of x with the low lanes of y, lanes being shift
-// bits wide and mask choosing the low ones.
+// exchange swaps the high lanes of x with the low lanes of y: lanes are shift bits
+// wide, and mask names the low ones.
 func exchange(x, y uint64, shift uint, mask uint64) (uint64, uint64) {
 	t := (x>>shift ^ y) & mask
 	return x ^ t<<shift, y ^ t
@@ -234,8 +113,8 @@ const (
 	mask2  = 0x3333333333333333
 )
 
-// turn8 transposes 8 source rows of n bytes, n a multiple of 8, to 8 columns.
-func turn8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64, n int64) {
+// transpose8 transposes 8 source rows of n bytes, n a multiple of 8, to 8 columns.
+func transpose8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64, n int64) {
 	for i := int64(0); i < n; i += 8 {
 		at := s + i
 		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])
@@ -265,8 +144,8 @@ func turn8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r 
 	}
 }
 
-// turn16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
-func turn16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
+// transpose16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
+func transpose16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
 	for i := int64(0); i < n; i += 4 {
 		at := s + i*2
 		a, b, c, d := load64(src, at+r[0]), load64(src, at+r[1]), load64(src, at+r[2]), load64(src, at+r[3])
@@ -281,3 +160,128 @@ func turn16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r
 		store64(buf, p+3*stride, d)
 	}
 }
+
+// The same by vectors.
+
+// transposeBuffer is about the size of the buffer: it stays in L1.
+const transposeBuffer = 32 << 10
+
+// transposer returns the kernels for elements of size bytes.
+func transposer(size int64) *simd.Transposer {
+	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
+}
+
+// transposeTile is moveTile by vectors. Where rows of the destination are evenly apart,
+// they are written from registers. Where they are not, or share cache lines that go
+// past the caches, some rows at a time go through a buffer.
+func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
+	t := &j.tile
+	rows := t.sTab[:nj]
+	least := 16 / size // columns, and rows, of the smallest block
+	stream := k.Stream
+	if ni < least {
+		stream = k.FewStream
+		if !t.holds(s-j.sOff, 16) {
+			stream = nil
+		}
+	}
+	if t.dStep != 0 && j.streams() {
+		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
+		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
+			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
+			rows = rows[whole:]
+			nj -= whole
+			d += whole * size
+		}
+		if nj == 0 {
+			return
+		}
+	} else if t.dStep != 0 && ni >= least && nj >= least {
+		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		return
+	}
+	run := nj * size
+	stride, joined := t.buffered(run)
+	most := max(transposeBuffer/stride, least)
+	most = min(most, tileCols) // dTab has no more
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
+		to, tab := t.from(d, i)
+		out, count := run, n
+		if joined {
+			out, count = n*run, 1
+		}
+		if j.streams() {
+			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
+			continue
+		}
+		for i := range count {
+			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
+		}
+	}
+}
+
+// from returns the offsets of the rows from the i-th on, and the base that they add to.
+// Rows beyond those of dTab are evenly apart.
+func (t *tile) from(d, i int64) (int64, []int64) {
+	if t.dStep != 0 {
+		return d + i*t.dStep, t.dTab
+	}
+	return d, t.dTab[i:]
+}
+
+// transposeRows writes n columns as rows: 16 bytes or more of both. The last block of
+// rows overlaps the one before.
+func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+	nj := int64(len(rows))
+	kernel, block := k.Wide, k.Width/size
+	if nj < block {
+		kernel, block = k.Narrow, 16/size
+	}
+	m := nj &^ (block - 1)
+	kernel(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
+	if m < nj {
+		from := nj - block
+		kernel(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
+	}
+}
+
+// transposePadded is transposeRows for any number of rows and columns. dst has room
+// for 16 bytes after each row, and for 16 bytes of rows more. wide says whether 16
+// bytes of each source row may be read.
+func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+	least := 16 / size
+	nj := int64(len(rows))
+	if nj < least {
+		for i := range sc.more[:least] {
+			sc.more[i] = rows[min(i, len(rows)-1)]
+		}
+		rows, nj = sc.more[:least], least
+	}
+	if n < least && !wide {
+		stage := room(&sc.stage, nj*16)
+		stageRows(stage, src, s, rows, n*size)
+		src, s, rows = stage, 0, staged16[:nj]
+	}
+	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+}
+
+// stageRows copies rows of size bytes to the offsets of staged16.
+func stageRows(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
+	for at := int64(0); len(rows) > 0; {
+		n, by := evenly(rows)
+		kernels.Move(ptr(dst, at), ptr(src, s+rows[0]), 16, by, size, n)
+		at += 16 * n
+		rows = rows[n:]
+	}
+}
+
+// staged16 are the offsets of rows of 16 bytes.
+var staged16 = func() (tab [tileRows]int64) {
+	for i := range tab {
+		tab[i] = int64(i) * 16
+	}
+	return tab
+}()

@@ -45,8 +45,8 @@ func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	return device.CheckFillString(dst)
 }
 
-// checkPlaces is check for a call whose form has been checked.
-func (f *form) checkPlaces(dst, src *device.Operand, pattern []byte) error {
+// checkBuffers is check for a call whose form has been checked.
+func (f *form) checkBuffers(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
 		return device.CheckCopyPlaces(dst, src)

@@ -89,16 +89,16 @@ func (q *Queue) over() device.Stats {
 	}
 }
 
-// site is the memory of a buffer, and where that was when a call began; or a place
+// region is the memory of a buffer, and where that was when a call began; or a place
 // that is no buffer's.
-type site struct {
+type region struct {
 	*memory
 	base unsafe.Pointer
 }
 
 // use finds the memory of a buffer. It is kept until end, or that of a long call
 // until letGo.
-func (q *Queue) use(op, role string, b device.Buffer) (site, error) {
+func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
 	var m *memory
 	switch b := b.(type) {
 	case *byteBuffer:
@@ -106,16 +106,16 @@ func (q *Queue) use(op, role string, b device.Buffer) (site, error) {
 	case *stringBuffer:
 		m = &b.memory
 	default:
-		return site{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
+		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
 	}
 	if m.dev != q.dev && m.dev != nil {
-		return site{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
+		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
 	}
 	at := m.at.Load()
 	if at == nil {
-		return site{}, isFreed(op, role, m)
+		return region{}, isFreed(op, role, m)
 	}
-	return site{m, unsafe.Pointer(at)}, nil
+	return region{m, unsafe.Pointer(at)}, nil
 }
 
 func isFreed(op, role string, m *memory) error {
@@ -123,7 +123,7 @@ func isFreed(op, role string, m *memory) error {
 }
 
 // hold makes a call a long one, which keeps the given memory until letGo.
-func (q *Queue) hold(op string, all ...site) error {
+func (q *Queue) hold(op string, all ...region) error {
 	for i, m := range all {
 		if m.memory != nil && !m.acquire() {
 			q.letGo(all[:i]...)
@@ -135,7 +135,7 @@ func (q *Queue) hold(op string, all ...site) error {
 	return nil
 }
 
-func (q *Queue) letGo(all ...site) {
+func (q *Queue) letGo(all ...region) {
 	q.long.Store(false)
 	for _, m := range all {
 		if m.memory != nil {
@@ -145,20 +145,20 @@ func (q *Queue) letGo(all ...site) {
 }
 
 // useRange is use for a range of a buffer of bytes, or of strings.
-func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (site, error) {
+func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
 	if err := device.CheckRange(op, b, off, n); err != nil {
-		return site{}, err
+		return region{}, err
 	}
 	m, err := q.use(op, "the buffer", b)
 	if err != nil {
-		return site{}, err
+		return region{}, err
 	}
 	if _, ok := b.(*stringBuffer); ok != strings {
 		holds := "bytes"
 		if ok {
 			holds = "strings"
 		}
-		return site{}, layout.Errorf(device.ErrInvalid, op, "the buffer holds %s", holds)
+		return region{}, layout.Errorf(device.ErrInvalid, op, "the buffer holds %s", holds)
 	}
 	return m, nil
 }
@@ -200,7 +200,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 }
 
 // moveBytes is copy, from or to m, by several workers where that pays.
-func (q *Queue) moveBytes(op string, m site, dst, src []byte) error {
+func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
 	if len(src) < parallelBytes {
 		copy(dst, src)
 		return nil
@@ -249,7 +249,7 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	return q.moveBetween(f, dst, src, to, from)
 }
 
-func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from site) error {
+func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from region) error {
 	f.align = uint8(min(alignment(to.base), alignment(from.base)))
 	p := q.plans.again(f, &dst.Layout, &src.Layout)
 	if p == nil && f.op == opCopy {
@@ -330,13 +330,13 @@ func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *me
 		}
 		return q.plans.add(f, &dst.Layout, &src.Layout), nil
 	case !p.fits(&dst.Layout, &src.Layout, to, from, pattern):
-		return p, f.checkPlaces(dst, src, pattern)
+		return p, f.checkBuffers(dst, src, pattern)
 	}
 	return p, nil
 }
 
 // carryOut does a checked call, by its plan if there is one.
-func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from site) error {
+func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from region) error {
 	if p == nil {
 		return q.carryOutLong(f, dst, src, to, from)
 	}
@@ -346,7 +346,7 @@ func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from sit
 	return nil
 }
 
-func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from site) error {
+func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) error {
 	if err := q.hold(f.op.String(), to, from); err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from site) er
 	return nil
 }
 
-func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from site, err error) {
+func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from region, err error) {
 	if to, err = q.use(op, "dst", dst.Buffer); err == nil {
 		from, err = q.use(op, "src", src.Buffer)
 	}
@@ -388,13 +388,13 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 	return q.fillWith(f, dst, m, pattern, text)
 }
 
-func (q *Queue) fillWith(f *form, dst *device.Operand, m site, pattern []byte, text string) error {
+func (q *Queue) fillWith(f *form, dst *device.Operand, m region, pattern []byte, text string) error {
 	l := &dst.Layout
 	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m.memory, m.memory, pattern)
 	if err != nil {
 		return err
 	}
-	element := site{base: unsafe.Pointer(&q.pattern)}
+	element := region{base: unsafe.Pointer(&q.pattern)}
 	if f.op == opFillString {
 		q.text = text
 		element.base = unsafe.Pointer(&q.text)

@@ -56,7 +56,7 @@ func TestPlantedFaults(t *testing.T) {
 		"none":     {"Order", ""},
 		"oob":      {"Runs", "ILLEGAL_ADDRESS"},
 		"skipwait": {"Order", "PingPong"},
-		"params":   {"Fill", "kernel fill_"},
+		"params":   {"Fill", "kernel "},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			out, err := inChild(t, "^TestDevice$/^0$/^"+c.test+"$", "RESTRIDE_SIM_PLANT="+fault, "RESTRIDE_SIM_DELAY=100", "RESTRIDE_SIM_SEED=1")

@@ -36,9 +36,8 @@ func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), 
 
 // call is what a launch depends on beside layouts.
 type call struct {
-	dBits, sBits uint8      // sBits 0: a fill
-	atBits       uint8      // of a take
-	convert      device.Way // but for AsCopy, if it is a conversion
+	dBits, sBits uint8 // sBits 0: a fill
+	atBits       uint8 // of a take
 	signed       bool
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
@@ -54,13 +53,14 @@ func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
 	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil)
 }
 
-// Convert returns the launch for a conversion (see PlanPack and PlanCast).
-func (c *Cache[T]) Convert(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
-	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), convert: device.WayOf(to, from)}
-	k.signed = k.convert == device.AsPack && device.IsSigned(from)
-	if k.convert == device.ByValue {
-		k.to, k.from, k.how = to, from, how.For(to)
-	}
+// Pack returns the launch for a conversion by the elements' low bits (see PlanPack).
+func (c *Cache[T]) Pack(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, dst, src, nil, nil)
+}
+
+// Cast returns the launch for a conversion by value (see PlanCast).
+func (c *Cache[T]) Cast(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
+	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), to: to, from: from, how: how.For(to)}
 	return c.get(k, dst, src, nil, nil)
 }
 
@@ -100,12 +100,12 @@ func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index)
 	switch {
 	case at != nil:
 		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
-	case k.convert == device.AsPack:
-		return PlanPack(*dst, *src, int(k.dBits), int(k.sBits), k.signed, c.target)
-	case k.convert == device.ByValue:
+	case k.to != layout.Invalid:
 		return PlanCast(*dst, *src, k.to, k.from, k.how, c.target)
 	case k.sBits == 0:
 		return PlanFill(*dst, int(k.dBits), c.target)
+	case k.dBits != k.sBits:
+		return PlanPack(*dst, *src, int(k.dBits), int(k.sBits), k.signed, c.target)
 	}
 	return PlanCopy(*dst, *src, int(k.dBits), c.target)
 }

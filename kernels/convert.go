@@ -67,27 +67,21 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
-	p := problem{op: "Convert", target: t, dBits: to.Bits(), sBits: from.Bits()}
-	d, s := dst, src
-	layout.Simplify(&d, &s)
-	p.take(d, s, dst.Offset(), src.Offset(), 1)
-	p.launch.Class = Converting
-	l, err := p.plan(func(k *parameters) (Form, error) {
+	p := problem{op: "Convert", target: t}
+	p.simplify(dst, src, to.Bits(), to.Bits())
+	return p.plan("convert", func(k *parameters) (Spec, error) {
 		in := p.inner(0)
 		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 		switch {
-		case !spec.packs():
-			return Cast, p.planLoops(k, rows)
-		case rows && spec.pair(): // others have no loop over words
-			return Cast, p.planWords(k, 1, serialWords)
+		case spec.packs() && rows && spec.pair(): // others have no loop over words
+			return spec, p.planWords(k, 1, serialWords)
+		case spec.packs():
+			return spec, p.planWords(k, len(p.axes), 1)
+		case rows && p.planRows(k):
+			return spec, nil
 		}
-		return Cast, p.planWords(k, len(p.axes), 1)
+		return spec, k.cutItems(p.innermostFirst(), itemsPerBlock)
 	})
-	if err != nil {
-		return Launch{}, err
-	}
-	l.Spec = spec // plan knows of widths only
-	return l, nil
 }
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what

@@ -7,27 +7,24 @@ package kernels
 const itemsPerBlock = 4 * GroupSize
 
 // planElements makes an item of each element.
-func (p *problem) planElements(k *parameters) error {
-	if err := k.cutItems(p.innermostFirst(), itemsPerBlock); err != nil {
-		return err
-	}
-	p.launch.Spec.Wide = k.wide()
-	return nil
+func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
+	err := k.cutItems(p.innermostFirst(), itemsPerBlock)
+	spec := p.spec(f)
+	spec.Wide = k.wide()
+	return spec, err
 }
 
-// planLoops is planElements with blocks of one row each, if there are dense rows on
-// both sides and not too many of them.
-func (p *problem) planLoops(k *parameters, rows bool) error {
-	if rows {
-		loops := parameters{flat: 1}
-		axes := p.innermostFirst()
-		loops.cutAxis(axes[0], serialWords)
-		if loops.setOuter(axes[1:]...) == nil {
-			*k = loops
-			return nil
-		}
+// planRows makes blocks of one dense row each, or of a part of one; false: there are
+// too many of them.
+func (p *problem) planRows(k *parameters) bool {
+	rows := parameters{flat: 1}
+	axes := p.innermostFirst()
+	rows.cutAxis(axes[0], serialWords)
+	if rows.setOuter(axes[1:]...) != nil {
+		return false
 	}
-	return p.planElements(k)
+	*k = rows
+	return true
 }
 
 // cutItems takes axes, innermost first, into the block until it is full; the

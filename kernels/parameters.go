@@ -22,6 +22,8 @@ type parameters struct {
 	da, sa, db, sb int64
 
 	outer, inner, run []axis
+
+	more []byte // behind the axes: a take's, see source/indices.h
 }
 
 const (
@@ -80,7 +82,7 @@ func (k *parameters) encode() []byte {
 			b = le.AppendUint64(b, uint64(a.s))
 		}
 	}
-	return b
+	return append(b, k.more...)
 }
 
 // magicOf returns what the kernels' function quotient divides by n with: for

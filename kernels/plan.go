@@ -8,25 +8,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Class is what a copy is, by where its elements lie: the row of the table in
-// the package's description.
-type Class string
-
-// The classes.
-const (
-	Nothing        Class = "nothing"    // no elements
-	Contiguous     Class = "contiguous" // one dense run on both sides
-	Rows           Class = "rows"       // dense rows on both sides
-	transposeClass Class = "transpose"  // dense along different axes, both long
-	shuffleClass   Class = "shuffle"    // dense along different axes, short ones
-	Reverse        Class = "reverse"    // src's rows run backwards
-	Strided        Class = "strided"    // src's rows have gaps
-	Broadcast      Class = "broadcast"  // src repeats elements
-	Gather         Class = "gather"     // anything else
-	Filling        Class = "fill"       // no src
-	Converting     Class = "convert"    // between element types
-)
-
 // The forms.
 const (
 	Element Form = "element" // an element per item
@@ -46,12 +27,12 @@ type Target struct {
 // Launch is one kernel call: everything but the buffers.
 type Launch struct {
 	Spec   Spec
-	Class  Class
 	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
 	Local  uint32 // work-items in each
 	Params []byte // the parameters that the kernel reads
 	Bytes  int64  // that will be written
 
+	kind string // a copy's class, or the operation
 	d, s base
 	a    int64 // of a take: what is added to the offset of the indices
 }
@@ -71,15 +52,16 @@ func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift }
 // it was planned for but other offsets, if these are the same modulo 64.
 func (l *Launch) Bases(dst, src int64) (d, s int64) { return l.d.of(dst), l.s.of(src) }
 
-// Name tells people the class and the width of the elements moved.
+// Name tells people what is done and the width of the elements moved: "rows.128",
+// "fill.32". That is the class of a copy, or else "fill", "convert" or "take".
 func (l *Launch) Name() string {
-	if l.Class == Nothing {
-		return string(Nothing)
+	if l.Groups == 0 {
+		return "nothing"
 	}
-	return fmt.Sprintf("%s.%d", l.Class, l.Spec.DstBits)
+	return fmt.Sprintf("%s.%d", l.kind, l.Spec.DstBits)
 }
 
-// problem is a copy, fill or conversion made ready for choosing a kernel: the
+// problem is a copy, fill, conversion or take made ready for choosing a kernel: the
 // fewest axes, outermost first in the order of dst's steps, over the widest
 // elements.
 type problem struct {
@@ -88,84 +70,77 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
+	bytes        int64 // of dst
 	dBase        int64 // dst's first element
-	launch       Launch
+	d, s         base
 }
 
 // PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
 // bits.
 func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
-	p := problem{op: "Copy", target: t, dBits: bits, sBits: bits}
-	d, s := dst, src
-	layout.Simplify(&d, &s)
-	p.widen(d, s, dst.Offset(), src.Offset())
-	p.launch.Class = p.class()
-	return p.plan(p.chooseCopy)
+	p := problem{op: "Copy", target: t}
+	p.simplify(dst, src, bits, 128)
+	p.sBits = p.dBits
+	return p.plan(p.class(), p.chooseCopy)
 }
 
 // PlanFill plans a fill with a pattern of one element of 2 to 128 bits.
 func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
-	p := problem{op: "Fill", target: t, dBits: bits, sBits: bits}
-	d := dst
-	layout.Simplify(&d)
-	p.widen(d, d, dst.Offset(), dst.Offset())
-	p.sBits = 0
-	p.launch.Class = Filling
-	return p.plan(p.chooseFill)
+	p := problem{op: "Fill", target: t}
+	p.simplify(dst, dst, bits, 128)
+	return p.plan("fill", p.chooseFill)
 }
 
 // PlanPack plans a conversion between layouts of one shape by the elements' low
 // bits: from below a byte to 8 bits, where signed says whether they are numbers
 // with a sign, or back.
 func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
-	p := problem{op: "Convert", target: t, dBits: dstBits, sBits: srcBits, signed: signed && srcBits < dstBits}
+	p := problem{op: "Convert", target: t, sBits: srcBits, signed: signed && srcBits < dstBits}
+	p.simplify(dst, src, dstBits, dstBits)
+	return p.plan("convert", p.choosePack)
+}
+
+// simplify takes over a call's layouts, over the fewest axes and elements of up to
+// limit bits.
+func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	d, s := dst, src
 	layout.Simplify(&d, &s)
-	p.take(d, s, dst.Offset(), src.Offset(), 1)
-	p.launch.Class = Converting
-	return p.plan(p.choosePack)
+	wide := layout.Widen(bits, limit, &d, &s)
+	p.walk(d, s, dst.Offset(), src.Offset(), wide, int64(wide/bits))
 }
 
-// widen takes over a simplified pair, over the widest elements.
-func (p *problem) widen(d, s layout.Layout, dOffset, sOffset int64) {
-	wide := layout.Widen(p.dBits, 128, &d, &s)
-	per := int64(wide / p.dBits)
-	p.dBits, p.sBits = wide, wide
-	p.take(d, s, dOffset, sOffset, per)
-}
-
-// take takes over a simplified pair whose elements are per of the operands'.
-func (p *problem) take(d, s layout.Layout, dOffset, sOffset, per int64) {
+// walk takes over simplified layouts whose elements of the given width are per of the
+// operands' each.
+func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, per int64) {
 	for i := range d.Rank() {
 		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
 	}
-	p.dBase = d.Offset()
+	p.dBits, p.dBase = width, d.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
-	p.launch.d = base{d.Offset()*per - dOffset, shift}
-	p.launch.s = base{s.Offset()*per - sOffset, shift}
-	p.launch.Bytes = (d.Count()*int64(p.dBits) + 7) / 8
+	p.d = base{d.Offset()*per - dOffset, shift}
+	p.s = base{s.Offset()*per - sOffset, shift}
+	p.bytes = (d.Count()*int64(width) + 7) / 8
 }
 
-// plan completes the launch with what choose says.
-func (p *problem) plan(choose func(*parameters) (Form, error)) (Launch, error) {
-	l := &p.launch
-	if l.Bytes == 0 {
-		l.Class = Nothing
-		return *l, nil
+// plan makes the launch of a kernel that choose returns with its parameters.
+func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Launch, error) {
+	if p.bytes == 0 {
+		return Launch{}, nil
 	}
 	var k parameters
-	form, err := choose(&k)
+	spec, err := choose(&k)
 	if err != nil {
-		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), l.Bytes, err)
+		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
 	}
-	l.Spec.Form = form
-	l.Spec.DstBits, l.Spec.SrcBits = uint8(p.dBits), uint8(p.sBits)
-	l.Spec.Signed = p.signed
-	l.Spec.Serial = p.target.Serial
-	l.Local = l.Spec.group()
-	l.Groups = uint32(k.blocks)
-	l.Params = k.encode()
-	return *l, nil
+	return Launch{
+		Spec: spec, Groups: uint32(k.blocks), Local: spec.group(), Params: k.encode(), Bytes: p.bytes,
+		kind: kind, d: p.d, s: p.s,
+	}, nil
+}
+
+// spec is a kernel of a form for the problem's elements.
+func (p *problem) spec(f Form) Spec {
+	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial}
 }
 
 // inner returns the i-th axis from the innermost one; a trivial one beyond.
@@ -187,28 +162,28 @@ func (p *problem) innermostFirst() []axis {
 func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
 
 // class tells what a copy is.
-func (p *problem) class() Class {
+func (p *problem) class() string {
 	in, near := p.inner(0), p.nearest()
 	for _, a := range p.axes {
 		if a.s == 0 {
-			return Broadcast
+			return "broadcast"
 		}
 	}
 	switch {
 	case len(p.axes) == 0 || len(p.axes) == 1 && in.d == 1 && in.s == 1:
-		return Contiguous
+		return "dense"
 	case in.d != 1 || near > 0 && magnitude(p.inner(near).s) != 1:
-		return Gather
+		return "general"
 	case near > 0 && min(in.n, p.inner(near).n) >= longSide:
-		return transposeClass
+		return "transpose"
 	case near > 0:
-		return shuffleClass
+		return "shuffle"
 	case in.s == 1:
-		return Rows
+		return "rows"
 	case in.s == -1:
-		return Reverse
+		return "reversed"
 	}
-	return Strided
+	return "strided"
 }
 
 // longSide is the extent from which an axis counts as long.
@@ -233,48 +208,47 @@ func magnitude(x int64) int64 {
 	return x
 }
 
-// chooseCopy picks the form of a copy.
-func (p *problem) chooseCopy(k *parameters) (Form, error) {
+// chooseCopy picks the kernel of a copy.
+func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 	if p.target.Serial && p.dBits >= 8 {
 		return p.planSerial(k)
 	}
-	if form, ok, err := p.planTiles(k); ok || err != nil {
-		return form, err
+	if spec, ok, err := p.planTiles(k); ok || err != nil {
+		return spec, err
 	}
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return p.choosePack(k)
 	}
-	return Element, p.planElements(k)
+	return p.planElements(Element, k)
 }
 
-// choosePack picks the form for words of narrow elements.
-func (p *problem) choosePack(k *parameters) (Form, error) {
-	form, in := Pack, p.inner(0)
+// choosePack picks the kernel for words of narrow elements.
+func (p *problem) choosePack(k *parameters) (Spec, error) {
+	spec, in := p.spec(Pack), p.inner(0)
 	if p.dense() {
 		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
 		switch {
 		case same && (len(p.axes) == 0 || in.s == 1):
-			form = Run
+			spec.Form = Run
 		case !same && in.s == 1 && long:
-			form = Repack
+			spec.Form = Repack
 		case same && in.s == -1 && long:
-			form, p.launch.Spec.Step = Repack, -1
+			spec.Form, spec.Step = Repack, -1
 		}
 	}
-	if form == Pack {
-		return Pack, p.planWords(k, len(p.axes), 1)
+	switch {
+	case spec.Form == Pack:
+		return spec, p.planWords(k, len(p.axes), 1)
+	case p.target.Serial:
+		return spec, p.planWords(k, 1, serialWords)
 	}
-	span := int64(1)
-	if p.target.Serial {
-		span = serialWords
-	}
-	return form, p.planWords(k, 1, span)
+	return spec, p.planWords(k, 1, 1)
 }
 
-// chooseFill picks the form of a fill.
-func (p *problem) chooseFill(k *parameters) (Form, error) {
+// chooseFill picks the kernel of a fill.
+func (p *problem) chooseFill(k *parameters) (Spec, error) {
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
-		return Pack, p.planWords(k, len(p.axes), 1)
+		return p.spec(Pack), p.planWords(k, len(p.axes), 1)
 	}
-	return Fill, p.planElements(k)
+	return p.planElements(Fill, k)
 }

@@ -46,24 +46,24 @@ func TestPlanCopy(t *testing.T) {
 		target kernels.Target
 		launch string // the launch's name, and the kernel's
 	}{
-		{"scalar", 32, dense(), gpu, "contiguous.32 element_32"},
-		{"scalar nibble", 4, dense(), gpu, "contiguous.4 run_4"},
+		{"scalar", 32, dense(), gpu, "dense.32 element_32"},
+		{"scalar nibble", 4, dense(), gpu, "dense.4 run_4"},
 		{"empty", 32, dense(3, 0), gpu, "nothing"},
-		{"contiguous floats", 32, dense(64, 64), gpu, "contiguous.128 element_128"},
-		{"contiguous, an odd number", 32, dense(1001), gpu, "contiguous.32 element_32"},
-		{"contiguous bytes, an odd number", 8, dense(1001), gpu, "contiguous.8 run_8"},
-		{"contiguous bytes in chars", 8, dense(1001), cpu, "contiguous.8"},
-		{"nibbles from an odd one", 4, strided([]int64{1 << 20}, []int64{1}, 1), gpu, "contiguous.4 run_4"},
-		{"nibbles from an odd one, serial", 4, strided([]int64{1 << 20}, []int64{1}, 1), cpu, "contiguous.4 run_4_serial"},
+		{"contiguous floats", 32, dense(64, 64), gpu, "dense.128 element_128"},
+		{"contiguous, an odd number", 32, dense(1001), gpu, "dense.32 element_32"},
+		{"contiguous bytes, an odd number", 8, dense(1001), gpu, "dense.8 run_8"},
+		{"contiguous bytes in chars", 8, dense(1001), cpu, "dense.8"},
+		{"nibbles from an odd one", 4, strided([]int64{1 << 20}, []int64{1}, 1), gpu, "dense.4 run_4"},
+		{"nibbles from an odd one, serial", 4, strided([]int64{1 << 20}, []int64{1}, 1), cpu, "dense.4 run_4_serial"},
 		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 element_32"},
 		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 element_128"},
 		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 pack_8"},
-		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reverse.16 repack_16_back1"},
-		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reverse.4 repack_4_back1_serial"},
-		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reverse.4 pack_4"},
+		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1"},
+		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
+		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 pack_4"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
 		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
 		{"transposed floats", 32, square, gpu, "transpose.32"},
@@ -71,7 +71,7 @@ func TestPlanCopy(t *testing.T) {
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
 		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
 		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 pack_8"},
-		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "gather.32 element_32_wide"},
+		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "general.32 element_32_wide"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, c.target)
@@ -134,7 +134,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
-		assert.Equal(t, kernels.Filling, l.Class)
+		assert.Equal(t, fmt.Sprintf("fill.%d", l.Spec.DstBits), l.Name())
 	}
 	for _, c := range []struct {
 		dst, src int
@@ -147,7 +147,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		l, err := kernels.PlanPack(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
-		assert.Equal(t, kernels.Converting, l.Class)
+		assert.Equal(t, fmt.Sprintf("convert.%d", c.dst), l.Name())
 		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
 		// Elements that are no neighbours are looked for one by one.
 		l, err = kernels.PlanPack(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed, kernels.Target{})
@@ -203,7 +203,7 @@ func TestPlanCast(t *testing.T) {
 	assert.Positive(t, l.Groups)
 	l, err = kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
 	require.NoError(t, err)
-	assert.Equal(t, string(kernels.Nothing), l.Name())
+	assert.Equal(t, "nothing", l.Name())
 	seen := map[uint64]layout.DType{}
 	for _, dtype := range layout.DTypes() {
 		if dtype == layout.String || dtype == layout.Complex64 || dtype == layout.Complex128 {

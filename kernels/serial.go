@@ -34,19 +34,18 @@ func blockSpecs() []Spec {
 
 // planSerial cuts dst into blocks that are long where dst is dense and, if that
 // is along another axis, where src is.
-func (p *problem) planSerial(k *parameters) (Form, error) {
+func (p *problem) planSerial(k *parameters) (Spec, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
 		b = axis{1, 1, 1}
 	}
 	if b.d == 0 { // all in one place: any order will do
-		return Element, p.planElements(k)
+		return p.planElements(Element, k)
 	}
 	a, step := p.blockRows(b)
 	if a > 0 && step == 0 && p.inner(a).s < 0 && b.n >= 16 {
 		p.reverseAxis(a)
 	}
-	p.launch.Spec.Step = step
 
 	// A run goes over b and on over the axes that begin where it ends, up to a.
 	room := int64(blockBytes * 8 / p.dBits)
@@ -107,7 +106,9 @@ func (p *problem) planSerial(k *parameters) (Form, error) {
 			cuts = append(cuts, p.inner(i))
 		}
 	}
-	return Block, k.setOuter(cuts...)
+	spec := p.spec(Block)
+	spec.Step = step
+	return spec, k.setOuter(cuts...)
 }
 
 // blockRows chooses the axis that rows of blocks go along, counted from the
@@ -145,8 +146,8 @@ func (p *problem) blockRows(b axis) (a int, step int8) {
 // reverseAxis makes an axis run in the other direction.
 func (p *problem) reverseAxis(i int) {
 	x := &p.axes[len(p.axes)-1-i]
-	p.launch.d.add += ((x.n - 1) * x.d) << p.launch.d.shift
-	p.launch.s.add += ((x.n - 1) * x.s) << p.launch.s.shift
+	p.d.add += ((x.n - 1) * x.d) << p.d.shift
+	p.s.add += ((x.n - 1) * x.s) << p.s.shift
 	x.d, x.s = -x.d, -x.s
 }
 

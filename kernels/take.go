@@ -8,10 +8,8 @@ import (
 
 // Takes: copies whose positions in src depend on indices in memory.
 
-const (
-	Taking Class = "take" // of whatever layouts
-	Take   Form  = "take" // an element, or a word of narrow ones, per item
-)
+// Take takes an element, or a word of narrow ones, per item.
+const Take Form = "take"
 
 // takeSpecs lists the kernels of takes.
 func takeSpecs() []Spec {
@@ -34,44 +32,40 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	layout.Simplify(&d, &s, &a)
 	wide := layout.Widen(bits, layout.WidthLimit(by, bits, 128), &d, &s, &a)
 	per := int64(wide / bits)
-	p.dBits, p.sBits = wide, wide
-	p.take(d, s, dst.Offset(), src.Offset(), per)
-	p.launch.Class = Taking
-	p.launch.Spec.AtBits = uint8(atBits)
-	p.launch.a = a.Offset() - at.Offset()
+	p.sBits = wide
+	p.walk(d, s, dst.Offset(), src.Offset(), wide, per)
 
 	// The same work, with at instead of src: it is cut in the same way.
 	q := problem{target: t, dBits: wide, dBase: p.dBase}
 	for i := range d.Rank() {
 		q.axes = append(q.axes, axis{d.Dim(i), d.Stride(i), a.Stride(i)})
 	}
-	var indices parameters
-	l, err := p.plan(func(k *parameters) (Form, error) {
-		if err := q.planTake(&indices); err != nil {
-			return "", err
+	l, err := p.plan("take", func(k *parameters) (Spec, error) {
+		var indices parameters
+		if err := q.cutTake(&indices); err != nil {
+			return Spec{}, err
 		}
-		err := p.planTake(k)
+		err := p.cutTake(k)
 		k.na, k.sa = uint32(len(by)), indices.s
-		return Take, err
-	})
-	if err == nil && l.Groups > 0 {
-		l.Params = append(l.Params, indices.encode()[headerBytes:]...)
+		k.more = indices.encode()[headerBytes:]
 		for _, x := range by {
 			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per, 0} {
-				l.Params = binary.LittleEndian.AppendUint64(l.Params, uint64(v))
+				k.more = binary.LittleEndian.AppendUint64(k.more, uint64(v))
 			}
 		}
-	}
+		spec := p.spec(Take)
+		spec.AtBits = uint8(atBits)
+		return spec, err
+	})
+	l.a = a.Offset() - at.Offset()
 	return l, err
 }
 
-func (p *problem) planTake(k *parameters) error {
+func (p *problem) cutTake(k *parameters) error {
 	if p.dBits < 8 {
 		return p.planWords(k, len(p.axes), 1)
 	}
-	err := p.planElements(k)
-	p.launch.Spec.Wide = false // positions have 64 bits
-	return err
+	return k.cutItems(p.innermostFirst(), itemsPerBlock)
 }
 
 // AtBase returns a take's argument aBase for indices with this offset. The

@@ -86,26 +86,29 @@ func (s Spec) tileDefines() []string {
 }
 
 // planTiles chooses among this file's forms; false: none of them fits.
-func (p *problem) planTiles(k *parameters) (Form, bool, error) {
-	if len(p.axes) < 2 || p.target.Serial && p.dBits >= 8 {
-		return "", false, nil
+func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
+	if len(p.axes) < 2 {
+		return Spec{}, false, nil
 	}
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
-			return form, true, p.planTile(k, form, near)
+			spec := p.spec(form)
+			return spec, true, p.planTile(k, spec, near)
 		}
-		if !p.target.Serial && p.dBits >= 8 {
-			if ok, err := p.planPermute(k); ok || err != nil {
-				return Shuffle, true, err
+		if p.dBits >= 8 {
+			if t := p.shuffles(); t != nil {
+				spec, err := t.plan(k)
+				return spec, true, err
 			}
 		}
 	}
-	if !p.target.Serial && p.dBits >= 32 {
+	if p.dBits >= 32 {
 		if c := p.repeats(); c > 0 {
-			return Spread, true, p.planSpread(k, c)
+			spec, err := p.planSpread(k, c)
+			return spec, true, err
 		}
 	}
-	return "", false, nil
+	return Spec{}, false, nil
 }
 
 // srcOrder lists the axes, counted from dst's innermost one, in the order of src's
@@ -185,9 +188,9 @@ func (p *problem) transposes() (Form, int) {
 }
 
 // planTile plans a transposition of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *parameters, form Form, near int) error {
+func (p *problem) planTile(k *parameters, spec Spec, near int) error {
 	a, b := p.inner(near), p.inner(0)
-	ta, tb := Spec{Form: form, DstBits: uint8(p.dBits), Serial: p.target.Serial}.tileSize()
+	ta, tb := spec.tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.n), b.d, b.s
 	return k.setOuter(append([]axis{a.blocks(ta), b.blocks(tb)}, p.others(0, near)...)...)
@@ -222,7 +225,8 @@ func (p *problem) repeats() int {
 }
 
 // planSpread plans a copy of elements that src repeats along axis c.
-func (p *problem) planSpread(k *parameters, c int) error {
+func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
+	spec := p.spec(Spread)
 	a := p.inner(c)
 	copies := min(a.n, spreadCopies)
 	k.na, k.ta, k.da = uint32(a.n), uint32(copies), a.d
@@ -231,13 +235,13 @@ func (p *problem) planSpread(k *parameters, c int) error {
 		axes = []axis{{n: 1}}
 	}
 	if err := k.cutItems(axes, itemsPerBlock); err != nil {
-		return err
+		return spec, err
 	}
-	p.launch.Spec.Wide = k.wide()
+	spec.Wide = k.wide()
 	k.outer = slices.Insert(k.outer, 1, a.blocks(copies))
 	outer := k.outer
 	k.outer = nil
-	return k.setOuter(outer...)
+	return spec, k.setOuter(outer...)
 }
 
 // shape is a tile of several axes: of each of the problem's axes, how many indices.
@@ -250,23 +254,22 @@ type shape struct {
 	n        []int64
 }
 
-// planPermute plans a permutation of short axes.
-func (p *problem) planPermute(k *parameters) (bool, error) {
+// shuffles returns the tile for a permutation of short axes, if that is what the copy
+// is.
+func (p *problem) shuffles() *shape {
 	src, dst := p.srcOrder(), p.dstOrder()
 	for need := int64(lineBytes * 8 / p.dBits); need*int64(p.dBits) >= sectorBytes*8; need /= 2 {
-		t, ok := p.shape(src, dst, need)
-		if !ok || !t.fits() {
-			continue
+		if t := p.shape(src, dst, need); t != nil && t.fits() {
+			t.grow()
+			return t
 		}
-		t.grow()
-		return true, t.plan(k)
 	}
-	return false, nil
+	return nil
 }
 
 // shape makes a tile of the leading axes of both sides, until there are as many
 // elements as needed.
-func (p *problem) shape(src, dst []int, need int64) (*shape, bool) {
+func (p *problem) shape(src, dst []int, need int64) *shape {
 	t := &shape{p: p, n: make([]int64, len(p.axes))}
 	lead := func(order []int) int {
 		size := int64(1)
@@ -282,12 +285,12 @@ func (p *problem) shape(src, dst []int, need int64) (*shape, bool) {
 	}
 	t.sLow, t.dLow = lead(src), lead(dst)
 	if t.sLow == 0 || t.dLow == 0 {
-		return nil, false
+		return nil
 	}
 	t.a, t.b = src[t.sLow-1], dst[t.dLow-1]
 	t.src = union(src[:t.sLow], dst[:t.dLow])
 	t.dst = union(dst[:t.dLow], src[:t.sLow])
-	return t, true
+	return t
 }
 
 // union returns low and then the rest of what is in other, whose last is kept last.
@@ -377,8 +380,8 @@ func (t *shape) parts(order []int, low int) []axis {
 	return append(sizes, axes...)
 }
 
-// plan completes the parameters.
-func (t *shape) plan(k *parameters) error {
+// plan sets the parameters.
+func (t *shape) plan(k *parameters) (Spec, error) {
 	p := t.p
 	same := t.a == t.b
 	ta, tb := t.n[t.a], t.n[t.b]
@@ -422,6 +425,7 @@ func (t *shape) plan(k *parameters) error {
 		d += (t.n[i] - 1) * magnitude(p.inner(i).d)
 		s += (t.n[i] - 1) * magnitude(p.inner(i).s)
 	}
-	p.launch.Spec.Wide = d >= limit || s >= limit
-	return k.setOuter(append(cuts, p.others(t.src...)...)...)
+	spec := p.spec(Shuffle)
+	spec.Wide = d >= limit || s >= limit
+	return spec, k.setOuter(append(cuts, p.others(t.src...)...)...)
 }

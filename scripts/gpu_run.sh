@@ -113,7 +113,8 @@ tests() {
 	echo "tests and parts of them: $(grep -Ec '^ *--- PASS' "$1") passed, $(grep -Ec '^ *--- FAIL' "$1") failed, $(grep -Ec '^ *--- SKIP' "$1") skipped"
 }
 
-short=${quick:+-test.short}
+short=${quick:+-test.short} soak=1
+[ -z "$quick" ] || soak=
 say "Restride on $(uname -n), $(date -u '+%Y-%m-%d %H:%M:%S') UTC${quick:+, quick}"
 if command -v nvidia-smi >/dev/null; then
 	nvidia-smi >"$out/nvidia-smi.txt" 2>&1
@@ -128,10 +129,10 @@ step devices 60 30 ./restride devices
 sed 's/^/    /' "$out/devices.log" | tee -a "$out/summary.txt"
 has() { grep -q "^$1" "$out/devices.log"; }
 
-step cuda 1800 150 env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short
+step cuda 1800 150 env RESTRIDE_REQUIRE=cuda RESTRIDE_SOAK=$soak ./cuda.test -test.v $short
 step gpu 600 60 ./gpu.test -test.v $short
 if has opencl:; then
-	step opencl 1800 90 env RESTRIDE_REQUIRE=opencl ./opencl.test -test.v $short
+	step opencl 1800 90 env RESTRIDE_REQUIRE=opencl RESTRIDE_SOAK=$soak ./opencl.test -test.v $short
 else
 	skip opencl "no OpenCL device"
 fi

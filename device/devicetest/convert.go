@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// convert converts every value of each type of 16 bits and less to each type, and
-// values of the wider ones that are hard to; then many layouts.
+// convert converts every value of each type of 8 bits and less to each type, of wider
+// ones (in full, of more than 16 bits) values at the edges of dst; then many layouts.
 func (r runner) convert(t *testing.T) {
 	rig := r.rig(t)
 	t.Run("Values", func(t *testing.T) { r.convertValues(rig.fork(t)) })
@@ -107,8 +107,8 @@ func hexOf(packed []byte, t layout.DType, i int64) string {
 	return fmt.Sprintf("%#x", binary.LittleEndian.Uint64(word[:]))
 }
 
-// values returns elements of a type: all there are, if they have 16 bits at the
-// most and not few are wanted, or such as are hard to convert.
+// values returns elements of a type: all, of 8 bits and less and in full of 16, or some
+// at the edges of dst.
 func (r runner) values(rng *rand.Rand, dst, src layout.DType) []byte {
 	bits := src.Bits()
 	var all []byte
@@ -138,8 +138,8 @@ func (r runner) values(rng *rand.Rand, dst, src layout.DType) []byte {
 	return all
 }
 
-// convertLayouts takes types of each two widths through permuted, reversed and
-// broadcast layouts with gaps, at all offsets within a byte.
+// convertLayouts converts between all widths through permuted, reversed and broadcast
+// layouts with gaps, at all offsets within a byte.
 func (r runner) convertLayouts(rig rig) {
 	types := []layout.DType{layout.Uint2, layout.Float4E2M1, layout.Float8E4M3FN, layout.BFloat16, layout.Float32, layout.Float64}
 	rank := 3
@@ -157,7 +157,7 @@ func (r runner) convertLayouts(rig rig) {
 				shape := []int64{3, 5, 7}[:rank]
 				permutations(rank, func(perm []int) {
 					for _, mark := range marks(rank) {
-						// One in a few: next time it is another one's turn.
+						// One of three, of a sample one of fifteen: other ones for each pair of types.
 						if n++; n%3 != 0 || r.few() && n%5 != 0 {
 							continue
 						}

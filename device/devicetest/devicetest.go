@@ -91,7 +91,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 	}
 }
 
-// runner is a suite on its way.
+// runner is a suite as it runs.
 type runner struct {
 	Suite
 	open func(*testing.T) device.Device
@@ -190,7 +190,7 @@ func (r rig) check(c oracle.Case, seed uint64) {
 	r.report(c, seed, oracle.CheckOn(r.dev, r.q, c, seed))
 }
 
-// report is check for a case that has been run.
+// report counts the result of a case.
 func (r rig) report(c fmt.Stringer, seed uint64, err error) {
 	r.Helper()
 	if err == nil || skipped(err) {
@@ -240,7 +240,7 @@ func perByte(t layout.DType) int64 { return int64(max(8/t.Bits(), 1)) }
 
 func skipped(err error) bool { return errors.Is(err, oracle.ErrSkipped) }
 
-// wider takes ErrInvalid, where a device may say so too, for ErrOutOfMemory.
+// wider maps ErrInvalid to ErrOutOfMemory, where a device may return either.
 func wider(err error) error {
 	if errors.Is(err, device.ErrInvalid) {
 		return device.ErrOutOfMemory

@@ -44,7 +44,7 @@ func (r runner) transfers(t *testing.T) {
 			data := noise(n, uint64(off))
 			copy(model[off:], data)
 			rig.ok(rig.q.Write(b, off, data))
-			clear(data) // the device may not look at it any more
+			clear(data) // Write has taken it
 			part := noise(min(n+2, 77-off), 8)
 			rig.ok(rig.q.Read(part, b, off))
 			if !bytes.Equal(part, model[off:off+int64(len(part))]) {
@@ -103,7 +103,7 @@ func (r runner) alloc(t *testing.T) {
 	rig.ok(rig.buffer(noise(100, 1)).Free())
 }
 
-// empty does nothing in every way.
+// empty makes every call on layouts without elements.
 func (r runner) empty(t *testing.T) {
 	rig := r.rig(t)
 	data := noise(16, 1)
@@ -136,7 +136,7 @@ func (r runner) empty(t *testing.T) {
 	}
 }
 
-// stats counts along.
+// stats compares the device's counts with the test's own.
 func (r runner) stats(t *testing.T) {
 	rig := r.rig(t)
 	var want device.Stats
@@ -146,7 +146,7 @@ func (r runner) stats(t *testing.T) {
 		if got.Reserved < got.Live {
 			t.Errorf("after %s: %d reserved for %d live", after, got.Reserved, got.Live)
 		}
-		got.Reserved, got.Waits = 0, 0 // as the device likes
+		got.Reserved, got.Waits = 0, 0 // up to the device
 		if got != want {
 			t.Fatalf("after %s:\ngot  %+v\nwant %+v", after, got, want)
 		}

@@ -26,7 +26,7 @@ func (r runner) oneCase(t *testing.T, name string) {
 	r.rig(t).check(c, r.seed)
 }
 
-// each runs a subtest per width, at the same time where the device is fast.
+// each runs a subtest per width, in parallel unless the suite is small.
 func (r runner) each(t *testing.T, test func(rig, layout.DType)) {
 	shared := r.rig(t)
 	for _, dtype := range widths {
@@ -39,8 +39,9 @@ func (r runner) each(t *testing.T, test func(rig, layout.DType)) {
 	}
 }
 
-// sweep copies every permutation up to rank 5, with positive, negative and zero
-// strides on either side, gaps, and every pair of offsets within a byte.
+// sweep copies every permutation up to rank 5, of a sample rank 4, with positive,
+// negative and zero strides on either side, gaps, and every pair of offsets within a
+// byte.
 func (r runner) sweep(t *testing.T) {
 	most := 5
 	if r.few() {
@@ -70,8 +71,8 @@ func (r runner) sweep(t *testing.T) {
 	})
 }
 
-// offsets calls f with every pair of offsets that a kernel may have to tell
-// apart, or, where few are wanted, with one of them, in turn.
+// offsets calls f with every pair of offsets within a byte or, of wide elements, two
+// elements; of a sample, with one of them in turn.
 func (r runner) offsets(turn uint64, dtype layout.DType, f func(d, s int64)) {
 	per := uint64(max(perByte(dtype), 2))
 	if r.few() {
@@ -126,16 +127,16 @@ func marks(rank int) []mark {
 	return append(all, reversed, mixed)
 }
 
-// strides and offset of one side.
-type placed struct {
+// view is the strides and offset of one side.
+type view struct {
 	strides []int64
 	offset  int64
 }
 
 // side lays a shape out with its axes in the order perm, marked, innermost step
 // apart.
-func side(shape []int64, perm []int, m mark, step int64) placed {
-	p := placed{strides: make([]int64, len(shape))}
+func side(shape []int64, perm []int, m mark, step int64) view {
+	p := view{strides: make([]int64, len(shape))}
 	for i := len(shape) - 1; i >= 0; i-- {
 		axis, sign := i, int64(1)
 		if perm != nil {
@@ -155,7 +156,7 @@ func side(shape []int64, perm []int, m mark, step int64) placed {
 	return p
 }
 
-func pair(dtype layout.DType, shape []int64, dst, src placed, d, s int64) oracle.Case {
+func pair(dtype layout.DType, shape []int64, dst, src view, d, s int64) oracle.Case {
 	return oracle.Case{
 		Op: oracle.OpCopy, DstType: dtype, SrcType: dtype,
 		Dst: strided(shape, dst.strides, dst.offset+d),
@@ -187,8 +188,8 @@ func permutations(n int, f func([]int)) {
 	grow()
 }
 
-// runs copies dense runs of every short length between every two offsets near a
-// byte's, a word's and a vector's edge.
+// runs copies dense runs of lengths about those of bytes, words and vectors, between
+// offsets near their edges.
 func (r runner) runs(t *testing.T) {
 	offsets := []int64{0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33}
 	lengths := []int64{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 1025}
@@ -211,8 +212,7 @@ func (r runner) runs(t *testing.T) {
 	})
 }
 
-// edges copies matrices and stacks of them whose extents lie about the sides of
-// tiles: transposed, reversed, strided, broadcast and row by row.
+// edges copies stacks of matrices with extents about the sides of tiles: transposed, reversed, strided, broadcast and row by row.
 func (r runner) edges(t *testing.T) {
 	extents := []int64{1, 2, 7, 16, 31, 32, 33, 63, 64, 65, 127, 129}
 	if r.few() {
@@ -227,7 +227,7 @@ func (r runner) edges(t *testing.T) {
 				n := uint64(i*len(extents) + j)
 				off := int64(n % 5)
 				stack := []int64{2, a, b}
-				for _, src := range []placed{
+				for _, src := range []view{
 					{[]int64{a * b, 1, a}, 0},            // transposed
 					{[]int64{1, 2 * b, 2}, 0},            // the stack innermost, as NHWC is
 					{[]int64{1, 2, 2 * a}, 0},            // all reversed
@@ -236,16 +236,18 @@ func (r runner) edges(t *testing.T) {
 					{[]int64{2 * a * b, 2 * b, 2}, 0},    // every second element
 					{[]int64{0, 0, 1}, 0},                // one row, repeated
 					{[]int64{a, 1, 0}, 0},                // one column, repeated
-					{[]int64{-a * b, -b, -1}, 2*a*b - 1}, // turned
+					{[]int64{-a * b, -b, -1}, 2*a*b - 1}, // rotated by 180 degrees
 					{[]int64{3 * a * b, 3, 3 * a}, off},  // transposed, every third
-					{[]int64{a * (b + 1), -1, a}, a - 1}, // turned by a quarter
+					{[]int64{a * (b + 1), -1, a}, a - 1}, // rotated by 90 degrees
 				} {
 					rig.check(pair(dtype, stack, side(stack, nil, nil, 1), src, off, int64(n%3)), n)
 				}
-				rig.check(pair(dtype, stack, placed{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
+				rig.check(pair(dtype, stack, view{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
+				// Pairs that stay together, transposed and reversed.
+				rig.check(pair(dtype, []int64{a, b, 2}, view{[]int64{2 * b, 2, 1}, 0}, view{[]int64{-2, 2 * a, 1}, 2*a - 2}, 2*off, 0), n)
 				for _, c := range extents { // blocks of three axes
 					if a*b*c <= 1<<15 {
-						rig.check(pair(dtype, []int64{a, b, c}, placed{[]int64{b * c, c, 1}, 0}, placed{[]int64{1, a, a * b}, 0}, off, 1), n)
+						rig.check(pair(dtype, []int64{a, b, c}, view{[]int64{b * c, c, 1}, 0}, view{[]int64{1, a, a * b}, 0}, off, 1), n)
 					}
 				}
 			}
@@ -253,8 +255,8 @@ func (r runner) edges(t *testing.T) {
 	})
 }
 
-// random runs random cases. The seed of a failing one, as RESTRIDE_SEED, makes
-// it the first of the next run.
+// random runs random cases. RESTRIDE_SEED with the seed of a failed one makes it the
+// first.
 func (r runner) random(t *testing.T) {
 	n, lanes, limits := 12000, 4, oracle.Limits{}
 	if r.few() {

@@ -23,11 +23,11 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	switch device.WayOf(dst.Type, src.Type) {
 	case device.AsCopy:
 		e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
+	case device.AsPack:
+		e, err = q.launches.Pack(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), device.IsSigned(src.Type))
 	case device.ByValue:
 		lo, hi = kernels.Numbers(dst.Type, src.Type, how)
-		fallthrough
-	default:
-		e, err = q.launches.Convert(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
+		e, err = q.launches.Cast(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
 	}
 	if err != nil {
 		return err
