@@ -10,8 +10,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Device is a driver's device with a pool of memory. What packages of drivers do
-// with one is in functions, not in methods: their own devices embed it.
+// Device is a driver's device with a pool of memory. It implements device.Device,
+// device.HostAllocator and what their queues and buffers promise. Drivers' packages
+// embed it in devices of their own: what is for them is a function, not a method.
 type Device struct {
 	driver     Driver
 	properties Properties
@@ -19,8 +20,8 @@ type Device struct {
 	pool       *backend.Pool[*block]
 	deferred   deferredFrees
 
-	// life is read-locked by calls that need the driver, so that Close comes
-	// before or after them. Those of queues need the queue's lock instead.
+	// life is read-locked by calls that need the driver, so that Close comes before
+	// or after them. Calls of queues need the queue's lock instead.
 	life   sync.RWMutex
 	closed atomic.Bool
 
@@ -31,7 +32,7 @@ type Device struct {
 	held    int64            // bytes of blocks and host memory
 }
 
-// New returns a device over a driver, which it closes in the end.
+// New returns a device over a driver, which Close closes.
 func New(driver Driver) *Device {
 	d := &Device{
 		driver: driver, properties: driver.Properties(),
@@ -41,13 +42,14 @@ func New(driver Driver) *Device {
 	return d
 }
 
-// Info says what the device is.
+// Info describes the device.
 func (d *Device) Info() device.Info { return d.properties.Info }
 
 // Stats returns what the device has done so far.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(d.pool.Reserved()) }
 
-// While calls f while the device cannot be closed, for op.
+// While calls f, for the operation op, and keeps the device from being closed
+// meanwhile.
 func While(d *Device, op string, f func() error) error {
 	if err := d.begin(op); err != nil {
 		return err
@@ -104,10 +106,10 @@ func (d *Device) Close() error {
 	if before {
 		return d.closedError("Close")
 	}
-	// Only queues are still at work, and Close of theirs.
+	// Only calls of queues may still be under way.
 	var errs []error
 	for _, q := range d.openQueues() {
-		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may just be closing
+		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may be closing itself
 			errs = append(errs, err)
 		}
 	}
