@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -24,15 +25,16 @@ var policy = map[string][]string{
 	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
 	"device":            {"layout", "internal/numeric"},
+	"device/backend":    {"layout", "device", "internal/numeric"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
-	"device/devicetest": {"layout", "device", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
+	"device/devicetest": {"layout", "device", "device/backend", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
+	"cpu":               {"layout", "device", "device/backend", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
 	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
 	"cuda/ptxzip":       {},
-	"tensor":            {"layout", "device", "cpu", "internal/ndformat", "internal/numeric"},
+	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
 	"bench/report":      {"layout", "device"},
@@ -45,9 +47,9 @@ var policy = map[string][]string{
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
-	"internal/gpu":         {"layout", "device", "kernels"},
+	"internal/gpu":         {"layout", "device", "device/backend", "kernels"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
-	"internal/dry":         {"layout", "device"},
+	"internal/dry":         {"layout", "device", "device/backend"},
 	"internal/dl":          {"github.com/ebitengine/purego"},
 	"internal/hugemem":     {},
 	"internal/simd":        {"golang.org/x/sys"},
@@ -120,6 +122,20 @@ func TestOracleIsOnItsOwn(t *testing.T) {
 			assert.NotContains(t, deps, module+"/"+other, "%s needs %s", name, other)
 		}
 	}
+}
+
+// TestLightDevices: whoever imports a tensor and a device builds no modules but these two.
+func TestLightDevices(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{"tensor", "cpu", "opencl", "cuda"} {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./"+name).Output()
+		require.NoError(t, err)
+		for _, path := range strings.Fields(string(out)) {
+			seen[path] = true
+		}
+		assert.Subset(t, []string{module, "github.com/ebitengine/purego", "golang.org/x/sys"}, slices.Collect(maps.Keys(seen)), name)
+	}
+	assert.Len(t, seen, 3)
 }
 
 // TestDrawing holds CONTRIBUTING's drawing against the policy: every package stands

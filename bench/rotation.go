@@ -1,5 +1,7 @@
 package bench
 
+import "github.com/restride/restride/device"
+
 // Buffers of runs beyond caches rotate: each call uses other ones, so that caches hold
 // little of them when they come again. A run within caches uses the same ones always.
 
@@ -10,9 +12,14 @@ const resident = 1 << 20
 // cached reports whether a run at a size is about caches.
 func cached(size int64) bool { return 2*size <= resident }
 
-// footprint is about how many bytes rotate on a processor: twice its last cache, as far
-// as the system tells, within bounds.
-func footprint() int64 { return min(max(2*lastCache(), 256<<20), 1<<30) }
+// footprint is about how many bytes rotate: on a processor twice its last cache, as far as
+// the system tells, within bounds; elsewhere four times the largest caches of GPUs.
+func footprint(kind device.Kind) int64 {
+	if kind != device.CPU {
+		return 512 << 20
+	}
+	return min(max(2*lastCache(), 256<<20), 1<<30)
+}
 
 // rotation is how many operands, of so many bytes each, rotate in a run at a size.
 func rotation(size, bytes, footprint int64) int {

@@ -28,6 +28,8 @@ type Options struct {
 	// Progress is called after the roofline of a pass and after each of its cases, with
 	// the figures of all passes so far and the part of the run that is done, up to 1.
 	Progress func(r *report.Result, part float64)
+
+	footprint int64 // bytes of rotating buffers; 0: footprint of the device
 }
 
 // DefaultSize is the size for a device, at which neither calls nor caches matter.
@@ -63,19 +65,17 @@ type runner struct {
 	meter   *meter
 	noise   []byte // what sources hold
 	scratch []byte // for results
-	// footprint is the bytes of rotating buffers from which on caches hold little of them.
-	footprint int64
-	series    map[string]*series
-	now       *report.Reading // the pass's
-	start     time.Time
-	done      int // steps of progress
+	series  map[string]*series
+	now     *report.Reading // the pass's
+	start   time.Time
+	done    int // steps of progress
 }
 
 // Run measures a device. A case that fails or is wrong has an Error, and the run goes on;
 // any other failure ends it.
 func Run(ctx context.Context, dev device.Device, o Options) (result *report.Result, err error) {
 	info := dev.Info()
-	r := &runner{Options: o, dev: dev, start: time.Now(), footprint: footprint(), series: map[string]*series{}}
+	r := &runner{Options: o, dev: dev, start: time.Now(), series: map[string]*series{}}
 	if r.Cases == nil {
 		r.Cases = cases.All()
 	}
@@ -87,6 +87,9 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 	}
 	if r.Time == 0 {
 		r.Time = 200 * time.Millisecond
+	}
+	if r.footprint == 0 {
+		r.footprint = footprint(info.Kind)
 	}
 	if r.q, err = dev.NewQueue(); err != nil {
 		return nil, err
@@ -107,8 +110,6 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 	}
 	if info.Kind == device.CPU {
 		result.Sector = 64 // a cache line
-	} else {
-		r.footprint = 512 << 20 // four times the largest caches of GPUs
 	}
 	r.hold(r.Size)
 	for range Passes {

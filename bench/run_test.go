@@ -195,7 +195,7 @@ func TestRunFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dev := &faulty{onCPU(t), c.wrong, c.err}
-			r, err := Run(context.Background(), dev, Options{Cases: some(t, "^c-heads/(16|32)$"), Size: c.size, Time: time.Nanosecond})
+			r, err := Run(context.Background(), dev, Options{Cases: some(t, "^c-heads/(16|32)$"), Size: c.size, Time: time.Nanosecond, footprint: 1})
 			require.NoError(t, err)
 			require.Len(t, r.Cases, 2)
 			bad, good := r.Cases[0], r.Cases[1]
@@ -248,9 +248,10 @@ func TestRotation(t *testing.T) {
 	} {
 		assert.Equal(t, want, rotation(args[0], args[1], args[2]), args)
 	}
-	assert.GreaterOrEqual(t, footprint(), int64(256*m))
-	assert.LessOrEqual(t, footprint(), int64(1024*m))
-	assert.GreaterOrEqual(t, 2*footprint(), min(4*lastCache(), 2048*m))
+	f := footprint(device.CPU)
+	assert.GreaterOrEqual(t, f, int64(256*m))
+	assert.LessOrEqual(t, f, int64(1024*m))
+	assert.GreaterOrEqual(t, 2*f, min(4*lastCache(), 2048*m))
 }
 
 // The host's clock is used where the device's events keep no time.

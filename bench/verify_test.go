@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
@@ -47,13 +46,14 @@ func spill(q device.Queue, dst device.Operand) error {
 func TestGaps(t *testing.T) {
 	list := some(t, "^(columns-into/32|kv-cache-append/16|fill-columns/16)$")
 	require.Len(t, list, 3)
-	for _, c := range list {
-		r, err := Run(context.Background(), onCPU(t), Options{Cases: []cases.Case{c}, Size: 8 << 20, Time: time.Nanosecond})
-		require.NoError(t, err)
-		assert.Empty(t, r.Cases[0].Error, c.Name)
-		r, err = Run(context.Background(), spilling{onCPU(t)}, Options{Cases: []cases.Case{c}, Size: 8 << 20, Time: time.Nanosecond})
-		require.NoError(t, err)
-		assert.Contains(t, r.Cases[0].Error, oracle.ErrWrong.Error(), c.Name)
+	options := Options{Cases: list, Size: 8 << 20, Time: time.Nanosecond, footprint: 1}
+	right, err := Run(context.Background(), onCPU(t), options)
+	require.NoError(t, err)
+	wrong, err := Run(context.Background(), spilling{onCPU(t)}, options)
+	require.NoError(t, err)
+	for i, c := range list {
+		assert.Empty(t, right.Cases[i].Error, c.Name)
+		assert.Contains(t, wrong.Cases[i].Error, oracle.ErrWrong.Error(), c.Name)
 	}
 }
 

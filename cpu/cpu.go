@@ -9,19 +9,21 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
-func init() { device.Register(backend{}) }
+func init() { device.Register(family{}) }
 
-type backend struct{}
+// family is the cpu as a device.Backend.
+type family struct{}
 
-func (backend) Name() string { return "cpu" }
+func (family) Name() string { return "cpu" }
 
-func (backend) List() ([]device.Info, error) { return []device.Info{host()}, nil }
+func (family) List() ([]device.Info, error) { return []device.Info{host()}, nil }
 
-func (backend) Open(index int) (device.Device, error) {
+func (family) Open(index int) (device.Device, error) {
 	if index != 0 {
 		return nil, fmt.Errorf("%w: there is one cpu device, not %d", device.ErrNoDevice, index+1)
 	}
@@ -62,8 +64,8 @@ const largest = 1 << 40
 
 // Device is the machine's processor with a pool of memory of its own.
 type Device struct {
-	counters device.Counters // of buffers only
-	pool     *device.Pool[block]
+	counters backend.Counters // of buffers only
+	pool     *backend.Pool[block]
 	limit    int64 // bytes that may be held in all
 
 	listing sync.Mutex // guards changes of queues, and sums of their counts
@@ -85,7 +87,7 @@ func Open() (*Device, error) {
 	}
 	d.idle.L = &d.mu
 	d.queues.Store(new([]*Queue))
-	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	d.pool = backend.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
 	allWorkers.opened()
 	return d, nil
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
@@ -36,26 +37,26 @@ func (o operation) String() string { return operationNames[o] }
 func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopy(dst, src)
+		return backend.CheckCopy(dst, src)
 	case opConvert:
-		return device.CheckConvert(dst, src, f.how)
+		return backend.CheckConvert(dst, src, f.how)
 	case opFill:
-		return device.CheckFill(dst, pattern)
+		return backend.CheckFill(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
 // checkBuffers is check for a call whose form and layouts have been checked.
 func (f *form) checkBuffers(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopyPlaces(dst, src)
+		return backend.CheckCopyBuffers(dst, src)
 	case opConvert:
-		return device.CheckConvertPlaces(dst, src)
+		return backend.CheckConvertBuffers(dst, src)
 	case opFill:
-		return device.CheckFillPlaces(dst, pattern)
+		return backend.CheckFillBuffers(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
 // plan is a planned job of less than parallelBytes, kept for calls of the same form
@@ -171,6 +172,7 @@ type plans struct {
 const (
 	planSets = 16
 	planWays = 4
+	keptRank = 8 // keys of higher ranks may take any memory
 )
 
 // set returns the set that a call's plan belongs to.
@@ -212,7 +214,7 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 // add plans a checked call, in the place of the plan of its set that has not been
 // used for longest. nil: a call like this one is not worth a plan that is kept.
 func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
-	if !small(f.dst, dst) || !small(f.src, src) {
+	if !small(f.dst, dst) || !small(f.src, src) || dst.Rank() > keptRank {
 		return nil
 	}
 	set := c.set(f, dst, src)

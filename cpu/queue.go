@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -145,7 +146,7 @@ func (q *Queue) letGo(all ...region) {
 
 // useRange is use for a range of a buffer of bytes, or of strings.
 func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
-	if err := device.CheckRange(op, b, off, n); err != nil {
+	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return region{}, err
 	}
 	m, err := q.use(op, "the buffer", b)
@@ -423,7 +424,7 @@ func spread(to *[2]uint64, pattern []byte, bits int) {
 // KernelName returns the class of a copy and the width in bits of the elements that it
 // would move (see the package's description); "" for a copy that Copy refuses.
 func (q *Queue) KernelName(dst, src device.Operand) string {
-	if device.CheckCopy(&dst, &src) != nil {
+	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
 	q.mu.Lock()
