@@ -24,7 +24,7 @@ type run struct {
 	up, down device.Queue
 	async    bool // both transfer without waiting
 	host     bool // calls return when their work is done
-	slots   []*slot
+	slots    []*slot
 
 	free, filled, worked chan *slot
 
