@@ -20,11 +20,11 @@ type sized struct {
 
 // sizes is how fast a device is by the size of cases.
 type sizes struct {
-	Alone, Turns string // the largest size at which a pair of buffers serves all calls, and the least above; "": none
-	Heads        []string
-	Limits       []limit
-	Rows         []sizeRow
-	Figure       *figure
+	Alone, Rotating string // the largest size at which all calls use one pair of buffers, and the least above; "": none
+	Heads           []string
+	Limits          []limit
+	Rows            []sizeRow
+	Figure          *figure
 }
 
 // sizeRow is a plain copy, or the median of a class, at each size.
@@ -165,8 +165,8 @@ func (g *sized) sizes() {
 		switch {
 		case d.alone:
 			g.Sizes.Alone = binary(d.size)
-		case g.Sizes.Turns == "":
-			g.Sizes.Turns = binary(d.size)
+		case g.Sizes.Rotating == "":
+			g.Sizes.Rotating = binary(d.size)
 		}
 		g.Sizes.Heads = append(g.Sizes.Heads, binary(d.size))
 		if i%(len(of)/8+1) == 0 {
