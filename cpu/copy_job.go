@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
@@ -235,18 +235,18 @@ func (j *job) name() string {
 // has the layout of its destination, with all elements at one address. False: there is
 // nothing to do.
 func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
-	way := device.AsCopy
+	way := backend.AsCopy
 	if f.op == opConvert {
-		way = device.WayOf(f.dst, f.src)
+		way = backend.ConversionOf(f.dst, f.src)
 	}
 	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
 	fills, strings := f.op >= opFill, f.dst == layout.String
 	j.cast = nil
 	switch {
-	case way == device.ByValue:
+	case way == backend.ByValue:
 		j.cast = casterOf(f.dst, f.src, f.how)
 		limit = 0
-	case way == device.AsPack || strings:
+	case way == backend.AsPack || strings:
 		limit = 0
 	}
 	d, s := *dst, *src
@@ -269,9 +269,9 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 		dBits, sBits = wide, wide
 	}
 	j.load(&d, &s, dBits, sBits, strings)
-	if way != device.AsCopy {
+	if way != backend.AsCopy {
 		j.class = convert
-		j.signed = device.IsSigned(f.src)
+		j.signed = backend.IsSigned(f.src)
 	}
 	if fills {
 		j.sOff = 0

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -16,7 +17,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		return err
 	}
 	defer q.end()
-	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
 	to, from, err := q.usePair(op, &dst, &src)
@@ -41,7 +42,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	t.execute(&q.sc)
 	q.launched(t.bytes)
 	if t.wrong.Load() {
-		return layout.Errorf(device.ErrInvalid, op, "%s", device.OutOfRange(t.index, t.extent))
+		return layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(t.index, t.extent))
 	}
 	return nil
 }

@@ -21,19 +21,18 @@ import (
 	"gorgonia.org/cu"
 )
 
-// gorgoniaCU is the driver as gorgonia.org/cu gives it. That package initialises
-// the driver before main, and ends the process if it cannot. What it lacks, does
-// wrong, or cannot do without allocating is called through cgo here: both are
-// linked to one library.
+// gorgoniaCU is the api of gorgonia.org/cu. That package initialises the driver before
+// main, and ends the process if it cannot. What it lacks, does wrong, or does not do
+// without allocating is called through cgo here: both are linked to one library.
 type gorgoniaCU struct {
-	// Not in all drivers since CUDA 11.0, so looked for: nil where there is none.
+	// Functions that some drivers since CUDA 11.0 lack: nil where they do.
 	allocAsync, freeAsync, graphInstantiate, poolOf, poolAccess unsafe.Pointer
 }
 
-// frame: cgo has a place of its own for what is passed.
+// frame is empty: cgo keeps arguments and results itself.
 type frame struct{}
 
-// openDriver checks the driver, once.
+// openAPI checks the driver, once.
 var openAPI = sync.OnceValues(func() (api, error) {
 	l := new(gorgoniaCU)
 	v, err := l.version()

@@ -5,7 +5,7 @@ package cuda
 /*
 #include <cuda.h>
 
-// A struct that is returned needs no memory of Go's, as a pointer to a result does.
+// A result in a struct needs no memory of Go's, unlike one behind a pointer.
 typedef struct {
 	CUcontext context;
 	CUresult code;
@@ -17,7 +17,7 @@ static current currentContext(void) {
 	return c;
 }
 
-// Calls of functions that were looked for.
+// Calls of functions that some drivers lack.
 static CUresult allocAsync(void *f, CUdeviceptr *p, size_t n, CUstream s) {
 	return ((CUresult (*)(CUdeviceptr *, size_t, CUstream))f)(p, n, s);
 }
@@ -54,7 +54,7 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// That as many parameters are passed as there may be is checked when this is compiled.
+// The compiler checks that there is room for all arguments.
 var _ = [...][kernels.MaxArguments]struct{}{[len(C.arguments{}.at)]struct{}{}}
 
 func (l *gorgoniaCU) retainPrimary(ordinal int) (cuContext, error) {
@@ -70,7 +70,7 @@ func (l *gorgoniaCU) setCurrent(_ *frame, ctx cuContext) error {
 	return do("cuCtxSetCurrent", cu.SetCurrentContext(as[cu.CUContext](ctx)))
 }
 
-// current is not cu.CurrentContext, which allocates, and every call asks this.
+// current does not use cu.CurrentContext, which allocates: it is called all the time.
 func (l *gorgoniaCU) current(*frame) (cuContext, error) {
 	now := C.currentContext()
 	return cuContext(unsafe.Pointer(now.context)), checkC("cuCtxGetCurrent", now.code)
@@ -115,7 +115,7 @@ func (l *gorgoniaCU) freeHost(p unsafe.Pointer) error {
 	return do("cuMemFreeHost", cu.MemFreeHost(p))
 }
 
-// place does not use DevicePtr.PtrAttribute, which has the driver write to nil.
+// locate does not use DevicePtr.PtrAttribute, which has the driver write to nil.
 func (l *gorgoniaCU) locate(p cuDevicePtr) (location, error) {
 	var ordinal C.int
 	var kind C.uint
@@ -175,7 +175,7 @@ func (l *gorgoniaCU) record(_ *frame, e cuEvent, s cuStream) error {
 	return do("cuEventRecord", as[cu.Event](e).Record(as[cu.Stream](s)))
 }
 
-// done is not Event.Query, whose "not ready" is an error that is allocated.
+// done does not use Event.Query, whose "not ready" is an error that is allocated.
 func (l *gorgoniaCU) done(_ *frame, e cuEvent) (bool, error) {
 	result := C.cuEventQuery(asC[C.CUevent](e))
 	if result == C.CUDA_ERROR_NOT_READY {
@@ -229,9 +229,9 @@ func (l *gorgoniaCU) lookup(m cuModule, name string) (cuFunction, error) {
 	return cuFunction(from(f)), do("cuModuleGetFunction", err)
 }
 
-// launch is not Function.Launch, which writes Go pointers into memory that malloc
-// has just given: while the collector marks, it takes what was there before for a
-// pointer, too, and ends the process if that once was one.
+// launch does not use Function.Launch, which writes Go pointers into memory fresh from
+// malloc: while the collector marks, its write barrier takes the former content for a
+// pointer, too, and ends the process if that is a stale one.
 func (l *gorgoniaCU) launch(_ *frame, fn cuFunction, groups, local uint32, s cuStream, params []unsafe.Pointer) error {
 	var a C.arguments
 	for i, p := range params {

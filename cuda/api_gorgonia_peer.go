@@ -5,7 +5,7 @@ package cuda
 /*
 #include <cuda.h>
 
-// Functions that were looked for: drivers before CUDA 11.2 lack them.
+// Functions that drivers before CUDA 11.2 lack.
 static CUresult openPool(void *poolOf, void *setAccess, CUdevice owner, CUdevice guest) {
 	CUmemoryPool pool;
 	CUresult code = ((CUresult (*)(CUmemoryPool *, CUdevice))poolOf)(&pool, owner);
@@ -18,7 +18,7 @@ import "C"
 
 import "gorgonia.org/cu"
 
-// gorgoniaCU is a peerDriver.
+// gorgoniaCU is a peerAPI.
 
 func (l *gorgoniaCU) reaches(ordinal, other int) (bool, error) {
 	can, err := cu.Device(ordinal).CanAccessPeer(cu.Device(other))

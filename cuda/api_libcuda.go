@@ -13,14 +13,14 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// frame is where frequent calls keep what they pass and what comes back. It lies
-// on the heap, so that they allocate nothing, and serves one call at a time.
+// frame holds the arguments and results of frequent calls, one at a time. It lies on
+// the heap, so that they allocate nothing.
 type frame struct {
 	args [11]uintptr
 	ctx  cuContext
 }
 
-// libcuda is the driver's own library, found at run time.
+// libcuda is the api of the driver's library, found at run time.
 type libcuda struct {
 	path string
 
@@ -39,14 +39,14 @@ type libcuda struct {
 	peerReach, peerOpen, peerCopy                      uintptr
 	moduleLoad, moduleUnload, moduleFunction           uintptr
 	launchKernel                                       uintptr
-	// 0 where the driver is too old for them:
+	// 0 where the driver is too old:
 	memAllocAsync, memFreeAsync                      uintptr
 	poolOf, poolAccess                               uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
 }
 
-// symbols lists the functions; those after the gap are not in all drivers.
+// symbols lists the functions. Those after the gap are not in all drivers.
 func (l *libcuda) symbols() []symbol {
 	return []symbol{
 		{&l.initialize, "cuInit"},
@@ -108,7 +108,7 @@ type symbol struct {
 	name    string
 }
 
-// openDriver finds and initialises the driver, once.
+// openAPI finds and initialises the driver, once.
 var openAPI = sync.OnceValues(func() (api, error) {
 	l, err := load()
 	if err != nil {
@@ -144,8 +144,8 @@ func load() (*libcuda, error) {
 	if l.driverVersion == 0 || l.errorName == 0 {
 		return nil, fmt.Errorf("%w: %s is no NVIDIA driver", device.ErrNoDevice, l.path)
 	}
-	// Whether it fits is asked first: a driver that is too old may not start
-	// either, and says less of why.
+	// The version comes first: a driver that is too old may not start either, with a
+	// reason that says less.
 	v, err := l.version()
 	if err != nil {
 		return nil, startError(l.path, err)
@@ -163,7 +163,7 @@ func load() (*libcuda, error) {
 	return l, nil
 }
 
-// do makes an error of a call's result.
+// do returns the error of a call's result.
 func (l *libcuda) do(call string, result uintptr) error {
 	if int32(result) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (l *libcuda) codeName(code int64) string {
 	return goString(*text)
 }
 
-// goString reads a C string of the library's.
+// goString copies a C string of the library.
 func goString(at uintptr) string {
 	p := (*byte)(dl.Pointer(at))
 	n := 0

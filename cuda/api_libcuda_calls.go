@@ -70,7 +70,7 @@ func (l *libcuda) freeOn(s cuStream, p cuDevicePtr) error {
 	return l.do("cuMemFreeAsync", dl.Call(l.memFreeAsync, uintptr(p), uintptr(s)))
 }
 
-// portable makes pinned memory that of all contexts.
+// portable pinned memory is pinned for all contexts.
 const portable = 1
 
 func (l *libcuda) allocHost(bytes int64) (unsafe.Pointer, error) {
@@ -192,7 +192,7 @@ func (l *libcuda) copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream
 func (l *libcuda) load(ptx []byte) (cuModule, error) {
 	m := new(cuModule)
 	log := make([]byte, 16<<10)
-	var pins runtime.Pinner // its address is passed in a list, where nobody sees it
+	var pins runtime.Pinner // its address is passed as a number, in a list
 	pins.Pin(&log[0])
 	defer pins.Unpin()
 	options := &[2]uint32{jitErrorLog, jitErrorLogSize}
@@ -226,7 +226,7 @@ func (l *libcuda) launch(f *frame, fn cuFunction, groups, local uint32, s cuStre
 	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, a[:]...))
 }
 
-// relaxed captures let other threads go on as they please.
+// relaxed captures do not restrict other threads.
 const relaxed = 2
 
 func (l *libcuda) beginCapture(s cuStream) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// libcuda is a peerDriver.
+// libcuda is a peerAPI.
 
 func (l *libcuda) reaches(ordinal, other int) (bool, error) {
 	d, err := l.handle(ordinal)
@@ -28,7 +28,7 @@ func (l *libcuda) openContext(c cuContext) error {
 	return l.do("cuCtxEnablePeerAccess", dl.Call(l.peerOpen, uintptr(c), 0))
 }
 
-// Who may do what with the memory of a pool.
+// Access to the memory of a pool.
 const (
 	locationDevice  = 1
 	accessReadWrite = 3

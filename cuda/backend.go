@@ -14,8 +14,8 @@ type backend struct{}
 
 func (backend) Name() string { return "cuda" }
 
-// List returns the GPUs that the driver sees, and says of others why they are of
-// no use. The driver is loaded by the first call.
+// List returns the GPUs that the driver sees; the error says of others why they are of
+// no use. The first call loads the driver.
 func (backend) List() ([]device.Info, error) {
 	a, err := openAPI()
 	if err != nil {
@@ -45,23 +45,25 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is a CUDA device. Its buffers and queues are those of device.Device;
-// what else they can do is in the optional interfaces of package device.
+// Device is a CUDA device. It has the methods of device.Device and
+// device.HostAllocator beside those below. Its queues are device.Allocator,
+// AsyncQueue, KernelNamer, PeerQueue, Recorder and Sharer, too, and their events
+// device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver
 }
 
-// Options say how to open a device. The zero Options are right for most uses.
+// Options are options of a device. The zero Options are right for most uses.
 type Options struct {
-	// PlainMemory takes memory by cuMemAlloc, not from the driver's pool
-	// (cuMemAllocAsync): other processes and devices can share only the former.
-	// Freeing it makes the driver wait for the device.
+	// PlainMemory allocates by cuMemAlloc, not from the driver's pool
+	// (cuMemAllocAsync): only the former can be shared with other processes and
+	// devices. To free it, the driver waits for the device.
 	PlainMemory bool
 }
 
-// OpenWith opens the device with the given index, with its primary context, which
-// programs of CUDA's runtime API share.
+// OpenWith opens the device with an index, with its primary context, which programs of
+// CUDA's runtime API share.
 func OpenWith(index int, o Options) (*Device, error) {
 	a, err := openAPI()
 	if err != nil {

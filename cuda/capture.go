@@ -2,7 +2,7 @@ package cuda
 
 import "github.com/restride/restride/internal/gpu"
 
-// BeginCapture and EndCapture make a CUDA graph of what is queued in between.
+// BeginCapture and EndCapture make a CUDA graph of the launches in between.
 func (s *stream) BeginCapture() error {
 	s.driver.capturing(1)
 	err := s.driver.with(func(*frame) error { return s.driver.api.beginCapture(s.handle) })
@@ -38,7 +38,7 @@ func (d *driver) capturing(by int) {
 	d.mu.Unlock()
 }
 
-// keep counts the graphs that parameters of launches are in.
+// keep counts the graphs that use the parameters of launches.
 func (d *driver) keep(parameters []*memory, by int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *driver) keep(parameters []*memory, by int) {
 	}
 }
 
-// replay is a graph that is ready to run.
+// replay is a graph that can run.
 type replay struct {
 	stream     *stream
 	exec       cuGraphExec

@@ -3,77 +3,83 @@
 //
 //	import _ "github.com/restride/restride/cuda" // device.Open("cuda:0") works
 //
-// The driver is found when it is first asked for, by name, without a C compiler
-// and without headers. A machine without a driver or without a GPU gives
-// device.ErrNoDevice and the reason, as does a driver that is too old or that this
-// user may not use. Devices have CUDA's own numbers (see CUDA_VISIBLE_DEVICES);
-// those that are too old for the kernels are not listed.
+// The driver's library is loaded by name at the first call, without a C compiler and
+// without headers. Without a driver or a GPU, and with a driver that is too old or that
+// the user may not use, Open returns device.ErrNoDevice and the reason. Devices have
+// CUDA's own numbers (see CUDA_VISIBLE_DEVICES); those that are too old for the kernels
+// are not listed.
 //
 // # Kernels
 //
-// Package kernels chooses them. They are here as PTX (make ptx), a module for
-// each, which the driver compiles when a queue first needs it and keeps in a cache
-// of its own (CUDA_CACHE_PATH).
+// Package kernels chooses them. They are here as PTX (make ptx), a module for each,
+// which the driver compiles when a queue first needs it, and keeps in its own cache
+// (CUDA_CACHE_PATH).
 //
 // # Threads
 //
-// A context is current on an OS thread, not a goroutine. Each call makes the
-// device's context current for as long as it takes: one of somebody else's on that
-// thread is current again afterwards. Where there was none, the device's stays:
-// programs with cgo that lock a thread for CUDA's runtime API call cudaSetDevice
-// on it first. A launch, whose handles are of one context, is tried first with
-// what is current, as asking takes as long as launching: with another context, or
-// none, the driver refuses it (tools that report each error of the API show that,
-// once for a thread), and it is made in the device's.
+// A context is current on an OS thread, not in a goroutine. Each call makes the device's
+// context current, and the thread's former one again when it returns. Where there was
+// none, the device's stays: programs with cgo that lock a thread for CUDA's runtime API
+// call cudaSetDevice on it first. A launch, whose handles are of one context, is tried
+// first with the context that is current, as asking for that takes as long as
+// launching. With another context, or none, the driver refuses it, and it is made again
+// in the device's: tools that report each error of the API show that once for a thread.
 //
 // # Queues and memory
 //
-// A queue is a stream that does not wait for the legacy default stream. Write
-// copies what it is given to a ring of pinned memory and returns. WriteAsync and
-// ReadAsync transfer without the processor only from and to what AllocHost
-// returned: with other memory the driver may wait for the work before. The steady
-// state of Copy, Fill, Convert, Write and Read allocates nothing.
+// A queue is a stream that does not wait for the legacy default stream. Write copies
+// its bytes to a ring of pinned memory and returns. WriteAsync and ReadAsync transfer
+// without the processor only from and to memory of AllocHost: with other memory the
+// driver may wait for the work before. The steady state of Copy, Fill, Convert, Write
+// and Read allocates nothing.
 //
-// Memory is the driver's stream-ordered kind, where it has that, as freeing it
-// waits for nothing; see [Options] for when that is in the way.
+// Memory is stream-ordered where the driver can, as freeing that waits for nothing;
+// [Options] has the alternative.
 //
-// The device is device.Sensors, by NVML, which comes with the driver: it is loaded by
-// the first call of Readings, and where it is missing nothing is told.
+// The device is device.Sensors, by NVML, which comes with the driver and is loaded by
+// the first call of Readings. Without NVML, Readings are empty.
 //
-// Queues are device.Recorder, with drivers for CUDA 11.4 or later: a captured
-// sequence of copies is a CUDA graph. Buffers that it uses, and those that are
-// allocated and freed meanwhile, stay until it is closed.
+// Queues are device.Recorder with drivers for CUDA 11.4 or later: a captured sequence
+// of copies is a CUDA graph. Buffers that it uses, and those that are allocated and
+// freed meanwhile, live until it is closed.
 //
 // # Several devices
 //
-// Queues are device.PeerQueue: copies between devices wait for each other by
-// events, and go direct where the GPUs reach each other's memory. The first such
-// copy lets the destination's context use the source's (cuCtxEnablePeerAccess) and
-// its device the source's memory pool (cuMemPoolSetAccess), for as long as those
-// live. Elsewhere the driver takes the bytes through the host's memory. Two
-// devices of ours that are one GPU, or of two drivers, have no such way.
+// Queues are device.PeerQueue: copies between devices are ordered by events, and go
+// direct where the GPUs reach each other's memory. The first such copy lets the
+// destination's context use the source's (cuCtxEnablePeerAccess), and its device the
+// source's memory pool (cuMemPoolSetAccess), for as long as those live. Elsewhere the
+// driver takes the bytes through the host's memory. CopyPeer is
+// device.ErrUnsupported between two devices that are one GPU.
 //
 // # Errors
 //
-// A kernel that fails, of whosever, takes the context with it: then all calls give
-// [ErrLost], until the device is closed. If others in this process use the primary
-// context, too, they have lost it as well.
+// A kernel that fails, whosever it is, takes the context with it: then all calls return
+// [ErrLost], until the device is closed. Whoever else in the process uses the primary
+// context has lost it, too.
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptStream] take an engine's own
+// [Adopt], [Device.AdoptBuffer] and [Device.AdoptStream] take an inference engine's own
 // handles, which are never owned: they must outlive what was made of them.
-// [Device.Handles], [PointerOf] and [StreamOf] give ours. An engine that queues its
-// own work on our buffers says so by device.Sharer. A buffer's pointer is valid
-// until Free: the pool hands the memory out again.
+// [Device.Handles], [PointerOf] and [StreamOf] return the device's. A buffer's pointer
+// is valid until Free, which gives the memory to the pool.
+//
+// Queues are device.Sharer. An engine that queues a kernel of its own on a queue's
+// stream tells the queue which buffers it uses, so that Free takes account of it:
+//
+//	launch(cuda.StreamOf(q), kernel, cuda.PointerOf(src), cuda.PointerOf(dst))
+//	err := q.(device.Sharer).Used(src, dst) // after the launch, before Free
+//
+// Package opencl has a whole example.
 //
 // # With gorgonia.org/cu
 //
-// For programs that have their contexts, streams and memory from gorgonia.org/cu,
-// the build tag gorgonia makes that package the way to the driver. It needs cgo
-// and the headers of CUDA 11 or 12, on Linux; the library is linked, and must be
-// there, with a GPU: gorgonia.org/cu ends a process without. All else is the same,
-// and these are there beside (go doc does not list what has a tag):
+// For programs whose contexts, streams and memory are of gorgonia.org/cu, the build tag
+// gorgonia has that package call the driver. It needs cgo and the headers of CUDA 11 or
+// 12, on Linux. The library is linked, and must be there, with a GPU: without,
+// gorgonia.org/cu ends the process. All else is the same, and these are added (go doc
+// does not list what has a tag):
 //
 //	func AdoptCU(ctx cu.CUContext, o Options) (*Device, error)
 //	func (d *Device) AdoptCUStream(s cu.Stream) (device.Queue, error)

@@ -18,9 +18,9 @@ type driver struct {
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
 	ordered bool     // memory comes in the order of a stream
-	side    cuStream // for memory and descriptors, which wait for it
+	side    cuStream // for allocations and parameters, which wait for it
 	modules modules
-	lost    atomic.Bool // the context is: no call succeeds any more
+	lost    atomic.Bool // the context is lost: no call succeeds any more
 
 	bus         string // its PCI address; "": unknown
 	sensors     sensors
@@ -32,16 +32,16 @@ type driver struct {
 
 	mu       sync.Mutex
 	streams  map[*stream]struct{}
-	retired  []*memory       // descriptors that queued work may still read
-	kept     map[*memory]int // descriptors by the graphs that they are in
-	captures int             // that are under way
-	idle     []cuEvent       // to be recorded anew
+	retired  []*memory       // freed parameters that queued work may still read
+	kept     map[*memory]int // parameters, and the number of graphs that use them
+	captures int             // captures under way
+	idle     []cuEvent       // to be recorded again
 	events   map[cuEvent]struct{}
 	peers    map[uint64]bool // devices, by their number, whose memory was opened to this one, or cannot be
 }
 
-// newDriver opens a device with a context of the caller's, or with its primary one
-// if that is 0.
+// newDriver returns a driver of a device, with a context of the caller's, or, for 0,
+// with the primary one.
 func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	p, info, err := usable(a, ordinal)
 	if err != nil {
@@ -71,7 +71,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	return d, nil
 }
 
-// release releases the context. The primary one stays with others who use it.
+// releaseContext releases the primary context, which lives on for others who use it.
 func (d *driver) releaseContext() error {
 	if !d.primary {
 		return nil
@@ -79,7 +79,7 @@ func (d *driver) releaseContext() error {
 	return d.api.releasePrimary(d.ordinal)
 }
 
-// check notes that the context is lost.
+// check returns the error of a call, and notes if the context is lost.
 func (d *driver) check(err error) error {
 	if err == nil {
 		return nil
@@ -90,7 +90,7 @@ func (d *driver) check(err error) error {
 	return err
 }
 
-// giveBack is with for what a lost context does not have any more.
+// giveBack is with for freeing what a lost context no longer has.
 func (d *driver) giveBack(f func(*frame) error) error {
 	if d.lost.Load() {
 		return nil
@@ -100,7 +100,6 @@ func (d *driver) giveBack(f func(*frame) error) error {
 
 func (d *driver) Properties() gpu.Properties { return gpu.Properties{Info: d.info, Pinned: true} }
 
-// Close gives everything back.
 func (d *driver) Close() error {
 	d.life.Lock() // waits for calls of events
 	d.closed = true

@@ -9,19 +9,19 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ErrLost: a kernel of somebody's in the device's context failed, and with it the
-// context. Every later call fails; all that can be done is to close the device.
-// Other devices go on.
+// ErrLost says that a kernel in the device's context failed, whosever it was, and the
+// context with it. Every later call fails; the device can only be closed. Other
+// devices go on.
 var ErrLost = errors.New("the device's context is lost: all that is left is to close it")
 
-// Codes of CUDA's driver that mean something to us.
+// Codes of CUDA's driver that are handled.
 const (
 	codeOutOfMemory  = 2
 	codeNotReady     = 600
 	codeNotSupported = 801
 )
 
-// lost are the codes after which a context is of no use any more.
+// lost are the codes after which a context is lost.
 var lost = map[int64]bool{
 	214: true, // uncorrectable ECC error
 	700: true, // illegal address
@@ -36,7 +36,7 @@ var lost = map[int64]bool{
 	719: true, // launch failed
 }
 
-// driverError makes an error of a call's result.
+// driverError returns the error of a call's result.
 func driverError(call string, code int64, name, log string) error {
 	err := &device.DriverError{Call: call, Code: code, Name: name, Log: log}
 	switch {
@@ -50,7 +50,7 @@ func driverError(call string, code int64, name, log string) error {
 	return err
 }
 
-// hints say what keeps the driver from starting, by cuInit's code.
+// hints say what keeps the driver from starting, by the code of cuInit.
 var hints = map[int64]string{
 	34:  "the library is a stub, for linking only",
 	46:  "another process has the GPU for itself, or it is just being reset",
@@ -63,7 +63,7 @@ var hints = map[int64]string{
 	999: "the kernel module may not be loaded, or this user may not open /dev/nvidia-uvm",
 }
 
-// startError says why the driver does not start.
+// startError is the error of a driver that does not start.
 func startError(name string, err error) error {
 	hint := ""
 	var e *device.DriverError
@@ -73,7 +73,7 @@ func startError(name string, err error) error {
 	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
 }
 
-// minVersion is the oldest driver that has all we cannot do without: CUDA 11.0.
+// minVersion is the oldest version of a driver that has all that is needed: CUDA 11.0.
 const minVersion = 11000
 
 // checkVersion refuses a driver that is too old.
@@ -90,7 +90,7 @@ func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10
 // errNoReplay is a capture's error with drivers that lack graphs.
 var errNoReplay = layout.Errorf(device.ErrUnsupported, "Capture", "this driver cannot replay work: it is for a CUDA before 11.4")
 
-// text is a C string in memory of ours.
+// text returns the C string in a slice.
 func text(b []byte) string {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return s

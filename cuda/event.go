@@ -43,8 +43,8 @@ func (s *stream) WaitFor(e gpu.Event) error {
 	return s.driver.check(s.driver.api.waitEvent(&s.thread.frame, s.handle, e.(*event).handle))
 }
 
-// newEvent returns an event that nobody has: if one is recorded anew, those that
-// wait for it wait for what they did.
+// newEvent returns an event that is not in use. One that is recorded again does not
+// change what streams wait for that were told to wait for it before.
 func (d *driver) newEvent() (cuEvent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,20 +8,19 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Handles are a device's handles of the driver: a CUcontext, and the ordinal of
-// its CUdevice.
+// Handles are a device's handles: a CUcontext, and the ordinal of its CUdevice.
 type Handles struct {
 	Context uintptr
 	Ordinal int
 }
 
 // Handles returns the device's handles. The context is valid until the device is
-// closed, or as long as somebody else retains it.
+// closed, or for as long as somebody else retains it.
 func (d *Device) Handles() Handles { return Handles{uintptr(d.driver.ctx), d.driver.ordinal} }
 
-// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for
-// a buffer of no bytes, or of another backend. Work that others queue on it must
-// be told to a queue: see device.Sharer.
+// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a
+// buffer of no bytes, or of another backend. A program that queues work of its own on
+// it calls Used of device.Sharer before the buffer is freed.
 func PointerOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
@@ -42,8 +41,8 @@ func StreamOf(q device.Queue) uintptr {
 	return 0
 }
 
-// Adopt makes a device of an engine's context, which must live until the device
-// is closed, and which is left as it is then.
+// Adopt makes a device of an engine's context, which must live until the device is
+// closed, and which Close leaves as it is.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	a, err := openAPI()
@@ -63,7 +62,7 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	return newDevice(a, h.Ordinal, cuContext(h.Context), o)
 }
 
-// ordinalOf says which device a context is of.
+// ordinalOf returns the ordinal of a context's device.
 func ordinalOf(a api, ctx cuContext) (n int, err error) {
 	d := &driver{api: a, ctx: ctx} // a device that is not open yet
 	err = d.with(func(*frame) error {
@@ -74,11 +73,11 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 	return n, err
 }
 
-// AdoptBuffer makes a buffer of an engine's device memory, of which it takes the
-// first bytes: a multiple of 4, as kernels access whole words, from an address
-// that is a multiple of 16, as they access vectors. The memory must live until the
-// buffer is freed and the work on it is done; it is left as it is then. It counts
-// in no Stats.
+// AdoptBuffer makes a buffer of bytes of an engine's device memory from an address on.
+// The size is a multiple of 4, as kernels access whole words, the address of 16, as
+// they access vectors; others are device.ErrUnsupported. The memory must live until
+// the buffer is freed and the work on it is done; Free leaves it as it is. The buffer
+// counts in no Stats.
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
@@ -117,13 +116,13 @@ func (d *Device) checkLocation(op string, at cuDevicePtr, bytes int64) error {
 	return nil
 }
 
-// perThread is the default stream of the calling thread: which one that is, Go
-// does not say.
+// perThread is the default stream of the calling thread, which a goroutine does not
+// choose.
 const perThread = 2
 
 // AdoptStream makes a queue of an engine's CUstream of the same context; 0 is the
-// legacy default stream. It must live until the queue is closed, which waits for
-// all work on it, the engine's, too, and leaves it as it is.
+// legacy default stream. The stream must live until the queue is closed. Close waits
+// for all work on it, also the engine's, and leaves it as it is.
 func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 	const op = "AdoptStream"
 	var q device.Queue

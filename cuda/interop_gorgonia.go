@@ -9,10 +9,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// AdoptCU is [Adopt] for a context of gorgonia.org/cu, on whichever device it is.
-// It must live until the device is closed: a *cu.Ctx destroys its context when
-// nothing refers to it any more. It may be current on other threads, as that of a
-// *cu.Ctx is on its own.
+// AdoptCU is [Adopt] for a context of gorgonia.org/cu, of whichever device. The context
+// must live until the device is closed: that of a *cu.Ctx is destroyed when the *cu.Ctx
+// is garbage. It may be current on other threads, as that of a *cu.Ctx is on its own.
 func AdoptCU(ctx cu.CUContext, o Options) (*Device, error) {
 	a, err := openAPI()
 	if err != nil {

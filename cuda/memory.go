@@ -9,11 +9,11 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// memory is device memory. A pointer may come back for other memory: these do
-// not.
+// memory is device memory. The driver may use a pointer again for other memory; a
+// *memory differs.
 type memory struct {
 	at      cuDevicePtr
-	ordered bool // taken in the order of a stream, and freed so
+	ordered bool // allocated in the order of a stream, and freed so
 }
 
 func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
@@ -44,7 +44,7 @@ func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 			}
 			return &memory{p, true}, nil
 		}
-		if !errors.Is(err, device.ErrUnsupported) { // as some virtual GPUs say that can
+		if !errors.Is(err, device.ErrUnsupported) { // some virtual GPUs say so although they report pools
 			return nil, err
 		}
 	}
@@ -52,8 +52,8 @@ func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 	return &memory{p, false}, err
 }
 
-// release frees memory: in the order of a stream that does not wait for the
-// device, as it would otherwise.
+// release frees memory: where it can, in the order of a stream, as cuMemFree waits for
+// the device.
 func (d *driver) release(m *memory) error {
 	if m.ordered {
 		return d.api.freeOn(d.side, m.at)
@@ -107,7 +107,7 @@ func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	return m, nil
 }
 
-// mostRetired is how many descriptors may wait for the device to be idle.
+// mostRetired is the most freed parameters that are kept before collect waits.
 const mostRetired = 1 << 12
 
 func (d *driver) FreeParameters(m gpu.Mem) {
@@ -116,8 +116,8 @@ func (d *driver) FreeParameters(m gpu.Mem) {
 	d.mu.Unlock()
 }
 
-// collect frees forgotten descriptors, if there are many, when the queues have
-// done what they have. Those of graphs stay, and all do during a capture.
+// collect frees retired parameters, if there are many, after a wait for all streams.
+// Those of graphs stay, and during a capture all do.
 func (d *driver) collect(f *frame) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// modules are a device's loaded kernels: one module for each, compiled by the
-// driver when it is first wanted.
+// modules are a device's kernels: a module for each, which the driver compiles when it
+// is first needed.
 type modules struct {
 	driver *driver
 	mu     sync.Mutex
 	all    map[kernels.Spec]*kernel
 }
 
-// kernel is one of them. Of two goroutines that want it, one loads it; others are
-// loaded meanwhile.
+// kernel is one of them. It is loaded by one of the goroutines that need it; other
+// kernels can be loaded meanwhile.
 type kernel struct {
 	mu       sync.Mutex
 	module   cuModule
@@ -62,7 +62,7 @@ func (k *kernel) load(a api, s kernels.Spec) error {
 	return nil
 }
 
-// unload gives the modules back. Nobody uses them any more.
+// unload unloads the modules, which nobody uses any more.
 func (m *modules) unload() error {
 	var errs []error
 	for _, k := range m.all {

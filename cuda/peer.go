@@ -8,21 +8,21 @@ import (
 
 // peerAPI is implemented by an api that copy between devices.
 type peerAPI interface {
-	// reaches says whether a device can use the memory of another.
+	// reaches reports whether a device can use the memory of another.
 	reaches(ordinal, other int) (bool, error)
-	// openContext lets the current context use the memory of another, but for that
-	// of pools; openPool lets a device use that of another's pool.
+	// openContext lets the current context use the memory of another, but not that of
+	// pools; openPool lets a device use that of another's pool.
 	openContext(cuContext) error
 	openPool(owner, guest int) error
 	copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error
 }
 
-// driverNumber is the number of the newest device that was opened: unlike contexts,
-// none has that of an earlier one.
+// driverNumber is the number of the newest driver. Unlike contexts, no two drivers are
+// the same.
 var driverNumber atomic.Uint64
 
-// Reaches: two contexts of one device have other ways, and those of two libraries
-// none.
+// Reaches: between two contexts of one device, or of two libraries, nothing is copied
+// this way.
 func (s *stream) Reaches(from gpu.Stream) bool {
 	other, ok := from.(*stream)
 	_, can := s.driver.api.(peerAPI)
@@ -40,9 +40,9 @@ func (s *stream) CopyPeer(dst gpu.Mem, dstOff int64, from gpu.Stream, src gpu.Me
 		src.(*memory).at+cuDevicePtr(srcOff), other.ctx, bytes, s.handle))
 }
 
-// openPeer makes copies from another device go direct, if they can, when the first
-// one comes; where they cannot, the driver takes them through the host's memory.
-// The device's context is current.
+// openPeer makes copies from another device go direct, where they can; elsewhere the
+// driver takes them through the host's memory. The first copy calls it, with the
+// device's context current.
 func (d *driver) openPeer(api peerAPI, from *driver) {
 	d.mu.Lock()
 	before := d.peers[from.number]
@@ -54,7 +54,7 @@ func (d *driver) openPeer(api peerAPI, from *driver) {
 	if can, err := api.reaches(d.ordinal, from.ordinal); err != nil || !can {
 		return
 	}
-	// An error says that somebody has done it, or that it cannot be done.
+	// An error says that it was done before, or cannot be done.
 	_ = api.openContext(from.ctx)
 	if from.ordered {
 		_ = api.openPool(from.ordinal, d.ordinal)

@@ -11,7 +11,7 @@ type properties struct {
 	name         string
 	memory       int64
 	major, minor int    // compute capability
-	pools        bool   // memory in the order of a stream
+	pools        bool   // memory can be allocated in the order of a stream
 	clock        int    // kHz; 0: unknown
 	bus          string // the PCI address as NVML takes it; "": unknown
 }

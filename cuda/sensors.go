@@ -12,25 +12,22 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// Readings says what the GPU's sensors do: see device.Sensors. They are NVML's, a
-// library that comes with the driver. Of a part of a GPU (MIG) they are those of
-// the whole.
+// Readings returns what the GPU's sensors read (see device.Sensors), from NVML, a library
+// that comes with the driver. Those of a part of a GPU (MIG) are the whole GPU's.
 func (d *Device) Readings() device.Readings {
 	d.driver.sensorsOnce.Do(func() { d.driver.sensors = openNVML().sensors(d.driver.bus) })
 	return d.driver.sensors.read()
 }
 
-// nvml is NVIDIA's management library. All of it may be missing: then nothing is
-// told.
+// nvml is NVIDIA's management library, of which all may be missing. nil has no sensors.
 type nvml struct {
-	handle, clock, temperature, power, reasons uintptr // 0: it has no such function
+	handle, clock, temperature, power, reasons uintptr // functions; 0: missing
 }
 
 // openNVML finds the library, once.
 var openNVML = sync.OnceValue(loadNVML)
 
-// loadNVML looks beside the driver first, if that has a place of its own. What is
-// nil has no sensors.
+// loadNVML looks first in the folder of the driver, if RESTRIDE_LIBCUDA names one.
 func loadNVML() *nvml {
 	name := "libnvidia-ml.so.1"
 	if runtime.GOOS == "windows" {
@@ -65,10 +62,9 @@ func loadNVML() *nvml {
 	}
 }
 
-// sensors are a GPU's. It is found by its place on the bus, which both libraries
-// know: numbers differ, as CUDA_VISIBLE_DEVICES renumbers the devices of CUDA alone,
-// and so do names, where CUDA's device is a part of a GPU (MIG). The zero sensors
-// tell nothing.
+// sensors are those of a GPU, which is found by its PCI address. Its number may differ,
+// as CUDA_VISIBLE_DEVICES renumbers the devices of CUDA alone, and so may its name,
+// where CUDA's device is a part of a GPU (MIG). The zero sensors read nothing.
 type sensors struct {
 	lib    *nvml
 	handle uintptr // nvmlDevice_t
@@ -109,7 +105,7 @@ func (s sensors) read() (r device.Readings) {
 	return r
 }
 
-// ask calls a function that gives a number of 32 bits; 0 where it does not.
+// ask calls a function whose result is a number of 32 bits; 0 where it fails.
 func (s sensors) ask(function, which uintptr) uint32 {
 	value := new(uint32)
 	if function == 0 || int32(dl.Call(function, s.handle, which, uintptr(unsafe.Pointer(value)))) != 0 {
@@ -118,16 +114,16 @@ func (s sensors) ask(function, which uintptr) uint32 {
 	return *value
 }
 
-// reasonIdle is no reason: nothing asks for a clock.
+// reasonIdle says that nothing needs a higher clock.
 const reasonIdle = 1
 
-// reasons are NVML's, bit by bit.
+// reasons are the names of NVML's bits.
 var reasons = []string{
 	"", "clocks that were set", "power cap", "slowdown by the hardware", "another GPU's clocks (sync boost)",
 	"heat (by the driver)", "heat (by the hardware)", "power brake", "clocks that were set for a display",
 }
 
-// heldBack names the reasons of a mask.
+// heldBack returns the names of the reasons in a mask.
 func heldBack(mask uint64) []string {
 	names := []string{}
 	for bit := range 64 {

@@ -12,16 +12,16 @@ import (
 type stream struct {
 	driver     *driver
 	handle     cuStream
-	own        bool // Close ends the stream
+	own        bool // Close destroys the stream
 	thread     threadContext
-	functions  map[kernels.Spec]cuFunction // of the device's, without its lock
-	last       *kernels.Launch             // and that of the last launch,
-	function   cuFunction                  // without looking
+	functions  map[kernels.Spec]cuFunction // the device's modules, without their lock
+	last       *kernels.Launch             // the last launch,
+	function   cuFunction                  // and its function
 	home       bool                        // the thread of the last launch has the device's context
 	capturing  bool
 	parameters []*memory // of the launches of a capture
 
-	// A launch's arguments, and pointers to them as the driver wants.
+	// The arguments of a launch, and the pointers to them that the driver wants.
 	args   [kernels.MaxArguments]uint64
 	params [kernels.MaxArguments]unsafe.Pointer
 }
@@ -61,8 +61,8 @@ func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
 	return s.driver.check(err)
 }
 
-// Download may wait for the work before it where the host memory is Go's: only
-// into pinned memory can the driver transfer later.
+// Download may wait for the work before it, unless the host memory is pinned: into
+// Go's, the driver cannot transfer later.
 func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	if err := s.driver.enter(&s.thread); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		s.last, s.function = l, f
 	}
 	p := &s.args
-	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Parameters.(*memory).at)
+	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Params.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
 	if a.At != nil {
 		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
@@ -97,18 +97,18 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	// The context of the thread is asked for only where the launch needs another
-	// one: with that it fails, whatever else may be wrong, and is done here again.
+	// The thread's context is asked for only where the launch may need another: with
+	// a wrong one it fails, as for any other reason, and is made again here.
 	s.home = s.handle > perThread && (s.thread.before == s.driver.ctx || s.thread.before == 0)
 	if s.capturing {
-		s.parameters = append(s.parameters, a.Parameters.(*memory))
+		s.parameters = append(s.parameters, a.Params.(*memory))
 	}
 	err := s.submit(l)
 	s.driver.leave(&s.thread)
 	return s.driver.check(err)
 }
 
-// submit launches what s.args are for, with whatever context is current.
+// submit launches with the arguments s.args, with whatever context is current.
 func (s *stream) submit(l *kernels.Launch) error {
 	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Arguments()])
 }

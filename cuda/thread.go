@@ -12,9 +12,9 @@ type threadContext struct {
 	before cuContext
 }
 
-// enter makes the device's context that of the OS thread, to which the goroutine
-// is bound until leave, which makes the thread's former context current again. Where
-// there was none, the device's stays: that costs the next call less.
+// enter makes the device's context current on the OS thread, to which the goroutine is
+// bound until leave. That makes the former context current again; where there was
+// none, the device's stays, which costs the next call less.
 func (d *driver) enter(t *threadContext) error {
 	runtime.LockOSThread()
 	var err error
@@ -28,17 +28,17 @@ func (d *driver) enter(t *threadContext) error {
 	return nil
 }
 
-// leave ends what an enter without an error began.
+// leave ends an enter that returned no error.
 func (d *driver) leave(t *threadContext) {
 	if t.before != d.ctx && t.before != 0 {
-		_ = d.api.setCurrent(&t.frame, t.before) // fails if it has ended or is lost: then nobody misses it
+		_ = d.api.setCurrent(&t.frame, t.before) // fails if that has ended or is lost: then it is not needed
 	}
 	runtime.UnlockOSThread()
 }
 
 var threadContexts = sync.Pool{New: func() any { return new(threadContext) }}
 
-// with calls f with the device's context.
+// with calls f with the device's context current.
 func (d *driver) with(f func(*frame) error) error {
 	t := threadContexts.Get().(*threadContext)
 	defer threadContexts.Put(t)

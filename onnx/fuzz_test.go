@@ -78,7 +78,7 @@ func fuzzSeeds(f *testing.F) [][]byte {
 	}
 
 	var seeds [][]byte
-	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), spreadSeed(f), padSeed(f), gathers} {
+	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), repeatSeed(f), padSeed(f), gathers} {
 		b, err := m.Marshal()
 		require.NoError(f, err)
 		seeds = append(seeds, b)
@@ -337,8 +337,8 @@ func growth(m *model.Model) (int64, bool) {
 	return times, times <= 256
 }
 
-// spreadSeed is a model of all these operators, for the fuzzer.
-func spreadSeed(tb testing.TB) *model.Model {
+// repeatSeed is a model of the operators that repeat, cut and rearrange.
+func repeatSeed(tb testing.TB) *model.Model {
 	m := graphOf(layout.Float32,
 		node("DepthToSpace", "wide", []string{"x"}, onnx.Int("blocksize", 2), onnx.Attr{Name: "mode", Value: "CRD"}),
 		node("SpaceToDepth", "deep", []string{"wide"}, onnx.Int("blocksize", 2)),
@@ -397,7 +397,7 @@ func padGrowth(m *model.Model) (int64, bool) {
 	return times, times <= 256
 }
 
-// padSeed is a model of all these operators, for the fuzzer.
+// padSeed is a model of the operators that pad, and of their kin.
 func padSeed(tb testing.TB) *model.Model {
 	m := model.New("pad", 24)
 	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}

@@ -14,6 +14,16 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Cast", versions: []onnx.Opset{1, 6, 9, 13, 19, 21, 23, 24, 25},
+	}, operatorTest{
+		op: "CastLike", versions: []onnx.Opset{15, 19, 21, 23, 24, 25},
+	}, operatorTest{
+		op: "BitCast", versions: []onnx.Opset{26},
+	})
+}
+
 // str returns an attribute that is text.
 func str(name, value string) onnx.Attr { return onnx.Attr{Name: name, Value: value} }
 

@@ -13,6 +13,34 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "CenterCropPad", versions: []onnx.Opset{18},
+		types: typesSince{18, 18, 18, 18},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.CenterCropPad(x, v, []int64{2, 5}, []int64{-1, 2})
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) {
+			return onnx.Attrs{onnx.Ints("axes", -1, 2)}, [][]int64{{2, 5}}
+		},
+		want: func(a array) array {
+			return a.padded(onnx.PadConstant, []int64{0, 0, 1, -1, 0, 0, 1, -1}, zeroLike(a))
+		},
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.dims) == 0 || len(a.elems) == 0 || len(a.elems) > 1000 || g.m.Opsets[""] < 18 {
+				return false
+			}
+			pads, sizes := make([]int64, 2*len(a.dims)), make([]int64, len(a.dims))
+			for i, d := range a.dims {
+				sizes[i] = 1 + g.rng.Int64N(4)
+				by := sizes[i] - d
+				pads[i], pads[len(a.dims)+i] = by/2, by-by/2
+			}
+			return g.add("CenterCropPad", a.padded(onnx.PadConstant, pads, zeroOf(layout.Int64)), []string{from, g.list(sizes...)})
+		},
+	})
+}
+
 func TestCenterCropPad(t *testing.T) {
 	s := open(t)
 	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4, 5, 6, 7, 8}, 2, 4))

@@ -14,6 +14,39 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Concat", versions: []onnx.Opset{1, 4, 11, 13},
+		grow: func(g *graphBuilder, from string, a array) bool {
+			rank := len(a.dims)
+			if rank == 0 || len(a.elems) > 500 {
+				return false
+			}
+			axis := g.rng.IntN(rank)
+			attr := onnx.Int("axis", int64(axis-rank))
+			if g.rng.IntN(2) == 0 { // beside itself and once more
+				repeats := slices.Repeat([]int64{1}, rank)
+				repeats[axis] = 2
+				tile := g.hidden
+				if g.rng.IntN(2) == 0 {
+					tile = g.named
+				}
+				tiled := tile("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+				thrice := slices.Clone(repeats) // the list's node has repeats itself
+				thrice[axis] = 3
+				return g.add("Concat", a.tile(thrice...), []string{from, tiled}, attr)
+			}
+			// What was made, and what nothing else may use.
+			in := []string{from, g.hidden("Reshape", a, []string{from, g.list(a.dims...)})}
+			if g.rng.IntN(2) == 0 {
+				in[0], in[1] = in[1], in[0]
+			}
+			twice := sliced(a.dims[axis], 0, a.dims[axis], 1)
+			return g.add("Concat", a.take(axis, append(twice, twice...)), in, attr)
+		},
+	})
+}
+
 func TestConcat(t *testing.T) {
 	s := open(t)
 	a := held(t)(tensor.FromSlice(s, []int32{1, 2, 3, 4}, 2, 2))

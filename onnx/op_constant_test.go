@@ -16,6 +16,12 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Constant", versions: []onnx.Opset{1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
+	})
+}
+
 // tensorOf returns what a file would hold of an array.
 func (a array) tensorOf(t layout.DType) *model.Tensor {
 	m := &model.Tensor{Type: t, Dims: a.dims}
@@ -72,7 +78,7 @@ func constants(t *testing.T, v onnx.Opset, attr onnx.Attr, check func(*tensor.Te
 func TestConstantTypes(t *testing.T) {
 	for _, typ := range layout.DTypes() {
 		a := numbered(typ, 3, 5)
-		first := since("Constant", typ)
+		first := typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25}.of(typ)
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 			constants(t, v, onnx.Attr{Name: "value", Value: a.tensorOf(typ)}, func(y *tensor.Tensor, err error) {
 				require.Equal(t, v >= first, onnx.Allows("Constant", v, typ))

@@ -13,6 +13,21 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "ConstantOfShape", versions: []onnx.Opset{9, 20, 21, 23, 24, 25},
+		grow: func(g *graphBuilder, from string, a array) bool {
+			dims := make([]int64, g.rng.IntN(4))
+			for i := range dims {
+				dims[i] = 1 + g.rng.Int64N(3)
+			}
+			value := numbers(g.rng.Int64())
+			return g.add("ConstantOfShape", array{dims, slices.Repeat(value.elems, int(count(dims)))}, []string{g.list(dims...)},
+				onnx.Attr{Name: "value", Value: value.tensorOf(layout.Int64)})
+		},
+	})
+}
+
 // fillSince is the first opset at which ConstantOfShape makes a type, 0 for
 // never: written out from ONNX's text.
 func fillSince(t layout.DType) onnx.Opset {

@@ -12,6 +12,49 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "DepthToSpace", versions: []onnx.Opset{1, 11, 13, 28},
+		types: typesSince{1, 1, 1, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.DepthToSpace(x, v, 1, "")
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
+		want: func(a array) array { return a },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			b := []int64{1, 2, 3}[g.rng.IntN(3)]
+			if len(a.dims) == 3 { // as channels
+				a = a.reshape(1, a.dims[0], a.dims[1], a.dims[2])
+				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
+			}
+			if len(a.dims) != 4 || a.dims[1]%(b*b) != 0 {
+				return false
+			}
+			mode := []string{"DCR", "CRD"}[g.rng.IntN(2)]
+			return g.add("DepthToSpace", a.depthToSpace(b, mode), []string{from}, onnx.Int("blocksize", b), onnx.Attr{Name: "mode", Value: mode})
+		},
+	}, operatorTest{
+		op: "SpaceToDepth", versions: []onnx.Opset{1, 13, 28},
+		types: typesSince{1, 1, 1, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.SpaceToDepth(x, v, 1, "")
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
+		want: func(a array) array { return a },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			b := []int64{1, 2, 3}[g.rng.IntN(3)]
+			if len(a.dims) == 3 { // as pixels
+				a = a.reshape(1, a.dims[0], a.dims[1], a.dims[2])
+				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
+			}
+			if len(a.dims) != 4 || a.dims[2]%b != 0 || a.dims[3]%b != 0 {
+				return false
+			}
+			return g.add("SpaceToDepth", a.spaceToDepth(b, "DCR"), []string{from}, onnx.Int("blocksize", b))
+		},
+	})
+}
+
 // TestDepthToSpace: eight channels of one row of two pixels, of which each block
 // takes four.
 func TestDepthToSpace(t *testing.T) {

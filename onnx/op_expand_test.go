@@ -11,6 +11,25 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Expand", versions: []onnx.Opset{8, 13},
+		types: typesSince{8, 8, 8, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Expand(x, v, []int64{2, 1, 4})
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2, 1, 4}} },
+		want: func(a array) array { return a.expand(2, 2, 3, 4) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.elems) >= 200 { // or the graph's values would grow and grow
+				return false
+			}
+			dims := append([]int64{1 + g.rng.Int64N(3)}, a.dims...)
+			return g.add("Expand", a.expand(dims...), []string{from, g.list(dims...)})
+		},
+	})
+}
+
 // filled returns an int32 tensor of the numbers 1, 2, 3, ...
 func filled(tb testing.TB, s *tensor.Stream, dims ...int64) *tensor.Tensor {
 	tb.Helper()

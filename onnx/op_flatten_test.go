@@ -13,6 +13,20 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Flatten", versions: []onnx.Opset{1, 9, 11, 13, 21, 23, 24, 25},
+		types:  typesSince{1, 9, 9, 13, 21, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Flatten(x, v, 2) },
+		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("axis", 2)}, nil },
+		want:   func(a array) array { return a.reshape(2, 12) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			axis := g.rng.IntN(len(a.dims) + 1)
+			return g.add("Flatten", a.reshape(count(a.dims[:axis]), count(a.dims[axis:])), []string{from}, onnx.Int("axis", int64(axis)))
+		},
+	})
+}
+
 func TestFlattenRules(t *testing.T) {
 	const huge = 1 << 32
 	for _, c := range []struct {

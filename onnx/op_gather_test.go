@@ -12,6 +12,29 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Gather", versions: []onnx.Opset{1, 11, 13},
+		grow: func(g *graphBuilder, from string, a array) bool {
+			rank := len(a.dims)
+			if count(a.dims) == 0 || rank == 0 {
+				return false
+			}
+			axis := g.rng.IntN(rank)
+			keep, named := make([]int64, 1+g.rng.IntN(3)), make([]int64, 0, 3)
+			for i := range keep {
+				keep[i] = g.rng.Int64N(a.dims[axis])
+				named = append(named, keep[i]-int64(g.rng.IntN(2))*a.dims[axis])
+			}
+			return g.add("Gather", a.take(axis, keep), []string{from, g.list(named...)}, onnx.Int("axis", int64(axis-rank)))
+		},
+	}, operatorTest{
+		op: "GatherElements", versions: []onnx.Opset{11, 13},
+	}, operatorTest{
+		op: "GatherND", versions: []onnx.Opset{11, 12, 13},
+	})
+}
+
 // TestGatherTypes: every type, by every version that allows it, directly, against
 // the rows that the oracle takes.
 func TestGatherTypes(t *testing.T) {

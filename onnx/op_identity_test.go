@@ -11,6 +11,19 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Identity", versions: []onnx.Opset{1, 13, 14, 16, 19, 21, 23, 24, 25},
+		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
+		direct: onnx.Identity,
+		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
+		want:   func(a array) array { return a },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			return g.add("Identity", a, []string{from})
+		},
+	})
+}
+
 // TestIdentityOfContainers: sequences from opset 14, optionals from 16, both of
 // the types of opset 5 only, at every version.
 func TestIdentityOfContainers(t *testing.T) {
@@ -35,7 +48,7 @@ func TestIdentityOfContainers(t *testing.T) {
 				case v < c.first:
 					require.ErrorIs(t, err, device.ErrInvalid)
 					require.ErrorContains(t, err, "Identity allows it from opset")
-				case since("Shape", typ) > 1:
+				case typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25}.of(typ) > 1:
 					require.ErrorIs(t, err, device.ErrInvalid)
 					require.ErrorContains(t, err, "ONNX takes tensors only")
 				default:

@@ -15,6 +15,41 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Pad", versions: []onnx.Opset{1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+		types: typesSince{1, 11, 13, 13, 21, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Pad(x, v, onnx.PadReflect, []int64{0, 0, 1, 2, 0, 0, 0, 1}, nil, nil)
+		},
+		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
+			mode, pads := onnx.Attr{Name: "mode", Value: "reflect"}, []int64{0, 0, 1, 2, 0, 0, 0, 1}
+			switch {
+			case v < 2:
+				return onnx.Attrs{mode, onnx.Ints("paddings", pads...)}, nil
+			case v < 11:
+				return onnx.Attrs{mode, onnx.Ints("pads", pads...)}, nil
+			}
+			return onnx.Attrs{mode}, [][]int64{pads}
+		},
+		want: func(a array) array { return a.padded(onnx.PadReflect, []int64{0, 0, 1, 2, 0, 0, 0, 1}, "") },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.dims) == 0 || len(a.elems) == 0 || len(a.elems) > 1000 {
+				return false
+			}
+			pads := make([]int64, 2*len(a.dims))
+			for i, d := range a.dims {
+				pads[i], pads[len(a.dims)+i] = g.rng.Int64N(3)-min(d-1, 1), g.rng.Int64N(3)
+			}
+			mode := padModes[g.rng.IntN(4)]
+			if mode == onnx.PadWrap && g.m.Opsets[""] < 19 {
+				mode = onnx.PadEdge
+			}
+			return g.add("Pad", a.padded(mode, pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)}, onnx.Attr{Name: "mode", Value: string(mode)})
+		},
+	})
+}
+
 var padModes = []onnx.PadMode{onnx.PadConstant, onnx.PadEdge, onnx.PadReflect, onnx.PadWrap}
 
 // each returns an array of the given dims whose elements f gives.

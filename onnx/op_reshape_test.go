@@ -14,6 +14,30 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Reshape", versions: []onnx.Opset{1, 5, 13, 14, 19, 21, 23, 24, 25},
+		types: typesSince{1, 5, 5, 13, 19, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Reshape(x, v, []int64{4, -1})
+		},
+		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
+			if v < 5 {
+				return onnx.Attrs{onnx.Ints("shape", 4, -1), onnx.Ints("consumed_inputs", 0, 1)}, nil
+			}
+			return nil, [][]int64{{4, -1}}
+		},
+		want: func(a array) array { return a.reshape(4, 6) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if g.rng.IntN(2) == 0 { // by its own shape, worked out in the graph
+				shape := g.hidden("Shape", numbers(a.dims...), []string{from})
+				return g.add("Reshape", a, []string{from, shape})
+			}
+			return g.add("Reshape", a.reshape(count(a.dims)), []string{from, g.list(-1)})
+		},
+	})
+}
+
 // ruleCase is a call that gives dims or an error that says something.
 type ruleCase struct {
 	v         onnx.Opset

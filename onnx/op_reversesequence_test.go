@@ -12,6 +12,28 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "ReverseSequence", versions: []onnx.Opset{10, 28},
+		types: typesSince{10, 10, 10, 28},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.ReverseSequence(x, v, 1, 0, []int64{2})
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2}} },
+		want: func(a array) array { return a.take(0, []int64{1, 0}) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.dims) < 2 {
+				return false
+			}
+			lengths := make([]int64, a.dims[1])
+			for i := range lengths {
+				lengths[i] = g.rng.Int64N(a.dims[0] + 1)
+			}
+			return g.add("ReverseSequence", a.reversed(1, 0, lengths), []string{from, g.list(lengths...)})
+		},
+	})
+}
+
 // reversed is where each element of the result comes from.
 func (a array) reversed(batch, time int, lengths []int64) array {
 	return a.at(a.dims, func(index, of []int64) {

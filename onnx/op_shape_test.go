@@ -13,6 +13,30 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Shape", versions: []onnx.Opset{1, 13, 15, 19, 21, 23, 24, 25},
+		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Shape(x, v) },
+		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
+		want:   func(a array) array { return numbers(a.dims...) },
+		shape:  true,
+		grow: func(g *graphBuilder, from string, a array) bool {
+			return g.add("Shape", numbers(a.dims...), []string{from})
+		},
+	}, operatorTest{
+		op: "Size", versions: []onnx.Opset{1, 13, 19, 21, 23, 24, 25},
+		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
+		direct: onnx.Size,
+		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
+		want:   func(a array) array { return numbers(int64(len(a.elems))).reshape() },
+		shape:  true,
+		grow: func(g *graphBuilder, from string, a array) bool {
+			return g.add("Size", numbers(count(a.dims)).reshape(), []string{from})
+		},
+	})
+}
+
 // shapeSlice is what ONNX says of start and end, axis by axis: both count from
 // the end where they are negative, and are clamped to [0, rank].
 func shapeSlice(dims []int64, start, end int64) []int64 {

@@ -15,6 +15,55 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Slice", versions: []onnx.Opset{1, 10, 11, 13},
+		types: typesSince{1, 1, 1, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Slice(x, v, []int64{1, 0}, []int64{-1, 99}, []int64{3, 2}, nil)
+		},
+		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
+			if v < 10 {
+				return onnx.Attrs{onnx.Ints("starts", 1, 0), onnx.Ints("ends", -1, 99), onnx.Ints("axes", 3, 2)}, nil
+			}
+			return nil, [][]int64{{1, 0}, {-1, 99}, {3, 2}}
+		},
+		want: func(a array) array { return a.take(3, []int64{1, 2}) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.dims) == 0 {
+				return false
+			}
+			axis := g.rng.IntN(len(a.dims))
+			start, end, step := g.rng.Int64N(7)-3, g.rng.Int64N(7)-3, int64(1+g.rng.IntN(2))
+			if g.rng.IntN(2) == 0 {
+				step = -step
+			}
+			return g.add("Slice", a.take(axis, sliced(a.dims[axis], start, end, step)),
+				[]string{from, g.list(start), g.list(end), g.list(int64(axis)), g.list(step)})
+		},
+	}, operatorTest{
+		op: "DynamicSlice", versions: []onnx.Opset{1},
+		types: typesSince{1, 1, 1},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			var in [3]*tensor.Tensor // starts, ends, axes
+			for i := range in {
+				var err error
+				if in[i], err = tensor.FromHost([]int32{int32(i + 1)}); err != nil {
+					return nil, err
+				}
+				defer in[i].Release()
+			}
+			out, err := onnx.Run("DynamicSlice", v, nil, x, in[0], in[1], in[2])
+			if err != nil {
+				return nil, err
+			}
+			return out[0].(*tensor.Tensor), nil
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{1}, {2}, {3}} },
+		want: func(a array) array { return a.take(3, []int64{1}) },
+	})
+}
+
 // sliced returns which indices of an axis of extent n numpy's a[start:end:step]
 // keeps, one by one and in arithmetic that cannot overflow.
 func sliced(n, start, end, step int64) []int64 {

@@ -13,6 +13,42 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Split", versions: []onnx.Opset{1, 2, 11, 13, 18},
+		types: typesSince{1, 2, 2, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			parts, err := onnx.Split(x, v, 2, []int64{3})
+			if err != nil {
+				return nil, err
+			}
+			return parts[0], nil
+		},
+		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
+			if v < 13 {
+				return onnx.Attrs{onnx.Int("axis", 2), onnx.Ints("split", 3)}, nil
+			}
+			return onnx.Attrs{onnx.Int("axis", -2)}, [][]int64{{3}}
+		},
+		want: func(a array) array { return a },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			rank := len(a.dims)
+			if rank == 0 {
+				return false
+			}
+			axis := g.rng.IntN(rank)
+			at := g.rng.Int64N(a.dims[axis] + 1)
+			n := model.NewNode("Split", []string{from, g.list(at, a.dims[axis]-at)}, nil, onnx.Int("axis", int64(axis-rank)))
+			for _, part := range []array{a.window(axis, 0, at), a.window(axis, at, a.dims[axis])} {
+				n.Outputs = append(n.Outputs, g.name(part))
+			}
+			g.names = append(g.names, n.Outputs...)
+			g.m.Graph.Nodes = append(g.m.Graph.Nodes, n)
+			return true
+		},
+	})
+}
+
 // parts releases new tensors when the test ends.
 func parts(tb testing.TB) func([]*tensor.Tensor, error) []*tensor.Tensor {
 	return func(xs []*tensor.Tensor, err error) []*tensor.Tensor {

@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,46 @@ import (
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/tensor"
 )
+
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Squeeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
+		types: typesSince{1, 1, 1, 13, 21, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Squeeze(x, v, []int64{1})
+		},
+		form: axesForm(1),
+		want: func(a array) array { return a.reshape(2, 3, 4) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			var dims, axes []int64
+			for i, d := range a.dims {
+				if d == 1 {
+					axes = append(axes, int64(i-len(a.dims)))
+				} else {
+					dims = append(dims, d)
+				}
+			}
+			in := []string{from}
+			if len(axes) > 0 && g.rng.IntN(2) == 0 {
+				in = append(in, g.list(axes...))
+			}
+			return g.add("Squeeze", a.reshape(dims...), in)
+		},
+	}, operatorTest{
+		op: "Unsqueeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
+		types: typesSince{1, 1, 1, 13, 21, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Unsqueeze(x, v, []int64{5, 0})
+		},
+		form: axesForm(5, 0),
+		want: func(a array) array { return a.reshape(1, 2, 1, 3, 4, 1) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			axis := g.rng.IntN(len(a.dims) + 1)
+			dims := slices.Insert(slices.Clone(a.dims), axis, 1)
+			return g.add("Unsqueeze", a.reshape(dims...), []string{from, g.list(int64(axis))})
+		},
+	})
+}
 
 // axesCase is a call with a list of axes, nil for none given.
 type axesCase struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -17,6 +18,32 @@ import (
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
+
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "TensorScatter", versions: []onnx.Opset{24},
+		grow: func(g *graphBuilder, from string, a array) bool {
+			rank := len(a.dims)
+			if rank < 2 || len(a.elems) == 0 || len(a.elems) > 1000 || g.m.Opsets[""] < 24 {
+				return false
+			}
+			// What a node has made may be written to, unless somebody else uses it.
+			pads := make([]int64, 2*rank)
+			pads[rank+1] = 2
+			pad := g.hidden
+			if g.rng.IntN(2) == 0 {
+				pad = g.named
+			}
+			cache := pad("Pad", a.padded(onnx.PadConstant, pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)})
+			at := slices.Repeat([]int64{0}, int(a.dims[0]))
+			for i := range at {
+				at[i] = g.rng.Int64N(9)
+			}
+			return g.add("TensorScatter", g.data[cache].scattered(a, at, 1), []string{cache, from, g.list(at...)},
+				onnx.Attr{Name: "mode", Value: "circular"}, onnx.Int("axis", 1))
+		},
+	})
+}
 
 // scattered is the pseudocode in ONNX's text: for each element of the update, it
 // sets one of the cache.

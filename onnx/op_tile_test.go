@@ -12,6 +12,33 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Tile", versions: []onnx.Opset{1, 6, 13},
+		types: typesSince{1, 6, 6, 13},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Tile(x, v, []int64{1, 1, 3, 1})
+		},
+		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
+			if v < 6 {
+				return nil, [][]int64{{3}, {2}}
+			}
+			return nil, [][]int64{{1, 1, 3, 1}}
+		},
+		want: func(a array) array { return a.tile(1, 1, 3, 1) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.elems) >= 200 { // or the graph's values would grow and grow
+				return false
+			}
+			repeats := []int64{}
+			for range a.dims {
+				repeats = append(repeats, []int64{0, 1, 1, 1, 1, 1, 2, 3}[g.rng.IntN(8)])
+			}
+			return g.add("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+		},
+	})
+}
+
 func TestTile(t *testing.T) {
 	s := open(t)
 	for _, c := range []struct {

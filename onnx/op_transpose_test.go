@@ -14,6 +14,25 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Transpose", versions: []onnx.Opset{1, 13, 21, 23, 24, 25},
+		types: typesSince{1, 1, 1, 13, 21, 21, 23, 24, 25},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Transpose(x, v, []int64{3, 0, 2, 1})
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Ints("perm", 3, 0, 2, 1)}, nil },
+		want: func(a array) array { return a.transpose(3, 0, 2, 1) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			perm := make([]int64, len(a.dims))
+			for i, p := range g.rng.Perm(len(perm)) {
+				perm[i] = int64(p)
+			}
+			return g.add("Transpose", a.transpose(perm...), []string{from}, onnx.Ints("perm", perm...))
+		},
+	})
+}
+
 // TestTranspose checks every permutation of small tensors against the oracle.
 func TestTranspose(t *testing.T) {
 	s := open(t)

@@ -15,6 +15,25 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+func init() {
+	operatorTests = append(operatorTests, operatorTest{
+		op: "Trilu", versions: []onnx.Opset{14},
+		types: typesSince{14, 14, 14, 14},
+		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
+			return onnx.Trilu(x, v, false, 1)
+		},
+		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("upper", 0)}, [][]int64{{1}} },
+		want: func(a array) array { return a.trilu(false, 1, zeroLike(a)) },
+		grow: func(g *graphBuilder, from string, a array) bool {
+			if len(a.dims) < 2 || g.m.Opsets[""] < 14 {
+				return false
+			}
+			k, upper := g.rng.Int64N(5)-2, g.rng.Int64N(2)
+			return g.add("Trilu", a.trilu(upper == 1, k, zeroOf(layout.Int64)), []string{from, g.list(k)}, onnx.Int("upper", upper))
+		},
+	})
+}
+
 // trilu keeps element by element what Trilu keeps.
 func (a array) trilu(upper bool, k int64, zero string) array {
 	rank := len(a.dims)

@@ -13,7 +13,7 @@ import (
 
 // What only a Concat uses is written straight into its output: a Tile, a
 // DepthToSpace, a SpaceToDepth and a ConstantOfShape.
-func TestSpreadIntoConcat(t *testing.T) {
+func TestPendingIntoConcat(t *testing.T) {
 	s, dev := openFake(t)
 	one := numbered(layout.Float32, 1)
 	axis := func(i int64) onnx.Attr { return onnx.Int("axis", i) }

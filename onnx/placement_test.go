@@ -267,9 +267,9 @@ func TestDerivedShapeThatIsDataToo(t *testing.T) {
 	require.Equal(t, []int64{3, 2}, valuesOf[int64](t, run(t, sess, onnx.Values{"x": x}), "data"))
 }
 
-// TestSpreadOnTheHost: the arithmetic of shapes may cut, repeat and fill. It
+// TestArithmeticOfShapesOnTheHost: the arithmetic of shapes may cut, repeat and fill. It
 // stays on the host, and nothing is transferred.
-func TestSpreadOnTheHost(t *testing.T) {
+func TestArithmeticOfShapesOnTheHost(t *testing.T) {
 	s, _ := openFake(t)
 	split := model.NewNode("Split", []string{"all"}, []string{"head", "tail"})
 	m := shapeModel(layout.Float32,

@@ -50,8 +50,7 @@ func randomGraph(tb testing.TB, rng *rand.Rand, n int) (*model.Model, array, map
 // list returns the name of a value that holds a list of numbers: an initializer,
 // a Constant or a node's work on one, and now and then an output too.
 func (g *graphBuilder) list(values ...int64) string {
-	name := fmt.Sprint("list", len(g.data))
-	g.data[name] = numbers(values...)
+	name := g.name(numbers(values...))
 	switch g.rng.IntN(4) {
 	case 0:
 		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Constant", name, nil, onnx.Ints("value_ints", values...)))
@@ -67,96 +66,42 @@ func (g *graphBuilder) list(values ...int64) string {
 	return name
 }
 
+// grow adds a node of one of the operators, or more, on one of the values.
 func (g *graphBuilder) grow() {
 	from := g.names[g.rng.IntN(len(g.names))]
-	a := g.data[from]
-	rank := len(a.dims)
-	if g.rng.IntN(4) == 0 && g.pad(from, a) {
-		return
+	for {
+		op := operatorTests[g.rng.IntN(len(operatorTests))]
+		if op.grow != nil && op.grow(g, from, g.data[from]) {
+			return
+		}
 	}
-	op, in, attrs, out := "Identity", []string{from}, model.Attrs(nil), a
-	switch g.rng.IntN(14) {
-	case 0:
-		op, out = "Shape", numbers(a.dims...)
-	case 1:
-		op, out = "Size", numbers(count(a.dims)).reshape()
-	case 2:
-		perm := make([]int64, rank)
-		for i, p := range g.rng.Perm(rank) {
-			perm[i] = int64(p)
-		}
-		op, out, attrs = "Transpose", a.transpose(perm...), model.Attrs{onnx.Ints("perm", perm...)}
-	case 3:
-		op, out, in = "Reshape", a.reshape(count(a.dims)), append(in, g.list(-1))
-	case 4: // by its own shape, worked out in the graph
-		shape := fmt.Sprint("shape", len(g.data))
-		g.data[shape] = numbers(a.dims...)
-		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Shape", shape, []string{from}))
-		op, in = "Reshape", append(in, shape)
-	case 5:
-		axis := g.rng.IntN(rank + 1)
-		op, attrs = "Flatten", model.Attrs{onnx.Int("axis", int64(axis))}
-		out = a.reshape(count(a.dims[:axis]), count(a.dims[axis:]))
-	case 6:
-		axis := g.rng.IntN(rank + 1)
-		dims := append(append(append([]int64{}, a.dims[:axis]...), 1), a.dims[axis:]...)
-		op, out, in = "Unsqueeze", a.reshape(dims...), append(in, g.list(int64(axis)))
-	case 7:
-		var dims, axes []int64
-		for i, d := range a.dims {
-			if d == 1 {
-				axes = append(axes, int64(i-rank))
-			} else {
-				dims = append(dims, d)
-			}
-		}
-		op, out = "Squeeze", a.reshape(dims...)
-		if len(axes) > 0 && g.rng.IntN(2) == 0 {
-			in = append(in, g.list(axes...))
-		}
-	case 8:
-		if rank == 0 {
-			break
-		}
-		axis := g.rng.IntN(rank)
-		start, end, step := g.rng.Int64N(7)-3, g.rng.Int64N(7)-3, int64(1+g.rng.IntN(2))
-		if g.rng.IntN(2) == 0 {
-			step = -step
-		}
-		op, out = "Slice", a.take(axis, sliced(a.dims[axis], start, end, step))
-		in = append(in, g.list(start), g.list(end), g.list(int64(axis)), g.list(step))
-	case 9: // what was made, and what nothing else may use
-		if rank == 0 || len(a.elems) > 1000 {
-			break
-		}
-		copied := fmt.Sprint("c", len(g.data))
-		g.data[copied] = a
-		g.m.Graph.Nodes = append(g.m.Graph.Nodes, node("Reshape", copied, []string{from, g.list(a.dims...)}))
-		axis := g.rng.IntN(rank)
-		twice := sliced(a.dims[axis], 0, a.dims[axis], 1)
-		op, out, attrs = "Concat", a.take(axis, append(twice, twice...)), model.Attrs{onnx.Int("axis", int64(axis-rank))}
-		if in = append(in, copied); g.rng.IntN(2) == 0 {
-			in[0], in[1] = in[1], in[0]
-		}
-	case 10, 11, 12:
-		g.spread(from, a)
-		return
-	case 13:
-		if rank == 0 || count(a.dims) == 0 {
-			break
-		}
-		axis := g.rng.IntN(rank)
-		keep, named := make([]int64, 1+g.rng.IntN(3)), make([]int64, 0, 3)
-		for i := range keep {
-			keep[i] = g.rng.Int64N(a.dims[axis])
-			named = append(named, keep[i]-int64(g.rng.IntN(2))*a.dims[axis])
-		}
-		op, out, attrs = "Gather", a.take(axis, keep), model.Attrs{onnx.Int("axis", int64(axis-rank))}
-		in = append(in, g.list(named...))
-	}
+}
+
+// name returns a new name of a value.
+func (g *graphBuilder) name(a array) string {
 	name := fmt.Sprint("v", len(g.data))
-	g.data[name], g.names = out, append(g.names, name)
+	g.data[name] = a
+	return name
+}
+
+// hidden adds a node whose output no others use by chance, and returns its name.
+func (g *graphBuilder) hidden(op string, out array, in []string, attrs ...model.Attr) string {
+	name := g.name(out)
 	g.m.Graph.Nodes = append(g.m.Graph.Nodes, node(op, name, in, attrs...))
+	return name
+}
+
+// named adds a node and returns its output's name.
+func (g *graphBuilder) named(op string, out array, in []string, attrs ...model.Attr) string {
+	name := g.hidden(op, out, in, attrs...)
+	g.names = append(g.names, name)
+	return name
+}
+
+// add adds a node; it is what an operator's grow returns.
+func (g *graphBuilder) add(op string, out array, in []string, attrs ...model.Attr) bool {
+	g.named(op, out, in, attrs...)
+	return true
 }
 
 // TestRandomGraphs runs random graphs in random order on the cpu and on a fake

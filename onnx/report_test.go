@@ -99,9 +99,9 @@ func TestReportsOfStrings(t *testing.T) {
 	}
 }
 
-// TestSpreadReports: what is no part of another's output says why it is a view
+// TestReportsOfRepeatsAndCuts: what is no part of another's output says why it is a view
 // or a copy.
-func TestSpreadReports(t *testing.T) {
+func TestReportsOfRepeatsAndCuts(t *testing.T) {
 	s, _ := openFake(t)
 	split := model.NewNode("Split", []string{"x"}, []string{"top", "", "bottom"}, onnx.Int("axis", 1))
 	split.Name = "cut"

@@ -14,14 +14,14 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// fn is a function of the driver. Handles are uintptr throughout: they are the
-// driver's addresses, not Go's.
+// fn is a function of the driver. Handles are uintptr: they are the driver's addresses,
+// not Go's.
 type fn struct {
 	name string
 	addr uintptr
 }
 
-// The functions that are called, all of OpenCL 1.2. load finds them.
+// The functions in use, all of OpenCL 1.2, which load finds.
 var (
 	clGetPlatformIDs  = bind("clGetPlatformIDs")
 	clGetPlatformInfo = bind("clGetPlatformInfo")
@@ -93,7 +93,7 @@ var load = sync.OnceValue(func() error {
 	return nil
 })
 
-// libraries lists the names that the OpenCL library may have.
+// libraries returns the names that the OpenCL library may have.
 func libraries() []string {
 	if path := os.Getenv("RESTRIDE_LIBOPENCL"); path != "" {
 		return []string{path}
@@ -116,8 +116,8 @@ func noDevice(format string, args ...any) error {
 //go:uintptrescapes
 func (f *fn) call(args ...uintptr) error { return f.check(int32(dl.Call(f.addr, args...))) }
 
-// create calls a function that returns a handle, and takes one more argument
-// than is given here: where to put its code.
+// create calls a function that returns a handle, with one more argument than is given
+// here: the address for its code.
 //
 //go:uintptrescapes
 func (f *fn) create(args ...uintptr) (uintptr, error) {
@@ -135,14 +135,14 @@ func (f *fn) create(args ...uintptr) (uintptr, error) {
 	return handle, nil
 }
 
-// ask calls a function that asks for something of an object: it takes what, of
-// which object, in the function's own order, and then how much room there is,
-// where, and where to put how much is needed.
+// ask calls a function that returns information. Its arguments are the object and what
+// is asked of it, in the function's own order, then the size of the result's memory, its
+// address, and the address for the size that is needed.
 func (f *fn) ask(object []uintptr, room, to, need uintptr) error {
 	return f.call(append(object[:len(object):len(object)], room, to, need)...)
 }
 
-// bytes asks for information.
+// bytes returns information of any size.
 func (f *fn) bytes(object ...uintptr) ([]byte, error) {
 	size := new(uintptr)
 	if err := f.ask(object, 0, 0, address(size)); err != nil {
@@ -153,7 +153,7 @@ func (f *fn) bytes(object ...uintptr) ([]byte, error) {
 	return b[:*size], err
 }
 
-// text is bytes for a string.
+// text is bytes for a string, whose white space is made single spaces.
 func (f *fn) text(object ...uintptr) (string, error) {
 	b, err := f.bytes(object...)
 	s, _, _ := strings.Cut(string(b), "\x00")
@@ -174,7 +174,7 @@ func (f *fn) number(object ...uintptr) (uint64, error) {
 	return binary.NativeEndian.Uint64(eight[:]), nil
 }
 
-// list asks for handles: of platforms, or of a platform's devices.
+// list returns handles: of platforms, or of a platform's devices.
 func (f *fn) list(object ...uintptr) ([]uintptr, error) {
 	n := new(uint32)
 	if err := f.ask(object, 0, 0, address(n)); err != nil || *n == 0 {
@@ -185,16 +185,16 @@ func (f *fn) list(object ...uintptr) ([]uintptr, error) {
 	return handles, err
 }
 
-// address is a Go object's address, for arguments that are put together before
-// the call. The object goes to the heap, where it stays in its place; the
-// caller keeps it alive by using it afterwards.
+// address returns a Go object's address, for arguments that are stored before the call.
+// The object is on the heap, where it does not move; the caller keeps it alive by a
+// later use.
 func address[T any](p *T) uintptr { return escape(uintptr(unsafe.Pointer(p))) }
 
 //go:uintptrescapes
 //go:noinline
 func escape(address uintptr) uintptr { return address }
 
-// isCode reports whether an error is the driver's with one of the codes.
+// isCode reports whether an error is of the driver and has one of the codes.
 func isCode(err error, codes ...int32) bool {
 	var e *device.DriverError
 	if !errors.As(err, &e) {

@@ -1,6 +1,6 @@
 package opencl
 
-// The constants of CL/cl.h that are used here.
+// The constants of CL/cl.h in use.
 const (
 	deviceNotFound             = -1
 	memObjectAllocationFailure = -4

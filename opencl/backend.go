@@ -35,32 +35,33 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is an OpenCL device. Its buffers and queues are those of device.Device;
-// what else they can do is in the optional interfaces of package device.
+// Device is an OpenCL device. It has the methods of device.Device and
+// device.HostAllocator beside those below. Its queues are device.Allocator,
+// AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver
 }
 
-// Planner says for which kind of processor kernels are chosen.
+// Planner is the kind of processor for which kernels are chosen.
 type Planner string
 
 // The planners.
 const (
-	Auto     Planner = ""         // what the device's type suggests
+	Auto     Planner = ""         // as the device's type suggests
 	Parallel Planner = "parallel" // work-groups of many work-items, as GPUs want them
 	Serial   Planner = "serial"   // work-groups that are loops, as CPUs want them
 )
 
-// Options say how to open a device. The zero Options are right for use.
+// Options are options of a device. The zero Options are right for use.
 type Options struct {
-	// Planner chooses kernels as for another kind of processor: results are the
-	// same, speed is not. Auto looks at RESTRIDE_OPENCL_PLANNER first.
+	// Planner chooses kernels as for another kind of processor: results are the same,
+	// speed is not. Auto is what RESTRIDE_OPENCL_PLANNER says, if it is set.
 	Planner Planner
 }
 
-// OpenWith opens the device with the given index, with a context and a pool of
-// memory of its own.
+// OpenWith opens the device with an index, with a context and a pool of memory of its
+// own.
 func OpenWith(index int, o Options) (*Device, error) {
 	all := devices()
 	if all.err != nil {

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 )
 
-// diskCache keeps compiled programs in files, one each, named after a hash of
-// the key: everything that the program depends on, as text. A file is
+// diskCache keeps compiled programs in files, one each. A file's name is a hash of its
+// key: all that the program depends on, as text. A file is
 //
 //	"restride opencl\n" | version | length of key | key | length of program | program | SHA-256 of all before
 //
-// with 32-bit and 64-bit little-endian numbers. A file that is not exactly so,
-// or has another key, counts as missing. Nothing that goes wrong with files is
-// an error: programs are then compiled again.
+// with a version of 32 bits and lengths of 64, little-endian. A file that is not so, or
+// has another key, counts as missing. What goes wrong with files is no error: programs
+// are then compiled again.
 type diskCache struct {
 	folder string // "": there is no cache
 }
@@ -26,10 +26,10 @@ type diskCache struct {
 const (
 	cacheMagic   = "restride opencl\n"
 	cacheVersion = 1
-	mostCached   = 64 << 20 // bytes of a file: what is larger is none of ours
+	mostCached   = 64 << 20 // bytes of a file: a larger one is not ours
 )
 
-// newDiskCache returns the cache that the environment asks for.
+// newDiskCache returns the cache that the environment names.
 func newDiskCache() diskCache {
 	switch dir := os.Getenv("RESTRIDE_CACHE_DIR"); dir {
 	case "off":
@@ -50,7 +50,7 @@ func (c diskCache) path(key string) string {
 	return filepath.Join(c.folder, hex.EncodeToString(hash[:])+".bin")
 }
 
-// load returns the program for a key, nil if there is none.
+// load returns the program with a key; nil: there is none.
 func (c diskCache) load(key string) []byte {
 	if c.folder == "" {
 		return nil
@@ -67,7 +67,7 @@ func (c diskCache) load(key string) []byte {
 	return unseal(content, key)
 }
 
-// store keeps a program. Other processes see the whole file or none.
+// store writes a program. Other processes see the whole file or none.
 func (c diskCache) store(key string, program []byte) {
 	if c.folder == "" || len(program) == 0 || os.MkdirAll(c.folder, 0o700) != nil {
 		return
@@ -85,7 +85,7 @@ func (c diskCache) store(key string, program []byte) {
 	}
 }
 
-// seal puts a file together.
+// seal returns the content of a file.
 func seal(program []byte, key string) []byte {
 	b := []byte(cacheMagic)
 	b = binary.LittleEndian.AppendUint32(b, cacheVersion)
@@ -97,7 +97,7 @@ func seal(program []byte, key string) []byte {
 	return append(b, sum[:]...)
 }
 
-// unseal takes the program out of a file, if it is whole and has the key.
+// unseal returns the program of a file; nil: the file is damaged, or has another key.
 func unseal(file []byte, key string) []byte {
 	head := seal(nil, key)
 	head = head[:len(head)-sha256.Size-8] // up to the program's length

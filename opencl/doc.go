@@ -3,46 +3,46 @@
 //
 //	import _ "github.com/restride/restride/opencl" // device.Open("opencl:0") works
 //
-// The driver is found when it is first asked for, by name, without a C compiler
-// and without headers. A machine without an OpenCL library, without a driver or
-// without a device gives device.ErrNoDevice and the reason. Devices are numbered
-// through all platforms, in the order of the OpenCL library; those that are of no
-// use (no compiler, big-endian, too small work-groups) have no number. They are
-// listed once for a process.
+// The OpenCL library is loaded by name at the first call, without a C compiler and
+// without headers. Without the library, a driver or a device, Open returns
+// device.ErrNoDevice and the reason. Devices are numbered through all platforms, in the
+// library's order, without those that are of no use (no compiler, big-endian, too small
+// work-groups). They are listed once in a process. What some drivers do otherwise than
+// others is in quirks.go.
 //
 // # Queues and memory
 //
-// A device.Queue of this package is an in-order command queue. Write copies what
-// it is given to a ring of pinned memory and returns; only large writes to devices
-// that are the processor itself wait. Kernels are chosen by package kernels; the
-// steady state of Copy, Fill, Convert, Write and Read allocates nothing.
+// A device.Queue of this package is an in-order command queue. Write copies its bytes to
+// a ring of pinned memory and returns; only large writes to a device that is the
+// processor itself wait. Package kernels chooses kernels. The steady state of Copy, Fill,
+// Convert, Write and Read allocates nothing.
 //
-// Freed memory goes to a pool, but not before the work that uses it is done:
-// until then it is in limbo, where Alloc and Free look after it without waiting.
-// Alloc waits only when limbo holds more than an eighth of the device's memory
-// (or 1 GiB, or 1024 blocks). A device never holds more than the memory that its
-// driver says it has: drivers on the host's memory would take it all.
+// Free returns memory to a pool, but not before the work that uses it is done: until
+// then the free is deferred, and nobody waits. Alloc waits only when deferred frees hold
+// more than an eighth of the device's memory (or 1 GiB, or 1024 blocks). A device never
+// holds more than the memory that its driver reports: drivers on the host's memory would
+// take it all.
 //
 // # The disk cache
 //
-// A kernel is compiled when a queue first needs it, and kept as the driver's
-// binary in a file of its own in the folder restride/opencl of
-// [os.UserCacheDir]. The file's name and content tell all that the binary depends
-// on (platform, device, driver, options, source), and end with a checksum: what
-// is damaged or of another driver is compiled again. The folder may be deleted
-// at any time. PoCL would compile a kernel once for its binary and once more for
-// its first launch: its binaries are kept when the device is closed. Its final
-// code is in a cache of its own (POCL_CACHE_DIR); a kernel that is in both runs
-// after some 5 ms, in PoCL's alone 30 ms, in ours alone 200 to 500 ms.
+// A kernel is compiled when a queue first needs it, and the driver's binary is kept in a
+// file in the folder restride/opencl of [os.UserCacheDir]. The file holds all that the
+// binary depends on (platform, device, driver, options, source) and a checksum: what is
+// damaged, or of another driver, is compiled again. The folder may be deleted at any
+// time. PoCL's binaries are written when the device is closed (see quirks.go). PoCL has
+// a cache of final code of its own (POCL_CACHE_DIR): a kernel that is in both first runs
+// after some 5 ms, in PoCL's alone after 30 ms, in this one alone after 200 to 500 ms.
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] take an engine's own
-// handles, which are retained and released but never owned; [Device.Handles],
-// [MemoryOf] and [CommandQueueOf] give ours. An engine that queues its own work on
-// our buffers says so by [device.Sharer], which our queues are. The handle of a
-// buffer is valid until Free, even if it is retained: the pool hands the memory
-// out again.
+// [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] take an inference engine's own
+// handles, which are retained and released, but never owned. [Device.Handles],
+// [MemoryOf] and [CommandQueueOf] return the device's. A buffer's handle is valid until
+// Free, even if it is retained: Free gives the memory to the pool.
+//
+// Queues are [device.Sharer]. An engine that queues a kernel of its own on a queue's
+// cl_command_queue calls Used with the buffers that the kernel uses: after the kernel is
+// queued, and before they are freed. The example does that.
 //
 // # Environment
 //

@@ -17,7 +17,7 @@ type driver struct {
 
 	mu    sync.Mutex
 	hosts map[uintptr]uintptr // the cl_mem of host memory, by its address
-	maps  uintptr             // a cl_command_queue, to map host memory; 0: none yet
+	maps  uintptr             // the cl_command_queue that maps host memory; 0: none so far
 }
 
 // newDriver returns a driver that owns a reference to the context.
@@ -31,17 +31,17 @@ func newDriver(p properties, context uintptr, o Options) (*driver, error) {
 	return d, nil
 }
 
-// directWrite is the size from which a write to device memory that is the host's
-// does without staging: there is no bus to hide, and the second copy costs as
-// much as the first. (PoCL, 4 MiB: 0.32 ms against 0.62.)
+// directWrite is the size in bytes from which a write to device memory that is the
+// host's is not staged: there is no bus whose latency to hide, and the second copy takes
+// as long as the first. (PoCL, 4 MiB: 0.32 ms against 0.62.)
 const directWrite = 256 << 10
 
 func (d *driver) Properties() gpu.Properties {
-	t := gpu.Properties{Info: d.properties.info, Target: d.target, Pinned: !d.properties.onHost}
+	p := gpu.Properties{Info: d.properties.info, Target: d.target, Pinned: !d.properties.onHost}
 	if d.properties.onHost {
-		t.Direct = directWrite
+		p.Direct = directWrite
 	}
-	return t
+	return p
 }
 
 func (d *driver) Close() error {

@@ -11,24 +11,24 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// mark is a cl_event, which is given back as soon as it is seen to be done, or
-// when nobody has the mark any more.
+// event is a cl_event, which is released as soon as it is known to be done, or by
+// Release.
 type event struct {
-	clock bool // the device keeps time
+	hasClock bool // the device keeps time
 
 	mu     sync.Mutex
 	handle uintptr // of the cl_event; 0: done
 	err    error   // of the work
-	end    uint64  // when it was done, in the device's nanoseconds
-	timed  error   // why there is none
+	end    uint64  // when it was done, in nanoseconds of the device
+	timed  error   // why there is no time
 }
 
-// errNoClock: a queue that was adopted may keep the time of a clock that stands
-// still.
+// errNoClock is the reason why there is no time although an adopted queue keeps it: see
+// hasClock.
 var errNoClock = errors.New("its clock does not run")
 
-// status is how far an event is: above 0 it is yet to be done, below 0 its work
-// has failed, and so has the question.
+// status is the state of a cl_event: positive until it is done, negative if its work, or
+// the question, failed.
 func status(event uintptr) int32 {
 	var s int32
 	if err := clGetEventInfo.call(event, eventCommandExecutionStatus, unsafe.Sizeof(s), uintptr(unsafe.Pointer(&s)), 0); err != nil {
@@ -51,7 +51,7 @@ func (e *event) Done() bool {
 
 func (e *event) Wait() error {
 	if event := e.retain(); event != 0 {
-		// Without the lock: others may look whether it is done.
+		// Without the lock, so that others may call Done.
 		_ = clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event)))
 		e.mu.Lock()
 		if e.handle != 0 {
@@ -65,7 +65,7 @@ func (e *event) Wait() error {
 	return e.err
 }
 
-// retain returns the cl_event for the caller to release, 0 if it is done.
+// retain returns the cl_event for the caller to release; 0: it is done.
 func (e *event) retain() uintptr {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,17 +75,17 @@ func (e *event) retain() uintptr {
 	return e.handle
 }
 
-// settle takes from the cl_event, which is done, what it has to say. The mark is
-// locked.
+// settle takes error and time from the cl_event, which is done, and releases it. The
+// event is locked.
 func (e *event) settle() {
 	event := e.handle
 	if err := clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event))); err != nil {
 		e.err = err
-		if code := status(event); code < -1 { // what the work failed of
+		if code := status(event); code < -1 { // the code of the work that failed
 			e.err = clWaitForEvents.check(code)
 		}
 	}
-	if e.timed = errNoClock; e.clock {
+	if e.timed = errNoClock; e.hasClock {
 		e.end, e.timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
 	}
 	e.handle = 0
@@ -113,7 +113,7 @@ func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
 	return time.Duration(end - begin), nil
 }
 
-// time returns when the mark, which is done, was.
+// time returns when the event, which is done, was.
 func (e *event) time() (uint64, error) {
 	if err := e.Wait(); err != nil {
 		return 0, err

@@ -10,21 +10,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Handles are a device's handles of the driver: a cl_platform_id, cl_context and
-// cl_device_id.
+// Handles are a device's handles: a cl_platform_id, a cl_context and a cl_device_id.
 type Handles struct {
 	Platform, Context, Device uintptr
 }
 
-// Handles returns the device's handles, which are valid until it is closed, or
-// as long as the caller retains them.
+// Handles returns the device's handles, which are valid until it is closed, or for as
+// long as the caller retains them.
 func (d *Device) Handles() Handles {
 	return Handles{Platform: d.driver.properties.platform, Context: d.driver.context, Device: d.driver.properties.id}
 }
 
-// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a
-// buffer of no bytes, or of another backend. Work that others queue on it must be
-// told to a queue: see device.Sharer.
+// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer
+// of no bytes, or of another backend. A program that queues work of its own on it calls
+// Used of device.Sharer before the buffer is freed.
 func MemoryOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
@@ -80,8 +79,8 @@ func Adopt(h Handles, o Options) (*Device, error) {
 	return newDevice(p, h.Context, o)
 }
 
-// indexOf returns a device's index; that of no device, as for a part of one, if
-// it is not listed.
+// indexOf returns a device's index; the number of all devices for one that is not
+// listed, such as a part of another.
 func indexOf(id uintptr) int {
 	all := devices().usable
 	if i := slices.IndexFunc(all, func(p properties) bool { return p.id == id }); i >= 0 {
@@ -90,7 +89,7 @@ func indexOf(id uintptr) int {
 	return len(all)
 }
 
-// handles reads a list of handles.
+// handles decodes a list of handles.
 func handles(b []byte) []uintptr {
 	all := make([]uintptr, len(b)/int(unsafe.Sizeof(uintptr(0))))
 	for i := range all {
@@ -99,11 +98,11 @@ func handles(b []byte) []uintptr {
 	return all
 }
 
-// AdoptBuffer makes a buffer of an engine's cl_mem of the same context, of which
-// it takes the first bytes: a multiple of 4, as kernels access whole words. One
-// over host memory (CL_MEM_USE_HOST_PTR) must begin on 16 bytes, as kernels access
-// vectors. The cl_mem is retained until the buffer is freed, when work on it may still be
-// going on: the driver sees to that. It counts in no Stats.
+// AdoptBuffer makes a buffer of the first bytes of an engine's cl_mem of the same
+// context. The size is a multiple of 4, as kernels access whole words, and host memory
+// (CL_MEM_USE_HOST_PTR) begins on 16 bytes, as they access vectors: others are
+// device.ErrUnsupported. The cl_mem is retained until the buffer is freed; the driver
+// keeps it for work that is still under way. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
@@ -150,9 +149,9 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	return b, err
 }
 
-// AdoptQueue makes a queue of an engine's in-order cl_command_queue of the same
-// context and device. The cl_command_queue is retained until the queue is
-// closed, which waits for all work on it, the engine's, too.
+// AdoptQueue makes a queue of an engine's in-order cl_command_queue of the same context
+// and device, which is retained until the queue is closed. Close waits for all work on
+// it, also the engine's.
 func (d *Device) AdoptQueue(handle uintptr) (device.Queue, error) {
 	const op = "AdoptQueue"
 	var q device.Queue

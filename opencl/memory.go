@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// memory is a cl_mem, and what it lies in, where that is ours.
+// memory is a cl_mem, and the memory of ours that it lies in, if any.
 type memory struct {
 	handle uintptr
 	host   hugemem.Block
@@ -46,12 +46,12 @@ func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	return &memory{handle: handle}, nil
 }
 
-// Forget may be called while launches are under way: the driver keeps what they
-// use.
+// FreeParameters may be called while launches are under way: the driver keeps what
+// they use.
 func (d *driver) FreeParameters(m gpu.Mem) { _ = clReleaseMemObject.call(m.(*memory).handle) }
 
-// AllocHost returns memory that the driver allocated: on GPUs it is pinned, and
-// transfers need no copy of it. It is a cl_mem that stays mapped.
+// AllocHost returns memory of the driver's, a cl_mem that stays mapped: on GPUs it is
+// pinned, and transfers need no copy of it.
 func (d *driver) AllocHost(bytes int64) ([]byte, error) {
 	if most := d.properties.info.MaxAlloc; bytes > most {
 		return nil, layout.Errorf(device.ErrOutOfMemory, "AllocHost", "%d bytes; %s has at most %d", bytes, d.properties.info.ID(), most)

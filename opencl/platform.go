@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// inventory is what the machine's drivers have, in their order.
+// inventory are the devices of the machine's drivers, in their order.
 type inventory struct {
 	usable  []properties
 	skipped []string // platforms and devices that are of no use, with the reason
 	err     error
 }
 
-// devices asks the drivers, once: their devices do not come and go.
+// devices asks the drivers, once: their devices do not change.
 var devices = sync.OnceValue(func() (all inventory) {
 	if all.err = load(); all.err != nil {
 		return all
@@ -36,7 +36,7 @@ var devices = sync.OnceValue(func() (all inventory) {
 	return all
 })
 
-// add adds a platform's devices.
+// add adds the devices of a platform.
 func (all *inventory) add(platform uintptr) {
 	name, err := clGetPlatformInfo.text(platform, platformName)
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// buildOptions are the compiler's. Warnings would only go to the user's terminal: our
-// own tests see them.
+// buildOptions are the compiler's. Warnings are not for the user's terminal: the tests
+// look at them.
 const buildOptions = "-cl-std=CL1.2 -w"
 
-// programs are a device's compiled kernels: one program for each, built when it
-// is first wanted.
+// programs are a device's kernels: a program for each, built when it is first needed.
 type programs struct {
 	driver *driver
 	disk   diskCache
@@ -30,12 +29,12 @@ type programs struct {
 	all map[kernels.Spec]*program
 }
 
-// program is one of them. Of two goroutines that want it, one builds it; others
-// are built meanwhile.
+// program is one of them. It is built by one of the goroutines that need it; other
+// programs can be built meanwhile.
 type program struct {
 	mu     sync.Mutex
 	handle uintptr // 0: to be built
-	unkept string  // the key under which the disk cache is yet to get it
+	unkept string  // its key in the disk cache, which is yet to have it
 }
 
 func (p *programs) init(d *driver) {
@@ -64,7 +63,7 @@ func (p *programs) get(s kernels.Spec) (uintptr, error) {
 	return one.handle, nil
 }
 
-// make takes a program from the disk, or compiles it.
+// make loads a program from the disk, or compiles it.
 func (p *programs) make(one *program, s kernels.Spec) error {
 	source := p.source(s)
 	key := p.key(s, source)
@@ -72,7 +71,7 @@ func (p *programs) make(one *program, s kernels.Spec) error {
 		if handle, err := p.fromBinary(binary); err == nil {
 			one.handle = handle
 			return nil
-		} // the driver changed in a way that it does not tell
+		} // else the driver changed, and its version did not
 	}
 	handle, err := p.compile(source)
 	if err != nil {
@@ -80,13 +79,13 @@ func (p *programs) make(one *program, s kernels.Spec) error {
 	}
 	one.handle, one.unkept = handle, key
 	if !p.driver.properties.compilesTwice {
-		// Before the first launch, when nobody else can be at work on the program.
+		// Before the first launch, when nobody else uses the program.
 		p.keep(one)
 	}
 	return nil
 }
 
-// keep gives the disk cache a program that it does not have.
+// keep stores a program in the disk cache, if it is not there.
 func (p *programs) keep(one *program) {
 	if one.unkept != "" {
 		p.disk.store(one.unkept, p.binary(one.handle))
@@ -94,7 +93,7 @@ func (p *programs) keep(one *program) {
 	}
 }
 
-// key is all that a compiled program depends on.
+// key is the text of all that a compiled program depends on.
 func (p *programs) key(s kernels.Spec, source string) string {
 	info := &p.driver.properties.info
 	return strings.Join([]string{
@@ -145,7 +144,7 @@ func (p *programs) build(handle uintptr) (uintptr, error) {
 	return 0, err
 }
 
-// binary returns a built program's code, nil if the driver does not give it.
+// binary returns a built program's code; nil: the driver does not give it.
 func (p *programs) binary(handle uintptr) []byte {
 	if p.disk.folder == "" {
 		return nil
@@ -162,7 +161,7 @@ func (p *programs) binary(handle uintptr) []byte {
 	return b
 }
 
-// release gives all programs back, which nobody uses any more.
+// release releases all programs, which nobody uses any more.
 func (p *programs) release() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

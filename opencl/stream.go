@@ -15,8 +15,8 @@ type stream struct {
 	driver  *driver
 	handle  uintptr // a cl_command_queue
 	kernels map[kernels.Spec]*kernel
-	last    *kernels.Launch // and its kernel,
-	kernel  *kernel         // without looking
+	last    *kernels.Launch // the last launch,
+	kernel  *kernel         // and its kernel
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 }
 
@@ -32,7 +32,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 	return newStream(d, handle), nil
 }
 
-// newStream makes a stream of a handle, of which it owns a reference.
+// newStream makes a stream of a handle, of which it takes over a reference.
 func newStream(d *driver, handle uintptr) *stream {
 	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}}
 }
@@ -72,15 +72,15 @@ func (s *stream) Close() error {
 	return clReleaseCommandQueue.call(s.handle)
 }
 
-// kernel is a cl_kernel of one stream: the driver keeps arguments in it, so that
-// only those are set that differ from the last launch's.
+// kernel is a cl_kernel of one stream. The driver keeps arguments in it, so that only
+// those that differ from the last launch's are set.
 type kernel struct {
 	handle uintptr
 
-	// What the driver was given, and reads from here: the memory of dst, src and
-	// descriptor; then the bases, and the pattern; then of a take the memory of the
-	// indices and of the status.
-	memory [kernels.MaxArguments]*memory // a handle may return with other memory: these do not
+	// The arguments, which the driver reads from here: the memory of dst, src and
+	// parameters; the bases; the pattern; and of a take the memory of the indices and
+	// of the status.
+	memory [kernels.MaxArguments]*memory // the driver may use a handle again for other memory; a *memory differs
 	values [kernels.MaxArguments]uint64
 	known  [kernels.MaxArguments]bool
 
@@ -122,7 +122,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	}
 	k := s.kernel
 	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Parameters, 7: a.At, a.Status} {
+	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.At, a.Status} {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue
@@ -149,7 +149,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	return clEnqueueNDRangeKernel.check(code)
 }
 
-// marker queues an event behind all work so far, and sends it on its way.
+// marker queues an event behind all work so far, and flushes.
 func (s *stream) marker() (uintptr, error) {
 	var event uintptr
 	if err := clEnqueueMarkerWithWaitList.call(s.handle, 0, 0, uintptr(unsafe.Pointer(&event))); err != nil {
@@ -166,7 +166,7 @@ func (s *stream) Record() (gpu.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &event{handle: handle, clock: s.driver.properties.hasClock}, nil
+	return &event{handle: handle, hasClock: s.driver.properties.hasClock}, nil
 }
 
 func (s *stream) WaitFor(e gpu.Event) error {

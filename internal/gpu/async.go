@@ -27,8 +27,8 @@ func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Even
 	return e, nil
 }
 
-// async queues a transfer and an event behind it, and keeps the host memory in
-// its place until then.
+// async queues a transfer and an event behind it, and pins the host memory until
+// then.
 func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, transfer func(*block) error) (*queueEvent, error) {
 	if err := q.begin(op); err != nil {
 		return nil, err
@@ -51,6 +51,6 @@ func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, t
 		q.drain(q.seq) // the host memory is the caller's again
 		return nil, err
 	}
-	q.reached(q.done.Load()) // lets go of what earlier transfers used
+	q.reached(q.done.Load()) // unpins the memory of earlier transfers
 	return q.newEvent(e), nil
 }

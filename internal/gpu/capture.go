@@ -7,31 +7,31 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Capturer is implemented by streams that can replay work.
+// Capturer is implemented by streams that replay work.
 type Capturer interface {
-	// BeginCapture makes later launches a Graph's: they are not run.
+	// BeginCapture makes later launches part of a Graph: they do not run.
 	BeginCapture() error
-	// EndCapture ends that, with an error, too.
+	// EndCapture ends that, also when it fails.
 	EndCapture() (Graph, error)
 }
 
-// Graph is captured work. Calls come as those of its stream do.
+// Graph is captured work. One goroutine at a time calls it and its stream.
 type Graph interface {
 	Launch() error
 	Close() error
 }
 
-// capture is work that is being captured.
+// capture is work while it is captured.
 type capture struct {
-	// hold keeps the buffers: it is a queue whose work 1 is done when nothing will
-	// be replayed any more.
+	// hold keeps the buffers from being freed: a queue whose work 1 is done when
+	// nothing will be replayed any more.
 	hold     *Queue
 	launches int64
 	bytes    int64
-	takes    bool // there are any
+	takes    bool // there are takes in it
 }
 
-// replay is captured work that can be queued.
+// replay is a device.Replay.
 type replay struct {
 	capture
 	q     *Queue
@@ -52,7 +52,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if err := q.begin("Capture"); err != nil {
 		return nil, err
 	}
-	err := q.prepareTakes() // which cannot be part of it
+	err := q.prepareTakes() // allocation cannot be captured
 	if err == nil {
 		err = s.BeginCapture()
 	}
@@ -63,7 +63,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.New("Capture: panic") // of f, if that is the case
+	err = errors.New("Capture: panic") // if f does
 	defer func() {
 		if err != nil {
 			q.abandon()
@@ -79,7 +79,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	return r, nil
 }
 
-// captured ends the capture.
+// captured ends the capture, and returns what it captured.
 func (q *Queue) captured(s Capturer) (*replay, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 	}
 	g, err := s.EndCapture()
 	if err != nil {
-		q.capture.letGo()
+		q.capture.release()
 		q.capture = nil
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 	return r, nil
 }
 
-// abandon ends a capture of which nothing is kept, if there is one.
+// abandon ends the capture, if there is one, and drops it.
 func (q *Queue) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,12 +115,12 @@ func (q *Queue) endCapture() {
 	if g, err := q.stream.(Capturer).EndCapture(); err == nil {
 		_ = g.Close() // it has not run
 	}
-	q.capture.letGo()
+	q.capture.release()
 	q.capture = nil
 }
 
-// letGo lets go of the buffers.
-func (c *capture) letGo() { raise(&c.hold.done, 1) }
+// release ends the hold on the buffers.
+func (c *capture) release() { raise(&c.hold.done, 1) }
 
 // Run queues the work.
 func (r *replay) Run() error {
@@ -141,7 +141,7 @@ func (r *replay) Run() error {
 	return err
 }
 
-// Close waits for the queue, and lets go of the buffers.
+// Close waits for the queue, and ends the hold on the buffers.
 func (r *replay) Close() error {
 	q := r.q
 	q.mu.Lock()
@@ -155,11 +155,11 @@ func (r *replay) Close() error {
 	return errors.Join(q.finish(), r.end())
 }
 
-// end is Close when the work is done. The queue is locked.
+// end is Close after the wait. The queue is locked.
 func (r *replay) end() error {
 	err := r.graph.Close()
 	r.graph = nil
-	r.letGo()
+	r.release()
 	delete(r.q.replays, r)
 	return err
 }

@@ -57,7 +57,7 @@ func (s *recording) Launch(l *kernels.Launch, a *gpu.Args) error {
 }
 
 func (s *recording) Record() (gpu.Event, error) {
-	assert.False(s.r.t, s.on, "a mark in a capture")
+	assert.False(s.r.t, s.on, "an event in a capture")
 	return s.Stream.Record()
 }
 

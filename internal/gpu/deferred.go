@@ -5,13 +5,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 )
 
-// limbo is where the blocks of freed buffers wait until the work that uses them
-// is known to be done: only then may the pool hand them out again. Nobody need
-// wait for that: Alloc and Free look, without blocking, how far queues are.
-// Only when too much is in limbo does Alloc wait.
+// deferredFrees are the blocks of freed buffers whose work is not known to be done:
+// only then may the pool hand them out again. Alloc polls the queues for that, and
+// waits only when too many frees are deferred.
 type deferredFrees struct {
 	number atomic.Int64 // of entries; read without the lock
 
@@ -20,7 +19,7 @@ type deferredFrees struct {
 	bytes   int64
 }
 
-// freed is a block of a freed buffer.
+// deferredFree is the block of a freed buffer.
 type deferredFree struct {
 	block *block
 	size  int64 // of the buffer
@@ -29,7 +28,7 @@ type deferredFree struct {
 
 func (f *deferredFree) pending() bool { return f.pendingBut(nil) }
 
-// pendingBut is pending, but for the work of a queue.
+// pendingBut is pending, without the work of a queue.
 func (f *deferredFree) pendingBut(q *Queue) bool {
 	for _, u := range f.uses {
 		if u.q != q && u.pending() {
@@ -39,10 +38,10 @@ func (f *deferredFree) pendingBut(q *Queue) bool {
 	return false
 }
 
-// mostFreed is how many blocks may be in limbo, however small.
+// mostFreed is the most frees that may be deferred, however small the blocks.
 const mostFreed = 1024
 
-// add puts a block into limbo, or into the pool if nothing uses it any more.
+// add defers a free, or gives the block to the pool if nothing uses it any more.
 func (l *deferredFrees) add(d *Device, f deferredFree) {
 	if !f.pending() {
 		d.putBack(f)
@@ -53,17 +52,18 @@ func (l *deferredFrees) add(d *Device, f deferredFree) {
 	}
 	l.mu.Lock()
 	l.entries = append(l.entries, f)
-	l.bytes += device.SizeClass(f.size)
+	l.bytes += backend.SizeClass(f.size)
 	l.number.Add(1)
 	l.mu.Unlock()
 }
 
 // putBack gives a block to the pool.
 func (d *Device) putBack(f deferredFree) {
-	_ = d.pool.Put(f.block, f.size) // the driver has no reason to refuse a block that is ours
+	_ = d.pool.Put(f.block, f.size) // the driver does not refuse a block of ours
 }
 
-// sweep takes out what is done. It waits only if there is too much in limbo.
+// sweep gives the pool the blocks whose work is done. It waits only if too many
+// frees are deferred.
 func (l *deferredFrees) sweep(d *Device) {
 	if l.number.Load() == 0 {
 		return
@@ -83,7 +83,8 @@ func (l *deferredFrees) full(d *Device) bool {
 	return l.bytes > d.idleCap() || len(l.entries) > mostFreed
 }
 
-// wait waits until all that is in limbo now is done. False: there was nothing.
+// wait waits for the work of all frees that are deferred now. False: there were
+// none.
 func (l *deferredFrees) wait(d *Device) bool {
 	if l.number.Load() == 0 {
 		return false
@@ -95,19 +96,19 @@ func (l *deferredFrees) wait(d *Device) bool {
 	return true
 }
 
-// take takes out a block for a buffer of a size whose work comes after all that
-// is on the queue now: only such work may still be using it.
+// take returns a block for a buffer of a size whose work comes after all that a
+// queue has now: only work of that queue may still use the block.
 func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool) {
 	if after == nil || l.number.Load() == 0 {
 		return deferredFree{}, false
 	}
-	class := device.SizeClass(size)
+	class := backend.SizeClass(size)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// The newest first: its memory is the likeliest to be in the cache.
 	for i := len(l.entries) - 1; i >= 0; i-- {
 		f := l.entries[i]
-		if device.SizeClass(f.size) != class || f.pendingBut(after) {
+		if backend.SizeClass(f.size) != class || f.pendingBut(after) {
 			continue
 		}
 		l.bytes -= class
@@ -118,7 +119,7 @@ func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool)
 	return deferredFree{}, false
 }
 
-// collect gives the pool what is known to be done.
+// collect gives the pool the blocks whose work is known to be done.
 func (l *deferredFrees) collect(d *Device) {
 	var done []deferredFree
 	l.mu.Lock()
@@ -128,7 +129,7 @@ func (l *deferredFrees) collect(d *Device) {
 			kept = append(kept, f)
 		} else {
 			done = append(done, f)
-			l.bytes -= device.SizeClass(f.size)
+			l.bytes -= backend.SizeClass(f.size)
 		}
 	}
 	clear(l.entries[len(kept):])

@@ -16,7 +16,7 @@ import (
 func TestEndlessLoopIsBounded(t *testing.T) {
 	each(t, func(t *testing.T, open maker) {
 		for size, times := range map[int64]int{64: 5000, 1 << 20: 300} {
-			dev := open(func(t *gpu.Properties) { t.Info.Memory = 64 << 20 }) // limbo's bound is an eighth
+			dev := open(func(t *gpu.Properties) { t.Info.Memory = 64 << 20 }) // deferred frees hold an eighth at most
 			q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
 			src := gputest.Alloc(t, dev, size)
 			gputest.Fill(t, q, src, 1)

@@ -6,20 +6,22 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
-// Device is a driver's device with a pool of memory. What packages of drivers do
-// with one is in functions, not in methods: their own devices embed it.
+// Device is a driver's device with a pool of memory. It implements device.Device,
+// device.HostAllocator and what their queues and buffers promise. Drivers' packages
+// embed it in devices of their own: what is for them is a function, not a method.
 type Device struct {
 	driver     Driver
 	properties Properties
-	counters   device.Counters
-	pool       *device.Pool[*block]
+	counters   backend.Counters
+	pool       *backend.Pool[*block]
 	deferred   deferredFrees
 
-	// life is read-locked by calls that need the driver, so that Close comes
-	// before or after them. Those of queues need the queue's lock instead.
+	// life is read-locked by calls that need the driver, so that Close comes before
+	// or after them. Calls of queues need the queue's lock instead.
 	life   sync.RWMutex
 	closed atomic.Bool
 
@@ -30,23 +32,24 @@ type Device struct {
 	held    int64            // bytes of blocks and host memory
 }
 
-// New returns a device over a driver, which it closes in the end.
+// New returns a device over a driver, which Close closes.
 func New(driver Driver) *Device {
 	d := &Device{
 		driver: driver, properties: driver.Properties(),
 		queues: map[*Queue]struct{}{}, buffers: map[*Buffer]struct{}{}, hosts: map[*byte][]byte{},
 	}
-	d.pool = device.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
+	d.pool = backend.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
 	return d
 }
 
-// Info says what the device is.
+// Info describes the device.
 func (d *Device) Info() device.Info { return d.properties.Info }
 
 // Stats returns what the device has done so far.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(d.pool.Reserved()) }
 
-// While calls f while the device cannot be closed, for op.
+// While calls f, for the operation op, and keeps the device from being closed
+// meanwhile.
 func While(d *Device, op string, f func() error) error {
 	if err := d.begin(op); err != nil {
 		return err
@@ -103,10 +106,10 @@ func (d *Device) Close() error {
 	if before {
 		return d.closedError("Close")
 	}
-	// Only queues are still at work, and Close of theirs.
+	// Only calls of queues may still be under way.
 	var errs []error
 	for _, q := range d.openQueues() {
-		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may just be closing
+		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may be closing itself
 			errs = append(errs, err)
 		}
 	}

@@ -1,17 +1,27 @@
-// Package engine is a device over a GPU's driver: what devices of all drivers
-// have in common. It keeps buffers in a pool, work in order, what work uses alive
-// until it is done, and launches planned.
+// Package gpu is a device over a GPU's driver: what the devices of all drivers have
+// in common. It pools memory, numbers work, keeps buffers until the work that uses
+// them is done, plans launches, and counts.
 //
-// What it asks of a driver is in [Driver], [Stream] and [Mark]; packages opencl
-// and cuda have one each, and know nothing of buffers and queues.
+// A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
+// which the driver's package embeds in its own. What only some drivers can do is in
+// [Capturer] and [Peer], which their streams implement. A driver knows nothing of
+// buffers, queues and layouts. Packages opencl and cuda have one each, in files of
+// the same names; package gputest has the tests for a new one.
 //
-// Work of a queue is numbered. A queue knows up to which number it is done, and a
-// buffer the last number of each queue that uses it: that is when its memory, once
-// it is freed, may be used again. Until then it is in limbo.
+// # Work
 //
-// Locks are taken in this order: a device's life, a queue's (of two, that of the
-// older one first), a buffer's, and last those of limbo, the pool and the device's
-// lists, of which nobody holds two.
+// The work of a queue is numbered. A queue knows up to which number its work is
+// done, and a buffer the last number of each queue that uses it. The memory of a
+// freed buffer returns to the pool when all of these are done: until then it is a
+// deferred free, for which nobody waits.
+//
+// # Locks
+//
+// Locks are taken in this order: that of a device's life, that of a queue (of two, the older
+// queue's first), that of a buffer, and last that of the deferred frees, the pool,
+// or the device's lists, of which no two are held at once. A driver is called with
+// any of them held but those of the lists: it must not call back. Locks of its own
+// come after all of these.
 package gpu
 
 import (
@@ -21,82 +31,92 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// Mem is device memory, in the driver's own words. Two that are alive differ
-// (==), and one that is freed differs from all later ones.
+// Mem is device memory, as a driver represents it. Two that are alive differ (==),
+// and one that is freed differs from all later ones.
 type Mem any
 
-// Driver is one device behind a driver. Calls may come from any goroutine.
-// Errors for want of memory are device.ErrOutOfMemory.
+// Driver is one device behind a driver. Calls come from any goroutine, at once.
+// Errors for want of memory are device.ErrOutOfMemory, others device.ErrDriver.
 type Driver interface {
+	// Properties is called once.
 	Properties() Properties
-	// Alloc returns memory that kernels may access by vectors of 16 bytes; bytes
-	// is a multiple of 16.
+	// Alloc returns memory that all streams may use, and kernels access by vectors
+	// of 16 bytes: it begins on 16 bytes, and bytes is a multiple of 16.
 	Alloc(bytes int64) (Mem, error)
-	// Free takes back what Alloc returned. No work uses it any more.
+	// Free frees what Alloc returned. No work uses it any more.
 	Free(Mem) error
-	// AllocHost returns host memory that transfers are fast from and to.
+	// AllocHost returns host memory from and to which transfers are fast; bytes is
+	// positive.
 	AllocHost(bytes int64) ([]byte, error)
+	// FreeHost frees the whole of what AllocHost returned.
 	FreeHost([]byte) error
-	// Describe takes a launch's descriptor to the device; Forget takes it back,
-	// perhaps while launches that use it are under way.
+	// LoadParameters copies a launch's parameters to the device, where they are when
+	// it returns.
 	LoadParameters(parameters []byte) (Mem, error)
+	// FreeParameters frees them when the launches that use them, which may be under
+	// way or captured, are done.
 	FreeParameters(Mem)
+	// NewStream returns a stream that waits for no other.
 	NewStream() (Stream, error)
-	// Close comes last, when streams are closed and memory is freed.
+	// Close is the last call of the driver: streams are closed, and memory is freed.
+	// Events live on.
 	Close() error
 }
 
-// Traits are what a driver says of its device.
+// Properties are what a driver says of its device.
 type Properties struct {
 	Info   device.Info
-	Target kernels.Target
-	// Direct is the size from which Write waits for the device instead of copying
-	// to pinned memory first: where both are the host's memory. 0: never.
+	Target kernels.Target // what kernels are planned for
+	// Direct is the size in bytes from which Write waits for the device instead of
+	// copying to pinned memory first: where device memory is the host's. 0: never.
 	Direct int64
-	// Pinned: AllocHost gives faster memory than Go's, which is not the device's.
+	// Pinned: what AllocHost returns is faster than Go's memory, and is no part of
+	// the device's.
 	Pinned bool
 }
 
-// Stream is a driver's queue of work, in order. It is called by one goroutine at
-// a time. The hot calls (all but Mark) do not allocate.
+// Stream is a driver's queue of work, in order. One goroutine at a time calls it.
+// Upload, Download, Launch and Finish allocate nothing in the steady state. A call
+// that fails has queued nothing, and is made again after device.ErrOutOfMemory, when
+// there may be memory. Errors of queued work are returned by Finish and Event.Wait.
 type Stream interface {
-	// Upload and Download queue a transfer. The host memory stays in its place
-	// and as it is until the stream has got there.
+	// Upload and Download queue a transfer of a part of device memory. The host
+	// memory stays where it is and as it is until the transfer is done.
 	Upload(dst Mem, off int64, src []byte) error
 	Download(dst []byte, src Mem, off int64) error
-	// Launch queues a kernel.
+	// Launch queues a kernel. The Launch stays as it is, and may be kept to recognise
+	// it; the Args change when the call has returned.
 	Launch(l *kernels.Launch, a *Args) error
-	// Mark marks the point behind all work so far, and flushes. With an error,
-	// the Mark is nil.
+	// Record returns an event behind all work so far, and flushes: the work begins
+	// even if no call follows. With an error, the Event is nil.
 	Record() (Event, error)
-	// WaitFor makes later work wait for the mark of another stream.
+	// WaitFor makes later work wait for an event of another stream.
 	WaitFor(Event) error
-	// Finish waits for all work, and returns an error of it. With an error, too,
+	// Finish waits for all work, and returns an error of it. After an error, too,
 	// none of it goes on.
 	Finish() error
 	// Close ends the stream, whose work is done.
 	Close() error
 }
 
-// Args are what a kernel is called with, in the order of its parameters. nil is
-// what the kernel has no parameter for (see kernels.Spec.Parameters).
+// Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
+// kernel has no argument for what is nil.
 type Args struct {
-	Dst, Src, Parameters Mem
-	Bases                [2]int64  // of dst and src
-	Pattern              [2]uint64 // of a fill; of a take: first the base of its indices
-	At, Status           Mem       // of a take: its indices, and where a wrong one is noted
+	Dst, Src, Params Mem
+	Bases            [2]int64  // of dst and src (see kernels.Launch.Bases)
+	Pattern          [2]uint64 // of a fill; of a take: first the base of its indices
+	At, Status       Mem       // of a take: its indices, and where the kernel notes one out of range
 }
 
-// Mark is a point in a stream. Calls may come from any goroutine, and when the
-// stream and the driver are closed.
+// Event is a point in a stream. Calls come from any goroutine, at once, and also
+// when the stream and the driver are closed.
 type Event interface {
-	// Done reports whether the point has been reached: with an error, too.
+	// Done reports whether the point has been reached: also after an error.
 	Done() bool
-	// Wait waits for it, and returns the error of the work before it, as far as
+	// Wait waits until then, and returns the error of the work before it, as far as
 	// the driver tells.
 	Wait() error
-	// Since returns the device time from an earlier mark to this one; both are
-	// done.
+	// Since returns the device time from an earlier event to this one. Both are done.
 	Since(earlier Event) (time.Duration, error)
 	// Release is the last call.
 	Release()

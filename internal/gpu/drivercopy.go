@@ -2,11 +2,12 @@ package gpu
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
-// CopyByDriver queues a copy of the first bytes of a buffer by the driver: copy
-// does it, on the queue's stream. It counts in no Stats.
+// CopyByDriver queues a copy of the first bytes of a buffer by a driver's function,
+// which copy calls on the queue's stream. It counts in no Stats.
 func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64, copy func(s Stream, dst, src Mem) error) error {
 	const op = "CopyByDriver"
 	queue, ok := q.(*Queue)
@@ -14,7 +15,7 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		return layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", q)
 	}
 	for _, b := range []device.Buffer{dst, src} {
-		if err := device.CheckRange(op, b, 0, bytes); err != nil {
+		if err := backend.CheckRange(op, b, 0, bytes); err != nil {
 			return err
 		}
 		if own, ok := b.(*Buffer); !ok || own.dev != d {
@@ -28,7 +29,7 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		return nil
 	}
 	return While(d, op, func() error {
-		// Used before, too: it says whether the buffers are alive.
+		// Before, too: Used refuses buffers that are freed.
 		if err := queue.Used(dst, src); err != nil {
 			return err
 		}

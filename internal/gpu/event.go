@@ -9,15 +9,16 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Event marks a point in a queue. It outlives the queue.
+// queueEvent is a device.Event: an event of the stream, and the number of the work
+// before it. It outlives the queue.
 type queueEvent struct {
 	q     *Queue
 	seq   uint64
 	event Event
 }
 
-// newEvent makes an event of a mark behind the work so far. The mark is released
-// when nobody has the event any more.
+// newEvent returns the event of the work so far. The stream's is released when the
+// queue's is garbage.
 func (q *Queue) newEvent(e Event) *queueEvent {
 	of := &queueEvent{q, q.seq, e}
 	runtime.AddCleanup(of, Event.Release, e)
@@ -72,7 +73,7 @@ func (e *queueEvent) Done() bool {
 // Wait returns when the point has been reached.
 func (e *queueEvent) Wait() error {
 	if e.q.dev.closed.Load() && e.q.done.Load() >= e.seq {
-		return nil // Close has told of errors
+		return nil // Close has returned errors
 	}
 	if !e.Done() {
 		e.q.dev.counters.Wait()
@@ -83,8 +84,7 @@ func (e *queueEvent) Wait() error {
 	return err
 }
 
-// Since returns how much device time passed between an earlier event and this
-// one.
+// Since returns the device time from an earlier event to this one.
 func (e *queueEvent) Since(earlier device.Event) (time.Duration, error) {
 	const op = "Since"
 	from, ok := earlier.(*queueEvent)
@@ -100,7 +100,7 @@ func (e *queueEvent) Since(earlier device.Event) (time.Duration, error) {
 	return t, err
 }
 
-// raise makes a number as large as another.
+// raise makes a number at least as large as another.
 func raise(a *atomic.Uint64, to uint64) {
 	for now := a.Load(); now < to && !a.CompareAndSwap(now, to); now = a.Load() {
 	}

@@ -5,28 +5,28 @@ const (
 	SlotSize  = slotSize
 )
 
-// DriverOf returns what a device was made of.
+// DriverOf returns the driver of a device.
 func DriverOf(d *Device) Driver { return d.driver }
 
-// Limbo returns how many blocks are in limbo.
+// DeferredFrees returns the number of frees that are deferred.
 func (d *Device) DeferredFrees() int64 { return d.deferred.number.Load() }
 
-// Sweep is what Alloc does first.
+// Sweep polls the queues, as Alloc does first.
 func (d *Device) Sweep() { d.deferred.sweep(d) }
 
 func (d *Device) IdleCap() int64 { return d.idleCap() }
 
-// Held returns how many bytes of blocks and host memory are held.
+// Held returns the bytes of blocks and host memory that are held.
 func (d *Device) Held() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held
 }
 
-// BlockSize returns how much memory a buffer has in all.
+// BlockSize returns the size of the buffer's block.
 func (b *Buffer) BlockSize() int64 { return b.block.size }
 
-// Pins returns how many transfers keep host memory in its place.
+// Pins returns the number of transfers that pin host memory.
 func (q *Queue) Pins() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,7 +24,7 @@ type fake struct {
 
 	mu     sync.Mutex
 	next   map[string][]func() error // what the next calls of a name do
-	mems   int                       // that are alive, descriptors too
+	mems   int                       // that are alive, parameters too
 	hosts  map[*byte]int
 	queues int
 	closed bool
@@ -113,7 +113,7 @@ func (f *fake) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	return &mem{bytes: parameters}, nil
 }
 
-// Forget may come while work uses the descriptor.
+// FreeParameters may come while work uses them.
 func (f *fake) FreeParameters(gpu.Mem) { f.count(&f.mems, -1) }
 
 func (f *fake) AllocHost(bytes int64) ([]byte, error) {
@@ -233,7 +233,7 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 }
 
 func (s *stream) Launch(_ *kernels.Launch, a *gpu.Args) error {
-	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Parameters.(*mem)}}
+	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Params.(*mem)}}
 	if a.At != nil {
 		s.status = a.Status.(*mem)
 		j.mems[3], j.mems[4] = a.At.(*mem), s.status
@@ -259,7 +259,7 @@ func (s *stream) Close() error {
 	return s.f.call("CloseStream")
 }
 
-// mark is closed when its point is reached.
+// event is a point in a stream.
 type event struct {
 	f        *fake
 	reached  chan struct{}
@@ -268,41 +268,41 @@ type event struct {
 }
 
 func (s *stream) Record() (gpu.Event, error) {
-	m := &event{f: s.f, reached: make(chan struct{})}
-	if err := s.queue("Record", job{do: func() { m.at = time.Now(); close(m.reached) }}); err != nil {
+	e := &event{f: s.f, reached: make(chan struct{})}
+	if err := s.queue("Record", job{do: func() { e.at = time.Now(); close(e.reached) }}); err != nil {
 		return nil, err
 	}
 	s.f.events.Add(1)
-	return m, nil
+	return e, nil
 }
 
 func (s *stream) WaitFor(of gpu.Event) error {
 	return s.queue("WaitFor", job{do: func() { <-of.(*event).reached }})
 }
 
-func (m *event) Done() bool {
-	assert.False(m.f.t, m.released.Load(), "Done of a mark that is released")
+func (e *event) Done() bool {
+	assert.False(e.f.t, e.released.Load(), "Done of an event that is released")
 	select {
-	case <-m.reached:
+	case <-e.reached:
 		return true
 	default:
 		return false
 	}
 }
 
-func (m *event) Wait() error {
-	assert.False(m.f.t, m.released.Load(), "Wait of a mark that is released")
-	<-m.reached
+func (e *event) Wait() error {
+	assert.False(e.f.t, e.released.Load(), "Wait of an event that is released")
+	<-e.reached
 	return nil
 }
 
-func (m *event) Since(earlier gpu.Event) (time.Duration, error) {
-	return m.at.Sub(earlier.(*event).at), nil
+func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
+	return e.at.Sub(earlier.(*event).at), nil
 }
 
-func (m *event) Release() {
-	if m.released.Swap(true) {
-		panic(fmt.Sprint("a mark is released twice: ", m.at))
+func (e *event) Release() {
+	if e.released.Swap(true) {
+		panic(fmt.Sprint("an event is released twice: ", e.at))
 	}
-	m.f.events.Add(-1)
+	e.f.events.Add(-1)
 }

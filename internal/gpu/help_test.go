@@ -19,7 +19,7 @@ type altered struct {
 
 func (a altered) Properties() gpu.Properties { return a.properties }
 
-// maker makes a device, with traits that are changed where a test needs it.
+// maker makes a device, with properties that a test may change.
 type maker func(change func(*gpu.Properties)) *gpu.Device
 
 // each runs a test on the fake and on OpenCL: on the device that the environment

@@ -7,8 +7,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// AllocHost returns host memory that is transferred fast, for WriteAsync and
-// ReadAsync above all. The device's Close gives it back, too.
+// AllocHost returns host memory from and to which transfers are fast, above all those
+// of WriteAsync and ReadAsync. The device's Close frees what FreeHost did not.
 func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 	const op = "AllocHost"
 	if err := d.begin(op); err != nil {
@@ -33,7 +33,7 @@ func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 	return h, nil
 }
 
-// FreeHost gives back what AllocHost returned.
+// FreeHost frees what AllocHost returned.
 func (d *Device) FreeHost(b []byte) error {
 	const op = "FreeHost"
 	if err := d.begin(op); err != nil {
@@ -55,7 +55,7 @@ func (d *Device) FreeHost(b []byte) error {
 }
 
 func (d *Device) newHost(bytes int64) ([]byte, error) {
-	if d.properties.Pinned { // it is the host's, and the driver's to bound
+	if d.properties.Pinned { // the host's, and bounded by the driver
 		return d.driver.AllocHost(bytes)
 	}
 	if err := d.reserve("AllocHost", bytes); err != nil {
@@ -75,7 +75,7 @@ func (d *Device) freeHost(h []byte) error {
 	return d.driver.FreeHost(h)
 }
 
-// staging returns memory that the driver transfers fast, if it has any.
+// staging returns pinned memory, where the driver has some, or Go's.
 func (d *Device) staging(size int64) (mem []byte, pinned bool) {
 	if d.properties.Pinned {
 		if h, err := d.newHost(size); err == nil {

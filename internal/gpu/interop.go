@@ -6,9 +6,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Used says that work that others queued on the queue's stream uses buffers, so
-// that freeing them waits for it as for the queue's own. It is called after the
-// work was queued and before the buffers are freed.
+// Used notes that work that others queued on the queue's stream uses buffers: freeing
+// them takes account of it as of the queue's own. It is called after the work was
+// queued and before the buffers are freed.
 func (q *Queue) Used(buffers ...device.Buffer) error {
 	if err := q.begin("Used"); err != nil {
 		return err
@@ -23,17 +23,17 @@ func (q *Queue) Used(buffers ...device.Buffer) error {
 	return nil
 }
 
-// Adopt makes a buffer of another's memory, whose size is a multiple of 4, as
-// kernels access whole words. release is called when the buffer is freed: work on
-// it may still be under way. It counts in no Stats. The device is kept from
-// closing (see While).
+// Adopt makes a buffer of somebody else's memory. The size is a multiple of 4 (see
+// CheckWords). release is called when the buffer is freed, with work on it perhaps
+// under way. The buffer counts in no Stats. The caller is within While.
 func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
 	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
 	d.register(b)
 	return b
 }
 
-// CheckWords checks the size of memory that is to be adopted.
+// CheckWords refuses to adopt memory that is no whole number of words, which kernels
+// access.
 func CheckWords(op string, bytes int64) error {
 	if bytes%4 != 0 {
 		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
@@ -41,8 +41,8 @@ func CheckWords(op string, bytes int64) error {
 	return nil
 }
 
-// AdoptStream makes a queue of a stream, which it closes in the end. The device
-// is kept from closing (see While).
+// AdoptStream makes a queue of a stream, which the queue's Close closes. The caller
+// is within While.
 func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
 	q.launches = kernels.NewCache(d.properties.Target, mostLaunches, q.loadParameters, d.driver.FreeParameters)

@@ -8,27 +8,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// blockAlign is what sizes of blocks are multiples of: kernels access whole
-// vectors of 16 bytes.
+// blockAlign divides the sizes of blocks: kernels access whole vectors of 16 bytes.
 const blockAlign = 16
 
-// block is memory on the device: what the pool hands out.
+// block is what the pool hands out: memory of the driver's.
 type block struct {
 	mem  Mem
 	size int64
 }
 
-// Buffer is memory on the device.
+// Buffer is a device.Buffer: a block, or adopted memory.
 type Buffer struct {
 	dev     *Device
 	size    int64
 	block   *block       // nil: no bytes
-	release func() error // of another's memory, which is not the pool's
+	release func() error // of adopted memory, which is not the pool's
 
 	mu    sync.Mutex
 	freed bool
 	uses  []use
-	first [2]use // room for uses: few buffers are used by more queues
+	first [2]use // the uses of most buffers: few are used by more queues
 }
 
 // use is the last work of a queue that uses a buffer.
@@ -37,14 +36,14 @@ type use struct {
 	seq uint64
 }
 
-// pending reports whether the work may still be going on.
+// pending reports whether the work may be under way.
 func (u use) pending() bool { return u.q.done.Load() < u.seq }
 
 // Size returns the size in bytes.
 func (b *Buffer) Size() int64 { return b.size }
 
-// Mem returns the memory, until the buffer is freed; nil for a buffer of no
-// bytes.
+// Mem returns the driver's memory, valid until the buffer is freed; nil for a buffer
+// of no bytes.
 func (b *Buffer) Mem() Mem {
 	if b.block == nil {
 		return nil
@@ -55,8 +54,8 @@ func (b *Buffer) Mem() Mem {
 // Device returns the buffer's device.
 func (b *Buffer) Device() *Device { return b.dev }
 
-// touch notes that a queue's work of that number uses the buffer. False: it is
-// freed.
+// touch notes that the work of a queue with a number uses the buffer. False: the
+// buffer is freed.
 func (b *Buffer) touch(q *Queue, seq uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,8 +75,8 @@ func (b *Buffer) touch(q *Queue, seq uint64) bool {
 	return true
 }
 
-// Free gives the memory back to the pool, once the work that is queued on it is
-// done.
+// Free returns the memory to the pool when the queued work that uses it is done. It
+// waits for nothing.
 func (b *Buffer) Free() error {
 	d := b.dev
 	if err := d.begin("Free"); err != nil {
@@ -103,7 +102,7 @@ func (b *Buffer) Free() error {
 	return nil
 }
 
-// drop gives the block back to the pool, or to its owner.
+// drop returns the memory to the pool, or to its owner, at once.
 func (b *Buffer) drop() error {
 	switch {
 	case b.release != nil:
@@ -114,15 +113,15 @@ func (b *Buffer) drop() error {
 	return b.dev.pool.Put(b.block, b.size)
 }
 
-// Alloc returns a buffer of bytes.
+// Alloc returns a buffer of a size in bytes.
 func (d *Device) Alloc(bytes int64) (device.Buffer, error) { return d.alloc(bytes, nil) }
 
-// Alloc returns a buffer for work of this queue, or work that waits for it: the
-// memory may be what work of this queue still uses, which comes first.
+// Alloc returns a buffer for work of this queue, or work that waits for it: earlier
+// work of the queue may still be using its memory.
 func (q *Queue) Alloc(bytes int64) (device.Buffer, error) { return q.dev.alloc(bytes, q) }
 
-// alloc makes a buffer. If work on it will come after all that is on a queue now,
-// the queue is given.
+// alloc returns a buffer. A queue is given if work on the buffer will come after all
+// work that the queue has now.
 func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
 	if err := d.begin("Alloc"); err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func (d *Device) register(b *Buffer) {
 	d.mu.Unlock()
 }
 
-// checkSize refuses what no single allocation can have.
+// checkSize refuses a size that no single allocation can have.
 func (d *Device) checkSize(op string, bytes int64) error {
 	most := d.properties.Info.MaxAlloc &^ (blockAlign - 1)
 	switch {
@@ -171,11 +170,12 @@ func (d *Device) checkSize(op string, bytes int64) error {
 	return nil
 }
 
-// idleCap is how much the pool keeps idle at the most, and limbo, too.
+// idleCap is the most bytes that the pool keeps idle, and that deferred frees may
+// hold.
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
-// reserve counts bytes that are to be held, if there is room for them: drivers
-// that take the host's memory would rather have the process killed than refuse.
+// reserve counts bytes as held, if the device has so many: a driver that takes the
+// host's memory would not refuse, and the process would be killed.
 func (d *Device) reserve(op string, bytes int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +194,7 @@ func (d *Device) unreserve(bytes int64) {
 
 func (d *Device) newBlock(size int64) (*block, error) {
 	if most := d.properties.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
-		size = min(size, most) // rounding may have gone beyond
+		size = min(size, most) // rounding may have exceeded it
 	}
 	if err := d.reserve("Alloc", size); err != nil {
 		return nil, err

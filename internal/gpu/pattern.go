@@ -2,7 +2,8 @@ package gpu
 
 import "encoding/binary"
 
-// repeat repeats the pattern of an element of so many bits to 16 bytes.
+// repeat returns the pattern of an element of so many bits as often as 16 bytes hold
+// it.
 func repeat(pattern []byte, bits int) (lo, hi uint64) {
 	if bits < 8 {
 		element := pattern[0] & (1<<bits - 1)

@@ -76,7 +76,7 @@ func TestPeerOrder(t *testing.T) {
 	for i := range 2 {
 		before := p.fakes[i].events.Load()
 		require.NoError(t, p.copyOver())
-		assert.Equal(t, before, p.fakes[i].events.Load(), "a mark is not released")
+		assert.Equal(t, before, p.fakes[i].events.Load(), "an event is not released")
 	}
 }
 

@@ -2,20 +2,18 @@ package gpu
 
 import "runtime"
 
-// How a queue learns up to where it is done, beside Wait and Read: from a probe,
-// a mark that is looked at now and then.
-
-// probe is a mark behind the work up to a number; nil: there is none.
+// probe is an event behind the work up to a number, by which a queue learns how far
+// it is without a wait; nil: there is none.
 type probe struct {
 	event Event
 	seq   uint64
 }
 
-// want says that somebody is waiting for work to be done.
+// want notes that the end of work up to a number is of interest.
 func (q *Queue) want(seq uint64) { raise(&q.wanted, seq) }
 
-// poke looks how far the queue is. It does not wait, not even for the queue's
-// lock: who holds it will see to what is done.
+// poll looks how far the queue is, by a probe. It does not wait, not even for the
+// queue's lock: a later call will poll.
 func (q *Queue) poll() {
 	if q.done.Load() >= q.wanted.Load() || !q.mu.TryLock() {
 		return
@@ -38,7 +36,7 @@ func (q *Queue) poll() {
 	}
 }
 
-// catchUp waits for the work that somebody waits for.
+// catchUp waits for the work that is of interest.
 func (q *Queue) catchUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,8 +45,8 @@ func (q *Queue) catchUp() {
 	}
 }
 
-// reached notes that work up to a number is done, and lets go of what it used.
-// The queue is locked.
+// reached notes that work up to a number is done, and releases what it used. The
+// queue is locked.
 func (q *Queue) reached(seq uint64) {
 	raise(&q.done, seq)
 	done := q.done.Load()
@@ -63,7 +61,7 @@ func (q *Queue) reached(seq uint64) {
 	}
 }
 
-// pin keeps host memory in its place until work up to a number is done.
+// pin keeps host memory from moving until work up to a number is done.
 type pin struct {
 	seq    uint64
 	pinner *runtime.Pinner

@@ -8,24 +8,24 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
 
-// Queue runs work in order. Work is numbered; the queue knows up to which number
-// it is done.
+// Queue is a device.Queue over a stream: work in order, which is numbered.
 type Queue struct {
 	dev    *Device
 	stream Stream
 	number uint64 // among all queues
 
 	done   atomic.Uint64 // all work up to this number is known to be done
-	wanted atomic.Uint64 // limbo waits for this number
+	wanted atomic.Uint64 // frees are deferred until this number
 
-	mu       sync.Mutex // holds calls apart, as the order of a queue demands
+	mu       sync.Mutex // calls come one at a time
 	closed   bool
 	seq      uint64 // the number of the last piece of work
-	err      error  // of work, which no call has returned yet
+	err      error  // of work, yet to be returned by a call
 	probe    probe
 	launches *kernels.Cache[Mem]
 	ring     ring
@@ -36,13 +36,13 @@ type Queue struct {
 	replays  map[*replay]struct{}
 }
 
-// mostLaunches is how many launches a queue remembers.
+// mostLaunches is the most launches that a queue keeps planned.
 const mostLaunches = 1024
 
-// Stream returns what the queue was made of.
+// Stream returns the queue's stream.
 func (q *Queue) Stream() Stream { return q.stream }
 
-// begin starts a call. Every begin without an error needs an unlock.
+// begin locks the queue for a call, unless there is an error.
 func (q *Queue) begin(op string) error {
 	q.mu.Lock()
 	if q.closed || q.dev.closed.Load() {
@@ -56,7 +56,7 @@ func (q *Queue) begin(op string) error {
 	return nil
 }
 
-// use takes a buffer for the next piece of work.
+// use notes that the next piece of work uses a buffer.
 func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	buf, ok := b.(*Buffer)
 	if !ok || buf == nil {
@@ -76,7 +76,7 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 
 // useRange is use for a range of a buffer.
 func (q *Queue) useRange(op string, b device.Buffer, off, n int64) (*Buffer, error) {
-	if err := device.CheckRange(op, b, off, n); err != nil {
+	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return nil, err
 	}
 	q.seq++
@@ -108,7 +108,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 		if err = q.upload(b.block, off, src); err == nil {
 			err = q.finish()
 		}
-		runtime.KeepAlive(src) // the caller may have no more use for it
+		runtime.KeepAlive(src) // nothing else may refer to it
 	default:
 		err = q.stage(b.block, off, src)
 	}
@@ -134,7 +134,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 			return err
 		}
 		err := q.finish()
-		runtime.KeepAlive(dst) // the caller may have no more use for it
+		runtime.KeepAlive(dst) // nothing else may refer to it
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 }
 
 // upload queues a transfer to a block; the caller keeps the host memory alive.
-// Drivers that allocate at first use may find only now that there is no memory.
+// Drivers that allocate at the first use may only now be out of memory.
 func (q *Queue) upload(b *block, off int64, src []byte) error {
 	err := q.stream.Upload(b.mem, off, src)
 	if isMemory(err) {
@@ -164,17 +164,17 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 	return err
 }
 
-// launch queues a planned launch. It does not allocate.
+// launch queues a planned launch.
 func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, lo, hi uint64) error {
 	if e.Groups == 0 {
 		return nil
 	}
 	d, s := e.Bases(dl.Offset(), sl.Offset())
-	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Parameters: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
+	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
 	return q.send(e)
 }
 
-// send queues a launch with the arguments that are in place.
+// send queues a launch with the arguments q.args.
 func (q *Queue) send(e *kernels.Entry[Mem]) error {
 	err := q.stream.Launch(&e.Launch, &q.args)
 	if isMemory(err) {
@@ -194,8 +194,7 @@ func (q *Queue) send(e *kernels.Entry[Mem]) error {
 
 func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
 
-// makeRoom gives back what memory it can, for a piece of work that is yet to be
-// queued.
+// makeRoom frees what memory it can, for a piece of work that is yet to be queued.
 func (q *Queue) makeRoom() {
 	q.drain(q.seq - 1)
 	for _, other := range q.dev.openQueues() {
@@ -205,8 +204,8 @@ func (q *Queue) makeRoom() {
 	_ = q.dev.pool.Trim()
 }
 
-// withRoom calls f, which takes memory of the driver's that is not the pool's: once
-// more, if there is none, when room is made.
+// withRoom calls f, which allocates memory that is not the pool's: once more, after
+// makeRoom, if there is none.
 func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
 	m, err := f()
 	if isMemory(err) {
@@ -216,12 +215,12 @@ func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
 	return m, q.noRoom(err)
 }
 
-// describe takes a launch's descriptor to the device.
+// loadParameters copies a launch's parameters to the device.
 func (q *Queue) loadParameters(parameters []byte) (Mem, error) {
 	return q.withRoom(func() (Mem, error) { return q.dev.driver.LoadParameters(parameters) })
 }
 
-// noRoom says of an error, if it is one for want of memory, how much there is.
+// noRoom adds to an error for want of memory how much of it is held.
 func (q *Queue) noRoom(err error) error {
 	if !isMemory(err) {
 		return err
@@ -235,7 +234,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckCopy(&dst, &src); err != nil {
+	if err := backend.CheckCopy(&dst, &src); err != nil {
 		return err
 	}
 	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
@@ -255,7 +254,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckFill(&dst, pattern); err != nil {
+	if err := backend.CheckFill(&dst, pattern); err != nil {
 		return err
 	}
 	to, _, err := q.usePair("Fill", dst.Buffer, dst.Buffer)
@@ -271,10 +270,10 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
 }
 
-// KernelName tells the class of a copy and the width of the elements that it
-// moves; "" for a copy that Copy would refuse.
+// KernelName returns the class of a copy and the width in bits of the elements that
+// it moves, as "transpose.32"; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {
-	if device.CheckCopy(&dst, &src) != nil {
+	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
 	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.properties.Target)
@@ -293,7 +292,7 @@ func (q *Queue) Wait() error {
 	return q.finish()
 }
 
-// finish waits for all work, and returns the first error of it that no call has
+// finish waits for all work, and returns the first error of it that is yet to be
 // returned.
 func (q *Queue) finish() error {
 	q.drain(q.seq)
@@ -302,11 +301,11 @@ func (q *Queue) finish() error {
 	return err
 }
 
-// drain waits for what is queued, after which work up to a number is done: not
-// the last piece, where that is yet to be queued, or the rest of it.
+// drain waits for all that is queued, after which work up to a number is done: not
+// the last piece, where it or a part of it is yet to be queued.
 func (q *Queue) drain(seq uint64) {
 	if q.capture != nil {
-		return // it may not be waited for, and nothing of it runs
+		return // a capture may not be waited for, and none of it runs
 	}
 	q.dev.counters.Wait()
 	asked, err := q.askTakes()
@@ -319,20 +318,20 @@ func (q *Queue) drain(seq uint64) {
 	if q.err == nil {
 		q.err = err
 	}
-	q.reached(seq) // after an error, too: what failed does not go on
+	q.reached(seq) // also after an error: what failed does not go on
 }
 
 // Close waits, then ends the queue.
 func (q *Queue) Close() error {
 	err := q.end()
-	// Only now: a device that closes waits for the queues in the list.
+	// Not before: Close of the device waits for the queues in the list.
 	q.dev.mu.Lock()
 	delete(q.dev.queues, q)
 	q.dev.mu.Unlock()
 	return err
 }
 
-// end is Close but for the device's list.
+// end is Close without the device's list.
 func (q *Queue) end() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -345,10 +344,10 @@ func (q *Queue) end() error {
 	for r := range q.replays {
 		err = errors.Join(err, r.end())
 	}
-	q.done.Store(1<<64 - 1) // whatever was numbered
+	q.done.Store(1<<64 - 1) // whatever its number
 	q.launches.Clear()
 	q.ring.release(q.dev)
 	q.takes.release(q.dev)
-	q.launches = nil // buffers may keep the queue
+	q.launches = nil // buffers may refer to the queue
 	return errors.Join(err, q.stream.Close())
 }

@@ -139,8 +139,8 @@ func TestErrorsOfWork(t *testing.T) {
 	require.ErrorIs(t, dev.Close(), device.ErrClosed)
 }
 
-// A mark that cannot be had leaves nothing under way, and nothing behind.
-func TestMarksThatFail(t *testing.T) {
+// An event that cannot be had leaves nothing under way, and nothing behind.
+func TestEventsThatFail(t *testing.T) {
 	const slot = gpu.SlotSize
 	f := newFake(t)
 	dev := open(t, f)
@@ -161,7 +161,7 @@ func TestMarksThatFail(t *testing.T) {
 	f.fail("Record", errWork)
 	require.ErrorIs(t, q.Write(a, 0, make([]byte, slot)), errWork)
 	model := gputest.Random(8*slot, 3)
-	require.NoError(t, q.Write(a, 0, model), "the slot without a mark is waited for otherwise")
+	require.NoError(t, q.Write(a, 0, model), "the slot without an event is waited for otherwise")
 	got := make([]byte, 8*slot)
 	require.NoError(t, q.Read(got, a, 0))
 	require.Equal(t, model, got)

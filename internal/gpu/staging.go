@@ -1,8 +1,8 @@
 package gpu
 
-// ring is host memory that Write copies to, so that it need not wait for the
-// device: a few slots, which are filled one after the other. A slot is used
-// again when the device has read it.
+// ring is host memory to which Write copies, so that it need not wait for the device:
+// a few slots, filled one after the other. A slot is used again when the device has
+// read it.
 type ring struct {
 	slots [4]slot
 	at    int
@@ -10,15 +10,15 @@ type ring struct {
 
 type slot struct {
 	mem    []byte
-	pinned bool // mem is the driver's
+	pinned bool // mem is of AllocHost
 	used   int
 	seq    uint64 // the last work that reads it
-	full   Event  // behind the transfer that filled it up
+	full   Event  // behind the last transfer of a full slot
 }
 
 const slotSize = 1 << 20
 
-// stage queues a write of bytes that may be changed at once.
+// stage queues a write of a copy of src.
 func (q *Queue) stage(b *block, off int64, src []byte) error {
 	for len(src) > 0 {
 		s, err := q.slot()
@@ -42,7 +42,7 @@ func (q *Queue) stage(b *block, off int64, src []byte) error {
 	return nil
 }
 
-// slot returns a slot that has room.
+// slot returns a slot that has room, and waits for one if none has.
 func (q *Queue) slot() (*slot, error) {
 	s := &q.ring.slots[q.ring.at]
 	if s.used >= slotSize {
@@ -52,7 +52,7 @@ func (q *Queue) slot() (*slot, error) {
 	if s.used > 0 && q.done.Load() >= s.seq {
 		s.reset()
 	}
-	if s.used >= slotSize { // the device has yet to read it
+	if s.used >= slotSize { // the device is yet to read it
 		var err error
 		if s.full != nil {
 			if !s.full.Done() {
@@ -81,7 +81,7 @@ func (s *slot) reset() {
 	}
 }
 
-// release gives the slots back.
+// release frees the slots.
 func (r *ring) release(d *Device) {
 	for i := range r.slots {
 		r.slots[i].reset()

@@ -4,27 +4,28 @@ import (
 	"encoding/binary"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
-// takes is what a queue keeps for its takes: a few words on the device in which
-// kernels note an index that is out of range (see kernels/source/indices.h), and
-// which are read when the queue waits, if there were takes since.
+// takes is the status of a queue's takes: a few words on the device in which kernels
+// note an index that is out of range (see kernels/source/indices.h). They are read
+// when the queue waits, if there were takes since the last time.
 type takes struct {
-	status *block // nil: there were no takes yet
+	status *block // nil: there were no takes so far
 	noted  []byte // what was read
 	none   []byte // zeros
-	queued bool   // takes since it was known what status says
+	queued bool   // takes since status was read
 }
 
 const statusBytes = 2 * blockAlign
 
-// prepareTakes makes the status ready for work that is queued from now on.
+// prepareTakes allocates the status, and queues its zeros.
 func (q *Queue) prepareTakes() error {
 	if q.takes.status != nil {
 		return nil
 	}
-	// As little as a descriptor: not counted, as these are not.
+	// Not counted, as parameters are not: it is as little.
 	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(statusBytes) })
 	if err != nil {
 		return err
@@ -45,14 +46,14 @@ func (t *takes) release(d *Device) {
 	*t = takes{}
 }
 
-// Take copies elements of src that indices name to dst.
+// Take copies the elements of src that indices name to dst.
 func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	const op = "Take"
 	if err := q.begin(op); err != nil {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
 	to, from, err := q.usePair(op, dst.Buffer, src.Buffer)
@@ -72,7 +73,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	}
 	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
 	q.args = Args{
-		Dst: to.block.mem, Src: from.block.mem, Parameters: e.OnDevice, Bases: [2]int64{d, s},
+		Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s},
 		Pattern: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
 		At:      indices.block.mem, Status: q.takes.status.mem,
 	}
@@ -84,8 +85,8 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.send(e)
 }
 
-// askTakes queues what brings the status to the host, before a wait, and reports
-// whether it did.
+// askTakes queues the download of the status before a wait, if there is need, and
+// reports whether it did.
 func (q *Queue) askTakes() (bool, error) {
 	if !q.takes.queued {
 		return false, nil
@@ -94,8 +95,8 @@ func (q *Queue) askTakes() (bool, error) {
 	return err == nil, err
 }
 
-// answerTakes returns what the status, which has been read, says. What is noted
-// is forgotten. Until then each wait asks: one that fails does not lose it.
+// answerTakes returns the error that the status, now read, tells of, and clears the
+// status. Until then each wait reads it: one that fails loses nothing.
 func (q *Queue) answerTakes() error {
 	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(q.takes.noted[4*i:])) }
 	wrong := word(0) != 0
@@ -109,5 +110,5 @@ func (q *Queue) answerTakes() error {
 		return nil
 	}
 	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
-	return layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(index, extent))
+	return layout.Errorf(device.ErrInvalid, "Take", "%s", backend.OutOfRange(index, extent))
 }

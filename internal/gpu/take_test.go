@@ -154,8 +154,8 @@ func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
 }
 
 // What the pool keeps is given back where the driver has no memory for the status
-// of takes, or for a descriptor.
-func TestBugNoRoomForStatusOrDescriptor(t *testing.T) {
+// of takes, or for parameters.
+func TestBugNoRoomForStatusOrParameters(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
 	q := gputest.Queue(t, dev)

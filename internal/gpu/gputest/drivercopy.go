@@ -11,16 +11,16 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// CopierByDriver is a device whose driver copies.
-type CopierByDriver interface {
+// Copier is a device whose driver copies.
+type Copier interface {
 	device.Device
-	CopyByDriver(q device.Queue, dst, src device.Buffer, bytes int64) error
+	device.DriverCopier
 }
 
 // CopyByDriver tests that the driver's copy copies the first bytes, and takes no
 // buffers and queues but the device's own that are alive. Both devices are closed
 // by the end of the test.
-func CopyByDriver(t *testing.T, dev, other CopierByDriver) {
+func CopyByDriver(t *testing.T, dev, other Copier) {
 	q := Queue(t, dev)
 	x, y, z := Alloc(t, dev, 4096), Alloc(t, dev, 4096), Alloc(t, dev, 4096)
 	ours, theirs := bytes.Repeat([]byte{1, 2, 3, 4}, 1024), bytes.Repeat([]byte{9}, 4096)

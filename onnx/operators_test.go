@@ -14,138 +14,54 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// since is the first opset at which an operator takes a type, 0 for never. It
-// is written out from ONNX's text, and knows nothing of the source's table.
-func since(op string, t layout.DType) onnx.Opset {
-	switch op {
-	case "Expand", "Split", "Tile", "DepthToSpace", "SpaceToDepth", "DynamicSlice":
-		return sinceSpread(op, t)
-	case "Pad":
-		return sincePad(t)
-	case "Trilu", "CenterCropPad", "ReverseSequence":
-		return sinceFixed(op, t)
-	}
-	switch t {
-	case layout.Float16, layout.Float32, layout.Float64:
-		return 1
-	case layout.BFloat16:
-		return 13
-	}
-	if op == "Slice" && t >= layout.Float8E4M3FN {
-		return 0 // Slice-13 is the newest
-	}
-	switch t {
-	case layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ:
-		switch op {
-		case "Flatten", "Transpose", "Squeeze", "Unsqueeze":
-			return 21
-		}
-		return 19
-	case layout.Int4, layout.Uint4:
-		return 21
-	case layout.Float4E2M1:
-		return 23
-	case layout.Float8E8M0:
-		return 24
-	case layout.Int2, layout.Uint2:
-		return 25
-	}
-	switch op { // bool, string, complex, integers
-	case "Reshape":
-		return 5
-	case "Flatten":
-		return 9
-	}
-	return 1 // of Constant, too: the text of Constant-1 does not say so
-}
+// operatorTest is what the tests of all operators know of one. Each is added by the
+// operator's own test file, from ONNX's text, and knows nothing of the source's
+// tables.
+type operatorTest struct {
+	op       string
+	versions []onnx.Opset // as listed in ONNX 1.23
 
-// typeCase calls an operator, in the form of an opset, on a tensor of dims
-// [2,1,3,4].
-type typeCase struct {
-	op     string
+	// For TestTypes, unless the operator has such a test of its own: a call in the
+	// form of an opset on a tensor of dims [2,1,3,4].
+	types  typesSince
 	direct func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error)
 	form   func(v onnx.Opset) (onnx.Attrs, [][]int64) // the further inputs
 	want   func(a array) array
 	shape  bool // the result is int64 whatever the input
+
+	// grow adds such a node on a value to a random graph; false: it does not take
+	// the value, or the opset does not have it.
+	grow func(g *graphBuilder, from string, a array) bool
 }
 
-var typeCases = []typeCase{
-	{
-		op: "Reshape",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Reshape(x, v, []int64{4, -1})
-		},
-		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
-			if v < 5 {
-				return onnx.Attrs{onnx.Ints("shape", 4, -1), onnx.Ints("consumed_inputs", 0, 1)}, nil
-			}
-			return nil, [][]int64{{4, -1}}
-		},
-		want: func(a array) array { return a.reshape(4, 6) },
-	},
-	{
-		op:     "Flatten",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Flatten(x, v, 2) },
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("axis", 2)}, nil },
-		want:   func(a array) array { return a.reshape(2, 12) },
-	},
-	{
-		op:     "Shape",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Shape(x, v) },
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(a.dims...) },
-		shape:  true,
-	},
-	{
-		op:     "Size",
-		direct: onnx.Size,
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(int64(len(a.elems))).reshape() },
-		shape:  true,
-	},
-	{
-		op:     "Identity",
-		direct: onnx.Identity,
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return a },
-	},
-	{
-		op: "Transpose",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Transpose(x, v, []int64{3, 0, 2, 1})
-		},
-		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Ints("perm", 3, 0, 2, 1)}, nil },
-		want: func(a array) array { return a.transpose(3, 0, 2, 1) },
-	},
-	{
-		op: "Squeeze",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Squeeze(x, v, []int64{1})
-		},
-		form: axesForm(1),
-		want: func(a array) array { return a.reshape(2, 3, 4) },
-	},
-	{
-		op: "Unsqueeze",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Unsqueeze(x, v, []int64{5, 0})
-		},
-		form: axesForm(5, 0),
-		want: func(a array) array { return a.reshape(1, 2, 1, 3, 4, 1) },
-	},
-	{
-		op: "Slice",
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Slice(x, v, []int64{1, 0}, []int64{-1, 99}, []int64{3, 2}, nil)
-		},
-		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
-			if v < 10 {
-				return onnx.Attrs{onnx.Ints("starts", 1, 0), onnx.Ints("ends", -1, 99), onnx.Ints("axes", 3, 2)}, nil
-			}
-			return nil, [][]int64{{1, 0}, {-1, 99}, {3, 2}}
-		},
-		want: func(a array) array { return a.take(3, []int64{1, 2}) },
-	},
+var operatorTests []operatorTest
+
+// typesSince is the first opset at which an operator takes types, 0 for never: of
+// floats, of integers, of bool, string and complex types, of bfloat16, of float8e4
+// and e5, of integers of 4 bits, of float4e2m1, of float8e8m0, and of integers of 2
+// bits.
+type typesSince [9]onnx.Opset
+
+func (s typesSince) of(t layout.DType) onnx.Opset {
+	switch t {
+	case layout.Float16, layout.Float32, layout.Float64:
+		return s[0]
+	case layout.Bool, layout.String, layout.Complex64, layout.Complex128:
+		return s[2]
+	case layout.BFloat16:
+		return s[3]
+	case layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ:
+		return s[4]
+	case layout.Int4, layout.Uint4:
+		return s[5]
+	case layout.Float4E2M1:
+		return s[6]
+	case layout.Float8E8M0:
+		return s[7]
+	case layout.Int2, layout.Uint2:
+		return s[8]
+	}
+	return s[1]
 }
 
 // axesForm gives axes as an attribute before opset 13 and as an input from it.
@@ -205,7 +121,10 @@ func bySession(tb testing.TB, op string, v onnx.Opset, attrs onnx.Attrs, x *tens
 // TestTypes runs every operator at every opset with all 26 types, in every way
 // to call it and with every view as its input.
 func TestTypes(t *testing.T) {
-	for _, c := range typeCases {
+	for _, c := range operatorTests {
+		if c.direct == nil {
+			continue
+		}
 		t.Run(c.op, func(t *testing.T) {
 			for _, typ := range layout.DTypes() {
 				t.Run(typ.String(), func(t *testing.T) {
@@ -224,9 +143,9 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-func (c *typeCase) check(t *testing.T, x *tensor.Tensor, a array, v onnx.Opset) {
+func (c *operatorTest) check(t *testing.T, x *tensor.Tensor, a array, v onnx.Opset) {
 	t.Helper()
-	first := since(c.op, x.DType())
+	first := c.types.of(x.DType())
 	allowed := first != 0 && v >= first
 	require.Equal(t, allowed, onnx.Allows(c.op, v, x.DType()), "opset %d", v)
 	attrs, more := c.form(v)
@@ -261,40 +180,11 @@ func (c *typeCase) check(t *testing.T, x *tensor.Tensor, a array, v onnx.Opset) 
 // TestOperators checks the versions against the list in ONNX 1.23, where Cast-28
 // adds floats of 6 bits only, which are not known here.
 func TestOperators(t *testing.T) {
-	require.Equal(t, map[string][]onnx.Opset{
-		"BitCast":   {26},
-		"Cast":      {1, 6, 9, 13, 19, 21, 23, 24, 25},
-		"CastLike":  {15, 19, 21, 23, 24, 25},
-		"Concat":    {1, 4, 11, 13},
-		"Constant":  {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
-		"Flatten":   {1, 9, 11, 13, 21, 23, 24, 25},
-		"Identity":  {1, 13, 14, 16, 19, 21, 23, 24, 25},
-		"Reshape":   {1, 5, 13, 14, 19, 21, 23, 24, 25},
-		"Shape":     {1, 13, 15, 19, 21, 23, 24, 25},
-		"Size":      {1, 13, 19, 21, 23, 24, 25},
-		"Slice":     {1, 10, 11, 13},
-		"Squeeze":   {1, 11, 13, 21, 23, 24, 25},
-		"Transpose": {1, 13, 21, 23, 24, 25},
-		"Unsqueeze": {1, 11, 13, 21, 23, 24, 25},
-
-		"ConstantOfShape": {9, 20, 21, 23, 24, 25},
-		"DepthToSpace":    {1, 11, 13, 28},
-		"DynamicSlice":    {1},
-		"Expand":          {8, 13},
-		"SpaceToDepth":    {1, 13, 28},
-		"Split":           {1, 2, 11, 13, 18},
-		"Tile":            {1, 6, 13},
-
-		"Pad":             {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
-		"Trilu":           {14},
-		"CenterCropPad":   {18},
-		"ReverseSequence": {10, 28},
-		"TensorScatter":   {24},
-
-		"Gather":         {1, 11, 13},
-		"GatherElements": {11, 13},
-		"GatherND":       {11, 12, 13},
-	}, onnx.Operators())
+	want := map[string][]onnx.Opset{}
+	for _, c := range operatorTests {
+		want[c.op] = c.versions
+	}
+	require.Equal(t, want, onnx.Operators())
 	require.False(t, onnx.Allows("Reshape", 0, layout.Float32))
 	require.False(t, onnx.Allows("Reshape", onnx.MaxOpset+1, layout.Float32))
 	require.False(t, onnx.Allows("Reshape", 25, layout.Invalid))
