@@ -31,7 +31,7 @@ func gatherOf(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Ten
 }
 
 // GatherElements takes an element of x for each of indices, an int32 or int64
-// tensor of x's rank (ONNX GatherElements-11 and -13): the one with the same place
+// tensor of x's rank (ONNX GatherElements-11 and -13): the one at the same position
 // on all axes but the given one, where the index names it. On other axes indices
 // must not be longer than x. axis lies in [-rank, rank-1], and an index in
 // [-n, n-1]. What the result is tensor.Tensor.Gather says.

@@ -41,8 +41,8 @@ func (c *call) tile(repeats []int64) error {
 		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
 	}
 	var fewAxes [8]int
-	var fewSpread, fewDims [8]int64
-	axes, spread, dims := fewAxes[:0], fewSpread[:0], fewDims[:0]
+	var fewWide, fewDims [8]int64
+	axes, wide, dims := fewAxes[:0], fewWide[:0], fewDims[:0]
 	for i, n := range repeats {
 		if n < 0 {
 			return c.d.invalid("repeats %v: that of axis %d is negative", layout.Shape(repeats).Clone(), i)
@@ -51,10 +51,10 @@ func (c *call) tile(repeats []int64) error {
 			return c.d.invalid("repeats %v: extent %d of axis %d, %d times, overflows int64", layout.Shape(repeats).Clone(), in[i], i, n)
 		}
 		if n != 1 {
-			axes = append(axes, len(spread))
-			spread = append(spread, n)
+			axes = append(axes, len(wide))
+			wide = append(wide, n)
 		}
-		spread = append(spread, in[i])
+		wide = append(wide, in[i])
 		dims = append(dims, n*in[i])
 	}
 	if _, err := layout.Shape(dims).Count(); err != nil {
@@ -62,7 +62,7 @@ func (c *call) tile(repeats []int64) error {
 	}
 	l, err := c.x.Layout().Unsqueeze(axes...)
 	if err == nil {
-		l, err = l.Expand(spread...)
+		l, err = l.Expand(wide...)
 	}
 	if err != nil {
 		return err

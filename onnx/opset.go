@@ -56,8 +56,8 @@ type definition struct {
 	// them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session
-	// loads that once. room is how many bytes sparse tensors may still be spread out
-	// to.
+	// loads that once. room is how many bytes sparse tensors may still take once
+	// they are dense.
 	constant func(d *definition, attrs Attrs, room *int64) (*model.Tensor, error)
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)

@@ -46,7 +46,7 @@ func (t *Tensor) GatherAs(op string, axis int, indices *Tensor) (*Tensor, error)
 }
 
 // TakeAlong takes an element of t for each of indices, an int32 or int64 tensor of
-// t's rank: the one with the same place on all axes but the given one, where the
+// t's rank: the one at the same position on all axes but the given one, where the
 // index names it. On the other axes indices may be shorter than t. What Gather says
 // of its indices and its result holds here, too.
 func (t *Tensor) TakeAlong(axis int, indices *Tensor) (*Tensor, error) {
