@@ -69,8 +69,8 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
-	bytes        int64 // of dst
-	dBase        int64 // dst's first element
+	bytes        int64        // of dst
+	dBase        int64        // dst's first element
 	class        layout.Class // of a copy
 	d, s         base
 }
