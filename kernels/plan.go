@@ -37,9 +37,8 @@ type Launch struct {
 	a    int64 // of a take: what is added to the offset of the indices
 }
 
-// base turns an operand's offset into the kernel's: elements of a view start
-// where its offset says, but for reversed axes; and a kernel counts its own,
-// wider elements, of which each is a power of two of the operand's.
+// base turns an operand's offset into the kernel's: reversed axes are walked from their
+// other end, and the kernel's elements are wider, 1<<shift of the operand's each.
 type base struct {
 	add   int64
 	shift uint8

@@ -29,7 +29,7 @@ const (
 	tableSize = 768
 	// spreadCopies is how many copies of an element a work-item of spread makes.
 	spreadCopies = 8
-	// fewBlocks are too few to make them fewer and larger.
+	// fewBlocks is how many blocks are left, at least, when tiles are made larger.
 	fewBlocks = 1 << 10
 )
 
@@ -355,9 +355,9 @@ func (t *shape) grow() {
 	}
 }
 
-// parts returns how the kernel takes a number of an element, in the order of one
-// side, apart: the sizes of the low and the high part, then the axes of both, by
-// extent and number (d), each with the part's first number of it as s.
+// parts returns how the kernel splits an element's number in the order of one side:
+// the sizes of the low and the high part, then the axes of both, each with its extent,
+// its number (d), and how many of its indices an index of the part counts for (s).
 func (t *shape) parts(order []int, low int) []axis {
 	var axes []axis
 	for _, i := range order {
