@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +166,35 @@ func TestDrawing(t *testing.T) {
 		}
 		if name != "" {
 			assert.Contains(t, rest, "`"+name+"`", "not in the table")
+		}
+	}
+}
+
+// TestDocuments: what documents link to and what CONTRIBUTING names is there, and a
+// name after a file's is in that file.
+func TestDocuments(t *testing.T) {
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	more, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(([\w./-]+[./][\w.-]+)(#[^)]*)?\)`)
+	named := regexp.MustCompile("`([a-z/_0-9]+/[a-z_0-9]+\\.[a-z]+)`(?:, `(\\w+)`)?(?: and `(\\w+)`)?")
+	for _, document := range append(documents, more...) {
+		text, err := os.ReadFile(document)
+		require.NoError(t, err)
+		for _, found := range link.FindAllSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(document), string(found[1])))
+			assert.NoError(t, err, document)
+		}
+		if document != "CONTRIBUTING.md" {
+			continue
+		}
+		for _, found := range named.FindAllSubmatch(text, -1) {
+			file, err := os.ReadFile(string(found[1]))
+			assert.NoError(t, err)
+			for _, name := range found[2:] {
+				assert.Contains(t, string(file), string(name), string(found[1]))
+			}
 		}
 	}
 }

@@ -3,6 +3,8 @@ package kernels
 import (
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/layout"
 )
 
 // Plans for parallel targets, GPUs: a copy whose sides are dense along different
@@ -171,7 +173,7 @@ func (p *problem) scattered() bool {
 func (p *problem) transposes() (Form, int) {
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
-	form, long := Tile, int64(longSide)
+	form, long := Tile, int64(layout.LongSide)
 	switch {
 	case p.dBits >= 32:
 	case a.s != 1:
@@ -179,7 +181,7 @@ func (p *problem) transposes() (Form, int) {
 	case p.target.Serial:
 		form, long = Transpose, int64(64/p.dBits)
 	default:
-		form, long = Transpose, max(longSide, min(48, int64(512/p.dBits)))
+		form, long = Transpose, max(layout.LongSide, min(48, int64(512/p.dBits)))
 	}
 	if near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
 		return "", 0

@@ -12,7 +12,7 @@ func init() {
 
 // Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and
 // their other extents are the same. From opset 11, axis may count from the end.
-// The result is a view if there is one tensor, else a copy of each.
+// The result is a view if there is one tensor, else a copy.
 func Concat(v Opset, axis int64, xs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	in := make([]Value, len(xs))
 	for i, x := range xs {

@@ -11,10 +11,9 @@ func init() {
 	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
 }
 
-// Tile repeats the whole of x along each axis (ONNX Tile-1 to -13): repeats has
-// a number for each. Before opset 6 only one of them may be other than 1. The
-// result is a view where strides can express it, as along axes of extent 1, else
-// a copy.
+// Tile repeats x repeats[i] times along each axis i (ONNX Tile-1 to -13). Before
+// opset 6 only one of these numbers may be other than 1. The result is a view where
+// strides can express it, as along axes of extent 1, else a copy.
 func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
 	return first(direct("Tile", v, x, 1, func(c *call) error {
 		if c.d.since < 6 {
