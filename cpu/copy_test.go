@@ -333,13 +333,13 @@ func TestNoAllocations(t *testing.T) {
 		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:9:16/wrong=0",
 		"take/int4/8x16/dst=16,1@0/src=0,1@1/at=16,1@0/int32/by=0:9:16,8:3:1/wrong=0",
 	} {
-		c, err := oracle.ParseTake(name)
+		c, err := oracle.ParseCase(name)
 		require.NoError(t, err)
 		var o [3]device.Operand
 		for i, l := range []layout.Layout{c.Dst, c.Src, c.At} {
 			b, err := dev.Alloc(4 << 10)
 			require.NoError(t, err)
-			o[i] = device.Operand{Buffer: b, Layout: l, Type: c.Type}
+			o[i] = device.Operand{Buffer: b, Layout: l, Type: c.DstType}
 		}
 		o[2].Type = c.AtType
 		require.NoError(t, q.Fill(device.Operand{Buffer: o[2].Buffer, Layout: mustDense(t, 4<<10), Type: layout.Uint8}, []byte{0}))

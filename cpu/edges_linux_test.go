@@ -74,7 +74,7 @@ func testEdgesOfMemory(t *testing.T) {
 	a, b := newFence(t, most), newFence(t, most)
 	for seed := range uint64(cases) {
 		rng := rand.New(rand.NewPCG(seed, 20))
-		limits := oracle.Limits{MaxBytes: int64(200) << rng.IntN(14), MaxRank: 6}
+		limits := oracle.Limits{MaxBytes: int64(200) << rng.IntN(14), MaxRank: 6, Ops: []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}}
 		c := oracle.Random(rng, limits)
 		if c.Shared || c.DstType == layout.String || c.SrcType == layout.String {
 			continue

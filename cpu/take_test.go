@@ -48,7 +48,7 @@ func testTakes(t *testing.T) {
 		"take/float/100000/dst=1@1/src=0@0/at=-1@99999/int64/by=0:9999:1/wrong=0",
 		"take/float/50000x2/dst=2,1@1/src=0,1@0/at=1,0@0/int64/by=0:1099511627776:0,8:99:2/wrong=0",
 	} {
-		c, err := oracle.ParseTake(name)
+		c, err := oracle.ParseCase(name)
 		require.NoError(t, err)
 		for _, from := range []int64{1, 4 << 20} {
 			cpu.StreamFrom(t, from)
@@ -56,7 +56,7 @@ func testTakes(t *testing.T) {
 				if c.Wrong > 0 && from > 1 && !soak.Enabled() {
 					continue // an error ends no kernel sooner: one of the two is enough
 				}
-				require.NoError(t, oracle.CheckTake(dev, c, uint64(i)))
+				require.NoError(t, oracle.Check(dev, c, uint64(i)))
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,14 +40,6 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %v\n", err)
 				}
 			}
-			if cmd.Flags().Changed("case") && strings.HasPrefix(one, "take/") {
-				c, err := oracle.ParseTake(one)
-				if err != nil {
-					return fmt.Errorf("--case: %w", err)
-				}
-				count(oracle.CheckTake(dev, c, seed))
-				return total.close(cmd)
-			}
 			if cmd.Flags().Changed("case") {
 				c, err := oracle.ParseCase(one)
 				if err != nil {
@@ -62,12 +53,8 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d cases, seed %d\n", dev.Info().ID(), cases, seed)
 			rng := rand.New(rand.NewPCG(seed, 0))
-			for i := range cases {
-				if i%8 == 7 {
-					count(oracle.CheckTake(dev, oracle.RandomTake(rng, oracle.Limits{}), rng.Uint64()))
-				} else {
-					count(oracle.Check(dev, oracle.Random(rng, oracle.Limits{}), rng.Uint64()))
-				}
+			for range cases {
+				count(oracle.Check(dev, oracle.Random(rng, oracle.Limits{}), rng.Uint64()))
 			}
 			return total.close(cmd)
 		},

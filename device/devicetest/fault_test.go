@@ -137,7 +137,7 @@ func TestCheckSeesEveryBit(t *testing.T) {
 	r := runner{open: func(*testing.T) device.Device { return &reference{} }}.rig(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		c := oracle.Random(rng, oracle.Limits{MaxBytes: 1 << 10, Types: widths})
+		c := oracle.Random(rng, oracle.Limits{MaxBytes: 1 << 10, Types: widths, Ops: []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}})
 		err := oracle.CheckOn(r.dev, faulty{r.q.(*refQueue), func(dst, src device.Operand) {
 			side := dst
 			if src.Buffer != nil && src.Buffer.Size() > 0 && rng.IntN(2) == 0 {

@@ -3,7 +3,6 @@ package devicetest
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/restride/restride/device/oracle"
@@ -11,14 +10,6 @@ import (
 )
 
 func (r runner) oneCase(t *testing.T, name string) {
-	if strings.HasPrefix(name, "take/") {
-		c, err := oracle.ParseTake(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.rig(t).takeCase(c, r.seed)
-		return
-	}
 	c, err := oracle.ParseCase(name)
 	if err != nil {
 		t.Fatal(err)

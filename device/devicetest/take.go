@@ -16,23 +16,18 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-func (r rig) takeCase(c oracle.TakeCase, seed uint64) {
-	r.Helper()
-	r.report(c, seed, oracle.CheckTakeOn(r.dev, r.q, c, seed))
-}
-
 // take runs takes of every type as gathers of rows, of columns and of single
 // elements, and then random ones.
 func (r runner) take(t *testing.T) {
 	shared := r.rig(t)
 	seed := uint64(0)
 	types, rows := layout.DTypes(), []int64{1, 2, 3, 8, 33, 64, 1000}
-	n, lanes, limits := 4000, 4, oracle.Limits{}
+	n, lanes, limits := 4000, 4, oracle.Limits{Ops: []oracle.Op{oracle.OpTake}}
 	if r.few() {
 		n, rows = 400, []int64{1, 3, 8, 33, 64}
 	}
 	if r.Small {
-		types, n, lanes, rows, limits = widths, 60, 1, []int64{1, 8, 33}, oracle.Limits{MaxBytes: 1 << 10}
+		types, n, lanes, rows, limits = widths, 60, 1, []int64{1, 8, 33}, oracle.Limits{MaxBytes: 1 << 10, Ops: []oracle.Op{oracle.OpTake}}
 	}
 	for _, dtype := range types {
 		for _, at := range []layout.DType{layout.Int32, layout.Int64} {
@@ -40,8 +35,8 @@ func (r runner) take(t *testing.T) {
 				// Five rows or columns of seven, from odd offsets.
 				seed++
 				shape := []int64{5, width}
-				row := oracle.TakeCase{
-					Type: dtype, AtType: at, Dst: dense(int64(seed%9), 5, width), Src: strided(shape, []int64{0, 1}, int64(seed%3)*16),
+				row := oracle.Case{
+					Op: oracle.OpTake, DstType: dtype, SrcType: dtype, AtType: at, Dst: dense(int64(seed%9), 5, width), Src: strided(shape, []int64{0, 1}, int64(seed%3)*16),
 					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 7, Stride: width}}, Wrong: int(seed % 8 / 7),
 				}
 				column := row
@@ -49,8 +44,8 @@ func (r runner) take(t *testing.T) {
 				column.By = []device.Index{{Extent: 7, Stride: 1}}
 				each := row
 				each.At = dense(0, 5, width)
-				for _, c := range []oracle.TakeCase{row, column, each} {
-					shared.takeCase(c, seed)
+				for _, c := range []oracle.Case{row, column, each} {
+					shared.check(c, seed)
 				}
 			}
 		}
@@ -60,8 +55,8 @@ func (r runner) take(t *testing.T) {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
 			l := strided([]int64{400000}, []int64{0}, 0)
 			for wrong := range 2 {
-				shared.takeCase(oracle.TakeCase{
-					Type: dtype, AtType: layout.Int32, Dst: dense(0, 400000), Src: l, At: dense(0, 400000),
+				shared.check(oracle.Case{
+					Op: oracle.OpTake, DstType: dtype, SrcType: dtype, AtType: layout.Int32, Dst: dense(0, 400000), Src: l, At: dense(0, 400000),
 					By: []device.Index{{Extent: 999, Stride: 3}}, Wrong: wrong,
 				}, 1)
 			}
@@ -71,7 +66,7 @@ func (r runner) take(t *testing.T) {
 		rig := shared.fork(t)
 		for i := lane; i < n; i += lanes {
 			seed := r.seed + uint64(i)
-			rig.takeCase(oracle.RandomTake(rand.New(rand.NewPCG(seed, 2)), limits), seed)
+			rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 2)), limits), seed)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Op is one of the three operations on layouts.
+// Op is one of the operations on layouts.
 type Op string
 
 // The operations of device.Queue.
@@ -17,6 +18,7 @@ const (
 	OpCopy    Op = "copy"
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
+	OpTake    Op = "take"
 )
 
 // Case is one operation to check. Layouts count elements from the start of
@@ -24,10 +26,16 @@ const (
 type Case struct {
 	Op       Op
 	DstType  layout.DType
-	SrcType  layout.DType // Copy and Convert
+	SrcType  layout.DType // but of a fill; of a take it is DstType
 	Dst, Src layout.Layout
 	How      device.Rounding // Convert
 	Shared   bool            // dst and src lie in one buffer
+
+	// Of a take: its indices. Wrong is how many elements have one out of range.
+	At     layout.Layout
+	AtType layout.DType
+	By     []device.Index
+	Wrong  int
 }
 
 // String returns the case's name, such as
@@ -37,11 +45,12 @@ type Case struct {
 //	convert/int4-int8/scalar/dst=@0/src=@7
 //	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
+//	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
-// rounding. It means itself as a pattern of
-// go test's -run, and ParseCase reads it.
+// rounding; of a take the type of its indices, and offset, extent and stride of each.
+// It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
 	if c.Op != OpFill && c.SrcType != c.DstType {
@@ -51,9 +60,16 @@ func (c Case) String() string {
 	if c.Dst.Rank() > 0 {
 		dims = join(c.Dst.Shape(), "x")
 	}
-	name := string(c.Op) + "/" + types + "/" + dims + "/dst=" + place(c.Dst)
+	name := string(c.Op) + "/" + types + "/" + dims + "/dst=" + written(c.Dst)
 	if c.Op != OpFill {
-		name += "/src=" + place(c.Src)
+		name += "/src=" + written(c.Src)
+	}
+	if c.Op == OpTake {
+		by := make([]string, len(c.By))
+		for i, x := range c.By {
+			by[i] = join([]int64{x.Offset, x.Extent, x.Stride}, ":")
+		}
+		name += fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
 	}
 	if how := howString(c.How); how != "" {
 		name += "/how=" + how
@@ -100,7 +116,8 @@ func parseHow(list string) (r device.Rounding, ok bool) {
 	return r, howString(r) == list
 }
 
-func place(l layout.Layout) string {
+// written writes strides and offset.
+func written(l layout.Layout) string {
 	return join(l.Strides(), ",") + "@" + strconv.FormatInt(l.Offset(), 10)
 }
 
@@ -133,8 +150,8 @@ func ParseCase(name string) (Case, error) {
 		}
 		words = words[:5]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4}[c.Op]
-	if want == 0 || len(words) != want || c.Shared && c.Op == OpFill {
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9}[c.Op]
+	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
 		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset")
 	}
 
@@ -148,8 +165,9 @@ func ParseCase(name string) (Case, error) {
 	}
 	if c.Op != OpFill {
 		c.SrcType, err = layout.ParseDType(from)
-	} else if two {
-		return refuse("fill has one type")
+	}
+	if two && (c.Op == OpFill || c.Op == OpTake) {
+		return refuse("%s has one type", c.Op)
 	}
 	if err != nil {
 		return refuse("%v", err)
@@ -161,18 +179,48 @@ func ParseCase(name string) (Case, error) {
 			return refuse("dims: %v", err)
 		}
 	}
-	if c.Dst, err = parsePlace(words[3], "dst=", dims); err != nil {
+	if c.Dst, err = parseLayout(words[3], "dst=", dims); err != nil {
 		return refuse("%v", err)
 	}
 	if c.Op != OpFill {
-		if c.Src, err = parsePlace(words[4], "src=", dims); err != nil {
+		if c.Src, err = parseLayout(words[4], "src=", dims); err != nil {
 			return refuse("%v", err)
 		}
+	}
+	if c.Op == OpTake {
+		err = c.parseIndices(words[5:], dims)
+	}
+	if err != nil {
+		return refuse("%v", err)
 	}
 	return c, nil
 }
 
-func parsePlace(word, role string, dims []int64) (layout.Layout, error) {
+// parseIndices reads what a take's name has of its indices.
+func (c *Case) parseIndices(words []string, dims []int64) (err error) {
+	if c.At, err = parseLayout(words[0], "at=", dims); err != nil {
+		return err
+	}
+	if c.AtType, err = layout.ParseDType(words[1]); err != nil {
+		return err
+	}
+	list, ok := strings.CutPrefix(words[2], "by=")
+	count, ok2 := strings.CutPrefix(words[3], "wrong=")
+	if !ok || !ok2 {
+		return errors.New("not of the form by=offset:extent:stride,.../wrong=n")
+	}
+	for word := range strings.SplitSeq(list, ",") {
+		x, err := split(word, ":")
+		if err != nil || len(x) != 3 {
+			return fmt.Errorf("%q is not of the form offset:extent:stride", word)
+		}
+		c.By = append(c.By, device.Index{Offset: x[0], Extent: x[1], Stride: x[2]})
+	}
+	c.Wrong, err = strconv.Atoi(count)
+	return err
+}
+
+func parseLayout(word, role string, dims []int64) (layout.Layout, error) {
 	word, ok := strings.CutPrefix(word, role)
 	list, off, ok2 := strings.Cut(word, "@")
 	if !ok || !ok2 {

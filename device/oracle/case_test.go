@@ -20,6 +20,8 @@ func TestCaseNames(t *testing.T) {
 		"convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down,legacy",
 		"convert/float-float8e8m0/3/dst=1@0/src=1@9/how=nearest/shared",
 		"fill/double/4x0/dst=0,0@0",
+		"take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5/wrong=1",
+		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
 	} {
 		c, err := ParseCase(name)
@@ -36,6 +38,9 @@ func TestCaseNames(t *testing.T) {
 		"fill/int4/3/dst=1@0/shared", "fill/int4-int8/3/dst=1@0", "copy/int4/3/dst=1@0/src=x@0",
 		"copy/-/3/dst=1@0/src=1@0", "copy/int4/3/dst=1@0/src=1@0/how=down",
 		"convert/float-int8/3/dst=1@0/src=1@0/how=", "convert/float-int8/3/dst=1@0/src=1@0/how=legacy,down", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
+		"take/int4/3/dst=1@0/src=1@0", "take/int4/3/dst=1@0/src=1@0/at=1@0/int5/by=0:7:5/wrong=1",
+		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=x",
+		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/0:7:5/wrong=1", "take/int4-int8/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
@@ -85,21 +90,25 @@ func TestRandomKeepsTheRules(t *testing.T) {
 
 // rules asks package device, with buffers that fit exactly.
 func rules(c Case) error {
-	operand := func(l layout.Layout, t layout.DType) device.Operand {
-		b := &sized{size: slots(l, t)}
+	operand := func(l layout.Layout, t layout.DType, size int64) device.Operand {
+		b := &sized{size: size}
 		if t == layout.String {
 			return device.Operand{Buffer: stringsSized{b}, Layout: l, Type: t}
 		}
 		return device.Operand{Buffer: b, Layout: l, Type: t}
 	}
-	dst := operand(c.Dst, c.DstType)
+	dst := operand(c.Dst, c.DstType, slots(c.Dst, c.DstType))
 	if c.Op == OpFill {
 		if c.DstType == layout.String {
 			return nil
 		}
 		return backend.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
 	}
-	src := operand(c.Src, c.SrcType)
+	src := operand(c.Src, c.SrcType, c.srcSlots())
+	if c.Op == OpTake {
+		at := operand(c.At, c.AtType, c.atBytes())
+		return backend.CheckTake(&dst, &src, &at, c.By)
+	}
 	if c.Shared {
 		if dst.Buffer.Size() < src.Buffer.Size() {
 			dst.Buffer = src.Buffer
@@ -138,6 +147,8 @@ func TestRandomCovers(t *testing.T) {
 		note("rank 12", c.Dst.Rank() == 12)
 		note("empty", c.Dst.Count() == 0)
 		note("shared", c.Shared)
+		note("two indices", len(c.By) == 2)
+		note("an index out of range", c.Wrong > 0)
 		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
 		note("pack", c.Op == OpConvert && c.DstType.Container() == c.SrcType)
 		note("rounding", c.How.Unsaturated || c.How.Scale != 0 || c.How.Legacy)
@@ -154,7 +165,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "take", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

@@ -63,7 +63,7 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 func (c Case) walkable() error {
 	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
 	switch {
-	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert:
+	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake:
 		return refuse("not an operation")
 	case !c.DstType.Valid() || c.Op != OpFill && !c.SrcType.Valid():
 		return refuse("not an element type")
@@ -71,10 +71,12 @@ func (c Case) walkable() error {
 		return nil
 	case !c.Dst.SameShape(&c.Src):
 		return refuse("the shapes differ")
-	case c.Op == OpCopy && c.DstType.Bits() != c.SrcType.Bits():
+	case c.Op != OpConvert && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
 		return refuse("strings and complex numbers cannot be converted")
+	case c.Op == OpTake && !c.indexed():
+		return refuse("no indices of a take")
 	}
 	return nil
 }
@@ -94,8 +96,8 @@ type memory[T comparable] struct {
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
 	fill func(dst device.Operand) (walk func(dst []T), err error)
-	// walk is the oracle's Copy or Convert.
-	walk func(dst, src []T)
+	// walk is the oracle's Copy, Convert or Take. It returns indices out of range.
+	walk func(dst, src []T, at []byte) (wrong []int64)
 	// keep copies the elements of dst: what differs then is outside them.
 	keep func(to, from []T)
 	// differ returns the first element that differs, in words.
@@ -144,12 +146,16 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		pattern := randomBytes(rng, int64(width+7)/8)
 		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
 	}
-	m.walk = func(dst, src []byte) {
-		if c.Op == OpConvert {
+	m.walk = func(dst, src, at []byte) (wrong []int64) {
+		switch c.Op {
+		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
-		} else {
+		case OpTake:
+			return c.take(at, func(p, q int64) { move(dst, p, src, q, width) })
+		default:
 			Copy(dst, c.Dst, src, c.Src, width)
 		}
+		return nil
 	}
 	m.keep = func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) }
 	m.differ = func(got, want []byte) (string, int64) {
@@ -161,7 +167,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 			return string(g) == string(w)
 		}, func() string { return fmt.Sprintf("got %#x, want %#x", g, w) })
 	}
-	return check(c, rng, q, m)
+	return check(dev, c, rng, q, m)
 }
 
 func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
@@ -173,7 +179,13 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 	m.fill = func(dst device.Operand) (func([]string), error) {
 		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
 	}
-	m.walk = func(dst, src []string) { CopyStrings(dst, c.Dst, src, c.Src) }
+	m.walk = func(dst, src []string, at []byte) (wrong []int64) {
+		if c.Op == OpTake {
+			return c.take(at, func(p, q int64) { dst[p] = src[q] })
+		}
+		CopyStrings(dst, c.Dst, src, c.Src)
+		return nil
+	}
 	m.keep = func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) }
 	m.differ = func(got, want []string) (string, int64) {
 		var g, w string
@@ -182,7 +194,7 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 			return g == w
 		}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
 	}
-	return check(c, rng, q, m)
+	return check(dev, c, rng, q, m)
 }
 
 func randomBytes(rng *rand.Rand, n int64) []byte {
@@ -196,10 +208,13 @@ func randomBytes(rng *rand.Rand, n int64) []byte {
 // guard is how far a buffer goes on behind its last element: a little, or not.
 func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
 
-func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
-	dstSize, srcSize := slots(c.Dst, c.DstType)+guard(rng), int64(0)
+func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
+	dstSize, srcSize, atSize := slots(c.Dst, c.DstType)+guard(rng), int64(0), int64(0)
 	if c.Op != OpFill {
-		srcSize = slots(c.Src, c.SrcType) + guard(rng)
+		srcSize = c.srcSlots() + guard(rng)
+	}
+	if c.Op == OpTake {
+		atSize = c.atBytes() + guard(rng)
 	}
 	if c.Shared {
 		dstSize, srcSize = max(dstSize, srcSize), 0
@@ -208,10 +223,10 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 	if c.DstType == layout.String {
 		limit /= 64
 	}
-	if dstSize > limit || srcSize > limit {
-		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d and %d bytes or strings are too large to check", dstSize, srcSize)
+	if dstSize > limit || srcSize > limit || atSize > most {
+		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d, %d and %d bytes or strings are too large to check", dstSize, srcSize, atSize)
 	}
-	var dst, src device.Buffer
+	var dst, src, at device.Buffer
 	if dst, err = m.alloc(dstSize); err != nil {
 		return err
 	}
@@ -222,22 +237,27 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 		}
 		defer func() { err = errors.Join(err, src.Free()) }()
 	}
+	if at, err = dev.Alloc(atSize); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, at.Free()) }()
 
-	want, from := m.random(dstSize), m.random(srcSize)
+	want, from, indices := m.random(dstSize), m.random(srcSize), c.indices(rng, atSize)
 	if m.season != nil && !c.Shared {
 		m.season(from)
 	}
-	got, fromAfter := m.random(dstSize), m.random(srcSize) // a read that does nothing shows
-	if err := errors.Join(m.write(dst, want), m.write(src, from)); err != nil {
+	got, fromAfter, indicesAfter := m.random(dstSize), m.random(srcSize), randomBytes(rng, atSize) // a read that does nothing shows
+	if err := errors.Join(m.write(dst, want), m.write(src, from), q.Write(at, 0, indices)); err != nil {
 		return err
 	}
 	to := device.Operand{Buffer: dst, Layout: c.Dst, Type: c.DstType}
 	source := device.Operand{Buffer: src, Layout: c.Src, Type: c.SrcType}
+	var wrong []int64
 	walk := func(dst []T) {
 		if c.Shared {
 			from = append([]T(nil), dst...)
 		}
-		m.walk(dst, from)
+		wrong = m.walk(dst, from, indices)
 	}
 	switch c.Op {
 	case OpCopy:
@@ -246,13 +266,27 @@ func check[T comparable](c Case, rng *rand.Rand, q device.Queue, m memory[T]) (e
 		err = q.Convert(to, source, c.How)
 	case OpFill:
 		walk, err = m.fill(to)
+	case OpTake:
+		if err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...); err == nil && c.Wrong > 0 {
+			err = q.Wait()
+		}
 	}
-	err = errors.Join(err, m.read(got, dst), m.read(fromAfter, src), q.Wait())
-	if err != nil {
-		return err
+	if c.Wrong == 0 && err != nil {
+		return errors.Join(err, q.Wait())
 	}
 	walk(want)
-	err = errors.Join(compareDst(m, c, got, want), compareSrc(c, fromAfter, from))
+	if c.Wrong > 0 {
+		if err := names(err, wrong); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), q.Read(indicesAfter, at, 0), q.Wait()); err != nil {
+		return err
+	}
+	err = errors.Join(compareDst(m, c, got, want), compareSource("indices", indicesAfter, indices))
+	if !c.Shared { // then src is compared with dst
+		err = errors.Join(err, compareSource("src", fromAfter, from))
+	}
 	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
 		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
 	}
@@ -274,12 +308,9 @@ func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
 	return errors.Join(errs...)
 }
 
-func compareSrc[T comparable](c Case, got, want []T) error {
-	if c.Shared {
-		return nil // compared with dst
-	}
+func compareSource[T comparable](what string, got, want []T) error {
 	if i, n := firstDifference(got, want); n > 0 {
-		return fmt.Errorf("%w: src was changed, in %d bytes, the first at %d: got %v, was %v", ErrWrong, n, i, got[i], want[i])
+		return fmt.Errorf("%w: %s changed, in %d places, the first at %d: got %v, was %v", ErrWrong, what, n, i, got[i], want[i])
 	}
 	return nil
 }

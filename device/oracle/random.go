@@ -14,6 +14,7 @@ type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26
+	Ops      []Op           // all four
 }
 
 // class is a kind of layouts that some kernel or fast path is made for.
@@ -77,32 +78,36 @@ var classes = []class{
 
 var edgeDims = []int64{7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}
 
-// or returns the limits with defaults for those that are not set, and with at least
-// so many bytes: the room that offsets take.
-func (l Limits) or(defaults Limits, least int64) Limits {
-	if l.MaxBytes <= 0 {
-		l.MaxBytes = defaults.MaxBytes
-	}
-	l.MaxBytes = max(l.MaxBytes, least)
-	if l.MaxRank <= 0 {
-		l.MaxRank = defaults.MaxRank
-	}
-	if len(l.Types) == 0 {
-		l.Types = layout.DTypes()
-	}
-	return l
-}
-
-// Random makes a case that keeps the rules of device.Queue. The same rng state
-// and limits give the same case.
+// Random makes a case that keeps the rules of device.Queue, but that some takes have
+// indices out of range. The same rng state and limits give the same case.
 func Random(rng *rand.Rand, limits Limits) Case {
-	limits = limits.or(Limits{MaxBytes: 4 << 20, MaxRank: 12}, 256)
+	if limits.MaxBytes <= 0 {
+		limits.MaxBytes = 4 << 20
+	}
+	if limits.MaxRank <= 0 {
+		limits.MaxRank = 12
+	}
+	if len(limits.Types) == 0 {
+		limits.Types = layout.DTypes()
+	}
+	if len(limits.Ops) == 0 {
+		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake}
+	}
 	g := generator{rng, limits}
-	c := Case{}
-	g.operation(&c)
+	var c Case
+	for !slices.Contains(limits.Ops, c.Op) {
+		c = Case{}
+		g.operation(&c)
+	}
+	g.limits.MaxBytes = max(limits.MaxBytes, 256) // the room that offsets take
 	k := g.class()
-	for elements := g.elements(&c, k); ; elements = max(elements/2, 1) {
-		if g.place(&c, k, elements) {
+	elements, choose := g.elements(&c, k), func(n int64) bool { return g.layouts(&c, k, n) }
+	if c.Op == OpTake {
+		g.limits.MaxBytes = max(limits.MaxBytes, 1<<10)
+		elements, choose = max(min(g.limits.MaxBytes/16, 1<<12)>>g.IntN(8), 1), func(n int64) bool { return g.take(&c, n) }
+	}
+	for ; ; elements = max(elements/2, 1) {
+		if choose(elements) {
 			return c
 		}
 	}
@@ -126,6 +131,13 @@ func (g generator) operation(c *Case) {
 		t = narrow[g.IntN(len(narrow))]
 	}
 	c.Op, c.DstType, c.SrcType = OpCopy, t, t
+	if g.chance(.125) {
+		c.Op, c.AtType = OpTake, []layout.DType{layout.Int32, layout.Int64}[g.IntN(2)]
+		if g.chance(.1) {
+			c.Wrong = 1 + g.IntN(3)
+		}
+		return
+	}
 	switch container := t.Container(); {
 	case container != layout.Invalid && numeric.KindOf(t) != numeric.FloatKind && g.chance(.15):
 		c.Op = OpConvert
@@ -183,8 +195,8 @@ func (g generator) elements(c *Case, k class) int64 {
 	return max(most>>g.IntN(8), 1)
 }
 
-// place chooses extents and layouts; false if they exceed the limits.
-func (g generator) place(c *Case, k class, elements int64) bool {
+// layouts chooses extents and layouts; false if they exceed the limits.
+func (g generator) layouts(c *Case, k class, elements int64) bool {
 	rank := int(g.between(int64(k.ranks[0]), int64(k.ranks[1])))
 	shape := g.shape(k.dims, min(rank, g.limits.MaxRank), elements)
 	var ok bool
@@ -201,6 +213,54 @@ func (g generator) place(c *Case, k class, elements int64) bool {
 		return false
 	}
 	return g.fits(c.Dst, c.DstType) && g.fits(c.Src, c.SrcType)
+}
+
+// take chooses extents, layouts and indices; false if they exceed the
+// limits.
+func (g generator) take(c *Case, elements int64) bool {
+	shape := g.shape(mixed, min(int(g.between(0, 5)), g.limits.MaxRank), elements)
+	if g.chance(.03) {
+		shape = g.shape(tiny, g.limits.MaxRank, elements)
+	}
+	var ok bool
+	if c.Dst, ok = g.side(shape, []side{{}, {}, {order: shuffled, gap: .3, neg: .3}, {crossed: true}}[g.IntN(4)]); !ok {
+		return false
+	}
+	if c.Src, ok = g.side(shape, side{order: []order{rowMajor, shuffled}[g.IntN(2)], gap: .2, neg: .2, zero: .4}); !ok {
+		return false
+	}
+	// The indices of inner axes are often the same: rows are taken.
+	at := side{order: shuffled, gap: .2, neg: .2, zero: .3}
+	if c.At, ok = g.side(shape, at); !ok {
+		return false
+	}
+	if n := len(shape); n > 0 && g.chance(.5) {
+		strides := c.At.Strides()
+		for i := g.IntN(n); i < n; i++ {
+			strides[i] = 0
+		}
+		var err error
+		if c.At, err = layout.Strided(shape, strides, c.At.Offset()+4096); err != nil {
+			return false
+		}
+	}
+	c.By = nil
+	for range g.between(1, 3) {
+		x := device.Index{Offset: g.Int64N(20), Extent: g.between(1, 40), Stride: g.between(-20, 40)}
+		if g.chance(.4) {
+			x.Stride = 16 * g.between(0, 8)
+		}
+		c.By = append(c.By, x)
+	}
+	// Indices that walk backwards need room before src.
+	for _, x := range c.By {
+		if x.Stride < 0 {
+			if !transform(&c.Src, 1, -x.Stride*(x.Extent-1)) {
+				return false
+			}
+		}
+	}
+	return g.fits(c.Dst, c.DstType) && c.srcSlots() <= g.limits.MaxBytes && c.atBytes() <= g.limits.MaxBytes
 }
 
 func (g generator) fits(l layout.Layout, t layout.DType) bool {
