@@ -73,7 +73,7 @@ func (c Case) At(bytes int64) (Operation, error) {
 
 // index makes the indices of a take from a table, and returns its source.
 func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err error) {
-	out.Axis, out.AtType = c.axis, layout.Int64
+	out.AtType = layout.Int64
 	out.By = device.Index{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}
 	dims, strides := table.Shape(), table.Strides()
 	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
