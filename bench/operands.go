@@ -15,11 +15,11 @@ import (
 // others' are without a buffer.
 type Operands struct {
 	Dst, Src, At device.Operand
-	operation    cases.Operation
+	operation    oracle.Case
 }
 
 // NewOperands allocates operands, whose contents are undefined.
-func NewOperands(dev device.Device, o cases.Operation) (all Operands, err error) {
+func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 	all = Operands{
 		Dst:       device.Operand{Layout: o.Dst, Type: o.DstType},
 		Src:       device.Operand{Layout: o.Src, Type: o.SrcType},
@@ -64,8 +64,8 @@ func (o *Operands) Run(q device.Queue) error {
 		return q.Convert(o.Dst, o.Src, o.operation.How)
 	case oracle.OpFill:
 		return q.Fill(o.Dst, cases.Pattern(o.Dst.Type))
-	case cases.OpTake:
-		return q.Take(o.Dst, o.Src, o.At, o.operation.By)
+	case oracle.OpTake:
+		return q.Take(o.Dst, o.Src, o.At, o.operation.By...)
 	}
 	return q.Copy(o.Dst, o.Src)
 }
@@ -114,7 +114,7 @@ func dense(b device.Buffer) device.Operand {
 }
 
 // bufferSizes are the bytes of an operation's buffers: of dst, src and a take's indices.
-func bufferSizes(o cases.Operation) (all []int64, err error) {
+func bufferSizes(o oracle.Case) (all []int64, err error) {
 	add := func(l layout.Layout, t layout.DType, by ...device.Index) {
 		if err == nil {
 			var n int64
@@ -125,8 +125,8 @@ func bufferSizes(o cases.Operation) (all []int64, err error) {
 	add(o.Dst, o.DstType)
 	switch o.Op {
 	case oracle.OpFill:
-	case cases.OpTake:
-		add(o.Src, o.SrcType, o.By)
+	case oracle.OpTake:
+		add(o.Src, o.SrcType, o.By...)
 		add(o.At, o.AtType)
 	default:
 		add(o.Src, o.SrcType)
@@ -151,11 +151,11 @@ func bufferSize(l layout.Layout, t layout.DType, by []device.Index) (int64, erro
 }
 
 // indices are so many bytes of a take's indices.
-func indices(o cases.Operation, size int64, seed uint64) []byte {
+func indices(o oracle.Case, size int64, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	at := make([]byte, 0, size)
 	for int64(len(at)) < size {
-		if i := uint64(rng.Int64N(o.By.Extent)); o.AtType == layout.Int32 {
+		if i := uint64(rng.Int64N(o.By[0].Extent)); o.AtType == layout.Int32 {
 			at = binary.LittleEndian.AppendUint32(at, uint32(i))
 		} else {
 			at = binary.LittleEndian.AppendUint64(at, i)

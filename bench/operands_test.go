@@ -1,33 +1,22 @@
 package bench
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
 
 // parse reads the name of an operation.
-func parse(t *testing.T, name string) cases.Operation {
+func parse(t *testing.T, name string) oracle.Case {
 	t.Helper()
-	if !strings.HasPrefix(name, "take/") {
-		c, err := oracle.ParseCase(name)
-		require.NoError(t, err, name)
-		return cases.Operation{Case: c}
-	}
-	c, err := oracle.ParseTake(name)
+	c, err := oracle.ParseCase(name)
 	require.NoError(t, err, name)
-	require.Len(t, c.By, 1)
-	return cases.Operation{
-		Case: oracle.Case{Op: cases.OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
-		At:   c.At, AtType: c.AtType, By: c.By[0],
-	}
+	return c
 }
 
 // No case takes or touches much more memory than it moves.
@@ -82,7 +71,7 @@ func TestTouchedBytes(t *testing.T) {
 // Indices are in range, and the same for the same seed.
 func TestIndices(t *testing.T) {
 	for _, c := range cases.All() {
-		if c.Op != cases.OpTake {
+		if c.Op != oracle.OpTake {
 			continue
 		}
 		for _, width := range []layout.DType{layout.Int32, layout.Int64} {
@@ -96,7 +85,7 @@ func TestIndices(t *testing.T) {
 			assert.NotEqual(t, drawn, indices(at, sizes[2], 2))
 			named := map[int64]bool{}
 			taken := int64(0)
-			wrong := oracle.Take(at.Dst, at.Src, at.At, drawn, width, []device.Index{at.By}, func(_, q int64) {
+			wrong := oracle.Take(at.Dst, at.Src, at.At, drawn, width, at.By, func(_, q int64) {
 				named[q] = true
 				taken++
 			})

@@ -262,7 +262,7 @@ func fail(c *report.CaseResult, err error) {
 
 // operands returns those that rotate, with noise in sources and every page of memory
 // written.
-func (r *runner) operands(at cases.Operation) (all []Operands, err error) {
+func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
 	for n := 1; len(all) < n; {
 		o, err := NewOperands(r.dev, at)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -12,7 +11,7 @@ import (
 // touchedBytes is the least traffic of memory, in sectors of so many bytes: an
 // element that is read often counts once, and gaps smaller than a sector count. The
 // source of a take counts per index, but no more often than it has elements.
-func touchedBytes(o cases.Operation, sector int64) int64 {
+func touchedBytes(o oracle.Case, sector int64) int64 {
 	if o.Dst.Count() == 0 {
 		return 0
 	}
@@ -20,13 +19,13 @@ func touchedBytes(o cases.Operation, sector int64) int64 {
 	switch o.Op {
 	case oracle.OpFill:
 		return all
-	case cases.OpTake:
+	case oracle.OpTake:
 		return all + touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector)
 	}
 	return all + touched(steps(o.Src), o.SrcType, sector)
 }
 
-func touchedTable(o cases.Operation, sector int64) int64 {
+func touchedTable(o oracle.Case, sector int64) int64 {
 	var each []step // the axes that share an index
 	indices := int64(1)
 	for i := range o.At.Rank() {
@@ -36,7 +35,7 @@ func touchedTable(o cases.Operation, sector int64) int64 {
 			indices *= o.At.Dim(i)
 		}
 	}
-	all := append(steps(o.Src), step{o.By.Extent, o.By.Stride})
+	all := append(steps(o.Src), step{o.By[0].Extent, o.By[0].Stride})
 	return min(indices*touched(each, o.SrcType, sector), touched(all, o.SrcType, sector))
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -22,7 +21,7 @@ const sampled = 1 << 15
 
 // verify compares a case with the index walk, and says how much of it. The operands, whose
 // source is the runner's noise, are those of the case at full size.
-func (r *runner) verify(c cases.Case, at cases.Operation, o *Operands) (string, error) {
+func (r *runner) verify(c cases.Case, at oracle.Case, o *Operands) (string, error) {
 	whole := at
 	if o.size() > 4*small {
 		var err error
@@ -30,7 +29,7 @@ func (r *runner) verify(c cases.Case, at cases.Operation, o *Operands) (string, 
 			return "", err
 		}
 	}
-	if err := whole.Check(r.dev, r.q, r.Seed); err != nil {
+	if err := oracle.CheckOn(r.dev, r.q, whole, r.Seed); err != nil {
 		return "", err
 	}
 	if whole.String() == at.String() {
@@ -59,7 +58,7 @@ func (r *runner) verify(c cases.Case, at cases.Operation, o *Operands) (string, 
 
 // sample compares elements of a result with the index walk: the first, the last, and
 // some at random.
-func (r *runner) sample(o cases.Operation, x *Operands, got []byte) (int, error) {
+func (r *runner) sample(o oracle.Case, x *Operands, got []byte) (int, error) {
 	var at []byte
 	if b := x.At.Buffer; b != nil {
 		at = indices(o, b.Size(), r.Seed)
@@ -96,7 +95,7 @@ func (r *runner) sample(o cases.Operation, x *Operands, got []byte) (int, error)
 
 // gaps checks random elements of dst's buffer that are none of dst's: they are as
 // [Operands.poison] left them.
-func (r *runner) gaps(o cases.Operation, got []byte) error {
+func (r *runner) gaps(o oracle.Case, got []byte) error {
 	rng := rand.New(rand.NewPCG(r.Seed, 3))
 	width := o.DstType.Bits()
 	poison := bytes.Repeat([]byte{poisoned}, 16)
@@ -140,7 +139,7 @@ func reaches(l layout.Layout, position int64) bool {
 }
 
 // walk is the index walk of a single element.
-func (r *runner) walk(o cases.Operation, index []int64, indices []byte) (want [16]byte, err error) {
+func (r *runner) walk(o oracle.Case, index []int64, indices []byte) (want [16]byte, err error) {
 	var one layout.Layout
 	if o.Op == oracle.OpFill {
 		oracle.Fill(want[:], one, cases.Pattern(o.DstType), o.DstType.Bits())
@@ -154,13 +153,13 @@ func (r *runner) walk(o cases.Operation, index []int64, indices []byte) (want [1
 	case oracle.OpConvert:
 		oracle.Convert(want[:], one, o.DstType, r.noise, from, o.SrcType, o.How)
 		return want, nil
-	case cases.OpTake:
+	case oracle.OpTake:
 		at, err := single(o.At, index)
 		if err != nil {
 			return want, err
 		}
 		position := int64(0)
-		oracle.Take(one, from, at, indices, o.AtType, []device.Index{o.By}, func(_, q int64) { position = q })
+		oracle.Take(one, from, at, indices, o.AtType, o.By, func(_, q int64) { position = q })
 		if from, err = from.Rebase(position); err != nil {
 			return want, err
 		}

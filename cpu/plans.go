@@ -224,7 +224,7 @@ func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 	}
 	copy(set[1:], set[:])
 	set[0] = p
-	p.layouts = plankey.Of(dst, src, nil, nil)
+	p.layouts.Set(dst, src, nil, nil)
 	p.load(f, dst, src)
 	c.latest = p
 	return p

@@ -83,7 +83,8 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 	if err != nil {
 		return nil, err
 	}
-	e := &Entry[T]{Launch: l, call: k, layouts: plankey.Of(dst, src, at, by)}
+	e := &Entry[T]{Launch: l, call: k}
+	e.layouts.Set(dst, src, at, by)
 	if e.Groups > 0 {
 		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err

@@ -221,7 +221,12 @@ func (l *Layout) SameShape(m *Layout) bool {
 
 // SameAxes reports whether two layouts have the same extents and strides: only
 // their offsets may differ.
-func (l *Layout) SameAxes(m *Layout) bool { return slices.Equal(l.axes(), m.axes()) }
+func (l *Layout) SameAxes(m *Layout) bool {
+	if l.rank <= inline {
+		return l.rank == m.rank && l.few == m.few // beyond the rank, these are zero
+	}
+	return slices.Equal(l.axes(), m.axes())
+}
 
 // Equal reports whether two layouts have the same extents, strides and offset.
 func (l *Layout) Equal(m *Layout) bool {

@@ -44,7 +44,7 @@ func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 	defer func() { ok(dev.Close()) }()
 	q, err := dev.NewQueue()
 	ok(err)
-	ready := func(o cases.Operation) func() { // on memory that was written: other memory is not there
+	ready := func(o oracle.Case) func() { // on memory that was written: other memory is not there
 		x, err := bench.NewOperands(dev, o)
 		ok(err)
 		var src []byte
@@ -72,7 +72,7 @@ func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 		dense, err := layout.Contiguous(bytes / 2)
 		ok(err)
 		copied := oracle.Case{Op: oracle.OpCopy, DstType: layout.Uint8, SrcType: layout.Uint8, Dst: dense, Src: dense}
-		plain = ready(cases.Operation{Case: copied})
+		plain = ready(copied)
 	}
 	ours() // compiles
 	plain()

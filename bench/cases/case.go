@@ -38,9 +38,9 @@ type view func(layout.Layout) (layout.Layout, error)
 // At scales the case to a size, of at least 1. Axes stay multiples of the power of two
 // that divides them, up to 64, while they are longer than that. Where the axes that grow
 // are 1, as a batch of one image, another one shrinks.
-func (c Case) At(bytes int64) (Operation, error) {
+func (c Case) At(bytes int64) (oracle.Case, error) {
 	if bytes < 1 {
-		return Operation{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
+		return oracle.Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
 	}
 	factor := math.Pow(float64(bytes)/Reference, 1/float64(len(c.grow)))
 	dims := slices.Clone(c.dims)
@@ -54,16 +54,16 @@ func (c Case) At(bytes int64) (Operation, error) {
 	if next := c.shrinks(); want < .5 && next >= 0 {
 		dims[next] = scale(dims[next], want)
 	}
-	out := Operation{Case: oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType}}
+	out := oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType}
 	src, err := c.src.of(dims)
-	if err == nil && c.Op == OpTake {
+	if err == nil && c.Op == oracle.OpTake {
 		src, err = c.index(&out, src)
 	}
 	if err == nil {
 		out.Dst, err = c.dst.of(src.Shape())
 	}
 	if err != nil {
-		return Operation{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
+		return oracle.Case{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
 	}
 	if c.Op != oracle.OpFill {
 		out.Src = src
@@ -72,9 +72,9 @@ func (c Case) At(bytes int64) (Operation, error) {
 }
 
 // index makes the indices of a take from a table, and returns its source.
-func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err error) {
+func (c Case) index(out *oracle.Case, table layout.Layout) (src layout.Layout, err error) {
 	out.AtType = layout.Int64
-	out.By = device.Index{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}
+	out.By = []device.Index{{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}}
 	dims, strides := table.Shape(), table.Strides()
 	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
 	if src, err = layout.Strided(dims, strides, table.Offset()); err != nil {

@@ -2,7 +2,6 @@ package cases
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,18 +109,9 @@ func TestLogicalBytes(t *testing.T) {
 }
 
 // parse reads the name of an operation.
-func parse(t *testing.T, name string) Operation {
+func parse(t *testing.T, name string) oracle.Case {
 	t.Helper()
-	if !strings.HasPrefix(name, "take/") {
-		c, err := oracle.ParseCase(name)
-		require.NoError(t, err, name)
-		return Operation{Case: c}
-	}
-	c, err := oracle.ParseTake(name)
+	c, err := oracle.ParseCase(name)
 	require.NoError(t, err, name)
-	require.Len(t, c.By, 1)
-	return Operation{
-		Case: oracle.Case{Op: OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
-		At:   c.At, AtType: c.AtType, By: c.By[0],
-	}
+	return c
 }

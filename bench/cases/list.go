@@ -57,7 +57,7 @@ func (l *list) fill(name string, t layout.DType, dims []int64, dst view) {
 // take adds a take along an axis of a table.
 func (l *list) take(name string, t layout.DType, dims []int64, table view, axis int) *Case {
 	c := l.add(name, "take", t, dims, table, 0)
-	c.Op, c.axis = OpTake, axis
+	c.Op, c.axis = oracle.OpTake, axis
 	return c
 }
 

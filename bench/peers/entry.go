@@ -57,13 +57,13 @@ func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 		return e, err
 	}
 	if at.Op == oracle.OpCopy {
-		at.Case = asBytes(at.Case)
+		at = asBytes(at)
 	}
 	e.Dst = locate(at.Dst, at.DstType)
 	switch at.Op {
 	case oracle.OpFill:
 		e.Pattern = hex.EncodeToString(cases.Pattern(at.DstType))
-	case cases.OpTake:
+	case oracle.OpTake:
 		table, axis, err := tableOf(at)
 		if err != nil {
 			return e, err
@@ -77,10 +77,10 @@ func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 
 // tableOf is the whole table of a take, and the axis along which indices select: the one
 // along which its source does not move.
-func tableOf(o cases.Operation) (table layout.Layout, axis int, err error) {
+func tableOf(o oracle.Case) (table layout.Layout, axis int, err error) {
 	dims, strides := o.Src.Shape(), o.Src.Strides()
 	axis = slices.Index(strides, 0)
-	dims[axis], strides[axis] = o.By.Extent, o.By.Stride
+	dims[axis], strides[axis] = o.By[0].Extent, o.By[0].Stride
 	table, err = layout.Strided(dims, strides, o.Src.Offset())
 	return table, axis, err
 }

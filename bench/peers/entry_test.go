@@ -2,7 +2,6 @@ package peers
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,20 +14,11 @@ import (
 )
 
 // parse reads the name of an operation.
-func parse(t *testing.T, name string) cases.Operation {
+func parse(t *testing.T, name string) oracle.Case {
 	t.Helper()
-	if !strings.HasPrefix(name, "take/") {
-		c, err := oracle.ParseCase(name)
-		require.NoError(t, err, name)
-		return cases.Operation{Case: c}
-	}
-	c, err := oracle.ParseTake(name)
+	c, err := oracle.ParseCase(name)
 	require.NoError(t, err, name)
-	require.Len(t, c.By, 1)
-	return cases.Operation{
-		Case: oracle.Case{Op: cases.OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
-		At:   c.At, AtType: c.AtType, By: c.By[0],
-	}
+	return c
 }
 
 // What peers read says where every element is.
@@ -55,7 +45,7 @@ func TestNewEntry(t *testing.T) {
 		assert.Equal(t, string(c.Op), e.Op)
 		if e.Dst.Bits > c.DstType.Bits() && c.Op == oracle.OpCopy {
 			folds++
-			c.Case = asBytes(c.Case)
+			c = asBytes(c)
 		}
 		type part struct {
 			place Location
@@ -64,17 +54,17 @@ func TestNewEntry(t *testing.T) {
 		}
 		parts := []part{{e.Dst, c.Dst, c.DstType}, {e.Src, c.Src, c.SrcType}}
 		assert.Equal(t, c.Op == oracle.OpFill, e.Pattern != "", e.Name)
-		assert.Equal(t, c.Op == cases.OpTake, e.At != nil, e.Name)
+		assert.Equal(t, c.Op == oracle.OpTake, e.At != nil, e.Name)
 		switch c.Op {
 		case oracle.OpFill:
 			assert.Zero(t, e.Src)
 			assert.Len(t, e.Pattern, c.DstType.Bits()/4)
 			parts = parts[:1]
-		case cases.OpTake:
+		case oracle.OpTake:
 			table, along, err := tableOf(c)
 			require.NoError(t, err)
 			assert.Equal(t, axis, along)
-			assert.Equal(t, c.By, device.Index{Extent: table.Dim(axis), Stride: table.Stride(axis)})
+			assert.Equal(t, c.By, []device.Index{{Extent: table.Dim(axis), Stride: table.Stride(axis)}})
 			parts[1].l = table
 			parts = append(parts, part{e.At.Location, c.At, c.AtType})
 		}

@@ -283,7 +283,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), q.Read(indicesAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
-	err = errors.Join(compareDst(m, c, got, want), compareSource("indices", indicesAfter, indices))
+	err = errors.Join(compareDst(m, c, got, want), compareSource("at", indicesAfter, indices))
 	if !c.Shared { // then src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
 	}
@@ -310,7 +310,7 @@ func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
 
 func compareSource[T comparable](what string, got, want []T) error {
 	if i, n := firstDifference(got, want); n > 0 {
-		return fmt.Errorf("%w: %s changed, in %d places, the first at %d: got %v, was %v", ErrWrong, what, n, i, got[i], want[i])
+		return fmt.Errorf("%w: %s was changed, in %d places, the first at %d: got %v, was %v", ErrWrong, what, n, i, got[i], want[i])
 	}
 	return nil
 }

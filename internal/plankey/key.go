@@ -20,13 +20,12 @@ type Key struct {
 	by           []layout.Index
 }
 
-// Of returns the key of a call. at and by are those of a take; otherwise nil.
-func Of(dst, src, at *layout.Layout, by []layout.Index) Key {
-	k := Key{dst: *dst, src: *src, indexed: at != nil, by: slices.Clone(by)}
-	if at != nil {
-		k.at = *at
+// Set makes the key that of a call. at and by are those of a take; otherwise nil.
+func (k *Key) Set(dst, src, at *layout.Layout, by []layout.Index) {
+	k.dst, k.src = *dst, *src
+	if k.indexed = at != nil; k.indexed {
+		k.at, k.by = *at, slices.Clone(by)
 	}
-	return k
 }
 
 // Is reports whether the key is that of a call. A take's indices may begin anywhere.

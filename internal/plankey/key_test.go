@@ -43,8 +43,9 @@ func TestKey(t *testing.T) {
 	same, others := 0, 0
 	for range 5000 {
 		a := randomSides(r)
-		copies := plankey.Of(&a[0], &a[1], nil, nil)
-		takes := plankey.Of(&a[0], &a[1], &a[2], by)
+		var copies, takes plankey.Key
+		copies.Set(&a[0], &a[1], nil, nil)
+		takes.Set(&a[0], &a[1], &a[2], by)
 		require.True(t, copies.Is(&a[0], &a[1], nil, nil))
 		require.True(t, takes.Is(&a[0], &a[1], &a[2], by))
 		require.False(t, copies.Is(&a[0], &a[1], &a[2], by))
