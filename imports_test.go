@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +27,16 @@ var policy = map[string][]string{
 	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
 	"device":            {"layout", "internal/numeric"},
+	"device/backend":    {"layout", "device", "internal/numeric"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
-	"device/devicetest": {"layout", "device", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
-	"cpu":               {"layout", "device", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
+	"device/devicetest": {"layout", "device", "device/backend", "device/oracle", "internal/race", "internal/soak", "github.com/stretchr/testify"},
+	"cpu":               {"layout", "device", "device/backend", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd"},
 	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/hugemem"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu"},
 	"cuda/ptxzip":       {},
-	"tensor":            {"layout", "device", "cpu", "internal/ndformat", "internal/numeric"},
+	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
 	"bench/report":      {"layout", "device"},
@@ -46,9 +49,9 @@ var policy = map[string][]string{
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "tensor", "onnx/model"},
 	"onnx/model":        {"layout", "internal/onnxpb", "google.golang.org/protobuf"},
 
-	"internal/gpu":         {"layout", "device", "kernels"},
+	"internal/gpu":         {"layout", "device", "device/backend", "kernels"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
-	"internal/dry":         {"layout", "device"},
+	"internal/dry":         {"layout", "device", "device/backend"},
 	"internal/dl":          {"github.com/ebitengine/purego"},
 	"internal/hugemem":     {},
 	"internal/simd":        {"golang.org/x/sys"},
@@ -163,6 +166,35 @@ func TestDrawing(t *testing.T) {
 		}
 		if name != "" {
 			assert.Contains(t, rest, "`"+name+"`", "not in the table")
+		}
+	}
+}
+
+// TestDocuments: what documents link to and what CONTRIBUTING names is there, and a
+// name after a file's is in that file.
+func TestDocuments(t *testing.T) {
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	more, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(([\w./-]+[./][\w.-]+)(#[^)]*)?\)`)
+	named := regexp.MustCompile("`([a-z/_0-9]+/[a-z_0-9]+\\.[a-z]+)`(?:, `(\\w+)`)?(?: and `(\\w+)`)?")
+	for _, document := range append(documents, more...) {
+		text, err := os.ReadFile(document)
+		require.NoError(t, err)
+		for _, found := range link.FindAllSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(document), string(found[1])))
+			assert.NoError(t, err, document)
+		}
+		if document != "CONTRIBUTING.md" {
+			continue
+		}
+		for _, found := range named.FindAllSubmatch(text, -1) {
+			file, err := os.ReadFile(string(found[1]))
+			assert.NoError(t, err)
+			for _, name := range found[2:] {
+				assert.Contains(t, string(file), string(name), string(found[1]))
+			}
 		}
 	}
 }

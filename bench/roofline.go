@@ -125,12 +125,12 @@ func (r *runner) memcpy(roof *report.Roofline) (err error) {
 		return nil
 	}
 	pairs := r.rotation(2 * r.Size)
-	m, err := NewMemcpy(r.Size, pairs)
+	run, free, err := Memcpy(r.Size, pairs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	t, err := r.measurePlain(r.meter.byHost(), "memcpy", pairs, func(i int) error { m.Run(i); return nil })
+	defer func() { err = errors.Join(err, free()) }()
+	t, err := r.measurePlain(r.meter.byHost(), "memcpy", pairs, func(i int) error { run(i); return nil })
 	if err != nil {
 		return err
 	}

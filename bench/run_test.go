@@ -112,7 +112,7 @@ func check(t *testing.T, r *report.Result) {
 		sane(t, c.Time)
 		assert.Contains(t, c.Verified, "every bit", c.Name)
 		assert.InEpsilon(t, float64(c.Logical)/c.Time.Median, c.GBps, 1e-9)
-		op := parse(t, c.Case, 0).Op
+		op := parse(t, c.Case).Op
 		assert.Equal(t, string(op), c.Op)
 		roof := f.Fastest()
 		if op == oracle.OpFill {

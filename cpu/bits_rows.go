@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// Elements below a byte. Positions count elements, and the low bits of a byte
-// come first. Everything here reads and writes the bytes of the elements it is
-// given and no others; of a byte at an edge, only the bits.
+// Elements below a byte. Positions count elements, and the low bits of a byte come
+// first. Functions here read and write the bytes of their elements and no others, and of
+// a byte at an edge only the bits.
 
-// putBits sets n <= 8 bits at a bit position, which lie in one byte.
+// putBits sets n <= 8 bits of one byte, at a bit position.
 func putBits(dst unsafe.Pointer, at int64, v byte, n int64) {
 	shift := at & 7
 	mask := byte(1<<n-1) << shift
@@ -17,7 +17,7 @@ func putBits(dst unsafe.Pointer, at int64, v byte, n int64) {
 	*b = *b&^mask | v<<shift&mask
 }
 
-// getBits returns w <= 8 bits at a bit position, which lie in one byte.
+// getBits returns w <= 8 bits of one byte, at a bit position.
 func getBits(src unsafe.Pointer, at, w int64) byte {
 	return load8(src, at>>3) >> (at & 7) & byte(1<<w-1)
 }
@@ -47,7 +47,7 @@ func copyBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
 	moveBits(dst, d, src, s, n, false)
 }
 
-// moveBits is copyBits, past the caches where that pays.
+// moveBits is copyBits; with past set past the caches, where that pays.
 func moveBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past bool) {
 	if head := min(-d&7, n); head > 0 {
 		putBits(dst, d, byte(someBits(src, s, head)), head)
@@ -75,11 +75,11 @@ func moveRun(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past b
 	copy(span(dst, d, n), span(src, s, n))
 }
 
-// leastPast is how many bytes make up for waiting until they are in memory.
+// leastPast is the size, in bytes, that makes up for the wait until it is in memory.
 const leastPast = 1 << 10
 
-// linesOf tells how a kernel writes n bytes: the lines, the bytes before them, and
-// whether past the caches, which takes places that are multiples of a line.
+// linesOf returns how a kernel writes n bytes: the lines, the bytes before them, and
+// whether past the caches, which needs addresses that are multiples of a line.
 func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ bool) {
 	if past && n >= leastPast {
 		head = -int64(uintptr(unsafe.Add(dst, to))) & (cacheLine - 1)
@@ -88,7 +88,7 @@ func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ b
 	return n / cacheLine, 0, false
 }
 
-// shiftBytes moves n bytes to whole ones.
+// shiftBytes moves n bytes from a bit position to whole bytes.
 func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, past bool) {
 	if n >= cacheLine && kernels.ShiftBits != nil {
 		lines, head, past := linesOf(dst, to, n, past)
@@ -102,7 +102,7 @@ func shiftBytes(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64, pa
 
 // shiftWords is shiftBytes by words.
 func shiftWords(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64) {
-	from, shift := s>>3, uint(s&7) // which is not 0: so says &63, for the compiler
+	from, shift := s>>3, uint(s&7) // not 0: &63 tells the compiler so
 	for ; n >= 8; n -= 8 {
 		v := load64(src, from)>>shift | uint64(load8(src, from+8))<<((64-shift)&63)
 		store64(dst, to, v)
@@ -159,8 +159,8 @@ func fillSpan(b []byte, v byte, past bool) {
 	copy(b[at:], b)
 }
 
-// turned are the tables of Reverse: the halves of a byte change places, and so do
-// pairs of bits within them.
+// reversedTables are those of ReverseBits: the halves of a byte are exchanged, and for
+// elements of 2 bits the pairs in each half.
 var reversedTables = [...]*[32]byte{2: reversedTable(2), 4: reversedTable(4)}
 
 func reversedTable(w int) *[32]byte {
@@ -217,7 +217,7 @@ func reverseWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64
 	}
 }
 
-// moveSteppedBits moves n elements of w bits from every step-th of the source to
+// moveSteppedBits moves every step-th element of the source, n elements of w bits, to
 // neighbours.
 func moveSteppedBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n, w int64) {
 	d, s, step = d*w, s*w, step*w
@@ -247,8 +247,8 @@ func moveSteppedBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n
 }
 
 // extractBits is moveSteppedBits to whole bytes, by kernels that take several elements
-// out of a word. It returns how many it has moved, which is none where elements are
-// too far from each other. s and step count bits.
+// out of a word. It returns how many it moved: none where elements are too far apart. s
+// and step count bits.
 func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w int64) int64 {
 	if kernels.ExtractBits8 == nil || step <= 0 {
 		return 0
@@ -295,7 +295,7 @@ func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 	for i := range na {
 		d, s, n := d+i*j.a.d, s+i*j.a.s, nb
 		if j.b.d == 1 {
-			// The bytes that are this worker's.
+			// The bytes of this goroutine.
 			if skip := j.clipLo - d; skip > 0 {
 				d, s, n = d+skip, s+skip*j.b.s, n-skip
 			}

@@ -1,15 +1,13 @@
 package cpu
 
 // Below a byte, two rows of the destination may share a byte, so units are not
-// independent. Workers own bytes instead: the destination is cut, in the order
-// of its positions, at byte boundaries. The axis that is outermost in memory is
-// cut into parts; each worker does its part without the elements in the byte,
-// if any, that the part shares with the one before; these few are done when all
-// workers are through.
+// independent. Goroutines own bytes instead: the destination is cut, in the order of its
+// positions, at byte boundaries. The axis that is outermost in memory is cut into parts.
+// A goroutine does a part without the elements in a byte shared with the part before;
+// the caller does these few at the end.
 //
-// That takes a destination whose axes are nested: each steps over all that the
-// inner ones cover. Others are rare (only contrived strides interleave axes),
-// and are done by one worker.
+// The destination's axes must be nested: each steps over all that the inner ones cover.
+// Others are rare (only contrived strides interleave axes), and one goroutine does them.
 
 // nested reports whether the order of the loops is the order of positions.
 func (j *job) nested() bool {
@@ -24,9 +22,9 @@ func (j *job) nested() bool {
 	return true
 }
 
-// mixed reports whether elements of both sides may lie in one byte, of one
-// buffer: a worker would read it for the one while another writes the other.
-func (j *job) mixed() bool {
+// sharesBytes reports whether elements of both sides may lie in one byte of one buffer:
+// a worker would read it while another writes.
+func (j *job) sharesBytes() bool {
 	if j.dst != j.src {
 		return false
 	}
@@ -54,11 +52,10 @@ type parts struct {
 	inner int64 // elements under each index
 }
 
-// executePacked runs a job below a byte on several workers. False: it cannot
-// be cut.
+// executePacked runs a job below a byte with workers. False: it cannot be cut.
 func (j *job) executePacked(sc *scratch) bool {
 	n := parallelism(j.axes[0].n, j.bytes)
-	if n == 1 || !j.nested() || j.mixed() {
+	if n == 1 || !j.nested() || j.sharesBytes() {
 		return false
 	}
 	// The outermost axis alone, if that is enough for balance: what is cut is
@@ -79,21 +76,21 @@ func (j *job) executePacked(sc *scratch) bool {
 	j.units = (p.count + p.size - 1) / p.size
 	j.shareOut(n, j.units, 1, sc)
 	for part := int64(1); part < j.units; part++ {
-		j.mend(part, sc)
+		j.finish(part, sc)
 	}
 	return true
 }
 
-// start returns the position of the first destination element of a part, and
-// the first one that begins a byte from there on.
+// start returns the position of a part's first destination element, and of the first
+// from there on that begins a byte.
 func (j *job) start(part int64) (first, whole int64) {
 	first, _ = j.offsets(part * j.parts.size * j.parts.inner)
 	per := max(1, int64(8/j.dBits))
 	return first, (first + per - 1) &^ (per - 1)
 }
 
-// offsets returns the positions of an element, given by its number in the
-// order of the loops.
+// offsets returns the positions of an element, given by its number in the order of the
+// loops.
 func (j *job) offsets(number int64) (d, s int64) {
 	d, s = j.dOff, j.sOff
 	for k := j.rank - 1; k >= 0; k-- {
@@ -106,7 +103,7 @@ func (j *job) offsets(number int64) (d, s int64) {
 	return d, s
 }
 
-// runPart does one part, in a job of its own: a worker's.
+// runPart does one part, by the goroutine's own job.
 func (j *job) runPart(part int64, sc *scratch) {
 	if sc.sub == nil {
 		sc.sub = new(job)
@@ -135,8 +132,8 @@ func (j *job) runPart(part int64, sc *scratch) {
 	sub.dst, sub.src = nil, nil
 }
 
-// mend writes the elements of a part that lie in a byte of the part before.
-func (j *job) mend(part int64, sc *scratch) {
+// finish writes the elements of a part that lie in a byte of the part before.
+func (j *job) finish(part int64, sc *scratch) {
 	first, whole := j.start(part)
 	if first == whole {
 		return

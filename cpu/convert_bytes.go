@@ -9,7 +9,7 @@ import (
 
 // Conversions to types of at most 8 bits by tables of all 16-bit patterns.
 
-// byteLoop returns what converts to a type of at most 8 bits, or nil.
+// byteLoop returns the loop to a type of at most 8 bits, or nil.
 func byteLoop(src layout.DType, from, to *number) loop {
 	isFloat := to.kind == numeric.FloatKind || to.kind == numeric.BoolKind
 	switch {
@@ -24,9 +24,9 @@ func byteLoop(src layout.DType, from, to *number) loop {
 			}
 		}
 	case src == layout.Float32 && isFloat:
-		// A float is cut to a bfloat16 whose last bit says whether it, or what is cut
-		// off, is not zero. That has so many more bits than the narrow type that
-		// rounding sees no difference.
+		// A float is cut to a bfloat16 whose last bit is also set if a bit that is cut off
+		// was: it has so many more bits than the narrow type that rounding sees no
+		// difference.
 		odd := numberOf(layout.BFloat16, plain)
 		table := bytesOf(odd, to)
 		return func(dst, src unsafe.Pointer, n int64) {

@@ -11,14 +11,14 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// caster converts neighbours by value: whole lines by a vector kernel, if there is
-// one, and the rest by a loop that does the same.
+// caster converts neighbours by value: whole lines by a vector kernel, if there is one,
+// and the rest by a loop with the same results.
 type caster struct {
 	loop         loop
 	kernel       func(*simd.Kernels) simd.Cast
 	tables       *byte   // the kernel's
 	dSize, sSize int64   // bytes of an element
-	toFloat      *caster // before: a conversion to float32
+	toFloat      *caster // the conversion to float32 that comes first, or nil
 }
 
 func newCaster(dst, src layout.DType, how device.Rounding) *caster {
@@ -66,8 +66,8 @@ var castKernels = map[[2]layout.DType]func(*simd.Kernels) simd.Cast{
 	{layout.Int32, layout.Float32}:    func(k *simd.Kernels) simd.Cast { return k.FloatToInt32 },
 }
 
-// isByFloat reports whether a conversion goes by way of float32, as it may if that
-// has all values of the source: then rounding happens once.
+// isByFloat reports whether a conversion goes by way of float32, which must have all
+// values of the source, so that it is rounded once.
 func isByFloat(dst, src layout.DType) bool {
 	isHalf := func(t layout.DType) bool { return t == layout.Float16 || t == layout.BFloat16 }
 	switch {
@@ -79,8 +79,8 @@ func isByFloat(dst, src layout.DType) bool {
 	return false
 }
 
-// smallTable tabulates a conversion from at most 4 bits, to words of 32 bits, or to
-// bytes of 16: the low ones and then the high ones.
+// smallTable tabulates a conversion from at most 4 bits: 16 words of 32 bits, or of 16
+// bits the 16 low bytes and then the high ones.
 func smallTable(from, to *number) *byte {
 	table := new([64]byte)
 	for x, v := range tableOf(from, to)[:16] {
@@ -107,7 +107,7 @@ func (c *caster) run(dst, src unsafe.Pointer, n int64, past bool, sc *scratch) {
 	}
 }
 
-// direct is run without what comes before.
+// direct is run without toFloat.
 func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
 	if c.kernel != nil && n*c.dSize >= cacheLine {
 		if kernel := c.kernel(kernels); kernel != nil {
@@ -126,10 +126,10 @@ func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
 	c.loop(dst, src, n)
 }
 
-// casters keeps what casterOf returns: by dst's and src's type and the rounding.
+// casters are those of casterOf, by dst's and src's type and the rounding.
 var casters [32][32][12]atomic.Pointer[caster]
 
-// casterOf returns what converts between two types.
+// casterOf returns the caster between two types.
 func casterOf(dst, src layout.DType, how device.Rounding) *caster {
 	index := int(how.Scale)
 	if how.Unsaturated {
@@ -150,12 +150,12 @@ func casterOf(dst, src layout.DType, how device.Rounding) *caster {
 // plain is the usual rounding.
 var plain device.Rounding
 
-// castPiece is how many elements are cast at a time where they do not lie next to
-// each other: a multiple of 64, of which both sides stay in L1.
+// castPiece is the number of elements cast at a time by way of buffers: a multiple of
+// 64, so few that both sides stay in L1.
 const castPiece = 1024
 
-// castRow is convertRow by value: it brings elements next to each other, unless
-// they are, converts them, and puts them in their places.
+// castRow is convertRow by value. Elements that are no neighbours, or lie below a byte,
+// go by way of buffers.
 func (j *job) castRow(d, s, n int64, sc *scratch) {
 	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
 	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
@@ -192,7 +192,7 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 	}
 }
 
-// moveRow moves elements one by one; steps are in bytes.
+// moveRow moves elements of so many bits one by one, at any address; steps are in bytes.
 func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
 	switch {
 	case bits == 8:

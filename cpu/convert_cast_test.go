@@ -11,6 +11,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
 )
 
@@ -26,9 +27,9 @@ func hard(t layout.DType) []byte {
 		}
 		return all
 	}
-	step := uint64(1)
-	if testing.Short() {
-		step = 7
+	step := uint64(7)
+	if soak.Enabled() {
+		step = 1
 	}
 	if race.Enabled {
 		step = 61 // it has nothing to watch here

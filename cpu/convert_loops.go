@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// loop converts n neighbours, of which those below a byte have one to themselves:
-// above the bits of the source's it is 0.
+// loop converts n neighbours. Elements below a byte are bytes; the source's are 0 above
+// their bits.
 type loop func(dst, src unsafe.Pointer, n int64)
 
 func newLoop(dst, src layout.DType, how device.Rounding) loop {
@@ -77,15 +77,15 @@ func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
 	}
 }
 
-// Straight loops between the commonest types, on machines that are little-endian
-// and read words at any address. Each gives what the general rule does, NaNs
-// included: only their sign is kept.
+// Loops between the commonest types, for machines that are little-endian and read words
+// at any address. Results are those of the general rule, NaNs included: only their sign
+// is kept.
 
 type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// typedLoop returns a loop for types, or nil.
+// typedLoop returns the loop between two types, or nil.
 func typedLoop(dst, src layout.DType) loop {
 	switch src {
 	case layout.Int16:

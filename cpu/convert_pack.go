@@ -2,12 +2,14 @@ package cpu
 
 import "unsafe"
 
-// convertPiece is how many elements are converted at a time: a multiple of 64,
-// within a scratch buffer at a byte each.
+// Conversions between elements below a byte and bytes: packing and unpacking.
+
+// convertPiece is the number of elements converted at a time, by way of buffers with a
+// byte each: a multiple of 64.
 const convertPiece = 4096
 
-// convertRow converts n elements along b. Neighbours are packed or unpacked where
-// they lie; others by way of a buffer.
+// convertRow converts n elements along b. Neighbours are packed or unpacked in place,
+// others by way of a buffer.
 func (j *job) convertRow(d, s, n int64, sc *scratch) {
 	switch {
 	case j.cast != nil:
@@ -30,7 +32,7 @@ func (j *job) convertRow(d, s, n int64, sc *scratch) {
 	}
 }
 
-// spreadBits brings n packed elements next to each other, at a byte each.
+// spreadBits unpacks n elements along b to neighbours.
 func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, signed bool, sc *scratch) {
 	w := int64(j.sBits)
 	if j.b.s == 1 {
@@ -61,7 +63,7 @@ func (j *job) packRow(d, s, n int64, sc *scratch) {
 	j.packTo(d, from, at, n, sc)
 }
 
-// packTo packs n neighbours, of a byte each, along b.
+// packTo packs n bytes to elements along b.
 func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	if j.b.d == 1 {
@@ -77,7 +79,7 @@ func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	}
 }
 
-// meanings are what 4 bits unpack to, and 2: with and without a sign.
+// meanings are the bytes of elements of 2 and of 4 bits, without and with a sign.
 var meanings = func() (t [5][2][16]byte) {
 	for w := 2; w <= 4; w += 2 {
 		for x := range byte(1) << w {
@@ -88,7 +90,7 @@ var meanings = func() (t [5][2][16]byte) {
 	return t
 }()
 
-// unpack spreads n packed elements of w bits, from a bit position, over bytes.
+// unpack makes bytes of n elements of w bits from a bit position on.
 func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, signed, past bool) {
 	kernel, meaning := kernels.UnpackNibbles, &meanings[w][0]
 	if w == 2 {
@@ -110,7 +112,7 @@ func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, sign
 
 // unpackWords is unpack by words of eight elements.
 func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, meaning *[16]byte) {
-	sign := uint64(meaning[1<<(w-1)]) >> (w - 1) // what its bit becomes: more bits, up to the byte's highest
+	sign := uint64(meaning[1<<(w-1)]) >> (w - 1) // of the sign's bit: itself, or all up to the byte's highest
 	for shift := uint(s & 7); n >= 8; n -= 8 {
 		var x uint64
 		if w == 4 {
@@ -143,7 +145,7 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	}
 }
 
-// pack gathers the low w bits of each of n bytes, to a bit position.
+// pack writes the low w bits of each of n bytes from a bit position on.
 func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
 	for ; n > 0 && d&7 != 0; n-- {
 		putBits(dst, d, load8(src, s), w)
@@ -165,7 +167,7 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 	packWords(dst, d, src, s, n, w)
 }
 
-// packWords is pack by words of eight elements, to a whole byte.
+// packWords is pack by words of eight elements, from a whole byte on.
 func packWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n >= 8; n -= 8 {
 		x := load64(src, s)

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// number is an element type as a conversion needs it: what its bits mean, and what
-// becomes of values that it does not have.
+// number is an element type as a conversion needs it: the meaning of its bits, and the
+// result for values that it does not have.
 type number struct {
 	bits    int
 	kind    numeric.Kind

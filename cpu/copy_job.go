@@ -5,29 +5,32 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
-// class is what a copy, fill or conversion is along the destination's innermost axis,
-// after it was simplified. Queue.KernelName tells it.
-type class uint8
+// class is what a copy or fill is along the destination's innermost axis, in the words
+// of layout.Class, or convert. Queue.KernelName tells it.
+type class layout.Class
 
 const (
-	dense     class = iota // one dense run on both sides
-	rows                   // dense rows on both sides
-	transpose              // the source is dense along another axis: tiles
-	reversed               // the source's row runs backwards
-	strided                // a step apart on at least one side
-	broadcast              // the source's row is one element
-	general                // the source is denser along another axis, but no transpose
-	convert                // between types
+	dense     = class(layout.ClassDense)
+	rows      = class(layout.ClassRows)
+	transpose = class(layout.ClassTranspose) // by tiles
+	reversed  = class(layout.ClassReversed)
+	strided   = class(layout.ClassStrided)   // a step apart on at least one side
+	broadcast = class(layout.ClassBroadcast) // the source's row is one element
+	general   = class(layout.ClassGeneral)   // the source is denser along another axis, but no transpose
+	convert   = general + 1                  // between types
 )
 
-var classNames = [...]string{"dense", "rows", "transpose", "reversed", "strided", "broadcast", "general", "convert"}
-
-func (c class) String() string { return classNames[c] }
+func (c class) String() string {
+	if c == convert {
+		return "convert"
+	}
+	return layout.Class(c).String()
+}
 
 // axis is one loop: its extent, and the step that either side makes. Steps are
 // in bytes, or in elements where they are below a byte (see job.packed).
@@ -235,18 +238,18 @@ func (j *job) name() string {
 // has the layout of its destination, with all elements at one address. False: there is
 // nothing to do.
 func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
-	way := device.AsCopy
+	way := backend.AsCopy
 	if f.op == opConvert {
-		way = device.WayOf(f.dst, f.src)
+		way = backend.ConversionOf(f.dst, f.src)
 	}
 	dBits, sBits, limit := f.dst.Bits(), f.src.Bits(), 8*int(f.align)
 	fills, strings := f.op >= opFill, f.dst == layout.String
 	j.cast = nil
 	switch {
-	case way == device.ByValue:
+	case way == backend.ByValue:
 		j.cast = casterOf(f.dst, f.src, f.how)
 		limit = 0
-	case way == device.AsPack || strings:
+	case way == backend.AsPack || strings:
 		limit = 0
 	}
 	d, s := *dst, *src
@@ -269,9 +272,9 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 		dBits, sBits = wide, wide
 	}
 	j.load(&d, &s, dBits, sBits, strings)
-	if way != device.AsCopy {
+	if way != backend.AsCopy {
 		j.class = convert
-		j.signed = device.IsSigned(f.src)
+		j.signed = backend.IsSigned(f.src)
 	}
 	if fills {
 		j.sOff = 0

@@ -9,19 +9,21 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
-func init() { device.Register(backend{}) }
+func init() { device.Register(family{}) }
 
-type backend struct{}
+// family is the cpu as a device.Backend.
+type family struct{}
 
-func (backend) Name() string { return "cpu" }
+func (family) Name() string { return "cpu" }
 
-func (backend) List() ([]device.Info, error) { return []device.Info{host()}, nil }
+func (family) List() ([]device.Info, error) { return []device.Info{host()}, nil }
 
-func (backend) Open(index int) (device.Device, error) {
+func (family) Open(index int) (device.Device, error) {
 	if index != 0 {
 		return nil, fmt.Errorf("%w: there is one cpu device, not %d", device.ErrNoDevice, index+1)
 	}
@@ -48,7 +50,7 @@ var host = sync.OnceValue(func() device.Info {
 	}
 })
 
-// driver tells by what elements are moved.
+// driver names the code that moves elements.
 func driver(l simd.Level, ignored error) string {
 	s := fmt.Sprintf("Go %s, %v", runtime.Version(), l)
 	if ignored != nil {
@@ -57,23 +59,22 @@ func driver(l simd.Level, ignored error) string {
 	return s
 }
 
-// largest is the size above which no request is sensible where the system does
-// not say how much memory there is.
+// largest is the limit on memory where the system does not say how much there is.
 const largest = 1 << 40
 
 // Device is the machine's processor with a pool of memory of its own.
 type Device struct {
-	counters device.Counters // of buffers only
-	pool     *device.Pool[block]
+	counters backend.Counters // of buffers only
+	pool     *backend.Pool[block]
 	limit    int64 // bytes that may be held in all
 
-	listing sync.Mutex // held by what changes queues, or adds up their counts
+	listing sync.Mutex // guards changes of queues, and sums of their counts
 	queues  atomic.Pointer[[]*Queue]
-	ended   device.Stats // of those that were closed
+	ended   device.Stats // by closed queues
 
 	mu     sync.Mutex
 	idle   sync.Cond // live has become empty
-	live   *memory   // a list: buffers that are not given back
+	live   *memory   // the list of buffers in use
 	held   int64     // bytes of blocks and strings
 	closed atomic.Bool
 }
@@ -86,7 +87,7 @@ func Open() (*Device, error) {
 	}
 	d.idle.L = &d.mu
 	d.queues.Store(new([]*Queue))
-	d.pool = device.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	d.pool = backend.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
 	allWorkers.opened()
 	return d, nil
 }
@@ -94,8 +95,7 @@ func Open() (*Device, error) {
 // Info says what the device is.
 func (d *Device) Info() device.Info { return host() }
 
-// Stats returns what the device has done so far. A long call that is at work counts
-// when it is done.
+// Stats returns the device's counts so far. A long call counts when it is done.
 func (d *Device) Stats() device.Stats {
 	d.mu.Lock()
 	held := d.held
@@ -111,7 +111,7 @@ func (d *Device) Stats() device.Stats {
 	return s
 }
 
-// count adds what queues count.
+// count adds the numbers that queues count.
 func count(to, s *device.Stats) {
 	to.HostToDevice += s.HostToDevice
 	to.DeviceToHost += s.DeviceToHost
@@ -121,7 +121,7 @@ func count(to, s *device.Stats) {
 	to.Launches += s.Launches
 }
 
-// reserve counts bytes that are to be held, if there is room for them.
+// reserve counts bytes as held before they are allocated, within the limit.
 func (d *Device) reserve(op string, bytes int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +155,7 @@ func (d *Device) freeBlock(b block) error {
 	return b.mapped.Free()
 }
 
-// Alloc returns a buffer of bytes, which starts on a multiple of 64.
+// Alloc returns a buffer of the given size in bytes, aligned to 64 bytes.
 func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 	if bytes < 0 {
 		return nil, layout.Errorf(device.ErrInvalid, "Alloc", "%d bytes: the size is negative", bytes)
@@ -214,7 +214,7 @@ func (d *Device) adopt(m *memory, op string) error {
 	return nil
 }
 
-// giveBack takes the memory of a freed buffer that nobody uses any more.
+// giveBack takes the memory of a freed buffer that no call uses.
 func (d *Device) giveBack(m *memory) {
 	d.counters.Freed(m.statBytes())
 	d.recycle(m)
@@ -236,21 +236,20 @@ func (d *Device) giveBack(m *memory) {
 
 func (d *Device) recycle(m *memory) {
 	if m.strs != nil {
-		clear(m.strs) // who kept Strings' slice must not keep the strings alive
+		clear(m.strs) // a slice kept from Strings must not keep the strings alive
 		m.strs = m.strs[:0:0]
 		d.unreserve(m.size * stringSize)
 	}
 	if m.block.mem != nil {
-		// The block goes to the pool, or to the system where munmap has no way
-		// to fail: it is ours and whole.
+		// To the pool or to the system: munmap of a whole mapping does not fail.
 		_ = d.pool.Put(m.block, m.size)
 		m.block = block{}
 	}
 }
 
 // NewQueue returns a queue of the device. The device keeps it, with its plans, until
-// one of them is closed, and who frees memory looks at all: programs that make many
-// queues close them.
+// one of them is closed, and Free looks at all queues: programs that make many should
+// close them.
 func (d *Device) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
@@ -260,7 +259,7 @@ func (d *Device) NewQueue() (device.Queue, error) {
 	return q, nil
 }
 
-// forget takes a closed queue from the list, but not what it has done.
+// forget takes a closed queue from the list, and keeps its counts.
 func (d *Device) forget(q *Queue) {
 	d.list(func(open []*Queue) []*Queue {
 		count(&d.ended, &q.done)
@@ -269,8 +268,7 @@ func (d *Device) forget(q *Queue) {
 	})
 }
 
-// list changes a copy of the list of queues: who frees memory walks through the list
-// without a lock.
+// list changes a copy of the list of queues: settle reads the list without a lock.
 func (d *Device) list(change func([]*Queue) []*Queue) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
@@ -278,7 +276,7 @@ func (d *Device) list(change func([]*Queue) []*Queue) {
 	d.queues.Store(&open)
 }
 
-// Close waits for the calls at work and gives all memory back.
+// Close waits for running calls and gives all memory back.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed.Swap(true) {
@@ -291,7 +289,7 @@ func (d *Device) Close() error {
 	}
 	d.mu.Unlock()
 	for _, m := range all {
-		m.retire() // unless its owner is just doing so
+		m.retire() // unless Free is doing so
 	}
 	d.mu.Lock()
 	for d.live != nil {

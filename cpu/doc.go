@@ -11,37 +11,40 @@
 // # Queues
 //
 // A queue carries a call out before it returns, in the calling goroutine, with
-// the help of others where there is much to move: a legitimate form of the
-// asynchronous contract in which every event is done when it is recorded and
-// Wait has nothing to wait for but calls of other goroutines. Calls of several
-// goroutines on one queue follow one another; queues run side by side.
+// workers where there is much to move: a legitimate form of the asynchronous
+// contract, in which every event is done when it is recorded and Wait waits for
+// nothing but calls of other goroutines. Calls of several goroutines on one queue
+// follow one another; queues run side by side.
 // Elements below a byte that share a byte are not independent memory: two
 // queues must not write them at the same time.
 //
 // # How a copy runs
 //
 // A copy is simplified to the fewest axes and the widest elements
-// ([layout.Simplify], [layout.Widen]), and then takes one of these forms, which
-// Queue.KernelName tells with the width of an element:
+// ([layout.Simplify], [layout.Widen]), and then is of one of these classes, which
+// Queue.KernelName tells with the width of an element in bits:
 //
-//	contiguous      one dense run on both sides
-//	rows            dense rows on both sides
-//	transpose       dense along different axes: tiles, in registers or by a buffer in L1
-//	reverse, fill   the source's row runs backwards, or is one element
-//	gather          anything else, in blocks
-//	bits.*          the same below a byte
-//	bits.convert    any conversion: where elements lie, or by way of buffers in L1
+//	dense        one dense run on both sides
+//	rows         dense rows on both sides
+//	transpose    the source is dense along another axis: tiles, by way of registers or L1
+//	reversed     the source's row runs backwards
+//	broadcast    the source's row is one element
+//	strided      elements a step apart along the innermost axis, on either side
+//	general      anything else, element by element in square blocks
+//	bits.*       the same below a byte
+//	bits.convert any conversion: in place, or by way of buffers in L1
 //
-// Blocks of each form are moved by vector kernels, where the processor has AVX2,
-// AVX-512 or NEON and they have one for it, and else by loops in Go that do the same;
-// the environment variable RESTRIDE_SIMD (go, avx2, avx512 or neon) keeps to a lower
-// level.
-// Large results are written past the caches. Large work is shared by workers, and a
-// queue keeps the plans of its small calls. KERNELS.md beside this file says what
-// the kernels are, from which sizes on they are used, and with what figures.
+// The files copy_*.go have the classes for elements of a byte and more, bits_*.go for
+// elements below a byte, convert_*.go the conversions, and take_*.go copies by index.
 //
-// Memory is moved, never interpreted, but by conversions: the loops in Go make no
-// assumption on the machine's byte order. Memory is little-endian by the contract
-// of package device, so on a big-endian machine what [Bytes] shows must be read as
-// such.
+// Vector kernels (package internal/simd) move blocks where the processor has AVX2,
+// AVX-512 or NEON, and loops in Go elsewhere; the environment variable RESTRIDE_SIMD
+// (go, avx2, avx512 or neon) selects a lower level. Large results are written past the
+// caches. Workers share large calls, and a queue keeps the plans of its small ones.
+// KERNELS.md beside this file has the kernels, the thresholds from which they are used,
+// and figures.
+//
+// Memory is moved, never interpreted, except by conversions: the loops in Go do not
+// depend on the machine's byte order. Memory is little-endian by the contract of package
+// device, so on a big-endian machine the bytes of [Bytes] must be read as such.
 package cpu

@@ -2,7 +2,7 @@
 
 package cpu
 
-// hostName returns "": without a system call per system, nobody tells.
+// hostName returns "": unknown.
 func hostName() string { return "" }
 
 // hostMemory returns 0: unknown.

@@ -11,25 +11,24 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// stringSize is what a string counts in device.Stats: its header.
+// stringSize is the bytes of a string in device.Stats: its header.
 const stringSize = 16
 
-// memory is what all buffers have in common.
+// memory is what buffers of bytes and of strings share.
 type memory struct {
 	dev  *Device // nil: adopted by Wrap
 	size int64   // in bytes or in strings
 
-	// at is where the bytes or strings begin (anywhere, if there are none); nil
-	// once Free was called.
+	// at is the address of the bytes or strings (any, if there are none); nil once Free
+	// was called.
 	at    atomic.Pointer[byte]
 	block block    // of a device's buffer of bytes
 	strs  []string // of a buffer of strings
 
-	// uses counts the long calls that work on the memory right now, and is lowered
-	// by freed once Free was called: whoever brings it to exactly freed gives the
-	// memory back. So freeing waits for work without anyone waiting. Brief calls
-	// are not counted: that would take as long as the rest of them. Free waits until
-	// no queue is in one (Device.settle).
+	// uses counts the long calls on the memory. Free lowers it by freed, and whoever
+	// brings it to exactly freed gives the memory back, so Free does not wait for them.
+	// Brief calls are not counted, which would take as long as the rest of them: Free
+	// waits until no queue is in one (Device.settle).
 	uses atomic.Int64
 
 	prev, next *memory // the device's live buffers
@@ -47,7 +46,7 @@ func (*stringBuffer) HoldsStrings() {}
 // Size returns the size in bytes (of a string buffer: its length in strings).
 func (m *memory) Size() int64 { return m.size }
 
-// begin sets where the memory is.
+// begin sets the address.
 func (m *memory) begin(at unsafe.Pointer) {
 	if m.size == 0 {
 		at = unsafe.Pointer(&nowhere)
@@ -55,11 +54,10 @@ func (m *memory) begin(at unsafe.Pointer) {
 	m.at.Store((*byte)(at))
 }
 
-// nowhere is where memory of no bytes is.
+// nowhere is the address of memory of no bytes.
 var nowhere [16]byte
 
-// acquire keeps the memory from being given back until release. False: it was
-// freed.
+// acquire keeps the memory until release. False: it was freed.
 func (m *memory) acquire() bool {
 	for {
 		n := m.uses.Load()
@@ -86,7 +84,7 @@ func (m *memory) retire() bool {
 			return false
 		}
 		if m.uses.CompareAndSwap(n, n+freed+1) {
-			break // freeing is a use, too, until brief calls are done
+			break // until brief calls are done, freeing is a use, too
 		}
 	}
 	m.at.Store(nil)
@@ -97,7 +95,7 @@ func (m *memory) retire() bool {
 	return true
 }
 
-// settle returns when all brief calls are over that began before.
+// settle returns when all brief calls that began before are over.
 func (d *Device) settle() {
 	for _, q := range *d.queues.Load() {
 		q.over()
@@ -112,7 +110,7 @@ func (m *memory) Free() error {
 	return nil
 }
 
-// giveBack leaves adopted memory to the garbage collector, which knows who works on it.
+// giveBack gives a device its memory; adopted memory is the garbage collector's.
 func (m *memory) giveBack() {
 	if m.dev != nil {
 		m.dev.giveBack(m)
@@ -173,16 +171,16 @@ func Strings(b device.Buffer) ([]string, bool) {
 	return sb.strs, true
 }
 
-// A block is what the pool hands out. Its memory starts on a cache line.
+// A block is the pool's unit of memory. It starts on a cache line.
 type block struct {
 	mem    []byte
-	mapped hugemem.Block // what mem is, if it is not of Go's heap
+	mapped hugemem.Block // of mem, unless that is of Go's heap
 }
 
 const cacheLine = 64
 
-// newBlock takes a large block from the system, on huge pages, where copies do
-// not wait for the TLB; others, and all where there are none, from Go's heap.
+// newBlock takes a large block from the system, on huge pages, which spare the TLB; a
+// small one, and all where there are no huge pages, from Go's heap.
 func newBlock(size int64) (block, error) {
 	if size < hugemem.Page {
 		return makeBlock(size), nil

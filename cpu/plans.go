@@ -5,16 +5,17 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
-// form is what the job of a call depends on, beside the strides of its layouts:
-// not on where the elements are, but for how they are aligned.
+// form is what the job of a call depends on beside its layouts: not the addresses, but
+// their alignment.
 type form struct {
 	op       operation
-	align    uint8 // what the addresses of both sides are multiples of, up to 16
+	align    uint8 // of the addresses of both sides, up to 16
 	dst, src layout.DType
 	how      device.Rounding
 }
@@ -32,55 +33,54 @@ var operationNames = [...]string{"Copy", "Convert", "Fill", "FillString"}
 
 func (o operation) String() string { return operationNames[o] }
 
-// check checks the rules of a call. That without a source has dst for it.
+// check checks the rules of a call. A call without a source has dst in its place.
 func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopy(dst, src)
+		return backend.CheckCopy(dst, src)
 	case opConvert:
-		return device.CheckConvert(dst, src, f.how)
+		return backend.CheckConvert(dst, src, f.how)
 	case opFill:
-		return device.CheckFill(dst, pattern)
+		return backend.CheckFill(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
-// checkBuffers is check for a call whose form has been checked.
+// checkBuffers is check for a call whose form and layouts have been checked.
 func (f *form) checkBuffers(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
-		return device.CheckCopyPlaces(dst, src)
+		return backend.CheckCopyBuffers(dst, src)
 	case opConvert:
-		return device.CheckConvertPlaces(dst, src)
+		return backend.CheckConvertBuffers(dst, src)
 	case opFill:
-		return device.CheckFillPlaces(dst, pattern)
+		return backend.CheckFillBuffers(dst, pattern)
 	}
-	return device.CheckFillString(dst)
+	return backend.CheckFillString(dst)
 }
 
-// plan is a planned job of less than parallelBytes, kept for calls that are alike:
-// of one form, and between layouts of one key. They need neither their forms
-// checked nor a plan.
+// plan is a planned job of less than parallelBytes, kept for calls of the same form
+// between layouts of the same key: their forms are checked, and their job is planned.
 type plan struct {
 	form     form
 	layouts  plankey.Key
 	job      job
-	name     string // of the kernel, once somebody has asked
+	name     string // of the kernel, once asked for
 	dst, src side
 }
 
 // side is what a plan knows of the elements of one side.
 type side struct {
 	strings bool
-	log     uint8 // of how many bits an element has
-	last    int64 // from the first element to that furthest up
+	log     uint8 // of the bits of an element
+	last    int64 // from the first element to the highest one
 
-	// Where the elements of the call begin that the job was planned for, where the
-	// job's do, and by how much these move for each plankey.Period elements.
+	// The offset of the call that the job was planned for, the job's offset, and by how
+	// much this changes for each plankey.Period elements.
 	from, off, step int64
 }
 
-// holds reports whether memory has all elements, if they begin at an offset.
+// holds reports whether memory has all elements from an offset on.
 func (x *side) holds(m *memory, off int64) bool {
 	size := m.size
 	if !x.strings {
@@ -89,10 +89,10 @@ func (x *side) holds(m *memory, off int64) bool {
 	return x.strings == (m.strs != nil) && off+x.last < size
 }
 
-// at returns where the job's elements begin then.
+// at returns the job's offset for an offset of a call.
 func (x *side) at(off int64) int64 { return x.off + (off-x.from)/plankey.Period*x.step }
 
-// load takes over a layout, and what the job made of it.
+// load takes a layout and the job's offset for it.
 func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit int64) {
 	*x = side{strings: t == layout.String, log: logWidth(t), last: math.MinInt64 / 2}
 	x.from = l.Offset()
@@ -102,8 +102,8 @@ func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit 
 	x.off, x.step = off, plankey.Period*int64(width(t))/int64(max(elem, 1))*unit
 }
 
-// fits reports whether a call that is like the plan's breaks no rule about its places.
-// False: it may break one.
+// fits reports whether a call of the plan's form and key breaks no rule about its
+// buffers. False: it may break one.
 func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) bool {
 	if !p.dst.holds(to, dst.Offset()) {
 		return false
@@ -114,8 +114,8 @@ func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) b
 	return to != from && p.src.holds(from, src.Offset())
 }
 
-// run carries out a call on memory, whose elements begin at the given offsets. It
-// returns how many bytes it wrote.
+// run carries out a call on elements at the given offsets of memory, and returns the
+// number of bytes written.
 func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64 {
 	j := &p.job
 	if j.units == 0 {
@@ -128,11 +128,11 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	} else {
 		j.run(0, j.units, sc)
 	}
-	j.dst, j.src = nil, nil // the cache keeps nobody's memory alive
+	j.dst, j.src = nil, nil // plans keep no memory alive
 	return j.bytes
 }
 
-// kernel names the class and the width, without making a string each time.
+// kernel is the job's name, made once.
 func (p *plan) kernel() string {
 	switch {
 	case p.name != "":
@@ -161,8 +161,8 @@ func (p *plan) load(f *form, dst, src *layout.Layout) {
 	}
 }
 
-// plans are the plans of a queue's latest calls, in small sets by their hash, the
-// latest of each first.
+// plans are those of a queue's latest calls, in small sets by hash, the latest of each
+// first.
 type plans struct {
 	sets    [planSets][planWays]*plan
 	latest  *plan         // nil: none
@@ -172,15 +172,16 @@ type plans struct {
 const (
 	planSets = 16
 	planWays = 4
+	keptRank = 8 // keys of higher ranks may take any memory
 )
 
-// set returns those that a call's plan would be among.
+// set returns the set that a call's plan belongs to.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
 	h := plankey.Hash(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 
-// again returns the latest plan if it is that of a call, or nil.
+// again returns the latest plan if it is a call's, or nil.
 func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
 	if p := c.latest; p != nil && p.form == *f && p.layouts.Is(dst, src, nil, nil) && c.kernels == kernels {
 		return p
@@ -213,7 +214,7 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 // add plans a checked call, in the place of the plan of its set that has not been
 // used for longest. nil: a call like this one is not worth a plan that is kept.
 func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
-	if !small(f.dst, dst) || !small(f.src, src) {
+	if !small(f.dst, dst) || !small(f.src, src) || dst.Rank() > keptRank {
 		return nil
 	}
 	set := c.set(f, dst, src)

@@ -7,32 +7,33 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
 // Queue carries out calls before they return (see the package's description).
 type Queue struct {
 	dev *Device
-	// mu makes calls of several goroutines follow one another, as the order of
-	// a queue demands. It keeps the memory of a brief call, too (see memory.uses).
+	// mu puts the calls of several goroutines in an order, as a queue must. It keeps the
+	// memory of a brief call, too (see memory.uses).
 	mu     sync.Mutex
 	closed bool
-	long   atomic.Bool  // the call at work is a long one, and holds its memory
-	done   device.Stats // by this queue: only what count adds
+	long   atomic.Bool  // the current call is a long one, and holds its memory
+	done   device.Stats // only the numbers that count adds
 
-	// Who does not want to wait for a long call, nor for later calls: see over.
+	// For those that wait neither for a long call nor for later calls: see over.
 	asked, answered atomic.Int64
 	showing         sync.Mutex
-	shown           device.Stats // done, when a long call began, or a question was answered
+	shown           device.Stats // done, as of the start of a long call or the latest answer
 
-	// What small calls use, and keep for the next.
+	// Kept from small call to small call.
 	plans   plans
 	sc      scratch
 	pattern [2]uint64 // the element of a fill
 	text    string    // of one with strings
 }
 
-// event is done from the start: so is all work before it.
+// event is done from the start, as is all work before it.
 type event struct{ dev *Device }
 
 func (*event) Done() bool { return true }
@@ -56,7 +57,7 @@ func (q *Queue) end() {
 	q.mu.Unlock()
 }
 
-// answer tells who asked that the calls which began before are over.
+// answer says that the calls which began before the latest question are over.
 func (q *Queue) answer() {
 	n := q.asked.Load()
 	q.show()
@@ -69,9 +70,8 @@ func (q *Queue) show() {
 	q.showing.Unlock()
 }
 
-// over returns when all brief calls are over that began before, and says what the
-// queue had done when it was called, or later. Calls that follow one another without
-// a gap are no matter: the end of each answers who asks.
+// over returns when all brief calls that began before are over, with the counts of then
+// or later. Calls may follow one another without a gap: the end of each answers.
 func (q *Queue) over() device.Stats {
 	for ticket := int64(0); ; runtime.Gosched() {
 		if q.long.Load() || ticket > 0 && q.answered.Load() >= ticket {
@@ -89,15 +89,15 @@ func (q *Queue) over() device.Stats {
 	}
 }
 
-// region is the memory of a buffer, and where that was when a call began; or a place
-// that is no buffer's.
+// region is a buffer's memory with its address when a call began; or an address outside
+// of all buffers.
 type region struct {
 	*memory
 	base unsafe.Pointer
 }
 
-// use finds the memory of a buffer. It is kept until end, or that of a long call
-// until letGo.
+// use finds the memory of a buffer, which is kept until end, or by a long call until
+// letGo.
 func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
 	var m *memory
 	switch b := b.(type) {
@@ -146,7 +146,7 @@ func (q *Queue) letGo(all ...region) {
 
 // useRange is use for a range of a buffer of bytes, or of strings.
 func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
-	if err := device.CheckRange(op, b, off, n); err != nil {
+	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return region{}, err
 	}
 	m, err := q.use(op, "the buffer", b)
@@ -199,7 +199,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 	return nil
 }
 
-// moveBytes is copy, from or to m, by several workers where that pays.
+// moveBytes is copy, from or to m, with workers where that pays.
 func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
 	if len(src) < parallelBytes {
 		copy(dst, src)
@@ -214,7 +214,7 @@ func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
 	return nil
 }
 
-// execute does a simplified copy and returns how many bytes it wrote.
+// execute does a simplified copy and returns the number of bytes written.
 func execute(dst, src unsafe.Pointer, d, s *layout.Layout, bits int, strings bool) int64 {
 	j := jobs.Get().(*job)
 	defer j.drop()
@@ -234,8 +234,8 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
 }
 
-// move does what has a source. Nothing in it panics, but a fault in adopted memory
-// may be recovered by the caller: the queue is not left locked.
+// move does a call with a source. Nothing in it panics, but the caller may recover from
+// a fault in adopted memory: the queue is not left locked.
 func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
@@ -276,15 +276,15 @@ func (q *Queue) launched(n int64) {
 	q.done.DeviceToDevice += n
 }
 
-// shortRun returns how many elements a copy has, if both sides are one run of few:
-// that needs no plan.
+// shortRun returns the number of elements of a copy between single runs, too short for
+// workers: it needs no plan.
 func shortRun(dst, src *device.Operand) (n int64, ok bool) {
 	n = src.Layout.Count()
 	ok = n < parallelBytes*8/int64(max(width(src.Type), 1)) && src.Layout.IsContiguous() && dst.Layout.IsContiguous()
 	return n, ok
 }
 
-// runFits reports whether a copy of one run breaks no rule. False: it may break one.
+// runFits reports whether a copy of one run breaks no rule. False: it may.
 func runFits(dst, src *device.Operand, to, from *memory, n int64) bool {
 	if dst.Type != src.Type || !dst.Type.Valid() || n == 0 || to == from || !dst.Layout.SameShape(&src.Layout) {
 		return false
@@ -293,7 +293,7 @@ func runFits(dst, src *device.Operand, to, from *memory, n int64) bool {
 	return x.holds(to, dst.Layout.Offset()) && x.holds(from, src.Layout.Offset())
 }
 
-// copyRun does a checked copy of one run and returns how many bytes it wrote.
+// copyRun does a checked copy of one run and returns the number of bytes written.
 func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
 	bits := int64(width(dst.Type))
 	d, s := dst.Layout.Offset(), src.Layout.Offset()
@@ -308,8 +308,8 @@ func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
 	return (n*bits + 7) / 8
 }
 
-// firstOf says what is wrong with a call whose buffer cannot be used: that it breaks
-// a rule, if it does.
+// firstOf returns the error of a call whose buffer cannot be used: of the rule that the
+// call breaks, if any.
 func firstOf(rule, use error) error {
 	if rule != nil {
 		return rule
@@ -317,8 +317,8 @@ func firstOf(rule, use error) error {
 	return use
 }
 
-// planned checks a call and returns its plan; nil if it needs one that is not kept.
-// p is the plan, or nil: there may be one yet.
+// planned checks a call and returns its plan; nil for a call that keeps none. p is the
+// plan if it is known already.
 func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *memory, pattern []byte) (*plan, error) {
 	if p == nil {
 		p = q.plans.find(f, &dst.Layout, &src.Layout)
@@ -373,7 +373,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.fill(&form{op: opFill, dst: dst.Type, src: dst.Type}, &dst, pattern, "")
 }
 
-// fill does what has no source but a pattern or a string.
+// fill does a call whose source is a pattern or a string.
 func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
@@ -406,8 +406,7 @@ func (q *Queue) fillWith(f *form, dst *device.Operand, m region, pattern []byte,
 	return err
 }
 
-// spread repeats an element over 16 bytes: it is as wide then as the destination
-// lets it be.
+// spread repeats an element over 16 bytes, so that it may be moved as a wider one.
 func spread(to *[2]uint64, pattern []byte, bits int) {
 	p := (*[16]byte)(unsafe.Pointer(to))
 	n := copy(p[:], pattern)
@@ -422,10 +421,10 @@ func spread(to *[2]uint64, pattern []byte, bits int) {
 	}
 }
 
-// KernelName tells which form a copy would take, and on elements of which
-// width; "" for a copy that Copy would refuse.
+// KernelName returns the class of a copy and the width in bits of the elements that it
+// would move (see the package's description); "" for a copy that Copy refuses.
 func (q *Queue) KernelName(dst, src device.Operand) string {
-	if device.CheckCopy(&dst, &src) != nil {
+	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
 	q.mu.Lock()
@@ -456,7 +455,7 @@ func (q *Queue) Record() (device.Event, error) {
 	return &event{q.dev}, nil
 }
 
-// WaitFor has nothing to wait for: an event of this device is done.
+// WaitFor does not wait: an event of this device is done.
 func (q *Queue) WaitFor(e device.Event) error {
 	if err := q.begin("WaitFor"); err != nil {
 		return err
@@ -468,7 +467,7 @@ func (q *Queue) WaitFor(e device.Event) error {
 	return nil
 }
 
-// Wait returns when the calls that other goroutines have begun are done.
+// Wait returns when the calls begun by other goroutines are done.
 func (q *Queue) Wait() error {
 	if err := q.begin("Wait"); err != nil {
 		return err

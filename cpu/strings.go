@@ -4,9 +4,8 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Strings are elements of 128 bits in all but one respect: the garbage
-// collector must see each being moved. So they go through the kernels as Go
-// strings, and never through a buffer of bytes.
+// Strings are elements of 128 bits in all but one respect: the garbage collector must
+// see each being moved. So kernels move them as Go strings, never by way of bytes.
 
 // WriteStrings copies src to the buffer from string off.
 func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {

@@ -6,17 +6,18 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
-// Take copies elements of src that indices name to dst.
+// Take copies the elements of src that indices name to dst.
 func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	const op = "Take"
 	if err := q.begin(op); err != nil {
 		return err
 	}
 	defer q.end()
-	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
 	to, from, err := q.usePair(op, &dst, &src)
@@ -41,29 +42,29 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	t.execute(&q.sc)
 	q.launched(t.bytes)
 	if t.wrong.Load() {
-		return layout.Errorf(device.ErrInvalid, op, "%s", device.OutOfRange(t.index, t.extent))
+		return layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(t.index, t.extent))
 	}
 	return nil
 }
 
-// take is a Take made ready to run: loops over axes, the innermost last. Steps
-// are in bytes on dst and src, or in elements where these are below a byte; at's
-// are in elements. What is taken by one index are units: elements, or dense rows of
-// them that the loops do not enter.
+// take is a Take made ready to run: loops over axes, the innermost last. Steps are in
+// bytes on dst and src, or in elements where these are below a byte; at's are in
+// elements. An index takes a unit: an element, or a dense row of elements that the
+// loops do not enter.
 type take struct {
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
 	size         int64 // of a unit, in bytes; not below a byte
 	loose        bool
-	origin       place
+	origin       location
 	rank         int
 	axes         [maxAxes]takeAxis
 	by           []layout.Index
 	count        int64 // of units
 	bytes        int64
 
-	// Work is shared by ranges of units, counted in the order of the loops.
+	// Goroutines share ranges of units, counted in the order of the loops.
 	share share
 
 	// An index out of range, of the unit with the lowest number.
@@ -75,10 +76,10 @@ type take struct {
 
 type takeAxis struct{ n, d, s, a int64 }
 
-// place is where an element is on each side.
-type place struct{ d, s, a int64 }
+// location is the offset of an element on each side.
+type location struct{ d, s, a int64 }
 
-func (p *place) move(x *takeAxis, times int64) {
+func (p *location) move(x *takeAxis, times int64) {
 	p.d += times * x.d
 	p.s += times * x.s
 	p.a += times * x.a
@@ -91,7 +92,7 @@ func (t *take) drop() {
 	takes.Put(t)
 }
 
-// load takes over checked operands that have elements.
+// load takes checked operands that have elements.
 func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 	d, s, a := dst.Layout, src.Layout, at.Layout
 	layout.Simplify(&d, &s, &a)
@@ -115,7 +116,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		t.by[i].Stride *= unit
 	}
 	t.bits, t.count, t.rank = bits, d.Count(), d.Rank()
-	t.origin = place{d.Offset() * unit, s.Offset() * unit, a.Offset()}
+	t.origin = location{d.Offset() * unit, s.Offset() * unit, a.Offset()}
 	for i := range t.rank {
 		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
 	}
@@ -130,7 +131,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 	}
 }
 
-// dense reports whether an axis makes dense rows that have one index each.
+// dense reports whether an axis makes dense rows of one index each.
 func (t *take) dense(axis int) bool {
 	x := &t.axes[axis]
 	return x.a == 0 && x.d == t.size && x.s == t.size
@@ -158,8 +159,8 @@ func (t *take) execute(sc *scratch) {
 // part does the units with the numbers [lo, hi).
 func (t *take) part(lo, hi int64, sc *scratch) { t.run(lo, hi, sc) }
 
-// separable reports whether elements below a byte, 64 at a time, share no byte:
-// whether dst is one run that begins with a byte.
+// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
+// one run that begins with a byte.
 func (t *take) separable() bool {
 	step := int64(1)
 	for i := t.rank - 1; i >= 0; i-- {
@@ -189,8 +190,8 @@ func (t *take) run(lo, hi int64, sc *scratch) {
 	}
 }
 
-// apart reports whether the innermost axis is words for which no block pays: because
-// one index has them all, or because they are few that do not join in dst.
+// apart reports whether the innermost axis is words for which no block pays: all of one
+// index, or few that do not join in dst.
 func (t *take) apart() bool {
 	x := &t.axes[t.rank-1]
 	switch {
@@ -202,9 +203,9 @@ func (t *take) apart() bool {
 	return x.n < fewTaken && t.rank > 1 && t.axes[t.rank-2].d != x.n*x.d
 }
 
-// rows calls row for each part of the innermost axis in a range of units: with
-// where its first unit is, how many there are, and the first one's number.
-func (t *take) rows(lo, hi int64, row func(p place, n, number int64)) {
+// rows calls row for each part of the innermost axis in a range of units: with the
+// location of its first unit, the number of units, and the first one's number.
+func (t *take) rows(lo, hi int64, row func(p location, n, number int64)) {
 	last := t.rank - 1
 	in := &t.axes[last]
 	var at [maxAxes]int64
@@ -233,8 +234,8 @@ func (t *take) rows(lo, hi int64, row func(p place, n, number int64)) {
 	}
 }
 
-// find returns how far the indices at a position of at move one in src. False:
-// one is out of range.
+// find returns the offset in src that the indices at a position of at name. False: one
+// is out of range.
 func (t *take) find(a, number int64) (int64, bool) {
 	sum := int64(0)
 	for k := range t.by {
@@ -267,24 +268,25 @@ func (t *take) note(number, index, extent int64) {
 	}
 }
 
-// wordRow returns what takes words of so many bits along the innermost axis; 0: strings.
-func (t *take) wordRow(bits int) func(p place, n, number int64) {
+// wordRow returns the loop over words of so many bits along the innermost axis; 0:
+// strings.
+func (t *take) wordRow(bits int) func(p location, n, number int64) {
 	switch bits {
 	case 0:
-		return func(p place, n, number int64) { takeWords[string](t, p, n, number) }
+		return func(p location, n, number int64) { takeWords[string](t, p, n, number) }
 	case 8:
-		return func(p place, n, number int64) { takeWords[uint8](t, p, n, number) }
+		return func(p location, n, number int64) { takeWords[uint8](t, p, n, number) }
 	case 16:
-		return func(p place, n, number int64) { takeWords[uint16](t, p, n, number) }
+		return func(p location, n, number int64) { takeWords[uint16](t, p, n, number) }
 	case 32:
-		return func(p place, n, number int64) { takeWords[uint32](t, p, n, number) }
+		return func(p location, n, number int64) { takeWords[uint32](t, p, n, number) }
 	case 64:
-		return func(p place, n, number int64) { takeWords[uint64](t, p, n, number) }
+		return func(p location, n, number int64) { takeWords[uint64](t, p, n, number) }
 	}
-	return func(p place, n, number int64) { takeWords[[2]uint64](t, p, n, number) }
+	return func(p location, n, number int64) { takeWords[[2]uint64](t, p, n, number) }
 }
 
-func takeWords[W word](t *take, p place, n, number int64) {
+func takeWords[W word](t *take, p location, n, number int64) {
 	x := t.axes[t.rank-1]
 	if x.a == 0 {
 		if by, ok := t.find(p.a, number); ok {
@@ -303,7 +305,7 @@ func takeWords[W word](t *take, p place, n, number int64) {
 }
 
 // unitRow takes n units of bytes along the innermost axis, one by one.
-func (t *take) unitRow(p place, n, number int64) {
+func (t *take) unitRow(p location, n, number int64) {
 	x := t.axes[t.rank-1]
 	for i := range n {
 		if by, ok := t.find(p.a, number+i); ok {
@@ -314,14 +316,14 @@ func (t *take) unitRow(p place, n, number int64) {
 }
 
 // longRow is unitRow for units that are one dense row.
-func (t *take) longRow(p place, n, number int64) {
+func (t *take) longRow(p location, n, number int64) {
 	if by, ok := t.find(p.a, number); ok {
 		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.bytes >= streamBytes)
 	}
 }
 
 // packedRow is unitRow below a byte.
-func (t *take) packedRow(p place, n, number int64) {
+func (t *take) packedRow(p location, n, number int64) {
 	x, w := t.axes[t.rank-1], int64(t.bits)
 	if x.a == 0 {
 		by, ok := t.find(p.a, number)

@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// takeBlock is the size, in bytes, of what is put together before it is streamed.
+	// takeBlock is the size, in bytes, of the buffer that is streamed.
 	takeBlock = 16 << 10
-	// takeOffsets is how many units a block has: so many offsets are in L1.
+	// takeOffsets is the units of a block, whose offsets stay in L1.
 	takeOffsets = 1 << 10
-	// takeAhead is how many bytes of rows are on their way at once, if that is one row
-	// at least; takeFetched how many rows that are at the most.
+	// takeAhead is the bytes of rows in flight, one row at the least; takeFetched is the
+	// most rows.
 	takeAhead, takeFetched = 4 << 10, 64
-	// fewTaken is how many words are too few for a block.
+	// fewTaken is the words below which a block does not pay.
 	fewTaken = 16
-	// leastTaken is what a unit costs, in bytes, however small it is.
+	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
 )
 
-// takenBlock is units that are evenly spaced in dst, with where they are in src.
+// takenBlock has units evenly spaced in dst, with their offsets in src.
 type takenBlock struct {
-	offsets   []int64 // of takeOffsets, behind which a kernel reads takeFetched more
-	n, number int64   // how many units, and the number of the first one
-	d, step   int64   // where that is in dst, and how far apart they are
+	offsets   []int64 // takeOffsets; a kernel reads takeFetched more
+	n, number int64   // units, and the number of the first one
+	d, step   int64   // its offset in dst, and the step between units
 	wrong     bool    // an index is out of range
 }
 
-// blocks takes the units with the numbers [lo, hi): first finds where some are in src,
-// and then moves them, so that many are on their way at once.
+// blocks takes the units with the numbers [lo, hi): it first computes the offsets of
+// some, and then moves them, so that many are in flight.
 func (t *take) blocks(lo, hi int64, sc *scratch) {
 	room := room(&sc.stage, 8*(takeOffsets+takeFetched))
 	b := takenBlock{offsets: unsafe.Slice((*int64)(room), takeOffsets), step: t.axes[t.rank-1].d}
-	t.rows(lo, hi, func(p place, n, number int64) {
+	t.rows(lo, hi, func(p location, n, number int64) {
 		for n > 0 {
 			if b.n == takeOffsets || p.d != b.d+b.n*b.step {
 				t.flush(&b, sc)
@@ -52,7 +52,7 @@ func (t *take) blocks(lo, hi int64, sc *scratch) {
 }
 
 // locate adds n units along the innermost axis to a block.
-func (t *take) locate(b *takenBlock, p place, n int64) {
+func (t *take) locate(b *takenBlock, p location, n int64) {
 	x := &t.axes[t.rank-1]
 	to := b.offsets[b.n : b.n+n]
 	b.n += n
@@ -80,7 +80,7 @@ func (t *take) locate(b *takenBlock, p place, n int64) {
 	}
 }
 
-// kernel returns one that reads an index, or nil.
+// kernel returns the one for an index, or nil.
 func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
 	switch {
 	case by.Extent > math.MaxInt32 || magnitude(by.Stride) > math.MaxInt32:
@@ -91,10 +91,10 @@ func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, str
 	return kernels.Offsets32
 }
 
-// read adds what indices say, which are a step apart from a place in at on, to offsets.
-// False: one is out of range.
+// read adds the offsets of indices, a step apart from position a of at on. False: one is
+// out of range.
 func (t *take) read(to []int64, a, step int64, by *layout.Index) bool {
-	outside := int64(0) // negative: one was before the first, or behind the last
+	outside := int64(0) // negative: an index was out of range
 	for i := range to {
 		var index int64
 		if t.atBits == 64 {
@@ -124,7 +124,7 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 	b.n, b.wrong = 0, false
 }
 
-// moveVectors moves the units of a block by kernels.
+// moveVectors moves a block's units by kernels.
 func (t *take) moveVectors(b *takenBlock, sc *scratch) {
 	src, offsets := (*byte)(t.src), &b.offsets[0]
 	ahead := min(max(takeAhead/t.size, 1), takeFetched)
@@ -147,7 +147,7 @@ func (t *take) moveVectors(b *takenBlock, sc *scratch) {
 	}
 }
 
-// moveUnits is moveVectors without any.
+// moveUnits moves them without kernels.
 func (t *take) moveUnits(b *takenBlock) {
 	offsets := b.offsets[:b.n]
 	switch {
@@ -168,7 +168,7 @@ func (t *take) moveUnits(b *takenBlock) {
 	}
 }
 
-// moveWords moves words that are steps apart in dst.
+// moveWords moves words, a step apart in dst.
 func moveWords[W word](t *take, d, step int64, offsets []int64) {
 	for _, s := range offsets {
 		store(t.dst, d, load[W](t.src, s))

@@ -8,6 +8,7 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
 )
 
@@ -52,6 +53,9 @@ func testTakes(t *testing.T) {
 		for _, from := range []int64{1, 4 << 20} {
 			cpu.StreamFrom(t, from)
 			for _, c.Wrong = range []int{0, 2} {
+				if c.Wrong > 0 && from > 1 && !soak.Enabled() {
+					continue // an error ends no kernel sooner: one of the two is enough
+				}
 				require.NoError(t, oracle.CheckTake(dev, c, uint64(i)))
 			}
 		}

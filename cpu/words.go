@@ -9,22 +9,21 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// word is what a kernel moves: elements of 8 to 128 bits, or a string, whose
-// pointer the garbage collector must see being moved. Every one has code of its
-// own: they have different shapes.
+// word is an element of 8 to 128 bits, or a string, whose pointer the garbage collector
+// must see being moved. The compiler makes code for each: they have different shapes.
 type word interface {
 	uint8 | uint16 | uint32 | uint64 | [2]uint64 | string
 }
 
-// The kernels address memory as a base and an offset in bytes, added at each
-// access, so that no pointer beyond a buffer ever exists.
+// Kernels address memory by a base and an offset in bytes, added at each access, so that
+// no pointer beyond a buffer ever exists.
 
 func load[W word](p unsafe.Pointer, off int64) W { return *(*W)(unsafe.Add(p, off)) }
 
 func store[W word](p unsafe.Pointer, off int64, v W) { *(*W)(unsafe.Add(p, off)) = v }
 
-// load64 reads the 8 bytes at any address, the first one lowest: one
-// instruction where the machine can do that.
+// load64 reads 8 bytes at any address, the first one lowest: one instruction, where the
+// machine has it.
 func load64(p unsafe.Pointer, off int64) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, off))[:])
 }
@@ -45,8 +44,8 @@ func span(p unsafe.Pointer, off, n int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(p, off)), n)
 }
 
-// looseAlignment says whether the machine reads words at any address. Buffers
-// are aligned but for what Wrap adopts.
+// looseAlignment says whether the machine reads words at any address. All buffers are
+// aligned, except those of Wrap.
 const looseAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386" ||
 
 	runtime.GOARCH == "ppc64le" || runtime.GOARCH == "wasm"

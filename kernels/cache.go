@@ -15,7 +15,7 @@ type Cache[T any] struct {
 	upload  func(params []byte) (T, error)
 	drop    func(T)
 	entries map[uint64]*Entry[T] // lists, by hash
-	count   int
+	cost    int                  // of all entries
 }
 
 // Entry is a launch with its parameters on the device.
@@ -25,9 +25,11 @@ type Entry[T any] struct {
 	call     call
 	layouts  plankey.Key
 	next     *Entry[T] // of the same hash
+	cost     int       // 1, more for ranks whose keys take much memory
 }
 
-// NewCache returns an empty cache of at most the given number of launches.
+// NewCache returns an empty cache of at most the given number of launches, fewer of
+// high ranks.
 // upload takes parameters to the device; drop is told when they will not be
 // used for later work any more.
 func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
@@ -87,12 +89,13 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 			return nil, err
 		}
 	}
-	if c.count >= c.most {
+	e.cost = 1 + (dst.Rank()+len(by))/16
+	if c.cost+e.cost > c.most {
 		c.Clear() // what is in use comes back at once
 	}
 	e.next = c.entries[hash]
 	c.entries[hash] = e
-	c.count++
+	c.cost += e.cost
 	return e, nil
 }
 
@@ -120,5 +123,5 @@ func (c *Cache[T]) Clear() {
 		}
 		delete(c.entries, hash)
 	}
-	c.count = 0
+	c.cost = 0
 }

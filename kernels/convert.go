@@ -14,8 +14,8 @@ import (
 const Cast Form = "cast"
 
 // pairs lists the conversions, each {to, from}, that have a kernel of their own, with
-// the default rounding: those of weights and activations. A kernel takes a second to
-// compile for some drivers, so there are no more.
+// the default rounding: those of weights and activations. There are no more, as OpenCL's
+// compilers (PoCL's, rusticl's) take a second for each; CUDA's takes 35 to 122 ms.
 var pairs = func() (all [][2]layout.DType) {
 	add := func(to layout.DType, from ...layout.DType) {
 		for _, t := range from {

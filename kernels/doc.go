@@ -4,32 +4,35 @@
 //
 // # Plan
 //
-// A copy is first rewritten over the fewest axes and the widest elements, up to
-// 16 bytes (layout.Simplify, layout.Widen). Its [Class] says where its elements
-// lie, its [Form] is the algorithm:
+// A copy is first rewritten over the fewest axes and the widest elements, up to 16
+// bytes (layout.Simplify, layout.Widen). Its class says where its elements lie, its
+// [Form] is the algorithm, which depends on the elements' bits, too. The usual forms:
 //
-//	class       dst, src                             form on a GPU         on a CPU
-//	contiguous  one dense run                        gather, run           block, run
-//	rows        dense rows                           gather, run           block, run
-//	transpose   dense along different, long axes     tile, turn            block, turn
-//	shuffle     dense along different, short axes    shuffle, pack         block, pack
-//	reverse     src's rows run backwards             gather, repack        block, repack
-//	strided     src's rows have gaps                 gather, pack          block, pack
-//	broadcast   src repeats elements                 spread, gather, pack  block, pack
-//	gather      anything else                        gather, pack          block, pack
-//	fill        -                                    fill, pack            fill, pack
-//	convert     between types                        repack, pack, cast    repack, pack, cast
-//	take        src's positions depend on indices    take                  take
+//	                                             on a GPU                         on a CPU
+//	class      dst, src                          32 to 128  8, 16      2, 4       8 to 128  2, 4
+//	dense      one dense run                     element    run        run        block     run
+//	rows       dense rows                        element    run        run        block     run
+//	transpose  dense along different, long axes  tile       transpose  transpose  block     transpose
+//	shuffle    dense along different axes        shuffle    shuffle    pack       block     pack
+//	reversed   src's rows run backwards          element    repack     repack     block     repack
+//	strided    src's rows have gaps              element    pack       pack       block     pack
+//	broadcast  src repeats elements              spread     pack       pack       block     pack
+//	general    anything else                     element    element    pack       block     pack
+//	fill       -                                 fill       pack       pack       fill      pack
 //
-// The last form of a row is that for elements narrower than 32 bits on a GPU, and
-// than a byte on a CPU: there an item is a whole word of dst. See each form's file
-// in source, and transposes, planPermute and planSerial for when it is taken. A
-// conversion that keeps low bits is repack's where src is dense as well, else pack's
-// (rows of less than two words are, too); cast is for those by value, in integer
-// arithmetic only: it goes in front of pack or element.
+// The items of run, repack and pack are words of dst. Elements of 8 and 16 bits that are
+// not dense along dst's innermost axis are an item each, of element or fill. Where lines
+// of dst come from many lines of src, other classes go by tile, transpose and shuffle,
+// too; element and pack are for what has axes too short or too far apart for their
+// tiles, and pack for rows of reversed elements shorter than two words.
 //
-// What a kernel reads beside its operands are the parameters of a launch: the extents, steps
-// and magic numbers of the axes, the same on every target. [Cache] keeps plans by
+// A conversion between a type below a byte and 8 bits by the low bits is repack's
+// where both sides are dense, in rows of two words or more, and else pack's. One by
+// value is cast's, in integer arithmetic only, which goes in front of pack or element.
+// take is for copies whose positions in src depend on indices.
+//
+// Beside its operands a kernel reads the parameters of its launch: the extents, steps
+// and magic numbers of the axes, the same on every target. [Cache] keeps launches by
 // layouts, with their parameters on the device.
 //
 // # One source
@@ -40,7 +43,8 @@
 // types: most take them at run time, as arguments (see [Numbers]), and those between
 // the types that are converted most have kernels of their own.
 //
-// Every work-item writes elements, or whole words, that it alone owns. Where a word
-// of packed elements is not dst's as a whole, its bits are merged by atomic
-// operations, so that nothing but dst's elements changes.
+// A work-item writes elements, or whole words, that no other one writes. Where some of
+// a word's bits are not dst's, or another work-item's, they are merged by atomic
+// operations (of elements below a byte) or byte by byte, so that nothing but dst's
+// elements changes.
 package kernels

@@ -85,8 +85,8 @@ func (k *parameters) encode() []byte {
 	return append(b, k.more...)
 }
 
-// magicOf returns what the kernels' function quotient divides by n with: for
-// every x below 2^31, x/n = (x*magic/2^32 + x) / 2^shift. An axis of 2^31
+// magicOf returns the numbers with which the kernels' function quotient divides by n:
+// for every x below 2^31, x/n = (x*magic/2^32 + x) / 2^shift. An axis of 2^31
 // indices or more is never divided by.
 func magicOf(n int64) (magic, shift uint32) {
 	if n < 1 || n >= limit {

@@ -37,9 +37,8 @@ type Launch struct {
 	a    int64 // of a take: what is added to the offset of the indices
 }
 
-// base turns an operand's offset into the kernel's: elements of a view start
-// where its offset says, but for reversed axes; and a kernel counts its own,
-// wider elements, of which each is a power of two of the operand's.
+// base turns an operand's offset into the kernel's: reversed axes are walked from their
+// other end, and the kernel's elements are wider, 1<<shift of the operand's each.
 type base struct {
 	add   int64
 	shift uint8
@@ -70,8 +69,9 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
-	bytes        int64 // of dst
-	dBase        int64 // dst's first element
+	bytes        int64        // of dst
+	dBase        int64        // dst's first element
+	class        layout.Class // of a copy
 	d, s         base
 }
 
@@ -81,7 +81,7 @@ func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Copy", target: t}
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
-	return p.plan(p.class(), p.chooseCopy)
+	return p.plan(p.class.String(), p.chooseCopy)
 }
 
 // PlanFill plans a fill with a pattern of one element of 2 to 128 bits.
@@ -106,6 +106,7 @@ func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	d, s := dst, src
 	layout.Simplify(&d, &s)
 	wide := layout.Widen(bits, limit, &d, &s)
+	p.class = layout.ClassOf(&d, &s)
 	p.walk(d, s, dst.Offset(), src.Offset(), wide, int64(wide/bits))
 }
 
@@ -160,34 +161,6 @@ func (p *problem) innermostFirst() []axis {
 
 // dense reports whether dst's elements are neighbours along its innermost axis.
 func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
-
-// class tells what a copy is.
-func (p *problem) class() string {
-	in, near := p.inner(0), p.nearest()
-	for _, a := range p.axes {
-		if a.s == 0 {
-			return "broadcast"
-		}
-	}
-	switch {
-	case len(p.axes) == 0 || len(p.axes) == 1 && in.d == 1 && in.s == 1:
-		return "dense"
-	case in.d != 1 || near > 0 && magnitude(p.inner(near).s) != 1:
-		return "general"
-	case near > 0 && min(in.n, p.inner(near).n) >= longSide:
-		return "transpose"
-	case near > 0:
-		return "shuffle"
-	case in.s == 1:
-		return "rows"
-	case in.s == -1:
-		return "reversed"
-	}
-	return "strided"
-}
-
-// longSide is the extent from which an axis counts as long.
-const longSide = 24
 
 // nearest returns the axis, counted from the innermost one, along which src's
 // elements are nearest to each other; repeated ones do not count.

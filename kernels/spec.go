@@ -74,9 +74,9 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// Parameters is how many parameters the kernel has, of 8 bytes each: dst, src,
-// the launch's parameters, the bases of dst and src, and two values: the pattern of a fill,
-// or first the base of a take's indices. Takes have two more: the indices, and
+// Arguments is the number of the kernel's arguments, of 8 bytes each: dst, src, the
+// launch's parameters, the bases of dst and src, and two values, lo and hi: the pattern
+// of a fill, or lo the base of a take's indices. Takes have two more: the indices, and
 // where one out of range is noted (see source/indices.h).
 func (s Spec) Arguments() int {
 	if s.Form == Take {
@@ -85,7 +85,7 @@ func (s Spec) Arguments() int {
 	return MaxArguments - 2
 }
 
-// MaxArguments is the most that a kernel has.
+// MaxArguments is the largest number of arguments.
 const MaxArguments = 9
 
 // GroupSize is the number of work-items in a group, but for serial kernels,

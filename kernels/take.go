@@ -68,6 +68,6 @@ func (p *problem) cutTake(k *parameters) error {
 	return k.cutItems(p.innermostFirst(), itemsPerBlock)
 }
 
-// AtBase returns a take's argument aBase for indices with this offset. The
-// launch fits all others, too.
+// AtBase returns a take's argument lo, the base of its indices, for indices with this
+// offset. The launch fits any.
 func (l *Launch) AtBase(at int64) int64 { return at + l.a }

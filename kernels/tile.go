@@ -3,6 +3,8 @@ package kernels
 import (
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/layout"
 )
 
 // Plans for parallel targets, GPUs: a copy whose sides are dense along different
@@ -29,7 +31,7 @@ const (
 	tableSize = 768
 	// spreadCopies is how many copies of an element a work-item of spread makes.
 	spreadCopies = 8
-	// fewBlocks are too few to make them fewer and larger.
+	// fewBlocks is how many blocks are left, at least, when tiles are made larger.
 	fewBlocks = 1 << 10
 )
 
@@ -171,7 +173,7 @@ func (p *problem) scattered() bool {
 func (p *problem) transposes() (Form, int) {
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
-	form, long := Tile, int64(longSide)
+	form, long := Tile, int64(layout.LongSide)
 	switch {
 	case p.dBits >= 32:
 	case a.s != 1:
@@ -179,7 +181,7 @@ func (p *problem) transposes() (Form, int) {
 	case p.target.Serial:
 		form, long = Transpose, int64(64/p.dBits)
 	default:
-		form, long = Transpose, max(longSide, min(48, int64(512/p.dBits)))
+		form, long = Transpose, max(layout.LongSide, min(48, int64(512/p.dBits)))
 	}
 	if near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
 		return "", 0
@@ -355,9 +357,9 @@ func (t *shape) grow() {
 	}
 }
 
-// parts returns how the kernel takes a number of an element, in the order of one
-// side, apart: the sizes of the low and the high part, then the axes of both, by
-// extent and number (d), each with the part's first number of it as s.
+// parts returns how the kernel splits an element's number in the order of one side:
+// the sizes of the low and the high part, then the axes of both, each with its extent,
+// its number (d), and how many of its indices an index of the part counts for (s).
 func (t *shape) parts(order []int, low int) []axis {
 	var axes []axis
 	for _, i := range order {

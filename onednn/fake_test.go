@@ -11,7 +11,7 @@ import (
 )
 
 // fakeDevice is a cpu device whose memory the host does not see, as of a GPU.
-type fakeDevice struct{ *cpu.Device }
+type fakeDevice struct{ device.Device }
 
 type fakeQueue struct{ device.Queue }
 

@@ -4,7 +4,7 @@
 //
 // Both follow one rule for the shape: -1 stands for the extent that keeps the
 // number of elements, and may occur once; 0 copies the extent of src at that
-// place if specialZero is set, and is an empty axis otherwise, which cannot go
+// position if specialZero is set, and is an empty axis otherwise, which cannot go
 // with a -1. The example of oneDNN's documentation: src (3,4,5), shape (0,-1)
 // and special_zero give (3,20).
 package onednn

@@ -10,9 +10,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Captured is a run that can be repeated, on the same inputs and outputs: new
-// elements are written into the inputs between two runs. The device gets all of
-// its copies in one call (on CUDA: a graph), and the host does nothing else.
+// A Captured is a run that can be repeated, on the same inputs and outputs, with new
+// elements in the inputs. One call gives the device all copies (on CUDA: a graph);
+// the host has no other work.
 type Captured struct {
 	inputs  []*tensor.Tensor // references of its own
 	outputs Values

@@ -18,13 +18,13 @@
 // "Reshape-13 of int4[2,3]: type int4 is not allowed; Reshape allows it from
 // opset 21".
 //
-// Every operator gives a view where strides can express its result; where that
-// depends on indices, as of Gather, if these are on the host. Shape and
+// The result of every operator is a view where strides can express it; of Gather and
+// its kin, only if the indices are on the host. Shape and
 // Size touch no element: their results live on the host ([tensor.Host]), and so
 // does the arithmetic on them in a [Session], whatever the device.
 //
-// A session waits for its device only where a shape or axes lie there as data, and
-// brings nothing else to or from it than its inputs' owners do. [Session.Plan] tells beforehand what a run will hold and
-// copy, [Session.OnNode] what each node did, and [Session.Capture] makes a run that
-// devices which can replay work repeat in one call.
+// A session waits for its device only where a shape or axes lie there as data; it
+// transfers nothing else. [Session.Plan] is the memory and the copies of a run before
+// it, [Session.OnNode] reports the work of each node, and [Session.Capture] makes a
+// run that devices repeat in one call, where they can.
 package onnx

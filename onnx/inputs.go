@@ -139,8 +139,8 @@ func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
 	}
 }
 
-// overwritable reports whether the elements of input i may be changed, as
-// nothing else sees them, and each stands for one.
+// overwritable reports whether the elements of input i may be changed: nothing else
+// sees them, and none repeats.
 func (c *call) overwritable(i int) bool {
 	t, ok := c.in[i].(*tensor.Tensor)
 	if !ok || i >= len(c.last) || !c.last[i] || !t.Unshared() {

@@ -75,7 +75,7 @@ func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
 	return nil
 }
 
-// Store returns a tensor as what a file holds: one transfer to the host.
+// Store returns a tensor in the form of a file: one transfer to the host.
 func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
 	t := &model.Tensor{Name: name, Type: x.DType(), Dims: x.Shape()}
 	var err error

@@ -32,11 +32,11 @@ func init() {
 
 // Cast returns the elements of x as values of type to (ONNX Cast-1 to -25):
 // a copy, or a view if they are of that type. attrs may hold, from opset 19,
-// saturate, and from opset 24, round_mode. See device.Rounding for what becomes of
-// values that the type does not have; up to opset 23 that is with Legacy.
+// saturate, and from opset 24, round_mode. device.Rounding has the rules for values
+// that the type does not have; up to opset 23, those of Legacy.
 //
-// Strings live on the host. What is cast to them is brought there first, and what
-// is cast from them stays there.
+// Strings live on the host: a cast to them is a transfer to the host first, and the
+// result of a cast from them stays there.
 func Cast(x *tensor.Tensor, v Opset, to layout.DType, attrs ...Attr) (*tensor.Tensor, error) {
 	return one("Cast", v, x, func(d *definition) (*tensor.Tensor, error) {
 		how, err := d.rounding(attrs)
@@ -47,8 +47,8 @@ func Cast(x *tensor.Tensor, v Opset, to layout.DType, attrs ...Attr) (*tensor.Te
 	})
 }
 
-// CastLike is Cast to the type of another tensor (ONNX CastLike-15 to -25), whose
-// elements are not read.
+// CastLike is Cast to the type of like (ONNX CastLike-15 to -25), whose elements are
+// not read.
 func CastLike(x, like *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
 	return one("CastLike", v, x, func(d *definition) (*tensor.Tensor, error) {
 		how, err := d.rounding(attrs)

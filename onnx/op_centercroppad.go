@@ -11,9 +11,9 @@ func init() {
 }
 
 // CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX
-// CenterCropPad-18): where x is longer its middle is kept, where it is shorter
-// zeros (false, empty strings) are added on both sides. Of an odd number, one more
-// goes, or is added, at the end. The result is a view if nothing is added.
+// CenterCropPad-18): a longer axis keeps its middle, a shorter one gets zeros (false,
+// empty strings) on both sides; of an odd number, one more at the end. The result is
+// a view if nothing is added.
 func CenterCropPad(x *tensor.Tensor, v Opset, shape, axes []int64) (*tensor.Tensor, error) {
 	return first(direct("CenterCropPad", v, x, 1, func(c *call) error { return c.centerCropPad(shape, axes) }))
 }

@@ -12,7 +12,7 @@ func init() {
 
 // Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and
 // their other extents are the same. From opset 11, axis may count from the end.
-// The result is a view if there is one tensor, else each is copied to its place.
+// The result is a view if there is one tensor, else a copy.
 func Concat(v Opset, axis int64, xs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	in := make([]Value, len(xs))
 	for i, x := range xs {
@@ -115,7 +115,7 @@ func (c *call) fits(like, dims layout.Shape, i, axis int) error {
 	return nil
 }
 
-// join returns the parts that write each piece to its place.
+// join returns the parts that write each piece to its region.
 func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []piece) ([]tensor.Part, error) {
 	whole, err := layout.Contiguous(dims...)
 	if err != nil {

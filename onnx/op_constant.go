@@ -50,7 +50,7 @@ func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
 }
 
 // readConstant reads the one attribute of a Constant. room is how many bytes sparse
-// tensors may still be spread out to.
+// tensors may still take once they are dense.
 func readConstant(d *definition, attrs Attrs, room *int64) (*model.Tensor, error) {
 	if err := d.checkAttrs(attrs); err != nil {
 		return nil, err

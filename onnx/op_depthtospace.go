@@ -22,8 +22,8 @@ func init() {
 
 // DepthToSpace moves channels of x, which is [N,C,H,W], to blocks of pixels
 // (ONNX DepthToSpace-1 to -28): the result is [N,C/(b*b),H*b,W*b] for blocks of
-// b by b. mode, from opset 11, tells which channels make a block: "DCR", which ""
-// stands for, those that lie C/(b*b) apart; "CRD" b*b neighbours. The result is
+// b by b. mode, from opset 11, selects the channels of a block: "DCR" (or "") those
+// C/(b*b) apart, "CRD" b*b neighbours. The result is
 // a view where strides can express it, else a copy.
 func DepthToSpace(x *tensor.Tensor, v Opset, blocksize int64, mode string) (*tensor.Tensor, error) {
 	return first(Run("DepthToSpace", v, blockAttrs(blocksize, mode), x))

@@ -16,8 +16,8 @@ func init() {
 // Gather takes, along an axis, the elements that indices name (ONNX Gather-1 to
 // -13): an int32 or int64 tensor of any shape, which takes the place of the axis
 // in the result's. axis lies in [-rank, rank-1], and an index in [-n, n-1], where n
-// is the axis's extent. (Before opset 11 the text knows no negative indices; models
-// do.) What the result is, and where indices may be, tensor.Tensor.Gather says.
+// is the axis's extent. (Before opset 11 the text has no negative indices, but
+// models do.) Results and errors are those of tensor.Tensor.Gather.
 func Gather(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	return one("Gather", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherOf(d, x, indices, axis) })
 }
@@ -31,10 +31,11 @@ func gatherOf(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Ten
 }
 
 // GatherElements takes an element of x for each of indices, an int32 or int64
-// tensor of x's rank (ONNX GatherElements-11 and -13): the one with the same place
+// tensor of x's rank (ONNX GatherElements-11 and -13): the one at the same position
 // on all axes but the given one, where the index names it. On other axes indices
 // must not be longer than x. axis lies in [-rank, rank-1], and an index in
-// [-n, n-1]. What the result is tensor.Tensor.Gather says.
+// [-n, n-1]. Results and errors are those of
+// tensor.Tensor.Gather.
 func GatherElements(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	return one("GatherElements", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherElements(d, x, indices, axis) })
 }

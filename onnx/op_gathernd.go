@@ -16,8 +16,8 @@ func init() {
 // -13). The last axis of indices, an int64 tensor, holds a tuple: an index for each
 // axis of x from batchDims on, or for the first of them. The batchDims axes before
 // must be the same on both sides, and are walked together; from opset 12 there may
-// be some. An index lies in [-n, n-1], where n is its axis's extent. What the result
-// is tensor.Tensor.Gather says.
+// be some. An index lies in [-n, n-1], where n is its axis's extent. Results and
+// errors are those of tensor.Tensor.Gather.
 func GatherND(x *tensor.Tensor, v Opset, indices *tensor.Tensor, batchDims int64) (*tensor.Tensor, error) {
 	return one("GatherND", v, x, func(d *definition) (*tensor.Tensor, error) {
 		if batchDims != 0 && d.since < 12 {

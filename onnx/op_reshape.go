@@ -16,7 +16,7 @@ func init() {
 }
 
 // Reshape gives x the extents in shape (ONNX Reshape-1 to -25): one -1 at most
-// is computed; 0 copies x's extent at that place, unless Int("allowzero", 1) is
+// is computed; 0 copies x's extent at that position, unless Int("allowzero", 1) is
 // given (from opset 14), which makes it an empty axis. The result is a view
 // where strides can express it, else a contiguous copy.
 func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.Tensor, error) {

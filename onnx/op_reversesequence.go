@@ -12,10 +12,9 @@ func init() {
 	register("ReverseSequence", "", base.versions(change{10, types5}, change{28, types13}))
 }
 
-// ReverseSequence reverses, of each batch, the first elements along the time
-// axis, as many as lengths says for it (ONNX ReverseSequence-10 to -28). One of
-// the two axes is 0 and the other 1. The result is a view if no length is above
-// 1, or all are the whole axis.
+// ReverseSequence reverses, of each batch i, the first lengths[i] elements along the
+// time axis (ONNX ReverseSequence-10 to -28). One of the two axes is 0 and the other
+// 1. The result is a view if no length is above 1, or all are the whole axis.
 func ReverseSequence(x *tensor.Tensor, v Opset, batchAxis, timeAxis int64, lengths []int64) (*tensor.Tensor, error) {
 	return first(direct("ReverseSequence", v, x, 1, func(c *call) error {
 		if err := c.d.checkBatchAndTime(batchAxis, timeAxis); err != nil {

@@ -40,7 +40,7 @@ func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, err
 	return x.WithLayout(d.name, l)
 }
 
-// Unsqueeze inserts axes of extent 1 at the listed places of the result (ONNX
+// Unsqueeze inserts axes of extent 1 at the listed positions of the result (ONNX
 // Unsqueeze-1 to -25). From opset 11, they may count from its end. The result
 // is a view.
 func Unsqueeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {

@@ -12,13 +12,12 @@ func init() {
 	register("TensorScatter", "a session writes to a cache that nothing else uses", d.versions(change{24, types24}))
 }
 
-// TensorScatter returns cache with elements replaced along an axis by those of
-// update, which is no longer and of the same shape otherwise (ONNX
-// TensorScatter-24): in batch i, which is index i of axis 0, from the index
-// indices[i]; nil stands for zeros. If circular is set, indices go on at the
-// start of the axis where it ends. axis may count from the end, and must not be
-// axis 0. The result is a copy, unless a session may write to the cache, or
-// nothing is written.
+// TensorScatter returns cache with elements along an axis replaced by those of
+// update (ONNX TensorScatter-24). update has the cache's shape, but may be
+// shorter along the axis; in batch i, index i of axis 0, it goes to indices[i] and after. nil indices
+// are zeros. circular indices wrap at the end of the axis. axis may count from the
+// end, and must not be axis 0. The result is a copy, unless a session may write to
+// the cache, or nothing is written.
 func TensorScatter(cache, update *tensor.Tensor, v Opset, indices []int64, axis int64, circular bool) (*tensor.Tensor, error) {
 	return first(direct("TensorScatter", v, cache, 1, func(c *call) error {
 		if update == nil {

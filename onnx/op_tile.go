@@ -11,10 +11,9 @@ func init() {
 	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
 }
 
-// Tile repeats the whole of x along each axis (ONNX Tile-1 to -13): repeats has
-// a number for each. Before opset 6 only one of them may be other than 1. The
-// result is a view where strides can express it, as along axes of extent 1, else
-// a copy.
+// Tile repeats x repeats[i] times along each axis i (ONNX Tile-1 to -13). Before
+// opset 6 only one of these numbers may be other than 1. The result is a view where
+// strides can express it, as along axes of extent 1, else a copy.
 func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
 	return first(direct("Tile", v, x, 1, func(c *call) error {
 		if c.d.since < 6 {
@@ -41,8 +40,8 @@ func (c *call) tile(repeats []int64) error {
 		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
 	}
 	var fewAxes [8]int
-	var fewSpread, fewDims [8]int64
-	axes, spread, dims := fewAxes[:0], fewSpread[:0], fewDims[:0]
+	var fewWide, fewDims [8]int64
+	axes, wide, dims := fewAxes[:0], fewWide[:0], fewDims[:0]
 	for i, n := range repeats {
 		if n < 0 {
 			return c.d.invalid("repeats %v: that of axis %d is negative", layout.Shape(repeats).Clone(), i)
@@ -51,10 +50,10 @@ func (c *call) tile(repeats []int64) error {
 			return c.d.invalid("repeats %v: extent %d of axis %d, %d times, overflows int64", layout.Shape(repeats).Clone(), in[i], i, n)
 		}
 		if n != 1 {
-			axes = append(axes, len(spread))
-			spread = append(spread, n)
+			axes = append(axes, len(wide))
+			wide = append(wide, n)
 		}
-		spread = append(spread, in[i])
+		wide = append(wide, in[i])
 		dims = append(dims, n*in[i])
 	}
 	if _, err := layout.Shape(dims).Count(); err != nil {
@@ -62,7 +61,7 @@ func (c *call) tile(repeats []int64) error {
 	}
 	l, err := c.x.Layout().Unsqueeze(axes...)
 	if err == nil {
-		l, err = l.Expand(spread...)
+		l, err = l.Expand(wide...)
 	}
 	if err != nil {
 		return err

@@ -12,10 +12,10 @@ func init() {
 	register("Trilu", "", d.versions(change{14, types13}))
 }
 
-// Trilu keeps of each matrix in x, which are its last two axes, the elements on
-// and above the k-th diagonal, or if upper is not set those on and below it (ONNX
-// Trilu-14); the others are zero (false, an empty string). Diagonal 0 is the main
-// one and 1 is above it. The result is a view if all are kept.
+// Trilu keeps, of each matrix (the last two axes of x), the upper triangle from the
+// k-th diagonal on, or unless upper is set the lower one (ONNX Trilu-14); other
+// elements are zero (false, an empty string). Diagonal 0 is the main one and 1 is
+// above it. The result is a view if all elements are kept.
 func Trilu(x *tensor.Tensor, v Opset, upper bool, k int64) (*tensor.Tensor, error) {
 	return first(direct("Trilu", v, x, 1, func(c *call) error { return c.trilu(upper, k) }))
 }

@@ -47,17 +47,16 @@ type definition struct {
 	// single is the set of inputs that are read on the host if they are constants of
 	// one element.
 	single uint
-	// dataFirst says that the others only pick from input 0: that they are on the
+	// dataFirst: the other inputs only select elements of input 0. Their being on the
 	// host does not bring it there.
 	dataFirst bool
-	// shapeOnly says that no element of the input is read.
+	// shapeOnly: no element of the input is read.
 	shapeOnly bool
-	// assembles says that inputs may be pending: the output is put together from
-	// them.
+	// assembles: inputs may be pending, as the output is put together from them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session
-	// loads that once. room is how many bytes sparse tensors may still be spread out
-	// to.
+	// loads that once. room is how many bytes sparse tensors may still take once
+	// they are dense.
 	constant func(d *definition, attrs Attrs, room *int64) (*model.Tensor, error)
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
@@ -93,7 +92,7 @@ func (d *definition) needs(n int) int {
 	return d.inputs.min
 }
 
-// containers says which values beside tensors an operator takes.
+// containers are the values beside tensors that an operator takes.
 type containers uint8
 
 const (
@@ -167,8 +166,7 @@ func lookup(op string, v Opset) (*definition, error) {
 	return nil, layout.Errorf(device.ErrInvalid, op, "opset %d: the operator exists from opset %d", v, versions[0].since)
 }
 
-// MissingError says which operators there are no kernels for here. It is of
-// kind ErrUnsupported.
+// MissingError lists operators that are not supported. It is of kind ErrUnsupported.
 type MissingError struct{ Ops []string }
 
 func (e *MissingError) Error() string {

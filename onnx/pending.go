@@ -92,7 +92,7 @@ func (c *call) rearranged(l layout.Layout, dims ...int64) error {
 // region takes the layout of a whole to that of a part of it.
 type region = func(whole layout.Layout) (layout.Layout, error)
 
-// goes reports whether the parts can be written to a place in a whole.
+// goes reports whether the parts can be written to a region of a whole.
 func (p *pending) goes(at region, whole layout.Layout) bool {
 	l, err := at(whole)
 	for i := range p.parts {

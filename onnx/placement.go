@@ -26,9 +26,9 @@ func (u use) side() side {
 	return onDevice
 }
 
-// placeConstants decides where each constant is needed, and loads it there. What tells a
-// shape or an axis belongs on the host, and so does what it is worked out from:
-// on the device, each run would read it back.
+// placeConstants loads each constant where it is needed. Shapes, axes and the values
+// that they are computed from belong on the host: from the device, each run would
+// read them back.
 func (c *compiler) placeConstants() error {
 	c.markSingles()
 	for _, u := range slices.Backward(c.nodes) {

@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Plan is what a run on inputs of certain shapes will do. Sizes are in bytes,
+// A Plan is the work and memory of a run on inputs of certain shapes. Sizes are in bytes,
 // each buffer rounded up as the device's pool does.
 type Plan struct {
 	Inputs    int64 // of the inputs on the device
@@ -26,11 +26,11 @@ type Plan struct {
 	Nodes    []NodeReport
 }
 
-// Plan says what a run will do and how much memory it needs, without running
-// anything on the device or taking up memory there. The shapes of inputs that
-// the graph declares without extents are given, or these inputs themselves in
-// known: such that tell shapes or axes must be, on tensor.Host. All others are
-// taken to be on the session's stream. Copies that it forbids are planned, too.
+// Plan returns the plan of a run, without work or memory on the device. shapes has
+// the shapes of inputs that the graph declares without extents, or known has these
+// inputs themselves. Inputs whose elements are shapes or axes must be known, on
+// tensor.Host; all others count as on the session's stream. Copies are planned on a
+// stream that forbids them, too.
 func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
 	const op = "Session.Plan"
 	if s.closed.Load() {

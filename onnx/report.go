@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A NodeReport says what one node did in one run.
+// A NodeReport is the work of one node in one run.
 type NodeReport struct {
 	Index int    // in the file's list of nodes
 	Name  string // of the node; may be empty
@@ -17,14 +17,13 @@ type NodeReport struct {
 	More  []Made // the others
 	tensor.Verdict
 	Host   bool   // worked out on the host, beside the device
-	Elided bool   // nothing was made: the only user writes it into its own output, or says that it could not
+	Elided bool   // not made: its only user writes it into its own output, or reports that it could not
 	Why    string // the reason for the verdict
-	// Read is how many bytes the node read from the device to know a shape or
-	// axes, or for strings, which are on the host: a transfer, which also waits for
-	// the device.
+	// Read is the number of bytes read from the device: shapes, axes, and casts to
+	// strings. That is a transfer, and waits for the device.
 	Read int64
-	// Sent is how many bytes of operands were brought from the host to the device
-	// that the others are on: a transfer.
+	// Sent is the number of bytes of operands sent from the host to the device of the
+	// others: a transfer.
 	Sent int64
 }
 

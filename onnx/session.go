@@ -77,9 +77,9 @@ type run struct {
 	on *tensor.Stream
 }
 
-// NewSession prepares a model to run on a stream. An operator that there is no
-// kernel for gives a *MissingError that names all such. The model is not needed
-// afterwards. Close releases the constants.
+// NewSession prepares a model to run on a stream. Operators that are not supported
+// give a *MissingError that names them all. The model is not needed afterwards.
+// Close releases the constants.
 func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
 	sess := &Session{stream: s}
 	if err := compile(sess, m); err != nil {
@@ -128,8 +128,8 @@ func (s *Session) Outputs() []model.ValueInfo {
 }
 
 // Run runs the graph. The inputs stay the caller's; the outputs are the
-// caller's to release. Outputs are tensors of the session's stream, but for
-// what was worked out on the host, which is on tensor.Host. When ctx is
+// caller's to release. Outputs are on the session's stream, but results of
+// shape arithmetic on tensor.Host. When ctx is
 // cancelled, Run stops before the next node.
 func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	if s.closed.Load() {

@@ -7,16 +7,16 @@
 //	batch 1                                   -> Work
 //	batch 0                                                         -> download        -> Sink
 //
-// Each batch has a place of its own from Source to Sink: host memory (pinned,
+// Each batch has a slot of its own from Source to Sink: host memory (pinned,
 // where the device has that), memory on the device for its inputs, and events.
-// There are [Stages.Depth] places, which are used again and again; Source waits
-// for a place, and so the pipeline holds no more batches than that, however slow
+// There are [Stages.Depth] slots, which are used again and again; Source waits
+// for a slot, and so the pipeline holds no more batches than that, however slow
 // Sink is. Nothing else waits on the host: the queues wait for each other's
 // events.
 //
-// What a place's memory is used for is ordered by these waits:
+// What a slot's memory is used for is ordered by these waits:
 //
-//	Source writes host memory     when the host has seen all of the place's last batch done
+//	Source writes host memory     when the host has seen all of the slot's last batch done
 //	upload writes device memory   the same
 //	Work reads it                 its stream waits for the upload's event
 //	download reads Work's results its queue waits for an event behind Work's work

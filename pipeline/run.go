@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// run is the state of a Run. Three goroutines pass places on, each through a
+// run is the state of a Run. Three goroutines pass slots on, each through a
 // channel that has room for all of them: feed (Source, upload), work (Work,
 // download) and drain (Sink).
 type run struct {
@@ -24,9 +24,9 @@ type run struct {
 	up, down device.Queue
 	async    bool // both transfer without waiting
 	host     bool // calls return when their work is done
-	places   []*place
+	slots    []*slot
 
-	free, filled, worked chan *place
+	free, filled, worked chan *slot
 
 	// Written by drain, but for notPinned.
 	stats     Stats
@@ -50,12 +50,12 @@ func newRun(s *tensor.Stream, st Stages) (r *run, err error) {
 	_, writes := r.up.(device.AsyncQueue)
 	_, reads := r.down.(device.AsyncQueue)
 	r.async = writes && reads
-	r.free = make(chan *place, r.Depth)
-	r.filled = make(chan *place, r.Depth)
-	r.worked = make(chan *place, r.Depth)
+	r.free = make(chan *slot, r.Depth)
+	r.filled = make(chan *slot, r.Depth)
+	r.worked = make(chan *slot, r.Depth)
 	for range r.Depth {
-		p := &place{r: r}
-		r.places = append(r.places, p)
+		p := &slot{r: r}
+		r.slots = append(r.slots, p)
 		if err := p.prepare(); err != nil {
 			return r, fmt.Errorf("pipeline: memory for %d batches: %w", r.Depth, err)
 		}
@@ -96,8 +96,8 @@ func (r *run) flow(ctx context.Context) error {
 	return nil
 }
 
-// next returns the next place, nil when there are no more.
-func next(ctx context.Context, from <-chan *place) (*place, error) {
+// next returns the next slot, nil when there are no more.
+func next(ctx context.Context, from <-chan *slot) (*slot, error) {
 	if ctx.Err() == nil {
 		select {
 		case p := <-from:
@@ -108,7 +108,7 @@ func next(ctx context.Context, from <-chan *place) (*place, error) {
 	return nil, context.Cause(ctx)
 }
 
-// feed has Source fill places, and uploads them.
+// feed has Source fill slots, and uploads them.
 func (r *run) feed(ctx context.Context) error {
 	for number := int64(0); ; number++ {
 		p, err := next(ctx, r.free)
@@ -183,7 +183,7 @@ func (r *run) drain(ctx context.Context) error {
 }
 
 // note adds a batch that is through to the statistics.
-func (r *run) note(p *place) {
+func (r *run) note(p *slot) {
 	s := &r.stats
 	s.Batches++
 	s.Source += p.source
@@ -200,7 +200,7 @@ func (r *run) note(p *place) {
 // what went wrong since.
 func (r *run) close(err error) (Stats, error) {
 	errs := []error{err}
-	for _, p := range r.places {
+	for _, p := range r.slots {
 		errs = append(errs, p.release())
 	}
 	// The uploads' queue waits for nobody, the stream for uploads, the downloads'
@@ -211,7 +211,7 @@ func (r *run) close(err error) (Stats, error) {
 	if r.down != nil {
 		errs = append(errs, r.stream.Wait(), r.down.Close())
 	}
-	for _, p := range r.places {
+	for _, p := range r.slots {
 		errs = append(errs, p.close())
 	}
 	s := &r.stats

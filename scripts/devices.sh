@@ -11,16 +11,18 @@ $GO build -o build/restride ./cmd/restride
 # verify has cases of restride verify, once or until SOAKTIME has passed.
 verify() {
 	end=$(($(date +%s) + SOAKTIME))
+	seed=$SEED
 	while :; do
-		build/restride verify --device "$1" --cases "$2" --seed "$SEED"
-		SEED=$((SEED + 1))
+		build/restride verify --device "$1" --cases "$2" --seed "$seed"
+		seed=$((seed + 1))
 		[ "$(date +%s)" -lt "$end" ] || break
 	done
 }
 
-# operators tests ONNX's operators on a device; package onnx itself, on the cpu device.
+# operators tests ONNX's operators on a device. Package onnx itself does on the cpu
+# device; and OpenCL on a processor compiles kernels for a minute.
 operators() {
-	if [ "$1" != cpu ] && [ "$2" = fast ]; then
+	if [ "$2" = fast ] || [ "$SOAKTIME" -gt 0 ] && [ "$1" != cpu ]; then
 		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
 	fi
 	if [ -d "$CASES" ]; then
@@ -28,19 +30,35 @@ operators() {
 	fi
 }
 
+# check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
+begun=
+check() {
+	(
+		verify "$1" "$2"
+		operators "$1" "$3"
+	) >"build/devices.$1.log" 2>&1 &
+	begun="$begun $1=$!"
+}
+
 list=$(build/restride devices)
 echo "$list"
 for device in $(echo "$list" | awk '/^(cpu|opencl:|cuda:)/ {print $1}'); do
-	cases=5000 speed=fast
-	case $(echo "$list" | grep "^$device ") in *llvmpipe*) cases=500 speed=slow ;; esac
-	verify "$device" $cases
-	operators "$device" $speed
+	case $(echo "$list" | grep "^$device ") in
+	*llvmpipe*) check "$device" 500 slow ;;
+	*" cpu "*) check "$device" 5000 slow ;;
+	*) check "$device" 5000 fast ;;
+	esac
 done
 # Without a GPU, the CUDA device runs on a simulated driver.
 if ! echo "$list" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 	make -s cuda-sim
 	export RESTRIDE_LIBCUDA=$PWD/build/cuda-sim/libcuda.so.1
-	verify cuda:0 5000
-	operators cuda:0 fast
+	check cuda:0 5000 fast
 fi
+failed=0
+for one in $begun; do
+	wait "${one##*=}" || failed=1
+	cat "build/devices.${one%=*}.log"
+done
 [ -d "$CASES" ] || echo "conform: skipped, there is no folder $CASES; name one with CASES="
+exit $failed

@@ -8,6 +8,7 @@ rm -rf build/ptx
 $GO run ./kernels/emit -split build/ptx cuda
 for source in build/ptx/*.cu; do
 	# compute_70 loads on every GPU since Volta.
-	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -O3 -S -o "${source%.cu}.ptx" "$source"
+	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 \
+		-Wall -Werror -Wno-unused-function -O3 -S -o "${source%.cu}.ptx" "$source"
 done
 $GO run ./cuda/ptxzip build/ptx cuda/ptx.zip

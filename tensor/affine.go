@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -46,7 +47,7 @@ func (g *gathering) asView(h hostIndices, at *layout.Layout, othersLook bool) (l
 	for k := range g.by {
 		x := &g.by[k]
 		refuse := func(value int64) error {
-			return layout.Errorf(device.ErrInvalid, g.op, "%s", device.OutOfRange(value, x.Extent))
+			return layout.Errorf(device.ErrInvalid, g.op, "%s", backend.OutOfRange(value, x.Extent))
 		}
 		first, value, ok := h.read(at.Offset(), x)
 		if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Part sets some elements of a tensor that is put together. The elements come
-// from Src, or from the tensor itself by From, or they are all Fill.
+// A Part sets some elements of a tensor in Assemble: to those of Src, to others of
+// the tensor itself (From), or all to Fill.
 type Part struct {
 	// Into takes the layout of the whole to that of the elements that the part
 	// sets. nil: all of them.

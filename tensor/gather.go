@@ -13,11 +13,11 @@ import (
 // tensor of any shape, which takes the place of the axis in the result's. Negative
 // indices count from the end.
 //
-// Where the indices are on Host and go on by the same steps, as one index does, and
-// every second, and all of them backwards, the result is a view. Otherwise it is a
-// copy on t's device, to which the indices are brought by a transfer if they are
-// elsewhere. An index out of range is an error: at once if the indices are on Host
-// or the device is a cpu, otherwise of the stream's next wait at the latest.
+// The result is a view if the indices are on Host and have a constant step (one
+// index; every second; all of them backwards). Otherwise it is a copy on t's device,
+// after a transfer of the indices if they are elsewhere. An index out of range is
+// device.ErrInvalid: at once if the indices are on Host or the device's memory is the
+// host's, otherwise of the stream's next wait at the latest.
 func (t *Tensor) Gather(axis int, indices *Tensor) (*Tensor, error) {
 	return t.GatherAs("Gather", axis, indices)
 }
@@ -46,7 +46,7 @@ func (t *Tensor) GatherAs(op string, axis int, indices *Tensor) (*Tensor, error)
 }
 
 // TakeAlong takes an element of t for each of indices, an int32 or int64 tensor of
-// t's rank: the one with the same place on all axes but the given one, where the
+// t's rank: the one at the same position on all axes but the given one, where the
 // index names it. On the other axes indices may be shorter than t. What Gather says
 // of its indices and its result holds here, too.
 func (t *Tensor) TakeAlong(axis int, indices *Tensor) (*Tensor, error) {

@@ -56,8 +56,8 @@ func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, er
 const maxInts = 1 << 24
 
 // AppendInts appends the elements of an Int64 or Int32 tensor of rank 0 or 1 to
-// dst. On a cpu device they are read in place; elsewhere that is a transfer and
-// waits for the stream.
+// dst. Host memory is read in place; elsewhere that is a transfer. It waits for the
+// stream.
 func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
 	const op = "AppendInts"
 	if err := t.hold(op); err != nil {

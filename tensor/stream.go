@@ -15,8 +15,8 @@ import (
 // device and one of its queues. A tensor belongs to the stream that it was made
 // on; what is made from it runs there too, until To takes it elsewhere.
 //
-// A Stream also keeps what is said of all work on it: the trace hook and
-// whether copies are forbidden. All methods may be called from any goroutine.
+// The trace hook and ForbidCopies hold for all work on the stream. All methods may
+// be called from any goroutine.
 type Stream struct {
 	dev   device.Device
 	queue device.Queue
@@ -106,8 +106,8 @@ func (s *Stream) Close() error { return s.closes() }
 // Trace calls hook, in the calling goroutine, after every call that made a view
 // on this stream or moved elements of its tensors; nil ends that. A transfer
 // that needs a copy first is two events, and a transfer between two streams is
-// told to both. What only takes up memory (Empty, FromBuffer, FromHost) is not
-// told.
+// told to both. Calls that only take up memory (Empty, FromBuffer,
+// FromHost) are not reported.
 func (s *Stream) Trace(hook func(Event)) {
 	if hook == nil {
 		s.trace.Store(nil)

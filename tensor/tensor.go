@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -81,7 +82,7 @@ func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
 // otherwise the last Release frees it. After an error it is the caller's.
 func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
 	o := device.Operand{Buffer: b, Layout: l, Type: t}
-	if err := device.CheckOperand("FromBuffer", "the tensor", &o); err != nil {
+	if err := backend.CheckOperand("FromBuffer", "the tensor", &o); err != nil {
 		return nil, err
 	}
 	x := own(s, b, t, l)
@@ -94,7 +95,7 @@ func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, len
 // operation to the trace hook and in errors.
 func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 	o := t.operandOf(l)
-	return t.view(t.stream, op, &l, device.CheckOperand(op, "the view", &o))
+	return t.view(t.stream, op, &l, backend.CheckOperand(op, "the view", &o))
 }
 
 // view finishes a call that makes a view, on a stream of the device: with the

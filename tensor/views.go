@@ -40,7 +40,7 @@ func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 	return t.view(t.stream, "Squeeze", &l, err)
 }
 
-// Unsqueeze is a view with axes of extent 1 at the given places of the result.
+// Unsqueeze is a view with axes of extent 1 at the given positions of the result.
 func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
 	l, err := t.layout.Unsqueeze(axes...)
 	return t.view(t.stream, "Unsqueeze", &l, err)
@@ -176,16 +176,16 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	return nil
 }
 
-// Unpack returns a tensor of a type below a byte with one element a byte, in
-// the type's container (Int4 and Int2: Int8, with the sign; the others: Uint8,
-// Float4E2M1 as its bits: Cast gives its values).
+// Unpack returns the elements of a type below a byte one per byte, in the type's
+// container (layout.DType.Container): signed integers sign-extended, floats as
+// their bits (Cast gives their values).
 func (t *Tensor) Unpack() (*Tensor, error) {
 	return t.convert("Unpack", t.dtype.Container())
 }
 
 // Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
-// that has it as its container. The low bits are kept: values out of range
-// wrap, and Float4E2M1 is made of bits.
+// that has it as its container. The low bits are kept: integers out of range
+// wrap, and floats are made of bits.
 func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.convert("Pack", to) }
 
 // bitsOf returns the integer type that packs and unpacks as a type's bits do.

@@ -64,10 +64,10 @@ func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 	ours := ready(at)
 	var plain func()
 	if dev.Info().Kind == device.CPU {
-		m, err := bench.NewMemcpy(bytes/2, 2)
+		run, free, err := bench.Memcpy(bytes/2, 2)
 		ok(err)
-		defer func() { ok(m.Close()) }()
-		plain = func() { m.Run(0) }
+		defer func() { ok(free()) }()
+		plain = func() { run(0) }
 	} else {
 		dense, err := layout.Contiguous(bytes / 2)
 		ok(err)

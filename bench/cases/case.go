@@ -10,9 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Reference is the size, in bytes, at which cases have the shapes that figures of
-// other libraries are about. What a case moves there is about as much: some of
-// these shapes are smaller, some larger.
+// Reference is the size, in bytes, at which cases have the shapes of published figures.
+// What a case writes there is about as much.
 const Reference = 64 << 20
 
 // Case is an operation on layouts, at any size.
@@ -20,28 +19,25 @@ type Case struct {
 	Name             string // as "b-nchw-nhwc/16"
 	Class            string // what is hard about it, as "transpose"
 	Op               oracle.Op
-	DstType, SrcType layout.DType // a fill has the first alone
+	DstType, SrcType layout.DType // a fill has only DstType
 
 	dims []int64 // of the dense tensor that src is a view of, at Reference
 	grow []int   // the axes that grow with the size
-	next int     // the one that shrinks where these are 1; 0: the longest of the others
+	next int     // the axis that shrinks when these are 1; 0: the longest of the others
 	src  view    // nil: the tensor itself
 	dst  view    // of a dense tensor of src's shape; nil: itself
 
-	// A take's src is all that it takes from: half as many as there are along an
-	// axis, of which each element has an index of its own, or all of one place share
-	// one.
+	// src of a take is its table. It takes half as many as there are along axis.
 	axis int
-	own  bool
+	own  bool // each element has its own index; false: they share those along axis
 }
 
 // view makes a layout of a dense one.
 type view func(layout.Layout) (layout.Layout, error)
 
-// At returns the case at a size, which says how much larger or smaller than at
-// Reference it is. Axes keep the power of two that they are multiples of, up to 64,
-// while they are longer than that. A batch cannot be less than one image: what is
-// too large even so is made smaller along another axis.
+// At scales the case to a size, of at least 1. Axes stay multiples of the power of two
+// that divides them, up to 64, while they are longer than that. Where the axes that grow
+// are 1, as a batch of one image, another one shrinks.
 func (c Case) At(bytes int64) (Operation, error) {
 	if bytes < 1 {
 		return Operation{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
@@ -77,7 +73,7 @@ func (c Case) At(bytes int64) (Operation, error) {
 
 // index makes the indices of a take from a table, and returns its source.
 func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err error) {
-	out.Axis, out.AtType = c.axis, layout.Int64
+	out.AtType = layout.Int64
 	out.By = device.Index{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}
 	dims, strides := table.Shape(), table.Strides()
 	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
@@ -96,7 +92,7 @@ func (c Case) index(out *Operation, table layout.Layout) (src layout.Layout, err
 	return src, err
 }
 
-// scale makes an axis longer or shorter.
+// scale multiplies the length of an axis.
 func scale(n int64, factor float64) int64 {
 	unit := min(n&-n, 64)
 	n = max(int64(math.Round(float64(n)*factor)), 1)
@@ -106,7 +102,7 @@ func scale(n int64, factor float64) int64 {
 	return n
 }
 
-// shrinks returns the axis that does when those that grow cannot any more.
+// shrinks returns the axis that shrinks when those that grow are 1.
 func (c Case) shrinks() int {
 	if c.next > 0 {
 		return c.next

@@ -27,7 +27,7 @@ func TestCases(t *testing.T) {
 			assert.True(t, at.Op == oracle.OpFill || at.Dst.SameShape(&at.Src), c.Name)
 			assert.False(t, at.Dst.SelfOverlaps(), c.Name)
 			assert.Equal(t, at.Op == oracle.OpConvert || at.Op == oracle.OpFill, at.DstType != at.SrcType, c.Name)
-			assert.Equal(t, at, parse(t, at.String(), at.Axis), "the name is the case")
+			assert.Equal(t, at, parse(t, at.String()), "the name is the case")
 
 			logical, err := LogicalBytes(at)
 			require.NoError(t, err)
@@ -103,14 +103,14 @@ func TestLogicalBytes(t *testing.T) {
 		"take/uint8/1x8x16/dst=128,16,1@0/src=16,0,1@0/at=8,1,0@0/int32/by=0:9:48/wrong=0": 128 + 128 + 4*8,
 		"take/double/0x16/dst=0,0@0/src=0,0@0/at=0,0@0/int64/by=0:16:1/wrong=0":            0,
 	} {
-		got, err := LogicalBytes(parse(t, name, 0))
+		got, err := LogicalBytes(parse(t, name))
 		require.NoError(t, err)
 		assert.Equal(t, want, got, name)
 	}
 }
 
-// parse reads the name of an operation, of a take along an axis.
-func parse(t *testing.T, name string, axis int) Operation {
+// parse reads the name of an operation.
+func parse(t *testing.T, name string) Operation {
 	t.Helper()
 	if !strings.HasPrefix(name, "take/") {
 		c, err := oracle.ParseCase(name)
@@ -122,6 +122,6 @@ func parse(t *testing.T, name string, axis int) Operation {
 	require.Len(t, c.By, 1)
 	return Operation{
 		Case: oracle.Case{Op: OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
-		At:   c.At, AtType: c.AtType, By: c.By[0], Axis: axis,
+		At:   c.At, AtType: c.AtType, By: c.By[0],
 	}
 }

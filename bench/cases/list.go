@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// widths has the types that stand for their width. Every library has them.
+// widths are the types of each width that every library has.
 var widths = []layout.DType{layout.Uint8, layout.Float16, layout.Float32, layout.Float64, layout.Complex128}
 
 // All returns the list. A name is a layout and the width of its elements in bits. Cases
@@ -30,7 +30,7 @@ func All() []Case {
 
 type list struct{ cases []Case }
 
-// add adds a copy, whose tensor grows along the axes.
+// add adds a copy, whose tensor grows along axes.
 func (l *list) add(name, class string, t layout.DType, dims []int64, src view, grow ...int) *Case {
 	l.cases = append(l.cases, Case{
 		Name: fmt.Sprintf("%s/%d", name, t.Bits()), Class: class, Op: oracle.OpCopy, DstType: t, SrcType: t, dims: dims, src: src, grow: grow,
@@ -38,7 +38,7 @@ func (l *list) add(name, class string, t layout.DType, dims []int64, src view, g
 	return &l.cases[len(l.cases)-1]
 }
 
-// convert adds a conversion of so many elements. Its width is that of the narrower.
+// convert adds a conversion of n elements. Its name has the narrower width.
 func (l *list) convert(name string, to, from layout.DType, n int64) {
 	narrow := to
 	if from.Bits() < to.Bits() {
@@ -61,8 +61,8 @@ func (l *list) take(name string, t layout.DType, dims []int64, table view, axis 
 	return c
 }
 
-// each adds a copy of every width. Its dims are those of 32-bit elements: the
-// first axis makes up for others.
+// each adds a copy of every width. The dims are those of 32-bit elements; the first
+// scales with the width, so that bytes stay the same.
 func (l *list) each(name, class string, dims []int64, src view, grow ...int) {
 	for _, t := range widths {
 		d := slices.Clone(dims)
@@ -71,7 +71,7 @@ func (l *list) each(name, class string, dims []int64, src view, grow ...int) {
 	}
 }
 
-// figures are the cases a to f.
+// figures are cases a to f.
 func (l *list) figures() {
 	for _, m := range []struct {
 		t    layout.DType
@@ -90,11 +90,11 @@ func (l *list) figures() {
 	l.each("b-nchw-nhwc", "transpose", []int64{32, 64, 112, 112}, permute(0, 2, 3, 1), 0)
 	l.each("c-heads", "rows", []int64{8, 512, 16, 64}, permute(0, 2, 1, 3), 0)
 	l.each("d-every-second", "strided", []int64{4096, 8192}, every(1, 2), 0)
-	l.each("e-reversed", "reverse", []int64{4096, 4096}, flip(1), 0)
+	l.each("e-reversed", "reversed", []int64{4096, 4096}, flip(1), 0)
 	l.each("f-shuffle", "shuffle", []int64{16, 20, 24, 12, 14, 13}, permute(5, 2, 1, 3, 0, 4), 0)
 }
 
-// images are channels moved to and fro.
+// images are crops, flips and moves of channels.
 func (l *list) images() {
 	for _, t := range []layout.DType{layout.Float16, layout.Float32} {
 		l.add("nhwc-nchw", "transpose", t, []int64{1024 / int64(t.Bits()), 112, 112, 64}, permute(0, 3, 1, 2), 0)
@@ -106,10 +106,10 @@ func (l *list) images() {
 	}
 	l.add("crop", "rows", layout.Uint8, []int64{512, 3, 256, 256}, chain(cut(2, 16, 240, 1), cut(3, 16, 240, 1)), 0).next = 1
 	l.add("crop-nhwc-nchw", "shuffle", layout.Uint8, []int64{96, 512, 512, 3}, chain(cut(1, 32, 480, 1), cut(2, 32, 480, 1), permute(0, 3, 1, 2)), 0).next = 3
-	l.add("flip-nhwc", "reverse", layout.Uint8, []int64{64, 512, 512, 3}, flip(2), 0)
+	l.add("flip-nhwc", "reversed", layout.Uint8, []int64{64, 512, 512, 3}, flip(2), 0)
 }
 
-// attention are the copies around it, in models of 16 bits.
+// attention are the copies around attention, in 16 bits.
 func (l *list) attention() {
 	const t = layout.Float16
 	l.add("attention-split", "rows", t, []int64{20, 512, 3, 16, 64}, permute(2, 0, 3, 1, 4), 0)
@@ -122,7 +122,7 @@ func (l *list) attention() {
 	l.add("kv-cache-heads", "broadcast", t, []int64{16, 8, 4, 1024, 64}, repeat(2), 0)
 }
 
-// rows are copies of long and short ones, in and out of others.
+// rows are copies of long and short rows.
 func (l *list) rows() {
 	l.add("short-rows", "rows", layout.Float32, []int64{4 << 20, 4}, cut(1, 0, 3, 1), 0)
 	l.add("every-third-row", "rows", layout.Float32, []int64{3 * 4096, 4096}, every(0, 3), 0)
@@ -134,7 +134,6 @@ func (l *list) rows() {
 	l.add("odd-half", "unaligned", layout.Float16, []int64{1 << 25}, from(3), 0)
 }
 
-// broadcasts repeat what they read.
 func (l *list) broadcasts() {
 	l.add("expand-rows", "broadcast", layout.Float32, []int64{4096, 4096}, repeat(0), 0)
 	l.add("expand-columns", "broadcast", layout.Float32, []int64{4096, 4096}, repeat(1), 0)
@@ -142,8 +141,8 @@ func (l *list) broadcasts() {
 	l.add("expand-mask", "broadcast", layout.Float16, []int64{2, 16, 1024, 1024}, repeat(1), 0)
 }
 
-// packed are copies of elements below a byte that do not lie as bytes do, and
-// what packs and unpacks them.
+// packed are copies of elements below a byte that do not lie as whole bytes do, and
+// packing and unpacking.
 func (l *list) packed() {
 	l.add("c-heads", "rows", layout.Int4, []int64{64, 512, 16, 64}, permute(0, 2, 1, 3), 0)
 	l.add("odd-nibble", "sub-byte", layout.Int4, []int64{1 << 27}, from(1), 0)
@@ -157,8 +156,8 @@ func (l *list) packed() {
 	}
 }
 
-// weights are relayouts of a model's: of convolutions, and into tiles that matrix
-// units read, in which block scales have an order of their own.
+// weights are relayouts of a model's weights: of convolutions, into tiles of matrix
+// units, and of block scales into the order of these.
 func (l *list) weights() {
 	for _, t := range []layout.DType{layout.Uint8, layout.Float16} {
 		l.add("weights-oihw-ohwi", "shuffle", t, []int64{32768 / int64(t.Bits()), 2048, 3, 3}, permute(0, 2, 3, 1), 0)
@@ -170,9 +169,9 @@ func (l *list) weights() {
 	l.add("scales-swizzle", "shuffle", layout.Uint8, []int64{512, 4, 32, 256, 4}, permute(0, 3, 2, 1, 4), 0)
 }
 
-// conversions are between number types. What is read are random bits: NaNs, and
-// numbers that the narrower type does not have, are among them. They are of fewer
-// elements than other cases have: OpenCL on processors takes 20 ns for each.
+// conversions are between number types. Sources are random bits: NaNs and numbers out of
+// range are among them. Elements are fewer than in other cases, since OpenCL on
+// processors takes 20 ns for each.
 func (l *list) conversions() {
 	l.convert("half-to-float", layout.Float32, layout.Float16, 1<<21)
 	l.convert("float-to-half", layout.Float16, layout.Float32, 1<<21)
@@ -183,14 +182,14 @@ func (l *list) conversions() {
 	l.convert("int8-to-float", layout.Float32, layout.Int8, 1<<21)
 }
 
-// fills are of what Pad leaves: the inside of images, and the columns beside them.
+// fills are as in Pad: of the inside of images, and of columns.
 func (l *list) fills() {
 	l.fill("fill-inside", layout.Float32, []int64{32, 64, 112, 112}, inside(1, 2, 3))
 	l.fill("fill-columns", layout.Float16, []int64{1 << 22, 4}, window(1, 4, 1))
 }
 
-// takes are of rows of embeddings, long and short, of a cache's pages, whose heads
-// come first then, and of single elements.
+// takes are of rows of embeddings, long and short, of the pages of a KV cache, and of
+// single elements.
 func (l *list) takes() {
 	l.take("take-rows", layout.Float16, []int64{16384, 4096}, nil, 0)
 	l.take("take-short-rows", layout.Float32, []int64{1 << 21, 16}, nil, 0)

@@ -17,7 +17,6 @@ type Operation struct {
 	At     layout.Layout // of a take's indices
 	AtType layout.DType
 	By     device.Index
-	Axis   int // along which a take takes
 }
 
 // String is the operation's name, which restride verify reads.

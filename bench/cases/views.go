@@ -10,12 +10,12 @@ func cut(axis int, start, end, step int64) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, start, end, step) }
 }
 
-// every takes an element of so many of an axis of any length.
+// every takes every step-th element of an axis.
 func every(axis int, step int64) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, 0, l.Dim(axis), step) }
 }
 
-// middle is the half of an axis of any length that begins at a quarter.
+// middle is the middle half of an axis.
 func middle(axis int) view {
 	return func(l layout.Layout) (layout.Layout, error) {
 		n := l.Dim(axis)
@@ -23,12 +23,12 @@ func middle(axis int) view {
 	}
 }
 
-// flip reverses an axis of any length.
+// flip reverses an axis.
 func flip(axis int) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, -1, -l.Dim(axis)-1, -1) }
 }
 
-// chain is one view of another.
+// chain applies views one after the other.
 func chain(views ...view) view {
 	return func(l layout.Layout) (layout.Layout, error) {
 		var err error
@@ -41,12 +41,12 @@ func chain(views ...view) view {
 	}
 }
 
-// from begins so many elements later.
+// from moves the offset.
 func from(offset int64) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Rebase(offset) }
 }
 
-// repeat has one element along axes, as often as the tensor has some.
+// repeat broadcasts a tensor of the same shape with extents of 1 at axes.
 func repeat(axes ...int) view {
 	return func(l layout.Layout) (layout.Layout, error) {
 		dims := l.Shape()
@@ -62,8 +62,8 @@ func repeat(axes ...int) view {
 	}
 }
 
-// window is a part of a tensor that is times as long along an axis: every so many
-// elements from a quarter on.
+// window is a part of a tensor that is times as long along an axis: every step-th
+// element, from a quarter on if step is below times.
 func window(axis int, times, step int64) view {
 	return func(l layout.Layout) (layout.Layout, error) {
 		dims := l.Shape()
@@ -81,7 +81,7 @@ func window(axis int, times, step int64) view {
 	}
 }
 
-// inside is the part of a tensor that has so many elements more at both ends of axes.
+// inside is the part within a border of a tensor that is larger by it at both ends of axes.
 func inside(border int64, axes ...int) view {
 	return func(l layout.Layout) (layout.Layout, error) {
 		dims := l.Shape()

@@ -2,7 +2,7 @@ package page
 
 import "strconv"
 
-// bars are those of a case: the device's, and below it each peer's.
+// bars are a case's: the device's, and below it each peer's.
 type bars struct {
 	Name  string
 	Error string // instead of the device's
@@ -12,8 +12,7 @@ type bars struct {
 
 type bar struct{ Style, Width, Text, Title string }
 
-// full is how many hundredths of a track the longest bar takes: its text stands
-// behind it.
+// full is the longest bar in hundredths of its track, which also has its text.
 const full = 70
 
 // bars draws the cases of each class, all on one scale.
@@ -57,7 +56,7 @@ func (d *deviceView) bars() {
 	}
 }
 
-// longest is the largest rate that there is.
+// longest is the largest rate.
 func (d *deviceView) longest() float64 {
 	longest := max(d.roof, d.fill)
 	for _, c := range d.cases {
@@ -69,7 +68,7 @@ func (d *deviceView) longest() float64 {
 	return longest
 }
 
-// Roof reports whether there is a line of it.
+// Roof reports whether the roof has a line.
 func (d *deviceView) Roof() bool { return d.roof > 0 }
 
 func width(v, longest float64) string { return strconv.FormatFloat(v/longest*full, 'f', 1, 64) }

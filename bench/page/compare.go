@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// comparison sets devices side by side: the medians of each class, and each case.
+// comparison has devices side by side: the medians of each class, and each case.
 type comparison struct {
 	Devices []*deviceView
 	Classes []compared
@@ -20,7 +20,7 @@ type compared struct {
 	Cells []share
 }
 
-// share is a median part of the roof, also as the width of a bar.
+// share is a median part of the roof, with the width of its bar.
 type share struct{ Text, Width, Rate string }
 
 func compare(devices []*deviceView) *comparison {

@@ -28,7 +28,7 @@ type deviceView struct {
 
 	id    string
 	size  int64
-	alone bool    // a pair of buffers serves all calls: see report.Result.Cached
+	alone bool    // all calls use one pair of buffers: see report.Result.Cached
 	roof  float64 // of copies
 	fill  float64 // and that of fills
 
@@ -36,17 +36,17 @@ type deviceView struct {
 	cases   []*caseView
 }
 
-// bound is a line of the tables of what bounds a device.
+// bound is a line of the tables of the roofline.
 type bound struct{ Name, Figure, Spread, Note string }
 
-// limit is a rate that figures are held against.
+// limit is a line of the roofline in figures.
 type limit struct {
 	Name, Style string // Style is its line's
 	Text        string
 	GBps        float64
 }
 
-// caseView is a case, with what is no figure as 0.
+// caseView is a case. A missing figure is 0.
 type caseView struct {
 	*report.CaseResult
 	layout, width                 string // of the name
@@ -57,10 +57,10 @@ type caseView struct {
 	peers                         []figures
 }
 
-// class is what is hard about some cases.
+// class is a class of cases.
 type class struct {
 	Name, About string
-	Roof        string // where it crosses tracks, in hundredths of them; "": there is none
+	Roof        string // its line, in hundredths of a track; "": none
 	Bars        []bars
 
 	cases []*caseView
@@ -105,7 +105,7 @@ func newDevice(anchor, label string, r *report.Result) *deviceView {
 	return d
 }
 
-// palette is how many colours the style has for peers.
+// palette is the number of the style's colours for peers.
 const palette = 6
 
 func about(size int64) string {
@@ -156,7 +156,7 @@ func seconds(s float64) string {
 	return short(s) + " s"
 }
 
-// bounds notes what bounds the device.
+// bounds fills in the roofline.
 func (d *deviceView) bounds(r *report.Roofline) {
 	if r == nil {
 		return
@@ -197,7 +197,7 @@ func (d *deviceView) bounds(r *report.Roofline) {
 	}
 }
 
-// bounded is what its ratio is a part of.
+// bounded names its roof.
 func (c *caseView) bounded() string {
 	if c.Fills() {
 		return "the plain fill"
@@ -225,7 +225,7 @@ func (d *deviceView) newCase(c *report.CaseResult) *caseView {
 	return v
 }
 
-// classify groups the cases by class, in the order in which classes come.
+// classify groups the cases by class, in the order of the first cases.
 func (d *deviceView) classify() {
 	at := map[string]*class{}
 	for _, c := range d.cases {
@@ -255,10 +255,10 @@ func ratios(cases []*caseView) []float64 {
 	return all
 }
 
-// lowest is the case that is furthest below the roof.
+// lowest is the case furthest below the roof.
 type lowest struct{ Name, Text string }
 
-// summarize says in a sentence how the device did.
+// summarize writes the summary sentence.
 func (d *deviceView) summarize() {
 	if d.roof > 0 {
 		d.Summary = fmt.Sprintf("The roof is %s GB/s: the fastest plain copy (%s). ", short(d.roof), d.fastest)
@@ -279,7 +279,7 @@ func (d *deviceView) summarize() {
 	d.Summary += fmt.Sprintf("Of %s, half reach %s of the roof or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
 }
 
-// notes says what a reader has to know before the figures.
+// notes lists what limits the figures.
 func (d *deviceView) notes(r *report.Result) {
 	var failed, unsupported []string
 	noisy, missing := 0, 0
@@ -324,7 +324,7 @@ func (d *deviceView) notes(r *report.Result) {
 	}
 }
 
-// first has the first few of many lines.
+// first returns the first few of many lines.
 func first(lines []string) []string {
 	const few = 8
 	if len(lines) <= few {

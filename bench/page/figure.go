@@ -32,7 +32,7 @@ type panel struct {
 	Dots        []dot
 }
 
-// dot says what a mark is to who points at it.
+// dot is the tooltip of a mark.
 type dot struct{ X, Y, Title string }
 
 func (s *sheet) dot(p plotter.XY, title string) dot {
@@ -40,10 +40,9 @@ func (s *sheet) dot(p plotter.XY, title string) dot {
 	return dot{px(x), px(y), title}
 }
 
-// figure is the roofline of a device. A roofline has the work for a byte on its
-// horizontal axis; moving elements is none, and what decides how fast it goes is how
-// narrow they are. So the width of elements is there, and how many bytes memory moves
-// for those that are asked for shows as a second mark.
+// figure is the roofline of a device. A usual roofline has work per byte on its horizontal
+// axis. Moving elements is no work, and its speed depends on their width: so that is on
+// the axis, and the bytes that memory moves are a second mark.
 func (d *deviceView) figure() *figure {
 	var rates []float64
 	var widths []string
@@ -93,7 +92,7 @@ func (d *deviceView) figure() *figure {
 	return f
 }
 
-// bits writes a width for an axis, if it is one.
+// bits is a width on an axis, if it is a number.
 func bits(width string) string {
 	if _, err := strconv.Atoi(width); err != nil || len(width) > 4 {
 		return none
@@ -156,14 +155,14 @@ func (k *class) panel(s *sheet, widths []string) panel {
 	return p
 }
 
-// apart is how far two points are in height.
+// apart is the vertical distance of two points.
 func (s *sheet) apart(a, b plotter.XY) float64 {
 	_, y := s.at(a)
 	_, z := s.at(b)
 	return math.Abs(y - z)
 }
 
-// gbps is a vertical axis on which equal quotients are equally far apart.
+// gbps is a logarithmic vertical axis.
 func gbps(rates []float64) span {
 	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
 	low = min(low, high/5) // so that there are marks
@@ -175,9 +174,8 @@ func gbps(rates []float64) span {
 	return s
 }
 
-// steps are the marks of such an axis: 1, 2 and 5 of each power of ten, or powers
-// of ten, if these are many. (Those of plot.LogTicks are labelled at powers only,
-// of which there is often one.)
+// steps are the ticks of such an axis: 1, 2 and 5 times powers of ten, or only powers if
+// these are many. (plot.LogTicks labels only powers, of which there is often one.)
 func steps(low, high float64) []float64 {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
 	digits, every := []float64{1, 2, 5}, 1
@@ -187,7 +185,7 @@ func steps(low, high float64) []float64 {
 	var all []float64
 	for e := first; e <= last; e += every {
 		for _, d := range digits {
-			// Parsed, for it is written: 3e-1 times 10 is not 3.
+			// Parsed, since products are inexact.
 			v, err := strconv.ParseFloat(fmt.Sprintf("%ge%d", d, e), 64)
 			if err == nil && v >= low && v <= high {
 				all = append(all, v)
@@ -197,7 +195,7 @@ func steps(low, high float64) []float64 {
 	return all
 }
 
-// byNumber orders texts by the number that they are, and others behind these.
+// byNumber orders numbers by value, and other texts behind them.
 func byNumber(a, b string) int {
 	x, errA := strconv.Atoi(a)
 	y, errB := strconv.Atoi(b)

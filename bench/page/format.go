@@ -10,8 +10,8 @@ import (
 // none stands where there is no figure.
 const none = "–"
 
-// sound returns a figure, or 0 if it is none: a benchmark's are above 0, and so far
-// from the ends of what a float64 holds that they can be multiplied.
+// sound returns a figure, or 0 if it is not positive, or so small or large that products
+// overflow.
 func sound(v float64) float64 {
 	if v > 1e-100 && v < 1e100 {
 		return v
@@ -19,7 +19,7 @@ func sound(v float64) float64 {
 	return 0
 }
 
-// over is the quotient of two figures, or 0 if one is none.
+// over is the quotient of two figures, or 0.
 func over(a, b float64) float64 {
 	if sound(a) == 0 || sound(b) == 0 {
 		return 0
@@ -27,8 +27,8 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// number writes a figure with so many decimals, so that those of a column stand
-// below each other; one that this would make long or 0 is written shorter.
+// number writes a figure with so many decimals, or with three digits if these would be
+// many, or only zeros.
 func number(v float64, decimals int) string {
 	if v = sound(v); v == 0 {
 		return none
@@ -58,7 +58,7 @@ func times(v float64) string {
 	return short(v) + "×"
 }
 
-// spread writes one, which may be 0, in hundredths.
+// spread writes a spread, which may be 0, in percent.
 func spread(v float64) string {
 	switch {
 	case v == 0:
@@ -92,7 +92,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// median of figures, those that are none left out; 0 if all are.
+// median of figures without missing ones; 0 if all are missing.
 func median(all []float64) float64 {
 	var some []float64
 	for _, v := range all {

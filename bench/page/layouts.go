@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// layouts is the overview of a device: what part of the roof each layout reaches, at
-// each width, by class. Where colours are warm, it is slow.
+// layouts is the overview of a device: the part of the roof that each layout reaches, at
+// each width, by class. Warm colours are slow.
 type layouts struct {
 	Widths  []string
 	Classes []layoutClass
@@ -26,7 +26,7 @@ type layoutRow struct {
 // heat is a case. Step is its colour: q1, slow, to q5; "": it has none.
 type heat struct{ Text, Title, Step string }
 
-// warmth is what steps begin at, in parts of the roof.
+// warmth is the thresholds of the colours, in parts of the roof.
 var warmth = []struct {
 	Step, Text string
 	least      float64

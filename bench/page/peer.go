@@ -20,10 +20,10 @@ type peerView struct {
 	peer     *report.Peer
 }
 
-// figures are a peer's of a case.
+// figures are a peer's figures of a case.
 type figures struct {
 	gbps, faster float64 // faster: its time by ours, in the same passes
-	lack, why    string  // in a word what stands instead, and why
+	lack, why    string  // the reason without a figure, in a word and in full
 	failed       bool
 }
 
@@ -45,7 +45,7 @@ func (p *peerView) figures(c *report.CaseResult) figures {
 	}
 }
 
-// sane has the peers without what a file may have and a run has not: nulls.
+// sane removes nulls, which a file may have.
 func sane(peers []*report.Peer) []*report.Peer {
 	var all []*report.Peer
 	for _, p := range peers {
@@ -59,7 +59,7 @@ func sane(peers []*report.Peer) []*report.Peer {
 	return all
 }
 
-// summarize says how a peer, the i-th, did beside the device.
+// summarize fills in the peer's summary. It is the device's i-th.
 func (p *peerView) summarize(cases []*caseView, i int) {
 	var faster []float64
 	ahead := 0

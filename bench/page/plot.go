@@ -17,18 +17,17 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figures are drawn by gonum/plot, which writes a colour, a width and a font into
-// every mark. On a page these are the style's to say: it may be dark, or on paper, or
-// of another font. So figures are drawn in inks: colours that nobody sees, each of
-// which stands for a class of page.css. [inner] puts the classes into their place.
+// gonum/plot writes a colour, a width and a font into every mark. On the page they come
+// from page.css, which also serves dark screens and paper. So figures are drawn in inks:
+// colours that stand for classes of page.css, which [inner] puts in their place.
 
 // ink is a class, or several, as a colour.
 type ink string
 
-// inks are all there are; the number of one is its colour.
+// inks are all inks; an index is a colour.
 var inks = []ink{"", "axis", "grid", "label", "label middle", "label end", "along", "dot", "stem", "touched", "others", "curve", "limit l0", "limit l1", "limit l2", "limit l3"}
 
-// RGBA is the number in blue, and a bit, so that what is rounded down comes back.
+// RGBA is the index in blue, and half a step more, against rounding down.
 func (i ink) RGBA() (r, g, b, a uint32) {
 	return 0, 0, uint32(slices.Index(inks, i))*0x101 + 0x80, 0xffff
 }
@@ -36,13 +35,13 @@ func (i ink) RGBA() (r, g, b, a uint32) {
 func (i ink) line() draw.LineStyle { return draw.LineStyle{Color: i, Width: 1} }
 
 var (
-	inked     = regexp.MustCompile(`\s+style="[^"]*#0000([0-9A-F]{2})[^"]*"`)
-	places    = regexp.MustCompile(` (?:x|y|d)="[^"]*"`)
-	decimal   = regexp.MustCompile(`\d+\.\d+`)
-	fontOfAll = font.Font{Typeface: "Liberation", Variant: "Sans"} // only to measure by; the page has its own
+	inked       = regexp.MustCompile(`\s+style="[^"]*#0000([0-9A-F]{2})[^"]*"`)
+	coordinates = regexp.MustCompile(` (?:x|y|d)="[^"]*"`)
+	decimal     = regexp.MustCompile(`\d+\.\d+`)
+	fontOfAll   = font.Font{Typeface: "Liberation", Variant: "Sans"} // only to measure by; the page has its own
 )
 
-// inner returns the SVG that was drawn, with classes for inks and without its frame.
+// inner returns the drawn SVG, with classes for inks and without its frame.
 func inner(c *vgsvg.Canvas) template.HTML {
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
@@ -58,7 +57,7 @@ func inner(c *vgsvg.Canvas) template.HTML {
 		}
 		return fmt.Sprintf(` class="%s"`, inks[n])
 	})
-	svg = places.ReplaceAllStringFunc(svg, func(at string) string {
+	svg = coordinates.ReplaceAllStringFunc(svg, func(at string) string {
 		return decimal.ReplaceAllStringFunc(at, func(number string) string {
 			v, _ := strconv.ParseFloat(number, 64)
 			return px(v)
@@ -73,23 +72,22 @@ const (
 	letters                 = 9
 )
 
-// span is what an axis goes over.
+// span is an axis.
 type span struct {
 	low, high float64
 	ticks     []plot.Tick
 	scale     plot.Normalizer
 }
 
-// sheet is a pair of axes, on which panels are drawn. All panels share it: it is in
-// the page once.
+// sheet is a pair of axes, which all panels share. It is in the page once.
 type sheet struct {
 	axes template.HTML
 	plot *plot.Plot
 	area draw.Canvas // of the data
 }
 
-// newSheet draws axes with their marks, those of a scale on the right, the units, and
-// what is below the data of every panel.
+// newSheet draws axes with ticks, a scale on the right, the units, and what lies below the
+// data of every panel.
 func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -120,8 +118,8 @@ func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 	return &sheet{inner(c), p, p.DataCanvas(all)}
 }
 
-// words are a text at a place of the data, and so far from it. Which end of it is there
-// is in the ink: the reader's font may be wider than the one that measures.
+// words are a text at an offset from a point of the data. The ink has its anchor: the
+// reader's font may be wider than the one that measures.
 func words(style ink, t string, x, y float64, above draw.YAlignment, off vg.Point) *plotter.Labels {
 	return &plotter.Labels{
 		XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{t}, Offset: off,
@@ -132,8 +130,8 @@ func words(style ink, t string, x, y float64, above draw.YAlignment, off vg.Poin
 	}
 }
 
-// unit is that of an axis. It takes room above the data, and none beside it, where the
-// labels of marks are.
+// unit is an axis's unit. It takes room above the data, and none beside it, where labels of
+// ticks are.
 type unit struct{ *plotter.Labels }
 
 func (u unit) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
@@ -142,7 +140,7 @@ func (u unit) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{box}
 }
 
-// across is a line through the whole of it.
+// across is a horizontal line through the panel.
 func across(x span, y float64, style string) *plotter.Line {
 	return &plotter.Line{XYs: plotter.XYs{{X: x.low, Y: y}, {X: x.high, Y: y}}, LineStyle: ink("limit " + style).line()}
 }

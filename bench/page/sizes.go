@@ -11,20 +11,20 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// sized is a device, at all sizes that it was measured at.
+// sized is a device at all its sizes.
 type sized struct {
 	Anchor, Label, Name string
 	Devices             []*deviceView // one for each size, the smallest first
 	Sizes               *sizes        // nil: too few sizes for a figure
 }
 
-// sizes is how fast a device is by the size of cases.
+// sizes are a device's rates by the size of cases.
 type sizes struct {
-	Alone, Turns string // the largest size at which a pair of buffers serves all calls, and the least above; "": none
-	Heads        []string
-	Limits       []limit
-	Rows         []sizeRow
-	Figure       *figure
+	Alone, Rotating string // the largest size at which all calls use one pair of buffers, and the least above; "": none
+	Heads           []string
+	Limits          []limit
+	Rows            []sizeRow
+	Figure          *figure
 }
 
 // sizeRow is a plain copy, or the median of a class, at each size.
@@ -54,14 +54,14 @@ func bySize(devices []*deviceView) []*sized {
 	return all
 }
 
-// Chief is the one that stands for all: of the largest size.
+// Chief is the device at its largest size.
 func (g *sized) Chief() *deviceView { return g.Devices[len(g.Devices)-1] }
 
 // curve is a rate at some sizes.
 type curve struct {
 	name, style string // style: of a limit
 	at          plotter.XYs
-	alone       int // how many are of sizes at which a pair of buffers serves all calls
+	alone       int // how many are of sizes at which all calls use one pair of buffers
 }
 
 func (c *curve) add(d *deviceView, rate float64) {
@@ -74,8 +74,8 @@ func (c *curve) add(d *deviceView, rate float64) {
 	}
 }
 
-// lines draws it in two parts, for two things are measured: what caches hold, and
-// what they do not. A part of one size is a dash.
+// lines draws two parts: sizes within caches and beyond them, which are two measurements.
+// A part of one size is a dash.
 func (c *curve) lines(style ink) (all []plot.Plotter) {
 	for _, part := range []plotter.XYs{c.at[:c.alone], c.at[c.alone:]} {
 		if len(part) == 1 {
@@ -90,7 +90,7 @@ func (c *curve) lines(style ink) (all []plot.Plotter) {
 	return all
 }
 
-// ends says where it begins and ends.
+// ends writes the first and the last point.
 func (c *curve) ends() string {
 	if len(c.at) == 0 {
 		return "no figures"
@@ -165,8 +165,8 @@ func (g *sized) sizes() {
 		switch {
 		case d.alone:
 			g.Sizes.Alone = binary(d.size)
-		case g.Sizes.Turns == "":
-			g.Sizes.Turns = binary(d.size)
+		case g.Sizes.Rotating == "":
+			g.Sizes.Rotating = binary(d.size)
 		}
 		g.Sizes.Heads = append(g.Sizes.Heads, binary(d.size))
 		if i%(len(of)/8+1) == 0 {

@@ -96,7 +96,7 @@ func TestBySize(t *testing.T) {
 	}
 }
 
-// Where buffers begin to take turns, lines break, and the page says why.
+// Where buffers begin to rotate, lines break, and the page says why.
 func TestBreak(t *testing.T) {
 	r := sweep(t)
 	lines := func() (limits, others int, curves []int) {

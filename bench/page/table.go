@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// table has rows that a reader can sort by any column, and filter.
+// table can be sorted by any column, and filtered.
 type table struct {
 	Label   string // for who cannot see it
 	Groups  []group
@@ -16,15 +16,15 @@ type table struct {
 	Classes []string
 }
 
-// group is a cell of the first line of heads: a peer's or device's, above its
-// columns, or a column's own.
+// group is a cell of the first line of heads: that of a peer or device, above its columns,
+// or of a single column.
 type group struct {
 	Text, Style string
 	Span        int // 0: Head spans both lines
 	Head        *head
 }
 
-// head is that of a column.
+// head is the head of a column.
 type head struct {
 	Text, Title string
 	At          int
@@ -40,8 +40,7 @@ type row struct {
 	Cells []cell
 }
 
-// cell has the key that it is sorted by, if it is a figure. One without is last.
-// Why is more than the text has room for: it shows to who points at it.
+// cell has the key that a figure is sorted by; without one it is last. Why is a tooltip.
 type cell struct{ Text, Key, Style, Why string }
 
 // add adds a column of its own.
@@ -84,8 +83,7 @@ func (t *table) sort(by *head) {
 
 func text(s string) cell { return cell{Text: s} }
 
-// quantity is a cell with a figure, and the text of it; if it is none, there is
-// neither.
+// quantity is a cell with a figure and its text, or with none.
 func quantity(v float64, text string) cell {
 	if sound(v) == 0 {
 		return cell{Text: none, Style: "none"}
@@ -95,13 +93,13 @@ func quantity(v float64, text string) cell {
 
 func key(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// What the columns of rates and ratios are, for who points at their heads.
+// Tooltips of the heads of rates and ratios.
 const (
 	aboutRate  = "bytes that a case reads and writes (a fill only writes, a take also reads its indices), by time"
 	aboutRatio = "GB/s by the roof, for a fill by the plain fill: the median of passes"
 )
 
-// decimals is how many a column of rates takes.
+// decimals of a column of rates.
 func decimals(rates []float64) int {
 	for _, v := range rates {
 		if v >= 100 {
@@ -111,7 +109,7 @@ func decimals(rates []float64) int {
 	return 2
 }
 
-// table has all cases of a device; the slowest, by the roof, are first.
+// table has all cases of a device, those with the lowest ratio first.
 func (d *deviceView) table() *table {
 	if len(d.cases) == 0 {
 		return nil

@@ -9,26 +9,26 @@ import (
 	"github.com/restride/restride/bench/report"
 )
 
-// view is a report as the page shows it.
+// view is what the template shows.
 type view struct {
 	Title      string
 	Heading    string
 	Unfinished bool // the run was interrupted
 	Facts      []fact
-	Devices    []*deviceView // each of them, at each size
+	Devices    []*deviceView // each at each size
 	Groups     []*sized      // the same, by device
-	Chiefs     []*deviceView // what the page opens with
+	Chiefs     []*deviceView // in the page's head
 	Compare    *comparison   // nil: fewer than two chiefs
 }
 
-// fact is a line of what is known. Those without text are left out.
+// fact is a known property. Those without text are left out.
 type fact struct{ Name, Text string }
 
 func facts(all ...fact) []fact {
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" || f.Text == none })
 }
 
-// note is something that a reader has to know.
+// note is a warning to readers.
 type note struct {
 	Bad   bool
 	Text  string
@@ -93,7 +93,7 @@ func (v *view) heading() string {
 	return text
 }
 
-// label names the devices, by their size where one is there at several.
+// label names the devices, with the size where one has several.
 func label(devices []*report.Result) []string {
 	often, seen := map[string]int{}, map[string]int{}
 	for _, d := range devices {

@@ -3,7 +3,7 @@ measured.
 
 The buffers have the bytes that the request says, and random ones in the sources. They
 come from numpy, which asks for huge pages where a buffer has 4 MiB and more: so do
-ours. Several pairs of them take turns; warm-up, batches and samples are those of
+ours. Several sets of them rotate; warm-up, batches and samples are those of
 Go's package bench. A result is checked in the first pass: see check.py.
 """
 
@@ -58,9 +58,9 @@ class Case:
 
     def __init__(self, raw):
         self.name, self.op = raw["name"], raw["op"]
-        self.turns = raw["turns"]  # sets of buffers that take turns
-        if self.turns < 1:
-            raise ValueError("%d sets of buffers: want at least 1" % self.turns)
+        self.rotation = raw["turns"]  # sets of buffers, which rotate
+        if self.rotation < 1:
+            raise ValueError("%d sets of buffers: want at least 1" % self.rotation)
         if self.op not in ("copy", "convert", "fill", "take"):
             raise Unsupported("no " + self.op)
         self.dst = Place(raw["dst"])
@@ -163,9 +163,9 @@ def packing(left, right, both, either, case, dst, src, scratch):
 
 
 def measure(library, case, noise, request):
-    """A pass of a case, as package bench does it: see peer_measure.go there."""
+    """A pass of a case, as package bench does it: see measure.go there."""
     runs, buffers = [], []
-    while len(runs) < case.turns:
+    while len(runs) < case.rotation:
         poison = memory(case.dst.bytes)
         poison.fill(0xA5)
         raw = [poison]
@@ -175,22 +175,22 @@ def measure(library, case, noise, request):
             raw.append(noise.indices(case))
         buffers.append([library.buffer(b) for b in raw])
         runs.append(library.operation(case, *buffers[-1]))
-    turn = 0
+    done = 0
 
     def batch(n):
-        nonlocal turn
+        nonlocal done
 
         def work():
-            for i in range(turn, turn + n):
+            for i in range(done, done + n):
                 runs[i % len(runs)]()
 
         took = library.elapsed(work)
-        turn += n
+        done += n
         return took
 
     warm, answer = batch(1), {}
     fewest = 2 if warm > SLOW else 3
-    while turn < case.turns and warm < SLOW:
+    while done < case.rotation and warm < SLOW:
         warm += batch(1)
     if request["check"]:
         dst, *sources = buffers[0]

@@ -14,8 +14,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// parse reads the name of an operation, of a take along an axis.
-func parse(t *testing.T, name string, axis int) cases.Operation {
+// parse reads the name of an operation.
+func parse(t *testing.T, name string) cases.Operation {
 	t.Helper()
 	if !strings.HasPrefix(name, "take/") {
 		c, err := oracle.ParseCase(name)
@@ -27,7 +27,7 @@ func parse(t *testing.T, name string, axis int) cases.Operation {
 	require.Len(t, c.By, 1)
 	return cases.Operation{
 		Case: oracle.Case{Op: cases.OpTake, DstType: c.Type, SrcType: c.Type, Dst: c.Dst, Src: c.Src},
-		At:   c.At, AtType: c.AtType, By: c.By[0], Axis: axis,
+		At:   c.At, AtType: c.AtType, By: c.By[0],
 	}
 }
 
@@ -51,7 +51,7 @@ func TestNewEntry(t *testing.T) {
 		if e.At != nil {
 			axis = e.At.Axis
 		}
-		c := parse(t, e.Case, axis)
+		c := parse(t, e.Case)
 		assert.Equal(t, string(c.Op), e.Op)
 		if e.Dst.Bits > c.DstType.Bits() && c.Op == oracle.OpCopy {
 			folds++

@@ -156,10 +156,10 @@ func checkTexts(all ...string) error {
 // bad reports whether a figure is negative or not finite.
 func bad(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) }
 
-// Instant is the least time of a call, in nanoseconds. The most is less than a day, so
-// that rates are finite.
+// A call takes at least instant, in nanoseconds, and less than a day, so that rates are
+// finite.
 const (
-	Instant = 1e-3
+	instant = 1e-3
 	day     = float64(24 * time.Hour)
 )
 
@@ -168,8 +168,8 @@ func (t *Timing) check() error {
 	switch {
 	case t.Samples < 1 || t.Batch < 1:
 		return fmt.Errorf("%d samples of %d calls: want at least 1 of 1", t.Samples, t.Batch)
-	case !(t.Min >= Instant && t.Max < day): // or one is NaN
-		return fmt.Errorf("a call took %g to %g ns: want at least %g, and less than a day", t.Min, t.Max, Instant)
+	case !(t.Min >= instant && t.Max < day): // or one is NaN
+		return fmt.Errorf("a call took %g to %g ns: want at least %g, and less than a day", t.Min, t.Max, instant)
 	case !(t.Min <= t.Q1 && t.Q1 <= t.Median && t.Median <= t.Q3 && t.Q3 <= t.Max):
 		return fmt.Errorf("times of %g, %g, %g, %g, %g ns: want min, q1, median, q3, max in order", t.Min, t.Q1, t.Median, t.Q3, t.Max)
 	}

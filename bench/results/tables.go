@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/bench/report"
 )
 
-// table writes what a report says of some of its devices; the link is to the report.
+// table writes figures of some devices of a report; the link is to the report.
 type table func(b *strings.Builder, f file, devices []*report.Result, link string)
 
 // kinds are the tables, by the words in the markers.
@@ -27,8 +27,8 @@ var known = []struct{ name, text string }{
 	{"f-shuffle/32", "6-D shuffle by (5 2 1 3 0 4), 16x20x24x12x14x13"},
 }
 
-// figures sets devices, and the libraries beside each, side by side: ratios to the
-// same yardstick in the same pass.
+// figures has devices and their peers side by side: ratios to the same yardstick in the
+// same pass.
 func figures(b *strings.Builder, f file, devices []*report.Result, link string) {
 	origin(b, f, devices, link, "", ", ± how far from them single passes are")
 	b.WriteString("| float |")
@@ -58,8 +58,7 @@ func figures(b *strings.Builder, f file, devices []*report.Result, link string) 
 	}
 }
 
-// beside is a case's ratio on a device, and those of the libraries there; false if
-// it has not been measured.
+// beside is a case's ratio on a device, and those of peers; false if it was not measured.
 func beside(d *report.Result, name string) (cells string, ok bool) {
 	i := slices.IndexFunc(d.Cases, func(c *report.CaseResult) bool { return c.Name == name })
 	if i < 0 || d.Cases[i].Time == nil {
@@ -74,7 +73,7 @@ func beside(d *report.Result, name string) (cells string, ok bool) {
 	return cells, true
 }
 
-// yardstick is what ratios are to.
+// yardstick is the reference of ratios.
 func yardstick(d *report.Result) *report.Rate {
 	if m := d.Roofline.Memcpy; m != nil { // processors
 		return m
@@ -82,8 +81,7 @@ func yardstick(d *report.Result) *report.Rate {
 	return d.Roofline.Fastest()
 }
 
-// of is a case's ratio to the yardstick, or a fill's to the plain fill, and how far from
-// it single passes are.
+// of is a case's ratio to the yardstick, or a fill's to the plain fill, with its spread.
 func of(d *report.Result, c *report.CaseResult) (x, spread float64) {
 	if c.MemcpyRatio > 0 {
 		return c.MemcpyRatio, c.MemcpySpread
@@ -91,8 +89,8 @@ func of(d *report.Result, c *report.CaseResult) (x, spread float64) {
 	return c.Ratio, c.Time.Spread()
 }
 
-// origin says what ratios are to, and where they come from; fills and spreads are what
-// it says of these, where the table has them.
+// origin writes the reference and the source of ratios; fills and spreads are its words
+// about these, where the table has them.
 func origin(b *strings.Builder, f file, devices []*report.Result, link, fills, spreads string) {
 	var yards, names []string
 	for _, d := range devices {
@@ -109,7 +107,7 @@ func origin(b *strings.Builder, f file, devices []*report.Result, link, fills, s
 		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
 }
 
-// roofline is what bounds the devices, side by side.
+// roofline has the rooflines side by side.
 func roofline(b *strings.Builder, f file, devices []*report.Result, link string) {
 	fmt.Fprintf(b, "| %s ([all figures](%s)) |", f.Date.Format("2006-01-02"), link)
 	parts := make([][]report.Part, len(devices))

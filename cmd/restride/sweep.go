@@ -11,14 +11,14 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// sweep is what --size takes for all of these, as far as a device has memory for them.
+// sweep as a --size is all of sweepSizes that a device has memory for.
 const sweep = "sweep"
 
 var sweepSizes = []int64{256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
 
-// sweepNeeds is how much memory a run takes at a large size, at most, by that size: two
-// pairs of buffers take turns, the largest case has pairs of six times what it writes,
-// and the host holds what goes in and comes out.
+// sweepNeeds is the memory of a run at a large size, at most, as a multiple of that size:
+// two pairs of buffers rotate, the largest case has pairs of six times what it writes,
+// and the host holds noise and results.
 const sweepNeeds = 20
 
 // sizesOf returns the sizes to measure a device at.
@@ -46,8 +46,7 @@ func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
 	return fit, nil
 }
 
-// half is half of the memory that a processor has, or of what is available of it, if
-// that is known.
+// half is half of a processor's memory, or of what is available of it, if that is known.
 func half(memory, available int64) int64 {
 	if available > 0 && (memory <= 0 || available < memory) {
 		memory = available
@@ -55,8 +54,8 @@ func half(memory, available int64) int64 {
 	return memory / 2
 }
 
-// fitting are the sizes that so much memory is enough for; the smallest always is.
-// Memory that is not known, 0, is enough for what is usual.
+// fitting are the sizes that fit in free memory, and always the smallest. 0 is unknown, and
+// taken to be a usual machine's.
 func fitting(sizes []int64, free int64) []int64 {
 	if free <= 0 {
 		free = 8 << 30
@@ -69,7 +68,7 @@ func fitting(sizes []int64, free int64) []int64 {
 	return sizes
 }
 
-// available reads how much memory a new program can have out of Linux's description.
+// available parses the memory of a new program out of Linux's /proc/meminfo.
 func available(meminfo string) int64 {
 	for line := range strings.Lines(meminfo) {
 		if text, ok := strings.CutPrefix(line, "MemAvailable:"); ok {

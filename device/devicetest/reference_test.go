@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -15,7 +16,7 @@ import (
 type reference struct {
 	fault string
 
-	counters device.Counters
+	counters backend.Counters
 
 	mu     sync.Mutex
 	closed bool
@@ -232,7 +233,7 @@ func plain(op string, b device.Buffer) error {
 }
 
 func (q *refQueue) Write(dst device.Buffer, off int64, src []byte) error {
-	inRange := device.CheckRange("Write", dst, off, int64(len(src)))
+	inRange := backend.CheckRange("Write", dst, off, int64(len(src)))
 	if q.dev.has("writes beyond") {
 		inRange = nil
 		if dst == nil || off < 0 || off > dst.Size() {
@@ -250,7 +251,7 @@ func (q *refQueue) Write(dst device.Buffer, off int64, src []byte) error {
 }
 
 func (q *refQueue) Read(dst []byte, src device.Buffer, off int64) error {
-	if err := q.first(q.dev.of(src), plain("Read", src), device.CheckRange("Read", src, off, int64(len(dst)))); err != nil {
+	if err := q.first(q.dev.of(src), plain("Read", src), backend.CheckRange("Read", src, off, int64(len(dst)))); err != nil {
 		return err
 	}
 	q.dev.counters.Download(int64(len(dst)))
@@ -276,8 +277,8 @@ func (q *refQueue) waitAfter(f func()) error {
 }
 
 func (q *refQueue) Copy(dst, src device.Operand) error {
-	rules := device.CheckCopy(&dst, &src)
-	if q.dev.has("overlap") && dst.Buffer == src.Buffer && device.CheckOperand("", "", &dst) == nil {
+	rules := backend.CheckCopy(&dst, &src)
+	if q.dev.has("overlap") && dst.Buffer == src.Buffer && backend.CheckOperand("", "", &dst) == nil {
 		rules = nil
 	}
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer), rules); err != nil {
@@ -306,7 +307,7 @@ func damageTail(dst device.Operand) {
 }
 
 func (q *refQueue) Fill(dst device.Operand, pattern []byte) error {
-	rules := device.CheckFill(&dst, pattern)
+	rules := backend.CheckFill(&dst, pattern)
 	if q.dev.has("long patterns") && len(pattern) > max(dst.Type.Bits()/8, 1) {
 		rules = nil
 	}
@@ -318,7 +319,7 @@ func (q *refQueue) Fill(dst device.Operand, pattern []byte) error {
 }
 
 func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
-	if err := q.first(q.dev.of(dst.Buffer, src.Buffer), device.CheckConvert(&dst, &src, how)); err != nil {
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer), backend.CheckConvert(&dst, &src, how)); err != nil {
 		return err
 	}
 	from := src.Type
@@ -334,7 +335,7 @@ func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 }
 
 func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
-	rules := device.CheckTake(&dst, &src, &at, by)
+	rules := backend.CheckTake(&dst, &src, &at, by)
 	if q.dev.has("indices as bytes") && at.Type == layout.Uint8 {
 		rules = nil
 	}
@@ -360,7 +361,7 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 				by.Extent &= 1<<32 - 1
 			}
 			q.mu.Lock()
-			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(wrong[0], by.Extent))
+			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", backend.OutOfRange(wrong[0], by.Extent))
 			q.mu.Unlock()
 		}
 	})
@@ -409,7 +410,7 @@ func stringsIn(op string, b device.Buffer) error {
 }
 
 func (q *refQueue) WriteStrings(dst device.Buffer, off int64, src []string) error {
-	if err := q.first(q.dev.of(dst), stringsIn("WriteStrings", dst), device.CheckRange("WriteStrings", dst, off, int64(len(src)))); err != nil {
+	if err := q.first(q.dev.of(dst), stringsIn("WriteStrings", dst), backend.CheckRange("WriteStrings", dst, off, int64(len(src)))); err != nil {
 		return err
 	}
 	q.dev.counters.Upload(16 * int64(len(src)))
@@ -418,7 +419,7 @@ func (q *refQueue) WriteStrings(dst device.Buffer, off int64, src []string) erro
 }
 
 func (q *refQueue) ReadStrings(dst []string, src device.Buffer, off int64) error {
-	if err := q.first(q.dev.of(src), stringsIn("ReadStrings", src), device.CheckRange("ReadStrings", src, off, int64(len(dst)))); err != nil {
+	if err := q.first(q.dev.of(src), stringsIn("ReadStrings", src), backend.CheckRange("ReadStrings", src, off, int64(len(dst)))); err != nil {
 		return err
 	}
 	q.dev.counters.Download(16 * int64(len(dst)))
@@ -426,7 +427,7 @@ func (q *refQueue) ReadStrings(dst []string, src device.Buffer, off int64) error
 }
 
 func (q *refQueue) FillString(dst device.Operand, s string) error {
-	if err := q.first(q.dev.of(dst.Buffer), device.CheckFillString(&dst)); err != nil {
+	if err := q.first(q.dev.of(dst.Buffer), backend.CheckFillString(&dst)); err != nil {
 		return err
 	}
 	return q.launch(dst, func() { oracle.FillStrings(dst.Buffer.(*refStrings).words, dst.Layout, s) })

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -236,7 +237,7 @@ func (r runner) takeOrder(t *testing.T) {
 		told = rig.q.Wait()
 	}
 	rig.is(told, device.ErrInvalid, "a large index out of range")
-	if told != nil && !strings.HasSuffix(told.Error(), device.OutOfRange(beyond, far.Extent)) {
+	if told != nil && !strings.HasSuffix(told.Error(), backend.OutOfRange(beyond, far.Extent)) {
 		rig.Errorf("index %d of extent %d is told as %v", beyond, far.Extent, told)
 	}
 	rig.ok(late.Free())

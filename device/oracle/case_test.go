@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -96,7 +97,7 @@ func rules(c Case) error {
 		if c.DstType == layout.String {
 			return nil
 		}
-		return device.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
+		return backend.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
 	}
 	src := operand(c.Src, c.SrcType)
 	if c.Shared {
@@ -106,9 +107,9 @@ func rules(c Case) error {
 		src.Buffer = dst.Buffer
 	}
 	if c.Op == OpConvert {
-		return device.CheckConvert(&dst, &src, c.How)
+		return backend.CheckConvert(&dst, &src, c.How)
 	}
-	return device.CheckCopy(&dst, &src)
+	return backend.CheckCopy(&dst, &src)
 }
 
 type sized struct{ size int64 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -14,7 +15,7 @@ import (
 type Device struct {
 	of       device.Device
 	names    device.KernelNamer // of the other; may be nil
-	counters device.Counters
+	counters backend.Counters
 }
 
 // Open returns a device that stands in for one, of which q is a queue.
@@ -91,7 +92,7 @@ func (d stringDevice) AllocStrings(n int64) (device.Buffer, error) {
 
 func (d *Device) buffer(op string, size, bytes int64) (*buffer, error) {
 	if bytes > 0 {
-		bytes = device.SizeClass(bytes)
+		bytes = backend.SizeClass(bytes)
 	}
 	if live := d.Stats().Live; live > math.MaxInt64-bytes {
 		return nil, layout.Errorf(device.ErrOutOfMemory, op, "%d bytes beside %d are more than 64 bits count", bytes, live)

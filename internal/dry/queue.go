@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -23,7 +24,7 @@ func unknown(op string) error {
 }
 
 func (q *queue) Write(dst device.Buffer, off int64, src []byte) error {
-	if err := device.CheckRange("Write", dst, off, int64(len(src))); err != nil {
+	if err := backend.CheckRange("Write", dst, off, int64(len(src))); err != nil {
 		return err
 	}
 	q.dev.counters.Upload(int64(len(src)))
@@ -48,27 +49,27 @@ func (q *queue) launch(dst *device.Operand, err error) error {
 }
 
 func (q *queue) Copy(dst, src device.Operand) error {
-	return q.launch(&dst, device.CheckCopy(&dst, &src))
+	return q.launch(&dst, backend.CheckCopy(&dst, &src))
 }
 
 func (q *queue) Fill(dst device.Operand, pattern []byte) error {
-	return q.launch(&dst, device.CheckFill(&dst, pattern))
+	return q.launch(&dst, backend.CheckFill(&dst, pattern))
 }
 
 func (q *queue) Convert(dst, src device.Operand, how device.Rounding) error {
-	return q.launch(&dst, device.CheckConvert(&dst, &src, how))
+	return q.launch(&dst, backend.CheckConvert(&dst, &src, how))
 }
 
 func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
-	return q.launch(&dst, device.CheckTake(&dst, &src, &at, by))
+	return q.launch(&dst, backend.CheckTake(&dst, &src, &at, by))
 }
 
 func (q *queue) FillString(dst device.Operand, _ string) error {
-	return q.launch(&dst, device.CheckFillString(&dst))
+	return q.launch(&dst, backend.CheckFillString(&dst))
 }
 
 func (q *queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
-	if err := device.CheckRange("WriteStrings", dst, off, int64(len(src))); err != nil {
+	if err := backend.CheckRange("WriteStrings", dst, off, int64(len(src))); err != nil {
 		return err
 	}
 	q.dev.counters.Upload(16 * int64(len(src)))

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/kernels"
 )
 
@@ -11,7 +12,7 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckConvert(&dst, &src, how); err != nil {
+	if err := backend.CheckConvert(&dst, &src, how); err != nil {
 		return err
 	}
 	to, from, err := q.usePair("Convert", dst.Buffer, src.Buffer)
@@ -20,12 +21,12 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	}
 	var e *kernels.Entry[Mem]
 	var lo, hi uint64
-	switch device.WayOf(dst.Type, src.Type) {
-	case device.AsCopy:
+	switch backend.ConversionOf(dst.Type, src.Type) {
+	case backend.AsCopy:
 		e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
-	case device.AsPack:
-		e, err = q.launches.Pack(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), device.IsSigned(src.Type))
-	case device.ByValue:
+	case backend.AsPack:
+		e, err = q.launches.Pack(&dst.Layout, &src.Layout, dst.Type.Bits(), src.Type.Bits(), backend.IsSigned(src.Type))
+	case backend.ByValue:
 		lo, hi = kernels.Numbers(dst.Type, src.Type, how)
 		e, err = q.launches.Cast(&dst.Layout, &src.Layout, dst.Type, src.Type, how)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 )
 
 // deferredFrees are the blocks of freed buffers whose work is not known to be done:
@@ -52,7 +52,7 @@ func (l *deferredFrees) add(d *Device, f deferredFree) {
 	}
 	l.mu.Lock()
 	l.entries = append(l.entries, f)
-	l.bytes += device.SizeClass(f.size)
+	l.bytes += backend.SizeClass(f.size)
 	l.number.Add(1)
 	l.mu.Unlock()
 }
@@ -102,13 +102,13 @@ func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool)
 	if after == nil || l.number.Load() == 0 {
 		return deferredFree{}, false
 	}
-	class := device.SizeClass(size)
+	class := backend.SizeClass(size)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// The newest first: its memory is the likeliest to be in the cache.
 	for i := len(l.entries) - 1; i >= 0; i-- {
 		f := l.entries[i]
-		if device.SizeClass(f.size) != class || f.pendingBut(after) {
+		if backend.SizeClass(f.size) != class || f.pendingBut(after) {
 			continue
 		}
 		l.bytes -= class
@@ -129,7 +129,7 @@ func (l *deferredFrees) collect(d *Device) {
 			kept = append(kept, f)
 		} else {
 			done = append(done, f)
-			l.bytes -= device.SizeClass(f.size)
+			l.bytes -= backend.SizeClass(f.size)
 		}
 	}
 	clear(l.entries[len(kept):])

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -15,8 +16,8 @@ import (
 type Device struct {
 	driver     Driver
 	properties Properties
-	counters   device.Counters
-	pool       *device.Pool[*block]
+	counters   backend.Counters
+	pool       *backend.Pool[*block]
 	deferred   deferredFrees
 
 	// life is read-locked by calls that need the driver, so that Close comes before
@@ -37,7 +38,7 @@ func New(driver Driver) *Device {
 		driver: driver, properties: driver.Properties(),
 		queues: map[*Queue]struct{}{}, buffers: map[*Buffer]struct{}{}, hosts: map[*byte][]byte{},
 	}
-	d.pool = device.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
+	d.pool = backend.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
 	return d
 }
 

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -14,7 +15,7 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		return layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", q)
 	}
 	for _, b := range []device.Buffer{dst, src} {
-		if err := device.CheckRange(op, b, 0, bytes); err != nil {
+		if err := backend.CheckRange(op, b, 0, bytes); err != nil {
 			return err
 		}
 		if own, ok := b.(*Buffer); !ok || own.dev != d {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
@@ -75,7 +76,7 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 
 // useRange is use for a range of a buffer.
 func (q *Queue) useRange(op string, b device.Buffer, off, n int64) (*Buffer, error) {
-	if err := device.CheckRange(op, b, off, n); err != nil {
+	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return nil, err
 	}
 	q.seq++
@@ -233,7 +234,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckCopy(&dst, &src); err != nil {
+	if err := backend.CheckCopy(&dst, &src); err != nil {
 		return err
 	}
 	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
@@ -253,7 +254,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckFill(&dst, pattern); err != nil {
+	if err := backend.CheckFill(&dst, pattern); err != nil {
 		return err
 	}
 	to, _, err := q.usePair("Fill", dst.Buffer, dst.Buffer)
@@ -272,7 +273,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 // KernelName returns the class of a copy and the width in bits of the elements that
 // it moves, as "transpose.32"; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {
-	if device.CheckCopy(&dst, &src) != nil {
+	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
 	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.properties.Target)

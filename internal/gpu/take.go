@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -52,7 +53,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := device.CheckTake(&dst, &src, &at, by); err != nil {
+	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
 	to, from, err := q.usePair(op, dst.Buffer, src.Buffer)
@@ -109,5 +110,5 @@ func (q *Queue) answerTakes() error {
 		return nil
 	}
 	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
-	return layout.Errorf(device.ErrInvalid, "Take", "%s", device.OutOfRange(index, extent))
+	return layout.Errorf(device.ErrInvalid, "Take", "%s", backend.OutOfRange(index, extent))
 }

@@ -19,7 +19,7 @@
 // By itself, the compiler is not good at other steps within a cache line.
 #define DIRECT (STEP == 1 || STEP == -1 || STEP == 127)
 #define AHEAD 8 // rows
-#define LARGE 64 // blocks: smaller copies stay in the caches for who reads them next
+#define LARGE 64 // blocks: smaller copies stay in the caches, for what reads them next
 #define LINE (64 / (DBITS / 8)) // elements
 
 #if STEP == 0

@@ -1,6 +1,7 @@
 // element: one element per item. Neighbouring work-items write neighbouring
-// elements of dst's innermost axis. Behind cast.h it converts between types; blocks
-// of CPUs that are dense on both sides are a loop then that compilers make vectors of.
+// elements of dst's innermost axis. Behind spread.h it stores each of them several
+// times. Behind cast.h it converts between types; blocks of CPUs that are dense on both
+// sides are then a loop that compilers make vectors of.
 
 #define ITEMS (CAST && SERIAL ? 1 : 4)
 

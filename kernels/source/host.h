@@ -1,5 +1,6 @@
-// Prelude: the neutral dialect in C++ for the host. Who includes it says how
-// work-items run: host_item has where one is, host_barrier waits for its group.
+// Prelude: the neutral dialect in C++ for the host. The program around it runs the
+// work-items: host_item is the position of the current one, host_barrier waits for
+// its group.
 #include <cstdint>
 typedef uint8_t u8;
 typedef uint16_t u16;

@@ -1,6 +1,6 @@
-// What kernels that convert between types know of a type: taken from a word. That is
-// an argument of the launch, so that one kernel serves all types of a width (lo is of
-// src, hi of dst), or a constant. kernels/convert.go writes them.
+// What kernels that convert by value know of a type, as a word that kernels/convert.go
+// makes: an argument of the launch (lo is of src, hi of dst), so that one kernel serves
+// all types of a width, or a constant.
 
 #define KIND_UINT 0
 #define KIND_INT 1

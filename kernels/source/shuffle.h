@@ -13,7 +13,7 @@
 // a and b are one axis, a; extent and length are the sizes of src's and dst's tables.
 
 #define ITEMS 4
-// One word of each 32 stays free, lest neighbours in src meet in a memory bank.
+// One word of each 32 stays free: neighbours in src are in different memory banks.
 #define SKEW(at) ((at) + (at) / (1024 / DBITS) * MAX(32 / DBITS, 1))
 
 ENTRY {

@@ -1,10 +1,9 @@
-// What kernels share that write packed elements: an item is a 32-bit word of
-// dst, or a span of them, in a run of elements that are dense in dst. A run may
-// begin and end within a word.
+// What kernels share that write elements narrower than a word: an item is a 32-bit
+// word of dst, or a span of them, in a run of elements that are dense in dst. A run
+// may begin and end within a word.
 
-// merge stores the bits of a word that the mask names. A word without a full
-// mask may hold elements of other work-items, too, or such that are none of
-// dst's: whoever writes there does it by atomic operations.
+// merge_bits stores the bits of a word that the mask names. The others may belong to
+// other work-items, or not to dst: they are kept, by atomic operations.
 DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {
 	if (mask == 0xffffffff) {
 		*word = value;

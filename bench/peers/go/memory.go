@@ -19,7 +19,7 @@ import (
 // buffers are the memory of a case. A fill has no src, and only a take has at.
 type buffers struct{ dst, src, at []byte }
 
-// memory is the buffers that take turns, on huge pages as those of Restride's cpu
+// memory is the rotating buffers, on huge pages as those of Restride's cpu
 // device are: they are its buffers.
 type memory struct {
 	dev *cpu.Device

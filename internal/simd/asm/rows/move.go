@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
 const rowsSignature = "func(dst, src *byte, dStep, sStep, size, rows int64)"
@@ -36,6 +38,16 @@ func rowLoop(name, doc string, before, body, after func(), row *rowRegisters) {
 
 type rowRegisters struct{ d, s, size reg.GPVirtual }
 
+// move copies whole vectors that follow one another, from an offset in the row on.
+func (r *rowRegisters) move(at reg.GPVirtual, vectors ...reg.VecVirtual) {
+	for i, v := range vectors {
+		emit.Read(Mem{Base: r.s, Index: at, Scale: 1, Disp: int(v.Size()) * i}, v)
+	}
+	for i, v := range vectors {
+		emit.Write(v, Mem{Base: r.d, Index: at, Scale: 1, Disp: int(v.Size()) * i}, false)
+	}
+}
+
 // moveAVX512: one masked vector for short rows; vectors and a masked one for
 // others.
 func moveAVX512() {
@@ -66,12 +78,7 @@ func moveAVX512() {
 	SUBQ(I32(256), last)
 	JL(LabelRef("lines"))
 	Label("body")
-	for n := range z {
-		VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1, Disp: 64 * n}, z[n])
-	}
-	for n := range z {
-		VMOVDQU64(z[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 64 * n})
-	}
+	r.move(i, z...)
 	ADDQ(I32(256), i)
 	CMPQ(i, last)
 	JLE(LabelRef("body"))
@@ -80,8 +87,7 @@ func moveAVX512() {
 	CMPQ(i, last)
 	JGE(LabelRef("tail"))
 	Label("line")
-	VMOVDQU64(Mem{Base: r.s, Index: i, Scale: 1}, z[0])
-	VMOVDQU64(z[0], Mem{Base: r.d, Index: i, Scale: 1})
+	r.move(i, z[0])
 	ADDQ(I32(64), i)
 	CMPQ(i, last)
 	JL(LabelRef("line"))
@@ -139,12 +145,7 @@ func moveAVX2() {
 		SUBQ(Imm(128), last)
 		JLE(LabelRef("vectors"))
 		Label("body")
-		for n := range y {
-			VMOVDQU(Mem{Base: r.s, Index: i, Scale: 1, Disp: 32 * n}, y[n])
-		}
-		for n := range y {
-			VMOVDQU(y[n], Mem{Base: r.d, Index: i, Scale: 1, Disp: 32 * n})
-		}
+		r.move(i, y...)
 		ADDQ(U32(128), i)
 		CMPQ(i, last)
 		JL(LabelRef("body"))
@@ -153,13 +154,11 @@ func moveAVX2() {
 		CMPQ(i, last)
 		JGE(LabelRef("tail"))
 		Label("vector")
-		VMOVDQU(Mem{Base: r.s, Index: i, Scale: 1}, y[0])
-		VMOVDQU(y[0], Mem{Base: r.d, Index: i, Scale: 1})
+		r.move(i, y[0])
 		ADDQ(Imm(32), i)
 		CMPQ(i, last)
 		JL(LabelRef("vector"))
 		Label("tail")
-		VMOVDQU(Mem{Base: r.s, Index: last, Scale: 1}, y[0])
-		VMOVDQU(y[0], Mem{Base: r.d, Index: last, Scale: 1})
+		r.move(last, y[0])
 	}, func() {}, &r)
 }

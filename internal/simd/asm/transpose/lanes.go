@@ -69,32 +69,18 @@ func (n lanes) store(v VecVirtual, to Mem, stream bool) {
 type unpack func(size int, a, b VecVirtual) VecVirtual
 
 func (n lanes) low(size int, a, b VecVirtual) VecVirtual {
-	c := n.register()
-	switch size {
-	case 1:
-		VPUNPCKLBW(b, a, c)
-	case 2:
-		VPUNPCKLWD(b, a, c)
-	case 4:
-		VPUNPCKLDQ(b, a, c)
-	case 8:
-		VPUNPCKLQDQ(b, a, c)
-	}
-	return c
+	return n.interleave(a, b, map[int]instruction{1: VPUNPCKLBW, 2: VPUNPCKLWD, 4: VPUNPCKLDQ, 8: VPUNPCKLQDQ}[size])
 }
 
 func (n lanes) high(size int, a, b VecVirtual) VecVirtual {
+	return n.interleave(a, b, map[int]instruction{1: VPUNPCKHBW, 2: VPUNPCKHWD, 4: VPUNPCKHDQ, 8: VPUNPCKHQDQ}[size])
+}
+
+type instruction = func(...Op)
+
+func (n lanes) interleave(a, b VecVirtual, by instruction) VecVirtual {
 	c := n.register()
-	switch size {
-	case 1:
-		VPUNPCKHBW(b, a, c)
-	case 2:
-		VPUNPCKHWD(b, a, c)
-	case 4:
-		VPUNPCKHDQ(b, a, c)
-	case 8:
-		VPUNPCKHQDQ(b, a, c)
-	}
+	by(b, a, c)
 	return c
 }
 

@@ -1,10 +1,12 @@
-package device
+package backend
 
 import (
 	"errors"
 	"fmt"
 	"math/bits"
 	"sync"
+
+	"github.com/restride/restride/device"
 )
 
 // Pool keeps freed blocks of device memory for reuse. There is one per device,
@@ -26,7 +28,7 @@ type Pool[B any] struct {
 }
 
 // NewPool returns an empty pool over a driver's calls. alloc is asked for class
-// sizes only; an error of it that is ErrOutOfMemory makes the pool give its
+// sizes only; an error of it that is device.ErrOutOfMemory makes the pool give its
 // idle blocks back and ask again. At most idleCap bytes are kept idle.
 func NewPool[B any](idleCap int64, alloc func(bytes int64) (B, error), free func(B) error) *Pool[B] {
 	return &Pool[B]{alloc: alloc, free: free, cap: idleCap, idle: map[int64][]B{}}
@@ -66,7 +68,7 @@ func (p *Pool[B]) Get(bytes int64) (B, error) {
 	p.mu.Unlock()
 
 	b, err := p.alloc(class)
-	if errors.Is(err, ErrOutOfMemory) {
+	if errors.Is(err, device.ErrOutOfMemory) {
 		if trimErr := p.Trim(); trimErr != nil {
 			return b, errors.Join(err, trimErr)
 		}

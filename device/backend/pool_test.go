@@ -1,4 +1,4 @@
-package device
+package backend
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
 )
 
 // driver counts what a pool asks of it, and has room for so many bytes.
@@ -35,7 +37,7 @@ func (d *driver) alloc(n int64) (*block, error) {
 		return nil, d.failing
 	}
 	if n > d.room {
-		return nil, fmt.Errorf("driver: %w", ErrOutOfMemory)
+		return nil, fmt.Errorf("driver: %w", device.ErrOutOfMemory)
 	}
 	d.room -= n
 	d.allocs++
@@ -161,22 +163,22 @@ func TestPoolTrimsAndRetries(t *testing.T) {
 	assert.Equal(t, int64(2048), p.Reserved())
 
 	_, err = p.Get(2049)
-	require.ErrorIs(t, err, ErrOutOfMemory)
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
 	assert.ErrorContains(t, err, "asked for 2049 bytes")
 	assert.ErrorContains(t, err, "2048 are in use")
 	assert.Equal(t, int64(2048), p.Reserved())
 	require.NoError(t, p.Put(b, 2048))
 
 	// Another error is handed on as it is, and nothing is trimmed for it.
-	d.failing = &DriverError{Call: "alloc"}
+	d.failing = &device.DriverError{Call: "alloc"}
 	_, err = p.Get(64)
-	require.ErrorIs(t, err, ErrDriver)
+	require.ErrorIs(t, err, device.ErrDriver)
 	assert.Equal(t, 1, d.frees)
 
 	// What the driver says while the pool makes room is not lost.
-	d.failing, d.failingFrees = fmt.Errorf("%w", ErrOutOfMemory), errors.New("broken")
+	d.failing, d.failingFrees = fmt.Errorf("%w", device.ErrOutOfMemory), errors.New("broken")
 	_, err = p.Get(64)
-	require.ErrorIs(t, err, ErrOutOfMemory)
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
 	require.ErrorIs(t, err, d.failingFrees)
 	assert.Zero(t, p.Reserved())
 }
@@ -192,7 +194,7 @@ func TestPoolConcurrently(t *testing.T) {
 				n := 1 + rng.Int64N(8<<10)
 				b, err := p.Get(n)
 				if err != nil {
-					assert.ErrorIs(t, err, ErrOutOfMemory)
+					assert.ErrorIs(t, err, device.ErrOutOfMemory)
 					continue
 				}
 				assert.EqualValues(t, 1, b.used.Add(1), "a block is in two hands")

@@ -11,9 +11,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// place is what one batch takes from Source to Sink. It is one goroutine's at a
+// slot is what one batch takes from Source to Sink. It is one goroutine's at a
 // time.
-type place struct {
+type slot struct {
 	r      *run
 	number int64 // of the batch
 
@@ -31,12 +31,12 @@ type place struct {
 	uploaded, downloaded int64
 }
 
-func (p *place) fail(stage string, err error) error {
+func (p *slot) fail(stage string, err error) error {
 	return fmt.Errorf("pipeline: %s of batch %d: %w", stage, p.number, err)
 }
 
 // prepare takes the memory for the inputs.
-func (p *place) prepare() error {
+func (p *slot) prepare() error {
 	for _, in := range p.r.Inputs {
 		n, _ := layout.Shape(in.Dims).Bytes(in.Type) // no error: it is checked
 		b, err := p.r.dev.Alloc(n)
@@ -54,7 +54,7 @@ func (p *place) prepare() error {
 }
 
 // grow makes room in an array that nobody uses.
-func (p *place) grow(a *Array, bytes int64) (err error) {
+func (p *slot) grow(a *Array, bytes int64) (err error) {
 	if err := p.shrink(a); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (p *place) grow(a *Array, bytes int64) (err error) {
 }
 
 // shrink gives an array's memory back.
-func (p *place) shrink(a *Array) (err error) {
+func (p *slot) shrink(a *Array) (err error) {
 	if a.pinned {
 		err = p.r.dev.(device.HostAllocator).FreeHost(a.mem)
 	}
@@ -72,7 +72,7 @@ func (p *place) shrink(a *Array) (err error) {
 }
 
 // widen gives the inputs their largest extents.
-func (p *place) widen() {
+func (p *slot) widen() {
 	for i, a := range p.in {
 		a.dims = append(a.dims[:0], p.r.Inputs[i].Dims...)
 		a.bytes = int64(len(a.mem))
@@ -80,7 +80,7 @@ func (p *place) widen() {
 }
 
 // upload queues the transfer of the inputs. The device's memory is idle.
-func (p *place) upload() (err error) {
+func (p *slot) upload() (err error) {
 	s := &p.spans[0]
 	if s.begin, err = mark(p.r.up); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *place) upload() (err error) {
 }
 
 // work has Work done behind the upload, and takes its results.
-func (p *place) work(ctx context.Context) (err error) {
+func (p *slot) work(ctx context.Context) (err error) {
 	q, s := p.r.stream.Queue(), &p.spans[1]
 	if err := q.WaitFor(p.spans[0].end.event); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *place) work(ctx context.Context) (err error) {
 
 // settle returns a result as a run of elements that starts on a byte, made by
 // work that is on the pipeline's stream, or is on another device.
-func (p *place) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func (p *slot) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if x == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "Work", "the tensor is nil")
 	}
@@ -167,7 +167,7 @@ func (p *place) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
 }
 
 // download queues the transfer of the results behind the work, and lets them go.
-func (p *place) download() (err error) {
+func (p *slot) download() (err error) {
 	q, s := p.r.down, &p.spans[2]
 	if err := q.WaitFor(p.spans[1].end.event); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (p *place) download() (err error) {
 }
 
 // fetch transfers a result to an array.
-func (p *place) fetch(a *Array, x *tensor.Tensor) error {
+func (p *slot) fetch(a *Array, x *tensor.Tensor) error {
 	n, err := x.Shape().Bytes(x.DType())
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (p *place) fetch(a *Array, x *tensor.Tensor) error {
 }
 
 // wait waits for the batch.
-func (p *place) wait() error {
+func (p *slot) wait() error {
 	for i, stage := range [...]string{"upload", "work", "download"} {
 		// An event may tell of the errors of its own queue only.
 		if err := p.spans[i].end.event.Wait(); err != nil {
@@ -234,7 +234,7 @@ func (p *place) wait() error {
 }
 
 // release lets the batch's tensors go.
-func (p *place) release() error {
+func (p *slot) release() error {
 	var errs []error
 	for _, t := range p.held {
 		errs = append(errs, t.Release())
@@ -246,7 +246,7 @@ func (p *place) release() error {
 }
 
 // close gives the memory back, which nobody uses any more.
-func (p *place) close() error {
+func (p *slot) close() error {
 	var errs []error
 	for _, b := range p.room {
 		errs = append(errs, b.Free())

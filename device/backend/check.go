@@ -1,21 +1,22 @@
-package device
+package backend
 
 import (
 	"math/bits"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
 
-// The checks below are the rules of Queue, said once for all devices: a device
+// The checks below are the rules of device.Queue, said once for all devices: a device
 // calls them before it queues anything.
 
 func invalid(op, format string, args ...any) error {
-	return layout.Errorf(ErrInvalid, op, format, args...)
+	return layout.Errorf(device.ErrInvalid, op, format, args...)
 }
 
 // CheckRange checks that the bytes (of a string buffer: strings) [off, off+n)
 // lie in the buffer.
-func CheckRange(op string, b Buffer, off, n int64) error {
+func CheckRange(op string, b device.Buffer, off, n int64) error {
 	if b == nil {
 		return invalid(op, "the buffer is nil")
 	}
@@ -26,7 +27,7 @@ func CheckRange(op string, b Buffer, off, n int64) error {
 }
 
 // CheckOperand checks that every element of an operand lies in its buffer.
-func CheckOperand(op, role string, o *Operand) error {
+func CheckOperand(op, role string, o *device.Operand) error {
 	if o.Buffer == nil {
 		return invalid(op, "%s has no buffer", role)
 	}
@@ -34,7 +35,7 @@ func CheckOperand(op, role string, o *Operand) error {
 		return invalid(op, "%s has no element type: %v", role, o.Type)
 	}
 	room := o.Buffer.Size()
-	switch _, strings := o.Buffer.(StringBuffer); {
+	switch _, strings := o.Buffer.(device.StringBuffer); {
 	case strings && o.Type != layout.String:
 		return invalid(op, "%s is of type %v but its buffer holds strings", role, o.Type)
 	case !strings && o.Type == layout.String:
@@ -60,21 +61,20 @@ func elements(bytes int64, width int) int64 {
 	return bytes << -shift
 }
 
-// The rules of a call are about its form, which is its types and the shapes and
-// strides of its layouts, or about its places, which are buffers and offsets.
-// Whoever carries out a call like one that was checked, but for its places, checks
-// these.
+// The rules of a call are about its form (types, and the shapes and strides of its
+// layouts) or its buffers and offsets. A call of a form that was checked needs the
+// latter checked alone.
 
 // checkDst checks what holds for every destination: it lies in its buffer, and
 // no two indices share an element.
-func checkDst(op string, dst *Operand) error {
+func checkDst(op string, dst *device.Operand) error {
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
 	}
 	return checkDistinct(op, dst)
 }
 
-func checkDistinct(op string, dst *Operand) error {
+func checkDistinct(op string, dst *device.Operand) error {
 	if dst.Layout.SelfOverlaps() {
 		return invalid(op, "dst %v: two indices share an element", *dst)
 	}
@@ -82,7 +82,7 @@ func checkDistinct(op string, dst *Operand) error {
 }
 
 // CheckCopy checks the rules of Queue.Copy.
-func CheckCopy(dst, src *Operand) error {
+func CheckCopy(dst, src *device.Operand) error {
 	const op = "Copy"
 	if err := checkPair(op, dst, src); err != nil {
 		return err
@@ -93,16 +93,16 @@ func CheckCopy(dst, src *Operand) error {
 	return checkApart(op, dst, src)
 }
 
-// CheckCopyPlaces checks those rules of Queue.Copy that a call may break though
+// CheckCopyBuffers checks those rules of Queue.Copy that a call may break though
 // CheckCopy has passed one with the same shape, strides and types.
-func CheckCopyPlaces(dst, src *Operand) error {
-	if err := checkPlaces("Copy", dst, src); err != nil {
+func CheckCopyBuffers(dst, src *device.Operand) error {
+	if err := checkBuffers("Copy", dst, src); err != nil {
 		return err
 	}
 	return checkApart("Copy", dst, src)
 }
 
-func checkApart(op string, dst, src *Operand) error {
+func checkApart(op string, dst, src *device.Operand) error {
 	if dst.Buffer == src.Buffer && dst.Layout.Overlaps(&src.Layout) {
 		return invalid(op, "%v to %v in one buffer: they share elements", *src, *dst)
 	}
@@ -110,8 +110,8 @@ func checkApart(op string, dst, src *Operand) error {
 }
 
 // checkPair checks what holds for every operation with a source.
-func checkPair(op string, dst, src *Operand) error {
-	if err := checkPlaces(op, dst, src); err != nil {
+func checkPair(op string, dst, src *device.Operand) error {
+	if err := checkBuffers(op, dst, src); err != nil {
 		return err
 	}
 	if err := checkDistinct(op, dst); err != nil {
@@ -123,7 +123,7 @@ func checkPair(op string, dst, src *Operand) error {
 	return nil
 }
 
-func checkPlaces(op string, dst, src *Operand) error {
+func checkBuffers(op string, dst, src *device.Operand) error {
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
 	}
@@ -131,16 +131,16 @@ func checkPlaces(op string, dst, src *Operand) error {
 }
 
 // CheckFill checks the rules of Queue.Fill.
-func CheckFill(dst *Operand, pattern []byte) error {
+func CheckFill(dst *device.Operand, pattern []byte) error {
 	const op = "Fill"
-	if err := CheckFillPlaces(dst, pattern); err != nil {
+	if err := CheckFillBuffers(dst, pattern); err != nil {
 		return err
 	}
 	return checkDistinct(op, dst)
 }
 
-// CheckFillPlaces is to CheckFill what CheckCopyPlaces is to CheckCopy.
-func CheckFillPlaces(dst *Operand, pattern []byte) error {
+// CheckFillBuffers is to CheckFill what CheckCopyBuffers is to CheckCopy.
+func CheckFillBuffers(dst *device.Operand, pattern []byte) error {
 	const op = "Fill"
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
@@ -155,7 +155,7 @@ func CheckFillPlaces(dst *Operand, pattern []byte) error {
 }
 
 // CheckFillString checks the rules of StringQueue.FillString.
-func CheckFillString(dst *Operand) error {
+func CheckFillString(dst *device.Operand) error {
 	const op = "FillString"
 	if err := checkDst(op, dst); err != nil {
 		return err

@@ -1,0 +1,95 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// CheckTake checks the rules of Queue.Take, but for what the indices in memory
+// are.
+func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
+	const op = "Take"
+	if err := checkPair(op, dst, src); err != nil {
+		return err
+	}
+	if err := CheckOperand(op, "at", at); err != nil {
+		return err
+	}
+	switch {
+	case dst.Type.Bits() != src.Type.Bits():
+		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
+	case at.Type != layout.Int32 && at.Type != layout.Int64:
+		return invalid(op, "%v by %v: indices must be int32 or int64", *src, *at)
+	case !dst.Layout.SameShape(&at.Layout):
+		return invalid(op, "%v to %v by %v: the shapes differ", *src, *dst, *at)
+	case len(by) == 0:
+		return invalid(op, "%v to %v: no index is given", *src, *dst)
+	case len(by) > device.MostIndices:
+		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %d indices for an element; at most %d are supported", *src, *dst, len(by), device.MostIndices)
+	}
+	for i := range by {
+		if by[i].Extent < 0 {
+			return invalid(op, "%v to %v: index %d has extent %d", *src, *dst, i, by[i].Extent)
+		}
+	}
+	if dst.Layout.Count() == 0 {
+		return nil
+	}
+	for i := range by {
+		moved := *at
+		var err error
+		if moved.Layout, err = at.Layout.Rebase(at.Layout.Offset() + by[i].Offset); err != nil {
+			return invalid(op, "%v: index %d, %d elements behind it, lies nowhere", *at, i, by[i].Offset)
+		}
+		if err := CheckOperand(op, "at", &moved); err != nil {
+			return err
+		}
+		if by[i].Extent == 0 {
+			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
+		}
+		if dst.Buffer == at.Buffer && meet(bytesOf(dst, nil), bytesOf(&moved, nil)) {
+			return invalid(op, "%v by %v in one buffer: they share bytes", *dst, moved)
+		}
+	}
+	lo, hi, ok := layout.Reach(&src.Layout, by)
+	if !ok || !reaches(src, lo, hi) {
+		return invalid(op, "src %v reaches beyond its buffer of size %d by its indices %v", *src, src.Buffer.Size(), by)
+	}
+	if dst.Buffer == src.Buffer && meet(bytesOf(dst, nil), bytesOf(src, by)) {
+		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
+	}
+	return nil
+}
+
+// reaches reports whether the positions [lo, hi] lie in an operand's buffer.
+func reaches(o *device.Operand, lo, hi int64) bool {
+	room := o.Buffer.Size()
+	if o.Type != layout.String {
+		room = elements(room, o.Type.Bits())
+	}
+	return lo >= 0 && hi < room
+}
+
+// bytesOf returns the first and the last byte (of strings: the string) of an
+// operand that has elements, all of them in its buffer.
+func bytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {
+	lo, hi, _ := layout.Reach(&o.Layout, by)
+	switch w := int64(o.Type.Bits()); {
+	case w == 0:
+		return [2]int64{lo, hi}
+	case w < 8:
+		return [2]int64{lo * w / 8, hi * w / 8}
+	default:
+		return [2]int64{lo * (w / 8), hi*(w/8) + w/8 - 1}
+	}
+}
+
+// meet reports whether two ranges have anything in common.
+func meet(a, b [2]int64) bool { return a[0] <= b[1] && b[0] <= a[1] }
+
+// OutOfRange says what is wrong with an index.
+func OutOfRange(index, extent int64) string {
+	return fmt.Sprintf("index %d is outside [%d,%d] of extent %d", index, -extent, extent-1, extent)
+}
