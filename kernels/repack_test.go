@@ -19,11 +19,7 @@ import (
 // elements changes.
 func TestRepack(t *testing.T) {
 	h := hostOf(t)
-	rounds := 1500
-	if testing.Short() {
-		rounds = 300
-	}
-	rnd := rand.New(rand.NewPCG(7, 8))
+	rounds, rnd := sweep(t, 300, 7)
 	lengths := []int64{1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 1000, 4099, 70001}
 	repacked := 0
 	for range rounds {

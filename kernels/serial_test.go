@@ -1,7 +1,6 @@
 package kernels_test
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,11 +68,7 @@ func TestPlanSerial(t *testing.T) {
 // blocks, in all orders.
 func TestBlocks(t *testing.T) {
 	h := hostOf(t)
-	rnd := rand.New(rand.NewPCG(5, 6))
-	rounds := 1000
-	if testing.Short() {
-		rounds = 200
-	}
+	rounds, rnd := sweep(t, 200, 5)
 	extents := []int64{1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 129, 255, 257, 1000, 1025, 5000}
 	for range rounds {
 		dims := make([]int64, 1+rnd.IntN(5))

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -134,6 +135,11 @@ func TestTakeFarApart(t *testing.T) {
 						wrong++
 					}
 				})
+				// What is behind a row of dst stays.
+				ones, beyond := bytes.Repeat([]byte{0xff}, 16), []int64{dst.At(0, 4, 3) + 1, dst.At(1, 4, 3) + 1}
+				for _, e := range beyond {
+					move(to, ones, e, 0, bits)
+				}
 				d, s := l.Bases(dst.Offset(), src.Offset())
 				status := make([]uint32, 8)
 				dl.Call(h.take, uintptr(unsafe.Pointer(&indices[0])), uintptr(unsafe.Pointer(&status[0])), uintptr(l.AtBase(at.Offset())))
@@ -144,6 +150,11 @@ func TestTakeFarApart(t *testing.T) {
 				require.Equal(t, 4, wrong)
 				require.Equal(t, []uint32{1, 7, 0, 7, 0}, status[:5], what)
 				got, want := make([]byte, 16), make([]byte, 16)
+				for _, e := range beyond {
+					move(got, to, 0, e, bits)
+					move(want, ones, 0, 0, bits)
+					require.Equal(t, want, got, "%s: behind a row", what)
+				}
 				for _, e := range wanted {
 					move(got, to, 0, e.d, bits)
 					move(want, from, 0, e.s, bits)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
@@ -293,14 +294,20 @@ var (
 	serial   = kernels.Target{Serial: true}
 )
 
+// sweep is how many rounds of random cases a test goes through, of the given number
+// and seed: at length, many more with a new one.
+func sweep(t *testing.T, rounds int, seed uint64) (int, *rand.Rand) {
+	if soak.Enabled() {
+		rounds, seed = 30*rounds, rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	return rounds, rand.New(rand.NewPCG(seed, seed+1))
+}
+
 // TestTransposes goes through extents about the sizes of tiles.
 func TestTransposes(t *testing.T) {
 	h := hostOf(t)
-	rnd := rand.New(rand.NewPCG(1, 2))
-	rounds := 40
-	if testing.Short() {
-		rounds = 10
-	}
+	rounds, rnd := sweep(t, 10, 1)
 	extents := []int64{24, 31, 32, 33, 48, 63, 64, 65, 66, 95, 127, 128, 129, 130, 200, 255, 256, 257, 259, 300, 513}
 	for _, bits := range []int{2, 4, 8, 16, 32, 64, 128} {
 		for range rounds {
@@ -326,11 +333,7 @@ func TestTransposes(t *testing.T) {
 // TestPermutations goes through anything.
 func TestPermutations(t *testing.T) {
 	h := hostOf(t)
-	rnd := rand.New(rand.NewPCG(3, 4))
-	rounds := 800
-	if testing.Short() {
-		rounds = 300
-	}
+	rounds, rnd := sweep(t, 300, 3)
 	for range rounds {
 		rank := 2 + rnd.IntN(5)
 		dims := make([]int64, rank)
@@ -350,6 +353,14 @@ func TestPermutations(t *testing.T) {
 		}
 	}
 	t.Log(h.forms)
+}
+
+// TestSpread repeats more elements, and more often, than a block does.
+func TestSpread(t *testing.T) {
+	dims := []int64{5, 9, 3000}
+	l := hostOf(t).check(t, rand.New(rand.NewPCG(9, 10)), dense(dims...), strided(dims, []int64{3000, 0, 1}, 0), 32, parallel)
+	require.Equal(t, "spread_128", l.Spec.String()[:10])
+	require.EqualValues(t, 5*2, l.Groups)
 }
 
 // TestFarApart has steps of more than 32 bits.

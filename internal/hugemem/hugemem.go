@@ -1,18 +1,17 @@
-// Package hugemem maps memory on huge pages, where strided copies do not wait
-// for the TLB.
+// Package hugemem maps memory on huge pages, which spare strided copies most misses of the
+// TLB.
 package hugemem
 
-// Page is the size of a huge page: smaller memory has nothing to gain.
+// Page is the size of a huge page, in bytes: smaller mappings gain nothing.
 const Page = 2 << 20
 
-// Block is a mapping. Its bytes begin on a huge page, are zero, and are none of
-// Go's heap.
+// Block is a mapping outside of Go's heap. Its bytes begin on a huge page and are zero.
 type Block struct {
 	Bytes   []byte
-	mapping []byte // that the bytes lie in
+	mapping []byte // around Bytes
 }
 
-// Free gives the memory back. The empty Block is fine, too.
+// Free unmaps the memory. Freeing the zero Block does nothing.
 func (b Block) Free() error {
 	if b.mapping == nil {
 		return nil

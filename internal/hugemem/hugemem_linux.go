@@ -7,15 +7,15 @@ import (
 
 // Map maps fresh memory, on huge pages where the system has them to give.
 func Map(size int64) (Block, error) {
-	// One page more than needed, to begin on a page boundary: memory that is
-	// never touched costs nothing.
+	// One page more, to begin on a page boundary: memory that is not touched costs
+	// nothing.
 	m, err := syscall.Mmap(-1, 0, int(size+Page), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		return Block{}, err
 	}
 	skip := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(m))) % Page)
 	b := Block{Bytes: m[skip : skip+size : skip+size], mapping: m}
-	// Advice only: without huge pages the block is slower, not wrong.
+	// Only advice: without huge pages the block is slower, not wrong.
 	_ = syscall.Madvise(b.Bytes, syscall.MADV_HUGEPAGE)
 	return b, nil
 }

@@ -13,7 +13,7 @@ func (t *Transposes) neon() {
 	t.fillThrees(threesNEON)
 }
 
-// threesNEON are tables for an instruction that takes the bytes of three vectors.
+// threesNEON makes tables for an instruction that permutes the bytes of three vectors.
 func threesNEON(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 3*width)
 	for i := range tab {
@@ -28,8 +28,8 @@ func (k *Rows) neon() {
 	k.PlanPick, k.Pick = (*Shuffle).planPickNEON, pickNEON
 }
 
-// lookUps are what kernels know of a group: where the bytes of a vector are in those of
-// the far side.
+// lookUps is the table of a group: for each byte of the near side's vector its index in
+// those of the far side.
 type lookUps struct{ near16 [16]byte }
 
 // planPickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction finds
@@ -40,7 +40,7 @@ func (p *Shuffle) planPickNEON(size, step int64) bool {
 		return false
 	}
 	p.Least = p.group
-	for near, far := range p.places() {
+	for near, far := range p.offsets() {
 		i := min(far/vector, p.count-1)
 		p.near16[near] = byte(i*vector + far - min(i*vector, p.span-vector))
 	}

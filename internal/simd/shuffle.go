@@ -5,16 +5,16 @@ import "iter"
 const (
 	vectors = 4 // that the far side of a group may span
 
-	// aheadBytes is what Ahead is at first, or less than 0: the processor fetches
+	// aheadBytes is Ahead at first, negative for negative steps: the processor fetches
 	// ahead by itself, but not far enough.
 	aheadBytes = 2 << 10
 )
 
-// Shuffle is how to move elements between a side where they are neighbours, the
-// near one, and a side where they are a step apart, the far one: some at a time, a
-// group, which is one vector on the near side and a few on the far side.
+// Shuffle says how to move elements between a side where they are neighbours, the near
+// one, and a side where they are a step apart, the far one: a group at a time, which is
+// one vector on the near side and a few on the far side.
 //
-// Kernels of amd64 read all fields but Least by their places.
+// Kernels of amd64 read all fields but Least by their offsets.
 type Shuffle struct {
 	group     int64 // elements
 	near, far int64 // bytes from a group to the next
@@ -24,8 +24,8 @@ type Shuffle struct {
 	step      int64 // between elements on the far side
 	count     int64 // vectors in the span
 
-	// Ahead is how many bytes from a group on the far side lines are fetched for
-	// later ones: for long rows, or rows that follow one another. 0: not at all. Lines
+	// Ahead is the distance, in bytes, at which lines of the far side are fetched for
+	// later groups: for long rows, or rows that follow one another. 0: not at all. Lines
 	// that are written in part must be read first, and stores wait for one another.
 	Ahead int64
 
@@ -35,8 +35,8 @@ type Shuffle struct {
 	Least int64
 }
 
-// fit sets the extents of groups for a vector of some bytes. False: they have not
-// even as many elements as pay.
+// fit sets the extents of groups for a vector of some bytes. False: groups have fewer
+// elements than pay.
 func (p *Shuffle) fit(vector, size, step, least int64) bool {
 	by := max(step, -step)
 	if by == 0 || step == size || least*size > vector {
@@ -56,8 +56,8 @@ func (p *Shuffle) fit(vector, size, step, least int64) bool {
 	return true
 }
 
-// places are the bytes of the near side's vector, and where each is on the far side.
-func (p *Shuffle) places() iter.Seq2[int64, int64] {
+// offsets are the bytes of the near side's vector, and the offset of each on the far side.
+func (p *Shuffle) offsets() iter.Seq2[int64, int64] {
 	return func(yield func(near, far int64) bool) {
 		at := -p.base
 		for b := int64(0); b < p.near; b += p.size {

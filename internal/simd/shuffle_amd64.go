@@ -3,10 +3,10 @@ package simd
 // vectorBytes are those of the widest level.
 const vectorBytes = 64
 
-// lookUps are what kernels know of a group.
+// lookUps are the tables of a group.
 type lookUps struct {
-	// Of picks with vectors of 16 bytes: where the last one of a group begins, and
-	// how many elements must be left for whole vectors to be read and written.
+	// For vectors of 16 bytes: the offset of the last one of a group, and the elements
+	// that must be left for whole vectors to be read and written.
 	last, reserve int64
 
 	masks    [vectors]uint64
@@ -37,7 +37,7 @@ func (p *Shuffle) planPickAVX2(size, step int64) bool {
 			p.shuffles[i][b] = zero
 		}
 	}
-	for near, far := range p.places() {
+	for near, far := range p.offsets() {
 		i := min(far/vector, p.count-1)
 		from := i * vector
 		if i == p.count-1 {
@@ -61,7 +61,7 @@ func (p *Shuffle) planPickAVX512(size, step int64) bool {
 	if !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
-	for near, far := range p.places() {
+	for near, far := range p.offsets() {
 		p.shuffles[0][near] = byte(far % vectorBytes)
 		p.masks[far/vectorBytes] |= 1 << near
 	}
@@ -74,7 +74,7 @@ func (p *Shuffle) planSpreadAVX512(size, step int64) bool {
 	if step < size || !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
-	for near, far := range p.places() {
+	for near, far := range p.offsets() {
 		p.shuffles[far/vectorBytes][far%vectorBytes] = byte(near)
 		p.masks[far/vectorBytes] |= 1 << (far % vectorBytes)
 	}

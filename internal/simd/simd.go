@@ -3,11 +3,11 @@
 // AVX-512, found at run time, and for arm64, which always has NEON. Everywhere else,
 // and for what has no kernel here, package cpu has loops in Go.
 //
-// The assembly is written by the programs in asm, a module of its own, so that who
-// imports this one needs none of their tools. "go generate" runs them.
+// The programs in asm write the assembly; "go generate" runs them. They are a module of
+// their own, so that importers of this one need none of their tools.
 //
-// A kernel checks nothing: addresses, extents and steps are the caller's. All of
-// them are in bytes but where a parameter's name says otherwise.
+// A kernel checks nothing: addresses, extents and steps are the caller's to check, and in
+// bytes unless said otherwise.
 package simd
 
 import (
@@ -23,8 +23,7 @@ import (
 //go:generate go run -C asm ./take -out ../take_amd64.s -stubs ../take_amd64.go -pkg simd
 //go:generate go run -C asm ./neon -out ../neon_arm64.s -stubs ../neon_arm64.go -pkg simd
 
-// Level is a set of instructions. Each of an architecture's levels, whose names are
-// levelNames, has what those before it have.
+// Level is a set of instructions. Each level of an architecture includes those before it.
 type Level uint8
 
 // None has no kernels: it is there on every architecture.
@@ -32,7 +31,7 @@ const None Level = 0
 
 func (l Level) String() string { return levelNames[l] }
 
-// Kernels are those of a level. One that is nil does not exist there.
+// Kernels are those of a level; nil where it has none.
 type Kernels struct {
 	Level Level
 	Rows
@@ -54,7 +53,7 @@ func init() {
 	}
 }
 
-// Levels returns what this processor has, the least first.
+// Levels returns those that this processor has, the lowest first.
 func Levels() []Level {
 	var all []Level
 	for l := None; l <= detected; l++ {
@@ -66,12 +65,12 @@ func Levels() []Level {
 // Of returns the kernels of a level of Levels.
 func Of(l Level) *Kernels { return &tables[min(l, detected)] }
 
-// Variable names the environment variable that keeps Best from using more than the
-// level that it names: go, or on amd64 avx2 or avx512, or on arm64 neon.
+// Variable is the environment variable that limits Best to a level: go, on amd64 also
+// avx2 or avx512, on arm64 neon.
 const Variable = "RESTRIDE_SIMD"
 
-// Best returns the kernels to use. An error: Variable is set to no level's name
-// on this architecture, and is ignored.
+// Best returns the kernels to use. An error says that Variable is not the name of a level
+// of this architecture, and is ignored.
 func Best() (*Kernels, error) {
 	name := os.Getenv(Variable)
 	if name == "" {

@@ -2,8 +2,8 @@ package simd
 
 import "encoding/binary"
 
-// threesAVX2 are tables for instructions that take the bytes of one vector: for
-// each result one of each source, 0x80 where a byte is another's.
+// threesAVX2 makes tables for instructions that permute the bytes of one vector: for each
+// result one for each source, with 0x80 for a byte of another.
 func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)
 	for i := range tab {
@@ -18,7 +18,7 @@ func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
 	return tab
 }
 
-// threesAVX512 are tables for instructions that take the bytes of two vectors, and
+// threesAVX512 makes tables for instructions that permute the bytes of two vectors, and
 // those of the third under a mask.
 func threesAVX512(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)

@@ -35,11 +35,11 @@ func (v V) Half(size int) string {
 // Q is the register for FMOVQ and its like.
 func (v V) Q() string { return fmt.Sprintf("F%d", int(v)) }
 
-// At is a place in memory, After the same with what then is added to its register,
-// a number or another register.
+// At is an address in memory: a register and an offset.
 func At(r R, off int) string { return fmt.Sprintf("%d(%v)", off, r) }
 
-// After is a place in memory whose register moves on: for instructions with .P.
+// After is an address whose register then moves on by a number or another register: for
+// instructions with .P.
 func After(r R, by any) string {
 	if step, ok := by.(R); ok {
 		return fmt.Sprintf("(%v)(%v)", r, step)
@@ -157,21 +157,21 @@ func (f *Func) Args(names ...string) []R {
 	return rs
 }
 
-// Load takes a register with the 16 bytes at a place.
+// Load takes a register with the 16 bytes at an address.
 func (f *Func) Load(r R, off int) V {
 	v := f.V()
 	f.Do("FMOVQ", At(r, off), v.Q())
 	return v
 }
 
-// Every takes a register with a byte in each place, and Every32 one with a word.
+// Every takes a register with a byte in each position.
 func (f *Func) Every(x byte) V {
 	v := f.V()
 	f.Do("VMOVI", Imm(int64(x)), v)
 	return v
 }
 
-// Every32 takes a register with a word in each place.
+// Every32 takes a register with a word in each position.
 func (f *Func) Every32(x uint32) V {
 	v, r := f.V(), f.R()
 	f.Do("MOVD", Imm(int64(x)), r)

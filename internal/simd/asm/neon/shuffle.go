@@ -7,7 +7,7 @@ import (
 )
 
 // split writes a kernel that separates the elements of some bits in bytes: those at
-// the same place in all bytes of a row become a row.
+// the same position in all bytes of a row become a row.
 func split(width int) {
 	per := 8 / width // elements in a byte
 	f := New(fmt.Sprint("split", width), "one of Transposes.Split.", "dst *byte, stride int64, src *byte, step int64, run int64, n int64")

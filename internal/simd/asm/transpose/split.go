@@ -11,7 +11,7 @@ import (
 )
 
 // split describes a kernel that separates the elements of bytes: those at the same
-// place in all bytes of a row become a row.
+// position in all bytes of a row become a row.
 type split struct{ width, lanes int }
 
 func (s split) write() {
