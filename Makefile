@@ -58,10 +58,11 @@ bench:
 bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
-# The README's figures: measures the devices, with other libraries beside them, keeps
-# that in bench/results, and writes the tables. On a quiet machine, please. To try it
-# elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=20ms
-# PEERS=numpy RESULTS=build/results, which has copies of the READMEs then.
+# The figures of docs/speed.md and bench/results/README.md: measures the devices, with
+# other libraries beside them, keeps the report in bench/results, and writes the tables.
+# On a quiet machine, please. To try it elsewhere, in a minute: make results
+# FILTER='c-heads|pack' SIZE=1M TIME=20ms PEERS=numpy RESULTS=build/results, which has
+# copies of the pages then.
 DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results
 results:

@@ -8,13 +8,48 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
+// has reports whether optional input i is given.
+func (c *call) has(i int) bool { return i < len(c.in) && !absent(c.in[i]) }
+
+// tensor returns input i, which must be a tensor.
+func (c *call) tensor(i int, what string) (*tensor.Tensor, error) {
+	if t, ok := c.in[i].(*tensor.Tensor); ok {
+		return t, nil
+	}
+	return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+}
+
+// ints appends the values of input i to dst: a one-dimensional tensor of int64,
+// or of int32 too where that is allowed.
+func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
+	t, err := c.tensor(i, what)
+	if err != nil {
+		return nil, err
+	}
+	if t.DType() != layout.Int64 && !(int32s && t.DType() == layout.Int32) {
+		allowed := "int64"
+		if int32s {
+			allowed = "int64 or int32"
+		}
+		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
+	}
+	if t.Rank() != 1 {
+		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
+	}
+	list, err := t.AppendInts(dst)
+	if e, ok := err.(*layout.Error); ok {
+		err = layout.Errorf(e.Kind, c.d.name, "%s: %s", what, e.Msg)
+	}
+	return list, err
+}
+
 // floatInts appends the count values of input i to dst. Split-1 and Tile-1 declare
 // their counts and axes to be of the type of the data, which is a floating-point
 // one, and speak of int64: both are taken.
 func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, error) {
-	t, ok := c.in[i].(*tensor.Tensor)
-	if !ok {
-		return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+	t, err := c.tensor(i, what)
+	if err != nil {
+		return nil, err
 	}
 	if t.DType() != layout.Int64 && t.DType() != c.x.DType() {
 		return nil, c.d.invalid("%s is %v; it must be int64 or, as the input is, %v", what, t.DType(), c.x.DType())
@@ -42,9 +77,9 @@ func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, e
 // scalarInt returns the value of input i: a tensor of int64 with one element and at
 // most one axis.
 func (c *call) scalarInt(i int, what string) (int64, error) {
-	t, ok := c.in[i].(*tensor.Tensor)
-	if !ok {
-		return 0, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
+	t, err := c.tensor(i, what)
+	if err != nil {
+		return 0, err
 	}
 	if t.DType() != layout.Int64 {
 		return 0, c.d.invalid("%s is %v; it must be int64", what, t.DType())
@@ -58,33 +93,6 @@ func (c *call) scalarInt(i int, what string) (int64, error) {
 		return 0, err
 	}
 	return list[0], nil
-}
-
-// has reports whether optional input i is given.
-func (c *call) has(i int) bool { return i < len(c.in) && !absent(c.in[i]) }
-
-// ints appends the values of input i to dst: a one-dimensional tensor of int64,
-// or of int32 too where that is allowed.
-func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
-	t, ok := c.in[i].(*tensor.Tensor)
-	if !ok {
-		return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
-	}
-	if t.DType() != layout.Int64 && !(int32s && t.DType() == layout.Int32) {
-		allowed := "int64"
-		if int32s {
-			allowed = "int64 or int32"
-		}
-		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
-	}
-	if t.Rank() != 1 {
-		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
-	}
-	list, err := t.AppendInts(dst)
-	if e, ok := err.(*layout.Error); ok {
-		err = layout.Errorf(e.Kind, c.d.name, "%s: %s", what, e.Msg)
-	}
-	return list, err
 }
 
 // together brings the tensors to one device: if some are on tensor.Host and

@@ -184,9 +184,9 @@ func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		like, ok := c.in[1].(*tensor.Tensor)
-		if !ok {
-			return d.invalid("the value to be like is %s; it must be a tensor", describe(c.in[1]))
+		like, err := c.tensor(1, "the value to be like")
+		if err != nil {
+			return err
 		}
 		return c.cast(like.DType(), how)
 	}, nil

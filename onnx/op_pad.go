@@ -119,9 +119,9 @@ func preparePad(d *definition, attrs Attrs) (kernel, error) {
 		}
 		var fill []byte
 		if c.has(2) {
-			value, ok := c.in[2].(*tensor.Tensor)
-			if !ok {
-				return c.d.invalid("constant_value is %s; it must be a tensor", describe(c.in[2]))
+			value, err := c.tensor(2, "constant_value")
+			if err != nil {
+				return err
 			}
 			if fill, err = c.element(value, "constant_value", mode == PadConstant); err != nil {
 				return err

@@ -40,9 +40,9 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		update, ok := c.in[1].(*tensor.Tensor)
-		if !ok {
-			return c.d.invalid("the update is %s; it must be a tensor", describe(c.in[1]))
+		update, err := c.tensor(1, "the update")
+		if err != nil {
+			return err
 		}
 		var indices []int64
 		if c.has(2) {

@@ -15,7 +15,7 @@
 # The exit status is 1 if a step failed; those after it run all the same. More
 # variables: DEVICE (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and
 # BENCH_FILTER (see restride bench), RESTRIDE_PYTHON, which has PyTorch or others to
-# measure beside, and those of README.md.
+# measure beside, and those of Restride's docs/devices.md.
 set -u
 
 usage() {
