@@ -59,7 +59,7 @@ func Read(data []byte) (*Report, error) {
 }
 
 func badReport(text string, args ...any) error {
-	return layout.Errorf(device.ErrInvalid, "ReadReport", "a report of restride bench: "+text, args...)
+	return layout.Errorf(device.ErrInvalid, "report.Read", "a report of restride bench: "+text, args...)
 }
 
 func (r *Result) check(unfinished bool) error {

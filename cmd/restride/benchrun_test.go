@@ -76,7 +76,7 @@ func enable(t *testing.T) {
 
 // A kernel that has become slower is named, and fails the command; a second run
 // without it does not, and files are compared without measuring. Of the three tries
-// see the test of bench.Compare.
+// see TestCompareSlowedKernel of package bench.
 func TestBenchCompare(t *testing.T) {
 	enable(t)
 	dir := t.TempDir()

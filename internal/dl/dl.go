@@ -16,12 +16,12 @@ import (
 // Library is a dynamic library. It stays loaded until the process ends: drivers
 // have threads of their own and cannot be unloaded safely.
 type Library struct {
-	Name   string // under which it was found
+	Name   string // of the candidates of Open
 	handle uintptr
 }
 
-// Open loads the first of several candidates that is there. A name without a
-// folder is looked for where the system keeps its libraries.
+// Open loads the first of several libraries that there is. The system looks for a name
+// without a folder where it keeps its libraries. The error names all and the reasons.
 func Open(names ...string) (*Library, error) {
 	if bits.UintSize < 64 {
 		return nil, errors.New("programs of 32 bits are not supported")
@@ -41,7 +41,7 @@ func Open(names ...string) (*Library, error) {
 	return nil, errors.New(strings.Join(reasons, "; "))
 }
 
-// Lookup returns the address of a function, to be used with Call.
+// Lookup returns the address of a function, for Call.
 func (l *Library) Lookup(symbol string) (uintptr, error) {
 	fn, err := lookup(l.handle, symbol)
 	if err != nil || fn == 0 {
@@ -50,6 +50,6 @@ func (l *Library) Lookup(symbol string) (uintptr, error) {
 	return fn, nil
 }
 
-// Pointer makes a pointer of an address that a library returned. The memory
-// must not be Go's.
+// Pointer returns the pointer to an address that a library returned. The memory must
+// not be Go's.
 func Pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

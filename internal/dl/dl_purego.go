@@ -10,10 +10,10 @@ func open(name string) (uintptr, error) {
 
 func lookup(handle uintptr, symbol string) (uintptr, error) { return purego.Dlsym(handle, symbol) }
 
-// Call calls a function of at most 15 arguments, integers and pointers, and
-// returns its result. Arguments that are converted from pointers in the call
-// itself are kept alive and in their place. The list of arguments goes to the
-// heap: a caller that may not allocate keeps one, and passes it as list... .
+// Call calls a function of at most 15 arguments, integers and pointers, and returns its
+// result. What pointers converted in the call itself point to is kept alive and does not
+// move. The list of arguments is allocated: a caller that may not allocate keeps one,
+// and passes it as list... .
 //
 //go:uintptrescapes
 func Call(fn uintptr, args ...uintptr) uintptr {
