@@ -310,13 +310,13 @@ func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
 
 func compareSource[T comparable](what string, got, want []T) error {
 	if i, n := firstDifference(got, want); n > 0 {
-		return fmt.Errorf("%w: %s was changed, in %d places, the first at %d: got %v, was %v", ErrWrong, what, n, i, got[i], want[i])
+		return fmt.Errorf("%w: %s was changed, in %d bytes, the first at %d: got %v, was %v", ErrWrong, what, n, i, got[i], want[i])
 	}
 	return nil
 }
 
 // firstDifference returns where two slices of one length differ first, and in
-// how many places.
+// how many positions.
 func firstDifference[T comparable](a, b []T) (first, n int) {
 	for i := len(a) - 1; i >= 0; i-- {
 		if a[i] != b[i] {

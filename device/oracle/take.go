@@ -134,7 +134,7 @@ func (c Case) indices(rng *rand.Rand, size int64) []byte {
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
-	// Indices of several components may lie in one place: in range for all.
+	// Indices of several components may have one position: in range for all.
 	least := map[int64]int64{}
 	for _, p := range all {
 		for _, x := range c.By {
@@ -143,12 +143,12 @@ func (c Case) indices(rng *rand.Rand, size int64) []byte {
 			}
 		}
 	}
-	places := make([]int64, 0, len(least))
+	positions := make([]int64, 0, len(least))
 	for p := range least {
-		places = append(places, p)
+		positions = append(positions, p)
 	}
-	slices.Sort(places)
-	for _, p := range places {
+	slices.Sort(positions)
+	for _, p := range positions {
 		writeIndex(at[:size/unit*unit], c.AtType, p, rng.Int64N(2*least[p])-least[p])
 	}
 	for range c.Wrong {
