@@ -40,7 +40,9 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
-	// Lone keeps to one goroutine at a time: for checkers that bear no more.
+	// Lone keeps to one goroutine at a time, and to random cases with two buffers: for
+	// checkers that bear no more. (In one buffer, a kernel may read elements of a word
+	// of which it sets others, by atomic operations; to Oclgrind that is a race.)
 	Lone bool
 }
 
