@@ -222,10 +222,15 @@ func (l *Layout) SameShape(m *Layout) bool {
 // SameAxes reports whether two layouts have the same extents and strides: only
 // their offsets may differ.
 func (l *Layout) SameAxes(m *Layout) bool {
-	if l.rank <= inline {
-		return l.rank == m.rank && l.few == m.few // beyond the rank, these are zero
+	if l.rank != m.rank || l.rank > inline {
+		return slices.Equal(l.axes(), m.axes())
 	}
-	return slices.Equal(l.axes(), m.axes())
+	for i := range l.few[:l.rank] {
+		if l.few[i] != m.few[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Equal reports whether two layouts have the same extents, strides and offset.

@@ -68,15 +68,24 @@ func (l *Layout) interleaves() bool {
 // nested reports, at a glance, that each axis steps over all that the axes of
 // smaller stride cover: positions are then distinct.
 func (l *Layout) nested() bool {
-	sorted := *l
-	Simplify(&sorted)
-	axes := sorted.axes()
+	var room [inline]axis
+	sorted := room[:0]
+	for _, a := range l.axes() {
+		if a.dim == 1 {
+			continue
+		}
+		a.stride = max(a.stride, -a.stride)
+		sorted = append(sorted, a)
+		for i := len(sorted) - 1; i > 0 && sorted[i-1].stride > sorted[i].stride; i-- {
+			sorted[i-1], sorted[i] = sorted[i], sorted[i-1]
+		}
+	}
 	reach := int64(0)
-	for i := len(axes) - 1; i >= 0; i-- {
-		if axes[i].stride <= reach {
+	for _, a := range sorted {
+		if a.stride <= reach {
 			return false
 		}
-		reach += axes[i].stride * (axes[i].dim - 1)
+		reach += a.stride * (a.dim - 1)
 	}
 	return true
 }

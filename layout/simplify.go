@@ -31,20 +31,23 @@ func Simplify(sides ...*Layout) {
 			loops[j-1], loops[j] = loops[j], loops[j-1]
 		}
 	}
-	merged := max(len(loops), 1) - 1
-	for i := range merged {
-		loops[i].merges = true
-		for _, l := range sides {
-			if axes := l.axes(); loops[i].of(axes) != loops[i+1].of(axes)*loops[i+1].dim {
-				loops[i].merges = false
-				merged--
-				break
-			}
+	for _, l := range sides {
+		axes := l.axes()
+		for i := 1; i < len(loops); i++ {
+			outer, inner := &loops[i-1], &loops[i]
+			outer.ends = outer.ends || outer.of(axes) != inner.of(axes)*inner.dim
+		}
+	}
+	rank := 0
+	for i := range loops {
+		loops[i].ends = loops[i].ends || i == len(loops)-1
+		if loops[i].ends {
+			rank++
 		}
 	}
 	for _, l := range sides {
 		var out Layout
-		axes := out.reset(len(loops)-merged, l.offset)
+		axes := out.reset(rank, l.offset)
 		from, n, k := l.axes(), int64(1), 0
 		for i := range loops {
 			x := &loops[i]
@@ -52,8 +55,7 @@ func Simplify(sides ...*Layout) {
 			if x.back {
 				out.offset -= (x.dim - 1) * step
 			}
-			n *= x.dim
-			if !x.merges {
+			if n *= x.dim; x.ends {
 				axes[k] = axis{n, step}
 				n = 1
 				k++
@@ -68,7 +70,7 @@ type loop struct {
 	axis      int
 	dim, step int64 // step: the destination's
 	back      bool  // it is walked from its far end
-	merges    bool  // with the next loop inside it
+	ends      bool  // it does not merge with the loop inside it
 }
 
 // of returns the loop's step in one of the layouts, whose axes are given.

@@ -30,12 +30,13 @@ func (k *Key) Set(dst, src, at *layout.Layout, by []layout.Index) {
 
 // Is reports whether the key is that of a call. A take's indices may begin anywhere.
 func (k *Key) Is(dst, src, at *layout.Layout, by []layout.Index) bool {
-	return alike(&k.dst, dst) && alike(&k.src, src) && k.indexed == (at != nil) &&
-		(at == nil || k.at.SameAxes(at) && slices.Equal(k.by, by))
-}
-
-func alike(k, l *layout.Layout) bool {
-	return remainder(k) == remainder(l) && k.SameAxes(l)
+	if remainder(&k.dst) != remainder(dst) || remainder(&k.src) != remainder(src) || !k.dst.SameAxes(dst) || !k.src.SameAxes(src) {
+		return false
+	}
+	if at == nil || !k.indexed {
+		return at == nil && !k.indexed
+	}
+	return k.at.SameAxes(at) && slices.Equal(k.by, by)
 }
 
 func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
