@@ -30,8 +30,9 @@ type PeerQueue interface {
 	CopyPeer(dst Buffer, dstOff int64, src Buffer, srcOff, bytes int64, from Queue) error
 }
 
-// HostMemory is implemented by devices whose buffers lie in the host's memory, where
-// it is read and written without a transfer, once the work on it is done.
+// HostMemory is implemented by devices with buffers in the host's memory, read and
+// written without a transfer, once the work on them is done. A wrapper of a device
+// forwards HostBytes and WrapHost to keep it.
 type HostMemory interface {
 	// HostBytes returns a buffer's memory, valid until the buffer is freed; false if
 	// the buffer is another device's, holds strings, or was freed.

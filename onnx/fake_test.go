@@ -45,6 +45,14 @@ func openFake(tb testing.TB) (*tensor.Stream, *fake) {
 	return openOn(tb, f), f
 }
 
+// openHostFake returns a stream on a new hostFake.
+func openHostFake(tb testing.TB) *tensor.Stream {
+	tb.Helper()
+	dev, err := cpu.Open()
+	require.NoError(tb, err)
+	return openOn(tb, hostFake{&fake{dev: dev}})
+}
+
 func (f *fake) Info() device.Info   { return device.Info{Backend: "fake", Name: "fake"} }
 func (f *fake) Stats() device.Stats { return f.dev.Stats() }
 func (f *fake) Close() error        { return f.dev.Close() }
@@ -63,6 +71,17 @@ func (f *fake) Alloc(bytes int64) (device.Buffer, error) {
 func (f *fake) NewQueue() (device.Queue, error) {
 	q, err := f.dev.NewQueue()
 	return &fakeQueue{f, q}, err
+}
+
+// hostFake is a fake with memory that is the host's, still without strings.
+type hostFake struct{ *fake }
+
+func (f hostFake) HostBytes(b device.Buffer) ([]byte, bool) {
+	return f.dev.(device.HostMemory).HostBytes(inner(b))
+}
+
+func (f hostFake) WrapHost(b []byte) device.Buffer {
+	return &fakeBuffer{f.dev.(device.HostMemory).WrapHost(b)}
 }
 
 // inner returns the cpu buffer of a fake's; any other makes the cpu refuse it.

@@ -66,7 +66,7 @@ func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding)
 	if err := d.checkTarget(to); err != nil {
 		return nil, err
 	}
-	if to != layout.String || x.Stream().IsHost() {
+	if s := x.Stream(); to != layout.String || s.IsHost() && s.Device().Info().Strings {
 		return x.CastAs(d.name, to, how)
 	}
 	h, err := x.To(tensor.Host())

@@ -149,6 +149,17 @@ func TestBitCast(t *testing.T) {
 }
 
 // TestCastText: strings are on the host, whatever device a session is on.
+// On a device of the host's memory without strings, a cast to strings failed once: it is
+// on tensor.Host, as from any other device without.
+func TestBugCastToStringsWithoutStrings(t *testing.T) {
+	x := held(t)(tensor.FromSlice(openHostFake(t), []int64{1, -2}, 2))
+	y := held(t)(onnx.Cast(x, 25, layout.String))
+	require.Same(t, tensor.Host(), y.Stream())
+	words, err := tensor.Values[string](y)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "-2"}, words)
+}
+
 func TestCastText(t *testing.T) {
 	dev, _ := openFake(t)
 	m := &model.Model{

@@ -21,7 +21,7 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			m, a, _ := randomGraph(t, rng, 5+rng.IntN(25))
 			onFake, _ := openFake(t)
-			for _, s := range []*tensor.Stream{open(t), onFake} {
+			for _, s := range []*tensor.Stream{open(t), onFake, openHostFake(t)} {
 				sess := session(t, s, m)
 				before := s.Device().Stats()
 				p, err := sess.Plan(map[string]layout.Shape{"x": a.dims}, nil)
@@ -49,6 +49,27 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A plan for a device of the host's memory without strings was once one for another
+// device: with a transfer of indices that a run uses where they are.
+func TestBugPlanOnHostMemoryWithoutStrings(t *testing.T) {
+	s := openHostFake(t)
+	m := graphOf(layout.Int64, node("Shape", "picks", []string{"w"}), node("Gather", "y", []string{"x", "picks"}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("w", layout.Int64))
+	sess := session(t, s, m)
+	p, err := sess.Plan(map[string]layout.Shape{"x": {3}, "w": {0, 2, 1}}, nil)
+	require.NoError(t, err)
+	x, w := ints(t, s, 5, 6, 7), held(t)(tensor.New(s, layout.Int64, 0, 2, 1))
+	before := s.Device().Stats()
+	var nodes []onnx.NodeReport
+	sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
+	out := run(t, sess, onnx.Values{"x": x, "w": w})
+	after := s.Device().Stats()
+	require.Equal(t, []int64{5, 7, 6}, valuesOf[int64](t, out, "y"))
+	require.Equal(t, nodes, p.Nodes)
+	require.Equal(t, after.HostToDevice-before.HostToDevice, p.Uploaded)
+	require.Zero(t, p.Uploaded)
 }
 
 // Buffers are free after their last use: a chain of copies holds two at a time,

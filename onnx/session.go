@@ -185,7 +185,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 		if !p.made {
 			// The caller's or the session's own: hand out another reference.
 			var err error
-			if v, err = alias("Session.Run", v); err != nil {
+			if v, err = alias(opIdentity, v); err != nil {
 				return nil, errors.Join(err, out.Release(), s.abandon(r, len(s.steps)))
 			}
 		}

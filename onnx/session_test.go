@@ -163,6 +163,22 @@ func TestOutputs(t *testing.T) {
 	require.Equal(t, []int64{7}, valuesOf[int64](t, second, "w"))
 }
 
+// Outputs that are inputs or constants are views, traced as an identity's.
+func TestTraceOfOutputsThatNoNodeMakes(t *testing.T) {
+	s := open(t)
+	m := model.New("none", 21)
+	m.Graph.Inputs = []model.ValueInfo{input("x", layout.Float32)}
+	m.Graph.Initializers = []model.Tensor{constant(t, "c", []int64{8})}
+	m.Graph.Outputs = outputs("x", "c")
+	sess := session(t, s, m)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2}, 2))
+	var seen []string
+	s.Trace(func(e tensor.Event) { seen = append(seen, fmt.Sprint(e.Op, " ", e.Type, " ", e.Verdict.Kind)) })
+	run(t, sess, onnx.Values{"x": x})
+	s.Trace(nil)
+	require.Equal(t, []string{"Identity float view", "Identity int64 view"}, seen)
+}
+
 func TestNoNodes(t *testing.T) {
 	s := open(t)
 	m := model.New("none", 21)

@@ -22,29 +22,40 @@ type Device struct {
 func Open(of device.Device, q device.Queue) device.Device {
 	d := &Device{of: of}
 	d.names, _ = q.(device.KernelNamer)
-	if _, ok := of.(device.StringAllocator); !ok {
-		return d
+	_, holdsStrings := of.(device.StringAllocator)
+	host, inHost := of.(device.HostMemory)
+	switch {
+	case holdsStrings && inHost:
+		return struct {
+			*Device
+			strings
+			hostMemory
+		}{d, strings{d}, hostMemory{host}}
+	case holdsStrings:
+		return struct {
+			*Device
+			strings
+		}{d, strings{d}}
+	case inHost:
+		return struct {
+			*Device
+			hostMemory
+		}{d, hostMemory{host}}
 	}
-	if host, ok := of.(device.HostMemory); ok {
-		return hostDevice{stringDevice{d}, host}
-	}
-	return stringDevice{d}
+	return d
 }
 
-// stringDevice holds strings, too.
-type stringDevice struct{ *Device }
+// strings is device.StringAllocator.
+type strings struct{ dev *Device }
 
-// hostDevice stands in for one of the host's memory, which holds strings.
-type hostDevice struct {
-	stringDevice
-	of device.HostMemory
-}
+// hostMemory is device.HostMemory.
+type hostMemory struct{ of device.HostMemory }
 
 // HostBytes knows of no bytes.
-func (hostDevice) HostBytes(device.Buffer) ([]byte, bool) { return nil, false }
+func (hostMemory) HostBytes(device.Buffer) ([]byte, bool) { return nil, false }
 
 // WrapHost is the other's.
-func (d hostDevice) WrapHost(b []byte) device.Buffer { return d.of.WrapHost(b) }
+func (m hostMemory) WrapHost(b []byte) device.Buffer { return m.of.WrapHost(b) }
 
 type buffer struct {
 	dev   *Device
@@ -79,11 +90,11 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 }
 
 // AllocStrings counts a buffer of strings, at 16 bytes each.
-func (d stringDevice) AllocStrings(n int64) (device.Buffer, error) {
+func (s strings) AllocStrings(n int64) (device.Buffer, error) {
 	if n < 0 || n > 1<<58 {
 		return nil, layout.Errorf(device.ErrInvalid, "AllocStrings", "%d strings", n)
 	}
-	b, err := d.buffer("AllocStrings", n, 16*n)
+	b, err := s.dev.buffer("AllocStrings", n, 16*n)
 	if err != nil {
 		return nil, err
 	}
