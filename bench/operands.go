@@ -26,14 +26,22 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 		At:        device.Operand{Layout: o.At, Type: o.AtType},
 		operation: o,
 	}
-	sizes, err := bufferSizes(o)
-	for i, x := range []*device.Operand{&all.Dst, &all.Src, &all.At} {
-		if err == nil && i < len(sizes) {
-			var b device.Buffer
-			if b, err = dev.Alloc(sizes[i]); err == nil {
-				x.Buffer = b
-			}
+	dst, src, at := o.Sizes()
+	alloc := func(x *device.Operand, bytes int64) {
+		if err != nil {
+			return
 		}
+		var b device.Buffer
+		if b, err = dev.Alloc(bytes); err == nil {
+			x.Buffer = b
+		}
+	}
+	alloc(&all.Dst, dst)
+	if o.Op != oracle.OpFill {
+		alloc(&all.Src, src)
+	}
+	if o.Op == oracle.OpTake {
+		alloc(&all.At, at)
 	}
 	if err != nil {
 		return Operands{}, errors.Join(err, all.Free())
@@ -111,43 +119,6 @@ func dense(b device.Buffer) device.Operand {
 		panic(err) // a size that exists
 	}
 	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
-}
-
-// bufferSizes are the bytes of an operation's buffers: of dst, src and a take's indices.
-func bufferSizes(o oracle.Case) (all []int64, err error) {
-	add := func(l layout.Layout, t layout.DType, by ...device.Index) {
-		if err == nil {
-			var n int64
-			n, err = bufferSize(l, t, by)
-			all = append(all, n)
-		}
-	}
-	add(o.Dst, o.DstType)
-	switch o.Op {
-	case oracle.OpFill:
-	case oracle.OpTake:
-		add(o.Src, o.SrcType, o.By...)
-		add(o.At, o.AtType)
-	default:
-		add(o.Src, o.SrcType)
-	}
-	return all, err
-}
-
-// bufferSize is the bytes of a buffer for a layout, wherever indices move it.
-func bufferSize(l layout.Layout, t layout.DType, by []device.Index) (int64, error) {
-	_, high, ok := layout.Reach(&l, by)
-	if !ok {
-		if l.Count() == 0 {
-			return 0, nil
-		}
-		return 0, layout.Errorf(device.ErrInvalid, "Case", "%v%v by %v reaches nowhere", t, l, by)
-	}
-	n, ok := layout.PackedBytes(high+1, t.Bits())
-	if !ok {
-		return 0, layout.Errorf(device.ErrInvalid, "Case", "%v%v takes more bytes than an int64 counts", t, l)
-	}
-	return n, nil
 }
 
 // indices are so many bytes of a take's indices.

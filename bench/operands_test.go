@@ -27,13 +27,8 @@ func TestMemory(t *testing.T) {
 			require.NoError(t, err)
 			logical, err := cases.LogicalBytes(at)
 			require.NoError(t, err)
-			sizes, err := bufferSizes(at)
-			require.NoError(t, err)
-			room := int64(0)
-			for _, b := range sizes {
-				room += b
-			}
-			assert.LessOrEqual(t, room, 5*logical+1<<10, "%s at %d", c.Name, size)
+			dst, src, indices := at.Sizes()
+			assert.LessOrEqual(t, dst+src+indices, 5*logical+1<<10, "%s at %d", c.Name, size)
 			touched := touchedBytes(at, 32)
 			assert.Positive(t, touched)
 			assert.LessOrEqual(t, touched, 4*logical+1<<10, "%s at %d", c.Name, size)
@@ -78,11 +73,10 @@ func TestIndices(t *testing.T) {
 			at, err := c.At(256 << 10)
 			require.NoError(t, err)
 			at.AtType = width
-			sizes, err := bufferSizes(at)
-			require.NoError(t, err)
-			drawn := indices(at, sizes[2], 1)
-			assert.Equal(t, drawn, indices(at, sizes[2], 1))
-			assert.NotEqual(t, drawn, indices(at, sizes[2], 2))
+			_, _, size := at.Sizes()
+			drawn := indices(at, size, 1)
+			assert.Equal(t, drawn, indices(at, size, 1))
+			assert.NotEqual(t, drawn, indices(at, size, 2))
 			named := map[int64]bool{}
 			taken := int64(0)
 			wrong := oracle.Take(at.Dst, at.Src, at.At, drawn, width, at.By, func(_, q int64) {

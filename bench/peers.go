@@ -17,8 +17,8 @@ const (
 	settle = 30 * time.Millisecond
 )
 
-// askPeers has the peers measure a case in this pass.
-func (r *runner) askPeers(c cases.Case, all []*report.Peer) error {
+// askPeers has the peers measure a case in this pass, on as many operands as rotated here.
+func (r *runner) askPeers(c cases.Case, rotation int, all []*report.Peer) error {
 	for i, process := range r.Peers {
 		if process.Only != nil && !process.Only.MatchString(c.Name) {
 			continue
@@ -32,7 +32,7 @@ func (r *runner) askPeers(c cases.Case, all []*report.Peer) error {
 		if theirs.Error != "" {
 			continue
 		}
-		a, err := r.askPeer(process, c, theirs, r.of(fmt.Sprintf("peer %d: %s", i, c.Name)))
+		a, err := r.askPeer(process, c, rotation, theirs, r.of(fmt.Sprintf("peer %d: %s", i, c.Name)))
 		if r.meter.ctx.Err() != nil {
 			if theirs.Samples == 0 {
 				peer.Cases = peer.Cases[:len(peer.Cases)-1]
@@ -50,20 +50,8 @@ func (r *runner) askPeers(c cases.Case, all []*report.Peer) error {
 	return nil
 }
 
-func (r *runner) askPeer(process *peers.Process, c cases.Case, theirs *report.PeerCase, s *series) (*peers.Answer, error) {
-	at, err := c.At(r.Size)
-	if err != nil {
-		return nil, err
-	}
-	sizes, err := bufferSizes(at)
-	if err != nil {
-		return nil, err
-	}
-	bytes := int64(0)
-	for _, n := range sizes {
-		bytes += n
-	}
-	entry, err := peers.NewEntry(c, r.Size, r.rotation(bytes))
+func (r *runner) askPeer(process *peers.Process, c cases.Case, rotation int, theirs *report.PeerCase, s *series) (*peers.Answer, error) {
+	entry, err := peers.NewEntry(c, r.Size, rotation)
 	if err != nil {
 		return nil, err
 	}

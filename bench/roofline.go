@@ -76,14 +76,11 @@ func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 		roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
 	}
 	if driver, ok := r.dev.(device.DriverCopier); ok {
-		t, err := r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {
+		roof.Driver, err = r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {
 			dst, src := p.pair(i)
 			return driver.CopyByDriver(r.q, dst, src, r.Size)
 		})
-		switch {
-		case err == nil:
-			roof.Driver = t.Rate(2 * r.Size)
-		case !errors.Is(err, device.ErrUnsupported):
+		if err != nil && !errors.Is(err, device.ErrUnsupported) {
 			return err
 		}
 	}
@@ -100,14 +97,10 @@ func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 
 // plainCopy measures a copy from one dense buffer to another.
 func (r *runner) plainCopy(name string, p plain) (*report.Rate, error) {
-	t, err := r.measurePlain(r.meter, name, len(p)/2, func(i int) error {
+	return r.measurePlain(r.meter, name, len(p)/2, func(i int) error {
 		dst, src := p.pair(i)
 		return r.q.Copy(dense(dst), dense(src))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t.Rate(2 * r.Size), nil
 }
 
 // again measures the plain copy once more, after all else.
@@ -130,12 +123,8 @@ func (r *runner) memcpy(roof *report.Roofline) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, free()) }()
-	t, err := r.measurePlain(r.meter.byHost(), "memcpy", pairs, func(i int) error { run(i); return nil })
-	if err != nil {
-		return err
-	}
-	roof.Memcpy = t.Rate(2 * r.Size)
-	return nil
+	roof.Memcpy, err = r.measurePlain(r.meter.byHost(), "memcpy", pairs, func(i int) error { run(i); return nil })
+	return err
 }
 
 // transfers measures transfers from and to Go's memory and, where the device has it,

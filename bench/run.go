@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -148,10 +149,10 @@ func (r *runner) pass(result *report.Result) error {
 		}
 		one := result.Cases[i]
 		if one.Error == "" {
-			err := r.run(c, one, result.Sector)
+			rotation, err := r.run(c, one, result.Sector)
 			if err == nil {
 				before := ticksNow()
-				err = r.askPeers(c, result.Peers)
+				err = r.askPeers(c, rotation, result.Peers)
 				begin = begin.without(before, ticksNow()) // peers are no other processes
 			}
 			if err != nil {
@@ -182,11 +183,15 @@ func (r *runner) measure(name string, rotation int, call func(i int) error) (rep
 	return r.measureBy(r.meter, name, rotation, call)
 }
 
-// measurePlain is measure for yardsticks: it takes more samples.
-func (r *runner) measurePlain(m *meter, name string, rotation int, call func(i int) error) (report.Timing, error) {
+// measurePlain is measure for plain copies, the yardsticks: it takes more samples.
+func (r *runner) measurePlain(m *meter, name string, rotation int, call func(i int) error) (*report.Rate, error) {
 	patient := *m
 	patient.budget *= 4
-	return r.measureBy(&patient, name, rotation, call)
+	t, err := r.measureBy(&patient, name, rotation, call)
+	if err != nil {
+		return nil, err
+	}
+	return t.Rate(2 * r.Size), nil
 }
 
 // measureHost is measure for calls that wait by themselves, by the host's clock.
@@ -205,22 +210,22 @@ func (r *runner) measureBy(m *meter, name string, rotation int, call func(i int)
 // hold makes noise of at least so many bytes.
 func (r *runner) hold(bytes int64) {
 	if int64(len(r.noise)) < bytes {
-		r.noise = randomBytes(bytes, r.Seed)
+		r.noise = oracle.RandomBytes(rand.New(rand.NewPCG(r.Seed, 2)), bytes)
 	}
 }
 
 // rotation is how many operands of so many bytes rotate.
 func (r *runner) rotation(bytes int64) int { return rotation(r.Size, bytes, r.footprint) }
 
-// run measures a case, for one pass.
-func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (err error) {
+// run measures a case, for one pass, and returns how many operands rotated.
+func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotation int, err error) {
 	at, err := c.At(r.Size)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out.Case, out.Op = at.String(), string(at.Op)
 	if out.Logical, err = cases.LogicalBytes(at); err != nil {
-		return err
+		return 0, err
 	}
 	out.Touched = touchedBytes(at, sector)
 	all, err := r.operands(at)
@@ -230,7 +235,7 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (err er
 		}
 	}()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out.Rotated = 0
 	for i := range all {
@@ -243,15 +248,15 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (err er
 	}
 	if out.Verified == "" {
 		if out.Verified, err = r.verify(c, at, &all[0]); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	t, err := r.measure("case "+c.Name, len(all), func(i int) error { return all[i%len(all)].Run(r.q) })
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out.Time = &t
-	return nil
+	return len(all), nil
 }
 
 // fail replaces the figures of a case by an error.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -171,14 +170,4 @@ func (r *runner) walk(o oracle.Case, index []int64, indices []byte) (want [16]by
 // single is the layout of one element.
 func single(l layout.Layout, index []int64) (layout.Layout, error) {
 	return layout.Strided(nil, nil, l.At(index...))
-}
-
-// randomBytes is noise.
-func randomBytes(n int64, seed uint64) []byte {
-	rng := rand.New(rand.NewPCG(seed, 2))
-	b := make([]byte, n+8)
-	for i := int64(0); i < n; i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], rng.Uint64())
-	}
-	return b[:n]
 }

@@ -205,12 +205,7 @@ func (r rig) report(c fmt.Stringer, seed uint64, err error) {
 }
 
 func noise(n int64, seed uint64) []byte {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(rng.Uint32())
-	}
-	return b
+	return oracle.RandomBytes(rand.New(rand.NewPCG(seed, 0)), n)
 }
 
 // strided returns a layout that is known to be right.

@@ -97,16 +97,17 @@ func rules(c Case) error {
 		}
 		return device.Operand{Buffer: b, Layout: l, Type: t}
 	}
-	dst := operand(c.Dst, c.DstType, slots(c.Dst, c.DstType))
+	dstSize, srcSize, atSize := c.Sizes()
+	dst := operand(c.Dst, c.DstType, dstSize)
 	if c.Op == OpFill {
 		if c.DstType == layout.String {
 			return nil
 		}
 		return backend.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
 	}
-	src := operand(c.Src, c.SrcType, c.srcSlots())
+	src := operand(c.Src, c.SrcType, srcSize)
 	if c.Op == OpTake {
-		at := operand(c.At, c.AtType, c.atBytes())
+		at := operand(c.At, c.AtType, atSize)
 		return backend.CheckTake(&dst, &src, &at, c.By)
 	}
 	if c.Shared {

@@ -108,7 +108,7 @@ type memory[T comparable] struct {
 func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] {
 	return memory[byte]{
 		alloc:  dev.Alloc,
-		random: func(n int64) []byte { return randomBytes(rng, n) },
+		random: func(n int64) []byte { return RandomBytes(rng, n) },
 		write:  func(b device.Buffer, data []byte) error { return q.Write(b, 0, data) },
 		read:   func(data []byte, b device.Buffer) error { return q.Read(data, b, 0) },
 	}
@@ -143,7 +143,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 	m := byteMemory(dev, q, rng)
 	m.season = func(src []byte) { c.season(rng, src) }
 	m.fill = func(dst device.Operand) (func([]byte), error) {
-		pattern := randomBytes(rng, int64(width+7)/8)
+		pattern := RandomBytes(rng, int64(width+7)/8)
 		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
 	}
 	m.walk = func(dst, src, at []byte) (wrong []int64) {
@@ -197,7 +197,8 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 	return check(dev, c, rng, q, m)
 }
 
-func randomBytes(rng *rand.Rand, n int64) []byte {
+// RandomBytes returns n random bytes.
+func RandomBytes(rng *rand.Rand, n int64) []byte {
 	b := make([]byte, 0, n+8)
 	for int64(len(b)) < n {
 		b = binary.LittleEndian.AppendUint64(b, rng.Uint64())
@@ -209,12 +210,13 @@ func randomBytes(rng *rand.Rand, n int64) []byte {
 func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
 
 func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
-	dstSize, srcSize, atSize := slots(c.Dst, c.DstType)+guard(rng), int64(0), int64(0)
+	dstSize, srcSize, atSize := c.Sizes()
+	dstSize += guard(rng)
 	if c.Op != OpFill {
-		srcSize = c.srcSlots() + guard(rng)
+		srcSize += guard(rng)
 	}
 	if c.Op == OpTake {
-		atSize = c.atBytes() + guard(rng)
+		atSize += guard(rng)
 	}
 	if c.Shared {
 		dstSize, srcSize = max(dstSize, srcSize), 0
@@ -246,7 +248,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if m.season != nil && !c.Shared {
 		m.season(from)
 	}
-	got, fromAfter, indicesAfter := m.random(dstSize), m.random(srcSize), randomBytes(rng, atSize) // a read that does nothing shows
+	got, fromAfter, indicesAfter := m.random(dstSize), m.random(srcSize), RandomBytes(rng, atSize) // a read that does nothing shows
 	if err := errors.Join(m.write(dst, want), m.write(src, from), q.Write(at, 0, indices)); err != nil {
 		return err
 	}

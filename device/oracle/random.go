@@ -260,7 +260,8 @@ func (g generator) take(c *Case, elements int64) bool {
 			}
 		}
 	}
-	return g.fits(c.Dst, c.DstType) && c.srcSlots() <= g.limits.MaxBytes && c.atBytes() <= g.limits.MaxBytes
+	ofDst, ofSrc, ofAt := c.Sizes()
+	return max(ofDst, ofSrc, ofAt) <= g.limits.MaxBytes
 }
 
 func (g generator) fits(l layout.Layout, t layout.DType) bool {

@@ -83,32 +83,34 @@ func (c Case) take(at []byte, move func(p, q int64)) (wrong []int64) {
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// srcSlots returns how many bytes, or strings, src needs, wherever indices lead.
-func (c Case) srcSlots() int64 {
-	l := c.Src
+// Sizes returns how many bytes dst, src and a take's indices need, from the starts of
+// their buffers, wherever the indices lead; of strings, how many. A fill needs no src.
+// 1<<40 and more: beyond any buffer.
+func (c Case) Sizes() (dst, src, at int64) {
+	dst = slots(c.Dst, c.DstType)
+	if c.Op == OpFill {
+		return dst, 0, 0
+	}
+	if c.Op != OpTake {
+		return dst, slots(c.Src, c.SrcType), 0
+	}
+	reach, last := int64(0), int64(0)
 	for _, x := range c.By {
 		if x.Stride > 0 && c.Dst.Count() > 0 {
-			moved, err := l.Rebase(l.Offset() + x.Stride*(x.Extent-1))
-			if err != nil {
-				return 1 << 40
-			}
-			l = moved
+			reach += x.Stride * (x.Extent - 1)
 		}
+		last = max(last, x.Offset)
 	}
-	return slots(l, c.SrcType)
+	return dst, slotsFrom(c.Src, reach, c.SrcType), slotsFrom(c.At, last, c.AtType)
 }
 
-// atBytes returns how many bytes a take's indices need.
-func (c Case) atBytes() int64 {
-	most := int64(0)
-	for _, x := range c.By {
-		most = max(most, x.Offset)
-	}
-	l, err := c.At.Rebase(c.At.Offset() + most)
+// slotsFrom is slots for a layout that lies further by so many positions.
+func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
+	moved, err := l.Rebase(l.Offset() + further)
 	if err != nil {
 		return 1 << 40
 	}
-	return slots(l, c.AtType)
+	return slots(moved, t)
 }
 
 // names checks that an error names one of the indices out of range, or is none where
@@ -127,7 +129,7 @@ func names(err error, wrong []int64) error {
 
 // indices fills memory with indices, some of them out of range.
 func (c Case) indices(rng *rand.Rand, size int64) []byte {
-	at := randomBytes(rng, size)
+	at := RandomBytes(rng, size)
 	if c.Op != OpTake {
 		return at
 	}
