@@ -31,9 +31,10 @@ SOAKTIME ?= 300
 soak: setup
 	GO=$(GO) CASES="$(CASES)" SOAKTIME=$(SOAKTIME) sh scripts/soak.sh
 
-# The packages that start goroutines, themselves or in their tests: others have nothing
-# for the race detector to find.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build '\.Go\(|\bgo (func\(|[a-z.]+\()' . | xargs -n 1 dirname | sort -u)
+# The packages that start goroutines, timers or processes, themselves or in their tests:
+# others have nothing for the race detector to find.
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm \
+	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(|exec\.Command' . | xargs -n 1 dirname | sort -u)
 race:
 	$(GO) test -race -short -timeout 30m $(CONCURRENT)
 

@@ -5,7 +5,7 @@ import "github.com/restride/restride/internal/simd"
 // kernels are the vector kernels in use. For those missing there are loops in Go,
 // beside each use.
 //
-// A wrong name in RESTRIDE_SIMD selects the best level, and an error that Info reports.
+// A wrong name in RESTRIDE_SIMD selects the best level; Info reports the error.
 var kernels, kernelsErr = simd.Best()
 
 // streamBytes is the size of a result, in bytes, from which stores past the caches pay:

@@ -177,7 +177,7 @@ const (
 
 // set returns the set that a call's plan belongs to.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
-	h := plankey.Hash(dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
+	h := plankey.Hash(dst, src, nil, nil) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 

@@ -126,6 +126,9 @@ func TestStress(t *testing.T) {
 				if rng.IntN(6) == 0 {
 					limits.MaxBytes = limit
 				}
+				if rng.IntN(6) == 0 {
+					limits.Ops = []oracle.Op{oracle.OpTake}
+				}
 				seed := g<<32 | round
 				if err = oracle.CheckOn(dev, on, oracle.Random(rng, limits), seed); err != nil {
 					t.Error(err)

@@ -47,7 +47,6 @@ func span(p unsafe.Pointer, off, n int64) []byte {
 // looseAlignment says whether the machine reads words at any address. All buffers are
 // aligned, except those of Wrap.
 const looseAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386" ||
-
 	runtime.GOARCH == "ppc64le" || runtime.GOARCH == "wasm"
 
 // alignment returns the largest power of two, up to 16, that an address is a

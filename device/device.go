@@ -124,8 +124,9 @@ type StringQueue interface {
 	FillString(dst Operand, s string) error
 }
 
-// KernelNamer is implemented by queues that can say which kernel would carry
-// out a Copy. The answer is for people: names may change.
+// KernelNamer is implemented by queues that can say what would carry out a Copy: by
+// its class and the width of its elements, as "transpose.32". The answer is for
+// people: names may change.
 type KernelNamer interface {
 	KernelName(dst, src Operand) string
 }

@@ -16,8 +16,8 @@
 // width), Fill, Convert (between number types), and Take (a copy whose positions
 // depend on indices in memory). Only Convert looks at what an element means:
 // [Rounding] says its rules. What only some devices have is a small optional
-// interface, found by type assertion: see [StringAllocator], [StringQueue] and
-// [KernelNamer].
+// interface, found by type assertion, as [StringAllocator], [HostAllocator] and
+// [Recorder] are: docs/embedding.md lists them.
 //
 // # Bytes
 //

@@ -29,9 +29,8 @@ type Entry[T any] struct {
 }
 
 // NewCache returns an empty cache of at most the given number of launches, fewer of
-// high ranks.
-// upload takes parameters to the device; drop is told when they will not be
-// used for later work any more.
+// high ranks. upload takes parameters to the device; drop is told when they will not
+// be used for later work any more.
 func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[uint64]*Entry[T]{}}
 }
@@ -73,7 +72,7 @@ func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, at
 
 // get returns the launch of a call, planned if it is new. at and by are a take's.
 func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (*Entry[T], error) {
-	hash := plankey.Hash(dst, src) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
+	hash := plankey.Hash(dst, src, at, by) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
 	for e := c.entries[hash]; e != nil; e = e.next {
 		if e.call == k && e.layouts.Is(dst, src, at, by) {
 			return e, nil

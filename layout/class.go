@@ -1,7 +1,9 @@
 package layout
 
 // Class is what a copy is, by where its elements lie in the destination (dst) and the
-// source (src): the word for it in kernels' names, plans and benchmarks.
+// source (src): the words of kernels' names, plans and benchmarks. ClassOf is how plans
+// for GPUs use them; the cpu device draws the lines where its own kernels begin: rows with gaps in dst are
+// strided there, too.
 type Class uint8
 
 // The classes.

@@ -5,7 +5,7 @@ package layout
 // the others are ordered by the destination's strides with the smallest last and
 // walked so that these are not negative, and neighbours are merged where all layouts
 // allow that. The walk visits the same positions together, in another order. That
-// over no elements gets the shape [0].
+// over no elements gets the shape [0]. The sides are different variables.
 func Simplify(sides ...*Layout) {
 	dst := sides[0]
 	if dst.Count() == 0 {

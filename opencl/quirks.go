@@ -26,12 +26,12 @@ type quirks struct {
 
 // quirksOf knows drivers by the name of the platform, with which info.Driver
 // begins, and by that of the device.
-func quirksOf(platform, device string) quirks {
-	pocl := strings.HasPrefix(platform, "Portable Computing Language")
+func quirksOf(driver, device string) quirks {
+	pocl := strings.HasPrefix(driver, "Portable Computing Language")
 	return quirks{
 		smallPages:    pocl,
 		compilesTwice: pocl,
-		finishForgets: strings.HasPrefix(platform, "rusticl"),
+		finishForgets: strings.HasPrefix(driver, "rusticl"),
 		cutsLoops:     strings.HasPrefix(device, "llvmpipe"),
 	}
 }

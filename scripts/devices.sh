@@ -23,7 +23,7 @@ verify() {
 # device; and OpenCL on a processor compiles kernels for a minute.
 operators() {
 	if [ "$2" = fast ] || [ "$SOAKTIME" -gt 0 ] && [ "$1" != cpu ]; then
-		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
+		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -timeout 1h -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
 	fi
 	if [ -d "$CASES" ]; then
 		build/restride conform "$CASES" --device "$1"
@@ -32,6 +32,11 @@ operators() {
 
 # check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
 begun=
+stop() {
+	for one in $begun; do kill "${one##*=}" 2>/dev/null || :; done
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
 check() {
 	(
 		verify "$1" "$2"

@@ -26,7 +26,7 @@ func (k Kind) String() string { return [...]string{"view", "copy", "transfer"}[k
 type Verdict struct {
 	Kind   Kind
 	Bytes  int64  // of elements moved; strings count 16 each
-	Kernel string // of a Copy: which kernel, in the device's words
+	Kernel string // of a Copy: its class and the width of its elements, as the device has them
 }
 
 // move is what a call did that made a tensor. Of a copy it keeps the operands:

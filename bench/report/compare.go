@@ -49,9 +49,9 @@ type Comparison struct {
 // A time changed if the medians differ by more than a tenth, and every pass of one run
 // is slower than every pass of the other. It is faster or slower if the same holds of
 // the times relative to the yardstick's in the same pass: memcpy, else the driver's
-// copy, else our own.
+// copy, else our own. So the yardstick itself is never slower.
 //
-// The second condition is a permutation test: of two runs of 6 passes that do not differ,
+// That every pass is slower is a permutation test: of two runs of 6 passes that do not differ,
 // 2 of 924 meet it, whatever the distribution of times, if passes are independent. They
 // are not where something slows a whole run; the yardstick is for that.
 func Compare(old, now *Report) *Comparison {
@@ -141,8 +141,8 @@ func yardsticks(old, now *Roofline) (name string, o, n *Timing) {
 	return "", nil, nil
 }
 
-// relative is a timing divided by another of the same run, pass by pass. It is the
-// inverse of the other one divided by it. Without passes, the medians are divided.
+// relative is a timing divided by another of the same run, pass by pass. Without
+// passes, the medians are divided.
 func relative(t, yard *Timing) Timing {
 	if n := min(len(t.Passes), len(yard.Passes)); n >= 2 {
 		parts := make([]float64, n)

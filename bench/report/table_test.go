@@ -38,7 +38,7 @@ func TestTableWidth(t *testing.T) {
 	r.Cases = nil
 	for i, c := range cases.All() {
 		next := *one
-		next.Name, next.Kernel, next.Ratio = c.Name, "bits.contiguous.4", float64(i)/40
+		next.Name, next.Kernel, next.Ratio = c.Name, "bits.dense.4", float64(i)/40
 		r.Cases = append(r.Cases, &next)
 	}
 	for _, blocks := range []bool{false, true} {

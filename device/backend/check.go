@@ -34,19 +34,25 @@ func CheckOperand(op, role string, o *device.Operand) error {
 	if !o.Type.Valid() {
 		return invalid(op, "%s has no element type: %v", role, o.Type)
 	}
-	room := o.Buffer.Size()
 	switch _, strings := o.Buffer.(device.StringBuffer); {
 	case strings && o.Type != layout.String:
 		return invalid(op, "%s is of type %v but its buffer holds strings", role, o.Type)
 	case !strings && o.Type == layout.String:
 		return invalid(op, "%s is of type %v but its buffer holds bytes", role, o.Type)
-	case !strings:
-		room = elements(room, o.Type.Bits())
 	}
-	if _, hi, some := o.Layout.Extent(); some && hi >= room {
+	if lo, hi, some := o.Layout.Extent(); some && !reaches(o, lo, hi) {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
 	}
 	return nil
+}
+
+// reaches reports whether the positions [lo, hi] lie in an operand's buffer.
+func reaches(o *device.Operand, lo, hi int64) bool {
+	room := o.Buffer.Size()
+	if o.Type != layout.String {
+		room = elements(room, o.Type.Bits())
+	}
+	return lo >= 0 && hi < room
 }
 
 // elements returns how many elements of a width fit a size in bytes.
@@ -64,15 +70,6 @@ func elements(bytes int64, width int) int64 {
 // The rules of a call are about its form (types, and the shapes and strides of its
 // layouts) or its buffers and offsets. A call of a form that was checked needs the
 // latter checked alone.
-
-// checkDst checks what holds for every destination: it lies in its buffer, and
-// no two indices share an element.
-func checkDst(op string, dst *device.Operand) error {
-	if err := CheckOperand(op, "dst", dst); err != nil {
-		return err
-	}
-	return checkDistinct(op, dst)
-}
 
 func checkDistinct(op string, dst *device.Operand) error {
 	if dst.Layout.SelfOverlaps() {
@@ -157,7 +154,10 @@ func CheckFillBuffers(dst *device.Operand, pattern []byte) error {
 // CheckFillString checks the rules of StringQueue.FillString.
 func CheckFillString(dst *device.Operand) error {
 	const op = "FillString"
-	if err := checkDst(op, dst); err != nil {
+	if err := CheckOperand(op, "dst", dst); err != nil {
+		return err
+	}
+	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}
 	if dst.Type != layout.String {

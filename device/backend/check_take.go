@@ -63,15 +63,6 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	return nil
 }
 
-// reaches reports whether the positions [lo, hi] lie in an operand's buffer.
-func reaches(o *device.Operand, lo, hi int64) bool {
-	room := o.Buffer.Size()
-	if o.Type != layout.String {
-		room = elements(room, o.Type.Bits())
-	}
-	return lo >= 0 && hi < room
-}
-
 // bytesOf returns the first and the last byte (of strings: the string) of an
 // operand that has elements, all of them in its buffer.
 func bytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {

@@ -185,7 +185,7 @@ func TestCheckFill(t *testing.T) {
 	says(t, CheckFillString(&device.Operand{Buffer: nil, Layout: dense(t, 0, 1), Type: layout.String}), "no buffer")
 }
 
-// Of a call whose form was checked, all that may be wrong with its places is found.
+// Of a call whose form was checked, all that may be wrong with its buffers is found.
 func TestCheckBuffers(t *testing.T) {
 	a, b, short := &buffer{64}, &buffer{64}, &buffer{31}
 	words := &stringBuffer{buffer{64}}

@@ -115,7 +115,6 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 		{"alien buffer", operand(&alien{64}, layout.Uint8, dense(0, 4))},
 		{"no type", operand(a, layout.Invalid, dense(0, 4))},
 		{"type 255", operand(a, 255, dense(0, 4))},
-		{"type 255", operand(a, 255, dense(0, 4))},
 		{"strings in bytes", operand(a, layout.String, dense(0, 4))},
 		{"65 bytes", operand(a, layout.Uint8, dense(0, 65))},
 		{"64 bytes from 1", operand(a, layout.Int8, dense(1, 64))},

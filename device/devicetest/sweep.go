@@ -42,7 +42,7 @@ func (r runner) sweep(t *testing.T) {
 		most = 3
 	}
 	r.each(t, func(rig rig, dtype layout.DType) {
-		n := uint64(0)
+		n := r.seed
 		for rank := 0; rank <= most; rank++ {
 			shape := []int64{3, 5, 2, 3, 3}[:rank]
 			permutations(rank, func(perm []int) {

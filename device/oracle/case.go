@@ -152,7 +152,7 @@ func ParseCase(name string) (Case, error) {
 	}
 	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9}[c.Op]
 	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset")
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -216,7 +216,9 @@ func (c *Case) parseIndices(words []string, dims []int64) (err error) {
 		}
 		c.By = append(c.By, device.Index{Offset: x[0], Extent: x[1], Stride: x[2]})
 	}
-	c.Wrong, err = strconv.Atoi(count)
+	if c.Wrong, err = strconv.Atoi(count); err == nil && c.Wrong < 0 {
+		err = fmt.Errorf("%d elements with an index out of range", c.Wrong)
+	}
 	return err
 }
 

@@ -273,7 +273,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 			err = q.Wait()
 		}
 	}
-	if c.Wrong == 0 && err != nil {
+	if c.Wrong <= 0 && err != nil {
 		return errors.Join(err, q.Wait())
 	}
 	walk(want)

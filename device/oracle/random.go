@@ -14,7 +14,7 @@ type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26
-	Ops      []Op           // all four
+	Ops      []Op           // all four; some of them must be possible for some of Types
 }
 
 // class is a kind of layouts that some kernel or fast path is made for.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/opencl"
@@ -36,6 +38,7 @@ func each(t *testing.T, test func(*testing.T, maker)) {
 				dev := gpu.New(a)
 				t.Cleanup(func() {
 					_ = dev.Close()
+					givenBack(t, dev)
 					if f, ok := a.Driver.(*fake); ok {
 						f.empty()
 					}
@@ -58,9 +61,16 @@ func open(t testing.TB, f *fake) *gpu.Device {
 	dev := gpu.New(f)
 	t.Cleanup(func() {
 		_ = dev.Close()
+		givenBack(t, dev)
 		f.empty()
 	})
 	return dev
+}
+
+// givenBack checks that a closed device holds nothing.
+func givenBack(t testing.TB, dev *gpu.Device) {
+	assert.Zero(t, dev.DeferredFrees())
+	assert.Zero(t, dev.Held())
 }
 
 // hold keeps a fake's queue from going on until the function that it returns is

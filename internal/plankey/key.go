@@ -43,11 +43,19 @@ func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
 
 // Hash returns a number that all calls of a key have in common, and mostly others
 // have not. Its high bits are the best.
-func Hash(dst, src *layout.Layout) uint64 {
+func Hash(dst, src, at *layout.Layout, by []layout.Index) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := remainder(dst)<<6 | remainder(src)
 	for i := range min(dst.Rank(), src.Rank()) {
 		h = (h ^ uint64(dst.Dim(i)) ^ uint64(dst.Stride(i))<<20 ^ uint64(src.Stride(i))<<40) * odd
+	}
+	if at != nil {
+		for i := range at.Rank() {
+			h = (h ^ uint64(at.Stride(i))) * odd
+		}
+		for _, x := range by {
+			h = (h ^ uint64(x.Offset) ^ uint64(x.Extent)<<20 ^ uint64(x.Stride)<<40) * odd
+		}
 	}
 	return h
 }

@@ -60,7 +60,27 @@ func TestKey(t *testing.T) {
 		}
 		require.True(t, copies.Is(&b[0], &b[1], nil, nil), "%v %v", a, b)
 		require.True(t, takes.Is(&b[0], &b[1], &b[2], by), "%v %v", a, b)
-		require.Equal(t, plankey.Hash(&a[0], &a[1]), plankey.Hash(&b[0], &b[1]))
+		require.Equal(t, plankey.Hash(&a[0], &a[1], nil, nil), plankey.Hash(&b[0], &b[1], nil, nil))
+
+		require.Equal(t, plankey.Hash(&a[0], &a[1], &a[2], by), plankey.Hash(&b[0], &b[1], &b[2], by))
+		require.NotEqual(t, plankey.Hash(&a[0], &a[1], &a[2], by), plankey.Hash(&a[0], &a[1], &a[2], by[:1]))
+
+		// What is planned for one is the plan of all, but for offsets.
+		width := 1 << (1 + r.IntN(6))
+		var wide [2]int
+		var planned [2][2]layout.Layout
+		for k, from := range [2][3]layout.Layout{a, b} {
+			d, s := from[0], from[1]
+			layout.Simplify(&d, &s)
+			wide[k] = layout.Widen(width, 128, &d, &s)
+			planned[k] = [2]layout.Layout{d, s}
+		}
+		require.Equal(t, wide[0], wide[1])
+		for side := range 2 {
+			require.True(t, planned[0][side].SameAxes(&planned[1][side]))
+			moved := (b[side].Offset() - a[side].Offset()) / int64(wide[0]/width)
+			require.Equal(t, planned[0][side].Offset()+moved, planned[1][side].Offset())
+		}
 
 		// And no others are.
 		switch c := randomSides(r); r.IntN(4) {
@@ -102,7 +122,7 @@ func TestHashSpreads(t *testing.T) {
 		for cols := int64(1); cols < 40; cols++ {
 			l := must(layout.Contiguous(rows, cols))
 			m := must(must(layout.Contiguous(cols, rows)).Permute(1, 0))
-			sets[plankey.Hash(&l, &m)>>60]++
+			sets[plankey.Hash(&l, &m, nil, nil)>>60]++
 			n++
 		}
 	}
