@@ -219,6 +219,14 @@ func direct(op string, v Opset, x *tensor.Tensor, outputs int, k kernel) ([]Valu
 	return c.out, nil
 }
 
+// view returns a view of x by a layout, or the error of making that.
+func (d *definition) view(x *tensor.Tensor, l layout.Layout, err error) (*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return x.WithLayout(d.name, l)
+}
+
 // fail names the operator that err is from, with the type and shape of its
 // input, if that is a tensor. Only run, do, one and direct call it: what they call returns
 // errors without.

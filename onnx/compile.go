@@ -46,12 +46,6 @@ type use struct {
 	input int
 }
 
-const (
-	onDevice side = iota
-	onHost
-	anywhere
-)
-
 func invalidGraph(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, "graph", format, args...)
 }

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	d := definition{inputs: arity{1, 1}, attrs: []string{"to"}, prepare: prepareBitCast}
-	register("BitCast", "between types of one width: a view", d.versions(change{26, types25.without(layout.String)}))
+	register("BitCast", d.versions(change{26, types25.without(layout.String)}))
 }
 
 // BitCast returns the bits of x as elements of another type of the same width

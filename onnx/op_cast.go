@@ -18,7 +18,7 @@ func init() {
 	complexes := []layout.DType{layout.Complex64, layout.Complex128}
 	numbers13 := types13.without(complexes...)
 	numbers5 := types5.without(complexes...)
-	register("Cast", "strings from 9, on the host; `saturate` from 19, `round_mode` from 24",
+	register("Cast",
 		v1.versions(change{1, numbers5.without(layout.String)}, change{6, numbers5.without(layout.String)}, change{9, numbers5}, change{13, numbers13}),
 		v19.growing(19, 23, complexes...), v24.growing(24, MaxOpset, complexes...))
 
@@ -26,7 +26,7 @@ func init() {
 	like19, like24 := like15, like15
 	like19.attrs = v19.attrs[1:]
 	like24.attrs = v24.attrs[1:]
-	register("CastLike", "",
+	register("CastLike",
 		like15.versions(change{15, numbers13}), like19.growing(19, 23, complexes...), like24.growing(24, MaxOpset, complexes...))
 }
 

@@ -17,10 +17,12 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Cast", versions: []onnx.Opset{1, 6, 9, 13, 19, 21, 23, 24, 25},
+		note: "strings from 9, on the host; `saturate` from 19, `round_mode` from 24",
 	}, operatorTest{
 		op: "CastLike", versions: []onnx.Opset{15, 19, 21, 23, 24, 25},
 	}, operatorTest{
 		op: "BitCast", versions: []onnx.Opset{26},
+		note: "between types of one width: a view",
 	})
 }
 

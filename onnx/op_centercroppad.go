@@ -7,7 +7,7 @@ import (
 
 func init() {
 	d := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad}
-	register("CenterCropPad", "", d.versions(change{18, types13}))
+	register("CenterCropPad", d.versions(change{18, types13}))
 }
 
 // CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX

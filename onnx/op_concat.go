@@ -7,7 +7,7 @@ import (
 
 func init() {
 	base := definition{inputs: arity{1, many}, attrs: []string{"axis"}, assembles: true, prepare: prepareConcat}
-	register("Concat", "a view of a single input", base.versions(change{1, types1}, change{4, types5}, change{11, types5}, change{13, types13}))
+	register("Concat", base.versions(change{1, types1}, change{4, types5}, change{11, types5}, change{13, types13}))
 }
 
 // Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and

@@ -19,8 +19,7 @@ func init() {
 	// The text of version 1 allows floating-point numbers only. Models of that
 	// time give Reshape-5 its int64 shape with it all the same, ONNX's own test
 	// cases among them: what version 9 allows is allowed from the start.
-	register("Constant", "`sparse_value` from 11, numbers and strings from 12",
-		v1.versions(change{1, types5}, change{9, types5}), v11.versions(change{11, types5}),
+	register("Constant", v1.versions(change{1, types5}, change{9, types5}), v11.versions(change{11, types5}),
 		v12.versions(change{12, types5}, change{13, types13}), v12.growing(19, MaxOpset))
 }
 

@@ -19,6 +19,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Constant", versions: []onnx.Opset{1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
+		note: "`sparse_value` from 11, numbers and strings from 12",
 	})
 }
 

@@ -10,7 +10,7 @@ func init() {
 	// Numbers and bool only.
 	without := []layout.DType{layout.String, layout.Complex64, layout.Complex128}
 	base := definition{inputs: arity{1, 1}, host: 1 << 0, attrs: []string{"value"}, prepare: prepareConstantOfShape}
-	register("ConstantOfShape", "",
+	register("ConstantOfShape",
 		base.versions(change{9, types5.without(without...)}, change{20, types19.without(without...)}), base.growing(21, MaxOpset, without...))
 }
 

@@ -14,10 +14,9 @@ func init() {
 	byMode, toDepthByMode := toSpace, toDepth
 	byMode.attrs = []string{"blocksize", "mode"}
 	toDepthByMode.attrs = byMode.attrs
-	register("DepthToSpace", "`mode` from 11",
+	register("DepthToSpace",
 		toSpace.versions(change{1, types5}), byMode.versions(change{11, types5}, change{13, types13}, change{28, types13}))
-	register("SpaceToDepth", "`mode` from 28",
-		toDepth.versions(change{1, types5}, change{13, types13}), toDepthByMode.versions(change{28, types13}))
+	register("SpaceToDepth", toDepth.versions(change{1, types5}, change{13, types13}), toDepthByMode.versions(change{28, types13}))
 }
 
 // DepthToSpace moves channels of x, which is [N,C,H,W], to blocks of pixels

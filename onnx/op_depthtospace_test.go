@@ -15,6 +15,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "DepthToSpace", versions: []onnx.Opset{1, 11, 13, 28},
+		note:  "`mode` from 11",
 		types: typesSince{1, 1, 1, 13},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.DepthToSpace(x, v, 1, "")
@@ -35,6 +36,7 @@ func init() {
 		},
 	}, operatorTest{
 		op: "SpaceToDepth", versions: []onnx.Opset{1, 13, 28},
+		note:  "`mode` from 28",
 		types: typesSince{1, 1, 1, 13},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.SpaceToDepth(x, v, 1, "")

@@ -4,7 +4,7 @@ import "github.com/restride/restride/tensor"
 
 func init() {
 	expand := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareExpand}
-	register("Expand", "", expand.versions(change{8, types5}, change{13, types13}))
+	register("Expand", expand.versions(change{8, types5}, change{13, types13}))
 }
 
 // Expand repeats x along axes of extent 1 (ONNX Expand-8 to -13). x and shape
@@ -28,10 +28,7 @@ func expand(d *definition, x *tensor.Tensor, shape []int64) (*tensor.Tensor, err
 		dims = append(dims, extent)
 	}
 	l, err := x.Layout().Expand(dims...)
-	if err != nil {
-		return nil, err
-	}
-	return x.WithLayout(d.name, l)
+	return d.view(x, l, err)
 }
 
 func prepareExpand(d *definition, _ Attrs) (kernel, error) {

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	flatten := definition{inputs: arity{1, 1}, attrs: []string{"axis"}, prepare: prepareFlatten}
-	register("Flatten", "negative axis from 11",
+	register("Flatten",
 		flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13}), flatten.growing(21, MaxOpset))
 }
 

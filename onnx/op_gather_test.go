@@ -15,6 +15,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Gather", versions: []onnx.Opset{1, 11, 13},
+		note: "a view if the indices are on the host and go on by equal steps",
 		grow: func(g *graphBuilder, from string, a array) bool {
 			rank := len(a.dims)
 			if count(a.dims) == 0 || rank == 0 {
@@ -32,6 +33,7 @@ func init() {
 		op: "GatherElements", versions: []onnx.Opset{11, 13},
 	}, operatorTest{
 		op: "GatherND", versions: []onnx.Opset{11, 12, 13},
+		note: "`batch_dims` from 12",
 	})
 }
 

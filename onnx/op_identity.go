@@ -11,8 +11,7 @@ func init() {
 	withSequences, withOptionals := tensors, tensors
 	withSequences.containers = sequences
 	withOptionals.containers = sequences | optionals
-	register(opIdentity, "sequences from 14, optionals from 16",
-		tensors.versions(change{1, types5}, change{13, types13}), withSequences.versions(change{14, types13}),
+	register(opIdentity, tensors.versions(change{1, types5}, change{13, types13}), withSequences.versions(change{14, types13}),
 		withOptionals.versions(change{16, types13}), withOptionals.growing(19, MaxOpset))
 }
 

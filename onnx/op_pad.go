@@ -14,7 +14,7 @@ func init() {
 	v11 := definition{inputs: arity{2, 3}, host: 1<<1 | 1<<2, attrs: []string{"mode"}, prepare: preparePad}
 	v18 := v11
 	v18.inputs, v18.host = arity{2, 4}, 1<<1|1<<2|1<<3
-	register("Pad", "attributes up to 2, then inputs; negative pads from 2, axes from 18, `wrap` from 19",
+	register("Pad",
 		v1.versions(change{1, types1}), v2.versions(change{2, types1}), v11.versions(change{11, typesPad11}, change{13, types13}),
 		v18.versions(change{18, types13}, change{19, types13}), v18.growing(21, MaxOpset))
 }

@@ -18,6 +18,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Pad", versions: []onnx.Opset{1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+		note:  "attributes up to 2, then inputs; negative pads from 2, axes from 18, `wrap` from 19",
 		types: typesSince{1, 11, 13, 13, 21, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Pad(x, v, onnx.PadReflect, []int64{0, 0, 1, 2, 0, 0, 0, 1}, nil, nil)

@@ -10,8 +10,7 @@ func init() {
 	v5 := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareReshape}
 	v14 := v5
 	v14.attrs = []string{"allowzero"}
-	register("Reshape", "`allowzero` from 14",
-		v1.versions(change{1, types1}), v5.versions(change{5, types5}, change{13, types13}),
+	register("Reshape", v1.versions(change{1, types1}), v5.versions(change{5, types5}, change{13, types13}),
 		v14.versions(change{14, types13}), v14.growing(19, MaxOpset))
 }
 

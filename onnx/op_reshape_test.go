@@ -17,6 +17,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Reshape", versions: []onnx.Opset{1, 5, 13, 14, 19, 21, 23, 24, 25},
+		note:  "`allowzero` from 14",
 		types: typesSince{1, 5, 5, 13, 19, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Reshape(x, v, []int64{4, -1})

@@ -9,7 +9,7 @@ import (
 
 func init() {
 	base := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"batch_axis", "time_axis"}, prepare: prepareReverseSequence}
-	register("ReverseSequence", "", base.versions(change{10, types5}, change{28, types13}))
+	register("ReverseSequence", base.versions(change{10, types5}, change{28, types13}))
 }
 
 // ReverseSequence reverses, of each batch i, the first lengths[i] elements along the
@@ -74,10 +74,7 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 		return c.set(c.x.WithLayout(c.d.name, whole))
 	case least == long:
 		l, err := whole.Slice(time, -1, math.MinInt64, -1)
-		if err != nil {
-			return err
-		}
-		return c.set(c.x.WithLayout(c.d.name, l))
+		return c.set(c.d.view(c.x, l, err))
 	}
 	var parts []tensor.Part
 	for from := 0; from < len(lengths); {

@@ -6,11 +6,10 @@ func init() {
 	v1 := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareShape}
 	v15 := v1
 	v15.attrs = []string{"start", "end"}
-	register("Shape", "`start`, `end` from 15; the result is on the host",
-		v1.versions(change{1, types5}, change{13, types13}), v15.versions(change{15, types13}), v15.growing(19, MaxOpset))
+	register("Shape", v1.versions(change{1, types5}, change{13, types13}), v15.versions(change{15, types13}), v15.growing(19, MaxOpset))
 
 	size := definition{inputs: arity{1, 1}, shapeOnly: true, prepare: prepareSize}
-	register("Size", "the result is on the host", size.versions(change{1, types5}, change{13, types13}), size.growing(19, MaxOpset))
+	register("Size", size.versions(change{1, types5}, change{13, types13}), size.growing(19, MaxOpset))
 }
 
 // Shape returns x's extents as an int64 tensor of one axis on tensor.Host (ONNX

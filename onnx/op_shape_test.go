@@ -16,6 +16,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Shape", versions: []onnx.Opset{1, 13, 15, 19, 21, 23, 24, 25},
+		note:   "`start`, `end` from 15; the result is on the host",
 		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Shape(x, v) },
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
@@ -26,6 +27,7 @@ func init() {
 		},
 	}, operatorTest{
 		op: "Size", versions: []onnx.Opset{1, 13, 19, 21, 23, 24, 25},
+		note:   "the result is on the host",
 		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
 		direct: onnx.Size,
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },

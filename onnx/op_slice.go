@@ -8,13 +8,12 @@ import (
 func init() {
 	byAttr := definition{inputs: arity{1, 1}, attrs: []string{"starts", "ends", "axes"}, prepare: prepareSlice1}
 	byInput := definition{inputs: arity{3, 5}, host: 1<<1 | 1<<2 | 1<<3 | 1<<4, prepare: prepareSlice}
-	register("Slice", "attributes in 1, then inputs; steps from 10",
-		byAttr.versions(change{1, types5}), byInput.versions(change{10, types5}, change{11, types5}, change{13, types13}))
+	register("Slice", byAttr.versions(change{1, types5}), byInput.versions(change{10, types5}, change{11, types5}, change{13, types13}))
 
 	// DynamicSlice was an experiment on the way from Slice-1 to Slice-10. Such
 	// operators had no versions: it runs at every opset.
 	dynamic := definition{inputs: arity{3, 4}, host: byInput.host, prepare: prepareSlice}
-	register("DynamicSlice", "ONNX's experiment before Slice-10: at every opset", dynamic.versions(change{1, types5}))
+	register("DynamicSlice", dynamic.versions(change{1, types5}))
 }
 
 // Slice keeps, along each listed axis, every step-th element from start up to,
@@ -67,10 +66,7 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 		list = append(list, axis)
 	}
 	l, err := x.Layout().SliceAxes(list, starts, ends, steps)
-	if err != nil {
-		return nil, err
-	}
-	return x.WithLayout(d.name, l)
+	return d.view(x, l, err)
 }
 
 func prepareSlice1(d *definition, attrs Attrs) (kernel, error) {

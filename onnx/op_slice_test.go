@@ -18,6 +18,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Slice", versions: []onnx.Opset{1, 10, 11, 13},
+		note:  "attributes in 1, then inputs; steps from 10",
 		types: typesSince{1, 1, 1, 13},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Slice(x, v, []int64{1, 0}, []int64{-1, 99}, []int64{3, 2}, nil)
@@ -43,6 +44,7 @@ func init() {
 		},
 	}, operatorTest{
 		op: "DynamicSlice", versions: []onnx.Opset{1},
+		note:  "ONNX's experiment before Slice-10: at every opset",
 		types: typesSince{1, 1, 1},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			var in [3]*tensor.Tensor // starts, ends, axes

@@ -13,8 +13,7 @@ func init() {
 	v1 := byAttr
 	v1.inputs = base.inputs
 	byNumber.attrs = []string{"axis", "num_outputs"}
-	register("Split", "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
-		v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
+	register("Split", v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
 		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
 }
 
@@ -162,10 +161,7 @@ func (c *call) splitEvenly(axis int64) error {
 // cut makes output i of a window of input 0.
 func (c *call) cut(i, axis int, from, to int64) error {
 	l, err := c.x.Layout().Slice(axis, from, to, 1)
-	if err != nil {
-		return err
-	}
-	y, err := c.x.WithLayout(c.d.name, l)
+	y, err := c.d.view(c.x, l, err)
 	if err == nil {
 		c.out[i] = y
 	}

@@ -16,6 +16,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Split", versions: []onnx.Opset{1, 2, 11, 13, 18},
+		note:  "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
 		types: typesSince{1, 2, 2, 13},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			parts, err := onnx.Split(x, v, 2, []int64{3})

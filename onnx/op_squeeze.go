@@ -10,7 +10,7 @@ func init() {
 	}{{"Squeeze", squeeze, 1}, {"Unsqueeze", unsqueeze, 2}} {
 		byAttr := definition{inputs: arity{1, 1}, attrs: []string{"axes"}, prepare: prepareAxes(op.apply)}
 		byInput := definition{inputs: arity{op.least, 2}, host: 1 << 1, prepare: prepareAxes(op.apply)}
-		register(op.name, "axes are an attribute up to 11, then an input",
+		register(op.name,
 			byAttr.versions(change{1, types5}, change{11, types5}), byInput.versions(change{13, types13}), byInput.growing(21, MaxOpset))
 	}
 }
@@ -34,10 +34,7 @@ func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, err
 		return nil, err
 	}
 	l, err := x.Layout().Squeeze(list...)
-	if err != nil {
-		return nil, err
-	}
-	return x.WithLayout(d.name, l)
+	return d.view(x, l, err)
 }
 
 // Unsqueeze inserts axes of extent 1 at the listed positions of the result (ONNX
@@ -54,10 +51,7 @@ func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, e
 		return nil, err
 	}
 	l, err := x.Layout().Unsqueeze(list...)
-	if err != nil {
-		return nil, err
-	}
-	return x.WithLayout(d.name, l)
+	return d.view(x, l, err)
 }
 
 // withAxes is an operator on a tensor and a list of axes; nil is none given.

@@ -17,6 +17,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Squeeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
+		note:  "axes are an attribute up to 11, then an input",
 		types: typesSince{1, 1, 1, 13, 21, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Squeeze(x, v, []int64{1})
@@ -40,6 +41,7 @@ func init() {
 		},
 	}, operatorTest{
 		op: "Unsqueeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
+		note:  "axes are an attribute up to 11, then an input",
 		types: typesSince{1, 1, 1, 13, 21, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Unsqueeze(x, v, []int64{5, 0})

@@ -9,7 +9,7 @@ import (
 
 func init() {
 	d := definition{inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
-	register("TensorScatter", "a session writes to a cache that nothing else uses", d.versions(change{24, types24}))
+	register("TensorScatter", d.versions(change{24, types24}))
 }
 
 // TensorScatter returns cache with elements along an axis replaced by those of
@@ -46,7 +46,6 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		}
 		var indices []int64
 		if c.has(2) {
-			var err error
 			if indices, err = c.ints([]int64{}, 2, "write_indices", false); err != nil {
 				return err
 			}

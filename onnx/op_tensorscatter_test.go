@@ -22,6 +22,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "TensorScatter", versions: []onnx.Opset{24},
+		note: "a session writes to a cache that nothing else uses",
 		grow: func(g *graphBuilder, from string, a array) bool {
 			rank := len(a.dims)
 			if rank < 2 || len(a.elems) == 0 || len(a.elems) > 1000 || g.m.Opsets[""] < 24 {

@@ -8,7 +8,7 @@ import (
 func init() {
 	along := definition{inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
 	tile := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareTile}
-	register("Tile", "along one axis in 1", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
+	register("Tile", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
 }
 
 // Tile repeats x repeats[i] times along each axis i (ONNX Tile-1 to -13). Before

@@ -15,6 +15,7 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Tile", versions: []onnx.Opset{1, 6, 13},
+		note:  "along one axis in 1",
 		types: typesSince{1, 6, 6, 13},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
 			return onnx.Tile(x, v, []int64{1, 1, 3, 1})

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	transpose := definition{inputs: arity{1, 1}, attrs: []string{"perm"}, prepare: prepareTranspose}
-	register("Transpose", "", transpose.versions(change{1, types5}, change{13, types13}), transpose.growing(21, MaxOpset))
+	register("Transpose", transpose.versions(change{1, types5}, change{13, types13}), transpose.growing(21, MaxOpset))
 }
 
 // Transpose reorders x's axes (ONNX Transpose-1 to -25): axis i of the result
@@ -32,10 +32,7 @@ func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, e
 		axes = append(axes, int(p))
 	}
 	l, err := x.Layout().Permute(axes...)
-	if err != nil {
-		return nil, err
-	}
-	return x.WithLayout(d.name, l)
+	return d.view(x, l, err)
 }
 
 func prepareTranspose(d *definition, attrs Attrs) (kernel, error) {

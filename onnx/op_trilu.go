@@ -9,7 +9,7 @@ import (
 
 func init() {
 	d := definition{inputs: arity{1, 2}, host: 1 << 1, attrs: []string{"upper"}, prepare: prepareTrilu}
-	register("Trilu", "", d.versions(change{14, types13}))
+	register("Trilu", d.versions(change{14, types13}))
 }
 
 // Trilu keeps, of each matrix (the last two axes of x), the upper triangle from the

@@ -20,6 +20,7 @@ import (
 type operatorTest struct {
 	op       string
 	versions []onnx.Opset // as listed in ONNX 1.23
+	note     string       // what docs/operators.md says of them
 
 	// For TestTypes, unless the operator has such a test of its own: a call in the
 	// form of an opset on a tensor of dims [2,1,3,4].

@@ -103,12 +103,8 @@ const (
 // operators holds every version of every operator, oldest first.
 var operators = map[string][]*definition{}
 
-// notes holds what docs/operators.md says of each operator.
-var notes = map[string]string{}
-
-// register adds an operator: what to know of its versions, and these, oldest first.
-func register(op, note string, versions ...[]definition) {
-	notes[op] = note
+// register adds an operator: its versions, oldest first.
+func register(op string, versions ...[]definition) {
 	for _, d := range slices.Concat(versions...) {
 		d.op, d.name = op, fmt.Sprintf("%s-%d", op, d.since)
 		if d.outputs.max == 0 {

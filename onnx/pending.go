@@ -76,10 +76,7 @@ func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 func (c *call) rearranged(l layout.Layout, dims ...int64) error {
 	y, err := l.Reshape(dims...)
 	if !errors.Is(err, layout.ErrNeedsCopy) {
-		if err != nil {
-			return err
-		}
-		return c.set(c.x.WithLayout(c.d.name, y))
+		return c.set(c.d.view(c.x, y, err))
 	}
 	seen, err := c.x.WithLayout(c.d.name, l)
 	if err != nil {

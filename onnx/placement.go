@@ -12,6 +12,12 @@ import (
 // side is where a use wants its value.
 type side uint8
 
+const (
+	onDevice side = iota
+	onHost
+	anywhere
+)
+
 func (u use) side() side {
 	switch {
 	case u.unit == nil:

@@ -19,4 +19,4 @@ elif [ -n "$FILTER$SIZE$TIME" ]; then
 	exit 1
 fi
 GO=$GO DEVICE=$devices sh scripts/bench_peers.sh --json build/results.json
-$GO run ./bench/results -folder "$results" -pages "$page" build/results.json
+$GO run ./bench/results -folder "$results" -page "$page" build/results.json

@@ -41,11 +41,18 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 	if to == layout.String || t.dtype == layout.String {
 		return t.castText(op, to, how)
 	}
+	return t.convert(op, to, to, t.dtype, how)
+}
+
+// convert returns a tensor of type to, as the device converts type src to type dst.
+func (t *Tensor) convert(op string, to, dst, src layout.DType, how device.Rounding) (*Tensor, error) {
 	out, err := allocate(t.stream, op, to, t.layout.Shape())
 	if err != nil {
 		return nil, err
 	}
-	if err := t.stream.queue.Convert(out.Operand(), t.Operand(), how); err != nil {
+	into, from := out.Operand(), t.Operand()
+	into.Type, from.Type = dst, src
+	if err := t.stream.queue.Convert(into, from, how); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)

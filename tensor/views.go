@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -180,29 +179,23 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 // container (layout.DType.Container): signed integers sign-extended, floats as
 // their bits (Cast gives their values).
 func (t *Tensor) Unpack() (*Tensor, error) {
-	return t.convert("Unpack", t.dtype.Container())
+	return t.repack("Unpack", t.dtype.Container())
 }
 
 // Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
 // that has it as its container. The low bits are kept: integers out of range
 // wrap, and floats are made of bits.
-func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.convert("Pack", to) }
+func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.repack("Pack", to) }
 
 // bitsOf returns the integer type that packs and unpacks as a type's bits do.
 func bitsOf(t layout.DType) layout.DType {
-	if numeric.KindOf(t) != numeric.FloatKind {
-		return t
-	}
-	switch t.Bits() {
-	case 2:
-		return layout.Uint2
-	case 4:
+	if t == layout.Float4E2M1 {
 		return layout.Uint4
 	}
 	return t
 }
 
-func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
+func (t *Tensor) repack(op string, to layout.DType) (*Tensor, error) {
 	if err := t.hold(op); err != nil {
 		return nil, err
 	}
@@ -213,15 +206,5 @@ func (t *Tensor) convert(op string, to layout.DType) (*Tensor, error) {
 	case op == "Pack" && to.Container() != t.dtype:
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v does not pack into %v", t.dtype, to))
 	}
-	out, err := allocate(t.stream, op, to, t.layout.Shape())
-	if err != nil {
-		return nil, err
-	}
-	dst, src := out.Operand(), t.Operand()
-	dst.Type, src.Type = bitsOf(to), bitsOf(t.dtype)
-	if err := t.stream.queue.Convert(dst, src, device.Rounding{}); err != nil {
-		return nil, t.fail(op, errors.Join(err, out.Release()))
-	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
-	return out, nil
+	return t.convert(op, to, bitsOf(to), bitsOf(t.dtype), device.Rounding{})
 }

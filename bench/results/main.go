@@ -32,16 +32,16 @@ import (
 
 func main() {
 	folder := flag.String("folder", "bench/results", "where the reports are")
-	pages := flag.String("pages", "docs/speed.md", "files with tables, separated by commas, beside the folder's README.md")
+	page := flag.String("page", "docs/speed.md", "a file with tables, beside the folder's README.md")
 	name := flag.String("machine", "", "name of the machine for the report's file (default: after its processor)")
 	flag.Parse()
-	if err := run(*folder, strings.Split(*pages, ","), *name, flag.Args()); err != nil {
+	if err := run(*folder, *page, *name, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "results:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder string, pages []string, name string, reports []string) error {
+func run(folder, page, name string, reports []string) error {
 	for _, path := range reports {
 		if err := keep(folder, path, name); err != nil {
 			return err
@@ -51,7 +51,7 @@ func run(folder string, pages []string, name string, reports []string) error {
 	if err != nil {
 		return err
 	}
-	for _, page := range append(pages, filepath.Join(folder, "README.md")) {
+	for _, page := range []string{page, filepath.Join(folder, "README.md")} {
 		if err := update(page, folder, all); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}

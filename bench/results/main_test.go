@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	r := sample(t)
 	path := filepath.Join(dir, "build.json")
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, []string{readme}, "", []string{path}))
+	require.NoError(t, run(folder, readme, "", []string{path}))
 	name := r.Date.Format("2006-01-02") + "-" + machine(r) + ".json"
 	require.FileExists(t, filepath.Join(folder, name))
 	read := func(path string) string {
@@ -100,17 +100,17 @@ func TestRun(t *testing.T) {
 	r.Date = r.Date.AddDate(0, 0, -1)
 	r.Devices[0].Cases[len(r.Devices[0].Cases)-1].MemcpyRatio = 1.2
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, []string{readme}, "", []string{path}))
+	require.NoError(t, run(folder, readme, "", []string{path}))
 	assert.Equal(t, text, read(readme))
 	r.Date = r.Date.AddDate(0, 0, 3)
 	both := r.Devices
 	r.Devices = both[:1]
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, []string{readme}, "one", []string{path}))
+	require.NoError(t, run(folder, readme, "one", []string{path}))
 	assert.Equal(t, text, read(readme))
 	r.Date, r.Devices = r.Date.AddDate(0, 0, -1), both
 	require.NoError(t, r.WriteFile(path))
-	require.NoError(t, run(folder, []string{readme}, "big", []string{path}))
+	require.NoError(t, run(folder, readme, "big", []string{path}))
 	text = read(readme)
 	assert.Contains(t, text, "| 1.20 | 7% | .12 | - |")
 	assert.Contains(t, text, "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	}
 	r.Unfinished = true
 	require.NoError(t, r.WriteFile(path))
-	require.ErrorContains(t, run(folder, []string{readme}, "", []string{path}), "interrupted")
+	require.ErrorContains(t, run(folder, readme, "", []string{path}), "interrupted")
 }
 
 func TestMachine(t *testing.T) {
