@@ -27,10 +27,8 @@ func ConstantOfShape(s *tensor.Stream, v Opset, shape []int64, value *model.Tens
 		return nil, err
 	}
 	c := call{d: d, home: s, out: make([]Value, 1)}
-	if err := c.do(func(c *call) error { return c.constantOfShape(shape, of) }); err != nil {
-		return nil, err
-	}
-	return c.out[0].(*tensor.Tensor), nil
+	err = c.do(func(c *call) error { return c.constantOfShape(shape, of) })
+	return first(c.out, err)
 }
 
 // element is what a tensor is filled with.

@@ -17,17 +17,13 @@ func init() {
 // Int("start", i) and Int("end", j) select the axes [i, j): negative ones count
 // from the end, and both are clamped; start beyond end gives no axes.
 func Shape(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
-	return one("Shape", v, x, func(d *definition) (*tensor.Tensor, error) {
-		k, err := d.compile(attrs)
+	return first(direct("Shape", v, x, 1, func(c *call) error {
+		k, err := c.d.compile(attrs)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c := call{d: d, x: x, out: make([]Value, 1)}
-		if err := k(&c); err != nil {
-			return nil, err
-		}
-		return c.out[0].(*tensor.Tensor), nil
-	})
+		return k(c)
+	}))
 }
 
 func prepareShape(d *definition, attrs Attrs) (kernel, error) {

@@ -78,26 +78,25 @@ func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Ten
 	if err := errors.Join(x.load(words), x.Release()); err != nil {
 		return nil, err
 	}
-	shape := t.layout.Shape()
 	switch to {
 	case layout.Float32:
-		return readWords(t, op, to, shape, words, how, func(s string) (float32, bool) {
+		return readWords(t, op, to, words, how, func(s string) (float32, bool) {
 			v, ok := parseFloat(s, 32)
 			return float32(v), ok
 		})
 	case layout.Bool:
-		return readWords(t, op, to, shape, words, how, parseBool)
+		return readWords(t, op, to, words, how, parseBool)
 	case layout.Uint64:
-		return readWords(t, op, to, shape, words, how, parseUint)
+		return readWords(t, op, to, words, how, parseUint)
 	case layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Int4, layout.Int2,
 		layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint4, layout.Uint2:
-		return readWords(t, op, to, shape, words, how, parseInt)
+		return readWords(t, op, to, words, how, parseInt)
 	}
-	return readWords(t, op, to, shape, words, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
+	return readWords(t, op, to, words, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
 }
 
 // readWords makes a tensor of what parse reads, and casts it on.
-func readWords[T layout.Element](t *Tensor, op string, to layout.DType, shape layout.Shape, words []string, how device.Rounding, parse func(string) (T, bool)) (*Tensor, error) {
+func readWords[T layout.Element](t *Tensor, op string, to layout.DType, words []string, how device.Rounding, parse func(string) (T, bool)) (*Tensor, error) {
 	values := make([]T, len(words))
 	for i, s := range words {
 		v, ok := parse(s)
@@ -110,6 +109,7 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, shape la
 		}
 		values[i] = v
 	}
+	shape := t.layout.Shape()
 	x, err := fromSlice(t.stream, op, values, shape)
 	if err != nil || x.dtype == to {
 		return x, err

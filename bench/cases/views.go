@@ -1,6 +1,10 @@
 package cases
 
-import "github.com/restride/restride/layout"
+import (
+	"math"
+
+	"github.com/restride/restride/layout"
+)
 
 func permute(perm ...int) view {
 	return func(l layout.Layout) (layout.Layout, error) { return l.Permute(perm...) }
@@ -11,9 +15,7 @@ func cut(axis int, start, end, step int64) view {
 }
 
 // every takes every step-th element of an axis.
-func every(axis int, step int64) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, 0, l.Dim(axis), step) }
-}
+func every(axis int, step int64) view { return cut(axis, 0, math.MaxInt64, step) }
 
 // middle is the middle half of an axis.
 func middle(axis int) view {
@@ -24,9 +26,7 @@ func middle(axis int) view {
 }
 
 // flip reverses an axis.
-func flip(axis int) view {
-	return func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, -1, -l.Dim(axis)-1, -1) }
-}
+func flip(axis int) view { return cut(axis, -1, math.MinInt64, -1) }
 
 // chain applies views one after the other.
 func chain(views ...view) view {
