@@ -30,13 +30,15 @@ operators() {
 	fi
 }
 
-# check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
+# What was begun ends with the script.
 begun=
 stop() {
 	for one in $begun; do kill "${one##*=}" 2>/dev/null || :; done
 }
 trap stop EXIT
 trap 'exit 130' INT TERM
+
+# check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
 check() {
 	(
 		verify "$1" "$2"

@@ -278,7 +278,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	}
 	walk(want)
 	if c.Wrong > 0 {
-		if err := names(err, wrong); err != nil {
+		if err := checkNamed(err, wrong); err != nil {
 			return err
 		}
 	}

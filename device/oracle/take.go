@@ -113,9 +113,9 @@ func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
 	return slots(moved, t)
 }
 
-// names checks that an error names one of the indices out of range, or is none where
+// checkNamed checks that an error names one of the indices out of range, or is none where
 // there are none.
-func names(err error, wrong []int64) error {
+func checkNamed(err error, wrong []int64) error {
 	switch {
 	case len(wrong) == 0:
 		return err
