@@ -54,7 +54,6 @@ func TestFitting(t *testing.T) {
 	assert.EqualValues(t, 2*G, half(4*G, 0), "other systems do not say")
 	assert.EqualValues(t, 4*G, half(0, 8*G))
 	assert.Zero(t, half(0, 0))
-	}
 }
 
 // What a run takes of memory is what [sweepNeeds] says, or less.
