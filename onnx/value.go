@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -219,11 +219,11 @@ type Values map[string]Value
 func (vs Values) Tensor(name string) (*tensor.Tensor, error) {
 	v, ok := vs[name]
 	if !ok {
-		return nil, layout.Errorf(device.ErrInvalid, "Values", "there is no value %s", model.Quote(name))
+		return nil, layout.Errorf(device.ErrInvalid, "Values", "there is no value %s", quote.Name(name))
 	}
 	t, ok := v.(*tensor.Tensor)
 	if !ok || t == nil {
-		return nil, layout.Errorf(device.ErrInvalid, "Values", "%s is %s, not a tensor", model.Quote(name), describe(v))
+		return nil, layout.Errorf(device.ErrInvalid, "Values", "%s is %s, not a tensor", quote.Name(name), describe(v))
 	}
 	return t, nil
 }

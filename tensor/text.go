@@ -2,12 +2,10 @@ package tensor
 
 import (
 	"errors"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/ndformat"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -66,9 +64,9 @@ func (t *Tensor) packed() (out []byte, err error) {
 	return out, x.load(out)
 }
 
-// fromText reads numbers: for an integer type integers of 64 bits, or floats that
-// are truncated to such, of which the low bits are kept; for a float type the
-// nearest float32 or float64, which is then cast on.
+// fromText reads numbers: for an integer type integers of 64 bits, of which the
+// low bits are kept, as in a cast between integers; for a float type the nearest
+// float32 or float64, which is then cast on.
 func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
 	x, err := t.copyOut("Clone", t.layout.Shape())
 	if err != nil {
@@ -86,11 +84,9 @@ func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Ten
 		})
 	case layout.Bool:
 		return readWords(t, op, to, words, how, parseBool)
-	case layout.Uint64:
-		return readWords(t, op, to, words, how, parseUint)
-	case layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Int4, layout.Int2,
-		layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint4, layout.Uint2:
-		return readWords(t, op, to, words, how, parseInt)
+	}
+	if k := numeric.KindOf(to); k == numeric.IntKind || k == numeric.UintKind {
+		return readWords(t, op, to, words, how, parseInteger)
 	}
 	return readWords(t, op, to, words, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
 }
@@ -122,68 +118,4 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, words []
 		return nil, errors.Join(err, out.Release())
 	}
 	return out, nil
-}
-
-// parseFloat reads a number in plain or scientific notation, or one of INF, +INF,
-// -INF and NaN in letters of any case. What is too large is an infinity.
-func parseFloat(s string, bits int) (float64, bool) {
-	unsigned := strings.TrimPrefix(strings.TrimPrefix(s, "+"), "-")
-	switch {
-	case strings.EqualFold(s, "nan"):
-		return math.NaN(), true
-	case strings.EqualFold(s, "-inf"):
-		return math.Inf(-1), true
-	case strings.EqualFold(s, "inf"), strings.EqualFold(s, "+inf"):
-		return math.Inf(1), true
-	case strings.Trim(unsigned, "0123456789.eE+-") != "" || unsigned == "": // no hexadecimal, no _
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(s, bits)
-	return v, err == nil || errors.Is(err, strconv.ErrRange)
-}
-
-// parseInt reads an integer. Text that is none is read as a float, and truncated.
-func parseInt(s string) (int64, bool) {
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return v, true
-	}
-	v, ok := parseFloat(s, 64)
-	switch {
-	case math.IsNaN(v):
-		return 0, ok
-	case v >= math.MaxInt64:
-		return math.MaxInt64, ok
-	case v <= math.MinInt64:
-		return math.MinInt64, ok
-	}
-	return int64(v), ok
-}
-
-func parseUint(s string) (uint64, bool) {
-	if v, err := strconv.ParseUint(s, 10, 64); err == nil {
-		return v, true
-	}
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return uint64(v), true
-	}
-	v, ok := parseFloat(s, 64)
-	switch {
-	case !(v > 0):
-		return 0, ok
-	case v >= math.MaxUint64:
-		return math.MaxUint64, ok
-	}
-	return uint64(v), ok
-}
-
-// parseBool reads True and False in letters of any case, and numbers.
-func parseBool(s string) (bool, bool) {
-	switch {
-	case strings.EqualFold(s, "true"):
-		return true, true
-	case strings.EqualFold(s, "false"):
-		return false, true
-	}
-	v, ok := parseFloat(s, 64)
-	return v != 0, ok
 }
