@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/internal/sysmem"
 	"github.com/restride/restride/layout"
 )
 
@@ -45,7 +48,7 @@ var host = sync.OnceValue(func() device.Info {
 		Name:    name,
 		Driver:  driver(kernels.Level, kernelsErr),
 		Kind:    device.CPU,
-		Memory:  hostMemory(),
+		Memory:  sysmem.Total(),
 		Strings: true,
 	}
 })
@@ -59,14 +62,12 @@ func driver(l simd.Level, ignored error) string {
 	return s
 }
 
-// largest is the limit on memory where the system does not say how much there is.
-const largest = 1 << 40
-
 // Device is the machine's processor with a pool of memory of its own.
 type Device struct {
 	counters backend.Counters // of buffers only
 	pool     *backend.Pool[block]
-	limit    int64 // bytes that may be held in all
+	budget   *budget.Budget // of blocks and headers of strings
+	ending   func()         // of the budget's calls of Trim
 
 	listing sync.Mutex // guards changes of queues, and sums of their counts
 	queues  atomic.Pointer[[]*Queue]
@@ -75,19 +76,18 @@ type Device struct {
 	mu     sync.Mutex
 	idle   sync.Cond // live has become empty
 	live   *memory   // the list of buffers in use
-	held   int64     // bytes of blocks and strings
 	closed atomic.Bool
 }
 
 // Open returns a new cpu device, with a pool of its own.
 func Open() (*Device, error) {
-	d := &Device{limit: largest}
-	if m := host().Memory; m > 0 {
-		d.limit = m
-	}
+	info := host()
+	d := &Device{budget: budget.ForDevice(info.ID(), true, info.Memory)}
 	d.idle.L = &d.mu
 	d.queues.Store(new([]*Queue))
-	d.pool = backend.NewPool(min(1<<30, d.limit/4), d.newBlock, d.freeBlock)
+	most, _ := d.budget.Limit()
+	d.pool = backend.NewPool(min(1<<30, most/4), d.newBlock, d.freeBlock)
+	d.ending = budget.OnShortage(func() { _ = d.pool.Trim() }) // munmap of a whole mapping does not fail
 	allWorkers.opened()
 	return d, nil
 }
@@ -97,10 +97,7 @@ func (d *Device) Info() device.Info { return host() }
 
 // Stats returns the device's counts so far. A long call counts when it is done.
 func (d *Device) Stats() device.Stats {
-	d.mu.Lock()
-	held := d.held
-	d.mu.Unlock()
-	s := d.counters.Stats(held)
+	s := d.counters.Stats(d.budget.InUse())
 	d.listing.Lock()
 	defer d.listing.Unlock()
 	count(&s, &d.ended)
@@ -121,37 +118,20 @@ func count(to, s *device.Stats) {
 	to.Launches += s.Launches
 }
 
-// reserve counts bytes as held before they are allocated, within the limit.
-func (d *Device) reserve(op string, bytes int64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if bytes > d.limit-d.held {
-		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; the machine has %d and this device holds %d", bytes, d.limit, d.held)
-	}
-	d.held += bytes
-	return nil
-}
-
-func (d *Device) unreserve(bytes int64) {
-	d.mu.Lock()
-	d.held -= bytes
-	d.mu.Unlock()
-}
-
 func (d *Device) newBlock(size int64) (block, error) {
-	if err := d.reserve("Alloc", size); err != nil {
+	if err := d.budget.Take("Alloc", size); err != nil {
 		return block{}, err
 	}
 	b, err := newBlock(size)
 	if err != nil {
-		d.unreserve(size)
+		d.budget.Give(size)
 		return block{}, layout.Errorf(device.ErrOutOfMemory, "Alloc", "%d bytes: %v", size, err)
 	}
 	return b, nil
 }
 
 func (d *Device) freeBlock(b block) error {
-	d.unreserve(int64(len(b.mem)))
+	d.budget.Give(int64(len(b.mem)))
 	return b.mapped.Free()
 }
 
@@ -181,10 +161,11 @@ func (d *Device) AllocStrings(n int64) (device.Buffer, error) {
 	if n < 0 {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%d strings: the number is negative", n)
 	}
-	if n > largest/stringSize {
-		return nil, layout.Errorf(device.ErrOutOfMemory, op, "%d strings; the machine has %d bytes", n, d.limit)
+	bytes := int64(math.MaxInt64)
+	if n <= bytes/stringSize {
+		bytes = n * stringSize
 	}
-	if err := d.reserve(op, n*stringSize); err != nil {
+	if err := d.budget.Take(op, bytes); err != nil {
 		return nil, err
 	}
 	b := &stringBuffer{}
@@ -238,7 +219,7 @@ func (d *Device) recycle(m *memory) {
 	if m.strs != nil {
 		clear(m.strs) // a slice kept from Strings must not keep the strings alive
 		m.strs = m.strs[:0:0]
-		d.unreserve(m.size * stringSize)
+		d.budget.Give(m.size * stringSize)
 	}
 	if m.block.mem != nil {
 		// To the pool or to the system: munmap of a whole mapping does not fail.
@@ -297,5 +278,6 @@ func (d *Device) Close() error {
 	}
 	d.mu.Unlock()
 	allWorkers.closed()
+	d.ending()
 	return d.pool.Trim()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -16,7 +17,7 @@ var (
 	// ErrDriver: a driver call failed. The error is a *DriverError.
 	ErrDriver = errors.New("driver error")
 	// ErrOutOfMemory: the memory asked for is not to be had now.
-	ErrOutOfMemory = errors.New("out of memory")
+	ErrOutOfMemory = budget.ErrOutOfMemory
 	// ErrNoDevice: the machine has no such device, or no driver for it.
 	ErrNoDevice = errors.New("no device")
 	// ErrClosed: a freed buffer, or a closed queue or device, was used. It is

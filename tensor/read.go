@@ -64,11 +64,16 @@ func (t *Tensor) load(dst any) error {
 		raw[len(raw)-1] &= 1<<used - 1 // what else is in the last byte is not the tensor's
 	}
 	if of == layout.Bool {
-		for i, b := range raw {
-			raw[i] = min(b, 1) // a Go bool must not be another byte
-		}
+		clampBools(raw)
 	}
 	return nil
+}
+
+// clampBools makes every byte 0 or 1: a Go bool must not be another.
+func clampBools(raw []byte) {
+	for i, b := range raw {
+		raw[i] = min(b, 1)
+	}
 }
 
 // hostSlice returns the memory and the element type of a slice of numbers or
@@ -119,11 +124,16 @@ func (t *Tensor) download(op string, read func(*Tensor) error) error {
 	if err := read(x); err != nil {
 		return t.fail(op, err)
 	}
+	t.transferred(op)
+	return nil
+}
+
+// transferred reports that all elements came to the host.
+func (t *Tensor) transferred(op string) {
 	if t.stream.trace.Load() != nil {
 		to, _ := layout.Contiguous(t.layout.Shape()...) // no error: t has this shape
 		t.stream.report(op, Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}, t.dtype, &t.layout, &to)
 	}
-	return nil
 }
 
 // isRun reports whether the elements are one run that starts on a byte.

@@ -98,10 +98,19 @@ func (t *Tensor) Contiguous() (*Tensor, error) {
 // compact copies the elements in row-major order to a new contiguous tensor of
 // the given extents, unless the stream forbids it.
 func (t *Tensor) compact(op string, dims []int64) (*Tensor, error) {
-	if t.stream.noCopies.Load() && !t.released.Load() {
-		return nil, t.fail(op, layout.Errorf(ErrCopy, op, "%v to %v cannot be a view, and copies are forbidden on this stream", t.layout, layout.Shape(dims).Clone()))
+	if err := t.mayCopy(op, dims); err != nil && !t.released.Load() {
+		return nil, err
 	}
 	return t.copyOut(op, dims)
+}
+
+// mayCopy is the error of a copy to the given extents where the stream forbids
+// it.
+func (t *Tensor) mayCopy(op string, dims []int64) error {
+	if !t.stream.noCopies.Load() {
+		return nil
+	}
+	return t.fail(op, layout.Errorf(ErrCopy, op, "%v to %v cannot be a view, and copies are forbidden on this stream", t.layout, layout.Shape(dims).Clone()))
 }
 
 // Clone returns a contiguous copy of its own.

@@ -166,6 +166,7 @@ func walk(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64) {
 		require.Equal(t, of, y.DType())
 		require.Equal(t, int64(len(next.want.elems)), y.Count(), trail)
 		requireIs(t, next.want, y, trail)
+		requirePieces(t, next.want, y, int64(1+len(trail)%40), trail)
 		x, a = y, next.want
 	}
 	requireIs(t, a, keep(t)(x.To(openCPU(t))), trail)

@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/sysmem"
 )
 
 // sweep as a --size is all of sweepSizes that a device has memory for.
@@ -36,8 +34,8 @@ func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
 	}
 	free := info.Memory
 	if info.Kind == device.CPU { // the memory is everybody's
-		meminfo, _ := os.ReadFile("/proc/meminfo")
-		free = half(free, available(string(meminfo)))
+		available, _ := sysmem.Available()
+		free = half(free, available)
 	}
 	fit := fitting(f.bytes, free)
 	if left := len(f.bytes) - len(fit); left > 0 {
@@ -66,17 +64,4 @@ func fitting(sizes []int64, free int64) []int64 {
 		}
 	}
 	return sizes
-}
-
-// available parses the memory of a new program out of Linux's /proc/meminfo.
-func available(meminfo string) int64 {
-	for line := range strings.Lines(meminfo) {
-		if text, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 53)
-			if err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return 0
 }

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 	"sync"
 
@@ -72,9 +71,7 @@ func (p *Pool[B]) Get(bytes int64) (B, error) {
 		if trimErr := p.Trim(); trimErr != nil {
 			return b, errors.Join(err, trimErr)
 		}
-		if b, err = p.alloc(class); err != nil {
-			err = fmt.Errorf("%w (asked for %d bytes; %d are in use)", err, bytes, p.Reserved())
-		}
+		b, err = p.alloc(class)
 	}
 	if err == nil {
 		p.mu.Lock()

@@ -164,8 +164,6 @@ func TestPoolTrimsAndRetries(t *testing.T) {
 
 	_, err = p.Get(2049)
 	require.ErrorIs(t, err, device.ErrOutOfMemory)
-	assert.ErrorContains(t, err, "asked for 2049 bytes")
-	assert.ErrorContains(t, err, "2048 are in use")
 	assert.Equal(t, int64(2048), p.Reserved())
 	require.NoError(t, p.Put(b, 2048))
 

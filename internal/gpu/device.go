@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -29,7 +30,9 @@ type Device struct {
 	queues  map[*Queue]struct{}
 	buffers map[*Buffer]struct{}
 	hosts   map[*byte][]byte // what AllocHost returned, by its first byte
-	held    int64            // bytes of blocks and host memory
+
+	budget *budget.Budget // of blocks, and of host memory that is not pinned
+	ending func()         // of the budget's calls of trim
 }
 
 // New returns a device over a driver, which Close closes.
@@ -38,7 +41,10 @@ func New(driver Driver) *Device {
 		driver: driver, properties: driver.Properties(),
 		queues: map[*Queue]struct{}{}, buffers: map[*Buffer]struct{}{}, hosts: map[*byte][]byte{},
 	}
+	info := &d.properties.Info
+	d.budget = budget.ForDevice(info.ID(), info.Kind == device.CPU, info.Memory)
 	d.pool = backend.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
+	d.ending = budget.OnShortage(d.trim)
 	return d
 }
 
@@ -123,6 +129,7 @@ func (d *Device) Close() error {
 		errs = append(errs, d.freeHost(h))
 	}
 	d.buffers, d.hosts = nil, nil
+	d.ending()
 	d.deferred.collect(d)
 	errs = append(errs, d.pool.Trim(), d.driver.Close())
 	return errors.Join(errs...)

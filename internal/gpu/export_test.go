@@ -17,11 +17,7 @@ func (d *Device) Sweep() { d.deferred.sweep(d) }
 func (d *Device) IdleCap() int64 { return d.idleCap() }
 
 // Held returns the bytes of blocks and host memory that are held.
-func (d *Device) Held() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.held
-}
+func (d *Device) Held() int64 { return d.budget.InUse() }
 
 // BlockSize returns the size of the buffer's block.
 func (b *Buffer) BlockSize() int64 { return b.block.size }

@@ -58,19 +58,19 @@ func (d *Device) newHost(bytes int64) ([]byte, error) {
 	if d.properties.Pinned { // the host's, and bounded by the driver
 		return d.driver.AllocHost(bytes)
 	}
-	if err := d.reserve("AllocHost", bytes); err != nil {
+	if err := d.budget.Take("AllocHost", bytes); err != nil {
 		return nil, err
 	}
 	h, err := d.driver.AllocHost(bytes)
 	if err != nil {
-		d.unreserve(bytes)
+		d.budget.Give(bytes)
 	}
 	return h, err
 }
 
 func (d *Device) freeHost(h []byte) error {
 	if !d.properties.Pinned {
-		d.unreserve(int64(len(h)))
+		d.budget.Give(int64(len(h)))
 	}
 	return d.driver.FreeHost(h)
 }

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/restride/restride/device"
@@ -174,40 +175,35 @@ func (d *Device) checkSize(op string, bytes int64) error {
 // hold.
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
-// reserve counts bytes as held, if the device has so many: a driver that takes the
-// host's memory would not refuse, and the process would be killed.
-func (d *Device) reserve(op string, bytes int64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if limit := d.properties.Info.Memory; limit > 0 && bytes > limit-d.held {
-		return layout.Errorf(device.ErrOutOfMemory, op, "%d bytes; %s has %d, of which %d are held", bytes, d.properties.Info.ID(), limit, d.held)
+// trim gives the pool's idle blocks back to the driver, for another device's or the
+// host's sake. A device that is being closed does so itself.
+func (d *Device) trim() {
+	// TryRLock: the caller may be a call of this device, for which Close waits.
+	if !d.life.TryRLock() {
+		return
 	}
-	d.held += bytes
-	return nil
-}
-
-func (d *Device) unreserve(bytes int64) {
-	d.mu.Lock()
-	d.held -= bytes
-	d.mu.Unlock()
+	defer d.life.RUnlock()
+	if !d.closed.Load() {
+		_ = d.pool.Trim() // an error of the driver's is told by the next call of the owner
+	}
 }
 
 func (d *Device) newBlock(size int64) (*block, error) {
 	if most := d.properties.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
 		size = min(size, most) // rounding may have exceeded it
 	}
-	if err := d.reserve("Alloc", size); err != nil {
+	if err := d.budget.Take("Alloc", size); err != nil { // a driver that takes the host's memory may not refuse
 		return nil, err
 	}
 	mem, err := d.driver.Alloc(size)
 	if err != nil {
-		d.unreserve(size)
-		return nil, err
+		d.budget.Give(size)
+		return nil, fmt.Errorf("%w (Alloc of %d bytes; %s has %v)", err, size, d.properties.Info.ID(), d.budget)
 	}
 	return &block{mem, size}, nil
 }
 
 func (d *Device) freeBlock(b *block) error {
-	d.unreserve(b.size)
+	d.budget.Give(b.size)
 	return d.driver.Free(b.mem)
 }

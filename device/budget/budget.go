@@ -1,0 +1,229 @@
+// Package budget counts the memory that work takes, before it is allocated, and refuses
+// what would exceed a limit. What a caller's data can multiply is counted: buffers of
+// devices, strings, files and what is decoded from them. Small fixed costs are not.
+//
+//	SetLimit bounds all of it, on the host and on devices
+//	└─ Process: what is on the host, by default within what the system grants
+//	   ├─ cpu and OpenCL devices whose memory is the host's
+//	   ├─ host memory of other devices' transfers
+//	   └─ strings, readers of files
+//	└─ each device with memory of its own
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/restride/restride/internal/sysmem"
+	"github.com/restride/restride/layout"
+)
+
+// ErrOutOfMemory: the memory asked for is not to be had now.
+var ErrOutOfMemory = errors.New("out of memory")
+
+// A Budget is memory in use and its limit. Budgets form a tree: what is taken from one
+// is taken from those above it. All methods may be called from any goroutine.
+type Budget struct {
+	above *Budget
+	begin func() (bytes int64, source string) // the limit until one is set; may be nil
+	inUse atomic.Int64
+	limit atomic.Pointer[limit]
+}
+
+type limit struct {
+	bytes  int64
+	source string
+}
+
+var unlimited = &limit{bytes: math.MaxInt64}
+
+var all Budget
+
+var process = Budget{above: &all, begin: sysmem.Grant}
+
+// Process returns the budget of this process's memory on the host. Its limit is at first
+// what the system grants: see package sysmem for what counts.
+func Process() *Budget { return &process }
+
+// SetLimit bounds the memory of the process, on the host and on devices together. The
+// source, such as "--max-memory", is named by the errors past it. The limit that the
+// system sets on the host's part is not raised.
+func SetLimit(bytes int64, source string) { all.SetLimit(bytes, source) }
+
+// ForDevice returns a budget for a device's memory, a part of the host's or beside it.
+// A limit of 0 is none.
+func ForDevice(id string, ofHost bool, bytes int64) *Budget {
+	b := &Budget{above: &all}
+	if ofHost {
+		b.above = &process
+	}
+	if bytes > 0 {
+		b.SetLimit(bytes, "the memory of "+id)
+	}
+	return b
+}
+
+// New returns a budget that is part of no other.
+func New(bytes int64, source string) *Budget {
+	b := new(Budget)
+	b.SetLimit(bytes, source)
+	return b
+}
+
+// SetLimit sets the limit. What is in use already may exceed it.
+func (b *Budget) SetLimit(bytes int64, source string) { b.limit.Store(&limit{bytes, source}) }
+
+// Limit returns the limit and what it comes from; math.MaxInt64 is none.
+func (b *Budget) Limit() (bytes int64, source string) {
+	l := b.now()
+	return l.bytes, l.source
+}
+
+func (b *Budget) now() *limit {
+	if l := b.limit.Load(); l != nil {
+		return l
+	}
+	l := unlimited
+	if b.begin != nil {
+		bytes, source := b.begin()
+		l = &limit{bytes, source}
+	}
+	b.limit.CompareAndSwap(nil, l)
+	return b.limit.Load()
+}
+
+// InUse returns the bytes taken and not given back.
+func (b *Budget) InUse() int64 { return b.inUse.Load() }
+
+// Take counts bytes that the caller is about to allocate for what, as in "Alloc" or
+// "the strings of Cast". Past a limit, when nothing idle is left to be freed, it is
+// ErrOutOfMemory and nothing is taken.
+func (b *Budget) Take(what string, bytes int64) error {
+	full := b.take(bytes)
+	if full == nil {
+		return nil
+	}
+	// Twice: the first frees what is idle, the second awaits the garbage collector.
+	for _, relieve := range []func(*Budget, int64){freeIdle, collect} {
+		relieve(full, bytes)
+		if full = b.take(bytes); full == nil {
+			return nil
+		}
+	}
+	l := full.now()
+	return layout.Errorf(ErrOutOfMemory, what, "%d bytes are asked for, %d are in use, and the limit is %d (%s)", bytes, full.InUse(), l.bytes, l.source)
+}
+
+// take takes bytes from b and those above; or returns one that has not as many.
+func (b *Budget) take(bytes int64) (full *Budget) {
+	if b == nil {
+		return nil
+	}
+	most := b.now().bytes
+	for {
+		n := b.inUse.Load()
+		if bytes > most-n {
+			return b
+		}
+		if b.inUse.CompareAndSwap(n, n+bytes) {
+			break
+		}
+	}
+	if full = b.above.take(bytes); full != nil {
+		b.inUse.Add(-bytes)
+	}
+	return full
+}
+
+// Give gives back bytes that were taken.
+func (b *Budget) Give(bytes int64) {
+	for ; b != nil; b = b.above {
+		b.inUse.Add(-bytes)
+	}
+}
+
+// has reports whether bytes could be taken.
+func (b *Budget) has(bytes int64) bool { return bytes <= b.now().bytes-b.InUse() }
+
+// Pools are asked to free what they keep idle when memory is short.
+var pools struct {
+	sync.Mutex
+	next int
+	free map[int]func()
+}
+
+// OnShortage has free called when a Take exceeds a limit: it gives back what is kept
+// idle. It must not take memory, nor wait for a lock that callers of Take hold.
+func OnShortage(free func()) (stop func()) {
+	pools.Lock()
+	defer pools.Unlock()
+	if pools.free == nil {
+		pools.free = map[int]func(){}
+	}
+	key := pools.next
+	pools.next++
+	pools.free[key] = free
+	return func() {
+		pools.Lock()
+		defer pools.Unlock()
+		delete(pools.free, key)
+	}
+}
+
+func freeIdle(*Budget, int64) {
+	pools.Lock()
+	idle := make([]func(), 0, len(pools.free))
+	for _, free := range pools.free {
+		idle = append(idle, free)
+	}
+	pools.Unlock()
+	for _, free := range idle {
+		free()
+	}
+}
+
+// garbage counts the bytes of TakeFor, which the garbage collector gives back.
+var garbage atomic.Int64
+
+// TakeFor is Take for Go memory that lives as long as p, and is given back by the garbage
+// collector.
+func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
+	if err := b.Take(what, bytes); err != nil {
+		return err
+	}
+	garbage.Add(bytes)
+	runtime.AddCleanup(p, func(bytes int64) {
+		b.Give(bytes)
+		garbage.Add(-bytes)
+	}, bytes)
+	return nil
+}
+
+// collectWait is how long a Take waits for the garbage collector's cleanups, which run
+// after it, at their leisure.
+const collectWait = 100 * time.Millisecond
+
+// collect has the garbage collector give back what TakeFor took, if that can be enough.
+func collect(full *Budget, bytes int64) {
+	if l := full.now().bytes; garbage.Load() == 0 || bytes > l || full.InUse()-garbage.Load() > l-bytes {
+		return
+	}
+	runtime.GC()
+	for end := time.Now().Add(collectWait); !full.has(bytes) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// String shows use and limit.
+func (b *Budget) String() string {
+	l := b.now()
+	if l == unlimited {
+		return fmt.Sprintf("%d bytes in use", b.InUse())
+	}
+	return fmt.Sprintf("%d of %d bytes in use (%s)", b.InUse(), l.bytes, l.source)
+}

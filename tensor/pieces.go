@@ -1,0 +1,187 @@
+package tensor
+
+import (
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// pieceBytes is how much of a tensor is on the host at once where it is read by
+// pieces.
+const pieceBytes = 4 << 20
+
+// WriteTo writes the packed elements to w, in row-major order: what Bytes
+// returns, for any type but String. It reads them by pieces of 4 MiB, so that a
+// tensor of any size, a broadcast one too, takes no more memory than that on the
+// host, and where it is not contiguous as much again on the device. It is one
+// transfer. An error of w comes back as it is.
+func (t *Tensor) WriteTo(w io.Writer) (int64, error) { return t.writeTo(w, pieceBytes) }
+
+// writeTo is WriteTo by pieces of so many bytes.
+func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
+	const op = "WriteTo"
+	if t.dtype == layout.String {
+		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "strings have no bytes of fixed width: Strings reads them"))
+	}
+	var written int64
+	put := func(b []byte) error {
+		n, err := w.Write(b)
+		written += int64(n)
+		if err == nil && n < len(b) {
+			err = io.ErrShortWrite
+		}
+		return err
+	}
+	width := int64(t.dtype.Bits())
+	var room []byte
+	var last byte  // the elements that do not fill a byte yet
+	var used int64 // how many bits of it they take
+	err := t.byPieces(op, max(most*8/width, 1), func(b device.Buffer, off, n int64) error {
+		whole, rest := (used+n*width)/8, (used+n*width)%8
+		if room == nil {
+			room = make([]byte, whole+2) // no later piece is longer, but for bits of the one before
+		}
+		piece := room[:whole+min(rest, 1)]
+		if err := t.stream.queue.Read(piece, b, off*width/8); err != nil {
+			return t.fail(op, err)
+		}
+		head := byte(1)<<used - 1
+		piece[0] = piece[0]&^head | last&head
+		if last, used = 0, rest; rest > 0 {
+			last = piece[whole] & (1<<rest - 1)
+		}
+		if t.dtype == layout.Bool {
+			clampBools(piece)
+		}
+		if whole == 0 {
+			return nil
+		}
+		return put(piece[:whole])
+	})
+	if err == nil && used > 0 {
+		err = put([]byte{last})
+	}
+	if err == nil {
+		t.transferred(op)
+	}
+	return written, err
+}
+
+// Strings yields the elements of a String tensor in row-major order. It reads
+// them by pieces, as WriteTo does, and is one transfer. After an error, which comes
+// without a string, it ends.
+func (t *Tensor) Strings() iter.Seq2[string, error] { return t.strings(pieceBytes / 16) }
+
+// strings is Strings by pieces of so many.
+func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
+	const op = "Strings"
+	return func(yield func(string, error) bool) {
+		if t.dtype != layout.String {
+			yield("", t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not strings")))
+			return
+		}
+		var room []string
+		err := t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
+			if room == nil {
+				room = make([]string, n)
+			}
+			if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
+				return t.fail(op, err)
+			}
+			for _, s := range room[:n] {
+				if !yield(s, nil) {
+					return errEnded
+				}
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			t.transferred(op)
+		case err != errEnded:
+			yield("", err)
+		}
+	}
+}
+
+// errEnded ends a walk that the caller wants no more of.
+var errEnded = errors.New("ended")
+
+// byPieces calls read with all elements in row-major order, at most so many at
+// once: n elements in a buffer from position off on. In a type below a byte they
+// start at the bit of a byte where those before end. A piece that lies so in the
+// tensor is read where it is, any other is copied to a small buffer first.
+func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off, n int64) error) error {
+	if err := t.hold(op); err != nil {
+		return err
+	}
+	defer t.memory.drop()
+	if !t.isRun() {
+		if err := t.mayCopy(op, t.layout.Shape()); err != nil {
+			return err
+		}
+	}
+	perByte := int64(1)
+	if bits := t.dtype.Bits(); t.dtype != layout.String && bits < 8 {
+		perByte = int64(8 / bits)
+	}
+	var room *Tensor // for pieces that are not where they could be read
+	defer func() { _ = room.Release() }()
+	done := int64(0)
+	for piece := range pieces(t.layout.Coalesce(), most) {
+		n, phase := piece.Count(), done%perByte
+		done += n
+		if piece.IsContiguous() && piece.Offset()%perByte == phase {
+			if err := read(t.memory.buffer, piece.Offset(), n); err != nil {
+				return err
+			}
+			continue
+		}
+		if room == nil {
+			var err error
+			if room, err = allocate(t.stream, op, t.dtype, []int64{min(most, t.Count()) + perByte - 1}); err != nil {
+				return err
+			}
+		}
+		to, err := layout.Contiguous(piece.Shape()...)
+		if err == nil {
+			to, err = to.Rebase(phase)
+		}
+		if err == nil {
+			err = t.stream.queue.Copy(room.operandOf(to), t.operandOf(piece))
+		}
+		if err != nil {
+			return t.fail(op, err)
+		}
+		if err := read(room.memory.buffer, phase, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces cuts a layout along its outer axes to layouts of at most so many
+// elements, in row-major order.
+func pieces(l layout.Layout, most int64) iter.Seq[layout.Layout] {
+	return func(yield func(layout.Layout) bool) { cut(l, 0, most, yield) }
+}
+
+// cut yields the pieces of a layout of which axes before axis have extent 1. It
+// reports whether to go on.
+func cut(l layout.Layout, axis int, most int64, yield func(layout.Layout) bool) bool {
+	count := l.Count()
+	if count <= most {
+		return count == 0 || yield(l)
+	}
+	rows := max(most/(count/l.Dim(axis)), 1)
+	for i := int64(0); i < l.Dim(axis); i += rows {
+		part, err := l.Slice(axis, i, i+rows, 1)
+		if err != nil || !cut(part, axis+1, most, yield) {
+			return false // err: the axis is one of l's, so there is none
+		}
+	}
+	return true
+}
