@@ -413,10 +413,9 @@ func TestViewsLeaveTheirSourceAlone(t *testing.T) {
 	}
 }
 
-// Slicing many axes one by one copies all of them each time: at rank 50 000 it
-// took seconds and 40 GB of garbage.
+// Slicing many axes one by one copies all of them each time.
 func TestSliceAxesOfAHighRank(t *testing.T) {
-	const rank = 50_000
+	const rank = layout.MaxRank
 	dims, axes := make([]int64, rank), make([]int, rank)
 	starts, ends := make([]int64, rank), make([]int64, rank)
 	for i := range dims {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -55,9 +56,9 @@ func (u *unit) String() string { return nodeLabel(u.index, u.node.OpType, u.node
 // nodeLabel names a node in errors, in the words of the file.
 func nodeLabel(index int, op, name string) string {
 	if name != "" {
-		return fmt.Sprintf("node %d (%s %s)", index, model.Printable(op), model.Quote(name))
+		return fmt.Sprintf("node %d (%s %s)", index, quote.Plain(op), quote.Name(name))
 	}
-	return fmt.Sprintf("node %d (%s)", index, model.Printable(op))
+	return fmt.Sprintf("node %d (%s)", index, quote.Plain(op))
 }
 
 func compile(s *Session, m *model.Model) error {
@@ -145,7 +146,7 @@ func (c *compiler) nameValues() error {
 			return invalidGraph(what+" has no name", of...)
 		}
 		if _, taken := c.slots[name]; taken {
-			return invalidGraph("two values are named %s; the second is "+what, append([]any{model.Quote(name)}, of...)...)
+			return invalidGraph("two values are named %s; the second is "+what, append([]any{quote.Name(name)}, of...)...)
 		}
 		c.slots[name] = len(c.slots)
 		return nil
@@ -165,7 +166,7 @@ func (c *compiler) nameValues() error {
 		}
 		delete(unfilled, of)
 		if !isOf(declared, model.TensorType, t) || !fits(declared, dims) {
-			return invalidGraph("the default of input %s is %v%v; the graph declares %v", model.Quote(of), t, dims, declared)
+			return invalidGraph("the default of input %s is %v%v; the graph declares %v", quote.Name(of), t, dims, declared)
 		}
 		return nil
 	}
@@ -232,7 +233,7 @@ func (c *compiler) link() error {
 				return invalidGraph("%v leaves out input %d, which %s must have", u, i, u.d.name)
 			}
 			if _, known := c.slots[name]; !known {
-				return invalidGraph("%v: nothing makes its input %s", u, model.Quote(name))
+				return invalidGraph("%v: nothing makes its input %s", u, quote.Name(name))
 			}
 			c.uses[name] = append(c.uses[name], use{u, i})
 		}
@@ -240,10 +241,10 @@ func (c *compiler) link() error {
 	seen := map[string]bool{}
 	for _, out := range c.graph.Outputs {
 		if _, known := c.slots[out.Name]; !known {
-			return invalidGraph("nothing makes its output %s", model.Quote(out.Name))
+			return invalidGraph("nothing makes its output %s", quote.Name(out.Name))
 		}
 		if seen[out.Name] {
-			return invalidGraph("output %s is listed twice", model.Quote(out.Name))
+			return invalidGraph("output %s is listed twice", quote.Name(out.Name))
 		}
 		seen[out.Name] = true
 		c.uses[out.Name] = append(c.uses[out.Name], use{})

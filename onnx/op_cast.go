@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -118,7 +119,7 @@ func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) 
 	case "nearest":
 		how.Scale = device.Nearest
 	default:
-		return how, d.invalid("attribute round_mode is %s; it must be up, down or nearest", model.Quote(mode))
+		return how, d.invalid("attribute round_mode is %s; it must be up, down or nearest", quote.Name(mode))
 	}
 	return how, nil
 }
@@ -134,7 +135,7 @@ func (d *definition) target(attrs Attrs) (layout.DType, error) {
 		var name string
 		if name, ok, err = attrs.Str("to"); ok {
 			if to = typeNamed(name); to == layout.Invalid {
-				return to, d.invalid("attribute to is %s, which names no element type", model.Quote(name))
+				return to, d.invalid("attribute to is %s, which names no element type", quote.Name(name))
 			}
 		}
 	} else {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -66,7 +67,7 @@ func readConstant(d *definition, attrs Attrs, room *int64) (*model.Tensor, error
 
 func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
 	if a.Ref != "" {
-		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %s", a.Name, model.Quote(a.Ref))
+		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %s", a.Name, quote.Name(a.Ref))
 	}
 	refuse := func() (*model.Tensor, error) {
 		return nil, d.invalid("attribute %s is of kind %v", a.Name, a.Kind())

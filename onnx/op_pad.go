@@ -2,8 +2,8 @@ package onnx
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -68,7 +68,7 @@ func (d *definition) checkPadMode(mode PadMode) error {
 		}
 		return nil
 	}
-	return d.invalid("mode %s: it must be constant, edge, reflect or, from opset 19, wrap", model.Quote(string(mode)))
+	return d.invalid("mode %s: it must be constant, edge, reflect or, from opset 19, wrap", quote.Name(string(mode)))
 }
 
 // padMode reads the attribute mode.

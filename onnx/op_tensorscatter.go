@@ -3,7 +3,7 @@ package onnx
 import (
 	"math"
 
-	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/tensor"
 )
 
@@ -33,7 +33,7 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	if mode != "linear" && mode != "circular" {
-		return nil, d.invalid("mode %s: it must be linear or circular", model.Quote(mode))
+		return nil, d.invalid("mode %s: it must be linear or circular", quote.Name(mode))
 	}
 	axis, err := attrs.IntOr("axis", -2)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 )
@@ -177,7 +178,7 @@ func listed(names []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(model.Printable(name))
+		b.WriteString(quote.Plain(name))
 	}
 	if more := len(names) - most; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
@@ -231,10 +232,10 @@ func (d *definition) checkAttrs(attrs Attrs) error {
 		}
 		for _, other := range operators[d.op] {
 			if slices.Contains(other.attrs, a.Name) {
-				return d.invalid("attribute %s does not belong to this version; %s has it", model.Quote(a.Name), other.name)
+				return d.invalid("attribute %s does not belong to this version; %s has it", quote.Name(a.Name), other.name)
 			}
 		}
-		return d.invalid("there is no attribute %s", model.Quote(a.Name))
+		return d.invalid("there is no attribute %s", quote.Name(a.Name))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -53,7 +54,7 @@ func (c *compiler) placeConstants() error {
 	}
 	for i := range c.graph.SparseInitializers {
 		s := &c.graph.SparseInitializers[i]
-		t, err := dense("graph", "sparse initializer "+model.Quote(s.Values.Name), s, &c.room)
+		t, err := dense("graph", "sparse initializer "+quote.Name(s.Values.Name), s, &c.room)
 		if err == nil {
 			_, err = c.hold(s.Values.Name, t)
 		}
@@ -126,7 +127,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := Load(on, t)
 		if err != nil {
-			return nil, fmt.Errorf("constant %s: %w", model.Quote(name), err)
+			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
 		c.s.constants = append(c.s.constants, held{slot, x})
 		return x, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -96,7 +97,7 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 	for name, v := range known {
 		x, ok := v.(*tensor.Tensor)
 		if !ok || absent(v) {
-			return nil, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", model.Quote(name), describe(v))
+			return nil, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", quote.Name(name), describe(v))
 		}
 		if x.Stream() != tensor.Host() {
 			var err error
@@ -114,7 +115,7 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 		shape, ok := shapes[p.name]
 		if !ok {
 			if shape, ok = extentsOf(&p.typ); !ok {
-				return nil, layout.Errorf(device.ErrInvalid, op, "input %s is declared as %v: its shape must be given", model.Quote(p.name), p.typ)
+				return nil, layout.Errorf(device.ErrInvalid, op, "input %s is declared as %v: its shape must be given", quote.Name(p.name), p.typ)
 			}
 		}
 		where := on

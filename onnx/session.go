@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -173,7 +174,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 		p := &s.outputs[i]
 		// Its extents are not compared: real models declare wrong ones, and run.
 		if v := r.values[p.slot]; !p.accepts(v, false) {
-			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
+			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", quote.Name(p.name), describe(v), p.typ)
 			return nil, errors.Join(err, s.abandon(r, len(s.steps)))
 		}
 	}
@@ -258,10 +259,10 @@ func (s *Session) bind(r *run, inputs Values) error {
 			if p.optional {
 				continue
 			}
-			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", model.Quote(p.name))
+			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", quote.Name(p.name))
 		}
 		if !p.accepts(v, true) {
-			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", model.Quote(p.name), describe(v), p.typ)
+			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", quote.Name(p.name), describe(v), p.typ)
 		}
 		r.values[p.slot] = v
 		if p.host >= 0 {
@@ -287,7 +288,7 @@ func (s *Session) checkInput(op, name string) error {
 			return nil
 		}
 	}
-	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", model.Quote(name), listed(names))
+	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", quote.Name(name), listed(names))
 }
 
 // accepts reports whether a value is of the declared type, as far as that goes,

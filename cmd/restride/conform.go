@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -55,7 +56,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 				}
 			}
 			for _, op := range slices.Sorted(maps.Keys(missing)) {
-				fmt.Fprintf(cmd.OutOrStdout(), "skipped: no operator %s: %d cases\n", model.Printable(op), missing[op])
+				fmt.Fprintf(cmd.OutOrStdout(), "skipped: no operator %s: %d cases\n", quote.Plain(op), missing[op])
 			}
 			return total.close(cmd)
 		},
@@ -119,14 +120,14 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, 
 			continue
 		case errors.Is(err, errBroken):
 			total.skipped++
-			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", model.Printable(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", quote.Plain(c.name), id, err)
 			continue
 		case err == nil:
 			err = leaked(before, s.Device().Stats())
 		}
 		if err != nil {
 			total.failed++
-			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", model.Printable(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", quote.Plain(c.name), id, err)
 			continue
 		}
 		total.passed++
@@ -210,7 +211,7 @@ func runSet(ctx context.Context, s *tensor.Stream, sess *onnx.Session, m *model.
 			return err
 		}
 		if err := compareValues(got, want); err != nil {
-			return fmt.Errorf("output %s: %w", model.Quote(out.Name), err)
+			return fmt.Errorf("output %s: %w", quote.Name(out.Name), err)
 		}
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -43,9 +43,9 @@ func explain(out io.Writer, r *ran) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tSHARE\tWHY")
 	for _, n := range r.nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), n.Op, model.Printable(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), n.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), n.Op, quote.Plain(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), n.Why)
 		for _, more := range n.More {
-			fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", model.Printable(more.Output), more.TypeString())
+			fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", quote.Plain(more.Output), more.TypeString())
 		}
 	}
 	return w.Flush()
@@ -82,7 +82,7 @@ func nodeName(n onnx.NodeReport) string {
 	if n.Name == "" {
 		return fmt.Sprint(n.Index)
 	}
-	return fmt.Sprintf("%d %s", n.Index, model.Printable(n.Name))
+	return fmt.Sprintf("%d %s", n.Index, quote.Plain(n.Name))
 }
 
 // verdict is a node's verdict in a word or two.

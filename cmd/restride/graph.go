@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -145,13 +146,13 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 		}
 		t, err := made.tensor(in.Type.Elem, shape)
 		if err != nil {
-			return values, fmt.Errorf("input %s: %w", model.Quote(in.Name), err)
+			return values, fmt.Errorf("input %s: %w", quote.Name(in.Name), err)
 		}
 		x, err := onnx.Load(s, t)
 		if err != nil {
-			return values, fmt.Errorf("input %s: %w", model.Quote(in.Name), err)
+			return values, fmt.Errorf("input %s: %w", quote.Name(in.Name), err)
 		}
-		fmt.Fprintf(out, "input %s: random %v%v (declared %v), seed %d\n", model.Printable(in.Name), in.Type.Elem, shape, in.Type, f.seed)
+		fmt.Fprintf(out, "input %s: random %v%v (declared %v), seed %d\n", quote.Plain(in.Name), in.Type.Elem, shape, in.Type, f.seed)
 		values[in.Name] = x
 	}
 	return values, nil
@@ -160,7 +161,7 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 func names(infos []model.ValueInfo) string {
 	list := make([]string, len(infos))
 	for i, v := range infos {
-		list[i] = model.Printable(v.Name)
+		list[i] = quote.Plain(v.Name)
 	}
 	return strings.Join(list, ", ")
 }
@@ -208,7 +209,7 @@ func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, erro
 // without a number what --dim says or else 2.
 func concrete(in model.ValueInfo, dims map[string]int64) (layout.Shape, error) {
 	if in.Type.Kind != model.TensorType || !in.Type.HasShape || in.Type.Elem == layout.Invalid {
-		return nil, fmt.Errorf("input %s is declared as %v: give it with --input", model.Quote(in.Name), in.Type)
+		return nil, fmt.Errorf("input %s is declared as %v: give it with --input", quote.Name(in.Name), in.Type)
 	}
 	shape := layout.Shape{}
 	for _, d := range in.Type.Dims {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -32,7 +32,7 @@ func picture(r *ran) []byte {
 	}
 	plain := func(kind, name, what string) string {
 		id := quoted(kind + " " + name)
-		line("\t%s [label=%s, shape=ellipse, fillcolor=white];", id, quoted(model.Printable(name)+"\n"+what))
+		line("\t%s [label=%s, shape=ellipse, fillcolor=white];", id, quoted(quote.Plain(name)+"\n"+what))
 		return id
 	}
 	for _, in := range r.model.Graph.Inputs {
@@ -56,7 +56,7 @@ func picture(r *ran) []byte {
 		node := &r.model.Graph.Nodes[i]
 		id := fmt.Sprintf("n%d", i)
 		n, ok := reports[i]
-		label := model.Printable(node.OpType)
+		label := quote.Plain(node.OpType)
 		if ok {
 			label = n.Op + "\n" + verdict(n)
 			if n.Kind == tensor.Copy {

@@ -1,6 +1,10 @@
 package model
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/restride/restride/internal/quote"
+)
 
 // AttrKind is the kind of an attribute's value; the numbers are ONNX's.
 type AttrKind int32
@@ -141,11 +145,11 @@ func lookup[T any](as Attrs, name string) (value T, found bool, err error) {
 		return value, false, nil
 	}
 	if a.Ref != "" {
-		return value, false, unsupportedf("attribute %s takes the value of its function's attribute %s", Quote(name), Quote(a.Ref))
+		return value, false, unsupportedf("attribute %s takes the value of its function's attribute %s", quote.Name(name), quote.Name(a.Ref))
 	}
 	value, ok = a.Value.(T)
 	if !ok {
-		return value, false, invalidf("attribute %s is of kind %v, want %v", Quote(name), a.Kind(), Attr{Value: value}.Kind())
+		return value, false, invalidf("attribute %s is of kind %v, want %v", quote.Name(name), a.Kind(), Attr{Value: value}.Kind())
 	}
 	return value, true, nil
 }

@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/restride/restride/internal/quote"
 )
 
 // The checks here hold for every model that is read or written; those for
@@ -34,13 +36,13 @@ func (m *Model) check() error {
 	seen := make(map[key]bool, len(m.Functions))
 	for i := range m.Functions {
 		f := &m.Functions[i]
-		where := fmt.Sprintf("function %d %s", i, Quote(f.Name))
+		where := fmt.Sprintf("function %d %s", i, quote.Name(f.Name))
 		if err := f.check(); err != nil {
 			return within(err, "%s", where)
 		}
 		k := key{canonicalDomain(f.Domain), f.Name, f.Overload}
 		if seen[k] {
-			return invalidf("%s of domain %s is defined twice", where, Quote(f.Domain))
+			return invalidf("%s of domain %s is defined twice", where, quote.Name(f.Domain))
 		}
 		seen[k] = true
 	}
@@ -53,10 +55,10 @@ func checkOpsets(opsets map[string]int64) error {
 			return err
 		}
 		if version := opsets[domain]; version < 1 {
-			return invalidf("opset_import of domain %s is version %d", Quote(domain), version)
+			return invalidf("opset_import of domain %s is version %d", quote.Name(domain), version)
 		}
 		if _, twice := opsets[canonicalDomain(domain)]; twice && domain != canonicalDomain(domain) {
-			return invalidf("opset_import gives domain %s twice", Quote(canonicalDomain(domain)))
+			return invalidf("opset_import gives domain %s twice", quote.Name(canonicalDomain(domain)))
 		}
 	}
 	return nil
@@ -130,7 +132,7 @@ func (u unique) add(what string, i int, name string) error {
 		return nameless(what, i)
 	}
 	if u[name] {
-		return invalidf("%s %d: the name %s is given twice", what, i, Quote(name))
+		return invalidf("%s %d: the name %s is given twice", what, i, quote.Name(name))
 	}
 	u[name] = true
 	return nil
@@ -165,7 +167,7 @@ func (n *Node) where(i int) string {
 	if n.Domain != "" {
 		op = n.Domain + "." + op
 	}
-	return fmt.Sprintf("node %d %s (%s)", i, Quote(n.Name), Printable(op))
+	return fmt.Sprintf("node %d %s (%s)", i, quote.Name(n.Name), quote.Plain(op))
 }
 
 func (as Attrs) check() error {
@@ -191,7 +193,7 @@ func checkValueInfos(what string, vs []ValueInfo) error {
 			err = vs[i].Type.check()
 		}
 		if err != nil {
-			return within(err, "%s %d %s", what, i, Quote(vs[i].Name))
+			return within(err, "%s %d %s", what, i, quote.Name(vs[i].Name))
 		}
 	}
 	return nil
@@ -221,7 +223,7 @@ func (t Type) check() error {
 func checkNames(what string, names ...string) error {
 	for _, s := range names {
 		if !utf8.ValidString(s) {
-			return invalidf("%s: %s is not valid UTF-8", what, Quote(s))
+			return invalidf("%s: %s is not valid UTF-8", what, quote.Name(s))
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -22,7 +23,7 @@ func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor
 		t.Data = b
 	}
 	if err := t.check(); err != nil {
-		return Tensor{}, named("NewTensor", within(err, "tensor %s", Quote(name)))
+		return Tensor{}, named("NewTensor", within(err, "tensor %s", quote.Name(name)))
 	}
 	return t, nil
 }
@@ -31,7 +32,7 @@ func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor
 // that is where they are. T must be the tensor's type.
 func Elements[T layout.Element](t *Tensor) ([]T, error) {
 	values, err := elements[T](t)
-	return values, named("Elements", within(err, "tensor %s", Quote(t.Name)))
+	return values, named("Elements", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
 func elements[T layout.Element](t *Tensor) ([]T, error) {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"unicode/utf8"
 
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,7 +48,15 @@ func named(op string, err error) error {
 	if errors.As(err, &e) {
 		return layout.Errorf(e.Kind, "model."+op, "%s", message(e))
 	}
-	return fmt.Errorf("model.%s: %w", op, err)
+	return fmt.Errorf("model.%s: %w", op, quote.Error(err))
+}
+
+// refused makes the error of a file that is none for us one of kind ErrInvalid.
+func refused(err error) error {
+	if e := new(file.Error); errors.As(err, &e) {
+		return invalidf("%v", e)
+	}
+	return err
 }
 
 // causeOf returns what the operating system says of a file, without its path,
@@ -80,28 +88,3 @@ type fileError struct {
 func (e *fileError) Error() string { return e.where + ": " + e.cause.Error() }
 
 func (e *fileError) Unwrap() []error { return []error{layout.ErrInvalid, e.cause} }
-
-// maxName is how many bytes of a name an error shows.
-const maxName = 80
-
-// Quote writes a name from a file so that it can stand in a message or on a
-// terminal: in quotation marks, escaped, and cut when it is absurdly long.
-func Quote(name string) string {
-	if len(name) <= maxName {
-		return strconv.Quote(name)
-	}
-	end := maxName
-	for end > maxName-utf8.UTFMax && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	return strconv.Quote(name[:end]) + fmt.Sprintf("... (%d bytes)", len(name))
-}
-
-// Printable is Quote for a place where quotation marks would be noise: a name
-// that needs neither escapes nor a cut is returned as it is.
-func Printable(name string) string {
-	if q := Quote(name); len(q) != len(name)+2 {
-		return q
-	}
-	return name
-}

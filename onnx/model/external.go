@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -36,7 +39,7 @@ func (r reader) external(entries []*onnxpb.StringStringEntryProto) (*External, e
 	for _, e := range entries {
 		key, value := e.GetKey(), e.GetValue()
 		if seen[key] {
-			return nil, invalidf("external data: key %s is given twice", Quote(key))
+			return nil, invalidf("external data: key %s is given twice", quote.Name(key))
 		}
 		seen[key] = true
 		var err error
@@ -58,7 +61,7 @@ func (r reader) external(entries []*onnxpb.StringStringEntryProto) (*External, e
 func parseBytes(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, invalidf("%s is not a number of bytes", Quote(s))
+		return 0, invalidf("%s is not a number of bytes", quote.Name(s))
 	}
 	return int64(n), nil
 }
@@ -70,7 +73,7 @@ func (x *External) check(t *Tensor, size int64) error {
 	case x.Path == "":
 		return invalidf("external data has no location")
 	case !filepath.IsLocal(filepath.FromSlash(x.Path)):
-		return invalidf("external data at %s is not inside the model's folder", Quote(x.Path))
+		return invalidf("external data at %s is not inside the model's folder", quote.Name(x.Path))
 	case x.Offset < 0 || x.Length < -1:
 		return invalidf("external data at offset %d with length %d", x.Offset, x.Length)
 	case x.Length >= 0 && x.Length != size:
@@ -86,7 +89,7 @@ func (x *External) check(t *Tensor, size int64) error {
 // The bytes are as in Tensor.Data.
 type Reader struct {
 	tensor Tensor
-	file   *os.File // nil: the bytes are in tensor.Data
+	file   *file.File // nil: the bytes are in tensor.Data
 	size   int64
 }
 
@@ -95,7 +98,7 @@ type Reader struct {
 // no bytes: layout.ErrUnsupported.
 func (t *Tensor) Open() (*Reader, error) {
 	r, err := t.open()
-	return r, named("Tensor.Open", within(err, "tensor %s", Quote(t.Name)))
+	return r, named("Tensor.Open", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
 func (t *Tensor) open() (*Reader, error) {
@@ -120,34 +123,24 @@ func (t *Tensor) open() (*Reader, error) {
 
 // open opens the file, inside the model's folder whatever links lie on the way,
 // and checks that it has the size bytes.
-func (x *External) open(size int64) (*os.File, error) {
+func (x *External) open(size int64) (*file.File, error) {
 	if x.Dir == "" {
-		return nil, invalidf("external data at %s: the tensor was read without a folder", Quote(x.Path))
+		return nil, invalidf("external data at %s: the tensor was read without a folder", quote.Name(x.Path))
 	}
-	where := "external data at " + Quote(x.Path)
+	where := "external data at " + quote.Name(x.Path)
 	root, err := os.OpenRoot(x.Dir)
 	if err != nil {
-		return nil, &fileError{where, err}
+		return nil, &fileError{where, quote.Error(err)}
 	}
 	defer root.Close()
-	path := filepath.FromSlash(x.Path)
-	// Opening a pipe or a device may block or do worse, so look first.
-	info, err := root.Stat(path)
+	f, err := file.OpenIn(root, filepath.FromSlash(x.Path), math.MaxInt64)
+	if e := new(file.Error); errors.As(err, &e) {
+		return nil, invalidf("%s %s", where, e.Msg)
+	}
 	if err != nil {
 		return nil, &fileError{where, causeOf(err)}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, invalidf("%s: not a regular file", where)
-	}
-	f, err := root.Open(path)
-	if err != nil {
-		return nil, &fileError{where, causeOf(err)}
-	}
-	if info, err = f.Stat(); err != nil {
-		f.Close()
-		return nil, &fileError{where, causeOf(err)}
-	}
-	has := max(info.Size()-x.Offset, 0)
+	has := max(f.Size-x.Offset, 0)
 	if has < size || x.Length < 0 && has != size {
 		f.Close()
 		return nil, invalidf("%s: the file has %d bytes from offset %d on, want %d", where, has, x.Offset, size)
@@ -163,7 +156,7 @@ func (r *Reader) Size() int64 { return r.size }
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.readAt(p, off)
 	if err != nil && err != io.EOF {
-		err = named("Reader.ReadAt", within(err, "tensor %s", Quote(r.tensor.Name)))
+		err = named("Reader.ReadAt", within(err, "tensor %s", quote.Name(r.tensor.Name)))
 	}
 	return n, err
 }
@@ -199,7 +192,7 @@ func (r *Reader) readFile(p []byte, off int64) (int, error) {
 		if errors.Is(err, io.EOF) { // the file was long enough when it was opened
 			err = io.ErrUnexpectedEOF
 		}
-		return n, &fileError{fmt.Sprintf("external data at %s", Quote(r.tensor.External.Path)), causeOf(err)}
+		return n, &fileError{fmt.Sprintf("external data at %s", quote.Name(r.tensor.External.Path)), causeOf(err)}
 	}
 	if r.tensor.Type == layout.Bool {
 		return n, checkBools(p, off)
@@ -219,7 +212,7 @@ func (r *Reader) Close() error {
 // file holds.
 func (t *Tensor) Bytes() ([]byte, error) {
 	b, err := t.bytes()
-	return b, named("Tensor.Bytes", within(err, "tensor %s", Quote(t.Name)))
+	return b, named("Tensor.Bytes", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
 func (t *Tensor) bytes() ([]byte, error) {

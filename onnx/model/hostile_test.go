@@ -6,27 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestQuote(t *testing.T) {
-	long := strings.Repeat("x", 79)
-	for name, want := range map[string][2]string{
-		"":           {`""`, ""},
-		"a b/é":      {`"a b/é"`, "a b/é"},
-		"a\n\x1b[0m": {`"a\n\x1b[0m"`, `"a\n\x1b[0m"`},
-		`say "x"`:    {`"say \"x\""`, `"say \"x\""`},
-		"\xff\x00":   {`"\xff\x00"`, `"\xff\x00"`},
-		"\u202etxt":  {`"\u202etxt"`, `"\u202etxt"`},
-		long + "y":   {`"` + long + `y"`, long + "y"},
-		long + "yz":  {`"` + long + `y"... (81 bytes)`, `"` + long + `y"... (81 bytes)`},
-		long + "éy":  {`"` + long + `"... (82 bytes)`, `"` + long + `"... (82 bytes)`},
-	} {
-		assert.Equal(t, want, [2]string{Quote(name), Printable(name)})
-	}
-}
 
 // Once all empty messages of a list were made structs before the first one was
 // refused: 460 times the file.
@@ -79,7 +63,7 @@ func TestExternalPathInErrors(t *testing.T) {
 		_, err := x.Open()
 		require.ErrorIs(t, err, layout.ErrInvalid)
 		assert.NotContains(t, err.Error(), path)
-		assert.Contains(t, err.Error(), Quote(path))
+		assert.Contains(t, err.Error(), quote.Name(path))
 	}
 	x := Tensor{Name: "t", Type: layout.Int8, External: &External{Dir: t.TempDir(), Path: "none", Length: -1}}
 	_, err := x.Open()

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 )
 
 // Load reads a model file. External data is not read: each tensor that has some
@@ -14,7 +15,7 @@ func Load(path string) (*Model, error) {
 		return nil, named("Load", err)
 	}
 	m, err := parse(b, filepath.Dir(path))
-	return m, named("Load", within(err, "%s", path))
+	return m, named("Load", within(err, "%s", quote.Path(path)))
 }
 
 // Parse reads the bytes of a model file, and does not keep them. dir is the
@@ -71,7 +72,7 @@ func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
 	// before it becomes structs.
 	for i, f := range p.Functions {
 		if f.GetName() == "" {
-			return nil, within(errNameless, "function %d %s", i, Quote(""))
+			return nil, within(errNameless, "function %d %s", i, quote.Name(""))
 		}
 	}
 	if len(p.Functions) > 0 {
@@ -80,7 +81,7 @@ func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
 	for i, f := range p.Functions {
 		fn, err := r.function(f)
 		if err != nil {
-			return nil, within(err, "function %d %s", i, Quote(f.GetName()))
+			return nil, within(err, "function %d %s", i, quote.Name(f.GetName()))
 		}
 		m.Functions = append(m.Functions, fn)
 	}
@@ -97,7 +98,7 @@ func opsets(imports []*onnxpb.OperatorSetIdProto) (map[string]int64, error) {
 	for _, o := range imports {
 		domain := canonicalDomain(o.GetDomain())
 		if _, twice := sets[domain]; twice {
-			return nil, invalidf("opset_import gives domain %s twice", Quote(domain))
+			return nil, invalidf("opset_import gives domain %s twice", quote.Name(domain))
 		}
 		sets[domain] = o.GetVersion()
 	}
@@ -125,14 +126,14 @@ func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
 	for i, t := range p.Initializer {
 		name := t.GetName()
 		if g.Initializers[i], err = r.tensor(t); err != nil {
-			return nil, within(err, "initializer %d %s", i, Quote(name))
+			return nil, within(err, "initializer %d %s", i, quote.Name(name))
 		}
 	}
 	for i, s := range p.SparseInitializer {
 		name := s.GetValues().GetName()
 		sparse, err := r.sparse(s)
 		if err != nil {
-			return nil, within(err, "sparse initializer %d %s", i, Quote(name))
+			return nil, within(err, "sparse initializer %d %s", i, quote.Name(name))
 		}
 		g.SparseInitializers = append(g.SparseInitializers, *sparse)
 	}

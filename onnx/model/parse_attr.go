@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 )
 
 func (r reader) attrs(ps []*onnxpb.AttributeProto, depth int) (Attrs, error) {
@@ -18,7 +19,7 @@ func (r reader) attrs(ps []*onnxpb.AttributeProto, depth int) (Attrs, error) {
 		name := p.GetName()
 		var err error
 		if attrs[i], err = r.attr(p, depth); err != nil {
-			return nil, within(err, "attribute %s", Quote(name))
+			return nil, within(err, "attribute %s", quote.Name(name))
 		}
 	}
 	return attrs, nil
@@ -64,7 +65,7 @@ func attrKind(p *onnxpb.AttributeProto) (AttrKind, error) {
 		switch {
 		case !f.set:
 		case p.GetRefAttrName() != "":
-			return NoKind, invalidf("it refers to attribute %s and has a value of kind %v too", Quote(p.GetRefAttrName()), f.kind)
+			return NoKind, invalidf("it refers to attribute %s and has a value of kind %v too", quote.Name(p.GetRefAttrName()), f.kind)
 		case declared != NoKind && f.kind != declared:
 			return NoKind, invalidf("its type is %v and it has a value of kind %v", declared, f.kind)
 		case set != NoKind:
@@ -109,7 +110,7 @@ func (r reader) attrValue(p *onnxpb.AttributeProto, kind AttrKind, depth int) (a
 	}
 	graph := func(g *onnxpb.GraphProto) (*Graph, error) {
 		inner, err := r.graph(g, depth+1)
-		return inner, within(err, "graph %s", Quote(g.GetName()))
+		return inner, within(err, "graph %s", quote.Name(g.GetName()))
 	}
 	typ := func(t *onnxpb.TypeProto) (*Type, error) {
 		inner, err := r.typ(t, 0)

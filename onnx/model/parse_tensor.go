@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -22,7 +23,7 @@ func readTensor(b []byte, dir string) (*Tensor, error) {
 	name := p.GetName()
 	t, err := reader{dir}.tensor(p)
 	if err != nil {
-		return nil, within(err, "tensor %s", Quote(name))
+		return nil, within(err, "tensor %s", quote.Name(name))
 	}
 	return &t, nil
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -20,11 +21,11 @@ func (r reader) valueInfos(ps []*onnxpb.ValueInfoProto, what string) ([]ValueInf
 		v := &vs[i]
 		v.Name = p.GetName()
 		if v.Type, err = r.typ(p.Type, 0); err != nil {
-			return nil, within(err, "%s %d %s", what, i, Quote(v.Name))
+			return nil, within(err, "%s %d %s", what, i, quote.Name(v.Name))
 		}
 		p.Name, p.Type = nil, nil
 		if v.rest, err = restOf(p); err != nil {
-			return nil, within(err, "%s %d %s", what, i, Quote(v.Name))
+			return nil, within(err, "%s %d %s", what, i, quote.Name(v.Name))
 		}
 	}
 	return vs, nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -20,7 +21,7 @@ func (m *Model) save(path string) error {
 			return nil
 		}
 		return invalidf("tensor %s: its external data is in folder %s, not in that of %s; use SaveExternal",
-			Quote(t.Name), Quote(t.External.Dir), path)
+			quote.Name(t.Name), quote.Name(t.External.Dir), quote.Path(path))
 	})
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (m *Model) SaveExternal(path, dataFile string, threshold int64) error {
 
 func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 	if dataFile != filepath.Base(dataFile) || !filepath.IsLocal(dataFile) || dataFile == "." || dataFile == filepath.Base(path) {
-		return invalidf("%s cannot be the name of a data file beside %s", Quote(dataFile), path)
+		return invalidf("%s cannot be the name of a data file beside %s", quote.Name(dataFile), quote.Path(path))
 	}
 	dir := filepath.Dir(path)
 	data, err := newPending(filepath.Join(dir, dataFile))
@@ -65,7 +66,7 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 		start := (end + page - 1) / page * page
 		n, err := t.writeTo(data.file, start)
 		if err != nil {
-			return within(err, "tensor %s", Quote(t.Name))
+			return within(err, "tensor %s", quote.Name(t.Name))
 		}
 		moved[t] = &External{Dir: dir, Path: dataFile, Offset: start, Length: n}
 		end = start + n

@@ -3,6 +3,7 @@ package model
 import (
 	"unicode/utf8"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -33,7 +34,7 @@ type Tensor struct {
 // Strings have no size: layout.ErrUnsupported.
 func (t *Tensor) Size() (int64, error) {
 	n, err := t.Dims.Bytes(t.Type)
-	return n, named("Tensor.Size", within(err, "tensor %s", Quote(t.Name)))
+	return n, named("Tensor.Size", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
 // check says whether the elements fit the type and the shape. Every tensor that

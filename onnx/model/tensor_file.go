@@ -1,6 +1,10 @@
 package model
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/restride/restride/internal/quote"
+)
 
 // LoadTensor reads a tensor file.
 func LoadTensor(path string) (*Tensor, error) {
@@ -9,7 +13,7 @@ func LoadTensor(path string) (*Tensor, error) {
 		return nil, named("LoadTensor", err)
 	}
 	t, err := readTensor(b, filepath.Dir(path))
-	return t, named("LoadTensor", within(err, "%s", path))
+	return t, named("LoadTensor", within(err, "%s", quote.Path(path)))
 }
 
 // SaveTensor writes a tensor file. A file that was there is replaced at once or
@@ -19,5 +23,5 @@ func SaveTensor(path string, t *Tensor) error {
 	if err == nil {
 		err = replace(path, b)
 	}
-	return named("SaveTensor", within(err, "tensor %s", Quote(t.Name)))
+	return named("SaveTensor", within(err, "tensor %s", quote.Name(t.Name)))
 }

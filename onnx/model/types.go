@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -94,7 +95,7 @@ func (d Dim) String() string {
 	case d.Value >= 0:
 		return strconv.FormatInt(d.Value, 10)
 	case d.Param != "":
-		return Printable(d.Param)
+		return quote.Plain(d.Param)
 	}
 	return "?"
 }
@@ -128,7 +129,7 @@ func (t Type) String() string {
 	case MapType:
 		return "map(" + elem + "," + item + ")"
 	case OpaqueType:
-		return "opaque(" + Printable(strings.Trim(t.Domain+"."+t.Name, ".")) + ")"
+		return "opaque(" + quote.Plain(strings.Trim(t.Domain+"."+t.Name, ".")) + ")"
 	}
 	return "?"
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 )
 
 // A Value is what a data file holds, as in ONNX's test data: a tensor, a
@@ -32,7 +33,7 @@ func LoadValue(path string, t Type) (*Value, error) {
 		return nil, named("LoadValue", err)
 	}
 	v, err := readValue(b, t, filepath.Dir(path))
-	return v, named("LoadValue", within(err, "%s", path))
+	return v, named("LoadValue", within(err, "%s", quote.Path(path)))
 }
 
 func readValue(b []byte, t Type, dir string) (*Value, error) {
@@ -62,7 +63,7 @@ func readValue(b []byte, t Type, dir string) (*Value, error) {
 		return nil, err
 	}
 	if err := v.check(t); err != nil {
-		return nil, within(err, "%v %s", v.Kind, Quote(v.Name))
+		return nil, within(err, "%v %s", v.Kind, quote.Name(v.Name))
 	}
 	return &v, nil
 }
@@ -113,7 +114,7 @@ func (r reader) sequence(p *onnxpb.SequenceProto, depth int) (Value, error) {
 	v.Items, err = r.items(p.GetElemType(), items{
 		p.TensorValues, p.SequenceValues, p.OptionalValues, len(p.SparseTensorValues) + len(p.MapValues),
 	}, depth)
-	return v, within(err, "sequence %s", Quote(v.Name))
+	return v, within(err, "sequence %s", quote.Name(v.Name))
 }
 
 func (r reader) optional(p *onnxpb.OptionalProto, depth int) (Value, error) {
@@ -136,7 +137,7 @@ func (r reader) optional(p *onnxpb.OptionalProto, depth int) (Value, error) {
 	}
 	var err error
 	v.Items, err = r.items(p.GetElemType(), in, depth)
-	return v, within(err, "optional %s", Quote(v.Name))
+	return v, within(err, "optional %s", quote.Name(v.Name))
 }
 
 // items reads values that must all be of the kind that elem says; no values go

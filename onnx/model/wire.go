@@ -1,12 +1,12 @@
 package model
 
 import (
-	"io"
 	"math"
-	"os"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/restride/restride/internal/file"
 )
 
 const (
@@ -77,36 +77,10 @@ func marshal(p proto.Message) ([]byte, error) {
 // protobuf-go puts one or another kind at random.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
 
-// readFile reads a regular file that must not be longer than maxFile, and stops
-// there even if its length was not known before.
+// readFile reads a regular file that must not be longer than maxFile.
 func readFile(path string) ([]byte, error) {
-	// Opening a pipe or a device may block or do worse, so look first.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, invalidf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	// Some files of the system have content and claim to have none.
-	if info.Size() > 0 && info.Size() <= maxFile {
-		b := make([]byte, info.Size())
-		_, err := io.ReadFull(f, b)
-		return b, err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = invalidf("%s has more bytes than protobuf allows in a file (%d); such a model needs external data", path, maxFile)
-	}
-	return b, err
+	b, err := file.Content(path, maxFile)
+	return b, refused(err)
 }
 
 func deeper(depth int, what string) error {

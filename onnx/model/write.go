@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -52,7 +53,7 @@ func (w writer) model(m *Model) (*onnxpb.ModelProto, error) {
 	for i := range m.Functions {
 		f, err := w.function(&m.Functions[i])
 		if err != nil {
-			return nil, within(err, "function %d %s", i, Quote(m.Functions[i].Name))
+			return nil, within(err, "function %d %s", i, quote.Name(m.Functions[i].Name))
 		}
 		p.Functions = append(p.Functions, f)
 	}
@@ -103,14 +104,14 @@ func (w writer) graph(g *Graph, depth int) (*onnxpb.GraphProto, error) {
 	for i := range g.Initializers {
 		t, err := w.tensor(&g.Initializers[i])
 		if err != nil {
-			return nil, within(err, "initializer %d %s", i, Quote(g.Initializers[i].Name))
+			return nil, within(err, "initializer %d %s", i, quote.Name(g.Initializers[i].Name))
 		}
 		p.Initializer = append(p.Initializer, t)
 	}
 	for i := range g.SparseInitializers {
 		s, err := w.sparse(&g.SparseInitializers[i])
 		if err != nil {
-			return nil, within(err, "sparse initializer %d %s", i, Quote(g.SparseInitializers[i].Values.Name))
+			return nil, within(err, "sparse initializer %d %s", i, quote.Name(g.SparseInitializers[i].Values.Name))
 		}
 		p.SparseInitializer = append(p.SparseInitializer, s)
 	}
@@ -165,7 +166,7 @@ func (w writer) valueInfos(vs []ValueInfo) ([]*onnxpb.ValueInfoProto, error) {
 			p.Type, err = typeProto(vs[i].Type, 0)
 		}
 		if err != nil {
-			return nil, within(err, "value %s", Quote(vs[i].Name))
+			return nil, within(err, "value %s", quote.Name(vs[i].Name))
 		}
 		p.Name = &vs[i].Name
 		ps[i] = p

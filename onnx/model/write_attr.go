@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -10,7 +11,7 @@ func (w writer) attrs(attrs Attrs, depth int) ([]*onnxpb.AttributeProto, error) 
 	for i := range attrs {
 		var err error
 		if ps[i], err = w.attr(&attrs[i], depth); err != nil {
-			return nil, within(err, "attribute %s", Quote(attrs[i].Name))
+			return nil, within(err, "attribute %s", quote.Name(attrs[i].Name))
 		}
 	}
 	return ps, nil
@@ -22,7 +23,7 @@ func (w writer) attr(a *Attr, depth int) (*onnxpb.AttributeProto, error) {
 		return nil, err
 	}
 	if a.Ref != "" && a.Value != nil {
-		return nil, invalidf("it refers to attribute %s and has a value too", Quote(a.Ref))
+		return nil, invalidf("it refers to attribute %s and has a value too", quote.Name(a.Ref))
 	}
 	kind := a.Kind()
 	if a.Ref == "" && (a.Value == nil || kind == NoKind) {
@@ -38,7 +39,7 @@ func (w writer) attr(a *Attr, depth int) (*onnxpb.AttributeProto, error) {
 func (w writer) attrValue(p *onnxpb.AttributeProto, value any, depth int) (err error) {
 	graph := func(g *Graph) (*onnxpb.GraphProto, error) {
 		inner, err := w.graph(g, depth+1)
-		return inner, within(err, "graph %s", Quote(g.Name))
+		return inner, within(err, "graph %s", quote.Name(g.Name))
 	}
 	typ := func(t *Type) (*onnxpb.TypeProto, error) {
 		if err := t.check(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"google.golang.org/protobuf/proto"
 )
@@ -12,7 +13,7 @@ import (
 // external tensor stays external.
 func (t *Tensor) Marshal() ([]byte, error) {
 	b, err := t.marshal()
-	return b, named("Tensor.Marshal", within(err, "tensor %s", Quote(t.Name)))
+	return b, named("Tensor.Marshal", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
 func (t *Tensor) marshal() ([]byte, error) {

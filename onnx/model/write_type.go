@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"google.golang.org/protobuf/proto"
 )
@@ -65,7 +66,7 @@ func (t Type) tensorProto() (elem *int32, shape *onnxpb.TensorShapeProto, err er
 		p := &onnxpb.TensorShapeProto_Dimension{Denotation: optional(d.Denotation)}
 		switch {
 		case d.Value < -1 || d.Value >= 0 && d.Param != "":
-			return nil, nil, invalidf("axis %d has extent %d and parameter %s", i, d.Value, Quote(d.Param))
+			return nil, nil, invalidf("axis %d has extent %d and parameter %s", i, d.Value, quote.Name(d.Param))
 		case d.Value >= 0:
 			p.Value = &onnxpb.TensorShapeProto_Dimension_DimValue{DimValue: d.Value}
 		case d.Param != "":

@@ -2,13 +2,14 @@ package model
 
 import (
 	"github.com/restride/restride/internal/onnxpb"
+	"github.com/restride/restride/internal/quote"
 	"google.golang.org/protobuf/proto"
 )
 
 // Marshal returns the bytes of a data file that holds the value.
 func (v *Value) Marshal() ([]byte, error) {
 	b, err := v.marshal()
-	return b, named("Value.Marshal", within(err, "value %s", Quote(v.Name)))
+	return b, named("Value.Marshal", within(err, "value %s", quote.Name(v.Name)))
 }
 
 func (v *Value) marshal() ([]byte, error) {

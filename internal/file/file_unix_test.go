@@ -1,0 +1,124 @@
+//go:build unix
+
+package file
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestContent(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(at("ten"), []byte("0123456789"), 0o600))
+	require.NoError(t, os.WriteFile(at("none"), nil, 0o600))
+	require.NoError(t, os.Symlink("ten", at("link")))
+	for name, want := range map[string]string{"ten": "0123456789", "link": "0123456789", "none": ""} {
+		b, err := Content(at(name), 10)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(b))
+		f, err := Open(at(name), 10)
+		require.NoError(t, err)
+		b, err = io.ReadAll(f)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(b))
+		require.NoError(t, f.Close())
+	}
+	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o600))
+	require.NoError(t, os.Symlink("pipe", at("link to a pipe")))
+	sparse, err := os.Create(at("sparse"))
+	require.NoError(t, err)
+	require.NoError(t, sparse.Truncate(10<<30))
+	require.NoError(t, sparse.Close())
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
+	for path, want := range map[string]string{
+		at("ten"):            "has 10 bytes; at most 9 are read",
+		at("sparse"):         "has 10737418240 bytes; at most 9 are read",
+		at("pipe"):           "is a pipe, not a regular file",
+		at("link to a pipe"): "is a pipe, not a regular file",
+		dir:                  "is a folder, not a regular file",
+		"/dev/zero":          "is a device, not a regular file",
+	} {
+		_, err := Content(path, 9)
+		refused := new(Error)
+		require.ErrorAs(t, err, &refused)
+		assert.EqualError(t, err, path+" "+want)
+		if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) {
+			_, err := OpenIn(root, name, 9)
+			assert.EqualError(t, err, name+" "+want)
+		}
+	}
+	_, err = Content(at("a\nb"), 9)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.NotContains(t, err.Error(), "\n")
+	_, err = OpenIn(root, "../x", 9)
+	require.Error(t, err)
+}
+
+// A pipe that takes the file's place between the two looks does not stop the program.
+func TestPipeInTheFilesPlace(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	regular, err := os.Stat("file.go")
+	require.NoError(t, err)
+	_, err = open(pipe, 1<<20, func(string) (fs.FileInfo, error) { return regular, nil }, os.OpenFile)
+	require.EqualError(t, err, pipe+" is a pipe, not a regular file")
+}
+
+// A file that another process is writing is not taken for whole, nor read without end.
+func TestFileThatChanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	for to, want := range map[int64]string{
+		10 << 30: "had 10 bytes when it was opened, and has more",
+		11:       "had 10 bytes when it was opened, and has more",
+		4:        "had 10 bytes when it was opened, and ends after 4",
+	} {
+		for what, read := range map[string]func(f *File) ([]byte, error){
+			"whole": (*File).Content, "as a reader": func(f *File) ([]byte, error) { return io.ReadAll(f) },
+		} {
+			require.NoError(t, os.WriteFile(path, []byte("0123456789"), 0o600))
+			f, err := Open(path, 100)
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, to))
+			_, err = read(f)
+			require.EqualError(t, err, path+" "+want, what)
+			require.NoError(t, f.Close())
+		}
+	}
+}
+
+func TestOwned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	for mode, want := range map[fs.FileMode]string{
+		0o600: "", 0o755: "",
+		0o620: "its mode, -rw--w----, lets others write",
+		0o602: "its mode, -rw-----w-, lets others write",
+	} {
+		require.NoError(t, os.Chmod(path, mode))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		if err := Owned(info); want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, want)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.NoError(t, os.Chown(path, 12345, -1))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.EqualError(t, Owned(info), "its owner is user 12345, and this process is of user 0")
+}
