@@ -66,11 +66,13 @@ var policy = map[string][]string{
 	"internal/plankey":     {"layout"},
 	"internal/ndformat":    {"layout", "internal/numeric"},
 	"internal/npy":         {"layout"},
+	"internal/adversary":   {"layout", "device", "device/oracle", "tensor", "internal/numeric"},
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
+	"cmd/soak":           {"", "internal/adversary"},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
 }

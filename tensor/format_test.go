@@ -182,6 +182,27 @@ func TestStringReadsLittle(t *testing.T) {
 	require.Equal(t, "float[1] on cpu: <not shown: out of memory>", one.String())
 }
 
+// Once there was no telling a result from a failed read.
+func TestFormatFails(t *testing.T) {
+	x, err := FromSlice(Host(), []int8{1, 2})
+	require.NoError(t, err)
+	text, err := x.Format()
+	require.NoError(t, err)
+	require.Equal(t, "int8[2] on cpu: [1 2]", text)
+	queue := x.stream.queue
+	x.stream.queue = &meter{Queue: queue, err: device.ErrOutOfMemory}
+	defer func() { x.stream.queue = queue }()
+	text, err = x.Format()
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
+	require.EqualError(t, err, "Format of int8[2]: out of memory")
+	require.Empty(t, text)
+	require.NoError(t, x.Release())
+	_, err = x.Format()
+	require.ErrorIs(t, err, ErrReleased)
+	_, err = (*Tensor)(nil).Format()
+	require.ErrorIs(t, err, device.ErrInvalid)
+}
+
 func slicesOf(v int64, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {

@@ -18,7 +18,11 @@ func newRun() *cobra.Command {
 	cmd := newGraphCommand("run", "Run a model and show its outputs", func(out io.Writer, r *ran) error {
 		for i, info := range r.session.Outputs() {
 			v := r.outputs[info.Name]
-			fmt.Fprintf(out, "%s = %v\n", quote.Plain(info.Name), v)
+			text, err := onnx.Format(v)
+			if err != nil {
+				return fmt.Errorf("output %s: %w", quote.Name(info.Name), err)
+			}
+			fmt.Fprintf(out, "%s = %s\n", quote.Plain(info.Name), text)
 			if output == "" {
 				continue
 			}

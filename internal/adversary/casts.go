@@ -1,0 +1,113 @@
+package adversary
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	register(Generator{
+		Name:  "casts",
+		About: "casts of values at and beside what types have, against exact fractions",
+		Try:   tryCast,
+	})
+}
+
+// tryCast casts a list of values from one number type to another.
+func tryCast(t *Trial) error {
+	types := numbers()
+	from, to := types[t.Rand.IntN(len(types))], types[t.Rand.IntN(len(types))]
+	how := device.Rounding{Unsaturated: t.Rand.IntN(2) == 0, Scale: device.Direction(t.Rand.IntN(3)), Legacy: t.Rand.IntN(2) == 0}
+	patterns := make([]uint64, 1+t.Rand.IntN(300))
+	for i := range patterns {
+		patterns[i] = castEdge(t.Rand, to, from)
+	}
+	x, err := tensor.FromBytes(t.Stream, from, packed(from, patterns), int64(len(patterns)))
+	if err != nil {
+		return err
+	}
+	defer x.Release()
+	if t.Rand.IntN(2) == 0 { // elements that are not one run
+		backwards, err := x.Slice(0, -1, math.MinInt64, -1)
+		if err != nil {
+			return err
+		}
+		defer backwards.Release()
+		x = backwards
+		for i, j := 0, len(patterns)-1; i < j; i, j = i+1, j-1 {
+			patterns[i], patterns[j] = patterns[j], patterns[i]
+		}
+	}
+	y, err := x.Cast(to, how)
+	if err != nil {
+		return fmt.Errorf("cast of %v to %v, %+v: %w", x.DType(), to, how, err)
+	}
+	defer y.Release()
+	got, err := y.Bytes()
+	if err != nil {
+		return err
+	}
+	for i, p := range patterns {
+		want, have := castPattern(to, from, p, how), numeric.Bits(got, to.Bits(), int64(i))
+		if want != have {
+			return fmt.Errorf("cast of %v %#x to %v, %+v: element %d of %d is %#x, must be %#x",
+				from, p, to, how, i, len(patterns), have, want)
+		}
+	}
+	return nil
+}
+
+// numbers returns the types that casts are between.
+func numbers() []layout.DType {
+	var types []layout.DType
+	for _, t := range layout.DTypes() {
+		switch numeric.KindOf(t) {
+		case numeric.StringKind, numeric.ComplexKind:
+		default:
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// castEdge returns bits of type from whose value tells right casts to a type from
+// wrong ones: by the device's oracle, or any, or beside what lies exactly between two
+// neighbours of the type.
+func castEdge(rng *rand.Rand, to, from layout.DType) uint64 {
+	mask := uint64(math.MaxUint64) >> (64 - from.Bits())
+	switch rng.IntN(4) {
+	case 0:
+		return rng.Uint64() & mask
+	case 1:
+		return oracle.Edge(rng, to, from)
+	}
+	low := valueOf(to, rng.Uint64()>>rng.IntN(64)&(uint64(math.MaxUint64)>>(64-to.Bits())))
+	if low.exact == nil {
+		return rng.Uint64() & mask
+	}
+	high := low
+	if f, isFloat := numeric.FloatFormatOf(to); isFloat {
+		high.exact = above(f, low.exact)
+	}
+	middle := value{exact: half(low.exact, high.exact), negative: low.negative, integer: low.integer}
+	return (bitsOf(from, middle, device.Rounding{}) + uint64(rng.IntN(3)) - 1) & mask
+}
+
+// packed returns the bytes of elements.
+func packed(t layout.DType, patterns []uint64) []byte {
+	width := t.Bits()
+	out := make([]byte, (len(patterns)*width+7)/8)
+	for i, p := range patterns {
+		for k := range width {
+			out[(i*width+k)/8] |= byte(p>>k&1) << ((i*width + k) % 8)
+		}
+	}
+	return out
+}

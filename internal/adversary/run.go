@@ -1,0 +1,174 @@
+package adversary
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/tensor"
+)
+
+// A Plan says what [Plan.Run] tries.
+type Plan struct {
+	Devices    []string // as device.Open takes them
+	Generators []Generator
+	Seed       uint64
+	First      uint64        // the index of the first try
+	Tries      uint64        // of each generator on each device; 0: until Time has passed
+	Time       time.Duration // 0: until all Tries are made
+	Deadline   time.Duration // of a try
+	Failures   int           // ends the run
+	Out        io.Writer
+}
+
+// A course is a generator on a device.
+type course struct {
+	device string
+	Generator
+	stream        *tensor.Stream
+	tried, failed uint64
+	took          time.Duration
+}
+
+// Run makes the tries, each course having about as much time as any other, and
+// returns an error if one failed.
+func (p Plan) Run() (err error) {
+	dir, err := os.MkdirTemp("", "restride-soak-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	last, err := os.Create(filepath.Join(dir, "last"))
+	if err != nil {
+		return err
+	}
+	defer last.Close()
+	scratch := filepath.Join(dir, "scratch")
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		return err
+	}
+	var courses []*course
+	for i, name := range p.Devices {
+		dev, err := device.Open(name)
+		if err != nil {
+			return err
+		}
+		defer dev.Close()
+		s, err := tensor.NewStream(dev)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		for _, g := range p.Generators {
+			if i == 0 || !g.Host {
+				courses = append(courses, &course{device: name, Generator: g, stream: s})
+			}
+		}
+	}
+	fmt.Fprintf(p.Out, "seed %d; if the process dies, its last try is in %s\n", p.Seed, last.Name())
+	began, said, failed := time.Now(), time.Now(), 0
+	for failed < p.Failures {
+		c := p.next(courses)
+		if c == nil || p.Time > 0 && time.Since(began) >= p.Time {
+			break
+		}
+		index := p.First + c.tried
+		command := p.command(c, index)
+		if err := overwrite(last, command+"\n"); err != nil {
+			return err
+		}
+		start := time.Now()
+		err := Once(c.Generator, c.stream, scratch, p.Seed, index, p.Deadline)
+		c.took += time.Since(start)
+		c.tried++
+		if err != nil {
+			c.failed++
+			failed++
+			fmt.Fprintf(p.Out, "FAIL %s on %s: %v\n  again: %s\n", c.Name, c.device, err, command)
+		}
+		if errors.Is(err, ErrStuck) {
+			break
+		}
+		if time.Since(said) >= time.Minute {
+			said = said.Add(time.Minute)
+			fmt.Fprintf(p.Out, "%v: %s\n", time.Since(began).Round(time.Second), process())
+		}
+	}
+	fmt.Fprintf(p.Out, "%v: %s\n", time.Since(began).Round(time.Second), process())
+	p.table(courses)
+	if failed > 0 {
+		return fmt.Errorf("%d tries failed", failed)
+	}
+	return nil
+}
+
+// command returns the command line that repeats a try.
+func (p Plan) command(c *course, index uint64) string {
+	var b strings.Builder
+	for _, name := range []string{"RESTRIDE_LIBCUDA", "RUSTICL_ENABLE"} { // what finds devices
+		if v := os.Getenv(name); v != "" {
+			fmt.Fprintf(&b, "%s=%s ", name, v)
+		}
+	}
+	fmt.Fprintf(&b, "go run ./cmd/soak --device %s --only %s --seed %d --first %d --tries 1", c.device, c.Name, p.Seed, index)
+	return b.String()
+}
+
+// next returns the course that has had the least time and has tries left.
+func (p Plan) next(courses []*course) *course {
+	var least *course
+	for _, c := range courses {
+		if (p.Tries == 0 || c.tried < p.Tries) && (least == nil || c.took < least.took) {
+			least = c
+		}
+	}
+	return least
+}
+
+// overwrite makes text the content of a file.
+func overwrite(f *os.File, text string) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(text), 0)
+	return err
+}
+
+// table says how many tries were made.
+func (p Plan) table(courses []*course) {
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "generator\tdevice\ttries\tfailures\ttime")
+	for _, c := range courses {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%v\n", c.Name, c.device, c.tried, c.failed, c.took.Round(time.Millisecond))
+	}
+	w.Flush()
+}
+
+// process says what the process has in use: "RSS 81 MiB (at most 90 MiB), 9 goroutines,
+// 12 files", as far as the system tells.
+func process() string {
+	var said []string
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		said = append(said, fmt.Sprintf("RSS %s (at most %s)", mebibytes(status, "VmRSS:"), mebibytes(status, "VmHWM:")))
+	}
+	said = append(said, fmt.Sprintf("%d goroutines", runtime.NumGoroutine()))
+	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
+		said = append(said, fmt.Sprintf("%d files", len(files)))
+	}
+	return strings.Join(said, ", ")
+}
+
+// mebibytes reads a line such as "VmRSS:     83024 kB".
+func mebibytes(status []byte, name string) string {
+	_, rest, _ := strings.Cut(string(status), name)
+	var kB int64
+	fmt.Sscan(rest, &kB)
+	return fmt.Sprintf("%d MiB", kB>>10)
+}
