@@ -16,6 +16,11 @@ import (
 func newRun() *cobra.Command {
 	var output string
 	cmd := newGraphCommand("run", "Run a model and show its outputs", func(out io.Writer, r *ran) error {
+		if output != "" {
+			if err := os.MkdirAll(output, 0o777); err != nil {
+				return err
+			}
+		}
 		for i, info := range r.session.Outputs() {
 			v := r.outputs[info.Name]
 			text, err := onnx.Format(v)
@@ -25,9 +30,6 @@ func newRun() *cobra.Command {
 			fmt.Fprintf(out, "%s = %s\n", quote.Plain(info.Name), text)
 			if output == "" {
 				continue
-			}
-			if err := os.MkdirAll(output, 0o777); err != nil {
-				return err
 			}
 			if err := onnx.SaveValue(filepath.Join(output, fmt.Sprintf("output_%d.pb", i)), info.Name, v); err != nil {
 				return err
