@@ -27,38 +27,61 @@ type Optional struct {
 	Value Value        // nil: none
 }
 
-// String shows the sequence: its type, then each item on a line of its own or
-// more. It reads the items' elements, as Tensor.String does.
+// Format shows a value: a tensor as tensor.Tensor.Format does, and of a sequence or
+// an optional its type, then each value on a line of its own or more. Elements that
+// cannot be read are an error.
+func Format(v Value) (string, error) {
+	return format(v, (*tensor.Tensor).Format)
+}
+
+// format shows a value with a function for its tensors.
+func format(v Value, show func(*tensor.Tensor) (string, error)) (string, error) {
+	if absent(v) {
+		return "none", nil
+	}
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return show(v)
+	case *Optional:
+		text, err := format(v.Value, show)
+		return fmt.Sprintf("optional of %v: %s", v.Elem, text), err
+	case *Sequence:
+		var b strings.Builder
+		fmt.Fprintf(&b, "sequence of %v, %d items", v.Elem, len(v.Items))
+		sep := ":\n"
+		for i, item := range v.Items {
+			text, err := format(item, show)
+			if err != nil {
+				return "", fmt.Errorf("item %d: %w", i, err)
+			}
+			b.WriteString(sep)
+			b.WriteString(text)
+			sep = "\n"
+		}
+		return b.String(), nil
+	}
+	return fmt.Sprintf("a %T", v), nil
+}
+
+// shown is a tensor's String, for format.
+func shown(t *tensor.Tensor) (string, error) { return t.String(), nil }
+
+// String is Format, which says of elements that cannot be read so in their place.
 func (s *Sequence) String() string {
 	if s == nil {
 		return "<nil>"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "sequence of %v, %d items", s.Elem, len(s.Items))
-	sep := ":\n"
-	for _, v := range s.Items {
-		b.WriteString(sep)
-		b.WriteString(text(v))
-		sep = "\n"
-	}
-	return b.String()
+	text, _ := format(s, shown) // which has no errors
+	return text
 }
 
-// String shows the optional: its type, then its value or none. It reads the
-// value's elements, as Tensor.String does.
+// String is Format, which says of elements that cannot be read so in their place.
 func (o *Optional) String() string {
 	if o == nil {
 		return "<nil>"
 	}
-	return fmt.Sprintf("optional of %v: %s", o.Elem, text(o.Value))
-}
-
-// text shows a value.
-func text(v Value) string {
-	if absent(v) {
-		return "none"
-	}
-	return fmt.Sprint(v)
+	text, _ := format(o, shown) // which has no errors
+	return text
 }
 
 // typeString writes a value's type as model.Type does: "sequence(float)".

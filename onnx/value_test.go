@@ -56,6 +56,40 @@ func TestContainersThatAreNone(t *testing.T) {
 	require.ErrorContains(t, err, `no value "a"`)
 }
 
+// A value is no result where one of its tensors cannot be read.
+func TestFormatOfValues(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2}))
+	gone, err := tensor.FromSlice(s, []float32{3})
+	require.NoError(t, err)
+	require.NoError(t, gone.Release())
+	for _, c := range []struct {
+		value      onnx.Value
+		text, says string
+	}{
+		{x, "float[2] on cpu: [1. 2.]", ""},
+		{nil, "none", ""},
+		{&onnx.Optional{Elem: layout.Float32}, "optional of float: none", ""},
+		{&onnx.Sequence{Elem: layout.Float32, Items: []onnx.Value{x, &onnx.Optional{Elem: layout.Float32, Value: x}}},
+			"sequence of float, 2 items:\nfloat[2] on cpu: [1. 2.]\noptional of float: float[2] on cpu: [1. 2.]", ""},
+		{&onnx.Sequence{Elem: layout.Float32, Items: []onnx.Value{x, &onnx.Optional{Elem: layout.Float32, Value: gone}}},
+			"sequence of float, 2 items:\nfloat[2] on cpu: [1. 2.]\noptional of float: float[1] on cpu: <released>", "item 1: Format of float[1]: "},
+	} {
+		text, err := onnx.Format(c.value)
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says)
+			require.ErrorIs(t, err, tensor.ErrReleased)
+			require.Empty(t, text)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, c.text, text)
+		}
+		if c.value != nil {
+			require.Equal(t, c.text, fmt.Sprint(c.value))
+		}
+	}
+}
+
 // TestContainersInASession passes a sequence and an optional through a model.
 func TestContainersInASession(t *testing.T) {
 	s := open(t)

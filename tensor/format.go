@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ import (
 //	 [1.  1.1 1.2]]
 //
 // Of more than 1000 elements the first and last 3 along each axis are shown,
-// and only these are read. What cannot be shown is said in angle brackets.
+// and only these are read. What cannot be shown is said in angle brackets, and so
+// is a failed read: Format returns that as an error.
 //
 // String waits for the stream's work on the tensor and transfers elements to
 // the host, but never copies on the device: it works where copies are
@@ -29,7 +31,32 @@ func (t *Tensor) String() string {
 	if t == nil {
 		return "<nil>"
 	}
-	text := t.format()
+	text, err := t.format()
+	switch {
+	case errors.Is(err, ErrReleased):
+		text = "<released>"
+	case err != nil:
+		text = notShown(err)
+	}
+	return t.titled(text)
+}
+
+// Format is String for where a failed read must not pass for a result: then it is
+// an error, as is a tensor that is nil or released.
+func (t *Tensor) Format() (string, error) {
+	const op = "Format"
+	if t == nil {
+		return "", layout.Errorf(device.ErrInvalid, op, "the tensor is nil")
+	}
+	text, err := t.format()
+	if err != nil {
+		return "", t.fail(op, err)
+	}
+	return t.titled(text), nil
+}
+
+// titled puts type, shape and device in front of the elements.
+func (t *Tensor) titled(text string) string {
 	gap := " "
 	if strings.Contains(text, "\n") {
 		gap = "\n"
@@ -37,32 +64,25 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("%v%v on %s:%s%s", t.dtype, t.layout.Shape(), t.stream.dev.Info().ID(), gap, text)
 }
 
-// format returns the elements, or in angle brackets why not.
-func (t *Tensor) format() string {
+func notShown(why any) string { return fmt.Sprintf("<not shown: %v>", why) }
+
+// format returns the elements.
+func (t *Tensor) format() (string, error) {
 	if !t.retain() {
-		return "<released>"
+		return "", ErrReleased
 	}
 	text, err := t.formatElements()
 	if dropErr := t.memory.drop(); err == nil {
 		err = dropErr
 	}
-	if err != nil {
-		return fmt.Sprintf("<not shown: %v>", err)
-	}
-	return text
+	return text, err
 }
 
 // maxShown is the most elements that String shows: there are more in arrays of
 // many short axes, which are not shortened.
 const maxShown = 1 << 16
 
-// maxRankShown is the highest rank that String shows; numpy has no higher one.
-const maxRankShown = 64
-
 func (t *Tensor) formatElements() (string, error) {
-	if rank := t.Rank(); rank > maxRankShown {
-		return "", fmt.Errorf("rank %d", rank)
-	}
 	shape := t.layout.Shape()
 	kept := ndformat.Kept(shape)
 	n, err := kept.Count()
@@ -70,7 +90,7 @@ func (t *Tensor) formatElements() (string, error) {
 	case err != nil:
 		return "", err
 	case n > maxShown:
-		return "", fmt.Errorf("%d elements", n)
+		return notShown(fmt.Sprintf("%d elements", n)), nil
 	}
 	at := positions(t.layout, kept, n)
 	var packed []byte
