@@ -67,7 +67,9 @@ var policy = map[string][]string{
 	"internal/ndformat":    {"layout", "internal/numeric"},
 	"internal/npy":         {"layout"},
 	"internal/ndarray":     {"layout", "tensor"},
-	"internal/adversary":   {"layout", "device", "device/oracle", "tensor", "internal/numeric"},
+	"internal/fraction":    {"layout", "device", "internal/numeric"},
+	"internal/graphs":      {"layout", "device", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
+	"internal/adversary":   {"layout", "device", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/numeric"},
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
