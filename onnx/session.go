@@ -131,7 +131,7 @@ func (s *Session) Outputs() []model.ValueInfo {
 // Run runs the graph. The inputs stay the caller's; the outputs are the
 // caller's to release. Outputs are on the session's stream, but results of
 // shape arithmetic on tensor.Host. When ctx is
-// cancelled, Run stops before the next node.
+// cancelled, Run stops before the next node, with the context's cause.
 func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	if s.closed.Load() {
 		return nil, layout.Named("Session.Run", device.ErrClosed)
@@ -162,7 +162,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 	}
 	for i := range s.steps {
 		st := &s.steps[i]
-		err := ctx.Err()
+		err := context.Cause(ctx)
 		if err == nil {
 			err = r.do(st, hook)
 		}
