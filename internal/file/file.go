@@ -43,6 +43,12 @@ func OpenIn(root *os.Root, path string, limit int64) (*File, error) {
 	return open(path, limit, root.Stat, root.OpenFile)
 }
 
+// OpenFolder is os.OpenRoot that does not wait where path is a pipe.
+func OpenFolder(path string) (*os.Root, error) {
+	root, err := os.OpenRoot(path + string(os.PathSeparator) + ".") // which only a folder has
+	return root, quote.Error(err)
+}
+
 func open(path string, limit int64, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*File, error) {
 	// To open a device may start something, so look first; what is there can be
 	// another file a moment later, so look again.

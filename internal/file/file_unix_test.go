@@ -37,7 +37,9 @@ func TestContent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, sparse.Truncate(10<<30))
 	require.NoError(t, sparse.Close())
-	root, err := os.OpenRoot(dir)
+	_, err = OpenFolder(at("pipe"))
+	require.ErrorIs(t, err, syscall.ENOTDIR)
+	root, err := OpenFolder(dir)
 	require.NoError(t, err)
 	defer root.Close()
 	for path, want := range map[string]string{
