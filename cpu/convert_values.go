@@ -151,7 +151,7 @@ func (f *number) truncate(v value) uint64 {
 	return min(x, most)
 }
 
-// encodeScale rounds to a power of two.
+// encodeScale rounds to a power of two, which may be out of range then.
 func (f *number) encodeScale(v value) uint64 {
 	tooMuch, tooLittle := f.largest, uint64(0)
 	if f.excess == device.ToNaN {
@@ -168,13 +168,14 @@ func (f *number) encodeScale(v value) uint64 {
 	zeros := bits.LeadingZeros64(v.magnitude)
 	fraction := v.magnitude << zeros << 1
 	p := v.exponent + 63 - zeros + f.format.Bias
+	if f.scale == device.Up && fraction != 0 || f.scale == device.Nearest && fraction>>63 == 1 {
+		p++
+	}
 	switch {
 	case p < 0:
 		return tooLittle
-	case p > int(f.largest) || p == int(f.largest) && fraction != 0:
+	case p > int(f.largest):
 		return tooMuch
-	case f.scale == device.Up && fraction != 0 || f.scale == device.Nearest && fraction>>63 == 1:
-		p++
 	}
 	return uint64(p)
 }

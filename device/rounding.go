@@ -24,9 +24,9 @@ import (
 //     are as near, and once, whatever the source is; Legacy makes an exception.
 //     Values that, so rounded, are too large, and infinities, become what
 //     [Rounding.Excess] says.
-//   - To Float8E8M0, which has powers of two only: the sign is dropped. Values
-//     outside its range, 0 among them, become the end of the range that is nearer,
-//     or NaN if Unsaturated; others are rounded by Scale.
+//   - To Float8E8M0, which has powers of two only: the sign is dropped, and the
+//     value is rounded by Scale. What is outside the range then, 0 and infinities
+//     among it, becomes the end of the range that is nearer, or NaN if Unsaturated.
 //   - NaN keeps its sign, where the format has more than one, and is the quiet NaN
 //     without any other bits: the same on every device. In Float4E2M1, which has
 //     none, it is -0, or with Legacy the largest value.

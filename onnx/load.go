@@ -137,16 +137,38 @@ func elemOf(t *model.Type) layout.DType {
 
 // StoreValue is Store for a value of any kind.
 func StoreValue(name string, v Value) (*model.Value, error) {
+	return storeValue("StoreValue", name, v, func(to *model.Value, x *tensor.Tensor) (err error) {
+		to.Tensor, err = Store(to.Name, x)
+		return err
+	})
+}
+
+// SaveValue writes a value to a data file, as in ONNX's test data. The elements are
+// read from the device as they are written, by pieces. A file that was there is
+// replaced at once or not at all; a value that takes more than 2 GiB, which is as
+// much as protobuf allows, is refused before anything is written.
+func SaveValue(path, name string, v Value) error {
+	stored, err := storeValue("SaveValue", name, v, func(to *model.Value, x *tensor.Tensor) error {
+		to.Tensor, to.Source = &model.Tensor{Name: to.Name, Type: x.DType(), Dims: x.Shape()}, x
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return model.SaveValue(path, stored)
+}
+
+// storeValue gives a value the form of a file, its tensors by store.
+func storeValue(op, name string, v Value, store func(to *model.Value, x *tensor.Tensor) error) (*model.Value, error) {
 	out := &model.Value{Name: name}
 	var items []Value
 	if absent(v) {
-		return nil, layout.Errorf(device.ErrInvalid, "StoreValue", "the value is nil")
+		return nil, layout.Errorf(device.ErrInvalid, op, "the value is nil")
 	}
 	switch v := v.(type) {
 	case *tensor.Tensor:
-		t, err := Store(name, v)
-		out.Kind, out.Tensor = model.TensorType, t
-		return out, err
+		out.Kind = model.TensorType
+		return out, store(out, v)
 	case *Sequence:
 		out.Kind, items = model.SequenceType, v.Items
 	case *Optional:
@@ -155,10 +177,10 @@ func StoreValue(name string, v Value) (*model.Value, error) {
 			items = []Value{v.Value}
 		}
 	default:
-		return nil, layout.Errorf(device.ErrInvalid, "StoreValue", "%T is not a value", v)
+		return nil, layout.Errorf(device.ErrInvalid, op, "%T is not a value", v)
 	}
 	for _, item := range items {
-		x, err := StoreValue("", item)
+		x, err := storeValue(op, "", item, store)
 		if err != nil {
 			return nil, err
 		}

@@ -135,6 +135,13 @@ func TestStoreAndLoadValues(t *testing.T) {
 			stored, err := onnx.StoreValue("v", c.v)
 			require.NoError(t, err)
 			require.Equal(t, "v", stored.Name)
+			want, err := stored.Marshal()
+			require.NoError(t, err)
+			path := filepath.Join(t.TempDir(), "v.pb")
+			require.NoError(t, onnx.SaveValue(path, "v", c.v))
+			got, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "by pieces")
 			loaded, err := onnx.LoadValue(s, stored, c.kind)
 			require.NoError(t, err)
 			require.IsType(t, c.v, loaded)
@@ -176,6 +183,7 @@ func TestLoadValueRefuses(t *testing.T) {
 	for _, v := range []onnx.Value{nil, (*tensor.Tensor)(nil), (*onnx.Sequence)(nil), &onnx.Sequence{Items: []onnx.Value{nil}}} {
 		_, err := onnx.StoreValue("v", v)
 		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorIs(t, onnx.SaveValue(filepath.Join(t.TempDir(), "v.pb"), "v", v), device.ErrInvalid)
 	}
 	// Where the type says nothing, the items do.
 	loaded, err := onnx.LoadValue(s, &model.Value{Kind: model.SequenceType, Items: []model.Value{f}}, unknown)

@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -215,4 +216,30 @@ func TestGatherFromTheHost(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"c", "a", "b"}, got)
 	require.NoError(t, two[0].Release())
+}
+
+// TestGatherOfNothing: an index out of range of a result without elements is found
+// on every device, at the next wait at the latest. Once nothing looked.
+func TestGatherOfNothing(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32, 5, 0))
+	for _, c := range []struct {
+		op           string
+		right, wrong *tensor.Tensor
+	}{
+		{"Gather", ints(t, s, 4, -5, 0), ints(t, s, 4, 5, 0)},
+		{"GatherND", held(t)(ints(t, s, 4, -5, 0).Unsqueeze(1)), held(t)(ints(t, s, 4, -5, -6).Unsqueeze(1))},
+	} {
+		out, err := onnx.Run(c.op, 13, nil, x, c.right)
+		require.NoError(t, err)
+		y := out[0].(*tensor.Tensor)
+		require.Equal(t, "[3,0]", y.Shape().String())
+		require.NoError(t, errors.Join(s.Wait(), y.Release()))
+		out, err = onnx.Run(c.op, 13, nil, x, c.wrong)
+		if err == nil {
+			err = errors.Join(s.Wait(), out[0].(*tensor.Tensor).Release())
+		}
+		require.ErrorIs(t, err, device.ErrInvalid, c.op)
+		require.ErrorContains(t, err, "is outside [-5,4] of extent 5")
+	}
 }

@@ -196,30 +196,46 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if indices.Count() > 0 && slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
+		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	}
 	if count == 0 {
+		if err := t.checkUnused(g, indices); err != nil {
+			return nil, err
+		}
 		l, err := layout.Contiguous(g.shape...)
 		return t.view(t.stream, g.op, &l, err)
-	}
-	if slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
-		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
 	}
 	at, err := g.at(&indices.layout)
 	if err != nil {
 		return nil, err
 	}
-	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
-	if raw, ok := indices.hostBytes(); ok {
-		if indices.stream == Host() {
+	if indices.stream == Host() {
+		if raw, ok := indices.hostBytes(); ok {
 			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.IsHost()); ok || err != nil {
 				return t.view(t.stream, g.op, &l, err)
 			}
 		}
-		if t.stream.IsHost() && t.stream.dev != indices.stream.dev {
-			operand.Buffer = t.stream.host.WrapHost(raw)
-		}
 	}
 	if t.stream.noCopies.Load() {
 		return nil, layout.Errorf(ErrCopy, g.op, "cannot be a view, and copies are forbidden on this stream")
+	}
+	out, err := t.takeBy(g, indices, at)
+	if err != nil {
+		return nil, err
+	}
+	out.note(g.op, move{verdict: Verdict{Copy, bytesOf(t.dtype, count), "take"}}, t)
+	return out, nil
+}
+
+// takeBy returns a new tensor of the elements that indices name.
+func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tensor, error) {
+	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
+	var err error
+	if t.stream.IsHost() && t.stream.dev != indices.stream.dev {
+		if raw, ok := indices.hostBytes(); ok {
+			operand.Buffer = t.stream.host.WrapHost(raw)
+		}
 	}
 	switch {
 	case indices.stream.dev == t.stream.dev:
@@ -247,6 +263,42 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err := t.stream.queue.Take(out.Operand(), src, operand, g.by...); err != nil {
 		return nil, errors.Join(err, out.Release())
 	}
-	out.note(g.op, move{verdict: Verdict{Copy, bytesOf(t.dtype, count), "take"}}, t)
 	return out, nil
+}
+
+// checkUnused checks indices of a result without elements, for which nothing is
+// taken: on the host, or by a take of as many bytes as there are indices or tuples.
+func (t *Tensor) checkUnused(g *gathering, indices *Tensor) error {
+	if indices.Count() == 0 {
+		return nil
+	}
+	shape := indices.Shape()
+	if g.last >= 0 {
+		shape = shape[:g.last]
+	}
+	bytes := gathering{op: g.op, shape: shape, strides: make([]int64, len(shape)), last: g.last}
+	for i := range shape {
+		bytes.axes = append(bytes.axes, i)
+	}
+	for _, by := range g.by {
+		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent})
+	}
+	at, err := bytes.at(&indices.layout)
+	if err != nil {
+		return err
+	}
+	if raw, ok := indices.hostBytes(); ok {
+		_, _, err := bytes.asView(hostIndices{raw, indices.dtype}, &at, false)
+		return err
+	}
+	one, err := allocate(t.stream, g.op, layout.Uint8, nil)
+	if err != nil {
+		return err
+	}
+	defer one.Release()
+	if err := t.stream.queue.Fill(one.Operand(), []byte{0}); err != nil {
+		return err
+	}
+	taken, err := one.takeBy(&bytes, indices, at)
+	return errors.Join(err, taken.Release())
 }

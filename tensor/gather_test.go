@@ -290,3 +290,46 @@ func TestGatherFromAnAxisWithoutElements(t *testing.T) {
 		})
 	}
 }
+
+// Indices of a result without elements were not looked at.
+func TestGatherChecksIndicesOfAnEmptyResult(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			x := keep(t)(tensor.New(s, layout.Float16, 5, 0))
+			y := keep(t)(tensor.New(s, layout.Float16, 0, 5))
+			for _, where := range []*tensor.Stream{tensor.Host(), s, openCPU(t)} {
+				one := func(values ...int64) *tensor.Tensor { return keep(t)(tensor.FromSlice(where, values)) }
+				pairs := func(values ...int64) *tensor.Tensor {
+					return keep(t)(tensor.FromSlice(where, values, int64(len(values)/2), 2))
+				}
+				cube := keep(t)(tensor.New(s, layout.Float16, 5, 3, 0))
+				none := keep(t)(tensor.New(s, layout.Float16, 0, 0))
+				for _, c := range []struct {
+					x           *tensor.Tensor
+					right       *tensor.Tensor
+					wrong       *tensor.Tensor
+					call        func(x, indices *tensor.Tensor) (*tensor.Tensor, error)
+					shape, says string
+				}{
+					{x, one(4, 0, -5), one(4, 0, 9), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[3,0]", "index 9 is outside [-5,4] of extent 5"},
+					{y, one(4, 0, -5), one(-6), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(1, i) }, "[0,3]", "index -6 is outside [-5,4] of extent 5"},
+					{y, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[0,5]", "an axis of extent 0"},
+					{none, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[0,0]", "an axis of extent 0"},
+					{cube, pairs(4, 2, -5, -3, 0, 1), pairs(4, 2, 3, 3), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.GatherND(0, i) }, "[3,0]", "index 3 is outside [-3,2] of extent 3"},
+				} {
+					s.ForbidCopies(true) // there is nothing to copy
+					z := keep(t)(c.call(c.x, c.right))
+					require.Equal(t, c.shape, z.Shape().String())
+					require.Equal(t, tensor.View, z.Verdict().Kind)
+					_, err := c.call(c.x, c.wrong)
+					s.ForbidCopies(false)
+					require.ErrorIs(t, err, device.ErrInvalid)
+					require.ErrorContains(t, err, c.says)
+				}
+				y := keep(t)(tensor.New(s, layout.Float16, 0, 5))
+				require.Equal(t, "[0,5]", keep(t)(y.TakeAlong(1, keep(t)(tensor.New(where, layout.Int64, 0, 5)))).Shape().String())
+			}
+		})
+	}
+}

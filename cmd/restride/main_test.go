@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +69,30 @@ func TestRunAttention(t *testing.T) {
 	same, err := model.LoadTensor(filepath.Join(dir, "again", "output_0.pb"))
 	require.NoError(t, err)
 	assert.Equal(t, packed.Data, same.Data)
+}
+
+// TestRunOutputOfBroadcast: an output that is one element, 2^27 times, is written with
+// little memory.
+func TestRunOutputOfBroadcast(t *testing.T) {
+	dir := t.TempDir()
+	m := model.New("g", 21)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Uint8, model.Known(1))}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y"}}
+	shape, err := model.NewTensor("shape", []int64{1 << 27}, 1)
+	require.NoError(t, err)
+	m.Graph.Initializers = []model.Tensor{shape}
+	m.Graph.Nodes = []model.Node{model.NewNode("Expand", []string{"x", "shape"}, []string{"y"})}
+	path := filepath.Join(dir, "m.onnx")
+	require.NoError(t, m.Save(path))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := restride("run", path, "--device", "cpu", "--output", dir)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err, out)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+	info, err := os.Stat(filepath.Join(dir, "output_0.pb"))
+	require.NoError(t, err)
+	assert.Greater(t, info.Size(), int64(1<<27))
 }
 
 // TestAttentionIsGenerated holds the committed model against its generator.

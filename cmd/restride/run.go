@@ -16,6 +16,11 @@ import (
 func newRun() *cobra.Command {
 	var output string
 	cmd := newGraphCommand("run", "Run a model and show its outputs", func(out io.Writer, r *ran) error {
+		if output != "" {
+			if err := os.MkdirAll(output, 0o777); err != nil {
+				return err
+			}
+		}
 		for i, info := range r.session.Outputs() {
 			v := r.outputs[info.Name]
 			text, err := onnx.Format(v)
@@ -26,7 +31,7 @@ func newRun() *cobra.Command {
 			if output == "" {
 				continue
 			}
-			if err := save(filepath.Join(output, fmt.Sprintf("output_%d.pb", i)), info.Name, v); err != nil {
+			if err := onnx.SaveValue(filepath.Join(output, fmt.Sprintf("output_%d.pb", i)), info.Name, v); err != nil {
 				return err
 			}
 		}
@@ -37,21 +42,6 @@ func newRun() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&output, "output", "", "folder to write output_0.pb, output_1.pb, ... to")
 	return cmd
-}
-
-func save(path, name string, v onnx.Value) error {
-	stored, err := onnx.StoreValue(name, v)
-	if err != nil {
-		return err
-	}
-	b, err := stored.Marshal()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(path, b, 0o666)
 }
 
 // summary says in one line what a run did.

@@ -155,38 +155,32 @@ func encodeInteger(t layout.DType, n number, how device.Rounding) uint64 {
 	return v << (64 - t.Bits()) >> (64 - t.Bits())
 }
 
-// encodeScale is encode for Float8E8M0, whose pattern p is the number 2^(p-127).
+// encodeScale is encode for Float8E8M0, whose pattern p is the number 2^(p-127). The
+// number is rounded as if there were patterns without end.
 func encodeScale(n number, how device.Rounding) uint64 {
 	const nan = 255
-	if n.nan {
+	least, most := uint64(0), uint64(254)
+	if how.Unsaturated {
+		least, most = nan, nan
+	}
+	switch {
+	case n.nan:
 		return nan
+	case n.isInfinite():
+		return most
+	case n.isZero():
+		return least
 	}
-	if n.isInfinite() || n.more(0x1p127) {
-		if how.Unsaturated {
-			return nan
-		}
-		return 254
-	}
-	if n.less(0x1p-127) {
-		if how.Unsaturated {
-			return nan
-		}
-		return 0
-	}
-	p := 254
-	for n.less(math.Ldexp(1, p-127)) {
-		p--
-	}
+	p := n.exact().MantExp(nil) - 1 + 127
 	below := math.Ldexp(1, p-127)
-	up := false
-	switch how.Scale {
-	case device.Up:
-		up = n.more(below)
-	case device.Nearest:
-		up = !n.less(1.5 * below)
-	}
-	if up {
+	if how.Scale == device.Up && n.more(below) || how.Scale == device.Nearest && !n.less(1.5*below) {
 		p++
+	}
+	switch {
+	case p < 0:
+		return least
+	case p > 254:
+		return most
 	}
 	return uint64(p)
 }

@@ -22,6 +22,7 @@ func TestConvertTables(t *testing.T) {
 		legacy = device.Rounding{Legacy: true}
 		down   = device.Rounding{Scale: device.Down}
 		near   = device.Rounding{Scale: device.Nearest}
+		downU  = device.Rounding{Scale: device.Down, Unsaturated: true}
 		nearU  = device.Rounding{Scale: device.Nearest, Unsaturated: true}
 	)
 	for _, c := range []struct {
@@ -45,8 +46,12 @@ func TestConvertTables(t *testing.T) {
 		{layout.Float8E8M0, usual, 1.1, 128}, {layout.Float8E8M0, down, 1.9, 127}, {layout.Float8E8M0, near, 1.5, 128},
 		{layout.Float8E8M0, near, 1.49, 127}, {layout.Float8E8M0, usual, inf, 254}, {layout.Float8E8M0, usual, 1e300, 254},
 		{layout.Float8E8M0, usual, nan, 255}, {layout.Float8E8M0, nearU, 0, 255}, {layout.Float8E8M0, nearU, inf, 255},
-		{layout.Float8E8M0, nearU, 0x1.2p127, 255}, {layout.Float8E8M0, nearU, 0x1p127, 254}, {layout.Float8E8M0, nearU, 0x1.8p-128, 255},
-		{layout.Float8E8M0, near, 0x1.8p-128, 0},
+		// The range is that of the rounded value.
+		{layout.Float8E8M0, nearU, 0x1.2p127, 254}, {layout.Float8E8M0, nearU, 0x1.8p127, 255}, {layout.Float8E8M0, nearU, 0x1p127, 254},
+		{layout.Float8E8M0, downU, 0x1.fp127, 254}, {layout.Float8E8M0, downU, 0x1p128, 255}, {layout.Float8E8M0, loose, 0x1.1p127, 255},
+		{layout.Float8E8M0, nearU, 0x1.8p-128, 0}, {layout.Float8E8M0, nearU, 0x1.7p-128, 255}, {layout.Float8E8M0, downU, 0x1.fp-128, 255},
+		{layout.Float8E8M0, loose, 0x1.1p-128, 0}, {layout.Float8E8M0, loose, 0x1p-128, 255}, {layout.Float8E8M0, loose, 0x1p-127, 0},
+		{layout.Float8E8M0, near, 0x1.8p-128, 0}, {layout.Float8E8M0, near, 0x1.8p127, 254}, {layout.Float8E8M0, usual, 5e-324, 0},
 		{layout.Float4E2M1, usual, nan, 8}, {layout.Float4E2M1, legacy, nan, 7}, {layout.Float4E2M1, usual, inf, 7},
 		{layout.Float4E2M1, loose, -9, 15}, {layout.Float4E2M1, usual, .25, 0}, {layout.Float4E2M1, usual, .75, 2},
 		{layout.Float4E2M1, usual, -3.5, 14}, {layout.Float4E2M1, usual, 5, 6}, {layout.Float4E2M1, usual, zero, 8},

@@ -44,6 +44,9 @@ func Edge(rng *rand.Rand, dst, src layout.DType) uint64 {
 		if rng.IntN(2) == 0 {
 			bits = -bits
 		}
+	case isFloat && format.Unsigned: // about powers of two, of which some have no pattern
+		v := math.Ldexp([]float64{1, 1.25, 1.5, 1.75}[rng.IntN(4)], rng.IntN(262)-131)
+		bits = encode(src, number{real: v}, device.Rounding{})
 	case isFloat:
 		p := rng.Uint64() >> rng.IntN(64) & (1<<(dst.Bits()-1) - 1)
 		if rng.IntN(4) == 0 {

@@ -62,7 +62,7 @@ CASTING MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32
 	return negative ? 0 - v : v;
 }
 
-// to_scale rounds m * 2^e to a power of two.
+// to_scale rounds m * 2^e to a power of two, which may be out of range then.
 CASTING MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const Number to) {
 	const i32 most = (1 << to.exponent) - 2;
 	const u32 nan = to.excess == EXCESS_NAN;
@@ -73,16 +73,13 @@ CASTING MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const
 		return nan ? most + 1 : 0;
 	}
 	const i32 zeros = (i32)LEADING(m);
-	const i32 power = e + WIDTH - 1 - zeros + to.bias;
 	const MAGNITUDE fraction = m << zeros << 1;
+	const u32 middle = (u32)(fraction >> (WIDTH - 1));
+	const i32 power = e + WIDTH - 1 - zeros + to.bias + (to.direction == SCALE_UP ? fraction != 0 : to.direction == SCALE_NEAREST ? middle : 0);
 	if (power < 0) {
 		return nan ? most + 1 : 0;
 	}
-	if (power > most || (power == most && fraction != 0)) {
-		return most + nan;
-	}
-	const u32 middle = (u32)(fraction >> (WIDTH - 1));
-	return power + (to.direction == SCALE_UP ? fraction != 0 : to.direction == SCALE_NEAREST ? middle : 0);
+	return power > most ? most + nan : power;
 }
 
 // to_float rounds m * 2^e to the nearest float, to an even one if two are as near,

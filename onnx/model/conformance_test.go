@@ -58,6 +58,7 @@ func TestONNXNodeTests(t *testing.T) {
 				continue
 			}
 			values++
+			assertCanonical(t, v)
 			if v.Kind == TensorType {
 				types[v.Tensor.Type]++
 				// Up to ONNX 1.18 data files hold bfloat16 as uint16.

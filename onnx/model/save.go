@@ -30,7 +30,7 @@ func (m *Model) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, b)
+	return replace(path, content(b))
 }
 
 // SaveExternal writes the model to a file, and to a second one in the same
@@ -88,7 +88,7 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 			return err
 		}
 	}
-	return replace(path, b)
+	return replace(path, content(b))
 }
 
 // writeTo copies the tensor's bytes to a file, piece by piece.
@@ -255,14 +255,24 @@ func (p *pending) discard() {
 	os.Remove(p.file.Name())
 }
 
-func replace(path string, b []byte) error {
+// replace writes a file that takes the place of one that was there at once, or not
+// at all.
+func replace(path string, write func(io.Writer) error) error {
 	p, err := newPending(path)
 	if err != nil {
 		return err
 	}
 	defer p.discard()
-	if _, err := p.file.Write(b); err != nil {
+	if err := write(p.file); err != nil {
 		return err
 	}
 	return p.commit()
+}
+
+// content writes b.
+func content(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
 }

@@ -40,20 +40,14 @@ func (t *Tensor) Size() (int64, error) {
 // check says whether the elements fit the type and the shape. Every tensor that
 // is read or written passes here.
 func (t *Tensor) check() error {
-	if !t.Type.Valid() {
-		return invalidf("%v is not an element type", t.Type)
-	}
-	if err := checkNames("name", t.Name); err != nil {
-		return err
-	}
-	count, err := t.Dims.Count()
+	count, err := t.checkHead()
 	if err != nil {
 		return err
 	}
 	if t.Type == layout.String {
 		for i, s := range t.Strings {
-			if !utf8.ValidString(s) {
-				return layout.Errorf(ErrText, "", "string %d is not valid UTF-8", i)
+			if err := checkText(i, s); err != nil {
+				return err
 			}
 		}
 		switch {
@@ -84,6 +78,26 @@ func (t *Tensor) check() error {
 	}
 	if t.Type == layout.Bool {
 		return checkBools(t.Data, 0)
+	}
+	return nil
+}
+
+// checkHead checks what does not depend on the elements, and returns how many
+// there must be.
+func (t *Tensor) checkHead() (count int64, err error) {
+	if !t.Type.Valid() {
+		return 0, invalidf("%v is not an element type", t.Type)
+	}
+	if err := checkNames("name", t.Name); err != nil {
+		return 0, err
+	}
+	return t.Dims.Count()
+}
+
+// checkText refuses string i of a tensor if it is no text.
+func checkText(i int, s string) error {
+	if !utf8.ValidString(s) {
+		return layout.Errorf(ErrText, "", "string %d is not valid UTF-8", i)
 	}
 	return nil
 }

@@ -1,9 +1,15 @@
 package model
 
 import (
+	"io"
+	"iter"
 	"path/filepath"
 
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 )
 
 // LoadTensor reads a tensor file.
@@ -19,9 +25,161 @@ func LoadTensor(path string) (*Tensor, error) {
 // SaveTensor writes a tensor file. A file that was there is replaced at once or
 // not at all.
 func SaveTensor(path string, t *Tensor) error {
-	b, err := t.marshal()
-	if err == nil {
-		err = replace(path, b)
+	return named("SaveTensor", within(t.value().save(path), "tensor %s", quote.Name(t.Name)))
+}
+
+// Marshal returns the bytes of a tensor file, as in ONNX's test data. An
+// external tensor stays external.
+func (t *Tensor) Marshal() ([]byte, error) {
+	b, err := t.value().marshal()
+	return b, named("Tensor.Marshal", within(err, "tensor %s", quote.Name(t.Name)))
+}
+
+func (t *Tensor) value() *Value { return &Value{Kind: TensorType, Tensor: t} }
+
+// A tensorFile is a TensorProto in parts.
+type tensorFile struct {
+	head, tail []byte // the fields before and after the elements
+	field      protowire.Number
+	raw        int64 // how many bytes the elements have, or all strings with what is in front of each
+	of         *Value
+}
+
+// The numbers of the fields of TensorProto that hold elements.
+const (
+	fieldStringData = 6
+	fieldRawData    = 9
+)
+
+// tensorFile takes a tensor apart.
+func (v *Value) tensorFile() (f tensorFile, err error) {
+	t := v.Tensor
+	if v.Source == nil {
+		err = t.check()
+	} else {
+		_, err = t.checkHead()
 	}
-	return named("SaveTensor", within(err, "tensor %s", quote.Name(t.Name)))
+	if err != nil {
+		return f, err
+	}
+	p, err := writer{}.tensorHead(t)
+	if err != nil {
+		return f, err
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	if err != nil {
+		return f, invalidf("protobuf: %s", plain(err))
+	}
+	f = tensorFile{head: b, of: v}
+	switch {
+	case t.External != nil:
+	case t.Type == layout.String:
+		f.field = fieldStringData
+		i := 0
+		for s, err := range v.strings() {
+			if err != nil {
+				return f, err
+			}
+			if err := checkText(i, s); err != nil {
+				return f, err
+			}
+			i++
+			f.raw += int64(protowire.SizeTag(f.field)) + sizeBytes(int64(len(s)))
+		}
+	default:
+		f.field = fieldRawData
+		f.raw, err = t.Dims.Bytes(t.Type)
+	}
+	if err != nil || f.field == 0 {
+		return f, err
+	}
+	at := 0
+	for at < len(b) {
+		num, _, n := protowire.ConsumeField(b[at:])
+		if n < 0 || num > f.field {
+			break
+		}
+		at += n
+	}
+	f.head, f.tail = b[:at], b[at:]
+	if f.raw > maxFile || f.size() > maxFile {
+		return f, tooLarge(f.raw)
+	}
+	return f, nil
+}
+
+// tooLarge is the error of a value that takes n bytes or more.
+func tooLarge(n int64) error {
+	return invalidf("%d bytes are more than protobuf allows in a file (%d)", n, maxFile)
+}
+
+func (f *tensorFile) size() int64 {
+	n := int64(len(f.head)+len(f.tail)) + f.raw
+	if f.field == fieldRawData {
+		n += int64(len(appendPrefix(nil, f.field, f.raw)))
+	}
+	return n
+}
+
+// write writes the parts. The elements must be as many as they were.
+func (f *tensorFile) write(w io.Writer) error {
+	if _, err := w.Write(f.head); err != nil {
+		return err
+	}
+	var n int64
+	var err error
+	switch f.field {
+	case fieldRawData:
+		if _, err := w.Write(appendPrefix(nil, f.field, f.raw)); err != nil {
+			return err
+		}
+		n, err = f.of.writeData(w)
+	case fieldStringData:
+		n, err = f.of.writeStrings(w)
+	}
+	if err != nil {
+		return err
+	}
+	if n != f.raw {
+		return invalidf("the elements changed while they were written: they had %d bytes, and have %d", f.raw, n)
+	}
+	_, err = w.Write(f.tail)
+	return err
+}
+
+func (v *Value) writeData(w io.Writer) (int64, error) {
+	if v.Source != nil {
+		return v.Source.WriteTo(w)
+	}
+	n, err := w.Write(v.Tensor.clearTail(v.Tensor.Data))
+	return int64(n), err
+}
+
+func (v *Value) writeStrings(w io.Writer) (n int64, err error) {
+	var room []byte
+	for s, err := range v.strings() {
+		if err != nil {
+			return n, err
+		}
+		room = append(appendPrefix(room[:0], fieldStringData, int64(len(s))), s...)
+		k, err := w.Write(room)
+		if n += int64(k); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// strings yields the elements of a tensor of strings.
+func (v *Value) strings() iter.Seq2[string, error] {
+	if v.Source != nil {
+		return v.Source.Strings()
+	}
+	return func(yield func(string, error) bool) {
+		for _, s := range v.Tensor.Strings {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
 }

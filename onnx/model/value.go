@@ -14,6 +14,9 @@ type Value struct {
 	Kind TypeKind // TensorType, SequenceType or OptionalType
 	// Tensor is the tensor.
 	Tensor *Tensor
+	// Source, if not nil, has the tensor's elements, which Tensor then lacks: for a
+	// value that is written. One that was read has none.
+	Source Source
 	// Items are the values of a sequence; of an optional, its one value or
 	// none.
 	Items []Value

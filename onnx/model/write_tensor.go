@@ -4,30 +4,32 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/internal/onnxpb"
-	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"google.golang.org/protobuf/proto"
 )
-
-// Marshal returns the bytes of a tensor file, as in ONNX's test data. An
-// external tensor stays external.
-func (t *Tensor) Marshal() ([]byte, error) {
-	b, err := t.marshal()
-	return b, named("Tensor.Marshal", within(err, "tensor %s", quote.Name(t.Name)))
-}
-
-func (t *Tensor) marshal() ([]byte, error) {
-	p, err := writer{}.tensor(t)
-	if err != nil {
-		return nil, err
-	}
-	return marshal(p)
-}
 
 func (w writer) tensor(t *Tensor) (*onnxpb.TensorProto, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
+	p, err := w.tensorHead(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.DataLocation != nil: // external
+	case t.Type == layout.String:
+		p.StringData = make([][]byte, len(t.Strings))
+		for i, s := range t.Strings {
+			p.StringData[i] = []byte(s)
+		}
+	default:
+		p.RawData = nonNil(t.clearTail(t.Data))
+	}
+	return p, nil
+}
+
+// tensorHead is a TensorProto without elements.
+func (w writer) tensorHead(t *Tensor) (*onnxpb.TensorProto, error) {
 	p := new(onnxpb.TensorProto)
 	if err := t.rest.into(p); err != nil {
 		return nil, err
@@ -37,17 +39,9 @@ func (w writer) tensor(t *Tensor) (*onnxpb.TensorProto, error) {
 	if moved, ok := w.moved[t]; ok {
 		x = moved
 	}
-	switch {
-	case x != nil:
+	if x != nil {
 		p.DataLocation = proto.Int32(1)
 		p.ExternalData = x.entries()
-	case t.Type == layout.String:
-		p.StringData = make([][]byte, len(t.Strings))
-		for i, s := range t.Strings {
-			p.StringData[i] = []byte(s)
-		}
-	default:
-		p.RawData = nonNil(t.clearTail(t.Data))
 	}
 	return p, nil
 }

@@ -1,10 +1,25 @@
 package model
 
 import (
-	"github.com/restride/restride/internal/onnxpb"
+	"bufio"
+	"bytes"
+	"io"
+	"iter"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/restride/restride/internal/quote"
-	"google.golang.org/protobuf/proto"
 )
+
+// A Source has a tensor's elements that are not in a Tensor: they are read as they
+// are written. A *tensor.Tensor is one.
+type Source interface {
+	// WriteTo writes what Tensor.Data would have.
+	io.WriterTo
+	// Strings yields what Tensor.Strings would have; it may be asked for more than
+	// once.
+	Strings() iter.Seq2[string, error]
+}
 
 // Marshal returns the bytes of a data file that holds the value.
 func (v *Value) Marshal() ([]byte, error) {
@@ -13,70 +28,138 @@ func (v *Value) Marshal() ([]byte, error) {
 }
 
 func (v *Value) marshal() ([]byte, error) {
-	p, err := writer{}.value(v, 0)
+	size, err := v.size(0)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(p)
-}
-
-// value writes v as a TensorProto, SequenceProto or OptionalProto.
-func (w writer) value(v *Value, depth int) (proto.Message, error) {
-	if err := deeper(depth, "value"); err != nil {
+	var b bytes.Buffer
+	b.Grow(int(size))
+	if err := v.write(&b); err != nil {
 		return nil, err
 	}
+	return b.Bytes(), nil
+}
+
+// SaveValue writes a data file that holds the value, by pieces. A file that was
+// there is replaced at once or not at all.
+func SaveValue(path string, v *Value) error {
+	return named("SaveValue", within(v.save(path), "value %s", quote.Name(v.Name)))
+}
+
+func (v *Value) save(path string) error {
+	if _, err := v.size(0); err != nil {
+		return err
+	}
+	return replace(path, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		if err := v.write(b); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
+}
+
+// A value is written in two walks, for a message's length is in front of it: size
+// checks it and adds up, write writes.
+
+// size returns how many bytes the value takes as a TensorProto, SequenceProto or
+// OptionalProto.
+func (v *Value) size(depth int) (int64, error) {
+	if err := deeper(depth, "value"); err != nil {
+		return 0, err
+	}
 	if err := checkNames("name", v.Name); err != nil {
-		return nil, err
+		return 0, err
 	}
 	switch {
 	case v.Kind == TensorType && v.Tensor != nil:
-		return w.tensor(v.Tensor)
+		f, err := v.tensorFile()
+		return f.size(), err
 	case v.Kind == OptionalType && len(v.Items) > 1:
-		return nil, invalidf("an optional holds %d values", len(v.Items))
+		return 0, invalidf("an optional holds %d values", len(v.Items))
 	case v.Kind != SequenceType && v.Kind != OptionalType:
-		return nil, invalidf("a value of kind %v without a tensor cannot be written", v.Kind)
+		return 0, invalidf("a value of kind %v without a tensor cannot be written", v.Kind)
 	}
-	// Both messages are filled alike; an optional then takes its one value.
-	s := &onnxpb.SequenceProto{Name: optional(v.Name), ElemType: proto.Int32(elemUndefined)}
-	if v.Kind == SequenceType {
-		*s.ElemType = elemTensor // what ONNX's own writer says of an empty one
-	}
+	size := int64(len(v.head()))
 	for i := range v.Items {
 		item := &v.Items[i]
 		if item.Kind != v.Items[0].Kind {
-			return nil, invalidf("value %d is a %v and value 0 a %v", i, item.Kind, v.Items[0].Kind)
+			return 0, invalidf("value %d is a %v and value 0 a %v", i, item.Kind, v.Items[0].Kind)
 		}
-		p, err := w.value(item, depth+1)
+		n, err := item.size(depth + 1)
 		if err != nil {
-			return nil, within(err, "value %d", i)
+			return 0, within(err, "value %d", i)
 		}
-		switch p := p.(type) {
-		case *onnxpb.TensorProto:
-			*s.ElemType = elemTensor
-			s.TensorValues = append(s.TensorValues, p)
-		case *onnxpb.SequenceProto:
-			*s.ElemType = elemSequence
-			s.SequenceValues = append(s.SequenceValues, p)
-		case *onnxpb.OptionalProto:
-			*s.ElemType = elemOptional
-			s.OptionalValues = append(s.OptionalValues, p)
+		if size += int64(protowire.SizeTag(item.field())) + sizeBytes(n); size > maxFile {
+			return 0, tooLarge(size)
 		}
 	}
-	if v.Kind == SequenceType {
-		return s, nil
-	}
-	return &onnxpb.OptionalProto{
-		Name:          s.Name,
-		ElemType:      s.ElemType,
-		TensorValue:   first(s.TensorValues),
-		SequenceValue: first(s.SequenceValues),
-		OptionalValue: first(s.OptionalValues),
-	}, nil
+	return size, nil
 }
 
-func first[T any](s []*T) *T {
-	if len(s) == 0 {
-		return nil
+// write writes a value that has a size.
+func (v *Value) write(w io.Writer) error {
+	if v.Kind == TensorType {
+		f, err := v.tensorFile()
+		if err != nil {
+			return err
+		}
+		return f.write(w)
 	}
-	return s[0]
+	if _, err := w.Write(v.head()); err != nil {
+		return err
+	}
+	for i := range v.Items {
+		item := &v.Items[i]
+		n, err := item.size(0)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(appendPrefix(nil, item.field(), n)); err != nil {
+			return err
+		}
+		if err := item.write(w); err != nil {
+			return within(err, "value %d", i)
+		}
+	}
+	return nil
 }
+
+// head is what a SequenceProto or OptionalProto has in front of its values: field 1
+// is its name, 2 the kind of the values.
+func (v *Value) head() []byte {
+	var b []byte
+	if v.Name != "" {
+		b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), v.Name)
+	}
+	elem := elemUndefined
+	if len(v.Items) > 0 {
+		elem = v.Items[0].elem()
+	} else if v.Kind == SequenceType {
+		elem = elemTensor // what ONNX's own writer says of an empty one
+	}
+	return protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), uint64(elem))
+}
+
+// elem is the number of the value's kind in SequenceProto.elem_type and
+// OptionalProto.elem_type.
+func (v *Value) elem() int {
+	switch v.Kind {
+	case SequenceType:
+		return elemSequence
+	case OptionalType:
+		return elemOptional
+	}
+	return elemTensor
+}
+
+// field is the number of the field that holds the value in either.
+func (v *Value) field() protowire.Number { return protowire.Number(v.elem() + 2) }
+
+// appendPrefix appends what is in front of the n bytes of a field.
+func appendPrefix(b []byte, field protowire.Number, n int64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(n))
+}
+
+// sizeBytes is the size of n bytes and their length.
+func sizeBytes(n int64) int64 { return int64(protowire.SizeVarint(uint64(n))) + n }
