@@ -1,4 +1,4 @@
-// Package file opens the files that others name or write. A file is a regular one, or a
+// Package file opens the files that others name or write. A file to be read is a regular one, or a
 // link to one: opening never waits, as it does at the end of a pipe, and starts nothing,
 // as it may on a device. It has at most the size that its reader allows, and is read up
 // to the size that it had when it was opened: one that grows or shrinks meanwhile is
@@ -6,6 +6,7 @@
 package file
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,23 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return quote.Path(e.Path) + " " + e.Msg }
+
+// Create opens a file for writing, which need not be a regular one, as os.OpenFile does
+// with the flag. Where it is a pipe that nobody reads, that is an error, not a wait.
+func Create(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag|nonblock, 0o666)
+	return f, quote.Error(err)
+}
+
+// Write is os.WriteFile by Create.
+func Write(path string, content []byte) error {
+	f, err := Create(path, os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return quote.Error(errors.Join(err, f.Close()))
+}
 
 // File is a regular file that is open for reading. As a reader it has the bytes from
 // the first on, Size of them, and then ends; if there are fewer or more, the last Read

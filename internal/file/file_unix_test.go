@@ -98,6 +98,27 @@ func TestFileThatChanges(t *testing.T) {
 	}
 }
 
+// Once the file of a picture or a page that was a pipe stopped the program.
+func TestWriteToPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	require.ErrorIs(t, Write(path, []byte("x")), syscall.ENXIO)
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer reader.Close()
+	require.NoError(t, Write(path, []byte("x")))
+	b, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	assert.Equal(t, "x", string(b))
+	path = filepath.Join(filepath.Dir(path), "file")
+	for _, content := range []string{"long", "x"} {
+		require.NoError(t, Write(path, []byte(content)))
+		b, err := Content(path, 4)
+		require.NoError(t, err)
+		assert.Equal(t, content, string(b))
+	}
+}
+
 func TestOwned(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
