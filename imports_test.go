@@ -66,6 +66,7 @@ var policy = map[string][]string{
 	"internal/plankey":     {"layout"},
 	"internal/ndformat":    {"layout", "internal/numeric"},
 	"internal/npy":         {"layout"},
+	"internal/ndarray":     {"layout", "tensor"},
 	"internal/adversary":   {"layout", "device", "device/oracle", "tensor", "internal/numeric"},
 
 	"cmd/restride": {

@@ -172,7 +172,6 @@ type plans struct {
 const (
 	planSets = 16
 	planWays = 4
-	keptRank = 8 // keys of higher ranks may take any memory
 )
 
 // set returns the set that a call's plan belongs to.
@@ -214,7 +213,7 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 // add plans a checked call, in the place of the plan of its set that has not been
 // used for longest. nil: a call like this one is not worth a plan that is kept.
 func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
-	if !small(f.dst, dst) || !small(f.src, src) || dst.Rank() > keptRank {
+	if !small(f.dst, dst) || !small(f.src, src) {
 		return nil
 	}
 	set := c.set(f, dst, src)

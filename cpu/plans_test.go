@@ -118,11 +118,6 @@ func TestPlansThatAreNotKept(t *testing.T) {
 	dst, src := pairOf(t, 512, 0, 0)
 	p, _ := c.get(f, dst, src)
 	require.Nil(t, p, "large enough for several workers")
-	dims := slices.Repeat([]int64{2}, keptRank+1)
-	l, err := layout.Contiguous(dims...)
-	require.NoError(t, err)
-	p, _ = c.get(f, l, l)
-	require.Nil(t, p, "of a high rank")
 	require.Equal(t, plans{kernels: kernels}, c)
 }
 

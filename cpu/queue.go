@@ -483,9 +483,11 @@ func (q *Queue) Close() error {
 	q.closed = true
 	q.plans, q.sc = plans{}, scratch{}
 	q.mu.Unlock()
-	if before {
-		return layout.Errorf(device.ErrClosed, "Close", "the queue was closed before")
+	if !before {
+		q.dev.forget(q)
 	}
-	q.dev.forget(q)
+	if before || q.dev.closed.Load() {
+		return layout.Errorf(device.ErrClosed, "Close", "the queue or its device was closed before")
+	}
 	return nil
 }

@@ -17,8 +17,9 @@ type Device interface {
 	// NewQueue returns a new, empty queue.
 	NewQueue() (Queue, error)
 	Stats() Stats
-	// Close waits for all work in flight and gives back all memory. Buffers and
-	// queues of the device then fail with ErrClosed.
+	// Close waits for all work in flight and gives back all memory. Calls of the
+	// device, its buffers and its queues then fail with ErrClosed: Free and Close,
+	// too. Info, Stats and Size still answer.
 	Close() error
 }
 
@@ -91,7 +92,7 @@ type Queue interface {
 	// Wait returns when all queued work is done, with the first error of it
 	// that no call has returned.
 	Wait() error
-	// Close waits, then ends the queue.
+	// Close waits, then ends the queue. A second Close is ErrClosed.
 	Close() error
 }
 

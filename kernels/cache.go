@@ -15,7 +15,7 @@ type Cache[T any] struct {
 	upload  func(params []byte) (T, error)
 	drop    func(T)
 	entries map[uint64]*Entry[T] // lists, by hash
-	cost    int                  // of all entries
+	kept    int                  // in all lists
 }
 
 // Entry is a launch with its parameters on the device.
@@ -25,11 +25,9 @@ type Entry[T any] struct {
 	call     call
 	layouts  plankey.Key
 	next     *Entry[T] // of the same hash
-	cost     int       // 1, more for ranks whose keys take much memory
 }
 
-// NewCache returns an empty cache of at most the given number of launches, fewer of
-// high ranks. upload takes parameters to the device; drop is told when they will not
+// NewCache returns an empty cache of at most the given number of launches. upload takes parameters to the device; drop is told when they will not
 // be used for later work any more.
 func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[uint64]*Entry[T]{}}
@@ -89,13 +87,12 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 			return nil, err
 		}
 	}
-	e.cost = 1 + (dst.Rank()+len(by))/16
-	if c.cost+e.cost > c.most {
+	if c.kept == c.most {
 		c.Clear() // what is in use comes back at once
 	}
 	e.next = c.entries[hash]
 	c.entries[hash] = e
-	c.cost += e.cost
+	c.kept++
 	return e, nil
 }
 
@@ -123,5 +120,5 @@ func (c *Cache[T]) Clear() {
 		}
 		delete(c.entries, hash)
 	}
-	c.cost = 0
+	c.kept = 0
 }

@@ -18,9 +18,9 @@ const inline = 8
 // (reversed). A Layout is an immutable value; the zero Layout is a scalar at
 // position 0.
 //
-// Every Layout keeps two promises, checked where it is made: its element count
-// fits an int64, and no position is negative or overflows. An empty layout has
-// strides 0.
+// Every Layout keeps these promises, checked where it is made: its rank is at most
+// [MaxRank], its element count fits an int64, and no position is negative or
+// overflows. An empty layout has strides 0.
 type Layout struct {
 	offset int64
 	rank   int

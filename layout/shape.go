@@ -9,13 +9,16 @@ import (
 	"strings"
 )
 
+// MaxRank is the highest rank, which is numpy's as well.
+const MaxRank = 64
+
 // Shape is the extent of a tensor along each axis, outermost first. The empty
 // shape is a scalar's: it has one element. Any axis may have extent 0; the
 // tensor then has no elements.
 type Shape []int64
 
 // Count returns the number of elements. It is an error if an extent is
-// negative or the product does not fit in an int64.
+// negative, the product does not fit in an int64, or the rank exceeds MaxRank.
 func (s Shape) Count() (int64, error) {
 	n, ok := product(s)
 	if !ok {
@@ -85,9 +88,13 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// product multiplies extents; false if one is negative or the result does not
-// fit. A zero extent makes the product zero, however large the others are.
+// product multiplies extents; false if they are more than MaxRank, if one is negative
+// or the result does not fit. A zero extent makes the product zero, however large the
+// others are.
 func product(dims []int64) (int64, bool) {
+	if len(dims) > MaxRank {
+		return 0, false
+	}
 	n := uint64(1)
 	for _, d := range dims {
 		hi, lo := bits.Mul64(n, uint64(d))
@@ -100,12 +107,19 @@ func product(dims []int64) (int64, bool) {
 }
 
 func countRule(dims []int64) string {
+	if len(dims) > MaxRank {
+		return rankRule(len(dims))
+	}
 	for i, d := range dims {
 		if d < 0 {
 			return "extent " + strconv.FormatInt(d, 10) + " of axis " + strconv.Itoa(i) + " is negative"
 		}
 	}
 	return "the number of elements overflows int64"
+}
+
+func rankRule(rank int) string {
+	return "rank " + strconv.Itoa(rank) + " exceeds the highest, " + strconv.Itoa(MaxRank)
 }
 
 // InferReshape resolves a requested shape against the shape in, by the rule
@@ -126,6 +140,9 @@ func InferReshape(out []int64, op string, in, want Shape, zeroCopies bool) (Shap
 	total, ok := product(in)
 	if !ok {
 		return refuse("input: %s", countRule(in))
+	}
+	if len(want) > MaxRank {
+		return refuse("%s", rankRule(len(want)))
 	}
 	base := len(out)
 	infer, zeros := -1, false

@@ -19,8 +19,7 @@ func (l *Layout) permute(from *Layout, perm []int) error {
 			from.Shape(), slices.Clone(perm), len(axes))
 	}
 	out := l.reset(len(axes), from.offset)
-	var word [1]uint64
-	seen := newAxisSet(&word, len(axes))
+	var seen axisSet
 	for i, p := range perm {
 		if p < 0 {
 			p += len(axes)
@@ -209,8 +208,7 @@ func (l Layout) Squeeze(axes ...int) (out Layout, err error) {
 
 func (l *Layout) squeeze(from *Layout, list []int) error {
 	axes := from.axes()
-	var word [1]uint64
-	drop := newAxisSet(&word, len(axes))
+	var drop axisSet
 	gone := len(list)
 	for _, at := range list {
 		i := at
@@ -253,8 +251,10 @@ func (l Layout) Unsqueeze(axes ...int) (out Layout, err error) {
 func (l *Layout) unsqueeze(from *Layout, list []int) error {
 	axes := from.axes()
 	rank := len(axes) + len(list)
-	var word [1]uint64
-	added := newAxisSet(&word, rank)
+	if rank > MaxRank {
+		return l.fail("Unsqueeze", "%v by %d axes: %s", from.Shape(), len(list), rankRule(rank))
+	}
+	var added axisSet
 	for _, at := range list {
 		i := at
 		if i < 0 {
@@ -291,22 +291,13 @@ func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
 }
 
 // axisSet is a set of axes, a bit each.
-type axisSet []uint64
+type axisSet uint64
 
-// newAxisSet returns an empty set, in word if there is room.
-func newAxisSet(word *[1]uint64, rank int) axisSet {
-	if rank > 64 {
-		return make(axisSet, (rank+63)/64)
-	}
-	return word[:]
-}
-
-func (s axisSet) has(i int) bool { return s[uint(i)/64]>>(uint(i)%64)&1 != 0 }
+func (s axisSet) has(i int) bool { return s>>uint(i)&1 != 0 }
 
 // add reports whether i is new in the set.
-func (s axisSet) add(i int) bool {
-	word, bit := &s[uint(i)/64], uint64(1)<<(uint(i)%64)
-	fresh := *word&bit == 0
-	*word |= bit
+func (s *axisSet) add(i int) bool {
+	fresh := !s.has(i)
+	*s |= 1 << uint(i)
 	return fresh
 }

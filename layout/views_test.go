@@ -34,7 +34,7 @@ func TestPermuteEveryPermutation(t *testing.T) {
 
 func TestPermuteAndReverseHighRank(t *testing.T) {
 	r := random(t)
-	for _, rank := range []int{0, 1, 7, 8, 9, 12, 70} {
+	for _, rank := range []int{0, 1, 7, 8, 9, 12, layout.MaxRank} {
 		for range 20 {
 			dims := make([]int64, rank)
 			for i := range dims {
@@ -62,8 +62,8 @@ func TestPermuteRefuses(t *testing.T) {
 		refused(t, err, "Permute", "[2,3,4]")
 		require.Equal(t, layout.Layout{}, got)
 	}
-	high := must(layout.Contiguous(make([]int64, 70)...))
-	perm := make([]int, 70)
+	high := must(layout.Contiguous(make([]int64, layout.MaxRank)...))
+	perm := make([]int, layout.MaxRank)
 	_, err := high.Permute(perm...)
 	refused(t, err, "Permute")
 }
@@ -365,7 +365,7 @@ func TestSqueezeUnsqueezeRefuse(t *testing.T) {
 
 func TestSqueezeUnsqueezeAcrossTheInlineRank(t *testing.T) {
 	l := must(layout.Strided(layout.Shape{2, 3}, []int64{-1, 4}, 9))
-	for _, n := range []int{5, 6, 7, 10, 68} {
+	for _, n := range []int{5, 6, 7, 10, layout.MaxRank - 2} {
 		places, dims := []int{}, []int64{2}
 		for i := range n {
 			places = append(places, i+1)
@@ -413,10 +413,9 @@ func TestViewsLeaveTheirSourceAlone(t *testing.T) {
 	}
 }
 
-// Slicing many axes one by one copies all of them each time: at rank 50 000 it
-// took seconds and 40 GB of garbage.
+// Slicing many axes one by one copies all of them each time.
 func TestSliceAxesOfAHighRank(t *testing.T) {
-	const rank = 50_000
+	const rank = layout.MaxRank
 	dims, axes := make([]int64, rank), make([]int, rank)
 	starts, ends := make([]int64, rank), make([]int64, rank)
 	for i := range dims {

@@ -97,20 +97,20 @@ func attend(t *testing.T, s *tensor.Stream, batch, tokens, past, heads, width in
 	sess := session(t, s, attentionBlock(t, heads, width))
 	pastK := numbered(layout.Float16, batch, heads, past, width)
 	pastV := numbered(layout.Float16, batch, heads, past, width)
-	k, v := pastK.upload(t, s, layout.Float16), pastV.upload(t, s, layout.Float16)
+	k, v := upload(t, pastK, s, layout.Float16), upload(t, pastV, s, layout.Float16)
 	nodes := map[string]onnx.NodeReport{}
 	sess.OnNode(func(n onnx.NodeReport) { nodes[n.Output] = n })
 
 	before := dev.Stats()
 	qkv := numbered(layout.Float16, batch, tokens, 3*heads*width)
-	out := run(t, sess, onnx.Values{"qkv": qkv.upload(t, s, layout.Float16), "past_k": k, "past_v": v})
+	out := run(t, sess, onnx.Values{"qkv": upload(t, qkv, s, layout.Float16), "past_k": k, "past_v": v})
 	read := func(name string, want array) {
 		t.Helper()
 		y, err := out.Tensor(name)
 		require.NoError(t, err)
 		same(t, layout.Float16, want, y)
 	}
-	joined := qkv.take(2, sliced(3*heads*width, 0, heads*width, 1)) // the queries, there and back
+	joined := qkv.Take(2, sliced(3*heads*width, 0, heads*width, 1)) // the queries, there and back
 	read("joined", joined)
 	after := dev.Stats()
 	require.EqualValues(t, 1, after.Uploads-before.Uploads)
@@ -130,14 +130,14 @@ func attend(t *testing.T, s *tensor.Stream, batch, tokens, past, heads, width in
 	}
 
 	part := func(i int64) array {
-		return qkv.take(2, sliced(3*heads*width, i*heads*width, (i+1)*heads*width, 1)).
-			reshape(batch, tokens, heads, width).transpose(0, 2, 1, 3)
+		return qkv.Take(2, sliced(3*heads*width, i*heads*width, (i+1)*heads*width, 1)).
+			Reshape(batch, tokens, heads, width).Transpose(0, 2, 1, 3)
 	}
-	read("q", part(0).reshape(batch*heads, tokens, width))
-	read("present_k", pastK.joined(2, part(1)))
-	read("present_v", pastV.joined(2, part(2)))
-	read("k", pastK.joined(2, part(1)).transpose(0, 1, 3, 2).reshape(batch*heads, width, past+tokens))
-	read("v", pastV.joined(2, part(2)).reshape(batch*heads, past+tokens, width))
+	read("q", part(0).Reshape(batch*heads, tokens, width))
+	read("present_k", pastK.Joined(2, part(1)))
+	read("present_v", pastV.Joined(2, part(2)))
+	read("k", pastK.Joined(2, part(1)).Transpose(0, 1, 3, 2).Reshape(batch*heads, width, past+tokens))
+	read("v", pastV.Joined(2, part(2)).Reshape(batch*heads, past+tokens, width))
 }
 
 // The same at the size of a real model.
@@ -175,16 +175,4 @@ func TestAttentionOfGPT2(t *testing.T) {
 	for i := range batch * tokens {
 		require.Equal(t, data[3*i*row:][:row], joined[i*row:][:row], "token %d", i)
 	}
-}
-
-// joined is a, and b behind it along an axis.
-func (a array) joined(axis int, b array) array {
-	out := array{dims: append([]int64{}, a.dims...)}
-	out.dims[axis] += b.dims[axis]
-	na, nb := count(a.dims[axis:]), count(b.dims[axis:])
-	for i := range count(a.dims[:axis]) {
-		out.elems = append(out.elems, a.elems[i*na:(i+1)*na]...)
-		out.elems = append(out.elems, b.elems[i*nb:(i+1)*nb]...)
-	}
-	return out
 }

@@ -39,9 +39,9 @@ func fuzzSeeds(f *testing.F) [][]byte {
 
 	constants := model.New("constants", 25)
 	constants.Graph.Outputs = outputs("a", "b", "c", "d", "e", "s")
-	sparse := &model.SparseTensor{Values: *numbered(layout.Int4, 2).tensorOf(layout.Int4), Indices: *numbers(1, 4).tensorOf(layout.Int64), Dims: layout.Shape{2, 3}}
+	sparse := &model.SparseTensor{Values: *tensorOf(numbered(layout.Int4, 2), layout.Int4), Indices: *tensorOf(numbers(1, 4), layout.Int64), Dims: layout.Shape{2, 3}}
 	constants.Graph.Nodes = []model.Node{
-		node("Constant", "a", nil, onnx.Attr{Name: "value", Value: numbered(layout.Int2, 5).tensorOf(layout.Int2)}),
+		node("Constant", "a", nil, onnx.Attr{Name: "value", Value: tensorOf(numbered(layout.Int2, 5), layout.Int2)}),
 		node("Constant", "b", nil, onnx.Attr{Name: "sparse_value", Value: sparse}),
 		node("Constant", "c", nil, onnx.Ints("value_ints", 6)),
 		node("Constant", "s", nil, onnx.Attr{Name: "value_strings", Value: []string{"p", "q"}}),
@@ -247,7 +247,7 @@ func FuzzReshape(f *testing.F) {
 		if turned {
 			view = "transposed"
 		}
-		x := a.uploadAs(t, s, layout.Float16, view)
+		x := uploadAs(t, a, s, layout.Float16, view)
 		attrs, more := onnx.Attrs{}, [][]int64{shape}
 		if v < 5 {
 			attrs, more = onnx.Attrs{onnx.Ints("shape", shape...)}, nil
@@ -263,7 +263,7 @@ func FuzzReshape(f *testing.F) {
 			return
 		}
 		require.NoError(t, err, "%v to %v", dims, shape)
-		same(t, layout.Float16, a.reshape(want...), y)
+		same(t, layout.Float16, a.Reshape(want...), y)
 		require.NoError(t, y.Release())
 	})
 }

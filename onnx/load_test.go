@@ -74,11 +74,11 @@ func TestExternalTypes(t *testing.T) {
 	onFake, _ := openFake(t)
 	for _, s := range []*tensor.Stream{open(t), onFake} {
 		x := held(t)(load(s, layout.Uint4, 0, 2, 3))
-		same(t, layout.Uint4, array{[]int64{3}, []string{"\x01", "\x02", "\x03"}}, x)
+		same(t, layout.Uint4, array{Dims: []int64{3}, Elems: []string{"\x01", "\x02", "\x03"}}, x)
 		x = held(t)(load(s, layout.Float32, 4, 0, 0, 7))
 		require.Zero(t, x.Count())
 		x = held(t)(load(s, layout.Uint16, 0, 2))
-		same(t, layout.Uint16, array{nil, []string{"\x21\xf3"}}, x)
+		same(t, layout.Uint16, array{Dims: nil, Elems: []string{"\x21\xf3"}}, x)
 		for _, c := range []struct {
 			typ            layout.DType
 			offset, length int64
@@ -119,7 +119,7 @@ func TestStoreAndLoadValues(t *testing.T) {
 	for _, typ := range []layout.DType{layout.Float32, layout.Int4, layout.String} {
 		a := numbered(typ, 2, 3)
 		item := model.Type{Kind: model.TensorType, Elem: typ}
-		x := a.uploadAs(t, s, typ, "transposed")
+		x := uploadAs(t, a, s, typ, "transposed")
 		seq := &onnx.Sequence{Elem: typ, Items: []onnx.Value{x, x}}
 		for _, c := range []struct {
 			v    onnx.Value
@@ -157,7 +157,7 @@ func TestLoadValueRefuses(t *testing.T) {
 	s := open(t)
 	float, long := numbered(layout.Float32, 2), numbers(1, 2)
 	value := func(a array, typ layout.DType) model.Value {
-		return model.Value{Kind: model.TensorType, Tensor: a.tensorOf(typ)}
+		return model.Value{Kind: model.TensorType, Tensor: tensorOf(a, typ)}
 	}
 	f, l := value(float, layout.Float32), value(long, layout.Int64)
 	item := model.Type{Kind: model.TensorType, Elem: layout.Float32}

@@ -24,19 +24,19 @@ func init() {
 			return onnx.Attrs{onnx.Ints("axes", -1, 2)}, [][]int64{{2, 5}}
 		},
 		want: func(a array) array {
-			return a.padded(onnx.PadConstant, []int64{0, 0, 1, -1, 0, 0, 1, -1}, zeroLike(a))
+			return a.Padded("constant", []int64{0, 0, 1, -1, 0, 0, 1, -1}, zeroLike(a))
 		},
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.dims) == 0 || len(a.elems) == 0 || len(a.elems) > 1000 || g.m.Opsets[""] < 18 {
+			if len(a.Dims) == 0 || len(a.Elems) == 0 || len(a.Elems) > 1000 || g.m.Opsets[""] < 18 {
 				return false
 			}
-			pads, sizes := make([]int64, 2*len(a.dims)), make([]int64, len(a.dims))
-			for i, d := range a.dims {
+			pads, sizes := make([]int64, 2*len(a.Dims)), make([]int64, len(a.Dims))
+			for i, d := range a.Dims {
 				sizes[i] = 1 + g.rng.Int64N(4)
 				by := sizes[i] - d
-				pads[i], pads[len(a.dims)+i] = by/2, by-by/2
+				pads[i], pads[len(a.Dims)+i] = by/2, by-by/2
 			}
-			return g.add("CenterCropPad", a.padded(onnx.PadConstant, pads, zeroOf(layout.Int64)), []string{from, g.list(sizes...)})
+			return g.add("CenterCropPad", a.Padded("constant", pads, zeroOf(layout.Int64)), []string{from, g.list(sizes...)})
 		},
 	})
 }
@@ -66,7 +66,7 @@ func TestCenterCropPad(t *testing.T) {
 	none := held(t)(tensor.New(s, layout.String, 0, 2))
 	y := held(t)(onnx.CenterCropPad(none, 18, []int64{1, 1}, nil))
 	require.Equal(t, "[1,1]", y.Shape().String())
-	same(t, layout.String, array{[]int64{1, 1}, []string{""}}, y)
+	same(t, layout.String, array{Dims: []int64{1, 1}, Elems: []string{""}}, y)
 	scalar := held(t)(tensor.FromSlice(s, []float32{1}, []int64{}...))
 	require.Zero(t, held(t)(onnx.CenterCropPad(scalar, 18, nil, nil)).Rank())
 }
@@ -105,9 +105,9 @@ func TestCenterCropPadRandom(t *testing.T) {
 					return zeroOf(typ)
 				}
 			}
-			return a.elem(from)
+			return a.Elem(from)
 		})
-		x := a.uploadAs(t, onFake, typ, views[rng.IntN(len(views))])
+		x := uploadAs(t, a, onFake, typ, views[rng.IntN(len(views))])
 		lists := ints(t, tensor.Host(), shape...)
 		out, err := onnx.Run("CenterCropPad", 18, onnx.Attrs{onnx.Ints("axes", axes...)}, x, lists)
 		require.NoError(t, err, "seed %d: %v to %v on %v", seed, dims, shape, axes)

@@ -19,8 +19,8 @@ func init() {
 		op: "Concat", versions: []onnx.Opset{1, 4, 11, 13},
 		note: "a view of a single input",
 		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.dims)
-			if rank == 0 || len(a.elems) > 500 {
+			rank := len(a.Dims)
+			if rank == 0 || len(a.Elems) > 500 {
 				return false
 			}
 			axis := g.rng.IntN(rank)
@@ -32,18 +32,18 @@ func init() {
 				if g.rng.IntN(2) == 0 {
 					tile = g.named
 				}
-				tiled := tile("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+				tiled := tile("Tile", a.Tile(repeats...), []string{from, g.list(repeats...)})
 				thrice := slices.Clone(repeats) // the list's node has repeats itself
 				thrice[axis] = 3
-				return g.add("Concat", a.tile(thrice...), []string{from, tiled}, attr)
+				return g.add("Concat", a.Tile(thrice...), []string{from, tiled}, attr)
 			}
 			// What was made, and what nothing else may use.
-			in := []string{from, g.hidden("Reshape", a, []string{from, g.list(a.dims...)})}
+			in := []string{from, g.hidden("Reshape", a, []string{from, g.list(a.Dims...)})}
 			if g.rng.IntN(2) == 0 {
 				in[0], in[1] = in[1], in[0]
 			}
-			twice := sliced(a.dims[axis], 0, a.dims[axis], 1)
-			return g.add("Concat", a.take(axis, append(twice, twice...)), in, attr)
+			twice := sliced(a.Dims[axis], 0, a.Dims[axis], 1)
+			return g.add("Concat", a.Take(axis, append(twice, twice...)), in, attr)
 		},
 	})
 }

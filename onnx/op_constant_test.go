@@ -24,24 +24,11 @@ func init() {
 }
 
 // tensorOf returns what a file would hold of an array.
-func (a array) tensorOf(t layout.DType) *model.Tensor {
-	m := &model.Tensor{Type: t, Dims: a.dims}
+func tensorOf(a array, t layout.DType) *model.Tensor {
 	if t == layout.String {
-		m.Strings = append([]string{}, a.elems...)
-		return m
+		return &model.Tensor{Type: t, Dims: a.Dims, Strings: append([]string{}, a.Elems...)}
 	}
-	if bits := t.Bits(); bits < 8 {
-		m.Data = make([]byte, (len(a.elems)*bits+7)/8)
-		for i, e := range a.elems {
-			m.Data[i*bits/8] |= e[0] << (i * bits % 8)
-		}
-		return m
-	}
-	m.Data = []byte{}
-	for _, e := range a.elems {
-		m.Data = append(m.Data, e...)
-	}
-	return m
+	return &model.Tensor{Type: t, Dims: a.Dims, Data: a.Bytes(t)}
 }
 
 // constants makes a Constant in all three ways and checks each.
@@ -81,7 +68,7 @@ func TestConstantTypes(t *testing.T) {
 		a := numbered(typ, 3, 5)
 		first := typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25}.of(typ)
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
-			constants(t, v, onnx.Attr{Name: "value", Value: a.tensorOf(typ)}, func(y *tensor.Tensor, err error) {
+			constants(t, v, onnx.Attr{Name: "value", Value: tensorOf(a, typ)}, func(y *tensor.Tensor, err error) {
 				require.Equal(t, v >= first, onnx.Allows("Constant", v, typ))
 				if v >= first {
 					require.NoError(t, err)
@@ -101,14 +88,14 @@ func TestConstantLiterals(t *testing.T) {
 		typ  layout.DType
 		want array
 	}{
-		{onnx.Int("value_int", -2), layout.Int64, numbers(-2).reshape()},
+		{onnx.Int("value_int", -2), layout.Int64, numbers(-2).Reshape()},
 		{onnx.Ints("value_ints", 3, -1), layout.Int64, numbers(3, -1)},
 		{onnx.Ints("value_ints"), layout.Int64, numbers()},
-		{onnx.Attr{Name: "value_float", Value: float32(1)}, layout.Float32, array{nil, []string{"\x00\x00\x80\x3f"}}},
-		{onnx.Attr{Name: "value_floats", Value: []float32{1, 2}}, layout.Float32, array{[]int64{2}, []string{"\x00\x00\x80\x3f", "\x00\x00\x00\x40"}}},
-		{onnx.Attr{Name: "value_string", Value: "xÿ"}, layout.String, array{nil, []string{"xÿ"}}},
-		{onnx.Attr{Name: "value_strings", Value: []string{"", "b"}}, layout.String, array{[]int64{2}, []string{"", "b"}}},
-		{onnx.Attr{Name: "value_strings", Value: []string{}}, layout.String, array{[]int64{0}, nil}},
+		{onnx.Attr{Name: "value_float", Value: float32(1)}, layout.Float32, array{Dims: nil, Elems: []string{"\x00\x00\x80\x3f"}}},
+		{onnx.Attr{Name: "value_floats", Value: []float32{1, 2}}, layout.Float32, array{Dims: []int64{2}, Elems: []string{"\x00\x00\x80\x3f", "\x00\x00\x00\x40"}}},
+		{onnx.Attr{Name: "value_string", Value: "xÿ"}, layout.String, array{Dims: nil, Elems: []string{"xÿ"}}},
+		{onnx.Attr{Name: "value_strings", Value: []string{"", "b"}}, layout.String, array{Dims: []int64{2}, Elems: []string{"", "b"}}},
+		{onnx.Attr{Name: "value_strings", Value: []string{}}, layout.String, array{Dims: []int64{0}, Elems: nil}},
 	} {
 		t.Run(c.attr.Name, func(t *testing.T) {
 			for _, v := range []onnx.Opset{12, 13, 25, 28} {
@@ -127,7 +114,7 @@ func TestConstantLiterals(t *testing.T) {
 }
 
 func TestConstantRefuses(t *testing.T) {
-	one := numbers(1).tensorOf(layout.Int64)
+	one := tensorOf(numbers(1), layout.Int64)
 	for _, c := range []struct {
 		v    onnx.Opset
 		attr onnx.Attr
@@ -174,12 +161,12 @@ func sparse(tb testing.TB, values array, indices []int64, dims ...int64) *model.
 }
 
 func sparseOf(t layout.DType, values array, indices []int64, dims ...int64) *model.SparseTensor {
-	n := int64(len(values.elems))
+	n := int64(len(values.Elems))
 	at := numbers(indices...)
 	if rank := int64(len(dims)); int64(len(indices)) != n {
-		at = at.reshape(n, rank)
+		at = at.Reshape(n, rank)
 	}
-	return &model.SparseTensor{Values: *values.tensorOf(t), Indices: *at.tensorOf(layout.Int64), Dims: dims}
+	return &model.SparseTensor{Values: *tensorOf(values, t), Indices: *tensorOf(at, layout.Int64), Dims: dims}
 }
 
 // TestConstantSparse spreads values of every type by both kinds of index.
@@ -191,13 +178,13 @@ func TestConstantSparse(t *testing.T) {
 		if typ != layout.String {
 			zero = string(make([]byte, max(typ.Bits()/8, 1)))
 		}
-		want := array{dims: []int64{3, 5}}
+		want := array{Dims: []int64{3, 5}}
 		for range 15 {
-			want.elems = append(want.elems, zero)
+			want.Elems = append(want.Elems, zero)
 		}
 		var coordinates []int64
 		for i, p := range at {
-			want.elems[p] = values.elems[i]
+			want.Elems[p] = values.Elems[i]
 			coordinates = append(coordinates, p/5, p%5)
 		}
 		for _, indices := range [][]int64{at, coordinates} {
@@ -220,14 +207,14 @@ func TestConstantSparse(t *testing.T) {
 	scalar := sparse(t, numbers(7), []int64{0})
 	constants(t, 11, onnx.Attr{Name: "sparse_value", Value: scalar}, func(y *tensor.Tensor, err error) {
 		require.NoError(t, err)
-		same(t, layout.Int64, numbers(7).reshape(), y)
+		same(t, layout.Int64, numbers(7).Reshape(), y)
 	})
 }
 
 func TestConstantSparseRefuses(t *testing.T) {
 	const huge = 1 << 40
 	wrongType := sparse(t, numbers(1), []int64{0}, 3)
-	wrongType.Indices = *numbered(layout.Int32, 1).tensorOf(layout.Int32)
+	wrongType.Indices = *tensorOf(numbered(layout.Int32, 1), layout.Int32)
 	matrix := sparse(t, numbers(1), []int64{0}, 3)
 	matrix.Values.Dims = layout.Shape{1, 1}
 	strings := sparseOf(layout.String, numbered(layout.String, 2), []int64{0, 1}, 3)
@@ -301,6 +288,6 @@ func TestConstantExternal(t *testing.T) {
 	value := &model.Tensor{Type: layout.Uint8, Dims: layout.Shape{4}, External: &model.External{Dir: dir, Path: "w", Offset: 2, Length: 4}}
 	constants(t, 25, onnx.Attr{Name: "value", Value: value}, func(y *tensor.Tensor, err error) {
 		require.NoError(t, err)
-		same(t, layout.Uint8, array{[]int64{4}, []string{"a", "b", "c", "d"}}, y)
+		same(t, layout.Uint8, array{Dims: []int64{4}, Elems: []string{"a", "b", "c", "d"}}, y)
 	})
 }

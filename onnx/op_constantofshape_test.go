@@ -22,8 +22,8 @@ func init() {
 				dims[i] = 1 + g.rng.Int64N(3)
 			}
 			value := numbers(g.rng.Int64())
-			return g.add("ConstantOfShape", array{dims, slices.Repeat(value.elems, int(count(dims)))}, []string{g.list(dims...)},
-				onnx.Attr{Name: "value", Value: value.tensorOf(layout.Int64)})
+			return g.add("ConstantOfShape", array{Dims: dims, Elems: slices.Repeat(value.Elems, int(count(dims)))}, []string{g.list(dims...)},
+				onnx.Attr{Name: "value", Value: tensorOf(value, layout.Int64)})
 		},
 	})
 }
@@ -53,9 +53,9 @@ func TestConstantOfShapeTypes(t *testing.T) {
 	onCPU := open(t)
 	onFake, dev := openFake(t)
 	for _, typ := range layout.DTypes() {
-		one := numbered(typ, 3).take(0, []int64{2}) // not all zeros
-		want := array{[]int64{3, 5}, slices.Repeat(one.elems, 15)}
-		value := one.tensorOf(typ)
+		one := numbered(typ, 3).Take(0, []int64{2}) // not all zeros
+		want := array{Dims: []int64{3, 5}, Elems: slices.Repeat(one.Elems, 15)}
+		value := tensorOf(one, typ)
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 			first := fillSince(typ)
 			allowed := first != 0 && v >= first
@@ -132,8 +132,8 @@ func TestConstantOfShapeErrors(t *testing.T) {
 		{[]int64{2, -1}, nil, "ConstantOfShape-25: [2,-1]: extent -1 of axis 1 is negative"},
 		{[]int64{1 << 32, 1 << 31}, nil, "the number of elements overflows int64"},
 		{[]int64{1 << 62}, nil, "the size in bytes overflows int64"},
-		{[]int64{2}, numbered(layout.Int8, 2).tensorOf(layout.Int8), "ConstantOfShape-25: value has shape [2]; it must have one element"},
-		{[]int64{2}, numbered(layout.Int8, 0).tensorOf(layout.Int8), "value has shape [0]"},
+		{[]int64{2}, tensorOf(numbered(layout.Int8, 2), layout.Int8), "ConstantOfShape-25: value has shape [2]; it must have one element"},
+		{[]int64{2}, tensorOf(numbered(layout.Int8, 0), layout.Int8), "value has shape [0]"},
 		{[]int64{2}, &model.Tensor{Type: layout.Int8, Dims: layout.Shape{1 << 40, 1 << 40}}, "it must have one element"},
 		{[]int64{2}, &model.Tensor{Type: layout.Int16, Data: []byte{1}}, "ConstantOfShape-25"},
 		{[]int64{2}, &model.Tensor{}, "is not allowed"},

@@ -24,15 +24,15 @@ func init() {
 		want: func(a array) array { return a },
 		grow: func(g *graphBuilder, from string, a array) bool {
 			b := []int64{1, 2, 3}[g.rng.IntN(3)]
-			if len(a.dims) == 3 { // as channels
-				a = a.reshape(1, a.dims[0], a.dims[1], a.dims[2])
+			if len(a.Dims) == 3 { // as channels
+				a = a.Reshape(1, a.Dims[0], a.Dims[1], a.Dims[2])
 				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
 			}
-			if len(a.dims) != 4 || a.dims[1]%(b*b) != 0 {
+			if len(a.Dims) != 4 || a.Dims[1]%(b*b) != 0 {
 				return false
 			}
 			mode := []string{"DCR", "CRD"}[g.rng.IntN(2)]
-			return g.add("DepthToSpace", a.depthToSpace(b, mode), []string{from}, onnx.Int("blocksize", b), onnx.Attr{Name: "mode", Value: mode})
+			return g.add("DepthToSpace", a.DepthToSpace(b, mode), []string{from}, onnx.Int("blocksize", b), onnx.Attr{Name: "mode", Value: mode})
 		},
 	}, operatorTest{
 		op: "SpaceToDepth", versions: []onnx.Opset{1, 13, 28},
@@ -45,14 +45,14 @@ func init() {
 		want: func(a array) array { return a },
 		grow: func(g *graphBuilder, from string, a array) bool {
 			b := []int64{1, 2, 3}[g.rng.IntN(3)]
-			if len(a.dims) == 3 { // as pixels
-				a = a.reshape(1, a.dims[0], a.dims[1], a.dims[2])
+			if len(a.Dims) == 3 { // as pixels
+				a = a.Reshape(1, a.Dims[0], a.Dims[1], a.Dims[2])
 				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
 			}
-			if len(a.dims) != 4 || a.dims[2]%b != 0 || a.dims[3]%b != 0 {
+			if len(a.Dims) != 4 || a.Dims[2]%b != 0 || a.Dims[3]%b != 0 {
 				return false
 			}
-			return g.add("SpaceToDepth", a.spaceToDepth(b, "DCR"), []string{from}, onnx.Int("blocksize", b))
+			return g.add("SpaceToDepth", a.SpaceToDepth(b, "DCR"), []string{from}, onnx.Int("blocksize", b))
 		},
 	})
 }
@@ -164,25 +164,4 @@ func TestBlockErrors(t *testing.T) {
 	require.ErrorIs(t, err, tensor.ErrCopy)
 	s.ForbidCopies(false)
 	require.Equal(t, layout.Int32, held(t)(onnx.SpaceToDepth(x, 13, 2, "")).DType())
-}
-
-func (a array) depthToSpace(b int64, mode string) array {
-	deep := a.dims[1] / (b * b)
-	return a.at([]int64{a.dims[0], deep, a.dims[2] * b, a.dims[3] * b}, func(index, of []int64) {
-		block, channel := index[2]%b*b+index[3]%b, index[1]
-		of[0], of[1], of[2], of[3] = index[0], block*deep+channel, index[2]/b, index[3]/b
-		if mode == "CRD" {
-			of[1] = channel*b*b + block
-		}
-	})
-}
-
-func (a array) spaceToDepth(b int64, mode string) array {
-	return a.at([]int64{a.dims[0], a.dims[1] * b * b, a.dims[2] / b, a.dims[3] / b}, func(index, of []int64) {
-		block, channel := index[1]/a.dims[1], index[1]%a.dims[1]
-		if mode == "CRD" {
-			block, channel = index[1]%(b*b), index[1]/(b*b)
-		}
-		of[0], of[1], of[2], of[3] = index[0], channel, index[2]*b+block/b, index[3]*b+block%b
-	})
 }

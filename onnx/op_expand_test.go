@@ -19,13 +19,13 @@ func init() {
 			return onnx.Expand(x, v, []int64{2, 1, 4})
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2, 1, 4}} },
-		want: func(a array) array { return a.expand(2, 2, 3, 4) },
+		want: func(a array) array { return a.Expand(2, 2, 3, 4) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.elems) >= 200 { // or the graph's values would grow and grow
+			if len(a.Elems) >= 200 { // or the graph's values would grow and grow
 				return false
 			}
-			dims := append([]int64{1 + g.rng.Int64N(3)}, a.dims...)
-			return g.add("Expand", a.expand(dims...), []string{from, g.list(dims...)})
+			dims := append([]int64{1 + g.rng.Int64N(3)}, a.Dims...)
+			return g.add("Expand", a.Expand(dims...), []string{from, g.list(dims...)})
 		},
 	})
 }
@@ -113,16 +113,4 @@ func TestExpandTakesNoMemory(t *testing.T) {
 	y := held(t)(onnx.Expand(x, 13, []int64{1 << 30, 1 << 30}))
 	require.EqualValues(t, 1<<60, y.Count())
 	require.Equal(t, before, s.Device().Stats().Peak)
-}
-
-// expand repeats the elements along axes of extent 1, and new ones before them.
-func (a array) expand(dims ...int64) array {
-	return a.at(dims, func(index, of []int64) {
-		for i, d := range a.dims {
-			of[i] = 0
-			if d > 1 {
-				of[i] = index[len(dims)-len(a.dims)+i]
-			}
-		}
-	})
 }

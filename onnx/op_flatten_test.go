@@ -20,10 +20,10 @@ func init() {
 		types:  typesSince{1, 9, 9, 13, 21, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Flatten(x, v, 2) },
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("axis", 2)}, nil },
-		want:   func(a array) array { return a.reshape(2, 12) },
+		want:   func(a array) array { return a.Reshape(2, 12) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			axis := g.rng.IntN(len(a.dims) + 1)
-			return g.add("Flatten", a.reshape(count(a.dims[:axis]), count(a.dims[axis:])), []string{from}, onnx.Int("axis", int64(axis)))
+			axis := g.rng.IntN(len(a.Dims) + 1)
+			return g.add("Flatten", a.Reshape(count(a.Dims[:axis]), count(a.Dims[axis:])), []string{from}, onnx.Int("axis", int64(axis)))
 		},
 	})
 }
@@ -64,7 +64,7 @@ func TestFlattenRules(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d of %v at %d", c.v, c.in, c.axis), func(t *testing.T) {
 			a := numbered(layout.Float32, c.in...)
-			x := a.upload(t, open(t), layout.Float32)
+			x := upload(t, a, open(t), layout.Float32)
 			for _, call := range []func() (*tensor.Tensor, error){
 				func() (*tensor.Tensor, error) { return onnx.Flatten(x, c.v, c.axis) },
 				func() (*tensor.Tensor, error) {
@@ -78,7 +78,7 @@ func TestFlattenRules(t *testing.T) {
 					continue
 				}
 				require.NoError(t, err)
-				same(t, layout.Float32, a.reshape(c.want...), y)
+				same(t, layout.Float32, a.Reshape(c.want...), y)
 				require.NoError(t, y.Release())
 			}
 		})

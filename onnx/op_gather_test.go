@@ -18,17 +18,17 @@ func init() {
 		op: "Gather", versions: []onnx.Opset{1, 11, 13},
 		note: "a view if the indices are on the host and go on by equal steps",
 		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.dims)
-			if count(a.dims) == 0 || rank == 0 {
+			rank := len(a.Dims)
+			if count(a.Dims) == 0 || rank == 0 {
 				return false
 			}
 			axis := g.rng.IntN(rank)
 			keep, named := make([]int64, 1+g.rng.IntN(3)), make([]int64, 0, 3)
 			for i := range keep {
-				keep[i] = g.rng.Int64N(a.dims[axis])
-				named = append(named, keep[i]-int64(g.rng.IntN(2))*a.dims[axis])
+				keep[i] = g.rng.Int64N(a.Dims[axis])
+				named = append(named, keep[i]-int64(g.rng.IntN(2))*a.Dims[axis])
 			}
-			return g.add("Gather", a.take(axis, keep), []string{from, g.list(named...)}, onnx.Int("axis", int64(axis-rank)))
+			return g.add("Gather", a.Take(axis, keep), []string{from, g.list(named...)}, onnx.Int("axis", int64(axis-rank)))
 		},
 	}, operatorTest{
 		op: "GatherElements", versions: []onnx.Opset{11, 13},
@@ -45,7 +45,7 @@ func TestGatherTypes(t *testing.T) {
 	indices := ints(t, s, 2, 0, -1, 2)
 	for _, dtype := range layout.DTypes() {
 		a := numbered(dtype, 3, 5)
-		x := a.upload(t, s, dtype)
+		x := upload(t, a, s, dtype)
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 			y, err := onnx.Gather(x, v, indices, -2)
 			if !onnx.Allows("Gather", v, dtype) {
@@ -54,7 +54,7 @@ func TestGatherTypes(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err, "%v, opset %d", dtype, v)
-			same(t, dtype, a.take(0, []int64{2, 0, 2, 2}), y)
+			same(t, dtype, a.Take(0, []int64{2, 0, 2, 2}), y)
 			require.NoError(t, y.Release())
 		}
 	}

@@ -31,7 +31,7 @@ func TestIdentityOfContainers(t *testing.T) {
 	for _, typ := range layout.DTypes() {
 		s := open(t)
 		a, b := numbered(typ, 2, 3), numbered(typ, 4)
-		x, y := a.upload(t, s, typ), b.upload(t, s, typ)
+		x, y := upload(t, a, s, typ), upload(t, b, s, typ)
 		seq := &onnx.Sequence{Elem: typ, Items: []onnx.Value{x, y}}
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 			for _, c := range []struct {

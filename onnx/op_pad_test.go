@@ -33,98 +33,32 @@ func init() {
 			}
 			return onnx.Attrs{mode}, [][]int64{pads}
 		},
-		want: func(a array) array { return a.padded(onnx.PadReflect, []int64{0, 0, 1, 2, 0, 0, 0, 1}, "") },
+		want: func(a array) array { return a.Padded("reflect", []int64{0, 0, 1, 2, 0, 0, 0, 1}, "") },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.dims) == 0 || len(a.elems) == 0 || len(a.elems) > 1000 {
+			if len(a.Dims) == 0 || len(a.Elems) == 0 || len(a.Elems) > 1000 {
 				return false
 			}
-			pads := make([]int64, 2*len(a.dims))
-			for i, d := range a.dims {
-				pads[i], pads[len(a.dims)+i] = g.rng.Int64N(3)-min(d-1, 1), g.rng.Int64N(3)
+			pads := make([]int64, 2*len(a.Dims))
+			for i, d := range a.Dims {
+				pads[i], pads[len(a.Dims)+i] = g.rng.Int64N(3)-min(d-1, 1), g.rng.Int64N(3)
 			}
 			mode := padModes[g.rng.IntN(4)]
 			if mode == onnx.PadWrap && g.m.Opsets[""] < 19 {
 				mode = onnx.PadEdge
 			}
-			return g.add("Pad", a.padded(mode, pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)}, onnx.Attr{Name: "mode", Value: string(mode)})
+			return g.add("Pad", a.Padded(string(mode), pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)}, onnx.Attr{Name: "mode", Value: string(mode)})
 		},
 	})
 }
 
 var padModes = []onnx.PadMode{onnx.PadConstant, onnx.PadEdge, onnx.PadReflect, onnx.PadWrap}
 
-// each returns an array of the given dims whose elements f gives.
-func each(dims []int64, f func(index []int64) string) array {
-	out := array{dims: dims}
-	index := make([]int64, len(dims))
-	for range count(dims) {
-		out.elems = append(out.elems, f(index))
-		for i := len(index) - 1; i >= 0; i-- {
-			if index[i]++; index[i] < dims[i] {
-				break
-			}
-			index[i] = 0
-		}
-	}
-	return out
-}
-
-// elem returns the element at an index.
-func (a array) elem(index []int64) string {
-	at := int64(0)
-	for i, d := range a.dims {
-		at = at*d + index[i]
-	}
-	return a.elems[at]
-}
-
-// padded says for each element of the result by itself where it comes from.
-// pads are two for each axis.
-func (a array) padded(mode onnx.PadMode, pads []int64, fill string) array {
-	rank := len(a.dims)
-	dims := make([]int64, rank)
-	for i, d := range a.dims {
-		dims[i] = d + pads[i] + pads[rank+i]
-	}
-	from := make([]int64, rank)
-	return each(dims, func(index []int64) string {
-		for i, d := range a.dims {
-			first := max(-pads[i], 0)
-			n := d - first - max(-pads[rank+i], 0)
-			k, ok := padIndex(mode, index[i]-max(pads[i], 0), n)
-			if !ok {
-				return fill
-			}
-			from[i] = first + k
-		}
-		return a.elem(from)
-	})
-}
-
-// padIndex returns which of n elements is at i, which may be outside.
-func padIndex(mode onnx.PadMode, i, n int64) (int64, bool) {
-	mod := func(i, n int64) int64 { return (i%n + n) % n }
-	switch {
-	case mode == onnx.PadConstant:
-		return i, i >= 0 && i < n
-	case mode == onnx.PadEdge || n == 1:
-		return min(max(i, 0), n-1), true
-	case mode == onnx.PadWrap:
-		return mod(i, n), true
-	}
-	i = mod(i, 2*n-2)
-	return min(i, 2*n-2-i), true
-}
-
-// zeroOf returns the bytes of a zero, or the empty string.
-func zeroOf(t layout.DType) string { return strings.Repeat("\x00", (t.Bits()+7)/8) }
-
 // zeroLike returns a zero as long as the elements of an array, which are numbered.
 func zeroLike(a array) string {
-	if strings.HasPrefix(a.elems[0], "s0") {
+	if strings.HasPrefix(a.Elems[0], "s0") {
 		return ""
 	}
-	return strings.Repeat("\x00", len(a.elems[0]))
+	return strings.Repeat("\x00", len(a.Elems[0]))
 }
 
 func TestPad(t *testing.T) {
@@ -166,7 +100,7 @@ func TestPadOneAxis(t *testing.T) {
 	s := open(t)
 	for n := range int64(6) {
 		a := numbered(layout.Int16, n)
-		x := a.uploadAs(t, s, layout.Int16, "strided")
+		x := uploadAs(t, a, s, layout.Int16, "strided")
 		for _, mode := range padModes {
 			for before := int64(-3); before < 14; before++ {
 				for after := int64(-3); after < 14; after++ {
@@ -177,8 +111,8 @@ func TestPadOneAxis(t *testing.T) {
 						continue
 					}
 					require.NoError(t, err)
-					want, have := a.padded(mode, []int64{before, after}, "\x00\x00"), download(t, y)
-					if fmt.Sprint(want) != fmt.Sprint(array{have.dims, have.elems}) {
+					want, have := a.Padded(string(mode), []int64{before, after}, "\x00\x00"), download(t, y)
+					if fmt.Sprint(want) != fmt.Sprint(array{Dims: have.Dims, Elems: have.Elems}) {
 						t.Fatalf("%s of %d by %d and %d: %v, want %v", mode, n, before, after, have, want)
 					}
 					require.Equal(t, before > 0 || after > 0, y.Verdict().Kind == tensor.Copy || y.Count() == 0 && before+after > 0)
@@ -229,13 +163,13 @@ func TestPadRandom(t *testing.T) {
 			list = append(list, pads[len(dims)+int(axis+int64(len(dims)))%max(len(dims), 1)])
 		}
 		a := numbered(typ, dims...)
-		x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
-		value := numbered(typ, 3).reshape(3)
-		v := held(t)(value.upload(t, s, typ).Slice(0, 2, 3, 1))
+		x := uploadAs(t, a, s, typ, views[rng.IntN(len(views))])
+		value := numbered(typ, 3).Reshape(3)
+		v := held(t)(upload(t, value, s, typ).Slice(0, 2, 3, 1))
 		in := []onnx.Value{x, ints(t, tensor.Host(), list...), v, ints(t, tensor.Host(), axes...)}
 		out, err := onnx.Run("Pad", 25, onnx.Attrs{{Name: "mode", Value: string(mode)}}, in...)
 		require.NoError(t, err, "seed %d: %s of %v by %v", seed, mode, dims, pads)
-		same(t, typ, a.padded(mode, pads, value.elems[2]), out[0].(*tensor.Tensor))
+		same(t, typ, a.Padded(string(mode), pads, value.Elems[2]), out[0].(*tensor.Tensor))
 		require.NoError(t, out[0].Release())
 	}
 }
@@ -318,14 +252,14 @@ func TestPadErrors(t *testing.T) {
 func TestPadValue(t *testing.T) {
 	s := open(t)
 	pad := func(v onnx.Opset, name string, typ layout.DType, value float32) array {
-		x := numbered(typ, 1).upload(t, s, typ)
+		x := upload(t, numbered(typ, 1), s, typ)
 		out, err := onnx.Run("Pad", v, onnx.Attrs{onnx.Ints(name, 0, 1), {Name: "value", Value: value}}, x)
 		require.NoError(t, err)
 		defer out[0].Release()
 		return download(t, out[0].(*tensor.Tensor))
 	}
-	require.Equal(t, "\x00\x00\xc0\x3f", pad(2, "pads", layout.Float32, 1.5).elems[1])
-	require.Equal(t, "\x00\x00\x00\x00\x00\x00\xf8\x3f", pad(1, "paddings", layout.Float64, 1.5).elems[1])
+	require.Equal(t, "\x00\x00\xc0\x3f", pad(2, "pads", layout.Float32, 1.5).Elems[1])
+	require.Equal(t, "\x00\x00\x00\x00\x00\x00\xf8\x3f", pad(1, "paddings", layout.Float64, 1.5).Elems[1])
 	inf := float32(math.Inf(-1))
 	for _, c := range []struct {
 		value float32
@@ -336,9 +270,9 @@ func TestPadValue(t *testing.T) {
 		{1 + 1.0/2048, 0x3c00}, {1 + 3.0/2048, 0x3c02}, {1 + 1.01/2048, 0x3c01}, {2047.0/1024 + 1.0/2048, 0x4000},
 		{0x1p-14, 0x0400}, {0x1p-24, 1}, {0x1p-25, 0}, {0x1.8p-25, 1}, {0x3p-25, 2}, {0x0.ffep-14, 0x0400}, {0x0.ffcp-14, 0x03ff},
 	} {
-		require.Equal(t, string([]byte{byte(c.bits), byte(c.bits >> 8)}), pad(2, "pads", layout.Float16, c.value).elems[1], "%v", c.value)
+		require.Equal(t, string([]byte{byte(c.bits), byte(c.bits >> 8)}), pad(2, "pads", layout.Float16, c.value).Elems[1], "%v", c.value)
 	}
-	require.Equal(t, "\x00\x7e", pad(2, "pads", layout.Float16, float32(math.NaN())).elems[1])
+	require.Equal(t, "\x00\x7e", pad(2, "pads", layout.Float16, float32(math.NaN())).Elems[1])
 }
 
 // TestPadLaunches: the border and the data are set once each, and long padding
@@ -384,17 +318,17 @@ func TestPadSession(t *testing.T) {
 		reports := map[string]string{}
 		sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = fmt.Sprint(n.Kind, " ", n.Elided, " ", n.Why) })
 		a := numbered(layout.Float32, 2, 3)
-		x := a.upload(t, s, layout.Float32)
+		x := upload(t, a, s, layout.Float32)
 		downloads := dev.Stats().Downloads
 		out := run(t, sess, onnx.Values{"x": x})
 		require.Equal(t, downloads, dev.Stats().Downloads)
 		fill := "\x00\x00\xe0\x40"
-		more := a.take(0, []int64{1}).padded(mode, []int64{1, 2, 0, 1}, fill)
+		more := a.Take(0, []int64{1}).Padded(string(mode), []int64{1, 2, 0, 1}, fill)
 		want := each([]int64{2, 12}, func(i []int64) string {
 			if i[1] >= 3 && i[1] < 9 {
-				return more.elem([]int64{i[0], i[1] - 3})
+				return more.Elem([]int64{i[0], i[1] - 3})
 			}
-			return a.elem([]int64{i[0], i[1] % 9})
+			return a.Elem([]int64{i[0], i[1] % 9})
 		})
 		y, err := out.Tensor("y")
 		require.NoError(t, err)
@@ -425,7 +359,7 @@ func TestPadReport(t *testing.T) {
 
 // TestPadHighRank: many axes, all padded, must not take a step for each pair.
 func TestPadHighRank(t *testing.T) {
-	const rank = 20_000
+	const rank = layout.MaxRank
 	s := open(t)
 	dims, pads := make([]int64, rank), make([]int64, 2*rank)
 	for i := range dims {

@@ -28,13 +28,13 @@ func init() {
 			}
 			return nil, [][]int64{{4, -1}}
 		},
-		want: func(a array) array { return a.reshape(4, 6) },
+		want: func(a array) array { return a.Reshape(4, 6) },
 		grow: func(g *graphBuilder, from string, a array) bool {
 			if g.rng.IntN(2) == 0 { // by its own shape, worked out in the graph
-				shape := g.hidden("Shape", numbers(a.dims...), []string{from})
+				shape := g.hidden("Shape", numbers(a.Dims...), []string{from})
 				return g.add("Reshape", a, []string{from, shape})
 			}
-			return g.add("Reshape", a.reshape(count(a.dims)), []string{from, g.list(-1)})
+			return g.add("Reshape", a.Reshape(count(a.Dims)), []string{from, g.list(-1)})
 		},
 	})
 }
@@ -97,10 +97,10 @@ func TestReshapeRules(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %v to %v %v", c.v, c.in, c.arg, c.allowZero), func(t *testing.T) {
 			s := open(t)
 			a := numbered(layout.Int16, c.in...)
-			x := a.upload(t, s, layout.Int16)
+			x := upload(t, a, s, layout.Int16)
 			if c.v == 1 {
 				a = numbered(layout.Float32, c.in...)
-				x = a.upload(t, s, layout.Float32)
+				x = upload(t, a, s, layout.Float32)
 			}
 			var attrs onnx.Attrs
 			if c.allowZero {
@@ -123,7 +123,7 @@ func TestReshapeRules(t *testing.T) {
 				}
 				require.NoError(t, err)
 				require.Equal(t, tensor.View, y.Verdict().Kind)
-				same(t, x.DType(), a.reshape(c.want...), y)
+				same(t, x.DType(), a.Reshape(c.want...), y)
 				require.NoError(t, y.Release())
 			}
 		})
@@ -133,7 +133,7 @@ func TestReshapeRules(t *testing.T) {
 func TestReshapeCopiesOnlyWhereItMust(t *testing.T) {
 	s := open(t)
 	a := numbered(layout.Float32, 3, 4)
-	x := a.uploadAs(t, s, layout.Float32, "transposed")
+	x := uploadAs(t, a, s, layout.Float32, "transposed")
 	y := held(t)(onnx.Reshape(x, 25, []int64{3, 2, 2}))
 	require.Equal(t, tensor.View, y.Verdict().Kind)
 	s.ForbidCopies(true)
@@ -145,7 +145,7 @@ func TestReshapeCopiesOnlyWhereItMust(t *testing.T) {
 	y = held(t)(onnx.Reshape(x, 25, []int64{-1}))
 	require.Equal(t, tensor.Copy, y.Verdict().Kind)
 	require.EqualValues(t, 48, y.Verdict().Bytes)
-	same(t, layout.Float32, a.reshape(12), y)
+	same(t, layout.Float32, a.Reshape(12), y)
 }
 
 // TestReshapeInputs checks what the shape may be: as an input a vector of

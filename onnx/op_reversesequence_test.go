@@ -20,27 +20,17 @@ func init() {
 			return onnx.ReverseSequence(x, v, 1, 0, []int64{2})
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2}} },
-		want: func(a array) array { return a.take(0, []int64{1, 0}) },
+		want: func(a array) array { return a.Take(0, []int64{1, 0}) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.dims) < 2 {
+			if len(a.Dims) < 2 {
 				return false
 			}
-			lengths := make([]int64, a.dims[1])
+			lengths := make([]int64, a.Dims[1])
 			for i := range lengths {
-				lengths[i] = g.rng.Int64N(a.dims[0] + 1)
+				lengths[i] = g.rng.Int64N(a.Dims[0] + 1)
 			}
-			return g.add("ReverseSequence", a.reversed(1, 0, lengths), []string{from, g.list(lengths...)})
+			return g.add("ReverseSequence", a.Reversed(1, 0, lengths), []string{from, g.list(lengths...)})
 		},
-	})
-}
-
-// reversed is where each element of the result comes from.
-func (a array) reversed(batch, time int, lengths []int64) array {
-	return a.at(a.dims, func(index, of []int64) {
-		copy(of, index)
-		if n := lengths[index[batch]]; index[time] < n {
-			of[time] = n - 1 - index[time]
-		}
 	})
 }
 
@@ -92,10 +82,10 @@ func TestReverseSequenceRandom(t *testing.T) {
 			lengths[i] = rng.Int64N(dims[time] + 1)
 		}
 		a := numbered(typ, dims...)
-		x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
+		x := uploadAs(t, a, s, typ, views[rng.IntN(len(views))])
 		out, err := onnx.Run("ReverseSequence", 10, onnx.Attrs{onnx.Int("batch_axis", int64(batch)), onnx.Int("time_axis", int64(time))}, x, ints(t, tensor.Host(), lengths...))
 		require.NoError(t, err, "seed %d: %v %v", seed, dims, lengths)
-		same(t, typ, a.reversed(batch, time, lengths), out[0].(*tensor.Tensor))
+		same(t, typ, a.Reversed(batch, time, lengths), out[0].(*tensor.Tensor))
 		require.NoError(t, out[0].Release())
 	}
 }

@@ -20,10 +20,10 @@ func init() {
 		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Shape(x, v) },
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(a.dims...) },
+		want:   func(a array) array { return numbers(a.Dims...) },
 		shape:  true,
 		grow: func(g *graphBuilder, from string, a array) bool {
-			return g.add("Shape", numbers(a.dims...), []string{from})
+			return g.add("Shape", numbers(a.Dims...), []string{from})
 		},
 	}, operatorTest{
 		op: "Size", versions: []onnx.Opset{1, 13, 19, 21, 23, 24, 25},
@@ -31,10 +31,10 @@ func init() {
 		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
 		direct: onnx.Size,
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(int64(len(a.elems))).reshape() },
+		want:   func(a array) array { return numbers(int64(len(a.Elems))).Reshape() },
 		shape:  true,
 		grow: func(g *graphBuilder, from string, a array) bool {
-			return g.add("Size", numbers(count(a.dims)).reshape(), []string{from})
+			return g.add("Size", numbers(count(a.Dims)).Reshape(), []string{from})
 		},
 	})
 }
@@ -140,7 +140,7 @@ func TestSize(t *testing.T) {
 			want *= d
 		}
 		y := held(t)(onnx.Size(x, 25))
-		same(t, layout.Int64, numbers(want).reshape(), y)
+		same(t, layout.Int64, numbers(want).Reshape(), y)
 	}
 }
 

@@ -44,11 +44,7 @@ func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (
 	if axes == nil && n > rank {
 		return nil, d.invalid("%d starts for %d axes", n, rank)
 	}
-	var few [64]bool
-	seen := few[:]
-	if rank > len(few) {
-		seen = make([]bool, rank)
-	}
+	var seen [layout.MaxRank]bool
 	var fewAxes [8]int
 	list := fewAxes[:0]
 	for i := range starts {

@@ -33,14 +33,14 @@ func init() {
 		},
 		want: func(a array) array { return a },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.dims)
+			rank := len(a.Dims)
 			if rank == 0 {
 				return false
 			}
 			axis := g.rng.IntN(rank)
-			at := g.rng.Int64N(a.dims[axis] + 1)
-			n := model.NewNode("Split", []string{from, g.list(at, a.dims[axis]-at)}, nil, onnx.Int("axis", int64(axis-rank)))
-			for _, part := range []array{a.window(axis, 0, at), a.window(axis, at, a.dims[axis])} {
+			at := g.rng.Int64N(a.Dims[axis] + 1)
+			n := model.NewNode("Split", []string{from, g.list(at, a.Dims[axis]-at)}, nil, onnx.Int("axis", int64(axis-rank)))
+			for _, part := range []array{a.Window(axis, 0, at), a.Window(axis, at, a.Dims[axis])} {
 				n.Outputs = append(n.Outputs, g.name(part))
 			}
 			g.names = append(g.names, n.Outputs...)
@@ -260,22 +260,13 @@ func TestSplitBySizesOfTheGraph(t *testing.T) {
 	var why []string
 	sess.OnNode(func(n onnx.NodeReport) { why = append(why, n.Why) })
 	x := numbered(layout.Float32, 2, 5)
-	out := run(t, sess, onnx.Values{"x": x.upload(t, s, layout.Float32), "sizes": ints(t, s, 2, 3)})
-	for name, want := range map[string]array{"y": x.window(1, 0, 2), "z": x.window(1, 2, 5)} {
+	out := run(t, sess, onnx.Values{"x": upload(t, x, s, layout.Float32), "sizes": ints(t, s, 2, 3)})
+	for name, want := range map[string]array{"y": x.Window(1, 0, 2), "z": x.Window(1, 2, 5)} {
 		y, err := out.Tensor(name)
 		require.NoError(t, err)
 		same(t, layout.Float32, want, y)
 	}
 	require.Equal(t, []string{"strides [5,1] over the same elements; 16 bytes of shape or axes were read from the device"}, why)
-	_, err := sess.Run(t.Context(), onnx.Values{"x": x.upload(t, s, layout.Float32), "sizes": ints(t, s, 2, 3, 0)})
+	_, err := sess.Run(t.Context(), onnx.Values{"x": upload(t, x, s, layout.Float32), "sizes": ints(t, s, 2, 3, 0)})
 	require.ErrorContains(t, err, "split [2,3,0] has 3 sizes; 2 outputs are wanted")
-}
-
-// window keeps the indices of an axis from one up to, and without, another.
-func (a array) window(axis int, from, to int64) array {
-	keep := []int64{}
-	for i := from; i < to; i++ {
-		keep = append(keep, i)
-	}
-	return a.take(axis, keep)
 }

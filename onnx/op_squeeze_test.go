@@ -23,12 +23,12 @@ func init() {
 			return onnx.Squeeze(x, v, []int64{1})
 		},
 		form: axesForm(1),
-		want: func(a array) array { return a.reshape(2, 3, 4) },
+		want: func(a array) array { return a.Reshape(2, 3, 4) },
 		grow: func(g *graphBuilder, from string, a array) bool {
 			var dims, axes []int64
-			for i, d := range a.dims {
+			for i, d := range a.Dims {
 				if d == 1 {
-					axes = append(axes, int64(i-len(a.dims)))
+					axes = append(axes, int64(i-len(a.Dims)))
 				} else {
 					dims = append(dims, d)
 				}
@@ -37,7 +37,7 @@ func init() {
 			if len(axes) > 0 && g.rng.IntN(2) == 0 {
 				in = append(in, g.list(axes...))
 			}
-			return g.add("Squeeze", a.reshape(dims...), in)
+			return g.add("Squeeze", a.Reshape(dims...), in)
 		},
 	}, operatorTest{
 		op: "Unsqueeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
@@ -47,11 +47,11 @@ func init() {
 			return onnx.Unsqueeze(x, v, []int64{5, 0})
 		},
 		form: axesForm(5, 0),
-		want: func(a array) array { return a.reshape(1, 2, 1, 3, 4, 1) },
+		want: func(a array) array { return a.Reshape(1, 2, 1, 3, 4, 1) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			axis := g.rng.IntN(len(a.dims) + 1)
-			dims := slices.Insert(slices.Clone(a.dims), axis, 1)
-			return g.add("Unsqueeze", a.reshape(dims...), []string{from, g.list(int64(axis))})
+			axis := g.rng.IntN(len(a.Dims) + 1)
+			dims := slices.Insert(slices.Clone(a.Dims), axis, 1)
+			return g.add("Unsqueeze", a.Reshape(dims...), []string{from, g.list(int64(axis))})
 		},
 	})
 }
@@ -73,7 +73,7 @@ func checkAxes(t *testing.T, op string, direct func(*tensor.Tensor, onnx.Opset, 
 			s := open(t)
 			a := numbered(layout.Float32, c.in...)
 			for _, view := range views {
-				x := a.uploadAs(t, s, layout.Float32, view)
+				x := uploadAs(t, a, s, layout.Float32, view)
 				for _, call := range []func() (*tensor.Tensor, error){
 					func() (*tensor.Tensor, error) { return direct(x, c.v, c.axes) },
 					func() (*tensor.Tensor, error) {
@@ -93,7 +93,7 @@ func checkAxes(t *testing.T, op string, direct func(*tensor.Tensor, onnx.Opset, 
 					}
 					require.NoError(t, err)
 					require.Equal(t, tensor.View, y.Verdict().Kind)
-					same(t, layout.Float32, a.reshape(c.want...), y)
+					same(t, layout.Float32, a.Reshape(c.want...), y)
 					require.NoError(t, y.Release())
 				}
 			}

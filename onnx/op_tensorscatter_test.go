@@ -24,8 +24,8 @@ func init() {
 		op: "TensorScatter", versions: []onnx.Opset{24},
 		note: "a session writes to a cache that nothing else uses",
 		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.dims)
-			if rank < 2 || len(a.elems) == 0 || len(a.elems) > 1000 || g.m.Opsets[""] < 24 {
+			rank := len(a.Dims)
+			if rank < 2 || len(a.Elems) == 0 || len(a.Elems) > 1000 || g.m.Opsets[""] < 24 {
 				return false
 			}
 			// What a node has made may be written to, unless somebody else uses it.
@@ -35,34 +35,15 @@ func init() {
 			if g.rng.IntN(2) == 0 {
 				pad = g.named
 			}
-			cache := pad("Pad", a.padded(onnx.PadConstant, pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)})
-			at := slices.Repeat([]int64{0}, int(a.dims[0]))
+			cache := pad("Pad", a.Padded("constant", pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)})
+			at := slices.Repeat([]int64{0}, int(a.Dims[0]))
 			for i := range at {
 				at[i] = g.rng.Int64N(9)
 			}
-			return g.add("TensorScatter", g.data[cache].scattered(a, at, 1), []string{cache, from, g.list(at...)},
+			return g.add("TensorScatter", g.data[cache].Scattered(a, at, 1), []string{cache, from, g.list(at...)},
 				onnx.Attr{Name: "mode", Value: "circular"}, onnx.Int("axis", 1))
 		},
 	})
-}
-
-// scattered is the pseudocode in ONNX's text: for each element of the update, it
-// sets one of the cache.
-func (a array) scattered(update array, indices []int64, axis int) array {
-	out := array{a.dims, append([]string{}, a.elems...)}
-	each(update.dims, func(index []int64) string {
-		at := int64(0)
-		for i, d := range a.dims {
-			k := index[i]
-			if i == axis {
-				k = ((k+indices[index[0]])%d + d) % d
-			}
-			at = at*d + k
-		}
-		out.elems[at] = update.elem(index)
-		return ""
-	})
-	return out
 }
 
 func TestTensorScatter(t *testing.T) {
@@ -104,8 +85,8 @@ func TestTensorScatter(t *testing.T) {
 func TestTensorScatterTypes(t *testing.T) {
 	s := open(t)
 	for _, typ := range layout.DTypes() {
-		a, b := numbered(typ, 2, 3, 4), numbered(typ, 2, 2, 4).reshape(2, 2, 4)
-		x, u := a.uploadAs(t, s, typ, "strided"), b.uploadAs(t, s, typ, "transposed")
+		a, b := numbered(typ, 2, 3, 4), numbered(typ, 2, 2, 4).Reshape(2, 2, 4)
+		x, u := uploadAs(t, a, s, typ, "strided"), uploadAs(t, b, s, typ, "transposed")
 		for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 			y, err := onnx.TensorScatter(x, u, v, []int64{1, 0}, 1, false)
 			switch {
@@ -115,7 +96,7 @@ func TestTensorScatterTypes(t *testing.T) {
 				require.ErrorContains(t, err, "is not allowed, in no version of TensorScatter")
 			default:
 				require.NoError(t, err)
-				same(t, typ, a.scattered(b, []int64{1, 0}, 1), y)
+				same(t, typ, a.Scattered(b, []int64{1, 0}, 1), y)
 				require.NoError(t, y.Release())
 				continue
 			}
@@ -152,12 +133,12 @@ func TestTensorScatterRandom(t *testing.T) {
 			}
 		}
 		a, b := numbered(typ, dims...), numbered(typ, sizes...)
-		x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
-		u := b.uploadAs(t, s, typ, views[rng.IntN(len(views))])
+		x := uploadAs(t, a, s, typ, views[rng.IntN(len(views))])
+		u := uploadAs(t, b, s, typ, views[rng.IntN(len(views))])
 		attrs := onnx.Attrs{{Name: "mode", Value: mode}, onnx.Int("axis", int64(axis-rng.IntN(2)*len(dims)))}
 		out, err := onnx.Run("TensorScatter", 24, attrs, x, u, ints(t, tensor.Host(), indices...))
 		require.NoError(t, err, "seed %d: %v %v %v %s", seed, dims, sizes, indices, mode)
-		same(t, typ, a.scattered(b, indices, axis), out[0].(*tensor.Tensor))
+		same(t, typ, a.Scattered(b, indices, axis), out[0].(*tensor.Tensor))
 		require.NoError(t, out[0].Release())
 	}
 }

@@ -26,16 +26,16 @@ func init() {
 			}
 			return nil, [][]int64{{1, 1, 3, 1}}
 		},
-		want: func(a array) array { return a.tile(1, 1, 3, 1) },
+		want: func(a array) array { return a.Tile(1, 1, 3, 1) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.elems) >= 200 { // or the graph's values would grow and grow
+			if len(a.Elems) >= 200 { // or the graph's values would grow and grow
 				return false
 			}
 			repeats := []int64{}
-			for range a.dims {
+			for range a.Dims {
 				repeats = append(repeats, []int64{0, 1, 1, 1, 1, 1, 2, 3}[g.rng.IntN(8)])
 			}
-			return g.add("Tile", a.tile(repeats...), []string{from, g.list(repeats...)})
+			return g.add("Tile", a.Tile(repeats...), []string{from, g.list(repeats...)})
 		},
 	})
 }
@@ -156,16 +156,4 @@ func TestTile1(t *testing.T) {
 	}
 	_, err = onnx.Tile(x, 1, []int64{2, 2})
 	require.ErrorContains(t, err, "Tile-1 of float[2,2]: repeats [2,2]: Tile repeats along more than one axis from opset 6")
-}
-
-func (a array) tile(repeats ...int64) array {
-	dims := make([]int64, len(repeats))
-	for i, n := range repeats {
-		dims[i] = n * a.dims[i]
-	}
-	return a.at(dims, func(index, of []int64) {
-		for i, d := range a.dims {
-			of[i] = index[i] % d
-		}
-	})
 }

@@ -22,13 +22,13 @@ func init() {
 			return onnx.Transpose(x, v, []int64{3, 0, 2, 1})
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Ints("perm", 3, 0, 2, 1)}, nil },
-		want: func(a array) array { return a.transpose(3, 0, 2, 1) },
+		want: func(a array) array { return a.Transpose(3, 0, 2, 1) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			perm := make([]int64, len(a.dims))
+			perm := make([]int64, len(a.Dims))
 			for i, p := range g.rng.Perm(len(perm)) {
 				perm[i] = int64(p)
 			}
-			return g.add("Transpose", a.transpose(perm...), []string{from}, onnx.Ints("perm", perm...))
+			return g.add("Transpose", a.Transpose(perm...), []string{from}, onnx.Ints("perm", perm...))
 		},
 	})
 }
@@ -43,20 +43,20 @@ func TestTranspose(t *testing.T) {
 			reverse[i] = int64(len(dims) - 1 - i)
 		}
 		for _, view := range views {
-			x := a.uploadAs(t, s, layout.Uint16, view)
+			x := uploadAs(t, a, s, layout.Uint16, view)
 			y, err := onnx.Transpose(x, 25, nil)
 			require.NoError(t, err)
-			same(t, layout.Uint16, a.transpose(reverse...), y)
+			same(t, layout.Uint16, a.Transpose(reverse...), y)
 			require.NoError(t, y.Release())
 			y, err = byRun(t, "Transpose", 13, nil, x, nil)
 			require.NoError(t, err)
-			same(t, layout.Uint16, a.transpose(reverse...), y)
+			same(t, layout.Uint16, a.Transpose(reverse...), y)
 			require.NoError(t, y.Release())
 			for _, perm := range permutations(len(dims)) {
 				y, err := byRun(t, "Transpose", 13, onnx.Attrs{onnx.Ints("perm", perm...)}, x, nil)
 				require.NoError(t, err)
 				require.Equal(t, tensor.View, y.Verdict().Kind)
-				same(t, layout.Uint16, a.transpose(perm...), y)
+				same(t, layout.Uint16, a.Transpose(perm...), y)
 				require.NoError(t, y.Release())
 			}
 		}
@@ -111,23 +111,23 @@ func TestRankAboveInline(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	dims := []int64{2, 1, 2, 1, 3, 1, 2, 1, 2, 1, 2}
 	a := numbered(layout.Int32, dims...)
-	x := a.upload(t, s, layout.Int32)
+	x := upload(t, a, s, layout.Int32)
 	for range 20 {
 		perm := make([]int64, len(dims))
 		for i, p := range rng.Perm(len(dims)) {
 			perm[i] = int64(p)
 		}
 		y := held(t)(onnx.Transpose(x, 25, perm))
-		want := a.transpose(perm...)
+		want := a.Transpose(perm...)
 		same(t, layout.Int32, want, y)
-		same(t, layout.Int32, want.reshape(96), held(t)(onnx.Reshape(y, 25, []int64{-1})))
+		same(t, layout.Int32, want.Reshape(96), held(t)(onnx.Reshape(y, 25, []int64{-1})))
 		var kept []int64
-		for _, d := range want.dims {
+		for _, d := range want.Dims {
 			if d != 1 {
 				kept = append(kept, d)
 			}
 		}
-		same(t, layout.Int32, want.reshape(kept...), held(t)(onnx.Squeeze(y, 25, nil)))
-		same(t, layout.Int64, numbers(want.dims...), held(t)(onnx.Shape(y, 25)))
+		same(t, layout.Int32, want.Reshape(kept...), held(t)(onnx.Squeeze(y, 25, nil)))
+		same(t, layout.Int64, numbers(want.Dims...), held(t)(onnx.Shape(y, 25)))
 	}
 }

@@ -23,25 +23,14 @@ func init() {
 			return onnx.Trilu(x, v, false, 1)
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("upper", 0)}, [][]int64{{1}} },
-		want: func(a array) array { return a.trilu(false, 1, zeroLike(a)) },
+		want: func(a array) array { return a.Trilu(false, 1, zeroLike(a)) },
 		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.dims) < 2 || g.m.Opsets[""] < 14 {
+			if len(a.Dims) < 2 || g.m.Opsets[""] < 14 {
 				return false
 			}
 			k, upper := g.rng.Int64N(5)-2, g.rng.Int64N(2)
-			return g.add("Trilu", a.trilu(upper == 1, k, zeroOf(layout.Int64)), []string{from, g.list(k)}, onnx.Int("upper", upper))
+			return g.add("Trilu", a.Trilu(upper == 1, k, zeroOf(layout.Int64)), []string{from, g.list(k)}, onnx.Int("upper", upper))
 		},
-	})
-}
-
-// trilu keeps element by element what Trilu keeps.
-func (a array) trilu(upper bool, k int64, zero string) array {
-	rank := len(a.dims)
-	return each(a.dims, func(index []int64) string {
-		if d := index[rank-1] - index[rank-2]; upper && d < k || !upper && d > k {
-			return zero
-		}
-		return a.elem(index)
 	})
 }
 
@@ -110,11 +99,11 @@ func TestTriluRandom(t *testing.T) {
 		dims := []int64{rng.Int64N(3), rng.Int64N(3) + 1, rng.Int64N(9), rng.Int64N(9)}[rng.IntN(3):]
 		upper, k := rng.IntN(2), rng.Int64N(20)-10
 		a := numbered(typ, dims...)
-		x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
+		x := uploadAs(t, a, s, typ, views[rng.IntN(len(views))])
 		at := held(t)(tensor.FromSlice(tensor.Host(), []int64{k}, make([]int64, 0, 1)...))
 		out, err := onnx.Run("Trilu", 14, onnx.Attrs{onnx.Int("upper", int64(upper))}, x, at)
 		require.NoError(t, err, "seed %d: %v, k %d", seed, dims, k)
-		same(t, typ, a.trilu(upper == 1, k, zeroOf(typ)), out[0].(*tensor.Tensor))
+		same(t, typ, a.Trilu(upper == 1, k, zeroOf(typ)), out[0].(*tensor.Tensor))
 		require.NoError(t, out[0].Release())
 	}
 }
@@ -150,15 +139,15 @@ func TestTrilu(t *testing.T) {
 	// The defaults: upper, and the main diagonal.
 	out, err := onnx.Run("Trilu", 14, nil, x)
 	require.NoError(t, err)
-	same(t, layout.Int32, numberedLike(1, 2, 3, 0, 5, 6, 0, 0, 9).reshape(3, 3), out[0].(*tensor.Tensor))
+	same(t, layout.Int32, numberedLike(1, 2, 3, 0, 5, 6, 0, 0, 9).Reshape(3, 3), out[0].(*tensor.Tensor))
 	require.NoError(t, out[0].Release())
 }
 
 // numberedLike returns an int32 array.
 func numberedLike(values ...int32) array {
-	a := array{dims: []int64{int64(len(values))}}
+	a := array{Dims: []int64{int64(len(values))}}
 	for _, v := range values {
-		a.elems = append(a.elems, string([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}))
+		a.Elems = append(a.Elems, string([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}))
 	}
 	return a
 }
@@ -225,15 +214,15 @@ func TestTriluSession(t *testing.T) {
 	reports := map[string]string{}
 	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = fmt.Sprint(n.Kind, " ", n.Elided, " ", n.Why) })
 	a := numbered(layout.Float32, 2, 7, 5)
-	out := run(t, sess, onnx.Values{"x": a.uploadAs(t, s, layout.Float32, "transposed")})
-	lower := a.trilu(false, -1, "\x00\x00\x00\x00")
+	out := run(t, sess, onnx.Values{"x": uploadAs(t, a, s, layout.Float32, "transposed")})
+	lower := a.Trilu(false, -1, "\x00\x00\x00\x00")
 	y, err := out.Tensor("y")
 	require.NoError(t, err)
 	same(t, layout.Float32, each([]int64{2, 7, 15}, func(i []int64) string {
 		if i[2] >= 5 && i[2] < 10 {
-			return lower.elem([]int64{i[0], i[1], i[2] - 5})
+			return lower.Elem([]int64{i[0], i[1], i[2] - 5})
 		}
-		return a.elem([]int64{i[0], i[1], i[2] % 5})
+		return a.Elem([]int64{i[0], i[1], i[2] % 5})
 	}), y)
 	require.Contains(t, reports["lower"], "true not made")
 	require.Equal(t, "view false nothing changes", reports["all"])

@@ -132,7 +132,7 @@ func TestTypes(t *testing.T) {
 					s := open(t)
 					a := numbered(typ, 2, 1, 3, 4)
 					for _, view := range views {
-						x := a.uploadAs(t, s, typ, view)
+						x := uploadAs(t, a, s, typ, view)
 						same(t, typ, a, x)
 						for v := onnx.Opset(1); v <= onnx.MaxOpset; v++ {
 							c.check(t, x, a, v)

@@ -20,7 +20,7 @@ func TestPendingIntoConcat(t *testing.T) {
 	block := onnx.Int("blocksize", 2)
 	m := graphOf(layout.Float32,
 		node("Tile", "tiled", []string{"x", "repeats"}),
-		node("ConstantOfShape", "ones", []string{"shape"}, onnx.Attr{Name: "value", Value: one.tensorOf(layout.Float32)}),
+		node("ConstantOfShape", "ones", []string{"shape"}, onnx.Attr{Name: "value", Value: tensorOf(one, layout.Float32)}),
 		node("Concat", "a", []string{"tiled", "ones"}, axis(1)),
 		node("DepthToSpace", "dcr", []string{"x"}, block),
 		node("DepthToSpace", "crd", []string{"x"}, block, onnx.Attr{Name: "mode", Value: "CRD"}),
@@ -38,29 +38,29 @@ func TestPendingIntoConcat(t *testing.T) {
 	reports := map[string]onnx.NodeReport{}
 	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
 	x := numbered(layout.Float32, 1, 4, 2, 2)
-	in := onnx.Values{"x": x.upload(t, s, layout.Float32)}
+	in := onnx.Values{"x": upload(t, x, s, layout.Float32)}
 	before := dev.Stats()
 	out := run(t, sess, in)
 	require.EqualValues(t, 8, dev.Stats().Launches-before.Launches, "each element is copied once")
-	plan, err := sess.Plan(map[string]layout.Shape{"x": x.dims}, nil)
+	plan, err := sess.Plan(map[string]layout.Shape{"x": x.Dims}, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 8, plan.Copies)
 	require.Equal(t, before.Downloads+before.Uploads, dev.Stats().Downloads+dev.Stats().Uploads)
-	ones := array{[]int64{1, 2, 4, 6}, slices.Repeat(one.elems, 48)}
+	ones := array{Dims: []int64{1, 2, 4, 6}, Elems: slices.Repeat(one.Elems, 48)}
 	for name, parts := range map[string][]array{
-		"a": {x.tile(1, 1, 2, 3).transpose(1, 0, 2, 3), ones.transpose(1, 0, 2, 3)},
-		"b": {x.depthToSpace(2, "DCR").transpose(3, 1, 2, 0), x.depthToSpace(2, "CRD").transpose(3, 1, 2, 0)},
-		"c": {x.reshape(1, 16, 1, 1), x.spaceToDepth(2, "DCR")},
-		"d": {x.expand(5, 4, 2, 2), x},
+		"a": {x.Tile(1, 1, 2, 3).Transpose(1, 0, 2, 3), ones.Transpose(1, 0, 2, 3)},
+		"b": {x.DepthToSpace(2, "DCR").Transpose(3, 1, 2, 0), x.DepthToSpace(2, "CRD").Transpose(3, 1, 2, 0)},
+		"c": {x.Reshape(1, 16, 1, 1), x.SpaceToDepth(2, "DCR")},
+		"d": {x.Expand(5, 4, 2, 2), x},
 	} {
 		// With the axis of the Concat in front, its output is one part after the other.
-		whole := array{append([]int64{}, parts[0].dims...), append(slices.Clone(parts[0].elems), parts[1].elems...)}
-		whole.dims[0] += parts[1].dims[0]
+		whole := array{Dims: append([]int64{}, parts[0].Dims...), Elems: append(slices.Clone(parts[0].Elems), parts[1].Elems...)}
+		whole.Dims[0] += parts[1].Dims[0]
 		switch name {
 		case "a":
-			whole = whole.transpose(1, 0, 2, 3)
+			whole = whole.Transpose(1, 0, 2, 3)
 		case "b":
-			whole = whole.transpose(3, 1, 2, 0)
+			whole = whole.Transpose(3, 1, 2, 0)
 		}
 		y, err := out.Tensor(name)
 		require.NoError(t, err)

@@ -235,7 +235,7 @@ func TestShapeOfAConstant(t *testing.T) {
 	s, _ := openFake(t)
 	m := shapeModel(layout.Float32, node("Shape", "shape", []string{"w"}), node("Transpose", "turned", []string{"w"}),
 		node("Shape", "other", []string{"turned"}), node("Reshape", "z", []string{"w", "other"}))
-	w := numbered(layout.Float32, 3, 2).tensorOf(layout.Float32)
+	w := tensorOf(numbered(layout.Float32, 3, 2), layout.Float32)
 	w.Name = "w"
 	m.Graph.Initializers = []model.Tensor{*w}
 	m.Graph.Outputs = outputs("y", "z", "turned")
@@ -275,7 +275,7 @@ func TestArithmeticOfShapesOnTheHost(t *testing.T) {
 	m := shapeModel(layout.Float32,
 		node("Shape", "all", []string{"x"}),
 		split,
-		node("ConstantOfShape", "ones", []string{"one"}, onnx.Attr{Name: "value", Value: numbers(1).tensorOf(layout.Int64)}),
+		node("ConstantOfShape", "ones", []string{"one"}, onnx.Attr{Name: "value", Value: tensorOf(numbers(1), layout.Int64)}),
 		node("Tile", "more", []string{"ones", "two"}),
 		node("Concat", "turned", []string{"tail", "more", "head"}, onnx.Int("axis", 0)),
 		node("Expand", "shape", []string{"turned", "four"}),

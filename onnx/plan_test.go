@@ -24,12 +24,12 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 			for _, s := range []*tensor.Stream{open(t), onFake, openHostFake(t)} {
 				sess := session(t, s, m)
 				before := s.Device().Stats()
-				p, err := sess.Plan(map[string]layout.Shape{"x": a.dims}, nil)
+				p, err := sess.Plan(map[string]layout.Shape{"x": a.Dims}, nil)
 				require.NoError(t, err)
 				require.Equal(t, before, s.Device().Stats(), "a plan does not touch the device")
 				var nodes []onnx.NodeReport
 				sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
-				x := a.upload(t, s, layout.Int64)
+				x := upload(t, a, s, layout.Int64)
 				before = s.Device().Stats()
 				run(t, sess, onnx.Values{"x": x})
 				after := s.Device().Stats()

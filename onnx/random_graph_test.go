@@ -117,7 +117,7 @@ func TestRandomGraphs(t *testing.T) {
 				tensor.CheckLeaks(t, tensor.Host())
 				sess := session(t, s, m)
 				sess.OnNode(func(onnx.NodeReport) {})
-				x := a.uploadAs(t, s, layout.Int64, views[rng.IntN(len(views))])
+				x := uploadAs(t, a, s, layout.Int64, views[rng.IntN(len(views))])
 				downloads := s.Device().Stats().Downloads
 				out := run(t, sess, onnx.Values{"x": x})
 				if s == onFake {
@@ -141,7 +141,7 @@ func TestConcurrentGraphs(t *testing.T) {
 	onFake, _ := openFake(t)
 	for _, s := range []*tensor.Stream{open(t), onFake} {
 		sess := session(t, s, m)
-		x := a.upload(t, s, layout.Int64)
+		x := upload(t, a, s, layout.Int64)
 		var wg sync.WaitGroup
 		for range 16 {
 			wg.Go(func() {
@@ -150,8 +150,8 @@ func TestConcurrentGraphs(t *testing.T) {
 					return
 				}
 				for name, w := range want {
-					got := make([]int64, len(w.elems))
-					if onGoroutine(t, out[name].(*tensor.Tensor).Read(got)) && fmt.Sprint(numbers(got...).elems) != fmt.Sprint(w.elems) {
+					got := make([]int64, len(w.Elems))
+					if onGoroutine(t, out[name].(*tensor.Tensor).Read(got)) && fmt.Sprint(numbers(got...).Elems) != fmt.Sprint(w.Elems) {
 						t.Errorf("%s is %v", name, got)
 					}
 				}
@@ -172,7 +172,7 @@ func TestRandomGraphsThatFail(t *testing.T) {
 			s, dev := openFake(t)
 			tensor.CheckLeaks(t, tensor.Host())
 			sess := session(t, s, m)
-			x := a.uploadAs(t, s, layout.Int64, views[rng.IntN(len(views))])
+			x := uploadAs(t, a, s, layout.Int64, views[rng.IntN(len(views))])
 			before := s.Device().Stats().Buffers
 			for call := 1; ; call++ {
 				dev.failAt = call
@@ -209,7 +209,7 @@ func TestRandomGraphsElsewhere(t *testing.T) {
 				defer func() { require.NoError(t, other.Close()) }()
 				sess := session(t, s, m)
 				for _, on := range []*tensor.Stream{tensor.Host(), other} {
-					x := a.uploadAs(t, on, layout.Int64, views[rng.IntN(len(views))])
+					x := uploadAs(t, a, on, layout.Int64, views[rng.IntN(len(views))])
 					out, err := sess.Run(t.Context(), onnx.Values{"x": x})
 					require.NoError(t, err)
 					for name, w := range want {

@@ -32,7 +32,7 @@ func TestRepeatAndCutAtRandom(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%v%v/%s", seed, typ, dims, s.Device().Info().Backend), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 6))
 				a := numbered(typ, dims...)
-				x := a.uploadAs(t, s, typ, views[rng.IntN(len(views))])
+				x := uploadAs(t, a, s, typ, views[rng.IntN(len(views))])
 				before := dev.Stats()
 				made := map[*tensor.Tensor]array{}
 				repeatAndCut(t, rng, x, a, made)
@@ -48,14 +48,14 @@ func TestRepeatAndCutAtRandom(t *testing.T) {
 
 // repeatAndCut calls each operator that x can be given to.
 func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made map[*tensor.Tensor]array) {
-	rank := len(a.dims)
+	rank := len(a.Dims)
 	shape, dims := []int64{}, []int64{}
 	for range rng.IntN(3) {
 		n := rng.Int64N(4)
 		shape, dims = append(shape, n), append(dims, n)
 	}
 	repeats := []int64{}
-	for _, d := range a.dims {
+	for _, d := range a.Dims {
 		repeats = append(repeats, []int64{0, 1, 1, 1, 2, 3}[rng.IntN(6)])
 		want := d
 		if d == 1 {
@@ -68,13 +68,13 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 		shape = append(shape, want)
 	}
 	expanded := held(t)(onnx.Expand(x, 13, shape))
-	made[expanded] = a.expand(dims...)
+	made[expanded] = a.Expand(dims...)
 	require.Equal(t, tensor.View, expanded.Verdict().Kind)
-	made[held(t)(onnx.Tile(x, 13, repeats))] = a.tile(repeats...)
+	made[held(t)(onnx.Tile(x, 13, repeats))] = a.Tile(repeats...)
 
 	if rank > 0 {
 		axis := rng.IntN(rank)
-		extent, at, sizes := a.dims[axis], int64(0), []int64{}
+		extent, at, sizes := a.Dims[axis], int64(0), []int64{}
 		for at < extent {
 			sizes = append(sizes, rng.Int64N(extent-at+1))
 			at += sizes[len(sizes)-1]
@@ -84,7 +84,7 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 		require.NoError(t, err)
 		at = 0
 		for i, part := range parts {
-			made[held(t)(part, nil)] = a.window(axis, at, at+sizes[i])
+			made[held(t)(part, nil)] = a.Window(axis, at, at+sizes[i])
 			require.Equal(t, tensor.View, part.Verdict().Kind)
 			at += sizes[i]
 		}
@@ -92,10 +92,10 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 	if rank == 4 {
 		b := 1 + rng.Int64N(3)
 		mode := []string{"DCR", "CRD"}[rng.IntN(2)]
-		made[held(t)(onnx.Tile(x, 28, []int64{1, b * b, b, b}))] = a.tile(1, b*b, b, b)
+		made[held(t)(onnx.Tile(x, 28, []int64{1, b * b, b, b}))] = a.Tile(1, b*b, b, b)
 		deep := held(t)(onnx.Tile(x, 13, []int64{1, b * b, 1, 1}))
-		made[held(t)(onnx.DepthToSpace(deep, 13, b, mode))] = a.tile(1, b*b, 1, 1).depthToSpace(b, mode)
+		made[held(t)(onnx.DepthToSpace(deep, 13, b, mode))] = a.Tile(1, b*b, 1, 1).DepthToSpace(b, mode)
 		wide := held(t)(onnx.Tile(x, 13, []int64{1, 1, b, b}))
-		made[held(t)(onnx.SpaceToDepth(wide, 28, b, mode))] = a.tile(1, 1, b, b).spaceToDepth(b, mode)
+		made[held(t)(onnx.SpaceToDepth(wide, 28, b, mode))] = a.Tile(1, 1, b, b).SpaceToDepth(b, mode)
 	}
 }

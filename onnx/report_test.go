@@ -123,7 +123,7 @@ func TestReportsOfRepeatsAndCuts(t *testing.T) {
 	reports := map[string]onnx.NodeReport{}
 	sess.OnNode(func(n onnx.NodeReport) { reports[n.Output] = n })
 	x := numbered(layout.Float32, 1, 12, 2, 1)
-	out := run(t, sess, onnx.Values{"x": x.upload(t, s, layout.Float32)})
+	out := run(t, sess, onnx.Values{"x": upload(t, x, s, layout.Float32)})
 	for name, want := range map[string]struct {
 		kind  tensor.Kind
 		bytes int64
@@ -148,5 +148,5 @@ func TestReportsOfRepeatsAndCuts(t *testing.T) {
 	require.Equal(t, onnx.Made{Output: "bottom", Type: layout.Float32, Shape: layout.Shape{1, 4, 2, 1}}, reports["top"].More[1])
 	y, err := out.Tensor("bottom")
 	require.NoError(t, err)
-	same(t, layout.Float32, x.window(1, 8, 12), y)
+	same(t, layout.Float32, x.Window(1, 8, 12), y)
 }

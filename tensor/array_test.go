@@ -7,66 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/ndarray"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
-// An array is what a tensor must be: its elements in row-major order, each as
-// the bytes of one element (or as the string). Its operations walk every index.
-type array struct {
-	dims  []int64
-	elems []string
-}
+// array is what a tensor must be.
+type array = ndarray.Array
 
-// each calls visit with every index of the extents, in row-major order. The
-// index is visit's to keep.
-func each(dims []int64, visit func(index []int64)) {
-	n := int64(1)
-	for _, d := range dims {
-		n *= d
-	}
-	for i := range n {
-		index := make([]int64, len(dims))
-		for axis := len(dims) - 1; axis >= 0; axis-- {
-			index[axis] = i % dims[axis]
-			i /= dims[axis]
-		}
-		visit(index)
-	}
-}
-
-func (a array) at(index []int64) string {
-	p := int64(0)
-	for axis, i := range index {
-		p = p*a.dims[axis] + i
-	}
-	return a.elems[p]
-}
-
-// gather makes an array whose element at an index is a's at from(index).
-func (a array) gather(dims []int64, from func(index []int64) []int64) array {
-	out := array{dims: dims}
-	each(dims, func(index []int64) { out.elems = append(out.elems, a.at(from(index))) })
-	return out
-}
-
-func (a array) transpose(perm []int) array {
-	dims := make([]int64, len(perm))
+func transposed(a array, perm []int) array {
+	axes := make([]int64, len(perm))
 	for i, p := range perm {
-		dims[i] = a.dims[p]
+		axes[i] = int64(p)
 	}
-	return a.gather(dims, func(index []int64) []int64 {
-		from := make([]int64, len(perm))
-		for i, p := range perm {
-			from[p] = index[i]
-		}
-		return from
-	})
+	return a.Transpose(axes...)
 }
 
-// slice takes the steps of Python's range over an axis.
-func (a array) slice(axis int, start, end, step int64) array {
-	dim := a.dims[axis]
+// sliced takes the steps of Python's range over an axis.
+func sliced(a array, axis int, start, end, step int64) array {
+	dim := a.Dims[axis]
 	if start < 0 {
 		start += dim
 	}
@@ -83,28 +42,8 @@ func (a array) slice(axis int, start, end, step int64) array {
 			taken = append(taken, i)
 		}
 	}
-	dims := append([]int64{}, a.dims...)
-	dims[axis] = int64(len(taken))
-	return a.gather(dims, func(index []int64) []int64 {
-		index[axis] = taken[index[axis]]
-		return index
-	})
+	return a.Take(axis, taken)
 }
-
-func (a array) expand(dims []int64) array {
-	lead := len(dims) - len(a.dims)
-	return a.gather(dims, func(index []int64) []int64 {
-		index = index[lead:]
-		for i, d := range a.dims {
-			if d == 1 {
-				index[i] = 0
-			}
-		}
-		return index
-	})
-}
-
-func (a array) reshape(dims []int64) array { return array{dims, a.elems} }
 
 // fill makes a tensor and the array that it must be.
 func fill(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64, dims ...int64) (*tensor.Tensor, array) {
@@ -112,13 +51,13 @@ func fill(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64, dims ...
 	rng := rand.New(rand.NewPCG(seed, uint64(of)))
 	n, err := layout.Shape(dims).Count()
 	require.NoError(t, err)
-	a := array{dims: append([]int64{}, dims...)}
+	a := array{Dims: append([]int64{}, dims...)}
 	if of == layout.String {
 		strs := make([]string, n)
 		for i := range strs {
 			strs[i] = fmt.Sprintf("%c%d", 'a'+rng.IntN(26), i)
 		}
-		a.elems = strs
+		a.Elems = strs
 		if dims == nil {
 			dims = []int64{}
 		}
@@ -133,49 +72,21 @@ func fill(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64, dims ...
 			packed[i] &= 1
 		}
 	}
-	a.elems = unpack(packed, of, n)
+	a = ndarray.OfBytes(of, packed, a.Dims...)
 	return keep(t)(tensor.FromBytes(s, of, packed, dims...)), a
-}
-
-// unpack splits packed elements.
-func unpack(packed []byte, of layout.DType, n int64) []string {
-	var elems []string
-	width := int64(of.Bits())
-	for i := range n {
-		if width >= 8 {
-			elems = append(elems, string(packed[i*width/8:(i+1)*width/8]))
-			continue
-		}
-		b := packed[i*width/8] >> (i * width % 8) & (1<<width - 1)
-		elems = append(elems, string([]byte{b}))
-	}
-	return elems
 }
 
 // contents reads a tensor.
 func contents(t *testing.T, x *tensor.Tensor) array {
 	t.Helper()
-	a := array{dims: append([]int64{}, x.Shape()...)}
-	if x.DType() == layout.String {
-		strs, err := tensor.Values[string](x)
-		require.NoError(t, err)
-		a.elems = append(a.elems, strs...)
-		return a
-	}
-	packed, err := x.Bytes()
+	a, err := ndarray.Download(x)
 	require.NoError(t, err)
-	if used := x.Count() * int64(x.DType().Bits()) % 8; used != 0 {
-		require.Zero(t, packed[len(packed)-1]>>used, "bits after the last element")
-	}
-	a.elems = unpack(packed, x.DType(), x.Count())
 	return a
 }
 
 func requireIs(t *testing.T, want array, x *tensor.Tensor, args ...any) {
 	t.Helper()
-	got := contents(t, x)
-	require.Equal(t, fmt.Sprint(want.dims), fmt.Sprint(got.dims), args...)
-	require.Equal(t, append([]string{}, want.elems...), append([]string{}, got.elems...), args...)
+	require.NoError(t, want.Compare(x.DType(), x), args...)
 }
 
 // keep passes on a tensor that a call must have made, and releases it when the

@@ -23,11 +23,11 @@ func TestCopyFrom(t *testing.T) {
 			part := keep(t)(keep(t)(x.Slice(1, 6, 0, -2)).Slice(0, 1, 4, 2)) // rows 1,3; columns 6,4,2
 			src, a := fill(t, s, of, 2, 3, 2)
 			require.NoError(t, part.CopyFrom(keep(t)(src.Transpose())))
-			requireIs(t, a.transpose([]int{1, 0}), part, of)
-			want := array{whole.dims, append([]string{}, whole.elems...)}
+			requireIs(t, transposed(a, []int{1, 0}), part, of)
+			want := array{Dims: whole.Dims, Elems: append([]string{}, whole.Elems...)}
 			for row := range 2 {
 				for col := range 3 {
-					want.elems[(1+2*row)*7+6-2*col] = a.elems[col*2+row]
+					want.Elems[(1+2*row)*7+6-2*col] = a.Elems[col*2+row]
 				}
 			}
 			requireIs(t, want, x, of)
@@ -86,10 +86,10 @@ func TestPackUnpack(t *testing.T) {
 			wide := keep(t)(v.Unpack())
 			require.Equal(t, of.Container(), wide.DType())
 			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 30, Kernel: "convert"}, wide.Verdict())
-			want := a.transpose([]int{1, 0}).slice(0, 6, 0, -1)
+			want := sliced(transposed(a, []int{1, 0}), 0, 6, 0, -1)
 			bits := of.Bits()
-			for i, e := range contents(t, wide).elems {
-				value := want.elems[i][0]
+			for i, e := range contents(t, wide).Elems {
+				value := want.Elems[i][0]
 				if of.Container() == layout.Int8 {
 					value = byte(int8(value<<(8-bits)) >> (8 - bits)) // the sign
 				}
@@ -98,7 +98,7 @@ func TestPackUnpack(t *testing.T) {
 			back := keep(t)(keep(t)(wide.Transpose()).Pack(of))
 			require.Equal(t, of, back.DType())
 			require.Equal(t, int64((30*bits+7)/8), back.Verdict().Bytes)
-			requireIs(t, want.transpose([]int{1, 0}), back)
+			requireIs(t, transposed(want, []int{1, 0}), back)
 		}
 		bytes := keep(t)(tensor.FromSlice(s, []int8{-9, 8, 7, 17}))
 		wrapped := keep(t)(bytes.Pack(layout.Int4))
@@ -131,12 +131,12 @@ func TestHighRank(t *testing.T) {
 		x, a := fill(t, s, layout.Uint2, 1, dims...)
 		perm := []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}
 		y := keep(t)(x.Transpose())
-		want := a.transpose(perm)
+		want := transposed(a, perm)
 		requireIs(t, want, y)
 		c := keep(t)(y.Contiguous())
 		require.Equal(t, tensor.Copy, c.Verdict().Kind)
 		requireIs(t, want, c)
 		requireIs(t, want, keep(t)(y.To(openFake(t))))
-		requireIs(t, want.reshape([]int64{96}), keep(t)(y.Reshape(-1)))
+		requireIs(t, want.Reshape(96), keep(t)(y.Reshape(-1)))
 	}
 }

@@ -82,13 +82,7 @@ func (t *Tensor) format() (string, error) {
 // many short axes, which are not shortened.
 const maxShown = 1 << 16
 
-// maxRankShown is the highest rank that String shows; numpy has no higher one.
-const maxRankShown = 64
-
 func (t *Tensor) formatElements() (string, error) {
-	if rank := t.Rank(); rank > maxRankShown {
-		return notShown(fmt.Sprintf("rank %d", rank)), nil
-	}
 	shape := t.layout.Shape()
 	kept := ndformat.Kept(shape)
 	n, err := kept.Count()

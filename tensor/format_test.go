@@ -3,6 +3,7 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -224,18 +225,29 @@ func TestStringReleased(t *testing.T) {
 	require.Equal(t, "<nil>", (*Tensor)(nil).String())
 }
 
-// TestHighRankIsNotShown: the nested brackets of an array take time and memory
-// quadratic in its rank, which a file of a few kilobytes may choose.
-func TestHighRankIsNotShown(t *testing.T) {
-	dims := make([]int64, 100_000)
-	for i := range dims {
-		dims[i] = 1
-	}
+// TestRankOf64: what has the highest rank is shown whole, and a higher one is refused.
+func TestRankOf64(t *testing.T) {
+	dims := slices.Repeat([]int64{1}, layout.MaxRank)
 	x, err := FromSlice(Host(), []float32{1}, dims...)
 	require.NoError(t, err)
 	defer x.Release()
-	s := x.String()
-	require.Contains(t, s, "<not shown: rank 100000>")
-	require.Contains(t, s, "... 100000 axes]")
-	require.Less(t, len(s), 200)
+	require.Contains(t, x.String(), strings.Repeat("[", layout.MaxRank)+"1."+strings.Repeat("]", layout.MaxRank))
+
+	const rule = "rank 65 exceeds the highest, 64"
+	_, err = x.Unsqueeze(0)
+	require.ErrorContains(t, err, rule)
+	dims = append(dims, 1)
+	for _, call := range []func() (*Tensor, error){
+		func() (*Tensor, error) { return x.Reshape(dims...) },
+		func() (*Tensor, error) { return x.Expand(dims...) },
+		func() (*Tensor, error) { return FromSlice(Host(), []float32{1}, dims...) },
+		func() (*Tensor, error) { return FromHost([]float32{1}, dims...) },
+		func() (*Tensor, error) { return FromBytes(Host(), layout.Float32, make([]byte, 4), dims...) },
+		func() (*Tensor, error) { return New(Host(), layout.Float32, dims...) },
+		func() (*Tensor, error) { return Empty(Host(), layout.Float32, dims...) },
+	} {
+		_, err := call()
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, rule)
+	}
 }

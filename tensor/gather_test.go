@@ -111,9 +111,9 @@ func TestGather(t *testing.T) {
 				x := keep(t)(whole.Alias())
 				if rng.IntN(2) == 0 {
 					perm := rng.Perm(len(dims))
-					x, a = keep(t)(whole.Transpose(perm...)), a.transpose(perm)
+					x, a = keep(t)(whole.Transpose(perm...)), transposed(a, perm)
 				}
-				g := randomGather(rng, a.dims)
+				g := randomGather(rng, a.Dims)
 				count := int64(1)
 				for _, n := range g.dims {
 					count *= n
@@ -135,20 +135,19 @@ func TestGather(t *testing.T) {
 					}
 					indices = keep(t)(tensor.FromSlice(where, narrow, append([]int64{}, g.dims...)...))
 				}
-				want := a.gather(g.shape, func(index []int64) []int64 {
-					from := g.from(index, func(i ...int64) int64 {
+				want := a.From(g.shape, func(index, from []int64) {
+					copy(from, g.from(index, func(i ...int64) int64 {
 						p := int64(0)
 						for axis, i := range i {
 							p = p*g.dims[axis] + i
 						}
 						return values[p]
-					})
+					}))
 					for axis := range from {
 						if from[axis] < 0 {
-							from[axis] += a.dims[axis]
+							from[axis] += a.Dims[axis]
 						}
 					}
-					return from
 				})
 				y, err := g.call(x, indices)
 				require.NoError(t, err, "seed %d: %s of %v", seed, g.name, x.Layout())

@@ -48,11 +48,11 @@ func roundTrip[T layout.Element](t *testing.T, of layout.DType, values ...T) {
 
 			scalar := keep(t)(tensor.FromSlice(s, values[:1], []int64{}...))
 			require.Zero(t, scalar.Rank())
-			requireIs(t, array{nil, contents(t, x).elems[:1]}, scalar)
+			requireIs(t, array{Dims: nil, Elems: contents(t, x).Elems[:1]}, scalar)
 			empty := keep(t)(tensor.FromSlice(s, []T{}, 2, 0, 3))
-			requireIs(t, array{dims: []int64{2, 0, 3}}, empty)
-			requireIs(t, array{dims: []int64{0}}, keep(t)(tensor.FromSlice(s, []T(nil))))
-			requireIs(t, array{dims: []int64{4, 0}}, keep(t)(tensor.New(s, of, 4, 0)))
+			requireIs(t, array{Dims: []int64{2, 0, 3}}, empty)
+			requireIs(t, array{Dims: []int64{0}}, keep(t)(tensor.FromSlice(s, []T(nil))))
+			requireIs(t, array{Dims: []int64{4, 0}}, keep(t)(tensor.New(s, of, 4, 0)))
 		}
 		h := keep(t)(tensor.FromHost(values))
 		require.Same(t, tensor.Host(), h.Stream())
@@ -218,18 +218,18 @@ func TestFromHost(t *testing.T) {
 	require.True(t, ok)
 	memory[3], memory[2] = 0xbf, 0x80 // -1
 	require.Equal(t, float32(-1), data[0])
-	requireIs(t, array{[]int64{3, 2}, contents(t, keep(t)(x.Transpose())).elems}, keep(t)(x.Transpose()))
+	requireIs(t, array{Dims: []int64{3, 2}, Elems: contents(t, keep(t)(x.Transpose())).Elems}, keep(t)(x.Transpose()))
 
 	_, err := tensor.FromHost(data, 7)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = tensor.FromHost([]string{"a"}, 2)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	require.ErrorContains(t, err, "FromHost of string: ")
-	requireIs(t, array{dims: []int64{0}}, keep(t)(tensor.FromHost([]int8{})))
+	requireIs(t, array{Dims: []int64{0}}, keep(t)(tensor.FromHost([]int8{})))
 	words := []string{"a", "b"}
 	w := keep(t)(tensor.FromHost(words))
 	words[0] = "changed"
-	requireIs(t, array{[]int64{2}, []string{"a", "b"}}, w, "strings are copied")
+	requireIs(t, array{Dims: []int64{2}, Elems: []string{"a", "b"}}, w, "strings are copied")
 }
 
 func TestHostInts(t *testing.T) {

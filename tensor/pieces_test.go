@@ -26,7 +26,7 @@ func requirePieces(t *testing.T, want array, x *tensor.Tensor, most int64, says 
 			require.NoError(t, err, says)
 			got = append(got, s)
 		}
-		require.Equal(t, append([]string{}, want.elems...), append([]string{}, got...), says)
+		require.Equal(t, append([]string{}, want.Elems...), append([]string{}, got...), says)
 		return
 	}
 	packed, err := x.Bytes()
@@ -62,11 +62,11 @@ func TestPieces(t *testing.T) {
 							if rng.IntN(2) == 0 {
 								start, end, step = -1, -10, -step
 							}
-							x, a = keep(t)(x.Slice(axis, start, end, step)), a.slice(axis, start, end, step)
+							x, a = keep(t)(x.Slice(axis, start, end, step)), sliced(a, axis, start, end, step)
 						}
 						perm := rng.Perm(rank)
 						if rank > 0 && try > 0 {
-							x, a = keep(t)(x.Transpose(perm...)), a.transpose(perm)
+							x, a = keep(t)(x.Transpose(perm...)), transposed(a, perm)
 						}
 						for most := int64(1); most < 20; most += 1 + most/4 {
 							requirePieces(t, a, x, most, fmt.Sprint(says, x.Layout(), " by ", most))

@@ -22,7 +22,7 @@ type step struct {
 
 // randomStep draws a call that is valid for an array.
 func randomStep(rng *rand.Rand, a array) step {
-	rank := len(a.dims)
+	rank := len(a.Dims)
 	ints := func(n int) []int64 {
 		dims := make([]int64, n)
 		for i := range dims {
@@ -36,7 +36,7 @@ func randomStep(rng *rand.Rand, a array) step {
 		if rank == 0 {
 			break
 		}
-		return step{fmt.Sprint("Transpose", perm), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Transpose(perm...) }, a.transpose(perm), true}
+		return step{fmt.Sprint("Transpose", perm), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Transpose(perm...) }, transposed(a, perm), true}
 	case 1:
 		if rank == 0 {
 			break
@@ -46,36 +46,36 @@ func randomStep(rng *rand.Rand, a array) step {
 		if rng.IntN(2) == 0 {
 			by = -by
 		}
-		want := a.slice(axis, start, end, by)
-		if len(want.elems) == 0 && rng.IntN(4) > 0 {
+		want := sliced(a, axis, start, end, by)
+		if len(want.Elems) == 0 && rng.IntN(4) > 0 {
 			break // empty arrays stay empty: not too many
 		}
 		return step{fmt.Sprint("Slice", axis, start, end, by), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Slice(axis, start, end, by) }, want, true}
 	case 2:
-		if len(a.elems) > 500 {
+		if len(a.Elems) > 500 {
 			break
 		}
-		dims := append(ints(rng.IntN(2)), a.dims...)
+		dims := append(ints(rng.IntN(2)), a.Dims...)
 		for i, d := range dims {
 			if d == 1 {
 				dims[i] = int64(1 + rng.IntN(3))
 			}
 		}
-		return step{fmt.Sprint("Expand", dims), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Expand(dims...) }, a.expand(dims), true}
+		return step{fmt.Sprint("Expand", dims), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Expand(dims...) }, a.Expand(dims...), true}
 	case 3:
 		var dims []int64
-		for _, d := range a.dims {
+		for _, d := range a.Dims {
 			if d != 1 {
 				dims = append(dims, d)
 			}
 		}
-		return step{"Squeeze", func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Squeeze() }, a.reshape(dims), true}
+		return step{"Squeeze", func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Squeeze() }, a.Reshape(dims...), true}
 	case 4:
 		at := rng.IntN(rank + 1)
-		dims := append(append(append([]int64{}, a.dims[:at]...), 1), a.dims[at:]...)
-		return step{fmt.Sprint("Unsqueeze", at), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Unsqueeze(at) }, a.reshape(dims), true}
+		dims := append(append(append([]int64{}, a.Dims[:at]...), 1), a.Dims[at:]...)
+		return step{fmt.Sprint("Unsqueeze", at), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Unsqueeze(at) }, a.Reshape(dims...), true}
 	case 5:
-		dims, rest := []int64{}, int64(len(a.elems))
+		dims, rest := []int64{}, int64(len(a.Elems))
 		for _, p := range []int64{2, 3, 2, 5} {
 			if rest%p == 0 && rest > 0 && rng.IntN(2) == 0 {
 				dims, rest = append(dims, p), rest/p
@@ -86,18 +86,18 @@ func randomStep(rng *rand.Rand, a array) step {
 		if rest > 0 && rng.IntN(2) == 0 {
 			asked[len(asked)-1] = -1
 		}
-		return step{fmt.Sprint("Reshape", asked), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Reshape(asked...) }, a.reshape(dims), false}
+		return step{fmt.Sprint("Reshape", asked), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Reshape(asked...) }, a.Reshape(dims...), false}
 	case 6:
 		axis := rng.IntN(rank + 1)
 		dims := []int64{1, 1}
-		for i, d := range a.dims {
+		for i, d := range a.Dims {
 			if i < axis {
 				dims[0] *= d
 			} else {
 				dims[1] *= d
 			}
 		}
-		return step{fmt.Sprint("Flatten", axis), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Flatten(axis) }, a.reshape(dims), false}
+		return step{fmt.Sprint("Flatten", axis), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Flatten(axis) }, a.Reshape(dims...), false}
 	case 7:
 		return step{"Contiguous", (*tensor.Tensor).Contiguous, a, false}
 	}
@@ -164,7 +164,7 @@ func walk(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64) {
 			t.Fatal(trail, v)
 		}
 		require.Equal(t, of, y.DType())
-		require.Equal(t, int64(len(next.want.elems)), y.Count(), trail)
+		require.Equal(t, int64(len(next.want.Elems)), y.Count(), trail)
 		requireIs(t, next.want, y, trail)
 		requirePieces(t, next.want, y, int64(1+len(trail)%40), trail)
 		x, a = y, next.want

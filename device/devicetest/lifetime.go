@@ -297,6 +297,7 @@ func (r runner) closeQueue(t *testing.T) {
 		}
 	}
 	closed.dead("a closed queue", a, b, event)
+	rig.is(closed.q.Close(), device.ErrClosed, "second Close of a queue")
 	if !bytes.Equal(rig.bytes(a), want) {
 		t.Error("a refused call changed a buffer")
 	}
@@ -329,7 +330,6 @@ func (r runner) closeDevice(t *testing.T) {
 	rig.dead("a closed device", a, b, event)
 	dev.Stats()
 	dev.Info()
-	// Nothing says what a second Close returns, but it must return.
-	_ = q.Close()
-	_ = dev.Close()
+	rig.is(q.Close(), device.ErrClosed, "Close of a queue of a closed device")
+	rig.is(dev.Close(), device.ErrClosed, "second Close of a device")
 }

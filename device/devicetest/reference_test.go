@@ -102,9 +102,13 @@ func (d *reference) AllocStrings(n int64) (device.Buffer, error) {
 
 func (d *reference) Close() error {
 	d.mu.Lock()
+	before := d.closed
 	d.closed = true
 	queues := d.queues
 	d.mu.Unlock()
+	if before {
+		return fmt.Errorf("device: %w", device.ErrClosed)
+	}
 	for _, q := range queues {
 		_ = q.Close()
 	}
