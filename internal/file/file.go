@@ -71,6 +71,9 @@ func open(path string, limit int64, stat func(string) (fs.FileInfo, error), open
 	// To open a device may start something, so look first; what is there can be
 	// another file a moment later, so look again.
 	info, err := stat(path)
+	if e := new(fs.PathError); errors.As(err, &e) {
+		err = &fs.PathError{Op: "open", Path: e.Path, Err: e.Err} // the look is our affair
+	}
 	if err == nil {
 		err = check(path, info, limit)
 	}
