@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -131,9 +130,9 @@ func (x *External) open(size int64) (*file.File, error) {
 		return nil, invalidf("external data at %s: the tensor was read without a folder", quote.Name(x.Path))
 	}
 	where := "external data at " + quote.Name(x.Path)
-	root, err := os.OpenRoot(x.Dir)
+	root, err := file.OpenFolder(x.Dir)
 	if err != nil {
-		return nil, &fileError{where, quote.Error(err)}
+		return nil, &fileError{where, err}
 	}
 	defer root.Close()
 	f, err := file.OpenIn(root, filepath.FromSlash(x.Path), math.MaxInt64)

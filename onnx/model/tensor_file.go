@@ -3,7 +3,6 @@ package model
 import (
 	"io"
 	"iter"
-	"path/filepath"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -14,12 +13,8 @@ import (
 
 // LoadTensor reads a tensor file.
 func LoadTensor(path string) (*Tensor, error) {
-	b, err := readFile(path)
-	if err != nil {
-		return nil, named("LoadTensor", err)
-	}
-	t, err := readTensor(b, filepath.Dir(path))
-	return t, named("LoadTensor", within(err, "%s", quote.Path(path)))
+	t, err := load(path, readTensor)
+	return t, named("LoadTensor", err)
 }
 
 // SaveTensor writes a tensor file. A file that was there is replaced at once or
