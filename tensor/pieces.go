@@ -23,6 +23,12 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) { return t.writeTo(w, piece
 // writeTo is WriteTo by pieces of so many bytes.
 func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	const op = "WriteTo"
+	switch {
+	case t == nil:
+		return 0, nilTensor(op)
+	case w == nil:
+		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the writer is nil"))
+	}
 	if t.dtype == layout.String {
 		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "strings have no bytes of fixed width: Strings reads them"))
 	}
@@ -82,6 +88,10 @@ func (t *Tensor) Strings() iter.Seq2[string, error] { return t.strings(pieceByte
 func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 	const op = "Strings"
 	return func(yield func(string, error) bool) {
+		if t == nil {
+			yield("", nilTensor(op))
+			return
+		}
 		if t.dtype != layout.String {
 			yield("", t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not strings")))
 			return

@@ -37,16 +37,19 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filter, err := regexp.Compile(run)
 			if err != nil {
-				return fmt.Errorf("--run: %w", err)
+				return fmt.Errorf("--run: %w", quote.Error(err))
 			}
 			cases, err := findCases(args, filter)
 			if err != nil {
-				return err
+				return quote.Error(err)
 			}
 			if len(devices) == 0 {
 				return errors.New("--device: none is named")
 			}
 			if len(cases) == 0 {
+				for i := range args {
+					args[i] = quote.Path(args[i])
+				}
 				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
 			}
 			restore, err := limits.bound()
@@ -129,14 +132,14 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits
 			continue
 		case errors.Is(err, errBroken):
 			total.skipped++
-			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", quote.Plain(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", quote.Path(c.name), id, quote.Error(err))
 			continue
 		case err == nil:
 			err = leaked(before, s.Device().Stats())
 		}
 		if err != nil {
 			total.failed++
-			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", quote.Plain(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", quote.Path(c.name), id, quote.Lines(err.Error()))
 			continue
 		}
 		total.passed++
@@ -179,7 +182,7 @@ func (c testCase) run(ctx context.Context, s *tensor.Stream) (err error) {
 		}
 		sets++
 		if err := runSet(ctx, s, sess, m, filepath.Join(c.dir, e.Name())); err != nil {
-			return fmt.Errorf("%s: %w", e.Name(), err)
+			return fmt.Errorf("%s: %w", quote.Path(e.Name()), err)
 		}
 	}
 	if sets == 0 {
