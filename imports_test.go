@@ -40,11 +40,11 @@ var policy = map[string][]string{
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
-	"bench/report":      {"layout", "device", "internal/quote"},
+	"bench/report":      {"layout", "device", "internal/file", "internal/quote"},
 	"bench/peers":       {"layout", "device/oracle", "bench/cases", "bench/report", "internal/quote"}, // and a module of its own, for libraries in Go
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
-	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
+	"bench/results":     {"bench/cases", "bench/report", "internal/quote"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
@@ -53,7 +53,7 @@ var policy = map[string][]string{
 	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
 	"internal/dry":         {"layout", "device", "device/backend"},
-	"internal/dl":          {"github.com/ebitengine/purego"},
+	"internal/dl":          {"internal/quote", "github.com/ebitengine/purego"},
 	"internal/hugemem":     {},
 	"internal/sysmem":      {},
 	"internal/simd":        {"golang.org/x/sys"},
@@ -69,7 +69,7 @@ var policy = map[string][]string{
 	"internal/ndarray":     {"layout", "tensor"},
 	"internal/fraction":    {"layout", "device", "internal/numeric"},
 	"internal/graphs":      {"layout", "device", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
-	"internal/adversary":   {"layout", "device", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/numeric"},
+	"internal/adversary":   {"layout", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/internal/quote"
 )
 
 // core is Linux's folder of the first core.
@@ -26,11 +27,11 @@ func lastCache() int64 {
 // host describes this machine.
 func host() report.Host {
 	h := report.Host{
-		Kernel:   word("/proc/sys/kernel/osrelease"),
-		Governor: word(core + "cpufreq/scaling_governor"),
+		Kernel:   quote.Text(word("/proc/sys/kernel/osrelease")),
+		Governor: quote.Text(word(core + "cpufreq/scaling_governor")),
 	}
 	if dev, err := cpu.Open(); err == nil {
-		h.CPU, h.Memory = dev.Info().Name, dev.Info().Memory
+		h.CPU, h.Memory = quote.Text(dev.Info().Name), dev.Info().Memory
 		_ = dev.Close() // it has allocated nothing
 	}
 	h.Cache = lastCache()

@@ -14,6 +14,7 @@ import (
 	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -75,6 +76,9 @@ type runner struct {
 // Run measures a device. A case that fails or is wrong has an Error, and the run goes on;
 // any other failure ends it.
 func Run(ctx context.Context, dev device.Device, o Options) (result *report.Result, err error) {
+	if ctx == nil || dev == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "bench", "the context or the device is nil")
+	}
 	info := dev.Info()
 	r := &runner{Options: o, dev: dev, start: time.Now(), series: map[string]*series{}}
 	if r.Cases == nil {
@@ -100,7 +104,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 		return nil, err
 	}
 	result = &report.Result{
-		Device: report.Facts{ID: info.ID(), Name: info.Name, Vendor: info.Vendor, Driver: info.Driver, Kind: info.Kind, Memory: info.Memory, MHz: info.MHz},
+		Device: report.Facts{ID: info.ID(), Name: quote.Text(info.Name), Vendor: quote.Text(info.Vendor), Driver: quote.Text(info.Driver), Kind: info.Kind, Memory: info.Memory, MHz: info.MHz},
 		Size:   r.Size, Cached: cached(r.Size), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(report.Roofline), Cases: []*report.CaseResult{},
 	}
 	for _, p := range r.Peers {
@@ -261,7 +265,7 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotati
 
 // fail replaces the figures of a case by an error.
 func fail(c *report.CaseResult, err error) {
-	c.Verified, c.Time, c.Error = "", nil, report.PlainText(err.Error())
+	c.Verified, c.Time, c.Error = "", nil, quote.Lines(err.Error())
 	c.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/quote"
 )
 
 // frame holds the arguments and results of frequent calls, one at a time. It lies on
@@ -129,7 +130,7 @@ func load() (*libcuda, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)
 	}
-	l := &libcuda{path: lib.Name}
+	l := &libcuda{path: quote.Path(lib.Name)}
 	var missing []string
 	must := true
 	for _, s := range l.symbols() {
@@ -232,7 +233,7 @@ func (l *libcuda) properties(ordinal int) (properties, error) {
 		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), uintptr(code), handle))
 		return int(*v), err
 	}
-	f := properties{name: text(name), memory: int64(*bytes)}
+	f := properties{name: quote.Text(text(name)), memory: int64(*bytes)}
 	if f.major, err = attribute(attributeMajor); err != nil {
 		return properties{}, err
 	}

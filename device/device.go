@@ -132,7 +132,7 @@ type KernelNamer interface {
 	KernelName(dst, src Operand) string
 }
 
-// Info says what a device is.
+// Info says what a device is. In the driver's texts, what cannot be printed is escaped.
 type Info struct {
 	Backend  string // "cpu", "opencl", "cuda"
 	Index    int    // among the devices of its backend

@@ -19,7 +19,7 @@ func TestErrors(t *testing.T) {
 	var driver *DriverError
 	require.ErrorAs(t, err, &driver)
 	assert.Equal(t, int64(-11), driver.Code)
-	assert.EqualError(t, err, "opencl:0: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)\nline 3: no")
+	assert.EqualError(t, err, "opencl:0: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)\n    line 3: no")
 	assert.EqualError(t, &DriverError{Call: "cuInit", Code: 100, Name: "CUDA_ERROR_NO_DEVICE"}, "cuInit: CUDA_ERROR_NO_DEVICE (100)")
 
 	require.ErrorIs(t, ErrClosed, ErrInvalid)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -34,9 +35,9 @@ type DriverError struct {
 }
 
 func (e *DriverError) Error() string {
-	s := fmt.Sprintf("%s: %s (%d)", e.Call, e.Name, e.Code)
+	s := fmt.Sprintf("%s: %s (%d)", e.Call, quote.Text(e.Name), e.Code)
 	if e.Log != "" {
-		s += "\n" + e.Log
+		s += quote.Lines("\n" + e.Log)
 	}
 	return s
 }

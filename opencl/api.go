@@ -12,6 +12,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/quote"
 )
 
 // fn is a function of the driver. Handles are uintptr: they are the driver's addresses,
@@ -157,7 +158,7 @@ func (f *fn) bytes(object ...uintptr) ([]byte, error) {
 func (f *fn) text(object ...uintptr) (string, error) {
 	b, err := f.bytes(object...)
 	s, _, _ := strings.Cut(string(b), "\x00")
-	return strings.Join(strings.Fields(s), " "), err
+	return quote.Text(strings.Join(strings.Fields(s), " ")), err
 }
 
 // number is bytes for an integer of up to 64 bits, or a handle.

@@ -35,13 +35,16 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is an OpenCL device. It has the methods of device.Device and
-// device.HostAllocator beside those below. Its queues are device.Allocator,
+// Device is an OpenCL device. It has the methods of device.Device,
+// device.HostAllocator and device.Noter beside those below. Its queues are device.Allocator,
 // AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver
 }
+
+// Notes says it where compiled kernels are not kept because others could change them.
+func (d *Device) Notes() []string { return d.driver.programs.disk.notes() }
 
 // Planner is the kind of processor for which kernels are chosen.
 type Planner string

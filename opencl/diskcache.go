@@ -2,13 +2,18 @@ package opencl
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
 )
 
 // diskCache keeps compiled programs in files, one each. A file's name is a hash of its
@@ -19,8 +24,16 @@ import (
 // with a version of 32 bits and lengths of 64, little-endian. A file that is not so, or
 // has another key, counts as missing. What goes wrong with files is no error: programs
 // are then compiled again.
+//
+// A driver runs what a file has. So the folder and its files must be the user's own, or
+// root's, and not for others to write; if not, the cache is not used any more, and has a
+// note of that. Folders above may be others', who can then put no program of theirs in
+// this one: at most another folder of the user's in its place.
 type diskCache struct {
 	folder string // "": there is no cache
+
+	mu   sync.Mutex
+	note string // why it is not used; "": it is
 }
 
 const (
@@ -30,37 +43,83 @@ const (
 )
 
 // newDiskCache returns the cache that the environment names.
-func newDiskCache() diskCache {
+func newDiskCache() *diskCache {
 	switch dir := os.Getenv("RESTRIDE_CACHE_DIR"); dir {
 	case "off":
-		return diskCache{}
+		return &diskCache{}
 	case "":
 		dir, err := os.UserCacheDir()
 		if err != nil {
-			return diskCache{}
+			return &diskCache{}
 		}
-		return diskCache{filepath.Join(dir, "restride", "opencl")}
+		return &diskCache{folder: filepath.Join(dir, "restride", "opencl")}
 	default:
-		return diskCache{filepath.Join(dir, "opencl")}
+		return &diskCache{folder: filepath.Join(dir, "opencl")}
 	}
 }
 
-func (c diskCache) path(key string) string {
+// nameOf returns the name of a key's file.
+func nameOf(key string) string {
 	hash := sha256.Sum256([]byte(key))
-	return filepath.Join(c.folder, hex.EncodeToString(hash[:])+".bin")
+	return hex.EncodeToString(hash[:]) + ".bin"
 }
 
-// load returns the program with a key; nil: there is none.
-func (c diskCache) load(key string) []byte {
-	if c.folder == "" {
+// notes says why the cache is not used.
+func (c *diskCache) notes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.note == "" {
 		return nil
 	}
-	file, err := os.Open(c.path(key))
+	return []string{c.note}
+}
+
+// owned reports whether only the user can change a file of the cache, or its folder. If
+// not, the cache is not used from then on.
+func (c *diskCache) owned(path string, info os.FileInfo) bool {
+	err := file.Owned(info)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.note = fmt.Sprintf("compiled OpenCL kernels are neither read nor kept: %s: %v", quote.Path(path), err)
+	}
+	return err == nil
+}
+
+// open opens the folder; nil: it is of no use.
+func (c *diskCache) open() *os.Root {
+	if c.folder == "" || len(c.notes()) > 0 {
+		return nil
+	}
+	root, err := file.OpenFolder(c.folder)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, mostCached))
+	if info, err := root.Stat("."); err == nil && c.owned(c.folder, info) {
+		return root
+	}
+	_ = root.Close()
+	return nil
+}
+
+// load returns the program with a key; nil: there is none.
+func (c *diskCache) load(key string) []byte {
+	root := c.open()
+	if root == nil {
+		return nil
+	}
+	defer root.Close()
+	name := nameOf(key)
+	entry, err := file.OpenIn(root, name, mostCached)
+	if err != nil {
+		return nil
+	}
+	defer entry.Close()
+	info, err := entry.Stat()
+	if err != nil || !c.owned(filepath.Join(c.folder, name), info) {
+		return nil
+	}
+	content, err := entry.Content()
 	if err != nil {
 		return nil
 	}
@@ -68,20 +127,26 @@ func (c diskCache) load(key string) []byte {
 }
 
 // store writes a program. Other processes see the whole file or none.
-func (c diskCache) store(key string, program []byte) {
+func (c *diskCache) store(key string, program []byte) {
 	if c.folder == "" || len(program) == 0 || os.MkdirAll(c.folder, 0o700) != nil {
 		return
 	}
-	file, err := os.CreateTemp(c.folder, "new-*.tmp")
+	root := c.open()
+	if root == nil {
+		return
+	}
+	defer root.Close()
+	name := "new-" + rand.Text() + ".tmp"
+	entry, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return
 	}
-	_, err = file.Write(seal(program, key))
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), c.path(key))
+	_, err = entry.Write(seal(program, key))
+	if err = errors.Join(err, entry.Close()); err == nil {
+		err = root.Rename(name, nameOf(key))
 	}
 	if err != nil {
-		_ = os.Remove(file.Name())
+		_ = root.Remove(name)
 	}
 }
 

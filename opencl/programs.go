@@ -20,7 +20,7 @@ const buildOptions = "-cl-std=CL1.2 -w"
 // programs are a device's kernels: a program for each, built when it is first needed.
 type programs struct {
 	driver *driver
-	disk   diskCache
+	disk   *diskCache
 	// Tests put others in place of these.
 	source  func(kernels.Spec) string
 	compile func(source string) (uintptr, error)

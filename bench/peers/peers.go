@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/restride/restride/internal/quote"
 )
 
 //go:embed peer.py common.py check.py *_peer.py
@@ -52,7 +54,7 @@ func Parse(word string) (c Choice, err error) {
 	if limited {
 		c.Only, err = regexp.Compile(only)
 	}
-	return c, err
+	return c, quote.Error(err)
 }
 
 // Running are the libraries beside each device, by its ID.
@@ -103,14 +105,14 @@ func Start(ctx context.Context, choices []Choice, devices []string, say func(str
 					all[device] = append(all[device], p)
 					beside++
 				case ctx.Err() == nil && (c.Name == auto || status(err) == notHere):
-					say(fmt.Sprintf("%s is not beside %s: %v", name, device, err))
+					say(fmt.Sprintf("%s is not beside %s: %v", quote.Path(name), device, err))
 				default:
-					return all, fmt.Errorf("%s beside %s: %w", name, device, err)
+					return all, fmt.Errorf("%s beside %s: %w", quote.Path(name), device, quote.Error(err))
 				}
 			}
 		}
 		if beside == 0 && c.Name != auto {
-			return all, fmt.Errorf("%s is for none of %s", c.Name, strings.Join(devices, ", "))
+			return all, fmt.Errorf("%s is for none of %s", quote.Path(c.Name), strings.Join(devices, ", "))
 		}
 	}
 	return all, nil

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/quote"
 )
 
 // threadsVariable tells a process how many threads this one uses: not every language
@@ -175,7 +175,7 @@ func (t *tail) String() string {
 	return OneLine(string(t.text))
 }
 
-// OneLine is a text without line breaks and what spoils a terminal.
+// OneLine is a text in a line.
 func OneLine(text string) string {
-	return strings.Join(strings.Fields(report.PlainText(strings.ToValidUTF8(text, " "))), " ")
+	return quote.Text(strings.Join(strings.Fields(text), " "))
 }

@@ -71,7 +71,7 @@ func TestPeers(t *testing.T) {
 	assert.Equal(t, &report.PeerCase{Name: "c-heads/32", Error: "no float", Unsupported: true}, r.Peers[0].Cases[2])
 	assert.Equal(t, &report.PeerCase{Name: "c-heads/64", Error: "wrong result"}, r.Peers[0].Cases[3])
 	for _, c := range r.Peers[1].Cases {
-		assert.Equal(t, &report.PeerCase{Name: c.Name, Error: "it ended: exit status 7; it said: first the [2J last words"}, c)
+		assert.Equal(t, &report.PeerCase{Name: c.Name, Error: "it ended: exit status 7; it said: first the\\x1b[2J last words"}, c)
 	}
 	for _, c := range r.Cases {
 		assert.Empty(t, c.Error)

@@ -9,11 +9,28 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
+
+// maxFile is the most bytes of a report's file: a hundred times what runs write.
+const maxFile = 64 << 20
+
+// Load is Read of a file, whose path is in its errors.
+func Load(path string) (*Report, error) {
+	data, err := file.Content(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote.Path(path), err)
+	}
+	return r, nil
+}
 
 // Read reads a report's file and checks it, so that the report can be printed and
 // compared. An error is a device.ErrInvalid.
@@ -21,9 +38,9 @@ func Read(data []byte) (*Report, error) {
 	r := new(Report)
 	if err := json.Unmarshal(data, r); err != nil {
 		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
-			return nil, badReport("it is no JSON, or cut off, at byte %d of %d: %v", syntax.Offset, len(data), err)
+			return nil, badReport("it is no JSON, or cut off, at byte %d of %d: %v", syntax.Offset, len(data), quote.Error(err))
 		}
-		return nil, badReport("%v", err)
+		return nil, badReport("%v", quote.Error(err))
 	}
 	if r.Format != Format {
 		return nil, badReport("its format is %d; this program knows %d", r.Format, Format)
@@ -45,7 +62,7 @@ func Read(data []byte) (*Report, error) {
 		}
 		at := key{d.Device.ID, d.Size}
 		if d.Device.ID == "" || seen[at] {
-			return nil, badReport("devices[%d] has no id, or is %s at %d bytes, which is there twice", i, d.Device.ID, d.Size)
+			return nil, badReport("devices[%d] has no id, or is %s at %d bytes, which is there twice", i, quote.Name(d.Device.ID), d.Size)
 		}
 		seen[at] = true
 		if err := checkTexts(d.Device.ID, d.Device.Name, d.Device.Vendor, d.Device.Driver, d.Clock); err != nil {
@@ -97,20 +114,23 @@ func (r *Result) check(unfinished bool) error {
 		case c == nil || c.Name == "":
 			return fmt.Errorf("case %d is null or has no name", i)
 		case seen[c.Name]:
-			return fmt.Errorf("case %s is there twice", c.Name)
+			return fmt.Errorf("case %s is there twice", quote.Name(c.Name))
 		case c.Time == nil && c.Error == "" && !unfinished:
-			return fmt.Errorf("case %s has neither a time nor an error", c.Name)
+			return fmt.Errorf("case %s has neither a time nor an error", quote.Name(c.Name))
 		case c.Time != nil && c.Error != "":
-			return fmt.Errorf("case %s has a time and an error", c.Name)
+			return fmt.Errorf("case %s has a time and an error", quote.Name(c.Name))
 		case c.Logical < 0 || c.Touched < 0 || c.Rotated < 0 || bad(c.GBps) || bad(c.Ratio) || bad(c.MemcpyRatio) || bad(c.MemcpySpread) || bad(c.TouchedRatio):
-			return fmt.Errorf("case %s has a negative figure, or one that is none", c.Name)
+			return fmt.Errorf("case %s has a negative figure, or one that is none", quote.Name(c.Name))
 		}
 		seen[c.Name] = true
 		if err := checkTexts(c.Name, c.Class, c.Case, c.Kernel, c.Verified); err != nil {
 			return fmt.Errorf("case %d: %w", i, err)
 		}
-		if c.Error != PlainText(c.Error) {
-			return fmt.Errorf("case %d: %.100q cannot be printed", i, c.Error)
+		for line := range strings.Lines(c.Error) {
+			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", " ")
+			if line != quote.Text(line) {
+				return fmt.Errorf("case %d: %.100q cannot be printed", i, c.Error)
+			}
 		}
 		times = append(times, Part{Name: c.Name, Time: c.Time})
 	}
@@ -131,17 +151,6 @@ func (r *Result) check(unfinished bool) error {
 		}
 	}
 	return nil
-}
-
-// PlainText replaces what spoils a terminal by spaces. Lines stay: errors of compilers
-// have many.
-func PlainText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
-			return r
-		}
-		return ' '
-	}, s)
 }
 
 func checkTexts(all ...string) error {
@@ -189,18 +198,18 @@ func (r *Report) WriteFile(path string) error {
 	}
 	text = append(text, '\n')
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, text, 0o666) // a pipe, as /dev/stdout: what is there must stay
+		return file.Write(path, text) // a pipe, as /dev/stdout: what is there must stay
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
-		return err
+		return quote.Error(err)
 	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name())
+		_ = os.Remove(f.Name())
 	}
-	return err
+	return quote.Error(err)
 }

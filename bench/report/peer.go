@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/restride/restride/internal/quote"
 )
 
 // Peer is another library on a device's cases, in the passes of the same run.
@@ -60,7 +61,7 @@ func checkText(text string) error {
 	if len(text) > mostPeerText {
 		return fmt.Errorf("a text of %d bytes: want at most %d", len(text), mostPeerText)
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if text != quote.Text(text) {
 		return fmt.Errorf("%.100q cannot be printed", text)
 	}
 	return nil

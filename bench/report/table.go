@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/restride/restride/internal/quote"
 )
 
 // Table prints a result as text, line by line as figures become final, which is in a
@@ -82,10 +84,10 @@ func (t *Table) line(r *Result, c *CaseResult) {
 	fmt.Fprintf(t.W, "%-*s  ", t.name, c.Name)
 	switch {
 	case c.Unsupported:
-		fmt.Fprintf(t.W, "unsupported: %s\n", c.Error)
+		fmt.Fprintf(t.W, "unsupported: %s\n", quote.Lines(c.Error))
 		return
 	case c.Error != "":
-		fmt.Fprintf(t.W, "FAIL %s\n", c.Error)
+		fmt.Fprintf(t.W, "FAIL %s\n", quote.Lines(c.Error))
 		return
 	}
 	fmt.Fprintf(t.W, "%-*s  %9.1f  %4s  %7.2f  %5.2f %s", t.kernel, c.Kernel, c.Time.Median/1e3, percent(c.Time.Spread()), c.GBps, c.Ratio, bar(c.Ratio, t.Blocks))

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/quote"
 )
 
 func main() {
@@ -53,7 +54,7 @@ func run(folder, page, name string, reports []string) error {
 	}
 	for _, page := range []string{page, filepath.Join(folder, "README.md")} {
 		if err := update(page, folder, all); err != nil {
-			return fmt.Errorf("%s: %w", page, err)
+			return fmt.Errorf("%s: %w", quote.Path(page), quote.Error(err))
 		}
 	}
 	return nil
@@ -100,18 +101,11 @@ func load(folder string) ([]file, error) {
 }
 
 func read(path string) (*report.Report, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := report.Read(data)
+	r, err := report.Load(path)
 	if err == nil && r.Unfinished {
-		err = errors.New("the run was interrupted")
+		err = fmt.Errorf("%s: the run was interrupted", quote.Path(path))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // keep copies a report to the folder, by its date and machine.

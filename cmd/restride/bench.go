@@ -15,6 +15,7 @@ import (
 	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/quote"
 )
 
 // benchFlags are the flags of restride bench.
@@ -97,7 +98,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 func (f *benchFlags) parse() error {
 	filter, err := regexp.Compile(f.filter)
 	if err != nil {
-		return fmt.Errorf("--filter: %w", err)
+		return fmt.Errorf("--filter: %w", quote.Error(err))
 	}
 	for _, c := range cases.All() {
 		if filter.MatchString(c.Name) {
@@ -121,7 +122,7 @@ func (f *benchFlags) parse() error {
 			return fmt.Errorf("--size: %w", err)
 		}
 		if slices.Contains(f.bytes, n) {
-			return fmt.Errorf("--size: %s is there twice", word)
+			return fmt.Errorf("--size: %s is there twice", quote.Plain(word))
 		}
 		f.bytes = append(f.bytes, n)
 	}

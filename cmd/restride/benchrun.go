@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,16 +17,14 @@ import (
 	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
 )
 
 func readReport(flag, path string) (*report.Report, error) {
-	data, err := os.ReadFile(path)
+	r, err := report.Load(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	r, err := report.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
 	}
 	return r, nil
 }
@@ -106,7 +103,12 @@ func (f *benchFlags) startPeers(ctx context.Context, cmd *cobra.Command) (err er
 
 // interrupted says where what was measured until then is.
 func (f *benchFlags) interrupted() error {
-	files := slices.DeleteFunc([]string{f.jsonFile, f.html, f.benchstat}, func(name string) bool { return name == "" })
+	var files []string
+	for _, name := range []string{f.jsonFile, f.html, f.benchstat} {
+		if name != "" {
+			files = append(files, quote.Path(name))
+		}
+	}
 	return errors.New(strings.Join(append([]string{"interrupted; what was measured until then is above"}, files...), ", and in "))
 }
 
@@ -126,7 +128,7 @@ func (f *benchFlags) write(r *report.Report) error {
 		return nil
 	}
 	if err := r.WriteFile(f.jsonFile); err != nil {
-		return fmt.Errorf("--json: %w", err)
+		return fmt.Errorf("--json: %w", quote.Error(err))
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 	before := r.Devices
 	for _, d := range before {
 		if at := dev.Info().ID(); d.Device.ID == at && d.Size == cmp.Or(size, bench.DefaultSize(dev.Info())) {
-			return fmt.Errorf("--device %s: %s is there already, at %d bytes", name, at, d.Size)
+			return fmt.Errorf("--device %s: %s is there already, at %d bytes", quote.Plain(name), at, d.Size)
 		}
 	}
 	result, err := bench.Run(ctx, dev, bench.Options{
@@ -177,7 +179,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 
 // export writes the files that --json does not.
 func (f *benchFlags) export(r *report.Report) error {
-	return f.files(os.O_CREATE|os.O_WRONLY|os.O_TRUNC, func(flag string, w io.Writer) error {
+	return f.files(os.O_TRUNC, func(flag string, w io.Writer) error {
 		if flag == "--html" {
 			return page.Write(w, r)
 		}
@@ -187,7 +189,7 @@ func (f *benchFlags) export(r *report.Report) error {
 
 // writable reports whether export can write them.
 func (f *benchFlags) writable() error {
-	return f.files(os.O_CREATE|os.O_WRONLY, func(string, io.Writer) error { return nil })
+	return f.files(0, func(string, io.Writer) error { return nil })
 }
 
 func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error) error {
@@ -195,12 +197,12 @@ func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error)
 		if out[1] == "" {
 			continue
 		}
-		file, err := os.OpenFile(out[1], mode, 0o666)
+		f, err := file.Create(out[1], mode)
 		if err == nil {
-			err = errors.Join(write(out[0], file), file.Close())
+			err = errors.Join(write(out[0], f), f.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", out[0], err)
+			return fmt.Errorf("%s: %w", out[0], quote.Error(err))
 		}
 	}
 	return nil
@@ -220,7 +222,7 @@ func (f *benchFlags) use(cmd *cobra.Command, r *report.Report) (err error) {
 	}
 	if f.old != nil {
 		if f.from == "" {
-			fmt.Fprintf(cmd.OutOrStdout(), "\nbeside %s:\n", f.compare)
+			fmt.Fprintf(cmd.OutOrStdout(), "\nbeside %s:\n", quote.Path(f.compare))
 		}
 		c := report.Compare(f.old, r)
 		c.Print(cmd.OutOrStdout())

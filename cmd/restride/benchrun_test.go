@@ -133,7 +133,7 @@ func TestBenchFrom(t *testing.T) {
 		"--from: open":       {"--from", filepath.Join(dir, "none")},
 		"cut off":            {"--from", path},
 		"--compare: open":    {"--compare", filepath.Join(dir, "none")},
-		"--compare " + path:  {"--compare", path},
+		"--compare: " + path: {"--compare", path},
 		"--benchstat: open ": {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us", "--benchstat", filepath.Join(dir, "no", "lines")},
 	} {
 		_, err := restride(append([]string{"bench"}, args...)...)

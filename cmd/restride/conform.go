@@ -24,6 +24,7 @@ import (
 func newConform() *cobra.Command {
 	var devices []string
 	var run string
+	var limits limits
 	cmd := &cobra.Command{
 		Use:   "conform DIR...",
 		Short: "Run ONNX backend test cases on devices and compare every byte",
@@ -36,22 +37,30 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filter, err := regexp.Compile(run)
 			if err != nil {
-				return fmt.Errorf("--run: %w", err)
+				return fmt.Errorf("--run: %w", quote.Error(err))
 			}
 			cases, err := findCases(args, filter)
 			if err != nil {
-				return err
+				return quote.Error(err)
 			}
 			if len(devices) == 0 {
 				return errors.New("--device: none is named")
 			}
 			if len(cases) == 0 {
+				for i := range args {
+					args[i] = quote.Path(args[i])
+				}
 				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
 			}
+			restore, err := limits.bound()
+			if err != nil {
+				return err
+			}
+			defer restore()
 			var total tally
 			missing := map[string]int{}
 			for _, name := range devices {
-				if err := conformOn(cmd, name, cases, &total, missing); err != nil {
+				if err := conformOn(cmd, name, cases, &limits, &total, missing); err != nil {
 					return err
 				}
 			}
@@ -63,6 +72,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 	}
 	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&run, "run", "", "only cases whose folder matches this regular expression")
+	limits.register(cmd, "a case")
 	return cmd
 }
 
@@ -100,7 +110,7 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 }
 
 // conformOn runs all cases on one device.
-func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, missing map[string]int) (err error) {
+func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits, total *tally, missing map[string]int) (err error) {
 	s, err := tensor.Open(name)
 	if err != nil {
 		return err
@@ -109,7 +119,9 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, 
 	id := s.Device().Info().ID()
 	for _, c := range cases {
 		before := s.Device().Stats()
-		err := c.run(cmd.Context(), s)
+		ctx, end := limits.begin(cmd.Context(), quote.Plain(c.name))
+		err := c.run(ctx, s)
+		end()
 		var lack *onnx.MissingError
 		switch {
 		case errors.As(err, &lack):
@@ -120,14 +132,14 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, 
 			continue
 		case errors.Is(err, errBroken):
 			total.skipped++
-			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", quote.Plain(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "SKIP %s on %s: %v\n", quote.Path(c.name), id, quote.Error(err))
 			continue
 		case err == nil:
 			err = leaked(before, s.Device().Stats())
 		}
 		if err != nil {
 			total.failed++
-			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", quote.Plain(c.name), id, err)
+			fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s on %s: %v\n", quote.Path(c.name), id, quote.Lines(err.Error()))
 			continue
 		}
 		total.passed++
@@ -170,7 +182,7 @@ func (c testCase) run(ctx context.Context, s *tensor.Stream) (err error) {
 		}
 		sets++
 		if err := runSet(ctx, s, sess, m, filepath.Join(c.dir, e.Name())); err != nil {
-			return fmt.Errorf("%s: %w", e.Name(), err)
+			return fmt.Errorf("%s: %w", quote.Path(e.Name()), err)
 		}
 	}
 	if sets == 0 {

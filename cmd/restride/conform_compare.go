@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 )
@@ -37,7 +38,7 @@ func compareTensors(got, want *model.Tensor) error {
 	if got.Type == layout.String {
 		for i, s := range want.Strings {
 			if got.Strings[i] != s {
-				return fmt.Errorf("element %v is %q, want %q", indexOf(int64(i), want.Dims), got.Strings[i], s)
+				return fmt.Errorf("element %v is %s, want %s", indexOf(int64(i), want.Dims), quote.Name(got.Strings[i]), quote.Name(s))
 			}
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 )
 
 func newDevices() *cobra.Command {
@@ -20,14 +21,14 @@ func newDevices() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "DEVICE\tKIND\tMEMORY\tNAME\tDRIVER")
 			for _, i := range infos {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID(), i.Kind, byteSize(i.Memory), i.Name, i.Driver)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID(), i.Kind, byteSize(i.Memory), quote.Text(i.Name), quote.Text(i.Driver))
 			}
 			if err := w.Flush(); err != nil {
 				return err
 			}
 			if err != nil { // a backend without devices: said, and no failure
 				for line := range strings.Lines(err.Error()) {
-					fmt.Fprintf(cmd.OutOrStdout(), "no %s\n", strings.TrimSpace(line))
+					fmt.Fprintf(cmd.OutOrStdout(), "no %s\n", quote.Text(strings.TrimSpace(line)))
 				}
 			}
 			return nil

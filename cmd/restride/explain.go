@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -20,10 +20,10 @@ func newExplain() *cobra.Command {
 		if err := explain(out, r); err != nil || dot == "" {
 			return err
 		}
-		if err := os.WriteFile(dot, picture(r), 0o666); err != nil {
+		if err := file.Write(dot, picture(r)); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "picture written to %s; dot -Tsvg draws it\n", dot)
+		fmt.Fprintf(out, "picture written to %s; dot -Tsvg draws it\n", quote.Path(dot))
 		return nil
 	})
 	cmd.Flags().StringVar(&dot, "dot", "", "file to write a picture of the graph to, in Graphviz's language, coloured by verdict")
@@ -43,7 +43,7 @@ func explain(out io.Writer, r *ran) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tSHARE\tWHY")
 	for _, n := range r.nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), n.Op, quote.Plain(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), n.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), quote.Plain(n.Op), quote.Plain(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), quote.Text(n.Why))
 		for _, more := range n.More {
 			fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", quote.Plain(more.Output), more.TypeString())
 		}
@@ -71,7 +71,7 @@ func explainPlan(out io.Writer, r *ran) error {
 	}
 	p, err := r.session.Plan(shapes, known)
 	if err != nil {
-		fmt.Fprintf(out, "no plan: %v\n", err)
+		fmt.Fprintf(out, "no plan: %v\n", quote.Error(err))
 		return nil
 	}
 	fmt.Fprintf(out, "plan: inputs %s, constants %s, and at most %s at once beside them\n", byteSize(p.Inputs), byteSize(p.Constants), byteSize(p.Peak))

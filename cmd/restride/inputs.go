@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/npy"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -21,11 +23,11 @@ import (
 
 // readInput reads a .npy file, or a protobuf file with a value of the declared
 // type, onto a stream.
-func readInput(s *tensor.Stream, file string, t model.Type) (onnx.Value, error) {
-	if strings.EqualFold(filepath.Ext(file), ".npy") {
-		return readNpy(s, file)
+func readInput(s *tensor.Stream, path string, t model.Type) (onnx.Value, error) {
+	if strings.EqualFold(filepath.Ext(path), ".npy") {
+		return readNpy(s, path)
 	}
-	v, err := loadDeclared(file, t)
+	v, err := loadDeclared(path, t)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +37,11 @@ func readInput(s *tensor.Stream, file string, t model.Type) (onnx.Value, error) 
 // loadDeclared reads a protobuf file with a value of the type that the graph
 // declares. Data files that ONNX wrote up to release 1.18 call bfloat16 uint16:
 // there the graph's word counts.
-func loadDeclared(file string, t model.Type) (*model.Value, error) {
+func loadDeclared(path string, t model.Type) (*model.Value, error) {
 	if t.Kind == model.UnknownType {
 		t.Kind = model.TensorType
 	}
-	v, err := model.LoadValue(file, t)
+	v, err := model.LoadValue(path, t)
 	if err == nil && v.Kind == model.TensorType && t.Elem == layout.BFloat16 && v.Tensor.Type == layout.Uint16 {
 		v.Tensor.Type = layout.BFloat16
 	}
@@ -48,22 +50,15 @@ func loadDeclared(file string, t model.Type) (*model.Value, error) {
 
 // readNpy reads a numpy array file. One in Fortran order is read as the
 // transpose that it is.
-func readNpy(s *tensor.Stream, file string) (*tensor.Tensor, error) {
-	f, err := os.Open(file)
+func readNpy(s *tensor.Stream, path string) (*tensor.Tensor, error) {
+	f, err := file.Open(path, math.MaxInt64) // npy.Read holds its length against its header
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	h, data, err := npy.Read(bufio.NewReader(f), f.Size)
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", file)
-	}
-	h, data, err := npy.Read(bufio.NewReader(f), info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", quote.Path(path), err)
 	}
 	if !h.Fortran {
 		return tensor.FromBytes(s, h.Type, data, h.Shape...)
@@ -87,13 +82,13 @@ type maker struct {
 	room int64 // bytes
 }
 
-// claim takes room for n things of a size each.
-func (m *maker) claim(n, size int64) error {
+// claim takes room for n things of a size each, which a tensor is to hold.
+func (m *maker) claim(of *model.Tensor, n, size int64) error {
 	if n > m.room/size {
 		return fmt.Errorf("random inputs of more than %s in all are too large to make up: give this one with --input", byteSize(maxRandom))
 	}
 	m.room -= n * size
-	return nil
+	return budget.TakeFor(budget.Process(), of, "a random input", n*size)
 }
 
 // tensor makes up elements: floating-point numbers of the normal distribution,
@@ -106,7 +101,7 @@ func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error
 		return nil, err
 	}
 	if t == layout.String {
-		if err := m.claim(n, 64); err != nil {
+		if err := m.claim(out, n, 64); err != nil {
 			return nil, err
 		}
 		out.Strings = make([]string, n)
@@ -117,7 +112,7 @@ func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error
 	}
 	size, err := shape.Bytes(t)
 	if err == nil {
-		err = m.claim(size, 1)
+		err = m.claim(out, size, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/restride/restride" // all devices
+
+	"github.com/restride/restride/internal/quote"
 )
 
 func main() {
@@ -20,10 +22,15 @@ func main() {
 	root := newRoot()
 	root.SetOut(out)
 	if err := cmp.Or(root.Execute(), out.err); err != nil {
-		if !errors.Is(err, errCounted) {
-			fmt.Fprintln(os.Stderr, "restride:", err)
-		}
+		complain(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// complain prints the error of a command, if the command has not.
+func complain(w io.Writer, err error) {
+	if !errors.Is(err, errCounted) {
+		fmt.Fprintln(w, "restride:", quote.Lines(err.Error()))
 	}
 }
 
@@ -58,6 +65,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quote.Error(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench())
 	return root

@@ -36,7 +36,7 @@ func newRun() *cobra.Command {
 			}
 		}
 		if output != "" && len(r.outputs) > 0 {
-			fmt.Fprintf(out, "outputs written to %s\n", output)
+			fmt.Fprintf(out, "outputs written to %s\n", quote.Path(output))
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/quote"
 )
 
 func newVerify() *cobra.Command {
@@ -37,13 +38,13 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 					total.skipped++
 				default:
 					total.failed++
-					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %v\n", err)
+					fmt.Fprintf(cmd.OutOrStdout(), "FAIL %s\n", quote.Lines(err.Error()))
 				}
 			}
 			if cmd.Flags().Changed("case") {
 				c, err := oracle.ParseCase(one)
 				if err != nil {
-					return fmt.Errorf("--case: %w", err)
+					return fmt.Errorf("--case: %w", quote.Error(err))
 				}
 				count(oracle.Check(dev, c, seed))
 				return total.close(cmd)

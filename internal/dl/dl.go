@@ -11,6 +11,8 @@ import (
 	"math/bits"
 	"strings"
 	"unsafe"
+
+	"github.com/restride/restride/internal/quote"
 )
 
 // Library is a dynamic library. It stays loaded until the process ends: drivers
@@ -32,9 +34,9 @@ func Open(names ...string) (*Library, error) {
 		if err == nil {
 			return &Library{name, handle}, nil
 		}
-		reason := strings.Join(strings.Fields(err.Error()), " ")
-		if !strings.Contains(reason, name) {
-			reason = name + ": " + reason
+		reason := quote.Text(strings.Join(strings.Fields(err.Error()), " "))
+		if !strings.Contains(reason, quote.Text(name)) {
+			reason = quote.Path(name) + ": " + reason
 		}
 		reasons = append(reasons, reason)
 	}
@@ -45,7 +47,7 @@ func Open(names ...string) (*Library, error) {
 func (l *Library) Lookup(symbol string) (uintptr, error) {
 	fn, err := lookup(l.handle, symbol)
 	if err != nil || fn == 0 {
-		return 0, fmt.Errorf("%s has no function %s", l.Name, symbol)
+		return 0, fmt.Errorf("%s has no function %s", quote.Path(l.Name), symbol)
 	}
 	return fn, nil
 }

@@ -1,4 +1,4 @@
-// Package file opens the files that others name or write. A file is a regular one, or a
+// Package file opens the files that others name or write. A file to be read is a regular one, or a
 // link to one: opening never waits, as it does at the end of a pipe, and starts nothing,
 // as it may on a device. It has at most the size that its reader allows, and is read up
 // to the size that it had when it was opened: one that grows or shrinks meanwhile is
@@ -6,6 +6,7 @@
 package file
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,23 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return quote.Path(e.Path) + " " + e.Msg }
+
+// Create opens a file for writing, which need not be a regular one, as os.OpenFile does
+// with the flag. Where it is a pipe that nobody reads, that is an error, not a wait.
+func Create(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag|nonblock, 0o666)
+	return f, quote.Error(err)
+}
+
+// Write is os.WriteFile by Create.
+func Write(path string, content []byte) error {
+	f, err := Create(path, os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return quote.Error(errors.Join(err, f.Close()))
+}
 
 // File is a regular file that is open for reading. As a reader it has the bytes from
 // the first on, Size of them, and then ends; if there are fewer or more, the last Read
@@ -43,10 +61,19 @@ func OpenIn(root *os.Root, path string, limit int64) (*File, error) {
 	return open(path, limit, root.Stat, root.OpenFile)
 }
 
+// OpenFolder is os.OpenRoot that does not wait where path is a pipe.
+func OpenFolder(path string) (*os.Root, error) {
+	root, err := os.OpenRoot(path + string(os.PathSeparator) + ".") // which only a folder has
+	return root, quote.Error(err)
+}
+
 func open(path string, limit int64, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*File, error) {
 	// To open a device may start something, so look first; what is there can be
 	// another file a moment later, so look again.
 	info, err := stat(path)
+	if e := new(fs.PathError); errors.As(err, &e) {
+		err = &fs.PathError{Op: "open", Path: e.Path, Err: e.Err} // the look is our affair
+	}
 	if err == nil {
 		err = check(path, info, limit)
 	}

@@ -37,7 +37,9 @@ func TestContent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, sparse.Truncate(10<<30))
 	require.NoError(t, sparse.Close())
-	root, err := os.OpenRoot(dir)
+	_, err = OpenFolder(at("pipe"))
+	require.ErrorIs(t, err, syscall.ENOTDIR)
+	root, err := OpenFolder(dir)
 	require.NoError(t, err)
 	defer root.Close()
 	for path, want := range map[string]string{
@@ -93,6 +95,27 @@ func TestFileThatChanges(t *testing.T) {
 			require.EqualError(t, err, path+" "+want, what)
 			require.NoError(t, f.Close())
 		}
+	}
+}
+
+// Once the file of a picture or a page that was a pipe stopped the program.
+func TestWriteToPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	require.ErrorIs(t, Write(path, []byte("x")), syscall.ENXIO)
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer reader.Close()
+	require.NoError(t, Write(path, []byte("x")))
+	b, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	assert.Equal(t, "x", string(b))
+	path = filepath.Join(filepath.Dir(path), "file")
+	for _, content := range []string{"long", "x"} {
+		require.NoError(t, Write(path, []byte(content)))
+		b, err := Content(path, 4)
+		require.NoError(t, err)
+		assert.Equal(t, content, string(b))
 	}
 }
 

@@ -209,6 +209,11 @@ func Read(r io.Reader, length int64) (Header, []byte, error) {
 	if _, err := io.ReadFull(r, data); err != nil {
 		return h, nil, fmt.Errorf("npy: %w", err)
 	}
+	if n, err := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return h, nil, invalid("the file has more than its %d bytes", length)
+	} else if err != io.EOF {
+		return h, nil, fmt.Errorf("npy: %w", err)
+	}
 	if h.Type == layout.Bool {
 		for i, b := range data {
 			if b > 1 {

@@ -60,14 +60,17 @@ func Text(text string) string {
 	return b.String()
 }
 
+const indent = "    "
+
 // Lines is a text of several lines, as a compiler's log: each is a Text, and stands
-// indented where it is not the first, so that it does not look like a line of ours.
+// indented where it is not the first, so that it does not look like a line of ours. The
+// Lines of Lines are the same.
 func Lines(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	for i, line := range lines {
-		line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")
-		if lines[i] = Text(line); i > 0 && line != "" {
-			lines[i] = "    " + lines[i]
+		line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", indent)
+		if lines[i] = Text(line); i > 0 && line != "" && !strings.HasPrefix(line, indent) {
+			lines[i] = indent + lines[i]
 		}
 	}
 	return strings.Join(lines, "\n")

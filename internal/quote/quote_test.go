@@ -55,7 +55,7 @@ func TestText(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	assert.Equal(t, "k.cl:1: x\n\n        y", Lines("k.cl:1: x\r\n\n\ty\n\n"))
+	assert.Equal(t, "k.cl:1: x\n\n    y", Lines("k.cl:1: x\r\n\n\ty\n\n"))
 	assert.Equal(t, `a\rb`+"\n    PASS\n    "+`\x1b[1mz`, Lines("a\rb\nPASS\n\x1b[1mz"))
 }
 
@@ -77,5 +77,6 @@ func FuzzText(f *testing.F) {
 			require.False(t, strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", shown)
 		}
 		require.Equal(t, Text(text), Text(Text(text)))
+		require.Equal(t, Lines(text), Lines(Lines(text)))
 	})
 }

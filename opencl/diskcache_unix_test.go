@@ -1,0 +1,125 @@
+//go:build unix
+
+package opencl
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// aCache returns a cache with one program, and the path of that.
+func aCache(t *testing.T) (*diskCache, string) {
+	t.Helper()
+	t.Setenv("RESTRIDE_CACHE_DIR", t.TempDir())
+	c := newDiskCache()
+	c.store("key", []byte("program"))
+	require.Equal(t, []byte("program"), c.load("key"))
+	require.Empty(t, c.notes())
+	return c, filepath.Join(c.folder, nameOf("key"))
+}
+
+// Once a pipe in the place of a program stopped the process for good, and much was read
+// of a large file, before it was found to be none of ours.
+func TestDiskCacheOfOtherFiles(t *testing.T) {
+	put := map[string]func(t *testing.T, path string){
+		"pipe":   func(t *testing.T, path string) { require.NoError(t, syscall.Mkfifo(path, 0o600)) },
+		"folder": func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) },
+		"link to a pipe": func(t *testing.T, path string) {
+			require.NoError(t, syscall.Mkfifo(filepath.Join(filepath.Dir(path), "pipe"), 0o600))
+			require.NoError(t, os.Symlink("pipe", path))
+		},
+		"link to a device": func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) },
+		"large": func(t *testing.T, path string) {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.NoError(t, os.Truncate(path, 10<<30))
+		},
+	}
+	for what, put := range put {
+		t.Run(what, func(t *testing.T) {
+			c, path := aCache(t)
+			require.NoError(t, os.Remove(path))
+			put(t, path)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			assert.Nil(t, c.load("key"))
+			runtime.ReadMemStats(&after)
+			assert.Less(t, time.Since(start), 10*time.Second)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+			assert.Empty(t, c.notes(), "it is missing, and no more")
+			if c.store("key", []byte("again")); what != "folder" {
+				assert.Equal(t, []byte("again"), c.load("key"), "it is replaced")
+			}
+		})
+	}
+	pipe := filepath.Join(t.TempDir(), "opencl")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	c := &diskCache{folder: pipe}
+	c.store("key", []byte("program"))
+	assert.Nil(t, c.load("key"))
+}
+
+// Once programs were taken from wherever they lay, and given to the driver.
+func TestDiskCacheThatOthersCanWrite(t *testing.T) {
+	mode := func(m os.FileMode) func(string) error { return func(path string) error { return os.Chmod(path, m) } }
+	spoil := map[string]struct {
+		do       func(path string) error
+		ofFolder bool
+		says     string
+	}{
+		"group writes folder":   {mode(0o770), true, "its mode, -rwxrwx---, lets others write"},
+		"all write folder":      {mode(0o777), true, "its mode, -rwxrwxrwx, lets others write"},
+		"group writes a file":   {mode(0o660), false, "its mode, -rw-rw----, lets others write"},
+		"all write a file":      {mode(0o602), false, "its mode, -rw-----w-, lets others write"},
+		"another's folder":      {func(path string) error { return os.Chown(path, 12345, -1) }, true, "its owner is user 12345, and this process is of user 0"},
+		"another's file":        {func(path string) error { return os.Chown(path, 12345, -1) }, false, "its owner is user 12345, and this process is of user 0"},
+		"folder only for users": {mode(0o755), true, ""},
+	}
+	for what, spoiled := range spoil {
+		t.Run(what, func(t *testing.T) {
+			c, path := aCache(t)
+			if spoiled.ofFolder {
+				path = c.folder
+			}
+			if err := spoiled.do(path); os.Geteuid() != 0 && err != nil {
+				t.Skip("only root can give files away")
+			}
+			if spoiled.says == "" {
+				assert.Equal(t, []byte("program"), c.load("key"))
+				assert.Empty(t, c.notes())
+				return
+			}
+			want := []string{"compiled OpenCL kernels are neither read nor kept: " + path + ": " + spoiled.says}
+			for range 2 {
+				assert.Nil(t, c.load("key"))
+				assert.Equal(t, want, c.notes(), "once")
+			}
+			c.store("other", []byte("program"))
+			entries, err := os.ReadDir(c.folder)
+			require.NoError(t, err)
+			assert.Len(t, entries, 1, "nothing is kept")
+		})
+	}
+}
+
+// A device says it, and works.
+func TestNotesOfADevice(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "opencl"), 0o700))
+	require.NoError(t, os.Chmod(filepath.Join(folder, "opencl"), 0o777))
+	for range 2 {
+		dev := cached(t, folder)
+		assert.Empty(t, dev.Notes())
+		assert.EqualValues(t, 1, works(t, dev))
+		require.Len(t, dev.Notes(), 1)
+		assert.Contains(t, dev.Notes()[0], "lets others write")
+	}
+	assert.Empty(t, files(t, folder))
+}
