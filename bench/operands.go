@@ -20,6 +20,9 @@ type Operands struct {
 
 // NewOperands allocates operands, whose contents are undefined.
 func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
+	if dev == nil {
+		return all, layout.Errorf(device.ErrInvalid, "bench", "the device is nil")
+	}
 	all = Operands{
 		Dst:       device.Operand{Layout: o.Dst, Type: o.DstType},
 		Src:       device.Operand{Layout: o.Src, Type: o.SrcType},

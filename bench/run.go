@@ -76,6 +76,9 @@ type runner struct {
 // Run measures a device. A case that fails or is wrong has an Error, and the run goes on;
 // any other failure ends it.
 func Run(ctx context.Context, dev device.Device, o Options) (result *report.Result, err error) {
+	if ctx == nil || dev == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "bench", "the context or the device is nil")
+	}
 	info := dev.Info()
 	r := &runner{Options: o, dev: dev, start: time.Now(), series: map[string]*series{}}
 	if r.Cases == nil {

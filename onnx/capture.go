@@ -27,6 +27,9 @@ type Captured struct {
 // use the session's stream meanwhile.
 func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err error) {
 	const op = "Session.Capture"
+	if s == nil {
+		return nil, nilSession(op)
+	}
 	q, ok := s.stream.Queue().(device.Recorder)
 	if !ok {
 		return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not replay work", s.stream.Device().Info().ID())
@@ -57,7 +60,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 
 // Run queues the work on the session's stream.
 func (c *Captured) Run() error {
-	if c.replay == nil {
+	if c == nil || c.replay == nil {
 		return layout.Named("Captured.Run", device.ErrClosed)
 	}
 	return c.replay.Run()
@@ -69,6 +72,9 @@ func (c *Captured) Outputs() Values { return c.outputs }
 
 // Close waits for the work and releases the outputs.
 func (c *Captured) Close() error {
+	if c == nil {
+		return layout.Named("Captured.Close", device.ErrClosed)
+	}
 	var errs []error
 	if c.replay != nil {
 		errs = append(errs, c.replay.Close())

@@ -19,7 +19,10 @@ const chunk = 4 << 20
 // go to tensor.Host if the device does not hold them.
 func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 	const op = "Load"
-	if t == nil {
+	switch {
+	case s == nil:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the stream is nil")
+	case t == nil:
 		return nil, layout.Errorf(device.ErrInvalid, op, "the tensor is nil")
 	}
 	if t.Type == layout.String {
@@ -77,6 +80,9 @@ func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
 
 // Store returns a tensor in the form of a file: one transfer to the host.
 func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
+	if x == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "Store", "the tensor is nil")
+	}
 	t := &model.Tensor{Name: name, Type: x.DType(), Dims: x.Shape()}
 	var err error
 	if x.DType() == layout.String {
@@ -90,6 +96,9 @@ func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
 // LoadValue is Load for a value of any kind.
 func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 	const op = "LoadValue"
+	if v == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the value is nil")
+	}
 	switch v.Kind {
 	case model.TensorType:
 		return Load(s, v.Tensor)

@@ -34,6 +34,9 @@ type Plan struct {
 // stream that forbids them, too.
 func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
 	const op = "Session.Plan"
+	if s == nil {
+		return nil, nilSession(op)
+	}
 	if s.closed.Load() {
 		return nil, layout.Named(op, device.ErrClosed)
 	}
@@ -95,8 +98,11 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 		}
 	}
 	for name, v := range known {
+		if absent(v) {
+			return nil, layout.Errorf(device.ErrInvalid, op, "input %s is nil", quote.Name(name))
+		}
 		x, ok := v.(*tensor.Tensor)
-		if !ok || absent(v) {
+		if !ok {
 			return nil, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", quote.Name(name), describe(v))
 		}
 		if x.Stream() != tensor.Host() {

@@ -82,6 +82,13 @@ type run struct {
 // give a *MissingError that names them all. The model is not needed afterwards.
 // Close releases the constants.
 func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
+	const op = "NewSession"
+	switch {
+	case s == nil:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the stream is nil")
+	case m == nil:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the model is nil")
+	}
 	sess := &Session{stream: s}
 	if err := compile(sess, m); err != nil {
 		return nil, errors.Join(err, sess.Close())
@@ -94,6 +101,9 @@ func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
 
 // Close releases the session's constants. Runs must have ended.
 func (s *Session) Close() error {
+	if s == nil {
+		return nilSession("Session.Close")
+	}
 	if s.closed.Swap(true) {
 		return nil
 	}
@@ -103,6 +113,8 @@ func (s *Session) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+func nilSession(op string) error { return layout.Errorf(device.ErrInvalid, op, "the session is nil") }
 
 // Stream returns the stream that the session runs on.
 func (s *Session) Stream() *tensor.Stream { return s.stream }
@@ -131,10 +143,16 @@ func (s *Session) Outputs() []model.ValueInfo {
 // Run runs the graph. The inputs stay the caller's; the outputs are the
 // caller's to release. Outputs are on the session's stream, but results of
 // shape arithmetic on tensor.Host. When ctx is
-// cancelled, Run stops before the next node.
+// cancelled, Run stops before the next node, with the context's cause.
 func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
-	if s.closed.Load() {
-		return nil, layout.Named("Session.Run", device.ErrClosed)
+	const op = "Session.Run"
+	switch {
+	case s == nil:
+		return nil, nilSession(op)
+	case ctx == nil:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the context is nil")
+	case s.closed.Load():
+		return nil, layout.Named(op, device.ErrClosed)
 	}
 	r := s.runs.Get().(*run)
 	defer func() {
@@ -162,7 +180,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 	}
 	for i := range s.steps {
 		st := &s.steps[i]
-		err := ctx.Err()
+		err := context.Cause(ctx)
 		if err == nil {
 			err = r.do(st, hook)
 		}

@@ -30,6 +30,9 @@ func (a *Array) Bytes() []byte { return a.mem[:a.bytes:a.bytes] }
 // in the bytes that there are. The elements are then undefined.
 func (a *Array) Resize(dims ...int64) error {
 	const op = "Array.Resize"
+	if a == nil {
+		return layout.Errorf(device.ErrInvalid, op, "the array is nil")
+	}
 	n, err := layout.Shape(dims).Bytes(a.dtype)
 	if err == nil && n > int64(len(a.mem)) {
 		err = layout.Errorf(device.ErrInvalid, op, "%v%v takes %d bytes; the input has room for %d", a.dtype, layout.Shape(dims).Clone(), n, len(a.mem))
@@ -43,8 +46,12 @@ func (a *Array) Resize(dims ...int64) error {
 
 // Elements returns the elements as a slice over the same memory.
 func Elements[T layout.Element](a *Array) ([]T, error) {
+	const op = "pipeline.Elements"
+	if a == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the array is nil")
+	}
 	if of := layout.TypeOf[T](); of != a.dtype {
-		return nil, layout.Errorf(device.ErrInvalid, "pipeline.Elements", "the elements are of type %v, not %v", a.dtype, of)
+		return nil, layout.Errorf(device.ErrInvalid, op, "the elements are of type %v, not %v", a.dtype, of)
 	}
 	if a.dtype == layout.Bool {
 		for i, b := range a.Bytes() {

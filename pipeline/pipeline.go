@@ -52,6 +52,9 @@ func Run(ctx context.Context, s *tensor.Stream, st Stages) (stats Stats, err err
 	if err := st.check(s); err != nil {
 		return Stats{}, err
 	}
+	if ctx == nil {
+		return Stats{}, layout.Errorf(device.ErrInvalid, "pipeline.Run", "the context is nil")
+	}
 	r, err := newRun(s, st)
 	defer func() { // Work may panic
 		stats, err = r.close(err)

@@ -23,6 +23,9 @@ func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
 
 // CastAs is Cast under the name of the operation that asks for it.
 func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	if !to.Valid() {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
 	}
@@ -65,6 +68,9 @@ func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) { return t.BitcastAs(
 
 // BitcastAs is Bitcast under the name of the operation that asks for it.
 func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	switch {
 	case !to.Valid():
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))

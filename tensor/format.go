@@ -46,7 +46,7 @@ func (t *Tensor) String() string {
 func (t *Tensor) Format() (string, error) {
 	const op = "Format"
 	if t == nil {
-		return "", layout.Errorf(device.ErrInvalid, op, "the tensor is nil")
+		return "", nilTensor(op)
 	}
 	text, err := t.format()
 	if err != nil {

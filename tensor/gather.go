@@ -126,6 +126,9 @@ func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor) (*Tensor, err
 }
 
 func (t *Tensor) checkIndices(op string, indices *Tensor) error {
+	if t == nil {
+		return nilTensor(op)
+	}
 	if indices == nil {
 		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "there are no indices"))
 	}

@@ -40,6 +40,9 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tenso
 // is known of t without its elements, such as its shape. values is not copied.
 // It is reported as a view of t by op: no element moved.
 func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	if t.released.Load() {
 		return nil, t.fail(op, ErrReleased)
 	}

@@ -23,8 +23,17 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) { return t.writeTo(w, piece
 // writeTo is WriteTo by pieces of so many bytes.
 func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	const op = "WriteTo"
+	switch {
+	case t == nil:
+		return 0, nilTensor(op)
+	case w == nil:
+		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the writer is nil"))
+	}
 	if t.dtype == layout.String {
 		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "strings have no bytes of fixed width: Strings reads them"))
+	}
+	if err := t.mayRead(op); err != nil {
+		return 0, err
 	}
 	var written int64
 	put := func(b []byte) error {
@@ -79,25 +88,23 @@ func (t *Tensor) Strings() iter.Seq2[string, error] { return t.strings(pieceByte
 func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 	const op = "Strings"
 	return func(yield func(string, error) bool) {
+		if t == nil {
+			yield("", nilTensor(op))
+			return
+		}
 		if t.dtype != layout.String {
 			yield("", t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not strings")))
 			return
 		}
-		var room []string
-		err := t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
-			if room == nil {
-				room = make([]string, n)
-			}
-			if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
-				return t.fail(op, err)
-			}
-			for _, s := range room[:n] {
+		err := t.mayRead(op)
+		if err == nil {
+			err = t.eachString(op, most, func(s string) error {
 				if !yield(s, nil) {
 					return errEnded
 				}
-			}
-			return nil
-		})
+				return nil
+			})
+		}
 		switch {
 		case err == nil:
 			t.transferred(op)
@@ -105,6 +112,33 @@ func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 			yield("", err)
 		}
 	}
+}
+
+// eachString calls f with the strings in row-major order, and reads so many at once.
+func (t *Tensor) eachString(op string, most int64, f func(string) error) error {
+	var room []string
+	return t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
+		if room == nil {
+			room = make([]string, n)
+		}
+		if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
+			return t.fail(op, err)
+		}
+		for _, s := range room[:n] {
+			if err := f(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mayRead refuses to read what needs a copy first, where copies are forbidden.
+func (t *Tensor) mayRead(op string) error {
+	if t.isRun() {
+		return nil
+	}
+	return t.mayCopy(op, t.layout.Shape())
 }
 
 // errEnded ends a walk that the caller wants no more of.
@@ -119,11 +153,6 @@ func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off,
 		return err
 	}
 	defer t.memory.drop()
-	if !t.isRun() {
-		if err := t.mayCopy(op, t.layout.Shape()); err != nil {
-			return err
-		}
-	}
 	perByte := int64(1)
 	if bits := t.dtype.Bits(); t.dtype != layout.String && bits < 8 {
 		perByte = int64(8 / bits)

@@ -194,6 +194,9 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 		return nil, err
 	}
 	defer t.memory.drop()
+	if s == nil {
+		return nil, t.fail(op, nilStream(op))
+	}
 	if s.dev == t.stream.dev {
 		return t.view(s, op, &t.layout, t.usedOn(s))
 	}

@@ -16,7 +16,8 @@ import (
 // on; what is made from it runs there too, until To takes it elsewhere.
 //
 // The trace hook and ForbidCopies hold for all work on the stream. All methods may
-// be called from any goroutine.
+// be called from any goroutine. On a nil Stream, Wait and Close return ErrInvalid, as
+// do calls that are given one; the other methods panic.
 type Stream struct {
 	dev   device.Device
 	queue device.Queue
@@ -50,6 +51,9 @@ func Open(name string) (*Stream, error) {
 // NewStream returns a stream with a new queue on an open device. Close ends the
 // queue and leaves the device open.
 func NewStream(dev device.Device) (*Stream, error) {
+	if dev == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "NewStream", "the device is nil")
+	}
 	q, err := dev.NewQueue()
 	if err != nil {
 		return nil, err
@@ -60,8 +64,11 @@ func NewStream(dev device.Device) (*Stream, error) {
 }
 
 // Adopt returns a stream over a device and queue that stay the caller's: Close
-// leaves both open.
+// leaves both open. Without a device or a queue the stream is nil.
 func Adopt(dev device.Device, q device.Queue) *Stream {
+	if dev == nil || q == nil {
+		return nil
+	}
 	s := &Stream{dev: dev, queue: q, alloc: dev.Alloc, closes: func() error { return nil }}
 	s.host, _ = dev.(device.HostMemory)
 	if a, ok := q.(device.Allocator); ok {
@@ -98,10 +105,22 @@ func (s *Stream) Queue() device.Queue { return s.queue }
 func (s *Stream) IsHost() bool { return s.host != nil }
 
 // Wait returns when all work on the stream is done, with its first error.
-func (s *Stream) Wait() error { return s.queue.Wait() }
+func (s *Stream) Wait() error {
+	if s == nil {
+		return nilStream("Wait")
+	}
+	return s.queue.Wait()
+}
 
 // Close waits for the stream's work and closes what the stream opened.
-func (s *Stream) Close() error { return s.closes() }
+func (s *Stream) Close() error {
+	if s == nil {
+		return nilStream("Close")
+	}
+	return s.closes()
+}
+
+func nilStream(op string) error { return layout.Errorf(device.ErrInvalid, op, "the stream is nil") }
 
 // Trace calls hook, in the calling goroutine, after every call that made a view
 // on this stream or moved elements of its tensors; nil ends that. A transfer

@@ -13,6 +13,9 @@ import (
 // Views share the memory; it is freed when the last of them is released. A
 // Tensor is immutable but for Release and for the elements, which CopyFrom and
 // whoever else holds the buffer can change.
+//
+// On a nil Tensor, methods that return an error return one of kind ErrInvalid, and
+// Release and String work; the others panic.
 type Tensor struct {
 	stream   *Stream
 	memory   *memory
@@ -38,6 +41,9 @@ var ErrReleased = fmt.Errorf("%w: the tensor has been released", device.ErrInval
 
 // allocate returns a tensor with undefined elements, contiguous.
 func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, error) {
+	if s == nil {
+		return nil, nilStream(op)
+	}
 	l, err := layout.Contiguous(shape...)
 	if err != nil {
 		return nil, named(op, t, err)
@@ -81,8 +87,12 @@ func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
 // set the buffer stays the caller's, who keeps it alive and frees it;
 // otherwise the last Release frees it. After an error it is the caller's.
 func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
+	const op = "FromBuffer"
+	if s == nil {
+		return nil, nilStream(op)
+	}
 	o := device.Operand{Buffer: b, Layout: l, Type: t}
-	if err := backend.CheckOperand("FromBuffer", "the tensor", &o); err != nil {
+	if err := backend.CheckOperand(op, "the tensor", &o); err != nil {
 		return nil, err
 	}
 	x := own(s, b, t, l)
@@ -94,6 +104,9 @@ func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, len
 // must stay within the buffer. It is what every view is made with; op names the
 // operation to the trace hook and in errors.
 func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	o := t.operandOf(l)
 	return t.view(t.stream, op, &l, backend.CheckOperand(op, "the view", &o))
 }
@@ -134,6 +147,9 @@ func (t *Tensor) retain() bool {
 // hold retains t for the time of a call, which then needs a drop: a Release in
 // another goroutine must not free the memory under it.
 func (t *Tensor) hold(op string) error {
+	if t == nil {
+		return nilTensor(op)
+	}
 	if !t.retain() {
 		return t.fail(op, ErrReleased)
 	}
@@ -225,6 +241,8 @@ func (t *Tensor) hostBytes() ([]byte, bool) {
 	}
 	return t.stream.host.HostBytes(t.memory.buffer)
 }
+
+func nilTensor(op string) error { return layout.Errorf(device.ErrInvalid, op, "the tensor is nil") }
 
 // fail names the operation on t that err is from, with t's type and shape.
 func (t *Tensor) fail(op string, err error) error {

@@ -11,6 +11,9 @@ import (
 // Transpose reorders the axes: axis i of the view is axis perm[i]. Without perm
 // the order is reversed.
 func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Transpose")
+	}
 	if len(perm) == 0 {
 		l := t.layout.Reverse()
 		return t.view(t.stream, "Transpose", &l, nil)
@@ -22,12 +25,18 @@ func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
 // Slice is a view of every step-th element of an axis from start up to, and
 // without, end, by ONNX's rules for negative and out-of-range values.
 func (t *Tensor) Slice(axis int, start, end, step int64) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Slice")
+	}
 	l, err := t.layout.Slice(axis, start, end, step)
 	return t.view(t.stream, "Slice", &l, err)
 }
 
 // Expand is a view broadcast to the given extents.
 func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Expand")
+	}
 	l, err := t.layout.Expand(dims...)
 	return t.view(t.stream, "Expand", &l, err)
 }
@@ -35,24 +44,38 @@ func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 // Squeeze is a view without the given axes, which must have extent 1; without
 // arguments, without any axis of extent 1.
 func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Squeeze")
+	}
 	l, err := t.layout.Squeeze(axes...)
 	return t.view(t.stream, "Squeeze", &l, err)
 }
 
 // Unsqueeze is a view with axes of extent 1 at the given positions of the result.
 func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Unsqueeze")
+	}
 	l, err := t.layout.Unsqueeze(axes...)
 	return t.view(t.stream, "Unsqueeze", &l, err)
 }
 
 // Alias is another reference to the same elements, to be released by itself.
-func (t *Tensor) Alias() (*Tensor, error) { return t.view(t.stream, "Alias", &t.layout, nil) }
+func (t *Tensor) Alias() (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Alias")
+	}
+	return t.view(t.stream, "Alias", &t.layout, nil)
+}
 
 // Reshape gives the elements new extents, in row-major order. One of them may
 // be -1: it is computed. The result is a view where strides can express it, and
 // a contiguous copy otherwise; Verdict says which.
 func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	const op = "Reshape"
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	if !slices.Contains(dims, -1) {
 		return t.ReshapeAs(op, dims...)
 	}
@@ -67,6 +90,9 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 // Flatten reshapes to a matrix: the axes before axis are its rows.
 func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 	const op = "Flatten"
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	var in [8]int64
 	rows, cols, err := layout.FlattenShape(op, t.layout.AppendDims(in[:0]), axis)
 	if err != nil {
@@ -78,6 +104,9 @@ func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 // ReshapeAs is Reshape to extents that are all given, under the name of the
 // operation that asks for it.
 func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	l, err := t.layout.Reshape(dims...)
 	if errors.Is(err, layout.ErrNeedsCopy) {
 		return t.compact(op, dims)
@@ -89,6 +118,9 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 // is so already, a copy otherwise.
 func (t *Tensor) Contiguous() (*Tensor, error) {
 	const op = "Contiguous"
+	if t == nil {
+		return nil, nilTensor(op)
+	}
 	if t.layout.IsContiguous() {
 		return t.view(t.stream, op, &t.layout, nil)
 	}
@@ -114,7 +146,12 @@ func (t *Tensor) mayCopy(op string, dims []int64) error {
 }
 
 // Clone returns a contiguous copy of its own.
-func (t *Tensor) Clone() (*Tensor, error) { return t.copyOut("Clone", t.layout.Shape()) }
+func (t *Tensor) Clone() (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Clone")
+	}
+	return t.copyOut("Clone", t.layout.Shape())
+}
 
 func (t *Tensor) copyOut(op string, dims []int64) (*Tensor, error) {
 	if err := t.hold(op); err != nil {
@@ -188,6 +225,9 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 // container (layout.DType.Container): signed integers sign-extended, floats as
 // their bits (Cast gives their values).
 func (t *Tensor) Unpack() (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor("Unpack")
+	}
 	return t.repack("Unpack", t.dtype.Container())
 }
 

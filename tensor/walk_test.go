@@ -8,104 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/ndarray"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
-
-// A step is one call on a tensor and what it must do to the array.
-type step struct {
-	name string
-	call func(*tensor.Tensor) (*tensor.Tensor, error)
-	want array
-	view bool // it must be a view
-}
-
-// randomStep draws a call that is valid for an array.
-func randomStep(rng *rand.Rand, a array) step {
-	rank := len(a.Dims)
-	ints := func(n int) []int64 {
-		dims := make([]int64, n)
-		for i := range dims {
-			dims[i] = int64(1 + rng.IntN(3))
-		}
-		return dims
-	}
-	switch rng.IntN(9) {
-	case 0:
-		perm := rng.Perm(rank)
-		if rank == 0 {
-			break
-		}
-		return step{fmt.Sprint("Transpose", perm), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Transpose(perm...) }, transposed(a, perm), true}
-	case 1:
-		if rank == 0 {
-			break
-		}
-		axis := rng.IntN(rank)
-		start, end, by := rng.Int64N(13)-6, rng.Int64N(17)-8, rng.Int64N(3)+1
-		if rng.IntN(2) == 0 {
-			by = -by
-		}
-		want := sliced(a, axis, start, end, by)
-		if len(want.Elems) == 0 && rng.IntN(4) > 0 {
-			break // empty arrays stay empty: not too many
-		}
-		return step{fmt.Sprint("Slice", axis, start, end, by), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Slice(axis, start, end, by) }, want, true}
-	case 2:
-		if len(a.Elems) > 500 {
-			break
-		}
-		dims := append(ints(rng.IntN(2)), a.Dims...)
-		for i, d := range dims {
-			if d == 1 {
-				dims[i] = int64(1 + rng.IntN(3))
-			}
-		}
-		return step{fmt.Sprint("Expand", dims), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Expand(dims...) }, a.Expand(dims...), true}
-	case 3:
-		var dims []int64
-		for _, d := range a.Dims {
-			if d != 1 {
-				dims = append(dims, d)
-			}
-		}
-		return step{"Squeeze", func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Squeeze() }, a.Reshape(dims...), true}
-	case 4:
-		at := rng.IntN(rank + 1)
-		dims := append(append(append([]int64{}, a.Dims[:at]...), 1), a.Dims[at:]...)
-		return step{fmt.Sprint("Unsqueeze", at), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Unsqueeze(at) }, a.Reshape(dims...), true}
-	case 5:
-		dims, rest := []int64{}, int64(len(a.Elems))
-		for _, p := range []int64{2, 3, 2, 5} {
-			if rest%p == 0 && rest > 0 && rng.IntN(2) == 0 {
-				dims, rest = append(dims, p), rest/p
-			}
-		}
-		dims = append(dims, rest)
-		asked := append([]int64{}, dims...)
-		if rest > 0 && rng.IntN(2) == 0 {
-			asked[len(asked)-1] = -1
-		}
-		return step{fmt.Sprint("Reshape", asked), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Reshape(asked...) }, a.Reshape(dims...), false}
-	case 6:
-		axis := rng.IntN(rank + 1)
-		dims := []int64{1, 1}
-		for i, d := range a.Dims {
-			if i < axis {
-				dims[0] *= d
-			} else {
-				dims[1] *= d
-			}
-		}
-		return step{fmt.Sprint("Flatten", axis), func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Flatten(axis) }, a.Reshape(dims...), false}
-	case 7:
-		return step{"Contiguous", (*tensor.Tensor).Contiguous, a, false}
-	}
-	if rng.IntN(2) == 0 {
-		return step{"Alias", (*tensor.Tensor).Alias, a, true}
-	}
-	return step{"Clone", (*tensor.Tensor).Clone, a, false}
-}
 
 // moved is what a device did between two moments.
 func moved(before, after device.Stats) (onDevice, launches, transfers int64) {
@@ -138,24 +44,24 @@ func walk(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64) {
 	x, a := fill(t, s, of, seed, start...)
 	trail := fmt.Sprint("seed ", seed, " ", start)
 	for range 6 {
-		next := randomStep(rng, a)
-		trail += " " + next.name
+		next := ndarray.RandomStep(rng, a)
+		trail += " " + next.Name
 		before := s.Device().Stats()
-		y, err := next.call(x)
+		y, err := next.Call(x)
 		require.NoError(t, err, trail)
 		keep(t)(y, nil)
 		bytes, launches, transfers := moved(before, s.Device().Stats())
 		require.Zero(t, transfers, trail)
 		switch v := y.Verdict(); v.Kind {
 		case tensor.View:
-			require.NotEqual(t, "Clone", next.name)
+			require.False(t, next.Copy, trail)
 			require.Equal(t, tensor.Verdict{}, v, trail)
 			require.Zero(t, bytes, trail)
 			require.Zero(t, launches, trail)
 			require.Equal(t, before.Live, s.Device().Stats().Live, trail)
 			require.Same(t, x.Buffer(), y.Buffer(), trail)
 		case tensor.Copy:
-			require.False(t, next.view, trail)
+			require.False(t, next.View, trail)
 			require.Equal(t, bytes, v.Bytes, trail)
 			require.NotEmpty(t, v.Kernel, trail)
 			require.True(t, new(y.Layout()).IsContiguous(), trail)
@@ -164,10 +70,10 @@ func walk(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64) {
 			t.Fatal(trail, v)
 		}
 		require.Equal(t, of, y.DType())
-		require.Equal(t, int64(len(next.want.Elems)), y.Count(), trail)
-		requireIs(t, next.want, y, trail)
-		requirePieces(t, next.want, y, int64(1+len(trail)%40), trail)
-		x, a = y, next.want
+		require.Equal(t, int64(len(next.Want.Elems)), y.Count(), trail)
+		requireIs(t, next.Want, y, trail)
+		requirePieces(t, next.Want, y, int64(1+len(trail)%40), trail)
+		x, a = y, next.Want
 	}
 	requireIs(t, a, keep(t)(x.To(openCPU(t))), trail)
 	if of != layout.String {

@@ -116,7 +116,7 @@ func (f *benchFlags) parse() error {
 		return errors.New("--device: none is named")
 	case f.time < 0:
 		return fmt.Errorf("--time %v: want at least 0", f.time)
-	case f.patience <= 0:
+	case len(f.peers) > 0 && f.patience <= 0:
 		return fmt.Errorf("--peer-timeout %v: want more than 0", f.patience)
 	}
 	if f.sweep = slices.Equal(f.sizes, []string{sweep}); f.sweep {

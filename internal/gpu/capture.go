@@ -49,6 +49,9 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if !ok {
 		return nil, layout.Errorf(device.ErrUnsupported, "Capture", "%s does not replay work", q.dev.Info().ID())
 	}
+	if f == nil {
+		return nil, layout.Errorf(device.ErrInvalid, "Capture", "there is no function whose work to record")
+	}
 	if err := q.begin("Capture"); err != nil {
 		return nil, err
 	}

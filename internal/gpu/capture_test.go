@@ -151,6 +151,8 @@ func TestCaptureFails(t *testing.T) {
 	_, err = capture(func() error { return trouble })
 	require.ErrorIs(t, err, trouble)
 	require.Panics(t, func() { _, _ = capture(func() error { panic("oh") }) })
+	_, err = capture(nil)
+	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = capture(dev.Close)
 	require.ErrorIs(t, err, device.ErrClosed)
 	assert.Zero(t, r.graphs)

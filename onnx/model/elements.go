@@ -31,6 +31,9 @@ func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor
 // Elements returns a copy of the tensor's elements, reading external data if
 // that is where they are. T must be the tensor's type.
 func Elements[T layout.Element](t *Tensor) ([]T, error) {
+	if t == nil {
+		return nil, nilError("Elements", "tensor")
+	}
 	values, err := elements[T](t)
 	return values, named("Elements", within(err, "tensor %s", quote.Name(t.Name)))
 }

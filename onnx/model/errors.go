@@ -26,6 +26,9 @@ func unsupportedf(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, "", format, args...)
 }
 
+// nilError is the error of an exported function that gets nothing.
+func nilError(op, what string) error { return named(op, invalidf("the %s is nil", what)) }
+
 // within says where err happened. A nil err stays nil.
 func within(err error, format string, args ...any) error {
 	if err == nil {

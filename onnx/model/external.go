@@ -96,6 +96,9 @@ type Reader struct {
 // data it opens the file and checks that it has all of the bytes. Strings have
 // no bytes: layout.ErrUnsupported.
 func (t *Tensor) Open() (*Reader, error) {
+	if t == nil {
+		return nil, nilError("Tensor.Open", "tensor")
+	}
 	r, err := t.open()
 	return r, named("Tensor.Open", within(err, "tensor %s", quote.Name(t.Name)))
 }
@@ -153,6 +156,9 @@ func (r *Reader) Size() int64 { return r.size }
 // ReadAt reads len(p) bytes from offset off on, with the rules of io.ReaderAt.
 // io.NewSectionReader(r, 0, r.Size()) reads them in order.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
+	if r == nil {
+		return 0, nilError("Reader.ReadAt", "reader")
+	}
 	n, err := r.readAt(p, off)
 	if err != nil && err != io.EOF {
 		err = named("Reader.ReadAt", within(err, "tensor %s", quote.Name(r.tensor.Name)))
@@ -201,6 +207,9 @@ func (r *Reader) readFile(p []byte, off int64) (int, error) {
 
 // Close closes the file, if there is one.
 func (r *Reader) Close() error {
+	if r == nil {
+		return nilError("Reader.Close", "reader")
+	}
 	if r.file == nil {
 		return nil
 	}
@@ -210,6 +219,9 @@ func (r *Reader) Close() error {
 // Bytes returns all of the tensor's bytes: Data itself, or what the external
 // file holds.
 func (t *Tensor) Bytes() ([]byte, error) {
+	if t == nil {
+		return nil, nilError("Tensor.Bytes", "tensor")
+	}
 	b, err := t.bytes()
 	return b, named("Tensor.Bytes", within(err, "tensor %s", quote.Name(t.Name)))
 }

@@ -87,7 +87,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"elem_type is 0 and there are tensors": {&S{TensorValues: []*onnxpb.TensorProto{tensor}}, layout.ErrInvalid},
 		"elem_type 6":                          {&S{ElemType: proto.Int32(6)}, layout.ErrUnsupported},
 		"sparse tensors and maps":              {&S{ElemType: proto.Int32(elemMap)}, layout.ErrUnsupported},
-		"value 0: data_type 0":                 {&S{ElemType: proto.Int32(elemTensor), TensorValues: []*onnxpb.TensorProto{{}}}, layout.ErrInvalid},
+		"value 0: data_type 0":                 {&S{ElemType: proto.Int32(elemTensor), TensorValues: []*onnxpb.TensorProto{{DataType: proto.Int32(0)}}}, layout.ErrInvalid},
 		"values are nested more than 32 deep":  {deep, layout.ErrInvalid},
 		"not valid UTF-8":                      {&S{Name: proto.String("\xff")}, layout.ErrInvalid},
 	} {

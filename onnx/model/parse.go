@@ -1,8 +1,6 @@
 package model
 
 import (
-	"path/filepath"
-
 	"github.com/restride/restride/internal/onnxpb"
 	"github.com/restride/restride/internal/quote"
 )
@@ -10,12 +8,8 @@ import (
 // Load reads a model file. External data is not read: each tensor that has some
 // knows where it is, relative to the folder of path (see Tensor.Open).
 func Load(path string) (*Model, error) {
-	b, err := readFile(path)
-	if err != nil {
-		return nil, named("Load", err)
-	}
-	m, err := parse(b, filepath.Dir(path))
-	return m, named("Load", within(err, "%s", quote.Path(path)))
+	m, err := load(path, parse)
+	return m, named("Load", err)
 }
 
 // Parse reads the bytes of a model file, and does not keep them. dir is the
@@ -27,14 +21,7 @@ func Parse(b []byte, dir string) (*Model, error) {
 
 func parse(b []byte, dir string) (*Model, error) {
 	p := new(onnxpb.ModelProto)
-	if err := unmarshal(b, p, "model"); err != nil {
-		return nil, err
-	}
-	m, err := reader{dir}.model(p)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return read(b, p, "model", func(m *Model) error { return reader{dir}.model(m, p) })
 }
 
 // A reader turns protobuf messages into the API's structs. It takes the
@@ -45,14 +32,14 @@ type reader struct {
 	dir string // what external data is relative to
 }
 
-func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
+func (r reader) model(m *Model, p *onnxpb.ModelProto) error {
 	if p.IrVersion == nil {
-		return nil, invalidf("no ir_version is given; this may be no ONNX model")
+		return invalidf("no ir_version is given; this may be no ONNX model")
 	}
 	if p.Graph == nil {
-		return nil, invalidf("the model has no graph")
+		return invalidf("the model has no graph")
 	}
-	m := &Model{
+	*m = Model{
 		IRVersion:       p.GetIrVersion(),
 		Producer:        p.GetProducerName(),
 		ProducerVersion: p.GetProducerVersion(),
@@ -60,19 +47,19 @@ func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
 	}
 	var err error
 	if m.Opsets, err = opsets(p.OpsetImport); err != nil {
-		return nil, err
+		return err
 	}
 	if len(m.Opsets) == 0 && m.IRVersion < 3 {
 		m.Opsets[""] = 1 // opsets did not exist yet
 	}
 	if m.Graph, err = r.graph(p.Graph, 0); err != nil {
-		return nil, err
+		return err
 	}
 	// Names first: a list of empty messages, two or three bytes each, is refused
 	// before it becomes structs.
 	for i, f := range p.Functions {
 		if f.GetName() == "" {
-			return nil, within(errNameless, "function %d %s", i, quote.Name(""))
+			return within(errNameless, "function %d %s", i, quote.Name(""))
 		}
 	}
 	if len(p.Functions) > 0 {
@@ -81,16 +68,16 @@ func (r reader) model(p *onnxpb.ModelProto) (*Model, error) {
 	for i, f := range p.Functions {
 		fn, err := r.function(f)
 		if err != nil {
-			return nil, within(err, "function %d %s", i, quote.Name(f.GetName()))
+			return within(err, "function %d %s", i, quote.Name(f.GetName()))
 		}
 		m.Functions = append(m.Functions, fn)
 	}
 	p.IrVersion, p.ProducerName, p.ProducerVersion = nil, nil, nil
 	p.OpsetImport, p.Graph, p.Functions = nil, nil, nil
 	if m.rest, err = restOf(p); err != nil {
-		return nil, err
+		return err
 	}
-	return m, m.check()
+	return m.check()
 }
 
 func opsets(imports []*onnxpb.OperatorSetIdProto) (map[string]int64, error) {

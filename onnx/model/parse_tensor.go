@@ -17,15 +17,11 @@ func ReadTensor(b []byte) (*Tensor, error) {
 
 func readTensor(b []byte, dir string) (*Tensor, error) {
 	p := new(onnxpb.TensorProto)
-	if err := unmarshal(b, p, "tensor"); err != nil {
-		return nil, err
-	}
-	name := p.GetName()
-	t, err := reader{dir}.tensor(p)
-	if err != nil {
-		return nil, within(err, "tensor %s", quote.Name(name))
-	}
-	return &t, nil
+	return read(b, p, "tensor", func(t *Tensor) (err error) {
+		name := p.GetName()
+		*t, err = reader{dir}.tensor(p)
+		return within(err, "tensor %s", quote.Name(name))
+	})
 }
 
 func (r reader) sparse(p *onnxpb.SparseTensorProto) (*SparseTensor, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/restride/restride/layout"
 )
@@ -35,4 +36,12 @@ func TestMessageInPieces(t *testing.T) {
 	_, err := Parse(append(graph, graph...), "")
 	require.ErrorIs(t, err, layout.ErrInvalid)
 	assert.ErrorContains(t, err, "field graph of ModelProto comes in more than 1 pieces")
+}
+
+func TestNoMessageHasMoreFields(t *testing.T) {
+	for name := range kinds() {
+		md, err := protoregistry.GlobalTypes.FindMessageByName(name)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, md.Descriptor().Fields().Len(), maxFields, name)
+	}
 }

@@ -12,7 +12,12 @@ import (
 // Save writes the model to a file. A file that was there is replaced at once or
 // not at all. Tensors that are external stay so, which needs their files in the
 // folder of path; SaveExternal brings them along.
-func (m *Model) Save(path string) error { return named("Model.Save", m.save(path)) }
+func (m *Model) Save(path string) error {
+	if m == nil {
+		return nilError("Model.Save", "model")
+	}
+	return named("Model.Save", m.save(path))
+}
 
 func (m *Model) save(path string) error {
 	dir := filepath.Dir(path)
@@ -40,6 +45,9 @@ func (m *Model) save(path string) error {
 // there is no such tensor, there is no second file. The model itself is not
 // changed: its tensors stay where they are.
 func (m *Model) SaveExternal(path, dataFile string, threshold int64) error {
+	if m == nil {
+		return nilError("Model.SaveExternal", "model")
+	}
 	return named("Model.SaveExternal", m.saveExternal(path, dataFile, threshold))
 }
 

@@ -33,6 +33,9 @@ type Tensor struct {
 // Size returns how many bytes Data has, or would have were it not external.
 // Strings have no size: layout.ErrUnsupported.
 func (t *Tensor) Size() (int64, error) {
+	if t == nil {
+		return 0, nilError("Tensor.Size", "tensor")
+	}
 	n, err := t.Dims.Bytes(t.Type)
 	return n, named("Tensor.Size", within(err, "tensor %s", quote.Name(t.Name)))
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"path/filepath"
-
 	"github.com/restride/restride/internal/onnxpb"
 	"github.com/restride/restride/internal/quote"
 )
@@ -31,36 +29,32 @@ func ReadValue(b []byte, t Type) (*Value, error) {
 
 // LoadValue reads a data file that holds a value of type t.
 func LoadValue(path string, t Type) (*Value, error) {
-	b, err := readFile(path)
-	if err != nil {
-		return nil, named("LoadValue", err)
-	}
-	v, err := readValue(b, t, filepath.Dir(path))
-	return v, named("LoadValue", within(err, "%s", quote.Path(path)))
+	v, err := load(path, func(b []byte, dir string) (*Value, error) { return readValue(b, t, dir) })
+	return v, named("LoadValue", err)
 }
 
-func readValue(b []byte, t Type, dir string) (*Value, error) {
+func readValue(b []byte, t Type, dir string) (v *Value, err error) {
 	r := reader{dir}
-	var v Value
-	var err error
 	switch t.Kind {
 	case TensorType:
-		v.Kind = TensorType
+		v = &Value{Kind: TensorType}
 		if v.Tensor, err = readTensor(b, dir); err == nil {
 			v.Name = v.Tensor.Name
 		}
 	case SequenceType:
 		p := new(onnxpb.SequenceProto)
-		if err = unmarshal(b, p, "sequence"); err == nil {
-			v, err = r.sequence(p, 0)
-		}
+		v, err = read(b, p, "sequence", func(v *Value) (err error) {
+			*v, err = r.sequence(p, 0)
+			return err
+		})
 	case OptionalType:
 		p := new(onnxpb.OptionalProto)
-		if err = unmarshal(b, p, "optional"); err == nil {
-			v, err = r.optional(p, 0)
-		}
+		v, err = read(b, p, "optional", func(v *Value) (err error) {
+			*v, err = r.optional(p, 0)
+			return err
+		})
 	default:
-		return nil, unsupportedf("values of type %v cannot be read", t)
+		err = unsupportedf("values of type %v cannot be read", t)
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +62,7 @@ func readValue(b []byte, t Type, dir string) (*Value, error) {
 	if err := v.check(t); err != nil {
 		return nil, within(err, "%v %s", v.Kind, quote.Name(v.Name))
 	}
-	return &v, nil
+	return v, nil
 }
 
 // check says whether v has the kinds that t states.

@@ -2,11 +2,14 @@ package model
 
 import (
 	"math"
+	"path/filepath"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
 )
 
 const (
@@ -46,16 +49,11 @@ func (r rest) into(p proto.Message) error {
 	if r == nil {
 		return nil
 	}
-	return unmarshal(r, p, "message")
+	return decode(r, p, "message")
 }
 
-func unmarshal(b []byte, p proto.Message, what string) error {
-	if len(b) > maxFile {
-		return invalidf("%d bytes are more than protobuf allows in a file (%d); such a model needs external data", len(b), maxFile)
-	}
-	if err := checkPieces(b, p.ProtoReflect().Descriptor(), 1); err != nil {
-		return within(err, "this is no ONNX %s", what)
-	}
+// decode decodes a message that was checked.
+func decode(b []byte, p proto.Message, what string) error {
 	if err := (proto.UnmarshalOptions{RecursionLimit: maxMessages}).Unmarshal(b, p); err != nil {
 		return invalidf("this is no ONNX %s: %s", what, plain(err))
 	}
@@ -77,10 +75,26 @@ func marshal(p proto.Message) ([]byte, error) {
 // protobuf-go puts one or another kind at random.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
 
-// readFile reads a regular file that must not be longer than maxFile.
-func readFile(path string) ([]byte, error) {
-	b, err := file.Content(path, maxFile)
-	return b, refused(err)
+// load reads a regular file, which must not be longer than maxFile, and makes a T of it,
+// which does not keep the bytes. The folder of the file is what external data is
+// relative to.
+func load[T any](path string, parse func(b []byte, dir string) (*T, error)) (*T, error) {
+	f, err := file.Open(path, maxFile)
+	if err != nil {
+		return nil, refused(err)
+	}
+	defer f.Close()
+	memory := budget.Process()
+	if err := memory.Take("the file "+quote.Path(path), f.Size); err != nil {
+		return nil, err
+	}
+	defer memory.Give(f.Size)
+	b, err := f.Content()
+	if err != nil {
+		return nil, refused(err)
+	}
+	out, err := parse(b, filepath.Dir(path))
+	return out, within(err, "%s", quote.Path(path))
 }
 
 func deeper(depth int, what string) error {

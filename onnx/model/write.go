@@ -9,6 +9,9 @@ import (
 // Marshal returns the bytes of a model file. External tensors stay external.
 // The same model gives the same bytes.
 func (m *Model) Marshal() ([]byte, error) {
+	if m == nil {
+		return nil, nilError("Model.Marshal", "model")
+	}
 	b, err := writer{}.marshal(m)
 	return b, named("Model.Marshal", err)
 }

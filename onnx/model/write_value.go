@@ -23,6 +23,9 @@ type Source interface {
 
 // Marshal returns the bytes of a data file that holds the value.
 func (v *Value) Marshal() ([]byte, error) {
+	if v == nil {
+		return nil, nilError("Value.Marshal", "value")
+	}
 	b, err := v.marshal()
 	return b, named("Value.Marshal", within(err, "value %s", quote.Name(v.Name)))
 }
@@ -43,6 +46,9 @@ func (v *Value) marshal() ([]byte, error) {
 // SaveValue writes a data file that holds the value, by pieces. A file that was
 // there is replaced at once or not at all.
 func SaveValue(path string, v *Value) error {
+	if v == nil {
+		return nilError("SaveValue", "value")
+	}
 	return named("SaveValue", within(v.save(path), "value %s", quote.Name(v.Name)))
 }
 

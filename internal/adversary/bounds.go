@@ -1,0 +1,135 @@
+package adversary
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
+)
+
+// bounds are what hostile input may cost.
+type bounds struct {
+	memory int64         // that the budget allows
+	time   time.Duration // until the context's deadline
+	// grace is how long work may go on after that: until the node that runs is done,
+	// which has at most the allowed memory to move.
+	grace time.Duration
+}
+
+const (
+	// collector is the factor between the memory that a budget allows and what the
+	// process may grow by: with GOGC=100 Go's heap holds as much garbage as live data.
+	collector = 2
+	// aside is what the process may grow by beside that: code of libraries, stacks,
+	// tables of the allocator.
+	aside = 64 << 20
+	// longestError is the most bytes of a message that somebody may read.
+	longestError = 16 << 10
+)
+
+// hold calls work within the bounds, and reports what exceeds them: an error of no
+// known kind or one that cannot be printed, memory of the process, time, files that
+// stay open. An error within the rules is none here, and returned as refused.
+func (b bounds) hold(work func(context.Context) error) (refused, err error) {
+	restore := limitMemory(b.memory)
+	defer restore()
+	files := openFiles()
+	start, began := resident(true), time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), b.time)
+	defer cancel()
+	refused = work(ctx)
+	took := time.Since(began)
+	if err := checkError(refused); err != nil {
+		return refused, err
+	}
+	if grown := resident(false) - start; start > 0 && grown > collector*b.memory+aside {
+		return refused, fmt.Errorf("the process grew by %d MiB, with %d MiB allowed by its budget (result: %v)", grown>>20, b.memory>>20, refused)
+	}
+	if took > b.time+b.grace {
+		return refused, fmt.Errorf("it took %v, with a deadline of %v (result: %v)", took, b.time, refused)
+	}
+	if left := openFiles(); left > files {
+		return refused, fmt.Errorf("%d files are left open (result: %v)", left-files, refused)
+	}
+	return refused, nil
+}
+
+// resident is the memory of this process in bytes: as it is, from where its peak is
+// counted anew, or the peak since. 0: the system does not tell.
+func resident(anew bool) int64 {
+	line := "VmHWM:"
+	if anew {
+		line = "VmRSS:"
+		if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
+			return 0
+		}
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(status, []byte(line))
+	var kB int64
+	fmt.Sscan(string(rest), &kB)
+	return kB << 10
+}
+
+// openFiles is the number of files that this process has open; 0: the system does
+// not tell.
+func openFiles() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
+}
+
+// kinds are what an error must be of.
+var kinds = []error{
+	device.ErrInvalid, device.ErrUnsupported, device.ErrOutOfMemory, context.DeadlineExceeded,
+	fs.ErrNotExist, fs.ErrPermission,
+}
+
+// checkError reports an error of no known kind, and one that is no text for a
+// terminal.
+func checkError(err error) error {
+	if err == nil {
+		return nil
+	}
+	known := false
+	for _, kind := range kinds {
+		known = known || errors.Is(err, kind)
+	}
+	if !known {
+		return fmt.Errorf("an error of no known kind: %w", err)
+	}
+	if text := err.Error(); len(text) > longestError {
+		return fmt.Errorf("a message of %d bytes, which begins %.200q", len(text), text)
+	}
+	return checkText(err.Error())
+}
+
+// checkText reports a text that spoils a terminal.
+func checkText(text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("text that is no UTF-8: %.1000q", text)
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
+			return fmt.Errorf("text with %q: %.1000q", r, text)
+		}
+	}
+	return nil
+}
+
+// limitMemory lets the process have so many bytes more than it has, until restore.
+func limitMemory(bytes int64) (restore func()) {
+	budget.SetLimit(budget.Process().InUse()+bytes, "the try's bounds")
+	return func() { budget.SetLimit(math.MaxInt64, "") }
+}

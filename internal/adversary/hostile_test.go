@@ -1,0 +1,160 @@
+package adversary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+)
+
+// What work does beyond its bounds is found.
+func TestBounds(t *testing.T) {
+	if resident(true) == 0 {
+		t.Skip("the system does not tell how much memory the process has")
+	}
+	dir := t.TempDir()
+	var open []*os.File
+	for name, c := range map[string]struct {
+		work func(context.Context) error
+		says string
+	}{
+		"nothing": {func(context.Context) error { return nil }, ""},
+		"refused": {func(context.Context) error { return fmt.Errorf("x: %w", device.ErrInvalid) }, ""},
+		"kind":    {func(context.Context) error { return errors.New("x") }, "of no known kind: x"},
+		"escape":  {func(context.Context) error { return fmt.Errorf("\x1b: %w", device.ErrInvalid) }, "text with '\\x1b'"},
+		"bytes":   {func(context.Context) error { return fmt.Errorf("\xff: %w", device.ErrInvalid) }, "no UTF-8"},
+		"length": {func(context.Context) error {
+			return fmt.Errorf("%s: %w", strings.Repeat("x", 1<<15), device.ErrInvalid)
+		}, "a message of 32"},
+		"memory": {func(context.Context) error {
+			for b, i := make([]byte, 200<<20), 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			return nil
+		}, "the process grew by"},
+		"budget": {func(context.Context) error { return budget.Process().Take("much", 2<<20) }, ""},
+		"time":   {func(context.Context) error { time.Sleep(30 * time.Millisecond); return nil }, "with a deadline of 10ms"},
+		"file": {func(context.Context) error {
+			f, err := os.Create(filepath.Join(dir, "left"))
+			open = append(open, f)
+			return err
+		}, "1 files are left open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused, err := bounds{memory: 1 << 20, time: 10 * time.Millisecond, grace: 10 * time.Millisecond}.hold(c.work)
+			if c.says == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.says)
+			}
+			if name == "budget" {
+				require.ErrorIs(t, refused, device.ErrOutOfMemory)
+			}
+		})
+	}
+	require.NoError(t, open[0].Close())
+	require.NoError(t, budget.Process().Take("after it", 2<<20), "the limit is gone")
+	budget.Process().Give(2 << 20)
+}
+
+// Fields of messages are taken apart and joined as they were, and a change of one
+// keeps the lengths around it right.
+func TestChangedFields(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	whole, inside := 0, 0
+	for range 2000 {
+		file, err := everything(rng).Marshal()
+		require.NoError(t, err)
+		require.Equal(t, file, join(fieldsOf(file)))
+		changed := changeField(rng, file, file, 0)
+		if fields := fieldsOf(changed); fields != nil {
+			whole++
+			if m, err := model.Parse(changed, ""); err == nil && len(m.Graph.Nodes) > 0 {
+				inside++
+			} else if err != nil {
+				require.True(t, errors.Is(err, layout.ErrInvalid) || errors.Is(err, layout.ErrUnsupported), err)
+			}
+		}
+	}
+	require.Greater(t, whole, 1500)
+	require.Greater(t, inside, 400, "most changes must get past the parser")
+	t.Log(whole, "are messages,", inside, "are models")
+}
+
+// A reader that panics, hangs on to a file or takes all memory is found by mutated
+// files: here one that believes what a file says of its length.
+func TestCredulousReaderIsFound(t *testing.T) {
+	was := fileKinds
+	defer func() { fileKinds = was }()
+	for i := range fileKinds {
+		if fileKinds[i].name == "an array" {
+			fileKinds = fileKinds[i : i+1 : i+1]
+			break
+		}
+	}
+	planted := fileKinds[0]
+	planted.read = func(_ context.Context, _ *Trial, path string) error {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		header := b[10:][:int(b[8])|int(b[9])<<8]
+		_ = header
+		return nil
+	}
+	fileKinds = append(fileKinds[:0:0], planted)
+	s := open(t, openCPU(t))
+	some, err := Named("files")
+	require.NoError(t, err)
+	found := 0
+	for i := range uint64(few) {
+		if err := Once(some[0], s, t.TempDir(), 1, i, time.Minute); err != nil {
+			require.ErrorContains(t, err, "out of range")
+			found++
+		}
+	}
+	require.NotZero(t, found)
+}
+
+// A write that other views do not see, and a copy where a view is due, are found.
+func TestFaultsOfSequencesAreFound(t *testing.T) {
+	s := &sequence{rng: rand.New(rand.NewPCG(1, 1))}
+	stream := open(t, openCPU(t))
+	h, err := s.random(stream, layout.Int4, []int64{3, 5})
+	require.NoError(t, err)
+	h.mem.elems[7] = string([]byte{h.mem.elems[7][0] ^ 1})
+	require.ErrorContains(t, h.compare(), "element 7")
+	h.mem.elems[7] = string([]byte{h.mem.elems[7][0] ^ 1})
+	require.NoError(t, h.compare())
+	h.where = h.where.Reshape(5, 3)
+	require.ErrorContains(t, h.checkLayout(), "it must be int4[5 3]")
+	h.where = h.where.Reshape(3, 5).Transpose(1, 0).Reshape(3, 5)
+	require.ErrorContains(t, h.checkLayout(), "it must be at")
+	require.False(t, affine(h.where))
+	require.True(t, affine(run([]int64{3, 5}).Take(1, []int64{4, 2, 0}).Expand(2, 3, 3)))
+	require.NoError(t, h.x.Release())
+
+	x, err := s.random(stream, layout.Float32, []int64{4})
+	require.NoError(t, err)
+	view, err := x.x.Alias()
+	require.NoError(t, err)
+	_, err = s.fresh(view, layout.Float32, x.array())
+	require.ErrorContains(t, err, "the result is a view")
+	copied, err := x.x.Clone()
+	require.NoError(t, err)
+	require.ErrorContains(t, refuse(copied, nil, device.ErrInvalid), "an invalid call made a")
+	require.ErrorContains(t, expect(nil, device.ErrInvalid), "it must be invalid")
+	require.NoError(t, x.x.Release())
+}

@@ -1,0 +1,100 @@
+package tensor_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// TestNil: what is nil is an error wherever one is returned, not a panic.
+func TestNil(t *testing.T) {
+	s := openCPU(t)
+	x := keep(t)(tensor.FromSlice(s, []float32{1, 2}))
+	indices := keep(t)(tensor.FromSlice(s, []int64{0}))
+	l := x.Layout()
+	var none *tensor.Tensor
+	var nowhere *tensor.Stream
+	only := func(_ any, err error) error { return err }
+	for name, call := range map[string]func() error{
+		"NewStream":          func() error { return only(tensor.NewStream(nil)) },
+		"New":                func() error { return only(tensor.New(nil, layout.Int8, 1)) },
+		"New of strings":     func() error { return only(tensor.New(nil, layout.String, 1)) },
+		"Empty":              func() error { return only(tensor.Empty(nil, layout.Int8, 1)) },
+		"FromSlice":          func() error { return only(tensor.FromSlice(nil, []int8{1})) },
+		"FromBytes":          func() error { return only(tensor.FromBytes(nil, layout.Int8, []byte{1})) },
+		"FromBuffer":         func() error { return only(tensor.FromBuffer(nil, x.Buffer(), layout.Float32, l, true)) },
+		"FromBuffer, buffer": func() error { return only(tensor.FromBuffer(s, nil, layout.Float32, l, true)) },
+		"Assemble":           func() error { return only(tensor.Assemble(nil, "op", layout.Int8, []int64{1}, tensor.Part{})) },
+		"Stream.Wait":        func() error { return nowhere.Wait() },
+		"Stream.Close":       func() error { return nowhere.Close() },
+
+		"To":               func() error { return only(x.To(nil)) },
+		"CopyFrom":         func() error { return x.CopyFrom(nil) },
+		"Gather":           func() error { return only(x.Gather(0, nil)) },
+		"GatherAs":         func() error { return only(x.GatherAs("op", 0, nil)) },
+		"TakeAlong":        func() error { return only(x.TakeAlong(0, nil)) },
+		"TakeAlongAs":      func() error { return only(x.TakeAlongAs("op", 0, nil)) },
+		"GatherND":         func() error { return only(x.GatherND(0, nil)) },
+		"GatherNDAs":       func() error { return only(x.GatherNDAs("op", 0, nil)) },
+		"Read":             func() error { return x.Read(nil) },
+		"nil.Values":       func() error { return only(tensor.Values[float32](nil)) },
+		"nil.Transpose":    func() error { return only(none.Transpose()) },
+		"nil.Transpose, 1": func() error { return only(none.Transpose(0)) },
+		"nil.Slice":        func() error { return only(none.Slice(0, 0, 1, 1)) },
+		"nil.Expand":       func() error { return only(none.Expand(1)) },
+		"nil.Squeeze":      func() error { return only(none.Squeeze()) },
+		"nil.Unsqueeze":    func() error { return only(none.Unsqueeze(0)) },
+		"nil.Alias":        func() error { return only(none.Alias()) },
+		"nil.Reshape":      func() error { return only(none.Reshape(1)) },
+		"nil.Reshape, -1":  func() error { return only(none.Reshape(-1)) },
+		"nil.ReshapeAs":    func() error { return only(none.ReshapeAs("op", 1)) },
+		"nil.Flatten":      func() error { return only(none.Flatten(0)) },
+		"nil.Contiguous":   func() error { return only(none.Contiguous()) },
+		"nil.Clone":        func() error { return only(none.Clone()) },
+		"nil.WithLayout":   func() error { return only(none.WithLayout("op", l)) },
+		"nil.Unpack":       func() error { return only(none.Unpack()) },
+		"nil.Pack":         func() error { return only(none.Pack(layout.Int4)) },
+		"nil.Cast":         func() error { return only(none.Cast(layout.Int8, device.Rounding{})) },
+		"nil.CastAs":       func() error { return only(none.CastAs("op", layout.Int8, device.Rounding{})) },
+		"nil.Bitcast":      func() error { return only(none.Bitcast(layout.Int32)) },
+		"nil.BitcastAs":    func() error { return only(none.BitcastAs("op", layout.Int32)) },
+		"nil.To":           func() error { return only(none.To(s)) },
+		"nil.CopyFrom":     func() error { return none.CopyFrom(x) },
+		"nil.Gather":       func() error { return only(none.Gather(0, indices)) },
+		"nil.GatherAs":     func() error { return only(none.GatherAs("op", 0, indices)) },
+		"nil.TakeAlong":    func() error { return only(none.TakeAlong(0, indices)) },
+		"nil.TakeAlongAs":  func() error { return only(none.TakeAlongAs("op", 0, indices)) },
+		"nil.GatherND":     func() error { return only(none.GatherND(0, indices)) },
+		"nil.GatherNDAs":   func() error { return only(none.GatherNDAs("op", 0, indices)) },
+		"nil.Read":         func() error { return none.Read(make([]float32, 2)) },
+		"nil.Bytes":        func() error { return only(none.Bytes()) },
+		"nil.AppendInts":   func() error { return only(none.AppendInts(nil)) },
+		"nil.HostInts":     func() error { return only(none.HostInts("op", []int64{1}, 1)) },
+		"nil.Assemble":     func() error { return none.Assemble("op", tensor.Part{}) },
+		"nil.Overwrite":    func() error { return only(none.Overwrite("op", tensor.Part{})) },
+		"WriteTo":          func() error { return only(x.WriteTo(nil)) },
+		"nil.WriteTo":      func() error { return only(none.WriteTo(io.Discard)) },
+		"nil.Strings": func() (last error) {
+			for _, err := range none.Strings() {
+				last = err
+			}
+			return last
+		},
+		"nil.Format": func() error { return only(none.Format()) },
+	} {
+		assert.NotPanics(t, func() {
+			err := call()
+			assert.ErrorIs(t, err, device.ErrInvalid, name)
+		}, name)
+	}
+	require.Nil(t, tensor.Adopt(nil, s.Queue()))
+	require.Nil(t, tensor.Adopt(s.Device(), nil))
+	require.NoError(t, none.Release())
+	require.Equal(t, "<nil>", none.String())
+}
