@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -161,7 +162,9 @@ func (t *Tensor) bytes(op string) (out []byte, err error) {
 		return nil, t.fail(op, err)
 	}
 	err = t.download(op, func(x *Tensor) error {
-		out = make([]byte, size) // as much as x has on the device: not absurd
+		if out, err = budget.Make[byte](budget.Process(), op, size); err != nil {
+			return err
+		}
 		return x.load(out)
 	})
 	return out, err
@@ -178,7 +181,9 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
 	}
 	err = t.download(op, func(x *Tensor) error {
-		out = make([]T, x.Count())
+		if out, err = budget.Make[T](budget.Process(), op, x.Count()); err != nil {
+			return err
+		}
 		return x.load(out)
 	})
 	return out, err
@@ -218,7 +223,10 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 // take fills t, which is new, with the elements of a run on another device.
 func (t *Tensor) take(x *Tensor) error {
 	if t.dtype == layout.String { // both devices hold strings, or t would not be
-		strs := make([]string, x.Count())
+		strs, err := budget.Make[string](budget.Process(), "To", x.Count())
+		if err != nil {
+			return err
+		}
 		if err := x.load(strs); err != nil {
 			return err
 		}
@@ -237,12 +245,25 @@ func (t *Tensor) take(x *Tensor) error {
 	} else if to, ok := t.hostBytes(); ok {
 		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
 	} else {
-		from = make([]byte, t.memory.buffer.Size())
-		if err := x.stream.queue.Read(from, x.memory.buffer, x.byteOffset()); err != nil {
+		return t.takeByHost(x)
+	}
+	return t.stream.queue.Write(t.memory.buffer, 0, from)
+}
+
+// takeByHost is take by way of the host's memory, piece by piece.
+func (t *Tensor) takeByHost(x *Tensor) error {
+	size := t.memory.buffer.Size()
+	piece := make([]byte, min(size, pieceBytes))
+	for off := int64(0); off < size; off += pieceBytes {
+		piece = piece[:min(size-off, pieceBytes)]
+		if err := x.stream.queue.Read(piece, x.memory.buffer, x.byteOffset()+off); err != nil {
+			return err
+		}
+		if err := t.stream.queue.Write(t.memory.buffer, off, piece); err != nil {
 			return err
 		}
 	}
-	return t.stream.queue.Write(t.memory.buffer, 0, from)
+	return nil
 }
 
 // usedOn makes later work of s, which may read t, wait for the work on t so far.

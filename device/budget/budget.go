@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/restride/restride/internal/sysmem"
 	"github.com/restride/restride/layout"
@@ -204,12 +205,39 @@ func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
 	if err := b.Take(what, bytes); err != nil {
 		return err
 	}
+	giveWith(b, p, bytes)
+	return nil
+}
+
+// giveWith gives bytes back when p is garbage.
+func giveWith[T any](b *Budget, p *T, bytes int64) {
 	garbage.Add(bytes)
 	runtime.AddCleanup(p, func(bytes int64) {
 		b.Give(bytes)
 		garbage.Add(-bytes)
 	}, bytes)
-	return nil
+}
+
+// small is how many bytes Make does not count.
+const small = 32 << 10
+
+// Make makes a slice of n elements that is counted, unless it is small, for as long as
+// it lives.
+func Make[T any](b *Budget, what string, n int64) ([]T, error) {
+	var element T
+	bytes, size := int64(math.MaxInt64), int64(unsafe.Sizeof(element))
+	if size == 0 || n <= bytes/size {
+		bytes = n * size
+	}
+	if bytes < small {
+		return make([]T, n), nil
+	}
+	if err := b.Take(what, bytes); err != nil {
+		return nil, err
+	}
+	s := make([]T, n)
+	giveWith(b, &s[0], bytes)
+	return s, nil
 }
 
 // collectWait is how long a Take waits for the garbage collector's cleanups, which run

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -114,6 +115,26 @@ func TestTakeFor(t *testing.T) {
 	require.Error(t, b.Take("too much", 51))
 	runtime.KeepAlive(kept)
 	require.NoError(t, b.Take("all", 100))
+}
+
+func TestMake(t *testing.T) {
+	b := New(1<<20, "a test")
+	s, err := Make[int64](b, "some numbers", 100)
+	require.NoError(t, err)
+	assert.Len(t, s, 100)
+	assert.Zero(t, b.InUse(), "too small to count")
+	for range 20 {
+		s, err = Make[int64](b, "many numbers", 1<<16)
+		require.NoError(t, err, "garbage is waited for")
+		assert.Len(t, s, 1<<16)
+	}
+	_, err = Make[int64](b, "too many numbers", 1<<17+1)
+	require.EqualError(t, err, fmt.Sprintf("too many numbers: 1048584 bytes are asked for, %d are in use, and the limit is 1048576 (a test)", b.InUse()))
+	_, err = Make[int64](b, "absurdly many", math.MaxInt64)
+	require.ErrorIs(t, err, ErrOutOfMemory)
+	none, err := Make[struct{}](b, "nothing", 1<<40)
+	require.NoError(t, err)
+	assert.Len(t, none, 1<<40)
 }
 
 func TestConcurrentTakes(t *testing.T) {
