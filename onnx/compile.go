@@ -22,7 +22,6 @@ type compiler struct {
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
-	room      int64 // how many bytes sparse constants may still take
 }
 
 // unit is a node on its way to being a step.
@@ -67,7 +66,7 @@ func compile(s *Session, m *model.Model) error {
 	}
 	c := &compiler{
 		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, hostSlots: map[string]int{}, room: maxDense,
+		slots: map[string]int{}, hostSlots: map[string]int{},
 	}
 	if err := c.resolve(m); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (c *compiler) resolve(m *model.Model) error {
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
 			if u.d.constant != nil {
-				u.constant, err = u.d.constant(u.d, n.Attrs, &c.room)
+				u.constant, err = u.d.constant(u.d, n.Attrs)
 			} else {
 				u.kernel, err = u.d.compile(n.Attrs)
 			}

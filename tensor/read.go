@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -160,8 +161,10 @@ func (t *Tensor) bytes(op string) (out []byte, err error) {
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
-	err = t.download(op, func(x *Tensor) error {
-		out = make([]byte, size) // as much as x has on the device: not absurd
+	err = t.download(op, func(x *Tensor) (err error) {
+		if out, err = budget.Make[byte](budget.Process(), op, size); err != nil {
+			return err
+		}
 		return x.load(out)
 	})
 	return out, err
@@ -177,8 +180,10 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 	if want := layout.TypeOf[T](); want != t.dtype {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
 	}
-	err = t.download(op, func(x *Tensor) error {
-		out = make([]T, x.Count())
+	err = t.download(op, func(x *Tensor) (err error) {
+		if out, err = budget.Make[T](budget.Process(), op, x.Count()); err != nil {
+			return err
+		}
 		return x.load(out)
 	})
 	return out, err
@@ -218,8 +223,11 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 // take fills t, which is new, with the elements of a run on another device.
 func (t *Tensor) take(x *Tensor) error {
 	if t.dtype == layout.String { // both devices hold strings, or t would not be
-		strs := make([]string, x.Count())
-		if err := x.load(strs); err != nil {
+		strs, err := budget.Make[string](budget.Process(), "To", x.Count())
+		if err == nil {
+			err = x.load(strs)
+		}
+		if err != nil {
 			return err
 		}
 		return t.stream.queue.(device.StringQueue).WriteStrings(t.memory.buffer, 0, strs)
@@ -237,7 +245,10 @@ func (t *Tensor) take(x *Tensor) error {
 	} else if to, ok := t.hostBytes(); ok {
 		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
 	} else {
-		from = make([]byte, t.memory.buffer.Size())
+		var err error
+		if from, err = budget.Make[byte](budget.Process(), "To", t.memory.buffer.Size()); err != nil {
+			return err
+		}
 		if err := x.stream.queue.Read(from, x.memory.buffer, x.byteOffset()); err != nil {
 			return err
 		}

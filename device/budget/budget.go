@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/restride/restride/internal/sysmem"
 	"github.com/restride/restride/layout"
@@ -187,7 +188,7 @@ func freeIdle(*Budget, int64) {
 	}
 }
 
-// garbage counts the bytes of TakeFor, which the garbage collector gives back.
+// garbage counts the bytes of TakeFor and Make, which the garbage collector gives back.
 var garbage atomic.Int64
 
 // TakeFor is Take for Go memory that lives as long as p, and is given back by the garbage
@@ -196,12 +197,38 @@ func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
 	if err := b.Take(what, bytes); err != nil {
 		return err
 	}
+	until(b, p, bytes)
+	return nil
+}
+
+// small is how many bytes of Make are not worth counting.
+const small = 4 << 10
+
+// Make makes a slice of n elements, which is counted until it is garbage. Of less than
+// 4 KiB it is not counted.
+func Make[T any](b *Budget, what string, n int64) ([]T, error) {
+	size := int64(unsafe.Sizeof(*new(T)))
+	if size > 0 && n > math.MaxInt64/size {
+		return nil, layout.Errorf(ErrOutOfMemory, what, "%d elements of %d bytes are asked for", n, size)
+	}
+	if n*size < small {
+		return make([]T, n), nil
+	}
+	if err := b.Take(what, n*size); err != nil {
+		return nil, err
+	}
+	made := make([]T, n)
+	until(b, &made[0], n*size)
+	return made, nil
+}
+
+// until gives bytes back when p is garbage.
+func until[T any](b *Budget, p *T, bytes int64) {
 	garbage.Add(bytes)
 	runtime.AddCleanup(p, func(bytes int64) {
 		b.Give(bytes)
 		garbage.Add(-bytes)
 	}, bytes)
-	return nil
 }
 
 // collectWait is how long a Take waits for the garbage collector's cleanups, which run

@@ -110,6 +110,27 @@ func TestTakeFor(t *testing.T) {
 	require.NoError(t, b.Take("all", 100))
 }
 
+func TestMake(t *testing.T) {
+	b := New(10*small, "a test")
+	kept, err := Make[int32](b, "kept", small)
+	require.NoError(t, err)
+	require.Len(t, kept, small)
+	assert.EqualValues(t, 4*small, b.InUse())
+	for range 20 {
+		_, err := Make[byte](b, "dropped", 5*small)
+		require.NoError(t, err)
+	}
+	_, err = Make[int64](b, "too many", small)
+	require.ErrorContains(t, err, "too many: 32768 bytes are asked for")
+	_, err = Make[int64](b, "more", 1<<61)
+	require.ErrorIs(t, err, ErrOutOfMemory)
+	runtime.KeepAlive(kept)
+
+	few, err := Make[byte](New(0, "none"), "few", small-1)
+	require.NoError(t, err)
+	assert.Len(t, few, small-1)
+}
+
 func TestConcurrentTakes(t *testing.T) {
 	whole := New(1000, "a test")
 	var all sync.WaitGroup
