@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 
@@ -102,22 +103,23 @@ func TestCancel(t *testing.T) {
 	x := held(t)(tensor.New(s, layout.Float32, 64*64))
 	base := s.Device().Stats().Live
 	for stop := range 9 {
-		ctx, cancel := context.WithCancel(t.Context())
+		cause := errors.New("nobody waits for it")
+		ctx, cancel := context.WithCancelCause(t.Context())
 		ran := 0
 		sess.OnNode(func(onnx.NodeReport) {
 			if ran++; ran == stop {
-				cancel()
+				cancel(cause)
 			}
 		})
 		if stop == 0 {
-			cancel()
+			cancel(cause)
 		}
 		_, err := sess.Run(ctx, onnx.Values{"x": x})
-		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, cause)
 		require.ErrorContains(t, err, "node ")
 		require.Equal(t, stop, ran)
 		require.Equal(t, base, s.Device().Stats().Live)
-		cancel()
+		cancel(nil)
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *Session) Outputs() []model.ValueInfo {
 // Run runs the graph. The inputs stay the caller's; the outputs are the
 // caller's to release. Outputs are on the session's stream, but results of
 // shape arithmetic on tensor.Host. When ctx is
-// cancelled, Run stops before the next node.
+// cancelled, Run stops before the next node, with the context's cause.
 func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	const op = "Session.Run"
 	switch {
@@ -180,7 +180,7 @@ func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(Nod
 	}
 	for i := range s.steps {
 		st := &s.steps[i]
-		err := ctx.Err()
+		err := context.Cause(ctx)
 		if err == nil {
 			err = r.do(st, hook)
 		}

@@ -32,6 +32,9 @@ func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	if t.dtype == layout.String {
 		return 0, t.fail(op, layout.Errorf(device.ErrInvalid, op, "strings have no bytes of fixed width: Strings reads them"))
 	}
+	if err := t.mayRead(op); err != nil {
+		return 0, err
+	}
 	var written int64
 	put := func(b []byte) error {
 		n, err := w.Write(b)
@@ -93,21 +96,15 @@ func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 			yield("", t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not strings")))
 			return
 		}
-		var room []string
-		err := t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
-			if room == nil {
-				room = make([]string, n)
-			}
-			if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
-				return t.fail(op, err)
-			}
-			for _, s := range room[:n] {
+		err := t.mayRead(op)
+		if err == nil {
+			err = t.eachString(op, most, func(s string) error {
 				if !yield(s, nil) {
 					return errEnded
 				}
-			}
-			return nil
-		})
+				return nil
+			})
+		}
 		switch {
 		case err == nil:
 			t.transferred(op)
@@ -115,6 +112,33 @@ func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 			yield("", err)
 		}
 	}
+}
+
+// eachString calls f with the strings in row-major order, and reads so many at once.
+func (t *Tensor) eachString(op string, most int64, f func(string) error) error {
+	var room []string
+	return t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
+		if room == nil {
+			room = make([]string, n)
+		}
+		if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
+			return t.fail(op, err)
+		}
+		for _, s := range room[:n] {
+			if err := f(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mayRead refuses to read what needs a copy first, where copies are forbidden.
+func (t *Tensor) mayRead(op string) error {
+	if t.isRun() {
+		return nil
+	}
+	return t.mayCopy(op, t.layout.Shape())
 }
 
 // errEnded ends a walk that the caller wants no more of.
@@ -129,11 +153,6 @@ func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off,
 		return err
 	}
 	defer t.memory.drop()
-	if !t.isRun() {
-		if err := t.mayCopy(op, t.layout.Shape()); err != nil {
-			return err
-		}
-	}
 	perByte := int64(1)
 	if bits := t.dtype.Bits(); t.dtype != layout.String && bits < 8 {
 		perByte = int64(8 / bits)

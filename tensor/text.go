@@ -2,8 +2,11 @@ package tensor
 
 import (
 	"errors"
+	"strings"
+	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/ndformat"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
@@ -32,83 +35,118 @@ func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Ten
 	return out, nil
 }
 
+// textPiece is how many elements are cast to or from strings at once.
+const textPiece = 1 << 12
+
 // toText writes numbers: floats with the fewest digits that tell them from their
 // neighbours, without an exponent, infinities and NaN as fromText reads them.
 func (t *Tensor) toText(op string) (*Tensor, error) {
-	packed, err := t.packed()
-	if err != nil {
-		return nil, err
-	}
-	words := make([]string, t.Count())
-	for i := range words {
-		words[i] = ndformat.Plain(t.dtype, packed, int64(i))
-	}
 	out, err := allocate(t.stream, op, layout.String, t.layout.Shape())
 	if err != nil {
 		return nil, err
 	}
-	if err := t.stream.queue.(device.StringQueue).WriteStrings(out.memory.buffer, 0, words); err != nil {
+	var (
+		width = int64(t.dtype.Bits())
+		room  []byte
+		words [textPiece]string
+		done  int64
+	)
+	err = t.byPieces(op, textPiece, func(b device.Buffer, off, n int64) error {
+		first := off * width / 8
+		size := ((off+n)*width+7)/8 - first
+		if int64(len(room)) < size {
+			room = make([]byte, size)
+		}
+		if err := t.stream.queue.Read(room[:size], b, first); err != nil {
+			return err
+		}
+		skip := off - first*8/width // elements below a byte that come before
+		for i := range n {
+			words[i] = ndformat.Plain(t.dtype, room, skip+i)
+		}
+		if err := pack("the strings of "+op, words[:n]); err != nil {
+			return err
+		}
+		done += n
+		return t.stream.queue.(device.StringQueue).WriteStrings(out.memory.buffer, done-n, words[:n])
+	})
+	if err != nil {
 		return nil, errors.Join(err, out.Release())
 	}
 	return out, nil
 }
 
-// packed returns a copy of the packed elements of a host tensor.
-func (t *Tensor) packed() (out []byte, err error) {
-	x, err := t.copyOut("Clone", t.layout.Shape())
-	if err != nil {
-		return nil, err
+// pack moves words to one piece of memory, which counts for as long as one of them lives.
+func pack(what string, words []string) error {
+	all := strings.Join(words, "")
+	if all == "" {
+		return nil
 	}
-	defer func() { err = errors.Join(err, x.Release()) }()
-	out = make([]byte, x.memory.buffer.Size())
-	return out, x.load(out)
+	if err := budget.TakeFor(budget.Process(), unsafe.StringData(all), what, int64(len(all))); err != nil {
+		return err
+	}
+	for i, s := range words {
+		words[i], all = all[:len(s)], all[len(s):]
+	}
+	return nil
 }
 
 // fromText reads numbers: for an integer type integers of 64 bits, of which the
 // low bits are kept, as in a cast between integers; for a float type the nearest
 // float32 or float64, which is then cast on.
 func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
-	x, err := t.copyOut("Clone", t.layout.Shape())
-	if err != nil {
-		return nil, err
-	}
-	words := make([]string, x.Count())
-	if err := errors.Join(x.load(words), x.Release()); err != nil {
-		return nil, err
-	}
 	switch to {
 	case layout.Float32:
-		return readWords(t, op, to, words, how, func(s string) (float32, bool) {
+		return readWords(t, op, to, how, func(s string) (float32, bool) {
 			v, ok := parseFloat(s, 32)
 			return float32(v), ok
 		})
 	case layout.Bool:
-		return readWords(t, op, to, words, how, parseBool)
+		return readWords(t, op, to, how, parseBool)
 	}
 	if k := numeric.KindOf(to); k == numeric.IntKind || k == numeric.UintKind {
-		return readWords(t, op, to, words, how, parseInteger)
+		return readWords(t, op, to, how, parseInteger)
 	}
-	return readWords(t, op, to, words, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
+	return readWords(t, op, to, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
 }
 
 // readWords makes a tensor of what parse reads, and casts it on.
-func readWords[T layout.Element](t *Tensor, op string, to layout.DType, words []string, how device.Rounding, parse func(string) (T, bool)) (*Tensor, error) {
-	values := make([]T, len(words))
-	for i, s := range words {
+func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how device.Rounding, parse func(string) (T, bool)) (*Tensor, error) {
+	shape := t.layout.Shape()
+	x, err := allocate(t.stream, op, layout.TypeOf[T](), shape)
+	if err != nil {
+		return nil, err
+	}
+	var done int64
+	var room [textPiece]T
+	values := room[:0]
+	flush := func() error {
+		err := t.stream.queue.Write(x.memory.buffer, bytesOf(x.dtype, done), bytesOfSlice(values))
+		done, values = done+int64(len(values)), room[:0]
+		return err
+	}
+	err = t.eachString(op, textPiece, func(s string) error {
 		v, ok := parse(s)
 		if !ok {
 			const most = 40
 			if len(s) > most {
 				s = s[:most] + "..."
 			}
-			return nil, layout.Errorf(device.ErrInvalid, op, "string %d, %q, is not a number that can be cast to %v", i, s, to)
+			return layout.Errorf(device.ErrInvalid, op, "string %d, %q, is not a number that can be cast to %v", done+int64(len(values)), s, to)
 		}
-		values[i] = v
+		if values = append(values, v); len(values) < textPiece {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
 	}
-	shape := t.layout.Shape()
-	x, err := fromSlice(t.stream, op, values, shape)
-	if err != nil || x.dtype == to {
-		return x, err
+	if err != nil {
+		return nil, errors.Join(err, x.Release())
+	}
+	if x.dtype == to {
+		return x, nil
 	}
 	out, err := allocate(t.stream, op, to, shape)
 	if err == nil {

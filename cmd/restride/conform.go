@@ -24,6 +24,7 @@ import (
 func newConform() *cobra.Command {
 	var devices []string
 	var run string
+	var limits limits
 	cmd := &cobra.Command{
 		Use:   "conform DIR...",
 		Short: "Run ONNX backend test cases on devices and compare every byte",
@@ -51,10 +52,15 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 				}
 				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
 			}
+			restore, err := limits.bound()
+			if err != nil {
+				return err
+			}
+			defer restore()
 			var total tally
 			missing := map[string]int{}
 			for _, name := range devices {
-				if err := conformOn(cmd, name, cases, &total, missing); err != nil {
+				if err := conformOn(cmd, name, cases, &limits, &total, missing); err != nil {
 					return err
 				}
 			}
@@ -66,6 +72,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 	}
 	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&run, "run", "", "only cases whose folder matches this regular expression")
+	limits.register(cmd, "a case")
 	return cmd
 }
 
@@ -103,7 +110,7 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 }
 
 // conformOn runs all cases on one device.
-func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, missing map[string]int) (err error) {
+func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits, total *tally, missing map[string]int) (err error) {
 	s, err := tensor.Open(name)
 	if err != nil {
 		return err
@@ -112,7 +119,9 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, total *tally, 
 	id := s.Device().Info().ID()
 	for _, c := range cases {
 		before := s.Device().Stats()
-		err := c.run(cmd.Context(), s)
+		ctx, end := limits.begin(cmd.Context(), quote.Plain(c.name))
+		err := c.run(ctx, s)
+		end()
 		var lack *onnx.MissingError
 		switch {
 		case errors.As(err, &lack):

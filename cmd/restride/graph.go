@@ -25,6 +25,7 @@ type graphFlags struct {
 	inputs []string
 	dims   []string
 	seed   uint64
+	limits limits
 }
 
 func (f *graphFlags) register(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as NAME=FILE.pb or NAME=FILE.npy; inputs not given are random")
 	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis of random inputs, as NAME=N (default 2)")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
+	f.limits.register(cmd, "all of it")
 }
 
 // newGraphCommand returns a command that runs a model once and then shows it.
@@ -42,8 +44,15 @@ func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) 
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			restore, err := flags.limits.bound()
+			if err != nil {
+				return err
+			}
+			defer restore()
+			ctx, end := flags.limits.begin(cmd.Context(), quote.Plain(args[0]))
+			defer end()
 			out := cmd.OutOrStdout()
-			r, err := flags.runGraph(cmd.Context(), out, args[0])
+			r, err := flags.runGraph(ctx, out, args[0])
 			if err != nil {
 				return err
 			}

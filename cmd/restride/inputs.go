@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/npy"
 	"github.com/restride/restride/internal/quote"
@@ -81,13 +82,13 @@ type maker struct {
 	room int64 // bytes
 }
 
-// claim takes room for n things of a size each.
-func (m *maker) claim(n, size int64) error {
+// claim takes room for n things of a size each, which a tensor is to hold.
+func (m *maker) claim(of *model.Tensor, n, size int64) error {
 	if n > m.room/size {
 		return fmt.Errorf("random inputs of more than %s in all are too large to make up: give this one with --input", byteSize(maxRandom))
 	}
 	m.room -= n * size
-	return nil
+	return budget.TakeFor(budget.Process(), of, "a random input", n*size)
 }
 
 // tensor makes up elements: floating-point numbers of the normal distribution,
@@ -100,7 +101,7 @@ func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error
 		return nil, err
 	}
 	if t == layout.String {
-		if err := m.claim(n, 64); err != nil {
+		if err := m.claim(out, n, 64); err != nil {
 			return nil, err
 		}
 		out.Strings = make([]string, n)
@@ -111,7 +112,7 @@ func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error
 	}
 	size, err := shape.Bytes(t)
 	if err == nil {
-		err = m.claim(size, 1)
+		err = m.claim(out, size, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -51,10 +51,18 @@ var process = Budget{above: &all, begin: sysmem.Grant}
 // what the system grants: see package sysmem for what counts.
 func Process() *Budget { return &process }
 
-// SetLimit bounds the memory of the process, on the host and on devices together. The
-// source, such as "--max-memory", is named by the errors past it. The limit that the
-// system sets on the host's part is not raised.
-func SetLimit(bytes int64, source string) { all.SetLimit(bytes, source) }
+// SetLimit bounds the memory of the process, on the host and on devices together, in
+// place of what the system grants. The source, such as "--max-memory", is named by the
+// errors past it. restore sets the limits of before.
+func SetLimit(bytes int64, source string) (restore func()) {
+	was, wasHost := all.now(), process.now()
+	all.SetLimit(bytes, source)
+	process.SetLimit(bytes, source)
+	return func() {
+		all.limit.Store(was)
+		process.limit.Store(wasHost)
+	}
+}
 
 // ForDevice returns a budget for a device's memory, a part of the host's or beside it.
 // A limit of 0 is none.

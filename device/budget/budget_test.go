@@ -60,13 +60,19 @@ func TestForDevice(t *testing.T) {
 	require.NoError(t, shared.Take("Alloc", 1000))
 	assert.Equal(t, before+1000, Process().InUse())
 
-	SetLimit(all.InUse()+10, "a test")
-	defer all.limit.Store(nil)
+	bytes, source := Process().Limit()
+	restore := SetLimit(all.InUse()+10, "a test")
 	for _, b := range []*Budget{own, shared, Process()} {
 		require.ErrorContains(t, b.Take("Alloc", 11), "(a test)")
 	}
 	require.NoError(t, own.Take("Alloc", 10))
 	own.Give(10)
+	restore()
+	now, from := Process().Limit()
+	assert.Equal(t, bytes, now)
+	assert.Equal(t, source, from)
+	require.NoError(t, own.Take("Alloc", 11))
+	own.Give(11)
 	shared.Give(1000)
 }
 

@@ -1,0 +1,64 @@
+package tensor
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/layout"
+)
+
+// limit bounds the process to so many bytes more than it uses, for the time of a test.
+func limit(t *testing.T, bytes int64) {
+	b := budget.Process()
+	was, source := b.Limit()
+	b.SetLimit(b.InUse()+bytes, "a test")
+	t.Cleanup(func() { b.SetLimit(was, source) })
+}
+
+// TestStringsAreCountedFirst: a broadcast of one element to 2^28 strings took all memory
+// before it was counted, and what the strings hold was not.
+func TestStringsAreCountedFirst(t *testing.T) {
+	limit(t, 64<<20)
+	before := budget.Process().InUse()
+	x, err := FromSlice(Host(), []float64{math.MaxFloat64}, 1)
+	require.NoError(t, err)
+	defer x.Release()
+	for _, n := range []int64{1 << 28, 1 << 60, 1 << 20} { // the last for its 309 digits each
+		many, err := x.Expand(n)
+		require.NoError(t, err)
+		var was, is runtime.MemStats
+		runtime.ReadMemStats(&was)
+		_, err = many.Cast(layout.String, device.Rounding{})
+		runtime.ReadMemStats(&is)
+		require.ErrorIs(t, err, device.ErrOutOfMemory, "%d strings", n)
+		require.Less(t, int64(is.HeapSys)-int64(was.HeapSys), int64(256<<20))
+		require.NoError(t, many.Release())
+	}
+	// What is counted is given back: by the collector, as far as strings hold it.
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return budget.Process().InUse() <= before+1<<20
+	}, 10*time.Second, time.Millisecond)
+
+	before = budget.Process().InUse()
+	many, err := x.Expand(1 << 14)
+	require.NoError(t, err)
+	defer many.Release()
+	words, err := many.Cast(layout.String, device.Rounding{})
+	require.NoError(t, err)
+	require.Greater(t, budget.Process().InUse(), before+1<<14*(309+16))
+	back, err := words.Cast(layout.Float64, device.Rounding{})
+	require.NoError(t, err)
+	values, err := Values[float64](back)
+	require.NoError(t, err)
+	require.Equal(t, slices.Repeat([]float64{math.MaxFloat64}, 1<<14), values)
+	require.NoError(t, words.Release())
+	require.NoError(t, back.Release())
+}
