@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -118,10 +117,7 @@ func TestSparseInitializers(t *testing.T) {
 		g.SparseInitializers[0].Values.Name = "big"
 	})
 	refuse(device.ErrInvalid, `two values are named "c"`, func(g *model.Graph) { g.SparseInitializers[0].Values.Name = "c" })
-	memory := budget.Process()
-	bytes, source := memory.Limit()
-	defer memory.SetLimit(bytes, source)
-	memory.SetLimit(memory.InUse()+12<<20, "a test")
+	limitMemory(t, 6<<20)
 	refuse(device.ErrOutOfMemory, "8388608 bytes are asked for", func(g *model.Graph) {})
 }
 
