@@ -161,7 +161,7 @@ func (t *Tensor) bytes(op string) (out []byte, err error) {
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
-	err = t.download(op, func(x *Tensor) (err error) {
+	err = t.download(op, func(x *Tensor) error {
 		if out, err = budget.Make[byte](budget.Process(), op, size); err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 	if want := layout.TypeOf[T](); want != t.dtype {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
 	}
-	err = t.download(op, func(x *Tensor) (err error) {
+	err = t.download(op, func(x *Tensor) error {
 		if out, err = budget.Make[T](budget.Process(), op, x.Count()); err != nil {
 			return err
 		}
@@ -224,10 +224,10 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 func (t *Tensor) take(x *Tensor) error {
 	if t.dtype == layout.String { // both devices hold strings, or t would not be
 		strs, err := budget.Make[string](budget.Process(), "To", x.Count())
-		if err == nil {
-			err = x.load(strs)
-		}
 		if err != nil {
+			return err
+		}
+		if err := x.load(strs); err != nil {
 			return err
 		}
 		return t.stream.queue.(device.StringQueue).WriteStrings(t.memory.buffer, 0, strs)
@@ -245,15 +245,25 @@ func (t *Tensor) take(x *Tensor) error {
 	} else if to, ok := t.hostBytes(); ok {
 		return x.stream.queue.Read(to, x.memory.buffer, x.byteOffset())
 	} else {
-		var err error
-		if from, err = budget.Make[byte](budget.Process(), "To", t.memory.buffer.Size()); err != nil {
+		return t.takeByHost(x)
+	}
+	return t.stream.queue.Write(t.memory.buffer, 0, from)
+}
+
+// takeByHost is take by way of the host's memory, piece by piece.
+func (t *Tensor) takeByHost(x *Tensor) error {
+	size := t.memory.buffer.Size()
+	piece := make([]byte, min(size, pieceBytes))
+	for off := int64(0); off < size; off += pieceBytes {
+		piece = piece[:min(size-off, pieceBytes)]
+		if err := x.stream.queue.Read(piece, x.memory.buffer, x.byteOffset()+off); err != nil {
 			return err
 		}
-		if err := x.stream.queue.Read(from, x.memory.buffer, x.byteOffset()); err != nil {
+		if err := t.stream.queue.Write(t.memory.buffer, off, piece); err != nil {
 			return err
 		}
 	}
-	return t.stream.queue.Write(t.memory.buffer, 0, from)
+	return nil
 }
 
 // usedOn makes later work of s, which may read t, wait for the work on t so far.

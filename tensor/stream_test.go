@@ -102,6 +102,18 @@ func TestTo(t *testing.T) {
 	}
 }
 
+// TestToByPieces: between two devices that share nothing, a large tensor goes through the
+// host in more than one piece.
+func TestToByPieces(t *testing.T) {
+	values := make([]int32, 9<<20/4+3)
+	for i := range values {
+		values[i] = int32(i)
+	}
+	x := keep(t)(tensor.FromSlice(openFake(t), values))
+	y := keep(t)(keep(t)(x.Slice(0, 1, int64(len(values)), 1)).To(openFake(t)))
+	require.Equal(t, values[1:], must(tensor.Values[int32](y)))
+}
+
 // TestTwoStreams: what is made on either stream of a device can meet.
 func TestTwoStreams(t *testing.T) {
 	a := openCPU(t)

@@ -37,7 +37,7 @@ func main() {
 	name := flag.String("machine", "", "name of the machine for the report's file (default: after its processor)")
 	flag.Parse()
 	if err := run(*folder, *page, *name, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "results:", err)
+		fmt.Fprintln(os.Stderr, "results:", quote.Lines(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -56,7 +56,10 @@ func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) 
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, r.close()) }()
+			defer func() {
+				notes{}.tell(cmd, r.stream.Device())
+				err = errors.Join(err, r.close())
+			}()
 			if err := show(out, r); err != nil {
 				return err
 			}

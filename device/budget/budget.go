@@ -196,7 +196,7 @@ func freeIdle(*Budget, int64) {
 	}
 }
 
-// garbage counts the bytes of TakeFor and Make, which the garbage collector gives back.
+// garbage counts the bytes of TakeFor, which the garbage collector gives back.
 var garbage atomic.Int64
 
 // TakeFor is Take for Go memory that lives as long as p, and is given back by the garbage
@@ -205,38 +205,39 @@ func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
 	if err := b.Take(what, bytes); err != nil {
 		return err
 	}
-	until(b, p, bytes)
+	giveWith(b, p, bytes)
 	return nil
 }
 
-// small is how many bytes of Make are not worth counting.
-const small = 4 << 10
-
-// Make makes a slice of n elements, which is counted until it is garbage. Of less than
-// 4 KiB it is not counted.
-func Make[T any](b *Budget, what string, n int64) ([]T, error) {
-	size := int64(unsafe.Sizeof(*new(T)))
-	if size > 0 && n > math.MaxInt64/size {
-		return nil, layout.Errorf(ErrOutOfMemory, what, "%d elements of %d bytes are asked for", n, size)
-	}
-	if n*size < small {
-		return make([]T, n), nil
-	}
-	if err := b.Take(what, n*size); err != nil {
-		return nil, err
-	}
-	made := make([]T, n)
-	until(b, &made[0], n*size)
-	return made, nil
-}
-
-// until gives bytes back when p is garbage.
-func until[T any](b *Budget, p *T, bytes int64) {
+// giveWith gives bytes back when p is garbage.
+func giveWith[T any](b *Budget, p *T, bytes int64) {
 	garbage.Add(bytes)
 	runtime.AddCleanup(p, func(bytes int64) {
 		b.Give(bytes)
 		garbage.Add(-bytes)
 	}, bytes)
+}
+
+// small is how many bytes Make does not count.
+const small = 32 << 10
+
+// Make makes a slice of n elements that is counted, unless it is small, for as long as
+// it lives.
+func Make[T any](b *Budget, what string, n int64) ([]T, error) {
+	var element T
+	bytes, size := int64(math.MaxInt64), int64(unsafe.Sizeof(element))
+	if size == 0 || n <= bytes/size {
+		bytes = n * size
+	}
+	if bytes < small {
+		return make([]T, n), nil
+	}
+	if err := b.Take(what, bytes); err != nil {
+		return nil, err
+	}
+	s := make([]T, n)
+	giveWith(b, &s[0], bytes)
+	return s, nil
 }
 
 // collectWait is how long a Take waits for the garbage collector's cleanups, which run

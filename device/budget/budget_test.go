@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -117,24 +118,23 @@ func TestTakeFor(t *testing.T) {
 }
 
 func TestMake(t *testing.T) {
-	b := New(10*small, "a test")
-	kept, err := Make[int32](b, "kept", small)
+	b := New(1<<20, "a test")
+	s, err := Make[int64](b, "some numbers", 100)
 	require.NoError(t, err)
-	require.Len(t, kept, small)
-	assert.EqualValues(t, 4*small, b.InUse())
+	assert.Len(t, s, 100)
+	assert.Zero(t, b.InUse(), "too small to count")
 	for range 20 {
-		_, err := Make[byte](b, "dropped", 5*small)
-		require.NoError(t, err)
+		s, err = Make[int64](b, "many numbers", 1<<16)
+		require.NoError(t, err, "garbage is waited for")
+		assert.Len(t, s, 1<<16)
 	}
-	_, err = Make[int64](b, "too many", small)
-	require.ErrorContains(t, err, "too many: 32768 bytes are asked for")
-	_, err = Make[int64](b, "more", 1<<61)
+	_, err = Make[int64](b, "too many numbers", 1<<17+1)
+	require.EqualError(t, err, fmt.Sprintf("too many numbers: 1048584 bytes are asked for, %d are in use, and the limit is 1048576 (a test)", b.InUse()))
+	_, err = Make[int64](b, "absurdly many", math.MaxInt64)
 	require.ErrorIs(t, err, ErrOutOfMemory)
-	runtime.KeepAlive(kept)
-
-	few, err := Make[byte](New(0, "none"), "few", small-1)
+	none, err := Make[struct{}](b, "nothing", 1<<40)
 	require.NoError(t, err)
-	assert.Len(t, few, small-1)
+	assert.Len(t, none, 1<<40)
 }
 
 func TestConcurrentTakes(t *testing.T) {

@@ -96,7 +96,7 @@ func (q *damagedQueue) Take(dst, src, at device.Operand, by ...device.Index) err
 
 // TestWrongElementsAreFound plants one wrong bit in every third call of the device.
 func TestWrongElementsAreFound(t *testing.T) {
-	for _, name := range []string{"casts", "sequences"} {
+	for _, name := range []string{"casts", "graphs", "sequences"} {
 		some, err := Named(name)
 		require.NoError(t, err)
 		s := open(t, &damaged{Device: openCPU(t), every: 3})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/fraction"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -55,7 +56,7 @@ func tryCast(t *Trial) error {
 		return err
 	}
 	for i, p := range patterns {
-		want, have := castPattern(to, from, p, how), numeric.Bits(got, to.Bits(), int64(i))
+		want, have := fraction.Cast(to, from, p, how), numeric.Bits(got, to.Bits(), int64(i))
 		if want != have {
 			return fmt.Errorf("cast of %v %#x to %v, %+v: element %d of %d is %#x, must be %#x",
 				from, p, to, how, i, len(patterns), have, want)
@@ -88,16 +89,16 @@ func castEdge(rng *rand.Rand, to, from layout.DType) uint64 {
 	case 1:
 		return oracle.Edge(rng, to, from)
 	}
-	low := valueOf(to, rng.Uint64()>>rng.IntN(64)&(uint64(math.MaxUint64)>>(64-to.Bits())))
-	if low.exact == nil {
+	low := fraction.Of(to, rng.Uint64()>>rng.IntN(64)&(uint64(math.MaxUint64)>>(64-to.Bits())))
+	if low.Exact == nil {
 		return rng.Uint64() & mask
 	}
 	high := low
 	if f, isFloat := numeric.FloatFormatOf(to); isFloat {
-		high.exact = above(f, low.exact)
+		high.Exact = fraction.Above(f, low.Exact)
 	}
-	middle := value{exact: half(low.exact, high.exact), negative: low.negative, integer: low.integer}
-	return (bitsOf(from, middle, device.Rounding{}) + uint64(rng.IntN(3)) - 1) & mask
+	middle := fraction.Value{Exact: fraction.Half(low.Exact, high.Exact), Negative: low.Negative, Integer: low.Integer}
+	return (fraction.Bits(from, middle, device.Rounding{}) + uint64(rng.IntN(3)) - 1) & mask
 }
 
 // packed returns the bytes of elements.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/fraction"
 	"github.com/restride/restride/internal/ndarray"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
@@ -250,7 +251,7 @@ func (s *sequence) convert(h *handle) error {
 	isNumber := func(t layout.DType) bool { return slices.Contains(numbers(), t) }
 	var how device.Rounding
 	call := func() (*tensor.Tensor, error) { return h.x.Cast(to, how) }
-	each := func(pattern uint64) uint64 { return castPattern(to, h.of, pattern, how) }
+	each := func(pattern uint64) uint64 { return fraction.Cast(to, h.of, pattern, how) }
 	switch c := h.of.Container(); {
 	case c != layout.Invalid && s.rng.IntN(2) == 0:
 		to, call = c, h.x.Unpack

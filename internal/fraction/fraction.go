@@ -1,4 +1,7 @@
-package adversary
+// Package fraction is an oracle of casts: every value is an exact fraction, and is
+// rounded by comparing it with the two numbers beside it. It has nothing of the ways of
+// the devices, nor of the index walk's in device/oracle.
+package fraction
 
 import (
 	"math"
@@ -10,56 +13,56 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A value is what an element of a number type means: an exact fraction, or without one
+// A Value is what an element of a number type means: an exact fraction, or without one
 // a NaN or an infinity.
-type value struct {
-	exact         *big.Rat
-	nan, infinite bool
-	negative      bool // of zeros, infinities and NaNs, too
-	integer       bool // of an integer type
+type Value struct {
+	Exact         *big.Rat
+	NaN, Infinite bool
+	Negative      bool // of zeros, infinities and NaNs, too
+	Integer       bool // of an integer type
 }
 
-// castPattern returns the bits of what a pattern of one type is in another, by the
+// Cast returns the bits of what a pattern of one type is in another, by the
 // rules of [device.Rounding].
-func castPattern(to, from layout.DType, pattern uint64, how device.Rounding) uint64 {
+func Cast(to, from layout.DType, pattern uint64, how device.Rounding) uint64 {
 	if to == from {
 		return pattern
 	}
-	return bitsOf(to, valueOf(from, pattern), how)
+	return Bits(to, Of(from, pattern), how)
 }
 
-// valueOf reads a pattern.
-func valueOf(t layout.DType, pattern uint64) value {
+// Of returns the value of a pattern.
+func Of(t layout.DType, pattern uint64) Value {
 	top := pattern>>(t.Bits()-1) == 1
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
-		return value{exact: new(big.Rat).SetUint64(min(pattern, 1)), integer: true}
+		return Value{Exact: new(big.Rat).SetUint64(min(pattern, 1)), Integer: true}
 	case numeric.UintKind:
-		return value{exact: new(big.Rat).SetUint64(pattern), integer: true}
+		return Value{Exact: new(big.Rat).SetUint64(pattern), Integer: true}
 	case numeric.IntKind:
 		v := new(big.Rat).SetUint64(pattern)
 		if top {
 			v.Sub(v, power(t.Bits()))
 		}
-		return value{exact: v, negative: top, integer: true}
+		return Value{Exact: v, Negative: top, Integer: true}
 	}
 	f, _ := numeric.FloatFormatOf(t)
 	v := f.Decode(pattern)
 	negative := top && !f.Unsigned
 	switch {
 	case math.IsNaN(v):
-		return value{nan: true, negative: negative && f.Special != numeric.NegativeZero}
+		return Value{NaN: true, Negative: negative && f.Special != numeric.NegativeZero}
 	case math.IsInf(v, 0):
-		return value{infinite: true, negative: negative}
+		return Value{Infinite: true, Negative: negative}
 	}
-	return value{exact: new(big.Rat).SetFloat64(v), negative: negative}
+	return Value{Exact: new(big.Rat).SetFloat64(v), Negative: negative}
 }
 
-// bitsOf returns the pattern of a value in a type.
-func bitsOf(t layout.DType, v value, how device.Rounding) uint64 {
+// Bits returns the pattern of a value in a type.
+func Bits(t layout.DType, v Value, how device.Rounding) uint64 {
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
-		if v.exact != nil && v.exact.Sign() == 0 {
+		if v.Exact != nil && v.Exact.Sign() == 0 {
 			return 0
 		}
 		return 1
@@ -71,14 +74,14 @@ func bitsOf(t layout.DType, v value, how device.Rounding) uint64 {
 	}
 	f, _ := numeric.FloatFormatOf(t)
 	sign := uint64(0)
-	if v.negative {
+	if v.Negative {
 		sign = 1 << (t.Bits() - 1)
 	}
-	if v.nan {
+	if v.NaN {
 		return nanBits(t, f, sign, how)
 	}
-	if v.exact != nil {
-		if p, fits := floatBits(f, t, new(big.Rat).Abs(v.exact), how.Truncates(t)); fits {
+	if v.Exact != nil {
+		if p, fits := floatBits(f, t, new(big.Rat).Abs(v.Exact), how.Truncates(t)); fits {
 			if p == 0 && f.Special == numeric.NegativeZero {
 				return 0
 			}
@@ -121,7 +124,7 @@ func floatBits(f numeric.FloatFormat, t layout.DType, x *big.Rat, truncated bool
 	if truncated {
 		return p, true
 	}
-	switch x.Cmp(half(low, above(f, low))) {
+	switch x.Cmp(Half(low, Above(f, low))) {
 	case 0:
 		p += p & 1
 	case 1:
@@ -142,9 +145,9 @@ func largest(f numeric.FloatFormat, t layout.DType) uint64 {
 	return p
 }
 
-// above returns the next number of a float type after one of its own, x, in magnitude:
+// Above returns the next number of a float type after one of its own, x, in magnitude:
 // of the largest, the one that more exponents would give.
-func above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
+func Above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
 	least := 1 - f.Bias // the exponent of the least numbers
 	size := new(big.Rat).Abs(x)
 	e := size.Num().BitLen() - size.Denom().BitLen()
@@ -161,8 +164,8 @@ func above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
 	return ulp.Add(ulp, x)
 }
 
-// half returns the middle of two numbers.
-func half(a, b *big.Rat) *big.Rat {
+// Half returns the middle of two numbers.
+func Half(a, b *big.Rat) *big.Rat {
 	sum := new(big.Rat).Add(a, b)
 	return sum.Mul(sum, big.NewRat(1, 2))
 }
@@ -176,8 +179,8 @@ func power(e int) *big.Rat {
 	return new(big.Rat).SetInt(n)
 }
 
-// integerBits is bitsOf for an integer type.
-func integerBits(t layout.DType, v value, how device.Rounding) uint64 {
+// integerBits is Bits for an integer type.
+func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 	low, high := new(big.Int), new(big.Int)
 	count := new(big.Int).Lsh(big.NewInt(1), uint(t.Bits()))
 	if numeric.KindOf(t) == numeric.IntKind {
@@ -187,15 +190,15 @@ func integerBits(t layout.DType, v value, how device.Rounding) uint64 {
 	high.Sub(high, big.NewInt(1))
 	whole := new(big.Int)
 	switch {
-	case v.nan, v.infinite && how.Wraps(t):
+	case v.NaN, v.Infinite && how.Wraps(t):
 		return 0
-	case v.infinite && v.negative:
+	case v.Infinite && v.Negative:
 		whole = low
-	case v.infinite:
+	case v.Infinite:
 		whole = high
 	default:
-		whole.Quo(v.exact.Num(), v.exact.Denom()) // truncated
-		if v.integer || how.Wraps(t) {
+		whole.Quo(v.Exact.Num(), v.Exact.Denom()) // truncated
+		if v.Integer || how.Wraps(t) {
 			break
 		}
 		if whole.Cmp(low) < 0 {
@@ -208,16 +211,16 @@ func integerBits(t layout.DType, v value, how device.Rounding) uint64 {
 	return new(big.Int).Mod(whole, count).Uint64()
 }
 
-// scaleBits is bitsOf for Float8E8M0, whose pattern p is two to the power of p-127.
-func scaleBits(v value, how device.Rounding) uint64 {
+// scaleBits is Bits for Float8E8M0, whose pattern p is two to the power of p-127.
+func scaleBits(v Value, how device.Rounding) uint64 {
 	const nan, most = 255, 254
 	switch {
-	case v.nan, v.infinite && how.Unsaturated:
+	case v.NaN, v.Infinite && how.Unsaturated:
 		return nan
-	case v.infinite:
+	case v.Infinite:
 		return most
 	}
-	size := new(big.Rat).Abs(v.exact)
+	size := new(big.Rat).Abs(v.Exact)
 	if size.Cmp(power(-127)) < 0 {
 		if how.Unsaturated {
 			return nan
@@ -238,7 +241,7 @@ func scaleBits(v value, how device.Rounding) uint64 {
 			p++
 		}
 	case device.Nearest:
-		if above && size.Cmp(half(low, power(p-126))) >= 0 {
+		if above && size.Cmp(Half(low, power(p-126))) >= 0 {
 			p++
 		}
 	}
