@@ -78,7 +78,16 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 
 // pack moves words to one piece of memory, which counts for as long as one of them lives.
 func pack(what string, words []string) error {
-	all := strings.Join(words, "")
+	n := 0
+	for _, s := range words {
+		n += len(s)
+	}
+	var joined strings.Builder // its memory is new; that of strings.Join, of one word, is not
+	joined.Grow(n)
+	for _, s := range words {
+		joined.WriteString(s)
+	}
+	all := joined.String()
 	if all == "" {
 		return nil
 	}
