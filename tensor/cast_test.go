@@ -203,10 +203,3 @@ func TestTextToIntegersIsOneRule(t *testing.T) {
 		}
 	}
 }
-
-// One word of digits was once counted as memory of its own, which those of a constant
-// are not: a panic.
-func TestBugOneDigitAsText(t *testing.T) {
-	x := keep(t)(tensor.FromSlice(openCPU(t), []int8{7}))
-	requireIs(t, array{Dims: []int64{1}, Elems: []string{"7"}}, keep(t)(x.Cast(layout.String, device.Rounding{})))
-}
