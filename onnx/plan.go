@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/dry"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -68,6 +69,10 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 		r.values[c.slot] = x
 	}
 	p = &Plan{Constants: dev.Stats().Live}
+	const report = 1 << 10 // bytes, about
+	if err := budget.TakeFor(budget.Process(), p, op, int64(len(s.steps)+len(s.folded))*report); err != nil {
+		return nil, err
+	}
 	inputs, unknownText, err := s.planned(op, on, shapes, known, hold)
 	if err != nil {
 		return nil, err
