@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -17,9 +18,11 @@ type call struct {
 	home *tensor.Stream // where to make what is made of no operand
 	out  []Value        // of the length that is wanted; the kernel sets them all
 
+	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
 	mayDefer bool             // output 0 may be pending
 	temps    []*tensor.Tensor // to be released after the call
+	taken    int64            // of the process's budget, until the end of the call
 	sent     int64            // bytes of operands that were brought from the host to a device
 	fetched  int64            // bytes of operands that were brought from a device to the host
 	parts    int              // that the output was put together from
@@ -97,6 +100,10 @@ func (c *call) do(k kernel) error {
 		c.temps[i] = nil
 	}
 	c.temps = c.temps[:0]
+	if c.taken > 0 {
+		budget.Process().Give(c.taken)
+		c.taken = 0
+	}
 	if err != nil {
 		for i, v := range c.out {
 			if !absent(v) {
@@ -107,6 +114,15 @@ func (c *call) do(k kernel) error {
 		return d.fail(c.x, err)
 	}
 	return nil
+}
+
+// take counts memory that the call needs on the host until its end.
+func (c *call) take(bytes int64) error {
+	err := budget.Process().Take(c.d.name, bytes)
+	if err == nil {
+		c.taken += bytes
+	}
+	return err
 }
 
 // checkFirst checks the type of input 0: only Identity takes what is no tensor.

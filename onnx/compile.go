@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -22,7 +23,6 @@ type compiler struct {
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
-	room      int64 // how many bytes sparse constants may still take
 }
 
 // unit is a node on its way to being a step.
@@ -65,9 +65,12 @@ func compile(s *Session, m *model.Model) error {
 	if m == nil || m.Graph == nil {
 		return invalidGraph("the model has none")
 	}
+	if err := budget.TakeFor(budget.Process(), s, "the session", sizeOfSession(m.Graph)); err != nil {
+		return err
+	}
 	c := &compiler{
 		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, hostSlots: map[string]int{}, room: maxDense,
+		slots: map[string]int{}, hostSlots: map[string]int{},
 	}
 	if err := c.resolve(m); err != nil {
 		return err
@@ -79,6 +82,17 @@ func compile(s *Session, m *model.Model) error {
 	}
 	c.emit()
 	return nil
+}
+
+// sizeOfSession is about how many bytes of the host's memory a session of a graph takes
+// beside constants, and while it is compiled.
+func sizeOfSession(g *model.Graph) int64 {
+	const node, name = 1536, 192
+	names := len(g.Inputs) + len(g.Outputs) + len(g.Initializers) + len(g.SparseInitializers)
+	for i := range g.Nodes {
+		names += len(g.Nodes[i].Inputs) + len(g.Nodes[i].Outputs)
+	}
+	return int64(len(g.Nodes))*node + int64(names)*name
 }
 
 // resolve finds each node's operator and reads its attributes.
@@ -96,7 +110,7 @@ func (c *compiler) resolve(m *model.Model) error {
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
 			if u.d.constant != nil {
-				u.constant, err = u.d.constant(u.d, n.Attrs, &c.room)
+				u.constant, err = u.d.constant(u.d, n.Attrs)
 			} else {
 				u.kernel, err = u.d.compile(n.Attrs)
 			}

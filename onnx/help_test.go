@@ -10,11 +10,19 @@ import (
 	_ "github.com/restride/restride" // all devices
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
+
+// limitMemory limits the memory of the process while the test runs.
+func limitMemory(t *testing.T, bytes int64) {
+	most, source := budget.Process().Limit()
+	t.Cleanup(func() { budget.Process().SetLimit(most, source) })
+	budget.Process().SetLimit(bytes, "a test")
+}
 
 // open returns a stream on a cpu device of its own, which must have no memory
 // left in use when the test ends. RESTRIDE_TEST_DEVICE names another device for

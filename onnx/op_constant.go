@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -32,8 +33,7 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	room := int64(maxDense)
-	t, err := readConstant(d, Attrs{value}, &room)
+	t, err := readConstant(d, Attrs{value})
 	if err != nil {
 		return nil, err
 	}
@@ -41,31 +41,29 @@ func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
 }
 
 func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
-	room := int64(maxDense)
-	t, err := readConstant(d, attrs, &room)
+	t, err := readConstant(d, attrs)
 	if err != nil {
 		return nil, err
 	}
 	return func(c *call) error { return c.set(Load(tensor.Host(), t)) }, nil
 }
 
-// readConstant reads the one attribute of a Constant. room is how many bytes sparse
-// tensors may still take once they are dense.
-func readConstant(d *definition, attrs Attrs, room *int64) (*model.Tensor, error) {
+// readConstant reads the one attribute of a Constant.
+func readConstant(d *definition, attrs Attrs) (*model.Tensor, error) {
 	if err := d.checkAttrs(attrs); err != nil {
 		return nil, err
 	}
 	if len(attrs) != 1 {
 		return nil, d.invalid("%d attributes are given; exactly one must be", len(attrs))
 	}
-	t, err := d.value(attrs[0], room)
+	t, err := d.value(attrs[0])
 	if err != nil {
 		return nil, layout.Named(d.name, err)
 	}
 	return t, d.checkType(t.Type)
 }
 
-func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
+func (d *definition) value(a Attr) (*model.Tensor, error) {
 	if a.Ref != "" {
 		return nil, layout.Errorf(device.ErrUnsupported, d.name, "attribute %s takes the value of its function's attribute %s", a.Name, quote.Name(a.Ref))
 	}
@@ -82,7 +80,7 @@ func (d *definition) value(a Attr, room *int64) (*model.Tensor, error) {
 		if a.Name != "sparse_value" || v == nil {
 			return refuse()
 		}
-		return dense(d.name, "sparse_value", v, room)
+		return dense(d.name, "sparse_value", v)
 	}
 	if a.Name != "value_"+a.Kind().String() {
 		return refuse()
@@ -123,15 +121,11 @@ func literal(value any) (*model.Tensor, error) {
 	return t, err
 }
 
-// maxDense is how many bytes the sparse constants of a model may stand for: a
-// few bytes of a file must not take all memory. Strings count 16 each.
-const maxDense = 1 << 30
-
 // dense fills a tensor with zeros but for the given values; op and what name the
 // sparse tensor in errors. Indices are either
 // linear, [n], or one row of coordinates per value, [n, rank]; they must be
 // in order, without repeats.
-func dense(op, what string, s *model.SparseTensor, room *int64) (*model.Tensor, error) {
+func dense(op, what string, s *model.SparseTensor) (*model.Tensor, error) {
 	t := &model.Tensor{Name: s.Values.Name, Type: s.Values.Type, Dims: s.Dims}
 	at, err := positions(op, what, s)
 	if err != nil {
@@ -141,15 +135,13 @@ func dense(op, what string, s *model.SparseTensor, room *int64) (*model.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	if size > *room {
-		return nil, layout.Errorf(device.ErrUnsupported, op, "%s of %v%v: %d bytes; a model's sparse constants may have %d in all", what, t.Type, s.Dims, size, maxDense)
-	}
-	*room -= size
 	if t.Type == layout.String {
 		if len(s.Values.Strings) != len(at) {
 			return nil, layout.Errorf(device.ErrInvalid, op, "%s: %d strings for %d indices", what, len(s.Values.Strings), len(at))
 		}
-		t.Strings = make([]string, size/16)
+		if t.Strings, err = budget.Make[string](budget.Process(), op, size/16); err != nil {
+			return nil, err
+		}
 		for i, p := range at {
 			t.Strings[p] = s.Values.Strings[i]
 		}
@@ -159,7 +151,9 @@ func dense(op, what string, s *model.SparseTensor, room *int64) (*model.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	t.Data = make([]byte, size)
+	if t.Data, err = budget.Make[byte](budget.Process(), op, size); err != nil {
+		return nil, err
+	}
 	if bits := t.Type.Bits(); bits < 8 {
 		per := int64(8 / bits)
 		for i, p := range at {
@@ -200,11 +194,17 @@ func positions(op, what string, s *model.SparseTensor) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := make([]int64, len(raw)/8)
+	index, err := budget.Make[int64](budget.Process(), op, int64(len(raw)/8))
+	if err != nil {
+		return nil, err
+	}
 	if _, err := binary.Decode(raw, binary.LittleEndian, index); err != nil {
 		return nil, err
 	}
-	out := make([]int64, n)
+	out, err := budget.Make[int64](budget.Process(), op, n)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		p := int64(0)
 		if linear {

@@ -234,10 +234,10 @@ func TestConstantSparseRefuses(t *testing.T) {
 		{sparse(t, numbers(1), []int64{0}, 0), device.ErrInvalid, "1 values for 0 elements"},
 		{sparse(t, numbers(1), []int64{0}, -1), device.ErrInvalid, "negative"},
 		{sparse(t, numbers(1), []int64{0}, huge, huge), device.ErrInvalid, "overflow"},
-		{sparse(t, numbers(1), []int64{0}, huge), device.ErrUnsupported, "may have 1073741824 in all"},
+		{sparse(t, numbers(1), []int64{0}, huge), device.ErrOutOfMemory, "bytes are asked for"},
 		{sparse(t, numbers(1), []int64{0}, 1<<62), device.ErrInvalid, "overflow"},
-		{sparseOf(layout.Int2, numbered(layout.Int2, 1), []int64{0}, huge), device.ErrUnsupported, "may have 1073741824 in all"},
-		{sparseOf(layout.String, numbered(layout.String, 1), []int64{0}, huge), device.ErrUnsupported, "may have 1073741824 in all"},
+		{sparseOf(layout.Int2, numbered(layout.Int2, 1), []int64{0}, huge), device.ErrOutOfMemory, "bytes are asked for"},
+		{sparseOf(layout.String, numbered(layout.String, 1), []int64{0}, huge), device.ErrOutOfMemory, "bytes are asked for"},
 		{sparseOf(layout.String, numbered(layout.String, 1), []int64{0}, 1<<62), device.ErrInvalid, "overflow"},
 		{wrongType, device.ErrInvalid, "indices must be int64"},
 		{matrix, device.ErrInvalid, "indices must be int64 and of shape [n] or [n,1]"},
@@ -271,14 +271,15 @@ func TestConstantSparseClaimsNothing(t *testing.T) {
 func TestConstantSparseSharesOneLimit(t *testing.T) {
 	m := model.New("sparse", 21)
 	for i := range 3 {
-		attr := onnx.Attr{Name: "sparse_value", Value: sparse(t, numbers(1), []int64{0}, 1<<26)}
+		attr := onnx.Attr{Name: "sparse_value", Value: sparse(t, numbers(1), []int64{0}, 1<<20)}
 		m.Graph.Nodes = append(m.Graph.Nodes, node("Constant", fmt.Sprint("c", i), nil, attr))
 	}
+	limitMemory(t, 20<<20)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	refused(t, m, device.ErrUnsupported, `node 2 (Constant "c2"): Constant-21: sparse_value of int64[67108864]`)
+	refused(t, m, device.ErrOutOfMemory, `node 2 (Constant "c2"): Constant-21: 8388608 bytes are asked for`)
 	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(5<<28), "twice 512 MiB")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(20<<20), "twice 8 MiB")
 }
 
 // A value may be an external file.

@@ -76,7 +76,16 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 		l, err := whole.Slice(time, -1, math.MinInt64, -1)
 		return c.set(c.d.view(c.x, l, err))
 	}
-	var parts []tensor.Part
+	runs := int64(1)
+	for i := 1; i < len(lengths); i++ {
+		if ordered(lengths[i]) != ordered(lengths[i-1]) {
+			runs++
+		}
+	}
+	if err := c.take(2 * runs * partBytes); err != nil {
+		return err
+	}
+	parts := make([]tensor.Part, 0, 2*runs)
 	for from := 0; from < len(lengths); {
 		n := ordered(lengths[from])
 		to := from + 1

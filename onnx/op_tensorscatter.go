@@ -3,6 +3,7 @@ package onnx
 import (
 	"math"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/tensor"
 )
@@ -77,6 +78,9 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64,
 	if err := c.together(both); err != nil {
 		return err
 	}
+	if err := c.take(2 * int64(len(s.indices)) * partBytes); err != nil {
+		return err
+	}
 	parts := s.writes(both[1])
 	if both[0] == cache && c.mayWrite(cache, update) {
 		c.parts = len(parts)
@@ -131,6 +135,10 @@ func (c *call) checkIndices(s *scatter, indices []int64) error {
 	if n := c.x.Dim(0); int64(len(indices)) != n {
 		return c.d.invalid("%d write indices for %d batches, axis 0", len(indices), n)
 	}
+	var err error
+	if s.indices, err = budget.Make[int64](budget.Process(), c.d.name, int64(len(indices))); err != nil {
+		return err
+	}
 	for i, at := range indices {
 		switch {
 		case s.circular && s.room > 0:
@@ -140,7 +148,7 @@ func (c *call) checkIndices(s *scatter, indices []int64) error {
 		case !s.circular && (at < 0 || at > s.room-s.length):
 			return c.d.invalid("write index %d of batch %d: %d elements from there on must lie in [0,%d), axis %d of the cache", at, i, s.length, s.room, s.axis)
 		}
-		s.indices = append(s.indices, at)
+		s.indices[i] = at
 	}
 	return nil
 }

@@ -56,9 +56,8 @@ type definition struct {
 	// assembles: inputs may be pending, as the output is put together from them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session
-	// loads that once. room is how many bytes sparse tensors may still take once
-	// they are dense.
-	constant func(d *definition, attrs Attrs, room *int64) (*model.Tensor, error)
+	// loads that once.
+	constant func(d *definition, attrs Attrs) (*model.Tensor, error)
 	// prepare reads the attributes, once, and returns what each call does.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
 }

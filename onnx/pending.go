@@ -22,6 +22,13 @@ type pending struct {
 // many steps, each time that its pending becomes part of another.
 const maxDepth = 16
 
+// maxDeferred is how many parts a pending may have. More would cost the host more than
+// they save the device.
+const maxDeferred = 1 << 10
+
+// partBytes is what a part takes, with its regions.
+const partBytes = 512
+
 // Release releases the sources.
 func (p *pending) Release() error {
 	var errs []error
@@ -42,7 +49,7 @@ func (p *pending) force() (*tensor.Tensor, error) {
 // parts, on a stream. The sources stay the caller's.
 func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
 	c.parts = len(parts)
-	if !c.mayDefer || c.depth > maxDepth {
+	if !c.mayDefer || c.depth > maxDepth || len(parts) > maxDeferred {
 		return c.set(tensor.Assemble(s, c.d.name, t, dims, parts...))
 	}
 	p := &pending{stream: s, op: c.d.name, dtype: t, dims: append([]int64(nil), dims...), depth: c.depth}

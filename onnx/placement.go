@@ -54,7 +54,7 @@ func (c *compiler) placeConstants() error {
 	}
 	for i := range c.graph.SparseInitializers {
 		s := &c.graph.SparseInitializers[i]
-		t, err := dense("graph", "sparse initializer "+quote.Name(s.Values.Name), s, &c.room)
+		t, err := dense("graph", "sparse initializer "+quote.Name(s.Values.Name), s)
 		if err == nil {
 			_, err = c.hold(s.Values.Name, t)
 		}

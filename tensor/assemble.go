@@ -2,8 +2,10 @@ package tensor
 
 import (
 	"errors"
+	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -78,6 +80,14 @@ func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 	var few [2][4]device.Operand
 	to, from := few[0][:0], few[1][:0]
+	if n := len(parts); n > len(few[0]) {
+		bytes := 2 * int64(n) * int64(unsafe.Sizeof(few[0][0]))
+		if err := budget.Process().Take(op, bytes); err != nil {
+			return err
+		}
+		defer budget.Process().Give(bytes)
+		to, from = make([]device.Operand, 0, n), make([]device.Operand, 0, n)
+	}
 	for i := range parts {
 		p := &parts[i]
 		l := t.layout

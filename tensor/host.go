@@ -5,6 +5,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -84,6 +85,13 @@ func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
 			return dst, err
 		}
 		at, step = 0, 1
+	}
+	if int64(cap(dst)-len(dst)) < n {
+		room, err := budget.Make[int64](budget.Process(), op, int64(len(dst))+n)
+		if err != nil {
+			return dst, err
+		}
+		dst = room[:copy(room, dst)]
 	}
 	for ; n > 0; n, at = n-1, at+step {
 		if t.dtype == layout.Int64 {

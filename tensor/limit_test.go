@@ -62,3 +62,19 @@ func TestStringsAreCountedFirst(t *testing.T) {
 	require.NoError(t, words.Release())
 	require.NoError(t, back.Release())
 }
+
+// TestOneWord: the text of one element is memory of its own. That of a bool is a
+// constant of the program, to which the collector can tie nothing.
+func TestOneWord(t *testing.T) {
+	for _, of := range layout.DTypes() {
+		if of == layout.String || of == layout.Complex64 || of == layout.Complex128 {
+			continue
+		}
+		x, err := New(Host(), of, 1)
+		require.NoError(t, err)
+		words, err := x.Cast(layout.String, device.Rounding{})
+		require.NoError(t, err, of)
+		require.NoError(t, words.Release())
+		require.NoError(t, x.Release())
+	}
+}

@@ -78,11 +78,20 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 
 // pack moves words to one piece of memory, which counts for as long as one of them lives.
 func pack(what string, words []string) error {
-	all := strings.Join(words, "")
-	if all == "" {
+	size := 0
+	for _, s := range words {
+		size += len(s)
+	}
+	if size == 0 {
 		return nil
 	}
-	if err := budget.TakeFor(budget.Process(), unsafe.StringData(all), what, int64(len(all))); err != nil {
+	var b strings.Builder // not strings.Join, which returns a single word as it is
+	b.Grow(size)
+	for _, s := range words {
+		b.WriteString(s)
+	}
+	all := b.String()
+	if err := budget.TakeFor(budget.Process(), unsafe.StringData(all), what, int64(size)); err != nil {
 		return err
 	}
 	for i, s := range words {

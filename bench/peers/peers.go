@@ -12,6 +12,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,19 @@ func Parse(word string) (c Choice, err error) {
 // Running are the libraries beside each device, by its ID.
 type Running map[string][]*Process
 
+// Err says which of them have failed: no case has been measured there since.
+func (r Running) Err() error {
+	var errs []error
+	for _, device := range slices.Sorted(maps.Keys(r)) {
+		for _, p := range r[device] {
+			if p.dead != nil {
+				errs = append(errs, fmt.Errorf("%s beside %s: %w", quote.Text(p.Peer), device, p.dead))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Close ends them.
 func (r Running) Close() {
 	for _, all := range r {
@@ -73,8 +87,9 @@ var errNotInstalled = errors.New("not installed")
 
 // Start starts each library for each device, by ID, that it supports, and reports those
 // left out to say. It is an error if a library that is named is not installed, does not
-// start or supports none of the devices. All are killed when the context is done.
-func Start(ctx context.Context, choices []Choice, devices []string, say func(string)) (all Running, err error) {
+// start or supports none of the devices, or if any does not answer in its patience. All
+// are killed when the context is done.
+func Start(ctx context.Context, choices []Choice, devices []string, patience time.Duration, say func(string)) (all Running, err error) {
 	dir, err := os.MkdirTemp("", "restride-peers-")
 	if err != nil {
 		return nil, err
@@ -98,13 +113,13 @@ func Start(ctx context.Context, choices []Choice, devices []string, say func(str
 		beside := 0
 		for _, name := range libraries {
 			for _, device := range devices {
-				p, err := start(ctx, dir, name, device)
+				p, err := start(ctx, patience, dir, name, device)
 				switch {
 				case err == nil:
 					p.Only = c.Only
 					all[device] = append(all[device], p)
 					beside++
-				case ctx.Err() == nil && (c.Name == auto || status(err) == notHere):
+				case ctx.Err() == nil && !errors.Is(err, errSilent) && (c.Name == auto || status(err) == notHere):
 					say(fmt.Sprintf("%s is not beside %s: %v", quote.Path(name), device, err))
 				default:
 					return all, fmt.Errorf("%s beside %s: %w", quote.Path(name), device, quote.Error(err))
@@ -118,11 +133,11 @@ func Start(ctx context.Context, choices []Choice, devices []string, say func(str
 	return all, nil
 }
 
-// patience is how long a process may take to answer, beside the time for samples.
-const patience = time.Minute
+// Patience is how long a process may usually take to answer, beside the time for samples.
+const Patience = time.Minute
 
 // start starts a library, with the first Python that has it.
-func start(ctx context.Context, dir, name, device string) (*Process, error) {
+func start(ctx context.Context, patience time.Duration, dir, name, device string) (*Process, error) {
 	if !slices.Contains(names, name) {
 		return startProcess(ctx, patience, name, "--device", device)
 	}

@@ -47,7 +47,7 @@ func ways(t *testing.T, size int64) []Entry {
 
 // begin starts a library or program on the processor.
 func begin(t *testing.T, name string) (*Process, error) {
-	all, err := Start(context.Background(), []Choice{{Name: name}}, []string{"cpu"}, func(line string) { t.Log(line) })
+	all, err := Start(context.Background(), []Choice{{Name: name}}, []string{"cpu"}, Patience, func(line string) { t.Log(line) })
 	if errors.Is(err, errNotInstalled) {
 		return nil, fmt.Errorf("%w: %w", exec.ErrNotFound, err)
 	}
@@ -233,7 +233,7 @@ read line
 		for _, name := range names {
 			choices = append(choices, Choice{Name: name})
 		}
-		return Start(context.Background(), choices, strings.Fields(devices), func(line string) { said = append(said, line) })
+		return Start(context.Background(), choices, strings.Fields(devices), Patience, func(line string) { said = append(said, line) })
 	}
 	all, err := start("opencl:0 cpu cuda:0", onCPU, auto)
 	require.NoError(t, err)

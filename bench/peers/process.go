@@ -103,7 +103,7 @@ func (p *Process) Ask(q Request) (*Answer, error) {
 
 // expect kills the process after a time.
 func (p *Process) expect(limit time.Duration) *time.Timer {
-	return time.AfterFunc(limit, func() { p.kill(fmt.Errorf("no answer in %v", limit)) })
+	return time.AfterFunc(limit, func() { p.kill(fmt.Errorf("%w in %v", errSilent, limit.Round(time.Millisecond))) })
 }
 
 // line reads one.
@@ -117,6 +117,8 @@ func (p *Process) line(limit time.Duration) ([]byte, error) {
 	}
 	return nil, errEnded
 }
+
+var errSilent = errors.New("no answer")
 
 var errEnded = errors.New("it ended before it answered")
 

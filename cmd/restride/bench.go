@@ -31,13 +31,16 @@ type benchFlags struct {
 	cases          []cases.Case // that the filter leaves
 	bytes          []int64      // the sizes; 0: what fits the device
 	choices        []peers.Choice
+	patience       time.Duration
 	running        peers.Running
+	silent         error          // of those that ended or did not answer
 	old            *report.Report // to compare with
 	sweep          bool           // of the sizes, those that fit a device
+	told           notes
 }
 
 func newBench() *cobra.Command {
-	f := new(benchFlags)
+	f := &benchFlags{told: notes{}}
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure how fast devices move elements, beside how fast they move them at all",
@@ -77,7 +80,8 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
 	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
-	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "peer"} {
+	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
+	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "peer", "peer-timeout"} {
 		cmd.MarkFlagsMutuallyExclusive("from", measures)
 	}
 	return cmd
@@ -112,6 +116,8 @@ func (f *benchFlags) parse() error {
 		return errors.New("--device: none is named")
 	case f.time < 0:
 		return fmt.Errorf("--time %v: want at least 0", f.time)
+	case len(f.peers) > 0 && f.patience <= 0:
+		return fmt.Errorf("--peer-timeout %v: want more than 0", f.patience)
 	}
 	if f.sweep = slices.Equal(f.sizes, []string{sweep}); f.sweep {
 		f.sizes, f.bytes = nil, sweepSizes

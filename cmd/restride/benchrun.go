@@ -58,7 +58,10 @@ func (f *benchFlags) report(cmd *cobra.Command) (*report.Report, error) {
 	if err := f.startPeers(ctx, cmd); err != nil {
 		return nil, err
 	}
-	defer func() { f.running.Close() }()
+	defer func() {
+		f.silent = f.running.Err()
+		f.running.Close()
+	}()
 	for _, name := range f.devices {
 		sizes, err := f.sizesOf(cmd, name)
 		if err != nil {
@@ -94,7 +97,7 @@ func (f *benchFlags) startPeers(ctx context.Context, cmd *cobra.Command) (err er
 			return err
 		}
 	}
-	f.running, err = peers.Start(ctx, f.choices, ids, func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "peer:", line) })
+	f.running, err = peers.Start(ctx, f.choices, ids, f.patience, func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "peer:", quote.Text(line)) })
 	if err != nil {
 		err = fmt.Errorf("--peer: %w", err)
 	}
@@ -140,7 +143,10 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dev.Close()) }()
+	defer func() {
+		f.told.tell(cmd, dev)
+		err = errors.Join(err, dev.Close())
+	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	table, line := f.table(cmd), newProgress(cmd.ErrOrStderr(), dev.Info().ID())
@@ -209,7 +215,7 @@ func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error)
 }
 
 // use is what becomes of a report. Wrong results fail the command, and so do those
-// that are worse than the old ones.
+// that are worse than the old ones, and libraries that ended or did not answer.
 func (f *benchFlags) use(cmd *cobra.Command, r *report.Report) (err error) {
 	if err := f.export(r); err != nil {
 		return err
@@ -228,7 +234,10 @@ func (f *benchFlags) use(cmd *cobra.Command, r *report.Report) (err error) {
 		c.Print(cmd.OutOrStdout())
 		failed = failed || c.Regressions() > 0
 	}
-	if failed {
+	switch {
+	case f.silent != nil:
+		return fmt.Errorf("--peer: %w", f.silent)
+	case failed:
 		return errCounted
 	}
 	return nil

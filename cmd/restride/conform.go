@@ -58,9 +58,9 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 			}
 			defer restore()
 			var total tally
-			missing := map[string]int{}
+			missing, told := map[string]int{}, notes{}
 			for _, name := range devices {
-				if err := conformOn(cmd, name, cases, &limits, &total, missing); err != nil {
+				if err := conformOn(cmd, name, cases, &limits, &total, missing, told); err != nil {
 					return err
 				}
 			}
@@ -110,12 +110,15 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 }
 
 // conformOn runs all cases on one device.
-func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits, total *tally, missing map[string]int) (err error) {
+func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits, total *tally, missing map[string]int, told notes) (err error) {
 	s, err := tensor.Open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() {
+		told.tell(cmd, s.Device())
+		err = errors.Join(err, s.Close())
+	}()
 	id := s.Device().Info().ID()
 	for _, c := range cases {
 		before := s.Device().Stats()

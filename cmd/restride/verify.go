@@ -28,7 +28,10 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, dev.Close()) }()
+			defer func() {
+				notes{}.tell(cmd, dev)
+				err = errors.Join(err, dev.Close())
+			}()
 			var total tally
 			count := func(err error) {
 				switch {

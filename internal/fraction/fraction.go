@@ -150,12 +150,9 @@ func largest(f numeric.FloatFormat, t layout.DType) uint64 {
 func Above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
 	least := 1 - f.Bias // the exponent of the least numbers
 	size := new(big.Rat).Abs(x)
-	e := size.Num().BitLen() - size.Denom().BitLen()
-	if size.Cmp(power(e)) < 0 {
-		e--
-	}
-	if x.Sign() == 0 || e < least {
-		e = least
+	e := least
+	if x.Sign() != 0 {
+		e = max(e, exponent(size))
 	}
 	ulp := power(e - f.Mantissa)
 	if x.Sign() < 0 {
@@ -168,6 +165,15 @@ func Above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
 func Half(a, b *big.Rat) *big.Rat {
 	sum := new(big.Rat).Add(a, b)
 	return sum.Mul(sum, big.NewRat(1, 2))
+}
+
+// exponent returns that of the largest power of two which is not above a number.
+func exponent(size *big.Rat) int {
+	e := size.Num().BitLen() - size.Denom().BitLen()
+	if size.Cmp(power(e)) < 0 {
+		e--
+	}
+	return e
 }
 
 // power returns two to the power of e.
@@ -211,39 +217,34 @@ func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 	return new(big.Int).Mod(whole, count).Uint64()
 }
 
-// scaleBits is Bits for Float8E8M0, whose pattern p is two to the power of p-127.
+// scaleBits is Bits for Float8E8M0, whose pattern p is two to the power of p-127: the
+// range is that of the rounded number.
 func scaleBits(v Value, how device.Rounding) uint64 {
-	const nan, most = 255, 254
+	const nan = 255
+	low, high := uint64(0), uint64(254) // what becomes of numbers out of range
+	if how.Unsaturated {
+		low, high = nan, nan
+	}
 	switch {
-	case v.NaN, v.Infinite && how.Unsaturated:
+	case v.NaN:
 		return nan
 	case v.Infinite:
-		return most
+		return high
+	case v.Exact.Sign() == 0:
+		return low
 	}
 	size := new(big.Rat).Abs(v.Exact)
-	if size.Cmp(power(-127)) < 0 {
-		if how.Unsaturated {
-			return nan
-		}
-		return 0
+	e := exponent(size)
+	below := power(e)
+	switch beyond := size.Cmp(below) > 0; {
+	case how.Scale == device.Up && beyond, how.Scale == device.Nearest && size.Cmp(Half(below, power(e+1))) >= 0:
+		e++
 	}
-	if size.Cmp(power(127)) > 0 {
-		if how.Unsaturated {
-			return nan
-		}
-		return most
+	switch {
+	case e < -127:
+		return low
+	case e > 127:
+		return high
 	}
-	p := sort.Search(most+1, func(p int) bool { return power(p-127).Cmp(size) > 0 }) - 1
-	low := power(p - 127)
-	switch above := size.Cmp(low) > 0; how.Scale {
-	case device.Up:
-		if above {
-			p++
-		}
-	case device.Nearest:
-		if above && size.Cmp(Half(low, power(p-126))) >= 0 {
-			p++
-		}
-	}
-	return uint64(p)
+	return uint64(e + 127)
 }
