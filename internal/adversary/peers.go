@@ -28,6 +28,9 @@ func init() {
 // peerBounds: the time is that of the context that kills a peer.
 var peerBounds = bounds{memory: 64 << 20, time: 400 * time.Millisecond, grace: 5 * time.Second, anyKind: true}
 
+// patience is how long a peer may take to answer. The context ends soon after that.
+const patience = 300 * time.Millisecond
+
 // behaviours are scripts of peers. $1 is a folder with what they say.
 var behaviours = []string{
 	"cat hello\nwhile read -r q; do cat answer; done",
@@ -94,7 +97,7 @@ type wrongAnswer struct{ why string }
 func (e wrongAnswer) Error() string { return e.why }
 
 func askPeer(ctx context.Context, program string, entry peers.Entry) error {
-	running, err := peers.Start(ctx, []peers.Choice{{Name: program}}, []string{"cpu"}, func(string) {})
+	running, err := peers.Start(ctx, []peers.Choice{{Name: program}}, []string{"cpu"}, patience, func(string) {})
 	if err != nil {
 		return err
 	}
