@@ -40,11 +40,11 @@ var policy = map[string][]string{
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
-	"bench/report":      {"layout", "device", "internal/file", "internal/quote"},
+	"bench/report":      {"layout", "device", "device/budget", "internal/file", "internal/quote"},
 	"bench/peers":       {"layout", "device/oracle", "bench/cases", "bench/report", "internal/quote"}, // and a module of its own, for libraries in Go
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
-	"bench/results":     {"bench/cases", "bench/report", "internal/quote"},
+	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"pipeline":          {"layout", "device", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},

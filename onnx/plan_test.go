@@ -127,7 +127,24 @@ func TestPlanNeedsShapes(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, "Reshape-21 of float[5]")
 		_, err = sess.Plan(shapes, onnx.Values{"shape": (*tensor.Tensor)(nil)})
+		require.ErrorIs(t, err, device.ErrInvalid)
+	}
+}
+
+// A plan of numbers that are read from strings must know these. On a device without
+// strings it once had empty ones, and failed as a run on them would.
+func TestBugPlanOfUnknownStrings(t *testing.T) {
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		m := graphOf(layout.String, node("Cast", "y", []string{"x"}, onnx.Int("to", 7)))
+		sess := session(t, s, m)
+		_, err := sess.Plan(map[string]layout.Shape{"x": {2}}, nil)
 		require.ErrorIs(t, err, device.ErrUnsupported)
+		require.ErrorContains(t, err, "give the input that they come from")
+		x := held(t)(tensor.FromSlice(tensor.Host(), []string{"1", "2"}))
+		p, err := sess.Plan(nil, onnx.Values{"x": x})
+		require.NoError(t, err)
+		require.Equal(t, layout.Shape{2}, p.Nodes[0].Shape)
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 	"time"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
-// maxFile is the most bytes of a report's file: a hundred times what runs write.
-const maxFile = 64 << 20
+// maxFile is the most bytes of a report's file: many times what runs write.
+const maxFile = 16 << 20
 
 // Load is Read of a file, whose path is in its errors.
 func Load(path string) (*Report, error) {
@@ -36,6 +38,9 @@ func Load(path string) (*Report, error) {
 // compared. An error is a device.ErrInvalid.
 func Read(data []byte) (*Report, error) {
 	r := new(Report)
+	if err := budget.TakeFor(budget.Process(), r, "a report", weight(data)); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(data, r); err != nil {
 		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 			return nil, badReport("it is no JSON, or cut off, at byte %d of %d: %v", syntax.Offset, len(data), quote.Error(err))
@@ -73,6 +78,14 @@ func Read(data []byte) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// weight is how many bytes a report takes, at most: a case without anything is 3 bytes
+// of the file.
+func weight(data []byte) int64 {
+	const object, member = 512, 32 // what one of each takes
+	objects, members := bytes.Count(data, []byte("{")), bytes.Count(data, []byte(","))
+	return int64(len(data)) + object*int64(objects) + member*int64(members)
 }
 
 func badReport(text string, args ...any) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 )
 
 // example is a report of the cpu device at two cases, small.
@@ -151,4 +153,34 @@ func FuzzReadReport(f *testing.F) {
 		c.Print(io.Discard)
 		require.Zero(t, c.Regressions())
 	})
+}
+
+// A file of nothing but empty cases is small, and was two gigabytes in memory.
+func TestWeightOfAReport(t *testing.T) {
+	text := []byte(`{"format":2,"devices":[{"cases":[` + strings.Repeat("{},", 1<<16) + `{}]}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := new(Report)
+	require.NoError(t, json.Unmarshal(text, r))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(weight(text)))
+	runtime.KeepAlive(r)
+
+	defer budget.SetLimit(budget.Process().InUse()+weight(text)-1, "a test")()
+	_, err := Read(text)
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
+	assert.ErrorContains(t, err, "a report")
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r\n.json")
+	_, err := Load(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.NotContains(t, err.Error(), "\n")
+	require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+	_, err = Load(path)
+	require.ErrorContains(t, err, `r\n.json": report.Read: `)
+	require.NoError(t, os.Truncate(path, 10<<30))
+	_, err = Load(path)
+	require.ErrorContains(t, err, `r\n.json" has 10737418240 bytes; at most 16777216 are read`)
 }

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 )
 
@@ -61,8 +62,8 @@ func run(folder, page, name string, reports []string) error {
 }
 
 // update writes a page's tables anew.
-func update(page, folder string, all []file) error {
-	old, err := os.ReadFile(page)
+func update(page, folder string, all []kept) error {
+	old, err := file.Content(page, 16<<20)
 	if err != nil {
 		return err
 	}
@@ -74,28 +75,28 @@ func update(page, folder string, all []file) error {
 	if err != nil || text == string(old) {
 		return err
 	}
-	return os.WriteFile(page, []byte(text), 0o666)
+	return file.Write(page, []byte(text))
 }
 
-// file is a kept report.
-type file struct {
+// kept is a report of the folder.
+type kept struct {
 	path string
 	*report.Report
 }
 
 // load reads all reports.
-func load(folder string) ([]file, error) {
+func load(folder string) ([]kept, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return nil, err
 	}
-	var all []file
+	var all []kept
 	for _, path := range paths {
 		r, err := read(path)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, file{path, r})
+		all = append(all, kept{path, r})
 	}
 	return all, nil
 }
@@ -149,7 +150,7 @@ func between(from, to string) (string, error) {
 }
 
 // rewrite puts the newest figures between the markers; the reports are in a folder.
-func rewrite(text, folder string, all []file) (string, error) {
+func rewrite(text, folder string, all []kept) (string, error) {
 	var errs []error
 	if opened := strings.Count(text, "<!-- bench: "); opened != len(marked.FindAllString(text, -1)) {
 		errs = append(errs, errors.New("a marker <!-- bench: KIND DEVICE --> is not closed, or names no kind and device"))
@@ -175,7 +176,7 @@ func rewrite(text, folder string, all []file) (string, error) {
 
 // newest returns the newest report that has all of the devices, at a size that
 // caches do not hold.
-func newest(all []file, ids []string) (at file, found []*report.Result) {
+func newest(all []kept, ids []string) (at kept, found []*report.Result) {
 	for _, f := range all {
 		var devices []*report.Result
 		for _, id := range ids {

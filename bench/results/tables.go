@@ -12,7 +12,7 @@ import (
 )
 
 // table writes figures of some devices of a report; the link is to the report.
-type table func(b *strings.Builder, f file, devices []*report.Result, link string)
+type table func(b *strings.Builder, f kept, devices []*report.Result, link string)
 
 // kinds are the tables, by the words in the markers.
 var kinds = map[string]table{"figures": figures, "roofline": roofline, "cases": everyCase}
@@ -29,7 +29,7 @@ var known = []struct{ name, text string }{
 
 // figures has devices and their peers side by side: ratios to the same yardstick in the
 // same pass.
-func figures(b *strings.Builder, f file, devices []*report.Result, link string) {
+func figures(b *strings.Builder, f kept, devices []*report.Result, link string) {
 	origin(b, f, devices, link, "", ", ± how far from them single passes are")
 	b.WriteString("| float |")
 	columns := 0
@@ -91,7 +91,7 @@ func of(d *report.Result, c *report.CaseResult) (x, spread float64) {
 
 // origin writes the reference and the source of ratios; fills and spreads are its words
 // about these, where the table has them.
-func origin(b *strings.Builder, f file, devices []*report.Result, link, fills, spreads string) {
+func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, spreads string) {
 	var yards, names []string
 	for _, d := range devices {
 		what := "the fastest plain copy"
@@ -108,7 +108,7 @@ func origin(b *strings.Builder, f file, devices []*report.Result, link, fills, s
 }
 
 // roofline has the rooflines side by side.
-func roofline(b *strings.Builder, f file, devices []*report.Result, link string) {
+func roofline(b *strings.Builder, f kept, devices []*report.Result, link string) {
 	fmt.Fprintf(b, "| %s ([all figures](%s)) |", f.Date.Format("2006-01-02"), link)
 	parts := make([][]report.Part, len(devices))
 	for i, d := range devices {
@@ -134,7 +134,7 @@ func roofline(b *strings.Builder, f file, devices []*report.Result, link string)
 }
 
 // everyCase has a row for each layout, a column for each width.
-func everyCase(b *strings.Builder, f file, devices []*report.Result, link string) {
+func everyCase(b *strings.Builder, f kept, devices []*report.Result, link string) {
 	for i, d := range devices {
 		if i > 0 {
 			b.WriteByte('\n')

@@ -97,7 +97,7 @@ func (f *benchFlags) startPeers(ctx context.Context, cmd *cobra.Command) (err er
 			return err
 		}
 	}
-	f.running, err = peers.Start(ctx, f.choices, ids, f.patience, func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "peer:", line) })
+	f.running, err = peers.Start(ctx, f.choices, ids, f.patience, func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "peer:", quote.Text(line)) })
 	if err != nil {
 		err = fmt.Errorf("--peer: %w", err)
 	}

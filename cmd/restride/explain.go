@@ -16,7 +16,7 @@ import (
 
 func newExplain() *cobra.Command {
 	var dot string
-	cmd := newGraphCommand("explain", "Run a model and say what each node did: view, copy, host or transfer, and why", func(out io.Writer, r *ran) error {
+	cmd := newGraphCommand("explain", "Run a model and say what each node did: view, copy, host or transfer, and why", true, func(out io.Writer, r *ran) error {
 		if err := explain(out, r); err != nil || dot == "" {
 			return err
 		}

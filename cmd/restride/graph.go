@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -36,8 +37,9 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 	f.limits.register(cmd, "all of it")
 }
 
-// newGraphCommand returns a command that runs a model once and then shows it.
-func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) *cobra.Command {
+// newGraphCommand returns a command that runs a model once and then shows it. If keep is
+// set it is shown what each node did.
+func newGraphCommand(use, short string, keep bool, show func(out io.Writer, r *ran) error) *cobra.Command {
 	var flags graphFlags
 	cmd := &cobra.Command{
 		Use:   use + " MODEL.onnx",
@@ -52,7 +54,7 @@ func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) 
 			ctx, end := flags.limits.begin(cmd.Context(), quote.Plain(args[0]))
 			defer end()
 			out := cmd.OutOrStdout()
-			r, err := flags.runGraph(ctx, out, args[0])
+			r, err := flags.runGraph(ctx, out, args[0], keep)
 			if err != nil {
 				return err
 			}
@@ -63,7 +65,7 @@ func newGraphCommand(use, short string, show func(out io.Writer, r *ran) error) 
 			if err := show(out, r); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s: %s\n", r.stream.Device().Info().ID(), summary(r))
+			fmt.Fprintf(out, "%s: %s\n", r.stream.Device().Info().ID(), r.done)
 			return nil
 		},
 	}
@@ -78,11 +80,28 @@ type ran struct {
 	session *onnx.Session
 	inputs  onnx.Values
 	outputs onnx.Values
-	nodes   []onnx.NodeReport
+	done    work
+	nodes   []onnx.NodeReport // of explain
+	kept    int64             // bytes that they take
+}
+
+// note counts what a node did, and keeps it if wanted.
+func (r *ran) note(n onnx.NodeReport, keep bool) error {
+	r.done.add(n)
+	if !keep {
+		return nil
+	}
+	bytes := int64(1024 + len(n.Why) + 512*len(n.More))
+	if err := budget.Process().Take("the report of a node", bytes); err != nil {
+		return err
+	}
+	r.kept += bytes
+	r.nodes = append(r.nodes, n)
+	return nil
 }
 
 // runGraph loads a model and runs it once. Notes for the reader go to out.
-func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (r *ran, err error) {
+func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string, keep bool) (r *ran, err error) {
 	m, err := model.Load(path)
 	if err != nil {
 		return nil, err
@@ -102,7 +121,13 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (
 	if r.inputs, err = f.values(out, r.stream, m, r.session.Inputs()); err != nil {
 		return r, err
 	}
-	r.session.OnNode(func(n onnx.NodeReport) { r.nodes = append(r.nodes, n) })
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.session.OnNode(func(n onnx.NodeReport) {
+		if err := r.note(n, keep); err != nil {
+			stop(err)
+		}
+	})
 	if r.outputs, err = r.session.Run(ctx, r.inputs); err != nil {
 		return r, err
 	}
@@ -111,6 +136,7 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string) (
 
 // close releases all of it.
 func (r *ran) close() error {
+	budget.Process().Give(r.kept)
 	errs := []error{r.outputs.Release(), r.inputs.Release()}
 	if r.session != nil {
 		errs = append(errs, r.session.Close())

@@ -56,6 +56,11 @@ func readNpy(s *tensor.Stream, path string) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	defer f.Close()
+	memory := budget.Process()
+	if err := memory.Take("the file "+quote.Path(path), f.Size); err != nil {
+		return nil, err
+	}
+	defer memory.Give(f.Size)
 	h, data, err := npy.Read(bufio.NewReader(f), f.Size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", quote.Path(path), err)

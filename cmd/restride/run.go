@@ -15,7 +15,7 @@ import (
 
 func newRun() *cobra.Command {
 	var output string
-	cmd := newGraphCommand("run", "Run a model and show its outputs", func(out io.Writer, r *ran) error {
+	cmd := newGraphCommand("run", "Run a model and show its outputs", false, func(out io.Writer, r *ran) error {
 		if output != "" {
 			if err := os.MkdirAll(output, 0o777); err != nil {
 				return err
@@ -44,24 +44,29 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// summary says in one line what a run did.
-func summary(r *ran) string {
-	var views, copies, host, constants int
-	var copied, moved int64
-	for _, n := range r.nodes {
-		moved += n.Read + n.Sent
-		switch {
-		case n.Kind == tensor.Transfer:
-			constants++
-		case n.Host:
-			host++
-		case n.Kind == tensor.View:
-			views++
-		default:
-			copies++
-			copied += n.Bytes
-		}
+// work is what the nodes of a run did.
+type work struct {
+	nodes, views, copies, host, constants int
+	copied, moved                         int64
+}
+
+func (w *work) add(n onnx.NodeReport) {
+	w.nodes++
+	w.moved += n.Read + n.Sent
+	switch {
+	case n.Kind == tensor.Transfer:
+		w.constants++
+	case n.Host:
+		w.host++
+	case n.Kind == tensor.View:
+		w.views++
+	default:
+		w.copies++
+		w.copied += n.Bytes
 	}
+}
+
+func (w work) String() string {
 	return fmt.Sprintf("%d nodes: %d views, %d copies of %s, %d on the host, %d constants; %s transferred during the run",
-		len(r.nodes), views, copies, byteSize(copied), host, constants, byteSize(moved))
+		w.nodes, w.views, w.copies, byteSize(w.copied), w.host, w.constants, byteSize(w.moved))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -56,7 +57,10 @@ func elements[T layout.Element](t *Tensor) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make([]T, count)
+	values, err := budget.Make[T](budget.Process(), "Elements", count)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := binary.Decode(b, binary.LittleEndian, values); err != nil {
 		return nil, invalidf("%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/onnxpb"
 	"github.com/restride/restride/internal/quote"
@@ -235,7 +236,10 @@ func (t *Tensor) bytes() ([]byte, error) {
 	if r.file == nil {
 		return t.clearTail(t.Data), nil
 	}
-	b := make([]byte, r.size)
+	b, err := budget.Make[byte](budget.Process(), "Bytes", r.size)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := r.readAt(b, 0); err != nil && err != io.EOF {
 		return nil, err
 	}

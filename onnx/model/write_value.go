@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 )
 
@@ -35,9 +36,12 @@ func (v *Value) marshal() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(int(size))
-	if err := v.write(&b); err != nil {
+	room, err := budget.Make[byte](budget.Process(), "Marshal", size)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(room[:0])
+	if err := v.write(b); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
