@@ -173,8 +173,7 @@ func planOf(g *graphs.Graph, sess *onnx.Session) (*onnx.Plan, error) {
 	defer known.Release()
 	for name, v := range g.Inputs {
 		switch {
-		case v.Kind != model.TensorType,
-			v.Type == layout.String && !sess.Stream().Device().Info().Strings: // it is on the host, and what stands for it there is empty
+		case v.Kind != model.TensorType:
 			return nil, nil
 		case slices.Contains(g.Lists, name):
 			x, err := v.Upload(tensor.Host(), v.Type)
