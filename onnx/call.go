@@ -18,6 +18,7 @@ type call struct {
 	home *tensor.Stream // where to make what is made of no operand
 	out  []Value        // of the length that is wanted; the kernel sets them all
 
+	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
 	mayDefer bool             // output 0 may be pending
 	temps    []*tensor.Tensor // to be released after the call

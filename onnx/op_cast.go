@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dry"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -194,6 +195,9 @@ func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
 }
 
 func (c *call) cast(to layout.DType, how device.Rounding) error {
+	if c.noText && c.x.DType() == layout.String && to != layout.String {
+		return layout.Errorf(dry.ErrRead, c.d.name, "the strings are not known")
+	}
 	y, err := cast(c.d, c.x, to, how)
 	if err == nil {
 		c.moved(c.x, y.Stream())

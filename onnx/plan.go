@@ -73,10 +73,11 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	if err := budget.TakeFor(budget.Process(), p, op, int64(len(s.steps)+len(s.folded))*report); err != nil {
 		return nil, err
 	}
-	inputs, err := s.planned(op, on, shapes, known, hold)
+	inputs, unknownText, err := s.planned(op, on, shapes, known, hold)
 	if err != nil {
 		return nil, err
 	}
+	r.call.noText = unknownText
 	before := dev.Stats()
 	p.Inputs = before.Live - p.Constants
 	note := func(n NodeReport) { p.Nodes = append(p.Nodes, n) }
@@ -94,26 +95,27 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	return p, outputs.Release()
 }
 
-// planned makes stand-ins for the inputs.
-func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (Values, error) {
-	inputs := Values{}
+// planned makes stand-ins for the inputs. unknownText: some are strings on tensor.Host,
+// which are empty, and not the input's.
+func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (inputs Values, unknownText bool, err error) {
+	inputs = Values{}
 	for name := range shapes {
 		if err := s.checkInput(op, name); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	for name, v := range known {
 		if absent(v) {
-			return nil, layout.Errorf(device.ErrInvalid, op, "input %s is nil", quote.Name(name))
+			return nil, false, layout.Errorf(device.ErrInvalid, op, "input %s is nil", quote.Name(name))
 		}
 		x, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", quote.Name(name), describe(v))
+			return nil, false, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", quote.Name(name), describe(v))
 		}
 		if x.Stream() != tensor.Host() {
 			var err error
 			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 		inputs[name] = x
@@ -126,20 +128,20 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 		shape, ok := shapes[p.name]
 		if !ok {
 			if shape, ok = extentsOf(&p.typ); !ok {
-				return nil, layout.Errorf(device.ErrInvalid, op, "input %s is declared as %v: its shape must be given", quote.Name(p.name), p.typ)
+				return nil, false, layout.Errorf(device.ErrInvalid, op, "input %s is declared as %v: its shape must be given", quote.Name(p.name), p.typ)
 			}
 		}
 		where := on
 		if elemOf(&p.typ) == layout.String && !on.Device().Info().Strings {
-			where = tensor.Host()
+			where, unknownText = tensor.Host(), true
 		}
 		x, err := hold(tensor.Empty(where, elemOf(&p.typ), shape...))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		inputs[p.name] = x
 	}
-	return inputs, nil
+	return inputs, unknownText, nil
 }
 
 // extentsOf returns the shape that a type declares, if it has all extents.

@@ -19,19 +19,23 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
-			m, a, _ := randomGraph(t, rng, 5+rng.IntN(25))
+			g := randomGraph(rng, 5+rng.IntN(25))
+			shapes := map[string]layout.Shape{}
+			for name, v := range g.Inputs {
+				shapes[name] = v.Dims
+			}
 			onFake, _ := openFake(t)
 			for _, s := range []*tensor.Stream{open(t), onFake, openHostFake(t)} {
-				sess := session(t, s, m)
+				sess := session(t, s, g.Model)
 				before := s.Device().Stats()
-				p, err := sess.Plan(map[string]layout.Shape{"x": a.Dims}, nil)
+				p, err := sess.Plan(shapes, nil)
 				require.NoError(t, err)
 				require.Equal(t, before, s.Device().Stats(), "a plan does not touch the device")
 				var nodes []onnx.NodeReport
 				sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
-				x := upload(t, a, s, layout.Int64)
+				in := feed(t, s, g, rng, views[:1])
 				before = s.Device().Stats()
-				run(t, sess, onnx.Values{"x": x})
+				run(t, sess, in)
 				after := s.Device().Stats()
 				require.Equal(t, nodes, p.Nodes)
 				require.Equal(t, after.Launches-before.Launches, p.Copies)
@@ -123,7 +127,24 @@ func TestPlanNeedsShapes(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, "Reshape-21 of float[5]")
 		_, err = sess.Plan(shapes, onnx.Values{"shape": (*tensor.Tensor)(nil)})
+		require.ErrorIs(t, err, device.ErrInvalid)
+	}
+}
+
+// A plan of numbers that are read from strings must know these. On a device without
+// strings it once had empty ones, and failed as a run on them would.
+func TestBugPlanOfUnknownStrings(t *testing.T) {
+	onFake, _ := openFake(t)
+	for _, s := range []*tensor.Stream{open(t), onFake} {
+		m := graphOf(layout.String, node("Cast", "y", []string{"x"}, onnx.Int("to", 7)))
+		sess := session(t, s, m)
+		_, err := sess.Plan(map[string]layout.Shape{"x": {2}}, nil)
 		require.ErrorIs(t, err, device.ErrUnsupported)
+		require.ErrorContains(t, err, "give the input that they come from")
+		x := held(t)(tensor.FromSlice(tensor.Host(), []string{"1", "2"}))
+		p, err := sess.Plan(nil, onnx.Values{"x": x})
+		require.NoError(t, err)
+		require.Equal(t, layout.Shape{2}, p.Nodes[0].Shape)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,8 +64,8 @@ type Running map[string][]*Process
 // Err says which of them have failed: no case has been measured there since.
 func (r Running) Err() error {
 	var errs []error
-	for device, all := range r {
-		for _, p := range all {
+	for _, device := range slices.Sorted(maps.Keys(r)) {
+		for _, p := range r[device] {
 			if p.dead != nil {
 				errs = append(errs, fmt.Errorf("%s beside %s: %w", quote.Text(p.Peer), device, p.dead))
 			}

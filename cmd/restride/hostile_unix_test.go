@@ -42,6 +42,7 @@ func bare(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := restride(args...)
 	if err != nil {
+		harmless(t, err.Error(), args) // before main looks
 		var said bytes.Buffer
 		complain(&said, err)
 		out += said.String()
@@ -164,6 +165,10 @@ func TestHostilePaths(t *testing.T) {
 	writeCase(t, cases, evilPath+"other", evil, x, x)
 	writeCase(t, cases, evilPath+"input", "Transpose", x, x)
 	require.NoError(t, os.WriteFile(filepath.Join(cases, evilPath+"input", "test_data_set_0", "input_0.pb"), []byte("?"), 0o600))
+	writeCase(t, cases, evilPath+"pipe", "Transpose", x, x)
+	pipe := filepath.Join(cases, evilPath+"pipe", "test_data_set_0", "input_0.pb")
+	require.NoError(t, os.Remove(pipe))
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	writeCase(t, cases, evilPath+"set", "Transpose", x, x)
 	require.NoError(t, os.Rename(filepath.Join(cases, evilPath+"set", "test_data_set_0"), filepath.Join(cases, evilPath+"set", "test_data_set_"+evilPath)))
 	require.NoError(t, os.Mkdir(filepath.Join(cases, evilPath+"broken"), 0o700))

@@ -18,7 +18,7 @@ func newRun() *cobra.Command {
 	cmd := newGraphCommand("run", "Run a model and show its outputs", false, func(out io.Writer, r *ran) error {
 		if output != "" {
 			if err := os.MkdirAll(output, 0o777); err != nil {
-				return err
+				return quote.Error(err)
 			}
 		}
 		for i, info := range r.session.Outputs() {

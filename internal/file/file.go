@@ -1,8 +1,8 @@
-// Package file opens the files that others name or write. A file to be read is a regular one, or a
-// link to one: opening never waits, as it does at the end of a pipe, and starts nothing,
-// as it may on a device. It has at most the size that its reader allows, and is read up
-// to the size that it had when it was opened: one that grows or shrinks meanwhile is
-// refused.
+// Package file opens the files that others name or write. A file to be read is a
+// regular one, or a link to one: opening never waits, as it does at the end of a pipe,
+// and starts nothing, as it may on a device. It has at most the size that its reader
+// allows, and is read up to the size that it had when it was opened: one that grows or
+// shrinks meanwhile is refused.
 package file
 
 import (
@@ -63,7 +63,10 @@ func OpenIn(root *os.Root, path string, limit int64) (*File, error) {
 
 // OpenFolder is os.OpenRoot that does not wait where path is a pipe.
 func OpenFolder(path string) (*os.Root, error) {
-	root, err := os.OpenRoot(path + string(os.PathSeparator) + ".") // which only a folder has
+	if path != "" {
+		path += string(os.PathSeparator) + "." // which only a folder has
+	}
+	root, err := os.OpenRoot(path)
 	return root, quote.Error(err)
 }
 

@@ -39,6 +39,8 @@ func TestContent(t *testing.T) {
 	require.NoError(t, sparse.Close())
 	_, err = OpenFolder(at("pipe"))
 	require.ErrorIs(t, err, syscall.ENOTDIR)
+	_, err = OpenFolder("")
+	require.ErrorIs(t, err, fs.ErrNotExist)
 	root, err := OpenFolder(dir)
 	require.NoError(t, err)
 	defer root.Close()
