@@ -26,18 +26,6 @@ func init() {
 		want: func(a array) array {
 			return a.Padded("constant", []int64{0, 0, 1, -1, 0, 0, 1, -1}, zeroLike(a))
 		},
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.Dims) == 0 || len(a.Elems) == 0 || len(a.Elems) > 1000 || g.m.Opsets[""] < 18 {
-				return false
-			}
-			pads, sizes := make([]int64, 2*len(a.Dims)), make([]int64, len(a.Dims))
-			for i, d := range a.Dims {
-				sizes[i] = 1 + g.rng.Int64N(4)
-				by := sizes[i] - d
-				pads[i], pads[len(a.Dims)+i] = by/2, by-by/2
-			}
-			return g.add("CenterCropPad", a.Padded("constant", pads, zeroOf(layout.Int64)), []string{from, g.list(sizes...)})
-		},
 	})
 }
 

@@ -18,33 +18,6 @@ func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Concat", versions: []onnx.Opset{1, 4, 11, 13},
 		note: "a view of a single input",
-		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.Dims)
-			if rank == 0 || len(a.Elems) > 500 {
-				return false
-			}
-			axis := g.rng.IntN(rank)
-			attr := onnx.Int("axis", int64(axis-rank))
-			if g.rng.IntN(2) == 0 { // beside itself and once more
-				repeats := slices.Repeat([]int64{1}, rank)
-				repeats[axis] = 2
-				tile := g.hidden
-				if g.rng.IntN(2) == 0 {
-					tile = g.named
-				}
-				tiled := tile("Tile", a.Tile(repeats...), []string{from, g.list(repeats...)})
-				thrice := slices.Clone(repeats) // the list's node has repeats itself
-				thrice[axis] = 3
-				return g.add("Concat", a.Tile(thrice...), []string{from, tiled}, attr)
-			}
-			// What was made, and what nothing else may use.
-			in := []string{from, g.hidden("Reshape", a, []string{from, g.list(a.Dims...)})}
-			if g.rng.IntN(2) == 0 {
-				in[0], in[1] = in[1], in[0]
-			}
-			twice := sliced(a.Dims[axis], 0, a.Dims[axis], 1)
-			return g.add("Concat", a.Take(axis, append(twice, twice...)), in, attr)
-		},
 	})
 }
 

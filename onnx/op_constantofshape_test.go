@@ -16,15 +16,6 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "ConstantOfShape", versions: []onnx.Opset{9, 20, 21, 23, 24, 25},
-		grow: func(g *graphBuilder, from string, a array) bool {
-			dims := make([]int64, g.rng.IntN(4))
-			for i := range dims {
-				dims[i] = 1 + g.rng.Int64N(3)
-			}
-			value := numbers(g.rng.Int64())
-			return g.add("ConstantOfShape", array{Dims: dims, Elems: slices.Repeat(value.Elems, int(count(dims)))}, []string{g.list(dims...)},
-				onnx.Attr{Name: "value", Value: tensorOf(value, layout.Int64)})
-		},
 	})
 }
 

@@ -22,18 +22,6 @@ func init() {
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
 		want: func(a array) array { return a },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			b := []int64{1, 2, 3}[g.rng.IntN(3)]
-			if len(a.Dims) == 3 { // as channels
-				a = a.Reshape(1, a.Dims[0], a.Dims[1], a.Dims[2])
-				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
-			}
-			if len(a.Dims) != 4 || a.Dims[1]%(b*b) != 0 {
-				return false
-			}
-			mode := []string{"DCR", "CRD"}[g.rng.IntN(2)]
-			return g.add("DepthToSpace", a.DepthToSpace(b, mode), []string{from}, onnx.Int("blocksize", b), onnx.Attr{Name: "mode", Value: mode})
-		},
 	}, operatorTest{
 		op: "SpaceToDepth", versions: []onnx.Opset{1, 13, 28},
 		note:  "`mode` from 28",
@@ -43,17 +31,6 @@ func init() {
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
 		want: func(a array) array { return a },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			b := []int64{1, 2, 3}[g.rng.IntN(3)]
-			if len(a.Dims) == 3 { // as pixels
-				a = a.Reshape(1, a.Dims[0], a.Dims[1], a.Dims[2])
-				from = g.named("Unsqueeze", a, []string{from, g.list(0)})
-			}
-			if len(a.Dims) != 4 || a.Dims[2]%b != 0 || a.Dims[3]%b != 0 {
-				return false
-			}
-			return g.add("SpaceToDepth", a.SpaceToDepth(b, "DCR"), []string{from}, onnx.Int("blocksize", b))
-		},
 	})
 }
 

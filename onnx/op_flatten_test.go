@@ -21,10 +21,6 @@ func init() {
 		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Flatten(x, v, 2) },
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("axis", 2)}, nil },
 		want:   func(a array) array { return a.Reshape(2, 12) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			axis := g.rng.IntN(len(a.Dims) + 1)
-			return g.add("Flatten", a.Reshape(count(a.Dims[:axis]), count(a.Dims[axis:])), []string{from}, onnx.Int("axis", int64(axis)))
-		},
 	})
 }
 

@@ -17,19 +17,6 @@ func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Gather", versions: []onnx.Opset{1, 11, 13},
 		note: "a view if the indices are on the host and go on by equal steps",
-		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.Dims)
-			if count(a.Dims) == 0 || rank == 0 {
-				return false
-			}
-			axis := g.rng.IntN(rank)
-			keep, named := make([]int64, 1+g.rng.IntN(3)), make([]int64, 0, 3)
-			for i := range keep {
-				keep[i] = g.rng.Int64N(a.Dims[axis])
-				named = append(named, keep[i]-int64(g.rng.IntN(2))*a.Dims[axis])
-			}
-			return g.add("Gather", a.Take(axis, keep), []string{from, g.list(named...)}, onnx.Int("axis", int64(axis-rank)))
-		},
 	}, operatorTest{
 		op: "GatherElements", versions: []onnx.Opset{11, 13},
 	}, operatorTest{

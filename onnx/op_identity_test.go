@@ -19,9 +19,6 @@ func init() {
 		direct: onnx.Identity,
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
 		want:   func(a array) array { return a },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			return g.add("Identity", a, []string{from})
-		},
 	})
 }
 

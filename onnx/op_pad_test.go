@@ -34,20 +34,6 @@ func init() {
 			return onnx.Attrs{mode}, [][]int64{pads}
 		},
 		want: func(a array) array { return a.Padded("reflect", []int64{0, 0, 1, 2, 0, 0, 0, 1}, "") },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.Dims) == 0 || len(a.Elems) == 0 || len(a.Elems) > 1000 {
-				return false
-			}
-			pads := make([]int64, 2*len(a.Dims))
-			for i, d := range a.Dims {
-				pads[i], pads[len(a.Dims)+i] = g.rng.Int64N(3)-min(d-1, 1), g.rng.Int64N(3)
-			}
-			mode := padModes[g.rng.IntN(4)]
-			if mode == onnx.PadWrap && g.m.Opsets[""] < 19 {
-				mode = onnx.PadEdge
-			}
-			return g.add("Pad", a.Padded(string(mode), pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)}, onnx.Attr{Name: "mode", Value: string(mode)})
-		},
 	})
 }
 

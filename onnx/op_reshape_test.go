@@ -29,13 +29,6 @@ func init() {
 			return nil, [][]int64{{4, -1}}
 		},
 		want: func(a array) array { return a.Reshape(4, 6) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if g.rng.IntN(2) == 0 { // by its own shape, worked out in the graph
-				shape := g.hidden("Shape", numbers(a.Dims...), []string{from})
-				return g.add("Reshape", a, []string{from, shape})
-			}
-			return g.add("Reshape", a.Reshape(count(a.Dims)), []string{from, g.list(-1)})
-		},
 	})
 }
 

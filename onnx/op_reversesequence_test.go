@@ -21,16 +21,6 @@ func init() {
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2}} },
 		want: func(a array) array { return a.Take(0, []int64{1, 0}) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.Dims) < 2 {
-				return false
-			}
-			lengths := make([]int64, a.Dims[1])
-			for i := range lengths {
-				lengths[i] = g.rng.Int64N(a.Dims[0] + 1)
-			}
-			return g.add("ReverseSequence", a.Reversed(1, 0, lengths), []string{from, g.list(lengths...)})
-		},
 	})
 }
 

@@ -22,9 +22,6 @@ func init() {
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
 		want:   func(a array) array { return numbers(a.Dims...) },
 		shape:  true,
-		grow: func(g *graphBuilder, from string, a array) bool {
-			return g.add("Shape", numbers(a.Dims...), []string{from})
-		},
 	}, operatorTest{
 		op: "Size", versions: []onnx.Opset{1, 13, 19, 21, 23, 24, 25},
 		note:   "the result is on the host",
@@ -33,9 +30,6 @@ func init() {
 		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
 		want:   func(a array) array { return numbers(int64(len(a.Elems))).Reshape() },
 		shape:  true,
-		grow: func(g *graphBuilder, from string, a array) bool {
-			return g.add("Size", numbers(count(a.Dims)).Reshape(), []string{from})
-		},
 	})
 }
 

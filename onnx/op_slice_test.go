@@ -29,18 +29,6 @@ func init() {
 			return nil, [][]int64{{1, 0}, {-1, 99}, {3, 2}}
 		},
 		want: func(a array) array { return a.Take(3, []int64{1, 2}) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.Dims) == 0 {
-				return false
-			}
-			axis := g.rng.IntN(len(a.Dims))
-			start, end, step := g.rng.Int64N(7)-3, g.rng.Int64N(7)-3, int64(1+g.rng.IntN(2))
-			if g.rng.IntN(2) == 0 {
-				step = -step
-			}
-			return g.add("Slice", a.Take(axis, sliced(a.Dims[axis], start, end, step)),
-				[]string{from, g.list(start), g.list(end), g.list(int64(axis)), g.list(step)})
-		},
 	}, operatorTest{
 		op: "DynamicSlice", versions: []onnx.Opset{1},
 		note:  "ONNX's experiment before Slice-10: at every opset",

@@ -32,21 +32,6 @@ func init() {
 			return onnx.Attrs{onnx.Int("axis", -2)}, [][]int64{{3}}
 		},
 		want: func(a array) array { return a },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.Dims)
-			if rank == 0 {
-				return false
-			}
-			axis := g.rng.IntN(rank)
-			at := g.rng.Int64N(a.Dims[axis] + 1)
-			n := model.NewNode("Split", []string{from, g.list(at, a.Dims[axis]-at)}, nil, onnx.Int("axis", int64(axis-rank)))
-			for _, part := range []array{a.Window(axis, 0, at), a.Window(axis, at, a.Dims[axis])} {
-				n.Outputs = append(n.Outputs, g.name(part))
-			}
-			g.names = append(g.names, n.Outputs...)
-			g.m.Graph.Nodes = append(g.m.Graph.Nodes, n)
-			return true
-		},
 	})
 }
 

@@ -3,7 +3,6 @@ package onnx_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,21 +23,6 @@ func init() {
 		},
 		form: axesForm(1),
 		want: func(a array) array { return a.Reshape(2, 3, 4) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			var dims, axes []int64
-			for i, d := range a.Dims {
-				if d == 1 {
-					axes = append(axes, int64(i-len(a.Dims)))
-				} else {
-					dims = append(dims, d)
-				}
-			}
-			in := []string{from}
-			if len(axes) > 0 && g.rng.IntN(2) == 0 {
-				in = append(in, g.list(axes...))
-			}
-			return g.add("Squeeze", a.Reshape(dims...), in)
-		},
 	}, operatorTest{
 		op: "Unsqueeze", versions: []onnx.Opset{1, 11, 13, 21, 23, 24, 25},
 		note:  "axes are an attribute up to 11, then an input",
@@ -48,11 +32,6 @@ func init() {
 		},
 		form: axesForm(5, 0),
 		want: func(a array) array { return a.Reshape(1, 2, 1, 3, 4, 1) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			axis := g.rng.IntN(len(a.Dims) + 1)
-			dims := slices.Insert(slices.Clone(a.Dims), axis, 1)
-			return g.add("Unsqueeze", a.Reshape(dims...), []string{from, g.list(int64(axis))})
-		},
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
@@ -23,26 +22,6 @@ func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "TensorScatter", versions: []onnx.Opset{24},
 		note: "a session writes to a cache that nothing else uses",
-		grow: func(g *graphBuilder, from string, a array) bool {
-			rank := len(a.Dims)
-			if rank < 2 || len(a.Elems) == 0 || len(a.Elems) > 1000 || g.m.Opsets[""] < 24 {
-				return false
-			}
-			// What a node has made may be written to, unless somebody else uses it.
-			pads := make([]int64, 2*rank)
-			pads[rank+1] = 2
-			pad := g.hidden
-			if g.rng.IntN(2) == 0 {
-				pad = g.named
-			}
-			cache := pad("Pad", a.Padded("constant", pads, zeroOf(layout.Int64)), []string{from, g.list(pads...)})
-			at := slices.Repeat([]int64{0}, int(a.Dims[0]))
-			for i := range at {
-				at[i] = g.rng.Int64N(9)
-			}
-			return g.add("TensorScatter", g.data[cache].Scattered(a, at, 1), []string{cache, from, g.list(at...)},
-				onnx.Attr{Name: "mode", Value: "circular"}, onnx.Int("axis", 1))
-		},
 	})
 }
 

@@ -24,13 +24,6 @@ func init() {
 		},
 		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("upper", 0)}, [][]int64{{1}} },
 		want: func(a array) array { return a.Trilu(false, 1, zeroLike(a)) },
-		grow: func(g *graphBuilder, from string, a array) bool {
-			if len(a.Dims) < 2 || g.m.Opsets[""] < 14 {
-				return false
-			}
-			k, upper := g.rng.Int64N(5)-2, g.rng.Int64N(2)
-			return g.add("Trilu", a.Trilu(upper == 1, k, zeroOf(layout.Int64)), []string{from, g.list(k)}, onnx.Int("upper", upper))
-		},
 	})
 }
 

@@ -29,10 +29,6 @@ type operatorTest struct {
 	form   func(v onnx.Opset) (onnx.Attrs, [][]int64) // the further inputs
 	want   func(a array) array
 	shape  bool // the result is int64 whatever the input
-
-	// grow adds such a node on a value to a random graph; false: it does not take
-	// the value, or the opset does not have it.
-	grow func(g *graphBuilder, from string, a array) bool
 }
 
 var operatorTests []operatorTest

@@ -19,19 +19,23 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
-			m, a, _ := randomGraph(t, rng, 5+rng.IntN(25))
+			g := randomGraph(rng, 5+rng.IntN(25))
+			shapes := map[string]layout.Shape{}
+			for name, v := range g.Inputs {
+				shapes[name] = v.Dims
+			}
 			onFake, _ := openFake(t)
 			for _, s := range []*tensor.Stream{open(t), onFake, openHostFake(t)} {
-				sess := session(t, s, m)
+				sess := session(t, s, g.Model)
 				before := s.Device().Stats()
-				p, err := sess.Plan(map[string]layout.Shape{"x": a.Dims}, nil)
+				p, err := sess.Plan(shapes, nil)
 				require.NoError(t, err)
 				require.Equal(t, before, s.Device().Stats(), "a plan does not touch the device")
 				var nodes []onnx.NodeReport
 				sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
-				x := upload(t, a, s, layout.Int64)
+				in := feed(t, s, g, rng, views[:1])
 				before = s.Device().Stats()
-				run(t, sess, onnx.Values{"x": x})
+				run(t, sess, in)
 				after := s.Device().Stats()
 				require.Equal(t, nodes, p.Nodes)
 				require.Equal(t, after.Launches-before.Launches, p.Copies)

@@ -203,11 +203,19 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
 	}
 	if count == 0 {
-		if err := t.checkUnused(g, indices); err != nil {
+		copied, err := t.checkUnused(g, indices)
+		if err != nil {
 			return nil, err
 		}
-		l, err := layout.Contiguous(g.shape...)
-		return t.view(t.stream, g.op, &l, err)
+		if copied == 0 {
+			l, err := layout.Contiguous(g.shape...)
+			return t.view(t.stream, g.op, &l, err)
+		}
+		out, err := allocate(t.stream, g.op, t.dtype, g.shape)
+		if err == nil {
+			out.note(g.op, move{verdict: Verdict{Copy, copied, "take"}}, t)
+		}
+		return out, err
 	}
 	at, err := g.at(&indices.layout)
 	if err != nil {
@@ -270,10 +278,11 @@ func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tenso
 }
 
 // checkUnused checks indices of a result without elements, for which nothing is
-// taken: on the host, or by a take of as many bytes as there are indices or tuples.
-func (t *Tensor) checkUnused(g *gathering, indices *Tensor) error {
+// taken: on the host, or by a take of as many bytes as there are indices or tuples. It
+// returns how many bytes it has copied.
+func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
 	if indices.Count() == 0 {
-		return nil
+		return 0, nil
 	}
 	shape := indices.Shape()
 	if g.last >= 0 {
@@ -288,20 +297,26 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) error {
 	}
 	at, err := bytes.at(&indices.layout)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if raw, ok := indices.hostBytes(); ok {
 		_, _, err := bytes.asView(hostIndices{raw, indices.dtype}, &at, false)
-		return err
+		return 0, err
+	}
+	if indices.stream.IsHost() { // a plan, which does not know them
+		return 0, nil
 	}
 	one, err := allocate(t.stream, g.op, layout.Uint8, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer one.Release()
 	if err := t.stream.queue.Fill(one.Operand(), []byte{0}); err != nil {
-		return err
+		return 0, err
 	}
 	taken, err := one.takeBy(&bytes, indices, at)
-	return errors.Join(err, taken.Release())
+	if err != nil {
+		return 0, err
+	}
+	return 1 + taken.Count(), taken.Release()
 }

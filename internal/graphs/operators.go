@@ -96,6 +96,9 @@ func growReshape(b *builder, from string, v Value) bool {
 		}
 		b.rng.Shuffle(len(dims), func(i, j int) { dims[i], dims[j] = dims[j], dims[i] })
 	}
+	if b.opset >= 5 && b.rng.IntN(4) == 0 && slices.Equal(dims, v.Dims) { // by its own shape, worked out in the graph
+		return b.add("Reshape", v, []string{from, b.node("Shape", ints(dims...), []string{from})})
+	}
 	asked, attrs := slices.Clone(dims), []model.Attr{}
 	allowZero := b.opset >= 14 && (slices.Contains(dims, 0) || b.rng.IntN(4) == 0)
 	if allowZero {
@@ -362,9 +365,15 @@ func growConcat(b *builder, from string, v Value) bool {
 	axis := b.rng.IntN(rank)
 	in, out := []string{from}, v.Array
 	for range b.rng.IntN(4) {
-		if b.rng.IntN(3) == 0 {
+		switch b.rng.IntN(4) {
+		case 0:
 			in, out = append(in, from), out.Joined(axis, v.Array)
 			continue
+		case 1:
+			if more, name, ok := b.doubled(from, v, axis); ok {
+				in, out = append(in, name), out.Joined(axis, more.Array)
+				continue
+			}
 		}
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.rng.Int64N(4)
@@ -379,6 +388,18 @@ func growConcat(b *builder, from string, v Value) bool {
 		attrs = nil
 	}
 	return b.add("Concat", v.of(out), in, attrs...)
+}
+
+// doubled is a value twice along an axis, made by a node whose output nobody else uses,
+// if the opset and the value's size allow it.
+func (b *builder) doubled(from string, v Value, axis int) (Value, string, bool) {
+	if b.opset < 6 || !onnx.Allows("Tile", b.opset, v.Type) || 2*len(v.Elems) > most {
+		return v, from, false
+	}
+	repeats := slices.Repeat([]int64{1}, len(v.Dims))
+	repeats[axis] = 2
+	v = v.of(v.Tile(repeats...))
+	return v, b.node("Tile", v, []string{from, b.list(repeats...)}), true
 }
 
 // part returns the name of a value that is given, or that a node makes which nobody

@@ -312,6 +312,9 @@ func growTensorScatter(b *builder, from string, v Value) bool {
 		return false
 	}
 	axis := 1 + b.rng.IntN(rank-1)
+	if b.rng.IntN(2) == 0 { // what a node has made may be written to, unless somebody else uses it
+		v, from, _ = b.doubled(from, v, axis)
+	}
 	dims := slices.Clone(v.Dims)
 	dims[axis] = 1 + b.rng.Int64N(dims[axis])
 	update := b.tensor(v.Type, dims...)
