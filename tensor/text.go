@@ -9,6 +9,7 @@ import (
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/ndformat"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -146,11 +147,7 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 			v, ok = parse(s)
 		}
 		if !ok {
-			const most = 40
-			if len(s) > most {
-				s = s[:most] + "..."
-			}
-			return layout.Errorf(device.ErrInvalid, op, "string %d, %q, is not a number that can be cast to %v", done+int64(len(values)), s, to)
+			return layout.Errorf(device.ErrInvalid, op, "string %d, %s, is not a number that can be cast to %v", done+int64(len(values)), quote.Name(s), to)
 		}
 		if values = append(values, v); len(values) < textPiece {
 			return nil

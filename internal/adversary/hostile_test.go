@@ -47,7 +47,7 @@ func TestBounds(t *testing.T) {
 			}
 			return nil
 		}, "the process grew by"},
-		"budget": {func(context.Context) error { return budget.Process().Take("much", 2<<20) }, ""},
+		"budget": {func(context.Context) error { return budget.Process().Take("much", 1<<40) }, ""},
 		"time":   {func(context.Context) error { time.Sleep(30 * time.Millisecond); return nil }, "with a deadline of 10ms"},
 		"file": {func(context.Context) error {
 			f, err := os.Create(filepath.Join(dir, "left"))
