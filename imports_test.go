@@ -37,7 +37,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/hugemem", "internal/quote"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/quote"},
 	"cuda/ptxzip":       {},
-	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget"},
+	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
 	"bench/report":      {"layout", "device", "device/budget", "internal/file", "internal/quote"},
@@ -45,7 +45,7 @@ var policy = map[string][]string{
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
-	"pipeline":          {"layout", "device", "tensor"},
+	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
 	"onnx/model":        {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
@@ -69,7 +69,7 @@ var policy = map[string][]string{
 	"internal/ndarray":     {"layout", "tensor"},
 	"internal/fraction":    {"layout", "device", "internal/numeric"},
 	"internal/graphs":      {"layout", "device", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
-	"internal/adversary":   {"layout", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "google.golang.org/protobuf"},
+	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",

@@ -312,7 +312,7 @@ func TestGraphsThatAreNone(t *testing.T) {
 			refused(t, m, device.ErrInvalid, c.says)
 		})
 	}
-	refused(t, nil, device.ErrInvalid, "the model has none")
+	refused(t, nil, device.ErrInvalid, "the model is nil")
 	refused(t, &model.Model{Opsets: map[string]int64{"": 21}}, device.ErrInvalid, "the model has none")
 	sparse := chain(1)
 	sparse.Graph.SparseInitializers = make([]model.SparseTensor, 1)

@@ -104,6 +104,9 @@ func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 		return Load(s, v.Tensor)
 	case model.SequenceType, model.OptionalType:
 		all := &Sequence{Elem: elemOf(&t)}
+		if err := countItems(op, all, len(v.Items)); err != nil {
+			return nil, err
+		}
 		item := model.Type{}
 		if t.Item != nil {
 			item = *t.Item
@@ -187,6 +190,9 @@ func storeValue(op, name string, v Value, store func(to *model.Value, x *tensor.
 		}
 	default:
 		return nil, layout.Errorf(device.ErrInvalid, op, "%T is not a value", v)
+	}
+	if err := countItems(op, out, len(items)); err != nil {
+		return nil, err
 	}
 	for _, item := range items {
 		x, err := storeValue(op, "", item, store)

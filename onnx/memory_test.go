@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -45,6 +46,23 @@ func TestSessionIsCounted(t *testing.T) {
 		require.ErrorContains(t, err, "the session")
 	})
 	require.Less(t, least, took/10)
+}
+
+// TestSequencesAreCounted: references to the items of a sequence are not free.
+func TestSequencesAreCounted(t *testing.T) {
+	const items = 1 << 16
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32))
+	seq := &onnx.Sequence{Elem: layout.Float32}
+	for range items {
+		seq.Items = append(seq.Items, x)
+	}
+	limitMemory(t, 8<<20)
+	require.Less(t, allocated(func() {
+		_, err := onnx.Run("Identity", 25, nil, seq)
+		require.ErrorIs(t, err, device.ErrOutOfMemory)
+		require.ErrorIs(t, onnx.SaveValue(filepath.Join(t.TempDir(), "v.pb"), "v", seq), device.ErrOutOfMemory)
+	}), int64(1<<20))
 }
 
 // TestManyPartsAreCounted: one element for each of very many batches costs no more on

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -67,7 +68,7 @@ func prepareBlocks(apply rearrange) func(*definition, Attrs) (kernel, error) {
 			return nil, err
 		}
 		if mode != "DCR" && mode != "CRD" {
-			return nil, d.invalid("mode is %q; it must be DCR or CRD", mode)
+			return nil, d.invalid("mode is %s; it must be DCR or CRD", quote.Name(mode))
 		}
 		return func(c *call) error {
 			x := c.x.Layout()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -19,6 +20,13 @@ type Value interface{ Release() error }
 type Sequence struct {
 	Elem  layout.DType // of the tensors
 	Items []Value
+}
+
+// countItems counts n items, of which each takes about as much as a tensor without its
+// elements, until what holds them is garbage.
+func countItems[T any](op string, holder *T, n int) error {
+	const item = 512
+	return budget.TakeFor(budget.Process(), holder, op, int64(n)*item)
 }
 
 // Optional is an ONNX optional: a value or none.
@@ -195,7 +203,11 @@ func alias(op string, v Value) (Value, error) {
 	case *tensor.Tensor:
 		return v.WithLayout(op, v.Layout())
 	case *Sequence:
-		out := &Sequence{Elem: v.Elem, Items: make([]Value, 0, len(v.Items))}
+		out := &Sequence{Elem: v.Elem}
+		if err := countItems(op, out, len(v.Items)); err != nil {
+			return nil, err
+		}
+		out.Items = make([]Value, 0, len(v.Items))
 		for _, item := range v.Items {
 			a, err := alias(op, item)
 			if err != nil {

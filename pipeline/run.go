@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -236,8 +238,12 @@ func (r *run) allocHost(bytes int64) (mem []byte, pinned bool, err error) {
 		}
 	}
 	r.notPinned.Store(true)
-	if bytes != int64(int(bytes)) {
+	if bytes > math.MaxInt64-63 {
 		return nil, false, layout.Errorf(device.ErrOutOfMemory, "pipeline", "%d bytes of host memory", bytes)
 	}
-	return make([]byte, bytes, (bytes+63)&^63), false, nil // small ones would lie anywhere
+	mem, err = budget.Make[byte](budget.Process(), "pipeline", (bytes+63)&^63) // small ones would lie anywhere
+	if err != nil {
+		return nil, false, err
+	}
+	return mem[:bytes], false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/ndformat"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -62,6 +63,10 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 		}
 		skip := off - first*8/width // elements below a byte that come before
 		for i := range n {
+			if i > 0 && numeric.Bits(room, int(width), skip+i) == numeric.Bits(room, int(width), skip+i-1) {
+				words[i] = words[i-1] // a broadcast, as like as not
+				continue
+			}
 			words[i] = ndformat.Plain(t.dtype, room, skip+i)
 		}
 		if err := pack("the strings of "+op, words[:n]); err != nil {
@@ -134,14 +139,15 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 		done, values = done+int64(len(values)), room[:0]
 		return err
 	}
+	var last string
+	v, ok := parse(last)
 	err = t.eachString(op, textPiece, func(s string) error {
-		v, ok := parse(s)
+		if s != last { // in a broadcast it is the same memory, which takes no time to compare
+			last = s
+			v, ok = parse(s)
+		}
 		if !ok {
-			const most = 40
-			if len(s) > most {
-				s = s[:most] + "..."
-			}
-			return layout.Errorf(device.ErrInvalid, op, "string %d, %q, is not a number that can be cast to %v", done+int64(len(values)), s, to)
+			return layout.Errorf(device.ErrInvalid, op, "string %d, %s, is not a number that can be cast to %v", done+int64(len(values)), quote.Name(s), to)
 		}
 		if values = append(values, v); len(values) < textPiece {
 			return nil

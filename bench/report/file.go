@@ -70,7 +70,7 @@ func Read(data []byte) (*Report, error) {
 			return nil, badReport("devices[%d] has no id, or is %s at %d bytes, which is there twice", i, quote.Name(d.Device.ID), d.Size)
 		}
 		seen[at] = true
-		if err := checkTexts(d.Device.ID, d.Device.Name, d.Device.Vendor, d.Device.Driver, d.Clock); err != nil {
+		if err := checkTexts(d.Device.ID, d.Device.Name, d.Device.Vendor, d.Device.Driver, string(d.Device.Kind), d.Clock); err != nil {
 			return nil, badReport("devices[%d]: %v", i, err)
 		}
 		if err := d.check(r.Unfinished); err != nil {
@@ -109,6 +109,9 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("readings[%d]: %w", i, err)
 		}
 	}
+	if err := checkText(r.Roofline.Kernel); err != nil {
+		return fmt.Errorf("roofline: %w", err)
+	}
 	for _, rate := range []*Rate{
 		r.Roofline.Copy, r.Roofline.CopyAfter, r.Roofline.Driver, r.Roofline.Memcpy, r.Roofline.Fill,
 		r.Roofline.Upload, r.Roofline.UploadPinned, r.Roofline.Download, r.Roofline.DownloadPinned,
@@ -136,7 +139,7 @@ func (r *Result) check(unfinished bool) error {
 			return fmt.Errorf("case %s has a negative figure, or one that is none", quote.Name(c.Name))
 		}
 		seen[c.Name] = true
-		if err := checkTexts(c.Name, c.Class, c.Case, c.Kernel, c.Verified); err != nil {
+		if err := checkTexts(c.Name, c.Class, c.Op, c.Case, c.Kernel, c.Verified); err != nil {
 			return fmt.Errorf("case %d: %w", i, err)
 		}
 		for line := range strings.Lines(c.Error) {

@@ -20,8 +20,12 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// few is how many tries of each generator this package's tests make.
-const few = 25
+// few is how many tries of each generator this package's tests make, and moment how long
+// they take at most: of some a try is long.
+const (
+	few    = 25
+	moment = 2 * time.Second
+)
 
 func open(t *testing.T, dev device.Device) *tensor.Stream {
 	s, err := tensor.NewStream(dev)
@@ -44,7 +48,8 @@ func TestGenerators(t *testing.T) {
 	for _, g := range Generators() {
 		t.Run(g.Name, func(t *testing.T) {
 			s, dir := open(t, openCPU(t)), t.TempDir()
-			for i := range uint64(few) {
+			began := time.Now()
+			for i := uint64(0); i < few && time.Since(began) < moment; i++ {
 				require.NoError(t, Once(g, s, dir, 1, i, time.Minute), "try %d of seed 1", i)
 			}
 		})

@@ -8,6 +8,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -23,6 +27,8 @@ type bounds struct {
 	// grace is how long work may go on after that: until the node that runs is done,
 	// which has at most the allowed memory to move.
 	grace time.Duration
+	// anyKind: errors are for people only, and of no kind.
+	anyKind bool
 }
 
 const (
@@ -36,19 +42,19 @@ const (
 	longestError = 16 << 10
 )
 
-// hold calls work within the bounds, and reports what exceeds them: an error of no
+// hold calls work, which has its files in dir, within the bounds, and reports what exceeds them: an error of no
 // known kind or one that cannot be printed, memory of the process, time, files that
 // stay open. An error within the rules is none here, and returned as refused.
-func (b bounds) hold(work func(context.Context) error) (refused, err error) {
+func (b bounds) hold(dir string, work func(context.Context) error) (refused, err error) {
 	restore := limitMemory(b.memory)
 	defer restore()
-	files := openFiles()
+	releaseHeap()
 	start, began := resident(true), time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), b.time)
 	defer cancel()
 	refused = work(ctx)
 	took := time.Since(began)
-	if err := checkError(refused); err != nil {
+	if err := b.checkError(refused); err != nil {
 		return refused, err
 	}
 	if grown := resident(false) - start; start > 0 && grown > collector*b.memory+aside {
@@ -57,10 +63,19 @@ func (b bounds) hold(work func(context.Context) error) (refused, err error) {
 	if took > b.time+b.grace {
 		return refused, fmt.Errorf("it took %v, with a deadline of %v (result: %v)", took, b.time, refused)
 	}
-	if left := openFiles(); left > files {
-		return refused, fmt.Errorf("%d files are left open (result: %v)", left-files, refused)
+	if left := openFiles(dir); len(left) > 0 {
+		return refused, fmt.Errorf("files are left open: %q (result: %v)", left, refused)
 	}
 	return refused, nil
+}
+
+// releaseHeap gives the system what Go's heap has free, if that is much: work that takes
+// it up again would not be seen.
+func releaseHeap() {
+	free := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	if metrics.Read(free); free[0].Value.Uint64()+free[1].Value.Uint64() > aside/4 {
+		debug.FreeOSMemory()
+	}
 }
 
 // resident is the memory of this process in bytes: as it is, from where its peak is
@@ -83,11 +98,17 @@ func resident(anew bool) int64 {
 	return kB << 10
 }
 
-// openFiles is the number of files that this process has open; 0: the system does
-// not tell.
-func openFiles() int {
+// openFiles are the files of a folder that this process has open, as far as the
+// system tells. Others come and go: drivers have some.
+func openFiles(dir string) (paths []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
-	return len(entries)
+	for _, e := range entries {
+		path, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
+		if err == nil && strings.HasPrefix(path, dir+string(filepath.Separator)) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // kinds are what an error must be of.
@@ -98,11 +119,11 @@ var kinds = []error{
 
 // checkError reports an error of no known kind, and one that is no text for a
 // terminal.
-func checkError(err error) error {
+func (b bounds) checkError(err error) error {
 	if err == nil {
 		return nil
 	}
-	known := false
+	known := b.anyKind
 	for _, kind := range kinds {
 		known = known || errors.Is(err, kind)
 	}

@@ -42,7 +42,7 @@ func tryFile(t *Trial) error {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		return err
 	}
-	if _, err := fileBounds.hold(func(ctx context.Context) error { return kind.read(ctx, t, path) }); err != nil {
+	if _, err := fileBounds.hold(t.Dir, func(ctx context.Context) error { return kind.read(ctx, t, path) }); err != nil {
 		return fmt.Errorf("%s of %d bytes: %w", kind.name, len(file), err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
@@ -44,27 +47,33 @@ func TestBounds(t *testing.T) {
 			}
 			return nil
 		}, "the process grew by"},
-		"budget": {func(context.Context) error { return budget.Process().Take("much", 2<<20) }, ""},
+		"budget": {func(context.Context) error { return budget.Process().Take("much", 1<<40) }, ""},
 		"time":   {func(context.Context) error { time.Sleep(30 * time.Millisecond); return nil }, "with a deadline of 10ms"},
 		"file": {func(context.Context) error {
 			f, err := os.Create(filepath.Join(dir, "left"))
 			open = append(open, f)
 			return err
-		}, "1 files are left open"},
+		}, "files are left open: ["},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused, err := bounds{memory: 1 << 20, time: 10 * time.Millisecond, grace: 10 * time.Millisecond}.hold(c.work)
+			b := bounds{memory: 1 << 20, time: time.Minute}
+			if name == "time" {
+				b.time = 10 * time.Millisecond
+			}
+			refused, err := b.hold(dir, c.work)
 			if c.says == "" {
 				require.NoError(t, err)
 			} else {
 				require.ErrorContains(t, err, c.says)
+			}
+			for ; len(open) > 0; open = open[1:] {
+				require.NoError(t, open[0].Close())
 			}
 			if name == "budget" {
 				require.ErrorIs(t, refused, device.ErrOutOfMemory)
 			}
 		})
 	}
-	require.NoError(t, open[0].Close())
 	require.NoError(t, budget.Process().Take("after it", 2<<20), "the limit is gone")
 	budget.Process().Give(2 << 20)
 }
@@ -157,4 +166,60 @@ func TestFaultsOfSequencesAreFound(t *testing.T) {
 	require.ErrorContains(t, refuse(copied, nil, device.ErrInvalid), "an invalid call made a")
 	require.ErrorContains(t, expect(nil, device.ErrInvalid), "it must be invalid")
 	require.NoError(t, x.x.Release())
+}
+
+// Some bombs are refused for their size, by the budget, and some are not.
+func TestBombsAreNearTheLimit(t *testing.T) {
+	was := bombBounds
+	defer func() { bombBounds = was }()
+	bombBounds.memory = 16 << 20
+	s := open(t, openCPU(t))
+	large, fine := 0, 0
+	for i := range uint64(4 * few) {
+		refused, err := explode(&Trial{Stream: s, Rand: rand.New(rand.NewPCG(1, i)), Dir: t.TempDir()})
+		require.NoError(t, err)
+		if errors.Is(refused, device.ErrOutOfMemory) {
+			large++
+		} else if refused == nil {
+			fine++
+		}
+	}
+	require.Greater(t, large, few/2)
+	require.Greater(t, fine, few/4)
+	t.Log(large, "are too large,", fine, "are not")
+}
+
+// Where readers let something pass that spoils a terminal or a page, that is found.
+func TestSpoiledReportsAreFound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	base := sampleReport(rng)
+	require.NoError(t, show(base, sampleReport(rng)))
+	for _, text := range []string{"\x1b[2J", "\u202e", "\xff"} {
+		r := sampleReport(rng)
+		r.Devices[0].Device.Name = text
+		require.ErrorContains(t, show(base, r), "text ", text)
+	}
+	r := sampleReport(rng)
+	r.Devices[0].Device.Name = "NaN"
+	require.ErrorContains(t, show(base, r), `the page has "NaN"`)
+}
+
+// An honest peer is heard, by the same way; one that hangs is found when it takes too
+// long.
+func TestHonestPeer(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh")
+	}
+	was, all := peerBounds, behaviours
+	defer func() { peerBounds, behaviours = was, all }()
+	entry, err := peers.NewEntry(cases.All()[0], 1<<12, 1)
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "peer")
+	answer := fmt.Sprintf(`{"name":%q,"samples":[1500],"batch":3,"verified":"every bit"}`, entry.Name)
+	script := "#!/bin/sh\necho '{\"protocol\":1,\"peer\":\"Fake 1\",\"device\":\"cpu\"}'\nwhile read -r q; do echo '" + answer + "'; done\n"
+	require.NoError(t, os.WriteFile(program, []byte(script), 0o700))
+	require.NoError(t, askPeer(t.Context(), program, entry))
+
+	peerBounds.grace, behaviours = -peerBounds.time, []string{"cat hello; sleep 600"}
+	require.ErrorContains(t, tryPeer(&Trial{Rand: rand.New(rand.NewPCG(1, 0)), Dir: t.TempDir()}), "with a deadline of")
 }

@@ -34,9 +34,12 @@ func runModel(ctx context.Context, s *tensor.Stream, m *model.Model, dir string)
 	sess.OnNode(func(n onnx.NodeReport) { _ = n.TypeString() })
 	out, err := sess.Run(ctx, in)
 	if err != nil {
-		return err
+		return errors.Join(err, s.Wait())
 	}
 	defer func() { err = errors.Join(err, out.Release()) }()
+	if err := s.Wait(); err != nil { // an index out of range may be found late
+		return err
+	}
 	for name, v := range out {
 		if err := readOutput(ctx, name, v, dir); err != nil {
 			return err

@@ -8,15 +8,19 @@
 //
 // Whatever the input, a function here returns a value or an error, and never
 // panics. An error says what is wrong and where, and matches layout.ErrInvalid
-// (the file breaks a rule of ONNX) or layout.ErrUnsupported (valid, not here).
+// (the file breaks a rule of ONNX), layout.ErrUnsupported (valid, not here) or
+// device.ErrOutOfMemory.
 // Sizes are checked against the bytes that are present before anything of that
 // size is allocated. Files of 2 GiB and more are refused, since protobuf ends
 // there; larger models keep their initializers in external files.
 //
 // While a model is read, its embedded data is in memory twice: in the file's
-// bytes and in the tensors. The graph costs more than its bytes: a file made of
-// empty messages takes up to 260 times its size, so whoever reads files of
-// strangers may want to limit their size first.
+// bytes and in the tensors. The graph costs more than its bytes: messages of two
+// bytes become structs of hundreds. All of it is reckoned from the file and taken
+// from the process's budget (package budget) before it is decoded; past the limit
+// the error is device.ErrOutOfMemory. What a Model, a Tensor or a Value that was
+// read takes is counted until it is garbage. Values are written by pieces
+// (SaveValue), models in one piece.
 //
 // Checked are the rules of the format: encodings, counts, names that must be
 // unique, external paths. Whether a node's operator exists, takes these inputs

@@ -76,6 +76,9 @@ func (t *Type) tensor(elem int32, shape *onnxpb.TensorShapeProto) (err error) {
 	if t.Elem, err = statedElem(elem); err != nil || shape == nil {
 		return err
 	}
+	if n := len(shape.Dim); n > layout.MaxRank {
+		return unsupportedf("a type of rank %d; the highest is %d", n, layout.MaxRank)
+	}
 	t.HasShape = true
 	for i, d := range shape.Dim {
 		dim := Dim{Value: -1, Denotation: d.GetDenotation()}

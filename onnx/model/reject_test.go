@@ -271,3 +271,19 @@ func TestErrorsDoNotRepeatHugeNames(t *testing.T) {
 	_, err := ReadTensor(encode(t, p))
 	assert.Less(t, len(err.Error()), 300)
 }
+
+// A type of very many axes was read: 200 MB of the host's for a model of 4.
+func TestTypeOfTooManyAxes(t *testing.T) {
+	m := New("g", 21)
+	m.Graph.Inputs = []ValueInfo{{Name: "x", Type: TensorOf(layout.Float32, make([]Dim, layout.MaxRank)...)}}
+	b, err := m.Marshal()
+	require.NoError(t, err)
+	_, err = Parse(b, "")
+	require.NoError(t, err)
+	m.Graph.Inputs[0].Type.Dims = make([]Dim, layout.MaxRank+1)
+	b, err = m.Marshal()
+	require.NoError(t, err)
+	_, err = Parse(b, "")
+	require.ErrorIs(t, err, layout.ErrUnsupported)
+	require.ErrorContains(t, err, `input 0 "x": a type of rank 65; the highest is 64`)
+}

@@ -61,10 +61,15 @@ func decode(b []byte, p proto.Message, what string) error {
 }
 
 func marshal(p proto.Message) ([]byte, error) {
-	if n := proto.Size(p); n > maxFile {
+	n := proto.Size(p)
+	if n > maxFile {
 		return nil, invalidf("%d bytes are more than protobuf allows in a file (%d); move initializers to external data", n, maxFile)
 	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	b, err := budget.Make[byte](budget.Process(), "Marshal", int64(n))
+	if err != nil {
+		return nil, err
+	}
+	b, err = proto.MarshalOptions{Deterministic: true}.MarshalAppend(b[:0], p)
 	if err != nil {
 		return nil, invalidf("protobuf: %s", plain(err))
 	}
