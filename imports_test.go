@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -116,6 +117,39 @@ func TestImports(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(policy), seen, "the policy lists packages that are gone")
+}
+
+// TestFilesAreOpenedInOneWay: all that is not the system's own is opened by
+// internal/file, which waits for no pipe and reads no more than is allowed.
+func TestFilesAreOpenedInOneWay(t *testing.T) {
+	own := map[string]bool{ // the system's files, and tools of developers
+		"internal/file": true, "internal/sysmem": true, "internal/adversary": true,
+		"bench/host.go": true, "cpu/host_linux.go": true,
+		"internal/simd/asm": true, "kernels/emit": true, "cuda/ptxzip": true,
+	}
+	opens := regexp.MustCompile(`\bos\.(Open\w*|ReadFile|WriteFile|Create)\(`)
+	seen := 0
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		path = filepath.ToSlash(path)
+		switch {
+		case err != nil:
+			return err
+		case own[path]:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || path == "build"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		assert.Empty(t, opens.FindAllString(string(text), -1), path)
+		seen++
+		return err
+	}))
+	assert.Greater(t, seen, 300)
 }
 
 // TestOracleIsOnItsOwn: not even by way of others do the oracle and the cpu device

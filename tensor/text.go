@@ -63,6 +63,10 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 		}
 		skip := off - first*8/width // elements below a byte that come before
 		for i := range n {
+			if i > 0 && numeric.Bits(room, int(width), skip+i) == numeric.Bits(room, int(width), skip+i-1) {
+				words[i] = words[i-1] // a broadcast, as like as not
+				continue
+			}
 			words[i] = ndformat.Plain(t.dtype, room, skip+i)
 		}
 		if err := pack("the strings of "+op, words[:n]); err != nil {
@@ -135,8 +139,13 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 		done, values = done+int64(len(values)), room[:0]
 		return err
 	}
+	var last string
+	v, ok := parse(last)
 	err = t.eachString(op, textPiece, func(s string) error {
-		v, ok := parse(s)
+		if s != last { // in a broadcast it is the same memory, which takes no time to compare
+			last = s
+			v, ok = parse(s)
+		}
 		if !ok {
 			return layout.Errorf(device.ErrInvalid, op, "string %d, %s, is not a number that can be cast to %v", done+int64(len(values)), quote.Name(s), to)
 		}

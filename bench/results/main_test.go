@@ -129,6 +129,21 @@ func TestRun(t *testing.T) {
 	require.ErrorContains(t, run(folder, readme, "", []string{path}), "interrupted")
 }
 
+// A name in a report of others is no markup.
+func TestNamesInTables(t *testing.T) {
+	r := sample(t)
+	for _, d := range r.Devices {
+		d.Device.Name = "<!-- /bench --> | [x](y) `z`"
+		for _, p := range d.Peers {
+			p.Name = d.Device.Name
+		}
+	}
+	again, err := rewrite("<!-- bench: cases cpu cuda:0 -->\n<!-- /bench -->\n", ".", []kept{{"x.json", r}})
+	require.NoError(t, err)
+	assert.Contains(t, again, "&lt;!-- /bench --> \\| \\[x](y) \\`z\\`")
+	assert.Equal(t, 1, strings.Count(again, "<!-- /bench -->"))
+}
+
 func TestMachine(t *testing.T) {
 	for cpu, want := range map[string]string{
 		"Intel(R) Xeon(R) Processor": "xeon-2cores", "Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz": "core-i7-8700-2cores",

@@ -34,9 +34,9 @@ func figures(b *strings.Builder, f kept, devices []*report.Result, link string) 
 	b.WriteString("| float |")
 	columns := 0
 	for _, d := range devices {
-		fmt.Fprintf(b, " Restride, %s | ± |", d.Device.ID)
+		fmt.Fprintf(b, " Restride, %s | ± |", cell(d.Device.ID))
 		for _, p := range d.Peers {
-			fmt.Fprintf(b, " %s |", p.Name)
+			fmt.Fprintf(b, " %s |", cell(p.Name))
 		}
 		columns += 2 + len(d.Peers)
 	}
@@ -101,7 +101,7 @@ func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, s
 		if !slices.Contains(yards, what) {
 			yards = append(yards, what)
 		}
-		names = append(names, fmt.Sprintf("%s is %s, beside %.1f GB/s", d.Device.ID, d.Device.Name, yardstick(d).GBps))
+		names = append(names, fmt.Sprintf("%s is %s, beside %.1f GB/s", cell(d.Device.ID), cell(d.Device.Name), yardstick(d).GBps))
 	}
 	fmt.Fprintf(b, "Ratios to %s%s in the same pass of the run, medians of %d passes%s; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
 		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
@@ -113,7 +113,7 @@ func roofline(b *strings.Builder, f kept, devices []*report.Result, link string)
 	parts := make([][]report.Part, len(devices))
 	for i, d := range devices {
 		parts[i] = d.Roofline.Parts()
-		fmt.Fprintf(b, " %s | ± |", d.Device.ID)
+		fmt.Fprintf(b, " %s | ± |", cell(d.Device.ID))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|---|", len(devices)) + "\n")
 	for i, p := range parts[0] {
@@ -170,13 +170,18 @@ func grid(b *strings.Builder, d *report.Result) {
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(widths)) + "\n")
 	for _, name := range layouts {
-		fmt.Fprintf(b, "| %s |", name)
+		fmt.Fprintf(b, "| %s |", cell(name))
 		for _, w := range widths {
 			fmt.Fprintf(b, " %s |", cmp.Or(cells[fmt.Sprintf("%s/%d", name, w)], " "))
 		}
 		b.WriteByte('\n')
 	}
 }
+
+// cell is a text of a report in a table of Markdown: no markup of its own.
+func cell(text string) string { return escapes.Replace(text) }
+
+var escapes = strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
 
 // ratio is ".39", or "1.20"; no figure is "-".
 func ratio(x float64) string {

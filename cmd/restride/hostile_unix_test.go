@@ -142,11 +142,9 @@ func TestHostilePaths(t *testing.T) {
 	named(t, "conform", at("none"))
 	measure := []string{"bench", "--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"}
 	for _, flag := range []string{"--json", "--html", "--benchstat"} {
-		named(t, append(measure, flag, at("none/x"))...)
-		named(t, append(measure, flag, at("folder"))...)
-	}
-	for _, flag := range []string{"--html", "--benchstat"} {
-		named(t, append(measure, flag, at("pipe"))...)
+		for _, name := range []string{"none/x", "folder", "pipe"} {
+			named(t, append(measure, flag, at(name))...)
+		}
 	}
 	bare(t, append(measure, "--json", at("figures"))...)
 	named(t, append(measure, "--compare", at("figures"))...)
