@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia emulated gpu-bundle gpu-bundle-test
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia emulated gpu-bundle gpu-bundle-test
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -25,11 +25,17 @@ test: setup
 	$(GO) test -timeout 30m ./...
 	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
 
-# All that make test samples, at length: the suites in full, random cases on every
-# device and every fuzz target for SOAKTIME seconds each. It takes hours.
+# All that make test samples, at length: the suites in full; random cases and random
+# input (make adversary) on every device, and every fuzz target, for SOAKTIME seconds
+# each. It takes hours.
 SOAKTIME ?= 300
 soak: setup
 	GO=$(GO) CASES="$(CASES)" SOAKTIME=$(SOAKTIME) sh scripts/soak.sh
+
+# Random input for every device (cmd/soak), ADVERSARYTIME seconds each.
+ADVERSARYTIME ?= 60
+adversary: setup
+	GO=$(GO) SOAKTIME=$(ADVERSARYTIME) sh scripts/adversary.sh
 
 # The packages that start goroutines, timers or processes, themselves or in their tests:
 # others have nothing for the race detector to find.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/graphs"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -214,4 +216,14 @@ func TestNamed(t *testing.T) {
 	_, err = Named("casts,nonesuch")
 	require.ErrorContains(t, err, `there is no generator "nonesuch"; there are `)
 	require.ErrorContains(t, err, "casts")
+}
+
+// TestInvalidMissesNothing: with a valid model in the place of a broken one, it fails.
+func TestInvalidMissesNothing(t *testing.T) {
+	s := open(t, openCPU(t))
+	for seed := range uint64(few) {
+		trial := &Trial{Stream: s, Rand: rand.New(rand.NewPCG(seed, 1))}
+		g := graphs.Random(trial.Rand, graphs.Limits{Nodes: 5, Ranks: 4})
+		require.ErrorContains(t, refused(trial, g, "nothing"), "no error of nothing")
+	}
 }

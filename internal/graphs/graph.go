@@ -182,6 +182,8 @@ func (b *builder) declared(v Value) model.Type {
 			return model.SequenceOf(item)
 		}
 		return model.OptionalOf(item)
+	case model.UnknownType:
+		return model.Type{}
 	}
 	t := model.Type{Kind: model.TensorType, Elem: v.Type}
 	how := b.rng.IntN(3)

@@ -65,3 +65,16 @@ func TestRandomLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenHasEveryFault: each can be planted.
+func TestBrokenHasEveryFault(t *testing.T) {
+	missing := map[string]bool{}
+	for _, f := range faults {
+		missing[f.rule] = true
+	}
+	for seed := uint64(0); len(missing) > 0; seed++ {
+		require.Less(t, seed, uint64(10_000), "%v", missing)
+		_, rule := Broken(rand.New(rand.NewPCG(seed, 4)), Limits{Nodes: 3, Ranks: 5})
+		delete(missing, rule)
+	}
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Tries random input (cmd/soak) on every device of the machine, in one process, for
+# SOAKTIME seconds each. The seed is new each time, and printed: SEED repeats it.
+set -eu
+: "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}"
+mkdir -p build
+$GO build -o build/restride ./cmd/restride
+$GO build -o build/soak ./cmd/soak
+devices=$(build/restride devices | awk '/^(cpu|opencl:|cuda:)/ {print $1}')
+# Without a GPU, the CUDA device runs on a simulated driver.
+if ! echo "$devices" | grep -q '^cuda:' && command -v g++ >/dev/null; then
+	make -s cuda-sim
+	export RESTRIDE_LIBCUDA="$PWD/build/cuda-sim/libcuda.so.1"
+	devices="$devices
+cuda:0"
+fi
+count=$(echo "$devices" | wc -l)
+build/soak --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"
