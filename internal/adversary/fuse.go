@@ -61,8 +61,8 @@ func constant[T layout.Element](f *fuse, values []T, dims ...int64) string {
 		panic(err) // the caller counts wrong
 	}
 	f.m.Graph.Initializers = append(f.m.Graph.Initializers, t)
-	if len(values) <= 16 {
-		f.said = append(f.said, fmt.Sprint(name, "=", values))
+	if text := fmt.Sprint(values); len(text) < 100 {
+		f.said = append(f.said, fmt.Sprint(name, "=", text))
 	}
 	return name
 }
