@@ -156,23 +156,24 @@ func (p Plan) table(courses []*course) {
 // MiB after a collection; 9 goroutines, 12 files". The second figure is flat if nothing
 // is kept.
 func process() string {
-	before := resident()
+	before := processBytes("VmRSS:")
 	debug.FreeOSMemory()
-	said := fmt.Sprintf("RSS %s, %s after a collection; %d goroutines", before, resident(), runtime.NumGoroutine())
+	said := fmt.Sprintf("RSS %d MiB, %d MiB after a collection; %d goroutines", before>>20, processBytes("VmRSS:")>>20, runtime.NumGoroutine())
 	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
 		said += fmt.Sprintf(", %d files", len(files))
 	}
 	return said
 }
 
-// resident reads the line "VmRSS:     83024 kB" of the process's status.
-func resident() string {
+// processBytes reads a line such as "VmRSS:     83024 kB" of the process's status. 0: the
+// system does not tell.
+func processBytes(name string) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return "unknown"
+		return 0
 	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	_, rest, _ := strings.Cut(string(status), name)
 	var kB int64
 	fmt.Sscan(rest, &kB)
-	return fmt.Sprintf("%d MiB", kB>>10)
+	return kB << 10
 }
