@@ -1,6 +1,7 @@
 package model
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
@@ -238,7 +239,8 @@ type pending struct {
 }
 
 func newPending(path string) (*pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	dir, name := filepath.Split(path)
+	f, err := os.OpenFile(dir+"."+rand.Text()+"-"+name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +249,6 @@ func newPending(path string) (*pending, error) {
 
 // commit gives the file its name.
 func (p *pending) commit() error {
-	// CreateTemp makes files that only their owner may read.
-	if err := p.file.Chmod(0o644); err != nil {
-		return err
-	}
 	if err := p.file.Close(); err != nil {
 		return err
 	}
