@@ -1,7 +1,6 @@
 package adversary
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,14 +86,7 @@ func resident(anew bool) int64 {
 			return 0
 		}
 	}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := bytes.Cut(status, []byte(line))
-	var kB int64
-	fmt.Sscan(string(rest), &kB)
-	return kB << 10
+	return processBytes(line)
 }
 
 // openFiles are the files of a folder that this process has open, as far as the

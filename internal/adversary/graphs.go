@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/graphs"
@@ -114,6 +115,25 @@ func runTwice(t *Trial, g *graphs.Graph, sess *onnx.Session) error {
 				return err
 			}
 		}
+	}
+	return replay(g, sess, in)
+}
+
+// replay captures a run, where that can be, and repeats it.
+func replay(g *graphs.Graph, sess *onnx.Session, in onnx.Values) error {
+	c, err := sess.Capture(context.Background(), in)
+	switch {
+	case errors.Is(err, device.ErrUnsupported), errors.Is(err, device.ErrInvalid) && strings.Contains(err.Error(), "the queue is capturing"):
+		return nil // the device does not replay, or a node moves elements to or from the host
+	case err != nil:
+		return err
+	}
+	err = errors.Join(c.Run(), c.Run())
+	if err == nil {
+		err = compareAll(g, c.Outputs())
+	}
+	if err = errors.Join(err, c.Close()); err != nil {
+		return fmt.Errorf("replayed: %w", err)
 	}
 	return nil
 }

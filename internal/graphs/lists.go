@@ -1,6 +1,7 @@
 package graphs
 
 import (
+	"math"
 	"slices"
 
 	"github.com/restride/restride/internal/ndarray"
@@ -103,18 +104,46 @@ func (b *builder) constant(v Value) string {
 		return b.initializer(v)
 	}
 	attr := model.Attr{Name: "value", Value: v.stored()}
+	list := len(v.Dims) == 1
 	switch {
-	case b.opset < 12 || b.rng.IntN(2) == 0:
-	case v.Type == layout.Int64 && len(v.Dims) == 1:
+	case b.rng.IntN(2) == 0 || b.opset < 11 || b.opset < 12 && v.Type == layout.String || len(v.Dims) > 1 || len(v.Elems) == 0:
+	case b.rng.IntN(3) == 0 && list && v.Type != layout.String:
+		attr = model.Attr{Name: "sparse_value", Value: v.sparse()}
+	case b.opset < 12:
+	case v.Type == layout.Int64 && list:
 		attr = onnx.Ints("value_ints", numbersOf(v)...)
-	case v.Type == layout.Int64 && len(v.Dims) == 0:
+	case v.Type == layout.Int64:
 		attr = onnx.Int("value_int", numbersOf(v)[0])
-	case v.Type == layout.String && len(v.Dims) == 1:
+	case v.Type == layout.Float32 && list:
+		attr = model.Attr{Name: "value_floats", Value: floatsOf(v)}
+	case v.Type == layout.Float32:
+		attr = model.Attr{Name: "value_float", Value: floatsOf(v)[0]}
+	case v.Type == layout.String && list:
 		attr = model.Attr{Name: "value_strings", Value: slices.Clone(v.Elems)}
-	case v.Type == layout.String && len(v.Dims) == 0:
+	case v.Type == layout.String:
 		attr = model.Attr{Name: "value_string", Value: v.Elems[0]}
 	}
 	return b.node("Constant", v, nil, attr)
+}
+
+// sparse is a list as the elements of it that are not zero.
+func (v Value) sparse() *model.SparseTensor {
+	some, at := v.of(ndarray.Array{}), []int64{}
+	for i, e := range v.Elems {
+		if e != ndarray.Zero(v.Type) {
+			some.Elems, at = append(some.Elems, e), append(at, int64(i))
+		}
+	}
+	some.Dims = []int64{int64(len(at))}
+	return &model.SparseTensor{Values: *some.stored(), Indices: *ints(at...).stored(), Dims: v.Dims}
+}
+
+func floatsOf(v Value) []float32 {
+	floats := make([]float32, len(v.Elems))
+	for i, e := range v.Elems {
+		floats[i] = math.Float32frombits(uint32(pattern(e)))
+	}
+	return floats
 }
 
 // extents reports whether numbers are those of a tensor that is not too large.

@@ -55,10 +55,9 @@ const (
 // tensorFile takes a tensor apart.
 func (v *Value) tensorFile() (f tensorFile, err error) {
 	t := v.Tensor
-	if v.Source == nil {
+	count, err := t.checkHead()
+	if err == nil && v.Source == nil {
 		err = t.check()
-	} else {
-		_, err = t.checkHead()
 	}
 	if err != nil {
 		return f, err
@@ -76,6 +75,9 @@ func (v *Value) tensorFile() (f tensorFile, err error) {
 	case t.External != nil:
 	case t.Type == layout.String:
 		f.field = fieldStringData
+		if count > maxFile/2 { // each is a tag and a length at least
+			return f, tooLarge(count)
+		}
 		i := 0
 		for s, err := range v.strings() {
 			if err != nil {
@@ -86,6 +88,9 @@ func (v *Value) tensorFile() (f tensorFile, err error) {
 			}
 			i++
 			f.raw += int64(protowire.SizeTag(f.field)) + sizeBytes(int64(len(s)))
+			if f.raw > maxFile {
+				return f, tooLarge(f.raw)
+			}
 		}
 	default:
 		f.field = fieldRawData

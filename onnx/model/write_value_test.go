@@ -170,3 +170,24 @@ func TestSaveValueRefuses(t *testing.T) {
 		require.Len(t, files, 1, says)
 	}
 }
+
+// endless yields a text of 4 KiB for ever.
+type endless struct{ source }
+
+func (*endless) Strings() iter.Seq2[string, error] {
+	text := string(make([]byte, 4096))
+	return func(yield func(string, error) bool) {
+		for yield(text, nil) {
+		}
+	}
+}
+
+// TestManyStringsAreRefusedEarly: those that no file could hold are not all read.
+func TestManyStringsAreRefusedEarly(t *testing.T) {
+	for _, n := range []int64{1 << 20, 1 << 60} {
+		v := Value{Kind: TensorType, Tensor: &Tensor{Type: layout.String, Dims: layout.Shape{n}}, Source: &endless{}}
+		_, err := v.Marshal()
+		require.ErrorIs(t, err, layout.ErrInvalid)
+		require.ErrorContains(t, err, "more than protobuf allows in a file (2147483647)")
+	}
+}
