@@ -65,6 +65,17 @@ func TestSequencesAreCounted(t *testing.T) {
 	}), int64(1<<20))
 }
 
+// TestManyOutputsAreCounted: views are not free.
+func TestManyOutputsAreCounted(t *testing.T) {
+	const n = 1 << 16
+	x := held(t)(tensor.New(open(t), layout.Int8, n))
+	limitMemory(t, 8<<20)
+	require.Less(t, allocated(func() {
+		_, err := onnx.SplitN(x, 18, 0, n)
+		require.ErrorIs(t, err, device.ErrOutOfMemory)
+	}), int64(2<<20))
+}
+
 // TestManyPartsAreCounted: one element for each of very many batches costs no more on
 // the host than it may.
 func TestManyPartsAreCounted(t *testing.T) {

@@ -137,7 +137,9 @@ func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []p
 				return nil, err
 			}
 			c.temps = append(c.temps, p.Tensor)
-			c.forced += p.Tensor.Verdict().Bytes
+			if p.pending.stream == home { // else it was put together on the host, to be sent
+				c.forced += p.Tensor.Verdict().Bytes
+			}
 		}
 		if p.Tensor, err = c.bring(p.Tensor, home); err != nil {
 			return nil, err

@@ -162,8 +162,12 @@ func (c *call) splitEvenly(axis int64) error {
 func (c *call) cut(i, axis int, from, to int64) error {
 	l, err := c.x.Layout().Slice(axis, from, to, 1)
 	y, err := c.d.view(c.x, l, err)
-	if err == nil {
-		c.out[i] = y
+	if err != nil {
+		return err
 	}
-	return err
+	c.out[i] = y
+	if n := len(c.out); i == 0 && n > 64 { // all are counted with the first
+		return countItems(c.d.name, y, n)
+	}
+	return nil
 }

@@ -15,4 +15,5 @@ if ! echo "$devices" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 cuda:0"
 fi
 count=$(echo "$devices" | wc -l)
-build/soak --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"
+# The simulator takes minutes for what a device copies in a second.
+build/soak --deadline 10m --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -143,6 +142,5 @@ func checkText(text string) error {
 
 // limitMemory lets the process have so many bytes more than it has, until restore.
 func limitMemory(bytes int64) (restore func()) {
-	budget.SetLimit(budget.Process().InUse()+bytes, "the try's bounds")
-	return func() { budget.SetLimit(math.MaxInt64, "") }
+	return budget.SetLimit(budget.Process().InUse()+bytes, "the try's bounds")
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/fraction"
+	"github.com/restride/restride/internal/ndarray"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/tensor"
 )
 
 func init() {
@@ -27,25 +27,16 @@ func tryCast(t *Trial) error {
 	from, to := types[t.Rand.IntN(len(types))], types[t.Rand.IntN(len(types))]
 	how := device.Rounding{Unsaturated: t.Rand.IntN(2) == 0, Scale: device.Direction(t.Rand.IntN(3)), Legacy: t.Rand.IntN(2) == 0}
 	patterns := make([]uint64, 1+t.Rand.IntN(300))
+	a := ndarray.Array{Dims: []int64{int64(len(patterns))}}
 	for i := range patterns {
 		patterns[i] = castEdge(t.Rand, to, from)
+		a.Elems = append(a.Elems, string(le(patterns[i], (from.Bits()+7)/8)))
 	}
-	x, err := tensor.FromBytes(t.Stream, from, packed(from, patterns), int64(len(patterns)))
+	x, err := a.UploadAs(t.Stream, from, ndarray.Views[t.Rand.IntN(len(ndarray.Views))])
 	if err != nil {
 		return err
 	}
 	defer x.Release()
-	if t.Rand.IntN(2) == 0 { // elements that are not one run
-		backwards, err := x.Slice(0, -1, math.MinInt64, -1)
-		if err != nil {
-			return err
-		}
-		defer backwards.Release()
-		x = backwards
-		for i, j := 0, len(patterns)-1; i < j; i, j = i+1, j-1 {
-			patterns[i], patterns[j] = patterns[j], patterns[i]
-		}
-	}
 	y, err := x.Cast(to, how)
 	if err != nil {
 		return fmt.Errorf("cast of %v to %v, %+v: %w", x.DType(), to, how, err)
@@ -99,16 +90,4 @@ func castEdge(rng *rand.Rand, to, from layout.DType) uint64 {
 	}
 	middle := fraction.Value{Exact: fraction.Half(low.Exact, high.Exact), Negative: low.Negative, Integer: low.Integer}
 	return (fraction.Bits(from, middle, device.Rounding{}) + uint64(rng.IntN(3)) - 1) & mask
-}
-
-// packed returns the bytes of elements.
-func packed(t layout.DType, patterns []uint64) []byte {
-	width := t.Bits()
-	out := make([]byte, (len(patterns)*width+7)/8)
-	for i, p := range patterns {
-		for k := range width {
-			out[(i*width+k)/8] |= byte(p>>k&1) << ((i*width + k) % 8)
-		}
-	}
-	return out
 }

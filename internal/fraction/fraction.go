@@ -81,7 +81,7 @@ func Bits(t layout.DType, v Value, how device.Rounding) uint64 {
 		return nanBits(t, f, sign, how)
 	}
 	if v.Exact != nil {
-		if p, fits := floatBits(f, t, new(big.Rat).Abs(v.Exact), how.Truncates(t)); fits {
+		if p, fits := floatBits(f, new(big.Rat).Abs(v.Exact), how.Truncates(t)); fits {
 			if p == 0 && f.Special == numeric.NegativeZero {
 				return 0
 			}
@@ -90,7 +90,7 @@ func Bits(t layout.DType, v Value, how device.Rounding) uint64 {
 	}
 	switch how.Excess(t) {
 	case device.ToLargest:
-		return largest(f, t) | sign
+		return largest(f) | sign
 	case device.ToInfinity:
 		return (1<<f.Exponent-1)<<f.Mantissa | sign
 	}
@@ -108,16 +108,16 @@ func nanBits(t layout.DType, f numeric.FloatFormat, sign uint64, how device.Roun
 		return 1 << (t.Bits() - 1)
 	}
 	if how.Legacy {
-		return largest(f, t)
+		return largest(f)
 	}
 	return 1 << (t.Bits() - 1)
 }
 
 // floatBits returns the pattern of the nearest value of a float type to a magnitude, or
 // of the last one that is not above it; false if that is beyond the largest.
-func floatBits(f numeric.FloatFormat, t layout.DType, x *big.Rat, truncated bool) (uint64, bool) {
-	last := largest(f, t)
-	p := uint64(sort.Search(int(min(last, math.MaxInt64-1))+1, func(p int) bool {
+func floatBits(f numeric.FloatFormat, x *big.Rat, truncated bool) (uint64, bool) {
+	last := largest(f)
+	p := uint64(sort.Search(int(last)+1, func(p int) bool {
 		return new(big.Rat).SetFloat64(f.Decode(uint64(p))).Cmp(x) > 0
 	}) - 1)
 	low := new(big.Rat).SetFloat64(f.Decode(p))
@@ -133,16 +133,16 @@ func floatBits(f numeric.FloatFormat, t layout.DType, x *big.Rat, truncated bool
 	return p, p <= last
 }
 
-// largest returns the pattern of the largest number of a float type.
-func largest(f numeric.FloatFormat, t layout.DType) uint64 {
-	p := uint64(1)<<(f.Exponent+f.Mantissa) - 1
-	for math.IsNaN(f.Decode(p)) || math.IsInf(f.Decode(p), 0) {
-		if f.Mantissa > 10 { // of all these patterns, the first is the infinity
-			return 1<<(f.Exponent+f.Mantissa) - 1<<f.Mantissa - 1
-		}
-		p--
+// largest returns the pattern of the largest number of a float type with a sign.
+func largest(f numeric.FloatFormat) uint64 {
+	end := uint64(1) << (f.Exponent + f.Mantissa) // of the patterns that are not negative
+	switch f.Special {
+	case numeric.IEEE:
+		return end - 1<<f.Mantissa - 1
+	case numeric.AllOnes:
+		return end - 2
 	}
-	return p
+	return end - 1
 }
 
 // Above returns the next number of a float type after one of its own, x, in magnitude:

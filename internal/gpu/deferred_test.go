@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/gpu/gputest"
 )
@@ -68,6 +69,24 @@ func TestBlocksWaitForTheirWork(t *testing.T) {
 	require.NoError(t, b.Free())
 	require.NoError(t, c.Free())
 	assert.Zero(t, dev.DeferredFrees(), "what is not in use does not wait")
+}
+
+// Once memory that was freed while work used it stayed the device's after that work, until
+// the device's next Alloc: of others' allocations, none could have it.
+func TestShortageCollectsDeferredFrees(t *testing.T) {
+	dev := open(t, newFake(t))
+	q := gputest.Queue(t, dev)
+	a := gputest.Alloc(t, dev, 1<<20)
+	letGo := hold(t, q)
+	gputest.Fill(t, q, a, 1)
+	require.NoError(t, a.Free())
+	letGo()
+	require.NoError(t, q.Wait())
+	assert.EqualValues(t, 1, dev.DeferredFrees())
+	other := budget.New(0, "the test")
+	require.ErrorIs(t, other.Take("much", 1), device.ErrOutOfMemory)
+	assert.Zero(t, dev.DeferredFrees())
+	assert.Zero(t, dev.Stats().Reserved)
 }
 
 // A queue gives again what only its own work still uses; another queue's Alloc,

@@ -175,8 +175,8 @@ func (d *Device) checkSize(op string, bytes int64) error {
 // hold.
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
-// trim gives the pool's idle blocks back to the driver, for another device's or the
-// host's sake. A device that is being closed does so itself.
+// trim gives idle blocks back to the driver, those of deferred frees too whose work is
+// known to be done, for another device's or the host's sake. A device that is being closed does so itself.
 func (d *Device) trim() {
 	// TryRLock: the caller may be a call of this device, for which Close waits.
 	if !d.life.TryRLock() {
@@ -184,6 +184,7 @@ func (d *Device) trim() {
 	}
 	defer d.life.RUnlock()
 	if !d.closed.Load() {
+		d.deferred.collect(d)
 		_ = d.pool.Trim() // an error of the driver's is told by the next call of the owner
 	}
 }
