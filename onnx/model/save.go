@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -240,7 +241,7 @@ type pending struct {
 
 func newPending(path string) (*pending, error) {
 	dir, name := filepath.Split(path)
-	f, err := os.OpenFile(dir+"."+rand.Text()+"-"+name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := file.Create(dir+"."+rand.Text()+"-"+name, os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
