@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
+	"path/filepath"
 	"strings"
 	"unsafe"
 
@@ -30,7 +32,7 @@ func Open(names ...string) (*Library, error) {
 	}
 	var reasons []string
 	for _, name := range names {
-		handle, err := open(name)
+		handle, err := openRegular(name)
 		if err == nil {
 			return &Library{name, handle}, nil
 		}
@@ -41,6 +43,16 @@ func Open(names ...string) (*Library, error) {
 		reasons = append(reasons, reason)
 	}
 	return nil, errors.New(strings.Join(reasons, "; "))
+}
+
+// openRegular is open, which would wait at a pipe.
+func openRegular(name string) (uintptr, error) {
+	if filepath.Base(name) != name { // not for the system to look for
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+			return 0, errors.New("it is no regular file")
+		}
+	}
+	return open(name)
 }
 
 // Lookup returns the address of a function, for Call.
