@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/tensor"
 )
 
@@ -153,12 +154,12 @@ func (p Plan) table(courses []*course) {
 }
 
 // process says what the process has in use, as far as the system tells: "RSS 81 MiB, 62
-// MiB after a collection; 9 goroutines, 12 files". The second figure is flat if nothing
-// is kept.
+// MiB after a collection; budget 3 MiB; 9 goroutines, 12 files". The second figure is
+// flat if nothing is kept, and the budget's if all that is counted is given back.
 func process() string {
 	before := processBytes("VmRSS:")
 	debug.FreeOSMemory()
-	said := fmt.Sprintf("RSS %d MiB, %d MiB after a collection; %d goroutines", before>>20, processBytes("VmRSS:")>>20, runtime.NumGoroutine())
+	said := fmt.Sprintf("RSS %d MiB, %d MiB after a collection; budget %d MiB; %d goroutines", before>>20, processBytes("VmRSS:")>>20, budget.Process().InUse()>>20, runtime.NumGoroutine())
 	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
 		said += fmt.Sprintf(", %d files", len(files))
 	}
