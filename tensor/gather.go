@@ -278,7 +278,7 @@ func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tenso
 }
 
 // checkUnused checks indices of a result without elements, for which nothing is
-// taken: on the host, or by a take of as many bytes as there are indices or tuples. It
+// taken: on the host, or by a take of as many bytes as memory has indices or tuples. It
 // returns how many bytes it has copied.
 func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
 	if indices.Count() == 0 {
@@ -291,6 +291,9 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 	bytes := gathering{op: g.op, shape: shape, strides: make([]int64, len(shape)), last: g.last}
 	for i := range shape {
 		bytes.axes = append(bytes.axes, i)
+		if indices.layout.Stride(i) == 0 { // the same again and again
+			shape[i] = 1
+		}
 	}
 	for _, by := range g.by {
 		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent})

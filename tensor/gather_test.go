@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -332,6 +333,34 @@ func TestGatherChecksIndicesOfAnEmptyResult(t *testing.T) {
 				}
 				y := keep(t)(tensor.New(s, layout.Float16, 0, 5))
 				require.Equal(t, "[0,5]", keep(t)(y.TakeAlong(1, keep(t)(tensor.New(where, layout.Int64, 0, 5)))).Shape().String())
+			}
+		})
+	}
+}
+
+// One index, broadcast, was as much work as it stands for: 2^40 bytes of the device's.
+func TestBugGatherOfAnEmptyResultByABroadcast(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			x := keep(t)(tensor.New(s, layout.Float16, 5, 3, 0))
+			for _, where := range []*tensor.Stream{tensor.Host(), s} {
+				for index, right := range map[int32]bool{2: true, 5: false} {
+					one := keep(t)(tensor.FromSlice(where, []int32{1, index}, 1, 2))
+					many := keep(t)(one.Expand(1<<40, 2))
+					for op, gather := range map[string]func(int, *tensor.Tensor) (*tensor.Tensor, error){"Gather": x.Gather, "GatherND": x.GatherND} {
+						y, err := gather(0, many)
+						if err == nil {
+							err = errors.Join(s.Wait(), y.Release())
+						}
+						if right {
+							require.NoError(t, err, op)
+						} else {
+							require.ErrorIs(t, err, device.ErrInvalid, op)
+							require.ErrorContains(t, err, "index 5 is outside", op)
+						}
+					}
+				}
 			}
 		})
 	}

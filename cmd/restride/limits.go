@@ -39,9 +39,10 @@ func (l *limits) bound() (restore func(), err error) {
 		restore = budget.SetLimit(bytes, "--max-memory")
 	}
 	// The collector knows no other limit than its own, and may leave as much garbage
-	// as there is memory in use.
+	// as there is memory in use. GOMEMLIMIT may ask for less.
 	most, _ := budget.Process().Limit()
-	was := debug.SetMemoryLimit(most)
+	was := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(was, most))
 	before := restore
 	return func() {
 		debug.SetMemoryLimit(was)

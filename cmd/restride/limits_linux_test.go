@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,19 @@ func TestBombs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBugLimitOfTheCollector: a larger limit of ours took the place of GOMEMLIMIT's.
+func TestBugLimitOfTheCollector(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
+	for flag, want := range map[string]int64{"2G": 1 << 30, "512M": 512 << 20} {
+		l := limits{memory: flag}
+		restore, err := l.bound()
+		require.NoError(t, err)
+		assert.Equal(t, want, debug.SetMemoryLimit(-1), flag)
+		restore()
+		assert.EqualValues(t, 1<<30, debug.SetMemoryLimit(-1))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -55,24 +56,28 @@ func (d *Device) FreeHost(b []byte) error {
 }
 
 func (d *Device) newHost(bytes int64) ([]byte, error) {
-	if d.properties.Pinned { // the host's, and bounded by the driver
-		return d.driver.AllocHost(bytes)
-	}
-	if err := d.budget.Take("AllocHost", bytes); err != nil {
+	b := d.hostBudget()
+	if err := b.Take("AllocHost", bytes); err != nil {
 		return nil, err
 	}
 	h, err := d.driver.AllocHost(bytes)
 	if err != nil {
-		d.budget.Give(bytes)
+		b.Give(bytes)
 	}
 	return h, err
 }
 
 func (d *Device) freeHost(h []byte) error {
-	if !d.properties.Pinned {
-		d.budget.Give(int64(len(h)))
-	}
+	d.hostBudget().Give(int64(len(h)))
 	return d.driver.FreeHost(h)
+}
+
+// hostBudget is the budget of host memory: pinned memory is beside the device's.
+func (d *Device) hostBudget() *budget.Budget {
+	if d.properties.Pinned {
+		return budget.Process()
+	}
+	return d.budget
 }
 
 // staging returns pinned memory, where the driver has some, or Go's.

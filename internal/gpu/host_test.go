@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/gpu"
 )
 
@@ -34,6 +35,29 @@ func TestBugHostMemoryOfAFullDevice(t *testing.T) {
 			assert.Zero(t, dev.Held())
 		}
 	})
+}
+
+// Pinned memory was counted nowhere: a pipeline of large batches went past the limit.
+func TestBugPinnedMemoryIsTheHosts(t *testing.T) {
+	dev := open(t, newFake(t))
+	process := budget.Process()
+	before := process.InUse()
+	h, err := dev.AllocHost(1 << 16)
+	require.NoError(t, err)
+	assert.EqualValues(t, before+1<<16, process.InUse())
+	was, source := process.Limit()
+	process.SetLimit(before+1<<17, "a test")
+	_, err = dev.AllocHost(1<<16 + 1)
+	process.SetLimit(was, source)
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
+	assert.ErrorContains(t, err, "AllocHost: 65537 bytes are asked for")
+	assert.Zero(t, dev.Held(), "it is no part of the device's")
+	require.NoError(t, dev.FreeHost(h))
+	assert.Equal(t, before, process.InUse())
+	_, err = dev.AllocHost(1) // Close frees what is left
+	require.NoError(t, err)
+	require.NoError(t, dev.Close())
+	assert.Equal(t, before, process.InUse())
 }
 
 func TestHostMemory(t *testing.T) {

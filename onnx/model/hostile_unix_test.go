@@ -89,3 +89,20 @@ func TestPathsInErrors(t *testing.T) {
 	_, err = external.Open()
 	check(err)
 }
+
+// What was written was everybody's to read, whatever the umask.
+func TestBugFilesFollowTheUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o027))
+	x, err := NewTensor("x", []int8{1})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "x.pb")
+	for range 2 { // the second takes the place of the first
+		require.NoError(t, SaveTensor(path, &x))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, fs.FileMode(0o640), info.Mode())
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}

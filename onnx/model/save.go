@@ -1,10 +1,12 @@
 package model
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -238,7 +240,8 @@ type pending struct {
 }
 
 func newPending(path string) (*pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	dir, name := filepath.Split(path)
+	f, err := file.Create(dir+"."+rand.Text()+"-"+name, os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +250,6 @@ func newPending(path string) (*pending, error) {
 
 // commit gives the file its name.
 func (p *pending) commit() error {
-	// CreateTemp makes files that only their owner may read.
-	if err := p.file.Chmod(0o644); err != nil {
-		return err
-	}
 	if err := p.file.Close(); err != nil {
 		return err
 	}
