@@ -12,6 +12,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/graphs"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -86,39 +87,6 @@ func fuzzSeeds(f *testing.F) [][]byte {
 	return seeds
 }
 
-// zeros returns a small value of a declared type, or false if it is not small.
-func zeros(s *tensor.Stream, t model.Type) (onnx.Value, bool) {
-	elem := t.Elem
-	for item := t.Item; item != nil; item = item.Item {
-		elem = item.Elem
-	}
-	switch t.Kind {
-	case model.SequenceType:
-		return &onnx.Sequence{Elem: elem}, true
-	case model.OptionalType:
-		return &onnx.Optional{Elem: elem}, true
-	}
-	dims, n := []int64{}, int64(1)
-	for _, d := range t.Dims {
-		extent := d.Value
-		if extent < 0 {
-			extent = 2
-		}
-		dims = append(dims, extent)
-		if n *= max(extent, 1); n > 1<<16 {
-			return nil, false
-		}
-	}
-	if elem == layout.Invalid {
-		elem = layout.Int64
-	}
-	x, err := tensor.New(s, elem, dims...)
-	if err != nil { // strings, on the fake
-		x, err = tensor.New(tensor.Host(), elem, dims...)
-	}
-	return x, err == nil
-}
-
 // FuzzSession: no model makes a panic or leaves memory behind, on a device whose
 // memory is the host's and on one whose is not, and both give the same.
 func FuzzSession(f *testing.F) {
@@ -189,9 +157,9 @@ func once(t *testing.T, s *tensor.Stream, m *model.Model) (map[string]string, er
 	in := onnx.Values{}
 	defer func() { require.NoError(t, in.Release()) }()
 	for _, info := range sess.Inputs() {
-		v, ok := zeros(s, info.Type)
-		if !ok {
-			return nil, nil
+		v, err := graphs.Zeros(s, info.Type, 1<<16)
+		if err != nil {
+			return nil, nil // not a small one
 		}
 		in[info.Name] = v
 	}

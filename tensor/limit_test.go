@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,4 +78,28 @@ func TestOneWord(t *testing.T) {
 		require.NoError(t, words.Release())
 		require.NoError(t, x.Release())
 	}
+}
+
+// TestBugLongTextsInTurn: a broadcast of two long texts was read as often as it has
+// elements, in which a small model took minutes.
+func TestBugLongTextsInTurn(t *testing.T) {
+	two, err := FromSlice(Host(), []string{strings.Repeat("0", 1000) + "1", strings.Repeat("0", 1000) + "2"}, 2)
+	require.NoError(t, err)
+	defer two.Release()
+	many, err := two.Expand(1<<12, 2)
+	require.NoError(t, err)
+	defer many.Release()
+	read := 0
+	out, err := readWords(many, "Cast", layout.Int64, device.Rounding{}, func(s string) (int64, bool) {
+		if s != "" {
+			read++
+		}
+		return parseInteger(s)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, read)
+	values, err := Values[int64](out)
+	require.NoError(t, err)
+	require.Equal(t, slices.Repeat([]int64{1, 2}, 1<<12), values)
+	require.NoError(t, out.Release())
 }

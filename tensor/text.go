@@ -39,6 +39,10 @@ func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Ten
 // textPiece is how many elements are cast to or from strings at once.
 const textPiece = 1 << 12
 
+// longText is from how many bytes on a text takes more time to read, and more memory, than
+// a note of what it says.
+const longText = 256
+
 // toText writes numbers: floats with the fewest digits that tell them from their
 // neighbours, without an exponent, infinities and NaN as fromText reads them.
 func (t *Tensor) toText(op string) (*Tensor, error) {
@@ -141,11 +145,23 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 	}
 	var last string
 	v, ok := parse(last)
+	type text struct {
+		at *byte
+		n  int
+	}
+	known := map[text]T{} // what long texts say, which a broadcast may have in turn
 	err = t.eachString(op, textPiece, func(s string) error {
-		if s != last { // in a broadcast it is the same memory, which takes no time to compare
-			last = s
+		if len(s) >= longText {
+			at := text{unsafe.StringData(s), len(s)}
+			if v, ok = known[at]; !ok {
+				if v, ok = parse(s); ok {
+					known[at] = v
+				}
+			}
+		} else if s != last {
 			v, ok = parse(s)
 		}
+		last = s
 		if !ok {
 			return layout.Errorf(device.ErrInvalid, op, "string %d, %s, is not a number that can be cast to %v", done+int64(len(values)), quote.Name(s), to)
 		}

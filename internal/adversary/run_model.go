@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 
+	"github.com/restride/restride/internal/graphs"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -24,7 +26,7 @@ func runModel(ctx context.Context, s *tensor.Stream, m *model.Model, dir string)
 	in := onnx.Values{}
 	defer func() { err = errors.Join(err, in.Release()) }()
 	for _, info := range sess.Inputs() {
-		v, err := zeros(s, info.Type)
+		v, err := graphs.Zeros(s, info.Type, math.MaxInt64)
 		if err != nil {
 			return err
 		}
@@ -95,33 +97,4 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 		return 0, io.ErrShortWrite
 	}
 	return len(p), w.ctx.Err()
-}
-
-// zeros returns a value of a declared type: extents that are not declared are 2.
-func zeros(s *tensor.Stream, t model.Type) (onnx.Value, error) {
-	elem := t.Elem
-	for item := t.Item; item != nil; item = item.Item {
-		elem = item.Elem
-	}
-	switch t.Kind {
-	case model.SequenceType:
-		return &onnx.Sequence{Elem: elem}, nil
-	case model.OptionalType:
-		return &onnx.Optional{Elem: elem}, nil
-	}
-	dims := []int64{}
-	for _, d := range t.Dims {
-		extent := d.Value
-		if extent < 0 {
-			extent = 2
-		}
-		dims = append(dims, extent)
-	}
-	if elem == layout.Invalid {
-		elem = layout.Int64
-	}
-	if elem == layout.String && !s.Device().Info().Strings {
-		s = tensor.Host()
-	}
-	return tensor.New(s, elem, dims...)
 }
