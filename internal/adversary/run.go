@@ -40,8 +40,38 @@ type course struct {
 }
 
 // Run makes the tries, each course having about as much time as any other, and
-// returns an error if one failed.
-func (p Plan) Run() (err error) {
+// returns an error if one failed, or if the process's budget is not given back in the
+// end.
+func (p Plan) Run() error {
+	before := counted()
+	err := p.run()
+	if errors.Is(err, ErrStuck) {
+		return err
+	}
+	return errors.Join(err, countedBackTo(before))
+}
+
+// counted is what the process's budget has in use, but for what tensor.Host, which is
+// never closed, keeps idle.
+func counted() int64 {
+	host := tensor.Host().Device().Stats()
+	return budget.Process().InUse() - host.Reserved
+}
+
+// countedBackTo waits a moment for the garbage collector, which gives back what lives
+// as long as a Go value.
+func countedBackTo(before int64) error {
+	for range 100 {
+		runtime.GC()
+		if counted() <= before {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("the process's budget had %d bytes in use, and has %d", before, counted())
+}
+
+func (p Plan) run() (err error) {
 	dir, err := os.MkdirTemp("", "restride-soak-")
 	if err != nil {
 		return err
@@ -76,6 +106,7 @@ func (p Plan) Run() (err error) {
 	}
 	fmt.Fprintf(p.Out, "seed %d; if the process dies, its last try is in %s\n", p.Seed, last.Name())
 	began, said, failed := time.Now(), time.Now(), 0
+	var stuck error
 	for failed < p.Failures {
 		c := p.next(courses)
 		if c == nil || p.Time > 0 && time.Since(began) >= p.Time {
@@ -96,6 +127,7 @@ func (p Plan) Run() (err error) {
 			fmt.Fprintf(p.Out, "FAIL %s on %s: %v\n  again: %s\n", c.Name, c.device, err, command)
 		}
 		if errors.Is(err, ErrStuck) {
+			stuck = ErrStuck
 			break
 		}
 		if time.Since(said) >= time.Minute {
@@ -106,7 +138,7 @@ func (p Plan) Run() (err error) {
 	fmt.Fprintf(p.Out, "%v: %s\n", time.Since(began).Round(time.Second), process())
 	p.table(courses)
 	if failed > 0 {
-		return fmt.Errorf("%d tries failed", failed)
+		return errors.Join(fmt.Errorf("%d tries failed", failed), stuck)
 	}
 	return nil
 }

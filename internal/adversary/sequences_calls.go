@@ -83,9 +83,12 @@ func (s *sequence) walk(h *handle) error {
 	if err != nil {
 		return err
 	}
-	kind := y.Verdict().Kind
-	if shares := y.Buffer() == h.x.Buffer(); shares != (kind == tensor.View) || mustView != shares || kind == tensor.Transfer {
-		return errors.Join(fmt.Errorf("the verdict is %v; it shares the memory: %v, and must: %v", y.Verdict(), shares, mustView), y.Release())
+	v := y.Verdict()
+	if shares := y.Buffer() == h.x.Buffer(); shares != (v.Kind == tensor.View) || mustView != shares || v.Kind == tensor.Transfer {
+		return errors.Join(fmt.Errorf("the verdict is %v; it shares the memory: %v, and must: %v", v, shares, mustView), y.Release())
+	}
+	if size, err := y.Shape().Bytes(h.of); err == nil && !mustView && v.Bytes != size { // strings have no size
+		return errors.Join(fmt.Errorf("the verdict is %v; %d bytes were copied", v, size), y.Release())
 	}
 	if mustView {
 		_, err = s.add(y, h.of, h.mem, next.Want)
