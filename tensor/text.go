@@ -53,7 +53,7 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 	var (
 		width = int64(t.dtype.Bits())
 		room  []byte
-		words [textPiece]string
+		words = make([]string, min(t.Count(), textPiece))
 		done  int64
 	)
 	err = t.byPieces(op, textPiece, func(b device.Buffer, off, n int64) error {
@@ -136,11 +136,10 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 		return nil, err
 	}
 	var done int64
-	var room [textPiece]T
-	values := room[:0]
+	values := make([]T, 0, min(t.Count(), textPiece))
 	flush := func() error {
 		err := t.stream.queue.Write(x.memory.buffer, bytesOf(x.dtype, done), bytesOfSlice(values))
-		done, values = done+int64(len(values)), room[:0]
+		done, values = done+int64(len(values)), values[:0]
 		return err
 	}
 	var last string
