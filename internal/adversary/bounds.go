@@ -16,6 +16,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/race"
 )
 
 // bounds are what hostile input may cost.
@@ -40,9 +41,10 @@ const (
 	longestError = 16 << 10
 )
 
-// hold calls work, which has its files in dir, within the bounds, and reports what exceeds them: an error of no
-// known kind or one that cannot be printed, memory of the process, time, files that
-// stay open. An error within the rules is none here, and returned as refused.
+// hold calls work, which has its files in dir, within the bounds, and reports what
+// exceeds them: an error of no known kind or one that cannot be printed, memory of the
+// process, time, files that stay open. An error within the rules is none here, and
+// returned as refused.
 func (b bounds) hold(dir string, work func(context.Context) error) (refused, err error) {
 	restore := limitMemory(b.memory)
 	defer restore()
@@ -77,8 +79,12 @@ func releaseHeap() {
 }
 
 // resident is the memory of this process in bytes: as it is, from where its peak is
-// counted anew, or the peak since. 0: the system does not tell.
+// counted anew, or the peak since. 0: the system does not tell, or the race detector's
+// own memory is a part of it, several times the program's.
 func resident(anew bool) int64 {
+	if race.Enabled {
+		return 0
+	}
 	line := "VmHWM:"
 	if anew {
 		line = "VmRSS:"
