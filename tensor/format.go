@@ -82,6 +82,10 @@ func (t *Tensor) format() (string, error) {
 // many short axes, which are not shortened.
 const maxShown = 1 << 16
 
+// maxText is the most bytes of strings that String shows, each as long as the longest:
+// a view may repeat a long one, and what is shown is aligned.
+const maxText = 4 << 20
+
 func (t *Tensor) formatElements() (string, error) {
 	shape := t.layout.Shape()
 	kept := ndformat.Kept(shape)
@@ -102,6 +106,13 @@ func (t *Tensor) formatElements() (string, error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	longest := 0
+	for _, s := range strs {
+		longest = max(longest, len(s))
+	}
+	if longest*len(strs) > maxText {
+		return notShown(fmt.Sprintf("%d strings of up to %d bytes", len(strs), longest)), nil
 	}
 	return ndformat.Format(t.dtype, shape, packed, strs), nil
 }

@@ -251,3 +251,19 @@ func TestRankOf64(t *testing.T) {
 		require.ErrorContains(t, err, rule)
 	}
 }
+
+// TestLongStringsAreNotShown: a string of a MiB that a view repeats became text of as many
+// MiB as there are elements, and several times that in memory.
+func TestLongStringsAreNotShown(t *testing.T) {
+	long := strings.Repeat("0", 1<<20)
+	x, err := FromSlice(Host(), []string{long})
+	require.NoError(t, err)
+	defer x.Release()
+	many, err := x.Expand(1000)
+	require.NoError(t, err)
+	defer many.Release()
+	require.Equal(t, "string[1000] on cpu: <not shown: 1000 strings of up to 1048576 bytes>", many.String())
+	text, err := x.Format()
+	require.NoError(t, err)
+	require.Contains(t, text, long, "one is shown whole")
+}
