@@ -35,14 +35,17 @@ func explode(t *Trial) (refused, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
-	refused, err = bombBounds.hold(t.Dir, func(ctx context.Context) error {
+	within := bombBounds
+	if !t.Stream.IsHost() { // an emulated device takes seconds for a GB, and ends what is queued
+		within.memory, within.grace = min(within.memory, 8<<20), 10*time.Minute
+	}
+	refused, err = within.hold(t.Dir, func(ctx context.Context) error {
 		m, err := model.Parse(file, "")
 		if err != nil {
 			return err
 		}
 		return runModel(ctx, t.Stream, m, t.Dir)
 	})
-
 	if err != nil {
 		return refused, fmt.Errorf("%s, a model of %d bytes: %v: %w", b.name, len(file), f.said, err)
 	}
