@@ -67,7 +67,7 @@ type Device struct {
 	counters backend.Counters // of buffers only
 	pool     *backend.Pool[block]
 	budget   *budget.Budget // of blocks and headers of strings
-	ending   func()         // of the budget's calls of Trim
+	endTrims func()         // no more calls of Trim for want of memory elsewhere
 
 	listing sync.Mutex // guards changes of queues, and sums of their counts
 	queues  atomic.Pointer[[]*Queue]
@@ -87,7 +87,7 @@ func Open() (*Device, error) {
 	d.queues.Store(new([]*Queue))
 	most, _ := d.budget.Limit()
 	d.pool = backend.NewPool(min(1<<30, most/4), d.newBlock, d.freeBlock)
-	d.ending = budget.OnShortage(func() { _ = d.pool.Trim() }) // munmap of a whole mapping does not fail
+	d.endTrims = budget.OnShortage(func() { _ = d.pool.Trim() }) // munmap of a whole mapping does not fail
 	allWorkers.opened()
 	return d, nil
 }
@@ -278,6 +278,6 @@ func (d *Device) Close() error {
 	}
 	d.mu.Unlock()
 	allWorkers.closed()
-	d.ending()
+	d.endTrims()
 	return d.pool.Trim()
 }

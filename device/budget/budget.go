@@ -3,10 +3,10 @@
 // devices, strings, files and what is decoded from them. Small fixed costs are not.
 //
 //	SetLimit bounds all of it, on the host and on devices
-//	└─ Process: what is on the host, by default within what the system grants
-//	   ├─ cpu and OpenCL devices whose memory is the host's
-//	   ├─ host memory of other devices' transfers
-//	   └─ strings, readers of files
+//	├─ Process: what is on the host, by default within what the system grants
+//	│  ├─ cpu and OpenCL devices whose memory is the host's
+//	│  ├─ host memory of other devices' transfers
+//	│  └─ strings, readers of files
 //	└─ each device with memory of its own
 package budget
 

@@ -6,11 +6,13 @@
 package file
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/restride/restride/internal/quote"
 )
@@ -28,6 +30,13 @@ func (e *Error) Error() string { return quote.Path(e.Path) + " " + e.Msg }
 func Create(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag|nonblock, 0o666)
 	return f, quote.Error(err)
+}
+
+// Beside creates a file in the folder of path, under a hidden name of its own: for
+// content that is to be renamed to path once it is whole. Its mode follows the umask.
+func Beside(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	return Create(dir+"."+rand.Text()+"-"+name, os.O_EXCL)
 }
 
 // Write is os.WriteFile by Create.

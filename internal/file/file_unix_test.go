@@ -147,3 +147,20 @@ func TestOwned(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualError(t, Owned(info), "its owner is user 12345, and this process is of user 0")
 }
+
+// A report that was written was everybody's to read, whatever the umask.
+func TestBugNewFilesFollowTheUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o027))
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := Beside(path)
+	require.NoError(t, err)
+	defer f.Close()
+	other, err := Beside(path)
+	require.NoError(t, err)
+	defer other.Close()
+	assert.NotEqual(t, f.Name(), other.Name())
+	assert.Equal(t, filepath.Dir(path), filepath.Dir(f.Name()))
+	info, err := f.Stat()
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o640), info.Mode())
+}

@@ -31,8 +31,8 @@ type Device struct {
 	buffers map[*Buffer]struct{}
 	hosts   map[*byte][]byte // what AllocHost returned, by its first byte
 
-	budget *budget.Budget // of blocks, and of host memory that is not pinned
-	ending func()         // of the budget's calls of trim
+	budget   *budget.Budget // of blocks, and of host memory that is not pinned
+	endTrims func()         // no more calls of trim for want of memory elsewhere
 }
 
 // New returns a device over a driver, which Close closes.
@@ -44,7 +44,7 @@ func New(driver Driver) *Device {
 	info := &d.properties.Info
 	d.budget = budget.ForDevice(info.ID(), info.Kind == device.CPU, info.Memory)
 	d.pool = backend.NewPool(d.idleCap(), d.newBlock, d.freeBlock)
-	d.ending = budget.OnShortage(d.trim)
+	d.endTrims = budget.OnShortage(d.trim)
 	return d
 }
 
@@ -129,7 +129,7 @@ func (d *Device) Close() error {
 		errs = append(errs, d.freeHost(h))
 	}
 	d.buffers, d.hosts = nil, nil
-	d.ending()
+	d.endTrims()
 	d.deferred.collect(d)
 	errs = append(errs, d.pool.Trim(), d.driver.Close())
 	return errors.Join(errs...)

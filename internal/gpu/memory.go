@@ -176,7 +176,8 @@ func (d *Device) checkSize(op string, bytes int64) error {
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
 // trim gives idle blocks back to the driver, those of deferred frees too whose work is
-// known to be done, for another device's or the host's sake. A device that is being closed does so itself.
+// known to be done, for another device's or the host's sake. A device that is being
+// closed does so itself.
 func (d *Device) trim() {
 	// TryRLock: the caller may be a call of this device, for which Close waits.
 	if !d.life.TryRLock() {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
@@ -240,8 +239,7 @@ type pending struct {
 }
 
 func newPending(path string) (*pending, error) {
-	dir, name := filepath.Split(path)
-	f, err := file.Create(dir+"."+rand.Text()+"-"+name, os.O_EXCL)
+	f, err := file.Beside(path)
 	if err != nil {
 		return nil, err
 	}
