@@ -231,7 +231,8 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotati
 	if out.Logical, err = cases.LogicalBytes(at); err != nil {
 		return 0, err
 	}
-	out.Touched = touchedBytes(at, sector)
+	read, written := cases.Touched(at, sector)
+	out.Touched = read + written
 	all, err := r.operands(at)
 	defer func() {
 		for i := range all {

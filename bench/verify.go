@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device/oracle"
@@ -100,7 +99,7 @@ func (r *runner) gaps(o oracle.Case, got []byte) error {
 	poison := bytes.Repeat([]byte{poisoned}, 16)
 	for range sampled {
 		position := rng.Int64N(int64(len(got)) * 8 / int64(width))
-		if reaches(o.Dst, position) {
+		if cases.Reaches(o.Dst, position) {
 			continue
 		}
 		var have, want [16]byte
@@ -119,22 +118,6 @@ func (r *runner) gaps(o oracle.Case, got []byte) error {
 		}
 	}
 	return nil
-}
-
-// reaches reports whether a layout has an element at a position. Each stride has to be
-// larger than the span of narrower axes, as in slices of tensors.
-func reaches(l layout.Layout, position int64) bool {
-	low, _, ok := l.Extent()
-	if !ok {
-		return false
-	}
-	if position -= low; position < 0 {
-		return false
-	}
-	for _, axis := range slices.Backward(byStride(steps(l))) {
-		position -= min(position/axis.stride, axis.n-1) * axis.stride
-	}
-	return position == 0
 }
 
 // walk is the index walk of a single element.

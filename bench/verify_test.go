@@ -11,7 +11,6 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
-	"github.com/restride/restride/layout"
 )
 
 // spilling is a device whose large copies and fills also write what lies between
@@ -55,33 +54,4 @@ func TestGaps(t *testing.T) {
 		assert.Empty(t, right.Cases[i].Error, c.Name)
 		assert.Contains(t, wrong.Cases[i].Error, oracle.ErrWrong.Error(), c.Name)
 	}
-}
-
-// A layout reaches the positions of its elements, and no others.
-func TestReaches(t *testing.T) {
-	whole, err := layout.Contiguous(5, 4, 6)
-	require.NoError(t, err)
-	part := func(l layout.Layout, axis int, start, end, step int64) layout.Layout {
-		l, err := l.Slice(axis, start, end, step)
-		require.NoError(t, err)
-		return l
-	}
-	permuted, err := part(part(whole, 1, 1, 3, 1), 2, 5, -7, -2).Permute(2, 0, 1)
-	require.NoError(t, err)
-	one := part(part(part(whole, 0, 2, 3, 1), 1, 0, 1, 1), 2, 3, 4, 1)
-	for _, l := range []layout.Layout{whole, part(whole, 0, 1, 5, 3), part(whole, 2, 1, 6, 2), permuted, one} {
-		in := map[int64]bool{}
-		for i := range l.Dim(0) {
-			for j := range l.Dim(1) {
-				for k := range l.Dim(2) {
-					in[l.At(i, j, k)] = true
-				}
-			}
-		}
-		for p := int64(0); p < 130; p++ {
-			assert.Equal(t, in[p], reaches(l, p), "%v at %d", l, p)
-		}
-	}
-	none := part(whole, 0, 2, 2, 1)
-	assert.False(t, reaches(none, 48))
 }

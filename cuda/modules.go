@@ -46,11 +46,11 @@ func (m *modules) get(s kernels.Spec) (cuFunction, error) {
 }
 
 func (k *kernel) load(a api, s kernels.Spec) error {
-	text, err := ptxOf(s)
+	text, err := PTX(s)
 	if err != nil {
 		return err
 	}
-	m, err := a.load(text)
+	m, err := a.load(append(text, 0)) // zero-terminated
 	if err != nil {
 		return err
 	}

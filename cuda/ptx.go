@@ -21,8 +21,8 @@ func ptxFiles() (*zip.Reader, error) {
 	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
 }
 
-// ptxOf returns a kernel's program, zero-terminated.
-func ptxOf(s kernels.Spec) ([]byte, error) {
+// PTX returns a kernel's program, as text.
+func PTX(s kernels.Spec) ([]byte, error) {
 	files, err := ptxFiles()
 	if err != nil {
 		return nil, err
@@ -31,5 +31,5 @@ func ptxOf(s kernels.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %v is not among those that were built: run make ptx: %w", s, err)
 	}
-	return append(text, 0), nil
+	return text, nil
 }

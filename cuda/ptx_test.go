@@ -27,9 +27,8 @@ func TestPTX(t *testing.T) {
 		}
 		delete(left, s.String())
 		arguments := s.Arguments()
-		text, err := ptxOf(s)
+		text, err := PTX(s)
 		require.NoError(t, err)
-		assert.Equal(t, byte(0), text[len(text)-1])
 		found := entry.FindAllStringSubmatch(string(text), -1)
 		require.Len(t, found, 1, "%v", s)
 		assert.Equal(t, s.String(), found[0][1])

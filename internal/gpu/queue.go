@@ -266,7 +266,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	if err != nil {
 		return err
 	}
-	lo, hi := repeat(pattern, bits)
+	lo, hi := kernels.Pattern(pattern, bits)
 	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
 }
 

@@ -1,10 +1,10 @@
-package gpu
+package kernels
 
 import "encoding/binary"
 
-// repeat returns the pattern of an element of so many bits as often as 16 bytes hold
-// it.
-func repeat(pattern []byte, bits int) (lo, hi uint64) {
+// Pattern returns the arguments lo and hi of a fill: the pattern of an element of so
+// many bits, as often as 16 bytes hold it.
+func Pattern(pattern []byte, bits int) (lo, hi uint64) {
 	if bits < 8 {
 		element := pattern[0] & (1<<bits - 1)
 		for ; bits < 8; bits *= 2 {

@@ -1,4 +1,4 @@
-package bench
+package cases
 
 import (
 	"cmp"
@@ -8,21 +8,21 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// touchedBytes is the least traffic of memory, in sectors of so many bytes: an
-// element that is read often counts once, and gaps smaller than a sector count. The
-// source of a take counts per index, but no more often than it has elements.
-func touchedBytes(o oracle.Case, sector int64) int64 {
+// Touched is the least traffic of memory, in sectors of so many bytes: an element that
+// is read often counts once, and gaps smaller than a sector count. The source of a take
+// counts per index, but no more often than it has elements.
+func Touched(o oracle.Case, sector int64) (read, written int64) {
 	if o.Dst.Count() == 0 {
-		return 0
+		return 0, 0
 	}
-	all := touched(steps(o.Dst), o.DstType, sector)
+	written = touched(steps(o.Dst), o.DstType, sector)
 	switch o.Op {
 	case oracle.OpFill:
-		return all
+		return 0, written
 	case oracle.OpTake:
-		return all + touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector)
+		return touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector), written
 	}
-	return all + touched(steps(o.Src), o.SrcType, sector)
+	return touched(steps(o.Src), o.SrcType, sector), written
 }
 
 func touchedTable(o oracle.Case, sector int64) int64 {
@@ -76,4 +76,20 @@ func byStride(axes []step) []step {
 	}
 	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.stride, b.stride) })
 	return all
+}
+
+// Reaches reports whether a layout has an element at a position. Each stride has to be
+// larger than the span of narrower axes, as in slices of tensors.
+func Reaches(l layout.Layout, position int64) bool {
+	low, _, ok := l.Extent()
+	if !ok {
+		return false
+	}
+	if position -= low; position < 0 {
+		return false
+	}
+	for _, axis := range slices.Backward(byStride(steps(l))) {
+		position -= min(position/axis.stride, axis.n-1) * axis.stride
+	}
+	return position == 0
 }

@@ -1,0 +1,123 @@
+// Command plans prints what a GPU is given for operations, as JSON: the kernel, its
+// parameters and its arguments.
+//
+//	go run ./kernels/plans > plans.json
+//	go run ./kernels/plans --case copy/int4/64x64/dst=64,1@0/src=1,64@0 --ptx build/ptx
+//
+// Without --case these are the operations of restride bench.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels"
+)
+
+func main() {
+	var p printer
+	var given []string
+	flag.Func("case", "an `operation`, as restride verify --case takes it; may be repeated", func(name string) error {
+		given = append(given, name)
+		return nil
+	})
+	flag.Int64Var(&p.size, "size", 256<<20, "of bench's operations: about how many `bytes` they write")
+	flag.StringVar(&p.ptx, "ptx", "", "lay the kernels' PTX into this `folder`")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := p.print(given); err != nil {
+		fmt.Fprintln(os.Stderr, "plans:", err)
+		os.Exit(1)
+	}
+}
+
+type printer struct {
+	size int64
+	ptx  string
+	all  []plan
+}
+
+// plan is a launch as a model of a GPU reads it. Bases count elements of the kernel's
+// width; Read and Written are the bytes that memory moves at least, Bytes what dst has.
+type plan struct {
+	Name, Kind, Spec     string
+	Groups, Local        uint32
+	Desc                 string // the parameters, in hexadecimal
+	DB, SB               int64
+	Lo, Hi               uint64
+	Bytes, Read, Written int64
+	Extent               int64 // of a take: its index's
+}
+
+func (p *printer) print(given []string) error {
+	p.all = []plan{}
+	for _, name := range given {
+		o, err := oracle.ParseCase(name)
+		if err != nil {
+			return err
+		}
+		if err := p.add(name, o); err != nil {
+			return err
+		}
+	}
+	if len(given) == 0 {
+		for _, c := range cases.All() {
+			o, err := c.At(p.size)
+			if err != nil {
+				return err
+			}
+			if err := p.add(c.Name, o); err != nil {
+				return err
+			}
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(p.all)
+}
+
+// sector is the least that a GPU's memory moves, in bytes.
+const sector = 32
+
+func (p *printer) add(name string, o oracle.Case) error {
+	l, lo, hi, err := launchOf(o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	out := plan{
+		Name: name, Kind: l.Name(), Spec: l.Spec.String(), Groups: l.Groups, Local: l.Local,
+		Desc: fmt.Sprintf("%x", l.Params), Lo: lo, Hi: hi, Bytes: l.Bytes,
+	}
+	out.Read, out.Written = cases.Touched(o, sector)
+	src := o.Src
+	if o.Op == oracle.OpFill {
+		src = o.Dst
+	}
+	out.DB, out.SB = l.Bases(o.Dst.Offset(), src.Offset())
+	if o.Op == oracle.OpTake {
+		out.Extent = o.By[0].Extent
+	}
+	p.all = append(p.all, out)
+	if p.ptx == "" || l.Groups == 0 {
+		return nil
+	}
+	return writePTX(p.ptx, l.Spec)
+}
+
+func writePTX(folder string, s kernels.Spec) error {
+	text, err := cuda.PTX(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, s.String()+".ptx"), text, 0o644)
+}
