@@ -1,7 +1,26 @@
 package kernels
 
-// How work is cut into blocks of items: for the forms whose items are elements
-// or words, one after the other in the order of dst.
+// The forms whose items are elements.
+const (
+	Element Form = "element" // an element per item
+	Fill    Form = "fill"    // the same, of one value
+)
+
+// How work is cut into blocks of items, one after the other in the order of dst.
+
+// elementSpecs lists the kernels of these forms.
+func elementSpecs() []Spec {
+	var all []Spec
+	for _, serial := range []bool{false, true} {
+		for _, bits := range []uint8{8, 16, 32, 64, 128} {
+			for _, wide := range []bool{false, true} {
+				all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide, Serial: serial})
+				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, Serial: serial})
+			}
+		}
+	}
+	return all
+}
 
 // itemsPerBlock is how many items a work-group takes on at a time.
 const itemsPerBlock = 4 * GroupSize
@@ -12,19 +31,6 @@ func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)
 	spec.Wide = k.wide()
 	return spec, err
-}
-
-// planRows makes blocks of one dense row each, or of a part of one; false: there are
-// too many of them.
-func (p *problem) planRows(k *parameters) bool {
-	rows := parameters{flat: 1}
-	axes := p.innermostFirst()
-	rows.cutAxis(axes[0], serialWords)
-	if rows.setOuter(axes[1:]...) != nil {
-		return false
-	}
-	*k = rows
-	return true
 }
 
 // cutItems takes axes, innermost first, into the block until it is full; the
@@ -65,54 +71,3 @@ func (k *parameters) wide() bool {
 	}
 	return d >= limit || s >= limit
 }
-
-// planWords makes an item of each span of words of dst. At most the given number
-// of axes, from the innermost one, makes up a run: as many as are dense in dst.
-func (p *problem) planWords(k *parameters, most int, span int64) error {
-	length, taken := int64(1), 0
-	for taken < most {
-		a := p.inner(taken)
-		if a.d != length || taken > 0 && length*a.n >= limit {
-			break
-		}
-		length *= a.n
-		k.run = append(k.run, a)
-		taken++
-		if length >= limit { // one axis, whose indices need no division
-			break
-		}
-	}
-	if taken == 0 {
-		k.run = []axis{{n: 1}}
-	}
-	k.length = length
-
-	per := int64(32 / p.dBits)
-	begin := p.dBase % per // where in a word runs begin, at the most
-	var rest []axis
-	for i := taken; i < len(p.axes); i++ {
-		a := p.inner(i)
-		if rest = append(rest, a); a.d%per != 0 {
-			begin = per - 1
-		}
-	}
-	words := (begin + length + per - 1) / per
-	span = min(span, words)
-	k.span = uint32(span)
-	spans := (words + span - 1) / span
-	block := int64(itemsPerBlock)
-	if p.target.Serial {
-		block = max(1, serialWords/span)
-	}
-	if spans > block {
-		k.flat = 1
-		k.cutAxis(axis{n: spans}, block)
-		return k.setOuter(rest...)
-	}
-	k.words = uint32(spans)
-	k.inner = []axis{{n: spans}}
-	return k.cutItems(rest, block)
-}
-
-// serialWords is how many words a group of one work-item takes on.
-const serialWords = 4 << 10

@@ -8,15 +8,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The forms.
-const (
-	Element Form = "element" // an element per item
-	Fill    Form = "fill"    // the same, of one value
-	Pack    Form = "pack"    // a word per item, from elements anywhere
-	Run     Form = "run"     // words from runs that are dense on both sides
-	Repack  Form = "repack"  // the same between widths, or backwards in src
-)
-
 // Target is what a plan depends on of the processor.
 type Target struct {
 	// Serial: work-groups run as loops, and local memory is no faster than any
@@ -193,29 +184,6 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 		return p.choosePack(k)
 	}
 	return p.planElements(Element, k)
-}
-
-// choosePack picks the kernel for words of narrow elements.
-func (p *problem) choosePack(k *parameters) (Spec, error) {
-	spec, in := p.spec(Pack), p.inner(0)
-	if p.dense() {
-		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
-		switch {
-		case same && (len(p.axes) == 0 || in.s == 1):
-			spec.Form = Run
-		case !same && in.s == 1 && long:
-			spec.Form = Repack
-		case same && in.s == -1 && long:
-			spec.Form, spec.Step = Repack, -1
-		}
-	}
-	switch {
-	case spec.Form == Pack:
-		return spec, p.planWords(k, len(p.axes), 1)
-	case p.target.Serial:
-		return spec, p.planWords(k, 1, serialWords)
-	}
-	return spec, p.planWords(k, 1, 1)
 }
 
 // chooseFill picks the kernel of a fill.

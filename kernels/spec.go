@@ -137,38 +137,21 @@ func (s Spec) defines() []string {
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
 		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, i64 dBase, i64 sBase, u64 lo, u64 hi" + more + ")",
-	}, s.tileDefines()...)
+	}, s.formDefines()...)
+}
+
+// formDefines are the macros of the form alone.
+func (s Spec) formDefines() []string {
+	switch s.Form {
+	case Tile, Transpose:
+		return s.transposeDefines()
+	case Shuffle:
+		return s.shuffleDefines()
+	}
+	return nil
 }
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	var all []Spec
-	for _, serial := range []bool{false, true} {
-		add := func(form Form, dst, src int) *Spec {
-			all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
-			return &all[len(all)-1]
-		}
-		for _, bits := range []int{8, 16, 32, 64, 128} {
-			for _, wide := range []bool{false, true} {
-				add(Element, bits, bits).Wide = wide
-				add(Fill, bits, 0).Wide = wide
-			}
-		}
-		for _, bits := range []int{2, 4, 8, 16} {
-			add(Run, bits, bits)
-			if !serial || bits < 8 {
-				add(Repack, bits, bits).Step = -1
-			}
-			add(Pack, bits, bits)
-			add(Pack, bits, 0)
-		}
-		for _, bits := range []int{2, 4} {
-			for _, form := range []Form{Pack, Repack} {
-				add(form, bits, 8)
-				add(form, 8, bits)
-				add(form, 8, bits).Signed = true
-			}
-		}
-	}
-	return slices.Concat(all, castSpecs(), blockSpecs(), tileSpecs(), takeSpecs())
+	return slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), spreadSpecs(), takeSpecs())
 }

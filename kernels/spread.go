@@ -1,0 +1,54 @@
+package kernels
+
+import "slices"
+
+// Spread is the form of elements that src repeats along an outer axis.
+const Spread Form = "spread"
+
+// spreadCopies is how many copies of an element a work-item of spread makes.
+const spreadCopies = 8
+
+// spreadSpecs lists the kernels of this form.
+func spreadSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{32, 64, 128} {
+		for _, wide := range []bool{false, true} {
+			all = append(all, Spec{Form: Spread, DstBits: b, SrcBits: b, Wide: wide})
+		}
+	}
+	return all
+}
+
+// repeats returns an axis along which src repeats its elements, and dst's rows
+// within it are long enough to be written one after the other; 0: there is none.
+func (p *problem) repeats() int {
+	row := p.inner(0).n * int64(p.dBits) / 8
+	for i := 1; i < len(p.axes) && p.dense(); i++ {
+		a := p.inner(i)
+		if a.s == 0 && a.n >= 4 && a.n < limit && row >= lineBytes {
+			return i
+		}
+		row *= a.n
+	}
+	return 0
+}
+
+// planSpread plans a copy of elements that src repeats along axis c.
+func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
+	spec := p.spec(Spread)
+	a := p.inner(c)
+	copies := min(a.n, spreadCopies)
+	k.na, k.ta, k.da = uint32(a.n), uint32(copies), a.d
+	axes := p.others(c)
+	if len(axes) == 0 {
+		axes = []axis{{n: 1}}
+	}
+	if err := k.cutItems(axes, itemsPerBlock); err != nil {
+		return spec, err
+	}
+	spec.Wide = k.wide()
+	k.outer = slices.Insert(k.outer, 1, a.blocks(copies))
+	outer := k.outer
+	k.outer = nil
+	return spec, k.setOuter(outer...)
+}
