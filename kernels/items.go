@@ -29,7 +29,7 @@ const itemsPerBlock = 4 * GroupSize
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	err := k.cutItems(p.innermostFirst(), itemsPerBlock)
 	spec := p.spec(f)
-	spec.Wide = k.wide()
+	spec.Wide = !p.long && k.wide()
 	return spec, err
 }
 
