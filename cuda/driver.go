@@ -46,7 +46,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	d := &driver{
 		api: a, number: driverNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: p.bus,
 		ordered: p.pools && a.ordered() && !o.PlainMemory,
-		events: map[cuEvent]struct{}{}, peers: map[uint64]bool{},
+		events:  map[cuEvent]struct{}{}, peers: map[uint64]bool{},
 	}
 	d.modules.init(d)
 	if ctx == 0 {

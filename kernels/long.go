@@ -10,7 +10,7 @@ import "errors"
 // The axes for which parameters by value have room.
 const (
 	usualRoom   = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
-	takeRoom    = 24  // axes twice, and indices
+	takeRoom    = 28  // axes twice, and indices
 	shuffleRoom = 28  // the axes of a tile, in the order of either side
 	longRoom    = 121 // with the other arguments, within the 4 KiB that every driver takes
 )

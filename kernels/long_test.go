@@ -36,7 +36,7 @@ func TestParametersFit(t *testing.T) {
 		assert.LessOrEqual(t, len(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.GreaterOrEqual(t, cap(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.Contains(t, kernels.Specs(), l.Spec)
-		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.Long; rank <= 6 {
+		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.Long; rank <= 5 {
 			assert.False(t, l.Spec.Long, "%d axes: %v", rank, l.Spec)
 		}
 	}
