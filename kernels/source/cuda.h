@@ -27,3 +27,10 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
+	u32 v;
+	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(lo), "r"(hi), "r"(s));
+	return v;
+}

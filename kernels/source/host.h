@@ -35,3 +35,6 @@ extern "C" void host_barrier();
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
 #define SCALAR
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
