@@ -147,6 +147,8 @@ func (s Spec) formDefines() []string {
 		return s.transposeDefines()
 	case Shuffle:
 		return s.shuffleDefines()
+	case Element, Fill, Spread, Take, Cast:
+		return s.itemDefines()
 	}
 	return nil
 }
