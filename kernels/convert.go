@@ -93,6 +93,9 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
 	return p.plan("convert", func(k *parameters) (Spec, error) {
+		if p.long {
+			spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+		}
 		in := p.inner(0)
 		if dense := denseCast(uint8(to.Bits()), uint8(from.Bits())); p.planDense(k, dense) {
 			return dense, nil

@@ -31,7 +31,7 @@ const itemsPerBlock = 4 * GroupSize
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)
 	err := k.cutElements(spec, p.innermostFirst())
-	spec.Wide = k.wide()
+	spec.Wide = !p.long && k.wide()
 	return spec, err
 }
 
