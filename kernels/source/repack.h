@@ -224,5 +224,5 @@ DEVICE u128 PASTE(NAME, _make)(const PASTE(NAME, _Loaded) x) {
 #define LOADED PASTE(NAME, _Loaded)
 #define LOAD(c) PASTE(NAME, _load)(src, STEP < 0 ? c.s - c.e : c.s + c.e, c.a, c.b)
 #define MAKE(c, x) PASTE(NAME, _make)(x)
-#define ITEMS 2
+#define ITEMS 1
 #endif
