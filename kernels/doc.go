@@ -34,8 +34,10 @@
 // take is for copies whose positions in src depend on indices.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
-// and magic numbers of the axes, the same on every target. [Cache] keeps launches by
-// layouts, with their parameters on the device.
+// and magic numbers of the axes, the same on every target. In CUDA they are an argument
+// by value, of a size that depends on the kernel only; launches of layouts of very many
+// axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
+// [Cache] keeps launches by layouts.
 //
 // # One source
 //

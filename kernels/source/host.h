@@ -22,6 +22,7 @@ extern "C" void host_barrier();
 #define DEVICE static inline
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C"
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() host_barrier()
 #define GROUP_ID (host_item.group)
 #define GROUPS (host_item.groups)

@@ -14,6 +14,7 @@ typedef uint4 u128;
 #define DEVICE
 #define RESTRICT restrict
 #define KERNEL(size) __kernel __attribute__((reqd_work_group_size(size, 1, 1)))
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define GROUP_ID ((u32)get_group_id(0))
 #define GROUPS ((u32)get_num_groups(0))
