@@ -44,3 +44,10 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(lo), "r"(hi), "r"(s));
 	return v;
 }
+
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) {
+	u32 v;
+	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
+	return v;
+}

@@ -43,3 +43,6 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
