@@ -52,6 +52,7 @@ ENTRY {
 				const Chunk row = params->run > 1 ? row_of(params, c, &next) : c;
 				if (row.a < row.b) {
 					const LOADED x = LOAD(row);
+					LOADED_WHOLE();
 					const u128 v = MAKE(row, x);
 					value = c.a == from ? v : with_above(value, v, (u32)c.a * DBITS);
 					if (row.b < next || next == c.b) {
@@ -66,6 +67,7 @@ ENTRY {
 #else
 			if (c.a < c.b) {
 				const LOADED x = LOAD(c);
+				LOADED_WHOLE();
 				PASTE(NAME, _store)(to, MAKE(c, x), (u32)c.a * DBITS, (u32)c.b * DBITS);
 			}
 #endif

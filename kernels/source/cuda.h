@@ -37,6 +37,14 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+#define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
+#define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
+
+// Conversions that processors have an instruction for; what becomes of NaN is open,
+// but 0 as an integer. See floats.h for devices without.
+#define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
+#define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
+#define TRUNCATED(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
@@ -51,3 +59,16 @@ DEVICE u32 choose(u32 mask, u32 a, u32 b) {
 	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
 	return v;
 }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
+	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
+}
+
+// Between the loads of 16 bytes and their use: else clang may split them.
+#define LOADED_WHOLE() asm volatile("" ::: "memory")
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
