@@ -147,11 +147,13 @@ func (s Spec) formDefines() []string {
 		return s.transposeDefines()
 	case Shuffle:
 		return s.shuffleDefines()
+	case Permute:
+		return s.permuteDefines()
 	}
 	return nil
 }
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	return slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), spreadSpecs(), takeSpecs())
+	return slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
 }
