@@ -1,6 +1,9 @@
 package cuda
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +13,23 @@ import (
 
 	"github.com/restride/restride/kernels"
 )
+
+// A folder of programs is in place of the archive's, of which it need not have all.
+func TestPTXFolder(t *testing.T) {
+	in := t.TempDir()
+	t.Setenv(folder, in)
+	one, other := kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}, kernels.Spec{Form: kernels.Element, DstBits: 64, SrcBits: 64}
+	require.NoError(t, os.WriteFile(filepath.Join(in, "element_32.ptx"), []byte("// another"), 0o600))
+	text, err := PTX(one)
+	require.NoError(t, err)
+	assert.Equal(t, "// another", string(text))
+	text, err = PTX(other)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "element_64")
+	require.NoError(t, os.Mkdir(filepath.Join(in, "element_64.ptx"), 0o700))
+	_, err = PTX(other)
+	require.Error(t, err, "what is there, and cannot be read")
+}
 
 // TestPTX: every kernel that a plan for a GPU may ask for is there, under its
 // name, with the arguments that a launch passes; and no other is.
@@ -32,11 +52,16 @@ func TestPTX(t *testing.T) {
 		found := entry.FindAllStringSubmatch(string(text), -1)
 		require.Len(t, found, 1, "%v", s)
 		assert.Equal(t, s.String(), found[0][1])
-		assert.Equal(t, arguments, strings.Count(found[0][2], ".param .u64"), "%v", s)
+		assert.Equal(t, arguments-1, strings.Count(found[0][2], ".param .u64"), "%v", s)
+		assert.Contains(t, found[0][2], fmt.Sprintf(".param .align 8 .b8 %v_param_%d[%d]", s, byValue, s.ParameterBytes()))
+		assert.LessOrEqual(t, 8*(arguments-1)+s.ParameterBytes(), 4<<10, "%v", s)
 		assert.Equal(t, arguments, strings.Count(found[0][2], ".param"), "%v", s)
 		assert.Contains(t, string(text), ".target sm_70\n")
 		assert.Contains(t, string(text), ".maxntid 256, 1, 1\n")
-		assert.NotContains(t, string(text), "depot", "%v keeps variables in memory", s)
+		// Neither variables nor a copy of the parameters lie in memory.
+		for _, memory := range []string{"depot", ".local", "cvta.param"} {
+			assert.NotContains(t, string(text), memory, "%v", s)
+		}
 	}
 	assert.Empty(t, left, "kernels that nobody asks for")
 }

@@ -70,6 +70,9 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
 	return p.plan("convert", func(k *parameters) (Spec, error) {
+		if p.long {
+			spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+		}
 		in := p.inner(0)
 		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 		switch {
@@ -80,7 +83,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 		case rows && p.planRows(k):
 			return spec, nil
 		}
-		return spec, k.cutItems(p.innermostFirst(), itemsPerBlock)
+		return spec, k.cutElements(spec, p.innermostFirst())
 	})
 }
 

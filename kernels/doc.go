@@ -13,18 +13,26 @@
 //	dense      one dense run                     element    run        run        block     run
 //	rows       dense rows                        element    run        run        block     run
 //	transpose  dense along different, long axes  tile       transpose  transpose  block     transpose
-//	shuffle    dense along different axes        shuffle    shuffle    pack       block     pack
+//	shuffle    dense along different axes        shuffle    permute    permute    block     pack
 //	reversed   src's rows run backwards          element    repack     repack     block     repack
 //	strided    src's rows have gaps              element    pack       pack       block     pack
 //	broadcast  src repeats elements              spread     pack       pack       block     pack
 //	general    anything else                     element    element    pack       block     pack
 //	fill       -                                 fill       pack       pack       fill      pack
 //
-// The items of run, repack and pack are words of dst. Elements of 8 and 16 bits that are
+// The items of run and repack are chunks of dst: 16 aligned bytes, for which whole 16-byte
+// words of src are read, shifted and rearranged (source/chunks.h). Those of pack, and on a
+// CPU of run and repack, are words of dst. Elements of 8 and 16 bits that are
 // not dense along dst's innermost axis are an item each, of element or fill. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and pack are for what has axes too short or too far apart for their
 // tiles, and pack for rows of reversed elements shorter than two words.
+//
+// permute is for elements of 2 to 8 bits whose numbers, on both sides, differ by an
+// exchange of bits, as those of weights in a packed format and another: words are read
+// and written, and the bits that choose an element in a word are exchanged in
+// registers. What has axes that are not powers of two within a word goes by shuffle, of
+// 8 bits or more, or pack.
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else pack's. One by
@@ -32,8 +40,10 @@
 // take is for copies whose positions in src depend on indices.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
-// and magic numbers of the axes, the same on every target. [Cache] keeps launches by
-// layouts, with their parameters on the device.
+// and magic numbers of the axes, the same on every target. In CUDA they are an argument
+// by value, of a size that depends on the kernel only; launches of layouts of very many
+// axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
+// [Cache] keeps launches by layouts.
 //
 // # One source
 //
@@ -43,7 +53,7 @@
 // types: most take them at run time, as arguments (see [Numbers]), and those between
 // the types that are converted most have kernels of their own.
 //
-// A work-item writes elements, or whole words, that no other one writes. Where some of
+// A work-item writes elements, whole words, or chunks that no other one writes. Where some of
 // a word's bits are not dst's, or another work-item's, they are merged by atomic
 // operations (of elements below a byte) or byte by byte, so that nothing but dst's
 // elements changes.

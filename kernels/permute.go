@@ -15,8 +15,10 @@ const (
 	// groupBits is log2(GroupSize).
 	groupBits = 8
 	// permuteOuter is how many axes of blocks a launch of permute may have, and
-	// permuteStages how many exchanges.
-	permuteOuter, permuteStages = 14, 12
+	// permuteStages how many exchanges: two for each bit of a word.
+	permuteOuter, permuteStages = 12, 8
+	// permuteRoom is how many axes its parameters take: see source/permute.h.
+	permuteRoom = permuteOuter + (1+2*(groupBits+4)+permuteStages+1)/2
 	// permuteBlocks is how many blocks a group does, if there are enough.
 	permuteBlocks = 4
 )
@@ -398,7 +400,7 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 			outer = append(outer, x)
 		}
 	}
-	if len(outer) > permuteOuter || len(stages) > permuteStages || k.setOuter(outer...) != nil {
+	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
 	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, fewBlocks))

@@ -20,7 +20,7 @@ type Launch struct {
 	Spec   Spec
 	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
 	Local  uint32 // work-items in each
-	Params []byte // the parameters that the kernel reads
+	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
 	Bytes  int64  // that will be written
 
 	kind string // a copy's class, or the operation
@@ -64,6 +64,7 @@ type problem struct {
 	dBase, sBase int64        // dst's and src's first element
 	class        layout.Class // of a copy
 	d, s         base
+	long         bool // only kernels that are Spec.Long have room for the parameters
 }
 
 // PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
@@ -121,6 +122,12 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 	}
 	var k parameters
 	spec, err := choose(&k)
+	if err == nil && !p.target.Serial && !k.fits(spec) {
+		p.long, k = true, parameters{}
+		if spec, err = choose(&k); err == nil && !k.fits(spec) {
+			err = errTooLong
+		}
+	}
 	if err != nil {
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
 	}
@@ -129,14 +136,14 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 		groups = k.blocks
 	}
 	return Launch{
-		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(), Bytes: p.bytes,
+		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
 		kind: kind, d: p.d, s: p.s,
 	}, nil
 }
 
 // spec is a kernel of a form for the problem's elements.
 func (p *problem) spec(f Form) Spec {
-	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial}
+	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial, Long: p.long}
 }
 
 // inner returns the i-th axis from the innermost one; a trivial one beyond.

@@ -17,7 +17,7 @@ const (
 
 // planTiles chooses among this file's forms; false: none of them fits.
 func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
-	if len(p.axes) < 2 {
+	if len(p.axes) < 2 || p.long {
 		return Spec{}, false, nil
 	}
 	if p.scattered() {

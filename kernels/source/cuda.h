@@ -14,6 +14,16 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+// A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
+// for their upload. The compiler leaves them where the driver puts them, if all that is
+// done with a pointer to them is to add to it, and to load.
+#define ENTRY \
+	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
+	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
+	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
+	} \
+	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
 #define BARRIER() __syncthreads()
 #define GROUP_ID ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define GROUPS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
@@ -27,3 +37,10 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
+	u32 v;
+	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(lo), "r"(hi), "r"(s));
+	return v;
+}

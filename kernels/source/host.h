@@ -22,6 +22,7 @@ extern "C" void host_barrier();
 #define DEVICE static inline
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C"
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() host_barrier()
 #define GROUP_ID (host_item.group)
 #define GROUPS (host_item.groups)
@@ -35,3 +36,6 @@ extern "C" void host_barrier();
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
 #define SCALAR
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }

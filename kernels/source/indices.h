@@ -2,7 +2,8 @@
 //
 // The parameters go on behind their axes: with the same axes once more, whose s
 // is the step that at makes (of the cut axis: params->sa), and with params->na
-// indices.
+// indices. In parallel kernels of elements d of an inner one is its step among the
+// block's rows (of the cut axis: params->ta).
 
 typedef struct {
 	i64 offset; // where at has it
@@ -43,6 +44,18 @@ DEVICE u32 position_of(CONSTANT Params *params, u32 block, Position *p) {
 	return first;
 }
 
+// row_at is the position in at of a row of a block that begins at a. A row is a
+// combination of the block's indices along the axes that at has steps along. In parallel
+// kernels of elements these axes are the parameters' run, and maybe the cut one.
+DEVICE i64 row_at(CONSTANT Params *params, u32 row, i64 a) {
+	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
+	ROLLED
+	for (u32 k = 0; k < params->run; k++) {
+		a += digit(&row, run + k) * run[k].s;
+	}
+	return a + row * params->sa;
+}
+
 // index_at reads an index of 32 or 64 bits.
 DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 	return bits == 32 ? (i64)((GLOBAL const i32 *)at)[position] : ((GLOBAL const i64 *)at)[position];
@@ -53,8 +66,9 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 // then, and the others are the index and the extent, low words first.
 DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
 	CONSTANT Index *by = (CONSTANT Index *)(at_axes(params) + params->outer + params->inner + params->run);
+	u32 found = 1;
 	ROLLED
-	for (u32 k = 0; k < params->na; k++) {
+	for (u32 k = 0; k < params->na; k++) { // without a way out: parameters by value would be copied
 		const i64 index = index_at(at, position + by[k].offset, bits);
 		const i64 extent = by[k].extent;
 		if (index < -extent || index >= extent) {
@@ -64,11 +78,11 @@ DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 posi
 				status[3] = (u32)extent;
 				status[4] = (u32)((u64)extent >> 32);
 			}
-			return 0;
+			found = 0;
 		}
 		// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
 		// index < 0 wrong of an i32 that was widened.
 		*s += (index + (extent & index >> 63)) * by[k].stride;
 	}
-	return 1;
+	return found;
 }

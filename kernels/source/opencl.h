@@ -14,6 +14,7 @@ typedef uint4 u128;
 #define DEVICE
 #define RESTRICT restrict
 #define KERNEL(size) __kernel __attribute__((reqd_work_group_size(size, 1, 1)))
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define GROUP_ID ((u32)get_group_id(0))
 #define GROUPS ((u32)get_num_groups(0))
@@ -39,3 +40,6 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 #define PREFETCH(address)
 #define SCALAR
 #endif
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }

@@ -75,7 +75,7 @@ typedef struct {
 DEVICE u32 PASTE(NAME, _loose)(GLOBAL const u32 *from, i32 at) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL const u32 *word = from + (at >> LOG);
-	return word[0] >> shift | word[shift > 0] << 1 << (31 - shift);
+	return funnel(word[0], word[shift > 0], shift);
 }
 
 DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 halves) {
