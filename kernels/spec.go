@@ -34,7 +34,7 @@ func (s Spec) String() string {
 	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
 	if s.pair() {
 		name = string(s.Form) + "_" + s.To.String() + "_" + s.From.String()
-	} else if s.Form == Cast {
+	} else if s.Form.byValue() {
 		name += "_" + strconv.Itoa(int(s.SrcBits))
 	} else if s.SrcBits != s.DstBits && s.SrcBits != 0 {
 		name += "_"

@@ -25,6 +25,8 @@ typedef uint4 u128;
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
 #define UNROLL _Pragma("unroll")
+#define AS_FLOAT(x) as_float((u32)(x))
+#define AS_BITS(x) as_uint((float)(x))
 
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
@@ -43,3 +45,7 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
