@@ -84,14 +84,6 @@ func (d *Driver) AllocHost(bytes int64) ([]byte, error) {
 
 func (d *Driver) FreeHost([]byte) error { return nil }
 
-func (d *Driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
-	a := d.memory.Alloc(int64(len(parameters)))
-	a.Write(0, parameters)
-	return a, nil
-}
-
-func (d *Driver) FreeParameters(m gpu.Mem) { d.memory.Free(m.(*ptx.Allocation)) }
-
 func (d *Driver) NewStream() (gpu.Stream, error) { return &stream{d}, nil }
 
 func (d *Driver) Close() error { return nil }
@@ -139,15 +131,14 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		return err
 	}
 	address := func(m gpu.Mem) uint64 { return m.(*ptx.Allocation).Base }
-	values := []uint64{
-		address(a.Dst), address(a.Src), address(a.Params), uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1],
-	}
+	args := ptx.Words(address(a.Dst), address(a.Src), 0, uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1])
+	args[2] = l.Params // by value
 	if a.At != nil {
 		a.Status.(*ptx.Allocation).Noted = true
-		values = append(values, address(a.At), address(a.Status))
+		args = append(args, ptx.Words(address(a.At), address(a.Status))...)
 	}
 	err = p.Run(s.driver.memory, ptx.Launch{
-		Groups: l.Groups, Threads: l.Local, Args: ptx.Words(values...), Seed: seed, Diverge: s.driver.options.Diverge,
+		Groups: l.Groups, Threads: l.Local, Args: args, Seed: seed, Diverge: s.driver.options.Diverge,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", device.ErrDriver, err)

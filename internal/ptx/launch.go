@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // Launch is a run of a program.
@@ -14,8 +15,6 @@ type Launch struct {
 	// Diverge lets threads of a warp whose paths parted run in random order, not only
 	// those of other warps.
 	Diverge bool
-	// Blocks bounds how many blocks run, the others are left out; 0: all.
-	Blocks uint32
 	// Steps bounds the instructions of a warp in one block; 0: 1<<24.
 	Steps int64
 }
@@ -33,6 +32,9 @@ type block struct {
 	threads uint32
 	number  uint32
 	watch   watcher
+	steps   int64
+	warps   []*warp
+	ready   []*warp
 }
 
 // watcher sees every instruction that a warp executes.
@@ -42,12 +44,13 @@ type watcher interface {
 
 // Run runs a launch. An error is a *Fault, or says what the program does not fit.
 func (p *Program) Run(m *Memory, l Launch) error {
-	b, warps, err := p.prepare(m, l)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := p.prepare(m, l)
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer p.idle.Put(b)
 	if err := m.begin(int64(l.Groups) * int64(l.Threads)); err != nil {
 		return err
 	}
@@ -56,13 +59,9 @@ func (p *Program) Run(m *Memory, l Launch) error {
 	for common(step, uint64(l.Groups)) > 1 {
 		step++
 	}
-	blocks := l.Groups
-	if l.Blocks > 0 {
-		blocks = min(blocks, l.Blocks)
-	}
-	for i := range uint64(blocks) {
+	for i := range uint64(l.Groups) {
 		b.number = uint32((start + i*step) % uint64(l.Groups))
-		if err := b.run(warps, l); err != nil {
+		if err := b.run(); err != nil {
 			return err
 		}
 	}
@@ -76,22 +75,28 @@ func common(a, b uint64) uint64 {
 	return a
 }
 
-// prepare makes the state of a run.
-func (p *Program) prepare(m *Memory, l Launch) (*block, []*warp, error) {
+// prepare makes the state of a run, out of an earlier one's.
+func (p *Program) prepare(m *Memory, l Launch) (*block, error) {
 	if len(l.Args) != len(p.Params) {
-		return nil, nil, fmt.Errorf("ptx: %s has %d parameters, not %d", p.Name, len(p.Params), len(l.Args))
+		return nil, fmt.Errorf("ptx: %s has %d parameters, not %d", p.Name, len(p.Params), len(l.Args))
 	}
 	if l.Threads == 0 || l.Threads > 1024 || p.Threads > 0 && int(l.Threads) > p.Threads {
-		return nil, nil, fmt.Errorf("ptx: %s does not run with %d threads", p.Name, l.Threads)
+		return nil, fmt.Errorf("ptx: %s does not run with %d threads", p.Name, l.Threads)
 	}
-	b := &block{
-		program: p, memory: m, near: &Allocation{}, shared: newShared(p.shared),
-		rng: rand.New(rand.NewPCG(l.Seed, 7)), diverge: l.Diverge, threads: l.Threads,
+	b, _ := p.idle.Get().(*block)
+	if b == nil {
+		b = &block{program: p, shared: newShared(p.shared)}
 	}
+	b.memory, b.near, b.watch = m, &Allocation{}, nil
+	b.rng, b.diverge = rand.New(rand.NewPCG(l.Seed, 7)), l.Diverge
+	if b.steps = l.Steps; b.steps == 0 {
+		b.steps = 1 << 24
+	}
+	b.params, b.given = b.params[:0], b.given[:0]
 	for i, a := range l.Args {
 		q := p.Params[i]
 		if int64(len(a)) > q.Size {
-			return nil, nil, fmt.Errorf("ptx: parameter %d of %s has %d bytes, not %d", i, p.Name, q.Size, len(a))
+			return nil, fmt.Errorf("ptx: parameter %d of %s has %d bytes, not %d", i, p.Name, q.Size, len(a))
 		}
 		b.params = append(append(b.params, make([]byte, q.Offset-int64(len(b.params)))...), a...)
 		b.given = append(b.given, make([]bool, len(b.params)-len(b.given))...)
@@ -99,14 +104,27 @@ func (p *Program) prepare(m *Memory, l Launch) (*block, []*warp, error) {
 			b.given[q.Offset+int64(k)] = true
 		}
 	}
-	warps := make([]*warp, (l.Threads+31)/32)
-	for i := range warps {
-		warps[i] = b.newWarp(uint32(32*i), l)
+	if b.threads != l.Threads {
+		b.threads, b.warps = l.Threads, nil
+		for first := uint32(0); first < l.Threads; first += 32 {
+			b.warps = append(b.warps, b.newWarp(first))
+		}
 	}
-	return b, warps, nil
+	for _, w := range b.warps {
+		w.fill(nctaidX, uint64(l.Groups))
+	}
+	return b, nil
 }
 
-func (b *block) newWarp(first uint32, l Launch) *warp {
+// fill gives a register a value in all threads.
+func (w *warp) fill(at int, v uint64) {
+	w.written[at] = ^uint32(0)
+	for i := range w.values[at] {
+		w.values[at][i] = v
+	}
+}
+
+func (b *block) newWarp(first uint32) *warp {
 	p := b.program
 	n := len(p.regs) + len(p.consts)
 	w := &warp{
@@ -115,62 +133,52 @@ func (b *block) newWarp(first uint32, l Launch) *warp {
 	}
 	w.preds[1] = ^uint32(0)
 	w.predSet[0], w.predSet[1] = ^uint32(0), ^uint32(0)
-	fill := func(at int, v uint64) {
-		w.written[at] = ^uint32(0)
-		for i := range w.values[at] {
-			w.values[at][i] = v
-		}
-	}
 	for i, v := range p.consts {
-		fill(len(p.regs)+i, v)
+		w.fill(len(p.regs)+i, v)
 	}
 	for i := range specials {
-		fill(i, 0)
+		w.fill(i, 0)
 	}
-	fill(ntidX, uint64(l.Threads))
-	fill(nctaidX, uint64(l.Groups))
-	fill(warpID, uint64(first/32))
+	w.fill(ntidX, uint64(b.threads))
+	w.fill(warpID, uint64(first/32))
 	for i := nctaidX + 1; i < len(specials); i++ {
-		if name := specials[i]; len(name) > 5 && (name[:5] == "%ntid" || name[:5] == "%ncta") {
-			fill(i, 1)
+		if strings.HasPrefix(specials[i], "%ntid") || strings.HasPrefix(specials[i], "%nctaid") {
+			w.fill(i, 1)
 		}
 	}
 	return w
 }
 
 // run runs a block: warps in random order, each until it waits or for a while.
-func (b *block) run(warps []*warp, l Launch) error {
+func (b *block) run() error {
 	b.shared.begin()
-	steps := l.Steps
-	if steps == 0 {
-		steps = 1 << 24
+	for _, w := range b.warps {
+		w.start()
+		w.count = b.steps
 	}
-	for _, w := range warps {
-		w.start(l.Threads)
-		w.count = steps
-	}
-	ready := append([]*warp(nil), warps...)
+	b.ready = append(b.ready[:0], b.warps...)
 	for {
-		for len(ready) > 0 {
-			i, quantum := b.rng.IntN(len(ready)), 1<<30
+		for len(b.ready) > 0 {
+			i, quantum := b.rng.IntN(len(b.ready)), 1<<30
 			if b.diverge && b.rng.IntN(2) == 0 {
 				quantum = 1 + b.rng.IntN(200)
 			}
-			w := ready[i]
+			w := b.ready[i]
 			if err := w.run(quantum); err != nil {
 				return err
 			}
 			if len(w.fragments) == 0 {
-				ready[i] = ready[len(ready)-1]
-				ready = ready[:len(ready)-1]
+				last := len(b.ready) - 1
+				b.ready[i] = b.ready[last]
+				b.ready = b.ready[:last]
 			}
 		}
-		waiting, err := release(warps)
+		waiting, err := release(b.warps)
 		if err != nil || !waiting {
 			return err
 		}
 		b.shared.barrier()
-		ready = append(ready, warps...)
+		b.ready = append(b.ready, b.warps...)
 	}
 }
 
@@ -183,8 +191,7 @@ func release(warps []*warp) (waiting bool, err error) {
 		return false, nil
 	}
 	for _, w := range warps {
-		all := uint32(mask(int(min(w.threads-w.first, 32))))
-		if missing := all &^ w.arrived; missing != 0 {
+		if w.all()&^w.arrived != 0 {
 			for _, v := range warps {
 				if v.arrived != 0 {
 					return false, v.fault(v.at, first(v.arrived), "waits at a barrier that other threads do not reach")

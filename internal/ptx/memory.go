@@ -29,7 +29,7 @@ type Allocation struct {
 const (
 	regionBits = 40 // an allocation's addresses begin at its number << regionBits
 	baseOffset = 16 * 4097
-	pageBits   = 14
+	pageBits   = 12
 	pageSize   = 1 << pageBits
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Program is a kernel, made ready to run.
@@ -19,6 +20,7 @@ type Program struct {
 	regs   []uint8  // widths of registers, in bits
 	consts []uint64 // which follow the registers
 	preds  int
+	idle   sync.Pool // of *block: states of earlier runs
 }
 
 // Param is a parameter of a kernel: where it lies in the parameter space.

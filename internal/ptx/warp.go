@@ -18,7 +18,6 @@ type warp struct {
 	arrived   uint32     // lanes at the barrier
 	at        int32      // which one
 	meeting   []fragment // lanes that wait for others of the warp
-	live      uint32     // lanes that have not ended
 	count     int64      // instructions that it may still do
 }
 
@@ -28,9 +27,8 @@ type fragment struct {
 }
 
 // start makes the warp ready for a block.
-func (w *warp) start(threads uint32) {
-	w.live = uint32(mask(int(min(threads-w.first, 32))))
-	w.fragments = append(w.fragments[:0], fragment{0, w.live})
+func (w *warp) start() {
+	w.fragments = append(w.fragments[:0], fragment{0, w.all()})
 	w.arrived, w.meeting = 0, w.meeting[:0]
 	clear(w.written[:len(w.program.regs)])
 	clear(w.predSet[2:])
@@ -43,6 +41,9 @@ func (w *warp) start(threads uint32) {
 		w.values[ctaidX][i] = uint64(w.number)
 	}
 }
+
+// all is the lanes that have threads.
+func (w *warp) all() uint32 { return uint32(mask(int(min(w.threads-w.first, 32)))) }
 
 // next takes the fragment that goes on. Fragments at one place become one. Mostly the
 // one that is furthest behind goes on, so that paths meet again, until it meets the next.
@@ -174,7 +175,6 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 			}
 			continue
 		case kindExit:
-			w.live &^= active
 			if mask &^= active; mask == 0 {
 				return n, nil
 			}
