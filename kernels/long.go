@@ -22,6 +22,8 @@ func (s Spec) room() int {
 		return longRoom
 	case s.Form == Take:
 		return takeRoom
+	case s.Form == Permute:
+		return permuteRoom
 	case s.Form == Shuffle:
 		return shuffleRoom
 	}
