@@ -51,13 +51,15 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 	var all []oracle.Case
 	rng := rand.New(rand.NewPCG(1, 2))
 	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s)}
-	for range 200000 {
+	for try := range 100000 {
 		var c oracle.Case
 		switch {
 		case s.Wide:
 			c = wide(rng, s)
 		case s.Long:
 			c = long(rng, s)
+		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
+			c = permuted(rng, s)
 		default:
 			c = oracle.Random(rng, limits)
 		}
@@ -122,6 +124,43 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	}
 	if c.Op == oracle.OpTake {
 		c.At, c.By = side(), []device.Index{{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}}
+	}
+	return c
+}
+
+// permuted is a case of many short axes, of two elements or powers of two mostly, in
+// another order in src.
+func permuted(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape, elements := make([]int64, 2+rng.IntN(5)), int64(1)
+	for i := range shape {
+		shape[i] = 1 << (1 + rng.IntN(6))
+		if rng.IntN(8) == 0 {
+			shape[i] += rng.Int64N(shape[i])
+		}
+		if elements*shape[i] > 1<<15 {
+			shape[i] = 2
+		}
+		elements *= shape[i]
+	}
+	side := func(order []int) layout.Layout {
+		strides, step := make([]int64, len(shape)), int64(1)
+		for _, axis := range order {
+			strides[axis] = step
+			step *= shape[axis]
+		}
+		l, err := layout.Strided(shape, strides, 64*rng.Int64N(3)+rng.Int64N(1+rng.Int64N(64)))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	order := rng.Perm(len(shape))
+	if c.Dst = side(order); c.Op != oracle.OpFill {
+		// Mostly the outermost axis stays where it is.
+		inner := order[:len(order)-rng.IntN(2)]
+		rng.Shuffle(len(inner), func(i, j int) { inner[i], inner[j] = inner[j], inner[i] })
+		c.Src = side(order)
 	}
 	return c
 }
