@@ -51,7 +51,7 @@ func wordSpecs() []Spec {
 // choosePack picks the kernel for words of narrow elements.
 func (p *problem) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
-	if p.dense() && p.sBits > 0 {
+	if p.dense() && p.sBits > 0 && !p.long {
 		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
 		switch {
 		case same && (len(p.axes) == 0 || in.s == 1):

@@ -22,6 +22,7 @@ extern "C" void host_barrier();
 #define DEVICE static inline
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C"
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() host_barrier()
 #define GROUP_ID (host_item.group)
 #define GROUPS (host_item.groups)
@@ -35,6 +36,12 @@ extern "C" void host_barrier();
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
 #define SCALAR
+#define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
+#define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }

@@ -14,6 +14,7 @@ typedef uint4 u128;
 #define DEVICE
 #define RESTRICT restrict
 #define KERNEL(size) __kernel __attribute__((reqd_work_group_size(size, 1, 1)))
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define GROUP_ID ((u32)get_group_id(0))
 #define GROUPS ((u32)get_num_groups(0))
@@ -24,6 +25,8 @@ typedef uint4 u128;
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
 #define UNROLL _Pragma("unroll")
+#define AS_FLOAT(x) as_float((u32)(x))
+#define AS_BITS(x) as_uint((float)(x))
 
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
@@ -42,3 +45,7 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
