@@ -44,7 +44,6 @@ func wordSpecs() []Spec {
 			}
 		}
 	}
-	add(Gather, 32, 32, false)
 	return all
 }
 
@@ -64,7 +63,7 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	}
 	switch {
 	case spec.Form == Gather:
-		return spec, p.planChunks(k, len(p.axes))
+		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case p.target.Serial:

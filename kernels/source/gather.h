@@ -8,7 +8,7 @@
 #define LOADED u128
 #define LOAD(c) PASTE(NAME, _pattern)(lo, hi)
 #define MAKE(c, x) x
-#define ITEMS 1
+#define ROWS 0
 
 // pattern is a chunk of a fill.
 DEVICE u128 PASTE(NAME, _pattern)(u64 lo, u64 hi) {
@@ -133,7 +133,7 @@ INLINED u32 PASTE(NAME, _word)(const PASTE(NAME, _Slots) s, u32 from) {
 #define LOADED u128
 #define LOAD(c) PASTE(NAME, _chunk)(src, params, c)
 #define MAKE(c, x) x
-#define ITEMS 1
+#define ROWS 0
 
 // chunk reads a chunk, word by word.
 INLINED u128 PASTE(NAME, _chunk)(GLOBAL const u8 *src, CONSTANT Params *params, Chunk c) {
@@ -155,7 +155,7 @@ INLINED u128 PASTE(NAME, _chunk)(GLOBAL const u8 *src, CONSTANT Params *params, 
 #define LOADED PASTE(NAME, _Slots)
 #define LOAD(c) PASTE(NAME, _slots)(src, params, c, c.a, c.b)
 #define MAKE(c, s) PASTE(NAME, _chunk)(s)
-#define ITEMS (DBITS > 8 ? 2 : 1)
+#define ROWS 0
 
 // chunk puts a chunk together.
 INLINED u128 PASTE(NAME, _chunk)(const PASTE(NAME, _Slots) s) {
