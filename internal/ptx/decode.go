@@ -74,6 +74,7 @@ func (p *parser) instruction(statement string) error {
 		return fmt.Errorf("%w: .%s", errUnknown, b.mods[0])
 	}
 	p.code, p.text = append(p.code, b.in), append(p.text, statement)
+	p.lines = append(p.lines, p.line)
 	return nil
 }
 

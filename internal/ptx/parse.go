@@ -15,6 +15,7 @@ type Program struct {
 
 	code   []instr
 	text   []string // of each instruction
+	lines  []int    // the same, from 1 on
 	shared int64    // bytes of shared memory
 	data   []byte   // variables with values, at dataBase
 	regs   []uint8  // widths of registers, in bits
@@ -78,6 +79,9 @@ func Parse(text []byte) (*Program, error) {
 	return p.Program, nil
 }
 
+// Lines are where in the text the instructions stand, from 1 on.
+func (p *Program) Lines() []int { return p.lines }
+
 // finish gives constants their places behind the registers.
 func (p *parser) finish() {
 	for i := range p.code {
@@ -90,6 +94,7 @@ func (p *parser) finish() {
 	}
 	// A thread that runs past the last instruction is done.
 	p.code, p.text = append(p.code, instr{kind: kindExit, guard: -1}), append(p.text, "the end")
+	p.lines = append(p.lines, p.line)
 }
 
 // statements splits a module: a statement ends with a semicolon, a label with a colon,

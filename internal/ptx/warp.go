@@ -81,7 +81,7 @@ func (w *warp) next() (f fragment, until int32, quantum int) {
 func (w *warp) run(budget int) error {
 	for len(w.fragments) > 0 && budget > 0 {
 		f, until, quantum := w.next()
-		n, err := w.fragment(f, until, min(quantum, budget))
+		n, err := w.fragment(f, until, min(quantum, budget, int(w.count)+1))
 		if err != nil {
 			return err
 		}
@@ -118,6 +118,9 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 			} else {
 				active &= w.preds[in.guard]
 			}
+		}
+		if w.ran != nil && active != 0 {
+			w.ran[pc] = true
 		}
 		if w.watch != nil {
 			w.watch.step(w, pc, mask, active)
