@@ -47,6 +47,9 @@
 // axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
 // [Cache] keeps launches by layouts.
 //
+// What a model of GPUs predicts for them is in docs/gpu-model.md, which the command
+// kernels/model writes.
+//
 // # One source
 //
 // The kernels are written once, in C with a few macros, and compile as OpenCL C,

@@ -34,16 +34,11 @@ type block struct {
 	diverge bool
 	threads uint32
 	number  uint32
-	watch   watcher
+	model   *sampler // nil: it computes
 	steps   int64
 	ran     []bool
 	warps   []*warp
 	ready   []*warp
-}
-
-// watcher sees every instruction that a warp executes.
-type watcher interface {
-	step(w *warp, pc int32, mask, active uint32)
 }
 
 // Run runs a launch. An error is a *Fault, or says what the program does not fit.
@@ -91,7 +86,7 @@ func (p *Program) prepare(m *Memory, l Launch) (*block, error) {
 	if b == nil {
 		b = &block{program: p, shared: newShared(p.shared)}
 	}
-	b.memory, b.near, b.watch, b.ran = m, &Allocation{}, nil, l.Ran
+	b.memory, b.near, b.model, b.ran = m, &Allocation{}, nil, l.Ran
 	b.rng, b.diverge = rand.New(rand.NewPCG(l.Seed, 7)), l.Diverge
 	if b.steps = l.Steps; b.steps == 0 {
 		b.steps = 1 << 24

@@ -122,8 +122,8 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 		if w.ran != nil && active != 0 {
 			w.ran[pc] = true
 		}
-		if w.watch != nil {
-			w.watch.step(w, pc, mask, active)
+		if w.model != nil {
+			w.model.step(w, pc, active)
 		}
 		if active == 0 && in.kind != kindBranch {
 			pc++
@@ -209,6 +209,9 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 
 // access does what reads or writes memory.
 func (w *warp) access(pc int32, in *instr, active uint32) error {
+	if w.model != nil && w.model.access(w, in, active) {
+		return nil
+	}
 	switch in.kind {
 	case kindLoad:
 		return w.load(pc, in, active)
