@@ -22,6 +22,8 @@ func (s Spec) room() int {
 		return longRoom
 	case s.Form == Take:
 		return takeRoom
+	case s.Form == Permute:
+		return permuteRoom
 	case s.Form == Shuffle:
 		return shuffleRoom
 	}
@@ -40,7 +42,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Pack || s.Form == Take || s.Form == Cast && !s.pair()
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Take || s.Form == Cast && !s.pair()
 		if general && !s.Serial && !s.Wide {
 			s.Long = true
 			long = append(long, s)

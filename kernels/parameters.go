@@ -13,6 +13,7 @@ type axis struct{ n, d, s int64 }
 // source/common.h, which says what the fields mean.
 type parameters struct {
 	blocks int64
+	groups int64 // that do them; 0: as many
 
 	cut, flat, words, span uint32
 

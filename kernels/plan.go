@@ -61,7 +61,7 @@ type problem struct {
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
 	bytes        int64        // of dst
-	dBase        int64        // dst's first element
+	dBase, sBase int64        // dst's and src's first element
 	class        layout.Class // of a copy
 	d, s         base
 	long         bool // only kernels that are Spec.Long have room for the parameters
@@ -108,7 +108,7 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	for i := range d.Rank() {
 		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
 	}
-	p.dBits, p.dBase = width, d.Offset()
+	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
 	p.d = base{d.Offset()*per - dOffset, shift}
 	p.s = base{s.Offset()*per - sOffset, shift}
@@ -131,8 +131,12 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 	if err != nil {
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
 	}
+	groups := k.groups
+	if groups == 0 {
+		groups = k.blocks
+	}
 	return Launch{
-		Spec: spec, Groups: uint32(k.blocks), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
+		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
 		kind: kind, d: p.d, s: p.s,
 	}, nil
 }
@@ -196,7 +200,7 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 // chooseFill picks the kernel of a fill.
 func (p *problem) chooseFill(k *parameters) (Spec, error) {
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
-		return p.spec(Pack), p.planWords(k, len(p.axes), 1)
+		return p.choosePack(k)
 	}
 	return p.planElements(Fill, k)
 }

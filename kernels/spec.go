@@ -48,7 +48,7 @@ func (s Spec) String() string {
 	if s.AtBits != 0 {
 		name += "_i" + strconv.Itoa(int(s.AtBits))
 	}
-	if s.SrcBits == 0 && s.Form == Pack {
+	if s.SrcBits == 0 && (s.Form == Pack || s.Form == Gather) {
 		name += "_fill"
 	}
 	if s.Step == repeated {
@@ -154,6 +154,8 @@ func (s Spec) formDefines() []string {
 		return s.transposeDefines()
 	case Shuffle:
 		return s.shuffleDefines()
+	case Permute:
+		return s.permuteDefines()
 	case Element, Fill, Spread, Take, Cast:
 		return s.itemDefines()
 	}
@@ -162,6 +164,6 @@ func (s Spec) formDefines() []string {
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), spreadSpecs(), takeSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
 	return append(all, longSpecs(all)...)
 }
