@@ -24,7 +24,7 @@ const (
 // Spec.String.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
-	for _, name := range []string{string(d), "common", "words", "indices"} {
+	for _, name := range []string{string(d), "common", "words", "parts", "indices"} {
 		b.WriteString(file(name))
 	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {

@@ -55,8 +55,22 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	return v;
 }
 
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) {
+	u32 v;
+	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
+	return v;
+}
+
 // The low halves of two words, and the low bytes of four, the first one lowest.
 DEVICE u32 pack_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
 DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
 }
+
+// Between the loads of 16 bytes and their use: else clang may split them.
+#define LOADED_WHOLE() asm volatile("" ::: "memory")
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
