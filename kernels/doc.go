@@ -28,7 +28,7 @@
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
-// permute is for elements of 2 to 8 bits whose numbers, on both sides, differ by an
+// permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in
 // registers. What has axes that are not powers of two within a word goes by shuffle, of
