@@ -6,6 +6,7 @@ typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
 typedef u32 u128 __attribute__((ext_vector_type(4)));
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 
 #define GLOBAL
 #define CONSTANT const
@@ -40,11 +41,12 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
-// Conversions that processors have an instruction for; what becomes of NaN is open,
-// but 0 as an integer. See floats.h for devices without.
+// Conversions that processors have an instruction for, which saturate; what becomes of
+// NaN is open, but 0 as an integer. See floats.h for devices without.
 #define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
 #define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
-#define TRUNCATED(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
+#define INTEGER_OF(x) __nvvm_f2i_rz(AS_FLOAT(x))
+#define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
@@ -53,8 +55,8 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	return v;
 }
 
-// The low halves of two words, and the low bytes of four, the first one lowest.
-DEVICE u32 pack_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
-DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
-	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
-}
+// The low halves of two words, the first one lowest; their high halves; the second and
+// fourth bytes of both.
+DEVICE u32 low_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
+DEVICE u32 high_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x7632); }
+DEVICE u32 odd_bytes(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x7531); }

@@ -9,6 +9,7 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 struct alignas(16) u128 { u32 x, y, z, w; };
+struct alignas(8) u32x2 { u32 x, y; };
 
 struct host_position { u32 group, groups, local; };
 extern thread_local host_position host_item;
@@ -42,6 +43,8 @@ extern "C" void host_barrier();
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 
-// The low halves of two words, and the low bytes of four, the first one lowest.
-DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
-DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
+// The low halves of two words, the first one lowest; their high halves; the second and
+// fourth bytes of both.
+DEVICE u32 low_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 high_halves(u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); }
+DEVICE u32 odd_bytes(u32 a, u32 b) { return (a >> 8 & 0xff) | (a >> 16 & 0xff00) | (b << 8 & 0xff0000) | (b & 0xff000000); }
