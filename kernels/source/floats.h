@@ -115,13 +115,14 @@ DEVICE u32 half_of_float(u32 x, const Fit f) {
 #endif
 }
 
-// float_of_half is exact; of NaN, only the sign is sure, if it is not to be kept.
-DEVICE u32 float_of_half(u32 h, u32 kept) {
+// float_of_half is exact. Of NaN, what is to become an element of fewer bits is but NaN,
+// below 16 bits without its sign.
+DEVICE u32 float_of_half(u32 h, u32 bits) {
 	const u32 a = h & 0x7fff, sign = (h & 0x8000) << 16;
 #ifdef FLOAT_OF
-	const u32 number = FLOAT_OF(h) | sign;
-	if (!kept) {
-		return number;
+	const u32 number = FLOAT_OF(h);
+	if (bits < 32) {
+		return bits < 16 ? number : number | sign;
 	}
 #else
 	const u32 number = sign | (a == 0x7c00 ? 0x7f800000 : a < 0x0400 ? AS_BITS((float)a * 0x1p-24f) : (a << 13) + (112u << 23));

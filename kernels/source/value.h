@@ -4,8 +4,8 @@
 
 #define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
 #define ITEMS 2
-#define TOGETHER 2
-#define EVERY UNROLL for (u32 k = 0; k < ITEMS * COUNT; k++)
+#define TOGETHER (MAX(DBITS, SBITS) < 32 ? 1 : 2)
+#define EVERY UNROLL for (u32 k = 0; k < TOGETHER * COUNT; k++)
 
 #define PREPARE \
 	const Number is = number_of(lo), becomes = number_of(hi); \
@@ -26,7 +26,7 @@ INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 		}
 	} else if (from.mantissa == 10) {
 		EVERY {
-			v[k] = float_of_half(raw[k / 2] >> (k % 2 * 16) & 0xffff, DBITS == 32);
+			v[k] = float_of_half(raw[k / 2] >> (k % 2 * 16) & 0xffff, DBITS);
 		}
 	} else {
 		EVERY {
@@ -93,7 +93,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 
 INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, const Number to, const Fit fit) {
 	const u32 real = from.kind == KIND_FLOAT;
-	u32 v[ITEMS * COUNT];
+	u32 v[TOGETHER * COUNT];
 	PASTE(NAME, _decode)(v, raw, from);
 	if (to.kind == KIND_FLOAT && !real) {
 		EVERY {
@@ -127,15 +127,15 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 		}
 	}
 	UNROLL
-	for (u32 k = 0; k < ITEMS * COUNT; k += 2) {
+	for (u32 k = 0; k < TOGETHER * COUNT; k += 2) {
 		out[k / 2] = low_halves(v[k], v[k + 1]);
 	}
 #else
-	u32 bytes[ITEMS * COUNT / 4];
+	u32 bytes[TOGETHER * COUNT / 4];
 #if DBITS > 2
 	if (to.kind == KIND_FLOAT && !to.scale) {
 		UNROLL
-		for (u32 k = 0; k < ITEMS * COUNT; k += 4) {
+		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
 			bytes[k / 4] = PASTE(NAME, _floats)(v + k, raw + k * SBITS / 32, from, to, fit);
 		}
 	} else
@@ -149,18 +149,18 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 		}
 #endif
 		UNROLL
-		for (u32 k = 0; k < ITEMS * COUNT; k += 4) {
+		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
 			bytes[k / 4] = four_bytes(v + k) & (0x01010101 * ((1u << DBITS) - 1));
 		}
 	}
 #if DBITS == 8
 	UNROLL
-	for (u32 k = 0; k < ITEMS * COUNT / 4; k++) {
+	for (u32 k = 0; k < TOGETHER * COUNT / 4; k++) {
 		out[k] = bytes[k];
 	}
 #else
 	UNROLL
-	for (u32 j = 0; j < ITEMS; j++) {
+	for (u32 j = 0; j < TOGETHER; j++) {
 		out[j] = PASTE(NAME, _gather)(bytes[j * COUNT / 4]);
 #if COUNT == 8
 		out[j] |= PASTE(NAME, _gather)(bytes[2 * j + 1]) << (4 * DBITS);
