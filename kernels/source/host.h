@@ -8,6 +8,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
+struct alignas(8) u32x2 { u32 x, y; };
 struct alignas(16) u128 { u32 x, y, z, w; };
 
 struct host_position { u32 group, groups, local; };
@@ -35,3 +36,9 @@ extern "C" void host_barrier();
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
 #define SCALAR
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+#define load128(from) (*(from))
+#define load64(from) (*(from))

@@ -5,6 +5,7 @@ typedef uint u32;
 typedef ulong u64;
 typedef int i32;
 typedef long i64;
+typedef uint2 u32x2;
 typedef uint4 u128;
 
 #define GLOBAL __global
@@ -39,3 +40,9 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 #define PREFETCH(address)
 #define SCALAR
 #endif
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+#define load128(from) (*(from))
+#define load64(from) (*(from))

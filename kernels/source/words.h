@@ -59,3 +59,24 @@ DEVICE Run item_of(CONSTANT Params *params, CONSTANT Axis *inner, u32 first, u32
 	r.word *= params->span;
 	return r;
 }
+
+// Pair is two neighbouring 16-byte words of src, or twice the same one.
+typedef struct {
+	u128 lo, hi;
+	u32 shift;
+} Pair;
+
+// shifted is the 128 bits that begin at a pair's shift. (Words are variables first:
+// compilers keep in memory what a condition chooses from.)
+DEVICE u128 shifted(const Pair p) {
+	const u32 two = p.shift & 64, one = p.shift & 32;
+	const u32 a = p.lo.x, b = p.lo.y, c = p.lo.z, d = p.lo.w, e = p.hi.x, f = p.hi.y, g = p.hi.z, h = p.hi.w;
+	const u32 i = two ? c : a, j = two ? d : b, k = two ? e : c, l = two ? f : d, m = two ? g : e, n = two ? h : f;
+	const u32 q = one ? j : i, r = one ? k : j, s = one ? l : k, t = one ? m : l, u = one ? n : m;
+	u128 v;
+	v.x = funnel(q, r, p.shift);
+	v.y = funnel(r, s, p.shift);
+	v.z = funnel(s, t, p.shift);
+	v.w = funnel(t, u, p.shift);
+	return v;
+}
