@@ -37,7 +37,7 @@ var policy = map[string][]string{
 	"kernels/emit":      {"kernels"},
 	"kernels/plans":     {"kernels", "bench/cases", "cuda", "device/backend", "device/oracle"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/hugemem", "internal/quote"},
-	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/gpu", "internal/quote"},
+	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/quote"},
 	"cuda/ptxzip":       {},
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},

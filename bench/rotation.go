@@ -9,8 +9,17 @@ import "github.com/restride/restride/device"
 // taken to hold.
 const resident = 1 << 20
 
-// cached reports whether a run at a size is about caches.
+// cached reports whether a run at a size is about caches, even if nobody asks for that.
 func cached(size int64) bool { return 2*size <= resident }
+
+// cachedSize is the size for runs that are about a device's caches: both sides are in
+// the second-level cache, of a core or of a GPU (40 MiB and more since NVIDIA's A100).
+func cachedSize(i device.Info) int64 {
+	if i.Kind == device.CPU {
+		return resident / 2
+	}
+	return 16 << 20
+}
 
 // footprint is about how many bytes rotate: on a processor twice its last cache, as far as
 // the system tells, within bounds; elsewhere four times the largest caches of GPUs.
@@ -21,10 +30,7 @@ func footprint(kind device.Kind) int64 {
 	return min(max(2*lastCache(), 256<<20), 1<<30)
 }
 
-// rotation is how many operands, of so many bytes each, rotate in a run at a size.
-func rotation(size, bytes, footprint int64) int {
-	if cached(size) {
-		return 1
-	}
+// rotation is how many operands, of so many bytes each, rotate in a run beyond caches.
+func rotation(bytes, footprint int64) int {
 	return int(min(max(footprint/max(bytes, 1), 2), 256))
 }

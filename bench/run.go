@@ -20,10 +20,13 @@ import (
 
 // Options of a run. Zero Options are right for most uses.
 type Options struct {
-	Cases []cases.Case  // nil: cases.All()
-	Size  int64         // in bytes, see cases.Case.At; 0: DefaultSize
-	Time  time.Duration // for the samples of a figure in all passes, each of at least 3; 0: 200 ms
-	Seed  uint64        // of the data
+	Cases []cases.Case // nil: cases.All()
+	Size  int64        // in bytes, see cases.Case.At; 0: DefaultSize
+	// Cached: each call uses the same buffers, which caches hold as far as they can. It
+	// is so at the sizes of a processor's second-level cache.
+	Cached bool
+	Time   time.Duration // for the samples of a figure in all passes, each of at least 3; 0: 200 ms
+	Seed   uint64        // of the data
 	// Peers measure each case of each pass, right after the device. The caller closes
 	// them.
 	Peers []*peers.Process
@@ -34,8 +37,12 @@ type Options struct {
 	footprint int64 // bytes of rotating buffers; 0: footprint of the device
 }
 
-// DefaultSize is the size for a device, at which neither calls nor caches matter.
-func DefaultSize(i device.Info) int64 {
+// DefaultSize is the size for a device, at which neither calls nor caches matter; or, of
+// cached runs, at which caches hold all.
+func DefaultSize(i device.Info, inCaches bool) int64 {
+	if inCaches {
+		return cachedSize(i)
+	}
 	if i.Kind == device.CPU {
 		return cases.Reference
 	}
@@ -85,11 +92,12 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 		r.Cases = cases.All()
 	}
 	if r.Size == 0 {
-		r.Size = DefaultSize(info)
+		r.Size = DefaultSize(info, r.Cached)
 	}
 	if r.Size < 1 || r.Time < 0 {
 		return nil, layout.Errorf(device.ErrInvalid, "bench", "size %d, time %v: want a size of at least 1, and a time of at least 0", r.Size, r.Time)
 	}
+	r.Cached = r.Cached || cached(r.Size)
 	if r.Time == 0 {
 		r.Time = 200 * time.Millisecond
 	}
@@ -105,7 +113,7 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 	}
 	result = &report.Result{
 		Device: report.Facts{ID: info.ID(), Name: quote.Text(info.Name), Vendor: quote.Text(info.Vendor), Driver: quote.Text(info.Driver), Kind: info.Kind, Memory: info.Memory, MHz: info.MHz},
-		Size:   r.Size, Cached: cached(r.Size), Passes: Passes, Clock: "host", Sector: 32, Roofline: new(report.Roofline), Cases: []*report.CaseResult{},
+		Size:   r.Size, Cached: r.Cached, Passes: Passes, Clock: "host", Sector: 32, Roofline: new(report.Roofline), Cases: []*report.CaseResult{},
 	}
 	for _, p := range r.Peers {
 		result.Peers = append(result.Peers, &report.Peer{Name: p.Peer, Device: p.Device, Cases: []*report.PeerCase{}})
@@ -219,7 +227,12 @@ func (r *runner) hold(bytes int64) {
 }
 
 // rotation is how many operands of so many bytes rotate.
-func (r *runner) rotation(bytes int64) int { return rotation(r.Size, bytes, r.footprint) }
+func (r *runner) rotation(bytes int64) int {
+	if r.Cached {
+		return 1
+	}
+	return rotation(bytes, r.footprint)
+}
 
 // run measures a case, for one pass, and returns how many operands rotated.
 func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotation int, err error) {

@@ -3,10 +3,14 @@ package cuda
 import (
 	"archive/zip"
 	_ "embed" // for the archive
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/kernels"
 )
 
@@ -21,8 +25,21 @@ func ptxFiles() (*zip.Reader, error) {
 	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
 }
 
+// folder is a variable that names a folder of programs, to try others than those in the
+// archive: a file for each kernel, as element_32.ptx. Kernels that it lacks are the
+// archive's.
+const folder = "RESTRIDE_PTX"
+
+const mostPTX = 16 << 20 // bytes of a program
+
 // PTX returns a kernel's program, as text.
 func PTX(s kernels.Spec) ([]byte, error) {
+	if in := os.Getenv(folder); in != "" {
+		text, err := file.Content(filepath.Join(in, s.String()+".ptx"), mostPTX)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return text, err
+		}
+	}
 	files, err := ptxFiles()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +12,23 @@ import (
 
 	"github.com/restride/restride/kernels"
 )
+
+// A folder of programs is in place of the archive's, of which it need not have all.
+func TestPTXFolder(t *testing.T) {
+	in := t.TempDir()
+	t.Setenv(folder, in)
+	one, other := kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}, kernels.Spec{Form: kernels.Element, DstBits: 64, SrcBits: 64}
+	require.NoError(t, os.WriteFile(filepath.Join(in, "element_32.ptx"), []byte("// another"), 0o600))
+	text, err := PTX(one)
+	require.NoError(t, err)
+	assert.Equal(t, "// another", string(text))
+	text, err = PTX(other)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "element_64")
+	require.NoError(t, os.Mkdir(filepath.Join(in, "element_64.ptx"), 0o700))
+	_, err = PTX(other)
+	require.Error(t, err, "what is there, and cannot be read")
+}
 
 // TestPTX: every kernel that a plan for a GPU may ask for is there, under its
 // name, with the arguments that a launch passes; and no other is.

@@ -80,7 +80,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 		case rows && p.planRows(k):
 			return spec, nil
 		}
-		return spec, k.cutItems(p.innermostFirst(), itemsPerBlock)
+		return spec, k.cutElements(spec, p.innermostFirst())
 	})
 }
 

@@ -20,7 +20,9 @@
 //	general    anything else                     element    element    pack       block     pack
 //	fill       -                                 fill       pack       pack       fill      pack
 //
-// The items of run, repack and pack are words of dst. Elements of 8 and 16 bits that are
+// The items of run and repack are chunks of dst: 16 aligned bytes, for which whole 16-byte
+// words of src are read, shifted and rearranged (source/chunks.h). Those of pack, and on a
+// CPU of run and repack, are words of dst. Elements of 8 and 16 bits that are
 // not dense along dst's innermost axis are an item each, of element or fill. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and pack are for what has axes too short or too far apart for their
@@ -43,7 +45,7 @@
 // types: most take them at run time, as arguments (see [Numbers]), and those between
 // the types that are converted most have kernels of their own.
 //
-// A work-item writes elements, or whole words, that no other one writes. Where some of
+// A work-item writes elements, whole words, or chunks that no other one writes. Where some of
 // a word's bits are not dst's, or another work-item's, they are merged by atomic
 // operations (of elements below a byte) or byte by byte, so that nothing but dst's
 // elements changes.

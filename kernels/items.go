@@ -1,5 +1,7 @@
 package kernels
 
+import "strconv"
+
 // The forms whose items are elements.
 const (
 	Element Form = "element" // an element per item
@@ -27,10 +29,55 @@ const itemsPerBlock = 4 * GroupSize
 
 // planElements makes an item of each element.
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
-	err := k.cutItems(p.innermostFirst(), itemsPerBlock)
 	spec := p.spec(f)
+	err := k.cutElements(spec, p.innermostFirst())
 	spec.Wide = k.wide()
 	return spec, err
+}
+
+// items is how many elements an item of these forms, or of one that goes before them,
+// has: at indices of the cut axis that are apart.
+func (s Spec) items() int64 {
+	switch {
+	case s.Serial && s.Form == Cast:
+		return 1
+	case s.DstBits <= 32 && (s.Form == Element || s.Form == Fill) && !s.Serial:
+		return 8
+	}
+	return 4
+}
+
+// itemDefines are the macros of these forms: how many elements an item has, and a block
+// at the most.
+func (s Spec) itemDefines() []string {
+	n := s.items()
+	return []string{"ITEMS " + strconv.FormatInt(n, 10), "MOST " + strconv.FormatInt(n*(n-1)*GroupSize, 10)}
+}
+
+// cutElements cuts axes, innermost first, into blocks of elements: on a GPU so that the
+// cut axis has enough indices for a kernel's items, and a block enough items for a group.
+func (k *parameters) cutElements(spec Spec, axes []axis) error {
+	if spec.Serial {
+		return k.cutItems(axes, itemsPerBlock)
+	}
+	items := spec.items()
+	flat, cut := int64(1), 0
+	for cut < len(axes) && flat*axes[cut].n < (items-1)*GroupSize {
+		flat *= axes[cut].n
+		cut++
+	}
+	if cut > 0 && (cut == len(axes) || axes[cut].n < items && axes[cut-1].n >= items) {
+		cut--
+		flat /= axes[cut].n
+	}
+	k.inner = append(k.inner, axes[:cut]...)
+	k.flat = uint32(flat)
+	if cut == len(axes) {
+		k.cutAxis(axis{n: 1}, 1)
+		return k.setOuter()
+	}
+	k.cutAxis(axes[cut], max(1, GroupSize/flat)*items)
+	return k.setOuter(axes[cut+1:]...)
 }
 
 // cutItems takes axes, innermost first, into the block until it is full; the

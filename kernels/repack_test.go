@@ -46,8 +46,8 @@ func TestRepack(t *testing.T) {
 		_, dEnd, _ := dst.Extent()
 		_, sEnd, _ := src.Extent()
 		low := uintptr(rnd.IntN(2))
-		to, freeTo := h.buffer(dEnd+1+dMore, dBits, int(l.Spec.DstBits), low)
-		from, freeFrom := h.buffer(sEnd+1+sMore, sBits, int(l.Spec.SrcBits), low)
+		to, freeTo := h.buffer(dEnd+1+dMore, dBits, unit(l.Spec), low)
+		from, freeFrom := h.buffer(sEnd+1+sMore, sBits, unit(l.Spec), low)
 		for _, b := range [][]byte{to, from} {
 			for i := range b {
 				b[i] = byte(rnd.Uint32())

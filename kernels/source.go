@@ -55,6 +55,8 @@ func (s Spec) files() []Form {
 		return []Form{s.Form, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
+	case s.chunks():
+		return []Form{s.Form, Chunks}
 	}
 	return []Form{s.Form}
 }

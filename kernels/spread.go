@@ -43,7 +43,7 @@ func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
 	if len(axes) == 0 {
 		axes = []axis{{n: 1}}
 	}
-	if err := k.cutItems(axes, itemsPerBlock); err != nil {
+	if err := k.cutElements(spec, axes); err != nil {
 		return spec, err
 	}
 	spec.Wide = k.wide()

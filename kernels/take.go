@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/restride/restride/layout"
 )
@@ -35,17 +36,15 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	p.sBits = wide
 	p.walk(d, s, dst.Offset(), src.Offset(), wide, per)
 
-	// The same work, with at instead of src: it is cut in the same way.
-	q := problem{target: t, dBits: wide, dBase: p.dBase}
-	for i := range d.Rank() {
-		q.axes = append(q.axes, axis{d.Dim(i), d.Stride(i), a.Stride(i)})
+	steps := make([]int64, 0, d.Rank()) // of at, innermost first
+	for i := d.Rank(); i > 0; i-- {
+		steps = append(steps, a.Stride(i-1))
 	}
 	l, err := p.plan("take", func(k *parameters) (Spec, error) {
-		var indices parameters
-		if err := q.cutTake(&indices); err != nil {
+		indices, err := p.cutTake(k, steps)
+		if err != nil {
 			return Spec{}, err
 		}
-		err := p.cutTake(k)
 		k.na, k.sa = uint32(len(by)), indices.s
 		k.more = indices.encode()[headerBytes:]
 		for _, x := range by {
@@ -55,17 +54,54 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 		}
 		spec := p.spec(Take)
 		spec.AtBits = uint8(atBits)
-		return spec, err
+		return spec, nil
 	})
 	l.a = a.Offset() - at.Offset()
 	return l, err
 }
 
-func (p *problem) cutTake(k *parameters) error {
-	if p.dBits < 8 {
-		return p.planWords(k, len(p.axes), 1)
+// cutTake cuts a take into blocks, and the same work with at instead of src, whose
+// steps it is given.
+func (p *problem) cutTake(k *parameters, steps []int64) (indices parameters, err error) {
+	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, axes: slices.Clone(p.axes)}
+	for i := range q.axes {
+		q.axes[len(q.axes)-1-i].s = steps[i]
 	}
-	return k.cutItems(p.innermostFirst(), itemsPerBlock)
+	switch {
+	case p.dBits < 8:
+		if err := p.planWords(k, len(p.axes), 1); err != nil {
+			return indices, err
+		}
+		return indices, q.planWords(&indices, len(p.axes), 1)
+	case p.target.Serial:
+		if err := k.cutItems(p.innermostFirst(), itemsPerBlock); err != nil {
+			return indices, err
+		}
+		return indices, indices.cutItems(q.innermostFirst(), itemsPerBlock)
+	}
+	if err := k.cutElements(p.spec(Take), p.innermostFirst()); err != nil {
+		return indices, err
+	}
+	err = indices.cutElements(p.spec(Take), q.innermostFirst())
+	k.numberRows(&indices)
+	return indices, err
+}
+
+// numberRows numbers a block's rows: the combinations of indices along the axes that at
+// has steps along.
+func (k *parameters) numberRows(indices *parameters) {
+	k.nb = 1
+	for i := range indices.inner {
+		a := &indices.inner[i]
+		if a.d = 0; a.s != 0 {
+			k.run = append(k.run, *a)
+			a.d = int64(k.nb)
+			k.nb *= uint32(a.n)
+		}
+	}
+	if indices.run = k.run; indices.s != 0 {
+		k.ta = k.nb
+	}
 }
 
 // AtBase returns a take's argument lo, the base of its indices, for indices with this

@@ -139,7 +139,7 @@ func (p *problem) strip(near int) strip {
 			if c == near {
 				continue
 			}
-			if t := p.stripOf(near, width, c); t.better(best) {
+			if t := p.stripOf(near, width, c); t.step > 0 && t.better(best) {
 				best = t
 			}
 		}
@@ -166,6 +166,9 @@ func (p *problem) stripOf(near, width, c int) strip {
 	t.step, t.tc = t.tb, room/t.tb
 	if t.tb < b.n && !p.aligned(unit) {
 		t.step -= unit
+	}
+	if t.step == 0 {
+		return t
 	}
 	t.blocks = a.blocks(t.ta).n * t.rows(b.n)
 	for i := range p.axes {

@@ -1,11 +1,17 @@
 package kernels
 
-// The forms whose items are words of dst, one after the other.
+// The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
 const (
 	Pack   Form = "pack"   // from elements anywhere
 	Run    Form = "run"    // from runs that are dense on both sides
 	Repack Form = "repack" // the same between widths, or backwards in src
 )
+
+// Chunks is the frame of forms by chunks: see source/chunks.h.
+const Chunks Form = "chunks"
+
+// chunks reports whether a kernel's items are chunks.
+func (s Spec) chunks() bool { return !s.Serial && (s.Form == Run || s.Form == Repack) }
 
 // wordSpecs lists the kernels of these forms.
 func wordSpecs() []Spec {
@@ -54,7 +60,7 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	case p.target.Serial:
 		return spec, p.planWords(k, 1, serialWords)
 	}
-	return spec, p.planWords(k, 1, 1)
+	return spec, p.planChunks(k, 1)
 }
 
 // planRows makes blocks of one dense row each, or of a part of one; false: there are
@@ -70,9 +76,9 @@ func (p *problem) planRows(k *parameters) bool {
 	return true
 }
 
-// planWords makes an item of each span of words of dst. At most the given number
-// of axes, from the innermost one, makes up a run: as many as are dense in dst.
-func (p *problem) planWords(k *parameters, most int, span int64) error {
+// takeRun makes the run of at most the given number of axes, from the innermost one: of
+// as many as are dense in dst. It returns the others.
+func (p *problem) takeRun(k *parameters, most int) (rest []axis) {
 	length, taken := int64(1), 0
 	for taken < most {
 		a := p.inner(taken)
@@ -90,17 +96,44 @@ func (p *problem) planWords(k *parameters, most int, span int64) error {
 		k.run = []axis{{n: 1}}
 	}
 	k.length = length
+	return p.innermostFirst()[min(taken, len(p.axes)):]
+}
 
-	per := int64(32 / p.dBits)
-	begin := p.dBase % per // where in a word runs begin, at the most
-	var rest []axis
-	for i := taken; i < len(p.axes); i++ {
-		a := p.inner(i)
-		if rest = append(rest, a); a.d%per != 0 {
-			begin = per - 1
+// phase is the slot, of so many in an item, in which runs begin at the most.
+func (p *problem) phase(per int64, rest []axis) int64 {
+	step := per
+	for _, a := range rest {
+		if a.d != 0 {
+			step = min(step, a.d&-a.d) // both are powers of two
 		}
 	}
-	words := (begin + length + per - 1) / per
+	return per - step + p.dBase%step
+}
+
+// planChunks makes an item of each 16 bytes of dst. At most the given number of axes,
+// from the innermost one, makes up a run.
+func (p *problem) planChunks(k *parameters, most int) error {
+	rest := p.takeRun(k, most)
+	per := int64(128 / p.dBits)
+	chunks := (p.phase(per, rest) + k.length + per - 1) / per
+	k.span = 1
+	if chunks > itemsPerBlock {
+		k.flat = 1
+		blocks := (chunks + itemsPerBlock - 1) / itemsPerBlock
+		k.cutAxis(axis{n: chunks}, (chunks+blocks-1)/blocks)
+		return k.setOuter(rest...)
+	}
+	k.words = uint32(chunks)
+	k.inner = []axis{{n: chunks}}
+	return k.cutItems(rest, itemsPerBlock)
+}
+
+// planWords makes an item of each span of words of dst. At most the given number
+// of axes, from the innermost one, makes up a run.
+func (p *problem) planWords(k *parameters, most int, span int64) error {
+	rest := p.takeRun(k, most)
+	per := int64(32 / p.dBits)
+	words := (p.phase(per, rest) + k.length + per - 1) / per
 	span = min(span, words)
 	k.span = uint32(span)
 	spans := (words + span - 1) / span

@@ -14,6 +14,11 @@ tests="./cuda ./opencl ./internal/gpu ./onnx"
 for pkg in $tests; do
 	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test $pkg
 done
+# Variants of the kernels that the cases have: registers for so many blocks at a time.
+for blocks in 2 4 6; do
+	GOOS='' $GO run ./kernels/plans --ptx $dir/variants/blocks-$blocks >/dev/null
+	sed -i "s/^\\.maxntid 256, 1, 1\$/&\\n.minnctapersm $blocks/" $dir/variants/blocks-$blocks/*.ptx
+done
 cp LICENSE $dir
 # The licences of what others wrote go with the programs that it is part of.
 $GO list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/restride $tests |
@@ -26,7 +31,8 @@ $GO list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} 
 	done
 done >$dir/NOTICES
 cp scripts/gpu_run.sh $dir/run.sh
-chmod +x $dir/run.sh
+cp scripts/gpu_variants.sh $dir/variants.sh
+chmod +x $dir/run.sh $dir/variants.sh
 tar -C build -czf $dir.tar.gz gpu-bundle
 size=$(du -sk $dir | cut -f 1)
 echo "$dir: $((size / 1024)) MiB; $dir.tar.gz: $(($(du -k $dir.tar.gz | cut -f 1) / 1024)) MiB"

@@ -32,29 +32,42 @@ run() { # OUT, then arguments
 	OUT=$work/$1
 	export OUT
 	shift
-	(cd "$work/gpu-bundle" && PATH="$work/bin:/usr/bin:/bin" ./run.sh --quick "$@")
+	(cd "$work/gpu-bundle" && PATH="$work/bin:/usr/bin:/bin" ./run.sh "$@")
 }
 
 for text in '^===== gonum.org/v1/plot ' 'SIL OPEN FONT LICENSE' '^===== Go go1'; do
 	grep -q "$text" "$work/gpu-bundle/NOTICES" || fail "NOTICES lacks $text"
 done
 
-run right ${cases:+"$cases"} || fail "it fails on the simulator"
-for step in devices cuda gpu operators verify bench memcheck racecheck; do
+run right --quick ${cases:+"$cases"} || fail "it fails on the simulator"
+for step in devices cold warm micro first verify cuda bench cached peers memcheck racecheck variants operators gpu; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
 done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"
 grep -q '^opencl  *not run .*no OpenCL device' "$work/right/summary.txt" || fail "what is not there is to be said"
 grep -q '^a-transpose/32 ' "$work/right/summary.txt" || fail "the summary lacks the benchmark's figures"
 for library in numpy torch onnxruntime cupy; do # there is no GPU for them
-	grep -q "^peer: $library is not beside cuda:0: " "$work/right/bench.log" || fail "what is not measured beside is to be said"
+	grep -q "^peer: $library is not beside cuda:0: " "$work/right/peers.log" || fail "what is not measured beside is to be said"
 done
 # The results are JSON, with figures: Go reads them, and says that they are no report
 # of the benchmark alone.
-"$work/gpu-bundle/restride" bench --from "$work/right/results.json" 2>&1 | grep -q 'its format is 1; ' || fail "results.json is no JSON"
+"$work/gpu-bundle/restride" bench --from "$work/right/results.json" 2>&1 | grep -q 'its format is 0; ' || fail "results.json is no JSON"
 grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks figures"
 
-if RESTRIDE_SIM_PLANT=oob run wrong; then
+grep -q '"LatencyNS"' "$work/right/calibration.json" || fail "there is no calibration"
+ls "$work/right/variants/blocks-4-2.json" >/dev/null || fail "a variant was not measured"
+
+# A step by itself adds to the results of an earlier call.
+run right warm || fail "a step by itself fails"
+grep -q '^warm  *PASS' "$work/right/summary.txt" || fail "a step by itself is not told"
+grep -q '"name": "verify"' "$work/right/results.json" || fail "a later call loses what an earlier one found"
+if run right none-such 2>/dev/null; then
+	fail "an unknown step passes"
+fi
+run late --time 0 || fail "steps without time fail"
+grep -q '^no time was left for: cold warm ' "$work/late/summary.txt" || fail "steps without time are to be said"
+
+if RESTRIDE_SIM_PLANT=oob run wrong --quick devices verify memcheck racecheck cuda; then
 	fail "a faulty driver passes"
 fi
 for step in cuda verify; do

@@ -2,15 +2,19 @@
 # Tests and measures Restride on a machine with an NVIDIA GPU, without Go. This is
 # run.sh of the bundle that `make gpu-bundle` makes:
 #
-#	./run.sh [--quick] [CONFORMANCE_DIR]
+#	./run.sh [--time MINUTES] [--quick] [--list] [CONFORMANCE_DIR] [STEP...]
 #
-# CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of an
-# ONNX checkout). --quick takes less than 9 minutes. What the machine lacks is not
-# run, and no failure. Results go to the folder $OUT, or ./results:
+# It does all steps, or those that are named, in the order of --list; none takes 10
+# minutes. A later call for other steps adds to the results of an earlier one. With
+# --time, steps for which no time is left are not run; --quick is --time 9 with less of
+# each. CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of
+# an ONNX checkout). What the machine lacks is not run, and no failure. Results go to the
+# folder $OUT, or ./results:
 #
-#	summary.txt    PASS, FAIL or "not run" for each step
-#	results.json   the machine, the steps, the figures
-#	*.log          what each step printed
+#	summary.txt       PASS, FAIL or "not run" for each step
+#	results.json      the machine, the steps, the figures
+#	calibration.json  what the model of GPUs reads (make gpu-model)
+#	*.log             what each step printed
 #
 # The exit status is 1 if a step failed; those after it run all the same. More
 # variables: DEVICE (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and
@@ -18,34 +22,64 @@
 # measure beside, and those of Restride's docs/devices.md.
 set -u
 
+# The steps, and about how many seconds each takes at most: what matters first comes
+# first.
+steps='
+devices 30      the devices that are found
+cold 300        each kernel loaded, and what it takes of a multiprocessor
+warm 60         the same anew: the driver kept what it compiled
+micro 60        what the model of GPUs assumes, measured
+first 60        cases at which that model is to be checked first
+verify 300      random copies, fills, conversions and takes against the oracle
+cuda 540        the device suite
+bench 400       every case
+cached 300      every case, with buffers that stay in the second-level cache
+peers 540       known cases beside PyTorch and others
+memcheck 540    the device suite under compute-sanitizer
+racecheck 540   the same, for races in shared memory
+variants 540    known cases by variants of the kernels
+operators 300   operators on random graphs and types
+conform 300     the test cases of ONNX
+gpu 300         what the devices of all drivers have in common
+opencl 540      the device suite on OpenCL
+'
+
 usage() {
 	sed -n '/^#	.\/run.sh/s/^#	//p' "$0" >&2
 	exit 2
 }
-quick= conform=
-for arg in "$@"; do
-	case $arg in
-	--quick) quick=1 ;;
+quick= conform= minutes= only=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=1 minutes=9 ;;
+	--list) echo "$steps" | sed '/^$/d'; exit 0 ;;
+	--time)
+		[ $# -gt 1 ] || usage
+		minutes=$2
+		case $minutes in '' | *[!0-9]*) usage ;; esac
+		shift ;;
 	-*) usage ;;
 	*)
-		[ -z "$conform" ] || usage
-		[ -d "$arg" ] || { echo "run.sh: there is no folder $arg" >&2; exit 2; }
-		conform=$(cd "$arg" && pwd) ;;
+		if echo "$steps" | grep -q "^$1 "; then
+			only="$only $1"
+		elif [ -z "$conform" ] && [ -d "$1" ]; then
+			conform=$(cd "$1" && pwd)
+		else
+			echo "run.sh: $1 is no step (see --list), and no folder" >&2
+			exit 2
+		fi ;;
 	esac
+	shift
 done
 if [ -n "$quick" ]; then : "${VERIFY_CASES:=2000}"; else : "${VERIFY_CASES:=20000}"; fi
 : "${OUT:=results}" "${DEVICE:=cuda:0}" "${BENCH_SIZE:=}" "${BENCH_TIME:=}" "${BENCH_FILTER:=}"
-mkdir -p "$OUT" || exit 2
+mkdir -p "$OUT/steps" || exit 2
 out=$(cd "$OUT" && pwd)
 cd "$(dirname "$0")" || exit 2
 
 start=$(date +%s)
-deadline=$((start + 86400))
-[ -z "$quick" ] || deadline=$((start + 520))
-steps=$out/.steps
-: >"$steps"
-: >"$out/summary.txt"
-failed=0
+deadline=$((start + 60 * ${minutes:-1440} - 20))
+failed=0 ran=' ' unreached=
 
 say() { echo "$*" | tee -a "$out/summary.txt"; }
 
@@ -59,30 +93,27 @@ json() {
 # note adds a step to the results: name, status, exit status, seconds, what it said.
 note() {
 	say "$(printf '%-12s %-8s %4ss  %s' "$1" "$2" "$4" "$5")"
-	{
-		[ ! -s "$steps" ] || printf ',\n'
-		printf '\t\t{"name": "%s", "status": "%s", "rc": %s, "seconds": %s, "said": %s}' "$1" "$2" "$3" "$4" "$(printf '%s' "$5" | json)"
-	} >>"$steps"
+	printf '\t\t{"name": "%s", "status": "%s", "rc": %s, "seconds": %s, "said": %s}' "$1" "$2" "$3" "$4" "$(printf '%s' "$5" | json)" >"$out/steps/$1"
 }
 
 skip() { note "$1" "not run" null 0 "$2"; }
 
-# step runs a command for at most so many seconds (in full, with --quick), into a
-# log: step NAME SECONDS QUICK COMMAND... It fails if the command does, or if check
-# is set and the log has no line that matches.
+# wanted reports whether a step is to be done now.
+wanted() {
+	case " $only " in '  ' | *" $1 "*) ;; *) return 1 ;; esac
+	[ $((deadline - $(date +%s))) -ge 5 ] || { unreached="$unreached $1"; return 1; }
+}
+
+# step runs a command, for as long as --list says, into a log: step NAME COMMAND... It
+# fails if the command does, or if check is set and the log has no line that matches.
 check=
 step() {
-	name=$1 limit=$2 log=$out/$1.log
-	[ -z "$quick" ] || limit=$3
-	shift 3
+	name=$1 log=$out/$1.log limit=$(echo "$steps" | sed -n "s/^$1 \([0-9]*\) .*/\1/p")
+	shift
+	ran="$ran$name "
 	began=$(date +%s)
-	left=$((deadline - began))
-	if [ "$left" -lt 5 ]; then
-		failed=1
-		note "$name" FAIL null 0 "no time was left for it"
-		return 1
-	fi
-	[ "$limit" -le "$left" ] || limit=$left
+	[ -z "$quick" ] || limit=$(((limit + 2) / 3))
+	[ "$name" = devices ] || [ "$limit" -le $((deadline - began)) ] || limit=$((deadline - began))
 	if command -v timeout >/dev/null; then # a Go program says where it hangs
 		timeout -s QUIT -k 5 "$limit" "$@" >"$log" 2>&1
 	else
@@ -113,9 +144,32 @@ tests() {
 	echo "tests and parts of them: $(grep -Ec '^ *--- PASS' "$1") passed, $(grep -Ec '^ *--- FAIL' "$1") failed, $(grep -Ec '^ *--- SKIP' "$1") skipped"
 }
 
-short=${quick:+-test.short} soak=1
-[ -z "$quick" ] || soak=
-say "Restride on $(uname -n), $(date -u '+%Y-%m-%d %H:%M:%S') UTC${quick:+, quick}"
+# checked PATTERN COMMAND... runs a step whose log must have a line that matches.
+checked() {
+	check=$1
+	shift
+	"$@"
+	checked=$?
+	check=
+	return $checked
+}
+
+# bench is restride bench with what the environment says; figures go to NAME.json.
+bench() {
+	name=$1
+	shift
+	set -- ./restride bench --device "$DEVICE" --json "$out/$name.json" "$@"
+	[ -z "$BENCH_SIZE" ] || set -- "$@" --size "$BENCH_SIZE"
+	[ -z "$BENCH_TIME" ] || set -- "$@" --time "$BENCH_TIME"
+	rm -f "$out/$name.json"
+	checked ' 0 failed' step "$name" "$@"
+}
+
+short=${quick:+-test.short} known='^[a-f]-.*/(16|32)$'
+if [ -z "$only" ]; then
+	rm -f "$out"/steps/* "$out/summary.txt"
+fi
+say "Restride on $(uname -n), $(date -u '+%Y-%m-%d %H:%M:%S') UTC${quick:+, quick}${only:+:$only}"
 if command -v nvidia-smi >/dev/null; then
 	nvidia-smi >"$out/nvidia-smi.txt" 2>&1
 	smi=$(nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap,pcie.link.gen.current,pcie.link.width.current,clocks.max.mem,clocks.max.sm,power.limit --format=csv 2>&1)
@@ -125,76 +179,85 @@ fi
 say "$smi"
 say
 
-step devices 60 30 ./restride devices
+step devices ./restride devices
 sed 's/^/    /' "$out/devices.log" | tee -a "$out/summary.txt"
 has() { grep -q "^$1" "$out/devices.log"; }
 
-step cuda 1800 150 env RESTRIDE_REQUIRE=cuda RESTRIDE_SOAK=$soak ./cuda.test -test.v $short
-step gpu 600 60 ./gpu.test -test.v $short
-if has opencl:; then
-	step opencl 1800 90 env RESTRIDE_REQUIRE=opencl RESTRIDE_SOAK=$soak ./opencl.test -test.v $short
-else
-	skip opencl "no OpenCL device"
+# What the driver keeps of kernels goes to a folder of its own, empty at first.
+export CUDA_CACHE_PATH="$out/.cache"
+if wanted cold; then
+	rm -rf "$CUDA_CACHE_PATH"
+	step cold env RESTRIDE_MEASURE="$out/cold.json" ./cuda.test -test.v -test.run '^TestLoading$'
 fi
-
-step operators 600 60 env RESTRIDE_TEST_DEVICE="$DEVICE" ./onnx.test -test.v $short -test.run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
-
-check=' 0 failed'
-step verify 900 60 ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
-if [ -n "$conform" ]; then
-	step conform 600 60 ./restride conform --device "$DEVICE" "$conform"
-else
-	skip conform "no folder of test cases was named"
-fi
-check=
-
-# bench is restride bench with what the environment says.
-bench() {
-	set -- ./restride bench --device "$DEVICE" "$@"
-	[ -z "$BENCH_SIZE" ] || set -- "$@" --size "$BENCH_SIZE"
-	[ -z "$BENCH_TIME" ] || set -- "$@" --time "$BENCH_TIME"
-	[ -z "$BENCH_FILTER" ] || set -- "$@" --filter "$BENCH_FILTER"
-	step bench 1800 230 "$@"
-}
-
-# The libraries that python3 has are measured beside, quickly in the best-known cases
-# alone; what it lacks is in the log.
-rm -f "$out/bench.json"
-check=' 0 failed'
-bench --peer "auto${quick:+=^[a-f]-.*/(16|32)\$}" --json "$out/bench.json"
-check=
+! wanted warm || step warm env RESTRIDE_MEASURE="$out/warm.json" ./cuda.test -test.v -test.run '^TestLoading$'
+! wanted micro || step micro env RESTRIDE_MEASURE="$out/calibration.json" ./cuda.test -test.v -test.run '^TestMicro$'
+! wanted first || bench first --filter '^(odd-byte/8|a-transpose/2|flip-nhwc/8|half-to-float4/4)$'
+! wanted verify || checked ' 0 failed' step verify ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
+! wanted cuda || step cuda env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short
+! wanted bench || bench bench --filter "$BENCH_FILTER"
+! wanted cached || bench cached --cached --filter "${BENCH_FILTER:-${quick:+$known}}"
+# The libraries that python3 has; what it lacks is in the log.
+! wanted peers || bench peers --peer auto --filter "${BENCH_FILTER:-${quick:+$known}}"
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-if [ -n "$sanitizer" ]; then
-	# Calls that the driver refuses are part of the suite: memory that is not there.
-	export RESTRIDE_SUITE=small RESTRIDE_REQUIRE=cuda
-	check='SUMMARY: 0 (errors|hazards)'
-	step memcheck 1800 120 "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 99 ./cuda.test -test.v -test.short -test.run '^TestDevice$'
-	# Races in shared memory: that is what it sees.
-	step racecheck 1800 120 "$sanitizer" --tool racecheck --racecheck-report all --error-exitcode 99 ./cuda.test -test.v -test.short -test.run '^TestDevice$/^0$/^(Runs|Edges|Sweep|Random|Convert)$'
-	check=
-else
-	skip memcheck "no compute-sanitizer"
-	skip racecheck "no compute-sanitizer"
+sanitize() { # STEP TOOL-AND-FLAGS TESTS
+	wanted "$1" || return 0
+	[ -n "$sanitizer" ] || { skip "$1" "no compute-sanitizer"; return 0; }
+	checked 'SUMMARY: 0 (errors|hazards)' step "$1" env RESTRIDE_SUITE=small RESTRIDE_REQUIRE=cuda "$sanitizer" --tool $2 --error-exitcode 99 ./cuda.test -test.v -test.short -test.run "$3"
+}
+# Calls that the driver refuses are part of the suite: memory that is not there.
+sanitize memcheck 'memcheck --report-api-errors no' '^TestDevice$'
+# Races in shared memory: that is what it sees.
+sanitize racecheck 'racecheck --racecheck-report all' '^TestDevice$/^0$/^(Runs|Edges|Sweep|Random|Convert)$'
+
+! wanted variants || checked ' 0 failed' step variants env OUT="$out" DEVICE="$DEVICE" BENCH_FILTER="${BENCH_FILTER:-$known}" BENCH_TIME="$BENCH_TIME" BENCH_SIZE="$BENCH_SIZE" ./variants.sh
+
+! wanted operators || step operators env RESTRIDE_TEST_DEVICE="$DEVICE" ./onnx.test -test.v $short -test.run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
+if wanted conform; then
+	if [ -n "$conform" ]; then
+		checked ' 0 failed' step conform ./restride conform --device "$DEVICE" "$conform"
+	else
+		skip conform "no folder of test cases was named"
+	fi
+fi
+! wanted gpu || step gpu ./gpu.test -test.v $short
+if wanted opencl; then
+	if has opencl:; then
+		step opencl env RESTRIDE_REQUIRE=opencl ./opencl.test -test.v $short
+	else
+		skip opencl "no OpenCL device"
+	fi
 fi
 
 seconds=$(($(date +%s) - start))
 {
-	printf '{\n\t"format": 1,\n\t"date": "%s",\n\t"quick": %s,\n\t"seconds": %s,\n\t"passed": %s,\n' \
-		"$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$([ -n "$quick" ] && echo true || echo false)" "$seconds" "$([ $failed = 0 ] && echo true || echo false)"
+	printf '{\n\t"bundle": 2,\n\t"date": "%s",\n\t"quick": %s,\n\t"seconds": %s,\n\t"passed": %s,\n' \
+		"$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$([ -n "$quick" ] && echo true || echo false)" "$seconds" "$(! grep -q '"status": "FAIL"' "$out"/steps/* && echo true || echo false)"
 	printf '\t"machine": {\n\t\t"system": %s,\n\t\t"processor": %s,\n\t\t"nvidia_smi": %s,\n\t\t"devices": %s\n\t},\n' \
 		"$(uname -srm | json)" "$(grep -m 1 'model name' /proc/cpuinfo 2>/dev/null | sed 's/.*: //' | json)" "$(printf '%s' "$smi" | json)" "$(json <"$out/devices.log")"
-	printf '\t"steps": [\n'
-	cat "$steps"
-	printf '\n\t],\n\t"bench": '
-	if [ -s "$out/bench.json" ]; then cat "$out/bench.json"; else echo null; fi
+	printf '\t"steps": ['
+	comma=
+	for name in $(echo "$steps" | cut -d ' ' -f 1); do
+		[ -f "$out/steps/$name" ] || continue
+		printf '%s\n' "$comma"
+		cat "$out/steps/$name"
+		comma=,
+	done
+	printf '\n\t]'
+	for name in calibration cold warm first bench cached peers; do
+		printf ',\n\t"%s": ' $name
+		if [ -s "$out/$name.json" ]; then cat "$out/$name.json"; else echo null; fi
+	done
 	printf '}\n'
 } >"$out/results.json"
-rm -f "$steps"
 say
-if [ -s "$out/bench.log" ]; then
-	cat "$out/bench.log" >>"$out/summary.txt"
-	say
-fi
+for name in bench peers; do
+	case $ran in
+	*" $name "*)
+		cat "$out/$name.log" >>"$out/summary.txt"
+		say ;;
+	esac
+done
+[ -z "$unreached" ] || say "no time was left for:$unreached"
 if [ $failed = 0 ]; then say "PASS in $seconds s: $out/results.json"; else say "FAIL in $seconds s: $out/*.log"; fi
 exit $failed

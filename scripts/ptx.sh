@@ -6,9 +6,17 @@ set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/ptx
 $GO run ./kernels/emit -split build/ptx cuda
-for source in build/ptx/*.cu; do
+compile() {
 	# compute_70 loads on every GPU since Volta.
 	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 \
-		-Wall -Werror -Wno-unused-function -O3 -S -o "${source%.cu}.ptx" "$source"
+		-Wall -Werror -Wno-unused-function -O3 -S -o "$2" "$1"
+}
+for source in build/ptx/*.cu; do
+	compile "$source" "${source%.cu}.ptx"
 done
 $GO run ./cuda/ptxzip build/ptx cuda/ptx.zip
+# The kernels of measurements, of which the library has none.
+mkdir -p build/micro
+cat kernels/source/cuda.h kernels/source/common.h cuda/micro/micro.h >build/micro/micro.cu
+compile build/micro/micro.cu build/micro/micro.ptx
+sed '/^[[:space:]]*\/\//d; /^[[:space:]]*$/d' build/micro/micro.ptx >cuda/micro/micro.ptx

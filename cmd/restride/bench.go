@@ -22,6 +22,7 @@ import (
 type benchFlags struct {
 	devices, peers []string
 	filter         string
+	cached         bool
 	sizes          []string
 	time           time.Duration
 	seed           uint64
@@ -72,6 +73,7 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&f.filter, "filter", "", `only cases whose name matches this regular expression, as "transpose"`)
 	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
+	cmd.Flags().BoolVar(&f.cached, "cached", false, "the same buffers at each call, which caches hold (without --size: 512K on processors, 16M on others): what is no slower than in memory is bound by instructions or latency, not by memory")
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
 	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
@@ -81,7 +83,7 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
 	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
 	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
-	for _, measures := range []string{"device", "filter", "size", "time", "seed", "json", "peer", "peer-timeout"} {
+	for _, measures := range []string{"device", "filter", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"} {
 		cmd.MarkFlagsMutuallyExclusive("from", measures)
 	}
 	return cmd

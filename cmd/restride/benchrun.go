@@ -153,12 +153,12 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 	defer line.clear()
 	before := r.Devices
 	for _, d := range before {
-		if at := dev.Info().ID(); d.Device.ID == at && d.Size == cmp.Or(size, bench.DefaultSize(dev.Info())) {
+		if at := dev.Info().ID(); d.Device.ID == at && d.Size == cmp.Or(size, bench.DefaultSize(dev.Info(), f.cached)) {
 			return fmt.Errorf("--device %s: %s is there already, at %d bytes", quote.Plain(name), at, d.Size)
 		}
 	}
 	result, err := bench.Run(ctx, dev, bench.Options{
-		Cases: f.cases, Size: size, Time: f.time, Seed: f.seed, Peers: f.running[dev.Info().ID()],
+		Cases: f.cases, Size: size, Cached: f.cached, Time: f.time, Seed: f.seed, Peers: f.running[dev.Info().ID()],
 		Progress: func(now *report.Result, part float64) {
 			r.Devices = append(before[:len(before):len(before)], now)
 			if err := f.write(r); err != nil {

@@ -103,7 +103,12 @@ DEVICE u32 block_of(CONSTANT Params *params, u32 block, i64 *d, i64 *s) {
 	return first;
 }
 
-// items_of is the number of items in a block.
-DEVICE u32 items_of(CONSTANT Params *params, u32 first) {
-	return (u32)MIN((i64)params->cut, params->extent - (i64)first * params->cut) * params->flat;
+// cuts_of is the number of indices of the cut axis in a block, items_of that of items.
+DEVICE u32 cuts_of(CONSTANT Params *params, u32 first) {
+	return (u32)MIN((i64)params->cut, params->extent - (i64)first * params->cut);
 }
+DEVICE u32 items_of(CONSTANT Params *params, u32 first) { return cuts_of(params, first) * params->flat; }
+
+// An item of several elements has them at indices of the cut axis that are so far
+// apart, where a block has so many indices of it.
+#define APART(cuts) (((cuts) + ITEMS - 1) / ITEMS)

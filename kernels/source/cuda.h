@@ -14,7 +14,7 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define SHARED_POINTER
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
-#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, LIVE)))
 #define BARRIER() __syncthreads()
 #define GROUP_ID ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define GROUPS ((u32)__nvvm_read_ptx_sreg_nctaid_x())

@@ -1,12 +1,14 @@
-// element: one element per item. Neighbouring work-items write neighbouring
+// element: ITEMS elements per item, which are apart along the cut axis alone, so that
+// one look at the other axes will do. Neighbouring work-items write neighbouring
 // elements of dst's innermost axis. Behind spread.h it stores each of them several
 // times. Behind cast.h it converts between types; blocks of CPUs that are dense on both
 // sides are then a loop that compilers make vectors of.
 
-#define ITEMS (CAST && SERIAL ? 1 : 4)
-
-#ifndef COPIES
+#ifdef COPIES
+#define TWICE 0
+#else
 #define COPIES(params, block) 1
+#define TWICE (!CAST && DBITS < 128)
 #endif
 #if !CAST
 #define SETUP GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
@@ -15,15 +17,36 @@
 #define CONVERT(x) x
 #endif
 
+// MOVE moves those of an item's elements that there are: loads first, so that they
+// overlap.
+#define MOVE(there) \
+	LOADED value[ITEMS]; \
+	UNROLL \
+	for (u32 j = 0; j < ITEMS; j++) { \
+		if (there) { \
+			value[j] = LOAD(s0 + s + j * sApart); \
+		} \
+	} \
+	i64 at = d0; \
+	for (u32 i = 0; i < copies; i++, at += params->da) { \
+		UNROLL \
+		for (u32 j = 0; j < ITEMS; j++) { \
+			if (there) { \
+				to[at + d + j * dApart] = CONVERT(value[j]); \
+			} \
+		} \
+	}
+
 ENTRY {
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	SETUP
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, s0 = sBase;
-		const u32 left = items_of(params, block_of(params, block, &d0, &s0));
+		const u32 cuts = cuts_of(params, block_of(params, block, &d0, &s0));
 #if CAST && SERIAL
 		if (params->inner == 0 && params->d == 1 && params->s == 1) {
+			const u32 left = cuts;
 			u32 x = 0;
 #if FBITS == 4
 			if (s0 & 1) {
@@ -46,40 +69,35 @@ ENTRY {
 		}
 #endif
 		const u32 copies = COPIES(params, block);
-		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
-			INDEX at[ITEMS];
-			LOADED value[ITEMS];
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-				u32 x = item + j * GROUP;
-				if (x < left) {
-					INDEX d = 0, s = 0;
-					ROLLED
-					for (u32 k = 0; k < params->inner; k++) {
-						const u32 i = digit(&x, inner + k);
-						d += (INDEX)i * (INDEX)inner[k].d;
-						s += (INDEX)i * (INDEX)inner[k].s;
-					}
-					at[j] = d + (INDEX)x * (INDEX)params->d;
-					value[j] = LOAD(s0 + s + (INDEX)x * (INDEX)params->s);
-				}
+		const u32 apart = APART(cuts), items = apart * params->flat;
+		const i64 dApart = apart * params->d, sApart = apart * params->s;
+		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
+			u32 x = item;
+			INDEX d = 0, s = 0;
+			ROLLED
+			for (u32 k = 0; k < params->inner; k++) {
+				const u32 i = digit(&x, inner + k);
+				d += (INDEX)i * (INDEX)inner[k].d;
+				s += (INDEX)i * (INDEX)inner[k].s;
 			}
-			i64 d = d0;
-			for (u32 i = 0; i < copies; i++, d += params->da) {
-				UNROLL
-				for (u32 j = 0; j < ITEMS; j++) {
-					if (item + j * GROUP < left) {
-						to[d + at[j]] = CONVERT(value[j]);
-					}
-				}
+			d += (INDEX)x * (INDEX)params->d;
+			s += (INDEX)x * (INDEX)params->s;
+#if TWICE // without conditions, too
+			if (x + (ITEMS - 1) * apart < cuts) {
+				MOVE(1)
+			} else
+#endif
+			{
+				MOVE(x + j * apart < cuts)
 			}
 		}
 	}
 }
 
-#undef ITEMS
+#undef MOVE
 #undef SETUP
 #undef LOADED
 #undef LOAD
 #undef CONVERT
 #undef COPIES
+#undef TWICE

@@ -1,4 +1,4 @@
-// fill: one element per item, all of them the pattern (lo, hi).
+// fill: elements as in element.h, all of them the pattern (lo, hi).
 
 ENTRY {
 	GLOBAL WORD *to = (GLOBAL WORD *)dst;
@@ -14,15 +14,23 @@ ENTRY {
 #endif
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		i64 d0 = dBase, unused = 0;
-		const u32 left = items_of(params, block_of(params, block, &d0, &unused));
-		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+		const u32 cuts = cuts_of(params, block_of(params, block, &d0, &unused));
+		const u32 apart = APART(cuts), items = apart * params->flat;
+		const i64 dApart = apart * params->d;
+		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
 			u32 x = item;
 			INDEX d = 0;
 			ROLLED
 			for (u32 k = 0; k < params->inner; k++) {
 				d += (INDEX)digit(&x, inner + k) * (INDEX)inner[k].d;
 			}
-			to[d0 + d + (INDEX)x * (INDEX)params->d] = value;
+			GLOBAL WORD *first = to + (d0 + (d + (INDEX)x * (INDEX)params->d));
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) {
+				if (x + j * apart < cuts) {
+					first[j * dApart] = value;
+				}
+			}
 		}
 	}
 }

@@ -2,7 +2,8 @@
 //
 // The parameters go on behind their axes: with the same axes once more, whose s
 // is the step that at makes (of the cut axis: params->sa), and with params->na
-// indices.
+// indices. In parallel kernels of elements d of an inner one is its step among the
+// block's rows (of the cut axis: params->ta).
 
 typedef struct {
 	i64 offset; // where at has it
@@ -41,6 +42,18 @@ DEVICE u32 position_of(CONSTANT Params *params, u32 block, Position *p) {
 		step_to(p, params, k, digit(&block, AXES(params) + k));
 	}
 	return first;
+}
+
+// row_at is the position in at of a row of a block that begins at a. A row is a
+// combination of the block's indices along the axes that at has steps along. In parallel
+// kernels of elements these axes are the parameters' run, and maybe the cut one.
+DEVICE i64 row_at(CONSTANT Params *params, u32 row, i64 a) {
+	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
+	ROLLED
+	for (u32 k = 0; k < params->run; k++) {
+		a += digit(&row, run + k) * run[k].s;
+	}
+	return a + row * params->sa;
 }
 
 // index_at reads an index of 32 or 64 bits.

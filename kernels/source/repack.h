@@ -2,18 +2,6 @@
 // dense in src too, but of another width (SBITS; 8 on one side, less on the other),
 // or where they run backwards (STEP is -1).
 
-#define PER (32 / DBITS)
-
-// cut returns bits of src, and more above them. It reads the words that hold them.
-DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
-	const u32 shift = (u32)(bit & 31);
-	u32 v = from[bit >> 5] >> shift;
-	if (shift + count > 32) {
-		v |= from[(bit >> 5) + 1] << (32 - shift);
-	}
-	return v;
-}
-
 // rearranged is a word of src with its elements in reverse order; or its lowest four
 // elements, each in a byte; or the elements of its four bytes, next to each other.
 DEVICE u32 PASTE(NAME, _rearranged)(u32 v) {
@@ -50,6 +38,21 @@ DEVICE u32 PASTE(NAME, _rearranged)(u32 v) {
 }
 
 #define REARRANGED(v) PASTE(NAME, _rearranged)(v)
+
+#if SERIAL
+
+#define PER (32 / DBITS)
+
+// cut returns bits of src, and more above them. It reads the words that hold them.
+DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
+	const u32 shift = (u32)(bit & 31);
+	u32 v = from[bit >> 5] >> shift;
+	if (shift + count > 32) {
+		v |= from[(bit >> 5) + 1] << (32 - shift);
+	}
+	return v;
+}
+
 #define CUT(element, count) PASTE(NAME, _cut)(from, (element) * SBITS, (count) * SBITS)
 
 // word puts elements [a, b) of a word together, whose first one lies at s in src.
@@ -71,7 +74,6 @@ DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 #endif
 }
 
-#if SERIAL
 // many makes whole words in loops without a condition, of which compilers make
 // vectors. It returns how many: all of n, or those that whole words of src make.
 DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRICT from, i64 s, i64 n) {
@@ -119,7 +121,6 @@ DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRIC
 #undef STRAIGHT
 #undef ACROSS
 }
-#endif
 
 ENTRY {
 	GLOBAL const u32 *from = (GLOBAL const u32 *)src;
@@ -136,7 +137,6 @@ ENTRY {
 			const i64 end = MIN(r.word + params->span, (length + PER - 1) / PER);
 			for (i64 w = r.word; w < end; w++) {
 				const i64 s = STEP < 0 ? r.s + phase - w * PER : r.s - phase + w * PER;
-#if SERIAL
 				if (w > 0 || phase == 0) {
 					const i64 made = PASTE(NAME, _many)(to + w, from, s, MIN(end, length / PER) - w);
 					if (made > 0) {
@@ -144,7 +144,6 @@ ENTRY {
 						continue;
 					}
 				}
-#endif
 				const u32 a = w == 0 ? phase : 0, b = (u32)MIN(length - w * PER, PER);
 				const u32 value = PASTE(NAME, _word)(from, s, a, b);
 				MERGE(to + w, value, bits_between(a * DBITS, b * DBITS));
@@ -154,5 +153,76 @@ ENTRY {
 }
 
 #undef PER
-#undef REARRANGED
 #undef CUT
+
+#else
+
+#if SBITS > DBITS
+#define PAIRS (SBITS / DBITS)
+#else
+#define PAIRS 1
+#endif
+
+// Loaded is the source of a chunk.
+typedef struct {
+	Pair p[PAIRS];
+} PASTE(NAME, _Loaded);
+
+// load reads what makes slots [a, b), the first slot of which is at s in src.
+DEVICE PASTE(NAME, _Loaded) PASTE(NAME, _load)(GLOBAL const u8 *src, i64 s, i32 a, i32 b) {
+	PASTE(NAME, _Loaded) x;
+#if STEP < 0
+	x.p[0] = pair_at(src, (s + 1) * SBITS - 128, 128 - b * SBITS, 128 - a * SBITS);
+#else
+	UNROLL
+	for (i32 k = 0; k < PAIRS; k++) {
+		x.p[k] = pair_at(src, s * SBITS + k * 128, a * SBITS - k * 128, b * SBITS - k * 128);
+	}
+#endif
+	return x;
+}
+
+// make puts the chunk together.
+DEVICE u128 PASTE(NAME, _make)(const PASTE(NAME, _Loaded) x) {
+	u128 v = shifted(x.p[0]), made;
+#if STEP < 0
+	made.x = REARRANGED(v.w);
+	made.y = REARRANGED(v.z);
+	made.z = REARRANGED(v.y);
+	made.w = REARRANGED(v.x);
+#elif SBITS == 4
+	made.x = REARRANGED(v.x);
+	made.y = REARRANGED(v.x >> 16);
+	made.z = REARRANGED(v.y);
+	made.w = REARRANGED(v.y >> 16);
+#elif SBITS == 2
+	made.x = REARRANGED(v.x);
+	made.y = REARRANGED(v.x >> 8);
+	made.z = REARRANGED(v.x >> 16);
+	made.w = REARRANGED(v.x >> 24);
+#elif DBITS == 4
+	made.x = REARRANGED(v.x) | REARRANGED(v.y) << 16;
+	made.y = REARRANGED(v.z) | REARRANGED(v.w) << 16;
+	v = shifted(x.p[1]);
+	made.z = REARRANGED(v.x) | REARRANGED(v.y) << 16;
+	made.w = REARRANGED(v.z) | REARRANGED(v.w) << 16;
+#else
+#define WORD_OF(v) (REARRANGED(v.x) | REARRANGED(v.y) << 8 | REARRANGED(v.z) << 16 | REARRANGED(v.w) << 24)
+	made.x = WORD_OF(v);
+	v = shifted(x.p[1]);
+	made.y = WORD_OF(v);
+	v = shifted(x.p[2]);
+	made.z = WORD_OF(v);
+	v = shifted(x.p[3]);
+	made.w = WORD_OF(v);
+#undef WORD_OF
+#endif
+	return made;
+}
+
+#undef PAIRS
+#define LOADED PASTE(NAME, _Loaded)
+#define LOAD(c) PASTE(NAME, _load)(src, STEP < 0 ? c.s - c.e : c.s + c.e, c.a, c.b)
+#define MAKE(c, x) PASTE(NAME, _make)(x)
+#define ITEMS 2
+#endif

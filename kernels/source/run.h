@@ -1,6 +1,8 @@
 // run: words of elements that are dense on both sides but do not begin at the
 // same bit of a word: a word of dst is cut from two neighbours in src.
 
+#if SERIAL
+
 #define PER (32 / DBITS)
 
 ENTRY {
@@ -57,3 +59,10 @@ ENTRY {
 }
 
 #undef PER
+
+#else
+#define LOADED Pair
+#define LOAD(c) pair_at(src, (c.s + c.e) * DBITS, c.a * DBITS, c.b * DBITS)
+#define MAKE(c, pair) shifted(pair)
+#define ITEMS 2
+#endif

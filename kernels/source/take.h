@@ -1,7 +1,7 @@
 // take: elements of src whose positions depend on indices in memory. Below a
-// byte an item is a 32-bit word of dst, else an element; serial kernels do the
-// elements of a row in one go, with one look at indices that they share. lo is
-// the base of at.
+// byte an item is a 32-bit word of dst, else an element. The elements of a row have
+// their indices in common, which are looked at once: serial kernels do a row in one go,
+// others first find the rows of a block. lo is the base of at.
 
 #if DBITS < 8
 
@@ -108,45 +108,62 @@ ENTRY {
 
 #else
 
-#define ITEMS 4
+#define NOWHERE ((i64)((u64)1 << 63))
 
 ENTRY {
+	SHARED(i64, found, MOST); // where rows begin in src, by what their indices say
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Position begin = {dBase, sBase, (i64)lo};
-		const u32 left = items_of(params, position_of(params, block, &begin));
-		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
-			i64 d[ITEMS];
+		const u32 first = position_of(params, block, &begin);
+		const u32 cuts = cuts_of(params, first), rows = params->nb * (params->ta > 0 ? cuts : 1);
+		if (block != GROUP_ID) {
+			BARRIER();
+		}
+		for (u32 row = LOCAL_ID; row < rows; row += GROUP) {
+			i64 s = begin.s;
+			found[row] = find(params, at, ABITS, row_at(params, row, begin.a), &s, status) ? s : NOWHERE;
+		}
+		BARRIER();
+		const u32 apart = APART(cuts), items = apart * params->flat;
+		const i64 dApart = apart * params->d, sApart = apart * params->s;
+		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
+			u32 x = item, row = 0;
+			i64 d = begin.d, s = 0;
+			ROLLED
+			for (u32 k = 0; k < params->inner; k++) {
+				const u32 i = digit(&x, inner + k);
+				d += i * inner[k].d;
+				s += i * inner[k].s;
+				row += i * (u32)at_axes(params)[params->outer + k].d;
+			}
+			d += x * params->d;
+			s += x * params->s;
+			row += x * params->ta;
 			WORD value[ITEMS];
+			u32 there = 0;
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-				u32 rest = item + j * GROUP;
-				d[j] = -1;
-				if (rest < left) {
-					Position p = begin;
-					ROLLED
-					for (u32 k = 0; k < params->inner; k++) {
-						step_to(&p, params, params->outer + k, digit(&rest, inner + k));
-					}
-					step_cut(&p, params, rest);
-					if (find(params, at, ABITS, p.a, &p.s, status)) {
-						value[j] = from[p.s];
-						d[j] = p.d;
+				if (x + j * apart < cuts) {
+					const i64 begins = found[row + j * apart * params->ta];
+					if (begins != NOWHERE) {
+						value[j] = from[begins + s + j * sApart];
+						there |= 1 << j;
 					}
 				}
 			}
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
-				if (d[j] >= 0) {
-					to[d[j]] = value[j];
+				if (there >> j & 1) {
+					to[d + j * dApart] = value[j];
 				}
 			}
 		}
 	}
 }
 
-#undef ITEMS
+#undef NOWHERE
 
 #endif

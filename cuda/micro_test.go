@@ -1,0 +1,192 @@
+package cuda
+
+import (
+	_ "embed" // for the kernels
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// microPTX is micro/micro.h, compiled by scripts/ptx.sh.
+//
+//go:embed micro/micro.ptx
+var microPTX []byte
+
+// calibration is what the model of GPUs takes from a measurement: see docs/gpu-model.md.
+type calibration struct {
+	Device string
+	// Of dense copies by n vectors of 16 bytes a thread, of copies by the driver, of loads
+	// and stores alone, and of stores of 4 bytes in each 32: GB/s, of bytes read and written.
+	Copy          map[string]float64
+	DriverCopy    float64
+	Read, Write   float64
+	PartialSector float64
+	Operations    float64 // of 32 bits, of all threads: 10^9 a second
+	MHz           int     // the clock, as the driver says
+	LatencyNS     float64 // of a load from memory
+	LaunchNS      float64 // of a launch behind others
+}
+
+// measure returns where results go; "": this is a test only.
+func measure() string { return os.Getenv("RESTRIDE_MEASURE") }
+
+func save(t *testing.T, result any) {
+	text, err := json.MarshalIndent(result, "", "\t")
+	require.NoError(t, err)
+	t.Logf("%s", text)
+	if measure() != "" {
+		require.NoError(t, os.WriteFile(measure(), append(text, '\n'), 0o644))
+	}
+}
+
+// micro runs the kernels of micro.h.
+type micro struct {
+	t        *testing.T
+	d        *driver
+	s        *stream
+	f        *frame
+	module   cuModule
+	dst, src cuDevicePtr
+	rounds   int
+}
+
+func (m *micro) must(err error) {
+	m.t.Helper()
+	require.NoError(m.t, err)
+}
+
+func (m *micro) launch(name string, groups uint32, lo, hi uint64) {
+	fn, err := m.d.api.lookup(m.module, "micro_"+name)
+	m.must(err)
+	values := [7]uint64{uint64(m.dst), uint64(m.src), 0, 0, 0, lo, hi}
+	var params [7]unsafe.Pointer
+	for i := range values {
+		params[i] = unsafe.Pointer(&values[i])
+	}
+	m.must(m.d.api.launch(m.f, fn, groups, 256, m.s.handle, params[:]))
+}
+
+// time returns the median time of some work, by the device's clock.
+func (m *micro) time(work func()) time.Duration {
+	var all []float64
+	from, err := m.d.api.newEvent()
+	m.must(err)
+	to, err := m.d.api.newEvent()
+	m.must(err)
+	for range m.rounds {
+		m.must(m.d.api.record(m.f, from, m.s.handle))
+		work()
+		m.must(m.d.api.record(m.f, to, m.s.handle))
+		m.must(m.d.api.await(m.f, to))
+		ms, err := m.d.api.elapsed(from, to)
+		m.must(err)
+		all = append(all, float64(ms))
+	}
+	m.must(m.d.api.destroyEvent(from))
+	m.must(m.d.api.destroyEvent(to))
+	slices.Sort(all)
+	return time.Duration(all[len(all)/2] * 1e6)
+}
+
+func (m *micro) words(at cuDevicePtr, n int) []uint32 {
+	w := make([]uint32, n)
+	m.must(m.d.api.download(m.f, unsafe.Pointer(&w[0]), at, int64(4*n), m.s.handle))
+	m.must(m.d.api.synchronize(m.f, m.s.handle))
+	return w
+}
+
+func (m *micro) put(at cuDevicePtr, w []uint32) {
+	m.must(m.d.api.upload(m.f, at, unsafe.Pointer(&w[0]), int64(4*len(w)), m.s.handle))
+	m.must(m.d.api.synchronize(m.f, m.s.handle))
+}
+
+// TestMicro measures what the model of GPUs assumes, if RESTRIDE_MEASURE names a file for
+// it, and otherwise only checks that its kernels do what they say.
+func TestMicro(t *testing.T) {
+	dev := openTest(t)
+	bytes, steps, rounds := int64(1<<20), uint64(100), 1
+	if measure() != "" && !strings.Contains(dev.Info().Name, "simulator") {
+		bytes, steps, rounds = 512<<20, 1<<14, 15
+	}
+	m := &micro{t: t, d: dev.driver, rounds: rounds}
+	made, err := m.d.NewStream()
+	require.NoError(t, err)
+	m.s = made.(*stream)
+	result := calibration{Device: dev.Info().Name, MHz: dev.Info().MHz, Copy: map[string]float64{}}
+	require.NoError(t, m.d.with(func(f *frame) error {
+		m.f = f
+		m.module, err = m.d.api.load(append(slices.Clone(microPTX), 0))
+		m.must(err)
+		m.dst, err = m.d.api.alloc(bytes)
+		m.must(err)
+		m.src, err = m.d.api.alloc(bytes)
+		m.must(err)
+		m.run(&result, bytes, steps)
+		m.must(m.d.api.free(m.dst))
+		m.must(m.d.api.free(m.src))
+		return m.d.api.unload(m.module)
+	}))
+	require.NoError(t, m.s.Close())
+	save(t, result)
+}
+
+func (m *micro) run(result *calibration, bytes int64, steps uint64) {
+	t, vectors := m.t, uint32(bytes/16)
+	rate := func(moved int64, d time.Duration) float64 { return float64(moved) / max(float64(d), 1) }
+	pattern := make([]uint32, bytes/4)
+	for i := range pattern {
+		pattern[i] = uint32(i)*2654435761 + 1
+	}
+	m.put(m.src, pattern)
+	last := int(bytes/4) - 1
+	for _, n := range []uint32{1, 2, 4, 8} {
+		m.put(m.dst+cuDevicePtr(4*last), []uint32{0})
+		name := "copy_" + string(rune('0'+n))
+		result.Copy[name[5:]] = rate(2*bytes, m.time(func() { m.launch(name, vectors/256/n, 0, 0) }))
+		assert.Equal(t, pattern[last], m.words(m.dst+cuDevicePtr(4*last), 1)[0], name)
+	}
+	result.DriverCopy = rate(2*bytes, m.time(func() { m.must(m.d.api.copyWithin(m.f, m.dst, m.src, bytes, m.s.handle)) }))
+
+	result.Read = rate(bytes, m.time(func() { m.launch("read", vectors/256/8, 0, 0) }))
+	result.Write = rate(bytes, m.time(func() { m.launch("write", vectors/256/8, 7, 0) }))
+	assert.Equal(t, []uint32{7, 7}, m.words(m.dst+cuDevicePtr(4*(last-1)), 2))
+	result.PartialSector = rate(bytes/8, m.time(func() { m.launch("sectors", uint32(bytes/32/256/8), 9, 0) }))
+	assert.Equal(t, []uint32{9, 7}, m.words(m.dst+cuDevicePtr(bytes-32), 2))
+
+	// Blocks enough for every multiprocessor to be full many times.
+	blocks := uint32(bytes / 4 / 256 / 16)
+	took := m.time(func() { m.launch("operations", blocks, 1, steps) })
+	result.Operations = rate(int64(blocks)*256*int64(steps)*64, took)
+
+	// A walk over all lines, in an order that nothing foresees: that of a linear
+	// congruential generator of full period.
+	walk := make([]uint32, bytes/4)
+	const line = 64 // words
+	lines := uint32(len(walk) / line)
+	for i := range lines {
+		walk[i*line] = (i*1664525 + 1013904223) % lines * line
+	}
+	m.put(m.src, walk)
+	want := uint32(0)
+	for range steps {
+		want = walk[want]
+	}
+	took = m.time(func() { m.launch("chase", 1, 0, steps) })
+	result.LatencyNS = float64(took) / float64(steps)
+	assert.Equal(t, want, m.words(m.dst, 1)[0])
+
+	const launches = 100
+	took = m.time(func() {
+		for range launches {
+			m.launch("nothing", 1, 0, 0)
+		}
+	})
+	result.LaunchNS = float64(took) / launches
+}
