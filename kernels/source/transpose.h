@@ -222,7 +222,8 @@ ENTRY {
 		digit(&rest, axes);
 		const u32 first = digit(&rest, axes + 1), begin = first * params->tb;
 		const u32 room = UNIT << params->words, left = params->nb - begin;
-		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)digit(&rest, axes + 2) * params->cut);
+		const u32 third = digit(&rest, axes + 2) * params->cut;
+		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third);
 		const u32 na = t.na, nb = MIN(left, room);
 		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
 		const u32 sAligned = (t.s | params->sb | params->s) % ACROSS == 0;
