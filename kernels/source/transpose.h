@@ -104,9 +104,9 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 #if VEC == 4
 			line = load128((GLOBAL const u128 *)(from + k * step));
 #else
-			const u32x2 half = load64((GLOBAL const u32x2 *)(from + k * step));
-			line.x = half.x;
-			line.y = half.y;
+			const u32x2 words = load64((GLOBAL const u32x2 *)(from + k * step));
+			line.x = words.x;
+			line.y = words.y;
 #endif
 		}
 		r[k][0] = line.x;
