@@ -39,6 +39,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/hugemem", "internal/quote"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/quote"},
 	"cuda/ptxzip":       {},
+	"cuda/ptxtest":      {"device", "kernels", "cuda", "internal/gpu", "internal/ptx"},
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
 	"bench/cases":       {"layout", "device", "device/oracle"},
@@ -54,6 +55,7 @@ var policy = map[string][]string{
 
 	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
+	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "device/backend"},
 	"internal/dl":          {"internal/quote", "github.com/ebitengine/purego"},
 	"internal/hugemem":     {},

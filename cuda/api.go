@@ -65,15 +65,19 @@ type api interface {
 	load(ptx []byte) (cuModule, error)
 	unload(cuModule) error
 	lookup(cuModule, string) (cuFunction, error)
-	// launch passes parameters of 8 bytes, by pointers to them. Where the context of
+	// launch passes arguments of 8 bytes, by pointers to them; but that numbered byValue
+	// is as long as the kernel wants it, and has no Go pointers in it. Where the context of
 	// function and stream is not current, it may fail, and then has done nothing.
-	launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, params []unsafe.Pointer) error
+	launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, arguments []unsafe.Pointer) error
 
 	beginCapture(cuStream) error
 	endCapture(cuStream) (cuGraphExec, error)
 	replay(*frame, cuGraphExec, cuStream) error
 	destroyGraph(cuGraphExec) error
 }
+
+// byValue is the number of the argument that is a launch's parameters.
+const byValue = 2
 
 // location is where memory lies.
 type location struct {

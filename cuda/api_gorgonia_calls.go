@@ -30,14 +30,15 @@ static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
 }
 
-// A kernel's arguments, each of 8 bytes: as many as kernels.MaxArguments.
+// A kernel's arguments, each of 8 bytes, as many as kernels.MaxArguments; number 2 is
+// elsewhere.
 typedef struct {
 	unsigned long long at[9];
 } arguments;
 
-static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s, arguments a) {
+static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s, arguments a, void *parameters) {
 	void *params[9];
-	for (int i = 0; i < 9; i++) params[i] = &a.at[i];
+	for (int i = 0; i < 9; i++) params[i] = i == 2 ? parameters : &a.at[i];
 	return cuLaunchKernel(f, groups, 1, 1, local, 1, 1, 0, s, params, 0);
 }
 */
@@ -232,12 +233,12 @@ func (l *gorgoniaCU) lookup(m cuModule, name string) (cuFunction, error) {
 // launch does not use Function.Launch, which writes Go pointers into memory fresh from
 // malloc: while the collector marks, its write barrier takes the former content for a
 // pointer, too, and ends the process if that is a stale one.
-func (l *gorgoniaCU) launch(_ *frame, fn cuFunction, groups, local uint32, s cuStream, params []unsafe.Pointer) error {
+func (l *gorgoniaCU) launch(_ *frame, fn cuFunction, groups, local uint32, s cuStream, arguments []unsafe.Pointer) error {
 	var a C.arguments
-	for i, p := range params {
+	for i, p := range arguments {
 		a.at[i] = *(*C.ulonglong)(p)
 	}
-	return checkC("cuLaunchKernel", C.launch(asC[C.CUfunction](fn), C.uint(groups), C.uint(local), asC[C.CUstream](s), a))
+	return checkC("cuLaunchKernel", C.launch(asC[C.CUfunction](fn), C.uint(groups), C.uint(local), asC[C.CUstream](s), a, arguments[byValue]))
 }
 
 func (l *gorgoniaCU) beginCapture(s cuStream) error {

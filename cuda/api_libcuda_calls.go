@@ -216,13 +216,13 @@ func (l *libcuda) lookup(m cuModule, name string) (cuFunction, error) {
 	return *f, err
 }
 
-func (l *libcuda) launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, params []unsafe.Pointer) error {
+func (l *libcuda) launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, arguments []unsafe.Pointer) error {
 	a := &f.args
 	a[0] = uintptr(fn)
 	a[1], a[2], a[3] = uintptr(groups), 1, 1
 	a[4], a[5], a[6] = uintptr(local), 1, 1
 	a[7], a[8] = 0, uintptr(s)
-	a[9], a[10] = uintptr(unsafe.Pointer(unsafe.SliceData(params))), 0
+	a[9], a[10] = uintptr(unsafe.Pointer(unsafe.SliceData(arguments))), 0
 	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, a[:]...))
 }
 

@@ -18,7 +18,7 @@ type driver struct {
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
 	ordered bool     // memory comes in the order of a stream
-	side    cuStream // for allocations and parameters, which wait for it
+	side    cuStream // for allocations, which wait for it
 	modules modules
 	lost    atomic.Bool // the context is lost: no call succeeds any more
 
@@ -30,14 +30,10 @@ type driver struct {
 	life   sync.RWMutex
 	closed bool
 
-	mu       sync.Mutex
-	streams  map[*stream]struct{}
-	retired  []*memory       // freed parameters that queued work may still read
-	kept     map[*memory]int // parameters, and the number of graphs that use them
-	captures int             // captures under way
-	idle     []cuEvent       // to be recorded again
-	events   map[cuEvent]struct{}
-	peers    map[uint64]bool // devices, by their number, whose memory was opened to this one, or cannot be
+	mu     sync.Mutex
+	idle   []cuEvent // to be recorded again
+	events map[cuEvent]struct{}
+	peers  map[uint64]bool // devices, by their number, whose memory was opened to this one, or cannot be
 }
 
 // newDriver returns a driver of a device, with a context of the caller's, or, for 0,
@@ -50,8 +46,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	d := &driver{
 		api: a, number: driverNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: p.bus,
 		ordered: p.pools && a.ordered() && !o.PlainMemory,
-		streams: map[*stream]struct{}{}, events: map[cuEvent]struct{}{}, kept: map[*memory]int{},
-		peers: map[uint64]bool{},
+		events:  map[cuEvent]struct{}{}, peers: map[uint64]bool{},
 	}
 	d.modules.init(d)
 	if ctx == 0 {
@@ -105,8 +100,7 @@ func (d *driver) Close() error {
 	d.closed = true
 	d.life.Unlock()
 	err := d.giveBack(func(f *frame) error {
-		clear(d.kept) // no graph is left
-		errs := []error{d.freeRetired()}
+		var errs []error
 		for e := range d.events {
 			errs = append(errs, d.api.destroyEvent(e))
 		}

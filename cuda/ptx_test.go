@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,11 +52,16 @@ func TestPTX(t *testing.T) {
 		found := entry.FindAllStringSubmatch(string(text), -1)
 		require.Len(t, found, 1, "%v", s)
 		assert.Equal(t, s.String(), found[0][1])
-		assert.Equal(t, arguments, strings.Count(found[0][2], ".param .u64"), "%v", s)
+		assert.Equal(t, arguments-1, strings.Count(found[0][2], ".param .u64"), "%v", s)
+		assert.Contains(t, found[0][2], fmt.Sprintf(".param .align 8 .b8 %v_param_%d[%d]", s, byValue, s.ParameterBytes()))
+		assert.LessOrEqual(t, 8*(arguments-1)+s.ParameterBytes(), 4<<10, "%v", s)
 		assert.Equal(t, arguments, strings.Count(found[0][2], ".param"), "%v", s)
 		assert.Contains(t, string(text), ".target sm_70\n")
 		assert.Contains(t, string(text), ".maxntid 256, 1, 1\n")
-		assert.NotContains(t, string(text), "depot", "%v keeps variables in memory", s)
+		// Neither variables nor a copy of the parameters lie in memory.
+		for _, memory := range []string{"depot", ".local", "cvta.param"} {
+			assert.NotContains(t, string(text), memory, "%v", s)
+		}
 	}
 	assert.Empty(t, left, "kernels that nobody asks for")
 }

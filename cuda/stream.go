@@ -10,18 +10,18 @@ import (
 
 // stream is a CUDA stream.
 type stream struct {
-	driver     *driver
-	handle     cuStream
-	own        bool // Close destroys the stream
-	thread     threadContext
-	functions  map[kernels.Spec]cuFunction // the device's modules, without their lock
-	last       *kernels.Launch             // the last launch,
-	function   cuFunction                  // and its function
-	home       bool                        // the thread of the last launch has the device's context
-	capturing  bool
-	parameters []*memory // of the launches of a capture
+	driver    *driver
+	handle    cuStream
+	own       bool // Close destroys the stream
+	thread    threadContext
+	functions map[kernels.Spec]cuFunction // the device's modules, without their lock
+	last      *kernels.Launch             // the last launch,
+	function  cuFunction                  // and its function
+	home      bool                        // the thread of the last launch has the device's context
+	capturing bool
 
-	// The arguments of a launch, and the pointers to them that the driver wants.
+	// The arguments of a launch, and the pointers to them that the driver wants: to the
+	// launch's parameters in place of an argument.
 	args   [kernels.MaxArguments]uint64
 	params [kernels.MaxArguments]unsafe.Pointer
 }
@@ -45,9 +45,6 @@ func newStream(d *driver, handle cuStream, own bool) *stream {
 	for i := range s.args {
 		s.params[i] = unsafe.Pointer(&s.args[i])
 	}
-	d.mu.Lock()
-	d.streams[s] = struct{}{}
-	d.mu.Unlock()
 	return s
 }
 
@@ -84,9 +81,10 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 			s.functions[l.Spec] = f
 		}
 		s.last, s.function = l, f
+		s.params[byValue] = unsafe.Pointer(unsafe.SliceData(l.Params))
 	}
 	p := &s.args
-	p[0], p[1], p[2] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at), uint64(a.Params.(*memory).at)
+	p[0], p[1] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at)
 	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
 	if a.At != nil {
 		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
@@ -100,9 +98,6 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	// The thread's context is asked for only where the launch may need another: with
 	// a wrong one it fails, as for any other reason, and is made again here.
 	s.home = s.handle > perThread && (s.thread.before == s.driver.ctx || s.thread.before == 0)
-	if s.capturing {
-		s.parameters = append(s.parameters, a.Params.(*memory))
-	}
 	err := s.submit(l)
 	s.driver.leave(&s.thread)
 	return s.driver.check(err)
@@ -122,9 +117,6 @@ func (s *stream) Finish() error {
 }
 
 func (s *stream) Close() error {
-	s.driver.mu.Lock()
-	delete(s.driver.streams, s)
-	s.driver.mu.Unlock()
 	if !s.own {
 		return nil
 	}

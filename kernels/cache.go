@@ -18,17 +18,18 @@ type Cache[T any] struct {
 	kept    int                  // in all lists
 }
 
-// Entry is a launch with its parameters on the device.
+// Entry is a launch, with its parameters on the device if they are uploaded.
 type Entry[T any] struct {
 	Launch
-	OnDevice T // none where there is nothing to do
+	OnDevice T // what upload made of the parameters; none where there is nothing to do
 	call     call
 	layouts  plankey.Key
 	next     *Entry[T] // of the same hash
 }
 
-// NewCache returns an empty cache of at most the given number of launches. upload takes parameters to the device; drop is told when they will not
-// be used for later work any more.
+// NewCache returns an empty cache of at most the given number of launches. upload takes
+// parameters to the device; drop is told when they will not be used for later work any
+// more. Both are nil where parameters are passed by value.
 func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[uint64]*Entry[T]{}}
 }
@@ -82,7 +83,7 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 	}
 	e := &Entry[T]{Launch: l, call: k}
 	e.layouts.Set(dst, src, at, by)
-	if e.Groups > 0 {
+	if e.Groups > 0 && c.upload != nil {
 		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index)
 func (c *Cache[T]) Clear() {
 	for hash, e := range c.entries {
 		for ; e != nil; e = e.next {
-			if e.Groups > 0 {
+			if e.Groups > 0 && c.drop != nil {
 				c.drop(e.OnDevice)
 			}
 		}

@@ -8,10 +8,16 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Cast converts elements by value: from any type of up to 32 bits, or of 64, to any
-// type of one width (see source/cast.h); or, several times as fast, between two given
-// types.
-const Cast Form = "cast"
+// The forms that convert by value: see their files.
+const (
+	// Cast converts from any type of up to 32 bits, or of 64, to any type of one width;
+	// or, several times as fast, between two given types.
+	Cast Form = "cast"
+	// Value and Lookup are for elements that are dense on both sides, on a GPU: from any
+	// type of 16 or 32 bits, and of fewer, to any type of one width.
+	Value  Form = "value"
+	Lookup Form = "lookup"
+)
 
 // pairs lists the conversions, each {to, from}, that have a kernel of their own, with
 // the default rounding: those of weights and activations. There are no more, as OpenCL's
@@ -44,8 +50,25 @@ func castSpecs() []Spec {
 			all = append(all, castSpec(p[0], p[1], serial))
 		}
 	}
+	for _, dst := range []uint8{2, 4, 8, 16, 32} {
+		for _, src := range []uint8{2, 4, 8, 16, 32} {
+			all = append(all, denseCast(dst, src))
+		}
+	}
 	return all
 }
+
+// denseCast is the kernel for elements that are dense on both sides.
+func denseCast(dst, src uint8) Spec {
+	form := Value
+	if src <= 8 {
+		form = Lookup
+	}
+	return Spec{Form: form, DstBits: dst, SrcBits: src}
+}
+
+// byValue reports whether a form converts by value.
+func (f Form) byValue() bool { return f == Cast || f == Value || f == Lookup }
 
 // castSpec is the kernel for a pair of types.
 func castSpec(to, from layout.DType, serial bool) Spec {
@@ -70,7 +93,13 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
 	return p.plan("convert", func(k *parameters) (Spec, error) {
+		if p.long {
+			spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+		}
 		in := p.inner(0)
+		if dense := denseCast(uint8(to.Bits()), uint8(from.Bits())); p.planDense(k, dense) {
+			return dense, nil
+		}
 		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 		switch {
 		case spec.packs() && rows && spec.pair(): // others have no loop over words
@@ -82,6 +111,39 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 		}
 		return spec, k.cutElements(spec, p.innermostFirst())
 	})
+}
+
+// planDense makes an item of the elements in 16 bytes of the side with the wider ones
+// (see source/dense.h); false: the innermost axis is not dense on both sides, or too
+// short, or there are too many of them.
+func (p *problem) planDense(k *parameters, s Spec) bool {
+	in, each := p.inner(0), int64(128/max(s.DstBits, s.SrcBits))
+	if p.target.Serial || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
+		return false
+	}
+	rest := p.innermostFirst()[1:]
+	phase := p.dBase % each // where in an item runs begin, at the most
+	for _, a := range rest {
+		if a.d%each != 0 {
+			phase = each - 1
+		}
+	}
+	items := axis{(phase + in.n + each - 1) / each, each, each}
+	if items.n <= itemsPerBlock {
+		rows := parameters{length: in.n, inner: []axis{items}}
+		err := rows.cutItems(rest, itemsPerBlock)
+		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
+			*k = rows
+			return true
+		}
+	}
+	parts := parameters{length: in.n, flat: 1}
+	parts.cutAxis(items, itemsPerBlock)
+	if parts.setOuter(rest...) != nil {
+		return false
+	}
+	*k = parts
+	return true
 }
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what

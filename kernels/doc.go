@@ -13,7 +13,7 @@
 //	dense      one dense run                     element    run        run        block     run
 //	rows       dense rows                        element    run        run        block     run
 //	transpose  dense along different, long axes  tile       transpose  transpose  block     transpose
-//	shuffle    dense along different axes        shuffle    shuffle    pack       block     pack
+//	shuffle    dense along different axes        shuffle    permute    permute    block     pack
 //	reversed   src's rows run backwards          element    repack     repack     block     repack
 //	strided    src's rows have gaps              element    pack       pack       block     pack
 //	broadcast  src repeats elements              spread     pack       pack       block     pack
@@ -28,14 +28,24 @@
 // too; element and pack are for what has axes too short or too far apart for their
 // tiles, and pack for rows of reversed elements shorter than two words.
 //
+// permute is for elements of 2 to 8 bits whose numbers, on both sides, differ by an
+// exchange of bits, as those of weights in a packed format and another: words are read
+// and written, and the bits that choose an element in a word are exchanged in
+// registers. What has axes that are not powers of two within a word goes by shuffle, of
+// 8 bits or more, or pack.
+//
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else pack's. One by
-// value is cast's, in integer arithmetic only, which goes in front of pack or element.
+// value is cast's, in integer arithmetic only, which goes in front of pack or element;
+// on a GPU, what is dense on both sides, in rows of four times 16 bytes or more, is
+// lookup's, of elements up to 8 bits, or value's, which pass through a float of 32 bits.
 // take is for copies whose positions in src depend on indices.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
-// and magic numbers of the axes, the same on every target. [Cache] keeps launches by
-// layouts, with their parameters on the device.
+// and magic numbers of the axes, the same on every target. In CUDA they are an argument
+// by value, of a size that depends on the kernel only; launches of layouts of very many
+// axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
+// [Cache] keeps launches by layouts.
 //
 // # One source
 //

@@ -31,7 +31,7 @@ const itemsPerBlock = 4 * GroupSize
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)
 	err := k.cutElements(spec, p.innermostFirst())
-	spec.Wide = k.wide()
+	spec.Wide = !p.long && k.wide()
 	return spec, err
 }
 
@@ -111,10 +111,15 @@ func (k *parameters) cutAxis(a axis, indices int64) {
 
 // wide reports whether steps within a block need more than 32 bits.
 func (k *parameters) wide() bool {
-	d, s := int64(0), int64(0)
+	d, s := k.reach()
+	return d >= limit || s >= limit
+}
+
+// reach returns how far apart the elements of a block are at the most.
+func (k *parameters) reach() (d, s int64) {
 	for _, a := range append(k.inner, axis{int64(k.cut), k.d, k.s}) {
 		d += (a.n - 1) * magnitude(a.d)
 		s += (a.n - 1) * magnitude(a.s)
 	}
-	return d >= limit || s >= limit
+	return d, s
 }

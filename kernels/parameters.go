@@ -13,6 +13,7 @@ type axis struct{ n, d, s int64 }
 // source/common.h, which says what the fields mean.
 type parameters struct {
 	blocks int64
+	groups int64 // that do them; 0: as many
 
 	cut, flat, words, span uint32
 
@@ -51,10 +52,16 @@ func (k *parameters) setOuter(cuts ...axis) error {
 	return nil
 }
 
-// encode lays the parameters out as struct Params and its axes.
-func (k *parameters) encode() []byte {
+// bytes is the size of the parameters.
+func (k *parameters) bytes() int {
+	return headerBytes + axisBytes*(len(k.outer)+len(k.inner)+len(k.run)) + len(k.more)
+}
+
+// encode lays the parameters out as struct Params and its axes, in memory of at least
+// the given size.
+func (k *parameters) encode(room int) []byte {
 	le := binary.LittleEndian
-	b := make([]byte, 0, headerBytes+axisBytes*(len(k.outer)+len(k.inner)+len(k.run)))
+	b := make([]byte, 0, max(room, k.bytes()))
 	for _, v := range []uint32{
 		uint32(k.blocks), uint32(len(k.outer)), uint32(len(k.inner)), uint32(len(k.run)),
 		k.cut, k.flat, k.words, k.span,

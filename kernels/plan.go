@@ -20,7 +20,7 @@ type Launch struct {
 	Spec   Spec
 	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
 	Local  uint32 // work-items in each
-	Params []byte // the parameters that the kernel reads
+	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
 	Bytes  int64  // that will be written
 
 	kind string // a copy's class, or the operation
@@ -61,9 +61,10 @@ type problem struct {
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
 	bytes        int64        // of dst
-	dBase        int64        // dst's first element
+	dBase, sBase int64        // dst's and src's first element
 	class        layout.Class // of a copy
 	d, s         base
+	long         bool // only kernels that are Spec.Long have room for the parameters
 }
 
 // PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
@@ -107,7 +108,7 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	for i := range d.Rank() {
 		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
 	}
-	p.dBits, p.dBase = width, d.Offset()
+	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
 	p.d = base{d.Offset()*per - dOffset, shift}
 	p.s = base{s.Offset()*per - sOffset, shift}
@@ -121,18 +122,28 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 	}
 	var k parameters
 	spec, err := choose(&k)
+	if err == nil && !p.target.Serial && !k.fits(spec) {
+		p.long, k = true, parameters{}
+		if spec, err = choose(&k); err == nil && !k.fits(spec) {
+			err = errTooLong
+		}
+	}
 	if err != nil {
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
 	}
+	groups := k.groups
+	if groups == 0 {
+		groups = k.blocks
+	}
 	return Launch{
-		Spec: spec, Groups: uint32(k.blocks), Local: spec.group(), Params: k.encode(), Bytes: p.bytes,
+		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
 		kind: kind, d: p.d, s: p.s,
 	}, nil
 }
 
 // spec is a kernel of a form for the problem's elements.
 func (p *problem) spec(f Form) Spec {
-	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial}
+	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial, Long: p.long}
 }
 
 // inner returns the i-th axis from the innermost one; a trivial one beyond.

@@ -157,48 +157,55 @@ func TestPlanFillAndConvert(t *testing.T) {
 }
 
 // TestPlanCast: one kernel serves all types of a width, but for pairs that have
-// one of their own.
+// one of their own; on a GPU, what is dense on both sides has others.
 func TestPlanCast(t *testing.T) {
 	for _, c := range []struct {
 		to, from layout.DType
 		how      device.Rounding
 		kernel   string
+		dense    string // "": has none
 	}{
-		{layout.Int2, layout.Uint2, device.Rounding{}, "cast_2_32"},
-		{layout.Int4, layout.Uint16, device.Rounding{}, "cast_4_32"},
-		{layout.Int8, layout.Float64, device.Rounding{}, "cast_8_64"},
-		{layout.Int16, layout.Float32, device.Rounding{}, "cast_16_32"},
-		{layout.Int32, layout.Uint4, device.Rounding{}, "cast_32_32"},
-		{layout.Int64, layout.Float64, device.Rounding{}, "cast_64_64"},
-		{layout.Float32, layout.Float16, device.Rounding{}, "cast_float_float16"},
-		{layout.Float32, layout.Int8, device.Rounding{}, "cast_float_int8"},
-		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.Nearest}, "cast_float16_float"},
-		{layout.Float4E2M1, layout.Float16, device.Rounding{}, "cast_float4e2m1_float16"},
-		{layout.Float4E2M1, layout.Float16, device.Rounding{Legacy: true}, "cast_4_32"},
-		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{}, "cast_float8e4m3fn_bfloat16"},
-		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{Unsaturated: true}, "cast_8_32"},
+		{layout.Int2, layout.Uint2, device.Rounding{}, "cast_2_32", "lookup_2_2"},
+		{layout.Int4, layout.Uint16, device.Rounding{}, "cast_4_32", "value_4_16"},
+		{layout.Int8, layout.Float64, device.Rounding{}, "cast_8_64", ""},
+		{layout.Int16, layout.Float32, device.Rounding{}, "cast_16_32", "value_16_32"},
+		{layout.Int32, layout.Uint4, device.Rounding{}, "cast_32_32", "lookup_32_4"},
+		{layout.Int64, layout.Float64, device.Rounding{}, "cast_64_64", ""},
+		{layout.Float32, layout.Float16, device.Rounding{}, "cast_float_float16", "value_32_16"},
+		{layout.Float32, layout.Int8, device.Rounding{}, "cast_float_int8", "lookup_32_8"},
+		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.Nearest}, "cast_float16_float", "value_16_32"},
+		{layout.Float4E2M1, layout.Float16, device.Rounding{}, "cast_float4e2m1_float16", "value_4_16"},
+		{layout.Float4E2M1, layout.Float16, device.Rounding{Legacy: true}, "cast_4_32", "value_4_16"},
+		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{}, "cast_float8e4m3fn_bfloat16", "value_8_16"},
+		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{Unsaturated: true}, "cast_8_32", "value_8_16"},
 	} {
 		for _, target := range []kernels.Target{{}, {Serial: true}} {
 			for _, src := range []layout.Layout{
-				strided([]int64{5, 70}, []int64{1, 1 << 40}, 3), // steps beyond 32 bits need no kernel of their own
-				dense(5, 70), strided([]int64{5, 70}, []int64{71, 1}, 3),
+				strided([]int64{5, 256}, []int64{1, 1 << 40}, 3), // steps beyond 32 bits need no kernel of their own
+				dense(5, 256), strided([]int64{5, 256}, []int64{257, 1}, 3), strided([]int64{5, 256}, []int64{1 << 40, 1}, 3),
 			} {
-				l, err := kernels.PlanCast(dense(5, 70), src, c.to, c.from, c.how, target)
+				l, err := kernels.PlanCast(dense(5, 256), src, c.to, c.from, c.how, target)
 				require.NoError(t, err)
 				want := c.kernel
 				if target.Serial {
 					want += "_serial"
+				} else if src.Stride(1) == 1 && c.dense != "" {
+					want = c.dense
 				}
 				assert.Equal(t, want, l.Spec.String())
 				assert.Equal(t, "convert."+strconv.Itoa(c.to.Bits()), l.Name())
-				assert.Equal(t, (350*int64(c.to.Bits())+7)/8, l.Bytes)
+				assert.Equal(t, (1280*int64(c.to.Bits())+7)/8, l.Bytes)
 				assert.Contains(t, kernels.Specs(), l.Spec)
 			}
 		}
 	}
+	// Rows that are shorter are put together from elements.
+	l, err := kernels.PlanCast(dense(5, 15), strided([]int64{5, 15}, []int64{16, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	require.NoError(t, err)
+	assert.Equal(t, kernels.Cast, l.Spec.Form)
 	// Too many rows for a block each.
 	many := strided([]int64{1 << 31, 24}, []int64{25, 1}, 0)
-	l, err := kernels.PlanCast(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}, kernels.Target{Serial: true})
+	l, err = kernels.PlanCast(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}, kernels.Target{Serial: true})
 	require.NoError(t, err)
 	assert.Positive(t, l.Groups)
 	l, err = kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})

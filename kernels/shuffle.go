@@ -8,12 +8,24 @@ import (
 // Shuffle is the form of a permutation of short axes.
 const Shuffle Form = "shuffle"
 
+// With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
+// small devices have.
 const (
-	// tileBytes is the size of shuffle's tile. With its tables it takes 32 KiB
-	// of local memory at the most, which is what small devices have.
-	tileBytes = 16 << 10
-	// tableSize is how many entries a table of shuffle has room for.
-	tableSize = 768
+	tileBytes = 18 << 10 // the tile
+	tableSize = 256      // rows of src in it, and runs of dst
+	lowSize   = 1024     // elements of a run whose places are kept
+	vector    = 16       // bytes of a load
+)
+
+// What parameters.span says: see source/shuffle.h.
+const (
+	spanSame = 1 << iota
+	spanRowB
+	spanBackwards
+	spanRunA
+	spanEven
+	spanFull
+	spanAligned
 )
 
 // shuffleSpecs lists the kernels of this form.
@@ -29,25 +41,49 @@ func shuffleSpecs() []Spec {
 
 // shuffleDefines are the macros of this form.
 func (s Spec) shuffleDefines() []string {
-	return []string{"TABLE " + strconv.Itoa(tableSize), "SLOTS " + strconv.Itoa(tileBytes*8/int(s.DstBits))}
+	return []string{
+		"TABLE " + strconv.Itoa(tableSize), "LOW " + strconv.Itoa(lowSize),
+		"VECTORS " + strconv.Itoa(tileBytes/vector),
+	}
 }
 
-// shape is a tile of several axes: of each of the problem's axes, how many indices.
+// shape is a tile of several axes: of each of the problem's axes, how many indices. In
+// either side's order of axes it has the leading ones, whose last may be cut. Sizes and
+// steps in memory are in bytes.
 type shape struct {
-	p        *problem
-	src, dst []int // the tile's axes in the order of either side
-	a, b     int   // the last axes of the sides' leading ones: either may be cut
-	sLow     int   // how many of src's are leading
-	dLow     int
-	n        []int64
+	p          *problem
+	size       int64 // of an element
+	src, dst   []int // the axes in the order of either side
+	sLow, dLow int   // how many of them are leading
+	n          []int64
+
+	pitch         []int64 // the step of each axis in the tile
+	row, rows     []int   // src's axes: those within a row, and of the rows
+	run, runs     []int   // dst's: those within a run, and of the runs
+	span, length  int64   // the bytes of a row, the elements of a run
+	bytes         int64   // of the tile
+	across, parts int64   // threads along a row, and the pieces of a row for that
+	words, pieces int64   // the same of a run
+	piece         int64   // elements of a piece of a run
+	sEven, dEven  bool    // rows begin at vectors, and runs at words
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
 // is.
 func (p *problem) shuffles() *shape {
-	src, dst := p.srcOrder(), p.dstOrder()
-	for need := int64(lineBytes * 8 / p.dBits); need*int64(p.dBits) >= sectorBytes*8; need /= 2 {
-		if t := p.shape(src, dst, need); t != nil && t.fits() {
+	size := int64(p.dBits / 8)
+	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes))}
+	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
+		return nil
+	}
+	for _, a := range p.axes {
+		if a.n >= limit {
+			return nil
+		}
+	}
+	for need := lineBytes / size; need*size >= sectorBytes; need /= 2 {
+		t.lead(need)
+		if t.lay() {
 			t.grow()
 			return t
 		}
@@ -55,165 +91,365 @@ func (p *problem) shuffles() *shape {
 	return nil
 }
 
-// shape makes a tile of the leading axes of both sides, until there are as many
-// elements as needed.
-func (p *problem) shape(src, dst []int, need int64) *shape {
-	t := &shape{p: p, n: make([]int64, len(p.axes))}
+// lead takes leading axes of both sides into the tile, until there are as many elements
+// as needed.
+func (t *shape) lead(need int64) {
+	for i := range t.n {
+		t.n[i] = 1
+	}
 	lead := func(order []int) int {
 		size := int64(1)
 		for low, i := range order {
-			n := p.inner(i).n
+			n := t.p.inner(i).n
 			cut := min(n, (need+size-1)/size)
 			t.n[i] = max(t.n[i], cut)
-			if size *= cut; size >= need || low == len(order)-1 {
+			if size *= cut; size >= need {
 				return low + 1
 			}
 		}
-		return 0
+		return len(order)
 	}
-	t.sLow, t.dLow = lead(src), lead(dst)
-	if t.sLow == 0 || t.dLow == 0 {
-		return nil
-	}
-	t.a, t.b = src[t.sLow-1], dst[t.dLow-1]
-	t.src = union(src[:t.sLow], dst[:t.dLow])
-	t.dst = union(dst[:t.dLow], src[:t.sLow])
-	return t
+	t.sLow, t.dLow = lead(t.src), lead(t.dst)
 }
 
-// union returns low and then the rest of what is in other, whose last is kept last.
-func union(low, other []int) []int {
-	all := slices.Clone(low)
-	for _, i := range other {
-		if !slices.Contains(low, i) {
-			all = append(all, i)
+// cut reports whether the tile has a part of an axis only.
+func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).n }
+
+func (t *shape) count(axes []int) int64 {
+	n := int64(1)
+	for _, i := range axes {
+		n *= t.n[i]
+	}
+	return n
+}
+
+// lay lays the tile out, if it fits the kernel's memory.
+func (t *shape) lay() bool {
+	t.layRows()
+	t.layRuns()
+	if t.bytes > tileBytes || t.count(t.rows) > tableSize || t.count(t.runs) > tableSize {
+		return false
+	}
+	t.across, t.parts = spread(t.vectors(), t.count(t.rows))
+	return t.parts > 0 && t.splitRuns()
+}
+
+// layRows finds what of the tile lies together in src: a row, read by vectors, whole. An
+// element and its place in the tile are equally far from a vector's begin.
+func (t *shape) layRows() {
+	t.row, t.rows = t.row[:0], t.rows[:0]
+	end, joins := t.size, true
+	t.span = end
+	for _, i := range t.src {
+		if t.n[i] == 1 {
+			continue
+		}
+		step := magnitude(t.p.inner(i).s) * t.size
+		if joins = joins && step-end < vector; joins { // each vector of a row has some of it
+			t.row = append(t.row, i)
+			t.pitch[i] = step
+			end += (t.n[i] - 1) * step
+			t.span = end
+			joins = !t.cut(i)
+			continue
+		}
+		t.rows = append(t.rows, i)
+		least := end + vector - 1
+		t.pitch[i] = least + (step-least)&(vector-1)
+		end += (t.n[i] - 1) * t.pitch[i]
+	}
+	t.bytes = end + 2*(vector-1)
+	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.s })
+}
+
+// layRuns finds what of the tile lies together in dst.
+func (t *shape) layRuns() {
+	t.run, t.runs = t.run[:0], t.runs[:0]
+	t.length = 1
+	joins := true
+	for _, i := range t.dst {
+		if t.n[i] == 1 {
+			continue
+		}
+		if joins = joins && t.p.inner(i).d == t.length; joins {
+			t.run = append(t.run, i)
+			t.length *= t.n[i]
+			joins = !t.cut(i)
+			continue
+		}
+		t.runs = append(t.runs, i)
+	}
+	t.dEven = t.even(t.run, 4, t.p.dBase, func(a axis) int64 { return a.d })
+}
+
+// even reports whether what lies together along the given axes begins at multiples of so
+// many bytes everywhere.
+func (t *shape) even(within []int, bytes, base int64, step func(axis) int64) bool {
+	sum := base * t.size
+	for i := range t.n {
+		s := step(t.p.inner(i)) * t.size
+		if !slices.Contains(within, i) {
+			sum |= s
+			continue
+		}
+		if t.cut(i) {
+			sum |= s * t.n[i]
+		}
+		if s < 0 {
+			sum |= s * (t.n[i] - 1)
 		}
 	}
-	return all
+	return sum&(bytes-1) == 0
 }
 
-func (t *shape) size(axes []int) int64 {
-	size := int64(1)
-	for _, i := range axes {
-		size *= t.n[i]
+// vectors is how many of them a row touches.
+func (t *shape) vectors() int64 {
+	if t.sEven {
+		return (t.span + vector - 1) / vector
 	}
-	return size
+	return (t.span+vector-2)/vector + 1
 }
 
-// fits reports whether the tile and its tables fit the kernel's memory.
-func (t *shape) fits() bool {
-	if t.p.inner(t.a).n >= limit || t.p.inner(t.b).n >= limit {
-		return false
+// spread lays n items along threads: pieces of so many threads each, which pass over
+// lines*pieces of them in the fewest steps.
+func spread(n, lines int64) (threads, pieces int64) {
+	best := int64(0)
+	for k := (n + GroupSize - 1) / GroupSize; k <= n && k*lines <= tableSize; k++ {
+		x := (n + k - 1) / k
+		steps := (k*lines + GroupSize/x - 1) / (GroupSize / x)
+		if best == 0 || steps < best {
+			best, threads, pieces = steps, x, k
+		}
 	}
-	if t.size(t.src) > int64(tileBytes*8/t.p.dBits) {
-		return false
+	return threads, pieces
+}
+
+// splitRuns lays runs along threads, a word each, in pieces of whole words.
+func (t *shape) splitRuns() bool {
+	per := max(1, 4/t.size)
+	below, last := t.length, int64(1)
+	if len(t.run) > 0 {
+		last = t.n[t.run[len(t.run)-1]]
+		below /= last
 	}
-	for _, parts := range [][]axis{t.parts(t.src, t.sLow), t.parts(t.dst, t.dLow)} {
-		if parts[0].n+parts[1].n > tableSize {
+	end := t.length
+	if !t.dEven {
+		end += per - 1
+	}
+	lines := t.count(t.runs)
+	best := int64(0)
+	for k := int64(1); k <= last && k*lines <= tableSize; k++ {
+		m := (last + k - 1) / k
+		piece, pieces := below*m, k
+		if k == 1 {
+			piece = (end + per - 1) / per * per
+		} else {
+			for piece%per != 0 {
+				piece += below
+			}
+			pieces = (end + piece - 1) / piece
+		}
+		x := piece / per
+		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize {
+			continue
+		}
+		steps := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * (6 + 5*per)
+		steps += (piece + GroupSize - 1) / GroupSize * 15
+		if best == 0 || steps < best {
+			best, t.words, t.pieces, t.piece = steps, x, pieces, piece
+		}
+	}
+	return best > 0
+}
+
+// grow makes the tile larger, the side first whose leading axes have fewer elements,
+// while there remain enough blocks.
+func (t *shape) grow() {
+	sides := []bool{true, true}
+	for sides[0] || sides[1] {
+		side := 0
+		if !sides[0] || sides[1] && t.count(t.dst[:t.dLow]) < t.count(t.src[:t.sLow]) {
+			side = 1
+		}
+		old := *t
+		old.n = slices.Clone(t.n)
+		sides[side] = t.extend(side) && t.blocks() >= fewBlocks && t.lay()
+		if !sides[side] {
+			old.pitch = t.pitch
+			*t = old
+			t.lay()
+		}
+	}
+	t.level()
+}
+
+// level makes the pieces that an axis is cut into about equally large, by whole vectors.
+func (t *shape) level() {
+	for _, i := range []int{t.a(), t.b()} {
+		n, old := t.p.inner(i).n, t.n[i]
+		cuts := (n + old - 1) / old
+		t.n[i] = (n + cuts - 1) / cuts
+		if even := (t.n[i] + vector - 1) / vector * vector; cuts > 1 && even <= old {
+			t.n[i] = even
+		}
+		if !t.lay() {
+			t.n[i] = old
+			t.lay()
+		}
+	}
+}
+
+// a and b are the last leading axes of src and dst: either may be cut.
+func (t *shape) a() int { return t.src[t.sLow-1] }
+func (t *shape) b() int { return t.dst[t.dLow-1] }
+
+// extend doubles the tile along one side's last leading axis, or takes the next one in.
+func (t *shape) extend(side int) bool {
+	order, low := t.src, &t.sLow
+	if side == 1 {
+		order, low = t.dst, &t.dLow
+	}
+	for !t.cut(order[*low-1]) {
+		if *low == len(order) {
 			return false
 		}
+		*low++
 	}
+	i := order[*low-1]
+	t.n[i] = min(t.p.inner(i).n, 2*t.n[i])
 	return true
 }
 
-// grow makes the tile larger along its two cut axes, the side with the shorter
-// runs first, while there remain enough blocks.
-func (t *shape) grow() {
+// blocks is how many tiles there are.
+func (t *shape) blocks() int64 {
 	blocks := int64(1)
-	for i := range t.n {
-		blocks *= (t.p.inner(i).n + max(t.n[i], 1) - 1) / max(t.n[i], 1)
+	for i, n := range t.n {
+		blocks *= (t.p.inner(i).n + n - 1) / n
 	}
-	for sides := []bool{true, true}; blocks >= 2*fewBlocks && (sides[0] || sides[1]); {
-		side, i := 0, t.a
-		if !sides[0] || sides[1] && t.size(t.dst[:t.dLow]) < t.size(t.src[:t.sLow]) {
-			side, i = 1, t.b
-		}
-		old, n := t.n[i], t.p.inner(i).n
-		t.n[i] = min(n, 2*old)
-		if sides[side] = t.n[i] > old && t.fits(); sides[side] {
-			blocks = blocks / ((n + old - 1) / old) * ((n + t.n[i] - 1) / t.n[i])
-		} else {
-			t.n[i] = old
-		}
-	}
-	for _, i := range []int{t.a, t.b} { // cuts of about one size
-		n := t.p.inner(i).n
-		cuts := (n + t.n[i] - 1) / t.n[i]
-		t.n[i] = (n + cuts - 1) / cuts
-	}
-}
-
-// parts returns how the kernel splits an element's number in the order of one side:
-// the sizes of the low and the high part, then the axes of both, each with its extent,
-// its number (d), and how many of its indices an index of the part counts for (s).
-func (t *shape) parts(order []int, low int) []axis {
-	var axes []axis
-	for _, i := range order {
-		axes = append(axes, axis{t.n[i], int64(i), 1})
-	}
-	if low == len(order) { // no high part: split the last axis
-		last := axes[low-1]
-		n := (last.n + 31) / 32
-		axes[low-1].n = n
-		axes = append(axes, axis{(last.n + n - 1) / n, last.d, n})
-	}
-	sizes := []axis{{n: 1}, {n: 1}}
-	for j, a := range axes {
-		part := 0
-		if j >= low {
-			part = 1
-		}
-		sizes[part].n *= a.n
-	}
-	return append(sizes, axes...)
+	return blocks
 }
 
 // plan sets the parameters.
 func (t *shape) plan(k *parameters) (Spec, error) {
 	p := t.p
-	same := t.a == t.b
-	ta, tb := t.n[t.a], t.n[t.b]
-	a, b := p.inner(t.a), p.inner(t.b)
-	cuts := []axis{a.blocks(ta), b.blocks(tb)}
-	k.ta, k.na, k.tb, k.nb = uint32(ta), uint32(a.n), uint32(tb), uint32(b.n)
-	k.flat = uint32(t.size(t.src) / ta)
-	if same {
+	ia, ib := t.a(), t.b()
+	a, b := p.inner(ia), p.inner(ib)
+	cuts := []axis{a.blocks(t.n[ia]), b.blocks(t.n[ib])}
+	k.ta, k.na, k.tb, k.nb = uint32(t.n[ia]), uint32(a.n), uint32(t.n[ib]), uint32(b.n)
+	if ia == ib {
 		cuts[1] = axis{n: 1}
-		k.tb, k.nb, k.span = 1, 1, 1
-	} else {
-		k.flat /= uint32(tb)
+		k.tb, k.nb, k.span = 1, 1, spanSame
 	}
 
-	// Where an element lies in the tile: one after the other in dst's order.
-	slot := make([]int64, len(t.n))
-	for size, j := int64(1), 0; j < len(t.dst); j++ {
-		slot[t.dst[j]] = size
-		size *= t.n[t.dst[j]]
-	}
-	list := func(order []int, low, last int, d func(int) int64) (axes []axis, entries int64) {
-		parts := t.parts(order, low)
-		edge := parts[0]
-		if low < len(order) { // the low part of a block at the end of its last axis
-			n := p.inner(last).n
-			edge.n = edge.n / t.n[last] * ((n-1)%t.n[last] + 1)
+	// Of src: rows.
+	cut := int64(0)
+	if i := ends(t.row); i >= 0 && t.cut(i) {
+		cut = magnitude(p.inner(i).s) * t.size
+		if p.inner(i).s < 0 {
+			k.span |= spanBackwards
 		}
-		axes = []axis{parts[0], edge}
-		for _, part := range parts[2:] {
-			i := int(part.d)
-			axes = append(axes, axis{part.n, part.s * d(i), part.s * p.inner(i).s})
+		if i == ib {
+			k.span |= spanRowB
 		}
-		return axes, parts[0].n + parts[1].n
 	}
-	k.inner, k.extent = list(t.src, t.sLow, t.a, func(i int) int64 { return slot[i] })
-	k.run, k.length = list(t.dst, t.dLow, t.b, func(i int) int64 { return p.inner(i).d })
-	k.cut, k.words = uint32(t.sLow), uint32(t.dLow)
+	if t.sEven && t.span == vector*t.across*t.parts {
+		k.span |= spanAligned
+	}
+	k.inner = append(k.inner, axis{t.across, t.span, cut}, axis{t.parts, vector * t.across, vector * t.across})
+	k.inner = append(k.inner, t.lines(t.rows, func(a axis) int64 { return a.s })...)
+	k.cut = uint32(t.parts * t.count(t.rows))
+	for i, n := range t.n {
+		if s := p.inner(i).s; s < 0 {
+			k.d += (n - 1) * t.pitch[i]
+			k.da += (n - 1) * s * t.size
+			if !slices.Contains(t.row, i) {
+				k.sa -= (n - 1) * s * t.size
+				k.s += (n - 1) * t.pitch[i]
+			}
+		}
+	}
+
+	// Of dst: runs.
+	per := max(1, 4/t.size)
+	below, last := t.length, ends(t.run)
+	if last >= 0 {
+		below /= t.n[last]
+	}
+	cut = 0
+	if last >= 0 && t.cut(last) {
+		cut = below
+		if last == ia {
+			k.span |= spanRunA
+		}
+	}
+	piece := axis{n: t.pieces}
+	if t.pieces > 1 {
+		piece.d, piece.s = t.piece/below*t.step(last), t.piece*t.size
+	}
+	k.run = append(k.run, axis{t.words, t.length, cut}, piece)
+	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.d })...)
+	k.flat = uint32(t.pieces * t.count(t.runs))
+	k.words = uint32(len(k.run))
+	k.extent, k.length = t.piece+2*per, (below-1)*per
+	for _, i := range t.run {
+		k.run = append(k.run, axis{t.n[i], t.step(i), 0})
+	}
+	even := true
+	for _, i := range t.runs {
+		even = even && p.inner(i).d*t.size%4 == 0
+	}
+	if even {
+		k.span |= spanEven
+	}
+	if t.dEven && t.length == per*t.words*t.pieces {
+		k.span |= spanFull
+	}
 
 	d, s := int64(0), int64(0)
-	for _, i := range t.src {
-		d += (t.n[i] - 1) * magnitude(p.inner(i).d)
-		s += (t.n[i] - 1) * magnitude(p.inner(i).s)
+	var others []axis
+	for i, n := range t.n {
+		x := p.inner(i)
+		d += (n - 1) * magnitude(x.d) * t.size
+		s += (n - 1) * magnitude(x.s) * t.size
+		if n == 1 && i != ia && i != ib {
+			others = append(others, x)
+		}
 	}
 	spec := p.spec(Shuffle)
-	spec.Wide = d >= limit || s >= limit
-	return spec, k.setOuter(append(cuts, p.others(t.src...)...)...)
+	spec.Wide = max(d, s) >= limit/2
+	return spec, k.setOuter(append(cuts, others...)...)
+}
+
+// ends returns the last axis, -1: there is none.
+func ends(axes []int) int {
+	if len(axes) == 0 {
+		return -1
+	}
+	return axes[len(axes)-1]
+}
+
+// step is an axis's step in the tile.
+func (t *shape) step(i int) int64 {
+	if t.p.inner(i).s < 0 {
+		return -t.pitch[i]
+	}
+	return t.pitch[i]
+}
+
+// lines are the axes of rows or runs as the kernel wants them, a and b first, with
+// their steps in the tile (d) and in memory (s).
+func (t *shape) lines(of []int, step func(axis) int64) []axis {
+	all := []axis{{n: 1}, {n: 1}}
+	for _, i := range of {
+		x := axis{t.n[i], t.step(i), step(t.p.inner(i)) * t.size}
+		switch i {
+		case t.a():
+			all[0] = x
+		case t.b():
+			all[1] = x
+		default:
+			all = append(all, x)
+		}
+	}
+	return all
 }

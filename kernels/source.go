@@ -24,11 +24,12 @@ const (
 // Spec.String.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
-	for _, name := range []string{string(d), "common", "words", "indices"} {
+	for _, name := range []string{string(d), "common", "words", "parts", "indices"} {
 		b.WriteString(file(name))
 	}
-	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form == Cast }) {
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {
 		b.WriteString(file("numbers"))
+		b.WriteString(file("floats"))
 	}
 	for _, s := range specs {
 		for _, define := range s.defines() {
@@ -49,6 +50,10 @@ func Source(d Dialect, specs ...Spec) string {
 // before.
 func (s Spec) files() []Form {
 	switch {
+	case s.Form == Lookup:
+		return []Form{Cast, Lookup, "dense"}
+	case s.Form == Value:
+		return []Form{Value, "dense"}
 	case s.Form == Cast && s.packs():
 		return []Form{Cast, Pack}
 	case s.Form == Cast || s.Form == Spread:

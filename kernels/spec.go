@@ -22,6 +22,7 @@ type Spec struct {
 	Signed  bool  // unpacking keeps the sign
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
+	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -33,7 +34,7 @@ func (s Spec) String() string {
 	name := string(s.Form) + "_" + strconv.Itoa(int(s.DstBits))
 	if s.pair() {
 		name = string(s.Form) + "_" + s.To.String() + "_" + s.From.String()
-	} else if s.Form == Cast {
+	} else if s.Form.byValue() {
 		name += "_" + strconv.Itoa(int(s.SrcBits))
 	} else if s.SrcBits != s.DstBits && s.SrcBits != 0 {
 		name += "_"
@@ -60,6 +61,9 @@ func (s Spec) String() string {
 	if s.Wide {
 		name += "_wide"
 	}
+	if s.Long {
+		name += "_long"
+	}
 	if s.Serial {
 		name += "_serial"
 	}
@@ -83,10 +87,11 @@ func (s Spec) live() int {
 	return 1
 }
 
-// Arguments is the number of the kernel's arguments, of 8 bytes each: dst, src, the
-// launch's parameters, the bases of dst and src, and two values, lo and hi: the pattern
-// of a fill, or lo the base of a take's indices. Takes have two more: the indices, and
-// where one out of range is noted (see source/indices.h).
+// Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
+// by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
+// src, and two values, lo and hi: the pattern of a fill, or lo the base of a take's
+// indices. Takes have two more: the indices, and where one out of range is noted (see
+// source/indices.h).
 func (s Spec) Arguments() int {
 	if s.Form == Take {
 		return MaxArguments
@@ -104,7 +109,7 @@ const GroupSize = 256
 // defines are the macros that make a form's source into this kernel.
 func (s Spec) defines() []string {
 	index := "i32"
-	if s.Wide || s.Form == Cast {
+	if s.Wide || s.Long || s.Form == Cast {
 		index = "i64"
 	}
 	flag := func(b bool) string {
@@ -117,9 +122,9 @@ func (s Spec) defines() []string {
 	if s.DstBits < 8 {
 		merge = "merge_bits"
 	}
-	more := ""
+	more, named := "", ""
 	if s.Form == Take {
-		more = ", GLOBAL const u8 *at, GLOBAL u32 *status"
+		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
 	}
 	var from, to uint64
 	var read int
@@ -146,7 +151,9 @@ func (s Spec) defines() []string {
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
-		"ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, i64 dBase, i64 sBase, u64 lo, u64 hi" + more + ")",
+		"ROOM " + strconv.Itoa(s.room()),
+		"ARGUMENTS i64 dBase, i64 sBase, u64 lo, u64 hi" + more,
+		"NAMED dBase, sBase, lo, hi" + named,
 	}, s.formDefines()...)
 }
 
@@ -157,6 +164,8 @@ func (s Spec) formDefines() []string {
 		return s.transposeDefines()
 	case Shuffle:
 		return s.shuffleDefines()
+	case Permute:
+		return s.permuteDefines()
 	case Element, Fill, Spread, Take, Cast:
 		return s.itemDefines()
 	}
@@ -165,5 +174,6 @@ func (s Spec) formDefines() []string {
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	return slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), spreadSpecs(), takeSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
+	return append(all, longSpecs(all)...)
 }

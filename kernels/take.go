@@ -46,7 +46,7 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 			return Spec{}, err
 		}
 		k.na, k.sa = uint32(len(by)), indices.s
-		k.more = indices.encode()[headerBytes:]
+		k.more = indices.encode(0)[headerBytes:]
 		for _, x := range by {
 			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per, 0} {
 				k.more = binary.LittleEndian.AppendUint64(k.more, uint64(v))

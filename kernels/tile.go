@@ -17,7 +17,7 @@ const (
 
 // planTiles chooses among this file's forms; false: none of them fits.
 func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
-	if len(p.axes) < 2 {
+	if len(p.axes) < 2 || p.long {
 		return Spec{}, false, nil
 	}
 	if p.scattered() {
@@ -25,6 +25,14 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 			spec := p.spec(form)
 			return spec, true, p.planTile(k, spec, near)
 		}
+	}
+	if t := p.permutes(); t != nil {
+		if spec, ok := p.planPermute(k, t); ok {
+			return spec, true, nil
+		}
+		*k = parameters{} // too many axes
+	}
+	if p.scattered() {
 		if p.dBits >= 8 {
 			if t := p.shuffles(); t != nil {
 				spec, err := t.plan(k)

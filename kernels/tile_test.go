@@ -34,6 +34,9 @@ static u32 current;
 typedef void (*kernel)(u8 *, const u8 *, const void *, i64, i64, u64, u64);
 typedef void (*taker)(u8 *, const u8 *, const void *, i64, i64, u64, u64, const u8 *, u32 *);
 static struct { kernel fn; u8 *dst; const u8 *src; const void *params; i64 d, s; } call;
+static struct { u64 lo, hi; } values;
+// numbers says what the next runs have for lo and hi.
+extern "C" void numbers(u64 lo, u64 hi) { values = {lo, hi}; }
 static struct { const u8 *at; u32 *status; u64 a; } indices; // of a take
 // take says what the next runs have for indices; none: they are no takes.
 extern "C" void take(const u8 *at, u32 *status, u64 a) { indices = {at, status, a}; }
@@ -41,7 +44,7 @@ static void item() {
 	if (indices.at) {
 		((taker)call.fn)(call.dst, call.src, call.params, call.d, call.s, indices.a, 0, indices.at, indices.status);
 	} else {
-		call.fn(call.dst, call.src, call.params, call.d, call.s, 0, 0);
+		call.fn(call.dst, call.src, call.params, call.d, call.s, values.lo, values.hi);
 	}
 }
 extern "C" void host_barrier() {
@@ -105,7 +108,7 @@ extern "C" void unguard(u8 *p, u64 size, u64 low) {
 type host struct {
 	lib                   *dl.Library
 	run, guarded, unguard uintptr
-	take                  uintptr
+	take, numbers         uintptr
 	entries               map[kernels.Spec]uintptr
 	forms                 map[string]int
 }
@@ -128,7 +131,7 @@ var loadHost = sync.OnceValues(func() (*host, error) {
 	if h.lib, err = dl.Open(so); err != nil {
 		return nil, err
 	}
-	for name, fn := range map[string]*uintptr{"run": &h.run, "guarded": &h.guarded, "unguard": &h.unguard, "take": &h.take} {
+	for name, fn := range map[string]*uintptr{"run": &h.run, "guarded": &h.guarded, "unguard": &h.unguard, "take": &h.take, "numbers": &h.numbers} {
 		if *fn, err = h.lib.Lookup(name); err != nil {
 			return nil, err
 		}
@@ -162,7 +165,7 @@ func unit(s kernels.Spec) int {
 // buffer returns guarded memory for the positions below n, and how to free it.
 func (h *host) buffer(n int64, bits int, unit int, low uintptr) (b []byte, free func()) {
 	size := (uintptr(n)*uintptr(bits) + 7) / 8
-	u := uintptr(max(unit/8, 4))
+	u := uintptr(16)
 	size = (size + u - 1) / u * u
 	p := dl.Call(h.guarded, size, low)
 	return unsafe.Slice((*byte)(dl.Pointer(p)), size), func() { dl.Call(h.unguard, p, size, low) }

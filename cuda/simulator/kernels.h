@@ -4,15 +4,19 @@
 
 namespace sim {
 
-// The arguments of kernels, of 8 bytes each: takes have all of them, other kernels those
-// up to hi. table.cpp does not compile for others.
+// The arguments of kernels, of 8 bytes each, but that params is by value: takes have all
+// of them, other kernels those up to hi. table.cpp does not compile for others.
 enum Argument { dst, src, params, dBase, sBase, lo, hi, at, status, arguments };
 constexpr size_t argumentBytes = 8;
+constexpr size_t mostArgumentBytes = 4 << 10; // of all arguments, on every GPU
 
 struct HostKernel {
 	const char *name;
 	size_t arguments;
-	void (*run)(const u64 values[sim::arguments]); // one work-item: see host_item
+	size_t paramsBytes; // at least: without the axes
+	// run is one work-item: see host_item. In place of params, values has the address of
+	// a copy.
+	void (*run)(const u64 values[sim::arguments]);
 };
 
 // hostKernel returns the kernel of a name, or null.

@@ -25,18 +25,29 @@ struct Launch {
 	const HostKernel *kernel;
 	u32 blocks, threads;
 	Arguments values;
+	std::shared_ptr<std::vector<u64>> params; // by value, as graphs keep it
 };
 
+// place copies an argument to where the kernel finds it.
+void place(Launch &l, size_t i, const void *from, size_t bytes) {
+	if (i != params) {
+		std::memcpy(&l.values[i], from, bytes);
+		return;
+	}
+	l.params = std::make_shared<std::vector<u64>>(bytes / argumentBytes);
+	std::memcpy(l.params->data(), from, bytes);
+	l.values[params] = reinterpret_cast<u64>(l.params->data());
+}
+
 // gather copies the arguments of a call: each by its true size.
-Arguments gather(size_t count, void **kernelParams, void **extra) {
-	Arguments a{};
+void gather(Launch &l, const std::vector<size_t> &sizes, void **kernelParams, void **extra) {
 	if (kernelParams != nullptr) {
 		require(extra == nullptr);
-		for (size_t i = 0; i < count; i++) {
+		for (size_t i = 0; i < sizes.size(); i++) {
 			require(kernelParams[i] != nullptr);
-			std::memcpy(&a[i], kernelParams[i], argumentBytes);
+			place(l, i, kernelParams[i], sizes[i]);
 		}
-		return a;
+		return;
 	}
 	require(extra != nullptr);
 	const void *buffer = nullptr;
@@ -46,9 +57,11 @@ Arguments gather(size_t count, void **kernelParams, void **extra) {
 		require(what == 1 || what == 2);
 		(what == 1 ? buffer : *reinterpret_cast<const void **>(&size)) = extra[1];
 	}
-	require(buffer != nullptr && size != nullptr && *size == count * argumentBytes);
-	std::memcpy(&a, buffer, *size);
-	return a;
+	require(buffer != nullptr && size != nullptr && *size == std::accumulate(sizes.begin(), sizes.end(), size_t(0)));
+	const u8 *from = static_cast<const u8 *>(buffer);
+	for (size_t i = 0; i < sizes.size(); from += sizes[i++]) {
+		place(l, i, from, sizes[i]);
+	}
 }
 
 // unreachable says why an argument points where the device cannot go: the host's
@@ -97,7 +110,7 @@ void runBlocks(const Launch &l) {
 }
 
 void run(Context &context, Launch l) {
-	for (const Argument p : {dst, src, params, at, status}) {
+	for (const Argument p : {dst, src, at, status}) {
 		const char *const why = unreachable(context, l.values[p]);
 		if (why != nullptr) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
@@ -115,7 +128,7 @@ void run(Context &context, Launch l) {
 		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
 		return;
 	}
-	for (const Argument p : {dst, src, params, at, status}) {
+	for (const Argument p : {dst, src, at, status}) {
 		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.values[p]));
 		if (!wrong.empty()) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));
@@ -136,7 +149,8 @@ API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX,
 		require(blockX * blockY * blockZ <= f->entry.maxThreads);
 		require(shared <= static_cast<u32>(f->dynamicShared) && (f->dynamicShared > 48 << 10 || f->entry.shared + shared <= 48 << 10));
 		require(gridY * gridZ * blockY * blockZ == 1, ERROR_NOT_SUPPORTED); // host_item has one dimension
-		const Launch l{f->kernel, gridX, blockX, gather(f->kernel->arguments, kernelParams, extra)};
+		Launch l{f->kernel, gridX, blockX, {}, nullptr};
+		gather(l, f->entry.params, kernelParams, extra);
 		submit(s, {"kernel " + f->entry.name, [&context, l] { run(context, l); }});
 	});
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 using namespace sim;
 
@@ -25,6 +26,15 @@ struct Refusal {
 	Result code;
 	std::string why;
 };
+
+// agree says whether a kernel's arguments have the sizes of the host's.
+bool agree(const std::vector<size_t> &sizes, const HostKernel &host) {
+	bool all = sizes.size() == host.arguments;
+	for (size_t i = 0; all && i < sizes.size(); i++) {
+		all = i == params ? sizes[i] >= host.paramsBytes && sizes[i] % argumentBytes == 0 : sizes[i] == argumentBytes;
+	}
+	return all;
+}
 
 // accept reads a module's text, and holds each kernel to the host's.
 Ptx accept(const char *text) {
@@ -48,8 +58,11 @@ Ptx accept(const char *text) {
 		if (host == nullptr) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the host has no such kernel"};
 		}
-		if (e.params != std::vector<size_t>(host->arguments, argumentBytes)) {
+		if (!agree(e.params, *host)) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the parameters are not the host's"};
+		}
+		if (std::accumulate(e.params.begin(), e.params.end(), size_t(0)) > mostArgumentBytes) {
+			throw Refusal{ERROR_INVALID_PTX, e.name + ": too many parameters"};
 		}
 		if (e.maxThreads == 0 || e.maxThreads > 1024) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": no block has so many threads"};

@@ -37,7 +37,8 @@ std::string message() {
 std::string ptx(const std::string &name, int params, const char *type) {
 	std::string text = "// hand-made\n.version 6.0\n.target sm_70\n.address_size 64\n.visible .entry " + name + "(\n";
 	for (int i = 0; i < params; i++) {
-		text += std::string("\t.param ") + type + " " + name + "_param_" + std::to_string(i) + (i + 1 < params ? ",\n" : "\n");
+		const std::string size = i == 2 ? "[" + std::to_string(sizeof(Parameters)) + "]" : "";
+		text += std::string("\t.param ") + (i == 2 ? ".align 8 .b8" : type) + " " + name + "_param_" + std::to_string(i) + size + (i + 1 < params ? ",\n" : "\n");
 	}
 	return text + ")\n.maxntid 256, 1, 1\n{ /* nothing */ ret; }\n";
 }

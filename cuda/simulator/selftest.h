@@ -1,6 +1,7 @@
 // What the parts of the simulator's self test share.
 #pragma once
 #include "api.h"
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -104,12 +105,16 @@ extern int failures;
 
 extern std::string realPtx; // of the kernels; empty if there is no compiler for it
 
+using Parameters = std::array<u32, 128>; // of a launch, with the axes
+
 struct Arguments {
-	u64 dst = 0, src = 0, params = 0, dBase = 0, sBase = 0, lo = 0, hi = 0;
+	u64 dst = 0, src = 0;
+	Parameters params{};
+	u64 dBase = 0, sBase = 0, lo = 0, hi = 0;
 };
 Result launch(Handle function, u32 blocks, u32 threads, Handle stream, Arguments);
 std::string message();
-std::string ptx(const std::string &name, int params = 7, const char *type = ".u64"); // text of a module with one kernel
+std::string ptx(const std::string &name, int params = 7, const char *type = ".u64"); // text of a module with one kernel, whose parameter 2 is by value
 
 void testContexts();
 void testMemory();

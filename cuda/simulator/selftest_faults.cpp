@@ -27,13 +27,13 @@ static void dies(const char *kernel, Result code, const char *why, Arguments a, 
 void testFaults() {
 	Session healthy(1); // another device's context goes on
 	const u64 p = healthy.alloc(16);
-	dies("test_write", ERROR_ILLEGAL_ADDRESS, "kernel test_write, block 1 of 2, thread 5 of 256: illegal address", {0, 0, 0, 1024, 0, 0, 5});
-	dies("test_write", ERROR_ILLEGAL_ADDRESS, "offset 1024 of an allocation of 1024 bytes", {0, 0, 0, 1024});
-	dies("test_write", ERROR_ILLEGAL_ADDRESS, "kernel test_write: a byte was written at offset -4", {0, 0, 0, u64(-4)});
+	dies("test_write", ERROR_ILLEGAL_ADDRESS, "kernel test_write, block 1 of 2, thread 5 of 256: illegal address", {0, 0, {}, 1024, 0, 0, 5});
+	dies("test_write", ERROR_ILLEGAL_ADDRESS, "offset 1024 of an allocation of 1024 bytes", {0, 0, {}, 1024});
+	dies("test_write", ERROR_ILLEGAL_ADDRESS, "kernel test_write: a byte was written at offset -4", {0, 0, {}, u64(-4)});
 	dies("test_write", ERROR_ILLEGAL_ADDRESS, "points to no memory that is allocated", {0}, true);
-	dies("test_write", ERROR_MISALIGNED_ADDRESS, "misaligned address in", {0, 0, 0, 2});
-	dies("test_write", ERROR_LAUNCH_FAILED, "shift by the width", {0, 0, 0, 0, 0, 32});
-	dies("test_diverge", ERROR_LAUNCH_FAILED, "wait at a barrier", {0, 0, 0, 0, 0, 100});
+	dies("test_write", ERROR_MISALIGNED_ADDRESS, "misaligned address in", {0, 0, {}, 2});
+	dies("test_write", ERROR_LAUNCH_FAILED, "shift by the width", {0, 0, {}, 0, 0, 32});
+	dies("test_diverge", ERROR_LAUNCH_FAILED, "wait at a barrier", {0, 0, {}, 0, 0, 100});
 	u32 local[4];
 	dies("test_write", ERROR_ILLEGAL_ADDRESS, "points to no memory", {reinterpret_cast<u64>(local)});
 	dies("test_write", ERROR_ILLEGAL_ADDRESS, "memory of another device", {p});
@@ -41,7 +41,7 @@ void testFaults() {
 		Session s;
 		OK(cuCtxEnablePeerAccess(healthy.context, 0));
 		IS(cuCtxEnablePeerAccess(healthy.context, 0), ERROR_PEER_ACCESS_ALREADY_ENABLED);
-		OK(launch(s.function("test_write"), 2, 256, s.stream, {p, 0, 0, 0, 0, 3, 0}));
+		OK(launch(s.function("test_write"), 2, 256, s.stream, {p, 0, {}, 0, 0, 3, 0}));
 		const u64 own = s.alloc(16);
 		IS(cuMemcpyPeerAsync(own, s.context, p, s.context, 16, s.stream), ERROR_INVALID_VALUE);
 		OK(cuMemcpyPeerAsync(own, s.context, p, healthy.context, 16, s.stream));
@@ -51,15 +51,15 @@ void testFaults() {
 		Session s;
 		const u64 dst = s.alloc(64), gone = s.alloc(64);
 		OK(cuMemFree_v2(gone));
-		OK(launch(s.function("test_write"), 2, 256, s.stream, {dst, 0, 0, gone - dst}));
+		OK(launch(s.function("test_write"), 2, 256, s.stream, {dst, 0, {}, gone - dst}));
 		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
 		CHECK(message().find("offset 0 of a freed allocation of 64 bytes") != std::string::npos);
 	}
 	{
 		OK(restrideSimSet("PLANT", "oob"));
 		Session s;
-		const u64 src = s.upload(count(60)), dst = s.alloc(240), params = s.upload(transposing(6, 10));
-		OK(launch(s.function("element_32"), 1, 256, s.stream, {dst, src, params}));
+		const u64 src = s.upload(count(60)), dst = s.alloc(240);
+		OK(launch(s.function("element_32"), 1, 256, s.stream, {dst, src, transposing(6, 10)}));
 		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
 		OK(restrideSimSet("PLANT", ""));
 	}
@@ -86,7 +86,7 @@ void testThreads() {
 	Session s;
 	const u32 rows = 32, columns = 40;
 	const Handle f = s.function("element_32"), reverse = s.function("test_reverse");
-	const u64 params = s.upload(transposing(rows, columns));
+	const Parameters params = transposing(rows, columns);
 	OK(restrideSimSet("DELAY", "50"));
 	std::vector<std::thread> threads;
 	std::vector<int> wrong(16); // failures is not for several threads
@@ -104,7 +104,7 @@ void testThreads() {
 				bad += cuEventRecord(event, stream) + cuStreamWaitEvent(stream, event, 0);
 				bad += cuMemcpyDtoHAsync_v2(got.data(), dst, v.size() * 4, stream);
 				bad += got != transposed(v, rows, columns);
-				bad += launch(reverse, 2, 64, stream, {dst, src, 0, 0, 0, 64, 3});
+				bad += launch(reverse, 2, 64, stream, {dst, src, {}, 0, 0, 64, 3});
 				bad += cuMemcpyDtoHAsync_v2(got.data(), dst, v.size() * 4, stream);
 				bad += got[63] != v[0] || got[64] != v[127];
 				bad += cuMemFreeAsync(src, stream) + cuMemFreeAsync(dst, stream) + cuEventSynchronize(event);

@@ -14,6 +14,11 @@ void testModules() {
 	CHECK(std::strstr(log, "element_32: the parameters are not the host's") != nullptr);
 	CHECK(reinterpret_cast<uintptr_t>(values[1]) == std::strlen(log));
 	IS(cuModuleLoadData(&module, ptx("element_32", 7, ".u32").c_str()), ERROR_INVALID_PTX);
+	const std::string byValue = ptx("element_32"), size = "[" + std::to_string(sizeof(Parameters)) + "]";
+	for (const char *other : {"", "[8]", "[124]", "[4096]"}) {
+		std::string text = byValue;
+		IS(cuModuleLoadData(&module, text.replace(text.find(size), size.size(), other).c_str()), ERROR_INVALID_PTX);
+	}
 	IS(cuModuleLoadData(&module, ptx("element_33").c_str()), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, "hello"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry element_32("), ERROR_INVALID_PTX);
@@ -25,7 +30,7 @@ void testModules() {
 	OK(restrideSimSet("PLANT", ""));
 
 	const std::string text = ".version 6.0\n.target sm_70\n.shared .align 16 .b8 tile[512];\n"
-		".entry element_32(.param .u64 .ptr .global .align 1 a, .param .align 8 .b8 b[8], .param .s64 c, .param .b64 d,\n"
+		".entry element_32(.param .u64 .ptr .global .align 1 a, .param .s64 b, .param .align 8 .b8 c[128], .param .b64 d,\n"
 		".param .u64 e, .param .f64 f, .param .u64 g) .maxntid 16, 2, 1 .minnctapersm 1 { mov.u64 %r, tile; { } ret; }\n";
 	OK(cuModuleLoadData(&module, text.c_str()));
 	IS(cuModuleGetFunction(&f, module, "element_8"), ERROR_NOT_FOUND);
@@ -48,9 +53,10 @@ void testModules() {
 void testKernels() {
 	Session s;
 	const u32 rows = 37, columns = 91;
-	const std::vector<u32> v = count(rows * columns), d = transposing(rows, columns);
+	const std::vector<u32> v = count(rows * columns);
+	const Parameters params = transposing(rows, columns);
 	const Handle f = s.function("element_32", realPtx.empty() ? ptx("element_32") : realPtx);
-	const u64 src = s.upload(v), dst = s.alloc(v.size() * 4), params = s.upload(d);
+	const u64 src = s.upload(v), dst = s.alloc(v.size() * 4);
 	IS(launch(f, 0, 256, s.stream, {dst, src, params}), ERROR_INVALID_VALUE);
 	IS(launch(f, 1, 257, s.stream, {dst, src, params}), ERROR_INVALID_VALUE); // .maxntid
 	IS(launch(f, 0x80000000, 256, s.stream, {dst, src, params}), ERROR_INVALID_VALUE);
@@ -73,7 +79,7 @@ void testKernels() {
 	const Handle reverse = s.function("test_reverse");
 	for (const u32 threads : {1, 64, 256}) {
 		for (const u32 times : {1, 4, 5}) {
-			OK(launch(reverse, 3, threads, s.stream, {dst, src, 0, 0, 0, threads, times}));
+			OK(launch(reverse, 3, threads, s.stream, {dst, src, {}, 0, 0, threads, times}));
 			const std::vector<u32> got = s.download(dst, 3 * threads);
 			bool right = true;
 			for (u32 i = 0; i < got.size(); i++) {
@@ -92,9 +98,9 @@ void testGraphs() {
 	OK(cuEventCreate(&event, 2));
 	OK(cuEventCreate(&back, 2));
 	const u32 rows = 16, columns = 24;
-	const std::vector<u32> d = transposing(rows, columns);
+	const Parameters params = transposing(rows, columns);
 	const Handle f = s.function("element_32");
-	const u64 src = s.upload(count(rows * columns)), params = s.upload(d);
+	const u64 src = s.upload(count(rows * columns));
 	const u64 dst = s.alloc(rows * columns * 4), copy = s.alloc(rows * columns * 4);
 
 	IS(cuStreamEndCapture(s.stream, &graph), ERROR_ILLEGAL_STATE);

@@ -1,6 +1,7 @@
 // What the self tests of kernels share.
 #pragma once
 #include "selftest.h"
+#include <algorithm>
 #include <numeric>
 
 // Session is a context with a stream, and a function of a hand-made module.
@@ -46,7 +47,7 @@ inline std::vector<u32> count(size_t n) {
 
 // transposing is the parameters (kernels/source/common.h) of an element kernel that
 // transposes rows x columns words.
-inline std::vector<u32> transposing(u32 rows, u32 columns) {
+inline Parameters transposing(u32 rows, u32 columns) {
 	std::vector<u32> d;
 	const auto put64 = [&d](u64 x) {
 		d.push_back(static_cast<u32>(x));
@@ -69,7 +70,9 @@ inline std::vector<u32> transposing(u32 rows, u32 columns) {
 	d.resize(32);
 	axis(blocks, u64(cut) * rows, cut);
 	axis(rows, 1, columns);
-	return d;
+	Parameters all{};
+	std::copy(d.begin(), d.end(), all.begin());
+	return all;
 }
 
 inline std::vector<u32> transposed(const std::vector<u32> &v, u32 rows, u32 columns) {

@@ -33,7 +33,7 @@ static void run(const u64 *a) {
 }
 
 static const HostKernel kernels[] = {
-#define HOST_KERNEL(name) {#name, count(name), run<name>},
+#define HOST_KERNEL(name) {#name, count(name), sizeof(Params), run<name>},
 #include "kernels.inc"
 	HOST_KERNEL(test_reverse) HOST_KERNEL(test_diverge) HOST_KERNEL(test_write)
 	HOST_KERNEL(micro_copy_1) HOST_KERNEL(micro_copy_2) HOST_KERNEL(micro_copy_4) HOST_KERNEL(micro_copy_8)

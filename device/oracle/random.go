@@ -34,12 +34,14 @@ const (
 	tiny        // 1 to 4
 	edges       // about the sides of tiles
 	skinny      // one small, the others long
+	digits      // powers of two, but for the first
 )
 
 // side is how one side of an operation is laid out.
 type side struct {
 	order          order
 	gap, neg, zero float64 // chances for each axis
+	pitch          float64 // the chance of a gap at the outermost axis
 	crossed        bool    // the two innermost axes interleave, as 3x2:{2,3}
 }
 
@@ -71,6 +73,8 @@ var classes = []class{
 	{weight: 2, ranks: [2]int{1, 3}, src: side{order: shuffled, zero: .3}, dims: edges},
 	{weight: 2, ranks: [2]int{6, 8}, dims: tiny, dst: side{order: shuffled}, src: side{order: shuffled}},
 	{weight: 1, ranks: [2]int{9, 12}, dims: tiny, dst: side{order: shuffled, neg: .2}, src: side{order: shuffled, gap: .1, neg: .2, zero: .2}},
+	{weight: 3, ranks: [2]int{3, 9}, dims: digits, src: side{order: shuffled, neg: .1, pitch: .3}},
+	{weight: 2, ranks: [2]int{3, 9}, dims: digits, dst: side{order: shuffled, pitch: .3}, src: side{neg: .1, pitch: .3}},
 	{weight: 1, ranks: [2]int{2, 4}, dst: side{crossed: true}},
 	{weight: 2, ranks: [2]int{1, 4}, src: side{order: shuffled, gap: .2}, shared: true},
 	{weight: 5, ranks: [2]int{1, 8}, dst: side{order: shuffled, gap: .2, neg: .3}, src: side{order: shuffled, gap: .2, neg: .3, zero: .2}},
@@ -188,6 +192,8 @@ func (g generator) elements(c *Case, k class) int64 {
 	usual := int64(1 << 12)
 	if k.dims == edges || k.dims == skinny {
 		usual = 1 << 15
+	} else if k.dims == digits {
+		usual = 1 << 18
 	}
 	if !g.chance(.02) {
 		most = min(most, usual)
@@ -300,6 +306,10 @@ func (g generator) shape(how dims, rank int, elements int64) []int64 {
 			d = g.between(1, 4)
 		case how == edges:
 			d = edgeDims[g.IntN(len(edgeDims))]
+		case how == digits && i == rank-1:
+			d = max(elements-g.between(0, elements/4), 1)
+		case how == digits:
+			d = 1 << g.between(1, 4)
 		case how == skinny && i > 0:
 			d = g.between(1, max(elements, 1))
 		case g.chance(.1):
@@ -317,7 +327,11 @@ func (g generator) shape(how dims, rank int, elements int64) []int64 {
 		elements /= d
 		shape[i] = d
 	}
-	g.Shuffle(rank, func(i, j int) { shape[i], shape[j] = shape[j], shape[i] })
+	if how == digits {
+		slices.Reverse(shape)
+	} else {
+		g.Shuffle(rank, func(i, j int) { shape[i], shape[j] = shape[j], shape[i] })
+	}
 	if rank > 0 && g.chance(.01) {
 		shape[g.IntN(rank)] = 0
 	}
@@ -356,7 +370,7 @@ func (g generator) side(shape []int64, how side) (layout.Layout, bool) {
 		if g.chance(how.zero) {
 			continue // a stride of 0
 		}
-		if g.chance(how.gap) {
+		if g.chance(how.gap) || i == 0 && g.chance(how.pitch) {
 			if g.chance(.5) {
 				step *= g.between(2, 4) // a slice with a step
 			} else {

@@ -4,7 +4,7 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer] and [Peer], which their streams implement. A driver knows nothing of
+// [Capturer] and [Peer], which their streams implement, and [Loader]. A driver knows nothing of
 // buffers, queues and layouts. Packages opencl and cuda have one each, in files of
 // the same names; package gputest has the tests for a new one.
 //
@@ -50,17 +50,22 @@ type Driver interface {
 	AllocHost(bytes int64) ([]byte, error)
 	// FreeHost frees the whole of what AllocHost returned.
 	FreeHost([]byte) error
-	// LoadParameters copies a launch's parameters to the device, where they are when
-	// it returns.
-	LoadParameters(parameters []byte) (Mem, error)
-	// FreeParameters frees them when the launches that use them, which may be under
-	// way or captured, are done.
-	FreeParameters(Mem)
 	// NewStream returns a stream that waits for no other.
 	NewStream() (Stream, error)
 	// Close is the last call of the driver: streams are closed, and memory is freed.
 	// Events live on.
 	Close() error
+}
+
+// Loader is implemented by drivers whose kernels read the parameters of a launch from
+// memory. Those of other drivers get them by value.
+type Loader interface {
+	// LoadParameters copies a launch's parameters to the device, where they are when
+	// it returns.
+	LoadParameters(parameters []byte) (Mem, error)
+	// FreeParameters frees them when the launches that use them, which may be under
+	// way, are done.
+	FreeParameters(Mem)
 }
 
 // Properties are what a driver says of its device.
@@ -102,10 +107,11 @@ type Stream interface {
 // Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
 // kernel has no argument for what is nil.
 type Args struct {
-	Dst, Src, Params Mem
-	Bases            [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Pattern          [2]uint64 // of a fill; of a take: first the base of its indices
-	At, Status       Mem       // of a take: its indices, and where the kernel notes one out of range
+	Dst, Src   Mem
+	Params     Mem       // what a Loader made of the launch's parameters
+	Bases      [2]int64  // of dst and src (see kernels.Launch.Bases)
+	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices
+	At, Status Mem       // of a take: its indices, and where the kernel notes one out of range
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

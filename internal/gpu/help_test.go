@@ -16,6 +16,7 @@ import (
 // altered is a driver that says something else of its device.
 type altered struct {
 	gpu.Driver
+	gpu.Loader
 	properties gpu.Properties
 }
 
@@ -30,8 +31,8 @@ func each(t *testing.T, test func(*testing.T, maker)) {
 	run := func(name string, driver func(*testing.T) gpu.Driver) {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(change func(*gpu.Properties)) *gpu.Device {
-				a := altered{Driver: driver(t)}
-				a.properties = a.Driver.Properties()
+				d := driver(t)
+				a := altered{d, d.(gpu.Loader), d.Properties()}
 				if change != nil {
 					change(&a.properties)
 				}

@@ -45,7 +45,12 @@ func CheckWords(op string, bytes int64) error {
 // is within While.
 func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
-	q.launches = kernels.NewCache(d.properties.Target, mostLaunches, q.loadParameters, d.driver.FreeParameters)
+	var load func([]byte) (Mem, error)
+	var free func(Mem)
+	if l, ok := d.driver.(Loader); ok {
+		load, free = q.loadParameters(l), l.FreeParameters
+	}
+	q.launches = kernels.NewCache(d.properties.Target, mostLaunches, load, free)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queues[q] = struct{}{}

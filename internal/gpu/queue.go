@@ -215,9 +215,11 @@ func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
 	return m, q.noRoom(err)
 }
 
-// loadParameters copies a launch's parameters to the device.
-func (q *Queue) loadParameters(parameters []byte) (Mem, error) {
-	return q.withRoom(func() (Mem, error) { return q.dev.driver.LoadParameters(parameters) })
+// loadParameters returns what copies a launch's parameters to the device.
+func (q *Queue) loadParameters(l Loader) func(parameters []byte) (Mem, error) {
+	return func(parameters []byte) (Mem, error) {
+		return q.withRoom(func() (Mem, error) { return l.LoadParameters(parameters) })
+	}
 }
 
 // noRoom adds to an error for want of memory how much of it is held.

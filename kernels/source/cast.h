@@ -1,6 +1,6 @@
 // cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
 // value. It goes before the form that says where elements lie, pack or element, and
-// gives it LOAD and CONVERT.
+// gives it LOAD and CONVERT; before lookup it is what fills the table.
 //
 // All arithmetic is on integers: a device may not have double, and may take
 // subnormal numbers for zero.
@@ -8,7 +8,7 @@
 // A kernel for a PAIR of types knows at compile time what FROM and TO are; that
 // leaves little of what is here, where all of it becomes one function.
 
-#if SBITS == 32 && DBITS <= 32
+#if SBITS <= 32 && DBITS <= 32
 #define MAGNITUDE u32
 #define WIDTH 32
 #define LEADING(x) LEADING32(x)
@@ -20,11 +20,16 @@
 
 // CASTING begins each function of a cast.
 #if PAIR
-#define SETUP const Number is = number_of(FROM), becomes = number_of(TO);
 #define CASTING INLINED
 #else
-#define SETUP const Number is = number_of(lo), becomes = number_of(hi);
 #define CASTING DEVICE
+#endif
+
+#if CAST
+#if PAIR
+#define SETUP const Number is = number_of(FROM), becomes = number_of(TO);
+#else
+#define SETUP const Number is = number_of(lo), becomes = number_of(hi);
 #endif
 #define LOADED PASTE(u, SBITS)
 #define LOAD(at) PASTE(NAME, _bits)(src, at, is.bits)
@@ -47,6 +52,7 @@ CASTING LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 	return bits == 4 ? src[at >> 1] >> (at & 1) * 4 & 15 : src[at >> 2] >> (at & 3) * 2 & 3;
 #endif
 }
+#endif
 
 // to_integer truncates m * 2^e, which is not zero.
 CASTING MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, const Number to) {

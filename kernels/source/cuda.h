@@ -15,6 +15,16 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, LIVE)))
+// A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
+// for their upload. The compiler leaves them where the driver puts them, if all that is
+// done with a pointer to them is to add to it, and to load.
+#define ENTRY \
+	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
+	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
+	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
+	} \
+	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
 #define BARRIER() __syncthreads()
 #define GROUP_ID ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define GROUPS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
@@ -28,6 +38,14 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+#define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
+#define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
+
+// Conversions that processors have an instruction for; what becomes of NaN is open,
+// but 0 as an integer. See floats.h for devices without.
+#define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
+#define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
+#define TRUNCATED(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
@@ -36,23 +54,22 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	return v;
 }
 
-// Four of the bytes of hi:lo, which the four digits of a hexadecimal constant name.
-DEVICE u32 permute(u32 lo, u32 hi, u32 digits) {
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) {
 	u32 v;
-	asm("prmt.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(lo), "r"(hi), "r"(digits));
+	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
 	return v;
 }
-#define PERMUTE(lo, hi, digits) permute(lo, hi, digits)
 
-// Loads of 16 and 8 bytes of what no kernel writes meanwhile: clang makes many loads
-// of words of some of them.
-DEVICE u128 load128(const u128 *from) {
-	u128 v;
-	asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"((const __attribute__((address_space(1))) u128 *)from));
-	return v;
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
+	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
 }
-DEVICE u32x2 load64(const u32x2 *from) {
-	u32x2 v;
-	asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"((const __attribute__((address_space(1))) u32x2 *)from));
-	return v;
-}
+
+// Between the loads of 16 bytes and their use: else clang may split them.
+#define LOADED_WHOLE() asm volatile("" ::: "memory")
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }

@@ -23,6 +23,7 @@ extern "C" void host_barrier();
 #define DEVICE static inline
 #define RESTRICT __restrict__
 #define KERNEL(size) extern "C"
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() host_barrier()
 #define GROUP_ID (host_item.group)
 #define GROUPS (host_item.groups)
@@ -36,9 +37,29 @@ extern "C" void host_barrier();
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))
 #define SCALAR
+#define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
+#define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 
-#define load128(from) (*(from))
-#define load64(from) (*(from))
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
+
+#define LOADED_WHOLE()
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
+	const u64 all = (u64)hi << 32 | lo;
+	u32 v = 0;
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		v |= (u32)(all >> (selector >> 4 * k & 7) * 8 & 0xff) << 8 * k;
+	}
+	return v;
+}

@@ -66,8 +66,9 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 // then, and the others are the index and the extent, low words first.
 DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
 	CONSTANT Index *by = (CONSTANT Index *)(at_axes(params) + params->outer + params->inner + params->run);
+	u32 found = 1;
 	ROLLED
-	for (u32 k = 0; k < params->na; k++) {
+	for (u32 k = 0; k < params->na; k++) { // without a way out: parameters by value would be copied
 		const i64 index = index_at(at, position + by[k].offset, bits);
 		const i64 extent = by[k].extent;
 		if (index < -extent || index >= extent) {
@@ -77,11 +78,11 @@ DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 posi
 				status[3] = (u32)extent;
 				status[4] = (u32)((u64)extent >> 32);
 			}
-			return 0;
+			found = 0;
 		}
 		// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
 		// index < 0 wrong of an i32 that was widened.
 		*s += (index + (extent & index >> 63)) * by[k].stride;
 	}
-	return 1;
+	return found;
 }

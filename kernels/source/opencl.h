@@ -15,6 +15,7 @@ typedef uint4 u128;
 #define DEVICE
 #define RESTRICT restrict
 #define KERNEL(size) __kernel __attribute__((reqd_work_group_size(size, 1, 1)))
+#define ENTRY KERNEL(GROUP) void NAME(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, ARGUMENTS)
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define GROUP_ID ((u32)get_group_id(0))
 #define GROUPS ((u32)get_num_groups(0))
@@ -25,6 +26,8 @@ typedef uint4 u128;
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
 #define UNROLL _Pragma("unroll")
+#define AS_FLOAT(x) as_float((u32)(x))
+#define AS_BITS(x) as_uint((float)(x))
 
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
@@ -44,5 +47,23 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 
-#define load128(from) (*(from))
-#define load64(from) (*(from))
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
+
+#define LOADED_WHOLE()
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
+	const u64 all = (u64)hi << 32 | lo;
+	u32 v = 0;
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		v |= (u32)(all >> (selector >> 4 * k & 7) * 8 & 0xff) << 8 * k;
+	}
+	return v;
+}

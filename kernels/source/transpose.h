@@ -24,27 +24,22 @@
 
 // EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
 // wide, and the low halves of b's.
-#define MASKED(a, b, bits, low)                \
-	{                                          \
-		const u32 t = (a >> (bits) ^ b) & low; \
-		b ^= t;                                \
-		a ^= t << (bits);                      \
+#define BYTES(a, b, low, high)             \
+	{                                      \
+		const u32 t = bytes_of(a, b, low); \
+		b = bytes_of(a, b, high);          \
+		a = t;                             \
 	}
-#ifdef PERMUTE
-#define PERMUTED(a, b, low, high)         \
-	{                                     \
-		const u32 t = PERMUTE(a, b, low); \
-		b = PERMUTE(a, b, high);          \
-		a = t;                            \
+#define BITS(a, b, bits, low)                           \
+	{                                                   \
+		const u32 t = choose(low, a, b << (bits));      \
+		b = choose(low, a >> (bits), b);                \
+		a = t;                                          \
 	}
-#define EXCHANGE16(a, b) PERMUTED(a, b, 0x5410, 0x7632)
-#define EXCHANGE8(a, b) PERMUTED(a, b, 0x6240, 0x7351)
-#else
-#define EXCHANGE16(a, b) MASKED(a, b, 16, 0x0000ffff)
-#define EXCHANGE8(a, b) MASKED(a, b, 8, 0x00ff00ff)
-#endif
-#define EXCHANGE4(a, b) MASKED(a, b, 4, 0x0f0f0f0f)
-#define EXCHANGE2(a, b) MASKED(a, b, 2, 0x33333333)
+#define EXCHANGE16(a, b) BYTES(a, b, 0x5410, 0x7632)
+#define EXCHANGE8(a, b) BYTES(a, b, 0x6240, 0x7351)
+#define EXCHANGE4(a, b) BITS(a, b, 4, 0x0f0f0f0f)
+#define EXCHANGE2(a, b) BITS(a, b, 2, 0x33333333)
 
 // SWAP does so with all pairs of lines that are as far apart as elements of that many
 // bits are.
@@ -80,40 +75,41 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	}
 	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
 	GLOBAL const u8 *from = src + (at * DBITS >> 3);
+	u128 none;
+	none.x = none.y = none.z = none.w = 0;
 	const i64 step = params->sb * DBITS >> 3;
+	Pair line[LINES];
+	UNROLL
+	for (u32 k = 0; k < LINES; k++) { // loads first: they overlap
+		line[k].shift = 0;
+		if (!full && b + k >= nb) {
+			line[k].lo = line[k].hi = none;
+		} else if (aligned) {
+#if VEC == 4
+			line[k].lo = *(GLOBAL const u128 *)(from + k * step);
+#else
+			const u32x2 words = *(GLOBAL const u32x2 *)(from + k * step);
+			line[k].lo.x = words.x;
+			line[k].lo.y = words.y;
+#endif
+		} else {
+			const u64 first = (u64)(at + k * params->sb);
+			const u32 phase = (u32)first % UNIT, need = MIN(na - x * ACROSS, ACROSS);
+			line[k].lo = ((GLOBAL const u128 *)src)[first / UNIT];
+			line[k].hi = ((GLOBAL const u128 *)src)[first / UNIT + (phase + need > UNIT)];
+			line[k].shift = phase * DBITS;
+		}
+	}
+	LOADED_WHOLE();
 	u32 r[LINES][VEC];
 	UNROLL
 	for (u32 k = 0; k < LINES; k++) {
-		if (!full && b + k >= nb) {
-			UNROLL
-			for (u32 v = 0; v < VEC; v++) {
-				r[k][v] = 0;
-			}
-			continue;
-		}
-		u128 line;
-		if (!aligned) {
-			const u64 first = (u64)(at + k * params->sb);
-			const u32 phase = (u32)first % UNIT, need = MIN(na - x * ACROSS, ACROSS);
-			Pair p;
-			p.lo = load128((GLOBAL const u128 *)src + first / UNIT);
-			p.hi = load128((GLOBAL const u128 *)src + (first / UNIT + (phase + need > UNIT)));
-			p.shift = phase * DBITS;
-			line = shifted(p);
-		} else {
+		const u128 words = aligned ? line[k].lo : shifted(line[k]);
+		r[k][0] = words.x;
+		r[k][1] = words.y;
 #if VEC == 4
-			line = load128((GLOBAL const u128 *)(from + k * step));
-#else
-			const u32x2 words = load64((GLOBAL const u32x2 *)(from + k * step));
-			line.x = words.x;
-			line.y = words.y;
-#endif
-		}
-		r[k][0] = line.x;
-		r[k][1] = line.y;
-#if VEC == 4
-		r[k][2] = line.z;
-		r[k][3] = line.w;
+		r[k][2] = words.z;
+		r[k][3] = words.w;
 #endif
 	}
 #if DBITS <= 16
@@ -258,8 +254,8 @@ ENTRY {
 #undef ACROSS_LOG
 #undef SLOTS
 #undef SLOTS_LOG
-#undef MASKED
-#undef PERMUTED
+#undef BYTES
+#undef BITS
 #undef EXCHANGE16
 #undef EXCHANGE8
 #undef EXCHANGE4

@@ -1,0 +1,162 @@
+// Package ptxtest is a device whose kernels are the PTX that package cuda ships, run by
+// package internal/ptx: for tests. Whatever that finds wrong with a launch is the
+// launch's error.
+//
+//	d := ptxtest.New(ptxtest.Options{Seed: 7})
+//	dev := gpu.New(d)
+//	err := oracle.Check(dev, c, seed)
+package ptxtest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/ptx"
+	"github.com/restride/restride/kernels"
+)
+
+// Options are how programs run. The zero value is good.
+type Options struct {
+	Seed    uint64
+	Diverge bool // see ptx.Launch
+	// Text changes a kernel's program before it is read: for tests of tests.
+	Text func(s kernels.Spec, text []byte) []byte
+}
+
+// Driver runs kernels when they are launched. It is a gpu.Driver.
+type Driver struct {
+	options Options
+	memory  *ptx.Memory
+
+	mu       sync.Mutex
+	programs map[kernels.Spec]*ptx.Program
+	launches map[kernels.Spec]int
+	seed     uint64
+}
+
+// New returns a driver of a device with 1 TiB of memory.
+func New(o Options) *Driver {
+	return &Driver{
+		options: o, memory: ptx.NewMemory(), seed: o.Seed,
+		programs: map[kernels.Spec]*ptx.Program{}, launches: map[kernels.Spec]int{},
+	}
+}
+
+// Launches says how often each kernel was launched.
+func (d *Driver) Launches() map[kernels.Spec]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[kernels.Spec]int{}
+	for s, n := range d.launches {
+		all[s] = n
+	}
+	return all
+}
+
+// Properties describes a GPU.
+func (d *Driver) Properties() gpu.Properties {
+	info := device.Info{Backend: "ptx", Name: "an interpreter of PTX", Kind: device.GPU, Memory: 1 << 40, MaxAlloc: 1 << 38}
+	return gpu.Properties{Info: info, Pinned: true}
+}
+
+func (d *Driver) Alloc(bytes int64) (gpu.Mem, error) {
+	if bytes > 1<<38 {
+		return nil, device.ErrOutOfMemory
+	}
+	return d.memory.Alloc(bytes), nil
+}
+
+func (d *Driver) Free(m gpu.Mem) error {
+	d.memory.Free(m.(*ptx.Allocation))
+	return nil
+}
+
+func (d *Driver) AllocHost(bytes int64) ([]byte, error) {
+	if bytes > 1<<32 {
+		return nil, device.ErrOutOfMemory
+	}
+	return make([]byte, bytes), nil
+}
+
+func (d *Driver) FreeHost([]byte) error { return nil }
+
+func (d *Driver) NewStream() (gpu.Stream, error) { return &stream{d}, nil }
+
+func (d *Driver) Close() error { return nil }
+
+// program returns a kernel's, read when it is first needed.
+func (d *Driver) program(s kernels.Spec) (*ptx.Program, uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.launches[s]++
+	d.seed++
+	if p := d.programs[s]; p != nil {
+		return p, d.seed, nil
+	}
+	text, err := cuda.PTX(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	if d.options.Text != nil {
+		text = d.options.Text(s, text)
+	}
+	p, err := ptx.Parse(text)
+	if err != nil {
+		return nil, 0, fmt.Errorf("kernel %v: %w", s, err)
+	}
+	d.programs[s] = p
+	return p, d.seed, nil
+}
+
+// stream does all work when it is queued.
+type stream struct{ driver *Driver }
+
+func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
+	dst.(*ptx.Allocation).Write(off, src)
+	return nil
+}
+
+func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
+	src.(*ptx.Allocation).Read(dst, off)
+	return nil
+}
+
+func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+	p, seed, err := s.driver.program(l.Spec)
+	if err != nil {
+		return err
+	}
+	address := func(m gpu.Mem) uint64 { return m.(*ptx.Allocation).Base }
+	args := ptx.Words(address(a.Dst), address(a.Src), 0, uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1])
+	args[2] = l.Params // by value
+	if a.At != nil {
+		a.Status.(*ptx.Allocation).Noted = true
+		args = append(args, ptx.Words(address(a.At), address(a.Status))...)
+	}
+	err = p.Run(s.driver.memory, ptx.Launch{
+		Groups: l.Groups, Threads: l.Local, Args: args, Seed: seed, Diverge: s.driver.options.Diverge,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", device.ErrDriver, err)
+	}
+	return nil
+}
+
+func (s *stream) Record() (gpu.Event, error) { return event{time.Now()}, nil }
+func (s *stream) WaitFor(gpu.Event) error    { return nil }
+func (s *stream) Finish() error              { return nil }
+func (s *stream) Close() error               { return nil }
+
+// event is reached when it is made.
+type event struct{ at time.Time }
+
+func (e event) Done() bool  { return true }
+func (e event) Wait() error { return nil }
+func (e event) Since(earlier gpu.Event) (time.Duration, error) {
+	return e.at.Sub(earlier.(event).at), nil
+}
+func (e event) Release() {}

@@ -1,0 +1,253 @@
+package ptx
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// warp is 32 threads. Those on one path are a fragment.
+type warp struct {
+	*block
+	first   uint32   // the number of its first thread in the block
+	values  []lanes  // registers, then constants
+	written []uint32 // in which lanes
+	preds   []uint32
+	predSet []uint32
+
+	fragments []fragment // that can go on; empty: the warp waits or is done
+	arrived   uint32     // lanes at the barrier
+	at        int32      // which one
+	meeting   []fragment // lanes that wait for others of the warp
+	count     int64      // instructions that it may still do
+}
+
+type fragment struct {
+	pc   int32
+	mask uint32
+}
+
+// start makes the warp ready for a block.
+func (w *warp) start() {
+	w.fragments = append(w.fragments[:0], fragment{0, w.all()})
+	w.arrived, w.meeting = 0, w.meeting[:0]
+	clear(w.written[:len(w.program.regs)])
+	clear(w.predSet[2:])
+	for i := range specials {
+		w.written[i] = ^uint32(0)
+	}
+	for i := range 32 {
+		w.values[tidX][i] = uint64(w.first) + uint64(i)
+		w.values[laneID][i] = uint64(i)
+		w.values[ctaidX][i] = uint64(w.number)
+	}
+}
+
+// all is the lanes that have threads.
+func (w *warp) all() uint32 { return uint32(mask(int(min(w.threads-w.first, 32)))) }
+
+// next takes the fragment that goes on. Fragments at one place become one. Mostly the
+// one that is furthest behind goes on, so that paths meet again, until it meets the next.
+func (w *warp) next() (f fragment, until int32, quantum int) {
+	least := 0
+	for i := 1; i < len(w.fragments); i++ {
+		if w.fragments[i].pc < w.fragments[least].pc {
+			least = i
+		}
+	}
+	choice, until, quantum := least, int32(1<<30), 1<<30
+	if len(w.fragments) > 1 && w.diverge && w.rng.IntN(4) == 0 {
+		choice, quantum = w.rng.IntN(len(w.fragments)), 1+w.rng.IntN(24)
+	}
+	f = w.fragments[choice]
+	w.fragments = append(w.fragments[:choice], w.fragments[choice+1:]...)
+	if quantum < 1<<30 {
+		return f, until, quantum
+	}
+	for i := 0; i < len(w.fragments); {
+		if g := w.fragments[i]; g.pc == f.pc {
+			f.mask |= g.mask
+			w.fragments = append(w.fragments[:i], w.fragments[i+1:]...)
+		} else {
+			until = min(until, g.pc)
+			i++
+		}
+	}
+	return f, until, quantum
+}
+
+// run goes on for at most so many instructions, or until the warp waits or is done.
+func (w *warp) run(budget int) error {
+	for len(w.fragments) > 0 && budget > 0 {
+		f, until, quantum := w.next()
+		n, err := w.fragment(f, until, min(quantum, budget))
+		if err != nil {
+			return err
+		}
+		budget -= n
+		if w.count -= int64(n); w.count < 0 {
+			return w.fault(f.pc, first(f.mask), "does not end")
+		}
+	}
+	if len(w.fragments) == 0 && len(w.meeting) > 0 {
+		f := w.meeting[0]
+		return w.fault(f.pc, first(f.mask), "waits for threads of its warp that do not come")
+	}
+	return nil
+}
+
+// fragment runs one until it reaches the place until, for at most so many instructions.
+func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) {
+	code := w.program.code
+	var temporary lanes
+	for pc, mask := f.pc, f.mask; ; {
+		if n >= budget || pc >= until {
+			w.fragments = append(w.fragments, fragment{pc, mask})
+			return n, nil
+		}
+		n++
+		in := &code[pc]
+		active := mask
+		if in.guard >= 0 {
+			if mask&^w.predSet[in.guard] != 0 {
+				return n, w.fault(pc, first(mask&^w.predSet[in.guard]), "depends on a predicate that has no value")
+			}
+			if in.not {
+				active &^= w.preds[in.guard]
+			} else {
+				active &= w.preds[in.guard]
+			}
+		}
+		if w.watch != nil {
+			w.watch.step(w, pc, mask, active)
+		}
+		if active == 0 && in.kind != kindBranch {
+			pc++
+			continue
+		}
+		known := active // lanes in which all sources have values
+		for _, s := range in.src[:in.n] {
+			known &= w.written[s]
+		}
+		switch in.kind {
+		case kindALU:
+			a, b, c, e := &w.values[in.src[0]], &w.values[in.src[1]], &w.values[in.src[2]], &w.values[in.src[3]]
+			if d := in.dst[0]; active == ^uint32(0) && d >= 0 {
+				in.do(&w.values[d], a, b, c, e)
+				w.written[d] = known
+			} else if d >= 0 {
+				in.do(&temporary, a, b, c, e)
+				w.set(d, &temporary, active, known)
+			}
+		case kindTest:
+			w.setPredicate(in.pdst, in.test(&w.values[in.src[0]], &w.values[in.src[1]]), active, known)
+		case kindLogic:
+			known &= w.predSet[in.pa] & w.predSet[in.pb]
+			w.setPredicate(in.pdst, in.logic(w.preds[in.pa], w.preds[in.pb]), active, known)
+		case kindSelect:
+			a, b, p := &w.values[in.src[0]], &w.values[in.src[1]], w.preds[in.pa]
+			known = active & w.predSet[in.pa] & (p&w.written[in.src[0]] | ^p&w.written[in.src[1]])
+			for i := range temporary {
+				temporary[i] = b[i]
+				if p>>i&1 == 1 {
+					temporary[i] = a[i]
+				}
+			}
+			w.set(in.dst[0], &temporary, active, known)
+		case kindSplit:
+			from := w.values[in.src[0]]
+			for k := range in.mem.count {
+				if d := in.dst[k]; d >= 0 {
+					for i := range temporary {
+						temporary[i] = from[i] >> (k * in.mem.size & 63) & (1<<in.mem.size - 1)
+					}
+					w.set(d, &temporary, active, known)
+				}
+			}
+		case kindBranch:
+			switch active {
+			case mask:
+				pc = in.target
+			case 0:
+				pc++
+			default:
+				w.fragments = append(w.fragments, fragment{in.target, active}, fragment{pc + 1, mask &^ active})
+				return n, nil
+			}
+			continue
+		case kindExit:
+			if mask &^= active; mask == 0 {
+				return n, nil
+			}
+		case kindBarrier:
+			if active != mask {
+				return n, w.fault(pc, first(mask&^active), "leaves out a barrier that others of its warp reach")
+			}
+			if w.arrived != 0 && w.at != pc {
+				return n, w.fault(pc, first(active), "reaches another barrier than others of its warp")
+			}
+			w.arrived, w.at = w.arrived|active, pc
+			return n, nil
+		case kindShuffle, kindVote, kindWarpSync:
+			if lost := active &^ w.written[in.src[0]]; lost != 0 {
+				return n, w.fault(pc, first(lost), "reads a register that has no value")
+			}
+			return n, w.meet(fragment{pc, mask}, in, active)
+		default:
+			if known != active {
+				return n, w.fault(pc, first(active&^known), "reads a register that has no value")
+			}
+			err = w.access(pc, in, active)
+		}
+		if err != nil {
+			return n, err
+		}
+		pc++
+	}
+}
+
+// access does what reads or writes memory.
+func (w *warp) access(pc int32, in *instr, active uint32) error {
+	switch in.kind {
+	case kindLoad:
+		return w.load(pc, in, active)
+	case kindStore:
+		return w.store(pc, in, active)
+	case kindAtom:
+		return w.atomic(pc, in, active)
+	}
+	return nil
+}
+
+// set writes a register in the active lanes; the known ones have a value.
+func (w *warp) set(d int32, from *lanes, active, known uint32) {
+	to := &w.values[d]
+	w.written[d] = w.written[d]&^active | known
+	if active == ^uint32(0) {
+		*to = *from
+		return
+	}
+	for m := active; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m) & 31
+		to[i] = from[i]
+	}
+}
+
+func (w *warp) setPredicate(d int32, v, active, known uint32) {
+	w.preds[d] = w.preds[d]&^active | v&active
+	w.predSet[d] = w.predSet[d]&^active | known&active
+}
+
+// Fault is what is wrong with a program's run.
+type Fault struct {
+	Kernel, Instruction string
+	Block, Thread       uint32
+	What                string
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("ptx: %s: block %d, thread %d: %q: %s", f.Kernel, f.Block, f.Thread, f.Instruction, f.What)
+}
+
+func (w *warp) fault(pc int32, lane int, what string) error {
+	return &Fault{w.program.Name, w.program.text[pc], w.number, w.first + uint32(lane), what}
+}

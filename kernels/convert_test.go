@@ -1,0 +1,162 @@
+package kernels_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/soak"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// numberTypes are the types of at most 32 bits that are converted by value.
+func numberTypes() (all []layout.DType) {
+	for _, t := range layout.DTypes() {
+		switch numeric.KindOf(t) {
+		case numeric.BoolKind, numeric.IntKind, numeric.UintKind, numeric.FloatKind:
+			if t.Bits() <= 32 {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// roundings are those that make a difference to values of a type.
+func roundings(to layout.DType) (all []device.Rounding) {
+	for i := range 12 {
+		how := device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.Direction(i >> 2)}.For(to)
+		if !slices.Contains(all, how) {
+			all = append(all, how)
+		}
+	}
+	return all
+}
+
+// cast runs a conversion by its plan, and compares the whole of dst's memory with what the
+// oracle leaves there.
+func (h *host) cast(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, to, from layout.DType, how device.Rounding, fill func(src []byte)) kernels.Launch {
+	t.Helper()
+	l, err := kernels.PlanCast(dst, src, to, from, how, kernels.Target{})
+	require.NoError(t, err)
+	_, dEnd, _ := dst.Extent()
+	_, sEnd, _ := src.Extent()
+	dMore, sMore := 64*rnd.Int64N(3), 64*rnd.Int64N(3)
+	dst, err = dst.Rebase(dst.Offset() + dMore)
+	require.NoError(t, err)
+	src, err = src.Rebase(src.Offset() + sMore)
+	require.NoError(t, err)
+	low := uintptr(rnd.IntN(2))
+	written, freeWritten := h.buffer(dEnd+1+dMore, to.Bits(), 128, low)
+	defer freeWritten()
+	read, freeRead := h.buffer(sEnd+1+sMore, from.Bits(), 128, low)
+	defer freeRead()
+	for i := range written {
+		written[i] = byte(rnd.Uint32())
+	}
+	fill(read[sMore*int64(from.Bits())/8:])
+	want := bytes.Clone(written)
+	oracle.Convert(want, dst, to, read, src, from, how)
+
+	lo, hi := kernels.Numbers(to, from, how)
+	dl.Call(h.numbers, uintptr(lo), uintptr(hi))
+	d, s := l.Bases(dst.Offset(), src.Offset())
+	params := slices.Grow(slices.Clone(l.Params), 16)
+	r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&written[0])), uintptr(unsafe.Pointer(&read[0])),
+		uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
+	require.Zero(t, r)
+	if !bytes.Equal(want, written) {
+		for i := range dst.Count() {
+			x, y := numeric.Bits(written, to.Bits(), dst.Offset()+i), numeric.Bits(want, to.Bits(), dst.Offset()+i)
+			require.Equal(t, y, x, "%v from %v by %v, %+v: element %d, of %#x", to, from, l.Spec, how, i, numeric.Bits(read, from.Bits(), src.Offset()+i))
+		}
+		t.Fatalf("%v from %v by %v, %v <- %v: what is beside dst's elements changed", to, from, l.Spec, dst, src)
+	}
+	return l
+}
+
+// TestDenseCasts converts every value of up to 16 bits, and values of 32 that are hard to
+// convert, between all types, with every rounding (where tests run at length; otherwise
+// with one).
+func TestDenseCasts(t *testing.T) {
+	h := hostOf(t)
+	_, rnd := sweep(t, 0, 11)
+	for _, from := range numberTypes() {
+		n := int64(1) << 14
+		if from.Bits() <= 16 {
+			n = max(int64(1)<<from.Bits(), 640)
+		}
+		for _, to := range numberTypes() {
+			if backend.ConversionOf(to, from) != backend.ByValue {
+				continue
+			}
+			all := roundings(to)
+			if !soak.Enabled() {
+				all = []device.Rounding{all[rnd.IntN(len(all))]}
+			}
+			for _, how := range all {
+				l := h.cast(t, rnd, dense(n), dense(n), to, from, how, func(src []byte) {
+					for i := range n {
+						switch from.Bits() {
+						case 32:
+							binary.LittleEndian.PutUint32(src[4*i:], uint32(oracle.Edge(rnd, to, from)))
+						case 16:
+							binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+						default:
+							src[i*int64(from.Bits())/8] = byte(i)
+						}
+					}
+				})
+				require.False(t, l.Spec.Form == kernels.Cast, "%v", l.Spec)
+			}
+		}
+	}
+}
+
+// TestDenseCastsAnywhere converts rows of all lengths from and to all places, between guard
+// pages, by plans that were made for other offsets.
+func TestDenseCastsAnywhere(t *testing.T) {
+	h := hostOf(t)
+	rounds, rnd := sweep(t, 600, 12)
+	types := numberTypes()
+	lengths := []int64{16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4099, 70001}
+	planned := map[kernels.Spec]bool{}
+	for range rounds {
+		to, from := types[rnd.IntN(len(types))], types[rnd.IntN(len(types))]
+		if backend.ConversionOf(to, from) != backend.ByValue {
+			continue
+		}
+		dims := []int64{1 + rnd.Int64N(4), lengths[rnd.IntN(len(lengths))]}
+		if dims[1] < 128 {
+			dims[0] *= 1 + rnd.Int64N(200)
+		}
+		dst, src := rowsOf(t, rnd, dims, false), rowsOf(t, rnd, dims, false)
+		if rnd.IntN(4) == 0 { // rows far apart
+			src, _ = layout.Strided(dims, []int64{1 << 14, 1}, src.Offset())
+		}
+		if rnd.IntN(4) == 0 { // in reverse order
+			var err error
+			src, err = layout.Strided(dims, []int64{-src.Stride(0), 1}, src.Offset()+(dims[0]-1)*src.Stride(0))
+			require.NoError(t, err)
+		}
+		how := device.Rounding{Unsaturated: rnd.IntN(2) == 0}
+		l := h.cast(t, rnd, dst, src, to, from, how, func(src []byte) {
+			for i := 0; i < len(src); i += 1 + len(src)/100000 {
+				src[i] = byte(rnd.Uint32())
+			}
+		})
+		planned[l.Spec] = true
+	}
+	require.Greater(t, len(planned), 20)
+}

@@ -1,0 +1,73 @@
+package kernels_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// apart returns layouts of axes that do not merge: dst's have gaps, in a random order
+// in src.
+func apart(rank int, n int64) (dst, src layout.Layout) {
+	dims, d, s := make([]int64, rank), make([]int64, rank), make([]int64, rank)
+	step := int64(1)
+	order := rand.Perm(rank)
+	for i := range rank {
+		dims[i] = n
+		d[rank-1-i], s[order[i]] = step, step
+		step = step*n + 1
+	}
+	return strided(dims, d, 0), strided(dims, s, 0)
+}
+
+// Every layout has a kernel with room for its parameters, however many axes it has:
+// one that is Long where other kernels have no room.
+func TestParametersFit(t *testing.T) {
+	long := map[kernels.Form]bool{}
+	check := func(rank int, l kernels.Launch, err error) {
+		t.Helper()
+		require.NoError(t, err, "%d axes", rank)
+		assert.LessOrEqual(t, len(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
+		assert.GreaterOrEqual(t, cap(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
+		assert.Contains(t, kernels.Specs(), l.Spec)
+		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.Long; rank <= 5 {
+			assert.False(t, l.Spec.Long, "%d axes: %v", rank, l.Spec)
+		}
+	}
+	for rank := range 36 { // of two indices each: elements for 1 TiB
+		dst, src := apart(rank, 2)
+		for _, bits := range []int{2, 4, 8, 16, 32, 64, 128} {
+			l, err := kernels.PlanCopy(dst, src, bits, parallel)
+			check(rank, l, err)
+			l, err = kernels.PlanFill(dst, bits, parallel)
+			check(rank, l, err)
+			by := make([]layout.Index, min(rank, 30))
+			for i := range by {
+				by[i] = layout.Index{Extent: 5, Stride: 128}
+			}
+			_, at := apart(rank, 2)
+			l, err = kernels.PlanTake(dst, src, at, by, bits, 32, parallel)
+			check(rank, l, err)
+		}
+		l, err := kernels.PlanPack(dst, src, 8, 4, true, parallel)
+		check(rank, l, err)
+		for _, to := range []layout.DType{layout.Float32, layout.Float16, layout.Int4} {
+			l, err = kernels.PlanCast(dst, src, to, layout.BFloat16, device.Rounding{}, parallel)
+			check(rank, l, err)
+		}
+	}
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Pack, kernels.Take, kernels.Cast} {
+		assert.True(t, long[form], "no %s was long", form)
+	}
+	assert.False(t, long[kernels.Shuffle])
+
+	dst, src := apart(36, 2)
+	_, err := kernels.PlanTake(dst, src, src, make([]layout.Index, 64), 8, 32, parallel)
+	require.ErrorIs(t, err, layout.ErrUnsupported)
+}

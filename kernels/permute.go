@@ -1,0 +1,446 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// Permute is the form of a permutation of narrow elements within words and between
+// them: of the bits of elements' numbers.
+const Permute Form = "permute"
+
+const (
+	// groupBits is log2(GroupSize).
+	groupBits = 8
+	// permuteOuter is how many axes of blocks a launch of permute may have, and
+	// permuteStages how many exchanges: two for each bit of a word.
+	permuteOuter, permuteStages = 12, 8
+	// permuteRoom is how many axes its parameters take: see source/permute.h.
+	permuteRoom = permuteOuter + (1+2*(groupBits+4)+permuteStages+1)/2
+	// permuteBlocks is how many blocks a group does, if there are enough.
+	permuteBlocks = 4
+)
+
+// permuteSpecs lists the kernels of this form.
+func permuteSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{2, 4, 8} {
+		all = append(all, Spec{Form: Permute, DstBits: b, SrcBits: b})
+	}
+	return all
+}
+
+// wordBits is how many bits of an element's number choose it in a word, and
+// registerBits how many choose one of a work-item's words.
+func wordBits(width int) int     { return bits.TrailingZeros(uint(32 / width)) }
+func registerBits(width int) int { return max(3, wordBits(width)) }
+
+// permuteDefines are the macros of this form.
+func (s Spec) permuteDefines() []string {
+	registers := registerBits(int(s.DstBits))
+	return []string{
+		"LOG " + strconv.Itoa(wordBits(int(s.DstBits))),
+		"REGISTERS " + strconv.Itoa(registers),
+		"WORDS " + strconv.Itoa(1<<registers),
+		"OUTER " + strconv.Itoa(permuteOuter),
+		"STAGES " + strconv.Itoa(permuteStages),
+	}
+}
+
+// bit is a bit of the index along an axis, counted from dst's innermost one.
+type bit struct{ axis, level int }
+
+// permutation is a tile of a copy: the low bits of indices along some of the axes.
+type permutation struct {
+	p     *problem
+	n     []int    // how many bits of each axis
+	tile  []bit    // all of them
+	cut   []int    // axes whose extent is not a multiple of the tile's
+	words [2][]bit // those within a word of dst and of src, lowest first
+}
+
+// The sides of a copy.
+const (
+	toDst = iota
+	fromSrc
+)
+
+// step is a step of a side along a bit, in elements.
+func (t *permutation) step(side int, b bit) int64 {
+	if side == toDst {
+		return t.p.inner(b.axis).d << b.level
+	}
+	return t.p.inner(b.axis).s << b.level
+}
+
+// permutes returns the tile of a permutation within and between words, if that is
+// what the copy is: on both sides, powers of two of the indices along some axes fill
+// words.
+func (p *problem) permutes() *permutation {
+	in := p.inner(0)
+	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
+	if p.target.Serial || p.dBits > 8 || rows {
+		return nil
+	}
+	t := &permutation{p: p, n: make([]int, len(p.axes))}
+	for i := range p.axes {
+		if a := p.inner(i); a.s == 0 || a.n >= limit || magnitude(a.s) >= limit || a.d >= limit {
+			return nil
+		}
+	}
+	for side := range t.words {
+		if t.words[side] = t.fill(side); t.words[side] == nil {
+			return nil
+		}
+	}
+	for _, word := range t.words {
+		for _, b := range word {
+			t.n[b.axis] = max(t.n[b.axis], b.level+1)
+		}
+	}
+	for i, n := range t.n {
+		for level := range n {
+			t.tile = append(t.tile, bit{i, level})
+		}
+	}
+	if !t.grow() {
+		return nil
+	}
+	for side := range t.words {
+		reach := int64(0)
+		for _, b := range t.tile {
+			reach += magnitude(t.step(side, b))
+		}
+		if reach >= limit/2 {
+			return nil
+		}
+	}
+	return t
+}
+
+// fill returns the bits whose elements fill a word of a side.
+func (t *permutation) fill(side int) []bit {
+	var word []bit
+	n := make([]int, len(t.n))
+	for j := range wordBits(t.p.dBits) {
+		found := -1
+		for i := range n {
+			a := t.p.inner(i)
+			if n[i] < bits.TrailingZeros64(uint64(a.n)) && magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
+				found = i
+				break
+			}
+		}
+		if found < 0 {
+			return nil
+		}
+		word = append(word, bit{found, n[found]})
+		n[found]++
+	}
+	return word
+}
+
+// grow adds bits until there are enough for a group: where a side's elements in one
+// run are fewer.
+func (t *permutation) grow() bool {
+	size := wordBits(t.p.dBits) + registerBits(t.p.dBits) + groupBits
+	line := bits.Len(lineBytes*8/uint(t.p.dBits)) - 1
+	for len(t.tile) < size {
+		var next [2]int
+		var lead [2]int
+		for side := range next {
+			next[side], lead[side] = t.next(side)
+		}
+		side := fromSrc
+		if next[fromSrc] < 0 || lead[fromSrc] >= line || lead[toDst] < lead[fromSrc] {
+			side = toDst
+		}
+		i := next[side]
+		if i < 0 {
+			return false
+		}
+		if t.ragged(i) && !slices.Contains(t.cut, i) {
+			t.cut = append(t.cut, i)
+		}
+		t.tile = append(t.tile, bit{i, t.n[i]})
+		t.n[i]++
+	}
+	return len(t.tile) == size
+}
+
+// ragged reports whether the extent of an axis is not a multiple of what the next bit
+// would make.
+func (t *permutation) ragged(i int) bool {
+	return t.n[i] >= bits.TrailingZeros64(uint64(t.p.inner(i).n))
+}
+
+// next returns the axis whose next bit has the smallest step on a side, or -1, and how
+// many bits of the tile have smaller ones.
+func (t *permutation) next(side int) (axis, lead int) {
+	axis = -1
+	var least int64
+	for i, n := range t.n {
+		extent := t.p.inner(i).n
+		if t.ragged(i) {
+			if extent < 3<<n || len(t.cut) == 2 && !slices.Contains(t.cut, i) {
+				continue // much of it would be empty
+			}
+		}
+		if step := magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
+			axis, least = i, step
+		}
+	}
+	for _, b := range t.tile {
+		if axis < 0 || magnitude(t.step(side, b)) < least {
+			lead++
+		}
+	}
+	return axis, lead
+}
+
+// aligned reports whether all that a side has begins at multiples of so many elements,
+// but for these bits.
+func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
+	for i := range t.n {
+		level := 0
+		for slices.Contains(but, bit{i, level}) {
+			level++
+		}
+		if t.p.inner(i).n > 1<<level && t.step(side, bit{i, level})%per != 0 {
+			return false
+		}
+	}
+	return base%per == 0
+}
+
+// neighbours returns the bits that choose among four words of a side that follow one
+// another, if they are aligned as such.
+func (t *permutation) neighbours(side int, base int64) []bit {
+	per := int64(32 / t.p.dBits)
+	var found []bit
+	for j := range int64(2) {
+		i := slices.IndexFunc(t.tile, func(b bit) bool { return t.step(side, b) == per<<j })
+		if i < 0 {
+			return nil
+		}
+		found = append(found, t.tile[i])
+	}
+	if !t.aligned(side, base, 4*per, slices.Concat(t.words[side], found)...) {
+		return nil
+	}
+	return found
+}
+
+// rest returns the tile's bits but these, the smallest steps of a side first.
+func (t *permutation) rest(side int, but ...bit) []bit {
+	rest := slices.DeleteFunc(slices.Clone(t.tile), func(b bit) bool { return slices.Contains(but, b) })
+	slices.SortStableFunc(rest, func(a, b bit) int {
+		return int(magnitude(t.step(side, a)) - magnitude(t.step(side, b)))
+	})
+	return rest
+}
+
+// How a side's words are read or written: see source/permute.h.
+const (
+	wordwise = iota
+	vectors
+	loose
+	halves
+)
+
+// access is how a side is read or written.
+type access struct {
+	how       uint32
+	registers []bit // what chooses among a work-item's words
+	items     []bit // what chooses the work-item
+	per       int64 // elements in a unit of the steps
+}
+
+// access chooses it; some bits must be among the registers.
+func (t *permutation) access(side int, base int64, must []bit) access {
+	a := access{how: wordwise, per: int64(32 / t.p.dBits)}
+	registers := registerBits(t.p.dBits)
+	if !t.aligned(side, base, a.per, t.words[side]...) {
+		a.how = loose
+		if half := a.per / 2; side == toDst && t.aligned(side, base, half, t.words[side][:len(t.words[side])-1]...) {
+			a.how = halves
+		}
+		a.per = 1
+	} else if v := t.neighbours(side, base); v != nil {
+		first := slices.Clone(v)
+		for _, b := range must {
+			if !slices.Contains(v, b) {
+				first = append(first, b)
+			}
+		}
+		if len(first) <= registers {
+			a.how, must = vectors, first
+		}
+	}
+	a.registers = slices.Clone(must)
+	rest := t.rest(side, slices.Concat(t.words[side], must)...)
+	more := len(rest) - (registers - len(must))
+	a.registers = append(a.registers, rest[more:]...)
+	a.items = rest[:more]
+	return a
+}
+
+// stage is an exchange of elements: see source/permute.h.
+type stage struct{ with, shift, mask uint32 }
+
+// within is the with of a stage within words.
+const within = 0xffffffff
+
+// elements is the mask of a word's elements in whose number one bit is set and
+// another is not; -1 for none.
+func (t *permutation) elements(set, clear int) (mask uint32) {
+	width := t.p.dBits
+	for e := range 32 / width {
+		if (set < 0 || e>>set&1 == 1) && e>>clear&1 == 0 {
+			mask |= (1<<width - 1) << (e * width)
+		}
+	}
+	return mask
+}
+
+// stages returns the exchanges that bring the bits of dst's words into place, and
+// leaves in registers what is there then.
+func (t *permutation) stages(registers []bit) []stage {
+	var all []stage
+	width := t.p.dBits
+	word := slices.Clone(t.words[fromSrc])
+	for i, b := range t.words[toDst] {
+		if word[i] == b {
+			continue
+		}
+		if j := slices.Index(registers, b); j >= 0 {
+			all = append(all, stage{uint32(j), uint32(width << i), t.elements(-1, i)})
+			word[i], registers[j] = b, word[i]
+			continue
+		}
+		j := slices.Index(word, b)
+		all = append(all, stage{within, uint32(width<<j - width<<i), t.elements(i, j)})
+		word[i], word[j] = b, word[i]
+	}
+	for i, b := range word {
+		if t.backwards(b) && slices.Contains(t.words[fromSrc], b) {
+			all = append(all, stage{within, uint32(width << i), t.elements(-1, i)})
+		}
+	}
+	return all
+}
+
+// backwards reports whether src runs against dst along a bit.
+func (t *permutation) backwards(b bit) bool { return t.step(fromSrc, b) < 0 }
+
+// slots numbers the words in local memory so that neither the work-items that are
+// neighbours in src nor those that are in dst meet a bank of memory twice: five bits
+// of either choose the bank.
+func (t *permutation) slots(src, dst []bit) map[bit]uint32 {
+	const banks = 5
+	slots := map[bit]uint32{}
+	free := []uint32{} // banks that only dst's neighbours need
+	for i, b := range dst[:banks] {
+		slots[b] = 1 << i
+		if !slices.Contains(src[:banks], b) {
+			free = append(free, 1<<i)
+		}
+	}
+	row := uint32(1 << banks)
+	for _, b := range t.rest(fromSrc, t.words[toDst]...) {
+		if _, ok := slots[b]; ok {
+			continue
+		}
+		slots[b] = row
+		if slices.Contains(src[:banks], b) {
+			slots[b] |= free[0]
+			free = free[1:]
+		}
+		row <<= 1
+	}
+	return slots
+}
+
+// planPermute sets the parameters.
+func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
+	sBase, sAdd := p.sBase, int64(0)
+	for _, b := range t.words[fromSrc] {
+		if t.backwards(b) { // a word begins at its last element
+			sAdd += t.step(fromSrc, b)
+		}
+	}
+	var must []bit
+	for _, b := range t.words[toDst] {
+		if !slices.Contains(t.words[fromSrc], b) {
+			must = append(must, b)
+		}
+	}
+	src := t.access(fromSrc, sBase+sAdd, must)
+	dst := t.access(toDst, p.dBase, nil)
+	held := slices.Clone(src.registers)
+	stages := t.stages(held)
+	slots := t.slots(src.items, dst.items)
+	slot := uint32(0)
+	for _, b := range t.words[fromSrc] {
+		if t.backwards(b) && !slices.Contains(t.words[toDst], b) {
+			slot ^= slots[b]
+		}
+	}
+
+	// The blocks: along the axes that the tile does not divide, then the others.
+	cut := append(t.cut, len(t.n), len(t.n)) // trivial ones
+	a, b := p.inner(cut[0]), p.inner(cut[1])
+	ta, tb := t.extent(cut[0]), t.extent(cut[1])
+	k.na, k.ta, k.nb, k.tb = uint32(a.n), uint32(ta), uint32(b.n), uint32(tb)
+	outer := []axis{a.blocks(ta), b.blocks(tb)}
+	for i := range t.n {
+		if x := p.inner(i).blocks(t.extent(i)); x.n > 1 && !slices.Contains(t.cut, i) {
+			outer = append(outer, x)
+		}
+	}
+	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
+		return Spec{}, false
+	}
+	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, fewBlocks))
+	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
+	p.s.add += sAdd << p.s.shift
+
+	le := binary.LittleEndian
+	add := func(values ...uint32) {
+		for _, v := range values {
+			k.more = le.AppendUint32(k.more, v)
+		}
+	}
+	add(uint32(len(stages)), slot, src.how, dst.how)
+	places := func(side int, x access, held []bit) {
+		for j, b := range slices.Concat(x.items, x.registers) {
+			h := slices.Concat(x.items, held)[j]
+			add(uint32(t.step(side, b)/x.per), slots[h], t.index(cut[0], b), t.index(cut[1], b))
+		}
+	}
+	places(fromSrc, src, held)
+	places(toDst, dst, dst.registers)
+	for _, s := range stages {
+		add(s.with, s.shift, s.mask, 0)
+	}
+	add(make([]uint32, 4*(permuteStages-len(stages)))...)
+	return p.spec(Permute), true
+}
+
+// extent is how many indices of an axis the tile has.
+func (t *permutation) extent(i int) int64 {
+	if i == len(t.n) {
+		return 1
+	}
+	return 1 << t.n[i]
+}
+
+// index is what a bit adds to the index along an axis.
+func (t *permutation) index(axis int, b bit) uint32 {
+	if b.axis != axis {
+		return 0
+	}
+	return 1 << b.level
+}

@@ -1,0 +1,161 @@
+package kernels_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// chain is a layout that is viewed over some axes, which a permutation brings into
+// another order: dst is contiguous.
+type chain struct {
+	name    string
+	bits    int
+	dims    []int64
+	perm    []int
+	strides []int64 // nil: contiguous
+	offset  int64
+}
+
+// layouts returns both sides of the copy.
+func (c chain) layouts() (dst, src layout.Layout) {
+	view := dense(c.dims...)
+	if c.strides != nil {
+		view = strided(c.dims, c.strides, c.offset)
+	}
+	src, err := view.Permute(c.perm...)
+	if err != nil {
+		panic(err)
+	}
+	return like(src), src
+}
+
+// weights are formats of quantised weights, K = 512 by N = 1024.
+var weights = []chain{
+	{name: "AWQ to rows of K", bits: 4, dims: []int64{512, 128, 2, 4}, perm: []int{0, 1, 3, 2}},
+	{name: "AWQ to GPTQ", bits: 4, dims: []int64{64, 8, 128, 2, 4}, perm: []int{0, 2, 4, 3, 1}},
+	{name: "AWQ to rows of N", bits: 4, dims: []int64{512, 128, 2, 4}, perm: []int{1, 3, 2, 0}},
+	{name: "GPTQ to rows of K", bits: 4, dims: []int64{64, 1024, 8}, perm: []int{0, 2, 1}},
+	{name: "GPTQ, 2 bits", bits: 2, dims: []int64{32, 1024, 16}, perm: []int{0, 2, 1}},
+	{name: "GPTQ, 8 bits", bits: 8, dims: []int64{128, 1024, 4}, perm: []int{0, 2, 1}},
+	{name: "Marlin from rows of K", bits: 4, dims: []int64{32, 2, 4, 2, 16, 4, 2, 8}, perm: []int{0, 4, 7, 2, 5, 3, 6, 1}},
+	{name: "Marlin from GPTQ", bits: 4, dims: []int64{32, 2, 16, 4, 2, 8, 4, 2}, perm: []int{0, 2, 5, 6, 3, 7, 4, 1}},
+	{name: "Marlin from AWQ", bits: 4, dims: []int64{32, 2, 4, 2, 16, 4, 2, 2, 4}, perm: []int{0, 4, 8, 7, 2, 5, 3, 6, 1}},
+	{name: "Marlin from rows of N", bits: 4, dims: []int64{16, 4, 2, 8, 32, 2, 4, 2}, perm: []int{4, 0, 3, 6, 1, 7, 2, 5}},
+	{name: "Marlin, 8 bits", bits: 8, dims: []int64{32, 2, 4, 2, 16, 4, 2, 8}, perm: []int{0, 4, 7, 2, 5, 6, 3, 1}},
+	{name: "Marlin's zeros from AWQ", bits: 4, dims: []int64{512, 16, 4, 2, 2, 4}, perm: []int{0, 1, 5, 4, 3, 2}},
+	{name: "Machete", bits: 4, dims: []int64{8, 2, 4, 2, 8, 8, 4, 2, 4, 2}, perm: []int{5, 0, 1, 2, 4, 8, 6, 9, 7, 3}},
+	{name: "Triton's scales", bits: 8, dims: []int64{128, 4, 8, 4, 32}, perm: []int{2, 0, 4, 3, 1}},
+	{name: "torchao", bits: 4, dims: []int64{128, 8, 8, 2, 4, 4, 2}, perm: []int{0, 2, 1, 5, 3, 6, 4}},
+	{name: "TensorRT-LLM", bits: 4, dims: []int64{8, 2, 4, 4, 2, 256, 4}, perm: []int{5, 0, 6, 1, 3, 4, 2}},
+	{name: "bitsandbytes", bits: 4, dims: []int64{1 << 18, 2}, perm: []int{0, 1}, strides: []int64{2, -1}, offset: 1},
+	{name: "HQQ", bits: 4, dims: []int64{256, 1024, 2}, perm: []int{2, 0, 1}, strides: []int64{2048, 2, -1}, offset: 1},
+	{name: "HQQ, 2 bits", bits: 2, dims: []int64{128, 1024, 4}, perm: []int{2, 0, 1}, strides: []int64{4096, 4, -1}, offset: 3},
+	{name: "Q4_0", bits: 4, dims: []int64{16384, 2, 16}, perm: []int{0, 1, 2}, strides: []int64{36, 1, 2}, offset: 4},
+	{name: "Q4_0, an odd number", bits: 4, dims: []int64{16383, 2, 16}, perm: []int{0, 1, 2}, strides: []int64{36, 1, 2}, offset: 4},
+	{name: "MXFP4", bits: 4, dims: []int64{16384, 2, 16}, perm: []int{0, 1, 2}, strides: []int64{34, 1, 2}, offset: 2},
+	{name: "Q4_K", bits: 4, dims: []int64{2048, 4, 2, 32}, perm: []int{0, 1, 2, 3}, strides: []int64{288, 64, 1, 2}, offset: 32},
+	{name: "Q6_K's crumbs", bits: 2, dims: []int64{2048, 2, 4, 32}, perm: []int{0, 1, 2, 3}, strides: []int64{840, 128, 1, 4}, offset: 512},
+}
+
+// TestPermute: weights are permuted by words, to and from.
+func TestPermute(t *testing.T) {
+	h, rnd := hostOf(t), rand.New(rand.NewPCG(16, 16))
+	for _, c := range weights {
+		t.Run(c.name, func(t *testing.T) {
+			dst, src := c.layouts()
+			for _, sides := range [][2]layout.Layout{{dst, src}, {src, dst}} {
+				l, err := kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{})
+				require.NoError(t, err)
+				assert.Equal(t, fmt.Sprintf("permute_%d", c.bits), l.Spec.String())
+				h.check(t, rnd, sides[0], sides[1], c.bits, kernels.Target{})
+				l, err = kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{Serial: true})
+				require.NoError(t, err)
+				assert.NotEqual(t, kernels.Permute, l.Spec.Form)
+			}
+		})
+	}
+}
+
+// TestPlanNotPermute: what has no words of powers of two, or has long rows, is not
+// permuted.
+func TestPlanNotPermute(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		bits   int
+		src    layout.Layout
+		launch string
+	}{
+		{"rows of nibbles", 4, strided([]int64{4096, 512}, []int64{1001, 1}, 1), "rows.4"},
+		{"reversed rows", 4, strided([]int64{4096, 512}, []int64{1024, -1}, 511), "reversed.4"},
+		{"every second nibble", 4, strided([]int64{4096, 512}, []int64{1024, 2}, 0), "strided.4"},
+		{"transposed nibbles", 4, strided([]int64{4096, 4096}, []int64{1, 4096}, 0), "transpose.4 transpose_4"},
+		{"words of 3 by 5", 4, strided([]int64{4096, 5, 3}, []int64{15, 1, 5}, 0), "shuffle.4 pack_4"},
+		{"a few words", 4, strided([]int64{32, 4, 2}, []int64{8, 1, 4}, 0), "shuffle.4 pack_4"},
+		{"repeated", 4, strided([]int64{4096, 8, 4, 2}, []int64{8, 0, 1, 4}, 0), "broadcast.4 pack_4"},
+	} {
+		l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, kernels.Target{})
+		require.NoError(t, err, c.name)
+		assert.NotEqual(t, kernels.Permute, l.Spec.Form, c.name)
+		if name := l.Name() + " " + l.Spec.String(); len(c.launch) < len(name) {
+			assert.Equal(t, c.launch, name[:len(c.launch)], c.name)
+		}
+	}
+}
+
+// TestPermuteRandom: random orders of digits, most of them powers of two, with gaps,
+// offsets and axes that run backwards.
+func TestPermuteRandom(t *testing.T) {
+	h, rnd := hostOf(t), rand.New(rand.NewPCG(16, 17))
+	permuted := map[kernels.Spec]int{}
+	for range 60 {
+		bits := 2 << rnd.IntN(3)
+		rank := 3 + rnd.IntN(5)
+		dims := make([]int64, rank)
+		left := int64(1 << 17)
+		for i := range dims[1:] {
+			dims[i+1] = 1 << (1 + rnd.IntN(4))
+			left /= dims[i+1]
+		}
+		dims[0] = max(left-rnd.Int64N(left/4+1), 1)
+		sides := [2]layout.Layout{digits(rnd, dims, false), digits(rnd, dims, true)}
+		d := rnd.IntN(2)
+		l := h.check(t, rnd, sides[d], sides[1-d], bits, kernels.Target{})
+		if l.Spec.Form == kernels.Permute {
+			permuted[l.Spec]++
+		}
+	}
+	assert.Len(t, permuted, 3)
+}
+
+// digits returns a layout of one order of axes, or a random one, and a gap at its
+// outermost axis now and then.
+func digits(rnd *rand.Rand, dims []int64, shuffled bool) layout.Layout {
+	order := make([]int, len(dims))
+	for i := range order {
+		order[i] = len(dims) - 1 - i
+	}
+	if shuffled {
+		rnd.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	strides := make([]int64, len(dims))
+	step, offset := int64(1), []int64{0, 0, 64, 1, 3, 20}[rnd.IntN(6)]
+	for i, axis := range order {
+		if i == len(order)-1 {
+			step += []int64{0, 0, 8, 4, 1}[rnd.IntN(5)]
+		}
+		strides[axis] = step
+		if shuffled && rnd.IntN(6) == 0 {
+			strides[axis] = -step
+			offset += (dims[axis] - 1) * step
+		}
+		step *= dims[axis]
+	}
+	return strided(dims, strides, offset)
+}

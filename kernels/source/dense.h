@@ -1,0 +1,178 @@
+// dense: casts between elements that are dense on both sides. It goes behind the form
+// that converts, lookup or value, which gives it PREPARE and CONVERT(out, raw).
+//
+// An item is EACH elements: 16 bytes of the side with the wider elements, read and
+// written in one piece each, in words of 32 bits that hold what there is of them. Items
+// lie at multiples of their size in dst; the first and the last of a run may be dst's
+// in part. The flat number of an item counts runs' items, whose step is EACH.
+
+#define EACH (128 / MAX(DBITS, SBITS))
+#define RAW MAX(1, EACH * SBITS / 32) // words of an item in src
+#define OUT MAX(1, EACH * DBITS / 32) // and in dst
+#define ITEMS (SBITS > 8 ? 2 : 4) // at a time
+#define BASE 64 // what positions in a block are counted from is a multiple of that
+#define SHIFT_OF(n) ((n) == 1 ? 0 : (n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : 4)
+#define BYTES(n, bits) ((bits) >= 8 ? (n) * ((bits) / 8) : (n) >> ((bits) == 4 ? 1 : 2)) // of elements that fill them
+
+// Place is an item: slots [begin, end) of its elements are dst's. Element 0 is at d in
+// dst, and at s in src.
+typedef struct {
+	i32 d, s;
+	u32 begin, end;
+} PASTE(NAME, _place);
+#define PLACE PASTE(NAME, _place)
+
+// place finds an item. Positions count from the block's base; run is the number of
+// elements in a run, or in what is left of it.
+INLINED PLACE PASTE(NAME, _find)(CONSTANT Params *params, u32 first, u32 item, u32 run, i32 d, i32 s) {
+	PLACE p;
+	u32 number = item;
+	if (params->inner == 0) {
+		d += item * EACH;
+		s += item * EACH;
+	} else {
+		CONSTANT Axis *inner = AXES(params) + params->outer;
+		first = 0;
+		ROLLED
+		for (u32 k = 0; k < params->inner; k++) {
+			const u32 i = digit(&item, inner + k);
+			number = k == 0 ? i : number;
+			d += i * (i32)inner[k].d;
+			s += i * (i32)inner[k].s;
+		}
+		d += item * (i32)params->d;
+		s += item * (i32)params->s;
+	}
+	const i32 phase = d & (EACH - 1);
+	p.d = d - phase;
+	p.s = s - phase;
+	p.begin = number == 0 && first == 0 ? phase : 0;
+	p.end = (u32)MAX(MIN((i32)(run - number * EACH) + phase, EACH), 0);
+	return p;
+}
+
+#if EACH * SBITS == 128
+#define PIECE u128
+#elif EACH * SBITS == 64
+#define PIECE u64
+#elif EACH * SBITS == 32
+#define PIECE u32
+#elif EACH * SBITS == 16
+#define PIECE u16
+#else
+#define PIECE u8
+#endif
+
+// read loads an item: from one piece, or from the words that hold it.
+INLINED void PASTE(NAME, _read)(u32 *raw, GLOBAL const u8 *from, const PLACE p) {
+	const u32 whole = p.begin == 0 && p.end == EACH;
+	if (whole && (p.s & (EACH - 1)) == 0) {
+		const PIECE v = *(GLOBAL const PIECE *)(from + BYTES(p.s, SBITS));
+#if EACH * SBITS == 128
+		raw[0] = v.x;
+		raw[1] = v.y;
+		raw[2] = v.z;
+		raw[3] = v.w;
+#elif EACH * SBITS == 64
+		raw[0] = (u32)v;
+		raw[1] = (u32)(v >> 32);
+#else
+		raw[0] = v;
+#endif
+		return;
+	}
+	// Word i of the item lies across words i and i+1 from here on.
+	GLOBAL const u32 *words = (GLOBAL const u32 *)from + (p.s >> SHIFT_OF(32 / SBITS));
+	const u32 shift = (p.s & (32 / SBITS - 1)) * SBITS;
+	const u32 begin = shift + p.begin * SBITS, end = shift + p.end * SBITS;
+	u32 low = begin < 32 && end > begin ? words[0] : 0;
+	UNROLL
+	for (u32 i = 0; i < RAW; i++) {
+#if SBITS == 32
+		raw[i] = low;
+		low = i + 1 < RAW && begin < 32 * i + 64 && end > 32 * i + 32 ? words[i + 1] : 0;
+#else
+		const u32 high = begin < 32 * i + 64 && end > 32 * i + 32 ? words[i + 1] : 0;
+		raw[i] = funnel(low, high, shift);
+		low = high;
+#endif
+	}
+}
+#undef PIECE
+
+// write stores an item, or what is dst's of it.
+INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, const u32 *out, const PLACE p) {
+	to += BYTES(p.d, DBITS);
+	if (p.begin == 0 && p.end == EACH) {
+#if EACH * DBITS == 128
+		u128 v;
+		v.x = out[0];
+		v.y = out[1];
+		v.z = out[2];
+		v.w = out[3];
+		*(GLOBAL u128 *)to = v;
+#elif EACH * DBITS == 64
+		*(GLOBAL u64 *)to = (u64)out[1] << 32 | out[0];
+#elif EACH * DBITS == 32
+		*(GLOBAL u32 *)to = out[0];
+#elif EACH * DBITS == 16
+		*(GLOBAL u16 *)to = (u16)out[0];
+#else
+		*to = (u8)out[0];
+#endif
+		return;
+	}
+	const u32 within = EACH * DBITS < 32 ? (p.d & (32 / DBITS - 1)) * DBITS : 0; // where in a word a small item begins
+	GLOBAL u32 *words = (GLOBAL u32 *)(to - within / 8);
+	UNROLL
+	for (u32 i = 0; i < OUT; i++) {
+		const u32 begin = MAX(within + p.begin * DBITS, 32 * i), end = MIN(within + p.end * DBITS, 32 * i + 32);
+		if (begin < end) {
+			MERGE(words + i, out[i] << within, bits_between(begin - 32 * i, end - 32 * i));
+		}
+	}
+}
+
+ENTRY {
+	PREPARE
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		i64 d0 = dBase, s0 = sBase;
+		const u32 first = block_of(params, block, &d0, &s0);
+		const u32 left = items_of(params, first);
+		const i64 rest = params->length - (params->inner == 0 ? (i64)first * params->cut * EACH : 0);
+		const u32 run = (u32)MIN(rest, 1 << 30);
+		GLOBAL u8 *to = dst + d0 / BASE * (BASE * DBITS / 8);
+		GLOBAL const u8 *from = src + s0 / BASE * (BASE * SBITS / 8);
+		const i32 d = (i32)(d0 & (BASE - 1)), s = (i32)(s0 & (BASE - 1));
+		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
+			PLACE place[ITEMS];
+			u32 raw[ITEMS][RAW];
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
+				if (item + j * GROUP < left) {
+					place[j] = PASTE(NAME, _find)(params, first, item + j * GROUP, run, d, s);
+					PASTE(NAME, _read)(raw[j], from, place[j]);
+				}
+			}
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) {
+				if (item + j * GROUP < left) {
+					u32 out[OUT];
+					CONVERT(out, raw[j]);
+					PASTE(NAME, _write)(to, out, place[j]);
+				}
+			}
+		}
+	}
+}
+
+#undef EACH
+#undef RAW
+#undef OUT
+#undef ITEMS
+#undef BASE
+#undef SHIFT_OF
+#undef BYTES
+#undef PLACE
+#undef PREPARE
+#undef CONVERT

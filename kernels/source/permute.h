@@ -1,0 +1,229 @@
+// permute: a permutation of the bits of elements' numbers. A tile has 2^n elements:
+// some low bits of the index along each of several axes. Of these bits, the lowest in
+// the order of either side choose an element in a word, the others a word. A work-item
+// reads WORDS words of src such that they, together, are words of dst but for the
+// order of their elements: each bit that dst has in a word is in a word already, or is
+// one of the REGISTERS bits that choose among the work-item's words. Exchanges bring
+// it in place. The words go through local memory to the work-items that write them.
+//
+// What either side does for a bit is a Place: first those of LOCAL_ID, then those of
+// the number of a word of the work-item.
+
+#define PER (32 / DBITS) // elements in a word
+#define BIT_OF(x, b) ((x) >> (b) & 1)
+#define Place PASTE(NAME, _Place)
+#define Stage PASTE(NAME, _Stage)
+#define Moves PASTE(NAME, _Moves)
+
+// Place is what a bit adds: to the position in src or dst, in words, or in elements if
+// that side is loose; to the slot in local memory, by exclusive or; and to the indices
+// along the axes a and b.
+typedef struct {
+	i32 step;
+	u32 slot, a, b;
+} Place;
+
+// Stage exchanges elements: those of the mask, and those that are shift bits above
+// them. Both are in one word, or the others are in a word whose number has one bit
+// more: 1<<with.
+typedef struct {
+	u32 with, shift, mask, unused;
+} Stage;
+
+// Moves are the parameters behind those that all kernels have.
+typedef struct {
+	u32 stages;    // how many
+	u32 slot;      // added to all slots of src's words
+	u32 load;      // how src's words are read: LOOSE, WORDWISE or VECTORS
+	u32 store;     // how dst's words are written: the same, or HALVES
+	Place src[8 + REGISTERS], dst[8 + REGISTERS];
+	Stage stage[STAGES];
+} Moves;
+
+#define WORDWISE 0 // words where words lie
+#define VECTORS 1  // four neighbours at once
+#define LOOSE 2    // anywhere
+#define HALVES 3   // loose, but by 16 bits
+
+#define MOVES ((CONSTANT Moves *)(AXES(params) + OUTER))
+
+// What the bits of the number of a word add.
+#if REGISTERS == 4
+#define FOURTH(k, side, field, op) op (BIT_OF(k, 3) ? MOVES->side[11].field : 0)
+#else
+#define FOURTH(k, side, field, op)
+#endif
+#define ADDED(k, side, field, op)                      \
+	((BIT_OF(k, 0) ? MOVES->side[8].field : 0) op      \
+	 (BIT_OF(k, 1) ? MOVES->side[9].field : 0) op      \
+	 (BIT_OF(k, 2) ? MOVES->side[10].field : 0) FOURTH(k, side, field, op))
+
+// INSIDE reports whether word k of a work-item is in the tile.
+#define INSIDE(k, side, i, j) ((i) + ADDED(k, side, a, +) < t.na && (j) + ADDED(k, side, b, +) < t.nb)
+
+#define EXCHANGE(other)                                            \
+	UNROLL                                                         \
+	for (u32 k = 0; k < WORDS; k++) {                              \
+		if ((k & (other)) == 0) {                                  \
+			const u32 x = (r[k] >> shift ^ r[k | (other)]) & mask; \
+			r[k | (other)] ^= x;                                   \
+			r[k] ^= x << shift;                                    \
+		}                                                          \
+	}
+
+// Loose words are shifted. A word without an element that is needed may lie behind src.
+DEVICE u32 PASTE(NAME, _loose)(GLOBAL const u32 *from, i32 at) {
+	const u32 shift = (u32)at % PER * DBITS;
+	GLOBAL const u32 *word = from + (at >> LOG);
+	return funnel(word[0], word[shift > 0], shift);
+}
+
+DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 halves) {
+	const u32 shift = (u32)at % PER * DBITS;
+	GLOBAL u32 *word = to + (at >> LOG);
+	if (halves) {
+		GLOBAL u16 *part = (GLOBAL u16 *)word + shift / 16;
+		part[0] = (u16)value;
+		part[1] = (u16)(value >> 16);
+	} else if (shift == 0) {
+		*word = value;
+	} else {
+		MERGE(word, value << shift, 0xffffffff << shift);
+		MERGE(word + 1, value >> (32 - shift), 0xffffffff >> (32 - shift));
+	}
+}
+
+ENTRY {
+	SHARED(u32, tile, GROUP * WORDS);
+	const u32 id = LOCAL_ID, load = MOVES->load, store = MOVES->store;
+	i32 sAt = 0, dAt = 0;
+	u32 in = MOVES->slot, out = 0;
+	UNROLL
+	for (u32 b = 0; b < 8; b++) {
+		sAt += (i32)BIT_OF(id, b) * MOVES->src[b].step;
+		dAt += (i32)BIT_OF(id, b) * MOVES->dst[b].step;
+		in ^= (0 - BIT_OF(id, b)) & MOVES->src[b].slot;
+		out ^= (0 - BIT_OF(id, b)) & MOVES->dst[b].slot;
+	}
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		const Tile t = tile_of(params, block, dBase, sBase);
+		const u32 whole = t.na == params->ta && t.nb == params->tb;
+		u32 sa = 0, sb = 0, da = 0, db = 0; // indices of the first words along a and b
+		if (!whole) {
+			UNROLL
+			for (u32 b = 0; b < 8; b++) {
+				sa += BIT_OF(id, b) * MOVES->src[b].a;
+				sb += BIT_OF(id, b) * MOVES->src[b].b;
+				da += BIT_OF(id, b) * MOVES->dst[b].a;
+				db += BIT_OF(id, b) * MOVES->dst[b].b;
+			}
+		}
+		u32 r[WORDS];
+
+		GLOBAL const u32 *from = (GLOBAL const u32 *)src + (u64)t.s / PER;
+		const i32 s = sAt + (load == LOOSE ? (i32)((u64)t.s % PER) : 0);
+		if (load == VECTORS && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k += 4) {
+				const u128 v = *(GLOBAL const u128 *)(from + (s + ADDED(k, src, step, +)));
+				r[k] = v.x;
+				r[k + 1] = v.y;
+				r[k + 2] = v.z;
+				r[k + 3] = v.w;
+			}
+		} else if (load != LOOSE && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				r[k] = from[s + ADDED(k, src, step, +)];
+			}
+		} else {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				r[k] = 0;
+				if (INSIDE(k, src, sa, sb)) {
+					const i32 at = s + ADDED(k, src, step, +);
+					r[k] = load == LOOSE ? PASTE(NAME, _loose)(from, at) : from[at];
+				}
+			}
+		}
+
+		ROLLED
+		for (u32 i = 0; i < MOVES->stages; i++) {
+			const u32 with = MOVES->stage[i].with, shift = MOVES->stage[i].shift, mask = MOVES->stage[i].mask;
+			if (with == 0) {
+				EXCHANGE(1)
+			} else if (with == 1) {
+				EXCHANGE(2)
+			} else if (with == 2) {
+				EXCHANGE(4)
+#if REGISTERS == 4
+			} else if (with == 3) {
+				EXCHANGE(8)
+#endif
+			} else {
+				UNROLL
+				for (u32 k = 0; k < WORDS; k++) {
+					const u32 x = (r[k] >> shift ^ r[k]) & mask;
+					r[k] ^= x ^ x << shift;
+				}
+			}
+		}
+
+		UNROLL
+		for (u32 k = 0; k < WORDS; k++) {
+			tile[in ^ ADDED(k, src, slot, ^)] = r[k];
+		}
+		BARRIER();
+		UNROLL
+		for (u32 k = 0; k < WORDS; k++) {
+			r[k] = tile[out ^ ADDED(k, dst, slot, ^)];
+		}
+
+		GLOBAL u32 *to = (GLOBAL u32 *)dst + (u64)t.d / PER;
+		const i32 d = dAt + (store >= LOOSE ? (i32)((u64)t.d % PER) : 0);
+		if (store == VECTORS && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k += 4) {
+				u128 v;
+				v.x = r[k];
+				v.y = r[k + 1];
+				v.z = r[k + 2];
+				v.w = r[k + 3];
+				*(GLOBAL u128 *)(to + (d + ADDED(k, dst, step, +))) = v;
+			}
+		} else if (store < LOOSE && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				to[d + ADDED(k, dst, step, +)] = r[k];
+			}
+		} else {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				if (INSIDE(k, dst, da, db)) {
+					const i32 at = d + ADDED(k, dst, step, +);
+					if (store >= LOOSE) {
+						PASTE(NAME, _put)(to, at, r[k], store == HALVES);
+					} else {
+						to[at] = r[k];
+					}
+				}
+			}
+		}
+		BARRIER(); // before the next block's words
+	}
+}
+
+#undef PER
+#undef BIT_OF
+#undef Place
+#undef Stage
+#undef Moves
+#undef WORDWISE
+#undef VECTORS
+#undef LOOSE
+#undef HALVES
+#undef MOVES
+#undef FOURTH
+#undef ADDED
+#undef INSIDE
+#undef EXCHANGE
