@@ -73,3 +73,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
+
+// What is computed from x is computed again for each block, instead of being kept in
+// registers.
+#define FRESH(x) asm volatile("" : "+r"(x))

@@ -65,7 +65,9 @@ INLINED u32 PASTE(NAME, _slot)(CONSTANT Params *params, u32 slot) {
 // are all that there is room for; aligned: all lines begin on 16 bytes (2 bits: 8).
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc, u32 full, u32 aligned) {
 	// Of 32 work-items, up to 8 are side by side.
-	const u32 width = params->flat, near = MIN(width, 3), warp = LOCAL_ID / 32;
+	u32 width = params->flat;
+	FRESH(width);
+	const u32 near = MIN(width, 3), warp = LOCAL_ID / 32;
 	const u32 x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
 	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 room = UNIT << params->words;
@@ -78,39 +80,42 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	u128 none;
 	none.x = none.y = none.z = none.w = 0;
 	const i64 step = params->sb * DBITS >> 3;
-	Pair line[LINES];
-	UNROLL
-	for (u32 k = 0; k < LINES; k++) { // loads first: they overlap
-		line[k].shift = 0;
-		if (!full && b + k >= nb) {
-			line[k].lo = line[k].hi = none;
-		} else if (aligned) {
-#if VEC == 4
-			line[k].lo = *(GLOBAL const u128 *)(from + k * step);
-#else
-			const u32x2 words = *(GLOBAL const u32x2 *)(from + k * step);
-			line[k].lo.x = words.x;
-			line[k].lo.y = words.y;
-#endif
-		} else {
-			const u64 first = (u64)(at + k * params->sb);
-			const u32 phase = (u32)first % UNIT, need = MIN(na - x * ACROSS, ACROSS);
-			line[k].lo = ((GLOBAL const u128 *)src)[first / UNIT];
-			line[k].hi = ((GLOBAL const u128 *)src)[first / UNIT + (phase + need > UNIT)];
-			line[k].shift = phase * DBITS;
-		}
-	}
-	LOADED_WHOLE();
 	u32 r[LINES][VEC];
 	UNROLL
-	for (u32 k = 0; k < LINES; k++) {
-		const u128 words = aligned ? line[k].lo : shifted(line[k]);
-		r[k][0] = words.x;
-		r[k][1] = words.y;
+	for (u32 n = 0; n < LINES; n += aligned ? LINES : 2) { // more would take too many registers
+		Pair line[LINES];
+		UNROLL
+		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) { // loads first: they overlap
+			line[k].shift = 0;
+			if (!full && b + k >= nb) {
+				line[k].lo = line[k].hi = none;
+			} else if (aligned) {
 #if VEC == 4
-		r[k][2] = words.z;
-		r[k][3] = words.w;
+				line[k].lo = *(GLOBAL const u128 *)(from + k * step);
+#else
+				const u32x2 words = *(GLOBAL const u32x2 *)(from + k * step);
+				line[k].lo.x = words.x;
+				line[k].lo.y = words.y;
 #endif
+			} else {
+				const u64 first = (u64)(at + k * params->sb);
+				const u32 phase = (u32)first % UNIT, need = MIN(na - x * ACROSS, ACROSS);
+				line[k].lo = ((GLOBAL const u128 *)src)[first / UNIT];
+				line[k].hi = ((GLOBAL const u128 *)src)[first / UNIT + (phase + need > UNIT)];
+				line[k].shift = phase * DBITS;
+			}
+		}
+		LOADED_WHOLE();
+		UNROLL
+		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) {
+			const u128 words = aligned ? line[k].lo : shifted(line[k]);
+			r[k][0] = words.x;
+			r[k][1] = words.y;
+#if VEC == 4
+			r[k][2] = words.z;
+			r[k][3] = words.w;
+#endif
+		}
 	}
 #if DBITS <= 16
 	SWAP(16)
