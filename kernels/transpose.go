@@ -63,7 +63,7 @@ func (p *problem) transposes() (Form, int) {
 		case p.target.Serial:
 			long = int64(64 / p.dBits)
 		default:
-			long = shortSquare
+			long = max(16, int64(64/p.dBits))
 		}
 		if a.s != 1 && (a.s != -1 || p.target.Serial) {
 			return "", 0
@@ -90,12 +90,8 @@ func (p *problem) planTile(k *parameters, spec Spec, near int) error {
 // blocks is the axis of blocks of n indices each.
 func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
 
-const (
-	// transposeSlots is how many slots of 16 bytes a tile of form transpose has.
-	transposeSlots = 8 * GroupSize
-	// shortSquare is the extent from which this form is taken.
-	shortSquare = 16
-)
+// transposeSlots is how many slots of 16 bytes a tile of form transpose has.
+const transposeSlots = 8 * GroupSize
 
 // strip is a shape of form transpose's tile: so many indices of the axes a and b, and
 // of c, another one, for where a and b are short. Blocks along b are step indices apart.

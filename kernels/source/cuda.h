@@ -14,14 +14,15 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define SHARED_POINTER
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
-#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, LIVE)))
+#define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
+#define KERNEL(size) KERNEL_OF(size, 1)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
-	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+	KERNEL_OF(GROUP, LIVE) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
 		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
 	} \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
