@@ -8,12 +8,31 @@ import (
 // Shuffle is the form of a permutation of short axes.
 const Shuffle Form = "shuffle"
 
+// With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
+// small devices have.
 const (
-	// tileBytes is the size of shuffle's tile. With its tables it takes 32 KiB
-	// of local memory at the most, which is what small devices have.
-	tileBytes = 16 << 10
-	// tableSize is how many entries a table of shuffle has room for.
-	tableSize = 768
+	tileBytes = 18<<10 + 64 // the tile
+	tableSize = 256         // rows of src in it, and runs of dst
+	lowSize   = 1024        // elements of a run whose places are kept
+	vector    = 16          // bytes of a load
+	// scatterBytes is what is kept for rows to be moved apart.
+	scatterBytes = tileBytes / 8
+	// mostPieces is how many pieces of a row or run are tried, at the most.
+	mostPieces = 32
+	// shuffleBlocks is how many blocks a group does, if there are enough.
+	shuffleBlocks = 4
+)
+
+// What parameters.span says: see source/shuffle.h.
+const (
+	spanSame = 1 << iota
+	spanRowB
+	spanBackwards
+	spanRunA
+	spanEven
+	spanFull
+	spanAligned
+	spanLoose
 )
 
 // shuffleSpecs lists the kernels of this form.
@@ -29,25 +48,56 @@ func shuffleSpecs() []Spec {
 
 // shuffleDefines are the macros of this form.
 func (s Spec) shuffleDefines() []string {
-	return []string{"TABLE " + strconv.Itoa(tableSize), "SLOTS " + strconv.Itoa(tileBytes*8/int(s.DstBits))}
+	far := "FAR 0"
+	if s.Wide {
+		far = "FAR 1"
+	}
+	return []string{
+		far, "TABLE " + strconv.Itoa(tableSize), "LOW " + strconv.Itoa(lowSize),
+		"VECTORS " + strconv.Itoa(tileBytes/vector),
+	}
 }
 
-// shape is a tile of several axes: of each of the problem's axes, how many indices.
+// shape is a tile of several axes: of each of the problem's axes, how many indices. In
+// either side's order of axes it has the leading ones, whose last may be cut. Sizes and
+// steps in memory are in bytes.
 type shape struct {
-	p        *problem
-	src, dst []int // the tile's axes in the order of either side
-	a, b     int   // the last axes of the sides' leading ones: either may be cut
-	sLow     int   // how many of src's are leading
-	dLow     int
-	n        []int64
+	p          *problem
+	size       int64 // of an element
+	src, dst   []int // the axes in the order of either side
+	sLow, dLow int   // how many of them are leading
+	n          []int64
+
+	pitch         []int64 // the step of each axis in the tile
+	row, rows     []int   // src's axes: those within a row, and of the rows
+	run, runs     []int   // dst's: those within a run, and of the runs
+	span, length  int64   // the bytes of a row, the elements of a run
+	bytes, grain  int64   // of the tile; what a row's place in it is counted in
+	across, parts int64   // threads along a row, and the pieces of a row for that
+	words, pieces int64   // the same of a run
+	piece         int64   // elements of a piece of a run
+	per           int64   // the elements of a unit
+	read, write   int64   // about what a thread does, in instructions
+	sEven, dEven  bool    // rows begin at vectors, and runs at words
+	dEven8, full  bool    // runs begin at units of 8 bytes, and all units are full
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
 // is.
 func (p *problem) shuffles() *shape {
-	src, dst := p.srcOrder(), p.dstOrder()
-	for need := int64(lineBytes * 8 / p.dBits); need*int64(p.dBits) >= sectorBytes*8; need /= 2 {
-		if t := p.shape(src, dst, need); t != nil && t.fits() {
+	size := int64(p.dBits / 8)
+	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes))}
+	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
+		return nil
+	}
+	for _, a := range p.axes {
+		if a.n >= limit {
+			return nil
+		}
+	}
+	for need := lineBytes / size; need*size >= sectorBytes; need /= 2 {
+		t.lead(need)
+		if t.lay() {
 			t.grow()
 			return t
 		}
@@ -55,165 +105,439 @@ func (p *problem) shuffles() *shape {
 	return nil
 }
 
-// shape makes a tile of the leading axes of both sides, until there are as many
-// elements as needed.
-func (p *problem) shape(src, dst []int, need int64) *shape {
-	t := &shape{p: p, n: make([]int64, len(p.axes))}
+// lead takes leading axes of both sides into the tile, until there are as many elements
+// as needed.
+func (t *shape) lead(need int64) {
+	for i := range t.n {
+		t.n[i] = 1
+	}
 	lead := func(order []int) int {
 		size := int64(1)
 		for low, i := range order {
-			n := p.inner(i).n
+			n := t.p.inner(i).n
 			cut := min(n, (need+size-1)/size)
 			t.n[i] = max(t.n[i], cut)
-			if size *= cut; size >= need || low == len(order)-1 {
+			if size *= cut; size >= need {
 				return low + 1
 			}
 		}
-		return 0
+		return len(order)
 	}
-	t.sLow, t.dLow = lead(src), lead(dst)
-	if t.sLow == 0 || t.dLow == 0 {
-		return nil
-	}
-	t.a, t.b = src[t.sLow-1], dst[t.dLow-1]
-	t.src = union(src[:t.sLow], dst[:t.dLow])
-	t.dst = union(dst[:t.dLow], src[:t.sLow])
-	return t
+	t.sLow, t.dLow = lead(t.src), lead(t.dst)
 }
 
-// union returns low and then the rest of what is in other, whose last is kept last.
-func union(low, other []int) []int {
-	all := slices.Clone(low)
-	for _, i := range other {
-		if !slices.Contains(low, i) {
-			all = append(all, i)
+// cut reports whether the tile has a part of an axis only.
+func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).n }
+
+func (t *shape) count(axes []int) int64 {
+	n := int64(1)
+	for _, i := range axes {
+		n *= t.n[i]
+	}
+	return n
+}
+
+// lay lays the tile out, if it fits the kernel's memory.
+func (t *shape) lay() bool {
+	t.layRows()
+	t.layRuns()
+	room := int64(tileBytes)
+	if len(t.rows) > 0 {
+		room -= scatterBytes
+	}
+	if t.bytes > room || t.count(t.rows) > tableSize || t.count(t.runs) > tableSize {
+		return false
+	}
+	return t.splitRows() && t.splitRuns()
+}
+
+// layRows finds what of the tile lies together in src: a row, read by vectors, whole.
+func (t *shape) layRows() {
+	t.row, t.rows = t.row[:0], t.rows[:0]
+	t.span = t.size
+	joins := true
+	for _, i := range t.src {
+		if t.n[i] == 1 {
+			continue
+		}
+		step := magnitude(t.p.inner(i).s) * t.size
+		if joins = joins && step-t.span < vector; joins { // each vector of a row has some of it
+			t.row = append(t.row, i)
+			t.pitch[i] = step
+			t.span += (t.n[i] - 1) * step
+			joins = !t.cut(i)
+			continue
+		}
+		t.rows = append(t.rows, i)
+	}
+	t.first(t.rows)
+	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.s })
+	t.grain = vector
+	t.place(nil)
+}
+
+// place lays rows into the tile, each as far from the begin of a vector (or of a word:
+// grain) as in src, and as many grains further apart than they must be.
+func (t *shape) place(more []int64) {
+	least := int64(vector - 1)
+	if t.grain < vector && !t.sEven {
+		least *= 2
+	}
+	end := t.span
+	for k, i := range t.rows {
+		step := magnitude(t.p.inner(i).s) * t.size
+		t.pitch[i] = end + least + (step-end-least)&(t.grain-1)
+		if k < len(more) {
+			t.pitch[i] += more[k] * t.grain
+		}
+		end += (t.n[i] - 1) * t.pitch[i]
+	}
+	t.bytes = end + 2*(vector-1)
+}
+
+// layRuns finds what of the tile lies together in dst.
+func (t *shape) layRuns() {
+	t.run, t.runs = t.run[:0], t.runs[:0]
+	t.length = 1
+	joins := true
+	for _, i := range t.dst {
+		if t.n[i] == 1 {
+			continue
+		}
+		if joins = joins && t.p.inner(i).d == t.length && t.length <= lowSize/2; joins { // pieces of the last axis fit the table
+			t.run = append(t.run, i)
+			t.length *= t.n[i]
+			joins = !t.cut(i)
+			continue
+		}
+		t.runs = append(t.runs, i)
+	}
+	t.first(t.runs)
+	t.dEven = t.even(t.run, 4, t.p.dBase, func(a axis) int64 { return a.d })
+	t.dEven8 = t.even(t.run, 8, t.p.dBase, func(a axis) int64 { return a.d })
+}
+
+// first moves a and b to the front, where they are.
+func (t *shape) first(axes []int) {
+	for _, i := range []int{t.b(), t.a()} {
+		if k := slices.Index(axes, i); k > 0 {
+			copy(axes[1:k+1], axes[:k])
+			axes[0] = i
 		}
 	}
-	return all
 }
 
-func (t *shape) size(axes []int) int64 {
-	size := int64(1)
-	for _, i := range axes {
-		size *= t.n[i]
+// even reports whether what lies together along the given axes begins at multiples of so
+// many bytes everywhere.
+func (t *shape) even(within []int, bytes, base int64, step func(axis) int64) bool {
+	sum := base * t.size
+	for i := range t.n {
+		s := step(t.p.inner(i)) * t.size
+		if !slices.Contains(within, i) {
+			sum |= s
+			continue
+		}
+		if t.cut(i) {
+			sum |= s * t.n[i]
+		}
+		if s < 0 {
+			sum |= s * (t.n[i] - 1)
+		}
 	}
-	return size
+	return sum&(bytes-1) == 0
 }
 
-// fits reports whether the tile and its tables fit the kernel's memory.
-func (t *shape) fits() bool {
-	if t.p.inner(t.a).n >= limit || t.p.inner(t.b).n >= limit {
-		return false
+// vectors is how many of them a row touches.
+func (t *shape) vectors() int64 {
+	if t.sEven {
+		return (t.span + vector - 1) / vector
 	}
-	if t.size(t.src) > int64(tileBytes*8/t.p.dBits) {
-		return false
+	return (t.span+vector-2)/vector + 1
+}
+
+// splitRows lays rows along threads, a vector each, in pieces of as many threads as do it
+// in the least time.
+func (t *shape) splitRows() bool {
+	n, lines := t.vectors(), t.count(t.rows)
+	t.read = 0
+	for k := (n + GroupSize - 1) / GroupSize; k <= n && k*lines <= tableSize && k < mostPieces; k++ {
+		x := (n + k - 1) / k
+		each := int64(30)
+		if t.sEven && vector*x*k == t.span {
+			each = 17
+		}
+		cost := (k*lines + GroupSize/x - 1) / (GroupSize / x) * each
+		if t.read == 0 || cost < t.read {
+			t.across, t.parts, t.read = x, k, cost
+		}
 	}
-	for _, parts := range [][]axis{t.parts(t.src, t.sLow), t.parts(t.dst, t.dLow)} {
-		if parts[0].n+parts[1].n > tableSize {
+	return t.read > 0
+}
+
+// splitRuns lays runs along threads, a unit each: two words, or one, in pieces of whole
+// units.
+func (t *shape) splitRuns() bool {
+	t.write = 0
+	if t.size <= 4 && t.dEven8 {
+		t.pieceRuns(8/t.size, true)
+	}
+	if t.size > 4 {
+		t.pieceRuns(1, true)
+	}
+	t.pieceRuns(max(1, 4/t.size), false)
+	return t.write > 0
+}
+
+// pieceRuns is splitRuns for units of so many elements, full ones or not.
+func (t *shape) pieceRuns(per int64, full bool) {
+	below, last := t.length, int64(1)
+	if i := ends(t.run); i >= 0 {
+		last = t.n[i]
+		below /= last
+	}
+	end := t.length
+	if !t.dEven {
+		end += per - 1
+	}
+	lines := t.count(t.runs)
+	for k, tried := max(1, end/per/GroupSize), 0; k <= last && k*lines <= tableSize && tried < mostPieces; k, tried = k+1, tried+1 {
+		m := (last + k - 1) / k
+		piece, pieces := below*m, k
+		if k == 1 {
+			piece = (end + per - 1) / per * per
+		} else {
+			for piece%per != 0 {
+				piece += below
+			}
+			pieces = (end + piece - 1) / piece
+		}
+		x := piece / per
+		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize || full && piece*pieces != t.length {
+			continue
+		}
+		each := 11 + 4*per
+		if !full {
+			each = 20 + 4*per
+			if !t.dEven {
+				each += 3 * per
+			}
+		}
+		cost := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * each
+		cost += (piece + GroupSize - 1) / GroupSize * 4
+		if t.write == 0 || cost < t.write {
+			t.write, t.words, t.pieces, t.piece, t.per, t.full = cost, x, pieces, piece, per, full
+		}
+	}
+}
+
+// grow makes the tile larger, the side first whose leading axes have fewer elements,
+// while there remain enough blocks.
+func (t *shape) grow() {
+	sides := []bool{true, true}
+	for sides[0] || sides[1] {
+		side := 0
+		if !sides[0] || sides[1] && t.count(t.dst[:t.dLow]) < t.count(t.src[:t.sLow]) {
+			side = 1
+		}
+		old := *t
+		old.n = slices.Clone(t.n)
+		sides[side] = t.extend(side) && t.blocks() >= fewBlocks && t.lay()
+		if !sides[side] {
+			old.pitch = t.pitch
+			*t = old
+			t.lay()
+		}
+	}
+	t.level()
+}
+
+// level chooses how much of the cut axes a tile has, near what it has now, by what that
+// costs.
+func (t *shape) level() {
+	for _, i := range []int{t.a(), t.b()} {
+		n, old := t.p.inner(i).n, t.n[i]
+		best, chosen := t.total(), old
+		for eighths := int64(4); eighths < 16 && old < n; eighths++ {
+			cuts := (8*n + eighths*old - 1) / (eighths * old)
+			each := (n + cuts - 1) / cuts
+			for _, even := range []int64{1, 4, vector} {
+				t.n[i] = min((each+even-1)/even*even, n)
+				if t.lay() && t.total() < best {
+					best, chosen = t.total(), t.n[i]
+				}
+			}
+			t.n[i] = old
+		}
+		t.n[i] = chosen
+		t.lay()
+	}
+	t.scatter()
+}
+
+// total is about what all tiles cost, in instructions of a thread.
+func (t *shape) total() int64 {
+	tables := t.parts*t.count(t.rows) + t.pieces*t.count(t.runs)
+	return t.blocks() * (150 + tables/8 + t.read + t.write)
+}
+
+// a and b are the last leading axes of src and dst: either may be cut.
+func (t *shape) a() int { return t.src[t.sLow-1] }
+func (t *shape) b() int { return t.dst[t.dLow-1] }
+
+// extend doubles the tile along one side's last leading axis, or takes the next one in.
+func (t *shape) extend(side int) bool {
+	order, low := t.src, &t.sLow
+	if side == 1 {
+		order, low = t.dst, &t.dLow
+	}
+	for !t.cut(order[*low-1]) {
+		if *low == len(order) {
 			return false
 		}
+		*low++
 	}
+	i := order[*low-1]
+	t.n[i] = min(t.p.inner(i).n, 2*t.n[i])
 	return true
 }
 
-// grow makes the tile larger along its two cut axes, the side with the shorter
-// runs first, while there remain enough blocks.
-func (t *shape) grow() {
+// blocks is how many tiles there are.
+func (t *shape) blocks() int64 {
 	blocks := int64(1)
-	for i := range t.n {
-		blocks *= (t.p.inner(i).n + max(t.n[i], 1) - 1) / max(t.n[i], 1)
+	for i, n := range t.n {
+		blocks *= (t.p.inner(i).n + n - 1) / n
 	}
-	for sides := []bool{true, true}; blocks >= 2*fewBlocks && (sides[0] || sides[1]); {
-		side, i := 0, t.a
-		if !sides[0] || sides[1] && t.size(t.dst[:t.dLow]) < t.size(t.src[:t.sLow]) {
-			side, i = 1, t.b
-		}
-		old, n := t.n[i], t.p.inner(i).n
-		t.n[i] = min(n, 2*old)
-		if sides[side] = t.n[i] > old && t.fits(); sides[side] {
-			blocks = blocks / ((n + old - 1) / old) * ((n + t.n[i] - 1) / t.n[i])
-		} else {
-			t.n[i] = old
-		}
-	}
-	for _, i := range []int{t.a, t.b} { // cuts of about one size
-		n := t.p.inner(i).n
-		cuts := (n + t.n[i] - 1) / t.n[i]
-		t.n[i] = (n + cuts - 1) / cuts
-	}
-}
-
-// parts returns how the kernel splits an element's number in the order of one side:
-// the sizes of the low and the high part, then the axes of both, each with its extent,
-// its number (d), and how many of its indices an index of the part counts for (s).
-func (t *shape) parts(order []int, low int) []axis {
-	var axes []axis
-	for _, i := range order {
-		axes = append(axes, axis{t.n[i], int64(i), 1})
-	}
-	if low == len(order) { // no high part: split the last axis
-		last := axes[low-1]
-		n := (last.n + 31) / 32
-		axes[low-1].n = n
-		axes = append(axes, axis{(last.n + n - 1) / n, last.d, n})
-	}
-	sizes := []axis{{n: 1}, {n: 1}}
-	for j, a := range axes {
-		part := 0
-		if j >= low {
-			part = 1
-		}
-		sizes[part].n *= a.n
-	}
-	return append(sizes, axes...)
+	return blocks
 }
 
 // plan sets the parameters.
 func (t *shape) plan(k *parameters) (Spec, error) {
 	p := t.p
-	same := t.a == t.b
-	ta, tb := t.n[t.a], t.n[t.b]
-	a, b := p.inner(t.a), p.inner(t.b)
-	cuts := []axis{a.blocks(ta), b.blocks(tb)}
-	k.ta, k.na, k.tb, k.nb = uint32(ta), uint32(a.n), uint32(tb), uint32(b.n)
-	k.flat = uint32(t.size(t.src) / ta)
-	if same {
+	ia, ib := t.a(), t.b()
+	a, b := p.inner(ia), p.inner(ib)
+	cuts := []axis{a.blocks(t.n[ia]), b.blocks(t.n[ib])}
+	k.ta, k.na, k.tb, k.nb = uint32(t.n[ia]), uint32(a.n), uint32(t.n[ib]), uint32(b.n)
+	if ia == ib {
 		cuts[1] = axis{n: 1}
-		k.tb, k.nb, k.span = 1, 1, 1
-	} else {
-		k.flat /= uint32(tb)
+		k.tb, k.nb, k.span = 1, 1, spanSame
 	}
 
-	// Where an element lies in the tile: one after the other in dst's order.
-	slot := make([]int64, len(t.n))
-	for size, j := int64(1), 0; j < len(t.dst); j++ {
-		slot[t.dst[j]] = size
-		size *= t.n[t.dst[j]]
-	}
-	list := func(order []int, low, last int, d func(int) int64) (axes []axis, entries int64) {
-		parts := t.parts(order, low)
-		edge := parts[0]
-		if low < len(order) { // the low part of a block at the end of its last axis
-			n := p.inner(last).n
-			edge.n = edge.n / t.n[last] * ((n-1)%t.n[last] + 1)
+	// Of src: rows.
+	cut := int64(0)
+	if i := ends(t.row); i >= 0 && t.cut(i) {
+		cut = magnitude(p.inner(i).s) * t.size
+		if p.inner(i).s < 0 {
+			k.span |= spanBackwards
 		}
-		axes = []axis{parts[0], edge}
-		for _, part := range parts[2:] {
-			i := int(part.d)
-			axes = append(axes, axis{part.n, part.s * d(i), part.s * p.inner(i).s})
+		if i == ib {
+			k.span |= spanRowB
 		}
-		return axes, parts[0].n + parts[1].n
 	}
-	k.inner, k.extent = list(t.src, t.sLow, t.a, func(i int) int64 { return slot[i] })
-	k.run, k.length = list(t.dst, t.dLow, t.b, func(i int) int64 { return p.inner(i).d })
-	k.cut, k.words = uint32(t.sLow), uint32(t.dLow)
+	if t.grain < vector {
+		k.span |= spanLoose
+	}
+	if t.sEven && t.span == vector*t.across*t.parts {
+		k.span |= spanAligned
+	}
+	k.inner = append(k.inner, axis{t.across, t.span, cut}, axis{t.parts, vector * t.across, vector * t.across})
+	k.inner = append(k.inner, t.lines(t.rows, func(a axis) int64 { return a.s })...)
+	k.cut = uint32(t.parts * t.count(t.rows))
+	for i, n := range t.n {
+		if s := p.inner(i).s; s < 0 {
+			k.d += (n - 1) * t.pitch[i]
+			k.da += (n - 1) * s * t.size
+			if !slices.Contains(t.row, i) {
+				k.sa -= (n - 1) * s * t.size
+				k.s += (n - 1) * t.pitch[i]
+			}
+		}
+	}
+
+	// Of dst: runs.
+	below, last := t.length, ends(t.run)
+	if last >= 0 {
+		below /= t.n[last]
+	}
+	cut = 0
+	if last >= 0 && t.cut(last) {
+		cut = below
+		if last == ia {
+			k.span |= spanRunA
+		}
+	}
+	piece := axis{n: t.pieces}
+	if t.pieces > 1 {
+		piece.d, piece.s = t.piece/below*t.step(last), t.piece*t.size
+	}
+	k.run = append(k.run, axis{t.words, t.length, cut}, piece)
+	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.d })...)
+	k.flat = uint32(t.pieces * t.count(t.runs))
+	k.words = uint32(len(k.run))
+	ahead := max(1, 4/t.size)
+	k.extent, k.length = t.piece+2*ahead, (below-1)*ahead
+	for _, i := range t.run {
+		k.run = append(k.run, axis{t.n[i], t.step(i), 0})
+	}
+	even := true
+	for _, i := range t.runs {
+		even = even && p.inner(i).d*t.size%4 == 0
+	}
+	if even {
+		k.span |= spanEven
+	}
+	if t.full {
+		k.span |= spanFull
+	}
 
 	d, s := int64(0), int64(0)
-	for _, i := range t.src {
-		d += (t.n[i] - 1) * magnitude(p.inner(i).d)
-		s += (t.n[i] - 1) * magnitude(p.inner(i).s)
+	var others []axis
+	for i, n := range t.n {
+		x := p.inner(i)
+		d += (n - 1) * magnitude(x.d) * t.size
+		s += (n - 1) * magnitude(x.s) * t.size
+		if n == 1 && i != ia && i != ib {
+			others = append(others, x)
+		}
 	}
 	spec := p.spec(Shuffle)
-	spec.Wide = d >= limit || s >= limit
-	return spec, k.setOuter(append(cuts, p.others(t.src...)...)...)
+	spec.Wide = max(d, s) >= limit/2
+	if err := k.setOuter(append(cuts, others...)...); err != nil {
+		return spec, err
+	}
+	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 4*fewBlocks))
+	return spec, nil
+}
+
+// ends returns the last axis, -1: there is none.
+func ends(axes []int) int {
+	if len(axes) == 0 {
+		return -1
+	}
+	return axes[len(axes)-1]
+}
+
+// step is an axis's step in the tile.
+func (t *shape) step(i int) int64 {
+	if t.p.inner(i).s < 0 {
+		return -t.pitch[i]
+	}
+	return t.pitch[i]
+}
+
+// lines are the axes of rows or runs as the kernel wants them, a and b first, with
+// their steps in the tile (d) and in memory (s).
+func (t *shape) lines(of []int, step func(axis) int64) []axis {
+	all := []axis{{n: 1}, {n: 1}}
+	for _, i := range of {
+		x := axis{t.n[i], t.step(i), step(t.p.inner(i)) * t.size}
+		switch i {
+		case t.a():
+			all[0] = x
+		case t.b():
+			all[1] = x
+		default:
+			all = append(all, x)
+		}
+	}
+	return all
 }

@@ -24,7 +24,7 @@ const (
 // Spec.String.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
-	for _, name := range []string{string(d), "common", "words", "indices"} {
+	for _, name := range []string{string(d), "common", "words", "parts", "indices"} {
 		b.WriteString(file(name))
 	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {
@@ -58,6 +58,8 @@ func (s Spec) files() []Form {
 		return []Form{Cast, Pack}
 	case s.Form == Cast || s.Form == Spread:
 		return []Form{s.Form, Element}
+	case s.Form == Transpose && s.Serial:
+		return []Form{"transpose_serial"}
 	case s.chunks():
 		return []Form{s.Form, Chunks}
 	}

@@ -165,7 +165,7 @@ func unit(s kernels.Spec) int {
 // buffer returns guarded memory for the positions below n, and how to free it.
 func (h *host) buffer(n int64, bits int, unit int, low uintptr) (b []byte, free func()) {
 	size := (uintptr(n)*uintptr(bits) + 7) / 8
-	u := uintptr(max(unit/8, 4))
+	u := uintptr(16)
 	size = (size + u - 1) / u * u
 	p := dl.Call(h.guarded, size, low)
 	return unsafe.Slice((*byte)(dl.Pointer(p)), size), func() { dl.Call(h.unguard, p, size, low) }

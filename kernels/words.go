@@ -2,7 +2,8 @@ package kernels
 
 // The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
 const (
-	Pack   Form = "pack"   // from elements anywhere
+	Gather Form = "gather" // from elements anywhere
+	Pack   Form = "pack"   // the same on serial targets
 	Run    Form = "run"    // from runs that are dense on both sides
 	Repack Form = "repack" // the same between widths, or backwards in src
 )
@@ -11,29 +12,35 @@ const (
 const Chunks Form = "chunks"
 
 // chunks reports whether a kernel's items are chunks.
-func (s Spec) chunks() bool { return !s.Serial && (s.Form == Run || s.Form == Repack) }
+func (s Spec) chunks() bool {
+	return !s.Serial && (s.Form == Run || s.Form == Repack || s.Form == Gather)
+}
 
 // wordSpecs lists the kernels of these forms.
 func wordSpecs() []Spec {
 	var all []Spec
+	add := func(form Form, dst, src int, serial bool) *Spec {
+		all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
+		return &all[len(all)-1]
+	}
 	for _, serial := range []bool{false, true} {
-		add := func(form Form, dst, src int) *Spec {
-			all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
-			return &all[len(all)-1]
+		anywhere := Gather
+		if serial {
+			anywhere = Pack
 		}
 		for _, bits := range []int{2, 4, 8, 16} {
-			add(Run, bits, bits)
+			add(Run, bits, bits, serial)
 			if !serial || bits < 8 {
-				add(Repack, bits, bits).Step = -1
+				add(Repack, bits, bits, serial).Step = -1
 			}
-			add(Pack, bits, bits)
-			add(Pack, bits, 0)
+			add(anywhere, bits, bits, serial)
+			add(anywhere, bits, 0, serial)
 		}
 		for _, bits := range []int{2, 4} {
-			for _, form := range []Form{Pack, Repack} {
-				add(form, bits, 8)
-				add(form, 8, bits)
-				add(form, 8, bits).Signed = true
+			for _, form := range []Form{anywhere, Repack} {
+				add(form, bits, 8, serial)
+				add(form, 8, bits, serial)
+				add(form, 8, bits, serial).Signed = true
 			}
 		}
 	}
@@ -42,8 +49,8 @@ func wordSpecs() []Spec {
 
 // choosePack picks the kernel for words of narrow elements.
 func (p *problem) choosePack(k *parameters) (Spec, error) {
-	spec, in := p.spec(Pack), p.inner(0)
-	if p.dense() && !p.long {
+	spec, in := p.spec(p.anywhere()), p.inner(0)
+	if p.dense() && p.sBits > 0 && !p.long {
 		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
 		switch {
 		case same && (len(p.axes) == 0 || in.s == 1):
@@ -55,12 +62,22 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 		}
 	}
 	switch {
+	case spec.Form == Gather:
+		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case p.target.Serial:
 		return spec, p.planWords(k, 1, serialWords)
 	}
-	return spec, p.planChunks(k, 1)
+	return spec, p.planChunks(k, p.takeRows(k))
+}
+
+// anywhere is the form of words or chunks from elements anywhere.
+func (p *problem) anywhere() Form {
+	if p.target.Serial {
+		return Pack
+	}
+	return Gather
 }
 
 // planRows makes blocks of one dense row each, or of a part of one; false: there are
@@ -110,22 +127,61 @@ func (p *problem) phase(per int64, rest []axis) int64 {
 	return per - step + p.dBase%step
 }
 
-// planChunks makes an item of each 16 bytes of dst. At most the given number of axes,
-// from the innermost one, makes up a run.
-func (p *problem) planChunks(k *parameters, most int) error {
-	rest := p.takeRun(k, most)
+// takeRows makes the run for chunks. Where chunks would have parts of several rows, as
+// rows have other lengths than whole ones, and gaps between them are short, rows are
+// one run. It returns the other axes.
+func (p *problem) takeRows(k *parameters) (rest []axis) {
+	per := int64(128 / p.dBits)
+	row, next := p.inner(0), p.inner(1)
+	pitch := next.d
+	apart := pitch%per == 0 && p.dBase%per == 0
+	if len(p.axes) < 2 || apart || pitch < row.n || pitch-row.n > per || row.n > manyChunks*per || pitch*next.n >= limit {
+		return p.takeRun(k, 1)
+	}
+	k.na = uint32(row.n)
+	k.run = []axis{{pitch, 1, row.s}}
+	length, taken := pitch, 1
+	for ; taken < len(p.axes); taken++ {
+		a := p.inner(taken)
+		if a.d != length || length*a.n >= limit {
+			break
+		}
+		length *= a.n
+		k.run = append(k.run, a)
+	}
+	k.length = length - (pitch - row.n)
+	return p.innermostFirst()[taken:]
+}
+
+// manyChunks is from which number of chunks in a row its ends do not count.
+const manyChunks = 1 << 10
+
+// planChunks makes an item of each 16 bytes of dst, in the run that is there and along the
+// other axes.
+func (p *problem) planChunks(k *parameters, rest []axis) error {
 	per := int64(128 / p.dBits)
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
-	if chunks > itemsPerBlock {
+	block := p.chunksPerBlock()
+	if chunks > block {
 		k.flat = 1
-		blocks := (chunks + itemsPerBlock - 1) / itemsPerBlock
+		blocks := (chunks + block - 1) / block
 		k.cutAxis(axis{n: chunks}, (chunks+blocks-1)/blocks)
 		return k.setOuter(rest...)
 	}
 	k.words = uint32(chunks)
 	k.inner = []axis{{n: chunks}}
-	return k.cutItems(rest, itemsPerBlock)
+	return k.cutItems(rest, block)
+}
+
+// chunksPerBlock is more than other items' number where enough blocks are left: what all
+// work-items do once a block counts.
+func (p *problem) chunksPerBlock() int64 {
+	block := int64(itemsPerBlock)
+	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*fewBlocks {
+		block *= 2
+	}
+	return block
 }
 
 // planWords makes an item of each span of words of dst. At most the given number

@@ -5,8 +5,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
-typedef u32 u128 __attribute__((ext_vector_type(4)));
 typedef u32 u32x2 __attribute__((ext_vector_type(2)));
+typedef u32 u128 __attribute__((ext_vector_type(4)));
 
 #define GLOBAL
 #define CONSTANT const
@@ -14,14 +14,15 @@ typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 #define SHARED_POINTER
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
-#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+#define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
+#define KERNEL(size) KERNEL_OF(size, 1)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
-	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+	KERNEL_OF(GROUP, LIVE) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
 		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
 	} \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
@@ -38,6 +39,8 @@ typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+// The bytes of two words that four bits each of a selector name.
+#define PICK_BYTES(a, b, selector) __nvvm_prmt(a, b, selector)
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
@@ -55,8 +58,26 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	return v;
 }
 
-// The low halves of two words, the first one lowest; their high halves; the second and
-// fourth bytes of both.
-DEVICE u32 low_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
-DEVICE u32 high_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x7632); }
-DEVICE u32 odd_bytes(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x7531); }
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) {
+	u32 v;
+	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
+	return v;
+}
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return __nvvm_prmt(a, b, 0x5410); }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
+	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
+}
+
+// Between the loads of 16 bytes and their use: else clang may split them.
+#define LOADED_WHOLE() asm volatile("" ::: "memory")
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
+
+// What is computed from x is computed again for each block, instead of being kept in
+// registers.
+#define FRESH(x) asm volatile("" : "+r"(x))

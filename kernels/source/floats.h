@@ -42,8 +42,8 @@ DEVICE u32 fitted(u32 a, const Fit f) {
 
 // four_bytes puts the low bytes of four words together, the first one lowest; four_tops
 // the highest.
-DEVICE u32 four_bytes(const u32 *v) { return odd_bytes(low_halves(v[0], v[1]) << 8, low_halves(v[2], v[3]) << 8); }
-DEVICE u32 four_tops(const u32 *v) { return odd_bytes(high_halves(v[0], v[1]), high_halves(v[2], v[3])); }
+DEVICE u32 four_bytes(const u32 *v) { return pack_bytes(v[0], v[1], v[2], v[3]); }
+DEVICE u32 four_tops(const u32 *v) { return bytes_of(bytes_of(v[0], v[1], 0x0073), bytes_of(v[2], v[3], 0x0073), 0x5410); }
 
 // float_of_integer converts an integer of 32 bits to the nearest float, or, if it is to
 // be rounded again, to one that is rounded as the integer would be: odd if not exact.

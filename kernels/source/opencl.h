@@ -5,8 +5,8 @@ typedef uint u32;
 typedef ulong u64;
 typedef int i32;
 typedef long i64;
-typedef uint4 u128;
 typedef uint2 u32x2;
+typedef uint4 u128;
 
 #define GLOBAL __global
 #define CONSTANT __constant
@@ -47,8 +47,24 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 
-// The low halves of two words, the first one lowest; their high halves; the second and
-// fourth bytes of both.
-DEVICE u32 low_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
-DEVICE u32 high_halves(u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); }
-DEVICE u32 odd_bytes(u32 a, u32 b) { return (a >> 8 & 0xff) | (a >> 16 & 0xff00) | (b << 8 & 0xff0000) | (b & 0xff000000); }
+// The bits of a where the mask has ones, else those of b.
+DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
+
+#define LOADED_WHOLE()
+#define FRESH(x)
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
+	const u64 all = (u64)hi << 32 | lo;
+	u32 v = 0;
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		v |= (u32)(all >> (selector >> 4 * k & 7) * 8 & 0xff) << 8 * k;
+	}
+	return v;
+}

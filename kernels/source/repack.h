@@ -176,7 +176,10 @@ DEVICE PASTE(NAME, _Loaded) PASTE(NAME, _load)(GLOBAL const u8 *src, i64 s, i32 
 #else
 	UNROLL
 	for (i32 k = 0; k < PAIRS; k++) {
-		x.p[k] = pair_at(src, s * SBITS + k * 128, a * SBITS - k * 128, b * SBITS - k * 128);
+		const i32 begin = MAX(a * SBITS - k * 128, 0), end = MIN(b * SBITS - k * 128, 128);
+		if (begin < end) {
+			x.p[k] = pair_at(src, s * SBITS + k * 128, begin, end);
+		}
 	}
 #endif
 	return x;
@@ -224,5 +227,5 @@ DEVICE u128 PASTE(NAME, _make)(const PASTE(NAME, _Loaded) x) {
 #define LOADED PASTE(NAME, _Loaded)
 #define LOAD(c) PASTE(NAME, _load)(src, STEP < 0 ? c.s - c.e : c.s + c.e, c.a, c.b)
 #define MAKE(c, x) PASTE(NAME, _make)(x)
-#define ITEMS 2
+#define ROWS 1
 #endif

@@ -64,5 +64,5 @@ ENTRY {
 #define LOADED Pair
 #define LOAD(c) pair_at(src, (c.s + c.e) * DBITS, c.a * DBITS, c.b * DBITS)
 #define MAKE(c, pair) shifted(pair)
-#define ITEMS 2
+#define ROWS 1
 #endif

@@ -1,98 +1,289 @@
 // shuffle: a permutation of short axes by way of local memory. A block is a tile of
-// several axes: those that are leading in src and those that are in dst. Its
-// elements are read in src's order, put into local memory in dst's order, and
-// written from there. An element's number is taken apart into two parts only, low
-// and high: tables hold what each value of a part adds to a position, and are
-// filled once per group.
+// several axes: those that are leading in src and those that are in dst. What lies
+// together in src is a row: rows are read by vectors of 16 bytes and laid into the tile
+// as they are, so far from the begin of a vector as they are in src. What lies together
+// in dst is a run: each of its words is put together from elements anywhere in the tile.
 //
-// Tile axis a ends the low part of src's order, and b that of dst's; either may be
-// cut. Axes inner are src's order, run is dst's, and d of inner is an element's slot
-// in the tile. The first of them is the whole low part, the second the same in the
-// last block along a (b), then come the low part's axes (cut: src, words: dst), then
-// the high part's. flat times the block's indices of a and b is its elements; span:
-// a and b are one axis, a; extent and length are the sizes of src's and dst's tables.
+// Work-items stand side by side along a row, as many as it has vectors, and otherwise
+// below each other, so that each has one vector of several rows. Long rows are cut into
+// pieces. The same holds for runs and words. Tables, which are filled once per group,
+// have a line for each row and run: where it begins in memory and in the tile. Another
+// one says how far the elements of a run are from its begin in the tile.
+//
+// Axes inner are of rows. First n: vectors in a piece, d: bytes in a row, s: the step of
+// axis a if it ends the row, or 0. Then the pieces, a and b where they are axes of rows,
+// and the others, with steps in the tile (d) and in src (s), in bytes. Axes run are of
+// runs. First n: words in a piece, d: elements in a run, s: how many an index of axis b
+// counts for if that ends the run, or 0. Then as for rows, with steps in dst (s). From
+// words on the axes within a run, with steps in the tile. cut is the number of rows,
+// flat of runs, in pieces. extent is the size of the table of elements, length what
+// makes their numbers positive. sa is where row 0 begins, from the tile's lowest byte in
+// src, and da where that is, from the first element. s and d: where row 0 and run 0 begin
+// in the tile. span: see below.
 
+#define PER MAX(32 / DBITS, 1)  // elements in a word
+#define BYTES MAX(DBITS / 8, 4) // of a word
+#define SIZE (DBITS / 8)        // of an element
+#define WORDS (DBITS > 32 ? 1 : 2) // of a full unit
 #define ITEMS 4
-// One word of each 32 stays free: neighbours in src are in different memory banks.
-#define SKEW(at) ((at) + (at) / (1024 / DBITS) * MAX(32 / DBITS, 1))
+
+#if DBITS < 32
+#define UNIT u32
+#else
+#define UNIT WORD
+#endif
+#define PLACE(type, from, at) ((type *)((from) + (at)))
+
+// Bits of span: a and b are one axis, a; it is b that ends a row, which its axis goes
+// through backwards; it is a that ends a run; all runs of a block begin at one byte of a
+// word; all of their units are full; rows begin at vectors; in the
+// tile they begin at words only.
+#define SAME 1
+#define ROW_B 2
+#define BACKWARDS 4
+#define RUN_A 8
+#define EVEN 16
+#define FULL 32
+#define ALIGNED 64
+#define LOOSE 128
+
+// line makes an entry of a table: where line i begins in memory (x, y) and in the tile
+// (z), its indices along a and b, and where its piece begins, in units (w).
+DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, u32 begin, u32 unit) {
+	u32 index[3];
+	UNROLL
+	for (u32 k = 0; k < 3; k++) {
+		index[k] = digit(&i, axes + 1 + k);
+		at += (INDEX)index[k] * (INDEX)axes[1 + k].s;
+		begin += index[k] * (u32)axes[1 + k].d;
+	}
+	ROLLED
+	for (u32 k = 4; k < count; k++) {
+		const u32 x = digit(&i, axes + k);
+		at += (INDEX)x * (INDEX)axes[k].s;
+		begin += x * (u32)axes[k].d;
+	}
+	u128 line;
+	line.x = (u32)at;
+	line.y = (u32)((i64)at >> 32);
+	line.z = begin;
+	line.w = index[1] | index[2] << 8 | index[0] * unit << 16;
+	return line;
+}
+
+#if FAR
+#define AT(line) ((u64)line.y << 32 | line.x)
+#else
+#define AT(line) line.x
+#endif
+
+// Part is what of a tile there is in a block: the indices along a and b; and of a row the
+// bytes [skip, end); whole: all there is.
+typedef struct {
+	u32 na, nb, skip, end, whole;
+} PASTE(NAME, Part);
+
+// cut reports whether a line is not there in this block.
+DEVICE u32 PASTE(NAME, _cut)(PASTE(NAME, Part) part, u128 line) {
+	return ((line.w & 255) >= part.na) | ((line.w >> 8 & 255) >= part.nb);
+}
+
+// load fills the tile, whose first byte is from[phase]. plain: rows are whole, and
+// begin at vectors.
+INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, u32 i, u32 step, u32 count, GLOBAL const u8 *from, u32 phase, u32 across) {
+	// A vector has some of a row if its last byte is between the row's first one and
+	// 15 bytes behind the last.
+	const u32 ahead = 16 * across + 15 - part.skip, bytes = part.end - part.skip + 15;
+	for (; i < count; i += ITEMS * step) {
+		u128 value[ITEMS];
+		u32 to[ITEMS];
+		UNROLL
+		for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
+			const u32 k = i + j * step;
+			to[j] = 1;
+			if (k < count) {
+				const u128 line = rows[k];
+				if (plain) {
+					to[j] = line.z;
+					value[j] = *PLACE(GLOBAL const u128, from, AT(line));
+				} else {
+					const u32 first = (line.x + phase) & 15; // of the row's bytes, in a vector
+					if ((line.w >> 16) + ahead - first < bytes && (part.whole || !PASTE(NAME, _cut)(part, line))) {
+						to[j] = line.z + phase - first;
+						value[j] = *PLACE(GLOBAL const u128, from, AT(line) + phase - first);
+					}
+				}
+			}
+		}
+		UNROLL
+		for (u32 j = 0; j < ITEMS; j++) {
+			if (to[j] == 1) {
+			} else if (loose) {
+				SHARED_POINTER u32 *words = PLACE(SHARED_POINTER u32, tile, to[j]);
+				words[0] = value[j].x;
+				words[1] = value[j].y;
+				words[2] = value[j].z;
+				words[3] = value[j].w;
+			} else {
+				*PLACE(SHARED_POINTER u128, tile, to[j]) = value[j];
+			}
+		}
+	}
+}
+
+// word puts a word of elements at these places together.
+INLINED UNIT PASTE(NAME, _word)(SHARED_POINTER const u8 *const *at, i64 begin) {
+#if DBITS == 8
+	return pack_bytes(at[0][begin], at[1][begin], at[2][begin], at[3][begin]);
+#elif DBITS == 16
+	return pack_halves(*PLACE(SHARED_POINTER const u16, at[0], begin), *PLACE(SHARED_POINTER const u16, at[1], begin));
+#else
+	return *PLACE(SHARED_POINTER const WORD, at[0], begin);
+#endif
+}
+
+// store writes runs from the tile, by units of so many words. plain: all units are full;
+// even: runs begin at one byte of a word.
+INLINED void PASTE(NAME, _store)(u32 words, u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
+	const u32 per = words * PER, full = length < per ? 0 : length - per + 1;
+	u32 first = per * across - phase / SIZE; // element of the run's piece
+	SHARED_POINTER const u8 *at[WORDS * PER];
+	UNROLL
+	for (u32 j = 0; j < WORDS * PER; j++) {
+		if (j < per) {
+			at[j] = tile + low[first + j + PER];
+		}
+	}
+	for (; i < count; i += step) {
+		const u128 line = runs[i];
+		if (!plain && !part.whole && PASTE(NAME, _cut)(part, line)) {
+			continue;
+		}
+		GLOBAL u8 *unit = to + AT(line);
+		if (!even) {
+			const u32 shift = (line.x + phase) % BYTES;
+			unit = to + (AT(line) + phase - shift);
+			first = per * across - shift / SIZE;
+			UNROLL
+			for (u32 j = 0; j < WORDS * PER; j++) {
+				if (j < per) {
+					at[j] = tile + low[first + j + PER];
+				}
+			}
+		}
+		const u32 element = first + (line.w >> 16);
+		const i64 begin = plain ? (i64)line.z : (i64)(i32)line.z; // below 0: a piece behind the run's end
+		if (plain || element < full) {
+			const UNIT value = PASTE(NAME, _word)(at, begin);
+#if DBITS <= 32
+			if (words == 2) {
+				*(GLOBAL u64 *)unit = (u64)PASTE(NAME, _word)(at + PER, begin) << 32 | value;
+				continue;
+			}
+#endif
+			*(GLOBAL UNIT *)unit = value;
+		} else {
+			UNROLL
+			for (u32 j = 0; j < WORDS * PER; j++) {
+				if (j < per && element + j < length) {
+					((GLOBAL WORD *)unit)[j] = *PLACE(SHARED_POINTER const WORD, at[j], begin);
+				}
+			}
+		}
+	}
+}
 
 ENTRY {
-	SHARED(WORD, tile, SKEW(SLOTS));
-	SHARED(INDEX, sAt, TABLE);
-	SHARED(INDEX, dAt, TABLE);
-	SHARED(u16, slot, TABLE);
-	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
-	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+	SHARED(u128, tile, VECTORS);
+	SHARED(u128, rows, TABLE);
+	SHARED(u128, runs, TABLE);
+	SHARED(short, low, LOW);
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	CONSTANT Axis *run = inner + params->inner;
-	const u32 sLow = inner->n, dLow = run->n;
-	ROLLED
-	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) {
-		u32 x = i, k = 2, end = 2 + params->cut, p = 0;
-		INDEX s = 0;
-		if (x >= sLow) {
-			x -= sLow;
-			k = end;
-			end = params->inner;
-		}
-		ROLLED
-		for (; k < end; k++) {
-			const u32 j = digit(&x, inner + k);
-			s += (INDEX)j * (INDEX)inner[k].s;
-			p += j * (u32)inner[k].d;
-		}
-		sAt[i] = s;
-		slot[i] = (u16)p;
+	const u32 sCount = params->cut, dCount = params->flat, how = params->span;
+	for (u32 i = LOCAL_ID; i < sCount; i += GROUP) {
+		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, 16 * inner->n);
+	}
+	for (u32 i = LOCAL_ID; i < dCount; i += GROUP) {
+		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (how & FULL ? WORDS * PER : PER) * run->n);
 	}
 	ROLLED
-	for (u32 i = LOCAL_ID; i < params->length; i += GROUP) {
-		u32 x = i, k = 2, end = 2 + params->words;
-		INDEX d = 0;
-		if (x >= dLow) {
-			x -= dLow;
-			k = end;
-			end = params->run;
+	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) { // from PER elements in front of the run on
+		u32 x = i + (u32)params->length, at = 0;
+		if (params->words < params->run) {
+			ROLLED
+			for (u32 k = params->words; k < params->run - 1; k++) {
+				at += digit(&x, run + k) * (u32)run[k].d;
+			}
+			at += (x - PER) * (u32)run[params->run - 1].d;
 		}
-		ROLLED
-		for (; k < end; k++) {
-			d += (INDEX)digit(&x, run + k) * (INDEX)run[k].d;
-		}
-		dAt[i] = d;
+		low[i] = (short)at;
 	}
+	u32 sLine = LOCAL_ID, dLine = LOCAL_ID;
+	const u32 sAcross = digit(&sLine, inner), dAcross = digit(&dLine, run);
+	const u32 sLines = quotient(GROUP, inner), dLines = quotient(GROUP, run);
 	BARRIER();
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Tile t = tile_of(params, block, dBase, sBase);
-		const u32 count = params->flat * t.na * t.nb;
-		CONSTANT Axis *sPart = inner + (t.na < params->ta);
-		CONSTANT Axis *dPart = run + (params->span ? t.na < params->ta : t.nb < params->tb);
-		for (u32 item = LOCAL_ID; item < count; item += ITEMS * GROUP) {
-			u32 at[ITEMS];
-			WORD value[ITEMS];
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-				u32 high = item + j * GROUP;
-				if (high < count) {
-					const u32 low = digit(&high, sPart);
-					at[j] = slot[low] + slot[sLow + high];
-					value[j] = from[t.s + sAt[low] + sAt[sLow + high]];
-				}
-			}
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) {
-				if (item + j * GROUP < count) {
-					tile[SKEW(at[j])] = value[j];
-				}
+		const u32 lessA = params->ta - t.na, lessB = how & SAME ? lessA : params->tb - t.nb;
+		const u32 less = (how & ROW_B ? lessB : lessA) * (u32)inner->s;
+		PASTE(NAME, Part) part;
+		part.na = t.na;
+		part.nb = how & SAME ? t.na : t.nb;
+		part.skip = how & BACKWARDS ? less : 0;
+		part.end = part.skip + (u32)inner->d - less;
+		part.whole = (lessA | lessB) == 0;
+		const i64 s0 = t.s * SIZE + params->da;
+		const u32 place = (u32)s0 & 15;
+		if (sLine < sLines) {
+			GLOBAL const u8 *from = src + (s0 - place + 16 * sAcross);
+			SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + 16 * sAcross;
+			if (part.whole && how & ALIGNED) {
+				PASTE(NAME, _load)(1, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, 0, sAcross);
+			} else {
+				PASTE(NAME, _load)(0, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, place, sAcross);
 			}
 		}
 		BARRIER();
-		for (u32 item = LOCAL_ID; item < count; item += GROUP) {
-			u32 high = item;
-			const u32 low = digit(&high, dPart), at = high * dLow + low;
-			to[t.d + dAt[low] + dAt[dLow + high]] = tile[SKEW(at)];
+		if (dLine < dLines) {
+			const i64 d0 = t.d * SIZE;
+			const u32 phase = (u32)d0 % BYTES, length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
+			GLOBAL u8 *to = dst + (d0 - phase);
+			SHARED_POINTER const u8 *from = (SHARED_POINTER const u8 *)tile + place;
+			if (how & FULL) {
+				to += WORDS * BYTES * dAcross;
+				if (part.whole) {
+					PASTE(NAME, _store)(WORDS, 1, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+				} else {
+					PASTE(NAME, _store)(WORDS, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+				}
+			} else {
+				to += BYTES * dAcross;
+#if PER > 1
+				if (!(how & EVEN)) {
+					PASTE(NAME, _store)(1, 0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				} else
+#endif
+				PASTE(NAME, _store)(1, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+			}
 		}
 		BARRIER(); // before the next block's loads
 	}
 }
 
+#undef PER
+#undef BYTES
+#undef SIZE
 #undef ITEMS
-#undef SKEW
+#undef WORDS
+#undef UNIT
+#undef PLACE
+#undef SAME
+#undef ROW_B
+#undef BACKWARDS
+#undef RUN_A
+#undef EVEN
+#undef FULL
+#undef ALIGNED
+#undef LOOSE
+#undef AT

@@ -63,7 +63,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 #if SBITS == 32
 	u32 signs = four_tops(raw);
 #else
-	u32 signs = odd_bytes(raw[0], raw[1]);
+	u32 signs = bytes_of(raw[0], raw[1], 0x7531);
 #endif
 	signs = from.kind == KIND_UINT ? 0 : signs & 0x80808080;
 	const u32 values = four_bytes(v);
@@ -77,7 +77,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 		const u32 nan = four_tops(v) & 0x80808080;
 #else
 		const u32 finite = from.mantissa == 10 ? 0x03ff03ff : 0x007f007f; // up to infinity
-		const u32 nan = odd_bytes((raw[0] & 0x7fff7fff) + finite, (raw[1] & 0x7fff7fff) + finite) & 0x80808080;
+		const u32 nan = bytes_of((raw[0] & 0x7fff7fff) + finite, (raw[1] & 0x7fff7fff) + finite, 0x7531) & 0x80808080;
 #endif
 		signs = to.legacy ? signs & ~nan : signs | nan;
 	}
@@ -128,7 +128,7 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 	}
 	UNROLL
 	for (u32 k = 0; k < TOGETHER * COUNT; k += 2) {
-		out[k / 2] = low_halves(v[k], v[k + 1]);
+		out[k / 2] = pack_halves(v[k], v[k + 1]);
 	}
 #else
 	u32 bytes[TOGETHER * COUNT / 4];

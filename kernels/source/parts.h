@@ -1,0 +1,131 @@
+// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run. A run is
+// one of elements that are neighbours in dst, or rows of them at a short pitch, with or
+// without a gap between them; slots of the run are counted with the gaps.
+
+// Part is what a block does of a run, or of several ones: where the first begins on
+// either side, by its slot skip, and how many slots are in each.
+typedef struct {
+	i64 d, s;
+	u32 skip, length, items;
+} Part;
+
+// Chunk is the d-th 16 bytes of dst. Its slots [a, b) are wanted; slot 0 is number e of a
+// run, or a row, whose element 0 is at s in src.
+typedef struct {
+	i64 d, s;
+	i32 e, a, b;
+} Chunk;
+
+// part_of finds a block's part. Runs of too many chunks for a block (params->words is 0)
+// are cut.
+DEVICE Part part_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 per) {
+	Part p;
+	const u32 first = block_of(params, block, &d, &s);
+	p.items = items_of(params, first);
+	p.skip = 0;
+	p.length = (u32)params->length;
+	if (params->words == 0) {
+		const u32 phase = (u32)d & (per - 1);
+		const i64 skip = MAX((i64)first * params->cut * per - phase, 0);
+		const i64 left = MAX(params->length - skip, 0);
+		p.length = (u32)MIN(left, params->cut * per - (first > 0 ? 0 : phase));
+		d += skip;
+		if (params->run > 1) {
+			p.skip = (u32)skip;
+		} else {
+			s += skip * AXES(params)[params->outer + params->inner].s;
+		}
+	}
+	p.d = d;
+	p.s = s;
+	return p;
+}
+
+// chunk_of finds an item's chunk.
+DEVICE Chunk chunk_of(CONSTANT Params *params, const Part part, u32 item, u32 per) {
+	Chunk c;
+	i64 d = part.d, s = part.s;
+	u32 chunk = item;
+	if (params->words > 0) {
+		chunk = digit(&item, AXES(params) + params->outer);
+		ROLLED
+		for (u32 k = params->outer + 1; k < params->outer + params->inner; k++) {
+			const u32 i = digit(&item, AXES(params) + k);
+			d += i * AXES(params)[k].d;
+			s += i * AXES(params)[k].s;
+		}
+		d += item * params->d;
+		s += item * params->s;
+	}
+	const i32 phase = (i32)(d & (per - 1)), e = (i32)(chunk * per) - phase;
+	c.d = (i64)((u64)d / per) + chunk;
+	c.s = s;
+	c.e = e + (i32)part.skip;
+	c.a = MAX(-e, 0);
+	c.b = MIN((i32)part.length - e, (i32)per);
+	return c;
+}
+
+// row_of is what one row has of a chunk, from slot a on; next is the slot of the next row.
+// Run axis 0 is a row's slots, of which params->na are elements.
+DEVICE Chunk row_of(CONSTANT Params *params, Chunk c, i32 *next) {
+	const u32 axis = params->outer + params->inner, last = axis + params->run - 1;
+	u32 rest = (u32)(c.e + c.a);
+	const i32 i = (i32)digit(&rest, AXES(params) + axis), begin = c.a - i;
+	ROLLED
+	for (u32 k = axis + 1; k < last; k++) {
+		c.s += digit(&rest, AXES(params) + k) * AXES(params)[k].s;
+	}
+	c.s += rest * AXES(params)[last].s;
+	c.e = -begin;
+	*next = MIN(c.b, begin + (i32)AXES(params)[axis].n);
+	c.b = MIN(c.b, begin + (i32)params->na);
+	return c;
+}
+
+// word_of is word k of a chunk. (By masks: compilers keep in memory what a condition
+// chooses from.)
+DEVICE u32 word_of(const u128 v, u32 k) {
+	const u32 odd = 0 - (k & 1), high = 0 - (k >> 1);
+	return choose(high, choose(odd, v.w, v.z), choose(odd, v.y, v.x));
+}
+
+// with_above is v, with w from bit a on.
+DEVICE u128 with_above(u128 v, u128 w, u32 a) {
+	v.x = choose(bits_above(a, 0), w.x, v.x);
+	v.y = choose(bits_above(a, 32), w.y, v.y);
+	v.z = choose(bits_above(a, 64), w.z, v.z);
+	v.w = choose(bits_above(a, 96), w.w, v.w);
+	return v;
+}
+
+// Pair is two neighbouring 16-byte words of src, or twice the same one.
+typedef struct {
+	u128 lo, hi;
+	u32 shift;
+} Pair;
+
+// pair_at reads the words that hold bits [a, b) of the 128 from the given one: never
+// one without such a bit.
+DEVICE Pair pair_at(GLOBAL const u8 *src, i64 bit, i32 a, i32 b) {
+	Pair p;
+	GLOBAL const u128 *from = (GLOBAL const u128 *)src + (bit >> 7);
+	p.shift = (u32)bit & 127;
+	p.lo = from[(p.shift + (u32)a) >> 7];
+	p.hi = from[(p.shift + (u32)b - 1) >> 7];
+	return p;
+}
+
+// shifted is the 128 bits that begin at a pair's shift.
+DEVICE u128 shifted(const Pair p) {
+	const u32 two = 0 - (p.shift >> 6 & 1), one = 0 - (p.shift >> 5 & 1);
+	const u32 a = choose(two, p.lo.z, p.lo.x), b = choose(two, p.lo.w, p.lo.y), c = choose(two, p.hi.x, p.lo.z);
+	const u32 d = choose(two, p.hi.y, p.lo.w), e = choose(two, p.hi.z, p.hi.x), f = choose(two, p.hi.w, p.hi.y);
+	const u32 g = choose(one, b, a), h = choose(one, c, b), i = choose(one, d, c), j = choose(one, e, d), k = choose(one, f, e);
+	u128 v;
+	v.x = funnel(g, h, p.shift);
+	v.y = funnel(h, i, p.shift);
+	v.z = funnel(i, j, p.shift);
+	v.w = funnel(j, k, p.shift);
+	return v;
+}
