@@ -165,7 +165,7 @@ func TestPlanCast(t *testing.T) {
 		kernel   string
 		dense    string // "": has none
 	}{
-		{layout.Int2, layout.Uint2, device.Rounding{}, "cast_2_32", "lookup_2_2"},
+		{layout.Int2, layout.Uint4, device.Rounding{}, "cast_2_32", "lookup_2_4"},
 		{layout.Int4, layout.Uint16, device.Rounding{}, "cast_4_32", "value_4_16"},
 		{layout.Int8, layout.Float64, device.Rounding{}, "cast_8_64", ""},
 		{layout.Int16, layout.Float32, device.Rounding{}, "cast_16_32", "value_16_32"},
