@@ -186,31 +186,38 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	}
 }
 
-// ends merges the words of 16 bytes at lines' ends of which others own some: the first
-// ones, the last ones, or both.
+// ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
+// last ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
 	const u32 lines = ACROSS_LOG + params->flat, units = SLOTS_LOG - lines;
-	for (u32 i = LOCAL_ID; i < nc << lines << 3; i += GROUP) {
-		const u32 line = i / 8 & ((1 << lines) - 1), c = i / 8 >> lines, tail = i / 4 % 2;
+	for (u32 i = LOCAL_ID; i < nc << lines << 1; i += GROUP) {
+		const u32 line = i / 2 & ((1 << lines) - 1), c = i / 2 >> lines, tail = i % 2;
 		const i64 at = d + c * params->d + line * params->da;
 		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
 		if (line >= na || (tail ? !tails || (last == 0 && phase > 0) : !heads || phase == 0)) {
 			continue;
 		}
-		// Bits [from, to) of word w of the line are dst's.
-		const u32 w = (tail ? last * 4 : 0) + i % 4;
-		const u32 from = tail ? 0 : phase * DBITS, to = end * DBITS;
-		const u32 lo = MAX(from, w * 32), hi = MIN(to, w * 32 + 32);
-		if (lo < hi) {
-			const u32 shift = (0 - phase) * DBITS % 32;
-			const i32 word = (i32)w - (i32)((phase * DBITS + 31) / 32);
-			const u32 slot = (line << units) + (c << params->words);
-#define WORD_AT(k) ((SHARED_POINTER const u32 *)(tile + PASTE(NAME, _slot)(params, slot + (k) / 4)))[(k) % 4]
-			const u32 low = WORD_AT((u32)MAX(word, 0));
-			const u32 high = WORD_AT((u32)MIN(word + 1, (i32)(4 << params->words) - 1));
-#undef WORD_AT
-			MERGE((GLOBAL u32 *)dst + (u64)at / UNIT * 4 + w, funnel(low, high, shift), bits_between(lo - w * 32, hi - w * 32));
-		}
+		// Bits [from, to) are dst's.
+		const u32 from = tail ? 0 : phase * DBITS, to = (tail || last == 0 ? end % UNIT : UNIT) * DBITS;
+		const u32 unit = tail ? last : 0, slot = (line << units) + (c << params->words);
+		Pair p;
+		p.lo = tile[PASTE(NAME, _slot)(params, slot + unit - (unit > 0 && phase > 0))];
+		p.hi = tile[PASTE(NAME, _slot)(params, slot + MIN(unit, (1u << params->words) - 1))];
+		p.shift = (UNIT - phase) % UNIT * DBITS;
+		const u128 value = shifted(p);
+		GLOBAL u32 *word = (GLOBAL u32 *)((GLOBAL u128 *)dst + ((u64)at / UNIT + unit));
+#define EDGE(k, v)                                                                           \
+	{                                                                                        \
+		const u32 low = MAX(from, k * 32), high = MIN(to, k * 32 + 32);                      \
+		if (low < high) {                                                                    \
+			MERGE(word + k, v, bits_between(low - k * 32, high - k * 32)); \
+		}                                                                                    \
+	}
+		EDGE(0, value.x)
+		EDGE(1, value.y)
+		EDGE(2, value.z)
+		EDGE(3, value.w)
+#undef EDGE
 	}
 }
 
