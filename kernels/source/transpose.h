@@ -72,7 +72,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 room = UNIT << params->words;
 	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
-	if (!full && (x * ACROSS >= na || b >= nb || c >= nc)) {
+	if (!full && (x * ACROSS >= na || b / UNIT * UNIT >= nb || c >= nc)) { // slots are filled
 		return;
 	}
 	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
@@ -179,6 +179,7 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 			Pair p;
 			p.lo = tile[PASTE(NAME, _slot)(params, i)];
 			p.hi = tile[PASTE(NAME, _slot)(params, i + next)];
+			LOADED_WHOLE();
 			p.shift = (UNIT - phase) % UNIT * DBITS;
 			((GLOBAL u128 *)dst)[(u64)at / UNIT + next] = shifted(p);
 		}
@@ -194,7 +195,7 @@ INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile,
 		const u32 line = i / 2 & ((1 << lines) - 1), c = i / 2 >> lines, tail = i % 2;
 		const i64 at = d + c * params->d + line * params->da;
 		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
-		if (line >= na || (tail ? !tails || (last == 0 && phase > 0) : !heads || phase == 0)) {
+		if (line >= na || (tail ? !tails || end % UNIT == 0 || (last == 0 && phase > 0) : !heads || phase == 0)) {
 			continue;
 		}
 		// Bits [from, to) are dst's.
@@ -202,22 +203,31 @@ INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile,
 		const u32 unit = tail ? last : 0, slot = (line << units) + (c << params->words);
 		Pair p;
 		p.lo = tile[PASTE(NAME, _slot)(params, slot + unit - (unit > 0 && phase > 0))];
-		p.hi = tile[PASTE(NAME, _slot)(params, slot + MIN(unit, (1u << params->words) - 1))];
+		p.hi = tile[PASTE(NAME, _slot)(params, slot + MIN(unit, (nb - 1) / UNIT))];
+		LOADED_WHOLE();
 		p.shift = (UNIT - phase) % UNIT * DBITS;
 		const u128 value = shifted(p);
 		GLOBAL u32 *word = (GLOBAL u32 *)((GLOBAL u128 *)dst + ((u64)at / UNIT + unit));
-#define EDGE(k, v)                                                                           \
-	{                                                                                        \
-		const u32 low = MAX(from, k * 32), high = MIN(to, k * 32 + 32);                      \
-		if (low < high) {                                                                    \
-			MERGE(word + k, v, bits_between(low - k * 32, high - k * 32)); \
-		}                                                                                    \
+#define WHOLE(k, v)                           \
+	if (from <= k * 32 && k * 32 + 32 <= to) { \
+		word[k] = v;                           \
 	}
-		EDGE(0, value.x)
-		EDGE(1, value.y)
-		EDGE(2, value.z)
-		EDGE(3, value.w)
-#undef EDGE
+		WHOLE(0, value.x)
+		WHOLE(1, value.y)
+		WHOLE(2, value.z)
+		WHOLE(3, value.w)
+#undef WHOLE
+		// The words that are dst's in part: one at either end, or one in all.
+		const u32 first = from / 32, final = to / 32;
+#define PICK(k) ((k) & 2 ? ((k) & 1 ? w : z) : (k) & 1 ? y : x)
+		const u32 x = value.x, y = value.y, z = value.z, w = value.w;
+		if (from % 32 > 0) {
+			MERGE(word + first, PICK(first), bits_between(from % 32, MIN(to - first * 32, 32)));
+		}
+		if (to % 32 > 0 && (final > first || from % 32 == 0)) {
+			MERGE(word + final, PICK(final), bits_between(0, to % 32));
+		}
+#undef PICK
 	}
 }
 
