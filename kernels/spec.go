@@ -78,13 +78,14 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// live is how many groups live on a multiprocessor at least: where that is more than
-// one, the compiler keeps to so few registers.
+// live is how many groups live on a multiprocessor at least, for which the compiler
+// keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
+// would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose {
+	if s.Form == Transpose || s.Form == Gather {
 		return 1024 / GroupSize
 	}
-	return 1
+	return 0
 }
 
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
@@ -93,7 +94,7 @@ func (s Spec) live() int {
 // indices. Takes have two more: the indices, and where one out of range is noted (see
 // source/indices.h).
 func (s Spec) Arguments() int {
-	if s.Form == Take {
+	if s.takes() {
 		return MaxArguments
 	}
 	return MaxArguments - 2
@@ -123,7 +124,7 @@ func (s Spec) defines() []string {
 		merge = "merge_bits"
 	}
 	more, named := "", ""
-	if s.Form == Take {
+	if s.takes() {
 		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
 	}
 	var from, to uint64
@@ -166,7 +167,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Cast:
+	case Element, Fill, Spread, Take, Pick, Cast:
 		return s.itemDefines()
 	}
 	return nil
