@@ -81,7 +81,7 @@ func (s Spec) group() uint32 {
 // live is how many groups live on a multiprocessor at least: where that is more than
 // one, the compiler keeps to so few registers.
 func (s Spec) live() int {
-	if s.Form == Transpose {
+	if s.Form == Transpose || s.Form == Shuffle {
 		return 1024 / GroupSize
 	}
 	return 1
