@@ -33,7 +33,7 @@
 // same way, pixels for one. Of the tiles that fit local memory the cheapest is taken, by
 // about how many instructions it costs.
 //
-// permute is for elements of 2 to 8 bits whose numbers, on both sides, differ by an
+// permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in
 // registers. What has axes that are not powers of two within a word goes by shuffle, of
@@ -52,6 +52,9 @@
 // by value, of a size that depends on the kernel only; launches of layouts of very many
 // axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
 // [Cache] keeps launches by layouts.
+//
+// What a model of GPUs predicts for them is in docs/gpu-model.md, which the command
+// kernels/model writes.
 //
 // # One source
 //
