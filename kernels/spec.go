@@ -82,10 +82,10 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
-	switch s.Form {
-	case Transpose, Gather:
+	if s.Form == Transpose || s.Form == Gather || s.Form == Shuffle {
 		return 1024 / GroupSize
-	case Permute:
+	}
+	if s.Form == Permute {
 		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
 	}
 	return 0
