@@ -81,8 +81,11 @@ func (s Spec) group() uint32 {
 // live is how many groups live on a multiprocessor at least: where that is more than
 // one, the compiler keeps to so few registers.
 func (s Spec) live() int {
-	if s.Form == Transpose {
+	switch s.Form {
+	case Transpose, Lookup:
 		return 1024 / GroupSize
+	case Value:
+		return 1536 / GroupSize
 	}
 	return 1
 }
