@@ -83,7 +83,7 @@ func (s Spec) group() uint32 {
 // would by itself.)
 func (s Spec) live() int {
 	switch s.Form {
-	case Transpose, Gather, Lookup:
+	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
 	case Value:
 		return 1536 / GroupSize
