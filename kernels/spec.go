@@ -78,10 +78,11 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// live is how many groups live on a multiprocessor at least, for which the compiler keeps
-// to so few registers; 0 leaves that to it, which mostly takes fewer.
+// live is how many groups live on a multiprocessor at least, for which the compiler
+// keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
+// would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose || s.Form == Shuffle || s.Form == Gather && s.SrcBits > s.DstBits {
+	if s.Form == Transpose || s.Form == Gather {
 		return 1024 / GroupSize
 	}
 	return 0
