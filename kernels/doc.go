@@ -20,6 +20,10 @@
 //	general    anything else                     element    element    gather     block     pack
 //	fill       -                                 fill       gather     gather     fill      pack
 //
+// transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
+// 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
+// of several matrices where these are small.
+//
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
 // elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
@@ -27,6 +31,11 @@
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
+//
+// shuffle's tile holds rows of src as they lie there; each run of dst is put together from
+// it, by tables. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
+// same way, pixels for one. Of the tiles that fit local memory the cheapest is taken, by
+// about how many instructions it costs.
 //
 // permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read

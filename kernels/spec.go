@@ -78,13 +78,20 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// live is how many groups live on a multiprocessor at least: where that is more than
-// one, the compiler keeps to so few registers.
+// live is how many groups live on a multiprocessor at least, for which the compiler
+// keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
+// would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose {
+	switch s.Form {
+	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
+	case Value:
+		return 1536 / GroupSize
 	}
-	return 1
+	if s.Form == Permute {
+		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
+	}
+	return 0
 }
 
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
