@@ -60,7 +60,8 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	case p.target.Serial:
 		return spec, p.planWords(k, 1, serialWords)
 	}
-	return spec, p.planChunks(k, p.takeRows(k))
+	per := int64(128 / max(p.dBits, p.sBits)) // as many as are in 16 bytes on either side
+	return spec, p.planChunks(k, per, p.takeRows(k, per))
 }
 
 // planRows makes blocks of one dense row each, or of a part of one; false: there are
@@ -113,8 +114,7 @@ func (p *problem) phase(per int64, rest []axis) int64 {
 // takeRows makes the run for chunks. Where chunks would have parts of several rows, as
 // rows have other lengths than whole ones, and gaps between them are short, rows are
 // one run. It returns the other axes.
-func (p *problem) takeRows(k *parameters) (rest []axis) {
-	per := int64(128 / p.dBits)
+func (p *problem) takeRows(k *parameters, per int64) (rest []axis) {
 	row, next := p.inner(0), p.inner(1)
 	pitch := next.d
 	apart := pitch%per == 0 && p.dBase%per == 0
@@ -139,10 +139,9 @@ func (p *problem) takeRows(k *parameters) (rest []axis) {
 // manyChunks is from which number of chunks in a row its ends do not count.
 const manyChunks = 1 << 10
 
-// planChunks makes an item of each 16 bytes of dst, in the run that is there and along the
-// other axes.
-func (p *problem) planChunks(k *parameters, rest []axis) error {
-	per := int64(128 / p.dBits)
+// planChunks makes an item of each chunk, of so many elements, in the run that is there and
+// along the other axes.
+func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
 	block := p.chunksPerBlock()
