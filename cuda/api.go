@@ -12,6 +12,7 @@ type (
 	cuModule    uintptr // CUmodule
 	cuFunction  uintptr // CUfunction
 	cuGraphExec uintptr // CUgraphExec
+	cuPool      uintptr // CUmemoryPool
 	cuDevicePtr uintptr // CUdeviceptr
 )
 
@@ -32,6 +33,9 @@ type api interface {
 	setCurrent(*frame, cuContext) error
 	current(*frame) (cuContext, error)
 	ordinal() (int, error) // of the current context's device
+	// captureMode sets which calls captures forbid to the calling thread, and returns what
+	// it was before: a CUstreamCaptureMode.
+	captureMode(*frame, int32) (int32, error)
 
 	memory() (free, total int64, err error)
 	alloc(bytes int64) (cuDevicePtr, error)
@@ -41,6 +45,14 @@ type api interface {
 	ordered() bool
 	allocOn(s cuStream, bytes int64) (cuDevicePtr, error)
 	freeOn(s cuStream, p cuDevicePtr) error
+	// newPool returns a pool of a device's memory for allocFrom, which is allocOn; an error
+	// where the driver has none but the default one. setThreshold is the least that it holds
+	// before waits give freed memory back; trimPool gives all of that back.
+	newPool(ordinal int) (cuPool, error)
+	destroyPool(cuPool) error
+	allocFrom(pool cuPool, s cuStream, bytes int64) (cuDevicePtr, error)
+	setThreshold(pool cuPool, bytes int64) error
+	trimPool(cuPool) error
 	allocHost(bytes int64) (unsafe.Pointer, error)
 	freeHost(unsafe.Pointer) error
 	// locate returns the allocation that an address is in.
@@ -49,6 +61,7 @@ type api interface {
 	newStream() (cuStream, error)
 	destroyStream(cuStream) error
 	contextOf(cuStream) (cuContext, error)
+	isCapturing(*frame, cuStream) (bool, error)
 	synchronize(*frame, cuStream) error
 	waitEvent(*frame, cuStream, cuEvent) error
 	newEvent() (cuEvent, error)
@@ -76,13 +89,18 @@ type api interface {
 	destroyGraph(cuGraphExec) error
 }
 
+// relaxed is the capture mode in which captures, whosever they are, forbid nothing to a
+// thread but what touches the capturing streams, and are not ended by what it does.
+const relaxed = 2
+
 // byValue is the number of the argument that is a launch's parameters.
 const byValue = 2
 
 // location is where memory lies.
 type location struct {
 	ordinal int
-	device  bool // memory of a device, not of the host
+	device  bool      // memory of a device, not of the host
+	context cuContext // that it belongs to; 0: to the device, as memory of pools does
 	base    cuDevicePtr
 	bytes   int64
 }

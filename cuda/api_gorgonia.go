@@ -26,7 +26,8 @@ import (
 // without allocating is called through cgo here: both are linked to one library.
 type gorgoniaCU struct {
 	// Functions that some drivers since CUDA 11.0 lack: nil where they do.
-	allocAsync, freeAsync, graphInstantiate, poolOf, poolAccess unsafe.Pointer
+	allocAsync, freeAsync, graphInstantiate                                 unsafe.Pointer
+	poolCreate, poolDestroy, poolAlloc, poolAttribute, poolTrim, poolAccess unsafe.Pointer
 }
 
 // frame is empty: cgo keeps arguments and results itself.
@@ -44,7 +45,8 @@ var openAPI = sync.OnceValues(func() (api, error) {
 	}
 	for name, at := range map[string]*unsafe.Pointer{
 		"cuMemAllocAsync": &l.allocAsync, "cuMemFreeAsync": &l.freeAsync, "cuGraphInstantiateWithFlags": &l.graphInstantiate,
-		"cuDeviceGetMemPool": &l.poolOf, "cuMemPoolSetAccess": &l.poolAccess,
+		"cuMemPoolCreate": &l.poolCreate, "cuMemPoolDestroy": &l.poolDestroy, "cuMemAllocFromPoolAsync": &l.poolAlloc,
+		"cuMemPoolSetAttribute": &l.poolAttribute, "cuMemPoolTrimTo": &l.poolTrim, "cuMemPoolSetAccess": &l.poolAccess,
 	} {
 		symbol := C.CString(name)
 		*at = C.find(symbol)
@@ -70,7 +72,7 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 }
 
 // asC is a handle as C's functions take it.
-func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction, H ~uintptr](h H) T {
+func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction | C.CUmemoryPool, H ~uintptr](h H) T {
 	return *(*T)(unsafe.Pointer(&h))
 }
 

@@ -82,6 +82,12 @@ func (l *gorgoniaCU) ordinal() (int, error) {
 	return int(d), do("cuCtxGetDevice", err)
 }
 
+func (l *gorgoniaCU) captureMode(_ *frame, mode int32) (int32, error) {
+	m := C.CUstreamCaptureMode(mode)
+	err := checkC("cuThreadExchangeStreamCaptureMode", C.cuThreadExchangeStreamCaptureMode(&m))
+	return int32(m), err
+}
+
 func (l *gorgoniaCU) memory() (free, total int64, err error) {
 	free, total, err = cu.MemInfo()
 	return free, total, do("cuMemGetInfo", err)
@@ -135,7 +141,11 @@ func (l *gorgoniaCU) locate(p cuDevicePtr) (location, error) {
 			return location{}, err
 		}
 	}
-	return location{int(ordinal), kind == C.CU_MEMORYTYPE_DEVICE, cuDevicePtr(base), int64(bytes)}, nil
+	var ctx C.CUcontext // memory of no context need not have one
+	if C.cuPointerGetAttribute(unsafe.Pointer(&ctx), C.CU_POINTER_ATTRIBUTE_CONTEXT, C.CUdeviceptr(p)) != C.CUDA_SUCCESS {
+		ctx = nil
+	}
+	return location{int(ordinal), kind == C.CU_MEMORYTYPE_DEVICE, cuContext(unsafe.Pointer(ctx)), cuDevicePtr(base), int64(bytes)}, nil
 }
 
 func (l *gorgoniaCU) newStream() (cuStream, error) {
@@ -152,6 +162,12 @@ func (l *gorgoniaCU) contextOf(s cuStream) (cuContext, error) {
 	var ctx C.CUcontext
 	err := checkC("cuStreamGetCtx", C.cuStreamGetCtx(asC[C.CUstream](s), &ctx))
 	return cuContext(unsafe.Pointer(ctx)), err
+}
+
+func (l *gorgoniaCU) isCapturing(_ *frame, s cuStream) (bool, error) {
+	var status C.CUstreamCaptureStatus
+	err := checkC("cuStreamIsCapturing", C.cuStreamIsCapturing(asC[C.CUstream](s), &status))
+	return err == nil && status != C.CU_STREAM_CAPTURE_STATUS_NONE, err
 }
 
 func (l *gorgoniaCU) synchronize(_ *frame, s cuStream) error {

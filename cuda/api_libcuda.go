@@ -19,6 +19,7 @@ import (
 type frame struct {
 	args [11]uintptr
 	ctx  cuContext
+	n    int32
 }
 
 // libcuda is the api of the driver's library, found at run time.
@@ -29,11 +30,11 @@ type libcuda struct {
 	deviceGetCount, deviceGet, deviceName              uintptr
 	deviceMemory, deviceAttribute                      uintptr
 	primaryRetain, primaryRelease                      uintptr
-	ctxSet, ctxGet, ctxDevice                          uintptr
+	ctxSet, ctxGet, ctxDevice, exchangeMode            uintptr
 	memInfo, memAlloc, memFree, pointerAttribute       uintptr
 	hostAlloc, hostFree                                uintptr
 	streamCreate, streamDestroy, streamSync            uintptr
-	streamWait, streamContext                          uintptr
+	streamWait, streamContext, streamCapturing         uintptr
 	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
 	eventSync, eventElapsed                            uintptr
 	copyIn, copyOut, copyDevice                        uintptr
@@ -42,7 +43,8 @@ type libcuda struct {
 	launchKernel                                       uintptr
 	// 0 where the driver is too old:
 	memAllocAsync, memFreeAsync                      uintptr
-	poolOf, poolAccess                               uintptr
+	poolCreate, poolDestroy, poolAlloc               uintptr
+	poolAttribute, poolTrim, poolAccess              uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
 }
@@ -63,6 +65,7 @@ func (l *libcuda) symbols() []symbol {
 		{&l.ctxSet, "cuCtxSetCurrent"},
 		{&l.ctxGet, "cuCtxGetCurrent"},
 		{&l.ctxDevice, "cuCtxGetDevice"},
+		{&l.exchangeMode, "cuThreadExchangeStreamCaptureMode"},
 		{&l.memInfo, "cuMemGetInfo_v2"},
 		{&l.memAlloc, "cuMemAlloc_v2"},
 		{&l.memFree, "cuMemFree_v2"},
@@ -74,6 +77,7 @@ func (l *libcuda) symbols() []symbol {
 		{&l.streamSync, "cuStreamSynchronize"},
 		{&l.streamWait, "cuStreamWaitEvent"},
 		{&l.streamContext, "cuStreamGetCtx"},
+		{&l.streamCapturing, "cuStreamIsCapturing"},
 		{&l.eventCreate, "cuEventCreate"},
 		{&l.eventDestroy, "cuEventDestroy_v2"},
 		{&l.eventRecord, "cuEventRecord"},
@@ -93,7 +97,11 @@ func (l *libcuda) symbols() []symbol {
 		{nil, ""},
 		{&l.memAllocAsync, "cuMemAllocAsync"},
 		{&l.memFreeAsync, "cuMemFreeAsync"},
-		{&l.poolOf, "cuDeviceGetMemPool"},
+		{&l.poolCreate, "cuMemPoolCreate"},
+		{&l.poolDestroy, "cuMemPoolDestroy"},
+		{&l.poolAlloc, "cuMemAllocFromPoolAsync"},
+		{&l.poolAttribute, "cuMemPoolSetAttribute"},
+		{&l.poolTrim, "cuMemPoolTrimTo"},
 		{&l.poolAccess, "cuMemPoolSetAccess"},
 		{&l.captureBegin, "cuStreamBeginCapture_v2"},
 		{&l.captureEnd, "cuStreamEndCapture"},

@@ -44,6 +44,13 @@ func (l *libcuda) ordinal() (int, error) {
 	return int(*n), err
 }
 
+func (l *libcuda) captureMode(f *frame, mode int32) (int32, error) {
+	f.n = mode
+	f.args[0] = uintptr(unsafe.Pointer(&f.n))
+	err := l.do("cuThreadExchangeStreamCaptureMode", dl.Call(l.exchangeMode, f.args[:1]...))
+	return f.n, err
+}
+
 func (l *libcuda) memory() (free, total int64, err error) {
 	v := new([2]uint64)
 	err = l.do("cuMemGetInfo", dl.Call(l.memInfo, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1]))))
@@ -85,10 +92,11 @@ func (l *libcuda) freeHost(p unsafe.Pointer) error {
 
 // Attributes of a pointer.
 const (
-	pointerType   = 2
-	pointerDevice = 9
-	pointerBase   = 11
-	pointerBytes  = 12
+	pointerContext = 1
+	pointerType    = 2
+	pointerDevice  = 9
+	pointerBase    = 11
+	pointerBytes   = 12
 
 	typeDevice = 2
 )
@@ -100,7 +108,11 @@ func (l *libcuda) locate(p cuDevicePtr) (location, error) {
 			return location{}, err
 		}
 	}
-	return location{int(numbers[0]), numbers[1] == typeDevice, cuDevicePtr(numbers[2]), int64(numbers[3])}, nil
+	ctx := new(cuContext)
+	if err := l.do("cuPointerGetAttribute", dl.Call(l.pointerAttribute, uintptr(unsafe.Pointer(ctx)), pointerContext, uintptr(p))); err != nil {
+		*ctx = 0 // memory of no context need not have the attribute
+	}
+	return location{int(numbers[0]), numbers[1] == typeDevice, *ctx, cuDevicePtr(numbers[2]), int64(numbers[3])}, nil
 }
 
 // nonBlocking streams do not wait for the legacy default stream.
@@ -120,6 +132,12 @@ func (l *libcuda) contextOf(s cuStream) (cuContext, error) {
 	c := new(cuContext)
 	err := l.do("cuStreamGetCtx", dl.Call(l.streamContext, uintptr(s), uintptr(unsafe.Pointer(c))))
 	return *c, err
+}
+
+func (l *libcuda) isCapturing(f *frame, s cuStream) (bool, error) {
+	f.args[0], f.args[1] = uintptr(s), uintptr(unsafe.Pointer(&f.n))
+	err := l.do("cuStreamIsCapturing", dl.Call(l.streamCapturing, f.args[:2]...))
+	return err == nil && f.n != 0, err
 }
 
 func (l *libcuda) synchronize(f *frame, s cuStream) error {
@@ -225,9 +243,6 @@ func (l *libcuda) launch(f *frame, fn cuFunction, groups, local uint32, s cuStre
 	a[9], a[10] = uintptr(unsafe.Pointer(unsafe.SliceData(arguments))), 0
 	return l.do("cuLaunchKernel", dl.Call(l.launchKernel, a[:]...))
 }
-
-// relaxed captures do not restrict other threads.
-const relaxed = 2
 
 func (l *libcuda) beginCapture(s cuStream) error {
 	if l.captureBegin == 0 || l.graphInstantiate == 0 {

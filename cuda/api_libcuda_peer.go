@@ -28,32 +28,6 @@ func (l *libcuda) openContext(c cuContext) error {
 	return l.do("cuCtxEnablePeerAccess", dl.Call(l.peerOpen, uintptr(c), 0))
 }
 
-// Access to the memory of a pool.
-const (
-	locationDevice  = 1
-	accessReadWrite = 3
-)
-
-func (l *libcuda) openPool(owner, guest int) error {
-	if l.poolOf == 0 || l.poolAccess == 0 {
-		return nil
-	}
-	d, err := l.handle(owner)
-	if err != nil {
-		return err
-	}
-	g, err := l.handle(guest)
-	if err != nil {
-		return err
-	}
-	pool := new(uintptr)
-	if err := l.do("cuDeviceGetMemPool", dl.Call(l.poolOf, uintptr(unsafe.Pointer(pool)), d)); err != nil {
-		return err
-	}
-	access := &[3]int32{locationDevice, int32(g), accessReadWrite} // CUmemAccessDesc
-	return l.do("cuMemPoolSetAccess", dl.Call(l.poolAccess, *pool, uintptr(unsafe.Pointer(access)), 1))
-}
-
 func (l *libcuda) copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error {
 	f.args[0], f.args[1], f.args[2], f.args[3] = uintptr(dst), uintptr(to), uintptr(src), uintptr(from)
 	f.args[4], f.args[5] = uintptr(n), uintptr(s)

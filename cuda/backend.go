@@ -56,10 +56,14 @@ type Device struct {
 
 // Options are options of a device. The zero Options are right for most uses.
 type Options struct {
-	// PlainMemory allocates by cuMemAlloc, not from the driver's pool
-	// (cuMemAllocAsync): only the former can be shared with other processes and
+	// PlainMemory allocates by cuMemAlloc, not from a pool of the device's own
+	// (cuMemAllocFromPoolAsync): only the former can be shared with other processes and
 	// devices. To free it, the driver waits for the device.
 	PlainMemory bool
+	// Kept is the most freed memory, in bytes, that the device's pool keeps for later
+	// allocations, in place of giving it back to the system. 0: an eighth of the device's
+	// memory, at most 1 GiB. Below 0: none.
+	Kept int64
 }
 
 // OpenWith opens the device with an index, with its primary context, which programs of

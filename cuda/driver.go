@@ -17,8 +17,11 @@ type driver struct {
 	ctx     cuContext
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
-	ordered bool     // memory comes in the order of a stream
-	side    cuStream // for allocations, which wait for it
+	ordered bool         // memory comes in the order of a stream,
+	pool    cuPool       // from this pool; 0: from the default one
+	keeps   int64        // how much freed memory the pool keeps at the most
+	held    atomic.Int64 // bytes of the pool that are in use
+	side    cuStream     // for allocations, which wait for it
 	modules modules
 	lost    atomic.Bool // the context is lost: no call succeeds any more
 
@@ -63,6 +66,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.releaseContext())
 	}
+	d.openPool(o)
 	return d, nil
 }
 
@@ -104,7 +108,7 @@ func (d *driver) Close() error {
 		for e := range d.events {
 			errs = append(errs, d.api.destroyEvent(e))
 		}
-		errs = append(errs, d.modules.unload(), d.api.synchronize(f, d.side), d.api.destroyStream(d.side))
+		errs = append(errs, d.modules.unload(), d.api.synchronize(f, d.side), d.closePool(), d.api.destroyStream(d.side))
 		return errors.Join(errs...)
 	})
 	return errors.Join(err, d.releaseContext())

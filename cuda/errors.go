@@ -19,11 +19,24 @@ const (
 	codeOutOfMemory  = 2
 	codeNotReady     = 600
 	codeNotSupported = 801
+	// Of the default stream: another one is capturing, which has to wait for it.
+	codeCaptureImplicit = 906
 )
+
+// codeOf returns the code of a driver's error; 0 for another.
+func codeOf(err error) int64 {
+	var e *device.DriverError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
 
 // lost are the codes after which a context is lost.
 var lost = map[int64]bool{
+	4:   true, // the driver is shutting down
 	214: true, // uncorrectable ECC error
+	220: true, // uncorrectable NVLink error
 	700: true, // illegal address
 	702: true, // launch timeout
 	709: true, // context is destroyed
@@ -66,9 +79,8 @@ var hints = map[int64]string{
 // startError is the error of a driver that does not start.
 func startError(name string, err error) error {
 	hint := ""
-	var e *device.DriverError
-	if errors.As(err, &e) && hints[e.Code] != "" {
-		hint = " (" + hints[e.Code] + ")"
+	if text := hints[codeOf(err)]; text != "" {
+		hint = " (" + text + ")"
 	}
 	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
 }

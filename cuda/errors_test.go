@@ -38,7 +38,7 @@ func TestFailedCalls(t *testing.T) {
 		kind error
 		word string
 	}{
-		"cuMemAllocAsync=2": {func(d *Device, _ device.Queue, _ device.Buffer) error {
+		"cuMemAllocFromPoolAsync=2": {func(d *Device, _ device.Queue, _ device.Buffer) error {
 			_, err := d.Alloc(1 << 20)
 			return err
 		}, device.ErrOutOfMemory, "1048576 bytes asked for"},
@@ -57,8 +57,10 @@ func TestFailedCalls(t *testing.T) {
 		"cuLaunchKernel=701":      {fillOne, device.ErrDriver, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"},
 		"cuModuleLoadDataEx=222":  {fillOne, device.ErrDriver, "kernel fill_"},
 		"cuModuleGetFunction=500": {fillOne, device.ErrDriver, "cuModuleGetFunction"},
-		"cuMemcpyHtoDAsync=1":     {fillOne, device.ErrDriver, "cuMemcpyHtoDAsync"},
-		"cuCtxGetCurrent=3":       {fillOne, device.ErrDriver, "cuCtxGetCurrent"},
+		"cuMemcpyHtoDAsync=1": {func(_ *Device, q device.Queue, b device.Buffer) error {
+			return q.Write(b, 0, make([]byte, 4))
+		}, device.ErrDriver, "cuMemcpyHtoDAsync"},
+		"cuCtxGetCurrent=3": {fillOne, device.ErrDriver, "cuCtxGetCurrent"},
 		"cuMemcpyDtoHAsync=1": {func(_ *Device, q device.Queue, b device.Buffer) error {
 			return q.Read(make([]byte, 4), b, 0)
 		}, device.ErrDriver, "cuMemcpyDtoHAsync"},

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -83,7 +84,7 @@ func (e *event) Done() bool {
 		done, err = e.driver.api.done(f, e.handle)
 		return err
 	})
-	return done || err != nil
+	return done || errors.Is(err, ErrLost) // another error says nothing of the work
 }
 
 func (e *event) Wait() error {

@@ -110,6 +110,8 @@ func (d *Device) checkLocation(op string, at cuDevicePtr, bytes int64) error {
 		return layout.Errorf(device.ErrUnsupported, op, "the memory at %#x is the host's", at)
 	case p.ordinal != d.driver.ordinal:
 		return layout.Errorf(device.ErrInvalid, op, "the memory at %#x is that of device %d, not of %d", at, p.ordinal, d.driver.ordinal)
+	case p.context != 0 && p.context != d.driver.ctx:
+		return layout.Errorf(device.ErrInvalid, op, "the memory at %#x is that of another context of device %d, which kernels here do not reach", at, p.ordinal)
 	case at+cuDevicePtr(bytes) > p.base+cuDevicePtr(p.bytes):
 		return layout.Errorf(device.ErrInvalid, op, "%d bytes from %#x, of an allocation of %d from %#x", bytes, at, p.bytes, p.base)
 	}

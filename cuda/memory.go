@@ -13,7 +13,8 @@ import (
 // *memory differs.
 type memory struct {
 	at      cuDevicePtr
-	ordered bool // allocated in the order of a stream, and freed so
+	ordered bool  // allocated in the order of a stream, and freed so
+	pooled  int64 // bytes, if it is of the driver's own pool
 }
 
 func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
@@ -37,24 +38,27 @@ func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 // alloc returns memory that all streams may use at once.
 func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 	if d.ordered {
-		p, err := d.api.allocOn(d.side, bytes)
+		m, err := d.allocOrdered(bytes)
 		if err == nil {
 			if err = d.api.synchronize(f, d.side); err != nil {
-				return nil, errors.Join(err, d.api.freeOn(d.side, p))
+				return nil, errors.Join(err, d.release(m))
 			}
-			return &memory{p, true}, nil
+			return m, nil
 		}
 		if !errors.Is(err, device.ErrUnsupported) { // some virtual GPUs say so although they report pools
 			return nil, err
 		}
 	}
 	p, err := d.api.alloc(bytes)
-	return &memory{p, false}, err
+	return &memory{at: p}, err
 }
 
 // release frees memory: where it can, in the order of a stream, as cuMemFree waits for
 // the device.
 func (d *driver) release(m *memory) error {
+	if m.pooled > 0 {
+		d.hold(-m.pooled)
+	}
 	if m.ordered {
 		return d.api.freeOn(d.side, m.at)
 	}

@@ -13,7 +13,7 @@ type peerAPI interface {
 	// openContext lets the current context use the memory of another, but not that of
 	// pools; openPool lets a device use that of another's pool.
 	openContext(cuContext) error
-	openPool(owner, guest int) error
+	openPool(pool cuPool, guest int) error
 	copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error
 }
 
@@ -56,7 +56,7 @@ func (d *driver) openPeer(api peerAPI, from *driver) {
 	}
 	// An error says that it was done before, or cannot be done.
 	_ = api.openContext(from.ctx)
-	if from.ordered {
-		_ = api.openPool(from.ordinal, d.ordinal)
+	if from.pool != 0 {
+		_ = api.openPool(from.pool, d.ordinal)
 	}
 }

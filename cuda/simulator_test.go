@@ -28,7 +28,8 @@ func TestConditions(t *testing.T) {
 	for name, c := range map[string][]string{
 		"Slow":           {"RESTRIDE_SIM_DELAY=150", "RESTRIDE_SIM_SEED=3"},
 		"TwoDevices":     {"RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_SEED=4"},
-		"NoPools":        {"RESTRIDE_SIM_FAIL=cuMemAllocAsync=801,cuMemFreeAsync=801", "RESTRIDE_SIM_SEED=5"},
+		"NoPools":        {"RESTRIDE_SIM_FAIL=cuMemAllocFromPoolAsync=801,cuMemFreeAsync=801", "RESTRIDE_SIM_SEED=5"},
+		"NoOwnPool":      {"RESTRIDE_SIM_FAIL=cuMemPoolCreate=801", "RESTRIDE_SIM_SEED=7"},
 		"OldestGPU":      {"RESTRIDE_SIM_CAPABILITY=70", "RESTRIDE_SIM_DRIVER_VERSION=11000"},
 		"LittleMemory":   {"RESTRIDE_SIM_MEMORY=67108864"},
 		"NoPinnedMemory": {"RESTRIDE_SIM_FAIL=cuMemHostAlloc=2", "RESTRIDE_SIM_SEED=6"},

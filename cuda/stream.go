@@ -65,6 +65,9 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 		return err
 	}
 	defer s.driver.leave(&s.thread)
+	if err := s.driver.relax(&s.thread); err != nil {
+		return err
+	}
 	err := s.driver.api.download(&s.thread.frame, unsafe.Pointer(unsafe.SliceData(dst)), src.(*memory).at+cuDevicePtr(off), int64(len(dst)), s.handle)
 	runtime.KeepAlive(dst)
 	return s.driver.check(err)
@@ -113,7 +116,23 @@ func (s *stream) Finish() error {
 		return err
 	}
 	defer s.driver.leave(&s.thread)
+	if err := s.driver.relax(&s.thread); err != nil {
+		return err
+	}
 	return s.driver.check(s.driver.api.synchronize(&s.thread.frame, s.handle))
+}
+
+// Captured asks for adopted streams.
+func (s *stream) Captured() bool {
+	if s.own {
+		return false
+	}
+	if s.driver.enter(&s.thread) != nil {
+		return false // the call itself will tell
+	}
+	defer s.driver.leave(&s.thread)
+	is, err := s.driver.api.isCapturing(&s.thread.frame, s.handle)
+	return is || codeOf(err) == codeCaptureImplicit
 }
 
 func (s *stream) Close() error {

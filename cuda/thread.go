@@ -10,6 +10,7 @@ import (
 type threadContext struct {
 	frame
 	before cuContext
+	mode   int32 // its capture mode before relax; -1: that was not called
 }
 
 // enter makes the device's context current on the OS thread, to which the goroutine is
@@ -17,6 +18,7 @@ type threadContext struct {
 // none, the device's stays, which costs the next call less.
 func (d *driver) enter(t *threadContext) error {
 	runtime.LockOSThread()
+	t.mode = -1
 	var err error
 	if t.before, err = d.api.current(&t.frame); err == nil && t.before != d.ctx {
 		err = d.api.setCurrent(&t.frame, d.ctx)
@@ -28,8 +30,21 @@ func (d *driver) enter(t *threadContext) error {
 	return nil
 }
 
+// relax, after enter, is for calls that captures forbid, whosever they are and on whatever
+// thread: those that may wait or allocate. Without it they fail, and end such a capture.
+func (d *driver) relax(t *threadContext) error {
+	before, err := d.api.captureMode(&t.frame, relaxed)
+	if err == nil {
+		t.mode = before
+	}
+	return d.check(err)
+}
+
 // leave ends an enter that returned no error.
 func (d *driver) leave(t *threadContext) {
+	if t.mode >= 0 {
+		_, _ = d.api.captureMode(&t.frame, t.mode)
+	}
 	if t.before != d.ctx && t.before != 0 {
 		_ = d.api.setCurrent(&t.frame, t.before) // fails if that has ended or is lost: then it is not needed
 	}
@@ -38,7 +53,7 @@ func (d *driver) leave(t *threadContext) {
 
 var threadContexts = sync.Pool{New: func() any { return new(threadContext) }}
 
-// with calls f with the device's context current.
+// with calls f with the device's context current, relaxed.
 func (d *driver) with(f func(*frame) error) error {
 	t := threadContexts.Get().(*threadContext)
 	defer threadContexts.Put(t)
@@ -46,5 +61,8 @@ func (d *driver) with(f func(*frame) error) error {
 		return err
 	}
 	defer d.leave(t)
+	if err := d.relax(t); err != nil {
+		return err
+	}
 	return d.check(f(&t.frame))
 }

@@ -52,7 +52,9 @@ func castSpecs() []Spec {
 	}
 	for _, dst := range []uint8{2, 4, 8, 16, 32} {
 		for _, src := range []uint8{2, 4, 8, 16, 32} {
-			all = append(all, denseCast(dst, src))
+			if dst > 2 || src > 2 { // between integers of one width, nothing is converted
+				all = append(all, denseCast(dst, src))
+			}
 		}
 	}
 	return all
@@ -118,7 +120,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
 	in, each := p.inner(0), int64(128/max(s.DstBits, s.SrcBits))
-	if p.target.Serial || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
+	if p.target.Serial || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]

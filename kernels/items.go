@@ -42,7 +42,7 @@ func (s Spec) items() int64 {
 	case s.Serial && s.Form == Cast:
 		return 1
 	case s.DstBits <= 32 && (s.Form == Element || s.Form == Fill) && !s.Serial:
-		return 8
+		return 16
 	}
 	return 4
 }

@@ -200,7 +200,7 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 // chooseFill picks the kernel of a fill.
 func (p *problem) chooseFill(k *parameters) (Spec, error) {
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
-		return p.spec(Pack), p.planWords(k, len(p.axes), 1)
+		return p.choosePack(k)
 	}
 	return p.planElements(Fill, k)
 }

@@ -60,17 +60,17 @@ func TestPlanCopy(t *testing.T) {
 		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
-		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 pack_8"},
+		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 gather_8"},
 		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1"},
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
-		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 pack_4"},
+		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 gather_4"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
 		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
 		{"transposed floats", 32, square, gpu, "transpose.32"},
 		{"transposed nibbles", 4, square, gpu, "transpose.4"},
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
 		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
-		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 pack_8"},
+		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 gather_8"},
 		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "general.32 element_32_wide"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,9 +126,9 @@ func TestPlanFillAndConvert(t *testing.T) {
 	}{
 		{32, dense(64), "fill_128"},
 		{32, dense(63), "fill_32"},
-		{8, dense(63), "pack_8_fill"},
+		{8, dense(63), "gather_8_fill"},
 		{8, strided([]int64{9}, []int64{3}, 0), "fill_8"},
-		{4, strided([]int64{9}, []int64{3}, 0), "pack_4_fill"},
+		{4, strided([]int64{9}, []int64{3}, 0), "gather_4_fill"},
 		{2, dense(64), "fill_128"},
 	} {
 		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
@@ -152,7 +152,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		// Elements that are no neighbours are looked for one by one.
 		l, err = kernels.PlanPack(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed, kernels.Target{})
 		require.NoError(t, err)
-		assert.Equal(t, strings.TrimPrefix(c.kernel, "re"), l.Spec.String())
+		assert.Equal(t, "gather"+strings.TrimPrefix(c.kernel, "repack"), l.Spec.String())
 	}
 }
 
@@ -165,7 +165,7 @@ func TestPlanCast(t *testing.T) {
 		kernel   string
 		dense    string // "": has none
 	}{
-		{layout.Int2, layout.Uint2, device.Rounding{}, "cast_2_32", "lookup_2_2"},
+		{layout.Int2, layout.Uint4, device.Rounding{}, "cast_2_32", "lookup_2_4"},
 		{layout.Int4, layout.Uint16, device.Rounding{}, "cast_4_32", "value_4_16"},
 		{layout.Int8, layout.Float64, device.Rounding{}, "cast_8_64", ""},
 		{layout.Int16, layout.Float32, device.Rounding{}, "cast_16_32", "value_16_32"},

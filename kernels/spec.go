@@ -48,7 +48,7 @@ func (s Spec) String() string {
 	if s.AtBits != 0 {
 		name += "_i" + strconv.Itoa(int(s.AtBits))
 	}
-	if s.SrcBits == 0 && s.Form == Pack {
+	if s.SrcBits == 0 && (s.Form == Pack || s.Form == Gather) {
 		name += "_fill"
 	}
 	if s.Step == repeated {

@@ -2,7 +2,8 @@ package kernels
 
 // The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
 const (
-	Pack   Form = "pack"   // from elements anywhere
+	Gather Form = "gather" // from elements anywhere
+	Pack   Form = "pack"   // the same on serial targets
 	Run    Form = "run"    // from runs that are dense on both sides
 	Repack Form = "repack" // the same between widths, or backwards in src
 )
@@ -11,29 +12,35 @@ const (
 const Chunks Form = "chunks"
 
 // chunks reports whether a kernel's items are chunks.
-func (s Spec) chunks() bool { return !s.Serial && (s.Form == Run || s.Form == Repack) }
+func (s Spec) chunks() bool {
+	return !s.Serial && (s.Form == Run || s.Form == Repack || s.Form == Gather)
+}
 
 // wordSpecs lists the kernels of these forms.
 func wordSpecs() []Spec {
 	var all []Spec
+	add := func(form Form, dst, src int, serial bool) *Spec {
+		all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
+		return &all[len(all)-1]
+	}
 	for _, serial := range []bool{false, true} {
-		add := func(form Form, dst, src int) *Spec {
-			all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
-			return &all[len(all)-1]
+		anywhere := Gather
+		if serial {
+			anywhere = Pack
 		}
 		for _, bits := range []int{2, 4, 8, 16} {
-			add(Run, bits, bits)
+			add(Run, bits, bits, serial)
 			if !serial || bits < 8 {
-				add(Repack, bits, bits).Step = -1
+				add(Repack, bits, bits, serial).Step = -1
 			}
-			add(Pack, bits, bits)
-			add(Pack, bits, 0)
+			add(anywhere, bits, bits, serial)
+			add(anywhere, bits, 0, serial)
 		}
 		for _, bits := range []int{2, 4} {
-			for _, form := range []Form{Pack, Repack} {
-				add(form, bits, 8)
-				add(form, 8, bits)
-				add(form, 8, bits).Signed = true
+			for _, form := range []Form{anywhere, Repack} {
+				add(form, bits, 8, serial)
+				add(form, 8, bits, serial)
+				add(form, 8, bits, serial).Signed = true
 			}
 		}
 	}
@@ -42,8 +49,8 @@ func wordSpecs() []Spec {
 
 // choosePack picks the kernel for words of narrow elements.
 func (p *problem) choosePack(k *parameters) (Spec, error) {
-	spec, in := p.spec(Pack), p.inner(0)
-	if p.dense() && !p.long {
+	spec, in := p.spec(p.anywhere()), p.inner(0)
+	if p.dense() && p.sBits > 0 && !p.long {
 		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
 		switch {
 		case same && (len(p.axes) == 0 || in.s == 1):
@@ -55,6 +62,8 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 		}
 	}
 	switch {
+	case spec.Form == Gather:
+		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case p.target.Serial:
@@ -62,6 +71,14 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	}
 	per := int64(128 / max(p.dBits, p.sBits)) // as many as are in 16 bytes on either side
 	return spec, p.planChunks(k, per, p.takeRows(k, per))
+}
+
+// anywhere is the form of words or chunks from elements anywhere.
+func (p *problem) anywhere() Form {
+	if p.target.Serial {
+		return Pack
+	}
+	return Gather
 }
 
 // planRows makes blocks of one dense row each, or of a part of one; false: there are

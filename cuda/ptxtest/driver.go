@@ -57,6 +57,10 @@ func (d *Driver) Launches() map[kernels.Spec]int {
 	return all
 }
 
+// Pages counts the pages of memory that were accessed, so that one that should not have
+// been shows.
+func (d *Driver) Pages() int { return d.memory.Pages() }
+
 // Properties describes a GPU.
 func (d *Driver) Properties() gpu.Properties {
 	info := device.Info{Backend: "ptx", Name: "an interpreter of PTX", Kind: device.GPU, Memory: 1 << 40, MaxAlloc: 1 << 38}

@@ -24,6 +24,34 @@ void Device::synchronize() {
 	}
 }
 
+void Device::settle() {
+	std::unique_lock<std::mutex> hold(lock);
+	const auto all = pools;
+	hold.unlock();
+	for (const auto &p : all) {
+		p->trim(p->threshold);
+	}
+}
+
+void Pool::take(u64 size) {
+	const std::lock_guard<std::mutex> hold(lock);
+	const u64 there = std::min(kept, size);
+	used += size;
+	kept -= there;
+	count("poolBytes", static_cast<long>(size - there));
+}
+
+void Pool::give(u64 size) {
+	const std::lock_guard<std::mutex> hold(lock);
+	used -= size;
+	kept += size;
+}
+
+void Pool::trim(u64 hold) {
+	const std::lock_guard<std::mutex> holdLock(lock);
+	kept = std::min(kept, hold - std::min(hold, used));
+}
+
 void Context::fail(Result code, const std::string &why) {
 	int healthy = SUCCESS;
 	sticky.compare_exchange_strong(healthy, code);
@@ -49,13 +77,13 @@ std::vector<std::shared_ptr<Stream>> Context::live() {
 	return streams;
 }
 
-bool Context::reaches(Device &other, bool pooled) {
+bool Context::reaches(Device &other, Pool *pool) {
 	if (&other == &device) {
 		return true;
 	}
 	// Pools say themselves who may use their memory: cuMemPoolSetAccess.
-	const std::lock_guard<std::mutex> hold(pooled ? other.lock : lock);
-	return pooled ? other.guests.count(device.ordinal) > 0 : peers.count(other.ordinal) > 0;
+	const std::lock_guard<std::mutex> hold(pool != nullptr ? pool->lock : lock);
+	return pool != nullptr ? pool->guests.count(device.ordinal) > 0 : peers.count(other.ordinal) > 0;
 }
 
 bool peers(const Device &a, const Device &b) { return &a != &b && number("PEERS", 1) != 0; }
@@ -171,6 +199,7 @@ API cuCtxSynchronize() {
 	return local(__func__, [&](Context &c) {
 		forbidIn(c, nullptr);
 		c.synchronize();
+		c.device.settle();
 		const std::string wrong = memory::canaries(c.device);
 		if (!wrong.empty()) {
 			c.fail(ERROR_ILLEGAL_ADDRESS, wrong);

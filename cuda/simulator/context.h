@@ -8,6 +8,20 @@
 namespace sim {
 
 class Stream;
+struct Device;
+
+// Pool is a memory pool. What is freed stays in it until the next wait, and then as much
+// as the threshold lets it hold: kept has no addresses, it is only counted.
+struct Pool {
+	Device *device = nullptr;
+	std::mutex lock; // of all below
+	std::set<int> guests; // other devices that may use the memory
+	u64 threshold = 0, used = 0, kept = 0;
+
+	void take(u64 size); // counts what is not there yet: "poolBytes"
+	void give(u64 size);
+	void trim(u64 hold); // keeps no more than that, with what is used
+};
 
 struct Device {
 	int ordinal = 0;
@@ -17,13 +31,13 @@ struct Device {
 	std::set<std::shared_ptr<Context>> contexts;
 	Handle primary = nullptr; // while it is retained
 	unsigned retained = 0;
-	Handle pool = nullptr;
-	u64 threshold = 0; // of the pool: kept, and nothing else
-	u64 peak = 0;      // the most that was ever used
-	std::set<int> guests; // other devices that may use the pool's memory
+	Handle pool = nullptr; // the default one
+	std::vector<std::shared_ptr<Pool>> pools; // all
 
 	// synchronize waits for all work of all contexts.
 	void synchronize();
+	// settle is what a wait does to the pools.
+	void settle();
 };
 
 struct Context : std::enable_shared_from_this<Context> {
@@ -46,7 +60,7 @@ struct Context : std::enable_shared_from_this<Context> {
 	void synchronize();
 	std::shared_ptr<Stream> defaultStream();
 	std::vector<std::shared_ptr<Stream>> live();
-	bool reaches(Device &, bool pooled); // its kernels may use that one's memory: of its pool, or other
+	bool reaches(Device &, Pool *); // its kernels may use that one's memory: of a pool, or other
 };
 
 // devices are there after cuInit.

@@ -177,7 +177,7 @@ API cuMemcpyPeerAsync(CUdeviceptr dst, Handle dstContext, CUdeviceptr src, Handl
 		for (const auto &[side, of] : {std::pair(&target, &to), std::pair(&source, &from)}) {
 			require(side->has_value() && (*side)->kind == Kind::device && &(*side)->context->device == &(*of)->device);
 		}
-		if (to->reaches(from->device, source->pooled) || from->reaches(to->device, target->pooled)) {
+		if (to->reaches(from->device, source->pool.get()) || from->reaches(to->device, target->pool.get())) {
 			count("peerDirect");
 			within("cuMemcpyPeerAsync", s, dst, src, n);
 			return;

@@ -56,7 +56,10 @@ std::vector<Device> &devices() {
 		for (size_t i = 0; i < made->size(); i++) {
 			(*made)[i].ordinal = static_cast<int>(i);
 			(*made)[i].total = number("MEMORY", u64(2) << 30);
-			(*made)[i].pool = newHandle();
+			const auto pool = std::make_shared<Pool>();
+			pool->device = &(*made)[i];
+			(*made)[i].pools = {pool};
+			(*made)[i].pool = registry<Pool>().add(pool);
 		}
 		return made;
 	}();

@@ -11,6 +11,8 @@ std::vector<std::shared_ptr<Capture>> &captures() {
 	return *all;
 }
 
+thread_local Mode threadMode = Mode::global;
+
 [[noreturn]] void breakWith(Capture &c, Result code) {
 	c.broken = true;
 	throw Error{code};
@@ -55,6 +57,22 @@ std::vector<size_t> someOrder(const std::vector<Node> &nodes) {
 	return order;
 }
 
+// forbidImplicit throws if a stream is the default one, and would wait for one that
+// captures.
+void forbidImplicit(const Stream &s, bool breaks) {
+	if (&s != s.context->defaultStream().get()) {
+		return;
+	}
+	for (const auto &c : captures()) {
+		for (const auto &other : c->streams) {
+			if (other->context == s.context && (other->flags & Stream::nonBlocking) == 0) {
+				c->broken |= breaks;
+				throw Error{ERROR_STREAM_CAPTURE_IMPLICIT};
+			}
+		}
+	}
+}
+
 } // namespace
 
 void submit(const std::shared_ptr<Stream> &s, Work work) {
@@ -66,15 +84,7 @@ void submit(const std::shared_ptr<Stream> &s, Work work) {
 		s->frontier = {nodes.size() - 1};
 		return;
 	}
-	if (s == s->context->defaultStream()) {
-		for (const auto &c : captures()) {
-			for (const auto &other : c->streams) {
-				if (other->context == s->context && (other->flags & Stream::nonBlocking) == 0) {
-					breakWith(*c, ERROR_STREAM_CAPTURE_IMPLICIT);
-				}
-			}
-		}
-	}
+	forbidImplicit(*s, true);
 	hold.unlock();
 	s->enqueue(std::move(work));
 }
@@ -142,12 +152,14 @@ void forbidIn(Context &context, const Stream *stream) {
 }
 
 void forbidUnsafe() {
+	if (threadMode == Mode::relaxed) {
+		return;
+	}
 	const std::lock_guard<std::mutex> hold(lock);
 	for (const auto &c : captures()) {
 		const bool own = c->thread == std::this_thread::get_id();
-		if (c->mode == Mode::global || (c->mode == Mode::threadLocal && own)) {
-			c->broken |= own;
-			throw Error{ERROR_STREAM_CAPTURE_UNSUPPORTED};
+		if (own ? c->mode != Mode::relaxed : c->mode == Mode::global && threadMode == Mode::global) {
+			breakWith(*c, ERROR_STREAM_CAPTURE_UNSUPPORTED);
 		}
 	}
 }
@@ -195,11 +207,21 @@ API cuStreamEndCapture(Handle stream, Handle *graph) {
 	});
 }
 
+API cuThreadExchangeStreamCaptureMode(int *mode) {
+	return global(__func__, [&] {
+		require(mode != nullptr && *mode >= 0 && *mode <= 2);
+		const Mode before = threadMode;
+		threadMode = Mode(*mode);
+		*mode = int(before);
+	});
+}
+
 API cuStreamIsCapturing(Handle stream, int *status) {
 	return local(__func__, [&](Context &context) {
 		require(status != nullptr);
 		const auto s = streamOf(context, stream);
 		const std::lock_guard<std::mutex> hold(lock);
+		forbidImplicit(*s, false);
 		*status = s->capture == nullptr ? 0 : s->capture->broken ? 2 : 1;
 	});
 }

@@ -44,7 +44,8 @@ void waitForEvent(const std::shared_ptr<Stream> &, Event &);
 
 // forbidIn throws (and breaks the capture) if the stream captures, or any of the
 // context's where stream is null: it cannot be waited for. forbidUnsafe throws if
-// a capture is on whose mode forbids calls that may wait or allocate.
+// a capture is on whose mode forbids this thread calls that may wait or allocate, and
+// breaks it.
 void forbidIn(Context &, const Stream *);
 void forbidUnsafe();
 

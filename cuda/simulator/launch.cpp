@@ -74,8 +74,12 @@ const char *unreachable(Context &context, u64 pointer) {
 	if (!a.has_value()) {
 		return "an argument points to no memory that is allocated or pinned";
 	}
-	if (a->kind == Kind::device && !context.reaches(a->context->device, a->pooled)) {
+	if (a->kind == Kind::device && !context.reaches(a->context->device, a->pool.get())) {
 		return "an argument points to the memory of another device";
+	}
+	// Contexts have address spaces of their own. Pools are the device's.
+	if (a->kind == Kind::device && a->pool == nullptr && &a->context->device == &context.device && a->context.get() != &context) {
+		return "an argument points to the memory of another context";
 	}
 	return nullptr;
 }

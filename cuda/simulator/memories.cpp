@@ -2,6 +2,8 @@
 #include "graph.h"
 #include "knobs.h"
 #include "memory.h"
+#include <algorithm>
+#include <iterator>
 
 using namespace sim;
 
@@ -9,14 +11,14 @@ namespace {
 
 u8 *bytes(CUdeviceptr p) { return reinterpret_cast<u8 *>(p); }
 
-CUdeviceptr allocate(Context &context, size_t size, bool pooled) {
+CUdeviceptr allocate(Context &context, size_t size, const std::shared_ptr<Pool> &pool) {
 	try {
-		return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pooled));
+		return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pool));
 	} catch (const Error &e) {
 		require(e.code == ERROR_OUT_OF_MEMORY, e.code);
 	}
 	context.device.synchronize(); // frees that streams have yet to come to
-	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pooled));
+	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pool));
 }
 
 void release(Context &context, u8 *base) {
@@ -26,14 +28,17 @@ void release(Context &context, u8 *base) {
 	}
 }
 
-// device of a pool: the pools are the devices' default ones.
-Device &deviceOf(Handle pool) {
-	for (Device &d : devices()) {
-		if (d.pool == pool) {
-			return d;
-		}
-	}
-	throw Error{ERROR_INVALID_VALUE};
+std::shared_ptr<Pool> poolOf(Handle pool) { return registry<Pool>().find(pool, ERROR_INVALID_VALUE); }
+
+// allocateOn is an allocation of a pool in the order of a stream: the memory can be
+// touched once the stream has come here, not before.
+void allocateOn(Context &context, Handle stream, CUdeviceptr *p, size_t size, const std::shared_ptr<Pool> &pool) {
+	require(p != nullptr);
+	const auto s = streamOf(context, stream);
+	require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED); // memory nodes
+	require(pool->device == &context.device); // where it could be opened: no test needs that
+	*p = allocate(context, size, pool);
+	submit(s, {"cuMemAllocAsync", [base = bytes(*p)] { memory::open(base); }, true});
 }
 
 } // namespace
@@ -50,7 +55,7 @@ API cuMemAlloc_v2(CUdeviceptr *p, size_t size) {
 	return local(__func__, [&](Context &context) {
 		forbidUnsafe();
 		require(p != nullptr);
-		*p = allocate(context, size, false);
+		*p = allocate(context, size, nullptr);
 		memory::open(bytes(*p));
 	});
 }
@@ -65,15 +70,12 @@ API cuMemFree_v2(CUdeviceptr p) {
 	});
 }
 
-// The memory can be touched once the stream has come here, not before.
 API cuMemAllocAsync(CUdeviceptr *p, size_t size, Handle stream) {
-	return local(__func__, [&](Context &context) {
-		require(p != nullptr);
-		const auto s = streamOf(context, stream);
-		require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED); // memory nodes
-		*p = allocate(context, size, true);
-		submit(s, {"cuMemAllocAsync", [base = bytes(*p)] { memory::open(base); }, true});
-	});
+	return local(__func__, [&](Context &context) { allocateOn(context, stream, p, size, poolOf(context.device.pool)); });
+}
+
+API cuMemAllocFromPoolAsync(CUdeviceptr *p, size_t size, Handle pool, Handle stream) {
+	return local(__func__, [&](Context &context) { allocateOn(context, stream, p, size, poolOf(pool)); });
 }
 
 API cuMemFreeAsync(CUdeviceptr p, Handle stream) {
@@ -103,34 +105,65 @@ struct MemAccess {
 
 API cuMemPoolSetAccess(Handle pool, const MemAccess *access, size_t n) {
 	return global(__func__, [&] {
-		Device &d = deviceOf(pool);
+		const auto p = poolOf(pool);
 		require(access != nullptr || n == 0);
 		for (size_t i = 0; i < n; i++) {
 			const MemAccess &a = access[i];
 			require(a.type == 1 && (a.flags == 0 || a.flags == 3));
-			require(peers(d, device(a.id)));
-			const std::lock_guard<std::mutex> hold(d.lock);
+			require(peers(*p->device, device(a.id)));
+			const std::lock_guard<std::mutex> hold(p->lock);
 			if (a.flags == 3) {
-				d.guests.insert(a.id);
+				p->guests.insert(a.id);
 			} else {
-				d.guests.erase(a.id);
+				p->guests.erase(a.id);
 			}
 		}
 	});
 }
 
+// PoolProps is CUmemPoolProps: pinned memory (1) at a device (1), for no other process.
+struct PoolProps {
+	int allocation, handles, locationType, locationId;
+	void *security;
+	size_t most;
+	u8 reserved[56];
+};
+static_assert(sizeof(PoolProps) == 88);
+
+API cuMemPoolCreate(Handle *pool, const PoolProps *props) {
+	return global(__func__, [&] {
+		require(pool != nullptr && props != nullptr);
+		require(props->allocation == 1 && props->handles == 0 && props->locationType == 1 && props->most == 0);
+		require(std::all_of(std::begin(props->reserved), std::end(props->reserved), [](u8 b) { return b == 0; }));
+		const auto p = std::make_shared<Pool>();
+		p->device = &device(props->locationId);
+		const std::lock_guard<std::mutex> hold(p->device->lock);
+		p->device->pools.push_back(p);
+		*pool = registry<Pool>().add(p);
+		count("pools");
+	});
+}
+
+// What is allocated of it lives on.
+API cuMemPoolDestroy(Handle pool) {
+	return global(__func__, [&] {
+		require(poolOf(pool)->device->pool != pool); // the default one
+		const auto p = registry<Pool>().take(pool);
+		const std::lock_guard<std::mutex> hold(p->device->lock);
+		auto &all = p->device->pools;
+		all.erase(std::remove(all.begin(), all.end(), p), all.end());
+		count("pools", -1);
+	});
+}
+
 API cuMemPoolSetAttribute(Handle pool, int attribute, void *value) {
 	return global(__func__, [&] {
-		Device &d = deviceOf(pool);
+		const auto p = poolOf(pool);
 		require(value != nullptr);
-		const std::lock_guard<std::mutex> hold(d.lock);
+		const std::lock_guard<std::mutex> hold(p->lock);
 		switch (attribute) {
 		case 1: case 2: case 3: return; // kinds of reuse: there is none
-		case 4: d.threshold = *static_cast<u64 *>(value); return;
-		case 6: case 8: // high-water marks can be reset
-			require(*static_cast<u64 *>(value) == 0);
-			d.peak = d.used;
-			return;
+		case 4: p->threshold = *static_cast<u64 *>(value); return;
 		default: throw Error{ERROR_INVALID_VALUE};
 		}
 	});
@@ -138,21 +171,21 @@ API cuMemPoolSetAttribute(Handle pool, int attribute, void *value) {
 
 API cuMemPoolGetAttribute(Handle pool, int attribute, void *value) {
 	return global(__func__, [&] {
-		Device &d = deviceOf(pool);
+		const auto p = poolOf(pool);
 		require(value != nullptr);
-		const std::lock_guard<std::mutex> hold(d.lock);
+		const std::lock_guard<std::mutex> hold(p->lock);
 		switch (attribute) {
 		case 1: case 2: case 3: *static_cast<int *>(value) = 1; return;
-		case 4: *static_cast<u64 *>(value) = d.threshold; return;
-		case 5: case 7: *static_cast<u64 *>(value) = d.used; return; // reserved, used
-		case 6: case 8: *static_cast<u64 *>(value) = d.peak; return;
+		case 4: *static_cast<u64 *>(value) = p->threshold; return;
+		case 5: *static_cast<u64 *>(value) = p->used + p->kept; return; // reserved
+		case 7: *static_cast<u64 *>(value) = p->used; return;
 		default: throw Error{ERROR_INVALID_VALUE};
 		}
 	});
 }
 
-API cuMemPoolTrimTo(Handle pool, size_t) {
-	return global(__func__, [&] { deviceOf(pool); }); // nothing is kept
+API cuMemPoolTrimTo(Handle pool, size_t hold) {
+	return global(__func__, [&] { poolOf(pool)->trim(hold); });
 }
 
 API cuMemHostAlloc(void **p, size_t size, unsigned flags) {
@@ -201,7 +234,7 @@ API cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p) {
 		const auto a = memory::find(bytes(p), 1);
 		require(value != nullptr && a.has_value());
 		switch (attribute) {
-		case 1: *static_cast<Handle *>(value) = a->context->handle; return;
+		case 1: *static_cast<Handle *>(value) = a->pool != nullptr ? nullptr : a->context->handle; return; // pools are the device's
 		case 2: *static_cast<u32 *>(value) = a->kind == Kind::device ? 2 : 1; return; // host 1, device 2
 		case 3: *static_cast<CUdeviceptr *>(value) = p; return;
 		case 4:

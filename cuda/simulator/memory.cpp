@@ -80,6 +80,9 @@ std::string bury(Table &t, const u8 *base) {
 	const Allocation a = t.live.at(base);
 	t.live.erase(base);
 	const std::string wrong = broken(a);
+	if (a.pool != nullptr) {
+		a.pool->give(a.size);
+	}
 	if (a.kind == Kind::device) {
 		a.context->device.used -= a.size;
 		count("allocations", -1);
@@ -93,7 +96,7 @@ std::string bury(Table &t, const u8 *base) {
 
 } // namespace
 
-u8 *reserve(Kind kind, Context &context, size_t size, bool pooled) {
+u8 *reserve(Kind kind, Context &context, size_t size, std::shared_ptr<Pool> pool) {
 	Device &d = context.device;
 	require(size > 0);
 	require(size <= size_t(1) << 46, ERROR_OUT_OF_MEMORY);
@@ -103,8 +106,6 @@ u8 *reserve(Kind kind, Context &context, size_t size, bool pooled) {
 			d.used -= size;
 			throw Error{ERROR_OUT_OF_MEMORY};
 		}
-		const std::lock_guard<std::mutex> hold(d.lock);
-		d.peak = std::max(d.peak, used);
 	}
 	const size_t pages = roundUp(size, page), mapped = pages + 2 * guard;
 	void *map = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -116,7 +117,10 @@ u8 *reserve(Kind kind, Context &context, size_t size, bool pooled) {
 	u8 *const base = first + guard + pages - roundUp(size, 16);
 	Table &t = table();
 	const std::lock_guard<std::mutex> hold(t.lock);
-	t.live[base] = {kind, context.shared_from_this(), base, size, first, mapped, false, pooled, false};
+	t.live[base] = {kind, context.shared_from_this(), base, size, first, mapped, false, pool, false};
+	if (pool != nullptr) {
+		pool->take(size);
+	}
 	if (kind == Kind::device) {
 		count("allocations");
 		count("bytes", static_cast<long>(size));
@@ -206,7 +210,7 @@ void pin(Context &context, u8 *base, size_t size) {
 	for (const auto &[start, a] : t.live) {
 		require(base + size <= start || start + a.size <= base, ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	}
-	t.live[base] = {Kind::registered, context.shared_from_this(), base, size, nullptr, 0, false, false, false};
+	t.live[base] = {Kind::registered, context.shared_from_this(), base, size, nullptr, 0, false, nullptr, false};
 }
 
 void unpin(u8 *base) {

@@ -18,7 +18,7 @@ struct Allocation {
 	u8 *map; // guards included
 	size_t mapped;
 	bool opened;
-	bool pooled;  // of the device's pool
+	std::shared_ptr<Pool> pool; // that it is of, or none
 	bool freeing; // by a call that its stream has yet to come to
 };
 
@@ -26,7 +26,7 @@ namespace memory {
 
 // reserve finds the addresses, which are readable only after open. It throws
 // ERROR_OUT_OF_MEMORY.
-u8 *reserve(Kind, Context &, size_t size, bool pooled = false);
+u8 *reserve(Kind, Context &, size_t size, std::shared_ptr<Pool> = nullptr);
 void open(u8 *base);
 
 // claim marks an allocation as freeing, or throws ERROR_INVALID_VALUE if there

@@ -37,6 +37,12 @@
 	X(cuMemAllocAsync, u64 *, size_t, Handle) \
 	X(cuMemFreeAsync, u64, Handle) \
 	X(cuDeviceGetMemPool, Handle *, int) \
+	X(cuMemAllocFromPoolAsync, u64 *, size_t, Handle, Handle) \
+	X(cuMemPoolCreate, Handle *, const void *) \
+	X(cuMemPoolDestroy, Handle) \
+	X(cuMemPoolGetAttribute, Handle, int, void *) \
+	X(cuMemPoolSetAttribute, Handle, int, void *) \
+	X(cuMemPoolTrimTo, Handle, size_t) \
 	X(cuMemPoolSetAccess, Handle, const void *, size_t) \
 	X(cuMemHostAlloc, void **, size_t, unsigned) \
 	X(cuMemFreeHost, void *) \
@@ -59,6 +65,7 @@
 	X(cuStreamBeginCapture_v2, Handle, int) \
 	X(cuStreamEndCapture, Handle, Handle *) \
 	X(cuStreamIsCapturing, Handle, int *) \
+	X(cuThreadExchangeStreamCaptureMode, int *) \
 	X(cuGraphInstantiateWithFlags, Handle *, Handle, u64) \
 	X(cuGraphLaunch, Handle, Handle) \
 	X(cuGraphExecDestroy, Handle) \

@@ -47,6 +47,12 @@ void testFaults() {
 		OK(cuMemcpyPeerAsync(own, s.context, p, healthy.context, 16, s.stream));
 		CHECK(s.download(own, 1)[0] == 8);
 	}
+	{ // contexts of one device have address spaces of their own
+		Session other(1);
+		OK(launch(other.function("test_write"), 2, 256, other.stream, {p, 0, {}, 0, 0, 3, 0}));
+		IS(cuStreamSynchronize(other.stream), ERROR_ILLEGAL_ADDRESS);
+		CHECK(message().find("memory of another context") != std::string::npos);
+	}
 	{ // through a pointer that is no parameter
 		Session s;
 		const u64 dst = s.alloc(64), gone = s.alloc(64);

@@ -115,7 +115,12 @@ void testGraphs() {
 	OK(cuEventRecord(back, other));
 	OK(cuStreamWaitEvent(s.stream, back, 0));
 	OK(cuMemsetD8Async(dst, 0, rows * columns * 4, s.stream));
+	int mode = 2; // in which captures forbid a thread nothing
+	OK(cuThreadExchangeStreamCaptureMode(&mode));
+	CHECK(mode == 0);
 	IS(cuEventQuery(back), ERROR_CAPTURED_EVENT);
+	OK(cuThreadExchangeStreamCaptureMode(&mode));
+	CHECK(mode == 2);
 	OK(cuStreamEndCapture(s.stream, &graph));
 	OK(cuGraphInstantiateWithFlags(&executable, graph, 0));
 	OK(cuGraphDestroy(graph));
@@ -141,6 +146,17 @@ void testGraphs() {
 	OK(cuStreamBeginCapture_v2(s.stream, 0));
 	IS(cuMemAlloc_v2(&p, 16), ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+	// Another thread's calls, in a global capture.
+	for (const int mine : {0, 1, 2}) {
+		OK(cuStreamBeginCapture_v2(s.stream, 0));
+		std::thread([&] {
+			int relax = mine;
+			OK(cuCtxSetCurrent(s.context));
+			OK(cuThreadExchangeStreamCaptureMode(&relax));
+			IS(cuMemAlloc_v2(&p, 16), mine == 0 ? ERROR_STREAM_CAPTURE_UNSUPPORTED : SUCCESS);
+		}).join();
+		IS(cuStreamEndCapture(s.stream, &graph), mine == 0 ? ERROR_STREAM_CAPTURE_INVALIDATED : SUCCESS);
+	}
 	OK(cuStreamBeginCapture_v2(s.stream, 2));
 	OK(cuEventRecord(event, s.stream));
 	OK(cuStreamWaitEvent(other, event, 0));

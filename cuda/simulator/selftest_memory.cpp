@@ -64,6 +64,29 @@ void testMemory() {
 	OK(cuMemHostRegister_v2(in.data(), 1000, 0));
 	IS(cuMemHostRegister_v2(in.data() + 10, 10, 0), ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	OK(cuMemHostUnregister(in.data()));
+	struct {
+		int allocation, handles, type, id;
+		u8 rest[72];
+	} properties{1, 0, 1, 0, {}};
+	Handle pool;
+	u64 bytes = 100;
+	OK(cuMemPoolCreate(&pool, &properties));
+	OK(cuMemPoolSetAttribute(pool, 4, &bytes));
+	OK(cuMemAllocFromPoolAsync(&p, 64, pool, stream));
+	OK(cuMemAllocFromPoolAsync(&q, 80, pool, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemPoolGetAttribute(pool, 5, &bytes)); // of the reserved, the threshold leaves 20 beside the used
+	CHECK(bytes == 100);
+	OK(cuMemPoolTrimTo(pool, 0));
+	OK(cuMemPoolGetAttribute(pool, 5, &bytes));
+	CHECK(bytes == 80);
+	OK(cuMemPoolDestroy(pool));
+	IS(cuMemPoolDestroy(pool), ERROR_INVALID_VALUE);
+	IS(cuMemAllocFromPoolAsync(&p, 64, pool, stream), ERROR_INVALID_VALUE);
+	OK(cuMemFreeAsync(q, stream));
+	properties.type = 2;
+	IS(cuMemPoolCreate(&pool, &properties), ERROR_INVALID_VALUE);
 	OK(restrideSimSet("FAIL", "cuMemAllocAsync=801:after=1"));
 	OK(cuMemAllocAsync(&p, 64, stream));
 	IS(cuMemAllocAsync(&q, 64, stream), ERROR_NOT_SUPPORTED);

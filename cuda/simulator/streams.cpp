@@ -27,14 +27,17 @@ API cuStreamDestroy_v2(Handle stream) {
 API cuStreamSynchronize(Handle stream) {
 	return local(__func__, [&](Context &context) {
 		const auto s = streamOf(context, stream);
+		forbidUnsafe();
 		forbidIn(context, s.get());
 		s->synchronize();
+		context.device.settle();
 		context.check();
 	});
 }
 
 API cuStreamQuery(Handle stream) {
 	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
 		const auto s = streamOf(context, stream);
 		forbidIn(context, s.get());
 		require(s->idle(), ERROR_NOT_READY);
@@ -92,6 +95,7 @@ static std::shared_ptr<Mark> markOf(Handle event) {
 
 API cuEventQuery(Handle event) {
 	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
 		const auto mark = markOf(event);
 		require(mark == nullptr || mark->isSet(), ERROR_NOT_READY);
 		context.check();
@@ -100,10 +104,12 @@ API cuEventQuery(Handle event) {
 
 API cuEventSynchronize(Handle event) {
 	return local(__func__, [&](Context &context) {
+		forbidUnsafe();
 		const auto mark = markOf(event);
 		if (mark != nullptr) {
 			mark->wait();
 		}
+		context.device.settle();
 		context.check();
 	});
 }

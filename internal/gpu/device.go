@@ -104,8 +104,17 @@ func (d *Device) openQueues() []*Queue {
 	return all
 }
 
-// Close waits for all work in flight and gives all memory back.
+// Close waits for all work in flight and gives all memory back. While a queue's stream
+// is captured by its owner, it cannot wait, and does nothing.
 func (d *Device) Close() error {
+	for _, q := range d.openQueues() {
+		q.mu.Lock()
+		out := q.lentOut()
+		q.mu.Unlock()
+		if out {
+			return lentOutError("Close")
+		}
+	}
 	d.life.Lock()
 	before := d.closed.Swap(true)
 	d.life.Unlock()

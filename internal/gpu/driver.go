@@ -4,7 +4,8 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer] and [Peer], which their streams implement, and [Loader]. A driver knows nothing of
+// [Capturer] and [Peer], which their streams implement, [Lent], [Loader] and
+// [Trimmer]. A driver knows nothing of
 // buffers, queues and layouts. Packages opencl and cuda have one each, in files of
 // the same names; package gputest has the tests for a new one.
 //
@@ -68,6 +69,12 @@ type Loader interface {
 	FreeParameters(Mem)
 }
 
+// Trimmer is implemented by drivers that keep freed memory for later allocations.
+type Trimmer interface {
+	// Trim gives it back to the system.
+	Trim()
+}
+
 // Properties are what a driver says of its device.
 type Properties struct {
 	Info   device.Info
@@ -102,6 +109,13 @@ type Stream interface {
 	Finish() error
 	// Close ends the stream, whose work is done.
 	Close() error
+}
+
+// Lent is implemented by streams that may be another's.
+type Lent interface {
+	// Captured reports whether the stream's owner is capturing it: what is queued becomes
+	// part of that, and a wait ends it.
+	Captured() bool
 }
 
 // Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A

@@ -45,6 +45,7 @@ func CheckWords(op string, bytes int64) error {
 // is within While.
 func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
+	q.lent, _ = s.(Lent)
 	var load func([]byte) (Mem, error)
 	var free func(Mem)
 	if l, ok := d.driver.(Loader); ok {

@@ -186,8 +186,17 @@ func (d *Device) trim() {
 	defer d.life.RUnlock()
 	if !d.closed.Load() {
 		d.deferred.collect(d)
-		_ = d.pool.Trim() // an error of the driver's is told by the next call of the owner
+		_ = d.trimPool() // an error of the driver's is told by the next call of the owner
 	}
+}
+
+// trimPool gives all idle memory back to the system.
+func (d *Device) trimPool() error {
+	err := d.pool.Trim()
+	if t, ok := d.driver.(Trimmer); ok {
+		t.Trim()
+	}
+	return err
 }
 
 func (d *Device) newBlock(size int64) (*block, error) {

@@ -19,7 +19,7 @@ func (q *Queue) poll() {
 		return
 	}
 	defer q.mu.Unlock()
-	if q.closed || q.capture != nil {
+	if q.closed || q.capture != nil || q.lentOut() {
 		return
 	}
 	if q.probe.event != nil {

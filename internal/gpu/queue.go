@@ -34,6 +34,7 @@ type Queue struct {
 	pins     []pin
 	capture  *capture // nil: work is run, not captured
 	replays  map[*replay]struct{}
+	lent     Lent // nil: the stream is nobody else's
 }
 
 // mostLaunches is the most launches that a queue keeps planned.
@@ -49,11 +50,24 @@ func (q *Queue) begin(op string) error {
 		q.mu.Unlock()
 		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
 	}
+	if q.lentOut() {
+		q.mu.Unlock()
+		return lentOutError(op)
+	}
 	if q.capture != nil && !capturable(op) {
 		q.mu.Unlock()
 		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert and Take can be part of")
 	}
 	return nil
+}
+
+// lentOut reports whether the stream's owner is capturing it.
+func (q *Queue) lentOut() bool {
+	return q.lent != nil && !q.closed && q.capture == nil && q.lent.Captured()
+}
+
+func lentOutError(op string) error {
+	return layout.Errorf(device.ErrInvalid, op, "the owner of the queue's stream is capturing it: nobody could tell how long buffers have to live that are part of that")
 }
 
 // use notes that the next piece of work uses a buffer.
@@ -201,7 +215,7 @@ func (q *Queue) makeRoom() {
 		other.poll()
 	}
 	q.dev.deferred.collect(q.dev)
-	_ = q.dev.pool.Trim()
+	_ = q.dev.trimPool()
 }
 
 // withRoom calls f, which allocates memory that is not the pool's: once more, after
@@ -306,7 +320,7 @@ func (q *Queue) finish() error {
 // drain waits for all that is queued, after which work up to a number is done: not
 // the last piece, where it or a part of it is yet to be queued.
 func (q *Queue) drain(seq uint64) {
-	if q.capture != nil {
+	if q.capture != nil || q.lentOut() {
 		return // a capture may not be waited for, and none of it runs
 	}
 	q.dev.counters.Wait()
@@ -325,6 +339,12 @@ func (q *Queue) drain(seq uint64) {
 
 // Close waits, then ends the queue.
 func (q *Queue) Close() error {
+	q.mu.Lock()
+	out := q.lentOut()
+	q.mu.Unlock()
+	if out {
+		return lentOutError("Close")
+	}
 	err := q.end()
 	// Not before: Close of the device waits for the queues in the list.
 	q.dev.mu.Lock()

@@ -1,6 +1,9 @@
 package ptx
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // access resolves a lane's address to bytes of a space, which it may read or write, or
 // says what is wrong.
@@ -65,19 +68,29 @@ func (w *warp) global(address uint64, n int64, write bool) ([]byte, string) {
 	return a.page(at).data[at&(pageSize-1):][:n], ""
 }
 
-// own notes who writes global memory.
-func (w *warp) own(in *instr, lane int, mark uint32) string {
+// own notes who writes the bytes of global memory that changes has bits in. mark is 0 or
+// atomically.
+func (w *warp) own(in *instr, lane int, changes uint64, mark uint32) string {
 	if in.mem.space == shared {
 		return ""
 	}
-	a := w.near
+	a, n := w.near, in.mem.bytes()
 	at := int64(w.values[in.src[0]][lane] + uint64(in.mem.off) - a.Base)
 	if at < 0 || at >= a.size {
 		return "" // generic, and not global
 	}
-	thread := w.number*w.threads + w.first + uint32(lane)
-	if w.memory.own(a, at, in.mem.bytes(), thread, mark) >= 0 {
-		return "writes global memory that another thread writes"
+	thread, other := w.number*w.threads+w.first+uint32(lane), int64(-1)
+	if changes == ^uint64(0) {
+		other = w.memory.own(a, at, n, thread, mark)
+	} else {
+		for i := range n {
+			if changes>>(8*i)&0xff != 0 {
+				other = max(other, w.memory.own(a, at+i, 1, thread, mark))
+			}
+		}
+	}
+	if other >= 0 {
+		return fmt.Sprintf("writes global memory that thread %d of block %d writes", uint32(other)%w.threads, uint32(other)/w.threads)
 	}
 	return ""
 }
@@ -109,7 +122,7 @@ func (w *warp) store(pc int32, in *instr, active uint32) error {
 		lane := bits.TrailingZeros32(m)
 		data, what := w.bytes(in, lane, true)
 		if what == "" {
-			what = w.own(in, lane, 0)
+			what = w.own(in, lane, ^uint64(0), 0)
 		}
 		if what != "" {
 			return w.fault(pc, lane, what)
@@ -128,7 +141,7 @@ func (w *warp) atomic(pc int32, in *instr, active uint32) error {
 		lane := bits.TrailingZeros32(m)
 		data, what := w.bytes(in, lane, true)
 		if what == "" {
-			what = w.own(in, lane, atomically)
+			what = w.own(in, lane, in.changes(w.values[in.src[1]][lane]), atomically)
 		}
 		if what != "" {
 			return w.fault(pc, lane, what)
@@ -140,4 +153,15 @@ func (w *warp) atomic(pc int32, in *instr, active uint32) error {
 		w.set(d, &old, active, active)
 	}
 	return nil
+}
+
+// changes has the bits that an atomic operation may change.
+func (in *instr) changes(operand uint64) uint64 {
+	switch in.mode {
+	case modeAnd:
+		return ^operand & (1<<(8*in.mem.size-1)<<1 - 1)
+	case modeOr:
+		return operand
+	}
+	return ^uint64(0)
 }

@@ -429,6 +429,7 @@ func (b *builder) atomic() error {
 		values = 2
 	}
 	b.in.kind, b.in.atom = kindAtom, atomOf(name, b.width, b.signed())
+	b.in.mode = map[string]uint8{"and": modeAnd, "or": modeOr, "xor": modeOr}[name]
 	if b.in.atom == nil || b.isFloat() || len(args) != values+1 {
 		return errUnknown
 	}

@@ -22,7 +22,7 @@ type instr struct {
 	test  test
 	logic func(a, b uint32) uint32
 	atom  func(old, a, b uint64) uint64
-	mode  uint8 // of shuffles and votes
+	mode  uint8 // of shuffles, votes and atomic operations
 
 	mem access
 }

@@ -129,6 +129,7 @@ func (b *block) newWarp(first uint32) *warp {
 	n := len(p.regs) + len(p.consts)
 	w := &warp{
 		block: b, first: first, values: make([]lanes, n), written: make([]uint32, n),
+		partly: make([]uint32, n), lacking: make([]lanes, n),
 		preds: make([]uint32, p.preds), predSet: make([]uint32, p.preds),
 	}
 	w.preds[1] = ^uint32(0)

@@ -15,6 +15,8 @@ const (
 	modeAny
 	modeUniform
 	modeBallot
+	modeAnd // of atomic operations
+	modeOr
 )
 
 // shuffle decodes shfl.sync.mode.b32 d|p, a, b, c, members.

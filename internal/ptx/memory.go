@@ -19,9 +19,11 @@ type Memory struct {
 
 // Allocation is a part of a Memory.
 type Allocation struct {
-	Base  uint64 // its address: a multiple of 16, and of no more
-	size  int64
-	pages []*page
+	Base    uint64 // its address: a multiple of 16, and of no more
+	size    int64
+	pages   []*page         // by their numbers,
+	sparse  map[int64]*page // or, of a large allocation
+	touched []*page         // that are in use
 	// Noted: threads may write the same byte, as where they note an error.
 	Noted bool
 }
@@ -51,9 +53,11 @@ func NewMemory() *Memory { return &Memory{all: []*Allocation{nil}, epoch: 1} }
 func (m *Memory) Alloc(size int64) *Allocation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := &Allocation{
-		Base: uint64(len(m.all))<<regionBits + baseOffset, size: size,
-		pages: make([]*page, (size+pageSize-1)>>pageBits),
+	a := &Allocation{Base: uint64(len(m.all))<<regionBits + baseOffset, size: size}
+	if size > 1<<30 {
+		a.sparse = map[int64]*page{}
+	} else {
+		a.pages = make([]*page, (size+pageSize-1)>>pageBits)
 	}
 	m.all = append(m.all, a)
 	return a
@@ -64,7 +68,7 @@ func (m *Memory) Free(a *Allocation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.all[a.Base>>regionBits] = nil
-	a.pages = nil
+	*a = Allocation{}
 }
 
 // Size is the number of bytes.
@@ -72,13 +76,22 @@ func (a *Allocation) Size() int64 { return a.size }
 
 // page returns the page of a position, which is within the allocation.
 func (a *Allocation) page(at int64) *page {
-	p := a.pages[at>>pageBits]
-	if p == nil {
-		p = &page{}
-		for i := range p.data {
-			p.data[i] = fresh
+	number := at >> pageBits
+	if a.sparse == nil {
+		if p := a.pages[number]; p != nil {
+			return p
 		}
-		a.pages[at>>pageBits] = p
+	} else if p := a.sparse[number]; p != nil {
+		return p
+	}
+	p := &page{}
+	for i := range p.data {
+		p.data[i] = fresh
+	}
+	if a.touched = append(a.touched, p); a.sparse != nil {
+		a.sparse[number] = p
+	} else {
+		a.pages[number] = p
 	}
 	return p
 }
@@ -99,14 +112,17 @@ func (a *Allocation) Read(to []byte, at int64) {
 	}
 }
 
-// Pages calls visit with every page that is in use, and where it begins.
-func (a *Allocation) Pages(visit func(at int64, data []byte)) {
-	for i, p := range a.pages {
-		if p != nil {
-			at := int64(i) << pageBits
-			visit(at, p.data[:min(pageSize, a.size-at)])
+// Pages counts the pages that are in use.
+func (m *Memory) Pages() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, a := range m.all {
+		if a != nil {
+			n += len(a.touched)
 		}
 	}
+	return n
 }
 
 // at finds the allocation of n bytes at an address, and where they lie in it.
@@ -135,10 +151,8 @@ func (m *Memory) begin(threads int64) error {
 			if a == nil {
 				continue
 			}
-			for _, p := range a.pages {
-				if p != nil {
-					p.owners = nil
-				}
+			for _, p := range a.touched {
+				p.owners = nil
 			}
 		}
 		m.epoch = 1
@@ -149,7 +163,7 @@ func (m *Memory) begin(threads int64) error {
 // own notes that a thread of the launch writes n bytes, and returns another one that has
 // written them before, or -1. mark is 0 or atomically.
 func (m *Memory) own(a *Allocation, at, n int64, thread uint32, mark uint32) int64 {
-	p := a.pages[at>>pageBits]
+	p := a.page(at)
 	if p.owners == nil {
 		p.owners = new([pageSize]uint32)
 	}

@@ -10,7 +10,9 @@ type warp struct {
 	*block
 	first   uint32   // the number of its first thread in the block
 	values  []lanes  // registers, then constants
-	written []uint32 // in which lanes
+	written []uint32 // in which lanes they have a value
+	partly  []uint32 // in which others some bits have: all but those in lacking
+	lacking []lanes
 	preds   []uint32
 	predSet []uint32
 
@@ -128,12 +130,16 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 		for _, s := range in.src[:in.n] {
 			known &= w.written[s]
 		}
+		if known != active && w.partial(in, active) {
+			pc++
+			continue
+		}
 		switch in.kind {
 		case kindALU:
 			a, b, c, e := &w.values[in.src[0]], &w.values[in.src[1]], &w.values[in.src[2]], &w.values[in.src[3]]
 			if d := in.dst[0]; active == ^uint32(0) && d >= 0 {
 				in.do(&w.values[d], a, b, c, e)
-				w.written[d] = known
+				w.written[d], w.partly[d] = known, 0
 			} else if d >= 0 {
 				in.do(&temporary, a, b, c, e)
 				w.set(d, &temporary, active, known)
@@ -144,22 +150,15 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 			known &= w.predSet[in.pa] & w.predSet[in.pb]
 			w.setPredicate(in.pdst, in.logic(w.preds[in.pa], w.preds[in.pb]), active, known)
 		case kindSelect:
-			a, b, p := &w.values[in.src[0]], &w.values[in.src[1]], w.preds[in.pa]
+			p := w.preds[in.pa]
 			known = active & w.predSet[in.pa] & (p&w.written[in.src[0]] | ^p&w.written[in.src[1]])
-			for i := range temporary {
-				temporary[i] = b[i]
-				if p>>i&1 == 1 {
-					temporary[i] = a[i]
-				}
-			}
+			choose(&temporary, &w.values[in.src[0]], &w.values[in.src[1]], p)
 			w.set(in.dst[0], &temporary, active, known)
 		case kindSplit:
 			from := w.values[in.src[0]]
 			for k := range in.mem.count {
 				if d := in.dst[k]; d >= 0 {
-					for i := range temporary {
-						temporary[i] = from[i] >> (k * in.mem.size & 63) & (1<<in.mem.size - 1)
-					}
+					in.part(&temporary, &from, k)
 					w.set(d, &temporary, active, known)
 				}
 			}
@@ -222,6 +221,7 @@ func (w *warp) access(pc int32, in *instr, active uint32) error {
 func (w *warp) set(d int32, from *lanes, active, known uint32) {
 	to := &w.values[d]
 	w.written[d] = w.written[d]&^active | known
+	w.partly[d] &^= active
 	if active == ^uint32(0) {
 		*to = *from
 		return

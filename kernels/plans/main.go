@@ -18,6 +18,7 @@ import (
 	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
 )
 
 func main() {
@@ -83,28 +84,16 @@ func (p *printer) print(given []string) error {
 	return json.NewEncoder(os.Stdout).Encode(p.all)
 }
 
-// sector is the least that a GPU's memory moves, in bytes.
-const sector = 32
-
 func (p *printer) add(name string, o oracle.Case) error {
-	l, lo, hi, err := launchOf(o)
+	l, err := launches.Of(o, kernels.Target{})
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
-	out := plan{
+	p.all = append(p.all, plan{
 		Name: name, Kind: l.Name(), Spec: l.Spec.String(), Groups: l.Groups, Local: l.Local,
-		Desc: fmt.Sprintf("%x", l.Params), Lo: lo, Hi: hi, Bytes: l.Bytes,
-	}
-	out.Read, out.Written = cases.Touched(o, sector)
-	src := o.Src
-	if o.Op == oracle.OpFill {
-		src = o.Dst
-	}
-	out.DB, out.SB = l.Bases(o.Dst.Offset(), src.Offset())
-	if o.Op == oracle.OpTake {
-		out.Extent = o.By[0].Extent
-	}
-	p.all = append(p.all, out)
+		Desc: fmt.Sprintf("%x", l.Params), DB: l.D, SB: l.S, Lo: l.Lo, Hi: l.Hi,
+		Bytes: l.Bytes, Read: l.Read, Written: l.Written, Extent: l.Extent,
+	})
 	if p.ptx == "" || l.Groups == 0 {
 		return nil
 	}

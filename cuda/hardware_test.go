@@ -1,0 +1,228 @@
+package cuda
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/gpu/gputest"
+)
+
+// What a program does beside this module that a GPU may punish, as an engine does it:
+// straight at the driver.
+
+// engine is the driver's library.
+type engine struct {
+	t   *testing.T
+	lib *dl.Library
+}
+
+func newEngine(t *testing.T) engine {
+	lib, err := dl.Open(os.Getenv(library))
+	require.NoError(t, err)
+	return engine{t, lib}
+}
+
+// call calls a function, which must return a code.
+func (e engine) call(want int, name string, arguments ...uintptr) {
+	e.t.Helper()
+	f, err := e.lib.Lookup(name)
+	require.NoError(e.t, err)
+	require.Equal(e.t, want, int(int32(dl.Call(f, arguments...))), name)
+}
+
+// enter makes a context current on the thread, which is the goroutine's from now on.
+func (e engine) enter(ctx uintptr) {
+	runtime.LockOSThread()
+	e.call(0, "cuCtxSetCurrent", ctx)
+}
+
+// The modes of captures.
+const captureGlobal, captureThreadLocal = 0, 1
+
+// Another thread's capture in global mode forbids queries of events: that counted as
+// done, so that memory in use was given out again. And the query ended the capture.
+func TestBugEventUnderGlobalCapture(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	q := gputest.Queue(t, dev)
+	e := newEngine(t)
+	src, x := gputest.Alloc(t, dev, 1<<12), gputest.Alloc(t, dev, 1<<12)
+	require.NoError(t, q.Copy(gputest.Bytes(x, 1<<12), gputest.Bytes(src, 1<<12)))
+	require.NoError(t, q.Wait())
+
+	stream, graph := new(uintptr), new(uintptr)
+	captured, queued, end := make(chan bool), make(chan bool), make(chan bool)
+	go func() {
+		defer close(end)
+		e.enter(dev.Handles().Context)
+		defer runtime.UnlockOSThread()
+		e.call(0, "cuStreamCreate", uintptr(unsafe.Pointer(stream)), nonBlockingStream)
+		e.call(0, "cuStreamBeginCapture_v2", *stream, captureGlobal)
+		close(captured)
+		<-queued
+		e.call(0, "cuStreamEndCapture", *stream, uintptr(unsafe.Pointer(graph)))
+		e.call(0, "cuGraphDestroy", *graph)
+		e.call(0, "cuStreamDestroy_v2", *stream)
+	}()
+	<-captured
+	k.turn(t, "DELAY", "100000")
+	for range 20 {
+		require.NoError(t, q.Copy(gputest.Bytes(x, 1<<12), gputest.Bytes(src, 1<<12)))
+	}
+	event, err := q.Record()
+	require.NoError(t, err)
+	assert.False(t, event.Done(), "the work has hardly begun")
+	at := PointerOf(x)
+	require.NoError(t, x.Free())
+	for range 5 {
+		assert.NotEqual(t, at, PointerOf(gputest.Alloc(t, dev, 1<<12)), "the memory is in use")
+	}
+	k.turn(t, "DELAY", "0")
+	require.NoError(t, event.Wait())
+	assert.True(t, event.Done())
+	gputest.Alloc(t, dev, 3<<20) // new memory, and a new kernel, can be had
+	y := gputest.Alloc(t, dev, 1<<12)
+	require.NoError(t, q.Fill(gputest.Matrix(y, []int64{3, 5}, []int64{50, 2}), []byte{1, 2, 3, 4}))
+	require.NoError(t, q.Read(make([]byte, 8), y, 0))
+	close(queued)
+	<-end
+}
+
+const nonBlockingStream = 1
+
+// An error of a query that does not say that the context is lost says nothing of the
+// work before.
+func TestBugEventQueryFails(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	q := gputest.Queue(t, dev)
+	event, err := q.Record()
+	require.NoError(t, err)
+	k.turn(t, "FAIL", "cuEventQuery=900")
+	assert.False(t, event.Done())
+	k.turn(t, "FAIL", "cuEventQuery=719")
+	assert.True(t, event.Done())
+	k.turn(t, "FAIL", "")
+}
+
+// Memory of another context of the same GPU was adopted: the first kernel on it takes
+// the context along.
+func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
+	simulated(t)
+	dev := openTest(t)
+	e := newEngine(t)
+	ctx, at := new(uintptr), new(uintptr)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	e.call(0, "cuCtxCreate_v2", uintptr(unsafe.Pointer(ctx)), 0, 0)
+	defer e.call(0, "cuCtxDestroy_v2", *ctx)
+	e.call(0, "cuMemAlloc_v2", uintptr(unsafe.Pointer(at)), 256)
+	_, err := dev.AdoptBuffer(*at, 256)
+	require.ErrorIs(t, err, device.ErrInvalid)
+	assert.ErrorContains(t, err, "another context")
+
+	// What is of a pool is the device's, whichever context asked for it.
+	e.call(0, "cuMemAllocAsync", uintptr(unsafe.Pointer(at)), 256, 0)
+	e.call(0, "cuCtxSynchronize")
+	b, err := dev.AdoptBuffer(*at, 256)
+	require.NoError(t, err)
+	q := gputest.Queue(t, dev)
+	require.NoError(t, fillOne(dev, q, b))
+	require.NoError(t, q.Wait())
+}
+
+// Work on an adopted stream became part of a capture of its owner's, and a wait ended
+// that.
+func TestBugAdoptedStreamUnderCapture(t *testing.T) {
+	simulated(t)
+	dev := openTest(t)
+	e := newEngine(t)
+	e.enter(dev.Handles().Context)
+	defer runtime.UnlockOSThread()
+	stream, graph := new(uintptr), new(uintptr)
+	b := gputest.Alloc(t, dev, 64)
+	for _, flags := range []uintptr{nonBlockingStream, 0} { // the default stream may not wait for the latter
+		e.call(0, "cuStreamCreate", uintptr(unsafe.Pointer(stream)), flags)
+		handle := *stream
+		if flags == 0 {
+			handle = 0
+		}
+		q, err := dev.AdoptStream(handle)
+		require.NoError(t, err)
+		require.NoError(t, fillOne(dev, q, b))
+		before := dev.Stats()
+		e.call(0, "cuStreamBeginCapture_v2", *stream, captureThreadLocal)
+		for name, f := range map[string]func() error{
+			"Fill":    func() error { return fillOne(dev, q, b) },
+			"Write":   func() error { return q.Write(b, 0, make([]byte, 4)) },
+			"Read":    func() error { return q.Read(make([]byte, 4), b, 0) },
+			"Wait":    q.Wait,
+			"Record":  func() error { _, err := q.Record(); return err },
+			"Capture": func() error { _, err := q.(device.Recorder).Capture(func() error { return nil }); return err },
+			"Close":   q.Close,
+		} {
+			err := f()
+			require.ErrorIs(t, err, device.ErrInvalid, name)
+			assert.ErrorContains(t, err, "capturing", name)
+		}
+		require.ErrorIs(t, dev.Close(), device.ErrInvalid)
+		gputest.Alloc(t, dev, 64)
+		other := gputest.Queue(t, dev)
+		require.NoError(t, fillOne(dev, other, b))
+		require.NoError(t, other.Close())
+		assert.Equal(t, before.Launches+1, dev.Stats().Launches)
+		e.call(0, "cuStreamEndCapture", *stream, uintptr(unsafe.Pointer(graph)))
+		e.call(0, "cuGraphDestroy", *graph)
+		require.NoError(t, fillOne(dev, q, b))
+		require.NoError(t, q.Wait())
+		require.NoError(t, q.Close())
+		e.call(0, "cuStreamDestroy_v2", *stream)
+	}
+	require.NoError(t, b.Free())
+	require.NoError(t, dev.Close())
+}
+
+// The default pool gives all freed memory back to the system at each wait, of which an
+// allocation is one.
+func TestBugPoolKeepsNothing(t *testing.T) {
+	k := simulated(t)
+	pools := k.counter("pools")
+	for kept, grows := range map[int64]int{0: 0, 4 << 20: 0, 2 << 20: 10 * 2 << 20, -1: 10 * 4 << 20} {
+		dev, err := OpenWith(0, Options{Kept: kept})
+		require.NoError(t, err)
+		require.Equal(t, pools+1, k.counter("pools"))
+		used, err := dev.driver.Alloc(8 << 20)
+		require.NoError(t, err)
+		again := func() {
+			m, err := dev.driver.Alloc(4 << 20)
+			require.NoError(t, err)
+			require.NoError(t, dev.driver.Free(m))
+		}
+		again()
+		require.NoError(t, dev.driver.with(func(f *frame) error { return dev.driver.api.synchronize(f, dev.driver.side) }))
+		before := k.counter("poolBytes")
+		for range 10 {
+			again()
+			require.NoError(t, dev.driver.with(func(f *frame) error { return dev.driver.api.synchronize(f, dev.driver.side) }))
+		}
+		assert.Equal(t, grows, k.counter("poolBytes")-before, "%d bytes are kept", kept)
+		dev.driver.Trim()
+		before = k.counter("poolBytes")
+		again()
+		assert.Equal(t, 4<<20, k.counter("poolBytes")-before, "Trim gives it back")
+		require.NoError(t, dev.driver.Free(used))
+		require.NoError(t, dev.Close())
+		require.Equal(t, pools, k.counter("pools"))
+	}
+	plain, err := OpenWith(0, Options{PlainMemory: true})
+	require.NoError(t, err)
+	require.Equal(t, pools, k.counter("pools"))
+	require.NoError(t, plain.Close())
+}

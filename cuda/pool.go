@@ -1,0 +1,68 @@
+package cuda
+
+import "github.com/restride/restride/internal/gpu"
+
+// The driver's default pool is shared with the engine, and gives freed memory back to
+// the system at each wait, of which an allocation is one. A driver has a pool of its
+// own, which keeps some.
+
+// mostKept is the most freed memory that a pool keeps unless Options says otherwise.
+const mostKept = 1 << 30
+
+// openPool makes the pool, if the driver can.
+func (d *driver) openPool(o Options) {
+	if d.keeps = min(mostKept, d.info.Memory/8); o.Kept != 0 {
+		d.keeps = max(o.Kept, 0)
+	}
+	if !d.ordered {
+		return
+	}
+	pool, err := d.api.newPool(d.ordinal)
+	if err != nil {
+		return // the default one will do
+	}
+	d.pool = pool
+}
+
+// closePool gives all freed memory back to the system.
+func (d *driver) closePool() error {
+	if d.pool == 0 {
+		return nil
+	}
+	return d.api.destroyPool(d.pool)
+}
+
+// allocOrdered allocates in the order of the side stream.
+func (d *driver) allocOrdered(bytes int64) (*memory, error) {
+	if d.pool == 0 {
+		p, err := d.api.allocOn(d.side, bytes)
+		return &memory{at: p, ordered: true}, err
+	}
+	d.hold(bytes)
+	p, err := d.api.allocFrom(d.pool, d.side, bytes)
+	if err != nil {
+		d.hold(-bytes)
+		return nil, err
+	}
+	return &memory{p, true, bytes}, nil
+}
+
+// hold counts what is in use of the pool. The driver's threshold is of all that the
+// pool has, in use or not.
+func (d *driver) hold(bytes int64) {
+	_ = d.api.setThreshold(d.pool, d.held.Add(bytes)+d.keeps) // without it, the pool keeps less
+}
+
+// Trim gives freed memory back to the system.
+func (d *driver) Trim() {
+	if d.pool != 0 {
+		_ = d.giveBack(func(f *frame) error {
+			if err := d.api.synchronize(f, d.side); err != nil { // frees that are under way
+				return err
+			}
+			return d.api.trimPool(d.pool)
+		})
+	}
+}
+
+var _ gpu.Trimmer = (*driver)(nil)

@@ -1,0 +1,166 @@
+package ptxtest_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cuda/ptxtest"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/soak"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
+	"github.com/restride/restride/layout"
+)
+
+// TestEveryKernel: the PTX of every kernel computes what the oracle does, in cases that
+// are looked for until the planner takes the kernel for them.
+func TestEveryKernel(t *testing.T) {
+	each := 4
+	if soak.Enabled() {
+		each = 40
+	}
+	for _, s := range kernels.Specs() {
+		if s.Serial {
+			continue
+		}
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			d := ptxtest.New(ptxtest.Options{Diverge: true})
+			dev := gpu.New(d)
+			defer func() { require.NoError(t, dev.Close()) }()
+			for seed, c := range find(t, s, each) {
+				if s.Wide {
+					checkSparse(t, d, dev, c, uint64(seed))
+				} else {
+					assert.NoError(t, oracle.Check(dev, c, uint64(seed)))
+				}
+			}
+			assert.GreaterOrEqual(t, d.Launches()[s], each, "the kernel has hardly run")
+		})
+	}
+}
+
+// find looks for so many cases of a kernel.
+func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
+	var all []oracle.Case
+	rng := rand.New(rand.NewPCG(1, 2))
+	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s)}
+	for try := range 100000 {
+		var c oracle.Case
+		switch {
+		case s.Wide:
+			c = wide(rng, s)
+		case s.Long:
+			c = long(rng, s)
+		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
+			c = permuted(rng, s)
+		default:
+			c = oracle.Random(rng, limits)
+		}
+		if dst, src, _ := c.Sizes(); max(dst, src) > 1<<38 {
+			continue
+		}
+		if l, err := launches.Of(c, kernels.Target{}); err != nil || l.Groups == 0 || l.Spec != s || c.Wrong > 0 {
+			continue
+		}
+		if all = append(all, c); len(all) == n {
+			return all
+		}
+	}
+	require.Fail(t, "no layouts are planned for it", "%v: %d cases", s, len(all))
+	return nil
+}
+
+// typesOf are the types that a kernel may be planned for: of its widths, or, if it was
+// made for types, these.
+func typesOf(s kernels.Spec) []layout.DType {
+	if s.To != 0 || s.From != 0 {
+		return []layout.DType{s.To, s.From}
+	}
+	return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool {
+		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
+	})
+}
+
+// operation is a case of a kernel's operation, and of its types, without layouts.
+func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	for {
+		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s)})
+		if c.Shared || c.Wrong > 0 || (c.Op == oracle.OpTake) != (s.AtBits > 0) || c.DstType.Bits() != int(s.DstBits) {
+			continue
+		}
+		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType}
+	}
+}
+
+// long is a case of more axes than most kernels' parameters have room for.
+func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape := make([]int64, 13+rng.IntN(3))
+	for i := range shape {
+		shape[i] = 2
+	}
+	// Strides such that no two axes are one.
+	side := func() layout.Layout {
+		strides, step := make([]int64, len(shape)), 1+rng.Int64N(2)
+		for _, axis := range rng.Perm(len(shape)) {
+			strides[axis] = step
+			step = 2*step + rng.Int64N(2)
+		}
+		l, err := layout.Strided(shape, strides, rng.Int64N(20))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	if c.Dst = side(); c.Op != oracle.OpFill {
+		c.Src = side()
+	}
+	if c.Op == oracle.OpTake {
+		c.At, c.By = side(), []device.Index{{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}}
+	}
+	return c
+}
+
+// permuted is a case of many short axes, of two elements or powers of two mostly, in
+// another order in src.
+func permuted(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape, elements := make([]int64, 2+rng.IntN(5)), int64(1)
+	for i := range shape {
+		shape[i] = 1 << (1 + rng.IntN(6))
+		if rng.IntN(8) == 0 {
+			shape[i] += rng.Int64N(shape[i])
+		}
+		if elements*shape[i] > 1<<15 {
+			shape[i] = 2
+		}
+		elements *= shape[i]
+	}
+	side := func(order []int) layout.Layout {
+		strides, step := make([]int64, len(shape)), int64(1)
+		for _, axis := range order {
+			strides[axis] = step
+			step *= shape[axis]
+		}
+		l, err := layout.Strided(shape, strides, 64*rng.Int64N(3)+rng.Int64N(1+rng.Int64N(64)))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	order := rng.Perm(len(shape))
+	if c.Dst = side(order); c.Op != oracle.OpFill {
+		// Mostly the outermost axis stays where it is.
+		inner := order[:len(order)-rng.IntN(2)]
+		rng.Shuffle(len(inner), func(i, j int) { inner[i], inner[j] = inner[j], inner[i] })
+		c.Src = side(order)
+	}
+	return c
+}

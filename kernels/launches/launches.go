@@ -1,0 +1,69 @@
+// Package launches says what a GPU is given for an operation: the launch and its
+// arguments, for commands and tests that have no device.
+package launches
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels"
+)
+
+// Launch is a kernels.Launch with its arguments. Groups are 0 where there is nothing to
+// do.
+type Launch struct {
+	kernels.Launch
+	D, S   int64  // the kernel's bases, in elements of its width
+	Lo, Hi uint64 // its last arguments
+	Extent int64  // of a take: its index's
+
+	Read, Written int64 // bytes that memory moves at least
+}
+
+// sector is the least that a GPU's memory moves, in bytes.
+const sector = 32
+
+// Of plans an operation.
+func Of(o oracle.Case, target kernels.Target) (Launch, error) {
+	var l Launch
+	if err := l.plan(o, target); err != nil {
+		return l, fmt.Errorf("%v: %w", o, err)
+	}
+	l.Read, l.Written = cases.Touched(o, sector)
+	src := o.Src
+	if o.Op == oracle.OpFill {
+		src = o.Dst
+	}
+	l.D, l.S = l.Bases(o.Dst.Offset(), src.Offset())
+	return l, nil
+}
+
+func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
+	bits := o.DstType.Bits()
+	switch o.Op {
+	case oracle.OpCopy:
+		l.Launch, err = kernels.PlanCopy(o.Dst, o.Src, bits, target)
+	case oracle.OpFill:
+		l.Lo, l.Hi = kernels.Pattern(cases.Pattern(o.DstType), bits)
+		l.Launch, err = kernels.PlanFill(o.Dst, bits, target)
+	case oracle.OpConvert:
+		switch backend.ConversionOf(o.DstType, o.SrcType) {
+		case backend.AsCopy:
+			l.Launch, err = kernels.PlanCopy(o.Dst, o.Src, bits, target)
+		case backend.AsPack:
+			l.Launch, err = kernels.PlanPack(o.Dst, o.Src, bits, o.SrcType.Bits(), backend.IsSigned(o.SrcType), target)
+		case backend.ByValue:
+			l.Lo, l.Hi = kernels.Numbers(o.DstType, o.SrcType, o.How)
+			l.Launch, err = kernels.PlanCast(o.Dst, o.Src, o.DstType, o.SrcType, o.How, target)
+		}
+	case oracle.OpTake:
+		if l.Launch, err = kernels.PlanTake(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
+			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
+		}
+	default:
+		err = fmt.Errorf("%w: no kernel does %s", oracle.ErrSkipped, o.Op)
+	}
+	return err
+}
