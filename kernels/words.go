@@ -51,9 +51,9 @@ func wordSpecs() []Spec {
 func (p *problem) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
 	if p.dense() && p.sBits > 0 && !p.long {
-		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
+		same, long := p.sBits == p.dBits, p.longRows()
 		switch {
-		case same && (len(p.axes) == 0 || in.s == 1):
+		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.Serial):
 			spec.Form = Run
 		case !same && in.s == 1 && long:
 			spec.Form = Repack
@@ -63,7 +63,7 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	}
 	switch {
 	case spec.Form == Gather:
-		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
+		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case p.target.Serial:
@@ -71,6 +71,17 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	}
 	per := int64(128 / max(p.dBits, p.sBits)) // as many as are in 16 bytes on either side
 	return spec, p.planChunks(k, per, p.takeRows(k, per))
+}
+
+// longRows reports whether rows are long enough for forms that look at their parts, and
+// not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
+// makes small chunks of short ones, too.
+func (p *problem) longRows() bool {
+	in := p.inner(0)
+	if p.target.Serial {
+		return in.n >= 2*32/int64(p.dBits)
+	}
+	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
 }
 
 // anywhere is the form of words or chunks from elements anywhere.
@@ -128,29 +139,15 @@ func (p *problem) phase(per int64, rest []axis) int64 {
 	return per - step + p.dBase%step
 }
 
-// takeRows makes the run for chunks. Where chunks would have parts of several rows, as
-// rows have other lengths than whole ones, and gaps between them are short, rows are
-// one run. It returns the other axes.
+// takeRows makes the run for chunks of so many elements. Where they would have parts of
+// several rows, as rows have other lengths than whole chunks, these rows are one run, which
+// goes on as far as it can. It returns the other axes.
 func (p *problem) takeRows(k *parameters, per int64) (rest []axis) {
-	row, next := p.inner(0), p.inner(1)
-	pitch := next.d
-	apart := pitch%per == 0 && p.dBase%per == 0
-	if len(p.axes) < 2 || apart || pitch < row.n || pitch-row.n > per || row.n > manyChunks*per || pitch*next.n >= limit {
+	n := p.inner(0).n
+	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
 		return p.takeRun(k, 1)
 	}
-	k.na = uint32(row.n)
-	k.run = []axis{{pitch, 1, row.s}}
-	length, taken := pitch, 1
-	for ; taken < len(p.axes); taken++ {
-		a := p.inner(taken)
-		if a.d != length || length*a.n >= limit {
-			break
-		}
-		length *= a.n
-		k.run = append(k.run, a)
-	}
-	k.length = length - (pitch - row.n)
-	return p.innermostFirst()[taken:]
+	return p.takeRun(k, len(p.axes))
 }
 
 // manyChunks is from which number of chunks in a row its ends do not count.

@@ -32,15 +32,15 @@ INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, u128 v, u32 a, u32 b) {
 #endif
 		return;
 	}
-#define WHOLE(k, v) \
+#define INSIDE(k, v) \
 	if (32 * k < CHUNK && a <= 32 * k && b >= 32 * k + 32) { \
 		to[k] = v; \
 	}
-	WHOLE(0, v.x)
-	WHOLE(1, v.y)
-	WHOLE(2, v.z)
-	WHOLE(3, v.w)
-#undef WHOLE
+	INSIDE(0, v.x)
+	INSIDE(1, v.y)
+	INSIDE(2, v.z)
+	INSIDE(3, v.w)
+#undef INSIDE
 	const u32 first = a / 32, last = b / 32;
 	if (a % 32 > 0) {
 		MERGE(to + first, word_of(v, first), bits_between(a % 32, MIN(b - first * 32, 32)));
@@ -89,23 +89,20 @@ ENTRY {
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			Chunk c = chunk_of(params, part, item < whole ? item : item + (after - whole), PER);
 			GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
-			i32 from = c.a, next = c.b;
+			const u32 from = (u32)c.a * DBITS, end = (u32)c.b * DBITS;
 			u128 value;
+			value.x = value.y = value.z = value.w = 0;
 			while (c.a < c.b) {
-				const Chunk row = params->run > 1 ? row_of(params, c, &next) : c;
-				if (row.a < row.b) {
-					const Pair x = pair_at(PASTE(NAME, _place)(src, row, row.a, row.b));
-					LOADED_WHOLE();
-					const u128 v = MAKE(shifted(x));
-					value = c.a == from ? v : with_above(value, v, (u32)c.a * DBITS);
-					if (row.b < next || next == c.b) {
-						PASTE(NAME, _store)(to, value, (u32)from * DBITS, (u32)row.b * DBITS);
-						from = next;
-					}
-				} else {
-					from = next;
-				}
-				c.a = next;
+				const Chunk row = params->run > 1 ? row_of(params, c) : c;
+				const u32 a = (u32)row.a * DBITS;
+				const Pair x = pair_at(PASTE(NAME, _place)(src, row, row.a, row.b));
+				LOADED_WHOLE();
+				const u128 v = MAKE(shifted(x));
+				value = a == from ? v : with_above(value, v, a);
+				c.a = row.b;
+			}
+			if (from < end) {
+				PASTE(NAME, _store)(to, value, from, end);
 			}
 		}
 	}

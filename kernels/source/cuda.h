@@ -74,3 +74,10 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
+
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) {
+	u32 v;
+	asm("shl.b32 %0, %1, %2;" : "=r"(v) : "r"(0xffffffff), "r"(n)); // in C, only up to 31
+	return v;
+}

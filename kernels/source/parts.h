@@ -1,9 +1,8 @@
-// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run. A run is
-// one of elements that are neighbours in dst, or rows of them at a short pitch, with or
-// without a gap between them; slots of the run are counted with the gaps.
+// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run of elements
+// that are neighbours in dst. A chunk's slots are numbered from its first one.
 
 // Part is what a block does of a run, or of several ones: where the first begins on
-// either side, by its slot skip, and how many slots are in each.
+// either side, or by its element number skip, and how many elements are in each.
 typedef struct {
 	i64 d, s;
 	u32 skip, length, items;
@@ -66,9 +65,8 @@ DEVICE Chunk chunk_of(CONSTANT Params *params, const Part part, u32 item, u32 pe
 	return c;
 }
 
-// row_of is what one row has of a chunk, from slot a on; next is the slot of the next row.
-// Run axis 0 is a row's slots, of which params->na are elements.
-DEVICE Chunk row_of(CONSTANT Params *params, Chunk c, i32 *next) {
+// row_of is what one row has of a chunk, from slot a on: its slots are run axis 0.
+DEVICE Chunk row_of(CONSTANT Params *params, Chunk c) {
 	const u32 axis = params->outer + params->inner, last = axis + params->run - 1;
 	u32 rest = (u32)(c.e + c.a);
 	const i32 i = (i32)digit(&rest, AXES(params) + axis), begin = c.a - i;
@@ -78,8 +76,7 @@ DEVICE Chunk row_of(CONSTANT Params *params, Chunk c, i32 *next) {
 	}
 	c.s += rest * AXES(params)[last].s;
 	c.e = -begin;
-	*next = MIN(c.b, begin + (i32)AXES(params)[axis].n);
-	c.b = MIN(c.b, begin + (i32)params->na);
+	c.b = MIN(c.b, begin + (i32)AXES(params)[axis].n);
 	return c;
 }
 
@@ -126,7 +123,7 @@ DEVICE Pair pair_at(const Place p) {
 	Pair x;
 	x.lo = p.from[p.first];
 	x.hi.x = x.hi.y = x.hi.z = x.hi.w = 0;
-	if (p.last > p.first) {
+	if (p.last > 0) {
 		x.hi = p.from[1];
 	}
 	x.shift = p.shift;
