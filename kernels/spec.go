@@ -78,13 +78,25 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
+// live is how many groups live on a multiprocessor at least: the compiler keeps to so few
+// registers. 0 leaves that to it; with 1 it would take all that there are.
+func (s Spec) live() int {
+	switch {
+	case s.Form == Transpose:
+		return 1024 / GroupSize
+	case s.Form == Run || s.Form == Repack:
+		return 1536 / GroupSize
+	}
+	return 0
+}
+
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
 // by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
 // src, and two values, lo and hi: the pattern of a fill, or lo the base of a take's
 // indices. Takes have two more: the indices, and where one out of range is noted (see
 // source/indices.h).
 func (s Spec) Arguments() int {
-	if s.Form == Take {
+	if s.takes() {
 		return MaxArguments
 	}
 	return MaxArguments - 2
@@ -114,7 +126,7 @@ func (s Spec) defines() []string {
 		merge = "merge_bits"
 	}
 	more, named := "", ""
-	if s.Form == Take {
+	if s.takes() {
 		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
 	}
 	var from, to uint64
@@ -138,6 +150,7 @@ func (s Spec) defines() []string {
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
 		"STEP " + strconv.Itoa(int(s.Step)),
+		"LIVE " + strconv.Itoa(s.live()),
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
@@ -156,7 +169,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Cast:
+	case Element, Fill, Spread, Take, Pick, Cast:
 		return s.itemDefines()
 	}
 	return nil

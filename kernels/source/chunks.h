@@ -1,19 +1,23 @@
 // chunks: the frame of forms on parallel targets whose items are chunks (parts.h). The
 // first and the last one of a run may be the run's only in part.
 //
-// A form goes before it (files in source.go), and says where a chunk's elements are:
+// A form goes before it (files in source.go) and defines
 //
-//	ROWS 1  next to each other in src, too, forwards or (STEP is -1) backwards. The
-//	        frame puts a chunk together from parts of rows, each of which MAKE(v) makes
-//	        of the bits that it needs, v. Where that would be more than 128 bits, chunks
-//	        are as much smaller than 16 bytes.
-//	ROWS 0  anywhere: LOADED is a type, LOAD(c) what is read of src for a Chunk c, of
-//	        which slots [c.a, c.b) are wanted, and MAKE(c, x) the u128 that it becomes.
+//	LOADED      a type: what is read of src for a chunk
+//	LOAD(c)     reads it, of a Chunk c (parts.h): slots [c.a, c.b) are wanted
+//	MAKE(c, x)  makes a u128 of it; what is in other slots does not matter
+//	ROWS        1: a chunk is put together from parts of rows, each by LOAD and MAKE;
+//	            0: the form itself knows where the elements of several axes are
 //
-// What they make of other slots does not matter. They see src, params, lo and hi. A
-// 16-byte word of src is read only if one of its bits is wanted. The plan is planChunks'.
+// or, if rows are dense in src, too, forwards or (STEP is -1) backwards,
+//
+//	OF_BITS(v)  makes a u128 of the next 128 bits of src; where a chunk of 16 bytes would
+//	            need more, chunks are smaller
+//
+// They see src, params, lo and hi. A 16-byte word of src is read only if one of its bits is
+// wanted. The plan is planChunks'.
 
-#if ROWS && SBITS > DBITS
+#if defined(OF_BITS) && SBITS > DBITS
 #define CHUNK (128 * DBITS / SBITS)
 #else
 #define CHUNK 128
@@ -50,13 +54,10 @@ INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, u128 v, u32 a, u32 b) {
 	}
 }
 
-#if ROWS
-
-// Words of src from the place of a work-item's chunk to that of its next one.
-#define AHEAD ((STEP < 0 ? -GROUP : GROUP) * PER * SBITS / 128)
+#ifdef OF_BITS
 
 // place is where the bits are that make slots [a, b) of a chunk.
-DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, u32 a, u32 b) {
+DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, i32 a, i32 b) {
 #if STEP < 0
 	return place_of(src, (c.s - c.e + 1 - PER) * SBITS, (PER - b) * SBITS, (PER - a) * SBITS);
 #else
@@ -64,73 +65,80 @@ DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, u32 a, u32
 #endif
 }
 
+#define LOADED Pair
+#define LOAD(c) pair_at(PASTE(NAME, _place)(src, c, c.a, c.b))
+#define MAKE(c, x) OF_BITS(shifted(x))
+#define ROWS 1
+
+// Words of src from the place of a work-item's chunk to that of its next one.
+#define AHEAD ((STEP < 0 ? -GROUP : GROUP) * PER * SBITS / 128)
+
+// inside writes the whole chunks of a block's part of one run, and returns the first and
+// the next behind them.
+INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, u32 *after) {
+	const u32 phase = (u32)part.d & (PER - 1), first = phase > 0;
+	const Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
+	Place p = PASTE(NAME, _place)(src, c, 0, PER);
+	*after = MAX(MIN((part.length + phase) / PER, part.items), first);
+	for (u32 item = LOCAL_ID; item < *after; item += GROUP) {
+		if (item >= first) {
+			const Pair x = pair_at(p);
+			LOADED_WHOLE();
+			PASTE(NAME, _store)(to, OF_BITS(shifted(x)), 0, CHUNK);
+		}
+		p.from += AHEAD;
+		to += GROUP * (CHUNK / 32);
+	}
+	return first;
+}
+
+#undef AHEAD
+#endif
+
 ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Part part = part_of(params, block, dBase, sBase, PER);
-		u32 whole = 0, after = 0; // the first of the whole chunks of one run, and the next behind
+		u32 done = 0, after = 0; // chunks from the one to the other are written
+#ifdef OF_BITS
 		if (params->words == 0 && params->run <= 1) {
-			const Chunk c = chunk_of(params, part, LOCAL_ID, PER);
-			GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
-			Place p = PASTE(NAME, _place)(src, c, 0, PER);
-			const u32 phase = (u32)part.d & (PER - 1);
-			whole = phase > 0;
-			after = MAX(MIN((part.length + phase) / PER, part.items), whole);
-			for (u32 item = LOCAL_ID; item < after; item += GROUP) {
-				if (item >= whole) {
-					const Pair x = pair_at(p);
-					LOADED_WHOLE();
-					PASTE(NAME, _store)(to, MAKE(shifted(x)), 0, CHUNK);
-				}
-				p.from += AHEAD;
-				to += GROUP * (CHUNK / 32);
-			}
+			done = PASTE(NAME, _inside)(dst, src, params, part, &after);
 		}
-		const u32 left = part.items - (after - whole);
+#endif
+		const u32 skip = after - done, left = part.items - skip;
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			Chunk c = chunk_of(params, part, item < whole ? item : item + (after - whole), PER);
+			Chunk c = chunk_of(params, part, item < done ? item : item + skip, PER);
 			GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
 			const u32 from = (u32)c.a * DBITS, end = (u32)c.b * DBITS;
+			if (c.a >= c.b) {
+				continue;
+			}
+#if ROWS
 			u128 value;
 			value.x = value.y = value.z = value.w = 0;
 			while (c.a < c.b) {
 				const Chunk row = params->run > 1 ? row_of(params, c) : c;
-				const u32 a = (u32)row.a * DBITS;
-				const Pair x = pair_at(PASTE(NAME, _place)(src, row, row.a, row.b));
+				const LOADED x = LOAD(row);
 				LOADED_WHOLE();
-				const u128 v = MAKE(shifted(x));
+				const u128 v = MAKE(row, x);
+				const u32 a = (u32)row.a * DBITS;
 				value = a == from ? v : with_above(value, v, a);
 				c.a = row.b;
 			}
-			if (from < end) {
-				PASTE(NAME, _store)(to, value, from, end);
-			}
-		}
-	}
-}
-
-#undef AHEAD
-
 #else
-
-ENTRY {
-	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		const Part part = part_of(params, block, dBase, sBase, PER);
-		for (u32 item = LOCAL_ID; item < part.items; item += GROUP) {
-			const Chunk c = chunk_of(params, part, item, PER);
-			if (c.a < c.b) {
-				const LOADED x = LOAD(c);
-				LOADED_WHOLE();
-				PASTE(NAME, _store)((GLOBAL u32 *)dst + c.d * 4, MAKE(c, x), (u32)c.a * DBITS, (u32)c.b * DBITS);
-			}
+			const LOADED x = LOAD(c);
+			LOADED_WHOLE();
+			const u128 value = MAKE(c, x);
+#endif
+			PASTE(NAME, _store)(to, value, from, end);
 		}
 	}
 }
-
-#undef LOADED
-#undef LOAD
-#endif
 
 #undef PER
 #undef CHUNK
+#undef LOADED
+#undef LOAD
 #undef MAKE
 #undef ROWS
+#undef OF_BITS

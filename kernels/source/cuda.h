@@ -5,6 +5,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 typedef u32 u128 __attribute__((ext_vector_type(4)));
 
 #define GLOBAL
@@ -13,14 +14,15 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define SHARED_POINTER
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
-#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+#define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
+#define KERNEL(size) KERNEL_OF(size, 0)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
-	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+	KERNEL_OF(GROUP, LIVE) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
 		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
 	} \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
@@ -81,3 +83,7 @@ DEVICE u32 ones_above(u32 n) {
 	asm("shl.b32 %0, %1, %2;" : "=r"(v) : "r"(0xffffffff), "r"(n)); // in C, only up to 31
 	return v;
 }
+
+// What is computed from x is computed again for each block, instead of being kept in
+// registers.
+#define FRESH(x) asm volatile("" : "+r"(x))

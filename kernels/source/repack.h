@@ -156,8 +156,7 @@ ENTRY {
 
 #else
 
-#define ROWS 1
-#define MAKE(v) PASTE(NAME, _chunk)(v)
+#define OF_BITS(v) PASTE(NAME, _chunk)(v)
 
 #if STEP < 0
 

@@ -61,6 +61,5 @@ ENTRY {
 #undef PER
 
 #else
-#define ROWS 1
-#define MAKE(v) v
+#define OF_BITS(v) v
 #endif
