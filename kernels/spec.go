@@ -78,13 +78,14 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// live is how many groups live on a multiprocessor at least: the compiler keeps to so few
-// registers. 0 leaves that to it; with 1 it would take all that there are.
+// live is how many groups live on a multiprocessor at least, for which the compiler
+// keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
+// would by itself.)
 func (s Spec) live() int {
-	switch {
-	case s.Form == Transpose:
+	switch s.Form {
+	case Transpose, Gather:
 		return 1024 / GroupSize
-	case s.Form == Run || s.Form == Repack:
+	case Run, Repack:
 		return 1536 / GroupSize
 	}
 	return 0
