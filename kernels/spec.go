@@ -83,7 +83,7 @@ func (s Spec) group() uint32 {
 // would by itself.)
 func (s Spec) live() int {
 	switch s.Form {
-	case Transpose, Gather:
+	case Transpose, Gather, Shuffle:
 		return 1024 / GroupSize
 	case Run, Repack:
 		return 1536 / GroupSize
