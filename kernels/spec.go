@@ -83,10 +83,13 @@ func (s Spec) group() uint32 {
 // would by itself.)
 func (s Spec) live() int {
 	switch s.Form {
-	case Transpose, Gather, Shuffle:
+	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
-	case Run, Repack:
+	case Value:
 		return 1536 / GroupSize
+	}
+	if s.Form == Permute {
+		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
 	}
 	return 0
 }
