@@ -403,7 +403,7 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, fewBlocks))
+	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, p.target.fewBlocks()))
 	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
 	p.s.add += sAdd << p.s.shift
 

@@ -273,7 +273,7 @@ func (t *shape) grow() {
 		}
 		old := *t
 		old.n = slices.Clone(t.n)
-		sides[side] = t.extend(side) && t.blocks() >= fewBlocks && t.lay()
+		sides[side] = t.extend(side) && t.blocks() >= t.p.target.fewBlocks() && t.lay()
 		if !sides[side] {
 			old.pitch = t.pitch
 			*t = old
