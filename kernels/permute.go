@@ -19,8 +19,9 @@ const (
 	permuteOuter, permuteStages = 12, 8
 	// permuteRoom is how many axes its parameters take: see source/permute.h.
 	permuteRoom = permuteOuter + (1+2*(groupBits+4)+permuteStages+1)/2
-	// permuteBlocks is how many blocks a group does, if there are enough.
-	permuteBlocks = 4
+	// permuteBlocks is how many blocks a group does, so that it finds its place once,
+	// if manyGroups remain.
+	permuteBlocks, manyGroups = 8, 4 << 10
 )
 
 // permuteSpecs lists the kernels of this form.
@@ -288,10 +289,41 @@ func (t *permutation) access(side int, base int64, must []bit) access {
 }
 
 // stage is an exchange of elements: see source/permute.h.
-type stage struct{ with, shift, mask uint32 }
+type stage struct{ with, shift, mask, bytes uint32 }
 
 // within is the with of a stage within words.
 const within = 0xffffffff
+
+// newStage finds where bytes come from, if these are what is exchanged.
+func newStage(with uint32, shift int, mask uint32) stage {
+	s := stage{with, uint32(shift), mask, 0}
+	by := uint32(shift / 8)
+	for q := range uint32(4) {
+		switch part := mask >> (8 * q) & 0xff; {
+		case shift%8 > 0 || part != 0 && part != 0xff:
+			return s
+		}
+	}
+	// Where a byte of the first word comes from and, in the upper half, one of the
+	// second: 4 to 7 are those of the second.
+	for q := range uint32(4) {
+		first, second := q, q+4
+		lower := mask>>(8*q)&1 == 1
+		upper := q >= by && mask>>(8*(q-by))&1 == 1
+		switch {
+		case with == within && lower:
+			first = q + by
+		case with == within && upper:
+			first = q - by
+		case lower:
+			second = q + by
+		case upper:
+			first = 4 + q - by
+		}
+		s.bytes |= first<<(4*q) | second<<(16+4*q)
+	}
+	return s
+}
 
 // elements is the mask of a word's elements in whose number one bit is set and
 // another is not; -1 for none.
@@ -316,17 +348,17 @@ func (t *permutation) stages(registers []bit) []stage {
 			continue
 		}
 		if j := slices.Index(registers, b); j >= 0 {
-			all = append(all, stage{uint32(j), uint32(width << i), t.elements(-1, i)})
+			all = append(all, newStage(uint32(j), width<<i, t.elements(-1, i)))
 			word[i], registers[j] = b, word[i]
 			continue
 		}
 		j := slices.Index(word, b)
-		all = append(all, stage{within, uint32(width<<j - width<<i), t.elements(i, j)})
+		all = append(all, newStage(within, width<<j-width<<i, t.elements(i, j)))
 		word[i], word[j] = b, word[i]
 	}
 	for i, b := range word {
 		if t.backwards(b) && slices.Contains(t.words[fromSrc], b) {
-			all = append(all, stage{within, uint32(width << i), t.elements(-1, i)})
+			all = append(all, newStage(within, width<<i, t.elements(-1, i)))
 		}
 	}
 	return all
@@ -343,12 +375,12 @@ func (t *permutation) slots(src, dst []bit) map[bit]uint32 {
 	slots := map[bit]uint32{}
 	free := []uint32{} // banks that only dst's neighbours need
 	for i, b := range dst[:banks] {
-		slots[b] = 1 << i
+		slots[b] = 4 << i
 		if !slices.Contains(src[:banks], b) {
-			free = append(free, 1<<i)
+			free = append(free, 4<<i)
 		}
 	}
-	row := uint32(1 << banks)
+	row := uint32(4 << banks)
 	for _, b := range t.rest(fromSrc, t.words[toDst]...) {
 		if _, ok := slots[b]; ok {
 			continue
@@ -389,21 +421,31 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 		}
 	}
 
-	// The blocks: along the axes that the tile does not divide, then the others.
-	cut := append(t.cut, len(t.n), len(t.n)) // trivial ones
+	// The blocks: first those along the axes that the tile does not divide.
+	var cut []int
+	for i := range t.n {
+		if p.inner(i).n > t.extent(i) {
+			cut = append(cut, i)
+		}
+	}
+	slices.SortStableFunc(cut, func(i, j int) int { return t.whole(i) - t.whole(j) })
+	cut = append(cut, len(t.n), len(t.n)) // trivial ones
 	a, b := p.inner(cut[0]), p.inner(cut[1])
 	ta, tb := t.extent(cut[0]), t.extent(cut[1])
 	k.na, k.ta, k.nb, k.tb = uint32(a.n), uint32(ta), uint32(b.n), uint32(tb)
-	outer := []axis{a.blocks(ta), b.blocks(tb)}
-	for i := range t.n {
-		if x := p.inner(i).blocks(t.extent(i)); x.n > 1 && !slices.Contains(t.cut, i) {
+	var outer []axis
+	for i, c := range cut {
+		if x := p.inner(c).blocks(t.extent(c)); i < 2 || x.n > 1 {
 			outer = append(outer, x)
 		}
 	}
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, p.target.fewBlocks()))
+	k.groups = (k.blocks + permuteBlocks - 1) / permuteBlocks
+	if k.groups < manyGroups {
+		k.groups = min(k.blocks, manyGroups)
+	}
 	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
 	p.s.add += sAdd << p.s.shift
 
@@ -423,10 +465,18 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	places(fromSrc, src, held)
 	places(toDst, dst, dst.registers)
 	for _, s := range stages {
-		add(s.with, s.shift, s.mask, 0)
+		add(s.with, s.shift, s.mask, s.bytes)
 	}
 	add(make([]uint32, 4*(permuteStages-len(stages)))...)
 	return p.spec(Permute), true
+}
+
+// whole orders axes: 0 for those that the tile does not divide, or else 1.
+func (t *permutation) whole(i int) int {
+	if slices.Contains(t.cut, i) {
+		return 0
+	}
+	return 1
 }
 
 // extent is how many indices of an axis the tile has.

@@ -58,6 +58,8 @@ func (s Spec) files() []Form {
 		return []Form{Cast, Pack}
 	case s.Form == Cast || s.Form == Spread:
 		return []Form{s.Form, Element}
+	case s.Form == Transpose && s.Serial:
+		return []Form{"transpose_serial"}
 	case s.chunks():
 		return []Form{s.Form, Chunks}
 	}

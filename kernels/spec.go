@@ -78,6 +78,15 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
+// live is how many groups live on a multiprocessor at least: where that is more than
+// one, the compiler keeps to so few registers.
+func (s Spec) live() int {
+	if s.Form == Transpose {
+		return 1024 / GroupSize
+	}
+	return 1
+}
+
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
 // by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
 // src, and two values, lo and hi: the pattern of a fill, or lo the base of a take's
@@ -138,6 +147,7 @@ func (s Spec) defines() []string {
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
 		"STEP " + strconv.Itoa(int(s.Step)),
+		"LIVE " + strconv.Itoa(s.live()),
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,

@@ -5,6 +5,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 typedef u32 u128 __attribute__((ext_vector_type(4)));
 
 #define GLOBAL
@@ -13,14 +14,15 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define SHARED_POINTER
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
-#define KERNEL(size) extern "C" __attribute__((global)) __attribute__((launch_bounds(size)))
+#define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
+#define KERNEL(size) KERNEL_OF(size, 1)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
-	KERNEL(GROUP) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+	KERNEL_OF(GROUP, LIVE) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
 		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
 	} \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
@@ -37,6 +39,8 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
+// The bytes of two words that four bits each of a selector name.
+#define PICK_BYTES(a, b, selector) __nvvm_prmt(a, b, selector)
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
@@ -72,3 +76,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
+
+// What is computed from x is computed again for each block, instead of being kept in
+// registers.
+#define FRESH(x) asm volatile("" : "+r"(x))

@@ -8,6 +8,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
+struct alignas(8) u32x2 { u32 x, y; };
 struct alignas(16) u128 { u32 x, y, z, w; };
 
 struct host_position { u32 group, groups, local; };
@@ -50,6 +51,7 @@ DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
 DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
 
 #define LOADED_WHOLE()
+#define FRESH(x)
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.

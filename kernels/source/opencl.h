@@ -5,6 +5,7 @@ typedef uint u32;
 typedef ulong u64;
 typedef int i32;
 typedef long i64;
+typedef uint2 u32x2;
 typedef uint4 u128;
 
 #define GLOBAL __global
@@ -54,6 +55,7 @@ DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
 DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
 
 #define LOADED_WHOLE()
+#define FRESH(x)
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.

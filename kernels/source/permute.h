@@ -16,24 +16,25 @@
 #define Moves PASTE(NAME, _Moves)
 
 // Place is what a bit adds: to the position in src or dst, in words, or in elements if
-// that side is loose; to the slot in local memory, by exclusive or; and to the indices
+// that side is loose; to the byte in local memory, by exclusive or; and to the indices
 // along the axes a and b.
 typedef struct {
 	i32 step;
 	u32 slot, a, b;
 } Place;
 
-// Stage exchanges elements: those of the mask, and those that are shift bits above
-// them. Both are in one word, or the others are in a word whose number has one bit
-// more: 1<<with.
+// Stage exchanges elements, within words or, if with is below REGISTERS, with words whose number has
+// one bit more, 1<<with: those of the mask in them and those that are shift bits above
+// in the others. Where these are bytes, the halves of bytes tell where each byte of
+// either word comes from.
 typedef struct {
-	u32 with, shift, mask, unused;
+	u32 with, shift, mask, bytes;
 } Stage;
 
 // Moves are the parameters behind those that all kernels have.
 typedef struct {
 	u32 stages;    // how many
-	u32 slot;      // added to all slots of src's words
+	u32 slot;      // of src's first word
 	u32 load;      // how src's words are read: LOOSE, WORDWISE or VECTORS
 	u32 store;     // how dst's words are written: the same, or HALVES
 	Place src[8 + REGISTERS], dst[8 + REGISTERS];
@@ -61,14 +62,48 @@ typedef struct {
 // INSIDE reports whether word k of a work-item is in the tile.
 #define INSIDE(k, side, i, j) ((i) + ADDED(k, side, a, +) < t.na && (j) + ADDED(k, side, b, +) < t.nb)
 
-#define EXCHANGE(other)                                            \
-	UNROLL                                                         \
-	for (u32 k = 0; k < WORDS; k++) {                              \
-		if ((k & (other)) == 0) {                                  \
-			const u32 x = (r[k] >> shift ^ r[k | (other)]) & mask; \
-			r[k | (other)] ^= x;                                   \
-			r[k] ^= x << shift;                                    \
-		}                                                          \
+#define SLOT(at) (*(SHARED_POINTER u32 *)((SHARED_POINTER u8 *)tile + (at)))
+
+// EXCHANGE does a stage for words whose numbers differ in a bit.
+#define EXCHANGE(bit)                                            \
+	UNROLL                                                       \
+	for (u32 k = 0; k < WORDS; k++) {                            \
+		if ((k & (bit)) == 0) {                                  \
+			const u32 x = (r[k] >> shift ^ r[k | (bit)]) & mask; \
+			r[k | (bit)] ^= x;                                   \
+			r[k] ^= x << shift;                                  \
+		}                                                        \
+	}
+#define EXCHANGE_BYTES(bit)                                      \
+	UNROLL                                                       \
+	for (u32 k = 0; k < WORDS; k++) {                            \
+		if ((k & (bit)) == 0) {                                  \
+			const u32 x = r[k];                                  \
+			r[k] = PICK_BYTES(x, r[k | (bit)], bytes);           \
+			r[k | (bit)] = PICK_BYTES(x, r[k | (bit)], bytes >> 16); \
+		}                                                        \
+	}
+// STAGE does one of any kind.
+#if REGISTERS == 4
+#define FOURTH_STAGE(exchange) \
+	else if (with == 3) {      \
+		exchange(8)            \
+	}
+#else
+#define FOURTH_STAGE(exchange)
+#endif
+#define STAGE(exchange, within)                \
+	if (with == 0) {                           \
+		exchange(1)                            \
+	} else if (with == 1) {                    \
+		exchange(2)                            \
+	} else if (with == 2) {                    \
+		exchange(4)                            \
+	} FOURTH_STAGE(exchange) else {            \
+		UNROLL                                 \
+		for (u32 k = 0; k < WORDS; k++) {      \
+			within                             \
+		}                                      \
 	}
 
 // Loose words are shifted. A word without an element that is needed may lie behind src.
@@ -150,33 +185,24 @@ ENTRY {
 		ROLLED
 		for (u32 i = 0; i < MOVES->stages; i++) {
 			const u32 with = MOVES->stage[i].with, shift = MOVES->stage[i].shift, mask = MOVES->stage[i].mask;
-			if (with == 0) {
-				EXCHANGE(1)
-			} else if (with == 1) {
-				EXCHANGE(2)
-			} else if (with == 2) {
-				EXCHANGE(4)
-#if REGISTERS == 4
-			} else if (with == 3) {
-				EXCHANGE(8)
-#endif
-			} else {
-				UNROLL
-				for (u32 k = 0; k < WORDS; k++) {
-					const u32 x = (r[k] >> shift ^ r[k]) & mask;
-					r[k] ^= x ^ x << shift;
-				}
+#ifdef PICK_BYTES
+			const u32 bytes = MOVES->stage[i].bytes;
+			if (bytes) {
+				STAGE(EXCHANGE_BYTES, r[k] = PICK_BYTES(r[k], r[k], bytes);)
+				continue;
 			}
+#endif
+			STAGE(EXCHANGE, const u32 x = (r[k] >> shift ^ r[k]) & mask; r[k] ^= x ^ x << shift;)
 		}
 
 		UNROLL
 		for (u32 k = 0; k < WORDS; k++) {
-			tile[in ^ ADDED(k, src, slot, ^)] = r[k];
+			SLOT(in ^ ADDED(k, src, slot, ^)) = r[k];
 		}
 		BARRIER();
 		UNROLL
 		for (u32 k = 0; k < WORDS; k++) {
-			r[k] = tile[out ^ ADDED(k, dst, slot, ^)];
+			r[k] = SLOT(out ^ ADDED(k, dst, slot, ^));
 		}
 
 		GLOBAL u32 *to = (GLOBAL u32 *)dst + (u64)t.d / PER;
@@ -226,4 +252,8 @@ ENTRY {
 #undef FOURTH
 #undef ADDED
 #undef INSIDE
+#undef SLOT
 #undef EXCHANGE
+#undef EXCHANGE_BYTES
+#undef FOURTH_STAGE
+#undef STAGE

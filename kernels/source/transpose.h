@@ -1,171 +1,268 @@
-// transpose: a transposition of elements narrower than a word, by words. src is dense
-// along axis a, and dst along axis b. A block is TILE_A x TILE_B elements, made of
-// squares of PER x PER: a work-item reads a square as PER words from PER lines of src,
-// transposes it in registers, and puts the PER words, which now run along b, into
-// local memory. From there they are stored line by line of dst, shifted to the bit of
-// a word at which the line begins.
+// transpose: a transposition of elements narrower than a word. src is dense along axis
+// a, and dst along axis b; a block takes on indices of a third axis, c, where a and b
+// are short. A work-item reads LINES lines of src, 16 bytes (2 bits: 8) of each,
+// transposes squares of PER x PER elements in registers, and puts what are now pieces
+// of lines of dst into local memory. From there they are written by 16 bytes.
+//
+// Outer axes 0, 1 and 2 count the blocks along a, b and c; extent, d and s are those of
+// c, and cut is how many of its indices a block takes on. The tile has ta lines along b
+// of SLOTS/ta slots, 1<<params->words of them for each index of c. Work-items read side
+// by side, 1<<params->flat of them along a.
+//
+// Where lines of dst do not begin on 16 bytes, blocks overlap by a slot along b (tb is
+// less than there is room for), so that 16 bytes of dst are one block's, of whichever
+// lines: only a line's own ends are merged.
 
-#define PER (32 / DBITS)     // elements in a word
-#define WIDTH (TILE_A / PER) // of the tile, in squares along a
-#define HEIGHT (TILE_B / PER)
-#define COLUMN (PER * WIDTH + 1) // words from a square to the next one along b
-#define ALONG_A MIN(WIDTH, GROUP)  // work-items side by side, to load
-#define ALONG_B MIN(HEIGHT, GROUP) // and to store
+#define PER (32 / DBITS)            // elements in a word
+#define LINES (DBITS == 2 ? 16 : 8) // of src that a work-item reads
+#define VEC (32 / LINES)            // words of each
+#define ACROSS (1u << ACROSS_LOG)   // elements of each
+#define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
+#define UNIT (128 / DBITS) // elements in 16 bytes
+#define SLOTS_LOG 11       // of the tile's slots, of 16 bytes
+#define SLOTS (1u << SLOTS_LOG)
 
-// SWAP takes pairs of lines, as far apart as elements of that many bits are: it
-// exchanges the high halves of the first line's fields, which are twice as wide, and
-// the low halves of the second line's.
-#define SWAP(bits, low)                                        \
-	UNROLL                                                     \
-	for (u32 k = 0; k < PER; k++) {                            \
-		if ((k & (bits) / DBITS) == 0) {                       \
-			const u32 other = k + (bits) / DBITS;              \
-			const u32 t = (r[k] >> (bits) ^ r[other]) & (low); \
-			r[other] ^= t;                                     \
-			r[k] ^= t << (bits);                               \
-		}                                                      \
+// EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
+// wide, and the low halves of b's.
+#define BYTES(a, b, low, high)             \
+	{                                      \
+		const u32 t = bytes_of(a, b, low); \
+		b = bytes_of(a, b, high);          \
+		a = t;                             \
+	}
+#define BITS(a, b, bits, low)                           \
+	{                                                   \
+		const u32 t = choose(low, a, b << (bits));      \
+		b = choose(low, a >> (bits), b);                \
+		a = t;                                          \
+	}
+#define EXCHANGE16(a, b) BYTES(a, b, 0x5410, 0x7632)
+#define EXCHANGE8(a, b) BYTES(a, b, 0x6240, 0x7351)
+#define EXCHANGE4(a, b) BITS(a, b, 4, 0x0f0f0f0f)
+#define EXCHANGE2(a, b) BITS(a, b, 2, 0x33333333)
+
+// SWAP does so with all pairs of lines that are as far apart as elements of that many
+// bits are.
+#define SWAP(bits)                                                      \
+	UNROLL                                                              \
+	for (u32 k = 0; k < LINES; k++) {                                   \
+		if ((k & (bits) / DBITS) == 0) {                                \
+			UNROLL                                                      \
+			for (u32 v = 0; v < VEC; v++) {                             \
+				EXCHANGE##bits(r[k][v], r[k + (bits) / DBITS][v])       \
+			}                                                           \
+		}                                                               \
 	}
 
-// TRANSPOSE transposes a square.
-#if DBITS == 16
-#define TRANSPOSE SWAP(16, 0x0000ffff)
-#elif DBITS == 8
-#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff)
-#elif DBITS == 4
-#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f)
-#else
-#define TRANSPOSE SWAP(16, 0x0000ffff) SWAP(8, 0x00ff00ff) SWAP(4, 0x0f0f0f0f) SWAP(2, 0x33333333)
-#endif
-
-// load fills the tile with na x nb elements of src from position s on; step is
-// from line to line.
-DEVICE void PASTE(NAME, _load)(SHARED_POINTER u32 *RESTRICT tile, GLOBAL const u32 *RESTRICT from, i64 s, i64 step, u32 na, u32 nb) {
-	const u32 width = (na + PER - 1) / PER;
-#if SERIAL
-	// Line by line, and then in place: loops that compilers make vectors of.
-	for (u32 y = 0; y < nb; y++) {
-		const u64 at = (u64)(s + y * step);
-		const u32 shift = (u32)(at % PER) * DBITS;
-		GLOBAL const u32 *line = from + at / PER;
-		SHARED_POINTER u32 *to = tile + (y / PER * COLUMN + y % PER * WIDTH);
-		if (shift == 0) {
-			for (u32 x = 0; x < width; x++) {
-				to[x] = line[x];
-			}
-			continue;
-		}
-		for (u32 x = 0; x < width - 1; x++) {
-			to[x] = line[x] >> shift | line[x + 1] << (32 - shift);
-		}
-		const u32 next = shift + (na - (width - 1) * PER) * DBITS > 32;
-		to[width - 1] = line[width - 1] >> shift | line[width - 1 + next] << (32 - shift);
-	}
-	for (u32 y = 0; y * PER < nb; y++) {
-		SHARED_POINTER u32 *square = tile + y * COLUMN;
-		for (u32 x = 0; x < WIDTH; x++) {
-			u32 r[PER];
-			UNROLL
-			for (u32 k = 0; k < PER; k++) {
-				r[k] = square[k * WIDTH + x];
-			}
-			TRANSPOSE
-			UNROLL
-			for (u32 k = 0; k < PER; k++) {
-				square[k * WIDTH + x] = r[k];
-			}
-		}
-	}
-#else
-// Where line k of a square begins. Instead of a line that is not there: the last one.
-#define AT(k) ((u64)(s + MIN(y * PER + (k), nb - 1) * step))
-	const u32 aligned = (s | step) % PER == 0;
-	for (u32 y = LOCAL_ID / ALONG_A; y * PER < nb; y += GROUP / ALONG_A) {
-		for (u32 x = LOCAL_ID % ALONG_A; x < width; x += ALONG_A) {
-			u32 r[PER];
-			if (aligned) {
-				UNROLL
-				for (u32 k = 0; k < PER; k++) {
-					r[k] = from[AT(k) / PER + x];
-				}
-			} else {
-				// A word without an element that is needed may lie behind src.
-				const u32 bits = MIN(PER, na - x * PER) * DBITS;
-				UNROLL
-				for (u32 k = 0; k < PER; k++) {
-					const u32 shift = (u32)(AT(k) % PER) * DBITS;
-					GLOBAL const u32 *word = from + (AT(k) / PER + x);
-					r[k] = word[0] >> shift | word[shift + bits > 32] << 1 << (31 - shift);
-				}
-			}
-			TRANSPOSE
-			UNROLL
-			for (u32 k = 0; k < PER; k++) {
-				tile[y * COLUMN + k * WIDTH + x] = r[k];
-			}
-		}
-	}
-#undef AT
-#endif
+// slot_of is where a slot lies in the tile: moved within 128 bytes, so that neither
+// way of going through the tile meets a memory bank twice.
+INLINED u32 PASTE(NAME, _slot)(CONSTANT Params *params, u32 slot) {
+	const u32 width = params->flat;
+	return slot ^ ((slot >> (SLOTS_LOG - width) << (3 - MIN(width, 3))) & 7);
 }
 
-// store writes the tile to dst from position d on; step is from line to line.
-DEVICE void PASTE(NAME, _store)(GLOBAL u32 *RESTRICT dst, SHARED_POINTER const u32 *RESTRICT tile, i64 d, i64 step, u32 na, u32 nb) {
-	for (u32 y = LOCAL_ID / ALONG_B; y < na; y += GROUP / ALONG_B) {
-		const u64 at = (u64)(d + y * step);
-		const u32 phase = (u32)(at % PER), shift = phase * DBITS;
-		SHARED_POINTER const u32 *line = tile + (y % PER * WIDTH + y / PER);
-		GLOBAL u32 *to = dst + at / PER;
-		if (shift == 0) {
-			for (u32 x = LOCAL_ID % ALONG_B; x < nb / PER; x += ALONG_B) {
-				to[x] = line[x * COLUMN];
-			}
-		} else {
-			for (u32 x = LOCAL_ID % ALONG_B + 1; x < (phase + nb) / PER; x += ALONG_B) {
-				to[x] = line[x * COLUMN] << shift | line[(x - 1) * COLUMN] >> (32 - shift);
-			}
-		}
-	}
-	if ((d | step | nb) % PER == 0) {
+// load fills the tile with na x nb x nc elements of src from position s on. full: these
+// are all that there is room for; aligned: all lines begin on 16 bytes (2 bits: 8).
+INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc, u32 full, u32 aligned) {
+	// Of 32 work-items, up to 8 are side by side.
+	u32 width = params->flat;
+	FRESH(width);
+	const u32 near = MIN(width, 3), warp = LOCAL_ID / 32;
+	const u32 x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
+	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
+	const u32 room = UNIT << params->words;
+	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
+	if (!full && (x * ACROSS >= na || b >= nb || c >= nc)) {
 		return;
 	}
-	// The words that are not full, at either end of a line.
-	for (u32 i = LOCAL_ID; i < 2 * na; i += GROUP) {
-		const u32 y = i / 2;
-		const u64 at = (u64)(d + y * step);
-		const u32 phase = (u32)(at % PER), shift = phase * DBITS;
-		const u32 last = (phase + nb) / PER, bits = (phase + nb) % PER * DBITS;
-		SHARED_POINTER const u32 *line = tile + (y % PER * WIDTH + y / PER);
-		GLOBAL u32 *to = dst + at / PER;
-		if (i % 2 == 0) {
-			if (phase > 0 || last == 0) {
-				MERGE(to, line[0] << shift, bits_between(shift, last == 0 ? bits : 32));
+	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
+	GLOBAL const u8 *from = src + (at * DBITS >> 3);
+	u128 none;
+	none.x = none.y = none.z = none.w = 0;
+	const i64 step = params->sb * DBITS >> 3;
+	u32 r[LINES][VEC];
+	UNROLL
+	for (u32 n = 0; n < LINES; n += aligned ? LINES : 2) { // more would take too many registers
+		Pair line[LINES];
+		UNROLL
+		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) { // loads first: they overlap
+			line[k].shift = 0;
+			if (!full && b + k >= nb) {
+				line[k].lo = line[k].hi = none;
+			} else if (aligned) {
+#if VEC == 4
+				line[k].lo = *(GLOBAL const u128 *)(from + k * step);
+#else
+				const u32x2 words = *(GLOBAL const u32x2 *)(from + k * step);
+				line[k].lo.x = words.x;
+				line[k].lo.y = words.y;
+#endif
+			} else {
+				const u64 first = (u64)(at + k * params->sb);
+				const u32 phase = (u32)first % UNIT, need = MIN(na - x * ACROSS, ACROSS);
+				line[k].lo = ((GLOBAL const u128 *)src)[first / UNIT];
+				line[k].hi = ((GLOBAL const u128 *)src)[first / UNIT + (phase + need > UNIT)];
+				line[k].shift = phase * DBITS;
 			}
-		} else if (last > 0 && bits > 0) {
-			u32 value = line[(last - 1) * COLUMN] >> 1 >> (31 - shift);
-			if (last * PER < nb) {
-				value |= line[last * COLUMN] << shift;
-			}
-			MERGE(to + last, value, bits_between(0, bits));
+		}
+		LOADED_WHOLE();
+		UNROLL
+		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) {
+			const u128 words = aligned ? line[k].lo : shifted(line[k]);
+			r[k][0] = words.x;
+			r[k][1] = words.y;
+#if VEC == 4
+			r[k][2] = words.z;
+			r[k][3] = words.w;
+#endif
+		}
+	}
+#if DBITS <= 16
+	SWAP(16)
+#endif
+#if DBITS <= 8
+	SWAP(8)
+#endif
+#if DBITS <= 4
+	SWAP(4)
+#endif
+#if DBITS <= 2
+	SWAP(2)
+#endif
+	// Column i has the words of lines i % PER, i % PER + PER, ...
+	const u32 units = SLOTS_LOG - ACROSS_LOG - width, piece = y * (LINES / PER); // in a line of the tile
+	const u32 slot = PASTE(NAME, _slot)(params, (x * ACROSS << units) + piece / 4);
+	UNROLL
+	for (u32 i = 0; i < ACROSS; i++) {
+		SHARED_POINTER u128 *to = tile + (slot ^ i << units);
+#define AT(g) r[(g) * PER + i % PER][i / PER]
+#if LINES / PER == 4
+		u128 value;
+		value.x = AT(0);
+		value.y = AT(1);
+		value.z = AT(2);
+		value.w = AT(3);
+		*to = value;
+#elif LINES / PER == 2
+		u32x2 value;
+		value.x = AT(0);
+		value.y = AT(1);
+		((SHARED_POINTER u32x2 *)to)[piece / 2 % 2] = value;
+#else
+		((SHARED_POINTER u32 *)to)[piece % 4] = AT(0);
+#endif
+#undef AT
+	}
+}
+
+// store writes the 16 bytes that are full of the tile, to dst from position d on: those
+// of the first nb elements of each line.
+INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 full) {
+	const u32 units = SLOTS_LOG - ACROSS_LOG - params->flat, lines = GROUP >> units; // that are written at once
+	const u32 first = LOCAL_ID >> units, unit = LOCAL_ID & ((1 << units) - 1), c = unit >> params->words;
+	const u32 b = (unit & ((1 << params->words) - 1)) * UNIT;
+	i64 at = d + c * params->d + first * params->da + b;
+	if (full) {
+		GLOBAL u8 *to = dst + (at * DBITS >> 3);
+		const i64 step = lines * params->da * DBITS >> 3;
+		UNROLL
+		for (u32 i = 0; i < SLOTS; i += GROUP) {
+			*(GLOBAL u128 *)to = tile[PASTE(NAME, _slot)(params, LOCAL_ID + i)];
+			to += step;
+		}
+		return;
+	}
+	for (u32 i = LOCAL_ID, line = first; i < SLOTS && line < na; i += GROUP, line += lines) {
+		const u32 phase = (u32)at % UNIT, next = phase > 0;
+		const u32 begin = b + next * UNIT - phase;
+		if (begin + UNIT <= nb && c < nc) {
+			Pair p;
+			p.lo = tile[PASTE(NAME, _slot)(params, i)];
+			p.hi = tile[PASTE(NAME, _slot)(params, i + next)];
+			p.shift = (UNIT - phase) % UNIT * DBITS;
+			((GLOBAL u128 *)dst)[(u64)at / UNIT + next] = shifted(p);
+		}
+		at += lines * params->da;
+	}
+}
+
+// ends merges the words of 16 bytes at lines' ends of which others own some: the first
+// ones, the last ones, or both.
+INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
+	const u32 lines = ACROSS_LOG + params->flat, units = SLOTS_LOG - lines;
+	for (u32 i = LOCAL_ID; i < nc << lines << 3; i += GROUP) {
+		const u32 line = i / 8 & ((1 << lines) - 1), c = i / 8 >> lines, tail = i / 4 % 2;
+		const i64 at = d + c * params->d + line * params->da;
+		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
+		if (line >= na || (tail ? !tails || (last == 0 && phase > 0) : !heads || phase == 0)) {
+			continue;
+		}
+		// Bits [from, to) of word w of the line are dst's.
+		const u32 w = (tail ? last * 4 : 0) + i % 4;
+		const u32 from = tail ? 0 : phase * DBITS, to = end * DBITS;
+		const u32 lo = MAX(from, w * 32), hi = MIN(to, w * 32 + 32);
+		if (lo < hi) {
+			const u32 shift = (0 - phase) * DBITS % 32;
+			const i32 word = (i32)w - (i32)((phase * DBITS + 31) / 32);
+			const u32 slot = (line << units) + (c << params->words);
+#define WORD_AT(k) ((SHARED_POINTER const u32 *)(tile + PASTE(NAME, _slot)(params, slot + (k) / 4)))[(k) % 4]
+			const u32 low = WORD_AT((u32)MAX(word, 0));
+			const u32 high = WORD_AT((u32)MIN(word + 1, (i32)(4 << params->words) - 1));
+#undef WORD_AT
+			MERGE((GLOBAL u32 *)dst + (u64)at / UNIT * 4 + w, funnel(low, high, shift), bits_between(lo - w * 32, hi - w * 32));
 		}
 	}
 }
 
 ENTRY {
-	SHARED(u32, tile, HEIGHT * COLUMN);
+	SHARED(u128, tile, SLOTS);
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		CONSTANT Axis *axes = AXES(params);
 		const Tile t = tile_of(params, block, dBase, sBase);
-		PASTE(NAME, _load)(tile, (GLOBAL const u32 *)src, t.s, params->sb, t.na, t.nb);
+		u32 rest = block;
+		digit(&rest, axes);
+		const u32 first = digit(&rest, axes + 1), begin = first * params->tb;
+		const u32 room = UNIT << params->words, left = params->nb - begin;
+		const u32 third = digit(&rest, axes + 2) * params->cut;
+		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third);
+		const u32 na = t.na, nb = MIN(left, room);
+		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
+		const u32 sAligned = (t.s | params->sb | params->s) % ACROSS == 0;
+		const u32 dAligned = (t.d | params->da | params->d) % UNIT == 0;
+		if (!sAligned) {
+			PASTE(NAME, _load)(tile, src, params, t.s, na, nb, nc, 0, 0);
+		} else if (whole) {
+			PASTE(NAME, _load)(tile, src, params, t.s, na, nb, nc, 1, 1);
+		} else {
+			PASTE(NAME, _load)(tile, src, params, t.s, na, nb, nc, 0, 1);
+		}
 		BARRIER();
-		PASTE(NAME, _store)((GLOBAL u32 *)dst, tile, t.d, params->da, t.na, t.nb);
+		if (whole && dAligned && params->tb == room) {
+			PASTE(NAME, _store)(dst, tile, params, t.d, na, nb, nc, 1);
+		} else {
+			const u32 last = left <= room;
+			PASTE(NAME, _store)(dst, tile, params, t.d, na, last ? nb : params->tb + UNIT - 1, nc, 0);
+			const u32 heads = first == 0 && !dAligned, tails = last && (!dAligned || nb % UNIT > 0);
+			if (heads || tails) {
+				PASTE(NAME, _ends)(dst, tile, params, t.d, na, nb, nc, heads, tails);
+			}
+		}
 		BARRIER(); // before the next block's loads
 	}
 }
 
 #undef PER
-#undef WIDTH
-#undef HEIGHT
-#undef COLUMN
-#undef ALONG_A
-#undef ALONG_B
+#undef LINES
+#undef VEC
+#undef ACROSS
+#undef UNIT
+#undef ACROSS_LOG
+#undef SLOTS
+#undef SLOTS_LOG
+#undef BYTES
+#undef BITS
+#undef EXCHANGE16
+#undef EXCHANGE8
+#undef EXCHANGE4
+#undef EXCHANGE2
 #undef SWAP
-#undef TRANSPOSE
