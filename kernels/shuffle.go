@@ -11,10 +11,16 @@ const Shuffle Form = "shuffle"
 // With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
 // small devices have.
 const (
-	tileBytes = 18 << 10 // the tile
-	tableSize = 256      // rows of src in it, and runs of dst
-	lowSize   = 1024     // elements of a run whose places are kept
-	vector    = 16       // bytes of a load
+	tileBytes = 18<<10 + 64 // the tile
+	tableSize = 256         // rows of src in it, and runs of dst
+	lowSize   = 1024        // elements of a run whose places are kept
+	vector    = 16          // bytes of a load
+	// scatterBytes is what is kept for rows to be moved apart.
+	scatterBytes = tileBytes / 8
+	// mostPieces is how many pieces of a row or run are tried, at the most.
+	mostPieces = 32
+	// shuffleBlocks is how many blocks a group does, if there are enough.
+	shuffleBlocks = 4
 )
 
 // What parameters.span says: see source/shuffle.h.
@@ -26,6 +32,7 @@ const (
 	spanEven
 	spanFull
 	spanAligned
+	spanLoose
 )
 
 // shuffleSpecs lists the kernels of this form.
@@ -41,8 +48,12 @@ func shuffleSpecs() []Spec {
 
 // shuffleDefines are the macros of this form.
 func (s Spec) shuffleDefines() []string {
+	far := "FAR 0"
+	if s.Wide {
+		far = "FAR 1"
+	}
 	return []string{
-		"TABLE " + strconv.Itoa(tableSize), "LOW " + strconv.Itoa(lowSize),
+		far, "TABLE " + strconv.Itoa(tableSize), "LOW " + strconv.Itoa(lowSize),
 		"VECTORS " + strconv.Itoa(tileBytes/vector),
 	}
 }
@@ -61,11 +72,14 @@ type shape struct {
 	row, rows     []int   // src's axes: those within a row, and of the rows
 	run, runs     []int   // dst's: those within a run, and of the runs
 	span, length  int64   // the bytes of a row, the elements of a run
-	bytes         int64   // of the tile
+	bytes, grain  int64   // of the tile; what a row's place in it is counted in
 	across, parts int64   // threads along a row, and the pieces of a row for that
 	words, pieces int64   // the same of a run
 	piece         int64   // elements of a piece of a run
+	per           int64   // the elements of a unit
+	read, write   int64   // about what a thread does, in instructions
 	sEven, dEven  bool    // rows begin at vectors, and runs at words
+	dEven8, full  bool    // runs begin at units of 8 bytes, and all units are full
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
@@ -127,39 +141,58 @@ func (t *shape) count(axes []int) int64 {
 func (t *shape) lay() bool {
 	t.layRows()
 	t.layRuns()
-	if t.bytes > tileBytes || t.count(t.rows) > tableSize || t.count(t.runs) > tableSize {
+	room := int64(tileBytes)
+	if len(t.rows) > 0 {
+		room -= scatterBytes
+	}
+	if t.bytes > room || t.count(t.rows) > tableSize || t.count(t.runs) > tableSize {
 		return false
 	}
-	t.across, t.parts = spread(t.vectors(), t.count(t.rows))
-	return t.parts > 0 && t.splitRuns()
+	return t.splitRows() && t.splitRuns()
 }
 
-// layRows finds what of the tile lies together in src: a row, read by vectors, whole. An
-// element and its place in the tile are equally far from a vector's begin.
+// layRows finds what of the tile lies together in src: a row, read by vectors, whole.
 func (t *shape) layRows() {
 	t.row, t.rows = t.row[:0], t.rows[:0]
-	end, joins := t.size, true
-	t.span = end
+	t.span = t.size
+	joins := true
 	for _, i := range t.src {
 		if t.n[i] == 1 {
 			continue
 		}
 		step := magnitude(t.p.inner(i).s) * t.size
-		if joins = joins && step-end < vector; joins { // each vector of a row has some of it
+		if joins = joins && step-t.span < vector; joins { // each vector of a row has some of it
 			t.row = append(t.row, i)
 			t.pitch[i] = step
-			end += (t.n[i] - 1) * step
-			t.span = end
+			t.span += (t.n[i] - 1) * step
 			joins = !t.cut(i)
 			continue
 		}
 		t.rows = append(t.rows, i)
-		least := end + vector - 1
-		t.pitch[i] = least + (step-least)&(vector-1)
+	}
+	t.first(t.rows)
+	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.s })
+	t.grain = vector
+	t.place(nil)
+}
+
+// place lays rows into the tile, each as far from the begin of a vector (or of a word:
+// grain) as in src, and as many grains further apart than they must be.
+func (t *shape) place(more []int64) {
+	least := int64(vector - 1)
+	if t.grain < vector && !t.sEven {
+		least *= 2
+	}
+	end := t.span
+	for k, i := range t.rows {
+		step := magnitude(t.p.inner(i).s) * t.size
+		t.pitch[i] = end + least + (step-end-least)&(t.grain-1)
+		if k < len(more) {
+			t.pitch[i] += more[k] * t.grain
+		}
 		end += (t.n[i] - 1) * t.pitch[i]
 	}
 	t.bytes = end + 2*(vector-1)
-	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.s })
 }
 
 // layRuns finds what of the tile lies together in dst.
@@ -171,7 +204,7 @@ func (t *shape) layRuns() {
 		if t.n[i] == 1 {
 			continue
 		}
-		if joins = joins && t.p.inner(i).d == t.length; joins {
+		if joins = joins && t.p.inner(i).d == t.length && t.length <= lowSize/2; joins { // pieces of the last axis fit the table
 			t.run = append(t.run, i)
 			t.length *= t.n[i]
 			joins = !t.cut(i)
@@ -179,7 +212,19 @@ func (t *shape) layRuns() {
 		}
 		t.runs = append(t.runs, i)
 	}
+	t.first(t.runs)
 	t.dEven = t.even(t.run, 4, t.p.dBase, func(a axis) int64 { return a.d })
+	t.dEven8 = t.even(t.run, 8, t.p.dBase, func(a axis) int64 { return a.d })
+}
+
+// first moves a and b to the front, where they are.
+func (t *shape) first(axes []int) {
+	for _, i := range []int{t.b(), t.a()} {
+		if k := slices.Index(axes, i); k > 0 {
+			copy(axes[1:k+1], axes[:k])
+			axes[0] = i
+		}
+	}
 }
 
 // even reports whether what lies together along the given axes begins at multiples of so
@@ -210,26 +255,44 @@ func (t *shape) vectors() int64 {
 	return (t.span+vector-2)/vector + 1
 }
 
-// spread lays n items along threads: pieces of so many threads each, which pass over
-// lines*pieces of them in the fewest steps.
-func spread(n, lines int64) (threads, pieces int64) {
-	best := int64(0)
-	for k := (n + GroupSize - 1) / GroupSize; k <= n && k*lines <= tableSize; k++ {
+// splitRows lays rows along threads, a vector each, in pieces of as many threads as do it
+// in the least time.
+func (t *shape) splitRows() bool {
+	n, lines := t.vectors(), t.count(t.rows)
+	t.read = 0
+	for k := (n + GroupSize - 1) / GroupSize; k <= n && k*lines <= tableSize && k < mostPieces; k++ {
 		x := (n + k - 1) / k
-		steps := (k*lines + GroupSize/x - 1) / (GroupSize / x)
-		if best == 0 || steps < best {
-			best, threads, pieces = steps, x, k
+		each := int64(30)
+		if t.sEven && vector*x*k == t.span {
+			each = 17
+		}
+		cost := (k*lines + GroupSize/x - 1) / (GroupSize / x) * each
+		if t.read == 0 || cost < t.read {
+			t.across, t.parts, t.read = x, k, cost
 		}
 	}
-	return threads, pieces
+	return t.read > 0
 }
 
-// splitRuns lays runs along threads, a word each, in pieces of whole words.
+// splitRuns lays runs along threads, a unit each: two words, or one, in pieces of whole
+// units.
 func (t *shape) splitRuns() bool {
-	per := max(1, 4/t.size)
+	t.write = 0
+	if t.size <= 4 && t.dEven8 {
+		t.pieceRuns(8/t.size, true)
+	}
+	if t.size > 4 {
+		t.pieceRuns(1, true)
+	}
+	t.pieceRuns(max(1, 4/t.size), false)
+	return t.write > 0
+}
+
+// pieceRuns is splitRuns for units of so many elements, full ones or not.
+func (t *shape) pieceRuns(per int64, full bool) {
 	below, last := t.length, int64(1)
-	if len(t.run) > 0 {
-		last = t.n[t.run[len(t.run)-1]]
+	if i := ends(t.run); i >= 0 {
+		last = t.n[i]
 		below /= last
 	}
 	end := t.length
@@ -237,8 +300,7 @@ func (t *shape) splitRuns() bool {
 		end += per - 1
 	}
 	lines := t.count(t.runs)
-	best := int64(0)
-	for k := int64(1); k <= last && k*lines <= tableSize; k++ {
+	for k, tried := max(1, end/per/GroupSize), 0; k <= last && k*lines <= tableSize && tried < mostPieces; k, tried = k+1, tried+1 {
 		m := (last + k - 1) / k
 		piece, pieces := below*m, k
 		if k == 1 {
@@ -250,16 +312,22 @@ func (t *shape) splitRuns() bool {
 			pieces = (end + piece - 1) / piece
 		}
 		x := piece / per
-		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize {
+		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize || full && piece*pieces != t.length {
 			continue
 		}
-		steps := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * (6 + 5*per)
-		steps += (piece + GroupSize - 1) / GroupSize * 15
-		if best == 0 || steps < best {
-			best, t.words, t.pieces, t.piece = steps, x, pieces, piece
+		each := 11 + 4*per
+		if !full {
+			each = 20 + 4*per
+			if !t.dEven {
+				each += 3 * per
+			}
+		}
+		cost := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * each
+		cost += (piece + GroupSize - 1) / GroupSize * 4
+		if t.write == 0 || cost < t.write {
+			t.write, t.words, t.pieces, t.piece, t.per, t.full = cost, x, pieces, piece, per, full
 		}
 	}
-	return best > 0
 }
 
 // grow makes the tile larger, the side first whose leading axes have fewer elements,
@@ -283,20 +351,33 @@ func (t *shape) grow() {
 	t.level()
 }
 
-// level makes the pieces that an axis is cut into about equally large, by whole vectors.
+// level chooses how much of the cut axes a tile has, near what it has now, by what that
+// costs.
 func (t *shape) level() {
 	for _, i := range []int{t.a(), t.b()} {
 		n, old := t.p.inner(i).n, t.n[i]
-		cuts := (n + old - 1) / old
-		t.n[i] = (n + cuts - 1) / cuts
-		if even := (t.n[i] + vector - 1) / vector * vector; cuts > 1 && even <= old {
-			t.n[i] = even
-		}
-		if !t.lay() {
+		best, chosen := t.total(), old
+		for eighths := int64(4); eighths < 16 && old < n; eighths++ {
+			cuts := (8*n + eighths*old - 1) / (eighths * old)
+			each := (n + cuts - 1) / cuts
+			for _, even := range []int64{1, 4, vector} {
+				t.n[i] = min((each+even-1)/even*even, n)
+				if t.lay() && t.total() < best {
+					best, chosen = t.total(), t.n[i]
+				}
+			}
 			t.n[i] = old
-			t.lay()
 		}
+		t.n[i] = chosen
+		t.lay()
 	}
+	t.scatter()
+}
+
+// total is about what all tiles cost, in instructions of a thread.
+func (t *shape) total() int64 {
+	tables := t.parts*t.count(t.rows) + t.pieces*t.count(t.runs)
+	return t.blocks() * (150 + tables/8 + t.read + t.write)
 }
 
 // a and b are the last leading axes of src and dst: either may be cut.
@@ -352,6 +433,9 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 			k.span |= spanRowB
 		}
 	}
+	if t.grain < vector {
+		k.span |= spanLoose
+	}
 	if t.sEven && t.span == vector*t.across*t.parts {
 		k.span |= spanAligned
 	}
@@ -370,7 +454,6 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	}
 
 	// Of dst: runs.
-	per := max(1, 4/t.size)
 	below, last := t.length, ends(t.run)
 	if last >= 0 {
 		below /= t.n[last]
@@ -390,7 +473,8 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.d })...)
 	k.flat = uint32(t.pieces * t.count(t.runs))
 	k.words = uint32(len(k.run))
-	k.extent, k.length = t.piece+2*per, (below-1)*per
+	ahead := max(1, 4/t.size)
+	k.extent, k.length = t.piece+2*ahead, (below-1)*ahead
 	for _, i := range t.run {
 		k.run = append(k.run, axis{t.n[i], t.step(i), 0})
 	}
@@ -401,7 +485,7 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	if even {
 		k.span |= spanEven
 	}
-	if t.dEven && t.length == per*t.words*t.pieces {
+	if t.full {
 		k.span |= spanFull
 	}
 
@@ -417,7 +501,11 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	}
 	spec := p.spec(Shuffle)
 	spec.Wide = max(d, s) >= limit/2
-	return spec, k.setOuter(append(cuts, others...)...)
+	if err := k.setOuter(append(cuts, others...)...); err != nil {
+		return spec, err
+	}
+	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 4*fewBlocks))
+	return spec, nil
 }
 
 // ends returns the last axis, -1: there is none.

@@ -30,12 +30,10 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 		}
 		*k = parameters{} // too many axes
 	}
-	if p.scattered() {
-		if p.dBits >= 8 {
-			if t := p.shuffles(); t != nil {
-				spec, err := t.plan(k)
-				return spec, true, err
-			}
+	if p.dBits >= 8 && (p.scattered() || p.short()) {
+		if t := p.shuffles(); t != nil {
+			spec, err := t.plan(k)
+			return spec, true, err
 		}
 	}
 	if p.dBits >= 32 {
@@ -100,6 +98,11 @@ func (p *problem) sectors(order []int) float64 {
 // it pays to go through local memory.
 func (p *problem) scattered() bool {
 	return p.sectors(p.dstOrder()) >= 2*p.sectors(p.srcOrder())
+}
+
+// short reports whether narrow elements are neighbours in rows shorter than a vector.
+func (p *problem) short() bool {
+	return p.dBits < 32 && p.inner(0).n*int64(p.dBits) < vector*8
 }
 
 // others returns the axes but these, innermost first.

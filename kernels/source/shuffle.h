@@ -24,6 +24,7 @@
 #define PER MAX(32 / DBITS, 1)  // elements in a word
 #define BYTES MAX(DBITS / 8, 4) // of a word
 #define SIZE (DBITS / 8)        // of an element
+#define WORDS (DBITS > 32 ? 1 : 2) // of a full unit
 #define ITEMS 4
 
 #if DBITS < 32
@@ -34,8 +35,9 @@
 #define PLACE(type, from, at) ((type *)((from) + (at)))
 
 // Bits of span: a and b are one axis, a; it is b that ends a row, which its axis goes
-// through backwards; it is a that ends a run; runs begin at one byte of a word, and all
-// of their words are full; rows begin at vectors.
+// through backwards; it is a that ends a run; all runs of a block begin at one byte of a
+// word; all of their units are full; rows begin at vectors; in the
+// tile they begin at words only.
 #define SAME 1
 #define ROW_B 2
 #define BACKWARDS 4
@@ -43,6 +45,7 @@
 #define EVEN 16
 #define FULL 32
 #define ALIGNED 64
+#define LOOSE 128
 
 // line makes an entry of a table: where line i begins in memory (x, y) and in the tile
 // (z), its indices along a and b, and where its piece begins, in units (w).
@@ -68,22 +71,29 @@ DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, 
 	return line;
 }
 
-#define AT(line) (sizeof(INDEX) == 8 ? (u64)line.y << 32 | line.x : line.x)
+#if FAR
+#define AT(line) ((u64)line.y << 32 | line.x)
+#else
+#define AT(line) line.x
+#endif
 
 // Part is what of a tile there is in a block: the indices along a and b; and of a row the
-// bytes [skip, end).
+// bytes [skip, end); whole: all there is.
 typedef struct {
-	u32 na, nb, skip, end;
+	u32 na, nb, skip, end, whole;
 } PASTE(NAME, Part);
 
 // cut reports whether a line is not there in this block.
 DEVICE u32 PASTE(NAME, _cut)(PASTE(NAME, Part) part, u128 line) {
-	return (line.w & 255) >= part.na || (line.w >> 8 & 255) >= part.nb;
+	return ((line.w & 255) >= part.na) | ((line.w >> 8 & 255) >= part.nb);
 }
 
 // load fills the tile, whose first byte is from[phase]. plain: rows are whole, and
 // begin at vectors.
-INLINED void PASTE(NAME, _load)(u32 plain, PASTE(NAME, Part) part, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, u32 i, u32 step, u32 count, GLOBAL const u8 *from, u32 phase, u32 across) {
+INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, u32 i, u32 step, u32 count, GLOBAL const u8 *from, u32 phase, u32 across) {
+	// A vector has some of a row if its last byte is between the row's first one and
+	// 15 bytes behind the last.
+	const u32 ahead = 16 * across + 15 - part.skip, bytes = part.end - part.skip + 15;
 	for (; i < count; i += ITEMS * step) {
 		u128 value[ITEMS];
 		u32 to[ITEMS];
@@ -97,64 +107,86 @@ INLINED void PASTE(NAME, _load)(u32 plain, PASTE(NAME, Part) part, SHARED_POINTE
 					to[j] = line.z;
 					value[j] = *PLACE(GLOBAL const u128, from, AT(line));
 				} else {
-					// The vector's place in the row, from the vector that has the row's first byte.
-					const u32 x = (line.w >> 16) + 16 * across, first = (line.x + phase) & 15;
-					if (!PASTE(NAME, _cut)(part, line) && (x < first + part.end) & (x + 16 > first + part.skip)) {
-						to[j] = (line.z + phase) & ~15u;
-						value[j] = *PLACE(GLOBAL const u128, from, (AT(line) + phase) & ~(u64)15);
+					const u32 first = (line.x + phase) & 15; // of the row's bytes, in a vector
+					if ((line.w >> 16) + ahead - first < bytes && (part.whole || !PASTE(NAME, _cut)(part, line))) {
+						to[j] = line.z + phase - first;
+						value[j] = *PLACE(GLOBAL const u128, from, AT(line) + phase - first);
 					}
 				}
 			}
 		}
 		UNROLL
 		for (u32 j = 0; j < ITEMS; j++) {
-			if (to[j] != 1) {
+			if (to[j] == 1) {
+			} else if (loose) {
+				SHARED_POINTER u32 *words = PLACE(SHARED_POINTER u32, tile, to[j]);
+				words[0] = value[j].x;
+				words[1] = value[j].y;
+				words[2] = value[j].z;
+				words[3] = value[j].w;
+			} else {
 				*PLACE(SHARED_POINTER u128, tile, to[j]) = value[j];
 			}
 		}
 	}
 }
 
-// store writes runs from the tile. plain: all words are full.
-INLINED void PASTE(NAME, _store)(u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
-	const u32 full = length < PER ? 0 : length - PER + 1;
-	u32 first = PER * across - phase / SIZE; // element of the run's piece
-	SHARED_POINTER const u8 *at[PER];
+// word puts a word of elements at these places together.
+INLINED UNIT PASTE(NAME, _word)(SHARED_POINTER const u8 *const *at, i64 begin) {
+#if DBITS == 8
+	return pack_bytes(at[0][begin], at[1][begin], at[2][begin], at[3][begin]);
+#elif DBITS == 16
+	return pack_halves(*PLACE(SHARED_POINTER const u16, at[0], begin), *PLACE(SHARED_POINTER const u16, at[1], begin));
+#else
+	return *PLACE(SHARED_POINTER const WORD, at[0], begin);
+#endif
+}
+
+// store writes runs from the tile, by units of so many words. plain: all units are full;
+// even: runs begin at one byte of a word.
+INLINED void PASTE(NAME, _store)(u32 words, u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
+	const u32 per = words * PER, full = length < per ? 0 : length - per + 1;
+	u32 first = per * across - phase / SIZE; // element of the run's piece
+	SHARED_POINTER const u8 *at[WORDS * PER];
 	UNROLL
-	for (u32 j = 0; j < PER; j++) {
-		at[j] = tile + low[first + j + PER];
+	for (u32 j = 0; j < WORDS * PER; j++) {
+		if (j < per) {
+			at[j] = tile + low[first + j + PER];
+		}
 	}
 	for (; i < count; i += step) {
 		const u128 line = runs[i];
-		if (!plain && PASTE(NAME, _cut)(part, line)) {
+		if (!plain && !part.whole && PASTE(NAME, _cut)(part, line)) {
 			continue;
 		}
-		GLOBAL u8 *word = to + AT(line);
+		GLOBAL u8 *unit = to + AT(line);
 		if (!even) {
 			const u32 shift = (line.x + phase) % BYTES;
-			word = to + (AT(line) + phase - shift);
-			first = PER * across - shift / SIZE;
+			unit = to + (AT(line) + phase - shift);
+			first = per * across - shift / SIZE;
 			UNROLL
-			for (u32 j = 0; j < PER; j++) {
-				at[j] = tile + low[first + j + PER];
+			for (u32 j = 0; j < WORDS * PER; j++) {
+				if (j < per) {
+					at[j] = tile + low[first + j + PER];
+				}
 			}
 		}
-		const i64 begin = (i32)line.z;
 		const u32 element = first + (line.w >> 16);
+		const i64 begin = plain ? (i64)line.z : (i64)(i32)line.z; // below 0: a piece behind the run's end
 		if (plain || element < full) {
-			UNIT value = *PLACE(SHARED_POINTER const WORD, at[0], begin);
-#if PER > 1
-			UNROLL
-			for (u32 j = 1; j < PER; j++) {
-				value |= (u32)*PLACE(SHARED_POINTER const WORD, at[j], begin) << (j * DBITS);
+			const UNIT value = PASTE(NAME, _word)(at, begin);
+#if DBITS <= 32
+			if (words == 2) {
+				*(GLOBAL u64 *)unit = (u64)PASTE(NAME, _word)(at + PER, begin) << 32 | value;
+				continue;
 			}
 #endif
-			*(GLOBAL UNIT *)word = value;
+			*(GLOBAL UNIT *)unit = value;
 		} else {
 			UNROLL
-			for (u32 j = 0; j < PER; j++) {
-				if (element + j < length) {
-					((GLOBAL WORD *)word)[j] = *PLACE(SHARED_POINTER const WORD, at[j], begin);
+			for (u32 j = 0; j < WORDS * PER; j++) {
+				if (j < per && element + j < length) {
+					((GLOBAL WORD *)unit)[j] = *PLACE(SHARED_POINTER const WORD, at[j], begin);
 				}
 			}
 		}
@@ -173,7 +205,7 @@ ENTRY {
 		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, 16 * inner->n);
 	}
 	for (u32 i = LOCAL_ID; i < dCount; i += GROUP) {
-		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, PER * run->n);
+		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (how & FULL ? WORDS * PER : PER) * run->n);
 	}
 	ROLLED
 	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) { // from PER elements in front of the run on
@@ -200,30 +232,39 @@ ENTRY {
 		part.nb = how & SAME ? t.na : t.nb;
 		part.skip = how & BACKWARDS ? less : 0;
 		part.end = part.skip + (u32)inner->d - less;
-		const u32 whole = (lessA | lessB) == 0;
+		part.whole = (lessA | lessB) == 0;
 		const i64 s0 = t.s * SIZE + params->da;
 		const u32 place = (u32)s0 & 15;
 		if (sLine < sLines) {
 			GLOBAL const u8 *from = src + (s0 - place + 16 * sAcross);
 			SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + 16 * sAcross;
-			if (whole && how & ALIGNED) {
-				PASTE(NAME, _load)(1, part, to, rows, sLine, sLines, sCount, from, 0, sAcross);
+			if (part.whole && how & ALIGNED) {
+				PASTE(NAME, _load)(1, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, 0, sAcross);
 			} else {
-				PASTE(NAME, _load)(0, part, to, rows, sLine, sLines, sCount, from, place, sAcross);
+				PASTE(NAME, _load)(0, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, place, sAcross);
 			}
 		}
 		BARRIER();
 		if (dLine < dLines) {
 			const i64 d0 = t.d * SIZE;
 			const u32 phase = (u32)d0 % BYTES, length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
-			GLOBAL u8 *to = dst + (d0 - phase + BYTES * dAcross);
+			GLOBAL u8 *to = dst + (d0 - phase);
 			SHARED_POINTER const u8 *from = (SHARED_POINTER const u8 *)tile + place;
-			if (whole && how & FULL) {
-				PASTE(NAME, _store)(1, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
-			} else if (how & EVEN) {
-				PASTE(NAME, _store)(0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+			if (how & FULL) {
+				to += WORDS * BYTES * dAcross;
+				if (part.whole) {
+					PASTE(NAME, _store)(WORDS, 1, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+				} else {
+					PASTE(NAME, _store)(WORDS, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+				}
 			} else {
-				PASTE(NAME, _store)(0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				to += BYTES * dAcross;
+#if PER > 1
+				if (!(how & EVEN)) {
+					PASTE(NAME, _store)(1, 0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				} else
+#endif
+				PASTE(NAME, _store)(1, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
 			}
 		}
 		BARRIER(); // before the next block's loads
@@ -234,6 +275,7 @@ ENTRY {
 #undef BYTES
 #undef SIZE
 #undef ITEMS
+#undef WORDS
 #undef UNIT
 #undef PLACE
 #undef SAME
@@ -243,4 +285,5 @@ ENTRY {
 #undef EVEN
 #undef FULL
 #undef ALIGNED
+#undef LOOSE
 #undef AT
