@@ -66,6 +66,7 @@ static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
 	"unsafe"
@@ -242,12 +243,18 @@ func (l *gorgoniaCU) copyWithin(_ *frame, dst, src cuDevicePtr, n int64, s cuStr
 	return do("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), n, as[cu.Stream](s)))
 }
 
-func (l *gorgoniaCU) load(ptx []byte) (cuModule, error) {
+// load uses cu.LoadDataEx, which takes a string up to the first zero, for PTX only.
+func (l *gorgoniaCU) load(image []byte) (cuModule, error) {
+	if bytes.HasPrefix(image, []byte("\x7fELF")) {
+		var m C.CUmodule
+		err := checkC("cuModuleLoadDataEx", C.cuModuleLoadDataEx(&m, unsafe.Pointer(&image[0]), 0, nil, nil))
+		return cuModule(unsafe.Pointer(m)), err
+	}
 	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
 	var pins runtime.Pinner // cu passes its address as a number, in a list
 	pins.Pin(&log.Buffer[0])
 	defer pins.Unpin()
-	m, err := cu.LoadDataEx(text(ptx), log)
+	m, err := cu.LoadDataEx(text(image), log)
 	err = do("cuModuleLoadDataEx", err)
 	var failed *device.DriverError
 	if errors.As(err, &failed) {

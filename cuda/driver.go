@@ -55,6 +55,9 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 		events:  map[cuEvent]struct{}{}, peers: map[uint64]bool{},
 	}
 	d.modules.init(d)
+	if err := d.modules.cubins.open(o, d.target.Capability); err != nil {
+		return nil, err
+	}
 	if ctx == 0 {
 		if d.ctx, err = a.retainPrimary(ordinal); err != nil {
 			return nil, err
