@@ -13,7 +13,14 @@
 //
 // Package kernels chooses them. They are here as PTX (make ptx), a module for each,
 // which the driver compiles when a queue first needs it, and keeps in its own cache
-// (CUDA_CACHE_PATH).
+// (CUDA_CACHE_PATH). Preload (device.Preloader) has it do so before, for the types that
+// are needed.
+//
+// A program that cannot wait for that brings them compiled: make cubins writes an
+// archive for compute capabilities 8.0, 9.0 and 10.0, with NVIDIA's ptxas, and the build
+// tag cubins embeds it (or Options.Cubins has it). A cubin runs on GPUs of its major
+// version that are not older than it. Elsewhere, and where the driver is too old for it,
+// it is the PTX.
 //
 // # Threads
 //
