@@ -131,22 +131,39 @@ func (p *problem) planDense(k *parameters, s Spec) bool {
 		}
 	}
 	items := axis{(phase + in.n + each - 1) / each, each, each}
-	if items.n <= itemsPerBlock {
+	block := denseBlock(items.n, rest)
+	if items.n <= block {
 		rows := parameters{length: in.n, inner: []axis{items}}
-		err := rows.cutItems(rest, itemsPerBlock)
+		err := rows.cutItems(rest, block)
 		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
 			*k = rows
 			return true
 		}
 	}
 	parts := parameters{length: in.n, flat: 1}
-	parts.cutAxis(items, itemsPerBlock)
+	parts.cutAxis(items, block)
 	if parts.setOuter(rest...) != nil {
 		return false
 	}
 	*k = parts
 	return true
 }
+
+// denseBlock is how many items a block has: more where there are many, as work-groups begin
+// with what is the same for all of them.
+func denseBlock(items int64, rows []axis) int64 {
+	for _, a := range rows {
+		items = min(items*a.n, limit)
+	}
+	block := int64(itemsPerBlock)
+	for block < 8*itemsPerBlock && items >= 2*denseBlocks*block {
+		block *= 2
+	}
+	return block
+}
+
+// denseBlocks is the number of blocks that keep a large GPU busy.
+const denseBlocks = 2048
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what
 // src's and dst's elements mean, as source/numbers.h reads it. A kernel between two

@@ -15,20 +15,20 @@
 //	transpose  dense along different, long axes  tile       transpose  transpose  block     transpose
 //	shuffle    dense along different axes        shuffle    permute    permute    block     pack
 //	reversed   src's rows run backwards          element    repack     repack     block     repack
-//	strided    src's rows have gaps              element    gather     gather     block     pack
+//	strided    src's rows have gaps              element    element    gather     block     pack
 //	broadcast  src repeats elements              spread     gather     gather     block     pack
 //	general    anything else                     element    element    gather     block     pack
 //	fill       -                                 fill       gather     gather     fill      pack
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
-// elements. On a CPU items are words of dst. Elements of 8 and 16 bits that are
-// not dense along dst's innermost axis are moved one by one, by element or fill. Where lines
+// elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
+// elements are moved one by one, by element or fill, several by a work-item. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
-// permute is for elements of 2 to 8 bits whose numbers, on both sides, differ by an
+// permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in
 // registers. What has axes that are not powers of two within a word goes by shuffle, of
@@ -39,7 +39,8 @@
 // value is cast's, in integer arithmetic only, which goes in front of pack or element;
 // on a GPU, what is dense on both sides, in rows of four times 16 bytes or more, is
 // lookup's, of elements up to 8 bits, or value's, which pass through a float of 32 bits.
-// take is for copies whose positions in src depend on indices.
+// take and pick are for copies whose positions in src depend on indices, of rows or of
+// single elements.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
 // and magic numbers of the axes, the same on every target. In CUDA they are an argument

@@ -1,6 +1,9 @@
 package kernels
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // The forms whose items are elements.
 const (
@@ -41,44 +44,67 @@ func (s Spec) items() int64 {
 	switch {
 	case s.Serial && s.Form == Cast:
 		return 1
-	case s.DstBits <= 32 && (s.Form == Element || s.Form == Fill) && !s.Serial:
+	case s.Serial || s.DstBits > 32:
+		return 4
+	case s.Form == Element || s.Form == Fill:
 		return 16
 	}
 	return 4
 }
 
-// itemDefines are the macros of these forms: how many elements an item has, and a block
-// at the most.
-func (s Spec) itemDefines() []string {
-	n := s.items()
-	return []string{"ITEMS " + strconv.FormatInt(n, 10), "MOST " + strconv.FormatInt(n*(n-1)*GroupSize, 10)}
+// flatMost bounds the indices of a block's inner axes.
+func (s Spec) flatMost() int64 {
+	if s.takes() { // whose local memory is small
+		return 3 * GroupSize
+	}
+	return 16 * GroupSize
 }
 
-// cutElements cuts axes, innermost first, into blocks of elements: on a GPU so that the
-// cut axis has enough indices for a kernel's items, and a block enough items for a group.
+// itemDefines are the macros of these forms: how many elements an item has, and how many
+// rows a block of take.
+func (s Spec) itemDefines() []string {
+	n := s.items()
+	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.FormatInt(s.flatMost()*n/takeRepeats, 10)}
+}
+
+// cutElements cuts axes, innermost first, into blocks of elements. On a GPU it takes as
+// many of them into a block as keeps most work-items busy, and leaves enough blocks.
 func (k *parameters) cutElements(spec Spec, axes []axis) error {
 	if spec.Serial {
 		return k.cutItems(axes, itemsPerBlock)
 	}
-	items := spec.items()
-	flat, cut := int64(1), 0
-	for cut < len(axes) && flat*axes[cut].n < (items-1)*GroupSize {
-		flat *= axes[cut].n
-		cut++
+	total := 1.0
+	for _, a := range axes {
+		total *= float64(a.n)
 	}
-	if cut > 0 && (cut == len(axes) || axes[cut].n < items && axes[cut-1].n >= items) {
-		cut--
-		flat /= axes[cut].n
+	axes = append(slices.Clone(axes), axis{n: 1})
+	best, at, atFlat := 0.0, 0, int64(1)
+	for i, flat := 0, int64(1); i < len(axes) && flat <= spec.flatMost(); i++ {
+		cut := min(axes[i].n, spec.cut(flat))
+		items := (cut + spec.items() - 1) / spec.items() * flat
+		busy := float64(cut*flat) / float64((items+GroupSize-1)/GroupSize*GroupSize*spec.items())
+		if blocks := total / float64(cut*flat); blocks < fewBlocks {
+			busy *= blocks / fewBlocks
+		}
+		if busy > best {
+			best, at, atFlat = busy, i, flat
+		}
+		if axes[i].n > spec.flatMost() {
+			break
+		}
+		flat *= axes[i].n
 	}
-	k.inner = append(k.inner, axes[:cut]...)
-	k.flat = uint32(flat)
-	if cut == len(axes) {
-		k.cutAxis(axis{n: 1}, 1)
+	k.inner = append(k.inner, axes[:at]...)
+	k.flat = uint32(atFlat)
+	k.cutAxis(axes[at], spec.cut(atFlat))
+	if at == len(axes)-1 {
 		return k.setOuter()
 	}
-	k.cutAxis(axes[cut], max(1, GroupSize/flat)*items)
-	return k.setOuter(axes[cut+1:]...)
+	return k.setOuter(axes[at+1 : len(axes)-1]...)
 }
+
+// cut is how many indices of the cut axis a block has beside so many of the others.
+func (s Spec) cut(flat int64) int64 { return max(1, GroupSize/flat) * s.items() }
 
 // cutItems takes axes, innermost first, into the block until it is full; the
 // one that fills it is cut.

@@ -20,7 +20,7 @@ func (s Spec) room() int {
 	switch {
 	case s.Long:
 		return longRoom
-	case s.Form == Take:
+	case s.takes():
 		return takeRoom
 	case s.Form == Permute:
 		return permuteRoom
@@ -42,7 +42,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Take || s.Form == Cast && !s.pair()
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() || s.Form == Cast && !s.pair()
 		if general && !s.Serial && !s.Wide {
 			s.Long = true
 			long = append(long, s)

@@ -18,7 +18,7 @@ const (
 	// permuteStages how many exchanges: two for each bit of a word.
 	permuteOuter, permuteStages = 12, 8
 	// permuteRoom is how many axes its parameters take: see source/permute.h.
-	permuteRoom = permuteOuter + (1+2*(groupBits+4)+permuteStages+1)/2
+	permuteRoom = permuteOuter + (2+2*(groupBits+4)+permuteStages+1)/2
 	// permuteBlocks is how many blocks a group does, so that it finds its place once,
 	// if manyGroups remain.
 	permuteBlocks, manyGroups = 8, 4 << 10
@@ -27,7 +27,7 @@ const (
 // permuteSpecs lists the kernels of this form.
 func permuteSpecs() []Spec {
 	var all []Spec
-	for _, b := range []uint8{2, 4, 8} {
+	for _, b := range []uint8{2, 4, 8, 16} {
 		all = append(all, Spec{Form: Permute, DstBits: b, SrcBits: b})
 	}
 	return all
@@ -82,7 +82,7 @@ func (t *permutation) step(side int, b bit) int64 {
 func (p *problem) permutes() *permutation {
 	in := p.inner(0)
 	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
-	if p.target.Serial || p.dBits > 8 || rows {
+	if p.target.Serial || p.dBits > 16 || rows {
 		return nil
 	}
 	t := &permutation{p: p, n: make([]int, len(p.axes))}
@@ -217,8 +217,8 @@ func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 }
 
 // neighbours returns the bits that choose among four words of a side that follow one
-// another, if they are aligned as such.
-func (t *permutation) neighbours(side int, base int64) []bit {
+// another, if these are in the tile.
+func (t *permutation) neighbours(side int) []bit {
 	per := int64(32 / t.p.dBits)
 	var found []bit
 	for j := range int64(2) {
@@ -228,15 +228,12 @@ func (t *permutation) neighbours(side int, base int64) []bit {
 		}
 		found = append(found, t.tile[i])
 	}
-	if !t.aligned(side, base, 4*per, slices.Concat(t.words[side], found)...) {
-		return nil
-	}
 	return found
 }
 
 // rest returns the tile's bits but these, the smallest steps of a side first.
 func (t *permutation) rest(side int, but ...bit) []bit {
-	rest := slices.DeleteFunc(slices.Clone(t.tile), func(b bit) bool { return slices.Contains(but, b) })
+	rest := without(t.tile, but)
 	slices.SortStableFunc(rest, func(a, b bit) int {
 		return int(magnitude(t.step(side, a)) - magnitude(t.step(side, b)))
 	})
@@ -245,10 +242,13 @@ func (t *permutation) rest(side int, but ...bit) []bit {
 
 // How a side's words are read or written: see source/permute.h.
 const (
-	wordwise = iota
-	vectors
+	vectors = iota
+	aligned
+	runs
+	shifted
 	loose
 	halves
+	looseHalves
 )
 
 // access is how a side is read or written.
@@ -256,35 +256,56 @@ type access struct {
 	how       uint32
 	registers []bit // what chooses among a work-item's words
 	items     []bit // what chooses the work-item
-	per       int64 // elements in a unit of the steps
+	unit      int64 // elements in a step of registers
 }
 
 // access chooses it; some bits must be among the registers.
 func (t *permutation) access(side int, base int64, must []bit) access {
-	a := access{how: wordwise, per: int64(32 / t.p.dBits)}
-	registers := registerBits(t.p.dBits)
-	if !t.aligned(side, base, a.per, t.words[side]...) {
-		a.how = loose
-		if half := a.per / 2; side == toDst && t.aligned(side, base, half, t.words[side][:len(t.words[side])-1]...) {
-			a.how = halves
+	per := int64(32 / t.p.dBits)
+	word := t.words[side]
+	four := t.neighbours(side)
+	a := access{how: aligned, unit: per}
+	switch {
+	case t.aligned(side, base, per, word...):
+		if four != nil && t.aligned(side, base, 4*per, slices.Concat(word, four)...) {
+			a.how = vectors
 		}
-		a.per = 1
-	} else if v := t.neighbours(side, base); v != nil {
-		first := slices.Clone(v)
+	case side == fromSrc:
+		a.how = shifted
+		if four != nil {
+			a.how = runs
+		}
+	case t.aligned(side, base, per/2, word[:len(word)-1]...):
+		a.how = halves
+	default:
+		a.how = shifted
+	}
+
+	most := registerBits(t.p.dBits)
+	if a.how == vectors || a.how == runs {
+		first := slices.Clone(four)
 		for _, b := range must {
-			if !slices.Contains(v, b) {
+			if !slices.Contains(four, b) {
 				first = append(first, b)
 			}
 		}
-		if len(first) <= registers {
-			a.how, must = vectors, first
+		if len(first) <= most {
+			must = first
+		} else {
+			a.how++ // aligned or shifted
 		}
 	}
-	a.registers = slices.Clone(must)
-	rest := t.rest(side, slices.Concat(t.words[side], must)...)
-	more := len(rest) - (registers - len(must))
-	a.registers = append(a.registers, rest[more:]...)
-	a.items = rest[:more]
+	rest := t.rest(side, slices.Concat(word, must)...)
+	more := len(rest) - (most - len(must))
+	a.registers, a.items = slices.Concat(must, rest[more:]), rest[:more]
+	if slices.ContainsFunc(a.registers, func(b bit) bool { return t.step(side, b)%per != 0 }) {
+		a.unit = 1
+		if a.how == halves {
+			a.how = looseHalves
+		} else {
+			a.how = loose
+		}
+	}
 	return a
 }
 
@@ -337,13 +358,13 @@ func (t *permutation) elements(set, clear int) (mask uint32) {
 	return mask
 }
 
-// stages returns the exchanges that bring the bits of dst's words into place, and
-// leaves in registers what is there then.
-func (t *permutation) stages(registers []bit) []stage {
+// exchanges returns the stages from one order of a word's bits to another, and leaves
+// in registers what is there then.
+func (t *permutation) exchanges(from, to, registers []bit) []stage {
 	var all []stage
 	width := t.p.dBits
-	word := slices.Clone(t.words[fromSrc])
-	for i, b := range t.words[toDst] {
+	word := slices.Clone(from)
+	for i, b := range to {
 		if word[i] == b {
 			continue
 		}
@@ -356,9 +377,16 @@ func (t *permutation) stages(registers []bit) []stage {
 		all = append(all, newStage(within, width<<j-width<<i, t.elements(i, j)))
 		word[i], word[j] = b, word[i]
 	}
+	return all
+}
+
+// turns returns the stages that turn a word's bits round along which src runs
+// against dst, if they are among these.
+func (t *permutation) turns(word, among []bit) []stage {
+	var all []stage
 	for i, b := range word {
-		if t.backwards(b) && slices.Contains(t.words[fromSrc], b) {
-			all = append(all, newStage(within, width<<i, t.elements(-1, i)))
+		if t.backwards(b) && slices.Contains(among, b) {
+			all = append(all, newStage(within, t.p.dBits<<i, t.elements(-1, i)))
 		}
 	}
 	return all
@@ -367,21 +395,86 @@ func (t *permutation) stages(registers []bit) []stage {
 // backwards reports whether src runs against dst along a bit.
 func (t *permutation) backwards(b bit) bool { return t.step(fromSrc, b) < 0 }
 
-// slots numbers the words in local memory so that neither the work-items that are
-// neighbours in src nor those that are in dst meet a bank of memory twice: five bits
-// of either choose the bank.
-func (t *permutation) slots(src, dst []bit) map[bit]uint32 {
+// way is how a tile is moved: with the exchanges before the words go through local
+// memory, or after that.
+type way struct {
+	late     bool
+	src, dst access
+	held     []bit // what the registers choose between the exchanges and local memory
+	stages   []stage
+	slots    map[bit]uint32
+	slot     uint32 // of the first word
+}
+
+// early has the exchanges first: what dst has in a word is in src's words and
+// registers.
+func (t *permutation) early(src, dst int64) *way {
+	from, to := t.words[fromSrc], t.words[toDst]
+	w := &way{src: t.access(fromSrc, src, without(to, from)), dst: t.access(toDst, dst, nil)}
+	w.held = slices.Clone(w.src.registers)
+	w.stages = append(t.exchanges(from, to, w.held), t.turns(to, from)...)
+	w.slots = t.slots(to, w.src.items, w.dst.items)
+	for _, b := range without(from, to) {
+		if t.backwards(b) {
+			w.slot ^= w.slots[b]
+		}
+	}
+	return w
+}
+
+// lateWay has them last: what src has in a word is in dst's words and registers.
+func (t *permutation) lateWay(src, dst int64) *way {
+	from, to := t.words[fromSrc], t.words[toDst]
+	w := &way{late: true, src: t.access(fromSrc, src, nil), dst: t.access(toDst, dst, without(from, to))}
+	w.held = slices.Clone(w.dst.registers)
+	back := t.exchanges(to, from, w.held)
+	slices.Reverse(back)
+	w.stages = append(t.turns(from, from), back...)
+	w.slots = t.slots(from, w.src.items, w.dst.items)
+	return w
+}
+
+// cost is how many times a way moves the sectors of either side, and some more where
+// it does so by words.
+func (t *permutation) cost(w *way) float64 {
+	per := int64(32 / t.p.dBits)
+	spread := func(side int, a access) float64 {
+		times := 1.1
+		if a.how == vectors {
+			times = 1
+		} else if a.how > aligned {
+			times = 2
+		}
+		for j, b := range a.registers {
+			if step := magnitude(t.step(side, b)); step >= per && step < sectorBytes/4*per && (a.how != vectors || j >= 2) {
+				times *= 2
+			}
+		}
+		return times
+	}
+	return min(spread(fromSrc, w.src), 2) + spread(toDst, w.dst) // a GPU's first cache has what src's are read again from
+}
+
+// without returns the bits that are not among the others.
+func without(all, others []bit) []bit {
+	return slices.DeleteFunc(slices.Clone(all), func(b bit) bool { return slices.Contains(others, b) })
+}
+
+// slots numbers the bytes in local memory of words that choose elements by some bits,
+// so that neither the work-items that are neighbours in src nor those that are in dst
+// meet a bank of memory twice: five bits of either choose the bank.
+func (t *permutation) slots(word, src, dst []bit) map[bit]uint32 {
 	const banks = 5
 	slots := map[bit]uint32{}
-	free := []uint32{} // banks that only dst's neighbours need
+	var free []uint32 // banks that only dst's neighbours need
 	for i, b := range dst[:banks] {
 		slots[b] = 4 << i
 		if !slices.Contains(src[:banks], b) {
-			free = append(free, 4<<i)
+			free = append(free, slots[b])
 		}
 	}
 	row := uint32(4 << banks)
-	for _, b := range t.rest(fromSrc, t.words[toDst]...) {
+	for _, b := range without(t.tile, word) {
 		if _, ok := slots[b]; ok {
 			continue
 		}
@@ -397,28 +490,15 @@ func (t *permutation) slots(src, dst []bit) map[bit]uint32 {
 
 // planPermute sets the parameters.
 func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
-	sBase, sAdd := p.sBase, int64(0)
+	sAdd := int64(0)
 	for _, b := range t.words[fromSrc] {
 		if t.backwards(b) { // a word begins at its last element
 			sAdd += t.step(fromSrc, b)
 		}
 	}
-	var must []bit
-	for _, b := range t.words[toDst] {
-		if !slices.Contains(t.words[fromSrc], b) {
-			must = append(must, b)
-		}
-	}
-	src := t.access(fromSrc, sBase+sAdd, must)
-	dst := t.access(toDst, p.dBase, nil)
-	held := slices.Clone(src.registers)
-	stages := t.stages(held)
-	slots := t.slots(src.items, dst.items)
-	slot := uint32(0)
-	for _, b := range t.words[fromSrc] {
-		if t.backwards(b) && !slices.Contains(t.words[toDst], b) {
-			slot ^= slots[b]
-		}
+	w := t.early(p.sBase+sAdd, p.dBase)
+	if late := t.lateWay(p.sBase+sAdd, p.dBase); t.cost(late) < t.cost(w) {
+		w = late
 	}
 
 	// The blocks: first those along the axes that the tile does not divide.
@@ -455,19 +535,30 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 			k.more = le.AppendUint32(k.more, v)
 		}
 	}
-	add(uint32(len(stages)), slot, src.how, dst.how)
+	late := uint32(0)
+	if w.late {
+		late = 1
+	}
+	add(uint32(len(w.stages)), late, w.slot, w.src.how, w.dst.how, 0, 0, 0)
 	places := func(side int, x access, held []bit) {
-		for j, b := range slices.Concat(x.items, x.registers) {
-			h := slices.Concat(x.items, held)[j]
-			add(uint32(t.step(side, b)/x.per), slots[h], t.index(cut[0], b), t.index(cut[1], b))
+		for _, b := range x.items {
+			add(uint32(t.step(side, b)), w.slots[b], t.index(cut[0], b), t.index(cut[1], b))
+		}
+		for j, b := range x.registers {
+			add(uint32(t.step(side, b)/x.unit), w.slots[held[j]], t.index(cut[0], b), t.index(cut[1], b))
 		}
 	}
-	places(fromSrc, src, held)
-	places(toDst, dst, dst.registers)
-	for _, s := range stages {
+	if w.late {
+		places(fromSrc, w.src, w.src.registers)
+		places(toDst, w.dst, w.held)
+	} else {
+		places(fromSrc, w.src, w.held)
+		places(toDst, w.dst, w.dst.registers)
+	}
+	for _, s := range w.stages {
 		add(s.with, s.shift, s.mask, s.bytes)
 	}
-	add(make([]uint32, 4*(permuteStages-len(stages)))...)
+	add(make([]uint32, 4*(permuteStages-len(w.stages)))...)
 	return p.spec(Permute), true
 }
 

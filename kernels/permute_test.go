@@ -51,6 +51,7 @@ var weights = []chain{
 	{name: "Marlin, 8 bits", bits: 8, dims: []int64{32, 2, 4, 2, 16, 4, 2, 8}, perm: []int{0, 4, 7, 2, 5, 6, 3, 1}},
 	{name: "Marlin's zeros from AWQ", bits: 4, dims: []int64{512, 16, 4, 2, 2, 4}, perm: []int{0, 1, 5, 4, 3, 2}},
 	{name: "Machete", bits: 4, dims: []int64{8, 2, 4, 2, 8, 8, 4, 2, 4, 2}, perm: []int{5, 0, 1, 2, 4, 8, 6, 9, 7, 3}},
+	{name: "Marlin's scales", bits: 16, dims: []int64{512, 16, 8, 8}, perm: []int{0, 1, 3, 2}},
 	{name: "Triton's scales", bits: 8, dims: []int64{128, 4, 8, 4, 32}, perm: []int{2, 0, 4, 3, 1}},
 	{name: "torchao", bits: 4, dims: []int64{128, 8, 8, 2, 4, 4, 2}, perm: []int{0, 2, 1, 5, 3, 6, 4}},
 	{name: "TensorRT-LLM", bits: 4, dims: []int64{8, 2, 4, 4, 2, 256, 4}, perm: []int{5, 0, 6, 1, 3, 4, 2}},
@@ -115,7 +116,7 @@ func TestPermuteRandom(t *testing.T) {
 	h, rnd := hostOf(t), rand.New(rand.NewPCG(16, 17))
 	permuted := map[kernels.Spec]int{}
 	for range 60 {
-		bits := 2 << rnd.IntN(3)
+		bits := 2 << rnd.IntN(4)
 		rank := 3 + rnd.IntN(5)
 		dims := make([]int64, rank)
 		left := int64(1 << 17)
@@ -131,7 +132,7 @@ func TestPermuteRandom(t *testing.T) {
 			permuted[l.Spec]++
 		}
 	}
-	assert.Len(t, permuted, 3)
+	assert.Len(t, permuted, 4)
 }
 
 // digits returns a layout of one order of axes, or a random one, and a gap at its

@@ -60,7 +60,7 @@ func TestPlanCopy(t *testing.T) {
 		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
-		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 gather_8"},
+		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 element_8"},
 		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1"},
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
 		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 gather_4"},
@@ -70,7 +70,7 @@ func TestPlanCopy(t *testing.T) {
 		{"transposed nibbles", 4, square, gpu, "transpose.4"},
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
 		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
-		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 gather_8"},
+		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 element_8"},
 		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "general.32 element_32_wide"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

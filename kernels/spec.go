@@ -93,7 +93,7 @@ func (s Spec) live() int {
 // indices. Takes have two more: the indices, and where one out of range is noted (see
 // source/indices.h).
 func (s Spec) Arguments() int {
-	if s.Form == Take {
+	if s.takes() {
 		return MaxArguments
 	}
 	return MaxArguments - 2
@@ -123,7 +123,7 @@ func (s Spec) defines() []string {
 		merge = "merge_bits"
 	}
 	more, named := "", ""
-	if s.Form == Take {
+	if s.takes() {
 		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
 	}
 	var from, to uint64
@@ -166,7 +166,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Cast:
+	case Element, Fill, Spread, Take, Pick, Cast:
 		return s.itemDefines()
 	}
 	return nil

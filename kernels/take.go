@@ -9,8 +9,14 @@ import (
 
 // Takes: copies whose positions in src depend on indices in memory.
 
-// Take takes an element, or a word of narrow ones, per item.
-const Take Form = "take"
+// The forms of takes.
+const (
+	Take Form = "take" // of rows, whose elements have their indices in common
+	Pick Form = "pick" // of elements by an index each
+)
+
+// takes reports whether a kernel has indices.
+func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick }
 
 // takeSpecs lists the kernels of takes.
 func takeSpecs() []Spec {
@@ -19,6 +25,9 @@ func takeSpecs() []Spec {
 		for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
 			for _, at := range []uint8{32, 64} {
 				all = append(all, Spec{Form: Take, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				if bits >= 8 && !serial {
+					all = append(all, Spec{Form: Pick, DstBits: bits, SrcBits: bits, AtBits: at})
+				}
 			}
 		}
 	}
@@ -41,7 +50,8 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 		steps = append(steps, a.Stride(i-1))
 	}
 	l, err := p.plan("take", func(k *parameters) (Spec, error) {
-		indices, err := p.cutTake(k, steps)
+		var indices parameters
+		form, err := p.cutTake(k, &indices, steps)
 		if err != nil {
 			return Spec{}, err
 		}
@@ -52,7 +62,7 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 				k.more = binary.LittleEndian.AppendUint64(k.more, uint64(v))
 			}
 		}
-		spec := p.spec(Take)
+		spec := p.spec(form)
 		spec.AtBits = uint8(atBits)
 		return spec, nil
 	})
@@ -60,36 +70,36 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	return l, err
 }
 
-// cutTake cuts a take into blocks, and the same work with at instead of src, whose
-// steps it is given.
-func (p *problem) cutTake(k *parameters, steps []int64) (indices parameters, err error) {
+// cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
+// steps it is given, in place of src.
+func (p *problem) cutTake(k, indices *parameters, steps []int64) (Form, error) {
 	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
 		q.axes[len(q.axes)-1-i].s = steps[i]
 	}
-	switch {
-	case p.dBits < 8:
-		if err := p.planWords(k, len(p.axes), 1); err != nil {
-			return indices, err
-		}
-		return indices, q.planWords(&indices, len(p.axes), 1)
-	case p.target.Serial:
-		if err := k.cutItems(p.innermostFirst(), itemsPerBlock); err != nil {
-			return indices, err
-		}
-		return indices, indices.cutItems(q.innermostFirst(), itemsPerBlock)
+	cut := func(p *problem, k *parameters) error { return k.cutElements(p.spec(Take), p.innermostFirst()) }
+	if p.dBits < 8 {
+		cut = func(p *problem, k *parameters) error { return p.planWords(k, len(p.axes), 1) }
 	}
-	if err := k.cutElements(p.spec(Take), p.innermostFirst()); err != nil {
-		return indices, err
+	if err := cut(p, k); err != nil {
+		return "", err
 	}
-	err = indices.cutElements(p.spec(Take), q.innermostFirst())
-	k.numberRows(&indices)
-	return indices, err
+	if err := cut(&q, indices); err != nil || p.dBits < 8 || p.target.Serial {
+		return Take, err
+	}
+	if rows := k.numberRows(indices); rows*takeRepeats > int64(k.flat)*int64(k.cut) {
+		k.run, indices.run = nil, nil
+		return Pick, nil
+	}
+	return Take, nil
 }
 
+// takeRepeats is how many elements there are at least for each of a block's rows.
+const takeRepeats = 2
+
 // numberRows numbers a block's rows: the combinations of indices along the axes that at
-// has steps along.
-func (k *parameters) numberRows(indices *parameters) {
+// has steps along. It returns how many these are.
+func (k *parameters) numberRows(indices *parameters) int64 {
 	k.nb = 1
 	for i := range indices.inner {
 		a := &indices.inner[i]
@@ -99,9 +109,12 @@ func (k *parameters) numberRows(indices *parameters) {
 			k.nb *= uint32(a.n)
 		}
 	}
-	if indices.run = k.run; indices.s != 0 {
-		k.ta = k.nb
+	indices.run = k.run
+	if indices.s == 0 {
+		return int64(k.nb)
 	}
+	k.ta = k.nb
+	return int64(k.nb) * int64(k.cut)
 }
 
 // AtBase returns a take's argument lo, the base of its indices, for indices with this

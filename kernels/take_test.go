@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -23,7 +24,7 @@ func rows(n, width int64) (dst, src, at layout.Layout) {
 }
 
 // TestPlanTake names the kernels: elements that rows have in common are taken
-// together.
+// together, and rows of one element are picked.
 func TestPlanTake(t *testing.T) {
 	for _, c := range []struct {
 		n, width    int64
@@ -40,8 +41,8 @@ func TestPlanTake(t *testing.T) {
 		{128, 64, 4, 64, 1, "take_4_i64"},
 		{128, 10, 4, 10, 0, "take_8_i64"},
 		{128, 7, 2, 7, 0, "take_2_i64"},
-		{128, 1, 64, 1, 0, "take_64_i64"},
-		{128, 2, 64, 2, 0, "take_128_i64"},
+		{128, 1, 64, 1, 0, "pick_64_i64"},
+		{128, 2, 64, 2, 0, "pick_128_i64"},
 		{0, 5, 8, 5, 0, "nothing"},
 	} {
 		for _, target := range []kernels.Target{parallel, serial} {
@@ -57,7 +58,7 @@ func TestPlanTake(t *testing.T) {
 			}
 			want := c.kernel
 			if target.Serial {
-				want += "_serial"
+				want = strings.Replace(want, "pick", "take", 1) + "_serial"
 			}
 			assert.Equal(t, want, l.Spec.String())
 			assert.Contains(t, kernels.Specs(), l.Spec)

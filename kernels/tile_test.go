@@ -372,7 +372,7 @@ func TestSpread(t *testing.T) {
 	dims := []int64{5, 9, 3000}
 	l := hostOf(t).check(t, rand.New(rand.NewPCG(9, 10)), dense(dims...), strided(dims, []int64{3000, 0, 1}, 0), 32, parallel)
 	require.Equal(t, "spread_128", l.Spec.String()[:10])
-	require.EqualValues(t, 2*2, l.Groups)
+	require.EqualValues(t, 5*2, l.Groups)
 }
 
 // TestFarApart has steps of more than 32 bits.

@@ -33,8 +33,13 @@ func wordSpecs() []Spec {
 			if !serial || bits < 8 {
 				add(Repack, bits, bits, serial).Step = -1
 			}
-			add(anywhere, bits, bits, serial)
 			add(anywhere, bits, 0, serial)
+			if bits < 8 || serial {
+				add(anywhere, bits, bits, serial)
+			}
+			if !serial {
+				add(Gather, bits, bits, false).Step = repeated
+			}
 		}
 		for _, bits := range []int{2, 4} {
 			for _, form := range []Form{anywhere, Repack} {
@@ -59,10 +64,14 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 			spec.Form = Repack
 		case same && in.s == -1 && long:
 			spec.Form, spec.Step = Repack, -1
+		case same && in.s == 0 && long && !p.target.Serial:
+			spec.Step = repeated
 		}
 	}
 	switch {
-	case spec.Form == Gather:
+	case spec.Form == Gather && spec.Step == 0 && p.sBits >= 8 && p.dBits >= 8:
+		return p.planElements(Element, k)
+	case spec.Form == Gather && spec.Step == 0:
 		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)

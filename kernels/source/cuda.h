@@ -44,11 +44,12 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
-// Conversions that processors have an instruction for; what becomes of NaN is open,
-// but 0 as an integer. See floats.h for devices without.
+// Conversions that processors have an instruction for, which saturate; what becomes of
+// NaN is open, but 0 as an integer. See floats.h for devices without.
 #define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
 #define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
-#define TRUNCATED(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
+#define INTEGER_OF(x) __nvvm_f2i_rz(AS_FLOAT(x))
+#define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {

@@ -1,7 +1,7 @@
 // gather: chunks (see chunks.h) that are put together from elements anywhere in src. It
-// copies elements narrower than a chunk (DBITS equals SBITS), converts between a type
-// below a byte and its container, and fills (SBITS is 0: lo and hi hold the pattern,
-// repeated).
+// copies elements (DBITS equals SBITS), converts between a type below a byte and its
+// container, and fills (SBITS is 0: lo and hi hold the pattern, repeated). STEP 127 is for
+// rows along which src repeats one element.
 
 #if SBITS == 0
 
@@ -46,6 +46,23 @@ DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 	return ((GLOBAL const PASTE(u, SBITS) *)src)[at];
 #endif
 }
+
+#if STEP == 127
+
+#define LOADED u32
+#define LOAD(c) PASTE(NAME, _load)(src, c.s)
+#define MAKE(c, x) PASTE(NAME, _repeated)(x)
+#define ROWS 1
+
+// repeated is a chunk of one element.
+DEVICE u128 PASTE(NAME, _repeated)(u32 x) {
+	u128 v;
+	v.x = x * (0xffffffff / (0xffffffff >> (32 - DBITS)));
+	v.y = v.z = v.w = v.x;
+	return v;
+}
+
+#else
 
 // slots reads the elements of slots [a, b).
 INLINED PASTE(NAME, _Slots) PASTE(NAME, _slots)(GLOBAL const u8 *src, CONSTANT Params *params, const Chunk c, i32 a, i32 b) {
@@ -167,6 +184,7 @@ INLINED u128 PASTE(NAME, _chunk)(const PASTE(NAME, _Slots) s) {
 	return v;
 }
 
+#endif
 #endif
 
 #undef AT_ONCE

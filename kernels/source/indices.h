@@ -61,28 +61,35 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 	return bits == 32 ? (i64)((GLOBAL const i32 *)at)[position] : ((GLOBAL const i64 *)at)[position];
 }
 
-// find moves a position in src by the indices at a position of at. If one of them
-// is out of range it returns 0, and the first to find one notes it: status 0 is 1
-// then, and the others are the index and the extent, low words first.
+#define INDICES(params) ((CONSTANT Index *)(at_axes(params) + (params)->outer + (params)->inner + (params)->run))
+
+// add_index moves a position in src by index k. If that is out of range it returns 0, and
+// the first to find one notes it: status 0 is 1 then, and the others are the index and
+// the extent, low words first.
+DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u32 *status) {
+	const i64 extent = INDICES(params)[k].extent;
+	u32 found = 1;
+	if ((u64)(index + extent) >= (u64)extent * 2) {
+		if (ATOMIC_OR(status, 1) == 0) {
+			status[1] = (u32)index;
+			status[2] = (u32)((u64)index >> 32);
+			status[3] = (u32)extent;
+			status[4] = (u32)((u64)extent >> 32);
+		}
+		found = 0;
+	}
+	// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
+	// index < 0 wrong of an i32 that was widened.
+	*s += (index + (extent & index >> 63)) * INDICES(params)[k].stride;
+	return found;
+}
+
+// find moves a position in src by the indices at a position of at, or returns 0.
 DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
-	CONSTANT Index *by = (CONSTANT Index *)(at_axes(params) + params->outer + params->inner + params->run);
 	u32 found = 1;
 	ROLLED
 	for (u32 k = 0; k < params->na; k++) { // without a way out: parameters by value would be copied
-		const i64 index = index_at(at, position + by[k].offset, bits);
-		const i64 extent = by[k].extent;
-		if (index < -extent || index >= extent) {
-			if (ATOMIC_OR(status, 1) == 0) {
-				status[1] = (u32)index;
-				status[2] = (u32)((u64)index >> 32);
-				status[3] = (u32)extent;
-				status[4] = (u32)((u64)extent >> 32);
-			}
-			found = 0;
-		}
-		// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
-		// index < 0 wrong of an i32 that was widened.
-		*s += (index + (extent & index >> 63)) * by[k].stride;
+		found &= add_index(params, k, index_at(at, position + INDICES(params)[k].offset, bits), s, status);
 	}
 	return found;
 }

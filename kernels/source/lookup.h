@@ -8,7 +8,7 @@
 #if ENTRY_BITS == 128
 typedef u128 PASTE(NAME, _slot);
 #elif ENTRY_BITS == 64
-typedef u64 PASTE(NAME, _slot);
+typedef u32x2 PASTE(NAME, _slot);
 #elif ENTRY_BITS == 32
 typedef u32 PASTE(NAME, _slot);
 #elif ENTRY_BITS == 16
@@ -39,7 +39,10 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
 	v.w = word[3];
 	return v;
 #elif ENTRY_BITS == 64
-	return (u64)word[1] << 32 | word[0];
+	SLOT v;
+	v.x = word[0];
+	v.y = word[1];
+	return v;
 #else
 	return (SLOT)word[0];
 #endif
@@ -53,6 +56,9 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, table)
 
 #define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
+
+#define ITEMS 4
+#define TOGETHER 1
 
 // convert looks an item up.
 INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER const SLOT *table) {
@@ -69,8 +75,8 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER cons
 		out[4 * k + 2] = v.z;
 		out[4 * k + 3] = v.w;
 #elif ENTRY_BITS == 64
-		out[2 * k] = (u32)v;
-		out[2 * k + 1] = (u32)(v >> 32);
+		out[2 * k] = v.x;
+		out[2 * k + 1] = v.y;
 #else
 		out[k * ENTRY_BITS / 32] |= (u32)v << (k * ENTRY_BITS % 32);
 #endif

@@ -15,8 +15,8 @@
 #define Stage PASTE(NAME, _Stage)
 #define Moves PASTE(NAME, _Moves)
 
-// Place is what a bit adds: to the position in src or dst, in words, or in elements if
-// that side is loose; to the byte in local memory, by exclusive or; and to the indices
+// Place is what a bit adds: to the position in src or dst, those of LOCAL_ID in
+// elements, the others in words, but if that side is LOOSE; to the byte in local memory, by exclusive or; and to the indices
 // along the axes a and b.
 typedef struct {
 	i32 step;
@@ -34,17 +34,23 @@ typedef struct {
 // Moves are the parameters behind those that all kernels have.
 typedef struct {
 	u32 stages;    // how many
+	u32 late;      // 1: they come after local memory
 	u32 slot;      // of src's first word
-	u32 load;      // how src's words are read: LOOSE, WORDWISE or VECTORS
-	u32 store;     // how dst's words are written: the same, or HALVES
+	u32 load;      // how src's words are read
+	u32 store;     // how dst's words are written
+	u32 unused[3];
 	Place src[8 + REGISTERS], dst[8 + REGISTERS];
 	Stage stage[STAGES];
 } Moves;
 
-#define WORDWISE 0 // words where words lie
-#define VECTORS 1  // four neighbours at once
-#define LOOSE 2    // anywhere
-#define HALVES 3   // loose, but by 16 bits
+// How words are read or written.
+#define VECTORS 0      // by four neighbours
+#define ALIGNED 1      // one by one
+#define RUNS 2         // at any element: four neighbours as a run, read by words
+#define SHIFTED 3      // at any element, which is at the same place in all words of a work-item
+#define LOOSE 4        // at any element: steps of registers count elements
+#define HALVES 5       // SHIFTED by 16 bits, or not
+#define LOOSE_HALVES 6 // LOOSE, but at multiples of 16 bits
 
 #define MOVES ((CONSTANT Moves *)(AXES(params) + OUTER))
 
@@ -106,22 +112,24 @@ typedef struct {
 		}                                      \
 	}
 
-// Loose words are shifted. A word without an element that is needed may lie behind src.
-DEVICE u32 PASTE(NAME, _loose)(GLOBAL const u32 *from, i32 at) {
+// word_at reads a word at any element. One without an element that is needed may lie
+// behind src.
+DEVICE u32 PASTE(NAME, _word_at)(GLOBAL const u32 *from, i32 at) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL const u32 *word = from + (at >> LOG);
 	return funnel(word[0], word[shift > 0], shift);
 }
 
+// put writes a word to any element; by halves where they begin at halves.
 DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 halves) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL u32 *word = to + (at >> LOG);
-	if (halves) {
-		GLOBAL u16 *part = (GLOBAL u16 *)word + shift / 16;
-		part[0] = (u16)value;
-		part[1] = (u16)(value >> 16);
-	} else if (shift == 0) {
+	if (shift == 0) {
 		*word = value;
+	} else if (halves) {
+		GLOBAL u16 *part = (GLOBAL u16 *)word;
+		part[1] = (u16)value;
+		part[2] = (u16)(value >> 16);
 	} else {
 		MERGE(word, value << shift, 0xffffffff << shift);
 		MERGE(word + 1, value >> (32 - shift), 0xffffffff >> (32 - shift));
@@ -156,57 +164,81 @@ ENTRY {
 		u32 r[WORDS];
 
 		GLOBAL const u32 *from = (GLOBAL const u32 *)src + (u64)t.s / PER;
-		const i32 s = sAt + (load == LOOSE ? (i32)((u64)t.s % PER) : 0);
+		const i32 s = sAt + (i32)((u64)t.s % PER);
+		const u32 shift = (u32)s % PER * DBITS, second = shift > 0;
+		GLOBAL const u32 *first = from + (s >> LOG);
 		if (load == VECTORS && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k += 4) {
-				const u128 v = *(GLOBAL const u128 *)(from + (s + ADDED(k, src, step, +)));
+				const u128 v = *(GLOBAL const u128 *)(first + ADDED(k, src, step, +));
 				r[k] = v.x;
 				r[k + 1] = v.y;
 				r[k + 2] = v.z;
 				r[k + 3] = v.w;
 			}
-		} else if (load != LOOSE && whole) {
+		} else if (load == ALIGNED && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
-				r[k] = from[s + ADDED(k, src, step, +)];
+				r[k] = first[ADDED(k, src, step, +)];
+			}
+		} else if (load == RUNS && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k += 4) {
+				GLOBAL const u32 *w = first + ADDED(k, src, step, +);
+				const u32 x = w[1], y = w[2], z = w[3];
+				r[k] = funnel(w[0], x, shift);
+				r[k + 1] = funnel(x, y, shift);
+				r[k + 2] = funnel(y, z, shift);
+				r[k + 3] = funnel(z, (w + 3)[second], shift);
+			}
+		} else if (load == SHIFTED && whole) {
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				GLOBAL const u32 *w = first + ADDED(k, src, step, +);
+				r[k] = funnel(w[0], w[second], shift);
 			}
 		} else {
+			const u32 unit = load == LOOSE ? 0 : LOG;
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
 				r[k] = 0;
 				if (INSIDE(k, src, sa, sb)) {
-					const i32 at = s + ADDED(k, src, step, +);
-					r[k] = load == LOOSE ? PASTE(NAME, _loose)(from, at) : from[at];
+					r[k] = PASTE(NAME, _word_at)(from, s + (ADDED(k, src, step, +) << unit));
 				}
 			}
 		}
 
 		ROLLED
-		for (u32 i = 0; i < MOVES->stages; i++) {
-			const u32 with = MOVES->stage[i].with, shift = MOVES->stage[i].shift, mask = MOVES->stage[i].mask;
-#ifdef PICK_BYTES
-			const u32 bytes = MOVES->stage[i].bytes;
-			if (bytes) {
-				STAGE(EXCHANGE_BYTES, r[k] = PICK_BYTES(r[k], r[k], bytes);)
+		for (u32 pass = 0; pass < 2; pass++) {
+			if (pass != MOVES->late) { // through local memory
+				UNROLL
+				for (u32 k = 0; k < WORDS; k++) {
+					SLOT(in ^ ADDED(k, src, slot, ^)) = r[k];
+				}
+				BARRIER();
+				UNROLL
+				for (u32 k = 0; k < WORDS; k++) {
+					r[k] = SLOT(out ^ ADDED(k, dst, slot, ^));
+				}
 				continue;
 			}
+			ROLLED
+			for (u32 i = 0; i < MOVES->stages; i++) {
+				const u32 with = MOVES->stage[i].with, shift = MOVES->stage[i].shift, mask = MOVES->stage[i].mask;
+#ifdef PICK_BYTES
+				const u32 bytes = MOVES->stage[i].bytes;
+				if (bytes) {
+					STAGE(EXCHANGE_BYTES, r[k] = PICK_BYTES(r[k], r[k], bytes);)
+					continue;
+				}
 #endif
-			STAGE(EXCHANGE, const u32 x = (r[k] >> shift ^ r[k]) & mask; r[k] ^= x ^ x << shift;)
-		}
-
-		UNROLL
-		for (u32 k = 0; k < WORDS; k++) {
-			SLOT(in ^ ADDED(k, src, slot, ^)) = r[k];
-		}
-		BARRIER();
-		UNROLL
-		for (u32 k = 0; k < WORDS; k++) {
-			r[k] = SLOT(out ^ ADDED(k, dst, slot, ^));
+				STAGE(EXCHANGE, const u32 x = (r[k] >> shift ^ r[k]) & mask; r[k] ^= x ^ x << shift;)
+			}
 		}
 
 		GLOBAL u32 *to = (GLOBAL u32 *)dst + (u64)t.d / PER;
-		const i32 d = dAt + (store >= LOOSE ? (i32)((u64)t.d % PER) : 0);
+		const i32 d = dAt + (i32)((u64)t.d % PER);
+		GLOBAL u32 *last = to + (d >> LOG);
 		if (store == VECTORS && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k += 4) {
@@ -215,23 +247,27 @@ ENTRY {
 				v.y = r[k + 1];
 				v.z = r[k + 2];
 				v.w = r[k + 3];
-				*(GLOBAL u128 *)(to + (d + ADDED(k, dst, step, +))) = v;
+				*(GLOBAL u128 *)(last + ADDED(k, dst, step, +)) = v;
 			}
-		} else if (store < LOOSE && whole) {
+		} else if (store == ALIGNED && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
-				to[d + ADDED(k, dst, step, +)] = r[k];
+				last[ADDED(k, dst, step, +)] = r[k];
+			}
+		} else if (store == HALVES && whole) {
+			GLOBAL u16 *lower = (GLOBAL u16 *)last + ((u32)d / (PER / 2) & 1);
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				GLOBAL u16 *part = lower + 2 * ADDED(k, dst, step, +);
+				part[0] = (u16)r[k];
+				part[1] = (u16)(r[k] >> 16);
 			}
 		} else {
+			const u32 unit = store == LOOSE || store == LOOSE_HALVES ? 0 : LOG;
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
 				if (INSIDE(k, dst, da, db)) {
-					const i32 at = d + ADDED(k, dst, step, +);
-					if (store >= LOOSE) {
-						PASTE(NAME, _put)(to, at, r[k], store == HALVES);
-					} else {
-						to[at] = r[k];
-					}
+					PASTE(NAME, _put)(to, d + (ADDED(k, dst, step, +) << unit), r[k], store >= HALVES);
 				}
 			}
 		}
@@ -244,10 +280,13 @@ ENTRY {
 #undef Place
 #undef Stage
 #undef Moves
-#undef WORDWISE
 #undef VECTORS
+#undef ALIGNED
+#undef RUNS
+#undef SHIFTED
 #undef LOOSE
 #undef HALVES
+#undef LOOSE_HALVES
 #undef MOVES
 #undef FOURTH
 #undef ADDED

@@ -1,7 +1,8 @@
 // take: elements of src whose positions depend on indices in memory. Below a
-// byte an item is a 32-bit word of dst, else an element. The elements of a row have
+// byte an item is a 32-bit word of dst, else it is of elements. The elements of a row have
 // their indices in common, which are looked at once: serial kernels do a row in one go,
-// others first find the rows of a block. lo is the base of at.
+// others first find the rows of a block. pick is for elements of which too few have
+// indices in common. lo is the base of at.
 
 #if DBITS < 8
 
@@ -111,10 +112,9 @@ ENTRY {
 #define NOWHERE ((i64)((u64)1 << 63))
 
 ENTRY {
-	SHARED(i64, found, MOST); // where rows begin in src, by what their indices say
+	SHARED(i64, found, ROWS); // where rows begin in src, by what their indices say
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-	CONSTANT Axis *inner = AXES(params) + params->outer;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Position begin = {dBase, sBase, (i64)lo};
 		const u32 first = position_of(params, block, &begin);
@@ -131,16 +131,14 @@ ENTRY {
 		const i64 dApart = apart * params->d, sApart = apart * params->s;
 		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
 			u32 x = item, row = 0;
-			i64 d = begin.d, s = 0;
+			Position p = {begin.d, 0, 0};
 			ROLLED
-			for (u32 k = 0; k < params->inner; k++) {
-				const u32 i = digit(&x, inner + k);
-				d += i * inner[k].d;
-				s += i * inner[k].s;
-				row += i * (u32)at_axes(params)[params->outer + k].d;
+			for (u32 k = params->outer; k < params->outer + params->inner; k++) {
+				const u32 i = digit(&x, AXES(params) + k);
+				step_to(&p, params, k, i);
+				row += i * (u32)at_axes(params)[k].d;
 			}
-			d += x * params->d;
-			s += x * params->s;
+			step_cut(&p, params, x);
 			row += x * params->ta;
 			WORD value[ITEMS];
 			u32 there = 0;
@@ -149,7 +147,7 @@ ENTRY {
 				if (x + j * apart < cuts) {
 					const i64 begins = found[row + j * apart * params->ta];
 					if (begins != NOWHERE) {
-						value[j] = from[begins + s + j * sApart];
+						value[j] = from[begins + p.s + j * sApart];
 						there |= 1 << j;
 					}
 				}
@@ -157,7 +155,7 @@ ENTRY {
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				if (there >> j & 1) {
-					to[d + j * dApart] = value[j];
+					to[p.d + j * dApart] = value[j];
 				}
 			}
 		}

@@ -3,7 +3,9 @@
 // what the types are is the same for all work-items.
 
 #define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
-#define EVERY UNROLL for (u32 k = 0; k < COUNT; k++)
+#define ITEMS 2
+#define TOGETHER (MAX(DBITS, SBITS) < 32 ? 1 : 2)
+#define EVERY UNROLL for (u32 k = 0; k < TOGETHER * COUNT; k++)
 
 #define PREPARE \
 	const Number is = number_of(lo), becomes = number_of(hi); \
@@ -24,7 +26,7 @@ INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 		}
 	} else if (from.mantissa == 10) {
 		EVERY {
-			v[k] = float_of_half(raw[k / 2] >> (k % 2 * 16) & 0xffff);
+			v[k] = float_of_half(raw[k / 2] >> (k % 2 * 16) & 0xffff, DBITS);
 		}
 	} else {
 		EVERY {
@@ -37,12 +39,10 @@ INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 #endif
 }
 
-#if DBITS <= 8
+#if DBITS < 8
 // gather puts the low bits of four elements together.
 DEVICE u32 PASTE(NAME, _gather)(u32 bytes) {
-#if DBITS == 8
-	return bytes;
-#elif DBITS == 4
+#if DBITS == 4
 	bytes |= bytes >> 4;
 	return (bytes & 0xff) | (bytes >> 8 & 0xff00);
 #else
@@ -52,9 +52,48 @@ DEVICE u32 PASTE(NAME, _gather)(u32 bytes) {
 }
 #endif
 
+#if DBITS == 4 || DBITS == 8
+// floats rounds four floats to a format of that many bits, a byte each.
+INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from, const Number to, const Fit fit) {
+	u32 v[4];
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		v[k] = fitted(x[k] & 0x7fffffff, fit);
+	}
+#if SBITS == 32
+	u32 signs = four_tops(raw);
+#else
+	u32 signs = bytes_of(raw[0], raw[1], 0x7531);
+#endif
+	signs = from.kind == KIND_UINT ? 0 : signs & 0x80808080;
+	const u32 values = four_bytes(v);
+#if DBITS == 4
+	if (from.kind == KIND_FLOAT) { // NaN is -0, or the largest number
+#if SBITS == 32
+		UNROLL
+		for (u32 k = 0; k < 4; k++) {
+			v[k] = (x[k] & 0x7fffffff) + 0x007fffff;
+		}
+		const u32 nan = four_tops(v) & 0x80808080;
+#else
+		const u32 finite = from.mantissa == 10 ? 0x03ff03ff : 0x007f007f; // up to infinity
+		const u32 nan = bytes_of((raw[0] & 0x7fff7fff) + finite, (raw[1] & 0x7fff7fff) + finite, 0x7531) & 0x80808080;
+#endif
+		signs = to.legacy ? signs & ~nan : signs | nan;
+	}
+	return (values & 0x07070707) | signs >> 4;
+#else
+	if (to.special == SPECIAL_NEGATIVE_ZERO) { // neither zero nor NaN has a sign
+		signs &= (values & 0x7f7f7f7f) + 0x7f7f7f7f;
+	}
+	return values | signs;
+#endif
+}
+#endif
+
 INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, const Number to, const Fit fit) {
 	const u32 real = from.kind == KIND_FLOAT;
-	u32 v[COUNT];
+	u32 v[TOGETHER * COUNT];
 	PASTE(NAME, _decode)(v, raw, from);
 	if (to.kind == KIND_FLOAT && !real) {
 		EVERY {
@@ -88,16 +127,16 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 		}
 	}
 	UNROLL
-	for (u32 k = 0; k < COUNT; k += 2) {
+	for (u32 k = 0; k < TOGETHER * COUNT; k += 2) {
 		out[k / 2] = pack_halves(v[k], v[k + 1]);
 	}
 #else
-	u32 bytes[COUNT / 4];
+	u32 bytes[TOGETHER * COUNT / 4];
 #if DBITS > 2
 	if (to.kind == KIND_FLOAT && !to.scale) {
 		UNROLL
-		for (u32 k = 0; k < COUNT; k += 4) {
-			bytes[k / 4] = floats_of_four(v + k, to, fit, DBITS);
+		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
+			bytes[k / 4] = PASTE(NAME, _floats)(v + k, raw + k * SBITS / 32, from, to, fit);
 		}
 	} else
 #endif
@@ -110,20 +149,24 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 		}
 #endif
 		UNROLL
-		for (u32 k = 0; k < COUNT; k += 4) {
-			bytes[k / 4] = pack_bytes(v[k], v[k + 1], v[k + 2], v[k + 3]) & (0x01010101 * ((1u << DBITS) - 1));
+		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
+			bytes[k / 4] = four_bytes(v + k) & (0x01010101 * ((1u << DBITS) - 1));
 		}
 	}
-	out[0] = 0;
-	UNROLL
-	for (u32 k = 0; k < COUNT / 4; k++) {
-		const u32 four = PASTE(NAME, _gather)(bytes[k]);
 #if DBITS == 8
-		out[k] = four;
+	UNROLL
+	for (u32 k = 0; k < TOGETHER * COUNT / 4; k++) {
+		out[k] = bytes[k];
+	}
 #else
-		out[0] |= four << (4 * DBITS * k);
+	UNROLL
+	for (u32 j = 0; j < TOGETHER; j++) {
+		out[j] = PASTE(NAME, _gather)(bytes[j * COUNT / 4]);
+#if COUNT == 8
+		out[j] |= PASTE(NAME, _gather)(bytes[2 * j + 1]) << (4 * DBITS);
 #endif
 	}
+#endif
 #endif
 }
 
