@@ -23,13 +23,15 @@ type Target struct {
 // as many groups as run at once, or what a large GPU runs.
 func (t Target) fewBlocks() int64 {
 	if t.Multiprocessors <= 0 {
-		return 1 << 10
+		return fewBlocks
 	}
 	return groupsAtOnce * int64(t.Multiprocessors)
 }
 
-// groupsAtOnce is how many groups a multiprocessor runs at once: 2,048 work-items.
-const groupsAtOnce = 8
+const (
+	groupsAtOnce = 8       // on a multiprocessor: 2,048 work-items
+	fewBlocks    = 1 << 10 // of a large GPU
+)
 
 // Launch is one kernel call: everything but the buffers.
 type Launch struct {
