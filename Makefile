@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -85,6 +85,10 @@ generate: ptx
 # The kernels in cuda/ptx.zip (needs clang-16). The text is the same every time.
 ptx:
 	GO=$(GO) sh scripts/ptx.sh
+
+# The table of docs/gpu-model.md: what a model says of the kernels in cuda/ptx.zip.
+gpu-model:
+	GO=$(GO) sh scripts/gpu_model.sh
 
 # The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own
 # test runs plain and under the sanitizers. Tests of several packages may ask for

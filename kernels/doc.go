@@ -20,6 +20,10 @@
 //	general    anything else                     element    element    gather     block     pack
 //	fill       -                                 fill       gather     gather     fill      pack
 //
+// transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
+// 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
+// of several matrices where these are small.
+//
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
 // elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
@@ -47,6 +51,9 @@
 // by value, of a size that depends on the kernel only; launches of layouts of very many
 // axes have kernels of their own, of the general forms. Elsewhere they lie in memory.
 // [Cache] keeps launches by layouts.
+//
+// What a model of GPUs predicts for them is in docs/gpu-model.md, which the command
+// kernels/model writes.
 //
 // # One source
 //

@@ -78,13 +78,14 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// live is how many groups live on a multiprocessor at least: where that is more than
-// one, the compiler keeps to so few registers.
+// live is how many groups live on a multiprocessor at least, for which the compiler
+// keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
+// would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose {
+	if s.Form == Transpose || s.Form == Gather {
 		return 1024 / GroupSize
 	}
-	return 1
+	return 0
 }
 
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters

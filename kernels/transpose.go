@@ -99,7 +99,7 @@ type strip struct {
 	width         int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc    int64
 	step          int64
-	c             int // counted from the innermost axis; 0: none
+	c             int // counted from the innermost axis; 0: none; axis a: blocks of it
 	blocks, lines int64
 }
 
@@ -111,7 +111,10 @@ func (p *problem) planTranspose(k *parameters, near int) error {
 	a, b := p.inner(near), p.inner(0)
 	t := p.strip(near)
 	c, but := axis{n: 1}, []int{0, near}
-	if t.c > 0 {
+	switch {
+	case t.c == near:
+		c, a.n = a.blocks(t.ta), t.ta
+	case t.c > 0:
 		c, but = p.inner(t.c), append(but, t.c)
 	}
 	unit := int64(128 / p.dBits)
@@ -132,7 +135,7 @@ func (p *problem) strip(near int) strip {
 	best := p.stripOf(near, 3, 0)
 	for width := 0; width <= 6; width++ {
 		for c := range p.axes {
-			if c == near {
+			if c == near && p.inner(near).n%(min(int64(128/p.dBits), 32)<<width) != 0 {
 				continue
 			}
 			if t := p.stripOf(near, width, c); t.step > 0 && t.better(best) {
@@ -167,11 +170,15 @@ func (p *problem) stripOf(near, width, c int) strip {
 		return t
 	}
 	t.blocks = a.blocks(t.ta).n * t.rows(b.n)
+	if t.c = c; c == near {
+		t.blocks = a.blocks(t.ta*t.tc).n * t.rows(b.n)
+	}
 	for i := range p.axes {
-		if n := p.inner(i).n; i == c && c > 0 {
-			t.c = c
+		switch n := p.inner(i).n; {
+		case i == 0 || i == near:
+		case i == c:
 			t.blocks *= (n + t.tc - 1) / t.tc
-		} else if i > 0 && i != near {
+		default:
 			t.blocks *= n
 		}
 	}

@@ -22,7 +22,11 @@ import (
 // Options are how programs run. The zero value is good.
 type Options struct {
 	Seed    uint64
-	Diverge bool // see ptx.Launch
+	Diverge bool  // see ptx.Launch
+	Steps   int64 // the same
+	// Blocks is how many blocks a group does, one after the other; 0: one. Kernels take
+	// any number of groups.
+	Blocks uint32
 	// Text changes a kernel's program before it is read: for tests of tests.
 	Text func(s kernels.Spec, text []byte) []byte
 }
@@ -35,6 +39,7 @@ type Driver struct {
 	mu       sync.Mutex
 	programs map[kernels.Spec]*ptx.Program
 	launches map[kernels.Spec]int
+	ran      map[kernels.Spec][]bool
 	seed     uint64
 }
 
@@ -42,7 +47,7 @@ type Driver struct {
 func New(o Options) *Driver {
 	return &Driver{
 		options: o, memory: ptx.NewMemory(), seed: o.Seed,
-		programs: map[kernels.Spec]*ptx.Program{}, launches: map[kernels.Spec]int{},
+		programs: map[kernels.Spec]*ptx.Program{}, launches: map[kernels.Spec]int{}, ran: map[kernels.Spec][]bool{},
 	}
 }
 
@@ -60,6 +65,19 @@ func (d *Driver) Launches() map[kernels.Spec]int {
 // Pages counts the pages of memory that were accessed, so that one that should not have
 // been shows.
 func (d *Driver) Pages() int { return d.memory.Pages() }
+
+// Ran reports the lines of a kernel's program whose instructions were executed.
+func (d *Driver) Ran(s kernels.Spec) map[int]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := map[int]bool{}
+	for i, ran := range d.ran[s] {
+		if ran {
+			lines[d.programs[s].Lines()[i]] = true
+		}
+	}
+	return lines
+}
 
 // Properties describes a GPU.
 func (d *Driver) Properties() gpu.Properties {
@@ -113,6 +131,7 @@ func (d *Driver) program(s kernels.Spec) (*ptx.Program, uint64, error) {
 		return nil, 0, fmt.Errorf("kernel %v: %w", s, err)
 	}
 	d.programs[s] = p
+	d.ran[s] = make([]bool, len(p.Lines()))
 	return p, d.seed, nil
 }
 
@@ -141,8 +160,11 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		a.Status.(*ptx.Allocation).Noted = true
 		args = append(args, ptx.Words(address(a.At), address(a.Status))...)
 	}
+	o := &s.driver.options
+	each := max(o.Blocks, 1)
 	err = p.Run(s.driver.memory, ptx.Launch{
-		Groups: l.Groups, Threads: l.Local, Args: args, Seed: seed, Diverge: s.driver.options.Diverge,
+		Groups: (l.Groups + each - 1) / each, Threads: l.Local, Args: args,
+		Seed: seed, Diverge: o.Diverge, Steps: o.Steps, Ran: s.driver.ran[l.Spec],
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", device.ErrDriver, err)

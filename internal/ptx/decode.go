@@ -47,7 +47,7 @@ func init() {
 
 // instruction decodes a statement.
 func (p *parser) instruction(statement string) error {
-	b := &builder{parser: p, in: instr{guard: -1, dst: [4]int32{-1, -1, -1, -1}, pdst: -1}}
+	b := &builder{parser: p, in: instr{guard: -1, dst: [4]int32{-1, -1, -1, -1}, pdst: -1, pa: -1, pb: -1}}
 	rest := statement
 	if guard, ok := strings.CutPrefix(statement, "@"); ok {
 		guard, rest, _ = strings.Cut(guard, " ")
@@ -74,6 +74,7 @@ func (p *parser) instruction(statement string) error {
 		return fmt.Errorf("%w: .%s", errUnknown, b.mods[0])
 	}
 	p.code, p.text = append(p.code, b.in), append(p.text, statement)
+	p.lines, p.weights = append(p.lines, p.line), append(p.weights, weight(opcode))
 	return nil
 }
 

@@ -17,6 +17,9 @@ type Launch struct {
 	Diverge bool
 	// Steps bounds the instructions of a warp in one block; 0: 1<<24.
 	Steps int64
+	// Ran, if it is not nil, gets true for each instruction that is executed: of those
+	// that Program.Lines lists.
+	Ran []bool
 }
 
 // block is the state of a run, and of the block that runs.
@@ -31,15 +34,11 @@ type block struct {
 	diverge bool
 	threads uint32
 	number  uint32
-	watch   watcher
+	model   *sampler // nil: it computes
 	steps   int64
+	ran     []bool
 	warps   []*warp
 	ready   []*warp
-}
-
-// watcher sees every instruction that a warp executes.
-type watcher interface {
-	step(w *warp, pc int32, mask, active uint32)
 }
 
 // Run runs a launch. An error is a *Fault, or says what the program does not fit.
@@ -87,7 +86,7 @@ func (p *Program) prepare(m *Memory, l Launch) (*block, error) {
 	if b == nil {
 		b = &block{program: p, shared: newShared(p.shared)}
 	}
-	b.memory, b.near, b.watch = m, &Allocation{}, nil
+	b.memory, b.near, b.model, b.ran = m, &Allocation{}, nil, l.Ran
 	b.rng, b.diverge = rand.New(rand.NewPCG(l.Seed, 7)), l.Diverge
 	if b.steps = l.Steps; b.steps == 0 {
 		b.steps = 1 << 24

@@ -13,14 +13,16 @@ type Program struct {
 	Threads int // in a block, at most
 	Params  []Param
 
-	code   []instr
-	text   []string // of each instruction
-	shared int64    // bytes of shared memory
-	data   []byte   // variables with values, at dataBase
-	regs   []uint8  // widths of registers, in bits
-	consts []uint64 // which follow the registers
-	preds  int
-	idle   sync.Pool // of *block: states of earlier runs
+	code    []instr
+	text    []string  // of each instruction
+	lines   []int     // the same, from 1 on
+	weights []float64 // what they cost
+	shared  int64     // bytes of shared memory
+	data    []byte    // variables with values, at dataBase
+	regs    []uint8   // widths of registers, in bits
+	consts  []uint64  // which follow the registers
+	preds   int
+	idle    sync.Pool // of *block: states of earlier runs
 }
 
 // Param is a parameter of a kernel: where it lies in the parameter space.
@@ -78,6 +80,9 @@ func Parse(text []byte) (*Program, error) {
 	return p.Program, nil
 }
 
+// Lines are where in the text the instructions stand, from 1 on.
+func (p *Program) Lines() []int { return p.lines }
+
 // finish gives constants their places behind the registers.
 func (p *parser) finish() {
 	for i := range p.code {
@@ -90,6 +95,7 @@ func (p *parser) finish() {
 	}
 	// A thread that runs past the last instruction is done.
 	p.code, p.text = append(p.code, instr{kind: kindExit, guard: -1}), append(p.text, "the end")
+	p.lines, p.weights = append(p.lines, p.line), append(p.weights, 0)
 }
 
 // statements splits a module: a statement ends with a semicolon, a label with a colon,

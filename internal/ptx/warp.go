@@ -81,7 +81,7 @@ func (w *warp) next() (f fragment, until int32, quantum int) {
 func (w *warp) run(budget int) error {
 	for len(w.fragments) > 0 && budget > 0 {
 		f, until, quantum := w.next()
-		n, err := w.fragment(f, until, min(quantum, budget))
+		n, err := w.fragment(f, until, min(quantum, budget, int(w.count)+1))
 		if err != nil {
 			return err
 		}
@@ -119,8 +119,11 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 				active &= w.preds[in.guard]
 			}
 		}
-		if w.watch != nil {
-			w.watch.step(w, pc, mask, active)
+		if w.ran != nil && active != 0 {
+			w.ran[pc] = true
+		}
+		if w.model != nil {
+			w.model.step(w, pc, active)
 		}
 		if active == 0 && in.kind != kindBranch {
 			pc++
@@ -206,6 +209,9 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 
 // access does what reads or writes memory.
 func (w *warp) access(pc int32, in *instr, active uint32) error {
+	if w.model != nil && w.model.access(w, in, active) {
+		return nil
+	}
 	switch in.kind {
 	case kindLoad:
 		return w.load(pc, in, active)

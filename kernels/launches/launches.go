@@ -42,6 +42,9 @@ func Of(o oracle.Case, target kernels.Target) (Launch, error) {
 
 func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 	bits := o.DstType.Bits()
+	if bits == 0 {
+		return fmt.Errorf("%w: no kernel moves elements of the type %v", oracle.ErrSkipped, o.DstType)
+	}
 	switch o.Op {
 	case oracle.OpCopy:
 		l.Launch, err = kernels.PlanCopy(o.Dst, o.Src, bits, target)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -35,7 +36,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := p.print(given); err != nil {
+	if err := p.print(os.Stdout, given); err != nil {
 		fmt.Fprintln(os.Stderr, "plans:", err)
 		os.Exit(1)
 	}
@@ -59,7 +60,7 @@ type plan struct {
 	Extent               int64 // of a take: its index's
 }
 
-func (p *printer) print(given []string) error {
+func (p *printer) print(to io.Writer, given []string) error {
 	p.all = []plan{}
 	for _, name := range given {
 		o, err := oracle.ParseCase(name)
@@ -81,7 +82,7 @@ func (p *printer) print(given []string) error {
 			}
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(p.all)
+	return json.NewEncoder(to).Encode(p.all)
 }
 
 func (p *printer) add(name string, o oracle.Case) error {

@@ -15,7 +15,7 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define DEVICE static __attribute__((device))
 #define RESTRICT __restrict__
 #define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
-#define KERNEL(size) KERNEL_OF(size, 1)
+#define KERNEL(size) KERNEL_OF(size, 0)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.

@@ -72,7 +72,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 room = UNIT << params->words;
 	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
-	if (!full && (x * ACROSS >= na || b >= nb || c >= nc)) {
+	if (!full && (x * ACROSS >= na || b / UNIT * UNIT >= nb || c >= nc)) { // slots are filled
 		return;
 	}
 	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
@@ -179,6 +179,7 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 			Pair p;
 			p.lo = tile[PASTE(NAME, _slot)(params, i)];
 			p.hi = tile[PASTE(NAME, _slot)(params, i + next)];
+			LOADED_WHOLE();
 			p.shift = (UNIT - phase) % UNIT * DBITS;
 			((GLOBAL u128 *)dst)[(u64)at / UNIT + next] = shifted(p);
 		}
@@ -186,31 +187,47 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	}
 }
 
-// ends merges the words of 16 bytes at lines' ends of which others own some: the first
-// ones, the last ones, or both.
+// ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
+// last ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
 	const u32 lines = ACROSS_LOG + params->flat, units = SLOTS_LOG - lines;
-	for (u32 i = LOCAL_ID; i < nc << lines << 3; i += GROUP) {
-		const u32 line = i / 8 & ((1 << lines) - 1), c = i / 8 >> lines, tail = i / 4 % 2;
+	for (u32 i = LOCAL_ID; i < nc << lines << 1; i += GROUP) {
+		const u32 line = i / 2 & ((1 << lines) - 1), c = i / 2 >> lines, tail = i % 2;
 		const i64 at = d + c * params->d + line * params->da;
 		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
-		if (line >= na || (tail ? !tails || (last == 0 && phase > 0) : !heads || phase == 0)) {
+		if (line >= na || (tail ? !tails || end % UNIT == 0 || (last == 0 && phase > 0) : !heads || phase == 0)) {
 			continue;
 		}
-		// Bits [from, to) of word w of the line are dst's.
-		const u32 w = (tail ? last * 4 : 0) + i % 4;
-		const u32 from = tail ? 0 : phase * DBITS, to = end * DBITS;
-		const u32 lo = MAX(from, w * 32), hi = MIN(to, w * 32 + 32);
-		if (lo < hi) {
-			const u32 shift = (0 - phase) * DBITS % 32;
-			const i32 word = (i32)w - (i32)((phase * DBITS + 31) / 32);
-			const u32 slot = (line << units) + (c << params->words);
-#define WORD_AT(k) ((SHARED_POINTER const u32 *)(tile + PASTE(NAME, _slot)(params, slot + (k) / 4)))[(k) % 4]
-			const u32 low = WORD_AT((u32)MAX(word, 0));
-			const u32 high = WORD_AT((u32)MIN(word + 1, (i32)(4 << params->words) - 1));
-#undef WORD_AT
-			MERGE((GLOBAL u32 *)dst + (u64)at / UNIT * 4 + w, funnel(low, high, shift), bits_between(lo - w * 32, hi - w * 32));
+		// Bits [from, to) are dst's.
+		const u32 from = tail ? 0 : phase * DBITS, to = (tail || last == 0 ? end % UNIT : UNIT) * DBITS;
+		const u32 unit = tail ? last : 0, slot = (line << units) + (c << params->words);
+		Pair p;
+		p.lo = tile[PASTE(NAME, _slot)(params, slot + unit - (unit > 0 && phase > 0))];
+		p.hi = tile[PASTE(NAME, _slot)(params, slot + MIN(unit, (nb - 1) / UNIT))];
+		LOADED_WHOLE();
+		p.shift = (UNIT - phase) % UNIT * DBITS;
+		const u128 value = shifted(p);
+		GLOBAL u32 *word = (GLOBAL u32 *)((GLOBAL u128 *)dst + ((u64)at / UNIT + unit));
+#define WHOLE(k, v)                           \
+	if (from <= k * 32 && k * 32 + 32 <= to) { \
+		word[k] = v;                           \
+	}
+		WHOLE(0, value.x)
+		WHOLE(1, value.y)
+		WHOLE(2, value.z)
+		WHOLE(3, value.w)
+#undef WHOLE
+		// The words that are dst's in part: one at either end, or one in all.
+		const u32 first = from / 32, final = to / 32;
+#define PICK(k) ((k) & 2 ? ((k) & 1 ? w : z) : (k) & 1 ? y : x)
+		const u32 x = value.x, y = value.y, z = value.z, w = value.w;
+		if (from % 32 > 0) {
+			MERGE(word + first, PICK(first), bits_between(from % 32, MIN(to - first * 32, 32)));
 		}
+		if (to % 32 > 0 && (final > first || from % 32 == 0)) {
+			MERGE(word + final, PICK(final), bits_between(0, to % 32));
+		}
+#undef PICK
 	}
 }
 

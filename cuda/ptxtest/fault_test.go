@@ -1,0 +1,134 @@
+package ptxtest_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/cuda/ptxtest"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
+)
+
+// fault is a mistake in a program: what to find, and what stands there then.
+type fault struct {
+	name string
+	find *regexp.Regexp
+	put  func(found []string) string
+	// least is the share of faults that must show: others make no difference, as where
+	// what is masked or shifted out was zero before.
+	least float64
+}
+
+// faults are planted in kernels, one at a time.
+var faults = []fault{
+	{"no barrier", regexp.MustCompile(`bar\.sync\s+0;`), func([]string) string { return "" }, 1},
+	{"a wrong mask", regexp.MustCompile(`(and\.b32\s+%r\d+, %r\d+, )(\d+);`), func(f []string) string {
+		n, _ := strconv.Atoi(f[2])
+		return fmt.Sprintf("%s%d;", f[1], n>>1)
+	}, .35},
+	{"a shift by one more", regexp.MustCompile(`(sh[lr]\.[bus](?:32|64)\s+%rd?\d+, %rd?\d+, )(\d+);`), func(f []string) string {
+		n, _ := strconv.Atoi(f[2])
+		return fmt.Sprintf("%s%d;", f[1], n+1)
+	}, .4},
+	{"a condition turned round", regexp.MustCompile(`@(%p\d+) (bra|st)`), func(f []string) string { return "@!" + f[1] + " " + f[2] }, .75},
+	{"one element further", regexp.MustCompile(`(st\.global\.\S+\s+\[%rd\d+)(\+\d+)?(\])`), func(f []string) string {
+		n, _ := strconv.Atoi(f[2])
+		return fmt.Sprintf("%s+%d%s", f[1], n+16, f[3])
+	}, .9},
+}
+
+// TestFaultsShow plants faults in a kernel of each form, and requires that the checks
+// find them.
+func TestFaultsShow(t *testing.T) {
+	seen := map[kernels.Form]bool{}
+	for _, s := range kernels.Specs() {
+		if s.Serial || s.Wide || s.Long || seen[s.Form] {
+			continue
+		}
+		seen[s.Form] = true
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			all := largest(t, find(t, s, 24))
+			for _, f := range faults {
+				planted, missed := f.plant(t, s, all)
+				if planted == 0 {
+					continue
+				}
+				share := 1 - float64(len(missed))/float64(planted)
+				t.Logf("%s: %d of %d found", f.name, planted-len(missed), planted)
+				assert.GreaterOrEqual(t, share, f.least, "%s in %v: not found %v", f.name, s, missed)
+			}
+		})
+	}
+	assert.Greater(t, len(seen), 8)
+}
+
+// plant plants a fault at up to ten places of a kernel's program that the cases reach,
+// and says at which it does not show.
+func (f fault) plant(t *testing.T, s kernels.Spec, all []oracle.Case) (planted int, missed []string) {
+	text, err := cuda.PTX(s)
+	require.NoError(t, err)
+	d := ptxtest.New(ptxtest.Options{Blocks: 3})
+	require.NoError(t, checkAll(d, all), "without a fault")
+	ran := d.Ran(s)
+	var places [][]int
+	for _, at := range f.find.FindAllSubmatchIndex(text, -1) {
+		if ran[1+bytes.Count(text[:at[0]], []byte("\n"))] {
+			places = append(places, at)
+		}
+	}
+	for i := 0; i < len(places); i += max(len(places)/10, 1) {
+		at := places[i]
+		var words []string
+		for k := 0; k < len(at); k += 2 {
+			word := ""
+			if at[k] >= 0 {
+				word = string(text[at[k]:at[k+1]])
+			}
+			words = append(words, word)
+		}
+		planted++
+		if checkAll(ptxtest.New(ptxtest.Options{Blocks: 3, Steps: 1 << 16, Text: func(of kernels.Spec, text []byte) []byte {
+			if of != s {
+				return text
+			}
+			return bytes.Join([][]byte{text[:at[0]], text[at[1]:]}, []byte(f.put(words)))
+		}}), all) == nil {
+			missed = append(missed, words[0])
+		}
+	}
+	return planted, missed
+}
+
+// checkAll checks cases until one fails.
+func checkAll(d *ptxtest.Driver, all []oracle.Case) error {
+	dev := gpu.New(d)
+	for seed, c := range all {
+		if err := oracle.Check(dev, c, uint64(seed)); err != nil {
+			return err
+		}
+	}
+	return dev.Close()
+}
+
+// largest are the cases with the most blocks, and some others.
+func largest(t *testing.T, all []oracle.Case) []oracle.Case {
+	blocks := func(c oracle.Case) uint32 {
+		l, err := launches.Of(c, kernels.Target{})
+		require.NoError(t, err)
+		return l.Groups
+	}
+	slices.SortStableFunc(all, func(a, b oracle.Case) int { return cmp.Compare(blocks(b), blocks(a)) })
+	return append(all[:4:4], all[len(all)-8:]...)
+}

@@ -1,0 +1,48 @@
+package ptxtest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cuda/ptxtest"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/kernels"
+)
+
+// TestTransposes checks transpositions of narrow elements, of all shapes of tiles: few
+// channels, batches of small matrices, odd pitches and offsets, axes that run backwards.
+func TestTransposes(t *testing.T) {
+	d := ptxtest.New(ptxtest.Options{})
+	dev := gpu.New(d)
+	defer func() { require.NoError(t, dev.Close()) }()
+	rng := rand.New(rand.NewPCG(3, 4))
+	extents := []int64{16, 20, 24, 33, 40, 64, 65, 100, 128, 257, 300, 513}
+	pick := func(of ...int64) int64 { return of[rng.IntN(len(of))] }
+	for try := range uint64(100) {
+		bits := try % 4
+		least := []int64{33, 16, 16, 16}[bits]
+		na, nb := max(pick(extents...), least), max(pick(extents...), least)
+		batch := pick(1, 3, 17)
+		d, s := nb+pick(0, 0, 1, 64), na+pick(0, 0, 1, 7, 64)
+		a, offset := int64(1), pick(0, 3, 64)
+		if rng.IntN(4) == 0 {
+			a, offset = -1, offset+na-1
+		}
+		c, err := oracle.ParseCase(fmt.Sprintf("copy/%s/%dx%dx%d/dst=%d,%d,1@%d/src=%d,%d,%d@%d",
+			[]string{"uint2", "uint4", "uint8", "float16"}[bits], batch, na, nb, na*d, d, pick(0, 1, 5, 64), nb*s, a, s, offset))
+		require.NoError(t, err)
+		assert.NoError(t, oracle.Check(dev, c, try))
+	}
+	n := 0
+	for s, launches := range d.Launches() {
+		if s.Form == kernels.Transpose {
+			n += launches
+		}
+	}
+	assert.Greater(t, n, 90, "other forms than transpose are taken")
+}

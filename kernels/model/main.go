@@ -1,0 +1,204 @@
+// Command model predicts what GPUs would make of launches: a model, not a measurement.
+//
+//	make gpu-model                      writes docs/gpu-model.md
+//	go run ./kernels/model --case copy/uint8/4096x8191/dst=8191,1@0/src=8192,1@3
+//
+// Three blocks of each launch run, as package internal/ptx has it: that counts
+// instructions, sectors of memory, bank conflicts and the cycles of a block alone. Which
+// share of the dense copy of the same bytes that makes, and what bounds it, is in
+// gpu.go. Registers are the assembler's (--ptxas), or else assumed.
+package main
+
+import (
+	"bufio"
+	_ "embed" // for the list of cases
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/ptx"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
+)
+
+// more are cases beside bench's: a name, and the case as restride verify takes it.
+//
+//go:embed cases.txt
+var more string
+
+func main() {
+	var given []string
+	flag.Func("case", "an `operation`, as restride verify --case takes it, in place of the usual ones; may be repeated", func(name string) error {
+		given = append(given, name)
+		return nil
+	})
+	size := flag.Int64("size", 256<<20, "of bench's operations: about how many `bytes` they write")
+	only := flag.String("only", "", "only operations whose names match this `expression`")
+	assembler := flag.String("ptxas", "", "the assembler, which says how many registers a kernel has")
+	page := flag.String("page", "", "write the table to this `file`, between its marks")
+	measured := flag.String("calibration", "kernels/model/calibration.json", "what was measured on GPUs, if this `file` exists")
+	flag.Parse()
+	if err := run(given, *size, *only, *assembler, *page, *measured); err != nil {
+		fmt.Fprintln(os.Stderr, "model:", err)
+		os.Exit(1)
+	}
+}
+
+func run(given []string, size int64, only, assembler, page, measured string) error {
+	filter, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	known, err := calibrate(measured)
+	if err != nil {
+		return err
+	}
+	all, err := operations(given, size)
+	if err != nil {
+		return err
+	}
+	m := model{assembler: assembler, known: map[string]resources{}}
+	var lines []line
+	for _, o := range all {
+		if !filter.MatchString(o.name) {
+			continue
+		}
+		l, err := m.line(o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+		lines = append(lines, l)
+		if page == "" {
+			l.print(os.Stdout)
+		}
+	}
+	if page == "" {
+		return nil
+	}
+	return write(page, lines, assembler != "", known)
+}
+
+// operation is a case with its name.
+type operation struct {
+	name string
+	oracle.Case
+}
+
+// operations are the given cases, or bench's and those of the list.
+func operations(given []string, size int64) ([]operation, error) {
+	var all []operation
+	for _, name := range given {
+		c, err := oracle.ParseCase(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, operation{name, c})
+	}
+	if len(given) > 0 {
+		return all, nil
+	}
+	for _, c := range cases.All() {
+		o, err := c.At(size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, operation{c.Name, o})
+	}
+	for scan := bufio.NewScanner(strings.NewReader(more)); scan.Scan(); {
+		name, text, ok := strings.Cut(scan.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		c, err := oracle.ParseCase(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, operation{name, c})
+	}
+	return all, nil
+}
+
+// model keeps what it learnt of kernels.
+type model struct {
+	assembler string
+	known     map[string]resources // by kernel and architecture
+}
+
+// line is what is said of an operation.
+type line struct {
+	name, kernel string
+	each         float64 // instructions of a thread for 16 bytes
+	on           []prediction
+	registers    []int
+}
+
+func (m *model) line(o operation) (line, error) {
+	l, err := launches.Of(o.Case, kernels.Target{})
+	if err != nil {
+		return line{}, err
+	}
+	out := line{name: o.name, kernel: l.Spec.String()}
+	if l.Groups == 0 {
+		return out, fmt.Errorf("there is nothing to do")
+	}
+	w, err := measure(&l)
+	if err != nil {
+		return out, err
+	}
+	out.each = w.each()
+	for i := range gpus {
+		r, err := m.resources(l.Spec, gpus[i].arch)
+		if err != nil {
+			return out, err
+		}
+		out.on, out.registers = append(out.on, gpus[i].predict(&w, r)), append(out.registers, r.registers)
+	}
+	return out, nil
+}
+
+// measure runs three blocks.
+func measure(l *launches.Launch) (work, error) {
+	text, err := cuda.PTX(l.Spec)
+	if err != nil {
+		return work{}, err
+	}
+	p, err := ptx.Parse(text)
+	if err != nil {
+		return work{}, err
+	}
+	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
+	args[2] = l.Params
+	if l.Spec.AtBits > 0 {
+		args = append(args, ptx.Words(ptx.SampleAt, ptx.SampleStatus)...)
+	}
+	blocks := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
+	slices.Sort(blocks)
+	blocks = slices.Compact(blocks)
+	w := work{blocks: float64(l.Groups), threads: int(l.Local), read: float64(l.Read), written: float64(l.Written), bytes: float64(l.Bytes)}
+	for _, b := range blocks {
+		c, err := p.Sample(ptx.Launch{Groups: l.Groups, Threads: l.Local, Args: args}, b, l.Extent)
+		if err != nil {
+			return w, err
+		}
+		w.counts.Add(c, 1/float64(len(blocks)))
+	}
+	if w.read == 0 {
+		w.read = w.counts.ReadSectors * 32 * w.blocks
+	}
+	return w, nil
+}
+
+func (l *line) print(to io.Writer) {
+	fmt.Fprintf(to, "%-26s %-22s %5.0f instructions", l.name, l.kernel, l.each)
+	for i, p := range l.on {
+		fmt.Fprintf(to, "  %s %3.0f%% %s, %d registers, %d blocks, %.0f us;", gpus[i].name, 100*p.share, p.bound, l.registers[i], p.blocks, 1e6*p.seconds)
+	}
+	fmt.Fprintln(to)
+}

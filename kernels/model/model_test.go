@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/internal/ptx"
+)
+
+// h100 is a GPU as the model has it.
+func h100() gpu { return gpus[0] }
+
+// TestBounds: what a launch has too much of bounds it.
+func TestBounds(t *testing.T) {
+	g := h100()
+	// A dense copy of 256 MiB by blocks that write 16 KiB.
+	copying := work{
+		counts: ptx.Counts{Instructions: 8 * 50 * 4, Loads: 32, LoadSectors: 512, Stores: 32, StoreSectors: 512, ReadSectors: 512, Cycles: 2000},
+		blocks: 1 << 14, threads: 256, read: 1 << 28, written: 1 << 28, bytes: 1 << 28,
+	}
+	p := g.predict(&copying, resources{registers: 32})
+	assert.InDelta(t, 1, p.share, .02)
+	assert.Equal(t, "memory", p.bound)
+	assert.Equal(t, 8, p.blocks)
+	assert.InDelta(t, 50*machine, copying.each(), .01)
+
+	slow := copying
+	slow.counts.Instructions *= 20
+	p = g.predict(&slow, resources{registers: 32})
+	assert.Equal(t, "issue", p.bound)
+	assert.Less(t, p.share, .5)
+
+	slow = copying
+	slow.counts.Conflicts = 4000
+	assert.Equal(t, "load/store", g.predict(&slow, resources{registers: 32}).bound)
+
+	slow = copying
+	slow.counts.Cycles *= 5
+	p = g.predict(&slow, resources{registers: 255})
+	assert.Equal(t, 1, p.blocks)
+	assert.Equal(t, "latency", p.bound)
+	assert.Equal(t, 2, g.predict(&copying, resources{registers: 32, shared: 80 << 10}).blocks)
+}
+
+// TestCases: all of bench's and of the list can be predicted, by their names.
+func TestCases(t *testing.T) {
+	all, err := operations(nil, 1<<20)
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	text, err := os.ReadFile("../../docs/gpu-model.md")
+	require.NoError(t, err)
+	m := model{known: map[string]resources{}}
+	for i, o := range all {
+		assert.False(t, seen[o.name], "%s is there twice", o.name)
+		seen[o.name] = true
+		assert.Contains(t, string(text), "\n| "+o.name+" |", "run make gpu-model")
+		if i%8 == 0 && i < len(all)/2 {
+			l, err := m.line(o)
+			require.NoError(t, err)
+			assert.Positive(t, l.each)
+			assert.Len(t, l.on, len(gpus))
+			assert.Equal(t, assumed.registers, l.registers[0])
+			for _, p := range l.on {
+				assert.Positive(t, p.share)
+				assert.LessOrEqual(t, p.share, 1.1)
+			}
+		}
+	}
+	assert.Greater(t, len(all), 110)
+}
+
+// TestCalibration: a file's figures take the place of the model's, for the GPUs it names.
+func TestCalibration(t *testing.T) {
+	before := append([]gpu(nil), gpus...)
+	defer func() { gpus = before }()
+	path := filepath.Join(t.TempDir(), "calibration.json")
+	known, err := calibrate(path)
+	require.NoError(t, err)
+	assert.Empty(t, known)
+	require.NoError(t, os.WriteFile(path, []byte(`{"H100": {"copy": 3e12, "write": 2e12, "latency": 650}}`), 0o600))
+	known, err = calibrate(path)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"H100"}, known)
+	g := h100()
+	assert.EqualValues(t, 3e12, g.bandwidth(1, 1))
+	assert.EqualValues(t, 3e12, g.bandwidth(1, 0))
+	assert.EqualValues(t, 2e12, g.bandwidth(0, 1))
+	assert.EqualValues(t, 650, g.latency)
+	assert.EqualValues(t, 3, g.issue)
+	assert.Equal(t, before[1], gpus[1])
+	require.NoError(t, os.WriteFile(path, []byte("no"), 0o600))
+	_, err = calibrate(path)
+	require.Error(t, err)
+}
+
+// TestPage: the table takes the place of the old one.
+func TestPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	require.NoError(t, os.WriteFile(path, []byte("# Title\n"+begin+"old\n"+end+"more\n"), 0o600))
+	l := line{name: "dense/8", kernel: "run_8", each: 61, registers: []int{40, 40, 40, 40}, on: make([]prediction, len(gpus))}
+	l.on[0] = prediction{share: .97, bound: "memory"}
+	require.NoError(t, write(path, []line{l}, false, []string{"H100"}))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(text), "# Title\n"+begin))
+	assert.True(t, strings.HasSuffix(string(text), end+"more\n"))
+	assert.Contains(t, string(text), "| dense/8 | run_8 | 61 | 97 memory, 40 |")
+	assert.Contains(t, string(text), "40 registers are assumed")
+	assert.Contains(t, string(text), "measured on: H100")
+	assert.NotContains(t, string(text), "old")
+	require.Error(t, write(filepath.Join(t.TempDir(), "none"), nil, true, nil))
+}
