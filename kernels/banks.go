@@ -78,7 +78,7 @@ func (t *shape) turns() int64 {
 
 // at is where in the tile the first element of a thread's first unit lies.
 func (t *shape) at(thread int64) int64 {
-	at, e, line := int64(0), thread%t.words*t.per, thread/t.words
+	at, e, line := int64(0), thread%t.words*t.per(), thread/t.words
 	for k, i := range t.run {
 		x := e
 		if k < len(t.run)-1 {

@@ -32,6 +32,11 @@
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
+// shuffle's tile holds rows of src as they lie there; each run of dst is put together from
+// it, by tables. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
+// same way, pixels for one. Of the tiles that fit local memory the cheapest is taken, by
+// about how many instructions it costs.
+//
 // permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in

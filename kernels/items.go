@@ -48,6 +48,8 @@ func (s Spec) items() int64 {
 		return 4
 	case s.Form == Element || s.Form == Fill:
 		return 16
+	case s.Form == Take:
+		return 8
 	}
 	return 4
 }

@@ -70,6 +70,8 @@ func TestPlanCopy(t *testing.T) {
 		{"transposed nibbles", 4, square, gpu, "transpose.4"},
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
 		{"colours innermost", 32, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.32"},
+		{"planes of bytes to pixels", 8, strided([]int64{8, 224, 224, 3}, []int64{3 * 224 * 224, 224, 1, 224 * 224}, 0), gpu, "shuffle.8 shuffle_8"},
+		{"pixels mirrored", 8, strided([]int64{224, 224, 3}, []int64{3 * 224, -3, 1}, 3*223), gpu, "rows.8 shuffle_8"},
 		{"2^34 bytes, strided", 8, strided([]int64{1 << 17, 1 << 17}, []int64{1 << 18, 2}, 0), gpu, "strided.8 element_8"},
 		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "general.32 element_32_wide"},
 	} {

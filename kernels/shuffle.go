@@ -14,6 +14,7 @@ const (
 	tileBytes = 18<<10 + 64 // the tile
 	tableSize = 256         // rows of src in it, and runs of dst
 	lowSize   = 1024        // elements of a run whose places are kept
+	unitBytes = 8           // of what is stored at once, at least
 	vector    = 16          // bytes of a load
 	// scatterBytes is what is kept for rows to be moved apart.
 	scatterBytes = tileBytes / 8
@@ -76,10 +77,9 @@ type shape struct {
 	across, parts int64   // threads along a row, and the pieces of a row for that
 	words, pieces int64   // the same of a run
 	piece         int64   // elements of a piece of a run
-	per           int64   // the elements of a unit
 	read, write   int64   // about what a thread does, in instructions
-	sEven, dEven  bool    // rows begin at vectors, and runs at words
-	dEven8, full  bool    // runs begin at units of 8 bytes, and all units are full
+	sEven, dEven  bool    // rows begin at vectors, and runs at units
+	full          bool    // all units are
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
@@ -213,8 +213,7 @@ func (t *shape) layRuns() {
 		t.runs = append(t.runs, i)
 	}
 	t.first(t.runs)
-	t.dEven = t.even(t.run, 4, t.p.dBase, func(a axis) int64 { return a.d })
-	t.dEven8 = t.even(t.run, 8, t.p.dBase, func(a axis) int64 { return a.d })
+	t.dEven = t.even(t.run, max(unitBytes, t.size), t.p.dBase, func(a axis) int64 { return a.d })
 }
 
 // first moves a and b to the front, where they are.
@@ -274,32 +273,19 @@ func (t *shape) splitRows() bool {
 	return t.read > 0
 }
 
-// splitRuns lays runs along threads, a unit each: two words, or one, in pieces of whole
-// units.
+// splitRuns lays runs along threads, a unit each, in pieces of whole units.
 func (t *shape) splitRuns() bool {
-	t.write = 0
-	if t.size <= 4 && t.dEven8 {
-		t.pieceRuns(8/t.size, true)
-	}
-	if t.size > 4 {
-		t.pieceRuns(1, true)
-	}
-	t.pieceRuns(max(1, 4/t.size), false)
-	return t.write > 0
-}
-
-// pieceRuns is splitRuns for units of so many elements, full ones or not.
-func (t *shape) pieceRuns(per int64, full bool) {
 	below, last := t.length, int64(1)
 	if i := ends(t.run); i >= 0 {
 		last = t.n[i]
 		below /= last
 	}
-	end := t.length
+	per, end := t.per(), t.length
 	if !t.dEven {
 		end += per - 1
 	}
 	lines := t.count(t.runs)
+	t.write = 0
 	for k, tried := max(1, end/per/GroupSize), 0; k <= last && k*lines <= tableSize && tried < mostPieces; k, tried = k+1, tried+1 {
 		m := (last + k - 1) / k
 		piece, pieces := below*m, k
@@ -312,23 +298,28 @@ func (t *shape) pieceRuns(per int64, full bool) {
 			pieces = (end + piece - 1) / piece
 		}
 		x := piece / per
-		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize || full && piece*pieces != t.length {
+		if x > GroupSize || piece+2*per > lowSize || pieces*lines > tableSize {
 			continue
 		}
-		each := 11 + 4*per
-		if !full {
-			each = 20 + 4*per
-			if !t.dEven {
-				each += 3 * per
-			}
+		full := t.dEven && piece*pieces == t.length
+		each := 12 + 4*per
+		switch {
+		case !t.dEven:
+			each += 12 + 4*per
+		case !full:
+			each += 8 + 2*per
 		}
 		cost := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * each
 		cost += (piece + GroupSize - 1) / GroupSize * 4
 		if t.write == 0 || cost < t.write {
-			t.write, t.words, t.pieces, t.piece, t.per, t.full = cost, x, pieces, piece, per, full
+			t.write, t.words, t.pieces, t.piece, t.full = cost, x, pieces, piece, full
 		}
 	}
+	return t.write > 0
 }
+
+// per is how many elements a unit has.
+func (t *shape) per() int64 { return max(1, unitBytes/t.size) }
 
 // grow makes the tile larger, the side first whose leading axes have fewer elements,
 // while there remain enough blocks.
@@ -473,14 +464,13 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.d })...)
 	k.flat = uint32(t.pieces * t.count(t.runs))
 	k.words = uint32(len(k.run))
-	ahead := max(1, 4/t.size)
-	k.extent, k.length = t.piece+2*ahead, (below-1)*ahead
+	k.extent, k.length = t.piece+2*t.per(), (below-1)*t.per()
 	for _, i := range t.run {
 		k.run = append(k.run, axis{t.n[i], t.step(i), 0})
 	}
 	even := true
 	for _, i := range t.runs {
-		even = even && p.inner(i).d*t.size%4 == 0
+		even = even && p.inner(i).d*t.size%unitBytes == 0
 	}
 	if even {
 		k.span |= spanEven

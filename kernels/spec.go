@@ -82,7 +82,7 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose || s.Form == Gather {
+	if s.Form == Transpose || s.Form == Gather || s.Form == Shuffle {
 		return 1024 / GroupSize
 	}
 	return 0

@@ -87,11 +87,14 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64) (Form, error) {
 	if err := cut(&q, indices); err != nil || p.dBits < 8 || p.target.Serial {
 		return Take, err
 	}
-	if rows := k.numberRows(indices); rows*takeRepeats > int64(k.flat)*int64(k.cut) {
-		k.run, indices.run = nil, nil
-		return Pick, nil
+	if rows := k.numberRows(indices); rows*takeRepeats <= int64(k.flat)*int64(k.cut) {
+		return Take, nil
 	}
-	return Take, nil
+	*k, *indices = parameters{}, parameters{}
+	if err := k.cutElements(p.spec(Pick), p.innermostFirst()); err != nil {
+		return "", err
+	}
+	return Pick, indices.cutElements(p.spec(Pick), q.innermostFirst())
 }
 
 // takeRepeats is how many elements there are at least for each of a block's rows.

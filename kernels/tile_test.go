@@ -367,6 +367,25 @@ func TestPermutations(t *testing.T) {
 	t.Log(h.forms)
 }
 
+// TestPixels moves channels between planes and pixels, of images that are crops, and
+// mirrored, and mirrors pixels.
+func TestPixels(t *testing.T) {
+	h := hostOf(t)
+	rounds, rnd := sweep(t, 6, 13)
+	for _, bits := range []int{8, 16, 32} {
+		for range rounds {
+			dims := []int64{1 + rnd.Int64N(3), 2 + rnd.Int64N(6), 1 + rnd.Int64N(70), 2 + rnd.Int64N(90)} // images, channels, rows, columns
+			planes := side(rnd, dims, []int{0, 1, 2, 3}, rnd.IntN(2) == 0, rnd.IntN(3) == 0, false)
+			pixels := side(rnd, dims, []int{0, 2, 3, 1}, rnd.IntN(2) == 0, rnd.IntN(3) == 0, false)
+			mirrored := side(rnd, dims, []int{0, 2, 3, 1}, rnd.IntN(2) == 0, rnd.IntN(2) == 0, false)
+			h.check(t, rnd, planes, pixels, bits, parallel)
+			h.check(t, rnd, pixels, planes, bits, parallel)
+			h.check(t, rnd, pixels, mirrored, bits, parallel)
+		}
+	}
+	t.Log(h.forms)
+}
+
 // TestSpread repeats more elements, and more often, than a block does.
 func TestSpread(t *testing.T) {
 	dims := []int64{5, 9, 3000}

@@ -21,17 +21,10 @@
 // src, and da where that is, from the first element. s and d: where row 0 and run 0 begin
 // in the tile. span: see below.
 
-#define PER MAX(32 / DBITS, 1)  // elements in a word
-#define BYTES MAX(DBITS / 8, 4) // of a word
+#define BYTES MAX(DBITS / 8, 8) // of a unit
 #define SIZE (DBITS / 8)        // of an element
-#define WORDS (DBITS > 32 ? 1 : 2) // of a full unit
+#define PER (BYTES / SIZE)      // elements in a unit
 #define ITEMS 4
-
-#if DBITS < 32
-#define UNIT u32
-#else
-#define UNIT WORD
-#endif
 #define PLACE(type, from, at) ((type *)((from) + (at)))
 
 // Bits of span: a and b are one axis, a; it is b that ends a row, which its axis goes
@@ -131,28 +124,30 @@ INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SH
 	}
 }
 
-// word puts a word of elements at these places together.
-INLINED UNIT PASTE(NAME, _word)(SHARED_POINTER const u8 *const *at, i64 begin) {
+// The elements at places of the tile, and a unit of them.
+#define ELEMENT(j) (*PLACE(SHARED_POINTER const WORD, from, at[j]))
 #if DBITS == 8
-	return pack_bytes(at[0][begin], at[1][begin], at[2][begin], at[3][begin]);
+#define UNIT \
+	((u64)pack_bytes(ELEMENT(4), ELEMENT(5), ELEMENT(6), ELEMENT(7)) << 32 | \
+		pack_bytes(ELEMENT(0), ELEMENT(1), ELEMENT(2), ELEMENT(3)))
 #elif DBITS == 16
-	return pack_halves(*PLACE(SHARED_POINTER const u16, at[0], begin), *PLACE(SHARED_POINTER const u16, at[1], begin));
+#define UNIT ((u64)pack_halves(ELEMENT(2), ELEMENT(3)) << 32 | pack_halves(ELEMENT(0), ELEMENT(1)))
+#elif DBITS == 32
+#define UNIT ((u64)ELEMENT(1) << 32 | ELEMENT(0))
 #else
-	return *PLACE(SHARED_POINTER const WORD, at[0], begin);
+#define UNIT ELEMENT(0)
 #endif
-}
 
-// store writes runs from the tile, by units of so many words. plain: all units are full;
-// even: runs begin at one byte of a word.
-INLINED void PASTE(NAME, _store)(u32 words, u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
-	const u32 per = words * PER, full = length < per ? 0 : length - per + 1;
-	u32 first = per * across - phase / SIZE; // element of the run's piece
-	SHARED_POINTER const u8 *at[WORDS * PER];
+// store writes runs from the tile. plain: all units are full; even: runs begin at one
+// byte of a unit.
+INLINED void PASTE(NAME, _store)(u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
+	const u32 full = length < PER ? 0 : length - PER + 1;
+	i32 first = (i32)(PER * across) - (i32)(phase / SIZE); // element of the run's piece
+	u32 last = phase;
+	i64 at[PER];
 	UNROLL
-	for (u32 j = 0; j < WORDS * PER; j++) {
-		if (j < per) {
-			at[j] = tile + low[first + j + PER];
-		}
+	for (u32 j = 0; j < PER; j++) {
+		at[j] = (low + first)[j + PER];
 	}
 	for (; i < count; i += step) {
 		const u128 line = runs[i];
@@ -163,30 +158,28 @@ INLINED void PASTE(NAME, _store)(u32 words, u32 plain, u32 even, PASTE(NAME, Par
 		if (!even) {
 			const u32 shift = (line.x + phase) % BYTES;
 			unit = to + (AT(line) + phase - shift);
-			first = per * across - shift / SIZE;
-			UNROLL
-			for (u32 j = 0; j < WORDS * PER; j++) {
-				if (j < per) {
-					at[j] = tile + low[first + j + PER];
+			if (shift != last) { // pieces of a run have it in common
+				last = shift;
+				first = (i32)(PER * across) - (i32)(shift / SIZE);
+				UNROLL
+				for (u32 j = 0; j < PER; j++) {
+					at[j] = (low + first)[j + PER];
 				}
 			}
 		}
-		const u32 element = first + (line.w >> 16);
-		const i64 begin = plain ? (i64)line.z : (i64)(i32)line.z; // below 0: a piece behind the run's end
+		const u32 element = (u32)first + (line.w >> 16);
+		SHARED_POINTER const u8 *from = tile + (plain ? (i64)line.z : (i64)(i32)line.z); // below 0: a piece behind the run's end
 		if (plain || element < full) {
-			const UNIT value = PASTE(NAME, _word)(at, begin);
-#if DBITS <= 32
-			if (words == 2) {
-				*(GLOBAL u64 *)unit = (u64)PASTE(NAME, _word)(at + PER, begin) << 32 | value;
-				continue;
-			}
+#if DBITS <= 64
+			*(GLOBAL u64 *)unit = UNIT;
+#else
+			*(GLOBAL WORD *)unit = UNIT;
 #endif
-			*(GLOBAL UNIT *)unit = value;
 		} else {
 			UNROLL
-			for (u32 j = 0; j < WORDS * PER; j++) {
-				if (j < per && element + j < length) {
-					((GLOBAL WORD *)unit)[j] = *PLACE(SHARED_POINTER const WORD, at[j], begin);
+			for (u32 j = 0; j < PER; j++) {
+				if (element + j < length) {
+					((GLOBAL WORD *)unit)[j] = ELEMENT(j);
 				}
 			}
 		}
@@ -205,7 +198,7 @@ ENTRY {
 		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, 16 * inner->n);
 	}
 	for (u32 i = LOCAL_ID; i < dCount; i += GROUP) {
-		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (how & FULL ? WORDS * PER : PER) * run->n);
+		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, PER * run->n);
 	}
 	ROLLED
 	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) { // from PER elements in front of the run on
@@ -248,23 +241,14 @@ ENTRY {
 		if (dLine < dLines) {
 			const i64 d0 = t.d * SIZE;
 			const u32 phase = (u32)d0 % BYTES, length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
-			GLOBAL u8 *to = dst + (d0 - phase);
+			GLOBAL u8 *to = dst + (d0 - phase + BYTES * dAcross);
 			SHARED_POINTER const u8 *from = (SHARED_POINTER const u8 *)tile + place;
-			if (how & FULL) {
-				to += WORDS * BYTES * dAcross;
-				if (part.whole) {
-					PASTE(NAME, _store)(WORDS, 1, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
-				} else {
-					PASTE(NAME, _store)(WORDS, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
-				}
+			if (part.whole && how & FULL) {
+				PASTE(NAME, _store)(1, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+			} else if (how & EVEN) {
+				PASTE(NAME, _store)(0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
 			} else {
-				to += BYTES * dAcross;
-#if PER > 1
-				if (!(how & EVEN)) {
-					PASTE(NAME, _store)(1, 0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
-				} else
-#endif
-				PASTE(NAME, _store)(1, 0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				PASTE(NAME, _store)(0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
 			}
 		}
 		BARRIER(); // before the next block's loads
@@ -275,8 +259,8 @@ ENTRY {
 #undef BYTES
 #undef SIZE
 #undef ITEMS
-#undef WORDS
 #undef UNIT
+#undef ELEMENT
 #undef PLACE
 #undef SAME
 #undef ROW_B

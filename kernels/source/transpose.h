@@ -156,8 +156,9 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 }
 
 // store writes the 16 bytes that are full of the tile, to dst from position d on: those
-// of the first nb elements of each line.
-INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 full) {
+// of the first nb elements of each line. full: that is all of it; aligned: all lines
+// begin on 16 bytes.
+INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 na, u32 nb, u32 nc, u32 full, u32 aligned) {
 	const u32 units = SLOTS_LOG - ACROSS_LOG - params->flat, lines = GROUP >> units; // that are written at once
 	const u32 first = LOCAL_ID >> units, unit = LOCAL_ID & ((1 << units) - 1), c = unit >> params->words;
 	const u32 b = (unit & ((1 << params->words) - 1)) * UNIT;
@@ -175,10 +176,13 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	for (u32 i = LOCAL_ID, line = first; i < SLOTS && line < na; i += GROUP, line += lines) {
 		const u32 phase = (u32)at % UNIT, next = phase > 0;
 		const u32 begin = b + next * UNIT - phase;
-		if (begin + UNIT <= nb && c < nc) {
+		if (aligned && b + UNIT <= nb && c < nc) {
+			((GLOBAL u128 *)dst)[(u64)at / UNIT] = tile[PASTE(NAME, _slot)(params, i)];
+		} else if (!aligned && begin + UNIT <= nb && c < nc) {
 			Pair p;
-			p.lo = tile[PASTE(NAME, _slot)(params, i)];
-			p.hi = tile[PASTE(NAME, _slot)(params, i + next)];
+			const u32 key = PASTE(NAME, _slot)(params, i) ^ i; // the line's
+			p.lo = tile[i ^ key];
+			p.hi = tile[(i + next) ^ key];
 			LOADED_WHOLE();
 			p.shift = (UNIT - phase) % UNIT * DBITS;
 			((GLOBAL u128 *)dst)[(u64)at / UNIT + next] = shifted(p);
@@ -255,10 +259,15 @@ ENTRY {
 		}
 		BARRIER();
 		if (whole && dAligned && params->tb == room) {
-			PASTE(NAME, _store)(dst, tile, params, t.d, na, nb, nc, 1);
+			PASTE(NAME, _store)(dst, tile, params, t.d, na, nb, nc, 1, 1);
 		} else {
 			const u32 last = left <= room;
-			PASTE(NAME, _store)(dst, tile, params, t.d, na, last ? nb : params->tb + UNIT - 1, nc, 0);
+			const u32 most = last ? nb : params->tb + UNIT - 1;
+			if (dAligned) {
+				PASTE(NAME, _store)(dst, tile, params, t.d, na, most, nc, 0, 1);
+			} else {
+				PASTE(NAME, _store)(dst, tile, params, t.d, na, most, nc, 0, 0);
+			}
 			const u32 heads = first == 0 && !dAligned, tails = last && (!dAligned || nb % UNIT > 0);
 			if (heads || tails) {
 				PASTE(NAME, _ends)(dst, tile, params, t.d, na, nb, nc, heads, tails);
