@@ -183,7 +183,7 @@ func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
 // work-items do once a block counts.
 func (p *problem) chunksPerBlock() int64 {
 	block := int64(itemsPerBlock)
-	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*fewBlocks {
+	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
 		block *= 2
 	}
 	return block
