@@ -88,6 +88,9 @@ func (s Spec) live() int {
 	case Value:
 		return 1536 / GroupSize
 	}
+	if s.Form == Permute {
+		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
+	}
 	return 0
 }
 
