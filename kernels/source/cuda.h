@@ -77,6 +77,13 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 #define BYTES_OF 1 // one instruction
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
 
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) {
+	u32 v;
+	asm("shl.b32 %0, %1, %2;" : "=r"(v) : "r"(0xffffffff), "r"(n)); // in C, only up to 31
+	return v;
+}
+
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.
 #define FRESH(x) asm volatile("" : "+r"(x))

@@ -65,3 +65,6 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 	}
 	return v;
 }
+
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
