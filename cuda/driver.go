@@ -19,11 +19,12 @@ type driver struct {
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
 	target  kernels.Target
-	ordered bool         // memory comes in the order of a stream,
-	pool    cuPool       // from this pool; 0: from the default one
-	keeps   int64        // how much freed memory the pool keeps at the most
-	held    atomic.Int64 // bytes of the pool that are in use
-	side    cuStream     // for allocations, which wait for it
+	ordered bool   // memory comes in the order of a stream,
+	pool    cuPool // from this pool; 0: from the default one
+	keeps   int64  // how much freed memory the pool keeps at the most
+	heldMu  sync.Mutex
+	held    int64    // bytes of the pool that are in use
+	side    cuStream // for allocations, which wait for it
 	modules modules
 	lost    atomic.Bool // the context is lost: no call succeeds any more
 

@@ -84,7 +84,7 @@ func (e *event) Done() bool {
 		done, err = e.driver.api.done(f, e.handle)
 		return err
 	})
-	return done || errors.Is(err, ErrLost) // another error says nothing of the work
+	return err == nil && done || errors.Is(err, ErrLost) // another error says nothing of the work
 }
 
 func (e *event) Wait() error {

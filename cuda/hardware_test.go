@@ -107,6 +107,8 @@ func TestBugEventQueryFails(t *testing.T) {
 	require.NoError(t, err)
 	k.turn(t, "FAIL", "cuEventQuery=900")
 	assert.False(t, event.Done())
+	k.turn(t, "FAIL", "cuCtxGetCurrent=4000") // before it
+	assert.False(t, event.Done())
 	k.turn(t, "FAIL", "cuEventQuery=719")
 	assert.True(t, event.Done())
 	k.turn(t, "FAIL", "")

@@ -75,7 +75,8 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 
 // AdoptBuffer makes a buffer of bytes of an engine's device memory from an address on.
 // The size is a multiple of 4, as kernels access whole words, the address of 16, as
-// they access vectors; others are device.ErrUnsupported. The memory must live until
+// they access vectors; others are device.ErrUnsupported. Kernels may read, and never
+// write, up to 12 bytes behind it, to the next multiple of 16. The memory must live until
 // the buffer is freed and the work on it is done, and is of the device's context or of a
 // pool; Free leaves it as it is. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {

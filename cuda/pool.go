@@ -50,7 +50,10 @@ func (d *driver) allocOrdered(bytes int64) (*memory, error) {
 // hold counts what is in use of the pool. The driver's threshold is of all that the
 // pool has, in use or not.
 func (d *driver) hold(bytes int64) {
-	_ = d.api.setThreshold(d.pool, d.held.Add(bytes)+d.keeps) // without it, the pool keeps less
+	d.heldMu.Lock()
+	defer d.heldMu.Unlock()
+	d.held += bytes
+	_ = d.api.setThreshold(d.pool, d.held+d.keeps) // without it, the pool keeps less
 }
 
 // Trim gives freed memory back to the system.

@@ -120,7 +120,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
 	in, each := p.inner(0), int64(128/max(s.DstBits, s.SrcBits))
-	if p.target.Serial || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
+	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]

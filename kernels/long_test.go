@@ -71,3 +71,24 @@ func TestParametersFit(t *testing.T) {
 	_, err := kernels.PlanTake(dst, src, src, make([]layout.Index, 64), 8, 32, parallel)
 	require.ErrorIs(t, err, layout.ErrUnsupported)
 }
+
+// Casts of dense rows over more axes than their kernels' parameters have room for were
+// refused.
+func TestBugLongDenseCasts(t *testing.T) {
+	for _, rank := range []int{10, 13, 20} {
+		dims, strides := make([]int64, rank), make([]int64, rank)
+		for i, step := rank-1, int64(1); i >= 0; i-- {
+			dims[i], strides[i] = 2, step
+			if i == rank-1 {
+				dims[i] = 64
+			}
+			step = step*dims[i] + 8
+		}
+		rows := strided(dims, strides, 0)
+		for _, pair := range [][2]layout.DType{{layout.Float16, layout.Float32}, {layout.Float32, layout.Int8}} {
+			l, err := kernels.PlanCast(rows, rows, pair[0], pair[1], device.Rounding{}, parallel)
+			require.NoError(t, err, "%d axes", rank)
+			assert.Equal(t, rank > 12, l.Spec.Long, "%d axes: %v", rank, l.Spec)
+		}
+	}
+}

@@ -101,7 +101,8 @@ func handles(b []byte) []uintptr {
 // AdoptBuffer makes a buffer of the first bytes of an engine's cl_mem of the same
 // context. The size is a multiple of 4, as kernels access whole words, and host memory
 // (CL_MEM_USE_HOST_PTR) begins on 16 bytes, as they access vectors: others are
-// device.ErrUnsupported. The cl_mem is retained until the buffer is freed; the driver
+// device.ErrUnsupported. Kernels may read, and never write, up to 12 bytes behind the
+// size, to the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver
 // keeps it for work that is still under way. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"

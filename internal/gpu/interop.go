@@ -33,7 +33,8 @@ func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
 }
 
 // CheckWords refuses to adopt memory that is no whole number of words, which kernels
-// access.
+// access. They read the whole of the 16 bytes, at an address that is a multiple of 16, in
+// which it ends, but never write beyond its end: that much of a page is always there.
 func CheckWords(op string, bytes int64) error {
 	if bytes%4 != 0 {
 		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)
