@@ -43,7 +43,7 @@ func TestShuffles(t *testing.T) {
 }
 
 // shuffled is a copy of about so many bytes at the most, of axes in another order in src.
-// Most are short; now and then there is a gap between an axis's indices, or one runs
+// Most are short; some are of channels; now and then there is a gap between an axis's indices, or one runs
 // backwards.
 func shuffled(rng *rand.Rand, of layout.DType, bytes int64) oracle.Case {
 	extents := []int64{2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 40, 65}
@@ -59,10 +59,14 @@ func shuffled(rng *rand.Rand, of layout.DType, bytes int64) oracle.Case {
 	if left := room / elements; left > 1 && rng.IntN(2) == 0 {
 		shape[rng.IntN(len(shape))] *= 1 + rng.Int64N(left)
 	}
-	side := func() layout.Layout {
+	d, src := rng.Perm(len(shape)), rng.Perm(len(shape))
+	if len(shape) > 2 && rng.IntN(4) == 0 { // planes of pixels of three channels
+		shape[d[2]], src = 3, append([]int{d[2], d[0], d[1]}, d[3:]...)
+	}
+	side := func(order []int) layout.Layout {
 		strides, step, offset := make([]int64, len(shape)), int64(1), int64(rng.IntN(2)*rng.IntN(40))
 		gaps := rng.IntN(3) == 0
-		for i, axis := range rng.Perm(len(shape)) {
+		for i, axis := range order {
 			if strides[axis] = step; rng.IntN(8) == 0 {
 				strides[axis], offset = -step, offset+(shape[axis]-1)*step
 			}
@@ -77,5 +81,5 @@ func shuffled(rng *rand.Rand, of layout.DType, bytes int64) oracle.Case {
 		}
 		return l
 	}
-	return oracle.Case{Op: oracle.OpCopy, DstType: of, SrcType: of, Dst: side(), Src: side()}
+	return oracle.Case{Op: oracle.OpCopy, DstType: of, SrcType: of, Dst: side(d), Src: side(src)}
 }
