@@ -91,6 +91,9 @@ func (p *problem) extents(n int64) []int64 {
 func (p *problem) oblongOf(near, c int, a, b int64) oblong {
 	size := int64(p.dBits / 8)
 	loads := 64 / size
+	if p.dBits == 32 {
+		loads = 20
+	}
 	t := oblong{a: a, b: b, axis: c}
 	most := int64(1)
 	if c > 0 {
@@ -117,6 +120,7 @@ func (p *problem) oblongOf(near, c int, a, b int64) oblong {
 			t.blocks *= n
 		}
 	}
-	t.cost = t.blocks * (60 + 7*(t.reads+t.writes))
+	// In instructions of a work-item, about, as predicted for several shapes.
+	t.cost = t.blocks * (150 + 7*(t.reads+t.writes))
 	return t
 }

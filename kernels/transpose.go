@@ -57,7 +57,7 @@ func (s Spec) tileSize() (a, b int64) {
 func (p *problem) transposes() (Form, int) {
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
-	form, long := Tile, int64(16)
+	form, long := Tile, max(8, int64(512/p.dBits))
 	if p.dBits < 32 {
 		form = Transpose
 		switch {

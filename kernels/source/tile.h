@@ -10,7 +10,27 @@
 // A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
 
 #define LINE (TILE_A + 1)
-#define LOADS (TILE_A * TILE_B / GROUP) // of a work-item, at the most
+#define LOADS (TILE_A * TILE_B / GROUP) // of a work-item
+#define MOST (DBITS == 32 ? 20 : LOADS) // of one, in a block of another shape
+
+// LINES does what is given for j from 0 to n, up to MOST, mostly by fours.
+#define LINES(n, does)                              \
+	UNROLL                                          \
+	for (u32 four = 0; four < MOST; four += 4) {   \
+		if (four + 4 <= n) {                        \
+			UNROLL                                  \
+			for (u32 j = four; j < four + 4; j++) { \
+				does;                               \
+			}                                       \
+		} else if (four < n) {                      \
+			UNROLL                                  \
+			for (u32 j = four; j < four + 4; j++) { \
+				if (j < n) {                        \
+					does;                           \
+				}                                   \
+			}                                       \
+		}                                           \
+	}
 
 ENTRY {
 	SHARED(WORD, tile, TILE);
@@ -51,7 +71,8 @@ ENTRY {
 				u32 rest = block;
 				digit(&rest, AXES(params));
 				digit(&rest, AXES(params) + 1);
-				nc = (u32)MIN((i64)nc, params->extent - (i64)digit(&rest, AXES(params) + 2) * nc);
+				const i64 left = params->extent - (i64)(digit(&rest, AXES(params) + 2) * nc);
+				nc = (u32)MIN((i64)nc, left);
 			}
 			SHARED_POINTER WORD *in = tile + ((az * params->tb + ay) * line + ax);
 			SHARED_POINTER const WORD *out = tile + ((bz * params->tb + bx) * line + by);
@@ -61,33 +82,17 @@ ENTRY {
 			u32 writes = bx < t.nb && by < t.na && bz < nc ? MIN(t.na - by, (u32)inner[3].d) : 0;
 			FRESH(reads);
 			FRESH(writes);
-			WORD value[LOADS];
-			UNROLL
-			for (u32 j = 0; j < LOADS; j++) {
-				if (j < reads) {
-					value[j] = *from;
-				}
-				from += params->sb;
-			}
-			UNROLL
-			for (u32 j = 0; j < LOADS; j++) {
-				if (j < reads) {
-					*in = value[j];
-				}
-				in += line;
-			}
+			WORD value[MOST];
+			LINES(reads, value[j] = *from; from += params->sb)
+			LINES(reads, *in = value[j]; in += line)
 			BARRIER();
-			UNROLL
-			for (u32 j = 0; j < LOADS; j++) {
-				if (j < writes) {
-					*to = out[j];
-				}
-				to += params->da;
-			}
+			LINES(writes, *to = out[j]; to += params->da)
 		}
 		BARRIER(); // before the next block's loads
 	}
 }
 
 #undef LINE
+#undef LINES
 #undef LOADS
+#undef MOST
