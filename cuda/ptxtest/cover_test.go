@@ -123,7 +123,7 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		return l
 	}
 	if c.Dst = side(0); c.Op != oracle.OpFill {
-		c.Src = side(0)
+		c.Src = side(rng.IntN(3))
 	}
 	if c.Op == oracle.OpTake {
 		c.At = side(rng.IntN(4))
