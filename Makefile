@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -101,6 +101,10 @@ cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test
+
+# The kernels compiled for some GPUs: cuda/cubins.zip, for builds with the tag cubins.
+cubins:
+	GO=$(GO) sh scripts/cubins.sh
 
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:

@@ -41,6 +41,7 @@ var policy = map[string][]string{
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/hugemem", "internal/quote"},
 	"cuda":              {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/quote"},
 	"cuda/ptxzip":       {},
+	"cuda/cubins":       {"cuda", "kernels"},
 	"cuda/ptxtest":      {"device", "kernels", "cuda", "internal/gpu", "internal/ptx"},
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
@@ -130,7 +131,7 @@ func TestFilesAreOpenedInOneWay(t *testing.T) {
 	own := map[string]bool{ // the system's files, and tools of developers
 		"internal/file": true, "internal/sysmem": true, "internal/adversary": true,
 		"bench/host.go": true, "cpu/host_linux.go": true,
-		"internal/simd/asm": true, "kernels/emit": true, "kernels/plans": true, "kernels/model": true, "cuda/ptxzip": true,
+		"internal/simd/asm": true, "kernels/emit": true, "kernels/plans": true, "kernels/model": true, "cuda/ptxzip": true, "cuda/cubins": true,
 	}
 	opens := regexp.MustCompile(`\bos\.(Open\w*|ReadFile|WriteFile|Create)\(`)
 	seen := 0

@@ -75,7 +75,7 @@ type api interface {
 	download(f *frame, dst unsafe.Pointer, src cuDevicePtr, n int64, s cuStream) error
 	copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream) error
 
-	load(ptx []byte) (cuModule, error)
+	load(image []byte) (cuModule, error) // PTX, zero-terminated, or a cubin
 	unload(cuModule) error
 	lookup(cuModule, string) (cuFunction, error)
 	// launch passes arguments of 8 bytes, by pointers to them; but that numbered byValue

@@ -140,6 +140,7 @@ func (l *gorgoniaCU) properties(ordinal int) (properties, error) {
 	pools, err := d.Attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
 	f.clock, _ = d.Attribute(cu.ClockRate)
+	f.units, _ = d.Attribute(cu.MultiprocessorCount)
 	f.bus = pciAddress(func(code int) (int, error) { return d.Attribute(cu.DeviceAttribute(code)) })
 	return f, nil
 }

@@ -17,6 +17,27 @@ static current currentContext(void) {
 	return c;
 }
 
+typedef struct {
+	int value;
+	CUresult code;
+} number;
+
+static number captureMode(int mode) {
+	CUstreamCaptureMode m = (CUstreamCaptureMode)mode;
+	number n;
+	n.code = cuThreadExchangeStreamCaptureMode(&m);
+	n.value = m;
+	return n;
+}
+
+static number isCapturing(CUstream s) {
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	number n;
+	n.code = cuStreamIsCapturing(s, &status);
+	n.value = status;
+	return n;
+}
+
 // Calls of functions that some drivers lack.
 static CUresult allocAsync(void *f, CUdeviceptr *p, size_t n, CUstream s) {
 	return ((CUresult (*)(CUdeviceptr *, size_t, CUstream))f)(p, n, s);
@@ -45,6 +66,7 @@ static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
 	"unsafe"
@@ -83,9 +105,8 @@ func (l *gorgoniaCU) ordinal() (int, error) {
 }
 
 func (l *gorgoniaCU) captureMode(_ *frame, mode int32) (int32, error) {
-	m := C.CUstreamCaptureMode(mode)
-	err := checkC("cuThreadExchangeStreamCaptureMode", C.cuThreadExchangeStreamCaptureMode(&m))
-	return int32(m), err
+	before := C.captureMode(C.int(mode))
+	return int32(before.value), checkC("cuThreadExchangeStreamCaptureMode", before.code)
 }
 
 func (l *gorgoniaCU) memory() (free, total int64, err error) {
@@ -165,9 +186,8 @@ func (l *gorgoniaCU) contextOf(s cuStream) (cuContext, error) {
 }
 
 func (l *gorgoniaCU) isCapturing(_ *frame, s cuStream) (bool, error) {
-	var status C.CUstreamCaptureStatus
-	err := checkC("cuStreamIsCapturing", C.cuStreamIsCapturing(asC[C.CUstream](s), &status))
-	return err == nil && status != C.CU_STREAM_CAPTURE_STATUS_NONE, err
+	status := C.isCapturing(asC[C.CUstream](s))
+	return status.value != C.CU_STREAM_CAPTURE_STATUS_NONE, checkC("cuStreamIsCapturing", status.code)
 }
 
 func (l *gorgoniaCU) synchronize(_ *frame, s cuStream) error {
@@ -223,12 +243,18 @@ func (l *gorgoniaCU) copyWithin(_ *frame, dst, src cuDevicePtr, n int64, s cuStr
 	return do("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), n, as[cu.Stream](s)))
 }
 
-func (l *gorgoniaCU) load(ptx []byte) (cuModule, error) {
+// load uses cu.LoadDataEx, which takes a string up to the first zero, for PTX only.
+func (l *gorgoniaCU) load(image []byte) (cuModule, error) {
+	if bytes.HasPrefix(image, []byte("\x7fELF")) {
+		var m C.CUmodule
+		err := checkC("cuModuleLoadDataEx", C.cuModuleLoadDataEx(&m, unsafe.Pointer(&image[0]), 0, nil, nil))
+		return cuModule(unsafe.Pointer(m)), err
+	}
 	log := &cu.JITErrorLogBuffer{Buffer: make([]byte, 16<<10)}
 	var pins runtime.Pinner // cu passes its address as a number, in a list
 	pins.Pin(&log.Buffer[0])
 	defer pins.Unpin()
-	m, err := cu.LoadDataEx(text(ptx), log)
+	m, err := cu.LoadDataEx(text(image), log)
 	err = do("cuModuleLoadDataEx", err)
 	var failed *device.DriverError
 	if errors.As(err, &failed) {

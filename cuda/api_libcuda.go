@@ -219,6 +219,7 @@ func (l *libcuda) deviceCount() (int, error) {
 // Attributes of a device.
 const (
 	attributeClock = 13
+	attributeUnits = 16
 	attributeMajor = 75
 	attributeMinor = 76
 	attributePools = 115
@@ -251,6 +252,7 @@ func (l *libcuda) properties(ordinal int) (properties, error) {
 	pools, err := attribute(attributePools)
 	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
 	f.clock, _ = attribute(attributeClock)
+	f.units, _ = attribute(attributeUnits)
 	f.bus = pciAddress(attribute)
 	return f, nil
 }

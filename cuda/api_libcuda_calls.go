@@ -207,7 +207,7 @@ func (l *libcuda) copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream
 	return l.do("cuMemcpyDtoDAsync", dl.Call(l.copyDevice, f.args[:4]...))
 }
 
-func (l *libcuda) load(ptx []byte) (cuModule, error) {
+func (l *libcuda) load(image []byte) (cuModule, error) {
 	m := new(cuModule)
 	log := make([]byte, 16<<10)
 	var pins runtime.Pinner // its address is passed as a number, in a list
@@ -215,7 +215,7 @@ func (l *libcuda) load(ptx []byte) (cuModule, error) {
 	defer pins.Unpin()
 	options := &[2]uint32{jitErrorLog, jitErrorLogSize}
 	values := &[2]uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
-	result := dl.Call(l.moduleLoad, uintptr(unsafe.Pointer(m)), uintptr(unsafe.Pointer(&ptx[0])),
+	result := dl.Call(l.moduleLoad, uintptr(unsafe.Pointer(m)), uintptr(unsafe.Pointer(&image[0])),
 		uintptr(len(options)), uintptr(unsafe.Pointer(options)), uintptr(unsafe.Pointer(values)))
 	if code := int64(int32(result)); code != 0 {
 		n := min(len(log), int(uint32(values[1])))

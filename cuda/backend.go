@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
@@ -64,6 +65,11 @@ type Options struct {
 	// allocations, in place of giving it back to the system. 0: an eighth of the device's
 	// memory, at most 1 GiB. Below 0: none.
 	Kept int64
+	// Cubins are compiled kernels, as make cubins puts them into an archive (which
+	// zip.NewReader opens), and are loaded in place of compiling PTX where they fit the
+	// GPU, the driver and this version of the module. nil: those of a build with the tag
+	// cubins, or none.
+	Cubins fs.FS
 }
 
 // OpenWith opens the device with an index, with its primary context, which programs of

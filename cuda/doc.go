@@ -13,7 +13,14 @@
 //
 // Package kernels chooses them. They are here as PTX (make ptx), a module for each,
 // which the driver compiles when a queue first needs it, and keeps in its own cache
-// (CUDA_CACHE_PATH).
+// (CUDA_CACHE_PATH). Preload (device.Preloader) has it do so before, for the types that
+// are needed.
+//
+// A program that cannot wait for that brings them compiled: make cubins writes an
+// archive for compute capabilities 8.0, 9.0 and 10.0, with NVIDIA's ptxas, and the build
+// tag cubins embeds it (or Options.Cubins has it). A cubin runs on GPUs of its major
+// version that are not older than it. Elsewhere, and where the driver is too old for it,
+// it is the PTX.
 //
 // # Threads
 //
@@ -33,8 +40,14 @@
 // driver may wait for the work before. The steady state of Copy, Fill, Convert, Write
 // and Read allocates nothing.
 //
-// Memory is stream-ordered where the driver can, as freeing that waits for nothing;
-// [Options] has the alternative.
+// Memory is stream-ordered where the driver can, as freeing that waits for nothing, and
+// comes from a pool of the device's own, which keeps some of what is freed
+// (cuMemPoolCreate, with a release threshold); [Options] says how much, and has the
+// alternative. Drivers before CUDA 11.2 and some virtual GPUs have no pools: there it is
+// the default pool, or cuMemAlloc.
+//
+// Calls that a capture on another thread would forbid, and be ended by, are made in
+// relaxed mode (cuThreadExchangeStreamCaptureMode).
 //
 // The device is device.Sensors, by NVML, which comes with the driver and is loaded by
 // the first call of Readings. Without NVML, Readings are empty.
@@ -48,7 +61,7 @@
 // Queues are device.PeerQueue: copies between devices are ordered by events, and go
 // direct where the GPUs reach each other's memory. The first such copy lets the
 // destination's context use the source's (cuCtxEnablePeerAccess), and its device the
-// source's memory pool (cuMemPoolSetAccess), for as long as those live. Elsewhere the
+// source's pool (cuMemPoolSetAccess), for as long as those live. Elsewhere the
 // driver takes the bytes through the host's memory. CopyPeer is
 // device.ErrUnsupported between two devices that are one GPU.
 //
@@ -63,7 +76,9 @@
 // [Adopt], [Device.AdoptBuffer] and [Device.AdoptStream] take an inference engine's own
 // handles, which are never owned: they must outlive what was made of them.
 // [Device.Handles], [PointerOf] and [StreamOf] return the device's. A buffer's pointer
-// is valid until Free, which gives the memory to the pool.
+// is valid until Free, which gives the memory to the pool. Memory of another context is
+// refused (device.ErrInvalid), and so are calls on a queue whose adopted stream its owner
+// is capturing: Capture of the queue is for that.
 //
 // Queues are device.Sharer. An engine that queues a kernel of its own on a queue's
 // stream tells the queue which buffers it uses, so that Free takes account of it:

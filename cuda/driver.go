@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/kernels"
 )
 
 // driver is a CUDA device with a context.
@@ -17,6 +18,7 @@ type driver struct {
 	ctx     cuContext
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
+	target  kernels.Target
 	ordered bool         // memory comes in the order of a stream,
 	pool    cuPool       // from this pool; 0: from the default one
 	keeps   int64        // how much freed memory the pool keeps at the most
@@ -48,10 +50,14 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	}
 	d := &driver{
 		api: a, number: driverNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: p.bus,
+		target:  kernels.Target{Multiprocessors: p.units, Capability: p.major*10 + p.minor},
 		ordered: p.pools && a.ordered() && !o.PlainMemory,
 		events:  map[cuEvent]struct{}{}, peers: map[uint64]bool{},
 	}
 	d.modules.init(d)
+	if err := d.modules.cubins.open(o, d.target.Capability); err != nil {
+		return nil, err
+	}
 	if ctx == 0 {
 		if d.ctx, err = a.retainPrimary(ordinal); err != nil {
 			return nil, err
@@ -97,7 +103,9 @@ func (d *driver) giveBack(f func(*frame) error) error {
 	return d.with(f)
 }
 
-func (d *driver) Properties() gpu.Properties { return gpu.Properties{Info: d.info, Pinned: true} }
+func (d *driver) Properties() gpu.Properties {
+	return gpu.Properties{Info: d.info, Target: d.target, Pinned: true}
+}
 
 func (d *driver) Close() error {
 	d.life.Lock() // waits for calls of events

@@ -17,6 +17,8 @@ var ErrLost = errors.New("the device's context is lost: all that is left is to c
 // Codes of CUDA's driver that are handled.
 const (
 	codeOutOfMemory  = 2
+	codeInvalidImage = 200
+	codeNoBinary     = 209
 	codeNotReady     = 600
 	codeNotSupported = 801
 	// Of the default stream: another one is capturing, which has to wait for it.

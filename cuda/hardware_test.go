@@ -37,7 +37,8 @@ func (e engine) call(want int, name string, arguments ...uintptr) {
 	require.Equal(e.t, want, int(int32(dl.Call(f, arguments...))), name)
 }
 
-// enter makes a context current on the thread, which is the goroutine's from now on.
+// enter makes a context current on the thread, which is the goroutine's from now on, and
+// ends with it: other tests find none with contexts of ours.
 func (e engine) enter(ctx uintptr) {
 	runtime.LockOSThread()
 	e.call(0, "cuCtxSetCurrent", ctx)
@@ -62,7 +63,6 @@ func TestBugEventUnderGlobalCapture(t *testing.T) {
 	go func() {
 		defer close(end)
 		e.enter(dev.Handles().Context)
-		defer runtime.UnlockOSThread()
 		e.call(0, "cuStreamCreate", uintptr(unsafe.Pointer(stream)), nonBlockingStream)
 		e.call(0, "cuStreamBeginCapture_v2", *stream, captureGlobal)
 		close(captured)
@@ -119,8 +119,7 @@ func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
 	dev := openTest(t)
 	e := newEngine(t)
 	ctx, at := new(uintptr), new(uintptr)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	e.enter(0)
 	e.call(0, "cuCtxCreate_v2", uintptr(unsafe.Pointer(ctx)), 0, 0)
 	defer e.call(0, "cuCtxDestroy_v2", *ctx)
 	e.call(0, "cuMemAlloc_v2", uintptr(unsafe.Pointer(at)), 256)
@@ -145,7 +144,6 @@ func TestBugAdoptedStreamUnderCapture(t *testing.T) {
 	dev := openTest(t)
 	e := newEngine(t)
 	e.enter(dev.Handles().Context)
-	defer runtime.UnlockOSThread()
 	stream, graph := new(uintptr), new(uintptr)
 	b := gputest.Alloc(t, dev, 64)
 	for _, flags := range []uintptr{nonBlockingStream, 0} { // the default stream may not wait for the latter

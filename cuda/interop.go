@@ -76,8 +76,8 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 // AdoptBuffer makes a buffer of bytes of an engine's device memory from an address on.
 // The size is a multiple of 4, as kernels access whole words, the address of 16, as
 // they access vectors; others are device.ErrUnsupported. The memory must live until
-// the buffer is freed and the work on it is done; Free leaves it as it is. The buffer
-// counts in no Stats.
+// the buffer is freed and the work on it is done, and is of the device's context or of a
+// pool; Free leaves it as it is. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
@@ -124,7 +124,8 @@ const perThread = 2
 
 // AdoptStream makes a queue of an engine's CUstream of the same context; 0 is the
 // legacy default stream. The stream must live until the queue is closed. Close waits
-// for all work on it, also the engine's, and leaves it as it is.
+// for all work on it, also the engine's, and leaves it as it is. While the engine
+// captures the stream, calls of the queue are device.ErrInvalid.
 func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 	const op = "AdoptStream"
 	var q device.Queue

@@ -8,10 +8,11 @@ import (
 	"github.com/restride/restride/kernels"
 )
 
-// modules are a device's kernels: a module for each, which the driver compiles when it
-// is first needed.
+// modules are a device's kernels: a module for each, which the driver compiles or loads
+// when it is first needed.
 type modules struct {
 	driver *driver
+	cubins cubins
 	mu     sync.Mutex
 	all    map[kernels.Spec]*kernel
 }
@@ -38,19 +39,29 @@ func (m *modules) get(s kernels.Spec) (cuFunction, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.function == 0 {
-		if err := m.driver.with(func(*frame) error { return k.load(m.driver.api, s) }); err != nil {
+		if err := m.driver.with(func(*frame) error { return m.load(k, s) }); err != nil {
 			return 0, fmt.Errorf("kernel %v: %w", s, err)
 		}
 	}
 	return k.function, nil
 }
 
-func (k *kernel) load(a api, s kernels.Spec) error {
+// load loads a kernel's cubin, if there is one for the device, and else its PTX.
+func (m *modules) load(k *kernel, s kernels.Spec) error {
 	text, err := PTX(s)
 	if err != nil {
 		return err
 	}
-	m, err := a.load(append(text, 0)) // zero-terminated
+	if image := m.cubins.of(s, text); image != nil {
+		if err := k.load(m.driver.api, s, image); err == nil || !unfit(err) {
+			return err
+		}
+	}
+	return k.load(m.driver.api, s, append(text, 0)) // zero-terminated
+}
+
+func (k *kernel) load(a api, s kernels.Spec, image []byte) error {
+	m, err := a.load(image)
 	if err != nil {
 		return err
 	}
@@ -60,6 +71,12 @@ func (k *kernel) load(a api, s kernels.Spec) error {
 	}
 	k.module, k.function = m, f
 	return nil
+}
+
+// LoadKernel makes a kernel ready.
+func (d *driver) LoadKernel(s kernels.Spec) error {
+	_, err := d.modules.get(s)
+	return err
 }
 
 // unload unloads the modules, which nobody uses any more.

@@ -11,6 +11,7 @@ type properties struct {
 	name         string
 	memory       int64
 	major, minor int    // compute capability
+	units        int    // multiprocessors; 0: unknown
 	pools        bool   // memory can be allocated in the order of a stream
 	clock        int    // kHz; 0: unknown
 	bus          string // the PCI address as NVML takes it; "": unknown

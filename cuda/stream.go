@@ -122,10 +122,16 @@ func (s *stream) Finish() error {
 	return s.driver.check(s.driver.api.synchronize(&s.thread.frame, s.handle))
 }
 
-// Captured asks for adopted streams.
+// Captured asks for adopted streams: as Launch does, first with the context that is
+// current.
 func (s *stream) Captured() bool {
 	if s.own {
 		return false
+	}
+	if s.home {
+		if is, err := s.driver.api.isCapturing(&s.thread.frame, s.handle); err == nil {
+			return is
+		}
 	}
 	if s.driver.enter(&s.thread) != nil {
 		return false // the call itself will tell

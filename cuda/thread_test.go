@@ -130,9 +130,9 @@ func TestThreadsOfOthers(t *testing.T) {
 	theirs, end = foreign(t, l)
 	require.NoError(t, q.Fill(gputest.Words(b, 0, 8), make([]byte, 4)))
 	require.NoError(t, q.Copy(gputest.Words(b, 8, 8), gputest.Words(b, 0, 8)))
-	step(ours, ours, 2)
-	step(theirs, theirs, 2)
-	step(ours, ours, 2)
+	step(ours, ours, 4) // whether it is captured, and the launch
+	step(theirs, theirs, 4)
+	step(ours, ours, 4)
 	require.NoError(t, dev.Close())
 	end()
 }

@@ -13,7 +13,25 @@ type Target struct {
 	// Serial: work-groups run as loops, and local memory is no faster than any
 	// other, as on CPUs.
 	Serial bool
+	// Multiprocessors is how many of them the GPU has: compute units. 0: unknown.
+	Multiprocessors int
+	// Capability is CUDA's compute capability, as 90 for 9.0; 0 elsewhere.
+	Capability int
 }
+
+// fewBlocks is how many blocks a launch should have at least, where there is a choice:
+// as many groups as run at once, or what a large GPU runs.
+func (t Target) fewBlocks() int64 {
+	if t.Multiprocessors <= 0 {
+		return fewBlocks
+	}
+	return groupsAtOnce * int64(t.Multiprocessors)
+}
+
+const (
+	groupsAtOnce = 8       // on a multiprocessor: 2,048 work-items
+	fewBlocks    = 1 << 10 // of a large GPU
+)
 
 // Launch is one kernel call: everything but the buffers.
 type Launch struct {

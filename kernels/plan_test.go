@@ -63,7 +63,7 @@ func TestPlanCopy(t *testing.T) {
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 element_8"},
 		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1"},
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
-		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 gather_4"},
+		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 repack_4_back1"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
 		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
 		{"transposed floats", 32, square, gpu, "transpose.32"},

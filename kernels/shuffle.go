@@ -333,7 +333,7 @@ func (t *shape) grow() {
 		}
 		old := *t
 		old.n = slices.Clone(t.n)
-		sides[side] = t.extend(side) && t.blocks() >= fewBlocks && t.lay()
+		sides[side] = t.extend(side) && t.blocks() >= t.p.target.fewBlocks() && t.lay()
 		if !sides[side] {
 			old.pitch = t.pitch
 			*t = old
@@ -498,7 +498,7 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	if err := k.setOuter(append(cuts, others...)...); err != nil {
 		return spec, err
 	}
-	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 4*fewBlocks))
+	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 4*p.target.fewBlocks()))
 	return spec, nil
 }
 

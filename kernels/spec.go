@@ -82,8 +82,14 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
-	if s.Form == Transpose || s.Form == Gather || s.Form == Shuffle {
+	switch s.Form {
+	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
+	case Value:
+		return 1536 / GroupSize
+	}
+	if s.Form == Permute {
+		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
 	}
 	return 0
 }

@@ -11,8 +11,6 @@ const (
 	// lineBytes is how much of either side a group reads or writes in one run,
 	// at least; sectorBytes is the least that memory moves.
 	lineBytes, sectorBytes = 128, 32
-	// fewBlocks is how many blocks are left, at least, when tiles are made larger.
-	fewBlocks = 1 << 10
 )
 
 // planTiles chooses among this file's forms; false: none of them fits.
@@ -23,7 +21,7 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
 			spec := p.spec(form)
-			return spec, true, p.planTile(k, spec, near)
+			return spec, true, p.planTransposed(k, spec, near)
 		}
 	}
 	if t := p.permutes(); t != nil {

@@ -56,9 +56,9 @@ func wordSpecs() []Spec {
 func (p *problem) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
 	if p.dense() && p.sBits > 0 && !p.long {
-		same, long := p.sBits == p.dBits, in.n >= 2*32/int64(p.dBits)
+		same, long := p.sBits == p.dBits, p.longRows()
 		switch {
-		case same && (len(p.axes) == 0 || in.s == 1):
+		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.Serial):
 			spec.Form = Run
 		case !same && in.s == 1 && long:
 			spec.Form = Repack
@@ -72,13 +72,25 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	case spec.Form == Gather && spec.Step == 0 && p.sBits >= 8 && p.dBits >= 8:
 		return p.planElements(Element, k)
 	case spec.Form == Gather && spec.Step == 0:
-		return spec, p.planChunks(k, p.takeRun(k, len(p.axes)))
+		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case p.target.Serial:
 		return spec, p.planWords(k, 1, serialWords)
 	}
-	return spec, p.planChunks(k, p.takeRows(k))
+	per := int64(128 / max(p.dBits, p.sBits)) // as many as are in 16 bytes on either side
+	return spec, p.planChunks(k, per, p.takeRows(k, per))
+}
+
+// longRows reports whether rows are long enough for forms that look at their parts, and
+// not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
+// makes small chunks of short ones, too.
+func (p *problem) longRows() bool {
+	in := p.inner(0)
+	if p.target.Serial {
+		return in.n >= 2*32/int64(p.dBits)
+	}
+	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
 }
 
 // anywhere is the form of words or chunks from elements anywhere.
@@ -136,39 +148,23 @@ func (p *problem) phase(per int64, rest []axis) int64 {
 	return per - step + p.dBase%step
 }
 
-// takeRows makes the run for chunks. Where chunks would have parts of several rows, as
-// rows have other lengths than whole ones, and gaps between them are short, rows are
-// one run. It returns the other axes.
-func (p *problem) takeRows(k *parameters) (rest []axis) {
-	per := int64(128 / p.dBits)
-	row, next := p.inner(0), p.inner(1)
-	pitch := next.d
-	apart := pitch%per == 0 && p.dBase%per == 0
-	if len(p.axes) < 2 || apart || pitch < row.n || pitch-row.n > per || row.n > manyChunks*per || pitch*next.n >= limit {
+// takeRows makes the run for chunks of so many elements. Where they would have parts of
+// several rows, as rows have other lengths than whole chunks, these rows are one run, which
+// goes on as far as it can. It returns the other axes.
+func (p *problem) takeRows(k *parameters, per int64) (rest []axis) {
+	n := p.inner(0).n
+	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
 		return p.takeRun(k, 1)
 	}
-	k.na = uint32(row.n)
-	k.run = []axis{{pitch, 1, row.s}}
-	length, taken := pitch, 1
-	for ; taken < len(p.axes); taken++ {
-		a := p.inner(taken)
-		if a.d != length || length*a.n >= limit {
-			break
-		}
-		length *= a.n
-		k.run = append(k.run, a)
-	}
-	k.length = length - (pitch - row.n)
-	return p.innermostFirst()[taken:]
+	return p.takeRun(k, len(p.axes))
 }
 
 // manyChunks is from which number of chunks in a row its ends do not count.
 const manyChunks = 1 << 10
 
-// planChunks makes an item of each 16 bytes of dst, in the run that is there and along the
-// other axes.
-func (p *problem) planChunks(k *parameters, rest []axis) error {
-	per := int64(128 / p.dBits)
+// planChunks makes an item of each chunk, of so many elements, in the run that is there and
+// along the other axes.
+func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
 	block := p.chunksPerBlock()
@@ -187,7 +183,7 @@ func (p *problem) planChunks(k *parameters, rest []axis) error {
 // work-items do once a block counts.
 func (p *problem) chunksPerBlock() int64 {
 	block := int64(itemsPerBlock)
-	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*fewBlocks {
+	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
 		block *= 2
 	}
 	return block

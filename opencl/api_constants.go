@@ -13,6 +13,7 @@ const (
 
 	deviceType              = 0x1000
 	deviceMaxWorkGroupSize  = 0x1004
+	deviceMaxComputeUnits   = 0x1002
 	deviceMaxClock          = 0x100C
 	deviceMaxMemAllocSize   = 0x1010
 	deviceGlobalMemSize     = 0x101F

@@ -118,5 +118,5 @@ func (o Options) target(p properties) (kernels.Target, error) {
 		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
 			device.ErrUnsupported, p.info.Name, p.groupSize, kernels.GroupSize)
 	}
-	return kernels.Target{Serial: serial}, nil
+	return kernels.Target{Serial: serial, Multiprocessors: p.units}, nil
 }

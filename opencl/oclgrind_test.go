@@ -29,8 +29,8 @@ type plant struct {
 
 var plants = map[string]plant{
 	"Bounds": {
-		right: "to[d + at[j]] = CONVERT(value[j]);",
-		wrong: "to[d + at[j] + 4096] = CONVERT(value[j]);",
+		right: "to[at + d + j * dApart] = CONVERT(value[j]);",
+		wrong: "to[at + d + j * dApart + 4096] = CONVERT(value[j]);",
 		copy:  "copy/float/5x7/dst=7,1@0/src=28,4@0",
 		log:   "Invalid write",
 	},

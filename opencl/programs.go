@@ -63,6 +63,12 @@ func (p *programs) get(s kernels.Spec) (uintptr, error) {
 	return one.handle, nil
 }
 
+// LoadKernel makes a kernel ready.
+func (d *driver) LoadKernel(s kernels.Spec) error {
+	_, err := d.programs.get(s)
+	return err
+}
+
 // make loads a program from the disk, or compiles it.
 func (p *programs) make(one *program, s kernels.Spec) error {
 	source := p.source(s)

@@ -13,6 +13,7 @@ type properties struct {
 	platform, id uintptr
 	info         device.Info
 	version      string // of OpenCL
+	units        int    // a GPU's compute units; 0: unknown
 	groupSize    uint64 // the most work-items in a group
 	onHost       bool   // the device is the host's processor, and its memory the host's
 	hasClock     bool   // its queues keep time
@@ -59,6 +60,10 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 	unified, _ := clGetDeviceInfo.number(id, deviceHostUnifiedMemory)
 	resolution, _ := clGetDeviceInfo.number(id, deviceTimerResolution)
 	clock, _ := clGetDeviceInfo.number(id, deviceMaxClock)
+	if p.info.Kind == device.GPU {
+		units, _ := clGetDeviceInfo.number(id, deviceMaxComputeUnits)
+		p.units = int(min(units, 1<<16))
+	}
 	queues, _ := clGetDeviceInfo.number(id, deviceQueueProperties)
 	p.info.MHz = int(min(clock, 1<<20))
 	p.onHost = unified == yes && p.info.Kind == device.CPU

@@ -106,6 +106,12 @@ func (d *Driver) AllocHost(bytes int64) ([]byte, error) {
 
 func (d *Driver) FreeHost([]byte) error { return nil }
 
+// LoadKernel reads a kernel's program.
+func (d *Driver) LoadKernel(s kernels.Spec) error {
+	_, _, err := d.program(s)
+	return err
+}
+
 func (d *Driver) NewStream() (gpu.Stream, error) { return &stream{d}, nil }
 
 func (d *Driver) Close() error { return nil }

@@ -21,6 +21,11 @@ struct Ptx {
 	std::vector<Entry> entries;
 };
 
+// isElf says whether an image is a compiled one. readCubin reads that, or throws the
+// reason as readPtx does.
+bool isElf(const char *image);
+Ptx readCubin(const char *image);
+
 // readPtx throws a std::string, the reason, if it makes no sense of a text.
 Ptx readPtx(const char *text);
 

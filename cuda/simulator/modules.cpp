@@ -36,11 +36,24 @@ bool agree(const std::vector<size_t> &sizes, const HostKernel &host) {
 	return all;
 }
 
-// accept reads a module's text, and holds each kernel to the host's.
-Ptx accept(const char *text) {
-	if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
-		throw Refusal{ERROR_NO_BINARY_FOR_GPU, "the simulator takes PTX only"};
+// newer says whether code for a GPU is not for the one that is here.
+bool newer(const Ptx &ptx) { return ptx.capability > static_cast<int>(number("CAPABILITY", 90)); }
+
+// readCode reads compiled code, which runs on GPUs of one major version.
+Ptx readCode(const char *image) {
+	Ptx ptx;
+	try {
+		ptx = readCubin(image);
+	} catch (const std::string &why) {
+		throw Refusal{ERROR_INVALID_IMAGE, why};
 	}
+	if (newer(ptx) || ptx.capability / 10 != static_cast<int>(number("CAPABILITY", 90)) / 10) {
+		throw Refusal{ERROR_NO_BINARY_FOR_GPU, "the cubin is another GPU's"};
+	}
+	return ptx;
+}
+
+Ptx readText(const char *text) {
 	Ptx ptx;
 	try {
 		ptx = readPtx(text);
@@ -50,9 +63,15 @@ Ptx accept(const char *text) {
 	if (ptx.version > newest(number("DRIVER_VERSION", 12080))) {
 		throw Refusal{ERROR_UNSUPPORTED_PTX_VERSION, "the driver is older than the PTX"};
 	}
-	if (ptx.capability > static_cast<int>(number("CAPABILITY", 90))) {
+	if (newer(ptx)) {
 		throw Refusal{ERROR_INVALID_PTX, "SM version specified by .target is higher than that of the device"};
 	}
+	return ptx;
+}
+
+// accept reads a module, and holds each kernel to the host's.
+Ptx accept(const char *image) {
+	Ptx ptx = isElf(image) ? readCode(image) : readText(image);
 	for (const Entry &e : ptx.entries) {
 		const HostKernel *const host = hostKernel(e.name.c_str());
 		if (host == nullptr) {

@@ -24,7 +24,7 @@ void testModules() {
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry element_32("), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_100\n"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 9.0\n.target sm_70\n"), ERROR_UNSUPPORTED_PTX_VERSION);
-	IS(cuModuleLoadData(&module, "\x7f" "ELF"), ERROR_NO_BINARY_FOR_GPU);
+	IS(cuModuleLoadData(&module, "\x7f" "ELF"), ERROR_INVALID_IMAGE);
 	OK(restrideSimSet("PLANT", "params"));
 	IS(cuModuleLoadData(&module, ptx("element_32").c_str()), ERROR_INVALID_PTX);
 	OK(restrideSimSet("PLANT", ""));

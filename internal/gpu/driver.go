@@ -51,6 +51,8 @@ type Driver interface {
 	AllocHost(bytes int64) ([]byte, error)
 	// FreeHost frees the whole of what AllocHost returned.
 	FreeHost([]byte) error
+	// LoadKernel makes a kernel ready, which the first launch would do otherwise.
+	LoadKernel(kernels.Spec) error
 	// NewStream returns a stream that waits for no other.
 	NewStream() (Stream, error)
 	// Close is the last call of the driver: streams are closed, and memory is freed.

@@ -27,6 +27,7 @@ type fake struct {
 	mems   int                       // that are alive, parameters too
 	hosts  map[*byte]int
 	queues int
+	loaded []kernels.Spec // by LoadKernel
 	closed bool
 	events atomic.Int64
 }
@@ -111,6 +112,16 @@ func (f *fake) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	}
 	f.count(&f.mems, 1)
 	return &mem{bytes: parameters}, nil
+}
+
+func (f *fake) LoadKernel(s kernels.Spec) error {
+	err := f.call("LoadKernel")
+	if err == nil {
+		f.mu.Lock()
+		f.loaded = append(f.loaded, s)
+		f.mu.Unlock()
+	}
+	return err
 }
 
 // FreeParameters may come while work uses them.

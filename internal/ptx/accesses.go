@@ -36,7 +36,7 @@ func (w *warp) bytes(in *instr, lane int, write bool) (data []byte, what string)
 		if write {
 			what = s.write(at, n, thread)
 		} else {
-			what = s.read(at, n, thread)
+			w.unwritten, what = s.read(at, n, thread)
 		}
 		return s.data[at : at+n], what
 	case param:
@@ -97,23 +97,39 @@ func (w *warp) own(in *instr, lane int, changes uint64, mark uint32) string {
 
 func (w *warp) load(pc int32, in *instr, active uint32) error {
 	x := &in.mem
-	var results [4]lanes
+	var results, lacking [4]lanes
+	known := [4]uint32{active, active, active, active}
 	for m := active; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
+		w.unwritten = 0
 		data, what := w.bytes(in, lane, false)
 		if what != "" {
 			return w.fault(pc, lane, what)
 		}
 		for k := range int(x.count) {
 			results[k][lane] = x.extend(get(data[k*int(x.size):], x.size), k)
+			if lack := w.unwritten >> (k * int(x.size)) & (1<<x.size - 1); lack != 0 {
+				known[k] &^= 1 << lane
+				lacking[k][lane] = x.extend(bytesOf(lack), k)
+			}
 		}
 	}
 	for k := range int(x.count) {
 		if d := in.dst[k]; d >= 0 {
-			w.set(d, &results[k], active, active)
+			w.setPartly(d, &results[k], &lacking[k], active, known[k])
 		}
 	}
 	return nil
+}
+
+// bytesOf has all bits of the bytes that a mask names.
+func bytesOf(which uint32) (v uint64) {
+	for i := range 8 {
+		if which>>i&1 == 1 {
+			v |= 0xff << (8 * i)
+		}
+	}
+	return v
 }
 
 func (w *warp) store(pc int32, in *instr, active uint32) error {

@@ -9,13 +9,13 @@
 //
 //   - an access outside of all allocations, misaligned for the vector's size, or beyond
 //     the parameters;
-//   - shared memory that two threads access between barriers, of which one writes, or
-//     that was not written before;
+//   - shared memory that two threads access between barriers, of which one writes;
 //   - a byte of global memory that two threads of a launch write, unless both do so by
 //     atomic operations;
 //   - a barrier that not all threads of a block reach;
-//   - an address, a stored value or a path that depends on a register without a value
-//     (to read one and make no use of it is no fault: compilers do that);
+//   - an address, a stored value or a path that depends on a register without a value, or
+//     on shared memory that was not written (to read it and make no use of it is no
+//     fault: compilers do that);
 //   - too many instructions: a loop without an end.
 //
 // Arithmetic is by the text of the PTX ISA. A NaN that single or half precision makes

@@ -14,6 +14,7 @@ func each(f func(a, b, c, e uint64) uint64) alu {
 
 // field decodes what works on bits and bytes of a register.
 func (b *builder) field() error {
+	mode := b.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16") // of prmt, behind the type
 	if err := b.typed(); err != nil {
 		return err
 	}
@@ -27,7 +28,6 @@ func (b *builder) field() error {
 		}
 		return b.operands(funnel(left, wrap), 32, 32, 32, 32)
 	case "prmt":
-		mode := b.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 		return b.operands(permute(mode), 32, 32, 32, 32)
 	case "lop3":
 		if len(b.args) != 5 {

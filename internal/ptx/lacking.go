@@ -85,15 +85,23 @@ func (w *warp) partial(in *instr, active uint32) bool {
 				known &^= 1 << i
 			}
 		}
-		w.set(d, &result[k], active, known)
-		for i := range 32 {
-			if active&^known>>i&1 == 1 {
-				w.lacking[d][i] = differ[k][i]
-			}
-		}
-		w.partly[d] |= active &^ known
+		w.setPartly(d, &result[k], &differ[k], active, known)
 	}
 	return true
+}
+
+// setPartly is set for values of which some lack bits.
+func (w *warp) setPartly(d int32, from, lack *lanes, active, known uint32) {
+	w.set(d, from, active, known)
+	if known == active {
+		return
+	}
+	for i := range 32 {
+		if active&^known>>i&1 == 1 {
+			w.lacking[d][i] = lack[i]
+		}
+	}
+	w.partly[d] |= active &^ known
 }
 
 // choose is the select instruction.

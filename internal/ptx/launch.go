@@ -24,21 +24,22 @@ type Launch struct {
 
 // block is the state of a run, and of the block that runs.
 type block struct {
-	program *Program
-	memory  *Memory
-	near    *Allocation // that was accessed last
-	params  []byte
-	given   []bool // which bytes of them have a value
-	shared  *sharedMemory
-	rng     *rand.Rand
-	diverge bool
-	threads uint32
-	number  uint32
-	model   *sampler // nil: it computes
-	steps   int64
-	ran     []bool
-	warps   []*warp
-	ready   []*warp
+	program   *Program
+	memory    *Memory
+	near      *Allocation // that was accessed last
+	params    []byte
+	given     []bool // which bytes of them have a value
+	shared    *sharedMemory
+	unwritten uint32 // bytes of the last load that nobody wrote
+	rng       *rand.Rand
+	diverge   bool
+	threads   uint32
+	number    uint32
+	model     *sampler // nil: it computes
+	steps     int64
+	ran       []bool
+	warps     []*warp
+	ready     []*warp
 }
 
 // Run runs a launch. An error is a *Fault, or says what the program does not fit.

@@ -39,16 +39,17 @@ func (s *sharedMemory) begin() {
 	s.block = s.epoch
 }
 
-// read notes a read of n bytes by a thread, and returns what is wrong with it.
-func (s *sharedMemory) read(at, n int64, thread uint32) string {
+// read notes a read of n bytes by a thread, and returns what is wrong with it, and the
+// bytes that nobody wrote.
+func (s *sharedMemory) read(at, n int64, thread uint32) (lack uint32, what string) {
 	me := s.epoch<<threadBits | thread
 	writers, readers := s.writers[at:at+n], s.readers[at:at+n]
 	for i, w := range writers {
 		if w>>threadBits < s.block {
-			return "reads shared memory that nobody wrote"
+			lack |= 1 << i
 		}
 		if w>>threadBits == s.epoch && w != me {
-			return "reads shared memory that another thread writes"
+			return lack, "reads shared memory that another thread writes"
 		}
 		if readers[i]>>threadBits != s.epoch {
 			readers[i] = me
@@ -56,7 +57,7 @@ func (s *sharedMemory) read(at, n int64, thread uint32) string {
 			readers[i] |= several
 		}
 	}
-	return ""
+	return lack, ""
 }
 
 // write is read for a write.

@@ -150,8 +150,8 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 		case kindTest:
 			w.setPredicate(in.pdst, in.test(&w.values[in.src[0]], &w.values[in.src[1]]), active, known)
 		case kindLogic:
-			known &= w.predSet[in.pa] & w.predSet[in.pb]
-			w.setPredicate(in.pdst, in.logic(w.preds[in.pa], w.preds[in.pb]), active, known)
+			v, sure := w.combine(in)
+			w.setPredicate(in.pdst, v, active, known&sure)
 		case kindSelect:
 			p := w.preds[in.pa]
 			known = active & w.predSet[in.pa] & (p&w.written[in.src[0]] | ^p&w.written[in.src[1]])
@@ -236,6 +236,15 @@ func (w *warp) set(d int32, from *lanes, active, known uint32) {
 		i := bits.TrailingZeros32(m) & 31
 		to[i] = from[i]
 	}
+}
+
+// combine is an operation on predicates, and the lanes in which what has no value makes
+// no difference.
+func (w *warp) combine(in *instr) (v, sure uint32) {
+	a, b := w.preds[in.pa], w.preds[in.pb]
+	noA, noB := ^w.predSet[in.pa], ^w.predSet[in.pb]
+	v = in.logic(a, b)
+	return v, ^(v ^ in.logic(a^noA, b) | v ^ in.logic(a, b^noB) | v ^ in.logic(a^noA, b^noB))
 }
 
 func (w *warp) setPredicate(d int32, v, active, known uint32) {

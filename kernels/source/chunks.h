@@ -4,79 +4,141 @@
 // A form goes before it (files in source.go) and defines
 //
 //	LOADED      a type: what is read of src for a chunk
-//	LOAD(c)     reads it: slots [c.a, c.b) are wanted
+//	LOAD(c)     reads it, of a Chunk c (parts.h): slots [c.a, c.b) are wanted
 //	MAKE(c, x)  makes a u128 of it; what is in other slots does not matter
-//	ROWS        1: a chunk is put together from rows, each by LOAD and MAKE; 0: the form
-//	            itself knows where the elements of runs of several axes are
+//	ROWS        1: a chunk is put together from parts of rows, each by LOAD and MAKE;
+//	            0: the form itself knows where the elements of several axes are
+//
+// or, if rows are dense in src, too, forwards or (STEP is -1) backwards,
+//
+//	OF_BITS(v)  makes a u128 of the next 128 bits of src; where a chunk of 16 bytes would
+//	            need more, chunks are smaller
 //
 // They see src, params, lo and hi. A 16-byte word of src is read only if one of its bits is
-// needed. The plan is planChunks'.
+// wanted. The plan is planChunks'.
 
-#define PER (128 / DBITS)
+#if defined(OF_BITS) && SBITS > DBITS
+#define CHUNK (128 * DBITS / SBITS)
+#else
+#define CHUNK 128
+#endif
+#define PER (CHUNK / DBITS)
 
 // store writes bits [a, b) of a chunk.
-INLINED void PASTE(NAME, _store)(GLOBAL u128 *to, u128 v, u32 a, u32 b) {
-	if (b - a == 128) {
-		*to = v;
+INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, u128 v, u32 a, u32 b) {
+	if (b - a == CHUNK) {
+#if CHUNK == 128
+		*(GLOBAL u128 *)to = v;
+#elif CHUNK == 64
+		*(GLOBAL u64 *)to = (u64)v.y << 32 | v.x;
+#else
+		*to = v.x;
+#endif
 		return;
 	}
-	GLOBAL u32 *words = (GLOBAL u32 *)to;
-#define WHOLE(k, v) \
-	if (a <= 32 * k && b >= 32 * k + 32) { \
-		words[k] = v; \
+#define INSIDE(k, v) \
+	if (32 * k < CHUNK && a <= 32 * k && b >= 32 * k + 32) { \
+		to[k] = v; \
 	}
-	WHOLE(0, v.x)
-	WHOLE(1, v.y)
-	WHOLE(2, v.z)
-	WHOLE(3, v.w)
-#undef WHOLE
+	INSIDE(0, v.x)
+	INSIDE(1, v.y)
+	INSIDE(2, v.z)
+	INSIDE(3, v.w)
+#undef INSIDE
 	const u32 first = a / 32, last = b / 32;
 	if (a % 32 > 0) {
-		MERGE(words + first, word_of(v, first), bits_between(a % 32, MIN(b - first * 32, 32)));
+		MERGE(to + first, word_of(v, first), bits_between(a % 32, MIN(b - first * 32, 32)));
 	}
 	if (b % 32 > 0 && (a % 32 == 0 || last > first)) {
-		MERGE(words + last, word_of(v, last), bits_between(0, b % 32));
+		MERGE(to + last, word_of(v, last), bits_between(0, b % 32));
 	}
 }
+
+#ifdef OF_BITS
+
+// place is where the bits are that make slots [a, b) of a chunk.
+DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, i32 a, i32 b) {
+#if STEP < 0
+	return place_of(src, (c.s - c.e + 1 - PER) * SBITS, (PER - b) * SBITS, (PER - a) * SBITS);
+#else
+	return place_of(src, (c.s + c.e) * SBITS, a * SBITS, b * SBITS);
+#endif
+}
+
+#define LOADED Pair
+#define LOAD(c) pair_at(PASTE(NAME, _place)(src, c, c.a, c.b))
+#define MAKE(c, x) OF_BITS(shifted(x))
+#define ROWS 1
+
+// Words of src from the place of a work-item's chunk to that of its next one.
+#define AHEAD ((STEP < 0 ? -GROUP : GROUP) * PER * SBITS / 128)
+
+// inside writes the whole chunks of a block's part of one run, and returns the first and
+// the next behind them.
+INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, u32 *after) {
+	const u32 phase = (u32)part.d & (PER - 1), first = phase > 0;
+	const Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
+	Place p = PASTE(NAME, _place)(src, c, 0, PER);
+	*after = MAX(MIN((part.length + phase) / PER, part.items), first);
+	for (u32 item = LOCAL_ID; item < *after; item += GROUP) {
+		if (item >= first) {
+			const Pair x = pair_at(p);
+			LOADED_WHOLE();
+			PASTE(NAME, _store)(to, OF_BITS(shifted(x)), 0, CHUNK);
+		}
+		p.from += AHEAD;
+		to += GROUP * (CHUNK / 32);
+	}
+	return first;
+}
+
+#undef AHEAD
+#endif
 
 ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Part part = part_of(params, block, dBase, sBase, PER);
-		for (u32 item = LOCAL_ID; item < part.items; item += GROUP) {
-			Chunk c = chunk_of(params, part, item, PER);
-			GLOBAL u128 *to = (GLOBAL u128 *)dst + c.d;
+		u32 done = 0, after = 0; // chunks from the one to the other are written
+#ifdef OF_BITS
+		if (params->words == 0 && params->run <= 1) {
+			done = PASTE(NAME, _inside)(dst, src, params, part, &after);
+		}
+#endif
+		const u32 skip = after - done, left = part.items - skip;
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			Chunk c = chunk_of(params, part, item < done ? item : item + skip, PER);
+			GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
+			const u32 from = (u32)c.a * DBITS, end = (u32)c.b * DBITS;
+			if (c.a >= c.b) {
+				continue;
+			}
 #if ROWS
-			i32 from = c.a, next = c.b;
 			u128 value;
+			value.x = value.y = value.z = value.w = 0;
 			while (c.a < c.b) {
-				const Chunk row = params->run > 1 ? row_of(params, c, &next) : c;
-				if (row.a < row.b) {
-					const LOADED x = LOAD(row);
-					LOADED_WHOLE();
-					const u128 v = MAKE(row, x);
-					value = c.a == from ? v : with_above(value, v, (u32)c.a * DBITS);
-					if (row.b < next || next == c.b) {
-						PASTE(NAME, _store)(to, value, (u32)from * DBITS, (u32)row.b * DBITS);
-						from = next;
-					}
-				} else {
-					from = next;
-				}
-				c.a = next;
+				const Chunk row = params->run > 1 ? row_of(params, c) : c;
+				const LOADED x = LOAD(row);
+				LOADED_WHOLE();
+				const u128 v = MAKE(row, x);
+				const u32 a = (u32)row.a * DBITS;
+				value = a == from ? v : with_above(value, v, a);
+				c.a = row.b;
 			}
 #else
-			if (c.a < c.b) {
-				const LOADED x = LOAD(c);
-				LOADED_WHOLE();
-				PASTE(NAME, _store)(to, MAKE(c, x), (u32)c.a * DBITS, (u32)c.b * DBITS);
-			}
+			const LOADED x = LOAD(c);
+			LOADED_WHOLE();
+			const u128 value = MAKE(c, x);
 #endif
+			PASTE(NAME, _store)(to, value, from, end);
 		}
 	}
 }
 
 #undef PER
+#undef CHUNK
 #undef LOADED
 #undef LOAD
 #undef MAKE
 #undef ROWS
+#undef OF_BITS

@@ -39,8 +39,6 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address)
 #define SCALAR
-// The bytes of two words that four bits each of a selector name.
-#define PICK_BYTES(a, b, selector) __nvvm_prmt(a, b, selector)
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
@@ -76,7 +74,15 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
+#define BYTES_OF 1 // one instruction
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
+
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) {
+	u32 v;
+	asm("shl.b32 %0, %1, %2;" : "=r"(v) : "r"(0xffffffff), "r"(n)); // in C, only up to 31
+	return v;
+}
 
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.

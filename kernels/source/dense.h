@@ -10,14 +10,16 @@
 #define RAW MAX(1, EACH * SBITS / 32) // words of an item in src
 #define OUT MAX(1, EACH * DBITS / 32) // and in dst
 #define BASE 64 // what positions in a block are counted from is a multiple of that
+#define UNIT MAX(EACH, 32 / DBITS) // elements of whole items and whole words
 #define SHIFT_OF(n) ((n) == 1 ? 0 : (n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : 4)
 #define BYTES(n, bits) ((bits) >= 8 ? (n) * ((bits) / 8) : (n) >> ((bits) == 4 ? 1 : 2)) // of elements that fill them
 
 // Place is an item: slots [begin, end) of its elements are dst's. Element 0 is at d in
-// dst, and at s in src.
+// dst, and at s in src. It is alone if no other run has bits of the words that it is in:
+// else all work-items merge theirs into them.
 typedef struct {
 	i32 d, s;
-	u32 begin, end;
+	u32 begin, end, alone;
 } PASTE(NAME, _place);
 #define PLACE PASTE(NAME, _place)
 
@@ -46,7 +48,10 @@ INLINED PLACE PASTE(NAME, _find)(CONSTANT Params *params, u32 first, u32 item, u
 	p.d = d - phase;
 	p.s = s - phase;
 	p.begin = number == 0 && first == 0 ? phase : 0;
-	p.end = (u32)MAX(MIN((i32)(run - number * EACH) + phase, EACH), 0);
+	const i32 end = (i32)(run - number * EACH) + phase; // of the run
+	p.end = (u32)MAX(MIN(end, EACH), 0);
+	const i32 before = p.d & (UNIT - 1) & ~(EACH - 1); // elements of the word in front of the item
+	p.alone = (first > 0 || (i32)number * EACH - phase >= before) && end >= UNIT - before;
 	return p;
 }
 
@@ -142,7 +147,7 @@ INLINED void PASTE(NAME, _write)(GLOBAL u8 *at, const u32 *out) {
 // write_part stores what is dst's of an item.
 INLINED void PASTE(NAME, _write_part)(GLOBAL u8 *to, const u32 *out, const PLACE p) {
 	to += BYTES(p.d, DBITS);
-	if (p.begin == 0 && p.end == EACH) {
+	if (p.alone) {
 		PASTE(NAME, _write)(to, out);
 		return;
 	}
@@ -158,11 +163,11 @@ INLINED void PASTE(NAME, _write_part)(GLOBAL u8 *to, const u32 *out, const PLACE
 }
 
 // Many is where a block's items lie one after the other, and the same way in words on
-// both sides: items [begin, end) are whole, and item 0 is at to and from.
+// both sides: items [begin, end) are whole and alone, and item 0 is at to and from.
 typedef struct {
 	GLOBAL u8 *to;
 	GLOBAL const u8 *from;
-	u32 begin, end;
+	i32 begin, end;
 } PASTE(NAME, _many);
 
 // many finds those items; there are none in blocks of several runs.
@@ -171,8 +176,8 @@ INLINED PASTE(NAME, _many) PASTE(NAME, _together)(u32 runs, u32 first, u32 run, 
 	const i32 phase = d & (EACH - 1);
 	m.to = to + BYTES(d - phase, DBITS);
 	m.from = from + BYTES(s - phase, SBITS);
-	m.begin = first == 0 && phase > 0;
-	m.end = runs || ((s - phase) & (EACH - 1)) != 0 ? 0 : (run + phase) / EACH;
+	m.begin = first > 0 ? 0 : (((d + UNIT - 1) & ~(UNIT - 1)) - d + phase) / EACH;
+	m.end = runs || ((s - phase) & (EACH - 1)) != 0 ? 0 : (((d + (i32)run) & ~(UNIT - 1)) - d + phase) / EACH;
 	return m;
 }
 
@@ -190,7 +195,7 @@ ENTRY {
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
 			PLACE place[ITEMS];
 			PIECE raw[ITEMS];
-			const u32 whole = item >= many.begin && item + (ITEMS - 1) * GROUP < many.end;
+			const u32 whole = (i32)item >= many.begin && (i32)(item + (ITEMS - 1) * GROUP) < many.end;
 			if (whole) {
 				GLOBAL const PIECE *at = (GLOBAL const PIECE *)many.from + item;
 				UNROLL
@@ -200,7 +205,8 @@ ENTRY {
 			} else {
 				UNROLL
 				for (u32 j = 0; j < ITEMS; j++) {
-					place[j].begin = place[j].end = 0;
+					place[j].d = place[j].s = 0;
+					place[j].begin = place[j].end = place[j].alone = 0;
 					if (item + j * GROUP < left) {
 						place[j] = PASTE(NAME, _find)(params, first, item + j * GROUP, run, d, s);
 					}
@@ -236,6 +242,7 @@ ENTRY {
 #undef TOGETHER
 #undef PIECE
 #undef BASE
+#undef UNIT
 #undef SHIFT_OF
 #undef BYTES
 #undef PLACE

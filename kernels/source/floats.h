@@ -25,17 +25,14 @@ DEVICE Fit fit_of(const Number to) {
 	const u32 nan = to.special == SPECIAL_NEGATIVE_ZERO ? sign : sign - top + (top >> 1);
 	f.most = (most << (f.drop & 31)) + below;
 	f.nan = (nan << (f.drop & 31)) + below;
-	if (to.special == SPECIAL_FINITE) { // what becomes of NaN is a zero with a sign
-		f.nan = to.legacy ? f.most : 0;
-	}
 	f.addend = (f.drop << 23) + ((0 - (first << mantissa)) & 0xffff);
 	return f;
 }
 
 // fitted rounds a magnitude to the nearest number of a smaller format. Only the low bits
-// of what it returns count.
-DEVICE u32 fitted(u32 a, const Fit f) {
-	a = a > 0x7f800000 ? f.nan : MIN(a, f.most);
+// of what it returns count. A format without NaN has the largest number for it.
+DEVICE u32 fitted(u32 a, const Fit f, u32 has) {
+	a = has && a > 0x7f800000 ? f.nan : MIN(a, f.most);
 	const u32 power = MAX(a, f.least) & 0x7f800000;
 	return AS_BITS(AS_FLOAT(a) + AS_FLOAT(power + f.addend)) + (power >> f.drop);
 }
@@ -111,7 +108,7 @@ DEVICE u32 half_of_float(u32 x, const Fit f) {
 #ifdef HALF_OF
 	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7e00 : HALF_OF(x);
 #else
-	return (fitted(x & 0x7fffffff, f) & 0x7fff) | (x >> 16 & 0x8000);
+	return (fitted(x & 0x7fffffff, f, 1) & 0x7fff) | (x >> 16 & 0x8000);
 #endif
 }
 

@@ -55,6 +55,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xf
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
+#define BYTES_OF 1 // as if it were one instruction: tests come by
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 	const u64 all = (u64)hi << 32 | lo;
 	u32 v = 0;
@@ -64,3 +65,6 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 	}
 	return v;
 }
+
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }

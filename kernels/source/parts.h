@@ -1,9 +1,8 @@
-// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run. A run is
-// one of elements that are neighbours in dst, or rows of them at a short pitch, with or
-// without a gap between them; slots of the run are counted with the gaps.
+// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run of elements
+// that are neighbours in dst. A chunk's slots are numbered from its first one.
 
 // Part is what a block does of a run, or of several ones: where the first begins on
-// either side, by its slot skip, and how many slots are in each.
+// either side, or by its element number skip, and how many elements are in each.
 typedef struct {
 	i64 d, s;
 	u32 skip, length, items;
@@ -66,9 +65,8 @@ DEVICE Chunk chunk_of(CONSTANT Params *params, const Part part, u32 item, u32 pe
 	return c;
 }
 
-// row_of is what one row has of a chunk, from slot a on; next is the slot of the next row.
-// Run axis 0 is a row's slots, of which params->na are elements.
-DEVICE Chunk row_of(CONSTANT Params *params, Chunk c, i32 *next) {
+// row_of is what one row has of a chunk, from slot a on: its slots are run axis 0.
+DEVICE Chunk row_of(CONSTANT Params *params, Chunk c) {
 	const u32 axis = params->outer + params->inner, last = axis + params->run - 1;
 	u32 rest = (u32)(c.e + c.a);
 	const i32 i = (i32)digit(&rest, AXES(params) + axis), begin = c.a - i;
@@ -78,8 +76,7 @@ DEVICE Chunk row_of(CONSTANT Params *params, Chunk c, i32 *next) {
 	}
 	c.s += rest * AXES(params)[last].s;
 	c.e = -begin;
-	*next = MIN(c.b, begin + (i32)AXES(params)[axis].n);
-	c.b = MIN(c.b, begin + (i32)params->na);
+	c.b = MIN(c.b, begin + (i32)AXES(params)[axis].n);
 	return c;
 }
 
@@ -99,24 +96,41 @@ DEVICE u128 with_above(u128 v, u128 w, u32 a) {
 	return v;
 }
 
-// Pair is two neighbouring 16-byte words of src, or twice the same one.
+// Place is where 128 bits of src begin: at bit shift of a word. Bits that are wanted are in
+// the words from first to last: 0 is the same word, 1 the next.
+typedef struct {
+	GLOBAL const u128 *from;
+	u32 shift, first, last;
+} Place;
+
+// place_of finds the place of the bits from the given one on, of which [a, b) are wanted.
+DEVICE Place place_of(GLOBAL const u8 *src, i64 bit, u32 a, u32 b) {
+	Place p;
+	p.from = (GLOBAL const u128 *)src + (bit >> 7);
+	p.shift = (u32)bit & 127;
+	p.first = (p.shift + a) >> 7;
+	p.last = (p.shift + b - 1) >> 7;
+	return p;
+}
+
+// Pair is the two words at a place, as far as they are wanted.
 typedef struct {
 	u128 lo, hi;
 	u32 shift;
 } Pair;
 
-// pair_at reads the words that hold bits [a, b) of the 128 from the given one: never
-// one without such a bit.
-DEVICE Pair pair_at(GLOBAL const u8 *src, i64 bit, i32 a, i32 b) {
-	Pair p;
-	GLOBAL const u128 *from = (GLOBAL const u128 *)src + (bit >> 7);
-	p.shift = (u32)bit & 127;
-	p.lo = from[(p.shift + (u32)a) >> 7];
-	p.hi = from[(p.shift + (u32)b - 1) >> 7];
-	return p;
+DEVICE Pair pair_at(const Place p) {
+	Pair x;
+	x.lo = p.from[p.first];
+	x.hi.x = x.hi.y = x.hi.z = x.hi.w = 0;
+	if (p.last > 0) {
+		x.hi = p.from[1];
+	}
+	x.shift = p.shift;
+	return x;
 }
 
-// shifted is the 128 bits that begin at a pair's shift.
+// shifted is 128 bits of a pair, from bit shift on.
 DEVICE u128 shifted(const Pair p) {
 	const u32 two = 0 - (p.shift >> 6 & 1), one = 0 - (p.shift >> 5 & 1);
 	const u32 a = choose(two, p.lo.z, p.lo.x), b = choose(two, p.lo.w, p.lo.y), c = choose(two, p.hi.x, p.lo.z);

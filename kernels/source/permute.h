@@ -60,9 +60,9 @@ typedef struct {
 #else
 #define FOURTH(k, side, field, op)
 #endif
-#define ADDED(k, side, field, op)                      \
-	((BIT_OF(k, 0) ? MOVES->side[8].field : 0) op      \
-	 (BIT_OF(k, 1) ? MOVES->side[9].field : 0) op      \
+#define ADDED(k, side, field, op)                 \
+	((BIT_OF(k, 0) ? MOVES->side[8].field : 0) op \
+	 (BIT_OF(k, 1) ? MOVES->side[9].field : 0) op \
 	 (BIT_OF(k, 2) ? MOVES->side[10].field : 0) FOURTH(k, side, field, op))
 
 // INSIDE reports whether word k of a work-item is in the tile.
@@ -80,14 +80,14 @@ typedef struct {
 			r[k] ^= x << shift;                                  \
 		}                                                        \
 	}
-#define EXCHANGE_BYTES(bit)                                      \
-	UNROLL                                                       \
-	for (u32 k = 0; k < WORDS; k++) {                            \
-		if ((k & (bit)) == 0) {                                  \
-			const u32 x = r[k];                                  \
-			r[k] = PICK_BYTES(x, r[k | (bit)], bytes);           \
-			r[k | (bit)] = PICK_BYTES(x, r[k | (bit)], bytes >> 16); \
-		}                                                        \
+#define EXCHANGE_BYTES(bit)                                        \
+	UNROLL                                                         \
+	for (u32 k = 0; k < WORDS; k++) {                              \
+		if ((k & (bit)) == 0) {                                    \
+			const u32 x = r[k];                                    \
+			r[k] = bytes_of(x, r[k | (bit)], bytes);               \
+			r[k | (bit)] = bytes_of(x, r[k | (bit)], bytes >> 16); \
+		}                                                          \
 	}
 // STAGE does one of any kind.
 #if REGISTERS == 4
@@ -98,18 +98,18 @@ typedef struct {
 #else
 #define FOURTH_STAGE(exchange)
 #endif
-#define STAGE(exchange, within)                \
-	if (with == 0) {                           \
-		exchange(1)                            \
-	} else if (with == 1) {                    \
-		exchange(2)                            \
-	} else if (with == 2) {                    \
-		exchange(4)                            \
-	} FOURTH_STAGE(exchange) else {            \
-		UNROLL                                 \
-		for (u32 k = 0; k < WORDS; k++) {      \
-			within                             \
-		}                                      \
+#define STAGE(exchange, within)           \
+	if (with == 0) {                      \
+		exchange(1)                       \
+	} else if (with == 1) {               \
+		exchange(2)                       \
+	} else if (with == 2) {               \
+		exchange(4)                       \
+	} FOURTH_STAGE(exchange) else {       \
+		UNROLL                            \
+		for (u32 k = 0; k < WORDS; k++) { \
+			within                        \
+		}                                 \
 	}
 
 // word_at reads a word at any element. One without an element that is needed may lie
@@ -225,10 +225,10 @@ ENTRY {
 			ROLLED
 			for (u32 i = 0; i < MOVES->stages; i++) {
 				const u32 with = MOVES->stage[i].with, shift = MOVES->stage[i].shift, mask = MOVES->stage[i].mask;
-#ifdef PICK_BYTES
+#if BYTES_OF
 				const u32 bytes = MOVES->stage[i].bytes;
 				if (bytes) {
-					STAGE(EXCHANGE_BYTES, r[k] = PICK_BYTES(r[k], r[k], bytes);)
+					STAGE(EXCHANGE_BYTES, r[k] = bytes_of(r[k], r[k], bytes);)
 					continue;
 				}
 #endif

@@ -2,6 +2,10 @@
 // dense in src too, but of another width (SBITS; 8 on one side, less on the other),
 // or where they run backwards (STEP is -1).
 
+#if SERIAL
+
+#define PER (32 / DBITS)
+
 // rearranged is a word of src with its elements in reverse order; or its lowest four
 // elements, each in a byte; or the elements of its four bytes, next to each other.
 DEVICE u32 PASTE(NAME, _rearranged)(u32 v) {
@@ -38,11 +42,6 @@ DEVICE u32 PASTE(NAME, _rearranged)(u32 v) {
 }
 
 #define REARRANGED(v) PASTE(NAME, _rearranged)(v)
-
-#if SERIAL
-
-#define PER (32 / DBITS)
-
 // cut returns bits of src, and more above them. It reads the words that hold them.
 DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
 	const u32 shift = (u32)(bit & 31);
@@ -157,75 +156,80 @@ ENTRY {
 
 #else
 
-#if SBITS > DBITS
-#define PAIRS (SBITS / DBITS)
-#else
-#define PAIRS 1
-#endif
+#define OF_BITS(v) PASTE(NAME, _chunk)(v)
 
-// Loaded is the source of a chunk.
-typedef struct {
-	Pair p[PAIRS];
-} PASTE(NAME, _Loaded);
-
-// load reads what makes slots [a, b), the first slot of which is at s in src.
-DEVICE PASTE(NAME, _Loaded) PASTE(NAME, _load)(GLOBAL const u8 *src, i64 s, i32 a, i32 b) {
-	PASTE(NAME, _Loaded) x;
 #if STEP < 0
-	x.p[0] = pair_at(src, (s + 1) * SBITS - 128, 128 - b * SBITS, 128 - a * SBITS);
+
+// reversed is a word with its elements in reverse order.
+DEVICE u32 PASTE(NAME, _reversed)(u32 v) {
+#if DBITS == 16
+	return bytes_of(v, v, 0x1032);
 #else
-	UNROLL
-	for (i32 k = 0; k < PAIRS; k++) {
-		const i32 begin = MAX(a * SBITS - k * 128, 0), end = MIN(b * SBITS - k * 128, 128);
-		if (begin < end) {
-			x.p[k] = pair_at(src, s * SBITS + k * 128, begin, end);
-		}
-	}
+#if DBITS == 2
+	v = choose(0x33333333, v >> 2, v << 2);
 #endif
-	return x;
+#if DBITS <= 4
+	v = choose(0x0f0f0f0f, v >> 4, v << 4);
+#endif
+	return bytes_of(v, v, 0x0123);
+#endif
 }
 
-// make puts the chunk together.
-DEVICE u128 PASTE(NAME, _make)(const PASTE(NAME, _Loaded) x) {
-	u128 v = shifted(x.p[0]), made;
-#if STEP < 0
-	made.x = REARRANGED(v.w);
-	made.y = REARRANGED(v.z);
-	made.z = REARRANGED(v.y);
-	made.w = REARRANGED(v.x);
-#elif SBITS == 4
-	made.x = REARRANGED(v.x);
-	made.y = REARRANGED(v.x >> 16);
-	made.z = REARRANGED(v.y);
-	made.w = REARRANGED(v.y >> 16);
-#elif SBITS == 2
-	made.x = REARRANGED(v.x);
-	made.y = REARRANGED(v.x >> 8);
-	made.z = REARRANGED(v.x >> 16);
-	made.w = REARRANGED(v.x >> 24);
-#elif DBITS == 4
-	made.x = REARRANGED(v.x) | REARRANGED(v.y) << 16;
-	made.y = REARRANGED(v.z) | REARRANGED(v.w) << 16;
-	v = shifted(x.p[1]);
-	made.z = REARRANGED(v.x) | REARRANGED(v.y) << 16;
-	made.w = REARRANGED(v.z) | REARRANGED(v.w) << 16;
+#elif SBITS < DBITS
+
+// extended is a word of four numbers, each with the bits above it.
+DEVICE u32 PASTE(NAME, _extended)(u32 v) {
+	const u32 sign = 0x01010101 << (SBITS - 1);
+	return SIGNED ? v | (v & sign) * ((1 << (9 - SBITS)) - 2) : v;
+}
+
 #else
-#define WORD_OF(v) (REARRANGED(v.x) | REARRANGED(v.y) << 8 | REARRANGED(v.z) << 16 | REARRANGED(v.w) << 24)
-	made.x = WORD_OF(v);
-	v = shifted(x.p[1]);
-	made.y = WORD_OF(v);
-	v = shifted(x.p[2]);
-	made.z = WORD_OF(v);
-	v = shifted(x.p[3]);
-	made.w = WORD_OF(v);
-#undef WORD_OF
+
+// joined is the elements of eight bytes, next to each other; of 2 bits, in pairs: each in
+// the lower half of a byte.
+DEVICE u32 PASTE(NAME, _joined)(u32 a, u32 b) {
+#if DBITS == 2
+	a = choose(0x03030303, a, a >> 6);
+	b = choose(0x03030303, b, b >> 6);
+#else
+	a = choose(0x0f0f0f0f, a, a >> 4);
+	b = choose(0x0f0f0f0f, b, b >> 4);
+#endif
+	return bytes_of(a, b, 0x6420);
+}
+
+#endif
+
+// chunk puts the chunk together.
+DEVICE u128 PASTE(NAME, _chunk)(const u128 a) {
+	u128 made = a;
+#if STEP < 0
+	made.x = PASTE(NAME, _reversed)(a.w);
+	made.y = PASTE(NAME, _reversed)(a.z);
+	made.z = PASTE(NAME, _reversed)(a.y);
+	made.w = PASTE(NAME, _reversed)(a.x);
+#elif SBITS == 4
+	const u32 e = PASTE(NAME, _extended)(a.x & 0x0f0f0f0f), f = PASTE(NAME, _extended)(a.x >> 4 & 0x0f0f0f0f);
+	const u32 g = PASTE(NAME, _extended)(a.y & 0x0f0f0f0f), h = PASTE(NAME, _extended)(a.y >> 4 & 0x0f0f0f0f);
+	made.x = bytes_of(e, f, 0x5140);
+	made.y = bytes_of(e, f, 0x7362);
+	made.z = bytes_of(g, h, 0x5140);
+	made.w = bytes_of(g, h, 0x7362);
+#elif SBITS == 2
+	const u32 e = PASTE(NAME, _extended)(a.x & 0x03030303), f = PASTE(NAME, _extended)(a.x >> 2 & 0x03030303);
+	const u32 g = PASTE(NAME, _extended)(a.x >> 4 & 0x03030303), h = PASTE(NAME, _extended)(a.x >> 6 & 0x03030303);
+	const u32 i = bytes_of(e, f, 0x5140), j = bytes_of(g, h, 0x5140), k = bytes_of(e, f, 0x7362), l = bytes_of(g, h, 0x7362);
+	made.x = bytes_of(i, j, 0x5410);
+	made.y = bytes_of(i, j, 0x7632);
+	made.z = bytes_of(k, l, 0x5410);
+	made.w = bytes_of(k, l, 0x7632);
+#else
+	made.x = PASTE(NAME, _joined)(a.x, a.y);
+	made.y = PASTE(NAME, _joined)(a.z, a.w);
+#if DBITS == 2
+	made.x = bytes_of(choose(0x0f0f0f0f, made.x, made.x >> 4), choose(0x0f0f0f0f, made.y, made.y >> 4), 0x6420);
+#endif
 #endif
 	return made;
 }
-
-#undef PAIRS
-#define LOADED PASTE(NAME, _Loaded)
-#define LOAD(c) PASTE(NAME, _load)(src, STEP < 0 ? c.s - c.e : c.s + c.e, c.a, c.b)
-#define MAKE(c, x) PASTE(NAME, _make)(x)
-#define ROWS 1
 #endif

@@ -61,8 +61,5 @@ ENTRY {
 #undef PER
 
 #else
-#define LOADED Pair
-#define LOAD(c) pair_at(src, (c.s + c.e) * DBITS, c.a * DBITS, c.b * DBITS)
-#define MAKE(c, pair) shifted(pair)
-#define ROWS 1
+#define OF_BITS(v) v
 #endif

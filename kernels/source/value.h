@@ -4,7 +4,7 @@
 
 #define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
 #define ITEMS 2
-#define TOGETHER (MAX(DBITS, SBITS) < 32 ? 1 : 2)
+#define TOGETHER 2
 #define EVERY UNROLL for (u32 k = 0; k < TOGETHER * COUNT; k++)
 
 #define PREPARE \
@@ -58,7 +58,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 	u32 v[4];
 	UNROLL
 	for (u32 k = 0; k < 4; k++) {
-		v[k] = fitted(x[k] & 0x7fffffff, fit);
+		v[k] = fitted(x[k] & 0x7fffffff, fit, DBITS == 8);
 	}
 #if SBITS == 32
 	u32 signs = four_tops(raw);
@@ -66,7 +66,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 	u32 signs = bytes_of(raw[0], raw[1], 0x7531);
 #endif
 	signs = from.kind == KIND_UINT ? 0 : signs & 0x80808080;
-	const u32 values = four_bytes(v);
+	u32 values = four_bytes(v);
 #if DBITS == 4
 	if (from.kind == KIND_FLOAT) { // NaN is -0, or the largest number
 #if SBITS == 32
@@ -80,6 +80,7 @@ INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from
 		const u32 nan = bytes_of((raw[0] & 0x7fff7fff) + finite, (raw[1] & 0x7fff7fff) + finite, 0x7531) & 0x80808080;
 #endif
 		signs = to.legacy ? signs & ~nan : signs | nan;
+		values &= to.legacy ? 0x07070707 : ~((nan >> 4) - (nan >> 7));
 	}
 	return (values & 0x07070707) | signs >> 4;
 #else

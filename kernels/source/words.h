@@ -32,9 +32,7 @@ DEVICE u32 bits_between(u32 from, u32 to) {
 }
 
 // bits_above is the mask of the bits of a word from the one with number from - begin on.
-DEVICE u32 bits_above(u32 from, u32 begin) {
-	return from <= begin ? 0xffffffff : from - begin < 32 ? 0xffffffff << (from - begin) : 0;
-}
+DEVICE u32 bits_above(u32 from, u32 begin) { return ones_above((u32)MAX((i32)(from - begin), 0)); }
 
 // Run is where an item's words lie: element 0 of its run at dst position d and
 // src position s, and the number of its first word in the run.

@@ -1,0 +1,5 @@
+//go:build !cubins
+
+package cuda
+
+const cubinArchive = ""

@@ -1,0 +1,98 @@
+package cuda
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/gpu/gputest"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+func TestArchitectureFor(t *testing.T) {
+	for capability, want := range map[int]int{70: 0, 75: 0, 80: 80, 86: 80, 89: 80, 90: 90, 100: 100, 103: 100, 120: 0} {
+		assert.Equal(t, want, architectureFor(capability), capability)
+	}
+}
+
+// fillKernel is the kernel of fillOne.
+func fillKernel(t *testing.T, dev *Device) (kernels.Spec, []byte) {
+	l, err := kernels.PlanFill(layoutOf(16), 32, dev.driver.target)
+	require.NoError(t, err)
+	text, err := PTX(l.Spec)
+	require.NoError(t, err)
+	return l.Spec, text
+}
+
+func layoutOf(n int64) layout.Layout {
+	l, err := layout.Contiguous(n)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// fills opens a device with some cubins, and fills words there. It returns how many
+// modules were tried.
+func fills(t *testing.T, k knobs, files fs.FS) int {
+	dev, err := OpenWith(0, Options{Cubins: files})
+	require.NoError(t, err)
+	q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
+	before := k.counter("cuModuleLoadDataEx")
+	require.NoError(t, fillOne(dev, q, b))
+	assert.EqualValues(t, 0x04030201, words(t, q, b)[15])
+	tried := k.counter("cuModuleLoadDataEx") - before
+	require.NoError(t, dev.Close())
+	return tried
+}
+
+// A cubin that does not load, as the driver is too old for it, or that is of another
+// program, gives way to the PTX.
+func TestCubinGivesWay(t *testing.T) {
+	k := simulated(t)
+	spec, text := fillKernel(t, openTest(t))
+	name := CubinName(90, spec, text)
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{}))
+	assert.Equal(t, 2, fills(t, k, fstest.MapFS{name: {Data: []byte("\x7fELF, or not")}}))
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{name: {}}))
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{CubinName(90, spec, text[1:]): {Data: []byte("\x7fELF")}}))
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{CubinName(80, spec, text): {Data: []byte("\x7fELF")}}))
+
+	k.turn(t, "FAIL", "cuModuleLoadDataEx=2:after=1") // another error is one
+	dev, err := OpenWith(0, Options{Cubins: fstest.MapFS{name: {Data: []byte("\x7fELF")}}})
+	require.NoError(t, err)
+	_, err = dev.driver.modules.get(spec)
+	require.ErrorContains(t, err, "OUT_OF_MEMORY")
+	require.NoError(t, dev.Close())
+}
+
+// What ptxas makes of a kernel is loaded, and its PTX is not.
+func TestCubin(t *testing.T) {
+	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
+	devicetest.Require(t, "ptxas", err)
+	k := simulated(t)
+	spec, text := fillKernel(t, openTest(t))
+	in := filepath.Join(t.TempDir(), "kernel.ptx")
+	require.NoError(t, os.WriteFile(in, text, 0o600))
+	for _, architecture := range Architectures() {
+		out := filepath.Join(t.TempDir(), strconv.Itoa(architecture))
+		log, err := exec.Command(ptxas, "-arch=sm_"+strconv.Itoa(architecture), "-o", out, in).CombinedOutput()
+		require.NoError(t, err, "%s", log)
+		image, err := os.ReadFile(out)
+		require.NoError(t, err)
+		tried := 2 // another GPU's is refused
+		if architecture == 90 {
+			tried = 1
+		}
+		assert.Equal(t, tried, fills(t, k, fstest.MapFS{CubinName(90, spec, text): {Data: image}}), architecture)
+	}
+}

@@ -1,0 +1,71 @@
+package ptxtest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cuda/ptxtest"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/soak"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// TestCasts checks casts between rows that are dense, whose ends share words with other
+// rows, and with what is not dst's.
+func TestCasts(t *testing.T) {
+	d := ptxtest.New(ptxtest.Options{Diverge: true})
+	dev := gpu.New(d)
+	defer func() { require.NoError(t, dev.Close()) }()
+	check := func(text string, seed uint64) {
+		c, err := oracle.ParseCase(text)
+		require.NoError(t, err)
+		assert.NoError(t, oracle.Check(dev, c, seed), text)
+	}
+	// Work-items wrote to a word that another one merged its part into.
+	check("convert/float-float4e2m1/220x1/dst=1,1@155/src=1,1@0", 1)
+	// What did not exist was taken for an item.
+	check("convert/uint16-int2/4x2x6/dst=12,6,1@9/src=12,6,1@108/how=nearest", 1)
+	check("convert/uint4-int2/1x1x1x251x1x1/dst=251,251,251,1,1,1@58/src=1,251,1,1,1,1@112/how=unsaturated,down", 1)
+
+	var types []layout.DType
+	for _, u := range layout.DTypes() {
+		if u.Bits() <= 32 && u != layout.String && numeric.KindOf(u) != 0 {
+			types = append(types, u)
+		}
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	pick := func(of ...int64) int64 { return of[rng.IntN(len(of))] }
+	tries := 150
+	if soak.Enabled() {
+		tries = 5000
+	}
+	for try := 0; try < tries; {
+		to, from := types[rng.IntN(len(types))], types[rng.IntN(len(types))]
+		if backend.ConversionOf(to, from) != backend.ByValue {
+			continue
+		}
+		try++
+		rows, n := pick(1, 2, 3, 9), pick(64, 65, 66, 71, 100, 127, 128, 129, 200, 256, 257, 1000)
+		if rows == 1 {
+			n += pick(0, 0, 2000, 8200)
+		}
+		how := []string{"", "/how=unsaturated"}[rng.IntN(2)]
+		check(fmt.Sprintf("convert/%v-%v/%dx%d/dst=%d,1@%d/src=%d,1@%d%s", from, to, rows, n,
+			n+pick(0, 0, 1, 3, 16), rng.Int64N(70), n+pick(0, 0, 1, 7, 16), rng.Int64N(70), how), uint64(try))
+	}
+	n := 0
+	for s, launches := range d.Launches() {
+		if s.Form == kernels.Lookup || s.Form == kernels.Value {
+			n += launches
+		}
+	}
+	assert.Greater(t, n, tries*8/10, "other forms than lookup and value are taken")
+}

@@ -1,0 +1,33 @@
+package kernels
+
+import (
+	"slices"
+
+	"github.com/restride/restride/layout"
+)
+
+// Kernels lists the kernels that plans for the target may ask for: of copies, fills and
+// takes of elements of the given types, and of conversions between two of them; of
+// everything, if none is given. Those for layouts of very many axes are only in the latter.
+func (t Target) Kernels(types ...layout.DType) []Spec {
+	return slices.DeleteFunc(Specs(), func(s Spec) bool {
+		return s.Serial != t.Serial || len(types) > 0 && !s.serves(types)
+	})
+}
+
+// serves reports whether a plan for elements of some of the types may ask for a kernel.
+func (s Spec) serves(types []layout.DType) bool {
+	some := func(is func(layout.DType) bool) bool { return slices.ContainsFunc(types, is) }
+	of := func(bits uint8) bool { return some(func(t layout.DType) bool { return t.Bits() == int(bits) }) }
+	switch {
+	case s.Long:
+		return false
+	case s.pair():
+		return slices.Contains(types, s.To) && slices.Contains(types, s.From)
+	case s.Form == Cast: // which loads by 32 bits at least
+		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
+	case s.SrcBits != 0 && s.SrcBits != s.DstBits:
+		return of(s.DstBits) && of(s.SrcBits)
+	}
+	return some(func(t layout.DType) bool { return t.Bits() <= int(s.DstBits) }) // neighbours are moved as one
+}

@@ -1,0 +1,57 @@
+package kernels_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// What random operations on some types need is among their kernels.
+func TestKernelsOfTypes(t *testing.T) {
+	for _, target := range []kernels.Target{parallel, serial} {
+		all := target.Kernels()
+		for _, types := range [][]layout.DType{
+			{layout.Float32}, {layout.Int4, layout.Int8}, {layout.Float16, layout.Float32, layout.Float4E2M1},
+			{layout.Uint2, layout.Complex128}, {layout.BFloat16, layout.Float64, layout.Int64},
+		} {
+			some := target.Kernels(types...)
+			assert.Less(t, len(some), len(all))
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 3000 {
+				c := oracle.Random(rng, oracle.Limits{MaxBytes: 1 << 16, Types: types})
+				l, err := planOf(c, target)
+				require.NoError(t, err, "%v", c)
+				listed := slices.Contains(types, c.DstType) && (c.Op != oracle.OpConvert || slices.Contains(types, c.SrcType))
+				if listed && l.Groups > 0 && !l.Spec.Long {
+					require.True(t, slices.Contains(some, l.Spec), "%v: %v", c, l.Spec)
+				}
+			}
+		}
+	}
+	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Element, DstBits: 16, SrcBits: 16})
+}
+
+// planOf plans a case.
+func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
+	bits := c.DstType.Bits()
+	switch {
+	case c.Op == oracle.OpFill:
+		return kernels.PlanFill(c.Dst, bits, t)
+	case c.Op == oracle.OpTake:
+		return kernels.PlanTake(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
+	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:
+		return kernels.PlanPack(c.Dst, c.Src, bits, c.SrcType.Bits(), backend.IsSigned(c.SrcType), t)
+	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.ByValue:
+		return kernels.PlanCast(c.Dst, c.Src, c.DstType, c.SrcType, device.Rounding{}, t)
+	}
+	return kernels.PlanCopy(c.Dst, c.Src, bits, t)
+}
