@@ -93,14 +93,14 @@ func TestDenseCasts(t *testing.T) {
 	h := hostOf(t)
 	_, rnd := sweep(t, 0, 11)
 	for _, from := range numberTypes() {
-		n, every := int64(1)<<10, int64(1)
+		n, every := int64(1)<<11, int64(1)
 		switch {
 		case from.Bits() < 16:
 			n = 512
 		case from.Bits() == 16 && soak.Enabled():
 			n = 1 << 16
 		case from.Bits() == 16:
-			every = 1 << 6
+			every = 1 << 5
 		case soak.Enabled():
 			n = 1 << 13
 		}
@@ -135,7 +135,7 @@ func TestDenseCasts(t *testing.T) {
 // pages, by plans that were made for other offsets.
 func TestDenseCastsAnywhere(t *testing.T) {
 	h := hostOf(t)
-	rounds, rnd := sweep(t, 250, 12)
+	rounds, rnd := sweep(t, 600, 12)
 	types := numberTypes()
 	lengths := []int64{16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4099}
 	planned := map[kernels.Spec]bool{}

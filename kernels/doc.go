@@ -20,6 +20,10 @@
 //	general    anything else                     element    element    gather     block     pack
 //	fill       -                                 fill       gather     gather     fill      pack
 //
+// tile's blocks have the shape that costs least, of up to so many elements as a group of
+// work-items can load at once: 64 by 64 words, longer and narrower ones, or several
+// small matrices. It takes permutations of short axes of 64 bytes and more, too.
+//
 // transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
 // 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
 // of several matrices where these are small.

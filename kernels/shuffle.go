@@ -34,6 +34,7 @@ const (
 	spanFull
 	spanAligned
 	spanLoose
+	spanThrees
 )
 
 // shuffleSpecs lists the kernels of this form.
@@ -478,6 +479,9 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	if t.full {
 		k.span |= spanFull
 	}
+	if t.threes() {
+		k.span |= spanThrees
+	}
 
 	d, s := int64(0), int64(0)
 	var others []axis
@@ -512,6 +516,15 @@ func (t *shape) step(i int) int64 {
 		return -t.pitch[i]
 	}
 	return t.pitch[i]
+}
+
+// threes reports whether a unit's elements are every third one in the tile, as those of
+// pixels of three channels.
+func (t *shape) threes() bool {
+	if t.size > 2 || len(t.run) == 0 || t.step(t.run[0]) != 3*t.size {
+		return false
+	}
+	return len(t.run) == 1 || t.dEven && t.n[t.run[0]]%t.per() == 0
 }
 
 // lines are the axes of rows or runs as the kernel wants them, a and b first, with

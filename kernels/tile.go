@@ -21,7 +21,7 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
 			spec := p.spec(form)
-			return spec, true, p.planTile(k, spec, near)
+			return spec, true, p.planTransposed(k, spec, near)
 		}
 	}
 	if t := p.permutes(); t != nil {

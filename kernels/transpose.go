@@ -3,8 +3,6 @@ package kernels
 import (
 	"math/bits"
 	"strconv"
-
-	"github.com/restride/restride/layout"
 )
 
 // The forms of a transposition of two long axes.
@@ -30,14 +28,17 @@ func transposeSpecs() []Spec {
 
 // transposeDefines are the macros of these forms.
 func (s Spec) transposeDefines() []string {
-	if s.Form == Transpose && !s.Serial {
+	switch {
+	case s.Form == Tile:
+		return s.tileDefines()
+	case !s.Serial:
 		return nil
 	}
 	a, b := s.tileSize()
 	return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
 }
 
-// tileSize returns the extents of a tile along axes a and b, of form tile and of
+// tileSize returns the usual extents of a tile along axes a and b, of form tile and of
 // serial kernels.
 func (s Spec) tileSize() (a, b int64) {
 	switch {
@@ -56,7 +57,7 @@ func (s Spec) tileSize() (a, b int64) {
 func (p *problem) transposes() (Form, int) {
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
-	form, long := Tile, int64(layout.LongSide)
+	form, long := Tile, max(8, int64(512/p.dBits))
 	if p.dBits < 32 {
 		form = Transpose
 		switch {
@@ -75,9 +76,12 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTile plans a transposition of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *parameters, spec Spec, near int) error {
-	if spec.Form == Transpose && !spec.Serial {
+// planTransposed plans a transposition of axis a and dst's innermost one, b.
+func (p *problem) planTransposed(k *parameters, spec Spec, near int) error {
+	switch {
+	case spec.Form == Tile:
+		return p.planTile(k, spec, near)
+	case !spec.Serial:
 		return p.planTranspose(k, near)
 	}
 	a, b := p.inner(near), p.inner(0)

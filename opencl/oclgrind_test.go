@@ -42,6 +42,17 @@ var plants = map[string]plant{
 	},
 }
 
+// shuffles are permutations of short axes, whose runs begin anywhere in a word: once, the
+// table of elements was read by way of an address in front of it.
+var shuffles = []string{
+	"copy/uint8/3x3x13x17/dst=663,221,17,1@3/src=663,1,51,3@0",
+	"copy/uint8/5x7x13x9/dst=819,117,9,1@5/src=819,13,1,91@2",
+	"copy/float16/5x7x13x9/dst=819,117,9,1@1/src=819,13,1,91@2",
+	"copy/float/5x7x13x9/dst=819,117,9,1@1/src=819,13,1,91@2",
+	"copy/double/5x7x13x9/dst=819,117,9,1@0/src=819,13,1,91@0",
+	"copy/complex128/5x7x13x9/dst=819,117,9,1@0/src=819,13,1,91@0",
+}
+
 // sample is the part of the small suite in which Oclgrind finds what others do not, and
 // which takes it a quarter of the time.
 const sample = "/^(Convert|Runs|Edges|Random|Take)$/^(Layouts|uint4|float|lane0)$"
@@ -80,6 +91,10 @@ func TestOclgrind(t *testing.T) {
 			assert.Empty(t, run(t, "Suite", part, planner))
 		})
 	}
+	t.Run("Shuffles", func(t *testing.T) {
+		t.Parallel()
+		assert.Empty(t, run(t, "Shuffles", "", "parallel"))
+	})
 	for name, p := range plants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +113,16 @@ func underOclgrind(t *testing.T, what string) {
 	}
 	if what == "Suite" {
 		devicetest.Suite{Small: true, Lone: true}.Run(t, func(t *testing.T) device.Device { return open(t) })
+		return
+	}
+	if what == "Shuffles" {
+		dev := open(t)
+		for i, name := range shuffles {
+			c, err := oracle.ParseCase(name)
+			require.NoError(t, err)
+			assert.NoError(t, oracle.Check(dev, c, uint64(i)))
+		}
+		require.NoError(t, dev.Close())
 		return
 	}
 	p := plants[what]

@@ -46,3 +46,35 @@ func TestTransposes(t *testing.T) {
 	}
 	assert.Greater(t, n, 90, "other forms than transpose are taken")
 }
+
+// TestTiles checks transpositions of words and wider elements by tiles of all shapes.
+func TestTiles(t *testing.T) {
+	d := ptxtest.New(ptxtest.Options{})
+	dev := gpu.New(d)
+	defer func() { require.NoError(t, dev.Close()) }()
+	rng := rand.New(rand.NewPCG(5, 6))
+	extents := []int64{16, 17, 20, 24, 33, 40, 49, 64, 65, 100, 128, 193, 257, 300}
+	pick := func(of ...int64) int64 { return of[rng.IntN(len(of))] }
+	for try := range uint64(120) {
+		na, nb, batch := pick(extents...), pick(extents...), pick(1, 3, 17)
+		d, s := nb+pick(0, 0, 1, 64), na+pick(0, 0, 1, 7)
+		a, offset := pick(1, 1, 1, -1, 2), pick(0, 3)
+		if a == 2 {
+			s *= 2
+		}
+		if a < 0 {
+			offset += na - 1
+		}
+		c, err := oracle.ParseCase(fmt.Sprintf("copy/%s/%dx%dx%d/dst=%d,%d,1@%d/src=%d,%d,%d@%d",
+			[]string{"uint32", "uint64", "complex128"}[try%3], batch, na, nb, na*d, d, pick(0, 1, 5), nb*s, a, s, offset))
+		require.NoError(t, err)
+		assert.NoError(t, oracle.Check(dev, c, try))
+	}
+	n := 0
+	for s, launches := range d.Launches() {
+		if s.Form == kernels.Tile {
+			n += launches
+		}
+	}
+	assert.Greater(t, n, 100, "other forms than tile are taken")
+}

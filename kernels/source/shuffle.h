@@ -25,12 +25,17 @@
 #define SIZE (DBITS / 8)        // of an element
 #define PER (BYTES / SIZE)      // elements in a unit
 #define ITEMS 4
+#if DBITS <= 32
+#define UNIT_TYPE u32x2
+#else
+#define UNIT_TYPE WORD
+#endif
 #define PLACE(type, from, at) ((type *)((from) + (at)))
 
 // Bits of span: a and b are one axis, a; it is b that ends a row, which its axis goes
 // through backwards; it is a that ends a run; all runs of a block begin at one byte of a
 // word; all of their units are full; rows begin at vectors; in the
-// tile they begin at words only.
+// tile they begin at words only; a unit's elements are every third one of the tile.
 #define SAME 1
 #define ROW_B 2
 #define BACKWARDS 4
@@ -39,6 +44,7 @@
 #define FULL 32
 #define ALIGNED 64
 #define LOOSE 128
+#define THREES 256
 
 // line makes an entry of a table: where line i begins in memory (x, y) and in the tile
 // (z), its indices along a and b, and where its piece begins, in units (w).
@@ -124,31 +130,45 @@ INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SH
 	}
 }
 
-// The elements at places of the tile, and a unit of them.
-#define ELEMENT(j) (*PLACE(SHARED_POINTER const WORD, from, at[j]))
+// The elements at places of the tile, and a unit of them. apart: how many bytes they are
+// apart, if that is known; at[0] is in from then.
+#define ELEMENT(j) (*PLACE(SHARED_POINTER const WORD, from, apart ? (i64)(j) * apart : at[j]))
 #if DBITS == 8
-#define UNIT \
-	((u64)pack_bytes(ELEMENT(4), ELEMENT(5), ELEMENT(6), ELEMENT(7)) << 32 | \
-		pack_bytes(ELEMENT(0), ELEMENT(1), ELEMENT(2), ELEMENT(3)))
+#define UNIT(v) \
+	v.x = pack_bytes(ELEMENT(0), ELEMENT(1), ELEMENT(2), ELEMENT(3)); \
+	v.y = pack_bytes(ELEMENT(4), ELEMENT(5), ELEMENT(6), ELEMENT(7))
 #elif DBITS == 16
-#define UNIT ((u64)pack_halves(ELEMENT(2), ELEMENT(3)) << 32 | pack_halves(ELEMENT(0), ELEMENT(1)))
+#define UNIT(v) \
+	v.x = pack_halves(ELEMENT(0), ELEMENT(1)); \
+	v.y = pack_halves(ELEMENT(2), ELEMENT(3))
 #elif DBITS == 32
-#define UNIT ((u64)ELEMENT(1) << 32 | ELEMENT(0))
+#define UNIT(v) \
+	v.x = ELEMENT(0); \
+	v.y = ELEMENT(1)
 #else
-#define UNIT ELEMENT(0)
+#define UNIT(v) v = ELEMENT(0)
 #endif
+
+// places finds where in the tile the elements of a unit are, which begins at the given
+// one of a run's piece.
+INLINED void PASTE(NAME, _places)(i64 apart, SHARED_POINTER const short *low, i32 first, i64 *at) {
+	SHARED_POINTER const short *from = low + (u32)(first + PER);
+	UNROLL
+	for (u32 j = 0; j < PER; j++) {
+		if (j == 0 || !apart) {
+			at[j] = from[j];
+		}
+	}
+}
 
 // store writes runs from the tile. plain: all units are full; even: runs begin at one
 // byte of a unit.
-INLINED void PASTE(NAME, _store)(u32 plain, u32 even, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
+INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i64 apart, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
 	const u32 full = length < PER ? 0 : length - PER + 1;
 	i32 first = (i32)(PER * across) - (i32)(phase / SIZE); // element of the run's piece
 	u32 last = phase;
 	i64 at[PER];
-	UNROLL
-	for (u32 j = 0; j < PER; j++) {
-		at[j] = (low + first)[j + PER];
-	}
+	PASTE(NAME, _places)(apart, low, first, at);
 	for (; i < count; i += step) {
 		const u128 line = runs[i];
 		if (!plain && !part.whole && PASTE(NAME, _cut)(part, line)) {
@@ -161,20 +181,16 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, PASTE(NAME, Part) part, SH
 			if (shift != last) { // pieces of a run have it in common
 				last = shift;
 				first = (i32)(PER * across) - (i32)(shift / SIZE);
-				UNROLL
-				for (u32 j = 0; j < PER; j++) {
-					at[j] = (low + first)[j + PER];
-				}
+				PASTE(NAME, _places)(apart, low, first, at);
 			}
 		}
 		const u32 element = (u32)first + (line.w >> 16);
 		SHARED_POINTER const u8 *from = tile + (plain ? (i64)line.z : (i64)(i32)line.z); // below 0: a piece behind the run's end
+		from += apart ? at[0] : 0;
 		if (plain || element < full) {
-#if DBITS <= 64
-			*(GLOBAL u64 *)unit = UNIT;
-#else
-			*(GLOBAL WORD *)unit = UNIT;
-#endif
+			UNIT_TYPE value;
+			UNIT(value);
+			*(GLOBAL UNIT_TYPE *)unit = value;
 		} else {
 			UNROLL
 			for (u32 j = 0; j < PER; j++) {
@@ -185,6 +201,9 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, PASTE(NAME, Part) part, SH
 		}
 	}
 }
+
+#define STORE(plain, even, apart, phase) \
+	PASTE(NAME, _store)(plain, even, apart, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length)
 
 ENTRY {
 	SHARED(u128, tile, VECTORS);
@@ -243,12 +262,21 @@ ENTRY {
 			const u32 phase = (u32)d0 % BYTES, length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
 			GLOBAL u8 *to = dst + (d0 - phase + BYTES * dAcross);
 			SHARED_POINTER const u8 *from = (SHARED_POINTER const u8 *)tile + place;
+#if DBITS <= 16
+			if (how & THREES) {
+				if (part.whole && how & FULL) {
+					STORE(1, 1, 3 * SIZE, 0);
+				} else {
+					STORE(0, 0, 3 * SIZE, phase);
+				}
+			} else
+#endif
 			if (part.whole && how & FULL) {
-				PASTE(NAME, _store)(1, 1, part, from, runs, low, dLine, dLines, dCount, to, 0, dAcross, length);
+				STORE(1, 1, 0, 0);
 			} else if (how & EVEN) {
-				PASTE(NAME, _store)(0, 1, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				STORE(0, 1, 0, phase);
 			} else {
-				PASTE(NAME, _store)(0, 0, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length);
+				STORE(0, 0, 0, phase);
 			}
 		}
 		BARRIER(); // before the next block's loads
@@ -270,4 +298,7 @@ ENTRY {
 #undef FULL
 #undef ALIGNED
 #undef LOOSE
+#undef THREES
+#undef STORE
+#undef UNIT_TYPE
 #undef AT

@@ -1,23 +1,53 @@
 // tile: a transposition by way of local memory. src is dense, or nearly, along
-// axis a, and dst is along axis b: a block is TILE_A x TILE_B elements, read along
-// a and written along b. A line of the tile has one element more than it needs, so
-// that neither way of going through it meets a memory bank twice.
+// axis a, and dst is along axis b: a block is up to ta x tb elements, read along
+// a and written along b, of cut indices of a third axis, c, where a and b are short.
+// A line of the tile has an odd number of elements, so that neither way of going
+// through it meets a memory bank twice, or few.
+//
+// Outer axes 0, 1 and 2 count the blocks along a, b and c; extent, d and s are those of c.
+// Work-items stand side by side along a line, then below each other, then along c. Each
+// has some lines, d of inner axis 1 where they are read, and of 3 where they are written.
+// A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
 
 #define LINE (TILE_A + 1)
 #define LOADS (TILE_A * TILE_B / GROUP) // of a work-item
+#define MOST (DBITS == 32 ? 20 : LOADS) // of one, in a block of another shape
+
+// LINES does what is given for j from 0 to n, up to MOST, mostly by fours.
+#define LINES(n, does)                              \
+	UNROLL                                          \
+	for (u32 four = 0; four < MOST; four += 4) {   \
+		if (four + 4 <= n) {                        \
+			UNROLL                                  \
+			for (u32 j = four; j < four + 4; j++) { \
+				does;                               \
+			}                                       \
+		} else if (four < n) {                      \
+			UNROLL                                  \
+			for (u32 j = four; j < four + 4; j++) { \
+				if (j < n) {                        \
+					does;                           \
+				}                                   \
+			}                                       \
+		}                                           \
+	}
 
 ENTRY {
-	SHARED(WORD, tile, TILE_B * LINE);
-	const u32 ax = LOCAL_ID % TILE_A, ay = LOCAL_ID / TILE_A; // to load: along a, along b
-	const u32 bx = LOCAL_ID % TILE_B, by = LOCAL_ID / TILE_B; // to store: along b, along a
+	SHARED(WORD, tile, TILE);
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	const u32 usual = params->ta == TILE_A && params->tb == TILE_B;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Tile t = tile_of(params, block, dBase, sBase);
-		const i64 sLines = params->sb * (GROUP / TILE_A), dLines = params->da * (GROUP / TILE_B);
-		GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src + (t.s + ax * params->sa + ay * params->sb);
-		GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst + (t.d + by * params->da + bx);
-		SHARED_POINTER WORD *in = tile + (ay * LINE + ax);
-		SHARED_POINTER WORD *out = tile + (bx * LINE + by);
-		if (t.na == TILE_A && t.nb == TILE_B) {
+		GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src + t.s;
+		GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst + t.d;
+		if (usual && t.na == TILE_A && t.nb == TILE_B) {
+			const u32 ax = LOCAL_ID % TILE_A, ay = LOCAL_ID / TILE_A; // to load: along a, along b
+			const u32 bx = LOCAL_ID % TILE_B, by = LOCAL_ID / TILE_B; // to store: along b, along a
+			const i64 sLines = params->sb * (GROUP / TILE_A), dLines = params->da * (GROUP / TILE_B);
+			SHARED_POINTER WORD *in = tile + (ay * LINE + ax);
+			SHARED_POINTER WORD *out = tile + (bx * LINE + by);
+			from += ax * params->sa + ay * params->sb;
+			to += by * params->da + bx;
 			WORD value[LOADS];
 			UNROLL
 			for (u32 j = 0; j < LOADS; j++) { // loads first: they overlap
@@ -33,27 +63,36 @@ ENTRY {
 				to[j * dLines] = out[j * (GROUP / TILE_B)];
 			}
 		} else {
-			if (ax < t.na) {
-				UNROLL
-				for (u32 j = 0; j < LOADS; j++) {
-					if (ay + j * (GROUP / TILE_A) < t.nb) {
-						in[j * (GROUP / TILE_A) * LINE] = from[j * sLines];
-					}
-				}
+			const u32 line = params->ta | 1;
+			u32 az = LOCAL_ID, bz = LOCAL_ID, nc = params->cut;
+			const u32 ax = digit(&az, inner), ay = digit(&az, inner + 1) * (u32)inner[1].d;
+			const u32 bx = digit(&bz, inner + 2), by = digit(&bz, inner + 3) * (u32)inner[3].d;
+			if (nc > 1) {
+				u32 rest = block;
+				digit(&rest, AXES(params));
+				digit(&rest, AXES(params) + 1);
+				const i64 left = params->extent - (i64)(digit(&rest, AXES(params) + 2) * nc);
+				nc = (u32)MIN((i64)nc, left);
 			}
+			SHARED_POINTER WORD *in = tile + ((az * params->tb + ay) * line + ax);
+			SHARED_POINTER const WORD *out = tile + ((bz * params->tb + bx) * line + by);
+			from += ax * params->sa + ay * params->sb + az * params->s;
+			to += by * params->da + bx + bz * params->d;
+			u32 reads = ax < t.na && ay < t.nb && az < nc ? MIN(t.nb - ay, (u32)inner[1].d) : 0;
+			u32 writes = bx < t.nb && by < t.na && bz < nc ? MIN(t.na - by, (u32)inner[3].d) : 0;
+			FRESH(reads);
+			FRESH(writes);
+			WORD value[MOST];
+			LINES(reads, value[j] = *from; from += params->sb)
+			LINES(reads, *in = value[j]; in += line)
 			BARRIER();
-			if (bx < t.nb) {
-				UNROLL
-				for (u32 j = 0; j < LOADS; j++) {
-					if (by + j * (GROUP / TILE_B) < t.na) {
-						to[j * dLines] = out[j * (GROUP / TILE_B)];
-					}
-				}
-			}
+			LINES(writes, *to = out[j]; to += params->da)
 		}
 		BARRIER(); // before the next block's loads
 	}
 }
 
 #undef LINE
+#undef LINES
 #undef LOADS
+#undef MOST

@@ -1,0 +1,126 @@
+package kernels
+
+import "strconv"
+
+// tileRoom is the local memory of form tile, in bytes: room for lines that are one
+// element longer than they need to be.
+const tileRoom = 17 << 10
+
+// oblong is a shape of form tile's block: so many indices of the axes a and b, and of
+// c, another one, for where a and b are short.
+type oblong struct {
+	a, b, c       int64
+	axis          int   // c, counted from the innermost axis; 0: none
+	reads, writes int64 // lines that a work-item reads, and writes
+	blocks, cost  int64
+}
+
+// readers and writers are how many work-items are below each other.
+func (t *oblong) readers() int64 { return (t.b + t.reads - 1) / t.reads }
+func (t *oblong) writers() int64 { return (t.a + t.writes - 1) / t.writes }
+
+// tileDefines are the macros of form tile.
+func (s Spec) tileDefines() []string {
+	a, b := s.tileSize()
+	return []string{
+		"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10),
+		"TILE " + strconv.Itoa(tileRoom*8/int(s.DstBits)),
+	}
+}
+
+// planTile plans form tile, of axis a and dst's innermost one, b.
+func (p *problem) planTile(k *parameters, spec Spec, near int) error {
+	a, b, but := p.inner(near), p.inner(0), []int{0, near}
+	t := p.oblong(spec, near)
+	cuts := []axis{a.blocks(t.a), b.blocks(t.b)}
+	k.cut = uint32(t.c)
+	if t.axis > 0 {
+		c := p.inner(t.axis)
+		k.extent, k.d, k.s = c.n, c.d, c.s
+		cuts, but = append(cuts, c.blocks(t.c)), append(but, t.axis)
+	}
+	k.ta, k.na, k.da, k.sa = uint32(t.a), uint32(a.n), a.d, a.s
+	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.n), b.d, b.s
+	k.inner = []axis{{n: t.a}, {n: t.readers(), d: t.reads}, {n: t.b}, {n: t.writers(), d: t.writes}}
+	return k.setOuter(append(cuts, p.others(but...)...)...)
+}
+
+// oblong chooses the shape that costs least. One of the usual size is taken where others
+// are not much better: its kernel has fewer instructions.
+func (p *problem) oblong(spec Spec, near int) oblong {
+	ta, tb := spec.tileSize()
+	best := p.oblongOf(near, 0, ta, tb)
+	best.cost -= best.cost / 8
+	for _, a := range p.extents(p.inner(near).n) {
+		for _, b := range p.extents(p.inner(0).n) {
+			for c := range p.axes {
+				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
+					continue
+				}
+				if t := p.oblongOf(near, c, a, b); t.c > 0 && t.cost < best.cost {
+					best = t
+				}
+			}
+		}
+	}
+	return best
+}
+
+// extents are those of a block along an axis of n indices that are tried: the axis in a
+// few equal parts, or whole sectors.
+func (p *problem) extents(n int64) []int64 {
+	var all []int64
+	whole := max(1, sectorBytes*8/int64(p.dBits))
+	for parts := int64(1); parts <= 8; parts++ {
+		each := (n + parts - 1) / parts
+		if parts > 1 {
+			each = (each + whole - 1) / whole * whole
+		}
+		if each <= GroupSize {
+			all = append(all, each)
+		}
+	}
+	for each := max(whole, 16); each < min(n, GroupSize+1); each += max(whole, 16) {
+		all = append(all, each)
+	}
+	return all
+}
+
+// oblongOf is the shape with so many indices of a and b, and as many of c as there is
+// room for; without any, if there is none.
+func (p *problem) oblongOf(near, c int, a, b int64) oblong {
+	size := int64(p.dBits / 8)
+	loads := 64 / size
+	if p.dBits == 32 {
+		loads = 20
+	}
+	t := oblong{a: a, b: b, axis: c}
+	most := int64(1)
+	if c > 0 {
+		most = p.inner(c).n
+	}
+	most = min(most, GroupSize/max(a, b), tileRoom/size/((a|1)*b))
+	for ; most > 0; most-- {
+		readers, writers := GroupSize/(a*most), GroupSize/(b*most)
+		t.reads, t.writes = (b+readers-1)/readers, (a+writers-1)/writers
+		if max(t.reads, t.writes) <= loads {
+			break
+		}
+	}
+	if t.c = most; t.c == 0 {
+		return t
+	}
+	t.blocks = p.inner(near).blocks(a).n * p.inner(0).blocks(b).n
+	for i := range p.axes {
+		switch n := p.inner(i).n; {
+		case i == 0 || i == near:
+		case i == c:
+			t.blocks *= (n + t.c - 1) / t.c
+		default:
+			t.blocks *= n
+		}
+	}
+	// In instructions of a work-item, about, as predicted for several shapes.
+	t.cost = t.blocks * (150 + 7*(t.reads+t.writes))
+	return t
+}
