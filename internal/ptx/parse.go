@@ -290,8 +290,8 @@ func (p *parser) lookup(name string) (register, bool) {
 
 // variable is a declaration in a state space.
 type variable struct {
-	space, name, values string
-	align, size, unit   int64
+	space, name       string
+	align, size, unit int64
 }
 
 // parseVariable reads [.visible] .space [.align n] .type name[n], without values.
