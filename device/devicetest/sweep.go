@@ -180,7 +180,7 @@ func permutations(n int, f func([]int)) {
 }
 
 // runs copies dense runs of lengths about those of bytes, words and vectors, between
-// offsets near their edges.
+// offsets near their edges, and rows of such runs.
 func (r runner) runs(t *testing.T) {
 	offsets := []int64{0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33}
 	lengths := []int64{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 1025}
@@ -198,6 +198,13 @@ func (r runner) runs(t *testing.T) {
 						Op: oracle.OpCopy, DstType: dtype, SrcType: dtype, Dst: dense(d, n), Src: dense(s, n),
 					}, uint64(n))
 				}
+			}
+		}
+		// Rows that meet within a word of dst, and lie apart in src.
+		for _, n := range []int64{17, 63, 255} {
+			rows := []int64{4, n}
+			for _, d := range offsets {
+				rig.check(pair(dtype, rows, side(rows, nil, nil, 1), view{[]int64{n + 2, 1}, 0}, d, 1), uint64(n))
 			}
 		}
 	})

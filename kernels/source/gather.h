@@ -153,7 +153,8 @@ INLINED u32 PASTE(NAME, _word)(const PASTE(NAME, _Slots) s, u32 from) {
 #define ROWS 0
 
 // chunk reads a chunk, word by word.
-INLINED u128 PASTE(NAME, _chunk)(GLOBAL const u8 *src, CONSTANT Params *params, Chunk c) {
+INLINED u128 PASTE(NAME, _chunk)(GLOBAL const u8 *src, CONSTANT Params *params, const Chunk chunk) {
+	Chunk c = chunk;
 	u128 v;
 	ROLLED
 	for (i32 k = 0; k < 4; k++) { // the words move down

@@ -65,19 +65,21 @@ DEVICE Chunk chunk_of(CONSTANT Params *params, const Part part, u32 item, u32 pe
 	return c;
 }
 
-// row_of is what one row has of a chunk, from slot a on: its slots are run axis 0.
-DEVICE Chunk row_of(CONSTANT Params *params, Chunk c) {
+// row_of is what one row has of a chunk, from slot a on: its slots are run axis 0. (It
+// changes a copy: Mesa 22.3 passes a struct by its address, and c would be the caller's.)
+DEVICE Chunk row_of(CONSTANT Params *params, const Chunk c) {
+	Chunk row = c;
 	const u32 axis = params->outer + params->inner, last = axis + params->run - 1;
 	u32 rest = (u32)(c.e + c.a);
 	const i32 i = (i32)digit(&rest, AXES(params) + axis), begin = c.a - i;
 	ROLLED
 	for (u32 k = axis + 1; k < last; k++) {
-		c.s += digit(&rest, AXES(params) + k) * AXES(params)[k].s;
+		row.s += digit(&rest, AXES(params) + k) * AXES(params)[k].s;
 	}
-	c.s += rest * AXES(params)[last].s;
-	c.e = -begin;
-	c.b = MIN(c.b, begin + (i32)AXES(params)[axis].n);
-	return c;
+	row.s += rest * AXES(params)[last].s;
+	row.e = -begin;
+	row.b = MIN(c.b, begin + (i32)AXES(params)[axis].n);
+	return row;
 }
 
 // word_of is word k of a chunk. (By masks: compilers keep in memory what a condition
