@@ -21,7 +21,7 @@ func TestPeers(t *testing.T) {
 	if os.Getenv(child) != "" {
 		t.Skip("in a process of its own")
 	}
-	for name, env := range map[string]string{"Direct": "", "Staged": "RESTRIDE_SIM_PEERS=0", "NoPools": "RESTRIDE_SIM_FAIL=cuMemAllocAsync=801"} {
+	for name, env := range map[string]string{"Direct": "", "Staged": "RESTRIDE_SIM_PEERS=0", "NoPools": "RESTRIDE_SIM_FAIL=cuMemAllocFromPoolAsync=801,cuMemAllocAsync=801"} {
 		t.Run(name, func(t *testing.T) {
 			out, err := inChild(t, "^TestPeer[A-Z]", "RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_DELAY=300", "RESTRIDE_SIM_SEED=8", env)
 			require.NoError(t, err, "%s", out)

@@ -73,7 +73,9 @@ func TestOclgrind(t *testing.T) {
 	devicetest.Require(t, "oclgrind", err)
 	run := func(t *testing.T, what, part, planner string) string {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$"+part, "-test.v")
-		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+oclgrind, "OCLGRIND_DATA_RACES=1",
+		// It does not know what inlining leaves of functions that return structs. Without
+		// that, loops stay that were to be unrolled.
+		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+oclgrind, "OCLGRIND_DATA_RACES=1", "OCLGRIND_BUILD_OPTIONS=-fno-inline -w",
 			"RESTRIDE_OCLGRIND="+what, "RESTRIDE_OPENCL_PLANNER="+planner, "RESTRIDE_CACHE_DIR=off")
 		var out, log strings.Builder // a file would be emptied by each context
 		cmd.Stdout, cmd.Stderr = &out, &log

@@ -19,7 +19,7 @@ func TestOnSimulator(t *testing.T) {
 	for name, env := range map[string][]string{
 		"Fast":           {"RESTRIDE_SIM_SEED=1"},
 		"Slow":           {"RESTRIDE_SIM_DELAY=100", "RESTRIDE_SIM_SEED=2"},
-		"NoPools":        {"RESTRIDE_SIM_FAIL=cuMemAllocAsync=801,cuMemFreeAsync=801", "RESTRIDE_SIM_DELAY=50", "RESTRIDE_SIM_SEED=3"},
+		"NoPools":        {"RESTRIDE_SIM_FAIL=cuMemAllocFromPoolAsync=801,cuMemAllocAsync=801,cuMemFreeAsync=801", "RESTRIDE_SIM_DELAY=50", "RESTRIDE_SIM_SEED=3"},
 		"NoPinnedMemory": {"RESTRIDE_SIM_FAIL=cuMemHostAlloc=2", "RESTRIDE_SIM_DELAY=50", "RESTRIDE_SIM_SEED=4"},
 	} {
 		t.Run(name, func(t *testing.T) {
