@@ -19,19 +19,19 @@ import (
 //go:embed micro/micro.ptx
 var microPTX []byte
 
-// calibration is what the model of GPUs takes from a measurement: see docs/gpu-model.md.
+// calibration is what the model of GPUs takes from a measurement (see docs/gpu-model.md),
+// and more. Rates are bytes a second, read and written.
 type calibration struct {
-	Device string
-	// Of dense copies by n vectors of 16 bytes a thread, of copies by the driver, of loads
-	// and stores alone, and of stores of 4 bytes in each 32: GB/s, of bytes read and written.
-	Copy          map[string]float64
-	DriverCopy    float64
-	Read, Write   float64
-	PartialSector float64
-	Operations    float64 // of 32 bits, of all threads: 10^9 a second
-	MHz           int     // the clock, as the driver says
-	LatencyNS     float64 // of a load from memory
-	LaunchNS      float64 // of a launch behind others
+	Copy         float64 `json:"copy"` // the fastest of Copies
+	Read         float64 `json:"read"`
+	Write        float64 `json:"write"`
+	Instructions float64 `json:"instructions"` // of a warp, a cycle and multiprocessor
+	Latency      float64 `json:"latency"`      // cycles of a load from memory
+	Launch       float64 `json:"launch"`       // seconds of a launch behind others
+
+	Copies  map[string]float64 `json:"copies"`  // by so many vectors of 16 bytes a thread
+	Driver  float64            `json:"driver"`  // a copy by the driver
+	Sectors float64            `json:"sectors"` // written, where 4 of each 32 bytes are: the 4
 }
 
 // measure returns where results go; "": this is a test only.
@@ -119,7 +119,7 @@ func TestMicro(t *testing.T) {
 	made, err := m.d.NewStream()
 	require.NoError(t, err)
 	m.s = made.(*stream)
-	result := calibration{Device: dev.Info().Name, MHz: dev.Info().MHz, Copy: map[string]float64{}}
+	result := calibration{Copies: map[string]float64{}}
 	require.NoError(t, m.d.with(func(f *frame) error {
 		m.f = f
 		m.module, err = m.d.api.load(append(slices.Clone(microPTX), 0))
@@ -128,18 +128,18 @@ func TestMicro(t *testing.T) {
 		m.must(err)
 		m.src, err = m.d.api.alloc(bytes)
 		m.must(err)
-		m.run(&result, bytes, steps)
+		m.run(&result, bytes, steps, 1e6*float64(dev.Info().MHz))
 		m.must(m.d.api.free(m.dst))
 		m.must(m.d.api.free(m.src))
 		return m.d.api.unload(m.module)
 	}))
 	require.NoError(t, m.s.Close())
-	save(t, result)
+	save(t, map[string]calibration{dev.Info().Name: result})
 }
 
-func (m *micro) run(result *calibration, bytes int64, steps uint64) {
+func (m *micro) run(result *calibration, bytes int64, steps uint64, clock float64) {
 	t, vectors := m.t, uint32(bytes/16)
-	rate := func(moved int64, d time.Duration) float64 { return float64(moved) / max(float64(d), 1) }
+	rate := func(moved int64, d time.Duration) float64 { return float64(moved) / max(d.Seconds(), 1e-9) }
 	pattern := make([]uint32, bytes/4)
 	for i := range pattern {
 		pattern[i] = uint32(i)*2654435761 + 1
@@ -149,21 +149,25 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64) {
 	for _, n := range []uint32{1, 2, 4, 8} {
 		m.put(m.dst+cuDevicePtr(4*last), []uint32{0})
 		name := "copy_" + string(rune('0'+n))
-		result.Copy[name[5:]] = rate(2*bytes, m.time(func() { m.launch(name, vectors/256/n, 0, 0) }))
+		result.Copies[name[5:]] = rate(2*bytes, m.time(func() { m.launch(name, vectors/256/n, 0, 0) }))
 		assert.Equal(t, pattern[last], m.words(m.dst+cuDevicePtr(4*last), 1)[0], name)
 	}
-	result.DriverCopy = rate(2*bytes, m.time(func() { m.must(m.d.api.copyWithin(m.f, m.dst, m.src, bytes, m.s.handle)) }))
+	for _, r := range result.Copies {
+		result.Copy = max(result.Copy, r)
+	}
+	result.Driver = rate(2*bytes, m.time(func() { m.must(m.d.api.copyWithin(m.f, m.dst, m.src, bytes, m.s.handle)) }))
 
 	result.Read = rate(bytes, m.time(func() { m.launch("read", vectors/256/8, 0, 0) }))
 	result.Write = rate(bytes, m.time(func() { m.launch("write", vectors/256/8, 7, 0) }))
 	assert.Equal(t, []uint32{7, 7}, m.words(m.dst+cuDevicePtr(4*(last-1)), 2))
-	result.PartialSector = rate(bytes/8, m.time(func() { m.launch("sectors", uint32(bytes/32/256/8), 9, 0) }))
+	result.Sectors = rate(bytes/8, m.time(func() { m.launch("sectors", uint32(bytes/32/256/8), 9, 0) }))
 	assert.Equal(t, []uint32{9, 7}, m.words(m.dst+cuDevicePtr(bytes-32), 2))
 
 	// Blocks enough for every multiprocessor to be full many times.
 	blocks := uint32(bytes / 4 / 256 / 16)
 	took := m.time(func() { m.launch("operations", blocks, 1, steps) })
-	result.Operations = rate(int64(blocks)*256*int64(steps)*64, took)
+	processors := float64(max(m.d.Properties().Target.Multiprocessors, 1))
+	result.Instructions = float64(blocks) * 8 * float64(steps) * 64 / (max(took.Seconds(), 1e-9) * clock * processors)
 
 	// A walk over all lines, in an order that nothing foresees: that of a linear
 	// congruential generator of full period.
@@ -179,7 +183,7 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64) {
 		want = walk[want]
 	}
 	took = m.time(func() { m.launch("chase", 1, 0, steps) })
-	result.LatencyNS = float64(took) / float64(steps)
+	result.Latency = took.Seconds() * clock / float64(steps)
 	assert.Equal(t, want, m.words(m.dst, 1)[0])
 
 	const launches = 100
@@ -188,5 +192,5 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64) {
 			m.launch("nothing", 1, 0, 0)
 		}
 	})
-	result.LaunchNS = float64(took) / launches
+	result.Launch = took.Seconds() / launches
 }

@@ -54,7 +54,7 @@ done
 "$work/gpu-bundle/restride" bench --from "$work/right/results.json" 2>&1 | grep -q 'its format is 0; ' || fail "results.json is no JSON"
 grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks figures"
 
-grep -q '"LatencyNS"' "$work/right/calibration.json" || fail "there is no calibration"
+grep -q '"latency"' "$work/right/calibration.json" || fail "there is no calibration"
 ls "$work/right/variants/blocks-4-2.json" >/dev/null || fail "a variant was not measured"
 
 # A step by itself adds to the results of an earlier call.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/restride/restride/internal/ptx"
 )
@@ -49,8 +50,8 @@ type calibration struct {
 	Launch       float64 `json:"launch"`       // seconds
 }
 
-// calibrate reads a file of calibrations by the names of GPUs, if there is one, and says
-// which GPUs it has.
+// calibrate reads a file of calibrations by the names that GPUs tell, as "NVIDIA H100
+// PCIe", if there is one, and says which GPUs it has.
 func calibrate(path string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -66,11 +67,13 @@ func calibrate(path string) ([]string, error) {
 	var names []string
 	for i := range gpus {
 		g := &gpus[i]
-		c, ok := all[g.name]
-		if !ok {
-			continue
+		var c calibration
+		for name, one := range all {
+			if strings.Contains(name, g.name) {
+				c, names = one, append(names, g.name)
+				break
+			}
 		}
-		names = append(names, g.name)
 		for _, v := range []struct {
 			to   *float64
 			from float64

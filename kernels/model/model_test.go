@@ -82,7 +82,7 @@ func TestCalibration(t *testing.T) {
 	known, err := calibrate(path)
 	require.NoError(t, err)
 	assert.Empty(t, known)
-	require.NoError(t, os.WriteFile(path, []byte(`{"H100": {"copy": 3e12, "write": 2e12, "latency": 650}}`), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"NVIDIA H100 80GB HBM3": {"copy": 3e12, "write": 2e12, "latency": 650}}`), 0o600))
 	known, err = calibrate(path)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"H100"}, known)
