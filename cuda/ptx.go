@@ -25,16 +25,16 @@ func ptxFiles() (*zip.Reader, error) {
 	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
 }
 
-// folder is a variable that names a folder of programs, to try others than those in the
+// ptxFolder is a variable that names a folder of programs, to try others than those in the
 // archive: a file for each kernel, as element_32.ptx. Kernels that it lacks are the
 // archive's.
-const folder = "RESTRIDE_PTX"
+const ptxFolder = "RESTRIDE_PTX"
 
 const mostPTX = 16 << 20 // bytes of a program
 
 // PTX returns a kernel's program, as text.
 func PTX(s kernels.Spec) ([]byte, error) {
-	if in := os.Getenv(folder); in != "" {
+	if in := os.Getenv(ptxFolder); in != "" {
 		text, err := file.Content(filepath.Join(in, s.String()+".ptx"), mostPTX)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return text, err

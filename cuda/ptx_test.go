@@ -17,7 +17,7 @@ import (
 // A folder of programs is in place of the archive's, of which it need not have all.
 func TestPTXFolder(t *testing.T) {
 	in := t.TempDir()
-	t.Setenv(folder, in)
+	t.Setenv(ptxFolder, in)
 	one, other := kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}, kernels.Spec{Form: kernels.Element, DstBits: 64, SrcBits: 64}
 	require.NoError(t, os.WriteFile(filepath.Join(in, "element_32.ptx"), []byte("// another"), 0o600))
 	text, err := PTX(one)

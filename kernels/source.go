@@ -24,7 +24,11 @@ const (
 // Spec.String.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
-	for _, name := range []string{string(d), "common", "words", "parts", "indices"} {
+	b.WriteString(file(string(d)))
+	if d != CUDA {
+		b.WriteString(file("plain"))
+	}
+	for _, name := range []string{"common", "words", "parts", "indices"} {
 		b.WriteString(file(name))
 	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {

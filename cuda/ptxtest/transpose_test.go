@@ -38,13 +38,7 @@ func TestTransposes(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, oracle.Check(dev, c, try))
 	}
-	n := 0
-	for s, launches := range d.Launches() {
-		if s.Form == kernels.Transpose {
-			n += launches
-		}
-	}
-	assert.Greater(t, n, 90, "other forms than transpose are taken")
+	assert.Greater(t, launchesOf(d, kernels.Transpose), 90, "other forms than transpose are taken")
 }
 
 // TestTiles checks transpositions of words and wider elements by tiles of all shapes.
@@ -70,11 +64,15 @@ func TestTiles(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, oracle.Check(dev, c, try))
 	}
-	n := 0
+	assert.Greater(t, launchesOf(d, kernels.Tile), 100, "other forms than tile are taken")
+}
+
+// launchesOf is how many launches there were of a form's kernels.
+func launchesOf(d *ptxtest.Driver, form kernels.Form) (n int) {
 	for s, launches := range d.Launches() {
-		if s.Form == kernels.Tile {
+		if s.Form == form {
 			n += launches
 		}
 	}
-	assert.Greater(t, n, 100, "other forms than tile are taken")
+	return n
 }

@@ -1,0 +1,26 @@
+// What a prelude of CUDA has by instructions of its own, for the other dialects.
+
+// The lower word of hi:lo >> s, of the lowest five bits of s.
+DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
+
+// The low halves of two words, and the low bytes of four, the first one lowest.
+DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
+
+#define LOADED_WHOLE()
+#define FRESH(x)
+
+// Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
+// 7 of hi.
+DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
+	const u64 all = (u64)hi << 32 | lo;
+	u32 v = 0;
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		v |= (u32)(all >> (selector >> 4 * k & 7) * 8 & 0xff) << 8 * k;
+	}
+	return v;
+}
+
+// A word of ones from bit n on: none from 32 on.
+DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
