@@ -17,6 +17,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 16, 0, 16, 0, 1, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0})
 	f.Add([]byte{5, 1, 3, 3, 0, 250, 255, 8, 0})
 	f.Add([]byte{1, 7, 7, 255, 255, 255, 127, 2})
+	f.Add([]byte("202\x00\x00\x000000000002\x00\x00\x00 ")) // 3<<64 bits
 	all := map[kernels.Spec]bool{}
 	for _, s := range kernels.Specs() {
 		all[s] = true

@@ -78,12 +78,15 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
-	bytes        int64        // of dst
+	bytes        int64        // of dst; or tooMany
 	dBase, sBase int64        // dst's and src's first element
 	class        layout.Class // of a copy
 	d, s         base
 	long         bool // only kernels that are Spec.Long have room for the parameters
 }
+
+// tooMany stands for a size in bytes that overflows int64.
+const tooMany = -1
 
 // PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
 // bits.
@@ -130,13 +133,20 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
 	p.d = base{d.Offset()*per - dOffset, shift}
 	p.s = base{s.Offset()*per - sOffset, shift}
-	p.bytes = (d.Count()*int64(width) + 7) / 8
+	if bytes, ok := layout.PackedBytes(d.Count(), width); ok {
+		p.bytes = bytes
+	} else {
+		p.bytes = tooMany
+	}
 }
 
 // plan makes the launch of a kernel that choose returns with its parameters.
 func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Launch, error) {
-	if p.bytes == 0 {
+	switch p.bytes {
+	case 0:
 		return Launch{}, nil
+	case tooMany:
+		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes of %d-bit elements: the size in bytes overflows int64", len(p.axes), p.dBits)
 	}
 	var k parameters
 	spec, err := choose(&k)

@@ -119,6 +119,16 @@ func TestPlanHuge(t *testing.T) {
 	assert.ErrorIs(t, err, layout.ErrUnsupported)
 }
 
+// TestPlanBytesOverflow: 3<<64 bits counted as no bytes, and nothing was to be done.
+func TestPlanBytesOverflow(t *testing.T) {
+	for n, rule := range map[int64]string{1 << 29: "blocks of work", 1 << 31: "overflows int64"} {
+		src := strided([]int64{3 << 28, n}, []int64{7, 0}, 0)
+		_, err := kernels.PlanCopy(dense(3<<28, n), src, 128, kernels.Target{})
+		assert.ErrorIs(t, err, layout.ErrUnsupported)
+		assert.ErrorContains(t, err, rule)
+	}
+}
+
 // TestPlanFillAndConvert names the kernels.
 func TestPlanFillAndConvert(t *testing.T) {
 	for _, c := range []struct {
