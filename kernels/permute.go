@@ -271,6 +271,9 @@ func (t *permutation) access(side int, must []bit) access {
 			a.how = loose
 		}
 	}
+	if side == toDst && a.how == aligned && len(t.gaps[fromSrc]) > 0 {
+		a.how = masked
+	}
 	if a.how == joined && !slices.Equal(a.items[:len(four)], four) {
 		a.how = shifted
 	}

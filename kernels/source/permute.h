@@ -51,7 +51,7 @@ typedef struct {
 #define RUNS 2         // at any element: four neighbours as a run, read by words
 #define SHIFTED 3      // at any element, which is at the same place in all words of a work-item
 #define LOOSE 4        // at any element: steps of registers count elements
-#define MASKED 5       // one by one, and of each what is dst's
+#define MASKED 5       // one by one, where STORED, and of each what is dst's
 #define JOINED 6       // SHIFTED, and work-items side by side have four neighbours
 #define HALVES 7       // SHIFTED by 16 bits, or not
 #define LOOSE_HALVES 8 // LOOSE, but at multiples of 16 bits
@@ -271,9 +271,7 @@ ENTRY {
 		} else if (store == ALIGNED && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
-				if (STORED(k)) {
-					last[ADDED(k, dst, step, +)] = r[k];
-				}
+				last[ADDED(k, dst, step, +)] = r[k];
 			}
 		} else if (store == MASKED && whole) {
 			const u32 mask = MOVES->mask;
