@@ -51,6 +51,7 @@ var policy = map[string][]string{
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
+	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
