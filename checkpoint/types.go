@@ -138,3 +138,6 @@ func (f Format) Size(t Type, dims []int64) (int64, error) {
 	}
 	return int64(bytes), nil
 }
+
+// Size returns the bytes of a tensor of the type: whole blocks.
+func (t Type) Size(dims []int64) (int64, error) { return Safetensors.Size(t, dims) }
