@@ -44,8 +44,15 @@ func (j *job) plan() {
 			j.class = strided
 		}
 	}
+	j.permuted.on, j.boxes.on = false, false
 	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
+		if j.smallTile() {
+			_ = j.planPermute() || j.planBoxes()
+		}
+		return
+	}
+	if j.shortRows() && (j.planPermute() || j.planBoxes()) {
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
