@@ -163,6 +163,7 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 		a0, b0 := ai*j.blkA, bi*j.blkB
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
 		if u++; u >= hi {
+			j.settle()
 			return
 		}
 		if bi++; bi < j.numB {
