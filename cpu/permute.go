@@ -12,8 +12,13 @@ import (
 const (
 	// permutedBytes is the size of a copy from which it pays to prepare such blocks.
 	permutedBytes = 1 << 10
-	// permutedTile is the size of a tile up to which blocks are faster.
-	permutedTile = 2 << 10
+	// permutedTile is the size of a tile, in bytes, up to which blocks of a term are
+	// faster: a tile costs a call, a block instructions for each of its terms.
+	permutedTile = 6 << 10
+	// wordTerms is what a small element costs without kernels.
+	wordTerms = 24
+	// packedTerms is what a box costs, and anyTerms is more than a block has.
+	packedTerms, anyTerms = 4, 1 << 10
 	// permutedRow is the length of a row up to which they may be.
 	permutedRow = 128
 	// permuteWidth is the most bytes of a block without kernels.
@@ -28,17 +33,18 @@ type permuted struct {
 	items int64 // of a block
 	// Those of a block, and of one that has what is left.
 	whole, rest simd.Permutation
-	from        [permuteWidth]int64 // of each element of an item
-	bytes       [permuteWidth]int64 // of each byte of a block
+	from        [permuteWidth]int64 // of each element of a block
+	bytes       [permuteWidth]int64 // of each byte
 }
 
-// smallTile reports whether the tile that was planned has fewer bytes than pay.
-func (j *job) smallTile() bool {
-	all := j.a.n * j.b.n
+// tileTerms returns how many terms a block may have to be faster than the tile that was
+// planned.
+func (j *job) tileTerms() int64 {
+	all := j.a.n * j.b.n * int64(j.dBits)
 	if j.tile.threes == noThrees {
 		all *= j.tile.iIn * j.tile.jIn
 	}
-	return all*int64(j.dBits) <= permutedTile*8
+	return permutedTile * 8 / all
 }
 
 // shortRows reports whether rows of the destination are too short for what moves rows. No
@@ -56,8 +62,9 @@ func (j *job) shortRows() bool {
 	return false
 }
 
-// planPermute plans blocks. False: they do not pay, or cannot be made.
-func (j *job) planPermute() bool {
+// planPermute plans blocks of so many terms at the most. False: they do not pay, or cannot
+// be made.
+func (j *job) planPermute(terms int64) bool {
 	p := &j.permuted
 	width := int64(j.dBits / 8)
 	last := j.rank - 1
@@ -81,21 +88,28 @@ func (j *job) planPermute() bool {
 	if x.d == size {
 		items = min(most/size, x.n)
 	}
-	j.gather(k, size, width)
-	if kernels.Permute != nil && !p.plan(&p.whole, size, items, x.s, width) ||
-		kernels.Permute != nil && x.n%items > 0 && !p.plan(&p.rest, size, x.n%items, x.s, width) {
+	p.size, p.items = size, items
+	j.gather(k, items, width)
+	switch rest := x.n % items; {
+	case kernels.Permute == nil:
+		if width < 4 && terms < wordTerms {
+			return false
+		}
+	case !p.plan(&p.whole, items, width) || p.whole.Terms() > terms:
+		return false
+	case rest > 0 && !p.plan(&p.rest, rest, width):
 		return false
 	}
-	p.on, p.size, p.items = true, size, items
+	p.on = true
 	j.rank = k + 1
 	j.blockItems()
 	return true
 }
 
-// gather lists where the elements of an item of axis k come from.
-func (j *job) gather(k int, size, width int64) {
-	n := size / width
-	from := &j.permuted.from
+// gather lists where the elements of a block come from: items of the axes within axis k.
+func (j *job) gather(k int, items, width int64) {
+	p := &j.permuted
+	n := p.size / width
 	for e := range n {
 		at, rest := int64(0), e
 		for i := j.rank - 1; i > k; i-- {
@@ -103,15 +117,17 @@ func (j *job) gather(k int, size, width int64) {
 			at += rest % x.n * x.s
 			rest /= x.n
 		}
-		from[e] = at
+		for item := range items {
+			p.from[item*n+e] = at + item*j.axes[k].s
+		}
 	}
 }
 
-// plan prepares a block of some items, which are step apart in the source.
-func (p *permuted) plan(to *simd.Permutation, size, items, step, width int64) bool {
-	from := p.bytes[:size*items] // a call of a kernel makes all escape
-	for b := range size * items {
-		from[b] = b/size*step + p.from[b%size/width] + b%width
+// plan prepares a block of some items.
+func (p *permuted) plan(to *simd.Permutation, items, width int64) bool {
+	from := p.bytes[:items*p.size] // a call of a kernel makes all escape
+	for b := range items * p.size {
+		from[b] = p.from[b/width] + b%width
 	}
 	return kernels.PlanPermute(to, from)
 }
@@ -186,10 +202,10 @@ func (j *job) permuteRows(dst unsafe.Pointer, d, step, s, na, nb int64) {
 func (j *job) permuteRow(dst unsafe.Pointer, d, s, n int64) {
 	p := &j.permuted
 	if kernels.Permute == nil {
-		for ; n > 0; n-- {
-			p.copy(j.dBits, dst, d, j.src, s)
-			d += j.b.d
-			s += j.b.s
+		for ; n > 0; n -= p.items {
+			p.copy(j.dBits, dst, d, j.src, s, min(n, p.items))
+			d += p.items * j.b.d
+			s += p.items * j.b.s
 		}
 		return
 	}
@@ -203,24 +219,32 @@ func (j *job) permuteRow(dst unsafe.Pointer, d, s, n int64) {
 	}
 }
 
-// copy moves one item.
-func (p *permuted) copy(bits int, dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64) {
+// copy moves some items of a block.
+func (p *permuted) copy(bits int, dst unsafe.Pointer, d int64, src unsafe.Pointer, s, items int64) {
+	from := p.from[:items*p.size*8/int64(bits)]
 	switch bits {
 	case 8:
-		copyItem[uint8](dst, d, src, s, p.from[:p.size*8/int64(bits)])
+		copyFrom[uint8](dst, d, src, s, from)
 	case 16:
-		copyItem[uint16](dst, d, src, s, p.from[:p.size*8/int64(bits)])
+		copyFrom[uint16](dst, d, src, s, from)
 	case 32:
-		copyItem[uint32](dst, d, src, s, p.from[:p.size*8/int64(bits)])
+		copyFrom[uint32](dst, d, src, s, from)
 	case 64:
-		copyItem[uint64](dst, d, src, s, p.from[:p.size*8/int64(bits)])
+		copyFrom[uint64](dst, d, src, s, from)
 	case 128:
-		copyItem[[2]uint64](dst, d, src, s, p.from[:p.size*8/int64(bits)])
+		copyFrom[[2]uint64](dst, d, src, s, from)
 	}
 }
 
-func copyItem[W word](dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64, from []int64) {
+func copyFrom[W word](dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64, from []int64) {
 	to := unsafe.Slice((*W)(unsafe.Add(dst, d)), len(from))
+	for len(from) >= 8 {
+		v0, v1, v2, v3 := load[W](src, s+from[0]), load[W](src, s+from[1]), load[W](src, s+from[2]), load[W](src, s+from[3])
+		v4, v5, v6, v7 := load[W](src, s+from[4]), load[W](src, s+from[5]), load[W](src, s+from[6]), load[W](src, s+from[7])
+		p := (*[8]W)(to)
+		p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7] = v0, v1, v2, v3, v4, v5, v6, v7
+		from, to = from[8:], to[8:]
+	}
 	for i, at := range from {
 		to[i] = load[W](src, s+at)
 	}

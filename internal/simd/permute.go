@@ -12,6 +12,12 @@ type Permutes struct {
 	PlanPermute func(p *Permutation, from []int64) bool
 	// Permute writes n blocks, which are dStep apart in dst and sStep in src.
 	Permute func(dst, src *byte, dStep, sStep, n int64, p *Permutation)
+	// PairNibbles puts the low halves of first[i] and second[i] together in low[i], and
+	// the high ones in high[i]; SwapNibbles exchanges the halves of a byte. There are
+	// n bytes, PairWidth or more.
+	PairNibbles func(low, high, first, second *byte, n int64)
+	SwapNibbles func(dst, src *byte, n int64)
+	PairWidth   int64
 }
 
 // mostTerms is the most vectors of the source that make one of a block.

@@ -49,3 +49,15 @@ func merge16AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, terms 
 
 //go:noescape
 func merge16AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, terms *byte)
+
+//go:noescape
+func pairNibblesAVX2(low *byte, high *byte, first *byte, second *byte, n int64)
+
+//go:noescape
+func swapNibblesAVX2(dst *byte, src *byte, n int64)
+
+//go:noescape
+func pairNibblesAVX512(low *byte, high *byte, first *byte, second *byte, n int64)
+
+//go:noescape
+func swapNibblesAVX512(dst *byte, src *byte, n int64)

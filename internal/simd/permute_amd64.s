@@ -836,3 +836,133 @@ block:
 	JNE      block
 	VZEROUPPER
 	RET
+
+// func pairNibblesAVX2(low *byte, high *byte, first *byte, second *byte, n int64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·pairNibblesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         low+0(FP), AX
+	MOVQ         high+8(FP), CX
+	MOVQ         first+16(FP), DX
+	MOVQ         second+24(FP), BX
+	VPBROADCASTQ word0f0f0f0f0f0f0f0f<>+0(SB), Y0
+	MOVQ         n+32(FP), SI
+	SUBQ         $0x00000020, SI
+	XORQ         DI, DI
+
+vector:
+	VMOVDQU (DX)(DI*1), Y1
+	VMOVDQU (BX)(DI*1), Y2
+	VPSLLW  $0x04, Y2, Y3
+	VPAND   Y1, Y0, Y4
+	VPANDN  Y3, Y0, Y3
+	VPOR    Y3, Y4, Y4
+	VMOVDQU Y4, (AX)(DI*1)
+	VPSRLW  $0x04, Y1, Y3
+	VPAND   Y3, Y0, Y1
+	VPANDN  Y2, Y0, Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU Y1, (CX)(DI*1)
+	CMPQ    DI, SI
+	JGE     done
+	ADDQ    $0x00000020, DI
+	CMPQ    DI, SI
+	CMOVQGT SI, DI
+	JMP     vector
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word0f0f0f0f0f0f0f0f<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL word0f0f0f0f0f0f0f0f<>(SB), RODATA|NOPTR, $8
+
+// func swapNibblesAVX2(dst *byte, src *byte, n int64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·swapNibblesAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ word0f0f0f0f0f0f0f0f<>+0(SB), Y0
+	MOVQ         n+16(FP), DX
+	SUBQ         $0x00000020, DX
+	XORQ         BX, BX
+
+vector:
+	VMOVDQU (CX)(BX*1), Y1
+	VPSRLW  $0x04, Y1, Y2
+	VPSLLW  $0x04, Y1, Y1
+	VPAND   Y2, Y0, Y2
+	VPANDN  Y1, Y0, Y1
+	VPOR    Y1, Y2, Y2
+	VMOVDQU Y2, (AX)(BX*1)
+	CMPQ    BX, DX
+	JGE     done
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, DX
+	CMOVQGT DX, BX
+	JMP     vector
+
+done:
+	VZEROUPPER
+	RET
+
+// func pairNibblesAVX512(low *byte, high *byte, first *byte, second *byte, n int64)
+// Requires: AVX, AVX512BW, AVX512F, CMOV
+TEXT ·pairNibblesAVX512(SB), NOSPLIT, $0-40
+	MOVQ         low+0(FP), AX
+	MOVQ         high+8(FP), CX
+	MOVQ         first+16(FP), DX
+	MOVQ         second+24(FP), BX
+	VPBROADCASTQ word0f0f0f0f0f0f0f0f<>+0(SB), Z0
+	MOVQ         n+32(FP), SI
+	SUBQ         $0x00000040, SI
+	XORQ         DI, DI
+
+vector:
+	VMOVDQU64  (DX)(DI*1), Z1
+	VMOVDQU64  (BX)(DI*1), Z2
+	VPSLLW     $0x04, Z2, Z3
+	VMOVDQA64  Z0, Z4
+	VPTERNLOGQ $0xca, Z3, Z1, Z4
+	VMOVDQU64  Z4, (AX)(DI*1)
+	VPSRLW     $0x04, Z1, Z3
+	VMOVDQA64  Z0, Z1
+	VPTERNLOGQ $0xca, Z2, Z3, Z1
+	VMOVDQU64  Z1, (CX)(DI*1)
+	CMPQ       DI, SI
+	JGE        done
+	ADDQ       $0x00000040, DI
+	CMPQ       DI, SI
+	CMOVQGT    SI, DI
+	JMP        vector
+
+done:
+	VZEROUPPER
+	RET
+
+// func swapNibblesAVX512(dst *byte, src *byte, n int64)
+// Requires: AVX, AVX512BW, AVX512F, CMOV
+TEXT ·swapNibblesAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ word0f0f0f0f0f0f0f0f<>+0(SB), Z0
+	MOVQ         n+16(FP), DX
+	SUBQ         $0x00000040, DX
+	XORQ         BX, BX
+
+vector:
+	VMOVDQU64  (CX)(BX*1), Z1
+	VPSRLW     $0x04, Z1, Z2
+	VPSLLW     $0x04, Z1, Z1
+	VMOVDQA64  Z0, Z3
+	VPTERNLOGQ $0xca, Z1, Z2, Z3
+	VMOVDQU64  Z3, (AX)(BX*1)
+	CMPQ       BX, DX
+	JGE        done
+	ADDQ       $0x00000040, BX
+	CMPQ       BX, DX
+	CMOVQGT    DX, BX
+	JMP        vector
+
+done:
+	VZEROUPPER
+	RET

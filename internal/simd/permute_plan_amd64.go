@@ -6,11 +6,17 @@ import (
 )
 
 func (k *Permutes) avx2() {
-	*k = Permutes{PermuteWidth: 32, PlanPermute: (*Permutation).planAVX2, Permute: permuteAVX2}
+	*k = Permutes{
+		PermuteWidth: 32, PlanPermute: (*Permutation).planAVX2, Permute: permuteAVX2,
+		PairWidth: 32, PairNibbles: pairNibblesAVX2, SwapNibbles: swapNibblesAVX2,
+	}
 }
 
 func (k *Permutes) avx512() {
-	*k = Permutes{PermuteWidth: 64, PlanPermute: (*Permutation).planAVX512, Permute: permuteAVX512}
+	*k = Permutes{
+		PermuteWidth: 64, PlanPermute: (*Permutation).planAVX512, Permute: permuteAVX512,
+		PairWidth: 64, PairNibbles: pairNibblesAVX512, SwapNibbles: swapNibblesAVX512,
+	}
 }
 
 // mergeFunc makes blocks of a number of terms.

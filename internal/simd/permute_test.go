@@ -67,3 +67,28 @@ func TestPermute(t *testing.T) {
 		require.Len(t, terms, 8, "all kernels")
 	})
 }
+
+// Halves of bytes, at every length, beside memory that nobody may touch.
+func TestPairNibbles(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.PairNibbles == nil {
+			t.Skip("no kernel at this level")
+		}
+		const room = 300
+		first, last, low := fenced(t, room, true), fenced(t, room, true), fenced(t, room, true)
+		copy(last, noise(room+1))
+		for n := k.PairWidth; n <= room; n++ {
+			x, y, high := first[room-n:], last[room-n:], make([]byte, n+1)
+			k.PairNibbles(&low[room-n], &high[0], &x[0], &y[0], n)
+			for i := range n {
+				require.Equal(t, x[i]&15|y[i]<<4, low[room-n+i], "%d of %d", i, n)
+				require.Equal(t, x[i]>>4|y[i]&^15, high[i], "%d of %d", i, n)
+			}
+			k.SwapNibbles(&high[0], &x[0], n)
+			for i := range n {
+				require.Equal(t, x[i]>>4|x[i]<<4, high[i], "%d of %d", i, n)
+			}
+			require.Zero(t, high[n])
+		}
+	})
+}

@@ -29,6 +29,10 @@ func main() {
 		mergeAVX2(count)
 		mergeAVX512(count)
 	}
+	for _, v := range Both {
+		pairNibbles(v)
+		swapNibbles(v)
+	}
 	WriteFiles()
 }
 
