@@ -68,9 +68,9 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				rows[k] = int64(k) * step
 			}
-			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
+			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, ahead{}, sc)
 		} else {
-			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), ahead{}, sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)

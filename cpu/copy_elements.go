@@ -103,6 +103,16 @@ func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	width := int64(unsafe.Sizeof(*new(W)))
 	size := nb * width
 	path := j.pathOf(d, na, size)
+	if j.picksLines(path, d, size, width) {
+		for i := range na {
+			at, next := s+i*j.a.s, s+(i+1)*j.a.s
+			if i+1 == na {
+				next = sc.next
+			}
+			pickRow[W](j, d+i*j.a.d, at, nb, next, path == streamed)
+		}
+		return
+	}
 	to, at, step := j.dst, d, j.a.d
 	if path != cached {
 		to, at, step = room(&sc.tile, na*size), 0, size

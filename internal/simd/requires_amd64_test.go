@@ -101,6 +101,10 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 				for _, f := range map[string][]shuffleFunc{"pickAVX2": picksAVX2[:], "pickAVX512": picksAVX512[:], "spreadAVX2": spreadsAVX2[:], "spreadAVX512": spreadsAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
+			case "pickLinesAVX2":
+				for _, f := range linesAVX2 {
+					reached(reflect.ValueOf(f), check)
+				}
 			case "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
 			default:
 				check(name)
