@@ -56,6 +56,8 @@ type job struct {
 	inner      axis  // of class rows: a block has all of this axis, too
 	shuffled   shuffled
 	shuffle    simd.Shuffle // of a job that is shuffled
+	permuted   permuted
+	boxes      boxes // of a job below a byte
 
 	parts parts // of a job below a byte that is shared
 	share share
@@ -134,6 +136,7 @@ type scratch struct {
 	floats []byte    // of a conversion by way of float32
 	next   int64     // where the next block begins in the source, to fetch it
 	sub    *job      // its part of a job below a byte
+	box    *boxWork
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -208,6 +211,10 @@ func (j *job) next(s, ai, bi int64, sc *scratch) int64 {
 func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 	if j.packed {
 		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.permuted.on {
+		j.permuteItems(d, s, na, nb, sc)
 		return
 	}
 	if j.strings {

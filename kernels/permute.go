@@ -19,9 +19,9 @@ const (
 	permuteOuter, permuteStages = 12, 8
 	// permuteRoom is how many axes its parameters take: see source/permute.h.
 	permuteRoom = permuteOuter + (2+2*(groupBits+4)+permuteStages+1)/2
-	// permuteBlocks is how many blocks a group does, so that it finds its place once,
-	// if manyGroups remain.
-	permuteBlocks, manyGroups = 8, 4 << 10
+	// permuteBlocks is how many blocks a group does, so that it finds its place once, if
+	// there are enough.
+	permuteBlocks = 8
 )
 
 // permuteSpecs lists the kernels of this form.
@@ -101,11 +101,6 @@ func (p *problem) permutes() *permutation {
 			t.n[b.axis] = max(t.n[b.axis], b.level+1)
 		}
 	}
-	for i, n := range t.n {
-		for level := range n {
-			t.tile = append(t.tile, bit{i, level})
-		}
-	}
 	if !t.grow() {
 		return nil
 	}
@@ -141,64 +136,6 @@ func (t *permutation) fill(side int) []bit {
 		n[found]++
 	}
 	return word
-}
-
-// grow adds bits until there are enough for a group: where a side's elements in one
-// run are fewer.
-func (t *permutation) grow() bool {
-	size := wordBits(t.p.dBits) + registerBits(t.p.dBits) + groupBits
-	line := bits.Len(lineBytes*8/uint(t.p.dBits)) - 1
-	for len(t.tile) < size {
-		var next [2]int
-		var lead [2]int
-		for side := range next {
-			next[side], lead[side] = t.next(side)
-		}
-		side := fromSrc
-		if next[fromSrc] < 0 || lead[fromSrc] >= line || lead[toDst] < lead[fromSrc] {
-			side = toDst
-		}
-		i := next[side]
-		if i < 0 {
-			return false
-		}
-		if t.ragged(i) && !slices.Contains(t.cut, i) {
-			t.cut = append(t.cut, i)
-		}
-		t.tile = append(t.tile, bit{i, t.n[i]})
-		t.n[i]++
-	}
-	return len(t.tile) == size
-}
-
-// ragged reports whether the extent of an axis is not a multiple of what the next bit
-// would make.
-func (t *permutation) ragged(i int) bool {
-	return t.n[i] >= bits.TrailingZeros64(uint64(t.p.inner(i).n))
-}
-
-// next returns the axis whose next bit has the smallest step on a side, or -1, and how
-// many bits of the tile have smaller ones.
-func (t *permutation) next(side int) (axis, lead int) {
-	axis = -1
-	var least int64
-	for i, n := range t.n {
-		extent := t.p.inner(i).n
-		if t.ragged(i) {
-			if extent < 3<<n || len(t.cut) == 2 && !slices.Contains(t.cut, i) {
-				continue // much of it would be empty
-			}
-		}
-		if step := magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
-			axis, least = i, step
-		}
-	}
-	for _, b := range t.tile {
-		if axis < 0 || magnitude(t.step(side, b)) < least {
-			lead++
-		}
-	}
-	return axis, lead
 }
 
 // aligned reports whether all that a side has begins at multiples of so many elements,
@@ -343,10 +280,7 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.groups = (k.blocks + permuteBlocks - 1) / permuteBlocks
-	if k.groups < manyGroups {
-		k.groups = min(k.blocks, manyGroups)
-	}
+	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, 4*p.target.fewBlocks()))
 	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
 	p.s.add += sAdd << p.s.shift
 

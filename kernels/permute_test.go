@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -159,4 +160,36 @@ func digits(rnd *rand.Rand, dims []int64, shuffled bool) layout.Layout {
 		step *= dims[axis]
 	}
 	return strided(dims, strides, offset)
+}
+
+// TestPermuteRagged: tiles fit extents that are not powers of two, so that little is done
+// in vain.
+func TestPermuteRagged(t *testing.T) {
+	for _, c := range []chain{
+		{name: "66 times 64 columns", bits: 4, dims: []int64{8, 1792, 4224, 8}, perm: []int{0, 1, 3, 2}},
+		{name: "65 times 64 columns", bits: 2, dims: []int64{11, 688, 4160, 16}, perm: []int{0, 1, 3, 2}},
+		{name: "AWQ, 65 times 64 columns", bits: 4, dims: []int64{688, 8, 520, 2, 4}, perm: []int{0, 2, 4, 3, 1}},
+		{name: "Q4_0, 132 blocks a row", bits: 16, dims: []int64{1728, 132, 2, 8, 4}, perm: []int{0, 1, 2, 3, 4}, strides: []int64{9504, 9, 4, 1188, 1}, offset: 1},
+	} {
+		dst, src := c.layouts()
+		for _, sides := range [][2]layout.Layout{{dst, src}, {src, dst}} {
+			l, err := kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{})
+			require.NoError(t, err)
+			require.Equal(t, kernels.Permute, l.Spec.Form, c.name)
+			blocks := int64(binary.LittleEndian.Uint32(l.Params))
+			tile := int64(256*8*4) << max(0, 3-c.bits) // bytes: a 2-bit tile has twice as many words
+			assert.LessOrEqual(t, blocks*tile, l.Bytes*11/10, c.name)
+		}
+	}
+}
+
+// BenchmarkPlanPermute plans a permutation of many axes afresh.
+func BenchmarkPlanPermute(b *testing.B) {
+	dst, src := weights[8].layouts()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := kernels.PlanCopy(dst, src, 4, kernels.Target{}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -105,7 +105,11 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 				for _, f := range linesAVX2 {
 					reached(reflect.ValueOf(f), check)
 				}
-			case "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
+			case "permuteAVX2", "permuteAVX512":
+				for _, f := range map[string][]mergeFunc{"permuteAVX2": mergesAVX2[:], "permuteAVX512": mergesAVX512[:]}[name] {
+					reached(reflect.ValueOf(f), check)
+				}
+			case "planAVX2", "planAVX512", "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
 			default:
 				check(name)
 			}
