@@ -94,3 +94,13 @@ func (j *job) fetchAhead(span, step int64) {
 		j.shuffle.Ahead = 0
 	}
 }
+
+// fetch fetches size bytes of the source to the second cache, where kernels can: rows that
+// are read backwards, one after another, are not fetched by the processor itself.
+func (j *job) fetch(s, size int64) {
+	if kernels.FetchRows != nil && size > 0 {
+		kernels.FetchRows(ptr(j.src, s), &here[0], 1, size)
+	}
+}
+
+var here [1]int64
