@@ -30,8 +30,11 @@
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
-// elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
-// elements are moved one by one, by element or fill, several by a work-item. Where lines
+// elements below a byte, or one that a row repeats. Of many rows at any pitch, chunks come in
+// periods (source/periods.h): what a work-item finds out about its chunk holds for several.
+// Rows shorter than 32 bytes with gaps between them in dst go element by element, as merging
+// the ends of chunks costs more. On a CPU items are words of dst. Other elements are moved
+// one by one, by element or fill, several by a work-item. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.

@@ -35,6 +35,9 @@ func Source(d Dialect, specs ...Spec) string {
 		b.WriteString(file("numbers"))
 		b.WriteString(file("floats"))
 	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Periods }) {
+		b.WriteString(file("periods"))
+	}
 	for _, s := range specs {
 		for _, define := range s.defines() {
 			fmt.Fprintf(&b, "#define %s\n", define)

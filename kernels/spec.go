@@ -23,6 +23,7 @@ type Spec struct {
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
 	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
+	Periods bool  // chunks come in periods: see source/periods.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -57,6 +58,9 @@ func (s Spec) String() string {
 		name += "_step" + strconv.Itoa(int(s.Step))
 	} else if s.Step < 0 {
 		name += "_back" + strconv.Itoa(-int(s.Step))
+	}
+	if s.Periods {
+		name += "_periods"
 	}
 	if s.Wide {
 		name += "_wide"
@@ -153,6 +157,7 @@ func (s Spec) defines() []string {
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
+		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
 		"GROUP " + strconv.Itoa(int(s.group())),
