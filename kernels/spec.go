@@ -175,6 +175,8 @@ func (s Spec) formDefines() []string {
 		return s.permuteDefines()
 	case Element, Fill, Spread, Take, Pick, Cast:
 		return s.itemDefines()
+	case Value, Lookup:
+		return s.denseDefines()
 	}
 	return nil
 }
