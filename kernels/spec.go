@@ -85,6 +85,10 @@ func (s Spec) live() int {
 	switch s.Form {
 	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
+	case Cast:
+		if !s.pair() {
+			return 1024 / GroupSize
+		}
 	case Value:
 		return 1536 / GroupSize
 	}
