@@ -52,7 +52,7 @@
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else gather's. One by
-// value is cast's, in integer arithmetic only, which goes in front of pack or element;
+// value is cast's, in integer arithmetic, which goes in front of pack or element;
 // on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
 // float of 32 bits. take and pick are for copies whose positions in src depend on indices, of rows or of

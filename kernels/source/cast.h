@@ -2,8 +2,8 @@
 // value. It goes before the form that says where elements lie, pack or element, and
 // gives it LOAD and CONVERT; before lookup it is what fills the table.
 //
-// All arithmetic is on integers: a device may not have double, and may take
-// subnormal numbers for zero.
+// Arithmetic is on integers, as a device may not have double, and may take subnormal
+// numbers for zero; direct has what needs neither.
 //
 // A kernel for a PAIR of types knows at compile time what FROM and TO are; that
 // leaves little of what is here, where all of it becomes one function.
