@@ -46,7 +46,8 @@
 // permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in
-// registers. Its tile has the bits that cost least in sectors and in what lies beyond
+// registers. Words of which a side has some elements only, fields within bytes, are moved
+// as whole ones, and merged into dst's. Its tile has the bits that cost least in sectors and in what lies beyond
 // extents. What has axes that are not powers of two within a word goes by shuffle, of
 // 8 bits or more, or gather.
 //
