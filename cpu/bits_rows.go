@@ -288,6 +288,14 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 
 // packedKernel moves one block of elements below a byte.
 func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
+	switch {
+	case j.boxes.on:
+		j.moveBox(d, s, na, nb, sc)
+		return
+	case j.permuted.on:
+		j.permuteWords(d, s, na, nb)
+		return
+	}
 	if j.class == transpose {
 		j.transposePacked(d, s, na, nb, sc)
 		return

@@ -230,7 +230,7 @@ func TestPlanCast(t *testing.T) {
 		}
 	}
 	// Rows that are shorter are put together from elements.
-	l, err := kernels.PlanCast(dense(5, 15), strided([]int64{5, 15}, []int64{16, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	l, err := kernels.PlanCast(dense(5, 3), strided([]int64{5, 3}, []int64{4, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
 	require.NoError(t, err)
 	assert.Equal(t, kernels.Cast, l.Spec.Form)
 	// Too many rows for a block each.

@@ -89,6 +89,10 @@ func (s Spec) live() int {
 	switch s.Form {
 	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
+	case Cast:
+		if !s.pair() {
+			return 1024 / GroupSize
+		}
 	case Value:
 		return 1536 / GroupSize
 	}
@@ -180,6 +184,8 @@ func (s Spec) formDefines() []string {
 		return s.permuteDefines()
 	case Element, Fill, Spread, Take, Pick, Cast:
 		return s.itemDefines()
+	case Value, Lookup:
+		return s.denseDefines()
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	}
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
-			spec := p.spec(form)
-			return spec, true, p.planTransposed(k, spec, near)
+			spec, err := p.planTransposed(k, form, near)
+			return spec, true, err
 		}
 	}
 	if t := p.permutes(); t != nil {
