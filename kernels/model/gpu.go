@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/restride/restride/internal/ptx"
+	"github.com/restride/restride/kernels"
 )
 
 // gpu is what the model knows of one. Rates are a second's.
@@ -38,6 +40,12 @@ func init() {
 	for i := range gpus {
 		gpus[i].issue, gpus[i].latency, gpus[i].launch = 3, 700, 2.5e-6
 	}
+}
+
+// target is the GPU as the planner knows it.
+func (g *gpu) target() kernels.Target {
+	capability, _ := strconv.Atoi(strings.TrimPrefix(g.arch, "sm_"))
+	return kernels.Target{Multiprocessors: int(g.processors), Capability: capability}
 }
 
 // calibration is what micro-benchmarks measured of a GPU; 0: not measured.

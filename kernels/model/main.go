@@ -24,7 +24,6 @@ import (
 	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/ptx"
-	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/kernels/launches"
 )
 
@@ -139,24 +138,33 @@ type line struct {
 	registers    []int
 }
 
+// line predicts an operation as each GPU is given it. Its kernel and instructions are the
+// first one's.
 func (m *model) line(o operation) (line, error) {
-	l, err := launches.Of(o.Case, kernels.Target{})
-	if err != nil {
-		return line{}, err
-	}
-	out := line{name: o.name, kernel: l.Spec.String()}
-	if l.Groups == 0 {
-		return out, fmt.Errorf("there is nothing to do")
-	}
-	w, err := measure(&l)
-	if err != nil {
-		return out, err
-	}
-	out.each = w.each()
+	out := line{name: o.name}
+	measured := map[string]work{} // by launch: GPUs often share one
 	for i := range gpus {
+		l, err := launches.Of(o.Case, gpus[i].target())
+		if err != nil {
+			return out, err
+		}
+		if l.Groups == 0 {
+			return out, fmt.Errorf("there is nothing to do")
+		}
+		key := fmt.Sprintf("%v %d %x", l.Spec, l.Groups, l.Params)
+		w, ok := measured[key]
+		if !ok {
+			if w, err = measure(&l); err != nil {
+				return out, err
+			}
+			measured[key] = w
+		}
 		r, err := m.resources(l.Spec, gpus[i].arch)
 		if err != nil {
 			return out, err
+		}
+		if i == 0 {
+			out.kernel, out.each = l.Spec.String(), w.each()
 		}
 		out.on, out.registers = append(out.on, gpus[i].predict(&w, r)), append(out.registers, r.registers)
 	}

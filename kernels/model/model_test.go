@@ -10,10 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/internal/ptx"
+	"github.com/restride/restride/kernels"
 )
 
 // h100 is a GPU as the model has it.
 func h100() gpu { return gpus[0] }
+
+// TestTarget: plans know the GPU.
+func TestTarget(t *testing.T) {
+	g := h100()
+	assert.Equal(t, kernels.Target{Multiprocessors: 132, Capability: 90}, g.target())
+}
 
 // TestBounds: what a launch has too much of bounds it.
 func TestBounds(t *testing.T) {

@@ -4,7 +4,8 @@
 //	go run ./kernels/plans > plans.json
 //	go run ./kernels/plans --case copy/int4/64x64/dst=64,1@0/src=1,64@0 --ptx build/ptx
 //
-// Without --case these are the operations of restride bench.
+// Without --case these are the operations of restride bench. The GPU is an H100, but for what
+// --multiprocessors and --capability say.
 package main
 
 import (
@@ -30,6 +31,8 @@ func main() {
 		return nil
 	})
 	flag.Int64Var(&p.size, "size", 256<<20, "of bench's operations: about how many `bytes` they write")
+	flag.IntVar(&p.target.Multiprocessors, "multiprocessors", 132, "how `many` the GPU has: by default an H100's")
+	flag.IntVar(&p.target.Capability, "capability", 90, "its compute `capability`, as 90 for 9.0")
 	flag.StringVar(&p.ptx, "ptx", "", "lay the kernels' PTX into this `folder`")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -43,9 +46,10 @@ func main() {
 }
 
 type printer struct {
-	size int64
-	ptx  string
-	all  []plan
+	size   int64
+	ptx    string
+	target kernels.Target
+	all    []plan
 }
 
 // plan is a launch as a model of a GPU reads it. Bases count elements of the kernel's
@@ -86,7 +90,7 @@ func (p *printer) print(to io.Writer, given []string) error {
 }
 
 func (p *printer) add(name string, o oracle.Case) error {
-	l, err := launches.Of(o, kernels.Target{})
+	l, err := launches.Of(o, p.target)
 	if err != nil {
 		return err
 	}
