@@ -24,3 +24,12 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 
 // A word of ones from bit n on: none from 32 on.
 DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
+
+// Local is an address of local memory.
+typedef SHARED_POINTER const u8 *Local;
+DEVICE Local local_of(SHARED_POINTER const void *p) { return (Local)p; }
+DEVICE u32 local_8(Local at) { return *at; }
+DEVICE u32 local_16(Local at) { return *(SHARED_POINTER const u16 *)at; }
+DEVICE u32 local_32(Local at) { return *(SHARED_POINTER const u32 *)at; }
+DEVICE u64 local_64(Local at) { return *(SHARED_POINTER const u64 *)at; }
+DEVICE u128 local_128(Local at) { return *(SHARED_POINTER const u128 *)at; }
