@@ -24,17 +24,17 @@ type readers []struct {
 // side ask different banks. Rows that begin at words have more places to choose from, but
 // are stored a word at a time.
 func (t *shape) scatter() {
-	threads, turns := t.arrange()
-	if turns <= fewTurns || len(t.rows) == 0 {
+	threads := t.arrange()
+	if t.turns <= fewTurns || len(t.rows) == 0 {
 		return
 	}
 	loads := vector / t.size
-	best, grain, apart := loads*turns, t.grain, []int64(nil)
+	best, grain, apart := loads*t.turns, t.grain, []int64(nil)
 	for _, g := range []int64{vector, 4} {
 		t.grain = g
 		more, turns := t.spreadRows(threads)
 		if cost := loads*turns + vector*(vector/g-1)/4; turns > 0 && cost < best {
-			best, grain, apart = cost, g, more
+			best, grain, apart, t.turns = cost, g, more, turns
 		}
 	}
 	t.grain = grain
@@ -42,21 +42,21 @@ func (t *shape) scatter() {
 }
 
 // arrange chooses how many threads stand side by side along a run, before the next ones
-// stand below them, and says how often a bank is asked then.
-func (t *shape) arrange() (threads readers, turns int64) {
+// stand below them, and says where they read.
+func (t *shape) arrange() readers {
 	t.side = t.words
-	threads = t.warp(t.words)
-	best := t.turns(threads)
-	for side := int64(warp); side*t.unit() >= sectorBytes && best > fewTurns; side /= 2 {
+	threads := t.warp(t.side)
+	t.turns = t.asked(threads)
+	for side := int64(warp); side*t.unit() >= sectorBytes && t.turns > fewTurns; side /= 2 {
 		if side >= t.words || t.below(side) < t.below(t.words) {
 			continue
 		}
 		others := t.warp(side)
-		if turns := t.turns(others); turns < best {
-			threads, best, t.side = others, turns, side
+		if turns := t.asked(others); turns < t.turns {
+			threads, t.side, t.turns = others, side, turns
 		}
 	}
-	return threads, best
+	return threads
 }
 
 // below is how many lines stand below each other, if so many threads are side by side
@@ -77,7 +77,7 @@ func (t *shape) spreadRows(threads readers) (more []int64, turns int64) {
 			if t.place(more); t.bytes > tileBytes {
 				break
 			}
-			if n := t.turns(threads); least == 0 || n < least {
+			if n := t.asked(threads); least == 0 || n < least {
 				least, chosen = n, *last
 			}
 		}
@@ -99,8 +99,8 @@ func (r readers) differ(axis int) bool {
 	return false
 }
 
-// turns is how often the first load of a warp asks the bank that it asks most.
-func (t *shape) turns(threads readers) int64 {
+// asked is how often the first load of a warp asks the bank that it asks most.
+func (t *shape) asked(threads readers) int64 {
 	var at [warp]int64
 	for k := range threads {
 		step := t.step(threads[k].axis)

@@ -67,6 +67,8 @@ type shape struct {
 	words, pieces int64   // the same of a run
 	side          int64   // of the threads along a run, those that stand side by side
 	piece         int64   // elements of a piece of a run
+	turns         int64   // how often a warp's load of elements asks a bank
+	apart         bool    // no row has more than one axis
 	parallel      bool    // all runs begin at one byte of a unit
 	alike         bool    // and their pieces do
 	read, write   int64   // about what a thread does, in instructions
@@ -75,10 +77,21 @@ type shape struct {
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
-// is.
+// is. Rows of several axes are taken apart where elements of a run would lie in few banks.
 func (p *problem) shuffles() *shape {
+	t := p.shuffled(false)
+	if t != nil && len(t.row) > 1 && t.turns > fewTurns {
+		if apart := p.shuffled(true); apart != nil && apart.cycles() < t.cycles() {
+			return apart
+		}
+	}
+	return t
+}
+
+// shuffled chooses the tile whose rows have several axes, or one only.
+func (p *problem) shuffled(apart bool) *shape {
 	size := int64(p.dBits / 8)
-	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes))}
+	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
 	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
 		return nil
 	}
@@ -194,6 +207,20 @@ func (t *shape) level() {
 func (t *shape) total() int64 {
 	tables := t.parts*t.count(t.rows) + t.pieces*t.count(t.runs)
 	return t.blocks() * (150 + tables/8 + t.read + t.write)
+}
+
+// cycles is about how long all tiles take.
+func (t *shape) cycles() float64 {
+	blocks, turns := t.blocks(), t.turns+1
+	if !t.alike {
+		turns++ // of the table of elements
+	}
+	return effort{
+		blocks:       blocks,
+		instructions: t.total() / blocks,
+		sectors:      touched(t.count(t.rows), t.span, t.sEven) + touched(t.count(t.runs), t.length*t.size, t.dEven),
+		passes:       t.bytes/lineBytes + t.count(t.src)/warp*turns*max(1, t.size/4),
+	}.cycles(t.p.bytes)
 }
 
 // a and b are the last leading axes of src and dst: either may be cut.

@@ -18,7 +18,7 @@ func (t *shape) layRows() {
 			t.row = append(t.row, i)
 			t.pitch[i] = step
 			t.span += (t.n[i] - 1) * step
-			joins = !t.cut(i)
+			joins = !t.cut(i) && !t.apart
 			continue
 		}
 		t.rows = append(t.rows, i)
