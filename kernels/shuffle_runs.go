@@ -77,13 +77,13 @@ func (t *shape) tryPiece(piece, end int64) {
 	each := 14 + 3*per
 	switch {
 	case !alike:
-		each += 12 + per
+		each += 20 + 3*per
 	case !full:
 		each += 6
 	}
 	cost := (pieces*lines + GroupSize/x - 1) / (GroupSize / x) * each
 	if !full { // ends
-		cost += (16*pieces + 8*per) * lines * 2 * max(1, per/4) / GroupSize
+		cost += 40 + (30*pieces+16*per)*lines*2*max(1, per/4)/GroupSize
 	}
 	cost += (piece + GroupSize - 1) / GroupSize * 4
 	if t.write == 0 || cost < t.write {
