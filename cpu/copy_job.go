@@ -56,6 +56,8 @@ type job struct {
 	inner      axis  // of class rows: a block has all of this axis, too
 	shuffled   shuffled
 	shuffle    simd.Shuffle // of a job that is shuffled
+	permuted   permuted
+	boxes      boxes // of a job below a byte
 
 	parts parts // of a job below a byte that is shared
 	share share
@@ -132,7 +134,9 @@ type scratch struct {
 	spread []byte    // the source's elements below a byte, at a byte each
 	wide   []byte    // the destination's
 	floats []byte    // of a conversion by way of float32
+	next   int64     // where the next block begins in the source, to fetch it
 	sub    *job      // its part of a job below a byte
+	box    *boxWork
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -158,6 +162,9 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 	for u := lo; ; {
 		a0, b0 := ai*j.blkA, bi*j.blkB
+		if j.class == transpose || j.shuffled == picks {
+			sc.next = j.next(s, ai, bi, sc)
+		}
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
 		if u++; u >= hi {
 			j.settle()
@@ -185,10 +192,29 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 }
 
+// next returns where the source of the block after that of some indices begins; for
+// those at which an outer axis but the innermost moves on, the block itself.
+func (j *job) next(s, ai, bi int64, sc *scratch) int64 {
+	k := j.nOut - 1
+	switch {
+	case bi+1 < j.numB:
+		return s + ai*j.blkA*j.a.s + (bi+1)*j.blkB*j.b.s
+	case ai+1 < j.numA:
+		return s + (ai+1)*j.blkA*j.a.s
+	case k >= 0 && sc.index[k]+1 < j.outer[k].n:
+		return s + j.outer[k].s
+	}
+	return s + ai*j.blkA*j.a.s + bi*j.blkB*j.b.s
+}
+
 // kernel moves one block: na along a, nb along b.
 func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 	if j.packed {
 		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.permuted.on {
+		j.permuteItems(d, s, na, nb, sc)
 		return
 	}
 	if j.strings {

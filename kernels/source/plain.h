@@ -9,6 +9,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xf
 
 #define LOADED_WHOLE()
 #define FRESH(x)
+#define TOGETHER_AGAIN(params)
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
@@ -21,6 +22,9 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 	}
 	return v;
 }
+
+// The top bits of such bytes, each eight times.
+DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return (bytes_of(lo, hi, selector) >> 7 & 0x01010101) * 0xff; }
 
 // A word of ones from bit n on: none from 32 on.
 DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
