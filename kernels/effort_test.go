@@ -28,7 +28,7 @@ func TestFormsByEffort(t *testing.T) {
 		{kernels.Tile, 32, 1, 1 << 20, 8},
 		{kernels.Shuffle, 32, 1, 8, 1 << 20},
 		{kernels.Shuffle, 32, 100000, 17, 30},
-		{kernels.Tile, 64, 100000, 20, 20},
+		{kernels.Shuffle, 64, 100000, 20, 20},
 		{kernels.Shuffle, 64, 30000, 33, 33},
 	} {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
