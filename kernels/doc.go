@@ -42,7 +42,8 @@
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
 // shuffle's tile holds rows of src as they lie there; each run of dst is put together from
-// it, by tables. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
+// it, by tables: in units of 8 or 16 aligned bytes, and single elements at its ends
+// afterwards. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
 // same way, pixels for one. Of the tiles that fit local memory the cheapest is taken, by
 // about how many instructions it costs.
 //

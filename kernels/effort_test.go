@@ -25,7 +25,7 @@ func TestFormsByEffort(t *testing.T) {
 		{kernels.Shuffle, 16, 50000, 49, 64},
 		{kernels.Shuffle, 16, 50000, 64, 49},
 		{kernels.Tile, 32, 1, 4096, 4095},
-		{kernels.Tile, 32, 1, 1 << 20, 8},
+		{kernels.Shuffle, 32, 1, 1 << 20, 8},
 		{kernels.Shuffle, 32, 1, 8, 1 << 20},
 		{kernels.Shuffle, 32, 100000, 17, 30},
 		{kernels.Shuffle, 64, 100000, 20, 20},
