@@ -155,7 +155,7 @@ func (j *job) blockItems() {
 		if j.blkB < by {
 			by = p.items
 		}
-		j.cut(j.blkA, max(by, j.blkB/by*by))
+		j.divide(j.blkA, max(by, j.blkB/by*by))
 	}
 }
 
