@@ -312,6 +312,10 @@ func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 				continue
 			}
 		}
+		if i+1 < na && j.class == reversed && j.streams() {
+			w := int64(j.dBits)
+			j.fetch((s+j.a.s-n+1)*w/8, min(n*w/8, fetchedRow))
+		}
 		j.packedRow(d, s, n, sc)
 	}
 }

@@ -24,16 +24,19 @@
 // work-items can load at once: 64 by 64 words, longer and narrower ones, or several
 // small matrices. It takes permutations of short axes of 64 bytes and more, too.
 //
-// transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
-// 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
-// of several matrices where these are small. Where a shuffle takes less than either, by
-// about how many instructions, sectors and passes through local memory a block has
-// (effort.go), it goes by that.
+// transpose reads and writes 16 bytes at a time, of lines that begin anywhere, and across
+// lines where these follow each other in dst. Its tile of 32 KiB has the shape that takes
+// least: long and narrow for few channels, of several matrices where these are small.
+// Where a shuffle takes less than either, by about how many instructions, sectors and
+// passes through local memory a block has (effort.go), it goes by that.
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
-// elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
-// elements are moved one by one, by element or fill, several by a work-item. Where lines
+// elements below a byte, or one that a row repeats. Of many rows at any pitch, chunks come in
+// periods (source/periods.h): what a work-item finds out about its chunk holds for several.
+// Rows shorter than 32 bytes with gaps between them in dst go element by element, as merging
+// the ends of chunks costs more. On a CPU items are words of dst. Other elements are moved
+// one by one, by element or fill, several by a work-item. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
@@ -53,10 +56,10 @@
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else gather's. One by
-// value is cast's, in integer arithmetic only, which goes in front of pack or element;
-// on a GPU, what is dense on both sides, in rows of four times 16 bytes or more, is
-// lookup's, of elements up to 8 bits, or value's, which pass through a float of 32 bits.
-// take and pick are for copies whose positions in src depend on indices, of rows or of
+// value is cast's, in integer arithmetic, which goes in front of pack or element;
+// on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
+// wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
+// float of 32 bits. take and pick are for copies whose positions in src depend on indices, of rows or of
 // single elements.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
