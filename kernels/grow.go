@@ -63,7 +63,7 @@ func (t *permutation) size() int {
 }
 
 // even is how many bits of an axis divide its extent.
-func (t *permutation) even(i int) int { return bits.TrailingZeros64(uint64(t.p.inner(i).n)) }
+func (t *permutation) even(i int) int { return bits.TrailingZeros64(uint64(t.axes[i].n)) }
 
 // take adds the next bits of a side, if it has so many.
 func (t *permutation) take(side, count int, times int64) bool {
@@ -87,7 +87,7 @@ func (t *permutation) next(side int, times int64) int {
 	}
 	axis, least := -1, int64(0)
 	for i, n := range t.n {
-		if n >= t.even(i) && (t.p.inner(i).n < times<<n || n == t.even(i) && cut == mostCut) {
+		if n >= t.even(i) && (t.axes[i].n < times<<n || n == t.even(i) && cut == mostCut) {
 			continue
 		}
 		if step := magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
@@ -100,11 +100,11 @@ func (t *permutation) next(side int, times int64) int {
 // price is about what a tile costs an element: as the cubes of what memory, caches and
 // instructions take add up.
 func (t *permutation) price() float64 {
-	traffic := (t.sectors(toDst, t.p.dBase) + t.sectors(fromSrc, t.p.sBase)) / 2
+	traffic := (t.sectors(toDst, t.base[toDst]) + t.sectors(fromSrc, t.base[fromSrc])) / 2
 	work := 1.0
 	for i, n := range t.n {
 		if n > t.even(i) {
-			extent := t.p.inner(i).n
+			extent := t.axes[i].n
 			blocks := (extent + 1<<n - 1) >> n
 			work *= float64(blocks<<n) / float64(extent) * float64(blocks+1) / float64(blocks) // the last one takes twice as long
 		}
@@ -141,7 +141,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 		}
 	}
 	for i, n := range t.n {
-		if t.p.inner(i).n > 1<<n {
+		if t.axes[i].n > 1<<n {
 			apart |= t.step(side, bit{i, n}) * width
 		}
 	}

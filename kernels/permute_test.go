@@ -85,6 +85,38 @@ func TestPermute(t *testing.T) {
 	}
 }
 
+// TestPermuteGaps: fields within bytes go by words, where the bytes' other bits are not
+// the copy's: parts of quants and scales.
+func TestPermuteGaps(t *testing.T) {
+	h, rnd := hostOf(t), rand.New(rand.NewPCG(16, 18))
+	for _, c := range []struct {
+		name     string
+		bits     int
+		dims     []int64
+		src, dst []int64 // strides
+		from, to int64   // offsets
+	}{
+		{"Q6_K's low nibbles into bytes", 4, []int64{512, 2, 2, 64}, []int64{420, 128, 1, 2}, []int64{512, 256, 128, 2}, 0, 0},
+		{"Q6_K's crumbs into bytes", 2, []int64{512, 2, 4, 32}, []int64{840, 128, 1, 4}, []int64{1024, 512, 128, 4}, 512, 2},
+		{"Q6_K's crumbs, an odd number", 2, []int64{511, 2, 4, 32}, []int64{840, 128, 1, 4}, []int64{1024, 512, 128, 4}, 512, 2},
+		{"Q4_K into high nibbles", 4, []int64{512, 4, 2, 32}, []int64{288, 64, 1, 2}, []int64{512, 128, 64, 2}, 32, 1},
+		{"MXFP4 into bytes", 4, []int64{4097, 2, 16}, []int64{34, 1, 2}, []int64{64, 32, 2}, 2, 0},
+		{"Q4_K's scales, 6 bits", 2, []int64{2048, 2, 4, 3}, []int64{576, 16, 4, 1}, []int64{64, 32, 4, 1}, 16, 0},
+		{"Q4_K's scales, 4 bits", 2, []int64{2048, 2, 4, 2}, []int64{576, 2, 4, 1}, []int64{64, 32, 4, 1}, 48, 16},
+		{"Q4_K's scales, 2 bits", 2, []int64{2048, 2, 4}, []int64{576, 16, 4}, []int64{64, 32, 4}, 19, 18},
+		{"q4_K_8x8's scales, 6 bits", 2, []int64{32, 16, 2, 4, 4, 3}, []int64{73728, 576, 16, 4, 9216, 1}, []int64{73728, 4608, 16, 48, 4, 1}, 16, 128},
+		{"q4_K_8x8's scales, 2 bits", 2, []int64{32, 16, 2, 4, 4}, []int64{73728, 576, 16, 4, 9216}, []int64{73728, 4608, 16, 48, 4}, 36882, 131},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, to := strided(c.dims, c.src, c.from), strided(c.dims, c.dst, c.to)
+			for _, sides := range [][2]layout.Layout{{from, to}, {to, from}} {
+				l := h.check(t, rnd, sides[0], sides[1], c.bits, kernels.Target{})
+				assert.Equal(t, kernels.Permute, l.Spec.Form)
+			}
+		})
+	}
+}
+
 // TestPlanNotPermute: what has no words of powers of two, or has long rows, is not
 // permuted.
 func TestPlanNotPermute(t *testing.T) {
