@@ -65,6 +65,9 @@ func (s Spec) flatMost() int64 {
 // itemDefines are the macros of these forms: how many elements an item has, and how many
 // rows a block of take.
 func (s Spec) itemDefines() []string {
+	if s.Form == Join {
+		return []string{"ROWS " + strconv.Itoa(joinRows)}
+	}
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.FormatInt(s.flatMost()*n/takeRepeats, 10)}
 }

@@ -85,7 +85,7 @@ func (s Spec) live() int {
 	switch s.Form {
 	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
-	case Value:
+	case Value, Join:
 		return 1536 / GroupSize
 	}
 	if s.Form == Permute {
@@ -173,7 +173,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Pick, Cast:
+	case Element, Fill, Spread, Take, Pick, Join, Cast:
 		return s.itemDefines()
 	}
 	return nil

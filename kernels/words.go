@@ -8,8 +8,11 @@ const (
 	Repack Form = "repack" // the same between widths, or backwards in src
 )
 
-// Chunks is the frame of forms by chunks: see source/chunks.h.
-const Chunks Form = "chunks"
+// What goes behind forms by chunks: see source/store.h and source/chunks.h.
+const (
+	Store  Form = "store"
+	Chunks Form = "chunks"
+)
 
 // chunks reports whether a kernel's items are chunks.
 func (s Spec) chunks() bool {
@@ -165,9 +168,13 @@ const manyChunks = 1 << 10
 // planChunks makes an item of each chunk, of so many elements, in the run that is there and
 // along the other axes.
 func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
+	return p.cutChunks(k, per, p.chunksPerBlock(), rest)
+}
+
+// cutChunks is planChunks with up to the given number of chunks in a block.
+func (p *problem) cutChunks(k *parameters, per, block int64, rest []axis) error {
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
-	block := p.chunksPerBlock()
 	if chunks > block {
 		k.flat = 1
 		blocks := (chunks + block - 1) / block

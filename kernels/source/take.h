@@ -4,7 +4,7 @@
 // others first find the rows of a block. pick is for elements of which too few have
 // indices in common. lo is the base of at.
 
-#if DBITS < 8
+#if DBITS < 8 // serial
 
 #define PER (32 / DBITS) // elements in a word
 
