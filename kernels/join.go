@@ -26,17 +26,22 @@ func (p *problem) rowsShareIndices(steps []int64) bool {
 	return len(p.axes) > 0 && p.inner(0).d == 1 && p.inner(0).s == 1 && steps[0] == 0
 }
 
-// joins reports whether a take is join's: of elements below a byte, and of rows of 16
-// bytes and more that are not of whole 16-byte elements.
-func (p *problem) joins(steps []int64) bool {
+// joins reports whether a take by so many indices is join's: of elements below a byte, and
+// of rows of 16 bytes and more that are not of whole 16-byte elements. Of very many axes it
+// is take's.
+func (p *problem) joins(steps []int64, indices int) bool {
 	switch {
 	case p.target.Serial || p.dBits == 128:
 		return false
 	case p.dBits < 8:
 		return true
 	}
-	return p.rowsShareIndices(steps) && p.inner(0).n >= int64(128/p.dBits)
+	fits := 2*(2*len(p.axes)+joinAxes)+indices <= takeRoom
+	return fits && p.rowsShareIndices(steps) && p.inner(0).n >= int64(128/p.dBits)
 }
+
+// joinAxes are the axes that planning adds: an element's parts, chunks, and the cut one.
+const joinAxes = 3
 
 // split makes p's elements ones of 8 bits, or of 2, several of each, and of its rows, or
 // if these have no index in common of its elements, the innermost axis. It returns at's

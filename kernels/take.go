@@ -51,7 +51,7 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	for i := d.Rank(); i > 0; i-- {
 		steps = append(steps, a.Stride(i-1))
 	}
-	join := p.joins(steps)
+	join := p.joins(steps, len(by))
 	if join {
 		steps = p.split(steps)
 	}

@@ -7,7 +7,7 @@
 // rows are shorter than a word.
 
 #define PER (128 / DBITS)
-#define LOOKS 2 // rows at once
+#define LOOKS 4 // rows at once
 #define NOWHERE ((i64)((u64)1 << 63))
 
 // word reads a word of src, of the wanted number of bits, that begins at any element.
