@@ -288,6 +288,10 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 
 // packedKernel moves one block of elements below a byte.
 func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
+	if j.boxes.on {
+		j.moveBox(d, s, na, nb, sc)
+		return
+	}
 	if j.class == transpose {
 		j.transposePacked(d, s, na, nb, sc)
 		return

@@ -56,6 +56,8 @@ type job struct {
 	inner      axis  // of class rows: a block has all of this axis, too
 	shuffled   shuffled
 	shuffle    simd.Shuffle // of a job that is shuffled
+	permuted   permuted
+	boxes      boxes // of a job below a byte
 
 	parts parts // of a job below a byte that is shared
 	share share
@@ -133,6 +135,7 @@ type scratch struct {
 	wide   []byte    // the destination's
 	floats []byte    // of a conversion by way of float32
 	sub    *job      // its part of a job below a byte
+	box    *boxWork
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -160,6 +163,7 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 		a0, b0 := ai*j.blkA, bi*j.blkB
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
 		if u++; u >= hi {
+			j.settle()
 			return
 		}
 		if bi++; bi < j.numB {
@@ -188,6 +192,10 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 	if j.packed {
 		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.permuted.on {
+		j.permuteItems(d, s, na, nb, sc)
 		return
 	}
 	if j.strings {

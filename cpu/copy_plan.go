@@ -44,8 +44,15 @@ func (j *job) plan() {
 			j.class = strided
 		}
 	}
+	j.permuted.on, j.boxes.on = false, false
 	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
+		if terms := j.tileTerms(); terms > 0 {
+			_ = j.planPermute(terms) || terms > packedTerms && j.planBoxes()
+		}
+		return
+	}
+	if j.shortRows() && (j.planPermute(anyTerms) || j.planBoxes()) {
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
@@ -108,6 +115,11 @@ func (j *job) cut(blkA, blkB int64) {
 	if blkB > 64 && blkB < j.b.n {
 		blkB &^= 63 // so that blocks of one row share as few words as can be
 	}
+	j.divide(blkA, blkB)
+}
+
+// divide is cut into blocks of just these extents.
+func (j *job) divide(blkA, blkB int64) {
 	j.blkA, j.blkB = min(blkA, j.a.n), min(blkB, j.b.n)
 	j.numA = (j.a.n + j.blkA - 1) / j.blkA
 	j.numB = (j.b.n + j.blkB - 1) / j.blkB

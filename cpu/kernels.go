@@ -21,3 +21,10 @@ func (j *job) streams() bool {
 	}
 	return kernels.Stream != nil && j.bytes >= least
 }
+
+// settle orders what kernels wrote past the caches before what comes next.
+func (j *job) settle() {
+	if j.streams() {
+		kernels.Fence()
+	}
+}

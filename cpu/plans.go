@@ -125,6 +125,7 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
 	if j.units == 1 {
 		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
+		j.settle()
 	} else {
 		j.run(0, j.units, sc)
 	}

@@ -188,7 +188,13 @@ func (t *take) run(lo, hi int64, sc *scratch) {
 	default:
 		t.blocks(lo, hi, sc)
 	}
+	if t.past() {
+		kernels.Fence()
+	}
 }
+
+// past reports whether units are written past the caches, where kernels can.
+func (t *take) past() bool { return kernels.Stream != nil && t.bytes >= streamBytes }
 
 // apart reports whether the innermost axis is words for which no block pays: all of one
 // index, or few that do not join in dst.
@@ -318,7 +324,7 @@ func (t *take) unitRow(p location, n, number int64) {
 // longRow is unitRow for units that are one dense row.
 func (t *take) longRow(p location, n, number int64) {
 	if by, ok := t.find(p.a, number); ok {
-		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.bytes >= streamBytes)
+		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.past())
 	}
 }
 

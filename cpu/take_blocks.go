@@ -128,7 +128,7 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 func (t *take) moveVectors(b *takenBlock, sc *scratch) {
 	src, offsets := (*byte)(t.src), &b.offsets[0]
 	ahead := min(max(takeAhead/t.size, 1), takeFetched)
-	past := t.bytes >= streamBytes
+	past := t.past()
 	switch {
 	case past && (int64(uintptr(t.dst))|b.d|b.step|t.size)%cacheLine == 0:
 		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, true)

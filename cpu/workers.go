@@ -109,8 +109,8 @@ func (w *workers) run(s *share, want int, sc *scratch) {
 	for s.step(sc) {
 	}
 	w.withdraw(s)
-	// Those inside finish their grains. Their kernels have fenced what they streamed,
-	// and the lock orders their other writes before what comes next.
+	// Those inside finish their grains. Each has fenced what it streamed, and the lock
+	// orders their other writes before what comes next.
 	s.inside.Lock()
 	s.work = nil
 	s.inside.Unlock()

@@ -131,7 +131,7 @@ func (p *problem) planDense(k *parameters, s Spec) bool {
 		}
 	}
 	items := axis{(phase + in.n + each - 1) / each, each, each}
-	block := denseBlock(items.n, rest)
+	block := p.target.denseBlock(items.n, rest)
 	if items.n <= block {
 		rows := parameters{length: in.n, inner: []axis{items}}
 		err := rows.cutItems(rest, block)
@@ -151,19 +151,16 @@ func (p *problem) planDense(k *parameters, s Spec) bool {
 
 // denseBlock is how many items a block has: more where there are many, as work-groups begin
 // with what is the same for all of them.
-func denseBlock(items int64, rows []axis) int64 {
+func (t Target) denseBlock(items int64, rows []axis) int64 {
 	for _, a := range rows {
 		items = min(items*a.n, limit)
 	}
 	block := int64(itemsPerBlock)
-	for block < 8*itemsPerBlock && items >= 2*denseBlocks*block {
+	for block < 8*itemsPerBlock && items >= 4*t.fewBlocks()*block {
 		block *= 2
 	}
 	return block
 }
-
-// denseBlocks is the number of blocks that keep a large GPU busy.
-const denseBlocks = 2048
 
 // Numbers returns the arguments lo and hi of a launch that PlanCast made: what
 // src's and dst's elements mean, as source/numbers.h reads it. A kernel between two

@@ -26,7 +26,9 @@
 //
 // transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
 // 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
-// of several matrices where these are small.
+// of several matrices where these are small. Where a shuffle takes less than either, by
+// about how many instructions, sectors and passes through local memory a block has
+// (effort.go), it goes by that.
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
@@ -44,7 +46,9 @@
 // permute is for elements of 2 to 16 bits whose numbers, on both sides, differ by an
 // exchange of bits, as those of weights in a packed format and another: words are read
 // and written, and the bits that choose an element in a word are exchanged in
-// registers. What has axes that are not powers of two within a word goes by shuffle, of
+// registers. Words of which a side has some elements only, fields within bytes, are moved
+// as whole ones, and merged into dst's. Its tile has the bits that cost least in sectors and in what lies beyond
+// extents. What has axes that are not powers of two within a word goes by shuffle, of
 // 8 bits or more, or gather.
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's

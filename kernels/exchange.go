@@ -104,9 +104,9 @@ type way struct {
 
 // early has the exchanges first: what dst has in a word is in src's words and
 // registers.
-func (t *permutation) early(src, dst int64) *way {
+func (t *permutation) early() *way {
 	from, to := t.words[fromSrc], t.words[toDst]
-	w := &way{src: t.access(fromSrc, src, without(to, from)), dst: t.access(toDst, dst, nil)}
+	w := &way{src: t.access(fromSrc, without(to, from)), dst: t.access(toDst, t.gaps[fromSrc])}
 	w.held = slices.Clone(w.src.registers)
 	w.stages = append(t.exchanges(from, to, w.held), t.turns(to, from)...)
 	w.slots = t.slots(to, w.src.items, w.dst.items)
@@ -119,9 +119,12 @@ func (t *permutation) early(src, dst int64) *way {
 }
 
 // late has them last: what src has in a word is in dst's words and registers.
-func (t *permutation) late(src, dst int64) *way {
+func (t *permutation) late() *way {
 	from, to := t.words[fromSrc], t.words[toDst]
-	w := &way{late: true, src: t.access(fromSrc, src, nil), dst: t.access(toDst, dst, without(from, to))}
+	w := &way{late: true, src: t.access(fromSrc, without(t.gaps[toDst], from)), dst: t.access(toDst, without(from, to))}
+	if w.dst.how == joined { // the words that are put together are not in local memory
+		w.dst.how = shifted
+	}
 	w.held = slices.Clone(w.dst.registers)
 	back := t.exchanges(to, from, w.held)
 	slices.Reverse(back)
@@ -136,9 +139,12 @@ func (t *permutation) cost(w *way) float64 {
 	per := int64(32 / t.p.dBits)
 	spread := func(side int, a access) float64 {
 		times := 1.1
-		if a.how == vectors {
+		switch {
+		case a.how == vectors:
 			times = 1
-		} else if a.how > aligned {
+		case a.how == joined:
+			times = 1.5
+		case a.how > aligned:
 			times = 2
 		}
 		for j, b := range a.registers {

@@ -12,7 +12,7 @@ type oblong struct {
 	a, b, c       int64
 	axis          int   // c, counted from the innermost axis; 0: none
 	reads, writes int64 // lines that a work-item reads, and writes
-	blocks, cost  int64
+	effort        effort
 }
 
 // readers and writers are how many work-items are below each other.
@@ -29,9 +29,8 @@ func (s Spec) tileDefines() []string {
 }
 
 // planTile plans form tile, of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *parameters, spec Spec, near int) error {
+func (p *problem) planTile(k *parameters, near int, t oblong) error {
 	a, b, but := p.inner(near), p.inner(0), []int{0, near}
-	t := p.oblong(spec, near)
 	cuts := []axis{a.blocks(t.a), b.blocks(t.b)}
 	k.cut = uint32(t.c)
 	if t.axis > 0 {
@@ -50,15 +49,18 @@ func (p *problem) planTile(k *parameters, spec Spec, near int) error {
 func (p *problem) oblong(spec Spec, near int) oblong {
 	ta, tb := spec.tileSize()
 	best := p.oblongOf(near, 0, ta, tb)
-	best.cost -= best.cost / 8
+	best.effort.instructions -= best.effort.instructions / 8
+	least := best.effort.cycles(p.bytes)
 	for _, a := range p.extents(p.inner(near).n) {
 		for _, b := range p.extents(p.inner(0).n) {
 			for c := range p.axes {
 				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
 					continue
 				}
-				if t := p.oblongOf(near, c, a, b); t.c > 0 && t.cost < best.cost {
-					best = t
+				if t := p.oblongOf(near, c, a, b); t.c > 0 {
+					if cycles := t.effort.cycles(p.bytes); cycles < least {
+						best, least = t, cycles
+					}
 				}
 			}
 		}
@@ -110,17 +112,23 @@ func (p *problem) oblongOf(near, c int, a, b int64) oblong {
 	if t.c = most; t.c == 0 {
 		return t
 	}
-	t.blocks = p.inner(near).blocks(a).n * p.inner(0).blocks(b).n
+	blocks := p.inner(near).blocks(a).n * p.inner(0).blocks(b).n
 	for i := range p.axes {
 		switch n := p.inner(i).n; {
 		case i == 0 || i == near:
 		case i == c:
-			t.blocks *= (n + t.c - 1) / t.c
+			blocks *= (n + t.c - 1) / t.c
 		default:
-			t.blocks *= n
+			blocks *= n
 		}
 	}
-	// In instructions of a work-item, about, as predicted for several shapes.
-	t.cost = t.blocks * (150 + 7*(t.reads+t.writes))
+	na, nb := min(a, p.inner(near).n), min(b, p.inner(0).n)
+	t.effort = effort{
+		blocks: blocks,
+		// As predicted for several shapes.
+		instructions: 150 + 7*(t.reads+t.writes),
+		sectors:      touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
+		passes:       2 * na * nb * t.c * size / lineBytes,
+	}
 	return t
 }

@@ -19,9 +19,9 @@ const (
 	permuteOuter, permuteStages = 12, 8
 	// permuteRoom is how many axes its parameters take: see source/permute.h.
 	permuteRoom = permuteOuter + (2+2*(groupBits+4)+permuteStages+1)/2
-	// permuteBlocks is how many blocks a group does, so that it finds its place once,
-	// if manyGroups remain.
-	permuteBlocks, manyGroups = 8, 4 << 10
+	// permuteBlocks is how many blocks a group does, so that it finds its place once, if
+	// there are enough.
+	permuteBlocks = 8
 )
 
 // permuteSpecs lists the kernels of this form.
@@ -56,10 +56,14 @@ type bit struct{ axis, level int }
 // permutation is a tile of a copy: the low bits of indices along some of the axes.
 type permutation struct {
 	p     *problem
+	axes  []axis   // from dst's innermost one, and gaps
 	n     []int    // how many bits of each axis
 	tile  []bit    // all of them
 	cut   []int    // axes whose extent is not a multiple of the tile's
 	words [2][]bit // those within a word of dst and of src, lowest first
+	base  [2]int64 // where the first of these begins
+	gaps  [2][]bit // which of them are gaps: see gaps.go
+	lived [2]int64 // the element of a word that those have which are none
 }
 
 // The sides of a copy.
@@ -71,9 +75,9 @@ const (
 // step is a step of a side along a bit, in elements.
 func (t *permutation) step(side int, b bit) int64 {
 	if side == toDst {
-		return t.p.inner(b.axis).d << b.level
+		return t.axes[b.axis].d << b.level
 	}
-	return t.p.inner(b.axis).s << b.level
+	return t.axes[b.axis].s << b.level
 }
 
 // permutes returns the tile of a permutation within and between words, if that is
@@ -85,25 +89,29 @@ func (p *problem) permutes() *permutation {
 	if p.target.Serial || p.dBits > 16 || rows {
 		return nil
 	}
-	t := &permutation{p: p, n: make([]int, len(p.axes))}
-	for i := range p.axes {
-		if a := p.inner(i); a.s == 0 || a.n >= limit || magnitude(a.s) >= limit || a.d >= limit {
+	t := &permutation{p: p, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
+	for _, a := range t.axes {
+		if a.s == 0 || a.n >= limit || magnitude(a.s) >= limit || a.d >= limit {
 			return nil
 		}
 	}
+	t.pad()
 	for side := range t.words {
 		if t.words[side] = t.fill(side); t.words[side] == nil {
 			return nil
 		}
 	}
+	for _, b := range t.words[fromSrc] {
+		if t.backwards(b) { // a word begins at its last element
+			t.base[fromSrc] += t.step(fromSrc, b)
+		}
+	}
+	if !t.join() {
+		return nil
+	}
 	for _, word := range t.words {
 		for _, b := range word {
 			t.n[b.axis] = max(t.n[b.axis], b.level+1)
-		}
-	}
-	for i, n := range t.n {
-		for level := range n {
-			t.tile = append(t.tile, bit{i, level})
 		}
 	}
 	if !t.grow() {
@@ -128,77 +136,23 @@ func (t *permutation) fill(side int) []bit {
 	for j := range wordBits(t.p.dBits) {
 		found := -1
 		for i := range n {
-			a := t.p.inner(i)
-			if n[i] < bits.TrailingZeros64(uint64(a.n)) && magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
+			if n[i] < t.even(i) && magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
 				found = i
 				break
 			}
 		}
 		if found < 0 {
-			return nil
+			g, ok := t.gap(side, j, n)
+			if !ok {
+				return nil
+			}
+			word = append(word, g)
+			continue
 		}
 		word = append(word, bit{found, n[found]})
 		n[found]++
 	}
 	return word
-}
-
-// grow adds bits until there are enough for a group: where a side's elements in one
-// run are fewer.
-func (t *permutation) grow() bool {
-	size := wordBits(t.p.dBits) + registerBits(t.p.dBits) + groupBits
-	line := bits.Len(lineBytes*8/uint(t.p.dBits)) - 1
-	for len(t.tile) < size {
-		var next [2]int
-		var lead [2]int
-		for side := range next {
-			next[side], lead[side] = t.next(side)
-		}
-		side := fromSrc
-		if next[fromSrc] < 0 || lead[fromSrc] >= line || lead[toDst] < lead[fromSrc] {
-			side = toDst
-		}
-		i := next[side]
-		if i < 0 {
-			return false
-		}
-		if t.ragged(i) && !slices.Contains(t.cut, i) {
-			t.cut = append(t.cut, i)
-		}
-		t.tile = append(t.tile, bit{i, t.n[i]})
-		t.n[i]++
-	}
-	return len(t.tile) == size
-}
-
-// ragged reports whether the extent of an axis is not a multiple of what the next bit
-// would make.
-func (t *permutation) ragged(i int) bool {
-	return t.n[i] >= bits.TrailingZeros64(uint64(t.p.inner(i).n))
-}
-
-// next returns the axis whose next bit has the smallest step on a side, or -1, and how
-// many bits of the tile have smaller ones.
-func (t *permutation) next(side int) (axis, lead int) {
-	axis = -1
-	var least int64
-	for i, n := range t.n {
-		extent := t.p.inner(i).n
-		if t.ragged(i) {
-			if extent < 3<<n || len(t.cut) == 2 && !slices.Contains(t.cut, i) {
-				continue // much of it would be empty
-			}
-		}
-		if step := magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
-			axis, least = i, step
-		}
-	}
-	for _, b := range t.tile {
-		if axis < 0 || magnitude(t.step(side, b)) < least {
-			lead++
-		}
-	}
-	return axis, lead
 }
 
 // aligned reports whether all that a side has begins at multiples of so many elements,
@@ -209,7 +163,7 @@ func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 		for slices.Contains(but, bit{i, level}) {
 			level++
 		}
-		if t.p.inner(i).n > 1<<level && t.step(side, bit{i, level})%per != 0 {
+		if t.axes[i].n > 1<<level && t.step(side, bit{i, level})%per != 0 {
 			return false
 		}
 	}
@@ -247,6 +201,8 @@ const (
 	runs
 	shifted
 	loose
+	masked
+	joined
 	halves
 	looseHalves
 )
@@ -260,14 +216,17 @@ type access struct {
 }
 
 // access chooses it; some bits must be among the registers.
-func (t *permutation) access(side int, base int64, must []bit) access {
+func (t *permutation) access(side int, must []bit) access {
+	base := t.base[side]
 	per := int64(32 / t.p.dBits)
 	word := t.words[side]
 	four := t.neighbours(side)
 	a := access{how: aligned, unit: per}
 	switch {
 	case t.aligned(side, base, per, word...):
-		if four != nil && t.aligned(side, base, 4*per, slices.Concat(word, four)...) {
+		if side == toDst && t.masked() != 0xffffffff {
+			a.how = masked
+		} else if four != nil && t.aligned(side, base, 4*per, slices.Concat(word, four)...) {
 			a.how = vectors
 		}
 	case side == fromSrc:
@@ -275,10 +234,13 @@ func (t *permutation) access(side int, base int64, must []bit) access {
 		if four != nil {
 			a.how = runs
 		}
-	case t.aligned(side, base, per/2, word[:len(word)-1]...):
+	case t.masked() == 0xffffffff && t.aligned(side, base, per/2, word[:len(word)-1]...):
 		a.how = halves
 	default:
 		a.how = shifted
+		if four != nil && t.masked() == 0xffffffff {
+			a.how = joined
+		}
 	}
 
 	most := registerBits(t.p.dBits)
@@ -298,6 +260,9 @@ func (t *permutation) access(side int, base int64, must []bit) access {
 	rest := t.rest(side, slices.Concat(word, must)...)
 	more := len(rest) - (most - len(must))
 	a.registers, a.items = slices.Concat(must, rest[more:]), rest[:more]
+	if side == toDst { // those of the words that are written come first
+		a.registers = append(without(a.registers, t.gaps[fromSrc]), t.gaps[fromSrc]...)
+	}
 	if slices.ContainsFunc(a.registers, func(b bit) bool { return t.step(side, b)%per != 0 }) {
 		a.unit = 1
 		if a.how == halves {
@@ -306,26 +271,26 @@ func (t *permutation) access(side int, base int64, must []bit) access {
 			a.how = loose
 		}
 	}
+	if side == toDst && a.how == aligned && len(t.gaps[fromSrc]) > 0 {
+		a.how = masked
+	}
+	if a.how == joined && !slices.Equal(a.items[:len(four)], four) {
+		a.how = shifted
+	}
 	return a
 }
 
 // planPermute sets the parameters.
 func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
-	sAdd := int64(0)
-	for _, b := range t.words[fromSrc] {
-		if t.backwards(b) { // a word begins at its last element
-			sAdd += t.step(fromSrc, b)
-		}
-	}
-	w := t.early(p.sBase+sAdd, p.dBase)
-	if late := t.late(p.sBase+sAdd, p.dBase); t.cost(late) < t.cost(w) {
+	w := t.early()
+	if late := t.late(); t.cost(late) < t.cost(w) {
 		w = late
 	}
 
 	// The blocks: first those along the axes that the tile does not divide.
 	var cut []int
 	for i := range t.n {
-		if p.inner(i).n > t.extent(i) {
+		if t.axes[i].n > t.extent(i) {
 			cut = append(cut, i)
 		}
 	}
@@ -343,12 +308,10 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.groups = (k.blocks + permuteBlocks - 1) / permuteBlocks
-	if k.groups < manyGroups {
-		k.groups = min(k.blocks, manyGroups)
-	}
+	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, 4*p.target.fewBlocks()))
 	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
-	p.s.add += sAdd << p.s.shift
+	p.d.add += (t.base[toDst] - p.dBase) << p.d.shift
+	p.s.add += (t.base[fromSrc] - p.sBase) << p.s.shift
 
 	le := binary.LittleEndian
 	add := func(values ...uint32) {
@@ -360,7 +323,7 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	if w.late {
 		late = 1
 	}
-	add(uint32(len(w.stages)), late, w.slot, w.src.how, w.dst.how, 0, 0, 0)
+	add(uint32(len(w.stages)), late, w.slot, w.src.how, w.dst.how, t.masked(), 1<<(len(w.dst.registers)-len(t.gaps[fromSrc])), 0)
 	places := func(side int, x access, held []bit) {
 		for _, b := range x.items {
 			add(uint32(t.step(side, b)), w.slots[b], t.index(cut[0], b), t.index(cut[1], b))

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -84,6 +85,38 @@ func TestPermute(t *testing.T) {
 	}
 }
 
+// TestPermuteGaps: fields within bytes go by words, where the bytes' other bits are not
+// the copy's: parts of quants and scales.
+func TestPermuteGaps(t *testing.T) {
+	h, rnd := hostOf(t), rand.New(rand.NewPCG(16, 18))
+	for _, c := range []struct {
+		name     string
+		bits     int
+		dims     []int64
+		src, dst []int64 // strides
+		from, to int64   // offsets
+	}{
+		{"Q6_K's low nibbles into bytes", 4, []int64{512, 2, 2, 64}, []int64{420, 128, 1, 2}, []int64{512, 256, 128, 2}, 0, 0},
+		{"Q6_K's crumbs into bytes", 2, []int64{512, 2, 4, 32}, []int64{840, 128, 1, 4}, []int64{1024, 512, 128, 4}, 512, 2},
+		{"Q6_K's crumbs, an odd number", 2, []int64{511, 2, 4, 32}, []int64{840, 128, 1, 4}, []int64{1024, 512, 128, 4}, 512, 2},
+		{"Q4_K into high nibbles", 4, []int64{512, 4, 2, 32}, []int64{288, 64, 1, 2}, []int64{512, 128, 64, 2}, 32, 1},
+		{"MXFP4 into bytes", 4, []int64{4097, 2, 16}, []int64{34, 1, 2}, []int64{64, 32, 2}, 2, 0},
+		{"Q4_K's scales, 6 bits", 2, []int64{2048, 2, 4, 3}, []int64{576, 16, 4, 1}, []int64{64, 32, 4, 1}, 16, 0},
+		{"Q4_K's scales, 4 bits", 2, []int64{2048, 2, 4, 2}, []int64{576, 2, 4, 1}, []int64{64, 32, 4, 1}, 48, 16},
+		{"Q4_K's scales, 2 bits", 2, []int64{2048, 2, 4}, []int64{576, 16, 4}, []int64{64, 32, 4}, 19, 18},
+		{"q4_K_8x8's scales, 6 bits", 2, []int64{32, 16, 2, 4, 4, 3}, []int64{73728, 576, 16, 4, 9216, 1}, []int64{73728, 4608, 16, 48, 4, 1}, 16, 128},
+		{"q4_K_8x8's scales, 2 bits", 2, []int64{32, 16, 2, 4, 4}, []int64{73728, 576, 16, 4, 9216}, []int64{73728, 4608, 16, 48, 4}, 36882, 131},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, to := strided(c.dims, c.src, c.from), strided(c.dims, c.dst, c.to)
+			for _, sides := range [][2]layout.Layout{{from, to}, {to, from}} {
+				l := h.check(t, rnd, sides[0], sides[1], c.bits, kernels.Target{})
+				assert.Equal(t, kernels.Permute, l.Spec.Form)
+			}
+		})
+	}
+}
+
 // TestPlanNotPermute: what has no words of powers of two, or has long rows, is not
 // permuted.
 func TestPlanNotPermute(t *testing.T) {
@@ -159,4 +192,36 @@ func digits(rnd *rand.Rand, dims []int64, shuffled bool) layout.Layout {
 		step *= dims[axis]
 	}
 	return strided(dims, strides, offset)
+}
+
+// TestPermuteRagged: tiles fit extents that are not powers of two, so that little is done
+// in vain.
+func TestPermuteRagged(t *testing.T) {
+	for _, c := range []chain{
+		{name: "66 times 64 columns", bits: 4, dims: []int64{8, 1792, 4224, 8}, perm: []int{0, 1, 3, 2}},
+		{name: "65 times 64 columns", bits: 2, dims: []int64{11, 688, 4160, 16}, perm: []int{0, 1, 3, 2}},
+		{name: "AWQ, 65 times 64 columns", bits: 4, dims: []int64{688, 8, 520, 2, 4}, perm: []int{0, 2, 4, 3, 1}},
+		{name: "Q4_0, 132 blocks a row", bits: 16, dims: []int64{1728, 132, 2, 8, 4}, perm: []int{0, 1, 2, 3, 4}, strides: []int64{9504, 9, 4, 1188, 1}, offset: 1},
+	} {
+		dst, src := c.layouts()
+		for _, sides := range [][2]layout.Layout{{dst, src}, {src, dst}} {
+			l, err := kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{})
+			require.NoError(t, err)
+			require.Equal(t, kernels.Permute, l.Spec.Form, c.name)
+			blocks := int64(binary.LittleEndian.Uint32(l.Params))
+			tile := int64(256*8*4) << max(0, 3-c.bits) // bytes: a 2-bit tile has twice as many words
+			assert.LessOrEqual(t, blocks*tile, l.Bytes*11/10, c.name)
+		}
+	}
+}
+
+// BenchmarkPlanPermute plans a permutation of many axes afresh.
+func BenchmarkPlanPermute(b *testing.B) {
+	dst, src := weights[8].layouts()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := kernels.PlanCopy(dst, src, 4, kernels.Target{}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -91,6 +91,22 @@ func TestPlanCopy(t *testing.T) {
 	}
 }
 
+// TestPlanSpaced: short rows with gaps between them in dst are written by elements.
+func TestPlanSpaced(t *testing.T) {
+	for _, c := range []struct {
+		bits     int
+		n, pitch int64
+		kernel   string
+	}{
+		{8, 3, 4, "element_8"}, {8, 31, 33, "element_8"}, {8, 32, 33, "run_8"}, {8, 31, 31, "run_8"},
+		{16, 15, 16, "element_16"}, {16, 17, 18, "run_16"}, {4, 7, 9, "run_4"},
+	} {
+		l, err := kernels.PlanCopy(strided([]int64{999, c.n}, []int64{c.pitch, 1}, 0), dense(999, c.n), c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
+	}
+}
+
 // TestPlanHuge plans what no machine has memory for: nothing overflows, and what
 // is beyond a grid is refused.
 func TestPlanHuge(t *testing.T) {
@@ -142,6 +158,8 @@ func TestPlanFillAndConvert(t *testing.T) {
 		{8, strided([]int64{9}, []int64{3}, 0), "fill_8"},
 		{4, strided([]int64{9}, []int64{3}, 0), "gather_4_fill"},
 		{2, dense(64), "fill_128"},
+		{8, strided([]int64{99, 7}, []int64{9, 1}, 0), "fill_8"},
+		{8, strided([]int64{99, 32}, []int64{33, 1}, 0), "gather_8_fill"},
 	} {
 		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
 		require.NoError(t, err)

@@ -81,13 +81,25 @@ type shape struct {
 	read, write   int64   // about what a thread does, in instructions
 	sEven, dEven  bool    // rows begin at vectors, and runs at units
 	full          bool    // all units are
+	apart         bool    // no row has more than one axis
 }
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
-// is.
+// is. Rows of several axes are taken apart where elements of a run would lie in few banks.
 func (p *problem) shuffles() *shape {
+	t := p.shuffled(false)
+	if t != nil && len(t.row) > 1 && t.turns() > fewTurns {
+		if apart := p.shuffled(true); apart != nil && apart.cycles() < t.cycles() {
+			return apart
+		}
+	}
+	return t
+}
+
+// shuffled chooses the tile whose rows have several axes, or one only.
+func (p *problem) shuffled(apart bool) *shape {
 	size := int64(p.dBits / 8)
-	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes))}
+	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
 	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
 		return nil
 	}
@@ -166,7 +178,7 @@ func (t *shape) layRows() {
 			t.row = append(t.row, i)
 			t.pitch[i] = step
 			t.span += (t.n[i] - 1) * step
-			joins = !t.cut(i)
+			joins = !t.cut(i) && !t.apart
 			continue
 		}
 		t.rows = append(t.rows, i)
@@ -205,7 +217,7 @@ func (t *shape) layRuns() {
 		if t.n[i] == 1 {
 			continue
 		}
-		if joins = joins && t.p.inner(i).d == t.length && t.length <= lowSize/2; joins { // pieces of the last axis fit the table
+		if joins = joins && t.p.inner(i).d == t.length && t.cuts(t.n[i]); joins {
 			t.run = append(t.run, i)
 			t.length *= t.n[i]
 			joins = !t.cut(i)
@@ -215,6 +227,17 @@ func (t *shape) layRuns() {
 	}
 	t.first(t.runs)
 	t.dEven = t.even(t.run, max(unitBytes, t.size), t.p.dBase, func(a axis) int64 { return a.d })
+}
+
+// cuts reports whether a run that goes on along an axis of n indices can be cut into pieces
+// that begin at units and have room in the table: of whole indices, or all.
+func (t *shape) cuts(n int64) bool {
+	room := lowSize - 2*t.per()
+	piece := t.length
+	for piece%t.per() != 0 {
+		piece *= 2
+	}
+	return min(piece, n*t.length) <= room
 }
 
 // first moves a and b to the front, where they are.
@@ -306,7 +329,8 @@ func (t *shape) splitRuns() bool {
 		each := 12 + 4*per
 		switch {
 		case !t.dEven:
-			each += 12 + 4*per
+			// Places anew for each run, and units that are full and not in a warp near an end.
+			each += 8 + 3*per + 100*min(2*warp, end/per)/(end/per)
 		case !full:
 			each += 8 + 2*per
 		}
@@ -370,6 +394,20 @@ func (t *shape) level() {
 func (t *shape) total() int64 {
 	tables := t.parts*t.count(t.rows) + t.pieces*t.count(t.runs)
 	return t.blocks() * (150 + tables/8 + t.read + t.write)
+}
+
+// cycles is about how long all tiles take.
+func (t *shape) cycles() float64 {
+	blocks, passes := t.blocks(), t.count(t.src)/warp*(t.turns()+1)
+	if !t.dEven {
+		passes *= 2
+	}
+	return effort{
+		blocks:       blocks,
+		instructions: t.total() / blocks,
+		sectors:      touched(t.count(t.rows), t.span, t.sEven) + touched(t.count(t.runs), t.length*t.size, t.dEven),
+		passes:       t.bytes/lineBytes + passes*max(1, t.size/4),
+	}.cycles(t.p.bytes)
 }
 
 // a and b are the last leading axes of src and dst: either may be cut.

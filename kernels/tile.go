@@ -20,8 +20,8 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	}
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
-			spec := p.spec(form)
-			return spec, true, p.planTransposed(k, spec, near)
+			spec, err := p.planTransposed(k, form, near)
+			return spec, true, err
 		}
 	}
 	if t := p.permutes(); t != nil {
@@ -100,9 +100,10 @@ func (p *problem) scattered() bool {
 	return p.sectors(p.dstOrder()) >= 2*p.sectors(p.srcOrder())
 }
 
-// short reports whether narrow elements are neighbours in rows shorter than a vector.
+// short reports whether narrow elements are neighbours in rows shorter than a vector, with
+// no gaps between these in dst.
 func (p *problem) short() bool {
-	return p.dBits < 32 && p.inner(0).n*int64(p.dBits) < vector*8
+	return !p.spaced() && p.dBits < 32 && p.inner(0).n*int64(p.dBits) < vector*8
 }
 
 // others returns the axes but these, innermost first.

@@ -57,7 +57,7 @@ func (s Spec) tileSize() (a, b int64) {
 func (p *problem) transposes() (Form, int) {
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
-	form, long := Tile, max(8, int64(512/p.dBits))
+	form, long := Tile, max(4, int64(256/p.dBits))
 	if p.dBits < 32 {
 		form = Transpose
 		switch {
@@ -76,14 +76,40 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTransposed plans a transposition of axis a and dst's innermost one, b.
-func (p *problem) planTransposed(k *parameters, spec Spec, near int) error {
-	switch {
-	case spec.Form == Tile:
-		return p.planTile(k, spec, near)
-	case !spec.Serial:
-		return p.planTranspose(k, near)
+// planTransposed plans a transposition of axis a and dst's innermost one, b, or a shuffle
+// where that takes less.
+func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, error) {
+	spec := p.spec(form)
+	if spec.Serial {
+		return spec, p.planSerialTransposed(k, spec, near)
 	}
+	if form == Tile {
+		t := p.oblong(spec, near)
+		if s := p.cheaper(t.effort); s != nil {
+			return s.plan(k)
+		}
+		return spec, p.planTile(k, near, t)
+	}
+	t := p.strip(near)
+	if s := p.cheaper(t.effort); s != nil {
+		return s.plan(k)
+	}
+	return spec, p.planTranspose(k, near, t)
+}
+
+// cheaper returns the tile of a shuffle that takes less; nil: there is none.
+func (p *problem) cheaper(than effort) *shape {
+	cycles := than.cycles(p.bytes)
+	if p.dBits < 8 || cycles < atRoof*memoryCycles(p.bytes) {
+		return nil
+	}
+	if t := p.shuffles(); t != nil && t.cycles() < cycles {
+		return t
+	}
+	return nil
+}
+
+func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error {
 	a, b := p.inner(near), p.inner(0)
 	ta, tb := spec.tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
@@ -100,20 +126,19 @@ const transposeSlots = 8 * GroupSize
 // strip is a shape of form transpose's tile: so many indices of the axes a and b, and
 // of c, another one, for where a and b are short. Blocks along b are step indices apart.
 type strip struct {
-	width         int // the logarithm of how many work-items are side by side along a
-	ta, tb, tc    int64
-	step          int64
-	c             int // counted from the innermost axis; 0: none; axis a: blocks of it
-	blocks, lines int64
+	width      int // the logarithm of how many work-items are side by side along a
+	ta, tb, tc int64
+	step       int64
+	c          int // counted from the innermost axis; 0: none; axis a: blocks of it
+	effort     effort
 }
 
 // planTranspose plans form transpose, of axis a and dst's innermost one, b.
-func (p *problem) planTranspose(k *parameters, near int) error {
+func (p *problem) planTranspose(k *parameters, near int, t strip) error {
 	if p.inner(near).s < 0 {
 		p.reverseAxis(near)
 	}
 	a, b := p.inner(near), p.inner(0)
-	t := p.strip(near)
 	c, but := axis{n: 1}, []int{0, near}
 	switch {
 	case t.c == near:
@@ -133,69 +158,106 @@ func (p *problem) planTranspose(k *parameters, near int) error {
 // rows is how many blocks there are along b, of n indices.
 func (t *strip) rows(n int64) int64 { return max(1, (n-t.tb+2*t.step-1)/t.step) }
 
-// strip chooses the shape with the fewest blocks, and among about equal ones that with
-// the longest runs on both sides.
+// strip chooses the shape that takes least.
 func (p *problem) strip(near int) strip {
-	best := p.stripOf(near, 3, 0)
+	best, least := strip{}, 0.0
+	dAligned := p.aligned(int64(128/p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
+	sAligned := p.aligned(p.across(), p.sBase, near, func(a axis) int64 { return a.s })
 	for width := 0; width <= 6; width++ {
 		for c := range p.axes {
-			if c == near && p.inner(near).n%(min(int64(128/p.dBits), 32)<<width) != 0 {
+			if c == near && p.inner(near).n%(p.across()<<width) != 0 {
 				continue
 			}
-			if t := p.stripOf(near, width, c); t.step > 0 && t.better(best) {
-				best = t
+			t := p.stripOf(near, width, c, dAligned, sAligned)
+			if t.step == 0 {
+				continue
+			}
+			if cycles := t.effort.cycles(p.bytes); least == 0 || cycles < least {
+				best, least = t, cycles
 			}
 		}
 	}
 	return best
 }
 
-func (t strip) better(than strip) bool {
-	if 16*t.blocks < 15*than.blocks || 15*t.blocks > 16*than.blocks {
-		return t.blocks < than.blocks
-	}
-	return t.lines > than.lines
-}
+// across is how many elements along a a work-item reads of a line.
+func (p *problem) across() int64 { return min(int64(128/p.dBits), 32) }
 
-// stripOf is the shape of the given width, with indices of axis c.
-func (p *problem) stripOf(near, width, c int) strip {
+// stripOf is the shape of the given width, with indices of axis c; no step: there is
+// none. Lines of dst and src are aligned, or not.
+func (p *problem) stripOf(near, width, c int, dAligned, sAligned bool) strip {
 	a, b := p.inner(near), p.inner(0)
 	unit := int64(128 / p.dBits)
-	across := min(unit, 32)
-	t := strip{width: width, ta: across << width}
+	t := strip{width: width, ta: p.across() << width, c: c}
 	room := transposeSlots / t.ta * unit
 	for t.tb = unit; t.tb < b.n && t.tb < room; t.tb *= 2 {
 	}
 	t.step, t.tc = t.tb, room/t.tb
-	if t.tb < b.n && !p.aligned(unit) {
+	if t.tb < b.n && !dAligned {
 		t.step -= unit
 	}
 	if t.step == 0 {
 		return t
 	}
-	t.blocks = a.blocks(t.ta).n * t.rows(b.n)
-	if t.c = c; c == near {
-		t.blocks = a.blocks(t.ta*t.tc).n * t.rows(b.n)
+	as, bs, cs := a.blocks(t.ta).n, t.rows(b.n), int64(1)
+	others := p.count() / (a.n * b.n)
+	switch {
+	case c == near:
+		cs = as
+		as = (as + t.tc - 1) / t.tc
+	case c > 0:
+		cs = p.inner(c).n
+		others = others / cs * ((cs + t.tc - 1) / t.tc)
 	}
-	for i := range p.axes {
-		switch n := p.inner(i).n; {
-		case i == 0 || i == near:
-		case i == c:
-			t.blocks *= (n + t.tc - 1) / t.tc
-		default:
-			t.blocks *= n
-		}
+	nc := min(t.tc, cs)
+	t.effort.blocks = as * bs * others
+	na, nb := min(a.n, t.ta), min(b.n, t.tb)
+	lines := nc * na
+	reads := touched(nc*nb, na*int64(p.dBits)/8, sAligned)
+	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
+	slots := lines * ((nb + unit - 1) / unit)
+	each := (slots + GroupSize - 1) / GroupSize
+	// Of the kernel's parts, as predicted for several shapes.
+	cost := int64(340)
+	if sAligned {
+		cost += 95
+	} else {
+		cost += 375
+		reads *= 2
 	}
-	t.lines = min(a.n, t.ta, b.n, t.tb)
+	switch {
+	case !dAligned:
+		cost += 75 * each
+	case a.n%t.ta == 0 && b.n%t.tb == 0:
+		cost += 10 * each
+	default:
+		cost += 40 * each
+	}
+	if !dAligned && t.tb >= b.n {
+		cost += 110 * ((2*lines + GroupSize - 1) / GroupSize)
+		writes += 2 * lines
+	}
+	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 768
 	return t
 }
 
-// aligned reports whether lines of dst begin on so many elements.
-func (p *problem) aligned(unit int64) bool {
-	for i := range p.axes[:len(p.axes)-1] {
-		if p.axes[i].d%unit != 0 {
-			return false
+// count is how many elements there are.
+func (p *problem) count() int64 {
+	n := int64(1)
+	for _, a := range p.axes {
+		n *= a.n
+	}
+	return n
+}
+
+// aligned reports whether lines of one side, which lie along the given axis, begin on so
+// many elements.
+func (p *problem) aligned(unit, base int64, along int, step func(axis) int64) bool {
+	sum := base
+	for i := range p.axes {
+		if i != along {
+			sum |= step(p.inner(i))
 		}
 	}
-	return p.dBase%unit == 0
+	return sum%unit == 0
 }

@@ -74,6 +74,8 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	switch {
 	case spec.Form == Gather && spec.Step == 0 && p.sBits >= 8 && p.dBits >= 8:
 		return p.planElements(Element, k)
+	case spec.Form == Gather && p.sBits == 0 && p.spaced():
+		return p.planElements(Fill, k)
 	case spec.Form == Gather && spec.Step == 0:
 		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
@@ -89,12 +91,28 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 // not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
 // makes small chunks of short ones, too.
 func (p *problem) longRows() bool {
+	if p.spaced() {
+		return false
+	}
 	in := p.inner(0)
 	if p.target.Serial {
 		return in.n >= 2*32/int64(p.dBits)
 	}
 	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
 }
+
+// spaced reports whether dst's rows are short and have gaps between them: storing their
+// elements one by one is cheaper on a GPU than merging the edges of so many chunks.
+func (p *problem) spaced() bool {
+	if p.target.Serial || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
+		return false
+	}
+	n := p.inner(0).n
+	return p.inner(1).d != n && n*int64(p.dBits) < spacedBytes*8
+}
+
+// spacedBytes is from which size on chunks are cheaper.
+const spacedBytes = 32
 
 // anywhere is the form of words or chunks from elements anywhere.
 func (p *problem) anywhere() Form {

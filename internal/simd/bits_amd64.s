@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func shiftBitsAVX2(dst *byte, src *byte, lines int64, shift int64, past bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// Requires: AVX, AVX2, CMOV
 TEXT ·shiftBitsAVX2(SB), NOSPLIT, $0-33
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -61,14 +61,13 @@ past:
 	ADDQ     $0x40, AX
 	DECQ     BX
 	JNE      past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func reverseBitsAVX2(dst *byte, src *byte, lines int64, shift int64, tables *byte, past bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// Requires: AVX, AVX2, CMOV
 TEXT ·reverseBitsAVX2(SB), NOSPLIT, $0-41
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
@@ -166,7 +165,6 @@ past:
 	ADDQ     $0x40, AX
 	DECQ     BX
 	JNE      past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -182,7 +180,7 @@ DATA reversedAVX2<>+24(SB)/8, $0x0001020304050607
 GLOBL reversedAVX2<>(SB), RODATA|NOPTR, $32
 
 // func unpackNibblesAVX2(dst *byte, src *byte, lines int64, shift int64, table *byte, past bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// Requires: AVX, AVX2, CMOV
 TEXT ·unpackNibblesAVX2(SB), NOSPLIT, $0-41
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
@@ -263,14 +261,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func unpackCrumbsAVX2(dst *byte, src *byte, lines int64, shift int64, table *byte, past bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// Requires: AVX, AVX2, CMOV
 TEXT ·unpackCrumbsAVX2(SB), NOSPLIT, $0-41
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
@@ -356,7 +353,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -369,7 +365,7 @@ DATA word0303030303030303<>+0(SB)/8, $0x0303030303030303
 GLOBL word0303030303030303<>(SB), RODATA|NOPTR, $8
 
 // func packNibblesAVX2(dst *byte, src *byte, lines int64, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·packNibblesAVX2(SB), NOSPLIT, $0-25
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -431,7 +427,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -447,7 +442,7 @@ DATA packed2AVX2<>+24(SB)/8, $0x0000000700000006
 GLOBL packed2AVX2<>(SB), RODATA|NOPTR, $32
 
 // func packCrumbsAVX2(dst *byte, src *byte, lines int64, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·packCrumbsAVX2(SB), NOSPLIT, $0-25
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -558,7 +553,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -577,7 +571,7 @@ DATA packed4AVX2<>+24(SB)/8, $0x0000000700000003
 GLOBL packed4AVX2<>(SB), RODATA|NOPTR, $32
 
 // func shiftBitsAVX512(dst *byte, src *byte, lines int64, shift int64, past bool)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, CMOV
 TEXT ·shiftBitsAVX512(SB), NOSPLIT, $0-33
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -623,14 +617,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func reverseBitsAVX512(dst *byte, src *byte, lines int64, shift int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
 TEXT ·reverseBitsAVX512(SB), NOSPLIT, $0-41
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
@@ -698,7 +691,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -715,7 +707,7 @@ DATA reversedAVX512<>+56(SB)/8, $0x0001020304050607
 GLOBL reversedAVX512<>(SB), RODATA|NOPTR, $64
 
 // func unpackNibblesAVX512(dst *byte, src *byte, lines int64, shift int64, table *byte, past bool)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV
 TEXT ·unpackNibblesAVX512(SB), NOSPLIT, $0-41
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
@@ -774,14 +766,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func unpackCrumbsAVX512(dst *byte, src *byte, lines int64, shift int64, table *byte, past bool)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV
 TEXT ·unpackCrumbsAVX512(SB), NOSPLIT, $0-41
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
@@ -847,14 +838,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      BX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func packNibblesAVX512(dst *byte, src *byte, lines int64, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·packNibblesAVX512(SB), NOSPLIT, $0-25
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -898,7 +888,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -915,7 +904,7 @@ DATA packed2AVX512<>+56(SB)/8, $0x0000000f0000000e
 GLOBL packed2AVX512<>(SB), RODATA|NOPTR, $64
 
 // func packCrumbsAVX512(dst *byte, src *byte, lines int64, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·packCrumbsAVX512(SB), NOSPLIT, $0-25
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -984,7 +973,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func halfToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, F16C
 TEXT ·halfToFloatAVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Y0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y1
@@ -52,7 +52,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -65,7 +64,7 @@ DATA word7fc000007fc00000<>+0(SB)/8, $0x7fc000007fc00000
 GLOBL word7fc000007fc00000<>(SB), RODATA|NOPTR, $8
 
 // func bfloatToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·bfloatToFloatAVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Y0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y1
@@ -118,14 +117,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int8ToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·int8ToFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -160,14 +158,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func uint8ToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·uint8ToFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -202,14 +199,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int16ToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·int16ToFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -244,14 +240,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func uint16ToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·uint16ToFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -286,14 +281,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func boolToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·boolToFloatAVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word0000000100000001<>+0(SB), Y0
 	MOVQ         dst+0(FP), AX
@@ -333,7 +327,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -343,7 +336,7 @@ DATA word0000000100000001<>+0(SB)/8, $0x0000000100000001
 GLOBL word0000000100000001<>(SB), RODATA|NOPTR, $8
 
 // func int32ToFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·int32ToFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -374,14 +367,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToHalfAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, F16C
 TEXT ·floatToHalfAVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Y0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y1
@@ -462,14 +454,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToBfloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToBfloatAVX2(SB), NOSPLIT, $0-33
 	VMOVDQU      packed2AVX2<>+0(SB), Y0
 	VPBROADCASTQ word8000000080000000<>+0(SB), Y1
@@ -589,7 +580,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -605,7 +595,7 @@ DATA word00007fff00007fff<>+0(SB)/8, $0x00007fff00007fff
 GLOBL word00007fff00007fff<>(SB), RODATA|NOPTR, $8
 
 // func floatToInt8AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToInt8AVX2(SB), NOSPLIT, $0-33
 	VMOVDQU      packed4AVX2<>+0(SB), Y0
 	VPBROADCASTQ wordc3000000c3000000<>+0(SB), Y1
@@ -764,7 +754,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -786,7 +775,7 @@ DATA word000000ff000000ff<>+0(SB)/8, $0x000000ff000000ff
 GLOBL word000000ff000000ff<>(SB), RODATA|NOPTR, $8
 
 // func floatToUint8AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToUint8AVX2(SB), NOSPLIT, $0-33
 	VMOVDQU      packed4AVX2<>+0(SB), Y0
 	VPBROADCASTQ word0000000000000000<>+0(SB), Y1
@@ -945,7 +934,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -958,7 +946,7 @@ DATA word437f0000437f0000<>+0(SB)/8, $0x437f0000437f0000
 GLOBL word437f0000437f0000<>(SB), RODATA|NOPTR, $8
 
 // func floatToLowAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToLowAVX2(SB), NOSPLIT, $0-33
 	VMOVDQU      packed4AVX2<>+0(SB), Y0
 	VPBROADCASTQ word000000ff000000ff<>+0(SB), Y1
@@ -1051,14 +1039,13 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToBoolAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToBoolAVX2(SB), NOSPLIT, $0-33
 	VMOVDQU      packed4AVX2<>+0(SB), Y0
 	VPBROADCASTQ word7fffffff7fffffff<>+0(SB), Y1
@@ -1152,7 +1139,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1162,7 +1148,7 @@ DATA word7fffffff7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
 GLOBL word7fffffff7fffffff<>(SB), RODATA|NOPTR, $8
 
 // func floatToInt32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·floatToInt32AVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word4f0000004f000000<>+0(SB), Y0
 	VPBROADCASTQ wordffffffffffffffff<>+0(SB), Y1
@@ -1215,7 +1201,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1228,7 +1213,7 @@ DATA wordffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
 GLOBL wordffffffffffffffff<>(SB), RODATA|NOPTR, $8
 
 // func lookUp16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lookUp16AVX2(SB), NOSPLIT, $0-33
 	MOVQ           tables+24(FP), AX
 	VBROADCASTI128 (AX), Y0
@@ -1288,7 +1273,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1301,7 +1285,7 @@ DATA word0080008000800080<>+0(SB)/8, $0x0080008000800080
 GLOBL word0080008000800080<>(SB), RODATA|NOPTR, $8
 
 // func lookUp32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lookUp32AVX2(SB), NOSPLIT, $0-33
 	MOVQ    tables+24(FP), AX
 	VMOVDQU (AX), Y0
@@ -1351,14 +1335,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·halfToFloatAVX512(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Z0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z1
@@ -1391,14 +1374,13 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func bfloatToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·bfloatToFloatAVX512(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Z0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z1
@@ -1433,14 +1415,13 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int8ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·int8ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1469,14 +1450,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func uint8ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·uint8ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1505,14 +1485,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int16ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·int16ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1541,14 +1520,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func uint16ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·uint16ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1577,14 +1555,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func boolToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·boolToFloatAVX512(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word0000000100000001<>+0(SB), Z0
 	MOVQ         dst+0(FP), AX
@@ -1616,14 +1593,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int32ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·int32ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1650,14 +1626,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func int64ToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·int64ToFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
@@ -1692,14 +1667,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToHalfAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·floatToHalfAVX512(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word8000000080000000<>+0(SB), Z0
 	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z1
@@ -1744,14 +1718,13 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToBfloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·floatToBfloatAVX512(SB), NOSPLIT, $0-33
 	VMOVDQU64    packed2AVX512<>+0(SB), Z0
 	VPBROADCASTQ word8000000080000000<>+0(SB), Z1
@@ -1817,7 +1790,6 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1834,7 +1806,7 @@ DATA packed2AVX512<>+56(SB)/8, $0x0000000f0000000e
 GLOBL packed2AVX512<>(SB), RODATA|NOPTR, $64
 
 // func floatToInt8AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·floatToInt8AVX512(SB), NOSPLIT, $0-33
 	VMOVDQU64    packed4AVX512<>+0(SB), Z0
 	VPBROADCASTQ wordc3000000c3000000<>+0(SB), Z1
@@ -1927,7 +1899,6 @@ past:
 	ADDQ        $0x40, AX
 	DECQ        DX
 	JNE         past
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1944,7 +1915,7 @@ DATA packed4AVX512<>+56(SB)/8, $0x0000000f0000000b
 GLOBL packed4AVX512<>(SB), RODATA|NOPTR, $64
 
 // func floatToUint8AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·floatToUint8AVX512(SB), NOSPLIT, $0-33
 	VMOVDQU64    packed4AVX512<>+0(SB), Z0
 	VPBROADCASTQ word0000000000000000<>+0(SB), Z1
@@ -2037,14 +2008,13 @@ past:
 	ADDQ        $0x40, AX
 	DECQ        DX
 	JNE         past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToLowAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·floatToLowAVX512(SB), NOSPLIT, $0-33
 	VMOVDQU64    packed4AVX512<>+0(SB), Z0
 	VPBROADCASTQ word000000ff000000ff<>+0(SB), Z1
@@ -2103,14 +2073,13 @@ past:
 	ADDQ       $0x40, AX
 	DECQ       DX
 	JNE        past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToBoolAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·floatToBoolAVX512(SB), NOSPLIT, $0-33
 	VMOVDQU64    packed4AVX512<>+0(SB), Z0
 	VPBROADCASTQ word7fffffff7fffffff<>+0(SB), Z1
@@ -2170,14 +2139,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func floatToInt32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·floatToInt32AVX512(SB), NOSPLIT, $0-33
 	VPBROADCASTQ word4f0000004f000000<>+0(SB), Z0
 	VPBROADCASTQ wordffffffffffffffff<>+0(SB), Z1
@@ -2216,14 +2184,13 @@ past:
 	ADDQ        $0x40, AX
 	DECQ        DX
 	JNE         past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func lookUp16AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lookUp16AVX512(SB), NOSPLIT, $0-33
 	MOVQ            tables+24(FP), AX
 	VBROADCASTI32X4 (AX), Z0
@@ -2267,14 +2234,13 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER
 	RET
 
 // func lookUp32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lookUp32AVX512(SB), NOSPLIT, $0-33
 	MOVQ      tables+24(FP), AX
 	VMOVDQU64 (AX), Z0
@@ -2305,7 +2271,6 @@ past:
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past
-	SFENCE
 
 done:
 	VZEROUPPER

@@ -31,11 +31,13 @@ func (k *Kernels) fill() {
 		k.Bits.avx2()
 		k.Casts.avx2()
 		k.Takes.avx2()
+		k.Permutes.avx2()
 	}
 	if k.Level >= AVX512 {
 		k.Transposes.avx512()
 		k.Bits.avx512()
 		k.Casts.avx512()
 		k.Takes.avx512()
+		k.Permutes.avx512()
 	}
 }

@@ -101,7 +101,11 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 				for _, f := range map[string][]shuffleFunc{"pickAVX2": picksAVX2[:], "pickAVX512": picksAVX512[:], "spreadAVX2": spreadsAVX2[:], "spreadAVX512": spreadsAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
-			case "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
+			case "permuteAVX2", "permuteAVX512":
+				for _, f := range map[string][]mergeFunc{"permuteAVX2": mergesAVX2[:], "permuteAVX512": mergesAVX512[:]}[name] {
+					reached(reflect.ValueOf(f), check)
+				}
+			case "planAVX2", "planAVX512", "planPickAVX2", "planPickAVX512", "planSpreadAVX2", "planSpreadAVX512": // in Go
 			default:
 				check(name)
 			}

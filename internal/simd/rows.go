@@ -5,10 +5,14 @@ package simd
 type Rows struct {
 	// Move copies dense rows of one byte or more.
 	Move func(dst, src *byte, dStep, sStep, size, rows int64)
-	// Stream does so past the caches, for destinations that these cannot hold. Other
-	// processors see what it wrote from its return on. Only whole cache lines gain: rows
-	// of the destination should have many, or begin and end with one.
+	// Stream does so past the caches, for destinations that these cannot hold. Only whole
+	// cache lines gain: rows of the destination should have many, or begin and end with
+	// one.
 	Stream func(dst, src *byte, dStep, sStep, size, rows int64)
+	// Fence orders what kernels wrote past the caches before what comes next: until then,
+	// other processors may not see it. It waits for all of it, so one is enough for many
+	// calls.
+	Fence func()
 
 	// PlanPick prepares Pick for elements of size bytes that are a step apart, which may
 	// be negative. False: it would not pay.

@@ -2,6 +2,9 @@
 
 package simd
 
+// fence is Rows.Fence.
+func fence()
+
 // streamAVX2 is Rows.Stream.
 //
 //go:noescape

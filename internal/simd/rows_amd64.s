@@ -2,6 +2,12 @@
 
 #include "textflag.h"
 
+// func fence()
+// Requires: MMX+
+TEXT ·fence(SB), NOSPLIT, $0
+	SFENCE
+	RET
+
 // func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, CMOV, MMX+
 TEXT ·streamAVX2(SB), NOSPLIT, $0-48
@@ -188,7 +194,6 @@ next:
 	JNZ  row
 
 done:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -284,7 +289,6 @@ next:
 	JNZ  row
 
 done:
-	SFENCE
 	VZEROUPPER
 	RET
 

@@ -7,7 +7,7 @@ import (
 
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
-		k.Move, k.Stream = moveAVX2, streamAVX2
+		k.Move, k.Stream, k.Fence = moveAVX2, streamAVX2, fence
 		k.PlanPick, k.Pick = (*Shuffle).planPickAVX2, pickAVX2
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX2, spreadAVX2
 	}

@@ -21,6 +21,7 @@ import (
 //go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 //go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
 //go:generate go run -C asm ./take -out ../take_amd64.s -stubs ../take_amd64.go -pkg simd
+//go:generate go run -C asm ./permute -out ../permute_amd64.s -stubs ../permute_amd64.go -pkg simd
 //go:generate go run -C asm ./neon -out ../neon_arm64.s -stubs ../neon_arm64.go -pkg simd
 
 // Level is a set of instructions. Each level of an architecture includes those before it.
@@ -39,6 +40,7 @@ type Kernels struct {
 	Bits
 	Casts
 	Takes
+	Permutes
 }
 
 var tables [len(levelNames)]Kernels

@@ -498,7 +498,6 @@ pastline:
 	ADDQ     $0x08, DX
 	DECQ     DI
 	JNZ      pastloop
-	SFENCE
 
 done:
 	VZEROUPPER
@@ -1104,7 +1103,6 @@ pastline:
 	ADDQ      $0x08, DX
 	DECQ      DI
 	JNZ       pastloop
-	SFENCE
 
 done:
 	VZEROUPPER

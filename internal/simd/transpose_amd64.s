@@ -689,7 +689,7 @@ next:
 	RET
 
 // func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·transpose8x512stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -1205,7 +1205,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x40, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1538,7 +1537,7 @@ next:
 	RET
 
 // func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·transpose16x512stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -1794,7 +1793,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x20, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2008,7 +2006,7 @@ next:
 	RET
 
 // func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·transpose32x512stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -2142,7 +2140,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x10, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2245,7 +2242,7 @@ next:
 	RET
 
 // func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·transpose64x256stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -2341,7 +2338,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x08, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2405,7 +2401,7 @@ next:
 	RET
 
 // func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·transpose64x512stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -2483,7 +2479,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x08, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2574,7 +2569,7 @@ next:
 	RET
 
 // func transpose128x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·transpose128x256stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -2622,7 +2617,6 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x04, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2675,7 +2669,7 @@ next:
 	RET
 
 // func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·transpose128x512stream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -2719,12 +2713,11 @@ next:
 	ADDQ $0x40, AX
 	SUBQ $0x04, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
 // func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·transpose8x512fewstream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -3017,12 +3010,11 @@ none15:
 	ADDQ $0x40, AX
 	SUBQ $0x40, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
 // func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·transpose16x512fewstream(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
@@ -3169,12 +3161,11 @@ none7:
 	ADDQ $0x40, AX
 	SUBQ $0x20, SI
 	JNZ  block
-	SFENCE
 	VZEROUPPER
 	RET
 
 // func scatterRowsAVX2(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
-// Requires: AVX, CMOV, MMX+
+// Requires: AVX, CMOV
 TEXT ·scatterRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ tab+8(FP), CX
@@ -3314,7 +3305,6 @@ next:
 	ADDQ BX, DX
 	DECQ DI
 	JNZ  row
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3464,7 +3454,7 @@ piece:
 	RET
 
 // func scatterRowsAVX512(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, CMOV
 TEXT ·scatterRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ tab+8(FP), CX
@@ -3602,7 +3592,6 @@ next:
 	ADDQ BX, DX
 	DECQ DI
 	JNZ  row
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3760,7 +3749,7 @@ loop:
 	RET
 
 // func permute3AVX2stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·permute3AVX2stream(SB), NOSPLIT, $0-64
 	MOVQ    dst+0(FP), AX
 	MOVQ    dGap+8(FP), CX
@@ -3806,7 +3795,6 @@ loop:
 	ADDQ     DX, AX
 	DECQ     R9
 	JNZ      loop
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3855,7 +3843,7 @@ loop:
 	RET
 
 // func permute3AVX512stream(dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
 TEXT ·permute3AVX512stream(SB), NOSPLIT, $0-64
 	MOVQ      dst+0(FP), AX
 	MOVQ      dGap+8(FP), CX
@@ -3895,6 +3883,5 @@ loop:
 	ADDQ      DX, AX
 	DECQ      R9
 	JNZ       loop
-	SFENCE
 	VZEROUPPER
 	RET

@@ -77,6 +77,9 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 #define BYTES_OF 1 // one instruction
 DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector); }
 
+// The top bits of such bytes, each eight times.
+DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector | 0x8888); }
+
 // A word of ones from bit n on: none from 32 on.
 DEVICE u32 ones_above(u32 n) {
 	u32 v;

@@ -1,5 +1,14 @@
 // fill: elements as in element.h, all of them the pattern (lo, hi).
 
+// STORE stores those of an item's elements that there are.
+#define STORE(there) \
+	UNROLL \
+	for (u32 j = 0; j < ITEMS; j++, first += dApart) { \
+		if (there) { \
+			*first = value; \
+		} \
+	}
+
 ENTRY {
 	GLOBAL WORD *to = (GLOBAL WORD *)dst;
 	CONSTANT Axis *inner = AXES(params) + params->outer;
@@ -33,12 +42,13 @@ ENTRY {
 				d += (INDEX)digit(&x, inner + k) * (INDEX)inner[k].d;
 			}
 			GLOBAL WORD *first = to + (d0 + (d + (INDEX)x * (INDEX)params->d));
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) {
-				if (x + j * apart < cuts) {
-					first[j * dApart] = value;
-				}
+			if (x + (ITEMS - 1) * apart < cuts) { // without conditions, too
+				STORE(1)
+			} else {
+				STORE(x + j * apart < cuts)
 			}
 		}
 	}
 }
+
+#undef STORE

@@ -6,10 +6,11 @@
 DEVICE u32 is_nan(u32 x) { return (x & 0x7fffffff) > 0x7f800000; }
 
 // Fit is how floats are rounded to a smaller format of up to 16 bits: those that are
-// larger than most are taken for it, NaN for nan; both are written as if the format's
-// exponents went on. least is the smallest normal number.
+// larger than most are taken for it, which is written as if the format's exponents went
+// on. least is the smallest normal number, step what a number and its pattern grow by with
+// its exponent, and nan the pattern of NaN.
 typedef struct {
-	u32 most, nan, least, drop, addend;
+	u32 most, nan, least, step, addend;
 } Fit;
 
 DEVICE Fit fit_of(const Number to) {
@@ -18,29 +19,28 @@ DEVICE Fit fit_of(const Number to) {
 	const u32 sign = 1u << ((to.exponent + mantissa) & 31);
 	const u32 top = to.special == SPECIAL_IEEE ? 1u << mantissa : to.special == SPECIAL_ALL_ONES;
 	const u32 first = (u32)(128 - to.bias); // the exponent of least
-	f.drop = 23 - mantissa;
+	const u32 drop = 23 - mantissa;
 	f.least = first << 23;
 	const u32 below = f.least - (1u << 23);
 	const u32 most = sign - 1 - top + (to.excess != EXCESS_LARGEST);
-	const u32 nan = to.special == SPECIAL_NEGATIVE_ZERO ? sign : sign - top + (top >> 1);
-	f.most = (most << (f.drop & 31)) + below;
-	f.nan = (nan << (f.drop & 31)) + below;
-	f.addend = (f.drop << 23) + ((0 - (first << mantissa)) & 0xffff);
+	const u32 finite = to.special == SPECIAL_FINITE, without = finite ? (to.legacy ? sign - 1 : sign) : sign - top + (top >> 1);
+	f.most = (most << (drop & 31)) + below;
+	f.nan = to.special == SPECIAL_NEGATIVE_ZERO ? sign : without;
+	f.step = (1u << 23) + (1u << mantissa);
+	f.addend = (drop << 23) - (first << mantissa);
 	return f;
 }
 
 // fitted rounds a magnitude to the nearest number of a smaller format. Only the low bits
-// of what it returns count. A format without NaN has the largest number for it.
-DEVICE u32 fitted(u32 a, const Fit f, u32 has) {
-	a = has && a > 0x7f800000 ? f.nan : MIN(a, f.most);
-	const u32 power = MAX(a, f.least) & 0x7f800000;
-	return AS_BITS(AS_FLOAT(a) + AS_FLOAT(power + f.addend)) + (power >> f.drop);
+// of what it returns count, and none if it is not a number.
+DEVICE u32 fitted(u32 a, const Fit f) {
+	a = MIN(a, f.most);
+	const u32 exponent = MAX(a, f.least) >> 23;
+	return AS_BITS(AS_FLOAT(a) + AS_FLOAT(exponent * f.step + f.addend));
 }
 
-// four_bytes puts the low bytes of four words together, the first one lowest; four_tops
-// the highest.
+// four_bytes puts the low bytes of four words together, the first one lowest.
 DEVICE u32 four_bytes(const u32 *v) { return pack_bytes(v[0], v[1], v[2], v[3]); }
-DEVICE u32 four_tops(const u32 *v) { return bytes_of(bytes_of(v[0], v[1], 0x0073), bytes_of(v[2], v[3], 0x0073), 0x5410); }
 
 // float_of_integer converts an integer of 32 bits to the nearest float, or, if it is to
 // be rounded again, to one that is rounded as the integer would be: odd if not exact.
@@ -87,14 +87,25 @@ DEVICE u32 integer_of(u32 x, const Number to, u32 bits) {
 	return (u32)MIN(MAX(v, least), most);
 }
 
-// scale_of_float rounds to a power of two, which may be out of range then.
-DEVICE u32 scale_of_float(u32 x, const Number to) {
-	const u32 a = x & 0x7fffffff, nan = to.excess == EXCESS_NAN;
-	const u32 up = to.direction == SCALE_UP ? 0x7fffff : to.direction == SCALE_NEAREST ? 0x400000 : 0;
+// scale_up is what makes powers of two of magnitudes whose lower bits count.
+DEVICE u32 scale_up(const Number to) {
+	return to.direction == SCALE_UP ? 0x7fffff : to.direction == SCALE_NEAREST ? 0x400000 : 0;
+}
+
+// scale_of_float rounds a magnitude to a power of two, or the nearest that there is: 2^-127
+// to 2^127. What it returns of NaN does not count.
+DEVICE u32 scale_of_float(u32 a, u32 up) {
+	a = MAX(a, 0x00400000);
+	a = MIN(a, 0x7f000000);
+	const i32 below = MIN((i32)(a - 0x00800000), 0); // 2^-126, as if exponents went on
+	return (a + up + below) >> 23;
+}
+
+// exact_scale is NaN where there is none.
+DEVICE u32 exact_scale(u32 a, u32 up) {
 	const u32 tiny = a < 0x00800000; // subnormal numbers count their unit
 	const i32 power = (i32)(((tiny ? AS_BITS((float)a) : a) + up) >> 23) - (tiny ? 149 : 0);
-	const u32 beyond = power < 0 ? (nan ? 255 : 0) : 254 + nan;
-	return a > 0x7f800000 ? 255 : (u32)power > 254 ? beyond : (u32)power;
+	return MIN((u32)power, 255);
 }
 
 // bfloat_of_float rounds to the nearest one, or towards zero.
@@ -108,7 +119,7 @@ DEVICE u32 half_of_float(u32 x, const Fit f) {
 #ifdef HALF_OF
 	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7e00 : HALF_OF(x);
 #else
-	return (fitted(x & 0x7fffffff, f, 1) & 0x7fff) | (x >> 16 & 0x8000);
+	return (is_nan(x) ? f.nan : fitted(x & 0x7fffffff, f) & 0x7fff) | (x >> 16 & 0x8000);
 #endif
 }
 

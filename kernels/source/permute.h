@@ -38,7 +38,9 @@ typedef struct {
 	u32 slot;      // of src's first word
 	u32 load;      // how src's words are read
 	u32 store;     // how dst's words are written
-	u32 unused[3];
+	u32 mask;      // of dst's words: the bits that are its
+	u32 stored;    // how many of a work-item's words are written: all, a half or a quarter
+	u32 unused;
 	Place src[8 + REGISTERS], dst[8 + REGISTERS];
 	Stage stage[STAGES];
 } Moves;
@@ -49,8 +51,10 @@ typedef struct {
 #define RUNS 2         // at any element: four neighbours as a run, read by words
 #define SHIFTED 3      // at any element, which is at the same place in all words of a work-item
 #define LOOSE 4        // at any element: steps of registers count elements
-#define HALVES 5       // SHIFTED by 16 bits, or not
-#define LOOSE_HALVES 6 // LOOSE, but at multiples of 16 bits
+#define MASKED 5       // one by one, where STORED, and of each what is dst's
+#define JOINED 6       // SHIFTED, and work-items side by side have four neighbours
+#define HALVES 7       // SHIFTED by 16 bits, or not
+#define LOOSE_HALVES 8 // LOOSE, but at multiples of 16 bits
 
 #define MOVES ((CONSTANT Moves *)(AXES(params) + OUTER))
 
@@ -67,6 +71,13 @@ typedef struct {
 
 // INSIDE reports whether word k of a work-item is in the tile.
 #define INSIDE(k, side, i, j) ((i) + ADDED(k, side, a, +) < t.na && (j) + ADDED(k, side, b, +) < t.nb)
+
+// STORED reports whether word k of a work-item is written.
+#if DBITS < 8
+#define STORED(k) ((k) < WORDS / 4 || MOVES->stored > ((k) < WORDS / 2 ? WORDS / 4 : WORDS / 2))
+#else
+#define STORED(k) 1
+#endif
 
 #define SLOT(at) (*(SHARED_POINTER u32 *)((SHARED_POINTER u8 *)tile + (at)))
 
@@ -120,19 +131,25 @@ DEVICE u32 PASTE(NAME, _word_at)(GLOBAL const u32 *from, i32 at) {
 	return funnel(word[0], word[shift > 0], shift);
 }
 
-// put writes a word to any element; by halves where they begin at halves.
-DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 halves) {
+// put writes the bits of a word that the mask names to any element; by halves where all
+// of them begin at halves.
+DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 mask, u32 halves) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL u32 *word = to + (at >> LOG);
 	if (shift == 0) {
-		*word = value;
+		MERGE(word, value, mask);
 	} else if (halves) {
 		GLOBAL u16 *part = (GLOBAL u16 *)word;
 		part[1] = (u16)value;
 		part[2] = (u16)(value >> 16);
 	} else {
-		MERGE(word, value << shift, 0xffffffff << shift);
-		MERGE(word + 1, value >> (32 - shift), 0xffffffff >> (32 - shift));
+		const u32 lower = mask << shift, upper = mask >> (32 - shift);
+		if (lower) {
+			MERGE(word, value << shift, lower);
+		}
+		if (upper) {
+			MERGE(word + 1, value >> (32 - shift), upper);
+		}
 	}
 }
 
@@ -247,27 +264,59 @@ ENTRY {
 				v.y = r[k + 1];
 				v.z = r[k + 2];
 				v.w = r[k + 3];
-				*(GLOBAL u128 *)(last + ADDED(k, dst, step, +)) = v;
+				if (STORED(k)) {
+					*(GLOBAL u128 *)(last + ADDED(k, dst, step, +)) = v;
+				}
 			}
 		} else if (store == ALIGNED && whole) {
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
 				last[ADDED(k, dst, step, +)] = r[k];
 			}
+		} else if (store == MASKED && whole) {
+			const u32 mask = MOVES->mask;
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				if (STORED(k)) {
+					MERGE(last + ADDED(k, dst, step, +), r[k], mask);
+				}
+			}
+		} else if (store == JOINED && whole) {
+			// Each puts the end of the word before, from local memory, and the begin of its
+			// own together; the first of four both ends of the run.
+			const u32 place = (u32)d % PER * DBITS, head = place > 0 ? 0xffffffff << place : 0;
+			const u32 before = out ^ MOVES->dst[0].slot ^ (BIT_OF(id, 0) ? 0 : MOVES->dst[1].slot);
+			GLOBAL u32 *begin = last - (place == 0);
+			UNROLL
+			for (u32 k = 0; k < WORDS; k++) {
+				GLOBAL u32 *word = begin + ADDED(k, dst, step, +);
+				const u32 value = funnel(SLOT(before ^ ADDED(k, dst, slot, ^)), r[k], 32 - place);
+				if (!STORED(k)) {
+				} else if (id % 4 > 0) {
+					*word = value;
+				} else {
+					if (head) {
+						MERGE(word, value, head);
+					}
+					MERGE(word + 4, value, ~head);
+				}
+			}
 		} else if (store == HALVES && whole) {
 			GLOBAL u16 *lower = (GLOBAL u16 *)last + ((u32)d / (PER / 2) & 1);
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
 				GLOBAL u16 *part = lower + 2 * ADDED(k, dst, step, +);
-				part[0] = (u16)r[k];
-				part[1] = (u16)(r[k] >> 16);
+				if (STORED(k)) {
+					part[0] = (u16)r[k];
+					part[1] = (u16)(r[k] >> 16);
+				}
 			}
 		} else {
 			const u32 unit = store == LOOSE || store == LOOSE_HALVES ? 0 : LOG;
 			UNROLL
 			for (u32 k = 0; k < WORDS; k++) {
-				if (INSIDE(k, dst, da, db)) {
-					PASTE(NAME, _put)(to, d + (ADDED(k, dst, step, +) << unit), r[k], store >= HALVES);
+				if (STORED(k) && INSIDE(k, dst, da, db)) {
+					PASTE(NAME, _put)(to, d + (ADDED(k, dst, step, +) << unit), r[k], MOVES->mask, store >= HALVES);
 				}
 			}
 		}
@@ -285,12 +334,15 @@ ENTRY {
 #undef RUNS
 #undef SHIFTED
 #undef LOOSE
+#undef MASKED
+#undef JOINED
 #undef HALVES
 #undef LOOSE_HALVES
 #undef MOVES
 #undef FOURTH
 #undef ADDED
 #undef INSIDE
+#undef STORED
 #undef SLOT
 #undef EXCHANGE
 #undef EXCHANGE_BYTES

@@ -23,5 +23,8 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 	return v;
 }
 
+// The top bits of such bytes, each eight times.
+DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return (bytes_of(lo, hi, selector) >> 7 & 0x01010101) * 0xff; }
+
 // A word of ones from bit n on: none from 32 on.
 DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }

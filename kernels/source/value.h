@@ -5,14 +5,15 @@
 #define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
 #define ITEMS 2
 #define TOGETHER 2
-#define EVERY UNROLL for (u32 k = 0; k < TOGETHER * COUNT; k++)
+#define ALL (TOGETHER * COUNT)
+#define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
 
 #define PREPARE \
 	const Number is = number_of(lo), becomes = number_of(hi); \
 	const Fit fit = fit_of(becomes);
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, is, becomes, fit)
 
-// decode makes floats of 32 bits, or integers, of an item's elements.
+// decode makes floats of 32 bits, or integers, of items' elements.
 INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 #if SBITS == 32
 	EVERY {
@@ -39,137 +40,185 @@ INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 #endif
 }
 
-#if DBITS < 8
-// gather puts the low bits of four elements together.
-DEVICE u32 PASTE(NAME, _gather)(u32 bytes) {
-#if DBITS == 4
-	bytes |= bytes >> 4;
-	return (bytes & 0xff) | (bytes >> 8 & 0xff00);
+// integers makes floats of items' integers.
+INLINED void PASTE(NAME, _integers)(u32 *v, const Number from) {
+	EVERY {
+#if SBITS == 16
+		v[k] = AS_BITS((float)(i32)v[k]);
 #else
-	bytes |= bytes >> 6;
-	return (bytes & 0xf) | (bytes >> 12 & 0xf0);
+		v[k] = float_of_integer(v[k], from.kind == KIND_INT, DBITS < 32);
 #endif
+	}
+}
+
+#if DBITS < 8
+// joined is the elements in eight bytes, next to each other.
+DEVICE u32 PASTE(NAME, _joined)(u32 a, u32 b) {
+	a |= a >> (8 - DBITS);
+	b |= b >> (8 - DBITS);
+	u32 v = bytes_of(a, b, 0x6420);
+#if DBITS == 2
+	v |= v >> 4;
+	v = bytes_of(v, v, 0x0020);
+#endif
+	return v;
 }
 #endif
 
 #if DBITS == 4 || DBITS == 8
-// floats rounds four floats to a format of that many bits, a byte each.
-INLINED u32 PASTE(NAME, _floats)(const u32 *x, const u32 *raw, const Number from, const Number to, const Fit fit) {
-	u32 v[4];
-	UNROLL
-	for (u32 k = 0; k < 4; k++) {
-		v[k] = fitted(x[k] & 0x7fffffff, fit, DBITS == 8);
-	}
 #if SBITS == 32
-	u32 signs = four_tops(raw);
+#define UNSIGNED 0x7fffffff
 #else
-	u32 signs = bytes_of(raw[0], raw[1], 0x7531);
+#define UNSIGNED 0x7fff7fff
 #endif
-	signs = from.kind == KIND_UINT ? 0 : signs & 0x80808080;
-	u32 values = four_bytes(v);
-#if DBITS == 4
-	if (from.kind == KIND_FLOAT) { // NaN is -0, or the largest number
+
+// signs is the top bits of four elements, each eight times.
+DEVICE u32 PASTE(NAME, _signs)(const u32 *raw) {
 #if SBITS == 32
-		UNROLL
-		for (u32 k = 0; k < 4; k++) {
-			v[k] = (x[k] & 0x7fffffff) + 0x007fffff;
-		}
-		const u32 nan = four_tops(v) & 0x80808080;
+	return signs_of(bytes_of(raw[0], raw[1], 0x0073), bytes_of(raw[2], raw[3], 0x0073), 0x5410);
 #else
-		const u32 finite = from.mantissa == 10 ? 0x03ff03ff : 0x007f007f; // up to infinity
-		const u32 nan = bytes_of((raw[0] & 0x7fff7fff) + finite, (raw[1] & 0x7fff7fff) + finite, 0x7531) & 0x80808080;
-#endif
-		signs = to.legacy ? signs & ~nan : signs | nan;
-		values &= to.legacy ? 0x07070707 : ~((nan >> 4) - (nan >> 7));
-	}
-	return (values & 0x07070707) | signs >> 4;
-#else
-	if (to.special == SPECIAL_NEGATIVE_ZERO) { // neither zero nor NaN has a sign
-		signs &= (values & 0x7f7f7f7f) + 0x7f7f7f7f;
-	}
-	return values | signs;
+	return signs_of(raw[0], raw[1], 0x7531);
 #endif
 }
+
+// nans is ones in the bytes of those among four magnitudes that are not a number.
+INLINED u32 PASTE(NAME, _nans)(const u32 *magnitudes, const Number from) {
+	u32 v[4 * SBITS / 32];
+#if SBITS == 32
+	const u32 finite = 0x007fffff; // up to infinity
+#else
+	const u32 finite = from.mantissa == 10 ? 0x03ff03ff : 0x007f007f;
+#endif
+	UNROLL
+	for (u32 k = 0; k < 4 * SBITS / 32; k++) {
+		v[k] = magnitudes[k] + finite;
+	}
+	return PASTE(NAME, _signs)(v);
+}
+
+// floats rounds items' elements to a format of that many bits, a byte each.
+INLINED void PASTE(NAME, _floats)(u32 *bytes, const u32 *raw, const Number from, const Number to, const Fit fit) {
+	const u32 real = from.kind == KIND_FLOAT, mask = real ? UNSIGNED : 0xffffffff;
+	const u32 sign = from.kind == KIND_UINT || to.scale ? 0 : 0x01010101 << (DBITS - 1);
+	u32 magnitudes[ALL * SBITS / 32], v[ALL];
+	UNROLL
+	for (u32 k = 0; k < ALL * SBITS / 32; k++) {
+		magnitudes[k] = raw[k] & mask;
+	}
+	PASTE(NAME, _decode)(v, magnitudes, from);
+	if (!real) {
+		PASTE(NAME, _integers)(v, from);
+		EVERY {
+			v[k] &= 0x7fffffff;
+		}
+	}
+#if DBITS == 8
+	const u32 up = scale_up(to);
+	if (to.scale && to.excess == EXCESS_NAN) {
+		EVERY {
+			v[k] = exact_scale(v[k], up);
+		}
+	} else if (to.scale) {
+		EVERY {
+			v[k] = scale_of_float(v[k], up);
+		}
+	} else
+#endif
+	{
+		EVERY {
+			v[k] = fitted(v[k], fit);
+		}
+	}
+	UNROLL
+	for (u32 k = 0; k < ALL / 4; k++) {
+		u32 four = four_bytes(v + 4 * k), signs = PASTE(NAME, _signs)(raw + k * SBITS / 8);
+#if DBITS == 4
+		four = choose(sign, signs, four & 0x07070707);
+#endif
+		if (real) {
+			four = choose(PASTE(NAME, _nans)(magnitudes + k * SBITS / 8, from), fit.nan * 0x01010101, four);
+		}
+#if DBITS == 8
+		if (to.special == SPECIAL_NEGATIVE_ZERO) { // neither zero nor NaN has a sign
+			signs &= (four & 0x7f7f7f7f) + 0x7f7f7f7f;
+		}
+		four |= signs & sign;
+#endif
+		bytes[k] = four;
+	}
+}
+
+#undef UNSIGNED
 #endif
 
 INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, const Number to, const Fit fit) {
 	const u32 real = from.kind == KIND_FLOAT;
-	u32 v[TOGETHER * COUNT];
-	PASTE(NAME, _decode)(v, raw, from);
-	if (to.kind == KIND_FLOAT && !real) {
-		EVERY {
-			v[k] = float_of_integer(v[k], from.kind == KIND_INT, DBITS < 32);
-		}
-	}
-	if (to.kind == KIND_BOOL) {
-		const u32 mask = real ? 0x7fffffff : 0xffffffff;
-		EVERY {
-			v[k] = (v[k] & mask) != 0;
-		}
-	} else if (to.kind != KIND_FLOAT) {
-		if (real) {
+	u32 v[ALL];
+#if DBITS <= 8
+	u32 bytes[ALL / 4];
+#if DBITS > 2
+	if (to.kind == KIND_FLOAT) {
+		PASTE(NAME, _floats)(bytes, raw, from, to, fit);
+	} else
+#endif
+#endif
+	{
+		PASTE(NAME, _decode)(v, raw, from);
+		if (to.kind == KIND_BOOL) {
+			const u32 mask = real ? 0x7fffffff : 0xffffffff;
+			EVERY {
+				v[k] = (v[k] & mask) != 0;
+			}
+		} else if (to.kind != KIND_FLOAT && real) {
 			EVERY {
 				v[k] = integer_of(v[k], to, DBITS);
 			}
 		}
+#if DBITS <= 8
+		UNROLL
+		for (u32 k = 0; k < ALL / 4; k++) {
+			bytes[k] = four_bytes(v + 4 * k) & (0x01010101 * ((1u << DBITS) - 1));
+		}
+#else
+		else if (to.kind == KIND_FLOAT && !real) {
+			PASTE(NAME, _integers)(v, from);
+		}
+#endif
 	}
 #if DBITS == 32
 	EVERY {
 		out[k] = v[k];
 	}
 #elif DBITS == 16
-	else if (to.mantissa == 10) {
+	if (to.kind == KIND_FLOAT && to.mantissa == 10) {
 		EVERY {
 			v[k] = half_of_float(v[k], fit);
 		}
-	} else {
+	} else if (to.kind == KIND_FLOAT) {
 		EVERY {
 			v[k] = bfloat_of_float(v[k], to.truncate);
 		}
 	}
 	UNROLL
-	for (u32 k = 0; k < TOGETHER * COUNT; k += 2) {
+	for (u32 k = 0; k < ALL; k += 2) {
 		out[k / 2] = pack_halves(v[k], v[k + 1]);
 	}
-#else
-	u32 bytes[TOGETHER * COUNT / 4];
-#if DBITS > 2
-	if (to.kind == KIND_FLOAT && !to.scale) {
-		UNROLL
-		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
-			bytes[k / 4] = PASTE(NAME, _floats)(v + k, raw + k * SBITS / 32, from, to, fit);
-		}
-	} else
-#endif
-	{
-#if DBITS == 8
-		if (to.kind == KIND_FLOAT) {
-			EVERY {
-				v[k] = scale_of_float(v[k], to);
-			}
-		}
-#endif
-		UNROLL
-		for (u32 k = 0; k < TOGETHER * COUNT; k += 4) {
-			bytes[k / 4] = four_bytes(v + k) & (0x01010101 * ((1u << DBITS) - 1));
-		}
-	}
-#if DBITS == 8
+#elif DBITS == 8
 	UNROLL
-	for (u32 k = 0; k < TOGETHER * COUNT / 4; k++) {
+	for (u32 k = 0; k < ALL / 4; k++) {
 		out[k] = bytes[k];
 	}
-#else
+#elif COUNT == 8
 	UNROLL
 	for (u32 j = 0; j < TOGETHER; j++) {
-		out[j] = PASTE(NAME, _gather)(bytes[j * COUNT / 4]);
-#if COUNT == 8
-		out[j] |= PASTE(NAME, _gather)(bytes[2 * j + 1]) << (4 * DBITS);
-#endif
+		out[j] = PASTE(NAME, _joined)(bytes[2 * j], bytes[2 * j + 1]);
 	}
-#endif
+#else
+	out[0] = PASTE(NAME, _joined)(bytes[0], bytes[1]);
+	out[1] = out[0] >> (4 * DBITS);
 #endif
 }
 
 #undef COUNT
+#undef ALL
 #undef EVERY

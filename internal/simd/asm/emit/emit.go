@@ -195,7 +195,6 @@ func Loop(body func(past bool)) {
 	body(true)
 	DECQ(lines)
 	JNE(LabelRef("past"))
-	SFENCE()
 	Label("done")
 	VZEROUPPER()
 	RET()

@@ -10,6 +10,7 @@ import (
 )
 
 func main() {
+	fence()
 	streamAVX2()
 	streamAVX512()
 	moveAVX2()

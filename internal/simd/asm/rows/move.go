@@ -12,7 +12,7 @@ const rowsSignature = "func(dst, src *byte, dStep, sStep, size, rows int64)"
 
 // rowLoop writes a function that does rows one after another: body does that at d
 // and s, and ends at the label "next".
-func rowLoop(name, doc string, before, body, after func(), row *rowRegisters) {
+func rowLoop(name, doc string, before, body func(), row *rowRegisters) {
 	TEXT(name, NOSPLIT, rowsSignature)
 	Doc(name + " is " + doc)
 	Pragma("noescape")
@@ -31,7 +31,6 @@ func rowLoop(name, doc string, before, body, after func(), row *rowRegisters) {
 	DECQ(rows)
 	JNZ(LabelRef("row"))
 	Label("done")
-	after()
 	VZEROUPPER()
 	RET()
 }
@@ -70,7 +69,7 @@ func moveAVX512() {
 		Label("tail")
 		VMOVDQU8_Z(Mem{Base: r.s, Index: last, Scale: 1}, k, z[0])
 		VMOVDQU8(z[0], k, Mem{Base: r.d, Index: last, Scale: 1})
-	}, func() {}, &r)
+	}, &r)
 
 	Label("vectors")
 	i := GP64()
@@ -160,5 +159,5 @@ func moveAVX2() {
 		JL(LabelRef("vector"))
 		Label("tail")
 		r.move(last, y[0])
-	}, func() {}, &r)
+	}, &r)
 }

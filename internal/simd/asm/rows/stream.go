@@ -57,7 +57,7 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 		TESTQ(n, n)
 		JZ(LabelRef("next"))
 		some(d, s, n, "end")
-	}, SFENCE, &r)
+	}, &r)
 }
 
 // ahead is how many bytes before they are read lines are fetched, within a row.
@@ -116,4 +116,12 @@ func streamAVX2() {
 			Label(skip)
 		}
 	})
+}
+
+// fence writes Rows.Fence.
+func fence() {
+	TEXT("fence", NOSPLIT, "func()")
+	Doc("fence is Rows.Fence.")
+	SFENCE()
+	RET()
 }

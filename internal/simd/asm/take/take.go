@@ -50,7 +50,6 @@ func take(v emit.Vec) {
 	t.long()
 	Label("past")
 	t.past()
-	SFENCE()
 	Label("done")
 	VZEROUPPER()
 	RET()

@@ -118,9 +118,6 @@ func (t transposer) next(rows, dst, m Register) {
 	ADDQ(Imm(uint64(t.rows()*t.size)), dst)
 	SUBQ(Imm(uint64(t.rows())), m)
 	JNZ(LabelRef("block"))
-	if t.stream {
-		SFENCE()
-	}
 	VZEROUPPER()
 	RET()
 }

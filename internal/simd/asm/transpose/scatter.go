@@ -101,7 +101,6 @@ func scatterRows(n int) {
 	ADDQ(stride, src)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	SFENCE()
 	VZEROUPPER()
 	RET()
 }

@@ -76,9 +76,6 @@ func (m permute3) write() {
 	ADDQ(dStep, dst)
 	DECQ(n)
 	JNZ(LabelRef("loop"))
-	if m.stream {
-		SFENCE()
-	}
 	VZEROUPPER()
 	RET()
 }

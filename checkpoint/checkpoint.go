@@ -1,0 +1,252 @@
+package checkpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+const (
+	// indexSuffix is that of an index: which file has which tensor.
+	indexSuffix = ".safetensors.index.json"
+	// configName says how the weights beside it are quantised.
+	configName = "config.json"
+	// maxText is the longest index or configuration that is read.
+	maxText = 64 << 20
+	// maxFiles is the most files of one checkpoint.
+	maxFiles = 10_000
+)
+
+// Checkpoint is a set of files that together have a model's weights, or a part of them.
+type Checkpoint struct {
+	Path    string // as it was given to Open
+	Files   []*File
+	Tensors []*Tensor // of all files, one of a name
+	// Index is the index that named the files; nil: there is none.
+	Index *Index
+	// Config is config.json beside the files; nil: there is none.
+	Config json.RawMessage
+}
+
+// Index is a file that says which file has which tensor.
+type Index struct {
+	Name     string // of the file
+	Metadata json.RawMessage
+	Files    map[string]string // tensor to file
+}
+
+// Open opens a file; all files that an index (NAME.safetensors.index.json) lists; all of
+// a GGUF file in pieces (NAME-00001-of-00003.gguf, any of them); or the one of these that
+// a folder has. Close closes the files.
+func Open(path string) (*Checkpoint, error) {
+	c := &Checkpoint{Path: path}
+	main, err := c.find(path)
+	if err == nil {
+		err = c.open(main)
+	}
+	if err == nil {
+		err = c.collect()
+	}
+	if err == nil {
+		err = c.readConfig(filepath.Join(filepath.Dir(main), configName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close closes all files.
+func (c *Checkpoint) Close() error {
+	var all []error
+	for _, f := range c.Files {
+		all = append(all, f.Close())
+	}
+	return errors.Join(all...)
+}
+
+// Lookup returns the tensor of a name, or nil.
+func (c *Checkpoint) Lookup(name string) *Tensor {
+	for _, t := range c.Tensors {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// pieces is how a GGUF file in pieces names them.
+var pieces = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})\.gguf$`)
+
+// find returns the file to begin with: path, or what a folder has.
+func (c *Checkpoint) find(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", quote.Error(err)
+	}
+	if !info.IsDir() {
+		return path, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", quote.Error(err)
+	}
+	var indexes, tensors, gguf []string
+	for _, e := range entries {
+		name := e.Name()
+		switch m := pieces.FindStringSubmatch(name); {
+		case strings.HasSuffix(name, indexSuffix):
+			indexes = append(indexes, name)
+		case strings.HasSuffix(name, ".safetensors"):
+			tensors = append(tensors, name)
+		case m != nil && m[2] != "00001":
+		case strings.HasSuffix(name, ".gguf"):
+			gguf = append(gguf, name)
+		}
+	}
+	for _, some := range [][]string{indexes, tensors, gguf} {
+		switch len(some) {
+		case 0:
+		case 1:
+			return filepath.Join(path, some[0]), nil
+		default:
+			return "", layout.Errorf(layout.ErrInvalid, "Open", "the folder %s has %d of a kind, %s and %s among them: name one", quote.Path(path), len(some), quote.Name(some[0]), quote.Name(some[1]))
+		}
+	}
+	return "", layout.Errorf(layout.ErrInvalid, "Open", "the folder %s has no .safetensors or .gguf file", quote.Path(path))
+}
+
+// open opens the files of a checkpoint that begins with main.
+func (c *Checkpoint) open(main string) error {
+	names := []string{filepath.Base(main)}
+	switch m := pieces.FindStringSubmatch(names[0]); {
+	case strings.HasSuffix(names[0], indexSuffix):
+		if err := c.readIndex(main); err != nil {
+			return err
+		}
+		names = slices.Sorted(maps.Values(c.Index.Files))
+		names = slices.Compact(names)
+	case m != nil:
+		n, _ := strconv.Atoi(m[3])
+		if i, _ := strconv.Atoi(m[2]); i < 1 || i > n || n > maxFiles {
+			return layout.Errorf(layout.ErrInvalid, "Open", "%s is no piece of a file", quote.Path(main))
+		}
+		names = nil
+		for i := range n {
+			names = append(names, fmt.Sprintf("%s-%05d-of-%s.gguf", m[1], i+1, m[3]))
+		}
+	}
+	if len(names) > maxFiles {
+		return layout.Errorf(layout.ErrUnsupported, "Open", "%s names %d files; at most %d", quote.Path(main), len(names), maxFiles)
+	}
+	for _, name := range names {
+		f, err := OpenFile(filepath.Join(filepath.Dir(main), name))
+		if err != nil {
+			return err
+		}
+		c.Files = append(c.Files, f)
+	}
+	return nil
+}
+
+// readIndex reads an index. The files lie beside it.
+func (c *Checkpoint) readIndex(path string) error {
+	text, err := c.content(path)
+	if err != nil {
+		return err
+	}
+	var index struct {
+		Metadata json.RawMessage   `json:"metadata"`
+		Files    map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s", quote.Path(path), quote.Text(err.Error()))
+	}
+	if len(index.Files) == 0 {
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s has no weight_map", quote.Path(path))
+	}
+	for tensor, name := range index.Files {
+		if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, `/\`) {
+			return layout.Errorf(layout.ErrInvalid, "Open", "%s: tensor %s is in %s, which is no name of a file beside it", quote.Path(path), quote.Name(tensor), quote.Name(name))
+		}
+	}
+	c.Index = &Index{Name: filepath.Base(path), Metadata: index.Metadata, Files: index.Files}
+	return nil
+}
+
+// content reads a text file, and counts it and what becomes of it.
+func (c *Checkpoint) content(path string) ([]byte, error) {
+	f, err := file.Open(path, maxText)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), 4*f.Size); err != nil {
+		return nil, err
+	}
+	return f.Content()
+}
+
+// collect gathers the tensors: those that the index lists, or all.
+func (c *Checkpoint) collect() error {
+	seen := map[string]*File{}
+	for _, f := range c.Files {
+		if f.Format != c.Files[0].Format {
+			return layout.Errorf(layout.ErrInvalid, "Open", "%s is %v and %s is %v", quote.Path(c.Files[0].Path), c.Files[0].Format, quote.Path(f.Path), f.Format)
+		}
+		name := filepath.Base(f.Path)
+		for _, t := range f.Tensors {
+			if c.Index != nil && c.Index.Files[t.Name] != name {
+				continue
+			}
+			if other := seen[t.Name]; other != nil {
+				return layout.Errorf(layout.ErrInvalid, "Open", "tensor %s is in %s and in %s", quote.Name(t.Name), quote.Path(other.Path), quote.Path(f.Path))
+			}
+			seen[t.Name] = f
+			c.Tensors = append(c.Tensors, t)
+		}
+	}
+	if c.Index == nil {
+		return nil
+	}
+	var missing []string
+	for name := range c.Index.Files {
+		if seen[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		first := slices.MinFunc(missing, cmp.Compare[string])
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s has no tensor %s (%d such)", quote.Name(c.Index.Name), quote.Name(c.Index.Files[first]), quote.Name(first), len(missing))
+	}
+	return nil
+}
+
+func (c *Checkpoint) readConfig(path string) error {
+	text, err := c.content(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !json.Valid(text) {
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s is no JSON", quote.Path(path))
+	}
+	c.Config = text
+	return nil
+}

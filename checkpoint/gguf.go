@@ -1,0 +1,266 @@
+package checkpoint
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+const (
+	magicGGUF = "GGUF"
+	// versionGGUF is what is written; 2 is read as well, and differs in nothing.
+	versionGGUF = 3
+	// alignmentKey is the metadata that says of what the tensors' offsets are multiples.
+	alignmentKey     = "general.alignment"
+	defaultAlignment = 32
+	maxAlignment     = 1 << 20
+	// maxNesting is how deep arrays of arrays are read.
+	maxNesting = 4
+)
+
+// readGGUF reads the header of a file of size bytes.
+func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) error {
+	c := &cursor{h: h, r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size, charge: charge}
+	c.take(int64(len(magicGGUF)))
+	switch version := c.uint32(); {
+	case c.err != nil:
+		return c.err
+	case version == 1:
+		return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "version 1 of the format; 2 and 3 are known")
+	case version != 2 && version != versionGGUF:
+		return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "version %d of the format; 2 and 3 are known, in little-endian order", version)
+	}
+	tensors, entries := c.count("tensors", 8+4+4+8), c.count("entries of metadata", 8+4+1)
+	keys := map[string]bool{}
+	for range entries {
+		key := c.text("a key")
+		t := ValueType(c.uint32())
+		if c.err == nil && (keys[key] || !valid(key)) {
+			c.fail("the key %s is there twice, or none", quote.Name(key))
+		}
+		keys[key] = true
+		v := c.value(t, 0)
+		if c.err != nil {
+			return c.err
+		}
+		h.Metadata = append(h.Metadata, Entry{key, Value{t, string(v)}})
+	}
+	for range tensors {
+		t := &Tensor{Name: c.text("a tensor's name")}
+		rank := c.uint32()
+		if c.err == nil && rank > maxRankGGUF {
+			c.fail("tensor %s has %d axes; at most %d", quote.Name(t.Name), rank, maxRankGGUF)
+		}
+		for range min(rank, maxRankGGUF) {
+			t.Dims = append(t.Dims, c.int64("an extent"))
+		}
+		slices.Reverse(t.Dims)
+		id := c.uint32()
+		if c.err == nil && (int(id) >= len(ggufTypes) || ggufTypes[id].Name == "") {
+			return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "tensor %s is of type %d, which is not known", quote.Name(t.Name), id)
+		}
+		t.offset = c.int64("an offset")
+		if c.err != nil {
+			return c.err
+		}
+		t.Type = ggufTypes[id]
+		if err := h.check(t); err != nil {
+			return err
+		}
+		h.Tensors = append(h.Tensors, t)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	align, err := h.alignment()
+	if err != nil {
+		return err
+	}
+	start := roundUp(size-c.left, align)
+	for _, t := range h.Tensors {
+		if t.offset%align != 0 {
+			return h.invalid("tensor %s begins at byte %d; that is no multiple of %d", quote.Name(t.Name), t.offset, align)
+		}
+		if t.offset > math.MaxInt64-start {
+			return h.invalid("tensor %s begins at byte %d; the file has %d", quote.Name(t.Name), t.offset, size)
+		}
+		t.offset += start
+	}
+	return h.place(size)
+}
+
+// alignment returns what the metadata says of it.
+func (h *Header) alignment() (int64, error) {
+	v, ok := h.Value(alignmentKey)
+	if !ok {
+		return defaultAlignment, nil
+	}
+	n, ok := v.Int()
+	if !ok || n <= 0 || n > maxAlignment || n&(n-1) != 0 {
+		return 0, h.invalid("%s is %v; a power of two up to %d is wanted", alignmentKey, v, maxAlignment)
+	}
+	return n, nil
+}
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// cursor reads a header. After the first error it reads nothing more.
+type cursor struct {
+	h      *Header
+	r      *bufio.Reader
+	left   int64 // bytes of the file
+	charge func(int64) error
+	err    error
+}
+
+func (c *cursor) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = c.h.invalid(format, args...)
+	}
+}
+
+// take reads n bytes.
+func (c *cursor) take(n int64) []byte {
+	if c.err == nil && n > c.left {
+		c.fail("the file ends within its header: %d bytes are wanted, %d are left", n, c.left)
+	}
+	if c.err == nil {
+		c.err = c.charge(3 * n) // as bytes and as a text, and what holds it
+	}
+	if c.err != nil {
+		return nil
+	}
+	b := make([]byte, n)
+	if _, c.err = io.ReadFull(c.r, b); c.err != nil {
+		return nil
+	}
+	c.left -= n
+	return b
+}
+
+func (c *cursor) uint32() uint32 {
+	if b := c.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (c *cursor) int64(what string) int64 {
+	b := c.take(8)
+	if b == nil {
+		return 0
+	}
+	n := int64(binary.LittleEndian.Uint64(b))
+	if n < 0 {
+		c.fail("%s is %d", what, uint64(n))
+	}
+	return n
+}
+
+// count reads how many follow, of at least so many bytes each.
+func (c *cursor) count(what string, bytes int64) int64 {
+	n := c.int64("the number of " + what)
+	if n > c.left/bytes {
+		c.fail("%d %s in a file that has %d bytes more", n, what, c.left)
+	}
+	if c.err != nil {
+		return 0
+	}
+	return n
+}
+
+func (c *cursor) text(what string) string { return string(c.take(c.int64("the length of " + what))) }
+
+// value reads a value, and returns it as it lies in the file.
+func (c *cursor) value(t ValueType, depth int) []byte {
+	if c.err == nil && int(t) >= len(valueTypes) {
+		c.fail("metadata of type %d, which is not known", uint32(t))
+	}
+	if c.err != nil {
+		return nil
+	}
+	switch {
+	case valueTypes[t].bytes > 0:
+		return c.take(valueTypes[t].bytes)
+	case t == Text:
+		length := c.take(8)
+		if c.err != nil {
+			return nil
+		}
+		return append(length, c.take(int64(min(binary.LittleEndian.Uint64(length), math.MaxInt64)))...)
+	}
+	raw := c.take(4 + 8)
+	if c.err != nil {
+		return nil
+	}
+	of, n := ValueType(binary.LittleEndian.Uint32(raw)), binary.LittleEndian.Uint64(raw[4:])
+	least := int64(8) // a text's length
+	if int(of) < len(valueTypes) && valueTypes[of].bytes > 0 {
+		least = valueTypes[of].bytes
+	}
+	switch {
+	case depth == maxNesting:
+		c.fail("arrays of arrays, more than %d deep", maxNesting)
+	case n > uint64(c.left/least):
+		c.fail("an array of %d %v in a file that has %d bytes more", n, of, c.left)
+	case int(of) < len(valueTypes) && valueTypes[of].bytes > 0:
+		return append(raw, c.take(int64(n)*least)...)
+	}
+	for range n {
+		if c.err != nil {
+			return nil
+		}
+		raw = append(raw, c.value(of, depth+1)...)
+	}
+	return raw
+}
+
+// appendGGUF gives the tensors their places, and appends the header to b.
+func (h *Header) appendGGUF(b []byte) ([]byte, error) {
+	align, err := h.alignment()
+	if err != nil {
+		return nil, err
+	}
+	text := func(s string) {
+		b = append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
+	}
+	base := len(b)
+	b = append(b, magicGGUF...)
+	b = binary.LittleEndian.AppendUint32(b, versionGGUF)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(h.Tensors)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(h.Metadata)))
+	for _, e := range h.Metadata {
+		if !valid(e.Key) {
+			return nil, h.invalid("the key %s", quote.Name(e.Key))
+		}
+		text(e.Key)
+		b = binary.LittleEndian.AppendUint32(b, uint32(e.Value.Type))
+		b = append(b, e.Value.raw...)
+	}
+	from := int64(0)
+	for _, t := range h.Tensors {
+		text(t.Name)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(t.Dims)))
+		for _, n := range slices.Backward(t.Dims) {
+			b = binary.LittleEndian.AppendUint64(b, uint64(n))
+		}
+		b = binary.LittleEndian.AppendUint32(b, t.Type.id)
+		b = binary.LittleEndian.AppendUint64(b, uint64(from))
+		if t.size > math.MaxInt64-from-align-maxJSON {
+			return nil, h.invalid("the file's size overflows int64")
+		}
+		t.offset, from = from, roundUp(from+t.size, align)
+	}
+	for int64(len(b)-base)%align != 0 {
+		b = append(b, 0)
+	}
+	for _, t := range h.Tensors {
+		t.offset += int64(len(b) - base)
+	}
+	return b, nil
+}

@@ -1,0 +1,158 @@
+package cpu
+
+import (
+	"unsafe"
+)
+
+// Boxes of nibbles without unpacking: the nibbles of each of the destination's bytes, which
+// are a step apart in the source, are put together first, those in low and those in high
+// halves of the source's bytes. What is left is a copy of bytes, straight to the destination.
+
+// pairing says how the bytes of a job's boxes are made.
+type pairing struct {
+	on bool
+	// step is from the first nibble of a byte to its second one: even, or -1, where the
+	// halves of bytes change places.
+	step int64
+	// halves is the axis over low and high halves, -1 if only one of them is copied.
+	halves int
+	back   bool  // high ones come first
+	odd    bool  // the first nibble is in a high half
+	high   int64 // bytes in the buffer from those of low halves to those of high ones
+}
+
+// planPairs rewrites the loops over nibbles as loops over the destination's bytes: steps
+// still count nibbles, but all are even. One axis, with a step of 0, is over the halves of the
+// source's bytes. False: bytes of either side are not whole, and the loops as they were.
+func (j *job) planPairs() bool {
+	last := j.rank - 1
+	in := j.axes[last]
+	if j.dBits != 4 || in.d != 1 || in.n&1 != 0 || in.s&1 != 0 && in.s != -1 || j.dOff&1 != 0 || j.rank+1 > mostBoxAxes {
+		return false
+	}
+	halves := -1
+	for k := range j.rank {
+		x := &j.axes[k]
+		switch {
+		case k < last && x.d&1 != 0:
+			return false
+		case magnitude(x.s) == 1:
+			// Pairs begin in a low half, or backwards in a high one.
+			if halves >= 0 || x.n&1 != 0 || (x.s < 0) != (j.sOff&1 != 0) {
+				return false
+			}
+			halves = k
+		case x.s&1 != 0:
+			return false
+		}
+	}
+	p := &j.boxes.pairs
+	*p = pairing{on: true, step: in.s, halves: -1, odd: j.sOff&1 != 0 && in.s != -1}
+	var to [mostBoxAxes]axis
+	n := 0
+	add := func(x axis) {
+		if x.n > 1 {
+			to[n] = x
+			n++
+		}
+	}
+	for k, x := range j.axes[:j.rank] {
+		switch {
+		case k == last:
+			add(axis{x.n / 2, 2, 2 * x.s})
+		case k == halves:
+			add(axis{x.n / 2, 2 * x.d, 2 * x.s})
+			add(axis{2, x.d, 0})
+			p.halves, p.back = n-1, x.s < 0
+		default:
+			add(x)
+		}
+	}
+	j.rank = copy(j.axes[:], to[:n])
+	return n > 0
+}
+
+// pairedBytes makes the job that copies a box's bytes out of the buffer.
+func (b *boxes) pairedBytes(j *job) {
+	var dims, ds, ss [mostBoxAxes]int64
+	start := b.first / 2
+	if b.pairs.odd {
+		start += b.pairs.high
+	}
+	for i := range b.rank {
+		x := &b.axes[i]
+		dims[i], ds[i], ss[i] = x.n, x.d/2, x.bufS
+		switch {
+		case x.halves && b.pairs.back:
+			ss[i] = -b.pairs.high
+		case x.halves:
+			ss[i] = b.pairs.high
+		case x.inSrc:
+			ss[i] = x.s / 2
+		}
+	}
+	copyBytes(j, dims[:b.rank], ds[:b.rank], ss[:b.rank], start)
+}
+
+// pairBox moves a box.
+func (j *job) pairBox(d, s int64, work *boxWork) {
+	b := &j.boxes
+	p := &b.pairs
+	buf := room(&work.src, p.high+b.src)
+	index := work.index[:b.rank]
+	at, to := s>>1-b.first/2, int64(0)
+	for more := true; more; {
+		if p.step == -1 {
+			swapNibbles(buf, to, j.src, at, b.run)
+		} else {
+			pairNibbles(buf, to, to+p.high, j.src, at, at+p.step/2, b.run)
+		}
+		more = false
+		for i := range b.rank {
+			if x := &b.axes[i]; !x.inSrc && !x.halves && x.next(&index[i], &at, &to, x.s/2, x.bufS, x.n) {
+				more = true
+				break
+			}
+		}
+	}
+	sub := &work.job
+	sub.dst, sub.src, sub.dOff = j.dst, buf, work.dOff+d/2
+	sub.run(0, sub.units, &work.sc)
+	sub.dst, sub.src = nil, nil
+}
+
+// pairNibbles writes the low halves of n pairs of bytes, and the high halves.
+func pairNibbles(buf unsafe.Pointer, low, high int64, src unsafe.Pointer, first, second, n int64) {
+	if kernels.PairNibbles != nil && n >= kernels.PairWidth {
+		kernels.PairNibbles(ptr(buf, low), ptr(buf, high), ptr(src, first), ptr(src, second), n)
+		return
+	}
+	for ; n >= 8; n -= 8 {
+		x, y := load64(src, first), load64(src, second)
+		store64(buf, low, x&mask4|y&mask4<<4)
+		store64(buf, high, x>>4&mask4|y&^uint64(mask4))
+		low, high, first, second = low+8, high+8, first+8, second+8
+	}
+	for i := range n {
+		x, y := load8(src, first+i), load8(src, second+i)
+		store8(buf, low+i, x&15|y<<4)
+		store8(buf, high+i, x>>4|y&^15)
+	}
+}
+
+// swapNibbles writes n bytes with their halves exchanged.
+func swapNibbles(buf unsafe.Pointer, to int64, src unsafe.Pointer, at, n int64) {
+	if kernels.SwapNibbles != nil && n >= kernels.PairWidth {
+		kernels.SwapNibbles(ptr(buf, to), ptr(src, at), n)
+		return
+	}
+	for ; n >= 8; n -= 8 {
+		x := load64(src, at)
+		store64(buf, to, x>>4&mask4|x&mask4<<4)
+		to, at = to+8, at+8
+	}
+	for i := range n {
+		x := load8(src, at+i)
+		store8(buf, to+i, x>>4|x<<4)
+	}
+}

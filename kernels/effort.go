@@ -1,0 +1,46 @@
+package kernels
+
+import "math"
+
+// effort is about what a block of a form by tiles asks of a multiprocessor.
+type effort struct {
+	blocks       int64
+	instructions int64 // of a work-item
+	sectors      int64 // of memory that its loads and stores touch, one after the other
+	passes       int64 // through the banks of local memory
+}
+
+// cycles is about how many of them a copy of so many bytes takes on one multiprocessor of
+// a large GPU: what is bound by instructions, by the second-level cache, by local memory,
+// by memory and by its latency overlaps, but for what adding up their cubes says. The
+// constants are those of kernels/model for an H100.
+func (e effort) cycles(bytes int64) float64 {
+	instructions := float64(e.instructions)
+	sum := 0.0
+	for _, part := range []float64{
+		2.9 * instructions,
+		1.35 * float64(e.sectors),
+		1.1 * float64(e.passes),
+		memoryCycles(bytes) / float64(e.blocks),
+		1.1*instructions + 750,
+	} {
+		sum += part * part * part
+	}
+	return float64(e.blocks) * math.Cbrt(sum)
+}
+
+// atRoof is how much longer than memory takes by itself a copy may take for no other form
+// to be tried.
+const atRoof = 1.08
+
+// memoryCycles is about how many of them memory takes by itself.
+func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }
+
+// touched is how many sectors lines of so many bytes touch, each for itself.
+func touched(lines, bytes int64, aligned bool) int64 {
+	sectors := lines * ((bytes + sectorBytes - 1) / sectorBytes)
+	if !aligned {
+		sectors += lines / 2 // an end more, where it does not lie in a begun one
+	}
+	return sectors
+}

@@ -1,0 +1,140 @@
+package quant
+
+import (
+	"encoding/json"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// Describe reads what config.json says of how a model's weights are quantised. Without a
+// quantization_config the format is nil.
+func Describe(config json.RawMessage) (*Format, Params, error) {
+	var all struct {
+		Config *json.RawMessage `json:"quantization_config"`
+	}
+	if len(config) == 0 {
+		return nil, Params{}, nil
+	}
+	if err := json.Unmarshal(config, &all); err != nil {
+		return nil, Params{}, unread(err)
+	}
+	if all.Config == nil {
+		return nil, Params{}, nil
+	}
+	var method struct {
+		Name string `json:"quant_method"`
+	}
+	if err := json.Unmarshal(*all.Config, &method); err != nil {
+		return nil, Params{}, unread(err)
+	}
+	for _, known := range []struct {
+		name   string
+		format *Format
+		read   func(json.RawMessage) (Params, error)
+	}{
+		{"gptq", gptq, describeGPTQ}, {"awq", awq, describeAWQ}, {"compressed-tensors", compressedTensors, describeCompressed},
+		{"mxfp4", gptOSS, func(json.RawMessage) (Params, error) { return Params{}, nil }},
+	} {
+		if known.name == method.Name {
+			p, err := known.read(*all.Config)
+			return known.format, p, err
+		}
+	}
+	return nil, Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quant_method %s is not known", quote.Name(method.Name))
+}
+
+func unread(err error) error {
+	return layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: %s", quote.Text(err.Error()))
+}
+
+// group is a group's size as configurations give it: -1 is a row.
+func group(n int64) (int64, error) {
+	if n < -1 || n == 0 || n > 1<<40 {
+		return 0, layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: group_size is %d", n)
+	}
+	return max(n, 0), nil
+}
+
+func describeGPTQ(text json.RawMessage) (p Params, err error) {
+	c := struct {
+		Bits   int64  `json:"bits"`
+		Group  int64  `json:"group_size"`
+		Sorted bool   `json:"desc_act"`
+		Sym    *bool  `json:"sym"`
+		Format string `json:"checkpoint_format"`
+	}{Group: -1}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return p, unread(err)
+	}
+	if c.Bits != 2 && c.Bits != 4 && c.Bits != 8 {
+		return p, layout.Errorf(layout.ErrUnsupported, "gptq", "codes of %d bits; 2, 4 and 8 are known", c.Bits)
+	}
+	switch c.Format {
+	case "", "gptq", "gptq_v2":
+	default:
+		return p, layout.Errorf(layout.ErrUnsupported, "gptq", "checkpoint_format %s; gptq and gptq_v2 are known", quote.Name(c.Format))
+	}
+	p = Params{Bits: c.Bits, Zeros: c.Sym == nil || !*c.Sym, ZeroLess: c.Format != "gptq_v2"}
+	p.Group, err = group(c.Group)
+	p.Sorted = c.Sorted && p.Group > 0
+	return p, err
+}
+
+func describeAWQ(text json.RawMessage) (p Params, err error) {
+	c := struct {
+		Bits    int64  `json:"bits"`
+		Group   int64  `json:"group_size"`
+		Zeros   *bool  `json:"zero_point"`
+		Version string `json:"version"`
+	}{Group: 128}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return p, unread(err)
+	}
+	if c.Version != "" && c.Version != "gemm" && c.Version != "GEMM" || c.Bits != 4 {
+		return p, layout.Errorf(layout.ErrUnsupported, "awq", "version %s of %d bits; gemm of 4 is known", quote.Name(c.Version), c.Bits)
+	}
+	p = Params{Bits: 4, Zeros: c.Zeros == nil || *c.Zeros}
+	p.Group, err = group(c.Group)
+	return p, err
+}
+
+func describeCompressed(text json.RawMessage) (p Params, err error) {
+	var c struct {
+		Format string `json:"format"`
+		Groups map[string]struct {
+			Weights *struct {
+				Bits      int64  `json:"num_bits"`
+				Group     *int64 `json:"group_size"`
+				Strategy  string `json:"strategy"`
+				Symmetric *bool  `json:"symmetric"`
+				Type      string `json:"type"`
+			} `json:"weights"`
+		} `json:"config_groups"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return p, unread(err)
+	}
+	if c.Format != "pack-quantized" {
+		return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "format %s; pack-quantized is known", quote.Name(c.Format))
+	}
+	if len(c.Groups) != 1 {
+		return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "%d config_groups; one is known", len(c.Groups))
+	}
+	for _, g := range c.Groups {
+		w := g.Weights
+		switch {
+		case w == nil || w.Type != "int" || w.Bits != 4 && w.Bits != 8 && w.Bits != 2:
+			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "weights other than integers of 2, 4 or 8 bits")
+		case w.Symmetric != nil && !*w.Symmetric:
+			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "zero points of weights")
+		case w.Strategy != "group" && w.Strategy != "channel":
+			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "the strategy %s; group and channel are known", quote.Name(w.Strategy))
+		}
+		p.Bits = w.Bits
+		if w.Strategy == "group" && w.Group != nil {
+			p.Group, err = group(*w.Group)
+		}
+	}
+	return p, err
+}

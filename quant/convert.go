@@ -1,0 +1,214 @@
+package quant
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// Memory has the bytes of a weight's tensors on a stream, by name, as tensors of Uint8.
+type Memory map[string]*tensor.Tensor
+
+// Release releases all of them.
+func (m Memory) Release() error {
+	var all []error
+	for _, t := range m {
+		all = append(all, t.Release())
+	}
+	return errors.Join(all...)
+}
+
+// Run converts: src has the bytes of From's tensors, the result those of To's. On devices
+// that work on their own it returns before the work is done.
+func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	dst, more := Memory{}, Memory{}
+	defer func() {
+		err = errors.Join(err, more.Release())
+		if err != nil {
+			err = errors.Join(err, dst.Release())
+			dst = nil
+		}
+	}()
+	r, err := p.rows(src)
+	if err != nil {
+		return dst, err
+	}
+	if p.sorted {
+		if more[sortedName], err = p.sort(s, src, r.order); err != nil {
+			return dst, err
+		}
+	}
+	for i, t := range p.To.Tensors {
+		kind, err := p.To.arrays[i].kind()
+		if err != nil {
+			return dst, err
+		}
+		n, err := kind.Size(t.Dims)
+		if err != nil {
+			return dst, err
+		}
+		if dst[t.Name], err = tensor.New(s, layout.Uint8, n); err != nil {
+			return dst, err
+		}
+	}
+	for _, m := range p.moves {
+		from := src[m.src]
+		if from == nil {
+			from = more[m.src]
+		}
+		if err := m.run(s, dst[m.dst], from); err != nil {
+			return dst, err
+		}
+	}
+	for _, f := range p.fills {
+		if err := p.fill(f, dst, r); err != nil {
+			return dst, err
+		}
+	}
+	for _, l := range p.less {
+		a := p.To.arrays[l.array]
+		if err := change(dst[p.To.Tensors[l.array].Name], func(b []byte) { subtract(b, a.bits, l.by) }); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// widths are the types of elements that moves have.
+var widthTypes = map[int64]layout.DType{2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
+
+// run copies elements from one tensor's bytes to another's.
+func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
+	t, ok := widthTypes[m.width]
+	if !ok {
+		return layout.Errorf(layout.ErrUnsupported, "quant", "copies of single bits")
+	}
+	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Release()) }()
+	f, err := tensor.FromBuffer(s, src.Buffer(), t, m.srcLayout, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Release()) }()
+	return d.CopyFrom(f)
+}
+
+// rows has which group each row of k belongs to, and the rows in the order of their groups.
+type rows struct{ group, order []int32 }
+
+// rows reads the groups, where these count.
+func (p *Plan) rows(src Memory) (r rows, err error) {
+	if !p.From.Params.Sorted {
+		return r, nil
+	}
+	b, err := src[joined(p.From.Name, p.From.suffix(groups))].Bytes()
+	if err != nil {
+		return r, err
+	}
+	r.group, r.order = make([]int32, len(b)/4), make([]int32, len(b)/4)
+	for i := range r.group {
+		g := int32(binary.LittleEndian.Uint32(b[4*i:]))
+		if g < 0 || int64(g) >= p.From.ext[axisG] {
+			return r, layout.Errorf(layout.ErrInvalid, p.From.Format.Name, "row %d is of group %d; there are %d", i, g, p.From.ext[axisG])
+		}
+		r.group[i], r.order[i] = g, int32(i)
+	}
+	slices.SortStableFunc(r.order, func(a, b int32) int { return int(r.group[a]) - int(r.group[b]) })
+	return r, nil
+}
+
+// sort returns the codes, rows of k in the order of their groups.
+func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Tensor, err error) {
+	name := joined(p.From.Name, p.From.suffix(codes))
+	var from []place
+	for i, a := range p.From.arrays {
+		if p.From.Tensors[i].Name == name {
+			from = append(from, a.slots[0].place(name, p.From.ext))
+		}
+	}
+	ext := extents{axisK: p.From.ext[axisK], axisN: p.From.ext[axisN]}
+	all, err := moves([]place{slot{order: "k n", pitch: p.From.Params.Bits, bits: p.From.Params.Bits}.place("", ext)}, from, ext)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := tensor.Empty(s, widthTypes[p.From.Params.Bits], ext[axisK], ext[axisN])
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, plain.Release()) }()
+	for _, m := range all {
+		if err := m.run(s, plain, src[name]); err != nil {
+			return nil, err
+		}
+	}
+	index, err := tensor.FromSlice(s, order, int64(len(order)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, index.Release()) }()
+	return plain.Gather(0, index)
+}
+
+// change changes a small tensor's bytes on the host.
+func change(t *tensor.Tensor, do func([]byte)) (err error) {
+	b, err := t.Bytes()
+	if err != nil {
+		return err
+	}
+	do(b)
+	c, err := tensor.FromBytes(t.Stream(), layout.Uint8, b, int64(len(b)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Release()) }()
+	return t.CopyFrom(c)
+}
+
+// fill makes the numbers that the source does not have.
+func (p *Plan) fill(f fill, dst Memory, r rows) error {
+	a, t := p.To.arrays[f.array], dst[p.To.Tensors[f.array].Name]
+	return change(t, func(b []byte) {
+		switch f.role {
+		case zeros:
+			half := int64(1)<<(a.bits-1) - a.slots[0].less
+			for i := range b {
+				for at := int64(0); at < 8; at += a.bits {
+					b[i] |= byte(half << at)
+				}
+			}
+		case groups:
+			for i := range len(b) / 4 {
+				g := uint32(0)
+				switch {
+				case r.order != nil:
+					g = uint32(r.group[r.order[i]])
+				case p.To.Params.Group > 0:
+					g = uint32(int64(i) / p.To.Params.Group)
+				}
+				binary.LittleEndian.PutUint32(b[4*i:], g)
+			}
+		case sorting:
+			for i, k := range r.order {
+				binary.LittleEndian.PutUint32(b[4*i:], uint32(k))
+			}
+		}
+	})
+}
+
+// subtract takes by from all elements of so many bits.
+func subtract(b []byte, bits, by int64) {
+	mask := byte(1<<bits - 1)
+	for i, x := range b {
+		y := byte(0)
+		for at := int64(0); at < 8; at += bits {
+			y |= (x>>at - byte(by)) & mask << at
+		}
+		b[i] = y
+	}
+}

@@ -1,0 +1,111 @@
+package quant
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Axes of weights. Others, of layouts that are no matrices, have letters of their own.
+const (
+	axisE = 'e' // matrices: experts
+	axisN = 'n' // outputs
+	axisK = 'k' // inputs, over which a product is summed
+	axisG = 'g' // groups of k that share a scale
+	axisS = 's' // blocks of k whose scales share one
+)
+
+// superBlock is how many k such a block has, in K-quants.
+const superBlock = 256
+
+// extents are how far the axes go.
+type extents map[byte]int64
+
+// digit is a part of an index: of index i of an axis the number i/div%size.
+type digit struct {
+	axis    byte
+	div     int64
+	size    int64 // 0: the rest of the axis
+	only    int64 // the one value that there is; -1: all
+	reverse bool  // the last one comes first
+	stride  int64 // bits from one value to the next
+}
+
+// digits reads an order of digits, the outermost first: "k/8 n k%8" is a row for each 8
+// k, in it all n, and of each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or
+// AXIS/DIV%SIZE; behind it "~" turns its order round, and "=2" says that only this value
+// is there. Orders are constants of this package: one that cannot be read panics.
+func digits(order string) []digit {
+	var out []digit
+	for _, word := range strings.Fields(order) {
+		d := digit{axis: word[0], div: 1, only: -1}
+		rest := word[1:]
+		rest, only, some := strings.Cut(rest, "=")
+		if some {
+			d.only = number(word, only)
+		}
+		rest, d.reverse = strings.CutSuffix(rest, "~")
+		rest, size, some := strings.Cut(rest, "%")
+		if some {
+			d.size = number(word, size)
+		}
+		if div, some := strings.CutPrefix(rest, "/"); some {
+			d.div = number(word, div)
+		} else if rest != "" {
+			panic("quant: the digit " + word)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func number(word, text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		panic("quant: the digit " + word)
+	}
+	return n
+}
+
+func (d digit) String() string {
+	s := string(rune(d.axis))
+	if d.div > 1 {
+		s += fmt.Sprintf("/%d", d.div)
+	}
+	if d.size > 0 {
+		s += fmt.Sprintf("%%%d", d.size)
+	}
+	if d.reverse {
+		s += "~"
+	}
+	if d.only >= 0 {
+		s += fmt.Sprintf("=%d", d.only)
+	}
+	return s
+}
+
+// count is how many values the digit has.
+func (d digit) count(ext extents) int64 {
+	if d.size > 0 {
+		return d.size
+	}
+	return (ext[d.axis] + d.div - 1) / d.div
+}
+
+// lay gives digits the strides that they have when they lie one in another without gaps,
+// the innermost pitch bits apart. It returns how many bits all of them take, and where the
+// first value of all lies.
+func lay(ds []digit, pitch int64, ext extents) (bits, at int64) {
+	for i := len(ds) - 1; i >= 0; i-- {
+		d := &ds[i]
+		if d.stride = pitch; d.only >= 0 {
+			continue
+		}
+		n := d.count(ext)
+		if pitch *= n; d.reverse {
+			at += d.stride * (n - 1)
+			d.stride = -d.stride
+		}
+	}
+	return pitch, at
+}

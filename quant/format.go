@@ -1,0 +1,190 @@
+package quant
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/layout"
+)
+
+// Format says how the numbers of a weight are kept: in which tensors, and where in these
+// each bit lies. It is data; what becomes of it is the same for all.
+type Format struct {
+	Name  string // "gptq", as commands take it
+	About string // whose it is, in a line
+
+	suffix string // of the tensor of codes
+	drops  string // of a tensor that only says what shapes say
+
+	// arrays returns the tensors of a weight, that of codes first, in the order in which files have them.
+	arrays func(p Params) []array
+	// accept says what a weight's parameters become, or the rule that refuses them. The
+	// extents are n, k and g.
+	accept func(f *Format, p Params, ext extents) (Params, error)
+	// params completes the parameters, and may set extents, by the tensor of codes.
+	params func(p Params, t Tensor, ext extents) (Params, error)
+	// name returns the name of a weight that another format names so.
+	name       func(name string) string
+	takesNames bool // its tensors have the names of the source's
+	givesNames bool // in any format the tensors have the names that they have in this one
+}
+
+// Params is what the tensors of a weight do not tell by themselves.
+type Params struct {
+	Bits  int64 // of a code
+	Group int64 // k that share a scale; 0: all; -1: as many as the scales' shape says
+	// Zeros: the codes' zero points are stored. Otherwise all are half of the codes' range.
+	Zeros bool
+	// ZeroLess: one less than the zero point is stored.
+	ZeroLess bool
+	// Sorted: g_idx says which group a row of k belongs to.
+	Sorted bool
+	// Signed: the codes are numbers with a sign.
+	Signed bool
+	// Flat: the weight's shape is not known; it is a row.
+	Flat bool
+	// Tiles is how many tiles of 16 k lie in one.
+	Tiles int64
+	// Part is how many rows a part of them has.
+	Part int64
+	// Blocks is GGUF's type of blocks.
+	Blocks string
+	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4", "iq4nl".
+	Table string
+	// Batch: there are several matrices, experts.
+	Batch bool
+	// Scale is the scales' type, as checkpoints name it.
+	Scale string
+}
+
+// role is what an array's numbers are.
+type role uint8
+
+const (
+	codes role = iota
+	scales
+	zeros
+	mins            // what is subtracted from a number times its scale
+	superScales     // of scales
+	superMins       // of mins
+	groups          // of each k
+	sorting         // the k in the order of their groups
+	roleCount   int = iota
+)
+
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "groups", "order of rows"}
+
+func (r role) String() string { return roleNames[r] }
+
+// array is a tensor of a weight, as a file has it.
+type array struct {
+	suffix string // of its name
+	typ    string // as checkpoints name it
+	order  string // "|" stands between axes of the file's; the last one counts elements of typ
+	bits   int64  // of an element, or of a block
+	slots  []slot
+}
+
+// dense is an array of one field, without gaps: order goes down to single elements.
+func dense(r role, suffix, typ, order string, bits int64) array {
+	inner := strings.ReplaceAll(order, "|", " ")
+	return array{suffix, typ, order, bits, []slot{{role: r, order: inner, pitch: bits, bits: bits}}}
+}
+
+// inBlocks is an array of blocks of a type of GGUF's, each with some groups, and what is in
+// a block. lead are the axes outside of k.
+func inBlocks(typ, lead string, group int64, slots ...slot) array {
+	t, err := checkpoint.GGUF.Type(typ)
+	if err != nil {
+		panic(err) // a constant of this package
+	}
+	a := array{".weight", typ, fmt.Sprintf("%s k/%d", lead, t.Block), 8 * t.BlockBytes, slots}
+	lead = strings.ReplaceAll(lead, "|", " ")
+	for i := range slots {
+		s := &slots[i]
+		s.block, s.rows = a.bits, fmt.Sprintf("%s g/%d", lead, t.Block/group)
+		switch s.role {
+		case codes:
+			s.rows = fmt.Sprintf("%s k/%d", lead, t.Block)
+		case superScales, superMins:
+			s.rows = fmt.Sprintf("%s s", lead)
+		}
+	}
+	return a
+}
+
+// kind returns the type of the array's elements in a file.
+func (a array) kind() (checkpoint.Type, error) {
+	if t, err := checkpoint.Safetensors.Type(a.typ); err == nil {
+		return t, nil
+	}
+	return checkpoint.GGUF.Type(a.typ)
+}
+
+// dims returns the extents of the array in a file.
+func (a array) dims(ext extents) ([]int64, error) {
+	t, err := a.kind()
+	if err != nil {
+		return nil, err
+	}
+	var dims []int64
+	for _, axis := range strings.Split(a.order, "|") {
+		n := int64(1)
+		for _, d := range digits(axis) {
+			n *= d.count(ext)
+		}
+		dims = append(dims, n)
+	}
+	last := &dims[len(dims)-1]
+	*last *= a.bits * t.Block
+	if *last%(8*t.BlockBytes) != 0 {
+		return nil, layout.Errorf(layout.ErrUnsupported, "quant", "%s: rows of %d bits are no multiple of %s", a.suffix, *last/t.Block, a.typ)
+	}
+	*last /= 8 * t.BlockBytes
+	return dims, nil
+}
+
+// extent finds the extents of axes that are not yet in ext from those of the array in a
+// file, and checks the others.
+func (a array) extent(dims []int64, ext extents) error {
+	t, err := a.kind()
+	if err != nil {
+		return err
+	}
+	axes := strings.Split(a.order, "|")
+	wrong := func() error {
+		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s%v", a.suffix, layout.Shape(dims), a.typ, a.order, ext)
+	}
+	if len(dims) != len(axes) {
+		return wrong()
+	}
+	for i, axis := range axes {
+		n := dims[i]
+		if i == len(axes)-1 {
+			if n > 1<<50 || n*8*t.BlockBytes%(a.bits*t.Block) != 0 {
+				return wrong()
+			}
+			n = n * 8 * t.BlockBytes / (a.bits * t.Block)
+		}
+		var open *digit
+		for _, d := range digits(axis) {
+			if _, known := ext[d.axis]; d.size == 0 && !known {
+				open = &d
+				continue
+			}
+			c := d.count(ext)
+			if c == 0 || n%c != 0 {
+				return wrong()
+			}
+			n /= c
+		}
+		switch {
+		case open != nil:
+			ext[open.axis] = n * open.div
+		case n != 1:
+			return wrong()
+		}
+	}
+	return nil
+}

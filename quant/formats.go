@@ -1,0 +1,52 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// all lists the formats in the order in which they are shown.
+var all = []*Format{gptq, awq, marlin, packed, matMulNBits, compressedTensors, gguf, gptOSS, tilePacked, tiles128x4, scalesPlain, hqq, bitsandbytes}
+
+// Formats returns all formats.
+func Formats() []*Format { return slices.Clone(all) }
+
+// Lookup returns the format of a name.
+func Lookup(name string) (*Format, error) {
+	var names []string
+	for _, f := range all {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return nil, layout.Errorf(layout.ErrInvalid, "quant", "no format is named %s; there are %s", quote.Name(name), strings.Join(names, ", "))
+}
+
+// refuse is the error of a format that cannot take a weight.
+func (f *Format) refuse(format string, args ...any) error {
+	return layout.Errorf(layout.ErrUnsupported, f.Name, format, args...)
+}
+
+// word is the order of an axis in words of 32 bits of so many bits each.
+func word(axis byte, bits int64) (words, within string) {
+	per := 32 / bits
+	return fmt.Sprintf("%c/%d", axis, per), fmt.Sprintf("%c%%%d", axis, per)
+}
+
+// widths refuses codes of other widths than those given, and extents that are no multiples.
+func (f *Format) widths(p Params, ext extents, multiples map[byte]int64, bits ...int64) error {
+	if !slices.Contains(bits, p.Bits) {
+		return f.refuse("codes of %d bits; it has %v", p.Bits, bits)
+	}
+	for axis, of := range multiples {
+		if ext[axis]%of != 0 {
+			return f.refuse("%c is %d; a multiple of %d is wanted", axis-'a'+'A', ext[axis], of)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package quant
+
+import (
+	"regexp"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// block is a type of GGUF's: what its blocks have, by bits from a block's first.
+type block struct {
+	params Params
+	slots  []slot
+}
+
+// at is a slot of a block.
+func at(at int64, r role, order string, pitch, lo, bits int64) slot {
+	return slot{role: r, at: at, order: order, pitch: pitch, lo: lo, bits: bits}
+}
+
+const (
+	// Two halves of a block of 32 share bytes.
+	halves = "k%16 k/16%2"
+	// Two runs of 32 of a block of 256 share bytes, or four of 32.
+	runsOf4, runsOf2 = "k/64%4 k%32 k/32%2", "k/128%2 k%32 k/32%4"
+)
+
+// sixBits is how Q4_K and Q5_K keep 8 scales and 8 minima of 6 bits in 12 bytes: the last
+// four have two bits above the first four, and four bits in the last bytes.
+func sixBits() []slot {
+	return []slot{
+		at(32, scales, "g/4%2=0 g%4", 8, 0, 6), at(32+64, scales, "g/4%2=1 g%4", 8, 0, 4), at(32+6, scales, "g/4%2=1 g%4", 8, 4, 2),
+		at(64, mins, "g/4%2=0 g%4", 8, 0, 6), at(32+68, mins, "g/4%2=1 g%4", 8, 0, 4), at(64+6, mins, "g/4%2=1 g%4", 8, 4, 2),
+	}
+}
+
+// ggufBlocks returns what the types have that are copies of bits.
+func ggufBlocks() map[string]block {
+	half := func(bits int64) Params { return Params{Bits: bits, Group: 32, Scale: "F16"} }
+	super := func(bits, group int64) Params { return Params{Bits: bits, Group: group} }
+	return map[string]block{
+		"Q4_0":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
+		"Q4_1":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
+		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
+		"Q5_1":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
+		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 8, 0, 8)}},
+		"IQ4_NL": {Params{Bits: 4, Group: 32, Scale: "F16", Table: "iq4nl"}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
+		"MXFP4":  {Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "", 8, 0, 8), at(8, codes, halves, 4, 0, 4)}},
+		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
+		"Q2_K": {super(2, 16), []slot{
+			at(0, scales, "g%16", 8, 0, 4), at(4, mins, "g%16", 8, 0, 4), at(128, codes, runsOf2, 2, 0, 2), at(640, superScales, "", 16, 0, 16), at(656, superMins, "", 16, 0, 16),
+		}},
+		"Q3_K": {super(3, 16), []slot{
+			at(0, codes, "k%32 k/32%8", 1, 2, 1), at(256, codes, runsOf2, 2, 0, 2), at(768, scales, "g%8 g/8%2", 4, 0, 4), at(832, scales, "g%4 g/4%4", 2, 4, 2), at(864, superScales, "", 16, 0, 16),
+		}},
+		"Q4_K": {super(4, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, runsOf4, 4, 0, 4))},
+		"Q5_K": {super(5, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, "k%32 k/32%8", 1, 4, 1), at(384, codes, runsOf4, 4, 0, 4))},
+		"Q6_K": {super(6, 16), []slot{
+			at(0, codes, "k/128%2 k%64 k/64%2", 4, 0, 4), at(1024, codes, runsOf2, 2, 4, 2), at(1536, scales, "g%16", 8, 0, 8), at(1664, superScales, "", 16, 0, 16),
+		}},
+		"IQ4_XS": {Params{Bits: 4, Group: 32, Table: "iq4nl"}, []slot{
+			at(0, superScales, "", 16, 0, 16), at(16, scales, "g%8", 2, 4, 2), at(32, scales, "g%8", 4, 0, 4), at(64, codes, "k/32%8 k%16 k/16%2", 4, 0, 4),
+		}},
+		"TQ2_0": {super(2, 256), []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
+	}
+}
+
+// expertNames are names that llama.cpp gives to what Transformers names otherwise.
+var expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(gate|up|down)_proj$`)
+
+var gguf = &Format{
+	Name:   "gguf",
+	About:  "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
+	suffix: ".weight",
+	arrays: func(p Params) []array {
+		b := ggufBlocks()[p.Blocks]
+		lead := "n |"
+		if p.Batch {
+			lead = "e | n |"
+		}
+		return []array{inBlocks(p.Blocks, lead, max(1, b.params.Group), b.slots...)}
+	},
+	params: func(_ Params, t Tensor, _ extents) (Params, error) {
+		b, ok := ggufBlocks()[t.Type]
+		if !ok {
+			return Params{}, layout.Errorf(layout.ErrUnsupported, "gguf", "tensor %s is of type %s, whose blocks are not known", quote.Name(t.Name), t.Type)
+		}
+		p := b.params
+		p.Blocks, p.Batch = t.Type, len(t.Dims) == 3
+		return p, nil
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Table != "e2m1" || p.Group != 32 || p.Scale != "U8" {
+			return p, f.refuse("codes of %d bits in groups of %d; of conversions without arithmetic there is that to MXFP4", p.Bits, p.Group)
+		}
+		p.Blocks = "MXFP4"
+		return p, f.widths(p, ext, map[byte]int64{axisK: 32}, 4)
+	},
+	name: func(name string) string {
+		return expertNames.ReplaceAllString(name, "blk.$1.ffn_${2}_exps")
+	},
+}
+
+var gptOSS = &Format{
+	Name:   "gpt-oss",
+	About:  "gpt-oss's MXFP4: experts of blocks of 32",
+	suffix: "_blocks",
+	arrays: func(p Params) []array {
+		return []array{dense(codes, "_blocks", "U8", "e | n | k/32 | k%32", 4), dense(scales, "_scales", "U8", "e | n | g", 8)}
+	},
+	params: func(p Params, _ Tensor, _ extents) (Params, error) {
+		return Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}, nil
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Table != "e2m1" || p.Group != 32 {
+			return p, f.refuse("numbers that are no MXFP4")
+		}
+		return p, f.widths(p, ext, map[byte]int64{axisK: 32}, 4)
+	},
+}

@@ -1,0 +1,138 @@
+package quant
+
+import (
+	"maps"
+
+	"github.com/restride/restride/layout"
+)
+
+// Plan is a conversion: what it makes, and how, known before anything runs.
+type Plan struct {
+	From, To *Weight
+
+	moves []move
+	fills []fill
+	less  []shift
+	// sorted: the rows of codes are first put in the order of their groups.
+	sorted bool
+}
+
+// fill is an array that the source does not have, and its numbers.
+type fill struct {
+	array int // of To's
+	role  role
+}
+
+// shift says that an array's numbers are stored as less than they are in the source.
+type shift struct {
+	array int
+	by    int64
+}
+
+// Plan returns what it takes to have the weight in another format. What a format cannot
+// keep is an error, ErrUnsupported, that says the rule.
+func (w *Weight) Plan(to *Format) (*Plan, error) {
+	if to.accept == nil {
+		return nil, to.refuse("it can be read, not written")
+	}
+	params, err := to.accept(to, w.Params, w.ext)
+	if err != nil {
+		return nil, err
+	}
+	out := &Weight{Name: w.Name, Format: to, Params: params, ext: maps.Clone(w.ext)}
+	out.ext.group(params)
+	if w.ext[axisG] != out.ext[axisG] {
+		return nil, to.refuse("groups of %d; there are groups of %d", params.Group, w.Params.Group)
+	}
+	if to.name != nil {
+		out.Name = to.name(w.Name)
+	}
+	p := &Plan{From: w, To: out}
+	for _, a := range to.arrays(params) {
+		if a.slots[0].role == scales && w.suffix(scales) == "" {
+			continue // codes alone
+		}
+		if err := p.add(a); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.whole()
+}
+
+// add plans an array of the target's.
+func (p *Plan) add(a array) error {
+	w, out, index := p.From, p.To, len(p.To.arrays)
+	dims, err := a.dims(out.ext)
+	if err != nil {
+		return err
+	}
+	r := a.slots[0].role
+	if have := w.suffix(r); have != "" && (out.Format.takesNames || w.Format.givesNames) {
+		a.suffix = have
+	}
+	t := Tensor{joined(out.Name, a.suffix), a.typ, dims}
+	out.arrays, out.Tensors = append(out.arrays, a), append(out.Tensors, t)
+	for _, s := range a.slots {
+		dst := s.place(t.Name, out.ext)
+		var src []place
+		for i, from := range w.arrays {
+			for _, have := range from.slots {
+				if have.role == s.role && (s.role != zeros || w.Params.Zeros) {
+					src = append(src, have.place(w.Tensors[i].Name, w.ext))
+					if have.less != s.less {
+						p.less = append(p.less, shift{index, s.less - have.less})
+					}
+				}
+			}
+		}
+		switch {
+		case s.role == sorting, s.role == groups && w.Params.Sorted, len(src) == 0:
+			p.fills = append(p.fills, fill{index, s.role})
+			continue
+		case s.role == codes && w.Params.Sorted && out.Params.Sorted && out.Format == marlin:
+			p.sorted = true
+			src = []place{slot{order: "k n", pitch: s.bits, bits: s.bits}.place(sortedName, w.ext)}
+		}
+		some, err := moves([]place{dst}, src, fieldExtents(s, out.ext))
+		if err != nil {
+			return layout.Named(out.Format.Name, err)
+		}
+		p.moves = append(p.moves, some...)
+	}
+	return nil
+}
+
+// sortedName stands for codes in the order of their groups.
+const sortedName = "\x00sorted"
+
+// suffix returns that of the tensor that has a role's numbers.
+func (w *Weight) suffix(r role) string {
+	for _, a := range w.arrays {
+		if a.slots[0].role == r {
+			return a.suffix
+		}
+	}
+	return ""
+}
+
+// fieldExtents are those of the axes that a slot has.
+func fieldExtents(s slot, ext extents) extents {
+	out := extents{}
+	for _, d := range append(digits(s.rows), digits(s.order)...) {
+		out[d.axis] = ext[d.axis]
+	}
+	return out
+}
+
+// whole refuses a plan that would lose numbers of the source.
+func (p *Plan) whole() error {
+	for _, r := range []role{zeros, groups} {
+		if (r == zeros && !p.From.Params.Zeros) || (r == groups && !p.From.Params.Sorted) {
+			continue
+		}
+		if p.To.suffix(r) == "" {
+			return p.To.Format.refuse("the weight has %v, for which it has no place", r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package quant_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/restride/restride" // all devices
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+	"github.com/restride/restride/tensor"
+)
+
+// vectors is a folder of small checkpoints, FROM-to-TO/NAME, and what becomes of them.
+const vectors = "../../shared/quant/vectors"
+
+// about is what about.json of a case says beside config.json.
+type about struct {
+	From, To string
+	Bits     int64
+	Tiles    int64 `json:"inner_k_tiles"`
+}
+
+func open(t *testing.T, path string) *checkpoint.Checkpoint {
+	c, err := checkpoint.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close()) })
+	return c
+}
+
+func content(t *testing.T, x *checkpoint.Tensor) []byte {
+	b, err := io.ReadAll(io.NewSectionReader(x, 0, x.Size()))
+	require.NoError(t, err)
+	return b
+}
+
+// TestVectors converts the cases that need no arithmetic, on the device that
+// RESTRIDE_TEST_DEVICE names.
+func TestVectors(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("RESTRIDE_QUANT_VECTORS"), vectors), "*", "*"))
+	require.NoError(t, err)
+	if len(dirs) == 0 {
+		t.Skip("there are no vectors in ", vectors)
+	}
+	s, err := tensor.Open(cmp.Or(os.Getenv("RESTRIDE_TEST_DEVICE"), "cpu"))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close()) }()
+	tensor.CheckLeaks(t, s)
+	for _, dir := range dirs {
+		t.Run(filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)), func(t *testing.T) { convert(t, s, dir) })
+	}
+}
+
+func convert(t *testing.T, s *tensor.Stream, dir string) {
+	var a about
+	b, err := os.ReadFile(filepath.Join(dir, "about.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &a))
+	if a.To == "float" {
+		t.Skip("it needs arithmetic")
+	}
+	from, err := quant.Lookup(a.From)
+	require.NoError(t, err)
+	to, err := quant.Lookup(a.To)
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(dir, "source.*"))
+	require.NoError(t, err)
+	c := open(t, files[0])
+	said, p, err := quant.Describe(c.Config)
+	require.NoError(t, err)
+	if said == nil {
+		p = quant.Params{Bits: cmp.Or(a.Bits, 4), Tiles: a.Tiles, Group: -1}
+	}
+	var all []quant.Tensor
+	for _, x := range c.Tensors {
+		all = append(all, quant.Tensor{Name: x.Name, Type: x.Type.Name, Dims: x.Dims})
+	}
+	weights, rest, err := quant.Find(from, p, all, func(string) bool { return true })
+	require.NoError(t, err)
+	require.Len(t, weights, 1)
+	require.Empty(t, slices.DeleteFunc(rest, func(x quant.Tensor) bool { return len(x.Dims) == 1 }))
+	plan, err := weights[0].Plan(to)
+	require.NoError(t, err)
+
+	src := quant.Memory{}
+	for _, x := range weights[0].Tensors {
+		src[x.Name], err = tensor.FromBytes(s, layout.Uint8, content(t, c.Lookup(x.Name)), c.Lookup(x.Name).Size())
+		require.NoError(t, err)
+	}
+	got, err := plan.Run(s, src)
+	require.NoError(t, err)
+	require.NoError(t, src.Release())
+	defer func() { assert.NoError(t, got.Release()) }()
+	want := open(t, filepath.Join(dir, "expected.safetensors"))
+	require.Len(t, plan.To.Tensors, len(want.Tensors))
+	for _, x := range plan.To.Tensors {
+		w := want.Lookup(x.Name)
+		require.NotNil(t, w, x.Name)
+		if a.To != "gguf" { // whose blocks are bytes there
+			assert.Equal(t, w.Type.Name, x.Type, x.Name)
+			assert.Equal(t, w.Dims, x.Dims, x.Name)
+		}
+		have, err := got[x.Name].Bytes()
+		require.NoError(t, err)
+		assert.Equal(t, content(t, w), have, x.Name)
+	}
+}
