@@ -36,7 +36,7 @@ func (p *problem) joins(steps []int64, indices int) bool {
 	case p.dBits < 8:
 		return true
 	}
-	fits := 2*(2*len(p.axes)+joinAxes)+indices <= takeRoom
+	fits := 2*(2*len(p.axes)+joinAxes)+indices <= joinRoom
 	return fits && p.rowsShareIndices(steps) && p.inner(0).n >= int64(128/p.dBits)
 }
 
@@ -82,7 +82,11 @@ func (p *problem) planJoin(k *parameters) error {
 	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
 		block *= 2
 	}
-	err := p.cutChunks(k, per, max(1, min(block, (joinRows-2)*min(width, limit)/per)), rest)
+	block = max(1, min(block, (joinRows-2)*min(width, limit)/per))
+	if chunks := (p.phase(per, rest) + k.length + per - 1) / per; chunks <= block { // runs as they are
+		block = min(max(block, GroupSize), joinRows/int64(k.nb)*chunks)
+	}
+	err := p.cutChunks(k, per, block, rest)
 	if k.words > 0 { // several runs
 		k.run = append(append(k.run, k.inner[1:]...), axis{int64(k.cut), k.d, k.s})
 	}

@@ -11,6 +11,7 @@ import "errors"
 const (
 	usualRoom   = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
 	takeRoom    = 28  // axes twice, and indices
+	joinRoom    = 36  // the same, with axes of rows
 	shuffleRoom = 28  // the axes of a tile, in the order of either side
 	longRoom    = 121 // with the other arguments, within the 4 KiB that every driver takes
 )
@@ -20,6 +21,8 @@ func (s Spec) room() int {
 	switch {
 	case s.Long:
 		return longRoom
+	case s.Form == Join:
+		return joinRoom
 	case s.takes():
 		return takeRoom
 	case s.Form == Permute:

@@ -32,12 +32,12 @@ func wordSpecs() []Spec {
 			anywhere = Pack
 		}
 		for _, bits := range []int{2, 4, 8, 16} {
-			add(Run, bits, bits, serial)
 			if !serial || bits < 8 {
+				add(Run, bits, bits, serial)
 				add(Repack, bits, bits, serial).Step = -1
 			}
 			add(anywhere, bits, 0, serial)
-			if bits < 8 || serial {
+			if bits < 8 {
 				add(anywhere, bits, bits, serial)
 			}
 			if !serial {
