@@ -57,7 +57,7 @@
 // on a GPU, what is dense on both sides, in rows of four times 16 bytes or more, is
 // lookup's, of elements up to 8 bits, or value's, which pass through a float of 32 bits.
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
-// of rows of 16 bytes and more that begin or end within 16 bytes, which join puts
+// of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps

@@ -27,8 +27,8 @@ func (p *problem) rowsShareIndices(steps []int64) bool {
 }
 
 // joins reports whether a take by so many indices is join's: of elements below a byte, and
-// of rows of 16 bytes and more that are not of whole 16-byte elements. Of very many axes it
-// is take's.
+// of rows, dense in dst one after the other, that are not of whole 16-byte elements, of
+// more elements than are cheaper one by one. Of very many axes it is take's.
 func (p *problem) joins(steps []int64, indices int) bool {
 	switch {
 	case p.target.Serial || p.dBits == 128:
@@ -37,7 +37,8 @@ func (p *problem) joins(steps []int64, indices int) bool {
 		return true
 	}
 	fits := 2*(2*len(p.axes)+joinAxes)+indices <= joinRoom
-	return fits && p.rowsShareIndices(steps) && p.inner(0).n >= int64(128/p.dBits)
+	n := p.inner(0).n
+	return fits && n >= 16 && p.rowsShareIndices(steps) && (len(p.axes) == 1 || p.inner(1).d == n)
 }
 
 // joinAxes are the axes that planning adds: an element's parts, chunks, and the cut one.
