@@ -288,8 +288,12 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 
 // packedKernel moves one block of elements below a byte.
 func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
-	if j.boxes.on {
+	switch {
+	case j.boxes.on:
 		j.moveBox(d, s, na, nb, sc)
+		return
+	case j.permuted.on:
+		j.permuteWords(d, s, na, nb)
 		return
 	}
 	if j.class == transpose {
@@ -307,6 +311,10 @@ func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 			if n <= 0 {
 				continue
 			}
+		}
+		if i+1 < na && j.class == reversed && j.streams() {
+			w := int64(j.dBits)
+			j.fetch((s+j.a.s-n+1)*w/8, min(n*w/8, fetchedRow))
 		}
 		j.packedRow(d, s, n, sc)
 	}

@@ -52,6 +52,9 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 		rows[k] = (s + off) / per
 		odd |= (s + off) % per
 	}
+	first := rows[0]
+	even, by := evenly(rows)
+	gather := odd == 0 && kernels.FetchRows != nil && even == nj && by%crowded == 0
 	run := (nj + 63) &^ 63     // bytes of a row of bytes
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
@@ -61,16 +64,21 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
 		bytes := room(&sc.tile, (max(in, 16)+1)*(wide+out*per))
-		if odd != 0 {
+		if odd != 0 || gather {
 			step := (max(in, 16) + 15) &^ 15
 			stage := room(&sc.stage, nj*step)
+			if gather {
+				kernels.Move((*byte)(stage), ptr(j.src, first+i/per), step, by, in, nj)
+			}
 			for k, off := range t.sTab[:nj] {
-				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
+				if !gather {
+					copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
+				}
 				rows[k] = int64(k) * step
 			}
-			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, sc)
+			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, ahead{}, sc)
 		} else {
-			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), ahead{}, sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)

@@ -44,7 +44,26 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 		c.kernel = castKernels[[2]layout.DType{dst, src}]
 	}
 	c.loop = newLoop(dst, src, how)
+	if c.kernel == nil && looseAlignment {
+		c.byRule(dst, src)
+	}
 	return c
+}
+
+// byRule gives a caster the kernel for the rule of its loop, if there is one.
+func (c *caster) byRule(dst, src layout.DType) {
+	switch {
+	case src.Bits() == 8 && dst.Bits() == 16:
+		if r := wordsOf(c.loop); r != nil {
+			c.tables = (*byte)(unsafe.Pointer(r))
+			c.kernel = func(k *simd.Kernels) simd.Cast { return k.ByteToWord }
+		}
+	case src.Bits() == 16 && dst.Bits() <= 4:
+		if r := stepsOf(c.loop); r != nil {
+			c.tables = (*byte)(unsafe.Pointer(r))
+			c.kernel = func(k *simd.Kernels) simd.Cast { return k.WordToStep }
+		}
+	}
 }
 
 // castKernels are by dst's and src's type.

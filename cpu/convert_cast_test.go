@@ -71,6 +71,11 @@ func TestCasters(t *testing.T) {
 		}
 		pairs[[2]layout.DType{narrow, layout.Float32}] = true
 	}
+	for _, narrow := range []layout.DType{layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ} {
+		pairs[[2]layout.DType{layout.Float16, narrow}] = true
+	}
+	pairs[[2]layout.DType{layout.Float4E2M1, layout.Float16}] = true
+	pairs[[2]layout.DType{layout.Float4E2M1, layout.BFloat16}] = true
 	for pair, wanted := range pairs {
 		if !wanted {
 			continue
@@ -111,12 +116,25 @@ func TestCasters(t *testing.T) {
 	}
 }
 
+// The types that the rules of kernels are for follow them.
+func TestRules(t *testing.T) {
+	for _, narrow := range []layout.DType{layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ} {
+		require.NotNil(t, wordsOf(newLoop(layout.Float16, narrow, plain)), narrow.String())
+		require.Nil(t, wordsOf(newLoop(layout.BFloat16, narrow, plain)), narrow.String())
+	}
+	require.Nil(t, wordsOf(newLoop(layout.Int16, layout.Int8, plain)))
+	require.NotNil(t, stepsOf(newLoop(layout.Float4E2M1, layout.Float16, plain)))
+	require.NotNil(t, stepsOf(newLoop(layout.Float4E2M1, layout.BFloat16, plain)))
+	require.Nil(t, stepsOf(newLoop(layout.Int4, layout.Float16, plain)))
+	require.Nil(t, stepsOf(newLoop(layout.Int4, layout.Int16, plain)))
+}
+
 // Elements may lie anywhere, and in any number.
 func TestCasterEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, pair := range [][2]layout.DType{
 		{layout.Float32, layout.Float16}, {layout.Float16, layout.Float32}, {layout.Int8, layout.Float32},
-		{layout.Float32, layout.Int64}, {layout.Float16, layout.Int4}, {layout.BFloat16, layout.Float16},
+		{layout.Float16, layout.Float8E4M3FN}, {layout.Float4E2M1, layout.Float16}, {layout.Float32, layout.Int64}, {layout.Float16, layout.Int4}, {layout.BFloat16, layout.Float16},
 	} {
 		dst, src := pair[0], pair[1]
 		c := newCaster(dst, src, plain)

@@ -42,6 +42,20 @@ func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	}
 }
 
+// broadcastRows sets na rows of nb neighbours each to the element at s of the row's own.
+func broadcastRows[W word](j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
+	size := nb * int64(unsafe.Sizeof(*new(W)))
+	if j.a.s == 0 && na > 1 && kernels.Move != nil && size <= longRow && !j.strings {
+		// All of one element: copies of the first row, which stays in L1.
+		broadcastRow[W](to, j.src, d, s, nb)
+		kernels.Move(ptr(to, d+step), ptr(to, d), step, 0, size, na-1)
+		return
+	}
+	for i := range na {
+		broadcastRow[W](to, j.src, d+i*step, s+i*j.a.s, nb)
+	}
+}
+
 // broadcastRow sets n neighbours to the element at s.
 func broadcastRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
@@ -50,10 +64,20 @@ func broadcastRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	// size.
 	size := int64(unsafe.Sizeof(v))
 	head := min(n, 256/size)
-	for i := range row[:head] {
-		row[i] = v
-	}
 	_, text := any(v).(string) // the garbage collector must see these being written
+	if head*size == 256 && looseAlignment && !text {
+		var some [16]byte
+		for at := int64(0); at < 16; at += size {
+			store(unsafe.Pointer(&some), at, v)
+		}
+		for at := int64(0); at < 256; at += 16 {
+			store(dst, d+at, some)
+		}
+	} else {
+		for i := range row[:head] {
+			row[i] = v
+		}
+	}
 	if more := n/(256/size) - 1; more > 0 && n*size <= blockBytes && kernels.Move != nil && !text {
 		kernels.Move(ptr(dst, d+256), ptr(dst, d), 256, 0, 256, more)
 		head *= more + 1
@@ -103,15 +127,23 @@ func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	width := int64(unsafe.Sizeof(*new(W)))
 	size := nb * width
 	path := j.pathOf(d, na, size)
+	if j.picksLines(path, d, size, width) {
+		for i := range na {
+			at, next := s+i*j.a.s, s+(i+1)*j.a.s
+			if i+1 == na {
+				next = sc.next
+			}
+			pickRow[W](j, d+i*j.a.d, at, nb, next, path == streamed)
+		}
+		return
+	}
 	to, at, step := j.dst, d, j.a.d
 	if path != cached {
 		to, at, step = room(&sc.tile, na*size), 0, size
 	}
 	switch {
 	case j.class == broadcast:
-		for i := range na {
-			broadcastRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
-		}
+		broadcastRows[W](j, to, at, step, s, na, nb)
 	case j.shuffled == picks && nb >= j.shuffle.Least:
 		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
 	case j.class == reversed:

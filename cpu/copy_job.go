@@ -134,6 +134,7 @@ type scratch struct {
 	spread []byte    // the source's elements below a byte, at a byte each
 	wide   []byte    // the destination's
 	floats []byte    // of a conversion by way of float32
+	next   int64     // where the next block begins in the source, to fetch it
 	sub    *job      // its part of a job below a byte
 	box    *boxWork
 }
@@ -161,6 +162,9 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 	for u := lo; ; {
 		a0, b0 := ai*j.blkA, bi*j.blkB
+		if j.class == transpose || j.shuffled == picks {
+			sc.next = j.next(s, ai, bi, sc)
+		}
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
 		if u++; u >= hi {
 			j.settle()
@@ -186,6 +190,21 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 			s -= (x.n - 1) * x.s
 		}
 	}
+}
+
+// next returns where the source of the block after that of some indices begins; for
+// those at which an outer axis but the innermost moves on, the block itself.
+func (j *job) next(s, ai, bi int64, sc *scratch) int64 {
+	k := j.nOut - 1
+	switch {
+	case bi+1 < j.numB:
+		return s + ai*j.blkA*j.a.s + (bi+1)*j.blkB*j.b.s
+	case ai+1 < j.numA:
+		return s + (ai+1)*j.blkA*j.a.s
+	case k >= 0 && sc.index[k]+1 < j.outer[k].n:
+		return s + j.outer[k].s
+	}
+	return s + ai*j.blkA*j.a.s + bi*j.blkB*j.b.s
 }
 
 // kernel moves one block: na along a, nb along b.

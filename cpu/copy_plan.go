@@ -52,7 +52,7 @@ func (j *job) plan() {
 		}
 		return
 	}
-	if j.shortRows() && (j.planPermute(anyTerms) || j.planBoxes()) {
+	if j.shortRows() && (j.planPermute(anyTerms) || j.planWords() || j.planBoxes()) {
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))

@@ -67,6 +67,10 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 	case path == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
 	default:
+		if j.shuffled == picks && j.shuffle.Ahead == 0 && na == j.a.n {
+			far := (na - 1) * j.a.s
+			j.fetch(sc.next+min(0, far), size+magnitude(far))
+		}
 		buf := (*byte)(room(&sc.tile, na*size))
 		j.moveShort(buf, ptr(j.src, s), size, na, size)
 		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)

@@ -1,6 +1,10 @@
 package cpu
 
+import "unsafe"
+
 const (
+	// linedRow is the length, in bytes, from which rows are picked by whole lines.
+	linedRow = 512
 	// shuffledBytes is the size from which preparing a shuffle pays.
 	shuffledBytes = 512
 	// fetchedRow is the length, in bytes, from which rows are fetched ahead, however they
@@ -44,6 +48,45 @@ func (j *job) planShuffle() {
 	}
 }
 
+// picksLines reports whether a block of rows of size bytes is picked by whole lines: past
+// the caches these must have elements that begin with one.
+func (j *job) picksLines(path path, d, size, width int64) bool {
+	switch {
+	case j.shuffled != picks || !j.shuffle.Lines || kernels.PickLines == nil || size < linedRow || path == staged:
+		return false
+	case path == streamed:
+		return (int64(uintptr(j.dst))|d|j.a.d)%width == 0
+	}
+	return true
+}
+
+// pickRow picks n elements to neighbours at d by whole lines, and what is before and after
+// these by itself. Near the end of the row it fetches the beginning of the next one.
+func pickRow[W word](j *job, d, s, n, next int64, past bool) {
+	width, step := int64(unsafe.Sizeof(*new(W))), j.b.s
+	jump := next - (s + n*step)
+	some := func(m int64) {
+		if m >= j.shuffle.Least {
+			kernels.Pick(ptr(j.dst, d), ptr(j.src, s), 0, 0, m, 1, &j.shuffle)
+		} else {
+			moveElementRow[W](j.dst, j.src, d, s, axis{m, width, step})
+		}
+		d, s, n = d+m*width, s+m*step, n-m
+	}
+	if past {
+		some(min(-(int64(uintptr(j.dst))+d)&(cacheLine-1)/width, n))
+	}
+	const line = cacheLine
+	lines, ahead := n*width/line, j.shuffle.Ahead
+	last := min(lines, ahead*width/(line*step))
+	for _, m := range [...]int64{lines - last, last} {
+		kernels.PickLines(ptr(j.dst, d), ptr(j.src, s), m, &j.shuffle, ahead, past)
+		d, s, n = d+m*line, s+m*line/width*step, n-m*line/width
+		ahead += jump
+	}
+	some(n)
+}
+
 // fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
 // span, a step apart: not what is never read.
 func (j *job) fetchAhead(span, step int64) {
@@ -51,3 +94,13 @@ func (j *job) fetchAhead(span, step int64) {
 		j.shuffle.Ahead = 0
 	}
 }
+
+// fetch fetches size bytes of the source to the second cache, where kernels can: rows that
+// are read backwards, one after another, are not fetched by the processor itself.
+func (j *job) fetch(s, size int64) {
+	if kernels.FetchRows != nil && size > 0 {
+		kernels.FetchRows(ptr(j.src, s), &here[0], 1, size)
+	}
+}
+
+var here [1]int64

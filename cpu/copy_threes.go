@@ -80,11 +80,19 @@ func (j *job) permuteThrees(size, d, s, n int64, three axis) int64 {
 		dGap, dStep, sGap, sStep = three.d, width, width, 3*width
 		tab = kernels.Split3[log]
 	}
+	each := width / size
+	aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap)
 	permute := kernels.Permute3
-	if aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap); j.streams() && aligned%uintptr(width) == 0 {
+	switch {
+	case !j.streams():
+	case j.tile.threes == separated && kernels.Split3Lines != nil:
+		if lines := n * size / cacheLine; aligned%cacheLine == 0 && lines > 0 {
+			kernels.Split3Lines(ptr(j.dst, d), dGap, ptr(j.src, s), tab, lines)
+			return lines * cacheLine / size
+		}
+	case aligned%uintptr(width) == 0:
 		permute = kernels.Permute3Stream
 	}
-	each := width / size
 	if n >= each {
 		permute(ptr(j.dst, d), dGap, dStep, ptr(j.src, s), sGap, sStep, tab, n/each)
 	}

@@ -159,10 +159,8 @@ func (j *job) planTile(near int) bool {
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
 	j.tabulate(&j.tile.dTab, min(iIn*j.blkA, tileCols), iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
-	// Rows in the buffer are an odd number of cache lines apart, so that a column
-	// does not fall into one set of the cache.
 	run := (jIn*j.blkB*w + 7) / 8
-	j.tile.stride = (run+cacheLine-1)&^(cacheLine-1) | cacheLine
+	j.tile.stride = apart(run)
 	j.tile.dStep = step(j.tile.dTab)
 	if plain && joined && j.tile.dStep == run {
 		j.tile.stride = run // a small tile: it goes out as one
@@ -192,6 +190,10 @@ func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	i = min(iAll, room/k, long)
 	return i, min(jAll, room/i, tileRows)
 }
+
+// apart is the distance of rows of run bytes in a buffer: an odd number of cache lines, so
+// that a column does not fall into one set of the cache.
+func apart(run int64) int64 { return (run+cacheLine-1)&^(cacheLine-1) | cacheLine }
 
 // holds reports whether the source has n elements of every row from one on, so that
 // they may be read.

@@ -54,7 +54,14 @@ func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Point
 		whole = n &^ 7
 		for ; k+8 <= len(rows); k += 8 {
 			transpose8(buf, int64(k), stride, src, s, (*[8]int64)(rows[k:]), whole)
-			transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], whole, n)
+			rest := whole
+			if n&4 != 0 {
+				transpose8x4(buf, int64(k)+whole*stride, stride, src, s+whole, (*[8]int64)(rows[k:]))
+				rest += 4
+			}
+			if rest < n {
+				transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:k+8], rest, n)
+			}
 		}
 	case 2:
 		whole = n &^ 3
@@ -144,6 +151,23 @@ func transpose8(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int6
 	}
 }
 
+// transpose8x4 transposes 8 source rows of 4 bytes: without the first round, in which rows
+// of 8 would exchange halves.
+func transpose8x4(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[8]int64) {
+	two := func(i int) uint64 {
+		return uint64(load32(src, s+r[i])) | uint64(load32(src, s+r[i+4]))<<32
+	}
+	a, b, c, d := two(0), two(1), two(2), two(3)
+	a, c = exchange(a, c, 16, mask16)
+	b, d = exchange(b, d, 16, mask16)
+	a, b = exchange(a, b, 8, mask8)
+	c, d = exchange(c, d, 8, mask8)
+	store64(buf, to, a)
+	store64(buf, to+stride, b)
+	store64(buf, to+2*stride, c)
+	store64(buf, to+3*stride, d)
+}
+
 // transpose16 transposes 4 source rows of n 16-bit elements, n a multiple of 4.
 func transpose16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, r *[4]int64, n int64) {
 	for i := int64(0); i < n; i += 4 {
@@ -177,6 +201,10 @@ func transposer(size int64) *simd.Transposer {
 func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
 	t := &j.tile
 	rows := t.sTab[:nj]
+	if kernels.FetchRows != nil && j.streams() {
+		j.streamTile(k, size, d, s, ni, nj, sc)
+		return
+	}
 	least := 16 / size // columns, and rows, of the smallest block
 	stream := k.Stream
 	if ni < least {
@@ -188,7 +216,7 @@ func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *sc
 	if t.dStep != 0 && j.streams() {
 		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
 		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
-			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni)
+			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni, nil, nil)
 			rows = rows[whole:]
 			nj -= whole
 			d += whole * size
@@ -197,7 +225,7 @@ func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *sc
 			return
 		}
 	} else if t.dStep != 0 && ni >= least && nj >= least {
-		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni)
+		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni, ahead{})
 		return
 	}
 	run := nj * size
@@ -207,7 +235,7 @@ func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *sc
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), sc)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), ahead{}, sc)
 		to, tab := t.from(d, i)
 		out, count := run, n
 		if joined {
@@ -234,24 +262,24 @@ func (t *tile) from(d, i int64) (int64, []int64) {
 
 // transposeRows writes n columns as rows: 16 bytes or more of both. The last block of
 // rows overlaps the one before.
-func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64) {
+func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, next ahead) {
 	nj := int64(len(rows))
 	kernel, block := k.Wide, k.Width/size
 	if nj < block {
 		kernel, block = k.Narrow, 16/size
 	}
 	m := nj &^ (block - 1)
-	kernel(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n)
+	kernel(ptr(dst, d), stride, ptr(src, s), &rows[0], m, n, next.src, next.rows)
 	if m < nj {
 		from := nj - block
-		kernel(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n)
+		kernel(ptr(dst, d+from*size), stride, ptr(src, s), &rows[from], block, n, nil, nil)
 	}
 }
 
 // transposePadded is transposeRows for any number of rows and columns. dst has room
 // for 16 bytes after each row, and for 16 bytes of rows more. wide says whether 16
 // bytes of each source row may be read.
-func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, sc *scratch) {
+func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, next ahead, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))
 	if nj < least {
@@ -265,7 +293,7 @@ func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride 
 		stageRows(stage, src, s, rows, n*size)
 		src, s, rows = stage, 0, staged16[:nj]
 	}
-	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least))
+	transposeRows(k, size, dst, 0, stride, src, s, rows, max(n, least), next)
 }
 
 // stageRows copies rows of size bytes to the offsets of staged16.
@@ -279,9 +307,4 @@ func stageRows(dst, src unsafe.Pointer, s int64, rows []int64, size int64) {
 }
 
 // staged16 are the offsets of rows of 16 bytes.
-var staged16 = func() (tab [tileRows]int64) {
-	for i := range tab {
-		tab[i] = int64(i) * 16
-	}
-	return tab
-}()
+var staged16 = multiples(16)

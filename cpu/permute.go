@@ -35,6 +35,7 @@ type permuted struct {
 	whole, rest simd.Permutation
 	from        [permuteWidth]int64 // of each element of a block
 	bytes       [permuteWidth]int64 // of each byte
+	words       wordTurns           // below a byte, without kernels
 }
 
 // tileTerms returns how many terms a block may have to be faster than the tile that was
@@ -237,15 +238,18 @@ func (p *permuted) copy(bits int, dst unsafe.Pointer, d int64, src unsafe.Pointe
 }
 
 func copyFrom[W word](dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64, from []int64) {
-	to := unsafe.Slice((*W)(unsafe.Add(dst, d)), len(from))
-	for len(from) >= 8 {
-		v0, v1, v2, v3 := load[W](src, s+from[0]), load[W](src, s+from[1]), load[W](src, s+from[2]), load[W](src, s+from[3])
-		v4, v5, v6, v7 := load[W](src, s+from[4]), load[W](src, s+from[5]), load[W](src, s+from[6]), load[W](src, s+from[7])
-		p := (*[8]W)(to)
-		p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7] = v0, v1, v2, v3, v4, v5, v6, v7
-		from, to = from[8:], to[8:]
+	size := int64(unsafe.Sizeof(*new(W)))
+	src = unsafe.Add(src, s)
+	for ; len(from) >= 8; from = from[8:] {
+		f, p := (*[8]int64)(from), (*[8]W)(unsafe.Add(dst, d))
+		v0, v1, v2, v3 := load[W](src, f[0]), load[W](src, f[1]), load[W](src, f[2]), load[W](src, f[3])
+		p[0], p[1], p[2], p[3] = v0, v1, v2, v3
+		v0, v1, v2, v3 = load[W](src, f[4]), load[W](src, f[5]), load[W](src, f[6]), load[W](src, f[7])
+		p[4], p[5], p[6], p[7] = v0, v1, v2, v3
+		d += 8 * size
 	}
-	for i, at := range from {
-		to[i] = load[W](src, s+at)
+	for _, at := range from {
+		store(dst, d, load[W](src, at))
+		d += size
 	}
 }

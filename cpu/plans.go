@@ -124,6 +124,7 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	j.dst, j.src = to, from
 	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
 	if j.units == 1 {
+		sc.next = j.sOff // there is none
 		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
 		j.settle()
 	} else {

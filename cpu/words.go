@@ -20,7 +20,7 @@ type word interface {
 
 func load[W word](p unsafe.Pointer, off int64) W { return *(*W)(unsafe.Add(p, off)) }
 
-func store[W word](p unsafe.Pointer, off int64, v W) { *(*W)(unsafe.Add(p, off)) = v }
+func store[W word | [16]byte](p unsafe.Pointer, off int64, v W) { *(*W)(unsafe.Add(p, off)) = v }
 
 // load64 reads 8 bytes at any address, the first one lowest: one instruction, where the
 // machine has it.

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
@@ -69,6 +70,20 @@ func denseCast(dst, src uint8) Spec {
 	return Spec{Form: form, DstBits: dst, SrcBits: src}
 }
 
+// denseItem is how many elements an item of these kernels has: 16 bytes of the wider ones.
+func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) }
+
+// denseDefines are the macros of these forms: elements of an item, its bits on either side,
+// the bits that are read at once of src where items begin anywhere, and those that hold what comes of a byte of src.
+func (s Spec) denseDefines() []string {
+	each := int(s.denseItem())
+	src, dst := int(s.SrcBits), int(s.DstBits)
+	return []string{
+		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
+		"UNIT_S " + strconv.Itoa(max(32, each*src)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
+	}
+}
+
 // byValue reports whether a form converts by value.
 func (f Form) byValue() bool { return f == Cast || f == Value || f == Lookup }
 
@@ -119,28 +134,35 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 // (see source/dense.h); false: the innermost axis is not dense on both sides, or too
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
-	in, each := p.inner(0), int64(128/max(s.DstBits, s.SrcBits))
-	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < 4*each {
+	in, each := p.inner(0), s.denseItem()
+	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]
 	phase := p.dBase % each // where in an item runs begin, at the most
+	same := uint32(1)       // on both sides; 0: they may begin elsewhere in src
+	if (p.dBase-p.sBase)%each != 0 {
+		same = 0
+	}
 	for _, a := range rest {
 		if a.d%each != 0 {
 			phase = each - 1
+		}
+		if (a.d-a.s)%each != 0 {
+			same = 0
 		}
 	}
 	items := axis{(phase + in.n + each - 1) / each, each, each}
 	block := p.target.denseBlock(items.n, rest)
 	if items.n <= block {
-		rows := parameters{length: in.n, inner: []axis{items}}
+		rows := parameters{length: in.n, ta: same, inner: []axis{items}}
 		err := rows.cutItems(rest, block)
 		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
 			*k = rows
 			return true
 		}
 	}
-	parts := parameters{length: in.n, flat: 1}
+	parts := parameters{length: in.n, ta: same, flat: 1}
 	parts.cutAxis(items, block)
 	if parts.setOuter(rest...) != nil {
 		return false

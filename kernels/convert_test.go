@@ -137,7 +137,7 @@ func TestDenseCastsAnywhere(t *testing.T) {
 	h := hostOf(t)
 	rounds, rnd := sweep(t, 600, 12)
 	types := numberTypes()
-	lengths := []int64{16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4099}
+	lengths := []int64{4, 7, 8, 13, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4099}
 	planned := map[kernels.Spec]bool{}
 	for range rounds {
 		to, from := types[rnd.IntN(len(types))], types[rnd.IntN(len(types))]

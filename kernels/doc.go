@@ -32,8 +32,11 @@
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
-// elements below a byte, or one that a row repeats. On a CPU items are words of dst. Other
-// elements are moved one by one, by element or fill, several by a work-item. Where lines
+// elements below a byte, or one that a row repeats. Of many rows at any pitch, chunks come in
+// periods (source/periods.h): what a work-item finds out about its chunk holds for several.
+// Rows shorter than 32 bytes with gaps between them in dst go element by element, as merging
+// the ends of chunks costs more. On a CPU items are words of dst. Other elements are moved
+// one by one, by element or fill, several by a work-item. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
@@ -53,9 +56,10 @@
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else gather's. One by
-// value is cast's, in integer arithmetic only, which goes in front of pack or element;
-// on a GPU, what is dense on both sides, in rows of four times 16 bytes or more, is
-// lookup's, of elements up to 8 bits, or value's, which pass through a float of 32 bits.
+// value is cast's, in integer arithmetic, which goes in front of pack or element;
+// on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
+// wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
+// float of 32 bits.
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.

@@ -46,7 +46,7 @@ func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
 		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair()
-		if general && !s.Serial && !s.Wide && s.Step == 0 {
+		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)
 		}

@@ -57,11 +57,11 @@ func TestPlanCopy(t *testing.T) {
 		{"nibbles from an odd one, serial", 4, strided([]int64{1 << 20}, []int64{1}, 1), cpu, "dense.4 run_4_serial"},
 		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 element_32"},
 		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 element_128"},
-		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8"},
+		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8_periods"},
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 element_8"},
-		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1"},
+		{"reversed", 16, strided([]int64{64, 64}, []int64{64, -1}, 63), gpu, "reversed.16 repack_16_back1_periods"},
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
 		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 repack_4_back1"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
@@ -98,8 +98,8 @@ func TestPlanSpaced(t *testing.T) {
 		n, pitch int64
 		kernel   string
 	}{
-		{8, 3, 4, "element_8"}, {8, 31, 33, "element_8"}, {8, 32, 33, "run_8"}, {8, 31, 31, "run_8"},
-		{16, 15, 16, "element_16"}, {16, 17, 18, "run_16"}, {4, 7, 9, "run_4"},
+		{8, 3, 4, "element_8"}, {8, 31, 33, "element_8"}, {8, 32, 33, "run_8_periods"}, {8, 31, 31, "run_8"},
+		{16, 15, 16, "element_16"}, {16, 17, 18, "run_16_periods"}, {4, 7, 9, "run_4"},
 	} {
 		l, err := kernels.PlanCopy(strided([]int64{999, c.n}, []int64{c.pitch, 1}, 0), dense(999, c.n), c.bits, kernels.Target{})
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		{4, strided([]int64{9}, []int64{3}, 0), "gather_4_fill"},
 		{2, dense(64), "fill_128"},
 		{8, strided([]int64{99, 7}, []int64{9, 1}, 0), "fill_8"},
-		{8, strided([]int64{99, 32}, []int64{33, 1}, 0), "gather_8_fill"},
+		{8, strided([]int64{999, 32}, []int64{33, 1}, 0), "gather_8_fill_periods"},
 	} {
 		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
 		require.NoError(t, err)
@@ -230,7 +230,7 @@ func TestPlanCast(t *testing.T) {
 		}
 	}
 	// Rows that are shorter are put together from elements.
-	l, err := kernels.PlanCast(dense(5, 15), strided([]int64{5, 15}, []int64{16, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	l, err := kernels.PlanCast(dense(5, 3), strided([]int64{5, 3}, []int64{4, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
 	require.NoError(t, err)
 	assert.Equal(t, kernels.Cast, l.Spec.Form)
 	// Too many rows for a block each.

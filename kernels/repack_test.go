@@ -24,6 +24,9 @@ func TestRepack(t *testing.T) {
 	repacked := 0
 	for range rounds {
 		dims := []int64{1 + rnd.Int64N(4), lengths[rnd.IntN(len(lengths))]}
+		if rnd.IntN(3) == 0 { // in periods
+			dims = []int64{100 + rnd.Int64N(100), 8 + rnd.Int64N(200)}
+		}
 		dBits, sBits, back, signed := 2<<rnd.IntN(4), 0, true, rnd.IntN(2) == 0
 		if sBits = dBits; rnd.IntN(2) == 0 {
 			dBits, sBits, back = 8, 2<<rnd.IntN(2), false

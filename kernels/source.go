@@ -32,8 +32,12 @@ func Source(d Dialect, specs ...Spec) string {
 		b.WriteString(file(name))
 	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {
-		b.WriteString(file("numbers"))
-		b.WriteString(file("floats"))
+		for _, name := range []string{"pieces", "numbers", "floats"} {
+			b.WriteString(file(name))
+		}
+	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Periods }) {
+		b.WriteString(file("periods"))
 	}
 	for _, s := range specs {
 		for _, define := range s.defines() {

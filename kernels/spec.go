@@ -23,6 +23,7 @@ type Spec struct {
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
 	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
+	Periods bool  // chunks come in periods: see source/periods.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -58,6 +59,9 @@ func (s Spec) String() string {
 	} else if s.Step < 0 {
 		name += "_back" + strconv.Itoa(-int(s.Step))
 	}
+	if s.Periods {
+		name += "_periods"
+	}
 	if s.Wide {
 		name += "_wide"
 	}
@@ -85,6 +89,10 @@ func (s Spec) live() int {
 	switch s.Form {
 	case Transpose, Gather, Shuffle, Lookup:
 		return 1024 / GroupSize
+	case Cast:
+		if !s.pair() {
+			return 1024 / GroupSize
+		}
 	case Value, Join:
 		return 1536 / GroupSize
 	}
@@ -153,6 +161,7 @@ func (s Spec) defines() []string {
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
+		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
 		"GROUP " + strconv.Itoa(int(s.group())),
@@ -175,6 +184,8 @@ func (s Spec) formDefines() []string {
 		return s.permuteDefines()
 	case Element, Fill, Spread, Take, Pick, Join, Cast:
 		return s.itemDefines()
+	case Value, Lookup:
+		return s.denseDefines()
 	}
 	return nil
 }

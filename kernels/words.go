@@ -1,5 +1,7 @@
 package kernels
 
+import "slices"
+
 // The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
 const (
 	Gather Form = "gather" // from elements anywhere
@@ -52,6 +54,12 @@ func wordSpecs() []Spec {
 			}
 		}
 	}
+	for _, s := range slices.Clone(all) { // the same of chunks in periods
+		if s.chunks() && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
+			s.Periods = true
+			all = append(all, s)
+		}
+	}
 	return all
 }
 
@@ -76,6 +84,8 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 		return p.planElements(Element, k)
 	case spec.Form == Gather && p.sBits == 0 && p.spaced():
 		return p.planElements(Fill, k)
+	case spec.Form == Gather && p.sBits == 0 && p.planPeriods(k, &spec):
+		return spec, nil
 	case spec.Form == Gather && spec.Step == 0:
 		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
@@ -83,7 +93,10 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 	case p.target.Serial:
 		return spec, p.planWords(k, 1, serialWords)
 	}
-	per := int64(128 / max(p.dBits, p.sBits)) // as many as are in 16 bytes on either side
+	if p.planPeriods(k, &spec) {
+		return spec, nil
+	}
+	per := p.perChunk()
 	return spec, p.planChunks(k, per, p.takeRows(k, per))
 }
 

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,4 +35,50 @@ func TestRuns(t *testing.T) {
 	}
 	assert.Greater(t, forms[kernels.Run], rounds/10)
 	assert.Greater(t, forms[kernels.Repack], rounds/10)
+}
+
+// TestPeriods copies many rows at once, of chunks in periods: forwards, backwards, each
+// element or row several times, with gaps and without, over one axis of rows or two.
+func TestPeriods(t *testing.T) {
+	h := hostOf(t)
+	rounds, rnd := sweep(t, 300, 13)
+	ran := map[string]int{}
+	for range rounds {
+		bits := 2 << rnd.IntN(4)
+		per := int64(128 / bits)
+		n := per - 2 + rnd.Int64N(6*per)
+		if rnd.IntN(10) == 0 { // more than a block does
+			n = 255*per + rnd.Int64N(4*per)
+		}
+		dims := []int64{1 + rnd.Int64N(3), 1 + rnd.Int64N(150), n}
+		if rnd.IntN(2) == 0 {
+			dims[0], dims[1] = dims[1], dims[0]
+		}
+		gap := func() int64 { return rnd.Int64N(2) * rnd.Int64N(2*per) }
+		side := func() []int64 {
+			pitch := n + gap()
+			return []int64{pitch*dims[1] + gap(), pitch, 1}
+		}
+		dst, steps, offset := strided(dims, side(), rnd.Int64N(2*per)), side(), rnd.Int64N(2*per)
+		switch rnd.IntN(6) {
+		case 0:
+			steps[2], offset = -1, offset+n-1
+		case 1:
+			steps = []int64{1 + gap()*dims[1], 1, 0}
+		case 2:
+			steps[0] = 0
+		case 3:
+			steps[1] = 0
+		case 4:
+			steps[1], offset = -steps[1], offset+steps[1]*(dims[1]-1)
+		}
+		if s := h.check(t, rnd, dst, strided(dims, steps, offset), bits, kernels.Target{}).Spec; s.Periods {
+			ran[s.String()]++
+		}
+	}
+	for _, form := range []string{"run_%d_periods", "repack_%d_back1_periods", "gather_%d_repeat_periods"} {
+		for bits := 2; bits <= 16; bits *= 2 {
+			assert.NotZero(t, ran[fmt.Sprintf(form, bits)], form, bits)
+		}
+	}
 }

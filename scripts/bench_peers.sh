@@ -11,8 +11,11 @@
 #	FILTER     only cases whose name matches
 #	GO_FILTER  the same for gomlx and gorgonia, which take long
 #	SIZE TIME  as restride bench has them
-#	TORCH      what pip installs as PyTorch, as torch==2.9.0 (that for GPUs takes
-#	           several GB); else that of a python3 of the machine, or Debian's
+#	TORCH      what pip installs as PyTorch, as torch==2.9.0: by default the newest, whose
+#	           libraries for GPUs take 3 GB. any: that of a python3 of the machine, or
+#	           Debian's, as for a trial
+#
+# numpy and ONNX Runtime are the newest, too. The report says which versions they are.
 set -u
 cd "$(dirname "$0")/.." || exit
 : "${GO:=go}" "${PYTHON:=python3}" "${DEVICE:=cpu}" "${FILTER:=.}" "${SIZE:=}" "${TIME:=}" "${TORCH:=}"
@@ -32,6 +35,13 @@ pip() { # folder, packages
 	rm -rf "$into"
 	$PYTHON -m pip install -q --disable-pip-version-check --root-user-action ignore --no-compile --target "$into" "$@" || return
 	echo "$*" >"$into/.packages"
+}
+
+# newest is the latest version of a package that pip finds, as torch==2.9.0; the package
+# alone where it finds none.
+newest() { # package
+	version=$($PYTHON -m pip index versions "$1" 2>/dev/null | sed -n '1s/.*(\(.*\)).*/\1/p')
+	echo "$1${version:+==$version}"
 }
 
 # has finds a Python with modules: has MODULES, in $found.
@@ -76,7 +86,7 @@ for peer in $PEERS; do
 	rm -rf "${dir:?}/$peer"
 	case ${cpu:+cpu}${gpu:+cuda}:$peer in
 	cpu*:numpy)
-		if pip numpy numpy; then
+		if pip numpy "$(newest numpy)"; then
 			script numpy "$PYTHON" numpy
 		elif has numpy; then
 			script numpy "$found"
@@ -85,9 +95,13 @@ for peer in $PEERS; do
 		fi
 		;;
 	*:torch)
-		if [ -n "$TORCH" ]; then
-			if pip torch numpy "$TORCH"; then script torch "$PYTHON" torch; else say "torch: pip cannot install $TORCH"; fi
-			continue
+		if [ "$TORCH" != any ]; then
+			[ -n "$TORCH" ] || TORCH=$(newest torch)
+			if pip torch numpy "$TORCH"; then
+				script torch "$PYTHON" torch
+				continue
+			fi
+			say "torch: pip cannot install $TORCH"
 		fi
 		if ! has torch,numpy && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 			apt-get install -y -qq --no-install-recommends python3-torch python3-numpy >/dev/null
@@ -95,12 +109,12 @@ for peer in $PEERS; do
 		if has torch,numpy; then
 			script torch "$found"
 		else
-			say "torch: no python3 has PyTorch and numpy; TORCH=torch installs it by pip"
+			say "torch: no python3 has PyTorch and numpy; TORCH=torch==2.9.0 installs one by pip"
 		fi
 		;;
 	*:onnxruntime)
 		package=onnxruntime${gpu:+-gpu}
-		if pip $package numpy onnx $package; then
+		if pip $package numpy onnx "$(newest $package)"; then
 			script onnxruntime "$PYTHON" $package
 		else
 			say "onnxruntime: pip cannot install $package"

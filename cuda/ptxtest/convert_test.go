@@ -64,3 +64,31 @@ func TestCasts(t *testing.T) {
 	n := launchesOf(d, kernels.Lookup) + launchesOf(d, kernels.Value)
 	assert.Greater(t, n, tries*8/10, "other forms than lookup and value are taken")
 }
+
+// TestStridedCasts checks casts of elements that are apart on one side, of any numbers.
+func TestStridedCasts(t *testing.T) {
+	d := ptxtest.New(ptxtest.Options{})
+	dev := gpu.New(d)
+	defer func() { require.NoError(t, dev.Close()) }()
+	var types []layout.DType
+	for _, u := range layout.DTypes() {
+		switch numeric.KindOf(u) {
+		case numeric.BoolKind, numeric.IntKind, numeric.UintKind, numeric.FloatKind:
+			types = append(types, u)
+		}
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, to := range types {
+		for _, from := range types {
+			if backend.ConversionOf(to, from) != backend.ByValue || !soak.Enabled() && rng.IntN(4) > 0 {
+				continue
+			}
+			dStep, sStep := 1+rng.IntN(2), 2+rng.IntN(2)
+			text := fmt.Sprintf("convert/%v-%v/300/dst=%d@%d/src=%d@%d", from, to, dStep, rng.IntN(70), sStep, rng.IntN(70))
+			c, err := oracle.ParseCase(text)
+			require.NoError(t, err)
+			assert.NoError(t, oracle.Check(dev, c, rng.Uint64()), text)
+		}
+	}
+	assert.Greater(t, launchesOf(d, kernels.Cast), 20)
+}

@@ -58,6 +58,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = wide(rng, s)
 		case s.Long:
 			c = long(rng, s)
+		case s.Periods:
+			c = rows(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
 			c = permuted(rng, s)
 		default:
@@ -106,15 +108,24 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for i := range shape {
 		shape[i] = 2
 	}
+	filled := s.Form == kernels.Gather && s.SrcBits == 0
+	if filled { // rows, of many chunks
+		shape = shape[:13]
+		shape[0] = 260 / int64(s.DstBits)
+	}
 	// Strides such that no two axes are one.
 	side := func(repeats int) layout.Layout {
 		strides, step := make([]int64, len(shape)), 1+rng.Int64N(2)
-		for _, axis := range rng.Perm(len(shape)) {
+		order := rng.Perm(len(shape))
+		if filled {
+			order[slices.Index(order, 0)], order[0], step = order[0], 0, 1
+		}
+		for _, axis := range order {
 			if rng.IntN(8) < repeats {
 				continue
 			}
 			strides[axis] = step
-			step = 2*step + rng.Int64N(2)
+			step = shape[axis]*step + rng.Int64N(2)
 		}
 		l, err := layout.Strided(shape, strides, rng.Int64N(20))
 		if err != nil {
@@ -131,6 +142,40 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 			c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)})
 		}
 	}
+	return c
+}
+
+// rows is a case of many rows, at any pitch.
+func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	n := int64(100/s.DstBits) + rng.Int64N(800/int64(s.DstBits))
+	shape := []int64{1 + rng.Int64N(3), 20 + rng.Int64N(200), n}
+	side := func(step int64) layout.Layout {
+		pitch := n + rng.Int64N(2)*rng.Int64N(9)
+		strides, offset := []int64{pitch * shape[1], pitch, step}, rng.Int64N(70)
+		if step < 0 {
+			offset += n - 1
+		} else if step == 0 {
+			strides[0], strides[1] = shape[1], 1
+		}
+		l, err := layout.Strided(shape, strides, offset)
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	if c.Dst = side(1); c.Op == oracle.OpFill {
+		return c
+	}
+	step := int64(1)
+	switch s.Step {
+	case -1:
+		step = -1
+	case 0:
+	default:
+		step = 0
+	}
+	c.Src = side(step)
 	return c
 }
 

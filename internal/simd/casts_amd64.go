@@ -107,4 +107,10 @@ func lookUp16AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 //go:noescape
 func lookUp32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
+//go:noescape
+func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func wordToStepAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
 func hasF16C() bool

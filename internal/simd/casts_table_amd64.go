@@ -17,6 +17,8 @@ func (k *Casts) avx2() {
 		FloatToLow:    floatToLowAVX2,
 		LookUp16:      lookUp16AVX2,
 		LookUp32:      lookUp32AVX2,
+		ByteToWord:    byteToWordAVX2,
+		WordToStep:    wordToStepAVX2,
 	}
 	if hasF16C() {
 		k.HalfToFloat, k.FloatToHalf = halfToFloatAVX2, floatToHalfAVX2
@@ -42,6 +44,8 @@ func (k *Casts) avx512() {
 		FloatToLow:    floatToLowAVX512,
 		LookUp16:      lookUp16AVX512,
 		LookUp32:      lookUp32AVX512,
+		ByteToWord:    byteToWordAVX2,
+		WordToStep:    wordToStepAVX2,
 		Int64ToFloat:  int64ToFloatAVX512,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +35,46 @@ var casts = map[string]struct {
 	"FloatToInt32":  {4, 4, func(x uint64, _ []byte) uint64 { return uint64(uint32(truncate(x, math.MinInt32, math.MaxInt32))) }},
 	"FloatToLow":    {4, 1, func(x uint64, _ []byte) uint64 { return uint64(uint8(truncate(x, -1<<40, 1<<40))) }},
 	"LookUp16":      {1, 2, func(x uint64, t []byte) uint64 { return uint64(t[x]) | uint64(t[16+x])<<8 }},
+	"ByteToWord":    {1, 2, byteToWord},
+	"WordToStep":    {2, 1, wordToStep},
 	"LookUp32":      {1, 4, func(x uint64, t []byte) uint64 { return uint64(binary.LittleEndian.Uint32(t[4*x:])) }},
+}
+
+// words and steps are tables whose every field counts.
+var (
+	words = simd.ByteWords{
+		High: [16]byte(noise(16)), Low: [16]byte(noise(32)[16:]), Shift: 1, Mask: 0x3f, Bias: 0x15, Odd: 0x80, Flip: 0x80, Tested: 0xff, At: 0x7c, Sign: 0x80, Special: 0x3e,
+	}
+	steps = simd.Steps{Above: [7]int16{3, 5, 0x100, 0x1234, 0x3fff, 0x4000, 0x7000}, At: 0x7c00, Special: 5, Sign: 8}
+)
+
+func byteToWord(x uint64, _ []byte) uint64 {
+	m, sign := byte(x)&0x7f, byte(x)&0x80
+	high, low := m>>words.Shift&words.Mask+words.Bias, m<<7&words.Odd
+	if m < 16 {
+		high, low = words.High[m], words.Low[m]
+	}
+	high |= sign
+	if int8((byte(x)^words.Flip)&words.Tested) > int8(words.At) {
+		high, low = words.Special|sign&words.Sign, 0
+	}
+	return uint64(low) | uint64(high)<<8
+}
+
+func wordToStep(x uint64, _ []byte) uint64 {
+	m, sum := int16(x&0x7fff), uint64(0)
+	for _, step := range steps.Above {
+		if m > step {
+			sum++
+		}
+	}
+	switch {
+	case m > steps.At:
+		return uint64(steps.Special)
+	case x>>15 == 1:
+		return sum + uint64(steps.Sign)
+	}
+	return sum
 }
 
 func bitsOf(x float32) uint64 { return uint64(math.Float32bits(x)) }
@@ -146,7 +186,14 @@ func TestCasts(t *testing.T) {
 							binary.LittleEndian.PutUint64(y[:], c.rule(binary.LittleEndian.Uint64(x[:]), tables))
 							copy(want[start+i*c.to:], y[:c.to])
 						}
-						kernel(&got[start], &src[0], int64(lines), &tables[0], past)
+						table := &tables[0]
+						switch name {
+						case "ByteToWord":
+							table = (*byte)(unsafe.Pointer(&words))
+						case "WordToStep":
+							table = (*byte)(unsafe.Pointer(&steps))
+						}
+						kernel(&got[start], &src[0], int64(lines), table, past)
 						require.Equal(t, want, got, "%s: %d lines to byte %d, past the caches: %v", name, lines, start, past)
 					}
 				}

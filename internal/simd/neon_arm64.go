@@ -5,47 +5,47 @@ package simd
 // transpose8x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // split2 is one of Transposes.Split.
 //

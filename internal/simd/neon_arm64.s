@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose8x128(SB), NOSPLIT, $0-48
+// func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose8x128(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -177,8 +177,8 @@ next:
 	BNE block
 	RET
 
-// func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose16x128(SB), NOSPLIT, $0-48
+// func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose16x128(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -272,8 +272,8 @@ next:
 	BNE block
 	RET
 
-// func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose16x256(SB), NOSPLIT, $0-48
+// func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose16x256(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -431,8 +431,8 @@ next:
 	BNE block
 	RET
 
-// func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose32x128(SB), NOSPLIT, $0-48
+// func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose32x128(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -490,8 +490,8 @@ next:
 	BNE block
 	RET
 
-// func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose32x512(SB), NOSPLIT, $0-48
+// func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose32x512(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -629,8 +629,8 @@ next:
 	BNE block
 	RET
 
-// func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose64x128(SB), NOSPLIT, $0-48
+// func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose64x128(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -672,8 +672,8 @@ next:
 	BNE block
 	RET
 
-// func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose64x512(SB), NOSPLIT, $0-48
+// func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose64x512(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -749,8 +749,8 @@ next:
 	BNE block
 	RET
 
-// func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose128x128(SB), NOSPLIT, $0-48
+// func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose128x128(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2
@@ -777,8 +777,8 @@ next:
 	BNE block
 	RET
 
-// func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-TEXT ·transpose128x512(SB), NOSPLIT, $0-48
+// func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+TEXT ·transpose128x512(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD src+16(FP), R2

@@ -101,6 +101,10 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 				for _, f := range map[string][]shuffleFunc{"pickAVX2": picksAVX2[:], "pickAVX512": picksAVX512[:], "spreadAVX2": spreadsAVX2[:], "spreadAVX512": spreadsAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
+			case "pickLinesAVX2":
+				for _, f := range linesAVX2 {
+					reached(reflect.ValueOf(f), check)
+				}
 			case "permuteAVX2", "permuteAVX512":
 				for _, f := range map[string][]mergeFunc{"permuteAVX2": mergesAVX2[:], "permuteAVX512": mergesAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)

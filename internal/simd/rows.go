@@ -20,6 +20,10 @@ type Rows struct {
 	// Pick copies n elements, p.Least or more, to neighbours. It reads nothing outside
 	// of the bytes from the lowest element to the highest one.
 	Pick func(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle)
+	// PickLines is Pick for whole lines of 64 bytes, of a Shuffle whose Lines is set; past
+	// the caches with past set: dst is a multiple of 64 then. ahead is in the place of
+	// Shuffle.Ahead. nil where there is none.
+	PickLines func(dst, src *byte, lines int64, p *Shuffle, ahead int64, past bool)
 
 	// PlanSpread prepares Spread.
 	PlanSpread func(p *Shuffle, size, step int64) bool

@@ -35,6 +35,11 @@ func pick1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int
 //go:noescape
 func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
+// pickLines1AVX2 is Rows.PickLines for groups that span 1 vectors.
+//
+//go:noescape
+func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread1AVX512 is Rows.Spread for groups that span 1 vectors.
 //
 //go:noescape
@@ -49,6 +54,11 @@ func pick2AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int
 //
 //go:noescape
 func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pickLines2AVX2 is Rows.PickLines for groups that span 2 vectors.
+//
+//go:noescape
+func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread2AVX512 is Rows.Spread for groups that span 2 vectors.
 //
@@ -65,6 +75,11 @@ func pick3AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int
 //go:noescape
 func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
+// pickLines3AVX2 is Rows.PickLines for groups that span 3 vectors.
+//
+//go:noescape
+func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread3AVX512 is Rows.Spread for groups that span 3 vectors.
 //
 //go:noescape
@@ -79,6 +94,11 @@ func pick4AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int
 //
 //go:noescape
 func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
+
+// pickLines4AVX2 is Rows.PickLines for groups that span 4 vectors.
+//
+//go:noescape
+func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread4AVX512 is Rows.Spread for groups that span 4 vectors.
 //

@@ -645,6 +645,63 @@ done:
 	VZEROUPPER
 	RET
 
+// func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickLines1AVX2(SB), NOSPLIT, $0-41
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           lines+16(FP), DX
+	MOVQ           p+24(FP), BX
+	MOVQ           ahead+32(FP), R8
+	MOVQ           16(BX), SI
+	LEAQ           (SI)(SI*2), DI
+	ADDQ           24(BX), CX
+	MOVQ           72(BX), R9
+	ADDQ           CX, R9
+	VBROADCASTI128 120(BX), Y0
+	MOVB           past+40(FP), BL
+	TESTQ          DX, DX
+	JE             done
+	TESTB          BL, BL
+	JNE            past
+
+near:
+	PREFETCHT1  (CX)(R8*1)
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VPSHUFB     Y0, Y1, Y1
+	VMOVDQU     Y1, (AX)
+	VMOVDQU     (R9)(SI*2), X1
+	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VPSHUFB     Y0, Y1, Y1
+	VMOVDQU     Y1, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         near
+	JMP         done
+
+past:
+	PREFETCHT1  (CX)(R8*1)
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VPSHUFB     Y0, Y1, Y1
+	VMOVNTDQ    Y1, (AX)
+	VMOVDQU     (R9)(SI*2), X1
+	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VPSHUFB     Y0, Y1, Y1
+	VMOVNTDQ    Y1, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
 // func spread1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, AVX512BW, AVX512VBMI, BMI, BMI2, CMOV, MMX+
 TEXT ·spread1AVX512(SB), NOSPLIT, $16-56
@@ -931,6 +988,82 @@ next:
 	ADDQ R10, BX
 	DECQ R11
 	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickLines2AVX2(SB), NOSPLIT, $0-41
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           lines+16(FP), DX
+	MOVQ           p+24(FP), BX
+	MOVQ           ahead+32(FP), R8
+	MOVQ           16(BX), SI
+	LEAQ           (SI)(SI*2), DI
+	ADDQ           24(BX), CX
+	MOVQ           72(BX), R9
+	ADDQ           CX, R9
+	VBROADCASTI128 120(BX), Y0
+	VBROADCASTI128 184(BX), Y1
+	MOVB           past+40(FP), BL
+	TESTQ          DX, DX
+	JE             done
+	TESTB          BL, BL
+	JNE            past
+
+near:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	VMOVDQU     (CX), X3
+	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VPSHUFB     Y0, Y3, Y3
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VPSHUFB     Y1, Y2, Y2
+	VPOR        Y2, Y3, Y3
+	VMOVDQU     Y3, (AX)
+	VMOVDQU     (CX)(SI*2), X3
+	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VPSHUFB     Y0, Y3, Y3
+	VMOVDQU     (R9)(SI*2), X2
+	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VPSHUFB     Y1, Y2, Y2
+	VPOR        Y2, Y3, Y3
+	VMOVDQU     Y3, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         near
+	JMP         done
+
+past:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	VMOVDQU     (CX), X3
+	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VPSHUFB     Y0, Y3, Y3
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VPSHUFB     Y1, Y2, Y2
+	VPOR        Y2, Y3, Y3
+	VMOVNTDQ    Y3, (AX)
+	VMOVDQU     (CX)(SI*2), X3
+	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VPSHUFB     Y0, Y3, Y3
+	VMOVDQU     (R9)(SI*2), X2
+	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VPSHUFB     Y1, Y2, Y2
+	VPOR        Y2, Y3, Y3
+	VMOVNTDQ    Y3, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         past
 
 done:
 	VZEROUPPER
@@ -1278,6 +1411,101 @@ next:
 	ADDQ R10, BX
 	DECQ R11
 	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickLines3AVX2(SB), NOSPLIT, $0-41
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           lines+16(FP), DX
+	MOVQ           p+24(FP), BX
+	MOVQ           ahead+32(FP), R8
+	MOVQ           16(BX), SI
+	LEAQ           (SI)(SI*2), DI
+	ADDQ           24(BX), CX
+	MOVQ           72(BX), R9
+	ADDQ           CX, R9
+	VBROADCASTI128 120(BX), Y0
+	VBROADCASTI128 184(BX), Y1
+	VBROADCASTI128 248(BX), Y2
+	MOVB           past+40(FP), BL
+	TESTQ          DX, DX
+	JE             done
+	TESTB          BL, BL
+	JNE            past
+
+near:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	PREFETCHT1  128(CX)(R8*1)
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VMOVDQU     16(CX), X3
+	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VPSHUFB     Y1, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     (R9), X3
+	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VPSHUFB     Y2, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	VMOVDQU     (CX)(SI*2), X4
+	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VMOVDQU     16(CX)(SI*2), X3
+	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VPSHUFB     Y1, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     (R9)(SI*2), X3
+	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VPSHUFB     Y2, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     Y4, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         near
+	JMP         done
+
+past:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	PREFETCHT1  128(CX)(R8*1)
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VMOVDQU     16(CX), X3
+	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VPSHUFB     Y1, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     (R9), X3
+	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VPSHUFB     Y2, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVNTDQ    Y4, (AX)
+	VMOVDQU     (CX)(SI*2), X4
+	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VMOVDQU     16(CX)(SI*2), X3
+	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VPSHUFB     Y1, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVDQU     (R9)(SI*2), X3
+	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VPSHUFB     Y2, Y3, Y3
+	VPOR        Y3, Y4, Y4
+	VMOVNTDQ    Y4, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         past
 
 done:
 	VZEROUPPER
@@ -1679,6 +1907,120 @@ next:
 	ADDQ R10, BX
 	DECQ R11
 	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickLines4AVX2(SB), NOSPLIT, $0-41
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           lines+16(FP), DX
+	MOVQ           p+24(FP), BX
+	MOVQ           ahead+32(FP), R8
+	MOVQ           16(BX), SI
+	LEAQ           (SI)(SI*2), DI
+	ADDQ           24(BX), CX
+	MOVQ           72(BX), R9
+	ADDQ           CX, R9
+	VBROADCASTI128 120(BX), Y0
+	VBROADCASTI128 184(BX), Y1
+	VBROADCASTI128 248(BX), Y2
+	VBROADCASTI128 312(BX), Y3
+	MOVB           past+40(FP), BL
+	TESTQ          DX, DX
+	JE             done
+	TESTB          BL, BL
+	JNE            past
+
+near:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	PREFETCHT1  128(CX)(R8*1)
+	PREFETCHT1  192(CX)(R8*1)
+	VMOVDQU     (CX), X5
+	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VMOVDQU     16(CX), X4
+	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VPSHUFB     Y1, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     32(CX), X4
+	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VPSHUFB     Y2, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     (R9), X4
+	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VPSHUFB     Y3, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, (AX)
+	VMOVDQU     (CX)(SI*2), X5
+	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VMOVDQU     16(CX)(SI*2), X4
+	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VPSHUFB     Y1, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     32(CX)(SI*2), X4
+	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VPSHUFB     Y2, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     (R9)(SI*2), X4
+	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VPSHUFB     Y3, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     Y5, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         near
+	JMP         done
+
+past:
+	PREFETCHT1  (CX)(R8*1)
+	PREFETCHT1  64(CX)(R8*1)
+	PREFETCHT1  128(CX)(R8*1)
+	PREFETCHT1  192(CX)(R8*1)
+	VMOVDQU     (CX), X5
+	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VMOVDQU     16(CX), X4
+	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VPSHUFB     Y1, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     32(CX), X4
+	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VPSHUFB     Y2, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     (R9), X4
+	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VPSHUFB     Y3, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVNTDQ    Y5, (AX)
+	VMOVDQU     (CX)(SI*2), X5
+	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VMOVDQU     16(CX)(SI*2), X4
+	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VPSHUFB     Y1, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     32(CX)(SI*2), X4
+	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VPSHUFB     Y2, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVDQU     (R9)(SI*2), X4
+	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VPSHUFB     Y3, Y4, Y4
+	VPOR        Y4, Y5, Y5
+	VMOVNTDQ    Y5, 32(AX)
+	LEAQ        (CX)(SI*4), CX
+	LEAQ        (R9)(SI*4), R9
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         past
 
 done:
 	VZEROUPPER

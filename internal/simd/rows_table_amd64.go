@@ -8,12 +8,12 @@ import (
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
 		k.Move, k.Stream, k.Fence = moveAVX2, streamAVX2, fence
-		k.PlanPick, k.Pick = (*Shuffle).planPickAVX2, pickAVX2
+		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX2, pickAVX2, pickLinesAVX2
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX2, spreadAVX2
 	}
 	if l >= AVX512 {
 		k.Move, k.Stream = moveAVX512, streamAVX512
-		k.PlanPick, k.Pick = (*Shuffle).planPickAVX512, pickAVX512
+		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX512, pickAVX512, nil
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX512, spreadAVX512
 	}
 }
@@ -24,12 +24,17 @@ type shuffleFunc = func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)
 var (
 	picksAVX2     = [vectors]shuffleFunc{pick1AVX2, pick2AVX2, pick3AVX2, pick4AVX2}
 	picksAVX512   = [vectors]shuffleFunc{pick1AVX512, pick2AVX512, pick3AVX512, pick4AVX512}
+	linesAVX2     = [vectors]func(dst, src *byte, lines int64, p *byte, ahead int64, past bool){pickLines1AVX2, pickLines2AVX2, pickLines3AVX2, pickLines4AVX2}
 	spreadsAVX2   = [...]shuffleFunc{spread1AVX2, spread2AVX2, spread4AVX2, spread8AVX2, spread16AVX2}
 	spreadsAVX512 = [vectors]shuffleFunc{spread1AVX512, spread2AVX512, spread3AVX512, spread4AVX512}
 )
 
 func pickAVX2(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
 	picksAVX2[p.count-1](dst, src, dStep, sStep, n, rows, (*byte)(unsafe.Pointer(p)))
+}
+
+func pickLinesAVX2(dst, src *byte, n int64, p *Shuffle, ahead int64, past bool) {
+	linesAVX2[p.count-1](dst, src, n, (*byte)(unsafe.Pointer(p)), ahead, past)
 }
 
 func pickAVX512(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {

@@ -33,6 +33,8 @@ type Shuffle struct {
 
 	// Least is the number of elements that a row must have.
 	Least int64
+	// Lines says that PickLines takes it.
+	Lines bool
 }
 
 // fit sets the extents of groups for a vector of some bytes. False: groups have fewer

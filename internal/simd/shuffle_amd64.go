@@ -28,6 +28,7 @@ func (p *Shuffle) planPickAVX2(size, step int64) bool {
 	}
 	p.Least = p.group
 	p.reserve = max(p.group, (vector+size-1)/size, (vector-size+by-1)/by+1)
+	p.Lines = p.near == vector && p.span >= vector
 	p.last = p.span - vector
 	if step > 0 {
 		p.last = max(p.last, 0)

@@ -75,6 +75,48 @@ func TestPick(t *testing.T) {
 	})
 }
 
+// Whole lines of elements of all sizes and steps that have them, at any place and, past the
+// caches, on a line, where only these may change.
+func TestPickLines(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.PickLines == nil {
+			t.Skip("no kernel at this level")
+		}
+		const most, line = 3, 64
+		room := most*line*40 + 1000
+		first, last := fenced(t, room, false), fenced(t, room, true)
+		planned := 0
+		for size := int64(1); size <= 16; size++ {
+			for step := int64(-40); step <= 40; step++ {
+				var p simd.Shuffle
+				if !k.PlanPick(&p, size, step) || !p.Lines {
+					continue
+				}
+				planned++
+				for lines := int64(0); lines <= most; lines++ {
+					n, by := lines*line/size, max(step, -step)
+					span := max((n-1)*by+size, 1)
+					low := int64(0)
+					if step < 0 {
+						low = max((n-1)*by, 0)
+					}
+					for _, src := range [][]byte{first[:span], last[int64(len(last))-span:]} {
+						for _, at := range []int{line, line + 1, line + 32} {
+							got, want := aligned(int(lines+3)*line), aligned(int(lines+3)*line)
+							for e := range n {
+								copy(want[at+int(e*size):][:size], src[low+e*step:])
+							}
+							k.PickLines(&got[at], &src[low], lines, &p, p.Ahead, at == line)
+							require.Equal(t, want, got, "%d lines of %d bytes, %d apart", lines, size, step)
+						}
+					}
+				}
+			}
+		}
+		require.NotZero(t, planned)
+	})
+}
+
 func TestSpread(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Spread == nil {

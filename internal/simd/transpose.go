@@ -7,6 +7,9 @@ type Transposes struct {
 	// ScatterRows copies n rows of run bytes, stride apart in src, to dst plus the
 	// entries of tab. Lines that it writes as a whole go past the caches.
 	ScatterRows func(dst *byte, tab *int64, src *byte, stride, run, n int64)
+	// FetchRows fetches size bytes of each of m rows to the second cache. nil at levels
+	// whose kernels fetch nothing.
+	FetchRows func(src *byte, rows *int64, m, size int64)
 	// Split2 and Split4 separate the elements of 2 and of 4 bits in each byte. A row of
 	// run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart: the first
 	// element of each byte, the second, and so on. There are n rows, step apart.
@@ -32,5 +35,7 @@ type Transposer struct {
 	Width     int64
 }
 
-// TransposeFunc is a kernel of a Transposer.
-type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64)
+// TransposeFunc is a kernel of a Transposer. Where there is FetchRows, it fetches
+// meanwhile, to the second cache, the lines at fetch[fetched[k]], k < m, and those after
+// them, as many as the n columns have; nil: nothing.
+type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64)

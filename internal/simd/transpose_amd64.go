@@ -5,122 +5,117 @@ package simd
 // transpose8x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose8x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose8x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose8x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose32x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
-// transpose64x256stream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose64x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x128 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x256 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-
-// transpose128x256stream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose128x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x512 is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose128x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose8x512fewstream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // transpose16x512fewstream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+
+// fetchRows is Transposes.FetchRows.
+//
+//go:noescape
+func fetchRows(src *byte, rows *int64, m int64, size int64)
 
 // scatterRowsAVX2 is Transposes.ScatterRows.
 //
@@ -151,6 +146,11 @@ func split2AVX512(dst *byte, stride int64, src *byte, step int64, run int64, n i
 //
 //go:noescape
 func split4AVX512(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
+
+// split3LinesAVX2 is Threes.Split3Lines.
+//
+//go:noescape
+func split3LinesAVX2(dst *byte, dGap int64, src *byte, tab *byte, lines int64)
 
 // permute3AVX2 is one of Threes.Permute3.
 //

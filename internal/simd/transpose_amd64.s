@@ -2,62 +2,60 @@
 
 #include "textflag.h"
 
-// func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
-TEXT ·transpose8x128(SB), NOSPLIT, $0-48
+TEXT ·transpose8x128(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ        (BX), R12
-	VMOVDQU     (R10)(R12*1), X0
-	MOVQ        8(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
+	MOVQ        (BX), R10
+	VMOVDQU     (R8)(R10*1), X0
+	MOVQ        8(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
 	VPUNPCKLBW  X1, X0, X0
-	MOVQ        16(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
-	MOVQ        24(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
+	MOVQ        16(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
+	MOVQ        24(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
 	VPUNPCKLBW  X2, X1, X1
-	MOVQ        32(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
-	MOVQ        40(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
+	MOVQ        32(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
+	MOVQ        40(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
 	VPUNPCKLBW  X3, X2, X2
-	MOVQ        48(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
-	MOVQ        56(BX), R12
-	VMOVDQU     (R10)(R12*1), X4
+	MOVQ        48(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
+	MOVQ        56(BX), R10
+	VMOVDQU     (R8)(R10*1), X4
 	VPUNPCKLBW  X4, X3, X3
-	MOVQ        64(BX), R12
-	VMOVDQU     (R10)(R12*1), X4
-	MOVQ        72(BX), R12
-	VMOVDQU     (R10)(R12*1), X5
+	MOVQ        64(BX), R10
+	VMOVDQU     (R8)(R10*1), X4
+	MOVQ        72(BX), R10
+	VMOVDQU     (R8)(R10*1), X5
 	VPUNPCKLBW  X5, X4, X4
-	MOVQ        80(BX), R12
-	VMOVDQU     (R10)(R12*1), X5
-	MOVQ        88(BX), R12
-	VMOVDQU     (R10)(R12*1), X6
+	MOVQ        80(BX), R10
+	VMOVDQU     (R8)(R10*1), X5
+	MOVQ        88(BX), R10
+	VMOVDQU     (R8)(R10*1), X6
 	VPUNPCKLBW  X6, X5, X5
-	MOVQ        96(BX), R12
-	VMOVDQU     (R10)(R12*1), X6
-	MOVQ        104(BX), R12
-	VMOVDQU     (R10)(R12*1), X7
+	MOVQ        96(BX), R10
+	VMOVDQU     (R8)(R10*1), X6
+	MOVQ        104(BX), R10
+	VMOVDQU     (R8)(R10*1), X7
 	VPUNPCKLBW  X7, X6, X6
-	MOVQ        112(BX), R12
-	VMOVDQU     (R10)(R12*1), X7
-	MOVQ        120(BX), R12
-	VMOVDQU     (R10)(R12*1), X8
+	MOVQ        112(BX), R10
+	VMOVDQU     (R8)(R10*1), X7
+	MOVQ        120(BX), R10
+	VMOVDQU     (R8)(R10*1), X8
 	VPUNPCKLBW  X8, X7, X7
 	VPUNPCKLWD  X1, X0, X8
 	VPUNPCKLWD  X3, X2, X9
@@ -66,16 +64,16 @@ columns:
 	VPUNPCKLDQ  X9, X8, X12
 	VPUNPCKLDQ  X11, X10, X13
 	VPUNPCKLQDQ X13, X12, X14
-	VMOVDQU     X14, (R9)
+	VMOVDQU     X14, (DI)
 	VPUNPCKHQDQ X13, X12, X12
-	VMOVDQU     X12, (R9)(CX*1)
+	VMOVDQU     X12, (DI)(CX*1)
 	VPUNPCKHDQ  X9, X8, X8
 	VPUNPCKHDQ  X11, X10, X9
 	VPUNPCKLQDQ X9, X8, X10
-	VMOVDQU     X10, (R9)(CX*2)
+	VMOVDQU     X10, (DI)(CX*2)
 	VPUNPCKHQDQ X9, X8, X8
-	VMOVDQU     X8, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVDQU     X8, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  X1, X0, X0
 	VPUNPCKHWD  X3, X2, X1
 	VPUNPCKHWD  X5, X4, X2
@@ -83,55 +81,55 @@ columns:
 	VPUNPCKLDQ  X1, X0, X4
 	VPUNPCKLDQ  X3, X2, X5
 	VPUNPCKLQDQ X5, X4, X6
-	VMOVDQU     X6, (R9)
+	VMOVDQU     X6, (DI)
 	VPUNPCKHQDQ X5, X4, X4
-	VMOVDQU     X4, (R9)(CX*1)
+	VMOVDQU     X4, (DI)(CX*1)
 	VPUNPCKHDQ  X1, X0, X0
 	VPUNPCKHDQ  X3, X2, X1
 	VPUNPCKLQDQ X1, X0, X2
-	VMOVDQU     X2, (R9)(CX*2)
+	VMOVDQU     X2, (DI)(CX*2)
 	VPUNPCKHQDQ X1, X0, X0
-	VMOVDQU     X0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
-	MOVQ        (BX), R12
-	VMOVDQU     (R10)(R12*1), X0
-	MOVQ        8(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
+	VMOVDQU     X0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
+	MOVQ        (BX), R10
+	VMOVDQU     (R8)(R10*1), X0
+	MOVQ        8(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
 	VPUNPCKHBW  X1, X0, X0
-	MOVQ        16(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
-	MOVQ        24(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
+	MOVQ        16(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
+	MOVQ        24(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
 	VPUNPCKHBW  X2, X1, X1
-	MOVQ        32(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
-	MOVQ        40(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
+	MOVQ        32(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
+	MOVQ        40(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
 	VPUNPCKHBW  X3, X2, X2
-	MOVQ        48(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
-	MOVQ        56(BX), R12
-	VMOVDQU     (R10)(R12*1), X4
+	MOVQ        48(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
+	MOVQ        56(BX), R10
+	VMOVDQU     (R8)(R10*1), X4
 	VPUNPCKHBW  X4, X3, X3
-	MOVQ        64(BX), R12
-	VMOVDQU     (R10)(R12*1), X4
-	MOVQ        72(BX), R12
-	VMOVDQU     (R10)(R12*1), X5
+	MOVQ        64(BX), R10
+	VMOVDQU     (R8)(R10*1), X4
+	MOVQ        72(BX), R10
+	VMOVDQU     (R8)(R10*1), X5
 	VPUNPCKHBW  X5, X4, X4
-	MOVQ        80(BX), R12
-	VMOVDQU     (R10)(R12*1), X5
-	MOVQ        88(BX), R12
-	VMOVDQU     (R10)(R12*1), X6
+	MOVQ        80(BX), R10
+	VMOVDQU     (R8)(R10*1), X5
+	MOVQ        88(BX), R10
+	VMOVDQU     (R8)(R10*1), X6
 	VPUNPCKHBW  X6, X5, X5
-	MOVQ        96(BX), R12
-	VMOVDQU     (R10)(R12*1), X6
-	MOVQ        104(BX), R12
-	VMOVDQU     (R10)(R12*1), X7
+	MOVQ        96(BX), R10
+	VMOVDQU     (R8)(R10*1), X6
+	MOVQ        104(BX), R10
+	VMOVDQU     (R8)(R10*1), X7
 	VPUNPCKHBW  X7, X6, X6
-	MOVQ        112(BX), R12
-	VMOVDQU     (R10)(R12*1), X7
-	MOVQ        120(BX), R12
-	VMOVDQU     (R10)(R12*1), X8
+	MOVQ        112(BX), R10
+	VMOVDQU     (R8)(R10*1), X7
+	MOVQ        120(BX), R10
+	VMOVDQU     (R8)(R10*1), X8
 	VPUNPCKHBW  X8, X7, X7
 	VPUNPCKLWD  X1, X0, X8
 	VPUNPCKLWD  X3, X2, X9
@@ -140,16 +138,16 @@ columns:
 	VPUNPCKLDQ  X9, X8, X12
 	VPUNPCKLDQ  X11, X10, X13
 	VPUNPCKLQDQ X13, X12, X14
-	VMOVDQU     X14, (R9)
+	VMOVDQU     X14, (DI)
 	VPUNPCKHQDQ X13, X12, X12
-	VMOVDQU     X12, (R9)(CX*1)
+	VMOVDQU     X12, (DI)(CX*1)
 	VPUNPCKHDQ  X9, X8, X8
 	VPUNPCKHDQ  X11, X10, X9
 	VPUNPCKLQDQ X9, X8, X10
-	VMOVDQU     X10, (R9)(CX*2)
+	VMOVDQU     X10, (DI)(CX*2)
 	VPUNPCKHQDQ X9, X8, X8
-	VMOVDQU     X8, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVDQU     X8, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  X1, X0, X0
 	VPUNPCKHWD  X3, X2, X1
 	VPUNPCKHWD  X5, X4, X2
@@ -157,54 +155,83 @@ columns:
 	VPUNPCKLDQ  X1, X0, X4
 	VPUNPCKLDQ  X3, X2, X5
 	VPUNPCKLQDQ X5, X4, X6
-	VMOVDQU     X6, (R9)
+	VMOVDQU     X6, (DI)
 	VPUNPCKHQDQ X5, X4, X4
-	VMOVDQU     X4, (R9)(CX*1)
+	VMOVDQU     X4, (DI)(CX*1)
 	VPUNPCKHDQ  X1, X0, X0
 	VPUNPCKHDQ  X3, X2, X1
 	VPUNPCKLQDQ X1, X0, X2
-	VMOVDQU     X2, (R9)(CX*2)
+	VMOVDQU     X2, (DI)(CX*2)
 	VPUNPCKHQDQ X1, X0, X0
-	VMOVDQU     X0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
-	ADDQ        $0x10, R10
-	SUBQ        $0x10, R11
+	VMOVDQU     X0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
+	ADDQ        $0x10, R8
+	SUBQ        $0x10, R9
 	JZ          next
-	CMPQ        R11, $0x10
+	CMPQ        R9, $0x10
 	JGE         columns
-	SUBQ        $0x10, R11
-	LEAQ        (R10)(R11*1), R10
-	MOVQ        CX, R12
-	IMULQ       R11, R12
-	ADDQ        R12, R9
-	MOVQ        $0x00000010, R11
+	SUBQ        $0x10, R9
+	LEAQ        (R8)(R9*1), R8
+	MOVQ        CX, R10
+	IMULQ       R9, R10
+	ADDQ        R10, DI
+	MOVQ        $0x00000010, R9
 	JMP         columns
 
 next:
 	ADDQ $0x00000080, BX
 	ADDQ $0x10, AX
-	SUBQ $0x10, SI
+	SUBQ $0x10, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose8x256(SB), NOSPLIT, $0-48
+// func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·transpose8x256(SB), NOSPLIT, $8-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
+	MOVQ m+32(FP), DI
+	SHLQ $0x03, DI
+	ADDQ fetched+56(FP), DI
+	MOVQ DI, (SP)
+	MOVQ fetch+48(FP), SI
+	MOVQ fetched+56(FP), DI
 	LEAQ (CX)(CX*2), R8
 
 block:
 	MOVQ AX, R9
 	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ n+40(FP), R11
 
 columns:
+	TESTQ      SI, SI
+	JZ         fetched
+	MOVQ       (DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       8(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       16(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       24(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       32(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       40(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       48(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       56(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	ADDQ       $0x40, DI
+	CMPQ       DI, (SP)
+	JNE        fetched
+	MOVQ       fetched+56(FP), DI
+	ADDQ       $0x40, SI
+
+fetched:
 	MOVQ           (BX), R12
 	VBROADCASTI128 (R10)(R12*1), Y0
 	MOVQ           128(BX), R12
@@ -433,156 +460,154 @@ columns:
 next:
 	ADDQ $0x00000100, BX
 	ADDQ $0x20, AX
-	SUBQ $0x20, SI
+	SUBQ $0x20, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose8x512(SB), NOSPLIT, $0-48
+TEXT ·transpose8x512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            256(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            384(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            264(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            392(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            272(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            400(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            280(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            408(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            288(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            416(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            296(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            424(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            304(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            432(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            312(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            440(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
-	MOVQ            64(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z8
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z8, Z8
-	MOVQ            320(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z8, Z8
-	MOVQ            448(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z8, Z8
-	MOVQ            72(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z9
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z9, Z9
-	MOVQ            328(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z9, Z9
-	MOVQ            456(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z9, Z9
-	MOVQ            80(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z10
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z10, Z10
-	MOVQ            336(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z10, Z10
-	MOVQ            464(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z10, Z10
-	MOVQ            88(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z11
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z11, Z11
-	MOVQ            344(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z11, Z11
-	MOVQ            472(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z11, Z11
-	MOVQ            96(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z12
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z12, Z12
-	MOVQ            352(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z12, Z12
-	MOVQ            480(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z12, Z12
-	MOVQ            104(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z13
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z13, Z13
-	MOVQ            360(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z13, Z13
-	MOVQ            488(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z13, Z13
-	MOVQ            112(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z14
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z14, Z14
-	MOVQ            368(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z14, Z14
-	MOVQ            496(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z14, Z14
-	MOVQ            120(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z15
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z15, Z15
-	MOVQ            376(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z15, Z15
-	MOVQ            504(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z15, Z15
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            256(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            384(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            264(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            392(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            272(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            400(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            280(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            408(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            288(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            416(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            296(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            424(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            304(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            432(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            312(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            440(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
+	MOVQ            64(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z8
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z8, Z8
+	MOVQ            320(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z8, Z8
+	MOVQ            448(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z8, Z8
+	MOVQ            72(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z9
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z9, Z9
+	MOVQ            328(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z9, Z9
+	MOVQ            456(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z9, Z9
+	MOVQ            80(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z10
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z10, Z10
+	MOVQ            336(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z10, Z10
+	MOVQ            464(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z10, Z10
+	MOVQ            88(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z11
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z11, Z11
+	MOVQ            344(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z11, Z11
+	MOVQ            472(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z11, Z11
+	MOVQ            96(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z12
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z12, Z12
+	MOVQ            352(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z12, Z12
+	MOVQ            480(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z12, Z12
+	MOVQ            104(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z13
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z13, Z13
+	MOVQ            360(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z13, Z13
+	MOVQ            488(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z13, Z13
+	MOVQ            112(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z14
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z14, Z14
+	MOVQ            368(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z14, Z14
+	MOVQ            496(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z14, Z14
+	MOVQ            120(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z15
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z15, Z15
+	MOVQ            376(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z15, Z15
+	MOVQ            504(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z15, Z15
 	VPUNPCKLBW      Z1, Z0, Z16
 	VPUNPCKLBW      Z3, Z2, Z17
 	VPUNPCKLBW      Z5, Z4, Z18
@@ -598,16 +623,16 @@ columns:
 	VPUNPCKLDQ      Z25, Z24, Z28
 	VPUNPCKLDQ      Z27, Z26, Z29
 	VPUNPCKLQDQ     Z29, Z28, Z30
-	VMOVDQU64       Z30, (R9)
+	VMOVDQU64       Z30, (DI)
 	VPUNPCKHQDQ     Z29, Z28, Z28
-	VMOVDQU64       Z28, (R9)(CX*1)
+	VMOVDQU64       Z28, (DI)(CX*1)
 	VPUNPCKHDQ      Z25, Z24, Z24
 	VPUNPCKHDQ      Z27, Z26, Z25
 	VPUNPCKLQDQ     Z25, Z24, Z26
-	VMOVDQU64       Z26, (R9)(CX*2)
+	VMOVDQU64       Z26, (DI)(CX*2)
 	VPUNPCKHQDQ     Z25, Z24, Z24
-	VMOVDQU64       Z24, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVDQU64       Z24, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z17, Z16, Z16
 	VPUNPCKHWD      Z19, Z18, Z17
 	VPUNPCKHWD      Z21, Z20, Z18
@@ -615,16 +640,16 @@ columns:
 	VPUNPCKLDQ      Z17, Z16, Z20
 	VPUNPCKLDQ      Z19, Z18, Z21
 	VPUNPCKLQDQ     Z21, Z20, Z22
-	VMOVDQU64       Z22, (R9)
+	VMOVDQU64       Z22, (DI)
 	VPUNPCKHQDQ     Z21, Z20, Z20
-	VMOVDQU64       Z20, (R9)(CX*1)
+	VMOVDQU64       Z20, (DI)(CX*1)
 	VPUNPCKHDQ      Z17, Z16, Z16
 	VPUNPCKHDQ      Z19, Z18, Z17
 	VPUNPCKLQDQ     Z17, Z16, Z18
-	VMOVDQU64       Z18, (R9)(CX*2)
+	VMOVDQU64       Z18, (DI)(CX*2)
 	VPUNPCKHQDQ     Z17, Z16, Z16
-	VMOVDQU64       Z16, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVDQU64       Z16, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHBW      Z1, Z0, Z0
 	VPUNPCKHBW      Z3, Z2, Z1
 	VPUNPCKHBW      Z5, Z4, Z2
@@ -640,16 +665,16 @@ columns:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	VMOVDQU64       Z14, (R9)
+	VMOVDQU64       Z14, (DI)
 	VPUNPCKHQDQ     Z13, Z12, Z12
-	VMOVDQU64       Z12, (R9)(CX*1)
+	VMOVDQU64       Z12, (DI)(CX*1)
 	VPUNPCKHDQ      Z9, Z8, Z8
 	VPUNPCKHDQ      Z11, Z10, Z9
 	VPUNPCKLQDQ     Z9, Z8, Z10
-	VMOVDQU64       Z10, (R9)(CX*2)
+	VMOVDQU64       Z10, (DI)(CX*2)
 	VPUNPCKHQDQ     Z9, Z8, Z8
-	VMOVDQU64       Z8, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVDQU64       Z8, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z1, Z0, Z0
 	VPUNPCKHWD      Z3, Z2, Z1
 	VPUNPCKHWD      Z5, Z4, Z2
@@ -657,182 +682,180 @@ columns:
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVDQU64       Z6, (R9)
+	VMOVDQU64       Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVDQU64       Z4, (R9)(CX*1)
+	VMOVDQU64       Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVDQU64       Z2, (R9)(CX*2)
+	VMOVDQU64       Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVDQU64       Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x10, R11
+	VMOVDQU64       Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x10, R9
 	JZ              next
-	CMPQ            R11, $0x10
+	CMPQ            R9, $0x10
 	JGE             columns
-	SUBQ            $0x10, R11
-	LEAQ            (R10)(R11*1), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            $0x00000010, R11
+	SUBQ            $0x10, R9
+	LEAQ            (R8)(R9*1), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            $0x00000010, R9
 	JMP             columns
 
 next:
 	ADDQ $0x00000200, BX
 	ADDQ $0x40, AX
-	SUBQ $0x40, SI
+	SUBQ $0x40, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose8x512stream(SB), NOSPLIT, $0-48
+TEXT ·transpose8x512stream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            256(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            384(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            264(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            392(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            272(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            400(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            280(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            408(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            288(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            416(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            296(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            424(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            304(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            432(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            312(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            440(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
-	MOVQ            64(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z8
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z8, Z8
-	MOVQ            320(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z8, Z8
-	MOVQ            448(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z8, Z8
-	MOVQ            72(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z9
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z9, Z9
-	MOVQ            328(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z9, Z9
-	MOVQ            456(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z9, Z9
-	MOVQ            80(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z10
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z10, Z10
-	MOVQ            336(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z10, Z10
-	MOVQ            464(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z10, Z10
-	MOVQ            88(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z11
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z11, Z11
-	MOVQ            344(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z11, Z11
-	MOVQ            472(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z11, Z11
-	MOVQ            96(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z12
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z12, Z12
-	MOVQ            352(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z12, Z12
-	MOVQ            480(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z12, Z12
-	MOVQ            104(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z13
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z13, Z13
-	MOVQ            360(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z13, Z13
-	MOVQ            488(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z13, Z13
-	MOVQ            112(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z14
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z14, Z14
-	MOVQ            368(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z14, Z14
-	MOVQ            496(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z14, Z14
-	MOVQ            120(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z15
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z15, Z15
-	MOVQ            376(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z15, Z15
-	MOVQ            504(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z15, Z15
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            256(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            384(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            264(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            392(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            272(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            400(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            280(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            408(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            288(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            416(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            296(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            424(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            304(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            432(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            312(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            440(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
+	MOVQ            64(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z8
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z8, Z8
+	MOVQ            320(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z8, Z8
+	MOVQ            448(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z8, Z8
+	MOVQ            72(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z9
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z9, Z9
+	MOVQ            328(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z9, Z9
+	MOVQ            456(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z9, Z9
+	MOVQ            80(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z10
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z10, Z10
+	MOVQ            336(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z10, Z10
+	MOVQ            464(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z10, Z10
+	MOVQ            88(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z11
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z11, Z11
+	MOVQ            344(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z11, Z11
+	MOVQ            472(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z11, Z11
+	MOVQ            96(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z12
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z12, Z12
+	MOVQ            352(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z12, Z12
+	MOVQ            480(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z12, Z12
+	MOVQ            104(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z13
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z13, Z13
+	MOVQ            360(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z13, Z13
+	MOVQ            488(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z13, Z13
+	MOVQ            112(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z14
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z14, Z14
+	MOVQ            368(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z14, Z14
+	MOVQ            496(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z14, Z14
+	MOVQ            120(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z15
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z15, Z15
+	MOVQ            376(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z15, Z15
+	MOVQ            504(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z15, Z15
 	VPUNPCKLBW      Z1, Z0, Z16
 	VPUNPCKLBW      Z3, Z2, Z17
 	VPUNPCKLBW      Z5, Z4, Z18
@@ -848,16 +871,16 @@ columns:
 	VPUNPCKLDQ      Z25, Z24, Z28
 	VPUNPCKLDQ      Z27, Z26, Z29
 	VPUNPCKLQDQ     Z29, Z28, Z30
-	VMOVNTDQ        Z30, (R9)
+	VMOVNTDQ        Z30, (DI)
 	VPUNPCKHQDQ     Z29, Z28, Z28
-	VMOVNTDQ        Z28, (R9)(CX*1)
+	VMOVNTDQ        Z28, (DI)(CX*1)
 	VPUNPCKHDQ      Z25, Z24, Z24
 	VPUNPCKHDQ      Z27, Z26, Z25
 	VPUNPCKLQDQ     Z25, Z24, Z26
-	VMOVNTDQ        Z26, (R9)(CX*2)
+	VMOVNTDQ        Z26, (DI)(CX*2)
 	VPUNPCKHQDQ     Z25, Z24, Z24
-	VMOVNTDQ        Z24, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVNTDQ        Z24, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z17, Z16, Z16
 	VPUNPCKHWD      Z19, Z18, Z17
 	VPUNPCKHWD      Z21, Z20, Z18
@@ -865,16 +888,16 @@ columns:
 	VPUNPCKLDQ      Z17, Z16, Z20
 	VPUNPCKLDQ      Z19, Z18, Z21
 	VPUNPCKLQDQ     Z21, Z20, Z22
-	VMOVNTDQ        Z22, (R9)
+	VMOVNTDQ        Z22, (DI)
 	VPUNPCKHQDQ     Z21, Z20, Z20
-	VMOVNTDQ        Z20, (R9)(CX*1)
+	VMOVNTDQ        Z20, (DI)(CX*1)
 	VPUNPCKHDQ      Z17, Z16, Z16
 	VPUNPCKHDQ      Z19, Z18, Z17
 	VPUNPCKLQDQ     Z17, Z16, Z18
-	VMOVNTDQ        Z18, (R9)(CX*2)
+	VMOVNTDQ        Z18, (DI)(CX*2)
 	VPUNPCKHQDQ     Z17, Z16, Z16
-	VMOVNTDQ        Z16, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVNTDQ        Z16, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHBW      Z1, Z0, Z0
 	VPUNPCKHBW      Z3, Z2, Z1
 	VPUNPCKHBW      Z5, Z4, Z2
@@ -890,16 +913,16 @@ columns:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	VMOVNTDQ        Z14, (R9)
+	VMOVNTDQ        Z14, (DI)
 	VPUNPCKHQDQ     Z13, Z12, Z12
-	VMOVNTDQ        Z12, (R9)(CX*1)
+	VMOVNTDQ        Z12, (DI)(CX*1)
 	VPUNPCKHDQ      Z9, Z8, Z8
 	VPUNPCKHDQ      Z11, Z10, Z9
 	VPUNPCKLQDQ     Z9, Z8, Z10
-	VMOVNTDQ        Z10, (R9)(CX*2)
+	VMOVNTDQ        Z10, (DI)(CX*2)
 	VPUNPCKHQDQ     Z9, Z8, Z8
-	VMOVNTDQ        Z8, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVNTDQ        Z8, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z1, Z0, Z0
 	VPUNPCKHWD      Z3, Z2, Z1
 	VPUNPCKHWD      Z5, Z4, Z2
@@ -907,154 +930,154 @@ columns:
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVNTDQ        Z6, (R9)
+	VMOVNTDQ        Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVNTDQ        Z4, (R9)(CX*1)
+	VMOVNTDQ        Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVNTDQ        Z2, (R9)(CX*2)
+	VMOVNTDQ        Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVNTDQ        Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x10, R11
+	VMOVNTDQ        Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x10, R9
 	JZ              next
-	CMPQ            R11, $0x10
+	CMPQ            R9, $0x10
 	JGE             columns
-	SUBQ            $0x10, R11
-	LEAQ            (R10)(R11*1), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            256(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            384(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            264(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            392(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            272(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            400(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            280(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            408(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            288(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            416(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            296(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            424(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            304(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            432(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            312(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            440(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
-	MOVQ            64(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z8
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z8, Z8
-	MOVQ            320(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z8, Z8
-	MOVQ            448(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z8, Z8
-	MOVQ            72(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z9
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z9, Z9
-	MOVQ            328(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z9, Z9
-	MOVQ            456(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z9, Z9
-	MOVQ            80(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z10
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z10, Z10
-	MOVQ            336(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z10, Z10
-	MOVQ            464(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z10, Z10
-	MOVQ            88(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z11
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z11, Z11
-	MOVQ            344(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z11, Z11
-	MOVQ            472(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z11, Z11
-	MOVQ            96(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z12
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z12, Z12
-	MOVQ            352(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z12, Z12
-	MOVQ            480(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z12, Z12
-	MOVQ            104(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z13
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z13, Z13
-	MOVQ            360(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z13, Z13
-	MOVQ            488(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z13, Z13
-	MOVQ            112(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z14
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z14, Z14
-	MOVQ            368(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z14, Z14
-	MOVQ            496(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z14, Z14
-	MOVQ            120(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z15
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z15, Z15
-	MOVQ            376(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z15, Z15
-	MOVQ            504(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z15, Z15
+	SUBQ            $0x10, R9
+	LEAQ            (R8)(R9*1), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            256(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            384(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            264(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            392(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            272(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            400(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            280(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            408(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            288(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            416(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            296(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            424(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            304(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            432(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            312(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            440(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
+	MOVQ            64(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z8
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z8, Z8
+	MOVQ            320(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z8, Z8
+	MOVQ            448(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z8, Z8
+	MOVQ            72(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z9
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z9, Z9
+	MOVQ            328(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z9, Z9
+	MOVQ            456(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z9, Z9
+	MOVQ            80(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z10
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z10, Z10
+	MOVQ            336(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z10, Z10
+	MOVQ            464(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z10, Z10
+	MOVQ            88(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z11
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z11, Z11
+	MOVQ            344(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z11, Z11
+	MOVQ            472(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z11, Z11
+	MOVQ            96(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z12
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z12, Z12
+	MOVQ            352(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z12, Z12
+	MOVQ            480(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z12, Z12
+	MOVQ            104(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z13
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z13, Z13
+	MOVQ            360(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z13, Z13
+	MOVQ            488(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z13, Z13
+	MOVQ            112(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z14
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z14, Z14
+	MOVQ            368(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z14, Z14
+	MOVQ            496(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z14, Z14
+	MOVQ            120(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z15
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z15, Z15
+	MOVQ            376(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z15, Z15
+	MOVQ            504(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z15, Z15
 	VPUNPCKLBW      Z1, Z0, Z16
 	VPUNPCKLBW      Z3, Z2, Z17
 	VPUNPCKLBW      Z5, Z4, Z18
@@ -1070,32 +1093,32 @@ columns:
 	VPUNPCKLDQ      Z25, Z24, Z28
 	VPUNPCKLDQ      Z27, Z26, Z29
 	VPUNPCKLQDQ     Z29, Z28, Z30
-	CMPQ            R11, $+0
+	CMPQ            R9, $+0
 	JL              had0
-	VMOVNTDQ        Z30, (R9)
+	VMOVNTDQ        Z30, (DI)
 
 had0:
 	VPUNPCKHQDQ Z29, Z28, Z28
-	CMPQ        R11, $-1
+	CMPQ        R9, $-1
 	JL          had1
-	VMOVNTDQ    Z28, (R9)(CX*1)
+	VMOVNTDQ    Z28, (DI)(CX*1)
 
 had1:
 	VPUNPCKHDQ  Z25, Z24, Z24
 	VPUNPCKHDQ  Z27, Z26, Z25
 	VPUNPCKLQDQ Z25, Z24, Z26
-	CMPQ        R11, $-2
+	CMPQ        R9, $-2
 	JL          had2
-	VMOVNTDQ    Z26, (R9)(CX*2)
+	VMOVNTDQ    Z26, (DI)(CX*2)
 
 had2:
 	VPUNPCKHQDQ Z25, Z24, Z24
-	CMPQ        R11, $-3
+	CMPQ        R9, $-3
 	JL          had3
-	VMOVNTDQ    Z24, (R9)(R8*1)
+	VMOVNTDQ    Z24, (DI)(SI*1)
 
 had3:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z17, Z16, Z16
 	VPUNPCKHWD  Z19, Z18, Z17
 	VPUNPCKHWD  Z21, Z20, Z18
@@ -1103,32 +1126,32 @@ had3:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
-	CMPQ        R11, $-4
+	CMPQ        R9, $-4
 	JL          had4
-	VMOVNTDQ    Z22, (R9)
+	VMOVNTDQ    Z22, (DI)
 
 had4:
 	VPUNPCKHQDQ Z21, Z20, Z20
-	CMPQ        R11, $-5
+	CMPQ        R9, $-5
 	JL          had5
-	VMOVNTDQ    Z20, (R9)(CX*1)
+	VMOVNTDQ    Z20, (DI)(CX*1)
 
 had5:
 	VPUNPCKHDQ  Z17, Z16, Z16
 	VPUNPCKHDQ  Z19, Z18, Z17
 	VPUNPCKLQDQ Z17, Z16, Z18
-	CMPQ        R11, $-6
+	CMPQ        R9, $-6
 	JL          had6
-	VMOVNTDQ    Z18, (R9)(CX*2)
+	VMOVNTDQ    Z18, (DI)(CX*2)
 
 had6:
 	VPUNPCKHQDQ Z17, Z16, Z16
-	CMPQ        R11, $-7
+	CMPQ        R9, $-7
 	JL          had7
-	VMOVNTDQ    Z16, (R9)(R8*1)
+	VMOVNTDQ    Z16, (DI)(SI*1)
 
 had7:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHBW  Z1, Z0, Z0
 	VPUNPCKHBW  Z3, Z2, Z1
 	VPUNPCKHBW  Z5, Z4, Z2
@@ -1144,32 +1167,32 @@ had7:
 	VPUNPCKLDQ  Z9, Z8, Z12
 	VPUNPCKLDQ  Z11, Z10, Z13
 	VPUNPCKLQDQ Z13, Z12, Z14
-	CMPQ        R11, $-8
+	CMPQ        R9, $-8
 	JL          had8
-	VMOVNTDQ    Z14, (R9)
+	VMOVNTDQ    Z14, (DI)
 
 had8:
 	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        R11, $-9
+	CMPQ        R9, $-9
 	JL          had9
-	VMOVNTDQ    Z12, (R9)(CX*1)
+	VMOVNTDQ    Z12, (DI)(CX*1)
 
 had9:
 	VPUNPCKHDQ  Z9, Z8, Z8
 	VPUNPCKHDQ  Z11, Z10, Z9
 	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        R11, $-10
+	CMPQ        R9, $-10
 	JL          had10
-	VMOVNTDQ    Z10, (R9)(CX*2)
+	VMOVNTDQ    Z10, (DI)(CX*2)
 
 had10:
 	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        R11, $-11
+	CMPQ        R9, $-11
 	JL          had11
-	VMOVNTDQ    Z8, (R9)(R8*1)
+	VMOVNTDQ    Z8, (DI)(SI*1)
 
 had11:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z1, Z0, Z0
 	VPUNPCKHWD  Z3, Z2, Z1
 	VPUNPCKHWD  Z5, Z4, Z2
@@ -1177,70 +1200,68 @@ had11:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        R11, $-12
+	CMPQ        R9, $-12
 	JL          had12
-	VMOVNTDQ    Z6, (R9)
+	VMOVNTDQ    Z6, (DI)
 
 had12:
 	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        R11, $-13
+	CMPQ        R9, $-13
 	JL          had13
-	VMOVNTDQ    Z4, (R9)(CX*1)
+	VMOVNTDQ    Z4, (DI)(CX*1)
 
 had13:
 	VPUNPCKHDQ  Z1, Z0, Z0
 	VPUNPCKHDQ  Z3, Z2, Z1
 	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        R11, $-14
+	CMPQ        R9, $-14
 	JL          had14
-	VMOVNTDQ    Z2, (R9)(CX*2)
+	VMOVNTDQ    Z2, (DI)(CX*2)
 
 had14:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	VMOVNTDQ    Z0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVNTDQ    Z0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 
 next:
 	ADDQ $0x00000200, BX
 	ADDQ $0x40, AX
-	SUBQ $0x40, SI
+	SUBQ $0x40, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
-TEXT ·transpose16x128(SB), NOSPLIT, $0-48
+TEXT ·transpose16x128(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ        (BX), R12
-	VMOVDQU     (R10)(R12*1), X0
-	MOVQ        8(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
-	MOVQ        16(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
-	MOVQ        24(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
-	MOVQ        32(BX), R12
-	VMOVDQU     (R10)(R12*1), X4
-	MOVQ        40(BX), R12
-	VMOVDQU     (R10)(R12*1), X5
-	MOVQ        48(BX), R12
-	VMOVDQU     (R10)(R12*1), X6
-	MOVQ        56(BX), R12
-	VMOVDQU     (R10)(R12*1), X7
+	MOVQ        (BX), R10
+	VMOVDQU     (R8)(R10*1), X0
+	MOVQ        8(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
+	MOVQ        16(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
+	MOVQ        24(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
+	MOVQ        32(BX), R10
+	VMOVDQU     (R8)(R10*1), X4
+	MOVQ        40(BX), R10
+	VMOVDQU     (R8)(R10*1), X5
+	MOVQ        48(BX), R10
+	VMOVDQU     (R8)(R10*1), X6
+	MOVQ        56(BX), R10
+	VMOVDQU     (R8)(R10*1), X7
 	VPUNPCKLWD  X1, X0, X8
 	VPUNPCKLWD  X3, X2, X9
 	VPUNPCKLWD  X5, X4, X10
@@ -1248,16 +1269,16 @@ columns:
 	VPUNPCKLDQ  X9, X8, X12
 	VPUNPCKLDQ  X11, X10, X13
 	VPUNPCKLQDQ X13, X12, X14
-	VMOVDQU     X14, (R9)
+	VMOVDQU     X14, (DI)
 	VPUNPCKHQDQ X13, X12, X12
-	VMOVDQU     X12, (R9)(CX*1)
+	VMOVDQU     X12, (DI)(CX*1)
 	VPUNPCKHDQ  X9, X8, X8
 	VPUNPCKHDQ  X11, X10, X9
 	VPUNPCKLQDQ X9, X8, X10
-	VMOVDQU     X10, (R9)(CX*2)
+	VMOVDQU     X10, (DI)(CX*2)
 	VPUNPCKHQDQ X9, X8, X8
-	VMOVDQU     X8, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVDQU     X8, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  X1, X0, X0
 	VPUNPCKHWD  X3, X2, X1
 	VPUNPCKHWD  X5, X4, X2
@@ -1265,54 +1286,75 @@ columns:
 	VPUNPCKLDQ  X1, X0, X4
 	VPUNPCKLDQ  X3, X2, X5
 	VPUNPCKLQDQ X5, X4, X6
-	VMOVDQU     X6, (R9)
+	VMOVDQU     X6, (DI)
 	VPUNPCKHQDQ X5, X4, X4
-	VMOVDQU     X4, (R9)(CX*1)
+	VMOVDQU     X4, (DI)(CX*1)
 	VPUNPCKHDQ  X1, X0, X0
 	VPUNPCKHDQ  X3, X2, X1
 	VPUNPCKLQDQ X1, X0, X2
-	VMOVDQU     X2, (R9)(CX*2)
+	VMOVDQU     X2, (DI)(CX*2)
 	VPUNPCKHQDQ X1, X0, X0
-	VMOVDQU     X0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
-	ADDQ        $0x10, R10
-	SUBQ        $0x08, R11
+	VMOVDQU     X0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
+	ADDQ        $0x10, R8
+	SUBQ        $0x08, R9
 	JZ          next
-	CMPQ        R11, $0x08
+	CMPQ        R9, $0x08
 	JGE         columns
-	SUBQ        $0x08, R11
-	LEAQ        (R10)(R11*2), R10
-	MOVQ        CX, R12
-	IMULQ       R11, R12
-	ADDQ        R12, R9
-	MOVQ        $0x00000008, R11
+	SUBQ        $0x08, R9
+	LEAQ        (R8)(R9*2), R8
+	MOVQ        CX, R10
+	IMULQ       R9, R10
+	ADDQ        R10, DI
+	MOVQ        $0x00000008, R9
 	JMP         columns
 
 next:
 	ADDQ $0x00000040, BX
 	ADDQ $0x10, AX
-	SUBQ $0x08, SI
+	SUBQ $0x08, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose16x256(SB), NOSPLIT, $0-48
+// func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·transpose16x256(SB), NOSPLIT, $8-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
+	MOVQ m+32(FP), DI
+	SHLQ $0x03, DI
+	ADDQ fetched+56(FP), DI
+	MOVQ DI, (SP)
+	MOVQ fetch+48(FP), SI
+	MOVQ fetched+56(FP), DI
 	LEAQ (CX)(CX*2), R8
 
 block:
 	MOVQ AX, R9
 	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ n+40(FP), R11
 
 columns:
+	TESTQ      SI, SI
+	JZ         fetched
+	MOVQ       (DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       8(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       16(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       24(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	ADDQ       $0x20, DI
+	CMPQ       DI, (SP)
+	JNE        fetched
+	MOVQ       fetched+56(FP), DI
+	ADDQ       $0x40, SI
+
+fetched:
 	MOVQ           (BX), R12
 	VBROADCASTI128 (R10)(R12*1), Y0
 	MOVQ           64(BX), R12
@@ -1395,92 +1437,90 @@ columns:
 next:
 	ADDQ $0x00000080, BX
 	ADDQ $0x20, AX
-	SUBQ $0x10, SI
+	SUBQ $0x10, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose16x512(SB), NOSPLIT, $0-48
+TEXT ·transpose16x512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
 	VPUNPCKLWD      Z1, Z0, Z8
 	VPUNPCKLWD      Z3, Z2, Z9
 	VPUNPCKLWD      Z5, Z4, Z10
@@ -1488,16 +1528,16 @@ columns:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	VMOVDQU64       Z14, (R9)
+	VMOVDQU64       Z14, (DI)
 	VPUNPCKHQDQ     Z13, Z12, Z12
-	VMOVDQU64       Z12, (R9)(CX*1)
+	VMOVDQU64       Z12, (DI)(CX*1)
 	VPUNPCKHDQ      Z9, Z8, Z8
 	VPUNPCKHDQ      Z11, Z10, Z9
 	VPUNPCKLQDQ     Z9, Z8, Z10
-	VMOVDQU64       Z10, (R9)(CX*2)
+	VMOVDQU64       Z10, (DI)(CX*2)
 	VPUNPCKHQDQ     Z9, Z8, Z8
-	VMOVDQU64       Z8, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVDQU64       Z8, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z1, Z0, Z0
 	VPUNPCKHWD      Z3, Z2, Z1
 	VPUNPCKHWD      Z5, Z4, Z2
@@ -1505,118 +1545,116 @@ columns:
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVDQU64       Z6, (R9)
+	VMOVDQU64       Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVDQU64       Z4, (R9)(CX*1)
+	VMOVDQU64       Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVDQU64       Z2, (R9)(CX*2)
+	VMOVDQU64       Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVDQU64       Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x08, R11
+	VMOVDQU64       Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x08, R9
 	JZ              next
-	CMPQ            R11, $0x08
+	CMPQ            R9, $0x08
 	JGE             columns
-	SUBQ            $0x08, R11
-	LEAQ            (R10)(R11*2), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            $0x00000008, R11
+	SUBQ            $0x08, R9
+	LEAQ            (R8)(R9*2), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            $0x00000008, R9
 	JMP             columns
 
 next:
 	ADDQ $0x00000100, BX
 	ADDQ $0x40, AX
-	SUBQ $0x20, SI
+	SUBQ $0x20, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose16x512stream(SB), NOSPLIT, $0-48
+TEXT ·transpose16x512stream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
 	VPUNPCKLWD      Z1, Z0, Z8
 	VPUNPCKLWD      Z3, Z2, Z9
 	VPUNPCKLWD      Z5, Z4, Z10
@@ -1624,16 +1662,16 @@ columns:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	VMOVNTDQ        Z14, (R9)
+	VMOVNTDQ        Z14, (DI)
 	VPUNPCKHQDQ     Z13, Z12, Z12
-	VMOVNTDQ        Z12, (R9)(CX*1)
+	VMOVNTDQ        Z12, (DI)(CX*1)
 	VPUNPCKHDQ      Z9, Z8, Z8
 	VPUNPCKHDQ      Z11, Z10, Z9
 	VPUNPCKLQDQ     Z9, Z8, Z10
-	VMOVNTDQ        Z10, (R9)(CX*2)
+	VMOVNTDQ        Z10, (DI)(CX*2)
 	VPUNPCKHQDQ     Z9, Z8, Z8
-	VMOVNTDQ        Z8, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
+	VMOVNTDQ        Z8, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
 	VPUNPCKHWD      Z1, Z0, Z0
 	VPUNPCKHWD      Z3, Z2, Z1
 	VPUNPCKHWD      Z5, Z4, Z2
@@ -1641,90 +1679,90 @@ columns:
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVNTDQ        Z6, (R9)
+	VMOVNTDQ        Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVNTDQ        Z4, (R9)(CX*1)
+	VMOVNTDQ        Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVNTDQ        Z2, (R9)(CX*2)
+	VMOVNTDQ        Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVNTDQ        Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x08, R11
+	VMOVNTDQ        Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x08, R9
 	JZ              next
-	CMPQ            R11, $0x08
+	CMPQ            R9, $0x08
 	JGE             columns
-	SUBQ            $0x08, R11
-	LEAQ            (R10)(R11*2), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            128(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            192(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            136(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            200(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            144(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            208(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            152(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            216(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
-	MOVQ            32(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z4
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z4, Z4
-	MOVQ            160(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z4, Z4
-	MOVQ            224(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z4, Z4
-	MOVQ            40(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z5
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z5, Z5
-	MOVQ            168(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z5, Z5
-	MOVQ            232(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z5, Z5
-	MOVQ            48(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z6
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z6, Z6
-	MOVQ            176(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z6, Z6
-	MOVQ            240(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z6, Z6
-	MOVQ            56(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z7
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z7, Z7
-	MOVQ            184(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z7, Z7
-	MOVQ            248(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z7, Z7
+	SUBQ            $0x08, R9
+	LEAQ            (R8)(R9*2), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            128(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            192(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            136(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            200(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            144(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            208(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            152(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            216(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
+	MOVQ            32(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z4
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z4, Z4
+	MOVQ            160(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z4, Z4
+	MOVQ            224(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z4, Z4
+	MOVQ            40(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z5
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z5, Z5
+	MOVQ            168(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z5, Z5
+	MOVQ            232(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z5, Z5
+	MOVQ            48(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z6
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z6, Z6
+	MOVQ            176(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z6, Z6
+	MOVQ            240(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z6, Z6
+	MOVQ            56(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z7
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z7, Z7
+	MOVQ            184(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z7, Z7
+	MOVQ            248(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z7, Z7
 	VPUNPCKLWD      Z1, Z0, Z8
 	VPUNPCKLWD      Z3, Z2, Z9
 	VPUNPCKLWD      Z5, Z4, Z10
@@ -1732,32 +1770,32 @@ columns:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	CMPQ            R11, $+0
+	CMPQ            R9, $+0
 	JL              had0
-	VMOVNTDQ        Z14, (R9)
+	VMOVNTDQ        Z14, (DI)
 
 had0:
 	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        R11, $-1
+	CMPQ        R9, $-1
 	JL          had1
-	VMOVNTDQ    Z12, (R9)(CX*1)
+	VMOVNTDQ    Z12, (DI)(CX*1)
 
 had1:
 	VPUNPCKHDQ  Z9, Z8, Z8
 	VPUNPCKHDQ  Z11, Z10, Z9
 	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        R11, $-2
+	CMPQ        R9, $-2
 	JL          had2
-	VMOVNTDQ    Z10, (R9)(CX*2)
+	VMOVNTDQ    Z10, (DI)(CX*2)
 
 had2:
 	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        R11, $-3
+	CMPQ        R9, $-3
 	JL          had3
-	VMOVNTDQ    Z8, (R9)(R8*1)
+	VMOVNTDQ    Z8, (DI)(SI*1)
 
 had3:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z1, Z0, Z0
 	VPUNPCKHWD  Z3, Z2, Z1
 	VPUNPCKHWD  Z5, Z4, Z2
@@ -1765,113 +1803,128 @@ had3:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        R11, $-4
+	CMPQ        R9, $-4
 	JL          had4
-	VMOVNTDQ    Z6, (R9)
+	VMOVNTDQ    Z6, (DI)
 
 had4:
 	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        R11, $-5
+	CMPQ        R9, $-5
 	JL          had5
-	VMOVNTDQ    Z4, (R9)(CX*1)
+	VMOVNTDQ    Z4, (DI)(CX*1)
 
 had5:
 	VPUNPCKHDQ  Z1, Z0, Z0
 	VPUNPCKHDQ  Z3, Z2, Z1
 	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        R11, $-6
+	CMPQ        R9, $-6
 	JL          had6
-	VMOVNTDQ    Z2, (R9)(CX*2)
+	VMOVNTDQ    Z2, (DI)(CX*2)
 
 had6:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	VMOVNTDQ    Z0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVNTDQ    Z0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 
 next:
 	ADDQ $0x00000100, BX
 	ADDQ $0x40, AX
-	SUBQ $0x20, SI
+	SUBQ $0x20, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
-TEXT ·transpose32x128(SB), NOSPLIT, $0-48
+TEXT ·transpose32x128(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ        (BX), R12
-	VMOVDQU     (R10)(R12*1), X0
-	MOVQ        8(BX), R12
-	VMOVDQU     (R10)(R12*1), X1
-	MOVQ        16(BX), R12
-	VMOVDQU     (R10)(R12*1), X2
-	MOVQ        24(BX), R12
-	VMOVDQU     (R10)(R12*1), X3
+	MOVQ        (BX), R10
+	VMOVDQU     (R8)(R10*1), X0
+	MOVQ        8(BX), R10
+	VMOVDQU     (R8)(R10*1), X1
+	MOVQ        16(BX), R10
+	VMOVDQU     (R8)(R10*1), X2
+	MOVQ        24(BX), R10
+	VMOVDQU     (R8)(R10*1), X3
 	VPUNPCKLDQ  X1, X0, X4
 	VPUNPCKLDQ  X3, X2, X5
 	VPUNPCKLQDQ X5, X4, X6
-	VMOVDQU     X6, (R9)
+	VMOVDQU     X6, (DI)
 	VPUNPCKHQDQ X5, X4, X4
-	VMOVDQU     X4, (R9)(CX*1)
+	VMOVDQU     X4, (DI)(CX*1)
 	VPUNPCKHDQ  X1, X0, X0
 	VPUNPCKHDQ  X3, X2, X1
 	VPUNPCKLQDQ X1, X0, X2
-	VMOVDQU     X2, (R9)(CX*2)
+	VMOVDQU     X2, (DI)(CX*2)
 	VPUNPCKHQDQ X1, X0, X0
-	VMOVDQU     X0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
-	ADDQ        $0x10, R10
-	SUBQ        $0x04, R11
+	VMOVDQU     X0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
+	ADDQ        $0x10, R8
+	SUBQ        $0x04, R9
 	JZ          next
-	CMPQ        R11, $0x04
+	CMPQ        R9, $0x04
 	JGE         columns
-	SUBQ        $0x04, R11
-	LEAQ        (R10)(R11*4), R10
-	MOVQ        CX, R12
-	IMULQ       R11, R12
-	ADDQ        R12, R9
-	MOVQ        $0x00000004, R11
+	SUBQ        $0x04, R9
+	LEAQ        (R8)(R9*4), R8
+	MOVQ        CX, R10
+	IMULQ       R9, R10
+	ADDQ        R10, DI
+	MOVQ        $0x00000004, R9
 	JMP         columns
 
 next:
 	ADDQ $0x00000020, BX
 	ADDQ $0x10, AX
-	SUBQ $0x04, SI
+	SUBQ $0x04, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose32x256(SB), NOSPLIT, $0-48
+// func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·transpose32x256(SB), NOSPLIT, $8-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
+	MOVQ m+32(FP), DI
+	SHLQ $0x03, DI
+	ADDQ fetched+56(FP), DI
+	MOVQ DI, (SP)
+	MOVQ fetch+48(FP), SI
+	MOVQ fetched+56(FP), DI
 	LEAQ (CX)(CX*2), R8
 
 block:
 	MOVQ AX, R9
 	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ n+40(FP), R11
 
 columns:
+	TESTQ      SI, SI
+	JZ         fetched
+	MOVQ       (DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	MOVQ       8(DI), R12
+	PREFETCHT1 (SI)(R12*1)
+	ADDQ       $0x10, DI
+	CMPQ       DI, (SP)
+	JNE        fetched
+	MOVQ       fetched+56(FP), DI
+	ADDQ       $0x40, SI
+
+fetched:
 	MOVQ           (BX), R12
 	VBROADCASTI128 (R10)(R12*1), Y0
 	MOVQ           32(BX), R12
@@ -1917,296 +1970,305 @@ columns:
 next:
 	ADDQ $0x00000040, BX
 	ADDQ $0x20, AX
-	SUBQ $0x08, SI
+	SUBQ $0x08, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose32x512(SB), NOSPLIT, $0-48
+TEXT ·transpose32x512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            32(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            40(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            48(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            56(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            32(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            40(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            48(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            56(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVDQU64       Z6, (R9)
+	VMOVDQU64       Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVDQU64       Z4, (R9)(CX*1)
+	VMOVDQU64       Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVDQU64       Z2, (R9)(CX*2)
+	VMOVDQU64       Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVDQU64       Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x04, R11
+	VMOVDQU64       Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x04, R9
 	JZ              next
-	CMPQ            R11, $0x04
+	CMPQ            R9, $0x04
 	JGE             columns
-	SUBQ            $0x04, R11
-	LEAQ            (R10)(R11*4), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            $0x00000004, R11
+	SUBQ            $0x04, R9
+	LEAQ            (R8)(R9*4), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            $0x00000004, R9
 	JMP             columns
 
 next:
 	ADDQ $0x00000080, BX
 	ADDQ $0x40, AX
-	SUBQ $0x10, SI
+	SUBQ $0x10, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose32x512stream(SB), NOSPLIT, $0-48
+TEXT ·transpose32x512stream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R9
-	MOVQ DX, R10
-	MOVQ DI, R11
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ n+40(FP), R9
 
 columns:
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            32(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            40(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            48(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            56(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            32(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            40(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            48(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            56(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	VMOVNTDQ        Z6, (R9)
+	VMOVNTDQ        Z6, (DI)
 	VPUNPCKHQDQ     Z5, Z4, Z4
-	VMOVNTDQ        Z4, (R9)(CX*1)
+	VMOVNTDQ        Z4, (DI)(CX*1)
 	VPUNPCKHDQ      Z1, Z0, Z0
 	VPUNPCKHDQ      Z3, Z2, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVNTDQ        Z2, (R9)(CX*2)
+	VMOVNTDQ        Z2, (DI)(CX*2)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVNTDQ        Z0, (R9)(R8*1)
-	LEAQ            (R9)(CX*4), R9
-	ADDQ            $0x10, R10
-	SUBQ            $0x04, R11
+	VMOVNTDQ        Z0, (DI)(SI*1)
+	LEAQ            (DI)(CX*4), DI
+	ADDQ            $0x10, R8
+	SUBQ            $0x04, R9
 	JZ              next
-	CMPQ            R11, $0x04
+	CMPQ            R9, $0x04
 	JGE             columns
-	SUBQ            $0x04, R11
-	LEAQ            (R10)(R11*4), R10
-	MOVQ            CX, R12
-	IMULQ           R11, R12
-	ADDQ            R12, R9
-	MOVQ            (BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z0
-	MOVQ            32(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z0, Z0
-	MOVQ            64(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z0, Z0
-	MOVQ            96(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z0, Z0
-	MOVQ            8(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z1
-	MOVQ            40(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z1, Z1
-	MOVQ            72(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z1, Z1
-	MOVQ            104(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z1, Z1
-	MOVQ            16(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z2
-	MOVQ            48(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z2, Z2
-	MOVQ            80(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z2, Z2
-	MOVQ            112(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z2, Z2
-	MOVQ            24(BX), R12
-	VBROADCASTI32X4 (R10)(R12*1), Z3
-	MOVQ            56(BX), R12
-	VINSERTI32X4    $0x01, (R10)(R12*1), Z3, Z3
-	MOVQ            88(BX), R12
-	VINSERTI32X4    $0x02, (R10)(R12*1), Z3, Z3
-	MOVQ            120(BX), R12
-	VINSERTI32X4    $0x03, (R10)(R12*1), Z3, Z3
+	SUBQ            $0x04, R9
+	LEAQ            (R8)(R9*4), R8
+	MOVQ            CX, R10
+	IMULQ           R9, R10
+	ADDQ            R10, DI
+	MOVQ            (BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z0
+	MOVQ            32(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z0, Z0
+	MOVQ            64(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z0, Z0
+	MOVQ            96(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z0, Z0
+	MOVQ            8(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z1
+	MOVQ            40(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z1, Z1
+	MOVQ            72(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z1, Z1
+	MOVQ            104(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z1, Z1
+	MOVQ            16(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z2
+	MOVQ            48(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z2, Z2
+	MOVQ            80(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z2, Z2
+	MOVQ            112(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z2, Z2
+	MOVQ            24(BX), R10
+	VBROADCASTI32X4 (R8)(R10*1), Z3
+	MOVQ            56(BX), R10
+	VINSERTI32X4    $0x01, (R8)(R10*1), Z3, Z3
+	MOVQ            88(BX), R10
+	VINSERTI32X4    $0x02, (R8)(R10*1), Z3, Z3
+	MOVQ            120(BX), R10
+	VINSERTI32X4    $0x03, (R8)(R10*1), Z3, Z3
 	VPUNPCKLDQ      Z1, Z0, Z4
 	VPUNPCKLDQ      Z3, Z2, Z5
 	VPUNPCKLQDQ     Z5, Z4, Z6
-	CMPQ            R11, $+0
+	CMPQ            R9, $+0
 	JL              had0
-	VMOVNTDQ        Z6, (R9)
+	VMOVNTDQ        Z6, (DI)
 
 had0:
 	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        R11, $-1
+	CMPQ        R9, $-1
 	JL          had1
-	VMOVNTDQ    Z4, (R9)(CX*1)
+	VMOVNTDQ    Z4, (DI)(CX*1)
 
 had1:
 	VPUNPCKHDQ  Z1, Z0, Z0
 	VPUNPCKHDQ  Z3, Z2, Z1
 	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        R11, $-2
+	CMPQ        R9, $-2
 	JL          had2
-	VMOVNTDQ    Z2, (R9)(CX*2)
+	VMOVNTDQ    Z2, (DI)(CX*2)
 
 had2:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	VMOVNTDQ    Z0, (R9)(R8*1)
-	LEAQ        (R9)(CX*4), R9
+	VMOVNTDQ    Z0, (DI)(SI*1)
+	LEAQ        (DI)(CX*4), DI
 
 next:
 	ADDQ $0x00000080, BX
 	ADDQ $0x40, AX
-	SUBQ $0x10, SI
+	SUBQ $0x10, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
-TEXT ·transpose64x128(SB), NOSPLIT, $0-48
+TEXT ·transpose64x128(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ        (BX), R11
-	VMOVDQU     (R9)(R11*1), X0
-	MOVQ        8(BX), R11
-	VMOVDQU     (R9)(R11*1), X1
+	MOVQ        (BX), R9
+	VMOVDQU     (DI)(R9*1), X0
+	MOVQ        8(BX), R9
+	VMOVDQU     (DI)(R9*1), X1
 	VPUNPCKLQDQ X1, X0, X2
-	VMOVDQU     X2, (R8)
+	VMOVDQU     X2, (SI)
 	VPUNPCKHQDQ X1, X0, X0
-	VMOVDQU     X0, (R8)(CX*1)
-	LEAQ        (R8)(CX*2), R8
-	ADDQ        $0x10, R9
-	SUBQ        $0x02, R10
+	VMOVDQU     X0, (SI)(CX*1)
+	LEAQ        (SI)(CX*2), SI
+	ADDQ        $0x10, DI
+	SUBQ        $0x02, R8
 	JZ          next
-	CMPQ        R10, $0x02
+	CMPQ        R8, $0x02
 	JGE         columns
-	SUBQ        $0x02, R10
-	LEAQ        (R9)(R10*8), R9
-	MOVQ        CX, R11
-	IMULQ       R10, R11
-	ADDQ        R11, R8
-	MOVQ        $0x00000002, R10
+	SUBQ        $0x02, R8
+	LEAQ        (DI)(R8*8), DI
+	MOVQ        CX, R9
+	IMULQ       R8, R9
+	ADDQ        R9, SI
+	MOVQ        $0x00000002, R8
 	JMP         columns
 
 next:
 	ADDQ $0x00000010, BX
 	ADDQ $0x10, AX
-	SUBQ $0x02, SI
+	SUBQ $0x02, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose64x256(SB), NOSPLIT, $0-48
+// func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·transpose64x256(SB), NOSPLIT, $8-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
+	MOVQ m+32(FP), DI
+	SHLQ $0x03, DI
+	ADDQ fetched+56(FP), DI
+	MOVQ DI, (SP)
+	MOVQ fetch+48(FP), SI
+	MOVQ fetched+56(FP), DI
 	LEAQ (CX)(CX*2), R8
 
 block:
 	MOVQ AX, R8
 	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ n+40(FP), R10
 
 columns:
+	TESTQ      SI, SI
+	JZ         fetched
+	MOVQ       (DI), R11
+	PREFETCHT1 (SI)(R11*1)
+	ADDQ       $0x08, DI
+	CMPQ       DI, (SP)
+	JNE        fetched
+	MOVQ       fetched+56(FP), DI
+	ADDQ       $0x40, SI
+
+fetched:
 	MOVQ           (BX), R11
 	VBROADCASTI128 (R9)(R11*1), Y0
 	MOVQ           16(BX), R11
@@ -2236,311 +2298,220 @@ columns:
 next:
 	ADDQ $0x00000020, BX
 	ADDQ $0x20, AX
-	SUBQ $0x04, SI
+	SUBQ $0x04, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose64x256stream(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
-
-block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
-
-columns:
-	MOVQ           R8, R12
-	MOVQ           (BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           16(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	MOVQ           8(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y1
-	MOVQ           24(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
-	VPUNPCKLQDQ    Y1, Y0, Y2
-	VMOVNTDQ       Y2, (R8)
-	VPUNPCKHQDQ    Y1, Y0, Y0
-	VMOVNTDQ       Y0, (R8)(CX*1)
-	LEAQ           (R8)(CX*2), R8
-	MOVQ           R12, R8
-	MOVQ           32(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           48(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	MOVQ           40(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y1
-	MOVQ           56(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
-	VPUNPCKLQDQ    Y1, Y0, Y2
-	VMOVNTDQ       Y2, 32(R8)
-	VPUNPCKHQDQ    Y1, Y0, Y0
-	VMOVNTDQ       Y0, 32(R8)(CX*1)
-	LEAQ           (R8)(CX*2), R8
-	ADDQ           $0x10, R9
-	SUBQ           $0x02, R10
-	JZ             next
-	CMPQ           R10, $0x02
-	JGE            columns
-	SUBQ           $0x02, R10
-	LEAQ           (R9)(R10*8), R9
-	MOVQ           CX, R11
-	IMULQ          R10, R11
-	ADDQ           R11, R8
-	MOVQ           R8, R12
-	MOVQ           (BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           16(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	MOVQ           8(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y1
-	MOVQ           24(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
-	VPUNPCKLQDQ    Y1, Y0, Y2
-	CMPQ           R10, $+0
-	JL             had0
-	VMOVNTDQ       Y2, (R8)
-
-had0:
-	VPUNPCKHQDQ    Y1, Y0, Y0
-	VMOVNTDQ       Y0, (R8)(CX*1)
-	LEAQ           (R8)(CX*2), R8
-	MOVQ           R12, R8
-	MOVQ           32(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           48(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	MOVQ           40(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y1
-	MOVQ           56(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
-	VPUNPCKLQDQ    Y1, Y0, Y2
-	CMPQ           R10, $+0
-	JL             had1
-	VMOVNTDQ       Y2, 32(R8)
-
-had1:
-	VPUNPCKHQDQ Y1, Y0, Y0
-	VMOVNTDQ    Y0, 32(R8)(CX*1)
-	LEAQ        (R8)(CX*2), R8
-
-next:
-	ADDQ $0x00000040, BX
-	ADDQ $0x40, AX
-	SUBQ $0x08, SI
-	JNZ  block
-	VZEROUPPER
-	RET
-
-// func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose64x512(SB), NOSPLIT, $0-48
+TEXT ·transpose64x512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z0
-	MOVQ            16(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z0, Z0
-	MOVQ            32(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z0, Z0
-	MOVQ            48(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z0, Z0
-	MOVQ            8(BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z1
-	MOVQ            24(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z1, Z1
-	MOVQ            40(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z1, Z1
-	MOVQ            56(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z1, Z1
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z0
+	MOVQ            16(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z0, Z0
+	MOVQ            32(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z0, Z0
+	MOVQ            48(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z0, Z0
+	MOVQ            8(BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z1
+	MOVQ            24(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z1, Z1
+	MOVQ            40(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z1, Z1
+	MOVQ            56(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z1, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVDQU64       Z2, (R8)
+	VMOVDQU64       Z2, (SI)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVDQU64       Z0, (R8)(CX*1)
-	LEAQ            (R8)(CX*2), R8
-	ADDQ            $0x10, R9
-	SUBQ            $0x02, R10
+	VMOVDQU64       Z0, (SI)(CX*1)
+	LEAQ            (SI)(CX*2), SI
+	ADDQ            $0x10, DI
+	SUBQ            $0x02, R8
 	JZ              next
-	CMPQ            R10, $0x02
+	CMPQ            R8, $0x02
 	JGE             columns
-	SUBQ            $0x02, R10
-	LEAQ            (R9)(R10*8), R9
-	MOVQ            CX, R11
-	IMULQ           R10, R11
-	ADDQ            R11, R8
-	MOVQ            $0x00000002, R10
+	SUBQ            $0x02, R8
+	LEAQ            (DI)(R8*8), DI
+	MOVQ            CX, R9
+	IMULQ           R8, R9
+	ADDQ            R9, SI
+	MOVQ            $0x00000002, R8
 	JMP             columns
 
 next:
 	ADDQ $0x00000040, BX
 	ADDQ $0x40, AX
-	SUBQ $0x08, SI
+	SUBQ $0x08, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose64x512stream(SB), NOSPLIT, $0-48
+TEXT ·transpose64x512stream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z0
-	MOVQ            16(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z0, Z0
-	MOVQ            32(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z0, Z0
-	MOVQ            48(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z0, Z0
-	MOVQ            8(BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z1
-	MOVQ            24(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z1, Z1
-	MOVQ            40(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z1, Z1
-	MOVQ            56(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z1, Z1
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z0
+	MOVQ            16(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z0, Z0
+	MOVQ            32(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z0, Z0
+	MOVQ            48(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z0, Z0
+	MOVQ            8(BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z1
+	MOVQ            24(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z1, Z1
+	MOVQ            40(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z1, Z1
+	MOVQ            56(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z1, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	VMOVNTDQ        Z2, (R8)
+	VMOVNTDQ        Z2, (SI)
 	VPUNPCKHQDQ     Z1, Z0, Z0
-	VMOVNTDQ        Z0, (R8)(CX*1)
-	LEAQ            (R8)(CX*2), R8
-	ADDQ            $0x10, R9
-	SUBQ            $0x02, R10
+	VMOVNTDQ        Z0, (SI)(CX*1)
+	LEAQ            (SI)(CX*2), SI
+	ADDQ            $0x10, DI
+	SUBQ            $0x02, R8
 	JZ              next
-	CMPQ            R10, $0x02
+	CMPQ            R8, $0x02
 	JGE             columns
-	SUBQ            $0x02, R10
-	LEAQ            (R9)(R10*8), R9
-	MOVQ            CX, R11
-	IMULQ           R10, R11
-	ADDQ            R11, R8
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z0
-	MOVQ            16(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z0, Z0
-	MOVQ            32(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z0, Z0
-	MOVQ            48(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z0, Z0
-	MOVQ            8(BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z1
-	MOVQ            24(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z1, Z1
-	MOVQ            40(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z1, Z1
-	MOVQ            56(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z1, Z1
+	SUBQ            $0x02, R8
+	LEAQ            (DI)(R8*8), DI
+	MOVQ            CX, R9
+	IMULQ           R8, R9
+	ADDQ            R9, SI
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z0
+	MOVQ            16(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z0, Z0
+	MOVQ            32(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z0, Z0
+	MOVQ            48(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z0, Z0
+	MOVQ            8(BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z1
+	MOVQ            24(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z1, Z1
+	MOVQ            40(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z1, Z1
+	MOVQ            56(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z1, Z1
 	VPUNPCKLQDQ     Z1, Z0, Z2
-	CMPQ            R10, $+0
+	CMPQ            R8, $+0
 	JL              had0
-	VMOVNTDQ        Z2, (R8)
+	VMOVNTDQ        Z2, (SI)
 
 had0:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	VMOVNTDQ    Z0, (R8)(CX*1)
-	LEAQ        (R8)(CX*2), R8
+	VMOVNTDQ    Z0, (SI)(CX*1)
+	LEAQ        (SI)(CX*2), SI
 
 next:
 	ADDQ $0x00000040, BX
 	ADDQ $0x40, AX
-	SUBQ $0x08, SI
+	SUBQ $0x08, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
-TEXT ·transpose128x128(SB), NOSPLIT, $0-48
+TEXT ·transpose128x128(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ    (BX), R11
-	VMOVDQU (R9)(R11*1), X0
-	VMOVDQU X0, (R8)
-	LEAQ    (R8)(CX*1), R8
-	ADDQ    $0x10, R9
-	SUBQ    $0x01, R10
+	MOVQ    (BX), R9
+	VMOVDQU (DI)(R9*1), X0
+	VMOVDQU X0, (SI)
+	LEAQ    (SI)(CX*1), SI
+	ADDQ    $0x10, DI
+	SUBQ    $0x01, R8
 	JZ      next
-	CMPQ    R10, $0x01
+	CMPQ    R8, $0x01
 	JGE     columns
-	SUBQ    $0x01, R10
-	LEAQ    (R9)(R10*8), R9
-	MOVQ    CX, R11
-	IMULQ   R10, R11
-	ADDQ    R11, R8
-	MOVQ    $0x00000001, R10
+	SUBQ    $0x01, R8
+	LEAQ    (DI)(R8*8), DI
+	MOVQ    CX, R9
+	IMULQ   R8, R9
+	ADDQ    R9, SI
+	MOVQ    $0x00000001, R8
 	JMP     columns
 
 next:
 	ADDQ $0x00000008, BX
 	ADDQ $0x10, AX
-	SUBQ $0x01, SI
+	SUBQ $0x01, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose128x256(SB), NOSPLIT, $0-48
+// func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·transpose128x256(SB), NOSPLIT, $8-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
+	MOVQ m+32(FP), DI
+	SHLQ $0x03, DI
+	ADDQ fetched+56(FP), DI
+	MOVQ DI, (SP)
+	MOVQ fetch+48(FP), SI
+	MOVQ fetched+56(FP), DI
 	LEAQ (CX)(CX*2), R8
 
 block:
 	MOVQ AX, R8
 	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ n+40(FP), R10
 
 columns:
+	TESTQ      SI, SI
+	JZ         fetched
+	MOVQ       (DI), R11
+	PREFETCHT1 (SI)(R11*1)
+	ADDQ       $0x08, DI
+	CMPQ       DI, (SP)
+	JNE        fetched
+	MOVQ       fetched+56(FP), DI
+	ADDQ       $0x40, SI
+
+fetched:
 	MOVQ           (BX), R11
 	VBROADCASTI128 (R9)(R11*1), Y0
 	MOVQ           8(BX), R11
@@ -2563,301 +2534,243 @@ columns:
 next:
 	ADDQ $0x00000010, BX
 	ADDQ $0x20, AX
-	SUBQ $0x02, SI
+	SUBQ $0x02, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose128x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
-// Requires: AVX, AVX2
-TEXT ·transpose128x256stream(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
-
-block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
-
-columns:
-	MOVQ           R8, R12
-	MOVQ           (BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           8(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	VMOVNTDQ       Y0, (R8)
-	LEAQ           (R8)(CX*1), R8
-	MOVQ           R12, R8
-	MOVQ           16(BX), R11
-	VBROADCASTI128 (R9)(R11*1), Y0
-	MOVQ           24(BX), R11
-	VINSERTI128    $0x01, (R9)(R11*1), Y0, Y0
-	VMOVNTDQ       Y0, 32(R8)
-	LEAQ           (R8)(CX*1), R8
-	ADDQ           $0x10, R9
-	SUBQ           $0x01, R10
-	JZ             next
-	CMPQ           R10, $0x01
-	JGE            columns
-	SUBQ           $0x01, R10
-	LEAQ           (R9)(R10*8), R9
-	MOVQ           CX, R11
-	IMULQ          R10, R11
-	ADDQ           R11, R8
-	MOVQ           $0x00000001, R10
-	JMP            columns
-
-next:
-	ADDQ $0x00000020, BX
-	ADDQ $0x40, AX
-	SUBQ $0x04, SI
-	JNZ  block
-	VZEROUPPER
-	RET
-
-// func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose128x512(SB), NOSPLIT, $0-48
+TEXT ·transpose128x512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z0
-	MOVQ            8(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z0, Z0
-	MOVQ            16(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z0, Z0
-	MOVQ            24(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z0, Z0
-	VMOVDQU64       Z0, (R8)
-	LEAQ            (R8)(CX*1), R8
-	ADDQ            $0x10, R9
-	SUBQ            $0x01, R10
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z0
+	MOVQ            8(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z0, Z0
+	MOVQ            16(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z0, Z0
+	MOVQ            24(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z0, Z0
+	VMOVDQU64       Z0, (SI)
+	LEAQ            (SI)(CX*1), SI
+	ADDQ            $0x10, DI
+	SUBQ            $0x01, R8
 	JZ              next
-	CMPQ            R10, $0x01
+	CMPQ            R8, $0x01
 	JGE             columns
-	SUBQ            $0x01, R10
-	LEAQ            (R9)(R10*8), R9
-	MOVQ            CX, R11
-	IMULQ           R10, R11
-	ADDQ            R11, R8
-	MOVQ            $0x00000001, R10
+	SUBQ            $0x01, R8
+	LEAQ            (DI)(R8*8), DI
+	MOVQ            CX, R9
+	IMULQ           R8, R9
+	ADDQ            R9, SI
+	MOVQ            $0x00000001, R8
 	JMP             columns
 
 next:
 	ADDQ $0x00000020, BX
 	ADDQ $0x40, AX
-	SUBQ $0x04, SI
+	SUBQ $0x04, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512F
-TEXT ·transpose128x512stream(SB), NOSPLIT, $0-48
+TEXT ·transpose128x512stream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ AX, R8
-	MOVQ DX, R9
-	MOVQ DI, R10
+	MOVQ AX, SI
+	MOVQ DX, DI
+	MOVQ n+40(FP), R8
 
 columns:
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R9)(R11*1), Z0
-	MOVQ            8(BX), R11
-	VINSERTI32X4    $0x01, (R9)(R11*1), Z0, Z0
-	MOVQ            16(BX), R11
-	VINSERTI32X4    $0x02, (R9)(R11*1), Z0, Z0
-	MOVQ            24(BX), R11
-	VINSERTI32X4    $0x03, (R9)(R11*1), Z0, Z0
-	VMOVNTDQ        Z0, (R8)
-	LEAQ            (R8)(CX*1), R8
-	ADDQ            $0x10, R9
-	SUBQ            $0x01, R10
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (DI)(R9*1), Z0
+	MOVQ            8(BX), R9
+	VINSERTI32X4    $0x01, (DI)(R9*1), Z0, Z0
+	MOVQ            16(BX), R9
+	VINSERTI32X4    $0x02, (DI)(R9*1), Z0, Z0
+	MOVQ            24(BX), R9
+	VINSERTI32X4    $0x03, (DI)(R9*1), Z0, Z0
+	VMOVNTDQ        Z0, (SI)
+	LEAQ            (SI)(CX*1), SI
+	ADDQ            $0x10, DI
+	SUBQ            $0x01, R8
 	JZ              next
-	CMPQ            R10, $0x01
+	CMPQ            R8, $0x01
 	JGE             columns
-	SUBQ            $0x01, R10
-	LEAQ            (R9)(R10*8), R9
-	MOVQ            CX, R11
-	IMULQ           R10, R11
-	ADDQ            R11, R8
-	MOVQ            $0x00000001, R10
+	SUBQ            $0x01, R8
+	LEAQ            (DI)(R8*8), DI
+	MOVQ            CX, R9
+	IMULQ           R8, R9
+	ADDQ            R9, SI
+	MOVQ            $0x00000001, R8
 	JMP             columns
 
 next:
 	ADDQ $0x00000020, BX
 	ADDQ $0x40, AX
-	SUBQ $0x04, SI
+	SUBQ $0x04, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose8x512fewstream(SB), NOSPLIT, $0-48
+TEXT ·transpose8x512fewstream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ            AX, R9
-	MOVQ            DX, R10
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z0
-	MOVQ            128(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z0, Z0
-	MOVQ            256(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z0, Z0
-	MOVQ            384(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z0, Z0
-	MOVQ            8(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z1
-	MOVQ            136(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z1, Z1
-	MOVQ            264(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z1, Z1
-	MOVQ            392(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z1, Z1
-	MOVQ            16(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z2
-	MOVQ            144(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z2, Z2
-	MOVQ            272(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z2, Z2
-	MOVQ            400(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z2, Z2
-	MOVQ            24(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z3
-	MOVQ            152(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z3, Z3
-	MOVQ            280(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z3, Z3
-	MOVQ            408(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z3, Z3
-	MOVQ            32(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z4
-	MOVQ            160(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z4, Z4
-	MOVQ            288(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z4, Z4
-	MOVQ            416(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z4, Z4
-	MOVQ            40(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z5
-	MOVQ            168(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z5, Z5
-	MOVQ            296(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z5, Z5
-	MOVQ            424(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z5, Z5
-	MOVQ            48(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z6
-	MOVQ            176(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z6, Z6
-	MOVQ            304(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z6, Z6
-	MOVQ            432(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z6, Z6
-	MOVQ            56(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z7
-	MOVQ            184(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z7, Z7
-	MOVQ            312(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z7, Z7
-	MOVQ            440(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z7, Z7
-	MOVQ            64(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z8
-	MOVQ            192(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z8, Z8
-	MOVQ            320(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z8, Z8
-	MOVQ            448(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z8, Z8
-	MOVQ            72(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z9
-	MOVQ            200(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z9, Z9
-	MOVQ            328(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z9, Z9
-	MOVQ            456(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z9, Z9
-	MOVQ            80(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z10
-	MOVQ            208(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z10, Z10
-	MOVQ            336(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z10, Z10
-	MOVQ            464(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z10, Z10
-	MOVQ            88(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z11
-	MOVQ            216(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z11, Z11
-	MOVQ            344(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z11, Z11
-	MOVQ            472(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z11, Z11
-	MOVQ            96(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z12
-	MOVQ            224(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z12, Z12
-	MOVQ            352(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z12, Z12
-	MOVQ            480(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z12, Z12
-	MOVQ            104(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z13
-	MOVQ            232(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z13, Z13
-	MOVQ            360(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z13, Z13
-	MOVQ            488(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z13, Z13
-	MOVQ            112(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z14
-	MOVQ            240(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z14, Z14
-	MOVQ            368(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z14, Z14
-	MOVQ            496(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z14, Z14
-	MOVQ            120(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z15
-	MOVQ            248(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z15, Z15
-	MOVQ            376(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z15, Z15
-	MOVQ            504(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z15, Z15
+	MOVQ            AX, DI
+	MOVQ            DX, R8
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z0
+	MOVQ            128(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z0, Z0
+	MOVQ            256(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z0, Z0
+	MOVQ            384(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z0, Z0
+	MOVQ            8(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z1
+	MOVQ            136(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z1, Z1
+	MOVQ            264(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z1, Z1
+	MOVQ            392(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z1, Z1
+	MOVQ            16(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z2
+	MOVQ            144(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z2, Z2
+	MOVQ            272(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z2, Z2
+	MOVQ            400(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z2, Z2
+	MOVQ            24(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z3
+	MOVQ            152(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z3, Z3
+	MOVQ            280(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z3, Z3
+	MOVQ            408(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z3, Z3
+	MOVQ            32(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z4
+	MOVQ            160(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z4, Z4
+	MOVQ            288(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z4, Z4
+	MOVQ            416(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z4, Z4
+	MOVQ            40(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z5
+	MOVQ            168(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z5, Z5
+	MOVQ            296(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z5, Z5
+	MOVQ            424(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z5, Z5
+	MOVQ            48(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z6
+	MOVQ            176(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z6, Z6
+	MOVQ            304(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z6, Z6
+	MOVQ            432(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z6, Z6
+	MOVQ            56(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z7
+	MOVQ            184(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z7, Z7
+	MOVQ            312(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z7, Z7
+	MOVQ            440(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z7, Z7
+	MOVQ            64(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z8
+	MOVQ            192(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z8, Z8
+	MOVQ            320(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z8, Z8
+	MOVQ            448(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z8, Z8
+	MOVQ            72(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z9
+	MOVQ            200(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z9, Z9
+	MOVQ            328(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z9, Z9
+	MOVQ            456(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z9, Z9
+	MOVQ            80(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z10
+	MOVQ            208(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z10, Z10
+	MOVQ            336(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z10, Z10
+	MOVQ            464(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z10, Z10
+	MOVQ            88(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z11
+	MOVQ            216(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z11, Z11
+	MOVQ            344(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z11, Z11
+	MOVQ            472(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z11, Z11
+	MOVQ            96(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z12
+	MOVQ            224(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z12, Z12
+	MOVQ            352(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z12, Z12
+	MOVQ            480(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z12, Z12
+	MOVQ            104(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z13
+	MOVQ            232(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z13, Z13
+	MOVQ            360(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z13, Z13
+	MOVQ            488(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z13, Z13
+	MOVQ            112(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z14
+	MOVQ            240(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z14, Z14
+	MOVQ            368(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z14, Z14
+	MOVQ            496(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z14, Z14
+	MOVQ            120(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z15
+	MOVQ            248(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z15, Z15
+	MOVQ            376(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z15, Z15
+	MOVQ            504(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z15, Z15
 	VPUNPCKLBW      Z1, Z0, Z16
 	VPUNPCKLBW      Z3, Z2, Z17
 	VPUNPCKLBW      Z5, Z4, Z18
@@ -2873,32 +2786,32 @@ block:
 	VPUNPCKLDQ      Z25, Z24, Z28
 	VPUNPCKLDQ      Z27, Z26, Z29
 	VPUNPCKLQDQ     Z29, Z28, Z30
-	CMPQ            DI, $0x00
+	CMPQ            n+40(FP), $0x00
 	JLE             none0
-	VMOVNTDQ        Z30, (R9)
+	VMOVNTDQ        Z30, (DI)
 
 none0:
 	VPUNPCKHQDQ Z29, Z28, Z28
-	CMPQ        DI, $0x01
+	CMPQ        n+40(FP), $0x01
 	JLE         none1
-	VMOVNTDQ    Z28, (R9)(CX*1)
+	VMOVNTDQ    Z28, (DI)(CX*1)
 
 none1:
 	VPUNPCKHDQ  Z25, Z24, Z24
 	VPUNPCKHDQ  Z27, Z26, Z25
 	VPUNPCKLQDQ Z25, Z24, Z26
-	CMPQ        DI, $0x02
+	CMPQ        n+40(FP), $0x02
 	JLE         none2
-	VMOVNTDQ    Z26, (R9)(CX*2)
+	VMOVNTDQ    Z26, (DI)(CX*2)
 
 none2:
 	VPUNPCKHQDQ Z25, Z24, Z24
-	CMPQ        DI, $0x03
+	CMPQ        n+40(FP), $0x03
 	JLE         none3
-	VMOVNTDQ    Z24, (R9)(R8*1)
+	VMOVNTDQ    Z24, (DI)(SI*1)
 
 none3:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z17, Z16, Z16
 	VPUNPCKHWD  Z19, Z18, Z17
 	VPUNPCKHWD  Z21, Z20, Z18
@@ -2906,32 +2819,32 @@ none3:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
-	CMPQ        DI, $0x04
+	CMPQ        n+40(FP), $0x04
 	JLE         none4
-	VMOVNTDQ    Z22, (R9)
+	VMOVNTDQ    Z22, (DI)
 
 none4:
 	VPUNPCKHQDQ Z21, Z20, Z20
-	CMPQ        DI, $0x05
+	CMPQ        n+40(FP), $0x05
 	JLE         none5
-	VMOVNTDQ    Z20, (R9)(CX*1)
+	VMOVNTDQ    Z20, (DI)(CX*1)
 
 none5:
 	VPUNPCKHDQ  Z17, Z16, Z16
 	VPUNPCKHDQ  Z19, Z18, Z17
 	VPUNPCKLQDQ Z17, Z16, Z18
-	CMPQ        DI, $0x06
+	CMPQ        n+40(FP), $0x06
 	JLE         none6
-	VMOVNTDQ    Z18, (R9)(CX*2)
+	VMOVNTDQ    Z18, (DI)(CX*2)
 
 none6:
 	VPUNPCKHQDQ Z17, Z16, Z16
-	CMPQ        DI, $0x07
+	CMPQ        n+40(FP), $0x07
 	JLE         none7
-	VMOVNTDQ    Z16, (R9)(R8*1)
+	VMOVNTDQ    Z16, (DI)(SI*1)
 
 none7:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHBW  Z1, Z0, Z0
 	VPUNPCKHBW  Z3, Z2, Z1
 	VPUNPCKHBW  Z5, Z4, Z2
@@ -2947,32 +2860,32 @@ none7:
 	VPUNPCKLDQ  Z9, Z8, Z12
 	VPUNPCKLDQ  Z11, Z10, Z13
 	VPUNPCKLQDQ Z13, Z12, Z14
-	CMPQ        DI, $0x08
+	CMPQ        n+40(FP), $0x08
 	JLE         none8
-	VMOVNTDQ    Z14, (R9)
+	VMOVNTDQ    Z14, (DI)
 
 none8:
 	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        DI, $0x09
+	CMPQ        n+40(FP), $0x09
 	JLE         none9
-	VMOVNTDQ    Z12, (R9)(CX*1)
+	VMOVNTDQ    Z12, (DI)(CX*1)
 
 none9:
 	VPUNPCKHDQ  Z9, Z8, Z8
 	VPUNPCKHDQ  Z11, Z10, Z9
 	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        DI, $0x0a
+	CMPQ        n+40(FP), $0x0a
 	JLE         none10
-	VMOVNTDQ    Z10, (R9)(CX*2)
+	VMOVNTDQ    Z10, (DI)(CX*2)
 
 none10:
 	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        DI, $0x0b
+	CMPQ        n+40(FP), $0x0b
 	JLE         none11
-	VMOVNTDQ    Z8, (R9)(R8*1)
+	VMOVNTDQ    Z8, (DI)(SI*1)
 
 none11:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z1, Z0, Z0
 	VPUNPCKHWD  Z3, Z2, Z1
 	VPUNPCKHWD  Z5, Z4, Z2
@@ -2980,117 +2893,115 @@ none11:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        DI, $0x0c
+	CMPQ        n+40(FP), $0x0c
 	JLE         none12
-	VMOVNTDQ    Z6, (R9)
+	VMOVNTDQ    Z6, (DI)
 
 none12:
 	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        DI, $0x0d
+	CMPQ        n+40(FP), $0x0d
 	JLE         none13
-	VMOVNTDQ    Z4, (R9)(CX*1)
+	VMOVNTDQ    Z4, (DI)(CX*1)
 
 none13:
 	VPUNPCKHDQ  Z1, Z0, Z0
 	VPUNPCKHDQ  Z3, Z2, Z1
 	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        DI, $0x0e
+	CMPQ        n+40(FP), $0x0e
 	JLE         none14
-	VMOVNTDQ    Z2, (R9)(CX*2)
+	VMOVNTDQ    Z2, (DI)(CX*2)
 
 none14:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	CMPQ        DI, $0x0f
+	CMPQ        n+40(FP), $0x0f
 	JLE         none15
-	VMOVNTDQ    Z0, (R9)(R8*1)
+	VMOVNTDQ    Z0, (DI)(SI*1)
 
 none15:
-	LEAQ (R9)(CX*4), R9
+	LEAQ (DI)(CX*4), DI
 	ADDQ $0x00000200, BX
 	ADDQ $0x40, AX
-	SUBQ $0x40, SI
+	SUBQ $0x40, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET
 
-// func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64)
+// func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose16x512fewstream(SB), NOSPLIT, $0-48
+TEXT ·transpose16x512fewstream(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ src+16(FP), DX
 	MOVQ rows+24(FP), BX
-	MOVQ m+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	LEAQ (CX)(CX*2), SI
 
 block:
-	MOVQ            AX, R9
-	MOVQ            DX, R10
-	MOVQ            (BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z0
-	MOVQ            64(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z0, Z0
-	MOVQ            128(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z0, Z0
-	MOVQ            192(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z0, Z0
-	MOVQ            8(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z1
-	MOVQ            72(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z1, Z1
-	MOVQ            136(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z1, Z1
-	MOVQ            200(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z1, Z1
-	MOVQ            16(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z2
-	MOVQ            80(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z2, Z2
-	MOVQ            144(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z2, Z2
-	MOVQ            208(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z2, Z2
-	MOVQ            24(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z3
-	MOVQ            88(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z3, Z3
-	MOVQ            152(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z3, Z3
-	MOVQ            216(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z3, Z3
-	MOVQ            32(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z4
-	MOVQ            96(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z4, Z4
-	MOVQ            160(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z4, Z4
-	MOVQ            224(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z4, Z4
-	MOVQ            40(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z5
-	MOVQ            104(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z5, Z5
-	MOVQ            168(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z5, Z5
-	MOVQ            232(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z5, Z5
-	MOVQ            48(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z6
-	MOVQ            112(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z6, Z6
-	MOVQ            176(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z6, Z6
-	MOVQ            240(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z6, Z6
-	MOVQ            56(BX), R11
-	VBROADCASTI32X4 (R10)(R11*1), Z7
-	MOVQ            120(BX), R11
-	VINSERTI32X4    $0x01, (R10)(R11*1), Z7, Z7
-	MOVQ            184(BX), R11
-	VINSERTI32X4    $0x02, (R10)(R11*1), Z7, Z7
-	MOVQ            248(BX), R11
-	VINSERTI32X4    $0x03, (R10)(R11*1), Z7, Z7
+	MOVQ            AX, DI
+	MOVQ            DX, R8
+	MOVQ            (BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z0
+	MOVQ            64(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z0, Z0
+	MOVQ            128(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z0, Z0
+	MOVQ            192(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z0, Z0
+	MOVQ            8(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z1
+	MOVQ            72(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z1, Z1
+	MOVQ            136(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z1, Z1
+	MOVQ            200(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z1, Z1
+	MOVQ            16(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z2
+	MOVQ            80(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z2, Z2
+	MOVQ            144(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z2, Z2
+	MOVQ            208(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z2, Z2
+	MOVQ            24(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z3
+	MOVQ            88(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z3, Z3
+	MOVQ            152(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z3, Z3
+	MOVQ            216(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z3, Z3
+	MOVQ            32(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z4
+	MOVQ            96(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z4, Z4
+	MOVQ            160(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z4, Z4
+	MOVQ            224(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z4, Z4
+	MOVQ            40(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z5
+	MOVQ            104(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z5, Z5
+	MOVQ            168(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z5, Z5
+	MOVQ            232(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z5, Z5
+	MOVQ            48(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z6
+	MOVQ            112(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z6, Z6
+	MOVQ            176(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z6, Z6
+	MOVQ            240(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z6, Z6
+	MOVQ            56(BX), R9
+	VBROADCASTI32X4 (R8)(R9*1), Z7
+	MOVQ            120(BX), R9
+	VINSERTI32X4    $0x01, (R8)(R9*1), Z7, Z7
+	MOVQ            184(BX), R9
+	VINSERTI32X4    $0x02, (R8)(R9*1), Z7, Z7
+	MOVQ            248(BX), R9
+	VINSERTI32X4    $0x03, (R8)(R9*1), Z7, Z7
 	VPUNPCKLWD      Z1, Z0, Z8
 	VPUNPCKLWD      Z3, Z2, Z9
 	VPUNPCKLWD      Z5, Z4, Z10
@@ -3098,32 +3009,32 @@ block:
 	VPUNPCKLDQ      Z9, Z8, Z12
 	VPUNPCKLDQ      Z11, Z10, Z13
 	VPUNPCKLQDQ     Z13, Z12, Z14
-	CMPQ            DI, $0x00
+	CMPQ            n+40(FP), $0x00
 	JLE             none0
-	VMOVNTDQ        Z14, (R9)
+	VMOVNTDQ        Z14, (DI)
 
 none0:
 	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        DI, $0x01
+	CMPQ        n+40(FP), $0x01
 	JLE         none1
-	VMOVNTDQ    Z12, (R9)(CX*1)
+	VMOVNTDQ    Z12, (DI)(CX*1)
 
 none1:
 	VPUNPCKHDQ  Z9, Z8, Z8
 	VPUNPCKHDQ  Z11, Z10, Z9
 	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        DI, $0x02
+	CMPQ        n+40(FP), $0x02
 	JLE         none2
-	VMOVNTDQ    Z10, (R9)(CX*2)
+	VMOVNTDQ    Z10, (DI)(CX*2)
 
 none2:
 	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        DI, $0x03
+	CMPQ        n+40(FP), $0x03
 	JLE         none3
-	VMOVNTDQ    Z8, (R9)(R8*1)
+	VMOVNTDQ    Z8, (DI)(SI*1)
 
 none3:
-	LEAQ        (R9)(CX*4), R9
+	LEAQ        (DI)(CX*4), DI
 	VPUNPCKHWD  Z1, Z0, Z0
 	VPUNPCKHWD  Z3, Z2, Z1
 	VPUNPCKHWD  Z5, Z4, Z2
@@ -3131,37 +3042,61 @@ none3:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        DI, $0x04
+	CMPQ        n+40(FP), $0x04
 	JLE         none4
-	VMOVNTDQ    Z6, (R9)
+	VMOVNTDQ    Z6, (DI)
 
 none4:
 	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        DI, $0x05
+	CMPQ        n+40(FP), $0x05
 	JLE         none5
-	VMOVNTDQ    Z4, (R9)(CX*1)
+	VMOVNTDQ    Z4, (DI)(CX*1)
 
 none5:
 	VPUNPCKHDQ  Z1, Z0, Z0
 	VPUNPCKHDQ  Z3, Z2, Z1
 	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        DI, $0x06
+	CMPQ        n+40(FP), $0x06
 	JLE         none6
-	VMOVNTDQ    Z2, (R9)(CX*2)
+	VMOVNTDQ    Z2, (DI)(CX*2)
 
 none6:
 	VPUNPCKHQDQ Z1, Z0, Z0
-	CMPQ        DI, $0x07
+	CMPQ        n+40(FP), $0x07
 	JLE         none7
-	VMOVNTDQ    Z0, (R9)(R8*1)
+	VMOVNTDQ    Z0, (DI)(SI*1)
 
 none7:
-	LEAQ (R9)(CX*4), R9
+	LEAQ (DI)(CX*4), DI
 	ADDQ $0x00000100, BX
 	ADDQ $0x40, AX
-	SUBQ $0x20, SI
+	SUBQ $0x20, m+32(FP)
 	JNZ  block
 	VZEROUPPER
+	RET
+
+// func fetchRows(src *byte, rows *int64, m int64, size int64)
+// Requires: MMX+
+TEXT ·fetchRows(SB), NOSPLIT, $0-32
+	MOVQ src+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ size+24(FP), BX
+
+row:
+	MOVQ (CX), SI
+	ADDQ AX, SI
+	LEAQ -1(SI)(BX*1), DI
+	ANDQ $-64, SI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x40, SI
+	CMPQ       SI, DI
+	JLE        line
+	ADDQ       $0x08, CX
+	DECQ       DX
+	JNZ        row
 	RET
 
 // func scatterRowsAVX2(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
@@ -3695,6 +3630,107 @@ piece:
 	ADDQ       BX, DX
 	DECQ       DI
 	JNZ        row
+	VZEROUPPER
+	RET
+
+// func split3LinesAVX2(dst *byte, dGap int64, src *byte, tab *byte, lines int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·split3LinesAVX2(SB), NOSPLIT, $0-40
+	MOVQ           dst+0(FP), AX
+	MOVQ           dGap+8(FP), CX
+	MOVQ           src+16(FP), DX
+	MOVQ           tab+24(FP), BX
+	MOVQ           lines+32(FP), SI
+	VBROADCASTI128 (BX), Y0
+	VBROADCASTI128 16(BX), Y1
+	VBROADCASTI128 32(BX), Y2
+	VBROADCASTI128 48(BX), Y3
+	VBROADCASTI128 64(BX), Y4
+	VBROADCASTI128 80(BX), Y5
+	VBROADCASTI128 96(BX), Y6
+	VBROADCASTI128 112(BX), Y7
+	VBROADCASTI128 128(BX), Y8
+
+loop:
+	PREFETCHT1  2048(DX)
+	PREFETCHT1  2112(DX)
+	PREFETCHT1  2176(DX)
+	VMOVDQU     (DX), X10
+	VINSERTI128 $0x01, 48(DX), Y10, Y10
+	VPSHUFB     Y0, Y10, Y10
+	VMOVDQU     16(DX), X9
+	VINSERTI128 $0x01, 64(DX), Y9, Y9
+	VPSHUFB     Y1, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     32(DX), X9
+	VINSERTI128 $0x01, 80(DX), Y9, Y9
+	VPSHUFB     Y2, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, (AX)
+	VMOVDQU     96(DX), X10
+	VINSERTI128 $0x01, 144(DX), Y10, Y10
+	VPSHUFB     Y0, Y10, Y10
+	VMOVDQU     112(DX), X9
+	VINSERTI128 $0x01, 160(DX), Y9, Y9
+	VPSHUFB     Y1, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     128(DX), X9
+	VINSERTI128 $0x01, 176(DX), Y9, Y9
+	VPSHUFB     Y2, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, 32(AX)
+	VMOVDQU     (DX), X10
+	VINSERTI128 $0x01, 48(DX), Y10, Y10
+	VPSHUFB     Y3, Y10, Y10
+	VMOVDQU     16(DX), X9
+	VINSERTI128 $0x01, 64(DX), Y9, Y9
+	VPSHUFB     Y4, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     32(DX), X9
+	VINSERTI128 $0x01, 80(DX), Y9, Y9
+	VPSHUFB     Y5, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, (AX)(CX*1)
+	VMOVDQU     96(DX), X10
+	VINSERTI128 $0x01, 144(DX), Y10, Y10
+	VPSHUFB     Y3, Y10, Y10
+	VMOVDQU     112(DX), X9
+	VINSERTI128 $0x01, 160(DX), Y9, Y9
+	VPSHUFB     Y4, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     128(DX), X9
+	VINSERTI128 $0x01, 176(DX), Y9, Y9
+	VPSHUFB     Y5, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, 32(AX)(CX*1)
+	VMOVDQU     (DX), X10
+	VINSERTI128 $0x01, 48(DX), Y10, Y10
+	VPSHUFB     Y6, Y10, Y10
+	VMOVDQU     16(DX), X9
+	VINSERTI128 $0x01, 64(DX), Y9, Y9
+	VPSHUFB     Y7, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     32(DX), X9
+	VINSERTI128 $0x01, 80(DX), Y9, Y9
+	VPSHUFB     Y8, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, (AX)(CX*2)
+	VMOVDQU     96(DX), X10
+	VINSERTI128 $0x01, 144(DX), Y10, Y10
+	VPSHUFB     Y6, Y10, Y10
+	VMOVDQU     112(DX), X9
+	VINSERTI128 $0x01, 160(DX), Y9, Y9
+	VPSHUFB     Y7, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVDQU     128(DX), X9
+	VINSERTI128 $0x01, 176(DX), Y9, Y9
+	VPSHUFB     Y8, Y9, Y9
+	VPOR        Y9, Y10, Y10
+	VMOVNTDQ    Y10, 32(AX)(CX*2)
+	ADDQ        $0x000000c0, DX
+	ADDQ        $0x40, AX
+	DECQ        SI
+	JNZ         loop
 	VZEROUPPER
 	RET
 

@@ -5,11 +5,13 @@ func (t *Transposes) avx2() {
 		{Wide: transpose8x256, Narrow: transpose8x128, Width: 32},
 		{Wide: transpose16x256, Narrow: transpose16x128, Width: 32},
 		{Wide: transpose32x256, Narrow: transpose32x128, Width: 32},
-		{Wide: transpose64x256, Stream: transpose64x256stream, Narrow: transpose64x128, Width: 32},
-		{Wide: transpose128x256, Stream: transpose128x256stream, Narrow: transpose128x128, Width: 32},
+		{Wide: transpose64x256, Narrow: transpose64x128, Width: 32},
+		{Wide: transpose128x256, Narrow: transpose128x128, Width: 32},
 	}
+	t.FetchRows = fetchRows
 	t.ScatterRows, t.Split2, t.Split4 = scatterRowsAVX2, split2AVX2, split4AVX2
 	t.Permute3, t.Permute3Stream, t.Permute3Width = permute3AVX2, permute3AVX2stream, 16
+	t.Split3Lines = split3LinesAVX2
 	t.fillThrees(threesAVX2)
 }
 
@@ -21,7 +23,9 @@ func (t *Transposes) avx512() {
 		{Wide: transpose64x512, Stream: transpose64x512stream, Narrow: transpose64x128, Width: 64},
 		{Wide: transpose128x512, Stream: transpose128x512stream, Narrow: transpose128x128, Width: 64},
 	}
+	t.FetchRows = nil
 	t.ScatterRows, t.Split2, t.Split4 = scatterRowsAVX512, split2AVX512, split4AVX512
 	t.Permute3, t.Permute3Stream, t.Permute3Width = permute3AVX512, permute3AVX512stream, 64
+	t.Split3Lines = nil
 	t.fillThrees(threesAVX512)
 }

@@ -73,7 +73,7 @@ func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, alig
 						copy(want[at+i*stride+k*size:][:size], src[int(tab[k])+i*size:])
 					}
 				}
-				transpose(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n))
+				transpose(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n), &src[0], &tab[0])
 				require.Equal(t, want, got, "%d rows of %d", m, n)
 			}
 		}
@@ -161,6 +161,14 @@ func TestPermute3(t *testing.T) {
 					}
 					permute(&out[64+at], int64(plane), int64(w), &got[64+at], int64(w), int64(3*w), k.Split3[log], int64(n))
 					require.Equal(t, same, out, "%d of %d bytes, apart", pixels, size)
+					if k.Split3Lines != nil && n*w%64 == 0 {
+						out, same := aligned(128+3*plane+96), aligned(128+3*plane+96)
+						for c := range 3 {
+							copy(same[64+c*(plane+48):][:n*w], src[at+c*plane:])
+						}
+						k.Split3Lines(&out[64], int64(plane+48), &got[64+at], k.Split3[log], int64(n*w/64))
+						require.Equal(t, same, out, "%d of %d bytes, apart, by lines", pixels, size)
+					}
 				}
 			}
 		}

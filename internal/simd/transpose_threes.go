@@ -7,6 +7,9 @@ type Threes struct {
 	// says. The three are a gap apart, and move on by a step. Permute3Stream writes past
 	// the caches, to multiples of Permute3Width.
 	Permute3, Permute3Stream func(dst *byte, dGap, dStep int64, src *byte, sGap, sStep int64, tab *byte, n int64)
+	// Split3Lines separates threes by Split3, which is tab, and writes whole lines past the
+	// caches, to multiples of 64. nil where Permute3Stream is as good.
+	Split3Lines func(dst *byte, dGap int64, src *byte, tab *byte, lines int64)
 	// Permute3Width is the bytes of a vector.
 	Permute3Width int64
 	// Merge3 and Split3 are the tables for elements of 1, 2, 4, 8 and 16 bytes: to

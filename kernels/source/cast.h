@@ -2,8 +2,8 @@
 // value. It goes before the form that says where elements lie, pack or element, and
 // gives it LOAD and CONVERT; before lookup it is what fills the table.
 //
-// All arithmetic is on integers: a device may not have double, and may take
-// subnormal numbers for zero.
+// Arithmetic is on integers, as a device may not have double, and may take subnormal
+// numbers for zero; direct has what needs neither.
 //
 // A kernel for a PAIR of types knows at compile time what FROM and TO are; that
 // leaves little of what is here, where all of it becomes one function.
@@ -33,7 +33,11 @@
 #endif
 #define LOADED PASTE(u, SBITS)
 #define LOAD(at) PASTE(NAME, _bits)(src, at, is.bits)
+#if SERIAL
 #define CONVERT(x) PASTE(NAME, _cast)(x, is, becomes)
+#else
+#define CONVERT(x) PASTE(NAME, _direct)(x, is, becomes)
+#endif
 
 // bits reads the element at a position.
 CASTING LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
@@ -177,6 +181,38 @@ CASTING MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Numbe
 	}
 	return nan || (m == 0 && !infinite) ? 0 : PASTE(NAME, _to_integer)(m, e, negative, infinite, to);
 }
+
+#if CAST && !SERIAL
+// direct is cast, but where an instruction or two do: between integers, which are
+// extended, from those of 64 bits to a float, and, for a pair of types, through a float.
+INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Number to) {
+	const MAGNITUDE sign = from.kind == KIND_INT ? (MAGNITUDE)1 << (from.bits - 1) : 0;
+	const MAGNITUDE extended = (x ^ sign) - sign;
+	if (from.kind <= KIND_INT && to.kind <= KIND_INT) {
+		return extended;
+	}
+#if SBITS == 64 && DBITS == 32
+	if (from.kind <= KIND_INT && to.kind == KIND_FLOAT) {
+		return from.kind == KIND_INT ? AS_BITS((float)(i64)extended) : AS_BITS((float)x);
+	}
+#endif
+#if PAIR && SBITS == 32
+	if (to.bits >= 16) {
+		if (from.kind == KIND_INT || from.kind == KIND_UINT) {
+			x = AS_BITS((float)(i32)extended); // of 16 bits at the most
+		} else if (from.bits == 16 && from.mantissa == 10) {
+			x = float_of_half(x, 32);
+		} else if (from.bits == 16) {
+			x = is_nan(x << 16) ? (x << 16 & 0x80000000) | 0x7fc00000 : x << 16;
+		}
+		if (from.kind != KIND_FLOAT || from.bits >= 16) {
+			return to.bits == 32 ? x : to.mantissa == 10 ? half_of_float(x, fit_of(to)) : bfloat_of_float(x, to.truncate);
+		}
+	}
+#endif
+	return PASTE(NAME, _cast)(x, from, to);
+}
+#endif
 
 #undef MAGNITUDE
 #undef WIDTH

@@ -30,11 +30,17 @@ DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, i32 a, i32
 #endif
 }
 
+#define FOUND Place
+#define FIND(c) PASTE(NAME, _place)(src, c, c.a, c.b)
+#define FORWARD(p, steps) (p).from += steps
 #define LOADED Pair
-#define LOAD(c) pair_at(PASTE(NAME, _place)(src, c, c.a, c.b))
+#define READ(p) pair_at(p)
+#define NOTHING no_pair()
+#define LOAD(c) READ(FIND(c))
 #define MAKE(c, x) OF_BITS(shifted(x))
 #define ROWS 1
 
+#if !PERIODIC
 // Words of src from the place of a work-item's chunk to that of its next one.
 #define AHEAD ((STEP < 0 ? -GROUP : GROUP) * PER * SBITS / 128)
 
@@ -60,6 +66,95 @@ INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT 
 
 #undef AHEAD
 #endif
+#endif
+
+#if PERIODIC
+
+#if SBITS > 0
+// read reads a chunk's pieces, of those asked for, and puts them together.
+INLINED u128 PASTE(NAME, _read)(GLOBAL const u8 *src, const Piece p, const Piece q, const FOUND f, const FOUND g, u32 one, u32 other) {
+	LOADED x = NOTHING, y = x;
+	u128 next;
+	next.x = next.y = next.z = next.w = 0;
+	if (one) {
+		x = READ(f);
+	}
+	LOADED_WHOLE();
+	if (other) {
+		y = READ(g);
+		LOADED_WHOLE();
+		next = MAKE(q.chunk, y);
+	}
+	return with_above(MAKE(p.chunk, x), next, (u32)q.chunk.a * DBITS);
+}
+#endif
+
+ENTRY {
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		i64 d = dBase, s = sBase;
+		const u32 first = block_of(params, block, &d, &s), item = first * params->cut + LOCAL_ID;
+		if (item >= params->extent) {
+			continue;
+		}
+		u32 period = quotient(block, AXES(params));
+		period = digit(&period, AXES(params) + 1) * params->tb;
+		const u32 periods = MIN(params->tb, params->nb - period), rows = params->na, step = params->ta;
+		Piece p, q;
+		q.row = NO_ROW;
+		if (params->span > 0) {
+			p = joined_of(params, item, d, s, PER, &q);
+		} else {
+			p = apart_of(params, item, d, s, PER);
+			q.chunk = p.chunk;
+			q.chunk.a = q.chunk.b;
+		}
+		if (p.row == NO_ROW) {
+			continue;
+		}
+		const u32 two = q.row != NO_ROW;
+		u32 i = p.row + period * step, j = two ? q.row + period * step : NO_ROW;
+		GLOBAL u32 *to = (GLOBAL u32 *)dst + p.chunk.d * (CHUNK / 32);
+		const i64 dStep = params->da * (CHUNK / 32), sStep = params->sa;
+		u128 value;
+		value.x = value.y = value.z = value.w = 0;
+#if SBITS > 0
+		FOUND f = FIND(p.chunk), g = FIND(q.chunk);
+#else
+		value = MAKE(p.chunk, LOAD(p.chunk));
+#endif
+		const u32 more = (periods - 1) * step;
+		const u32 whole = p.chunk.a == 0 && q.chunk.b == PER;
+		if (whole && both_in(i, i + more, rows) && (!two || both_in(j, j + more, rows))) {
+			const u32 same = SBITS == 0 || sStep == 0 ? periods : 1; // periods of the same chunk
+			for (u32 k = 0; k < periods; k += same) {
+#if SBITS > 0
+				value = PASTE(NAME, _read)(src, p, q, f, g, 1, two);
+				FORWARD(f, sStep);
+				FORWARD(g, sStep);
+#endif
+				for (u32 each = 0; each < same; each++, to += dStep) {
+					PASTE(NAME, _store)(to, value, 0, CHUNK);
+				}
+			}
+			continue;
+		}
+		for (u32 k = 0; k < periods; k++, to += dStep, i += step, j += step) {
+			const u32 one = i < rows, other = j < rows;
+			if (one | other) {
+#if SBITS > 0
+				value = PASTE(NAME, _read)(src, p, q, f, g, one, other);
+#endif
+				PASTE(NAME, _store)(to, value, (u32)(one ? p.chunk.a : q.chunk.a) * DBITS, (u32)(other ? q.chunk.b : p.chunk.b) * DBITS);
+			}
+#if SBITS > 0
+			FORWARD(f, sStep);
+			FORWARD(g, sStep);
+#endif
+		}
+	}
+}
+
+#else
 
 ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
@@ -100,9 +195,16 @@ ENTRY {
 	}
 }
 
+#endif
+
 #undef PER
 #undef CHUNK
+#undef FOUND
+#undef FIND
+#undef FORWARD
 #undef LOADED
+#undef READ
+#undef NOTHING
 #undef LOAD
 #undef MAKE
 #undef ROWS

@@ -72,6 +72,14 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 // Between the loads of 16 bytes and their use: else clang may split them.
 #define LOADED_WHOLE() asm volatile("" ::: "memory")
 
+// At the end of a loop's body, behind what only some work-items do: without, the compiler
+// puts what begins the next round in front of that, and the others begin it alone, if
+// the assembler does not mend it. (No block has 0 indices.)
+#define TOGETHER_AGAIN(params) \
+	if ((params)->cut == 0) { \
+		asm volatile(""); \
+	}
+
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
 // 7 of hi.
 #define BYTES_OF 1 // one instruction

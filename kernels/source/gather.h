@@ -49,8 +49,13 @@ DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 
 #if STEP == 127
 
+#define FOUND i64
+#define FIND(c) (c).s
+#define FORWARD(at, steps) (at) += steps
 #define LOADED u32
-#define LOAD(c) PASTE(NAME, _load)(src, c.s)
+#define READ(at) PASTE(NAME, _load)(src, at)
+#define NOTHING 0
+#define LOAD(c) READ(FIND(c))
 #define MAKE(c, x) PASTE(NAME, _repeated)(x)
 #define ROWS 1
 

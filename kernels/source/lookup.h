@@ -3,20 +3,7 @@
 
 #define IN_BYTE (8 / SBITS)
 #define ENTRY_BITS (IN_BYTE * DBITS)
-
-// A slot holds what comes of a byte.
-#if ENTRY_BITS == 128
-typedef u128 PASTE(NAME, _slot);
-#elif ENTRY_BITS == 64
-typedef u32x2 PASTE(NAME, _slot);
-#elif ENTRY_BITS == 32
-typedef u32 PASTE(NAME, _slot);
-#elif ENTRY_BITS == 16
-typedef u16 PASTE(NAME, _slot);
-#else
-typedef u8 PASTE(NAME, _slot);
-#endif
-#define SLOT PASTE(NAME, _slot)
+#define SLOT PASTE(Piece, SLOT_BITS) // what comes of a byte
 
 // entry converts the elements in a byte.
 DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
@@ -31,31 +18,15 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
 		word[2 * k + 1] = (u32)(y >> 32);
 #endif
 	}
-#if ENTRY_BITS == 128
-	SLOT v;
-	v.x = word[0];
-	v.y = word[1];
-	v.z = word[2];
-	v.w = word[3];
-	return v;
-#elif ENTRY_BITS == 64
-	SLOT v;
-	v.x = word[0];
-	v.y = word[1];
-	return v;
-#else
-	return (SLOT)word[0];
-#endif
+	return PASTE(piece_, SLOT_BITS)(word);
 }
 
 #define PREPARE \
-	SHARED(PASTE(NAME, _slot), table, 256); \
+	SHARED(PASTE(Piece, SLOT_BITS), table, 256); \
 	table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, lo, hi); \
 	BARRIER();
 
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, table)
-
-#define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
 
 #define ITEMS 4
 #define TOGETHER 1
@@ -63,27 +34,20 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
 // convert looks an item up.
 INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER const SLOT *table) {
 	UNROLL
-	for (u32 i = 0; i < MAX(1, COUNT * DBITS / 32); i++) {
+	for (u32 i = 0; i < MAX(1, ITEM_D / 32); i++) {
 		out[i] = 0;
 	}
 	UNROLL
-	for (u32 k = 0; k < COUNT / IN_BYTE; k++) {
-		const SLOT v = table[raw[k / 4] >> (k % 4 * 8) & 255];
-#if ENTRY_BITS == 128
-		out[4 * k] = v.x;
-		out[4 * k + 1] = v.y;
-		out[4 * k + 2] = v.z;
-		out[4 * k + 3] = v.w;
-#elif ENTRY_BITS == 64
-		out[2 * k] = v.x;
-		out[2 * k + 1] = v.y;
-#else
-		out[k * ENTRY_BITS / 32] |= (u32)v << (k * ENTRY_BITS % 32);
-#endif
+	for (u32 k = 0; k < EACH / IN_BYTE; k++) {
+		u32 made[MAX(1, ENTRY_BITS / 32)];
+		PASTE(words_, SLOT_BITS)(made, table[raw[k / 4] >> (k % 4 * 8) & 255]);
+		UNROLL
+		for (u32 i = 0; i < MAX(1, ENTRY_BITS / 32); i++) {
+			out[k * ENTRY_BITS / 32 + i] |= made[i] << (k * ENTRY_BITS % 32);
+		}
 	}
 }
 
 #undef IN_BYTE
-#undef COUNT
 #undef ENTRY_BITS
 #undef SLOT

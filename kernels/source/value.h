@@ -2,10 +2,9 @@
 // pass through a float of 32 bits, or an integer of 32 where both sides are integers;
 // what the types are is the same for all work-items.
 
-#define COUNT (128 / MAX(DBITS, SBITS)) // elements of an item, see dense.h
 #define ITEMS 2
 #define TOGETHER 2
-#define ALL (TOGETHER * COUNT)
+#define ALL (TOGETHER * EACH)
 #define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
 
 #define PREPARE \
@@ -208,7 +207,7 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 	for (u32 k = 0; k < ALL / 4; k++) {
 		out[k] = bytes[k];
 	}
-#elif COUNT == 8
+#elif EACH == 8
 	UNROLL
 	for (u32 j = 0; j < TOGETHER; j++) {
 		out[j] = PASTE(NAME, _joined)(bytes[2 * j], bytes[2 * j + 1]);
@@ -219,6 +218,5 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 #endif
 }
 
-#undef COUNT
 #undef ALL
 #undef EVERY

@@ -17,6 +17,8 @@ func main() {
 		lookUp16(v)
 		lookUp32(v)
 	}
+	byteToWord()
+	wordToStep()
 	hasF16C()
 	WriteFiles()
 }

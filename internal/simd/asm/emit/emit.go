@@ -179,8 +179,11 @@ func Arg(name string) reg.GPVirtual {
 
 // Loop emits the rest of a function: body once for each line of the destination,
 // with stores to the caches or past them.
-func Loop(body func(past bool)) {
-	lines, past := Arg("lines"), GP8()
+func Loop(body func(past bool)) { Lines(Arg("lines"), body) }
+
+// Lines is Loop with the number of lines in a register.
+func Lines(lines reg.GPVirtual, body func(past bool)) {
+	past := GP8()
 	Load(Param("past"), past)
 	TESTQ(lines, lines)
 	JE(LabelRef("done"))

@@ -21,7 +21,7 @@ type transposer struct {
 func (t transposer) write() {
 	e := 16 / t.size
 	count := e * t.parts
-	f := New(fmt.Sprintf("transpose%dx%d", t.size*8, t.parts*128), "one of Transposes.Transpose.", "dst *byte, stride int64, src *byte, rows *int64, m int64, n int64")
+	f := New(fmt.Sprintf("transpose%dx%d", t.size*8, t.parts*128), "one of Transposes.Transpose.", "dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64")
 	args := f.Args("dst", "stride", "src", "rows", "m", "n")
 	dst, stride, src, rows, m, n := args[0], args[1], args[2], args[3], args[4], args[5]
 	d, left := f.R(), f.R()

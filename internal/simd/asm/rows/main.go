@@ -18,6 +18,7 @@ func main() {
 	for count := 1; count <= vectors; count++ {
 		pickAVX2(count)
 		pickAVX512(count)
+		pickLines(count)
 		spreadAVX512(count)
 	}
 	for _, w := range []int{1, 2, 4, 8, 16} {

@@ -18,7 +18,11 @@ type transposer struct {
 	lanes  int  // 16 bytes each: 1, 2 or 4
 	stream bool // past the caches
 	few    bool // of fewer columns than 16 bytes have
+
+	fetch fetch // of those with 2 lanes
 }
+
+func (t transposer) fetches() bool { return t.lanes == 2 }
 
 func (t transposer) name() string {
 	how := ""
@@ -47,11 +51,14 @@ func (t transposer) rows() int { return 16 / t.size * t.lanes * t.parts() }
 // columns. The last block of columns overlaps the one before.
 func (t transposer) write() {
 	e := 16 / t.size
-	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64)")
+	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64)")
 	Doc(t.name() + " is one of Transposes.Transpose.")
 	Pragma("noescape")
 	dst, stride, src := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("src"), GP64())
-	rows, m, n := Load(Param("rows"), GP64()), Load(Param("m"), GP64()), Load(Param("n"), GP64())
+	rows, m, n := Load(Param("rows"), GP64()), argument("m"), argument("n")
+	if t.fetches() {
+		t.fetch = newFetch(t.rows())
+	}
 	stride3 := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 
@@ -74,6 +81,9 @@ func (t transposer) write() {
 	MOVQ(n, left)
 
 	Label("columns")
+	if t.fetches() {
+		t.fetch.some()
+	}
 	none := func(int) {}
 	t.block(d, s, rows, stride, stride3, none, none)
 	ADDQ(Imm(16), s)
@@ -112,7 +122,7 @@ func (t transposer) write() {
 }
 
 // next goes on to the next rows, or ends.
-func (t transposer) next(rows, dst, m Register) {
+func (t transposer) next(rows, dst Register, m Mem) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
 	ADDQ(Imm(uint64(t.rows()*t.size)), dst)

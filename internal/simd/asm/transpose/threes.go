@@ -79,3 +79,53 @@ func (m permute3) write() {
 	VZEROUPPER()
 	RET()
 }
+
+// split3Lines writes Threes.Split3Lines, with two vectors of 16 bytes in the lanes of a
+// register: of each result a whole line at a time.
+func split3Lines() {
+	TEXT("split3LinesAVX2", NOSPLIT, "func(dst *byte, dGap int64, src *byte, tab *byte, lines int64)")
+	Doc("split3LinesAVX2 is Threes.Split3Lines.")
+	Pragma("noescape")
+	dst, dGap, src := Load(Param("dst"), GP64()), Load(Param("dGap"), GP64()), Load(Param("src"), GP64())
+	tab, n := Load(Param("tab"), GP64()), Load(Param("lines"), GP64())
+	const vector, in = 16, lanes(2)
+	var tables [3][3]VecVirtual
+	for out := range tables {
+		for k := range tables[out] {
+			tables[out][k] = emit.AVX2.Lanes(Mem{Base: tab, Disp: (3*out + k) * vector})
+		}
+	}
+	one, all := in.register(), in.register()
+	Label("loop")
+	for line := range 3 {
+		PREFETCHT1(Mem{Base: src, Disp: splitAhead + line*emit.Line})
+	}
+	for out, to := range []Mem{{Base: dst}, {Base: dst, Index: dGap, Scale: 1}, {Base: dst, Index: dGap, Scale: 2}} {
+		for half := range 2 {
+			for k, table := range tables[out] {
+				v := one
+				if k == 0 {
+					v = all
+				}
+				at := (6*half + k) * vector
+				VMOVDQU(Mem{Base: src, Disp: at}, v.AsX())
+				VINSERTI128(Imm(1), Mem{Base: src, Disp: at + 3*vector}, v, v)
+				VPSHUFB(table, v, v)
+				if k > 0 {
+					VPOR(v, all, all)
+				}
+			}
+			to.Disp = half * 2 * vector
+			in.store(all, to, true)
+		}
+	}
+	ADDQ(U32(3*emit.Line), src)
+	ADDQ(Imm(emit.Line), dst)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// splitAhead is how many bytes before they are read lines are fetched.
+const splitAhead = 2 << 10

@@ -1,0 +1,158 @@
+package cpu
+
+import (
+	"math/bits"
+	"slices"
+	"unsafe"
+)
+
+// Blocks of elements below a byte without kernels: words of the destination, each of some
+// words of the source, turned and masked.
+
+const (
+	// mostWords is the most words of a block, and mostTurns the most that all of them
+	// are made of.
+	mostWords, mostTurns = 4, 40
+	// fewTurns is the number for a word up to which this is faster than boxes.
+	fewTurns = 10
+)
+
+// wordTurn is a word of the source that gives some bits of one of the destination's.
+type wordTurn struct {
+	from int64 // offset in bytes
+	by   int   // bits to the left
+	mask uint64
+}
+
+// wordTurns are the blocks of a job.
+type wordTurns struct {
+	turns [mostTurns]wordTurn
+	ends  [mostWords + 1]int // of each word's turns; the first is 0
+	words int
+}
+
+// planWords plans such blocks. False: they do not pay, or do not begin with bytes.
+func (j *job) planWords() bool {
+	last, w := j.rank-1, int64(j.dBits)
+	per := 8 / w
+	if kernels.Permute != nil || !looseAlignment || !j.packed || j.class == convert || j.bytes < permutedBytes || j.axes[last].d != 1 || j.dOff%per != 0 {
+		return false
+	}
+	size, k := int64(1), last
+	for k >= 0 && j.axes[k].d == size && size*j.axes[k].n*w <= 64*mostWords {
+		size *= j.axes[k].n
+		k--
+	}
+	if k < 0 || k == last || j.axes[k].d != size {
+		return false
+	}
+	items := int64(1)
+	for items*size*w%64 != 0 {
+		items *= 2
+	}
+	if items*size*w > 64*mostWords || j.axes[k].n%items > 0 || j.axes[k].s*items%per != 0 {
+		return false
+	}
+	for i := range k {
+		if j.axes[i].d%per != 0 || j.axes[i].s%per != 0 {
+			return false
+		}
+	}
+	p := &j.permuted
+	p.size, p.items = size, items
+	if !j.turnWords(k) {
+		return false
+	}
+	p.on, j.rank = true, k+1
+	j.blockItems()
+	return true
+}
+
+// turnWords lists what makes the words of a block: items of axis k. False: too much.
+func (j *job) turnWords(k int) bool {
+	p, w := &j.permuted, int64(j.dBits)
+	var at [64 * mostWords / 2]int64 // bits, from the byte of the block's first element on
+	all := at[:p.items*p.size]
+	for e := range all {
+		rest := int64(e)
+		all[e] = j.sOff * w & 7
+		for i := j.rank - 1; i >= k; i-- {
+			n := j.axes[i].n
+			all[e] += rest % n * j.axes[i].s * w
+			rest /= n
+		}
+	}
+	lo, hi := slices.Min(all)>>3, slices.Max(all)>>3+1
+	if hi-lo < 8 {
+		return false
+	}
+	t := &p.words
+	t.words = int(int64(len(all)) * w / 64)
+	n := 0
+	for word := range t.words {
+		first := n
+		for e := range 64 / int(w) {
+			q := all[word*64/int(w)+e]
+			from := min(lo+(q>>3-lo)&^7, hi-8)
+			by := e*int(w) - int(q-from*8)
+			i := first
+			for i < n && (t.turns[i].from != from || t.turns[i].by != by) {
+				i++
+			}
+			if i == n {
+				if n == mostTurns {
+					return false
+				}
+				t.turns[n] = wordTurn{from: from, by: by}
+				n++
+			}
+			t.turns[i].mask |= (1<<w - 1) << (e * int(w))
+		}
+		t.ends[word+1] = n
+	}
+	return n <= fewTurns*t.words
+}
+
+// permuteWords moves na rows of nb items.
+func (j *job) permuteWords(d, s, na, nb int64) {
+	p, w := &j.permuted, int64(j.dBits)
+	dStep, sStep := p.items*j.b.d*w/8, p.items*j.b.s*w/8
+	for i := range na {
+		to, from := (d+i*j.a.d)*w/8, (s+i*j.a.s)*w>>3
+		for word := range p.words.words {
+			turns := p.words.turns[p.words.ends[word]:p.words.ends[word+1]]
+			turnBlocks(j.dst, to+int64(word)*8, dStep, j.src, from, sStep, nb/p.items, turns)
+		}
+	}
+}
+
+// turnBlocks writes a word of n blocks, four at a time.
+func turnBlocks(dst unsafe.Pointer, d, dStep int64, src unsafe.Pointer, s, sStep, n int64, turns []wordTurn) {
+	for ; n >= 4; n -= 4 {
+		var x0, x1, x2, x3 uint64
+		for i := range turns {
+			t := &turns[i]
+			at := s + t.from
+			x0 |= bits.RotateLeft64(load64(src, at), t.by) & t.mask
+			x1 |= bits.RotateLeft64(load64(src, at+sStep), t.by) & t.mask
+			x2 |= bits.RotateLeft64(load64(src, at+2*sStep), t.by) & t.mask
+			x3 |= bits.RotateLeft64(load64(src, at+3*sStep), t.by) & t.mask
+		}
+		store64(dst, d, x0)
+		store64(dst, d+dStep, x1)
+		store64(dst, d+2*dStep, x2)
+		store64(dst, d+3*dStep, x3)
+		d += 4 * dStep
+		s += 4 * sStep
+	}
+	for ; n > 0; n-- {
+		var x uint64
+		for i := range turns {
+			t := &turns[i]
+			x |= bits.RotateLeft64(load64(src, s+t.from), t.by) & t.mask
+		}
+		store64(dst, d, x)
+		d += dStep
+		s += sStep
+	}
+}

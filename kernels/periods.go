@@ -1,0 +1,143 @@
+package kernels
+
+// Chunks in periods: see source/periods.h. Where rows begin anywhere in 16 bytes, finding
+// out where a chunk's bits are costs more than moving them. After some rows both sides have
+// moved on by whole 16 bytes, and all is as it was.
+
+const (
+	// periodsPerBlock is for how many periods a work-item finds out about its chunk at once.
+	periodsPerBlock = 16
+	// periodsCost is what that costs, in periods.
+	periodsCost = 4
+	// endsCost is what the ends of a row that is not joined with others cost, in chunks.
+	endsCost = 8
+	// manyPeriods is how many numbers of rows in a period are tried.
+	manyPeriods = 16
+)
+
+// period is a choice of periods: so many indices each of an axis, counted from the
+// innermost one.
+type period struct {
+	axis   int
+	n      int64
+	joined bool    // dst has no gaps between rows
+	items  int64   // in each
+	number int64   // of periods
+	busy   float64 // the share of work-items' time in which they move a chunk
+}
+
+// planPeriods plans a kernel of form Run, Repack or Gather in periods of rows; false: that
+// is not worth it.
+func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
+	if len(p.axes) < 2 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
+		return false
+	}
+	best := period{busy: .1}
+	for at := 1; at < len(p.axes); at++ {
+		for _, joined := range []bool{true, false} {
+			if c := p.periodsOf(at, joined); c.busy > best.busy {
+				best = c
+			}
+		}
+	}
+	spec.Periods = best.n > 0 && p.layPeriods(k, best)
+	if !spec.Periods {
+		*k = parameters{}
+	}
+	return spec.Periods
+}
+
+// perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
+func (p *problem) perChunk() int64 { return int64(128 / max(p.dBits, p.sBits)) }
+
+// joined reports whether the elements of the axes below this one are neighbours in dst.
+func (p *problem) joined(axis int) bool {
+	n := int64(1)
+	for i := range axis {
+		if p.inner(i).d != n {
+			return false
+		}
+		n *= p.inner(i).n
+	}
+	return p.inner(axis).d == n
+}
+
+// periodsOf chooses the periods along an axis: those that keep work-items busy.
+func (p *problem) periodsOf(at int, joined bool) (best period) {
+	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
+	if joined && (n < per-1 || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+		return best
+	}
+	rows := int64(1)
+	for i := 1; i < at; i++ {
+		if rows *= p.inner(i).n; rows >= limit {
+			return best
+		}
+	}
+	least := int64(1) // rows after which both sides are at the same place in 16 bytes
+	for least*a.d%per != 0 || p.sBits > 0 && p.inner(0).s != 0 && least*a.s%p.srcChunk() != 0 {
+		least *= 2
+	}
+	for t := int64(1); t <= manyPeriods; t++ {
+		c := period{axis: at, n: least * t, joined: joined}
+		if joined {
+			c.items = c.n * a.d / per
+			c.number = (a.n + c.n) / c.n // with the last chunk
+		} else {
+			c.items = c.n * rows * (n/per + 2)
+			c.number = (a.n + c.n - 1) / c.n
+		}
+		if c.items*per >= limit/4 || c.items < 0 {
+			break
+		}
+		each := min(c.number, periodsPerBlock)
+		c.busy = float64(a.n) / float64(c.n*c.number) * float64(each) / float64(each+periodsCost) *
+			float64(c.items) / float64((c.items+GroupSize-1)/GroupSize*GroupSize)
+		if !joined { // ends are stored in pieces
+			c.busy *= float64(n/per) / float64(n/per+endsCost)
+		}
+		if a.s == 0 { // read once
+			c.busy *= 2
+		}
+		if c.busy > best.busy+.02 {
+			best = c
+		}
+	}
+	return best
+}
+
+// srcChunk is how many elements of src are in 16 bytes.
+func (p *problem) srcChunk() int64 { return int64(128 / p.sBits) }
+
+// layPeriods makes the parameters; false: of too many blocks.
+func (p *problem) layPeriods(k *parameters, c period) bool {
+	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
+	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
+	k.da, k.sa = c.n*a.d/per, c.n*a.s
+	if p.sBits > 0 && row.s != 0 {
+		k.sa /= p.srcChunk()
+	}
+	if c.joined {
+		k.span = 1
+		k.inner = []axis{{n: row.n}}
+	} else {
+		full := row.n / per
+		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
+		k.inner = []axis{{n: full}}
+	}
+	for i := 1; i <= c.axis; i++ {
+		k.run = append(k.run, p.inner(i))
+	}
+	k.cutAxis(axis{n: c.items}, GroupSize)
+	blocks := k.outer[0].n
+	for _, a := range p.innermostFirst()[c.axis+1:] {
+		blocks *= a.n
+	}
+	each := min(periodsPerBlock, c.number)
+	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {
+		each /= 2
+	}
+	k.nb, k.tb = uint32(c.number), uint32(each)
+	k.outer = append(k.outer, axis{(c.number + each - 1) / each, each * c.n * a.d, each * c.n * a.s})
+	return k.setOuter(p.innermostFirst()[c.axis+1:]...) == nil
+}

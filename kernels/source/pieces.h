@@ -1,0 +1,56 @@
+// Pieces are 8 to 128 bits of memory that are read and written at once. Elsewhere they are
+// words of 32 bits, which hold what there is of them.
+typedef u8 Piece8;
+typedef u16 Piece16;
+typedef u32 Piece32;
+typedef u32x2 Piece64;
+typedef u128 Piece128;
+
+// words_N takes a piece apart.
+INLINED void words_8(u32 *words, Piece8 v) { words[0] = v; }
+INLINED void words_16(u32 *words, Piece16 v) { words[0] = v; }
+INLINED void words_32(u32 *words, Piece32 v) { words[0] = v; }
+INLINED void words_64(u32 *words, Piece64 v) {
+	words[0] = v.x;
+	words[1] = v.y;
+}
+INLINED void words_128(u32 *words, Piece128 v) {
+	words[0] = v.x;
+	words[1] = v.y;
+	words[2] = v.z;
+	words[3] = v.w;
+}
+
+// piece_N puts it together.
+INLINED Piece8 piece_8(const u32 *words) { return (Piece8)words[0]; }
+INLINED Piece16 piece_16(const u32 *words) { return (Piece16)words[0]; }
+INLINED Piece32 piece_32(const u32 *words) { return words[0]; }
+INLINED Piece64 piece_64(const u32 *words) {
+	Piece64 v;
+	v.x = words[0];
+	v.y = words[1];
+	return v;
+}
+INLINED Piece128 piece_128(const u32 *words) {
+	Piece128 v;
+	v.x = words[0];
+	v.y = words[1];
+	v.z = words[2];
+	v.w = words[3];
+	return v;
+}
+
+// across_N takes apart what begins at a bit of lo, and goes on in hi.
+INLINED void across_32(u32 *words, Piece32 lo, Piece32 hi, u32 bit) { words[0] = funnel(lo, hi, bit); }
+INLINED void across_64(u32 *words, Piece64 lo, Piece64 hi, u32 bit) {
+	const u32 odd = 0 - (bit >> 5 & 1), middle = choose(odd, hi.x, lo.y);
+	words[0] = funnel(choose(odd, lo.y, lo.x), middle, bit);
+	words[1] = funnel(middle, choose(odd, hi.y, hi.x), bit);
+}
+INLINED void across_128(u32 *words, Piece128 lo, Piece128 hi, u32 bit) {
+	Pair p;
+	p.lo = lo;
+	p.hi = hi;
+	p.shift = bit;
+	words_128(words, shifted(p));
+}
