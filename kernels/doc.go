@@ -24,11 +24,11 @@
 // work-items can load at once: 64 by 64 words, longer and narrower ones, or several
 // small matrices. It takes permutations of short axes of 64 bytes and more, too.
 //
-// transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
-// 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
-// of several matrices where these are small. Where a shuffle takes less than either, by
-// about how many instructions, sectors and passes through local memory a block has
-// (effort.go), it goes by that.
+// transpose reads and writes 16 bytes at a time, of lines that begin anywhere, and across
+// lines where these follow each other in dst. Its tile of 32 KiB has the shape that takes
+// least: long and narrow for few channels, of several matrices where these are small.
+// Where a shuffle takes less than either, by about how many instructions, sectors and
+// passes through local memory a block has (effort.go), it goes by that.
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
