@@ -42,6 +42,9 @@ func OpenFile(path string) (*File, error) {
 // Close closes the file; its tensors cannot be read any more.
 func (f *File) Close() error { return f.file.Close() }
 
+// File returns the file that the tensor was read from.
+func (t *Tensor) File() *File { return t.file }
+
 // ReadAt reads bytes of the tensor, as io.ReaderAt does; off counts from its first one.
 func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	if t.file == nil {

@@ -35,6 +35,15 @@ type Tensor struct {
 // Size returns how many bytes it has; of one that was not read from a file 0.
 func (t *Tensor) Size() int64 { return t.size }
 
+// Size returns how many bytes the tensors of a file have together.
+func (h *Header) Size() int64 {
+	var n int64
+	for _, t := range h.Tensors {
+		n += t.size
+	}
+	return n
+}
+
 // Lookup returns the tensor of a name, or nil.
 func (h *Header) Lookup(name string) *Tensor {
 	for _, t := range h.Tensors {

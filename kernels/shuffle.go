@@ -399,8 +399,9 @@ func (t *shape) total() int64 {
 // cycles is about how long all tiles take.
 func (t *shape) cycles() float64 {
 	blocks, passes := t.blocks(), t.count(t.src)/warp*(t.turns()+1)
-	if !t.dEven {
-		passes *= 2
+	if !t.dEven { // single elements near the ends of runs
+		units := max(1, t.length/t.per())
+		passes += passes/2 + 5*passes*min(2*warp, units)/units
 	}
 	return effort{
 		blocks:       blocks,

@@ -138,3 +138,35 @@ func describeCompressed(text json.RawMessage) (p Params, err error) {
 	}
 	return p, err
 }
+
+// Config returns what config.json says of the weight as quantization_config: for formats
+// of GPTQModel, AutoAWQ, compressed-tensors and gpt-oss their own fields; for others the
+// format's name, which no engine takes for another's.
+func (w *Weight) Config() map[string]any {
+	p := w.Params
+	size := p.Group
+	if size == 0 {
+		size = -1
+	}
+	c := map[string]any{"quant_method": w.Format.Name, "bits": p.Bits, "group_size": size}
+	switch w.Format {
+	case gptq:
+		c["desc_act"], c["sym"], c["checkpoint_format"] = p.Sorted, !p.Zeros, "gptq_v2"
+	case awq:
+		c["version"], c["zero_point"] = "gemm", p.Zeros
+	case compressedTensors:
+		strategy := map[string]any{"num_bits": p.Bits, "type": "int", "symmetric": !p.Zeros, "strategy": "channel"}
+		if p.Group > 0 {
+			strategy["strategy"], strategy["group_size"] = "group", p.Group
+		}
+		c = map[string]any{
+			"quant_method": w.Format.Name, "format": "pack-quantized",
+			"config_groups": map[string]any{"group_0": map[string]any{"targets": []string{"Linear"}, "weights": strategy}},
+		}
+	case gptOSS:
+		c = map[string]any{"quant_method": "mxfp4"}
+	default:
+		c["zero_point"] = p.Zeros
+	}
+	return c
+}

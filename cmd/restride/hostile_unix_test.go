@@ -87,7 +87,6 @@ func TestHostileArguments(t *testing.T) {
 		{"run", attention, "--dim", evil + "=2"},
 		{"explain", attention, "--device", evil},
 		{"repack", evil, "--to", "packed", "--output", "x.safetensors"},
-		{"repack", ".", "--to", "packed", "--output", evil},
 		{"repack", ".", "--from", evil, "--to", "packed", "--output", "x.safetensors"},
 		{"conform", "--run", "(" + pattern, "."},
 		{"conform", "--run", pattern, t.TempDir()},
@@ -128,12 +127,18 @@ func TestHostilePaths(t *testing.T) {
 		named(t, "run", at(name))
 		named(t, "explain", at(name))
 		named(t, "run", attention, "--input", "x="+at(name))
+		named(t, "repack", at(name), "--to", "packed", "--output", at("x.safetensors"))
 		named(t, "bench", "--from", at(name))
 		named(t, "bench", "--compare", at(name))
 		if name != "huge" {
 			named(t, "run", attention, "--input", "x="+at(name+".npy"))
 		}
 	}
+	writeTensors(t, filepath.Join(root, "weights.safetensors"), safetensor(t, evil+".weight", "U8", 16, 32), safetensor(t, evil, "U8", 3))
+	for _, name := range []string{"x.safetensors", "folder", "pipe", "none/x"} {
+		named(t, "repack", filepath.Join(root, "weights.safetensors"), "--from", "packed", "--to", "tilepacked", "--output", at(name))
+	}
+	named(t, "repack", filepath.Join(root, "weights.safetensors"), "--from", "packed", "--to", "marlin", "--output", at("y.safetensors"))
 	named(t, "run", attention, "--output", at("out"))
 	named(t, "run", attention, "--output", at("garbage"))
 	named(t, "run", attention, "--output", at("pipe"))

@@ -94,9 +94,62 @@ func TestRepackRefuses(t *testing.T) {
 		require.ErrorContains(t, err, rule)
 		assert.NoFileExists(t, at("out.safetensors"))
 	}
-	_, err := restride("repack", dir, "--to", "packed", "--output", at("out.bin"))
-	require.ErrorContains(t, err, "ends in .safetensors or .gguf")
+	_, err := restride("repack", dir, "--to", "packed", "--output", at("no/folder"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 	out, err := restride("formats")
 	require.NoError(t, err)
 	assert.Contains(t, out, "marlin")
+}
+
+// TestRepackFolder: a checkpoint in two files becomes another, with index and config.json; a
+// second run finds its files done, and one of another source makes them anew.
+func TestRepackFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeTensors(t, at("m-1.safetensors"), safetensor(t, "a.qweight", "I32", 16, 64), safetensor(t, "a.bias", "F16", 64))
+	writeTensors(t, at("m-2.safetensors"), safetensor(t, "a.scales", "F16", 4, 64), safetensor(t, "b.qweight", "I32", 8, 8), safetensor(t, "b.scales", "F16", 2, 8))
+	require.NoError(t, os.WriteFile(at("model.safetensors.index.json"),
+		[]byte(`{"metadata":{},"weight_map":{"a.qweight":"m-1.safetensors","a.bias":"m-1.safetensors","a.scales":"m-2.safetensors","b.qweight":"m-2.safetensors","b.scales":"m-2.safetensors"}}`), 0o600))
+	require.NoError(t, os.WriteFile(at("config.json"), []byte(`{"hidden_size": 64, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": true}}`), 0o600))
+	run := func() string {
+		out, err := restride("repack", dir, "--to", "compressed-tensors", "--output", at("out"))
+		require.NoError(t, err)
+		return out
+	}
+	assert.Contains(t, run(), "2 weights from gptq to compressed-tensors, 1 tensors as they were")
+	c, err := checkpoint.Open(at("out"))
+	require.NoError(t, err)
+	defer c.Close()
+	assert.Len(t, c.Files, 2)
+	assert.Len(t, c.Tensors, 5)
+	assert.Equal(t, "m-1.safetensors", filepath.Base(c.Lookup("a.weight_scale").File().Path))
+	assert.Contains(t, string(c.Config), `"hidden_size": 64`)
+
+	before, err := os.Stat(at("out/m-1.safetensors"))
+	require.NoError(t, err)
+	run()
+	after, err := os.Stat(at("out/m-1.safetensors"))
+	require.NoError(t, err)
+	assert.True(t, os.SameFile(before, after))
+	require.NoError(t, os.Chtimes(at("m-2.safetensors"), after.ModTime(), after.ModTime().Add(-1e9)))
+	run()
+	after, err = os.Stat(at("out/m-1.safetensors"))
+	require.NoError(t, err)
+	assert.False(t, os.SameFile(before, after))
+
+	_, err = restride("repack", at("out"), "--to", "gptq", "--output", at("back.safetensors"))
+	require.NoError(t, err)
+	for file, names := range map[string][]string{"m-1": {"a.qweight", "a.bias"}, "m-2": {"a.scales", "b.qweight", "b.scales"}} {
+		for _, name := range names {
+			assert.Equal(t, tensorBytes(t, at(file+".safetensors"), name), tensorBytes(t, at("back.safetensors"), name), name)
+		}
+	}
+}
+
+func TestRepackTimeout(t *testing.T) {
+	dir := t.TempDir()
+	writeTensors(t, filepath.Join(dir, "model.safetensors"), safetensor(t, "a.weight", "U8", 16, 32))
+	_, err := restride("repack", dir, "--from", "packed", "--to", "tilepacked", "--timeout", "1ns", "--output", filepath.Join(dir, "out.safetensors"))
+	require.ErrorIs(t, err, errTimeout)
+	assert.NoFileExists(t, filepath.Join(dir, "out.safetensors"))
 }
