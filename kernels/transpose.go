@@ -76,8 +76,8 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTransposed plans a transposition of axis a and dst's innermost one, b, or a shuffle
-// where that takes less.
+// planTransposed plans a transposition of axis a and dst's innermost one, b, or a
+// permutation of bits or a shuffle where that takes less.
 func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, error) {
 	spec := p.spec(form)
 	if spec.Serial {
@@ -91,6 +91,14 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 		return spec, p.planTile(k, near, t)
 	}
 	t := p.strip(near)
+	if t.effort.cycles(p.bytes) >= atRoof*memoryCycles(p.bytes) {
+		if w := p.permutes(); w != nil && w.effort().cycles(p.bytes) < t.effort.cycles(p.bytes) {
+			if spec, ok := p.planPermute(k, w); ok {
+				return spec, nil
+			}
+			*k = parameters{}
+		}
+	}
 	if s := p.cheaper(t.effort); s != nil {
 		return s.plan(k)
 	}
