@@ -95,6 +95,10 @@ DEVICE u32 ones_above(u32 n) {
 	return v;
 }
 
+// A condition that mostly holds: what depends on it is laid out in line, where work-items
+// that skip it wait for the others.
+#define LIKELY(x) __builtin_expect(x, 1)
+
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.
 #define FRESH(x) asm volatile("" : "+r"(x))

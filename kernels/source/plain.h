@@ -9,6 +9,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xf
 
 #define LOADED_WHOLE()
 #define FRESH(x)
+#define LIKELY(x) (x)
 #define TOGETHER_AGAIN(params)
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
