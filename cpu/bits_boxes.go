@@ -59,7 +59,8 @@ const (
 type boxWork struct {
 	id    uint64 // of the plan that the job was made for
 	job   job
-	dOff  int64 // the job's, for a box at 0
+	last  job   // of boxes of pairs: to the destination
+	dOff  int64 // the last job's, for a box at 0
 	sc    scratch
 	src   []byte
 	dst   []byte
@@ -256,7 +257,12 @@ func (b *boxes) bufferSteps(srcRun, dstRun, unit int64) {
 		}
 	}
 	if b.pairs.on {
-		b.pairs.high = b.src
+		b.pairs.high, b.pairs.group = b.src, b.groups()
+		b.dst = 1
+		for i := range b.rank {
+			b.dst *= b.axes[i].n
+		}
+		b.dst += cacheLine
 	}
 }
 
@@ -305,11 +311,10 @@ func (j *job) moveBox(d, s, na, nb int64, sc *scratch) {
 	if work.id != b.id {
 		work.id = b.id
 		if b.pairs.on {
-			b.pairedBytes(&work.job)
+			b.pairedBytes(work)
 		} else {
 			b.bytes(&work.job)
 		}
-		work.dOff = work.job.dOff
 	}
 	if b.pairs.on {
 		j.pairBox(d, s, work)

@@ -19,6 +19,7 @@ type pairing struct {
 	back   bool  // high ones come first
 	odd    bool  // the first nibble is in a high half
 	high   int64 // bytes in the buffer from those of low halves to those of high ones
+	group  int64 // see groups
 }
 
 // planPairs rewrites the loops over nibbles as loops over the destination's bytes: steps
@@ -72,26 +73,59 @@ func (j *job) planPairs() bool {
 	return n > 0
 }
 
-// pairedBytes makes the job that copies a box's bytes out of the buffer.
-func (b *boxes) pairedBytes(j *job) {
-	var dims, ds, ss [mostBoxAxes]int64
+// pairedBytes makes the jobs that copy a box's bytes out of the buffer: one, or another
+// before it, to a second buffer.
+func (b *boxes) pairedBytes(work *boxWork) {
+	p := &b.pairs
+	var dims, ds, ss, ms [mostBoxAxes + 1]int64
 	start := b.first / 2
-	if b.pairs.odd {
-		start += b.pairs.high
+	if p.odd {
+		start += p.high
 	}
 	for i := range b.rank {
 		x := &b.axes[i]
 		dims[i], ds[i], ss[i] = x.n, x.d/2, x.bufS
 		switch {
-		case x.halves && b.pairs.back:
-			ss[i] = -b.pairs.high
+		case x.halves && p.back:
+			ss[i] = -p.high
 		case x.halves:
-			ss[i] = b.pairs.high
+			ss[i] = p.high
 		case x.inSrc:
 			ss[i] = x.s / 2
 		}
 	}
-	copyBytes(j, dims[:b.rank], ds[:b.rank], ss[:b.rank], start)
+	n := b.rank
+	if p.group > 0 {
+		// In the second buffer neighbours of the destination are together, in as many as
+		// make a vector with those of the other axes.
+		g, step := p.group, p.group
+		for i := 1; i < n; i++ {
+			ms[i] = step
+			step *= dims[i]
+		}
+		dims[n], ds[n], ss[n], ms[n] = dims[0]/g, g, g*ss[0], step
+		dims[0], ms[0] = g, 1
+		n++
+		copyBytes(&work.job, dims[:n], ms[:n], ss[:n], start)
+		copyBytes(&work.last, dims[:n], ds[:n], ms[:n], 0)
+	} else {
+		copyBytes(&work.last, dims[:n], ds[:n], ss[:n], start)
+	}
+	work.dOff = work.last.dOff
+}
+
+// groups returns how many neighbours of the destination make an element of a second step,
+// or 0: a transpose of whole vectors, where one of bytes would have a few columns.
+func (b *boxes) groups() int64 {
+	const vector = 16
+	x, columns := &b.axes[0], int64(1)
+	for i := 1; i < b.rank; i++ {
+		columns *= b.axes[i].n
+	}
+	if kernels.Permute == nil || x.halves || x.d != 2 || columns < 2 || columns >= vector || vector%columns > 0 || x.n*columns%vector > 0 || x.n < 2*vector {
+		return 0
+	}
+	return vector / columns
 }
 
 // pairBox moves a box.
@@ -115,7 +149,15 @@ func (j *job) pairBox(d, s int64, work *boxWork) {
 			}
 		}
 	}
-	sub := &work.job
+	if p.group > 0 {
+		from := buf
+		buf = room(&work.dst, b.dst)
+		sub := &work.job
+		sub.dst, sub.src = buf, from
+		sub.run(0, sub.units, &work.sc)
+		sub.dst, sub.src = nil, nil
+	}
+	sub := &work.last
 	sub.dst, sub.src, sub.dOff = j.dst, buf, work.dOff+d/2
 	sub.run(0, sub.units, &work.sc)
 	sub.dst, sub.src = nil, nil

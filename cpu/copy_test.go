@@ -488,6 +488,30 @@ func testStream(t *testing.T) {
 		"convert/uint4-float/100001/dst=1@3/src=2@3",
 		"convert/float-int4/600001/dst=1@3/src=1@1",
 		"convert/int64-float/100001/dst=1@3/src=1@1",
+		"convert/float8e4m3fn-float16/300001/dst=1@33/src=1@3",
+		"convert/float16-float4e2m1/600001/dst=1@3/src=1@1",
+		// Rows that fall into few sets, and pieces with more of them or fewer.
+		"copy/uint8/300x200/dst=200,1@0/src=1,2048@1",
+		"copy/uint8/256x320/dst=320,1@0/src=1,1024@0",
+		"copy/uint8/1000x129/dst=129,1@3/src=1,4096@0",
+		"copy/int4/700x300/dst=300,1@0/src=1,4096@0",
+		"copy/int2/900x300/dst=301,1@1/src=1,8192@0",
+		"copy/int2/900x300/dst=300,1@0/src=1,8192@8",
+		"copy/float16/200x300/dst=300,1@3/src=1,1024@0",
+		"copy/float/300x170/dst=192,1@0/src=1,300@0",
+		"copy/double/130x170/dst=170,1@0/src=1,131@0",
+		"copy/float/13x24x5x16x14/dst=26880,1120,224,14,1@0/src=1,14560,182,910,13@0",
+		// Whole lines of picks, and what is before and after them.
+		"copy/uint8/19x3001/dst=3001,1@5/src=6002,2@1",
+		"copy/uint8/19x3001/dst=3008,1@64/src=3001,-1@3000",
+		"copy/float16/19x3001/dst=3001,1@1/src=9003,3@2",
+		"copy/float/19x3001/dst=3001,1@1/src=3001,-1@3000",
+		"copy/double/17x2001/dst=2001,1@1/src=2001,-1@2000",
+		"copy/complex128/17x1001/dst=1001,1@1/src=2002,2@0",
+		"copy/uint8/50x512x3/dst=1536,3,1@0/src=1536,-3,1@1533",
+		"copy/uint8/4x3x4100/dst=12300,4100,1@0/src=12300,1,3@0",
+		"copy/float/4x3x4096/dst=12288,4096,1@0/src=12288,1,3@0",
+		"fill/float/40x60x30/dst=2048,33,1@5",
 	} {
 		if cpu.Elsewhere(i) {
 			continue

@@ -9,9 +9,7 @@ import (
 const (
 	// leastSide and leastPackedSide are the fewest rows and columns, in elements, for
 	// which tiles pay: the second for elements below a byte, where both sides must
-	// fill words. A transpose with a shorter side is of class general, which moves
-	// single elements, slowly: uint4 [4096, 1536, 2, 4] by (0, 1, 3, 2) has tiles of
-	// 4 by 2.
+	// fill words. A transpose with a shorter side is of class general.
 	leastSide, leastPackedSide = 4, 16
 	// nearTile is the size of a tile, in bytes, where the destination is written in
 	// sequence: with the lines of both sides that it touches, it stays in L1.

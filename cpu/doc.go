@@ -30,9 +30,12 @@
 //	reversed     the source's row runs backwards
 //	broadcast    the source's row is one element
 //	strided      elements a step apart along the innermost axis, on either side
-//	general      anything else, element by element in square blocks
+//	general      anything else, element by element in square blocks at worst
 //	bits.*       the same below a byte
 //	bits.convert any conversion: in place, or by way of buffers in L1
+//
+// Short axes of any class are permuted by blocks of some vectors (permute.go), below a byte
+// by way of buffers in L1.
 //
 // The files copy_*.go have the classes for elements of a byte and more, bits_*.go for
 // elements below a byte, convert_*.go the conversions, and take_*.go copies by index.

@@ -14,11 +14,11 @@ const (
 	permutedBytes = 1 << 10
 	// permutedTile is the size of a tile, in bytes, up to which blocks of a term are
 	// faster: a tile costs a call, a block instructions for each of its terms.
-	permutedTile = 6 << 10
+	permutedTile = 2 << 10
 	// wordTerms is what a small element costs without kernels.
-	wordTerms = 24
+	wordTerms = 8
 	// packedTerms is what a box costs, and anyTerms is more than a block has.
-	packedTerms, anyTerms = 4, 1 << 10
+	packedTerms, anyTerms = 1, 1 << 10
 	// permutedRow is the length of a row up to which they may be.
 	permutedRow = 128
 	// permuteWidth is the most bytes of a block without kernels.
@@ -155,7 +155,7 @@ func (j *job) blockItems() {
 		if j.blkB < by {
 			by = p.items
 		}
-		j.cut(j.blkA, max(by, j.blkB/by*by))
+		j.divide(j.blkA, max(by, j.blkB/by*by))
 	}
 }
 

@@ -10,17 +10,18 @@ import (
 )
 
 // ErrLost says that a kernel in the device's context failed, whosever it was, and the
-// context with it. Every later call fails; the device can only be closed. Other
+// context with it, or that the context was destroyed. Every later call fails; the device can only be closed. Other
 // devices go on.
 var ErrLost = errors.New("the device's context is lost: all that is left is to close it")
 
 // Codes of CUDA's driver that are handled.
 const (
-	codeOutOfMemory  = 2
-	codeInvalidImage = 200
-	codeNoBinary     = 209
-	codeNotReady     = 600
-	codeNotSupported = 801
+	codeOutOfMemory    = 2
+	codeInvalidImage   = 200
+	codeInvalidContext = 201
+	codeNoBinary       = 209
+	codeNotReady       = 600
+	codeNotSupported   = 801
 	// Of the default stream: another one is capturing, which has to wait for it.
 	codeCaptureImplicit = 906
 )
@@ -59,7 +60,8 @@ func driverError(call string, code int64, name, log string) error {
 		return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
 	case code == codeNotSupported:
 		return fmt.Errorf("%w: %w", device.ErrUnsupported, err)
-	case lost[code]:
+	// Of other calls it may be the context of another device that is meant.
+	case lost[code], code == codeInvalidContext && call == "cuCtxSetCurrent":
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return err

@@ -114,6 +114,26 @@ func TestBugEventQueryFails(t *testing.T) {
 	k.turn(t, "FAIL", "")
 }
 
+// A context that others destroyed is no longer valid: that is lost, too. Of a call on
+// another device's context the same code says nothing.
+func TestBugInvalidContextIsLost(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	b := gputest.Alloc(t, dev, 64)
+	q := gputest.Queue(t, dev)
+	k.turn(t, "FAIL", "cuLaunchKernel=201")
+	err := fillOne(dev, q, b)
+	require.ErrorIs(t, err, device.ErrDriver)
+	require.NotErrorIs(t, err, ErrLost)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	require.NoError(t, dev.driver.api.setCurrent(new(frame), 0))
+	k.turn(t, "FAIL", "cuCtxSetCurrent=201")
+	require.ErrorIs(t, fillOne(dev, q, b), ErrLost)
+	k.turn(t, "FAIL", "")
+	require.True(t, dev.driver.lost.Load())
+}
+
 // Memory of another context of the same GPU was adopted: the first kernel on it takes
 // the context along.
 func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {

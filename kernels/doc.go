@@ -24,11 +24,11 @@
 // work-items can load at once: 64 by 64 words, longer and narrower ones, or several
 // small matrices. It takes permutations of short axes of 64 bytes and more, too.
 //
-// transpose reads and writes 16 bytes at a time, of lines that begin anywhere. Its tile of
-// 32 KiB has the shape that makes for the fewest blocks: long and narrow for few channels,
-// of several matrices where these are small. Where a shuffle takes less than either, by
-// about how many instructions, sectors and passes through local memory a block has
-// (effort.go), it goes by that.
+// transpose reads and writes 16 bytes at a time, of lines that begin anywhere, and across
+// lines where these follow each other in dst. Its tile of 32 KiB has the shape that takes
+// least: long and narrow for few channels, of several matrices where these are small.
+// Where a shuffle takes less than either, by about how many instructions, sectors and
+// passes through local memory a block has (effort.go), it goes by that.
 //
 // The items of run, repack and gather are chunks of dst: 16 aligned bytes (source/chunks.h).
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
@@ -42,7 +42,8 @@
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
 // shuffle's tile holds rows of src as they lie there; each run of dst is put together from
-// it, by tables. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
+// it, by tables: in units of 8 or 16 aligned bytes, and single elements at its ends
+// afterwards. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
 // same way, pixels for one. Of the tiles that fit local memory the cheapest is taken, by
 // about how many instructions it costs.
 //
@@ -59,8 +60,10 @@
 // value is cast's, in integer arithmetic, which goes in front of pack or element;
 // on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
-// float of 32 bits. take and pick are for copies whose positions in src depend on indices, of rows or of
-// single elements.
+// float of 32 bits.
+// take, join and pick are for copies whose positions in src depend on indices: of rows,
+// of rows of 16 elements and more that begin or end within 16 bytes, which join puts
+// together by chunks, or of single elements. On a GPU all elements below a byte are join's.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
 // and magic numbers of the axes, the same on every target. In CUDA they are an argument

@@ -152,3 +152,26 @@ func (t *permutation) sectors(side int, base int64) float64 {
 	elements := int64(1) << t.size() / runs
 	return float64(moved) / float64(elements*width) * (1 + max(0, 1-float64(run)/line)/10)
 }
+
+// effort is about what a block costs, for other forms to be compared with.
+func (t *permutation) effort() effort {
+	bytes := int64(1) << t.size() * int64(t.p.dBits) / 8
+	words := bytes / 4 / GroupSize
+	e := effort{blocks: 1, instructions: 30 * words, passes: 2 * bytes / 4 / banks}
+	for side, base := range t.base {
+		sectors := int64(t.sectors(side, base) * float64(bytes/sectorBytes))
+		if !t.aligned(side, base, int64(32/t.p.dBits), t.words[side]...) { // words in two accesses
+			e.instructions += 8 * words
+			sectors *= 2
+		}
+		e.sectors += sectors
+	}
+	for i, n := range t.n {
+		blocks := (t.axes[i].n + 1<<n - 1) >> n
+		if n > t.even(i) {
+			blocks++ // the last one takes twice as long
+		}
+		e.blocks *= blocks
+	}
+	return e
+}

@@ -19,7 +19,9 @@ func elementSpecs() []Spec {
 	for _, serial := range []bool{false, true} {
 		for _, bits := range []uint8{8, 16, 32, 64, 128} {
 			for _, wide := range []bool{false, true} {
-				all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide, Serial: serial})
+				if !serial { // there it is block's
+					all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide})
+				}
 				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, Serial: serial})
 			}
 		}
@@ -65,6 +67,9 @@ func (s Spec) flatMost() int64 {
 // itemDefines are the macros of these forms: how many elements an item has, and how many
 // rows a block of take.
 func (s Spec) itemDefines() []string {
+	if s.Form == Join {
+		return []string{"ROWS " + strconv.Itoa(joinRows)}
+	}
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.FormatInt(s.flatMost()*n/takeRepeats, 10)}
 }

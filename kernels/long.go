@@ -11,6 +11,7 @@ import "errors"
 const (
 	usualRoom   = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
 	takeRoom    = 28  // axes twice, and indices
+	joinRoom    = 36  // the same, with axes of rows
 	shuffleRoom = 28  // the axes of a tile, in the order of either side
 	longRoom    = 121 // with the other arguments, within the 4 KiB that every driver takes
 )
@@ -20,6 +21,8 @@ func (s Spec) room() int {
 	switch {
 	case s.Long:
 		return longRoom
+	case s.Form == Join:
+		return joinRoom
 	case s.takes():
 		return takeRoom
 	case s.Form == Permute:
@@ -42,7 +45,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() || s.Form == Cast && !s.pair()
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair()
 		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)

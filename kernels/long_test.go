@@ -62,7 +62,7 @@ func TestParametersFit(t *testing.T) {
 			check(rank, l, err)
 		}
 	}
-	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Take, kernels.Cast} {
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast} {
 		assert.True(t, long[form], "no %s was long", form)
 	}
 	assert.False(t, long[kernels.Shuffle])

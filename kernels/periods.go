@@ -68,6 +68,9 @@ func (p *problem) periodsOf(at int, joined bool) (best period) {
 	if joined && (n < per-1 || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
 		return best
 	}
+	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
+		return best
+	}
 	rows := int64(1)
 	for i := 1; i < at; i++ {
 		if rows *= p.inner(i).n; rows >= limit {

@@ -85,6 +85,23 @@ func TestPermute(t *testing.T) {
 	}
 }
 
+// TestPlanPermuteTransposed: a transposition of blocks that lie at odd places goes by
+// words, a plain one does not.
+func TestPlanPermuteTransposed(t *testing.T) {
+	blocks := strided([]int64{128, 32, 4096}, []int64{34, 1, 4352}, 2) // Q8_0
+	for _, c := range []struct {
+		dst, src layout.Layout
+		form     kernels.Form
+	}{
+		{blocks, like(blocks), kernels.Permute},
+		{dense(4096, 4096), strided([]int64{4096, 4096}, []int64{1, 4096}, 0), kernels.Transpose},
+	} {
+		l, err := kernels.PlanCopy(c.dst, c.src, 8, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.form, l.Spec.Form)
+	}
+}
+
 // TestPermuteGaps: fields within bytes go by words, where the bytes' other bits are not
 // the copy's: parts of quants and scales.
 func TestPermuteGaps(t *testing.T) {

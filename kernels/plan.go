@@ -47,13 +47,15 @@ type Launch struct {
 }
 
 // base turns an operand's offset into the kernel's: reversed axes are walked from their
-// other end, and the kernel's elements are wider, 1<<shift of the operand's each.
+// other end, and the kernel's elements are wider, 1<<shift of the operand's each, or are
+// parts of such.
 type base struct {
 	add   int64
 	shift uint8
+	parts int64
 }
 
-func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift }
+func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift * b.parts }
 
 // Bases returns the kernel's arguments dBase and sBase for operands with these
 // offsets, in elements of theirs. A launch fits all operands with the layouts
@@ -131,8 +133,8 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	}
 	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
-	p.d = base{d.Offset()*per - dOffset, shift}
-	p.s = base{s.Offset()*per - sOffset, shift}
+	p.d = base{d.Offset()*per - dOffset, shift, 1}
+	p.s = base{s.Offset()*per - sOffset, shift, 1}
 	if bytes, ok := layout.PackedBytes(d.Count(), width); ok {
 		p.bytes = bytes
 	} else {

@@ -58,6 +58,8 @@ func TestPlanCopy(t *testing.T) {
 		{"crumbs that are bytes", 2, strided([]int64{64, 16}, []int64{32, 1}, 64), gpu, "strided.32 element_32"},
 		{"rows of floats", 32, strided([]int64{64, 60}, []int64{64, 1}, 0), gpu, "rows.128 element_128"},
 		{"rows of bytes at odd places", 8, strided([]int64{64, 61}, []int64{67, 1}, 5), gpu, "rows.8 run_8_periods"},
+		{"long rows of bytes at odd places", 8, strided([]int64{64, 70001}, []int64{70003, 1}, 5), gpu, "rows.8 run_8"},
+		{"a long row of bytes, repeated", 8, strided([]int64{64, 70001}, []int64{0, 1}, 5), gpu, "broadcast.8 run_8_periods"},
 		{"heads", 32, strided([]int64{8, 16, 512, 64}, []int64{512 * 16 * 64, 64, 16 * 64, 1}, 0), gpu, "rows.128 element_128"},
 		{"every second float", 32, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.32 element_32"},
 		{"every second byte", 8, strided([]int64{64, 64}, []int64{128, 2}, 0), gpu, "strided.8 element_8"},

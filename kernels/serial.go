@@ -39,9 +39,6 @@ func (p *problem) planSerial(k *parameters) (Spec, error) {
 	if len(p.axes) == 0 {
 		b = axis{1, 1, 1}
 	}
-	if b.d == 0 { // all in one place: any order will do
-		return p.planElements(Element, k)
-	}
 	a, step := p.blockRows(b)
 	if a > 0 && step == 0 && p.inner(a).s < 0 && b.n >= 16 {
 		p.reverseAxis(a)

@@ -1,11 +1,14 @@
 package kernels_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
@@ -61,7 +64,7 @@ func TestPlanSerial(t *testing.T) {
 	inPlace := strided([]int64{5}, []int64{0}, 0)
 	l, err := kernels.PlanCopy(inPlace, dense(5), 32, serial)
 	require.NoError(t, err)
-	assert.Equal(t, kernels.Element, l.Spec.Form)
+	assert.Equal(t, kernels.Block, l.Spec.Form)
 }
 
 // TestBlocks runs plans on the host: sizes about those of squares, lines and
@@ -93,4 +96,25 @@ func TestBlocks(t *testing.T) {
 		h.check(t, rnd, like(step), step, 8<<rnd.IntN(5), serial)
 	}
 	t.Log(h.forms)
+}
+
+// Every serial kernel is planned for some layout: by random cases, and where memory is far
+// apart.
+func TestEverySerialKernelIsPlanned(t *testing.T) {
+	planned := map[kernels.Spec]bool{}
+	note := func(l kernels.Launch, err error) {
+		require.NoError(t, err)
+		planned[l.Spec] = true
+	}
+	types := slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String })
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 60000 {
+		note(planOf(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), serial))
+	}
+	for bits := 8; bits <= 128; bits *= 2 {
+		note(kernels.PlanFill(strided([]int64{2, 3}, []int64{1 << 40, 2}, 0), bits, serial))
+	}
+	for _, s := range kernels.Specs() {
+		assert.True(t, !s.Serial || planned[s], "%v", s)
+	}
 }

@@ -69,7 +69,9 @@ func (s Spec) files() []Form {
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
 	case s.chunks():
-		return []Form{s.Form, Chunks}
+		return []Form{s.Form, Store, Chunks}
+	case s.Form == Join:
+		return []Form{Store, Join}
 	}
 	return []Form{s.Form}
 }

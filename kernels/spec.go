@@ -93,7 +93,7 @@ func (s Spec) live() int {
 		if !s.pair() {
 			return 1024 / GroupSize
 		}
-	case Value:
+	case Value, Join:
 		return 1536 / GroupSize
 	}
 	if s.Form == Permute {
@@ -182,7 +182,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Pick, Cast:
+	case Element, Fill, Spread, Take, Pick, Join, Cast:
 		return s.itemDefines()
 	case Value, Lookup:
 		return s.denseDefines()

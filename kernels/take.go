@@ -16,7 +16,7 @@ const (
 )
 
 // takes reports whether a kernel has indices.
-func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick }
+func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick || s.Form == Join }
 
 // takeSpecs lists the kernels of takes.
 func takeSpecs() []Spec {
@@ -24,14 +24,16 @@ func takeSpecs() []Spec {
 	for _, serial := range []bool{false, true} {
 		for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
 			for _, at := range []uint8{32, 64} {
-				all = append(all, Spec{Form: Take, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				if bits >= 8 || serial {
+					all = append(all, Spec{Form: Take, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				}
 				if bits >= 8 && !serial {
 					all = append(all, Spec{Form: Pick, DstBits: bits, SrcBits: bits, AtBits: at})
 				}
 			}
 		}
 	}
-	return all
+	return append(all, joinSpecs()...)
 }
 
 // PlanTake plans a take between layouts of one shape: of elements of 2 to 128
@@ -49,16 +51,20 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	for i := d.Rank(); i > 0; i-- {
 		steps = append(steps, a.Stride(i-1))
 	}
+	join := p.joins(steps, len(by))
+	if join {
+		steps = p.split(steps)
+	}
 	l, err := p.plan("take", func(k *parameters) (Spec, error) {
 		var indices parameters
-		form, err := p.cutTake(k, &indices, steps)
+		form, err := p.cutTake(k, &indices, steps, join)
 		if err != nil {
 			return Spec{}, err
 		}
 		k.na, k.sa = uint32(len(by)), indices.s
 		k.more = indices.encode(0)[headerBytes:]
 		for _, x := range by {
-			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per, 0} {
+			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per * p.s.parts, 0} {
 				k.more = binary.LittleEndian.AppendUint64(k.more, uint64(v))
 			}
 		}
@@ -72,29 +78,44 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 
 // cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
 // steps it is given, in place of src.
-func (p *problem) cutTake(k, indices *parameters, steps []int64) (Form, error) {
-	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, axes: slices.Clone(p.axes)}
+func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (Form, error) {
+	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
 		q.axes[len(q.axes)-1-i].s = steps[i]
 	}
-	cut := func(p *problem, k *parameters) error { return k.cutElements(p.spec(Take), p.innermostFirst()) }
-	if p.dBits < 8 {
-		cut = func(p *problem, k *parameters) error { return p.planWords(k, len(p.axes), 1) }
+	cut := func(f Form) error {
+		*k, *indices = parameters{}, parameters{}
+		for _, c := range []struct {
+			*problem
+			to *parameters
+		}{{p, k}, {&q, indices}} {
+			if err := c.cutFor(f, c.to); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if err := cut(p, k); err != nil {
-		return "", err
+	if join {
+		return Join, cut(Join)
 	}
-	if err := cut(&q, indices); err != nil || p.dBits < 8 || p.target.Serial {
+	if err := cut(Take); err != nil || p.target.Serial {
 		return Take, err
 	}
 	if rows := k.numberRows(indices); rows*takeRepeats <= int64(k.flat)*int64(k.cut) {
 		return Take, nil
 	}
-	*k, *indices = parameters{}, parameters{}
-	if err := k.cutElements(p.spec(Pick), p.innermostFirst()); err != nil {
-		return "", err
+	return Pick, cut(Pick)
+}
+
+// cutFor cuts one side of a take into blocks.
+func (p *problem) cutFor(f Form, k *parameters) error {
+	switch {
+	case f == Join:
+		return p.planJoin(k)
+	case p.dBits < 8:
+		return p.planWords(k, len(p.axes), 1)
 	}
-	return Pick, indices.cutElements(p.spec(Pick), q.innermostFirst())
+	return k.cutElements(p.spec(f), p.innermostFirst())
 }
 
 // takeRepeats is how many elements there are at least for each of a block's rows.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -23,27 +22,28 @@ func rows(n, width int64) (dst, src, at layout.Layout) {
 	return dense(shape...), strided(shape, []int64{0, 1}, 0), strided(shape, []int64{1, 0}, 0)
 }
 
-// TestPlanTake names the kernels: elements that rows have in common are taken
-// together, and rows of one element are picked.
+// TestPlanTake names the kernels: elements that rows have in common are taken together,
+// odd rows are joined, and rows of one element are picked.
 func TestPlanTake(t *testing.T) {
 	for _, c := range []struct {
-		n, width    int64
-		bits        int
-		stride, off int64
-		kernel      string
+		n, width       int64
+		bits           int
+		stride, off    int64
+		kernel, serial string
 	}{
-		{128, 768, 32, 768, 0, "take_128_i64"},
-		{128, 768, 16, 768, 0, "take_128_i64"},
-		{128, 768, 16, 768, 2, "take_32_i64"},
-		{128, 768, 16, 770, 0, "take_32_i64"},
-		{128, 767, 16, 767, 0, "take_16_i64"},
-		{128, 64, 4, 64, 0, "take_128_i64"},
-		{128, 64, 4, 64, 1, "take_4_i64"},
-		{128, 10, 4, 10, 0, "take_8_i64"},
-		{128, 7, 2, 7, 0, "take_2_i64"},
-		{128, 1, 64, 1, 0, "pick_64_i64"},
-		{128, 2, 64, 2, 0, "pick_128_i64"},
-		{0, 5, 8, 5, 0, "nothing"},
+		{128, 768, 32, 768, 0, "take_128", "take_128"},
+		{128, 768, 16, 768, 0, "take_128", "take_128"},
+		{128, 768, 16, 768, 2, "join_8", "take_32"},
+		{128, 768, 16, 770, 0, "join_8", "take_32"},
+		{128, 767, 16, 767, 0, "join_8", "take_16"},
+		{128, 15, 16, 15, 0, "take_16", "take_16"},
+		{128, 64, 4, 64, 0, "take_128", "take_128"},
+		{128, 64, 4, 64, 1, "join_2", "take_4"},
+		{128, 10, 4, 10, 0, "take_8", "take_8"},
+		{128, 7, 2, 7, 0, "join_2", "take_2"},
+		{128, 1, 64, 1, 0, "pick_64", "take_64"},
+		{128, 2, 64, 2, 0, "pick_128", "take_128"},
+		{0, 5, 8, 5, 0, "", ""},
 	} {
 		for _, target := range []kernels.Target{parallel, serial} {
 			dst, src, at := rows(c.n, c.width)
@@ -52,13 +52,13 @@ func TestPlanTake(t *testing.T) {
 			l, err := kernels.PlanTake(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64, target)
 			require.NoError(t, err)
 			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
-			if c.kernel == "nothing" {
+			if c.kernel == "" {
 				assert.Zero(t, l.Groups)
 				continue
 			}
-			want := c.kernel
+			want := c.kernel + "_i64"
 			if target.Serial {
-				want = strings.Replace(want, "pick", "take", 1) + "_serial"
+				want = c.serial + "_i64_serial"
 			}
 			assert.Equal(t, want, l.Spec.String())
 			assert.Contains(t, kernels.Specs(), l.Spec)

@@ -76,8 +76,8 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTransposed plans a transposition of axis a and dst's innermost one, b, or a shuffle
-// where that takes less.
+// planTransposed plans a transposition of axis a and dst's innermost one, b, or a
+// permutation of bits or a shuffle where that takes less.
 func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, error) {
 	spec := p.spec(form)
 	if spec.Serial {
@@ -91,6 +91,14 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 		return spec, p.planTile(k, near, t)
 	}
 	t := p.strip(near)
+	if t.effort.cycles(p.bytes) >= atRoof*memoryCycles(p.bytes) {
+		if w := p.permutes(); w != nil && w.effort().cycles(p.bytes) < t.effort.cycles(p.bytes) {
+			if spec, ok := p.planPermute(k, w); ok {
+				return spec, nil
+			}
+			*k = parameters{}
+		}
+	}
 	if s := p.cheaper(t.effort); s != nil {
 		return s.plan(k)
 	}
@@ -120,8 +128,12 @@ func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error
 // blocks is the axis of blocks of n indices each.
 func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
 
-// transposeSlots is how many slots of 16 bytes a tile of form transpose has.
-const transposeSlots = 8 * GroupSize
+const (
+	// transposeSlots is how many slots of 16 bytes a tile of form transpose has.
+	transposeSlots = 8 * GroupSize
+	// transposeBlocks is how many blocks a group does, if there are enough.
+	transposeBlocks = 4
+)
 
 // strip is a shape of form transpose's tile: so many indices of the axes a and b, and
 // of c, another one, for where a and b are short. Blocks along b are step indices apart.
@@ -129,7 +141,8 @@ type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc int64
 	step       int64
-	c          int // counted from the innermost axis; 0: none; axis a: blocks of it
+	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
+	across     bool // 16 bytes of dst are put together across lines
 	effort     effort
 }
 
@@ -151,8 +164,15 @@ func (p *problem) planTranspose(k *parameters, near int, t strip) error {
 	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(t.step), uint32(b.n), b.d, b.s
 	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
+	if t.across {
+		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
+	}
 	rows := axis{t.rows(b.n), t.step * b.d, t.step * b.s}
-	return k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...)
+	if err := k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+		return err
+	}
+	k.groups = max(k.blocks/transposeBlocks, min(k.blocks, 2*p.target.fewBlocks()))
+	return nil
 }
 
 // rows is how many blocks there are along b, of n indices.
@@ -218,27 +238,41 @@ func (p *problem) stripOf(near, width, c int, dAligned, sAligned bool) strip {
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
 	// Of the kernel's parts, as predicted for several shapes.
-	cost := int64(340)
+	cost := int64(230)
 	if sAligned {
-		cost += 95
+		cost += 85
 	} else {
-		cost += 375
+		cost += 350
 		reads *= 2
 	}
+	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
+	case t.across:
+		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
+		cost += 120 * items
+		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
-		cost += 75 * each
+		cost += 62 * each
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
 		cost += 10 * each
 	default:
-		cost += 40 * each
+		cost += 35 * each
 	}
-	if !dAligned && t.tb >= b.n {
-		cost += 110 * ((2*lines + GroupSize - 1) / GroupSize)
+	if !t.across && !dAligned && t.tb >= b.n {
+		cost += 300 * ((2*lines + GroupSize - 1) / GroupSize)
 		writes += 2 * lines
 	}
 	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 768
 	return t
+}
+
+// follow reports whether a block has whole lines of dst, and one begins where another ends.
+func (p *problem) follow(near int, t *strip) bool {
+	a, b := p.inner(near), p.inner(0)
+	if t.tb < b.n || a.d != b.n || a.s < 0 {
+		return false
+	}
+	return t.c == 0 || t.c == near || t.tc == 1 || a.n <= t.ta && p.inner(t.c).d == a.n*a.d
 }
 
 // count is how many elements there are.

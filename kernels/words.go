@@ -10,8 +10,11 @@ const (
 	Repack Form = "repack" // the same between widths, or backwards in src
 )
 
-// Chunks is the frame of forms by chunks: see source/chunks.h.
-const Chunks Form = "chunks"
+// What goes behind forms by chunks: see source/store.h and source/chunks.h.
+const (
+	Store  Form = "store"
+	Chunks Form = "chunks"
+)
 
 // chunks reports whether a kernel's items are chunks.
 func (s Spec) chunks() bool {
@@ -31,12 +34,12 @@ func wordSpecs() []Spec {
 			anywhere = Pack
 		}
 		for _, bits := range []int{2, 4, 8, 16} {
-			add(Run, bits, bits, serial)
 			if !serial || bits < 8 {
+				add(Run, bits, bits, serial)
 				add(Repack, bits, bits, serial).Step = -1
 			}
 			add(anywhere, bits, 0, serial)
-			if bits < 8 || serial {
+			if bits < 8 {
 				add(anywhere, bits, bits, serial)
 			}
 			if !serial {
@@ -196,9 +199,13 @@ const manyChunks = 1 << 10
 // planChunks makes an item of each chunk, of so many elements, in the run that is there and
 // along the other axes.
 func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
+	return p.cutChunks(k, per, p.chunksPerBlock(), rest)
+}
+
+// cutChunks is planChunks with up to the given number of chunks in a block.
+func (p *problem) cutChunks(k *parameters, per, block int64, rest []axis) error {
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
-	block := p.chunksPerBlock()
 	if chunks > block {
 		k.flat = 1
 		blocks := (chunks + block - 1) / block

@@ -60,6 +60,8 @@ func TestReferenceShapes(t *testing.T) {
 		"float4-to-half/4":  "convert/float4e2m1-float16/2097152/dst=1@0/src=1@0",
 		"fill-inside/32":    "fill/float/32x64x112x112/dst=831744,12996,114,1@115",
 		"fill-columns/16":   "fill/float16/4194304x4/dst=16,1@4",
+		"awq-kn/4":          "copy/uint4/4096x1536x4x2/dst=12288,8,2,1@0/src=12288,8,1,4@0",
+		"q4-0-nibbles/4":    "copy/uint4/1572864x2x16/dst=32,16,1@0/src=36,1,2@4",
 		"take-rows/16":      "take/float16/8192x4096/dst=4096,1@0/src=0,1@0/at=1,0@0/int64/by=0:16384:4096/wrong=0",
 		"take-pages/16":     "take/float16/8x4096x16x64/dst=4194304,1024,64,1@0/src=64,0,512,1@0/at=0,1,0,0@0/int64/by=0:8192:8192/wrong=0",
 		"take-elements/32":  "take/float/2048x4096/dst=4096,1@0/src=8192,0@0/at=4096,1@0/int64/by=0:8192:1/wrong=0",

@@ -166,7 +166,23 @@ func (l *list) weights() {
 	for _, t := range []layout.DType{layout.Float4E2M1, layout.Float16} {
 		l.add("weights-tiles", "rows", t, []int64{512, 16, 1024 / int64(t.Bits()), 64}, permute(0, 2, 1, 3), 0)
 	}
+	l.nibbles()
 	l.add("scales-swizzle", "shuffle", layout.Uint8, []int64{512, 4, 32, 256, 4}, permute(0, 3, 2, 1, 4), 0)
+}
+
+// nibbles are relayouts of weights of 4 bits, 4096 by 12288, between the formats of
+// quantised models, and swaps of short axes of wider elements.
+func (l *list) nibbles() {
+	const t = layout.Uint4
+	l.add("gptq-nk", "transpose", t, []int64{512, 12288, 8}, permute(1, 0, 2), 0, 1)
+	l.add("gptq-kn", "shuffle", t, []int64{512, 12288, 8}, permute(0, 2, 1), 0, 1)
+	l.add("awq-kn", "shuffle", t, []int64{4096, 1536, 2, 4}, permute(0, 1, 3, 2), 0, 1)
+	l.add("gptq-marlin", "shuffle", t, []int64{256, 2, 192, 4, 2, 8, 4, 2}, permute(0, 2, 5, 6, 3, 7, 4, 1), 0, 2)
+	l.add("q4-0-nibbles", "shuffle", t, []int64{1572864, 18, 2}, chain(cut(1, 2, 18, 1), permute(0, 2, 1)), 0).next = 2
+	l.add("words-reversed", "reversed", t, []int64{4096, 1536, 8}, flip(2), 0, 1)
+	for _, t := range []layout.DType{layout.Uint8, layout.Float16, layout.Float32} {
+		l.add("small-axes", "shuffle", t, []int64{1 << 25 / int64(t.Bits()), 2, 8}, permute(0, 2, 1), 0)
+	}
 }
 
 // conversions are between number types. Sources are random bits: NaNs and numbers out of

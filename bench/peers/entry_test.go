@@ -80,7 +80,7 @@ func TestNewEntry(t *testing.T) {
 			made(t, p.place.Recipe, l)
 		}
 	}
-	assert.Equal(t, 2, folds, "c-heads/4 and weights-tiles/4 are copies of bytes, and no other cases are")
+	assert.Equal(t, 3, folds, "c-heads/4, weights-tiles/4 and gptq-nk/4 are copies of bytes, and no other cases are")
 	_, err = NewEntry(cases.All()[0], 0, 1)
 	require.ErrorIs(t, err, device.ErrInvalid)
 }

@@ -95,6 +95,40 @@ DEVICE u32 ones_above(u32 n) {
 	return v;
 }
 
+// A condition that mostly holds: what depends on it is laid out in line, where work-items
+// that skip it wait for the others.
+#define LIKELY(x) __builtin_expect(x, 1)
+
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.
 #define FRESH(x) asm volatile("" : "+r"(x))
+
+// Local is an address of local memory, of 32 bits: half of what it takes to add to a
+// pointer. local_of makes one of a pointer.
+typedef u32 Local;
+DEVICE Local local_of(const void *p) { return (u32)(u64)(__attribute__((address_space(3))) const void *)p; }
+DEVICE u32 local_8(Local at) {
+	u32 v;
+	asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at));
+	return v;
+}
+DEVICE u32 local_16(Local at) {
+	u32 v;
+	asm volatile("ld.shared.u16 %0, [%1];" : "=r"(v) : "r"(at));
+	return v;
+}
+DEVICE u32 local_32(Local at) {
+	u32 v;
+	asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
+	return v;
+}
+DEVICE u64 local_64(Local at) {
+	u64 v;
+	asm volatile("ld.shared.u64 %0, [%1];" : "=l"(v) : "r"(at));
+	return v;
+}
+DEVICE u128 local_128(Local at) {
+	u128 v;
+	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
+	return v;
+}

@@ -63,25 +63,25 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 
 #define INDICES(params) ((CONSTANT Index *)(at_axes(params) + (params)->outer + (params)->inner + (params)->run))
 
-// add_index moves a position in src by index k. If that is out of range it returns 0, and
-// the first to find one notes it: status 0 is 1 then, and the others are the index and
+// add_index moves a position in src by index k. If that is out of range it returns 0, as if
+// it were 0, and the first to find one notes it: status 0 is 1 then, and the others are the index and
 // the extent, low words first.
 DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u32 *status) {
 	const i64 extent = INDICES(params)[k].extent;
-	u32 found = 1;
-	if ((u64)(index + extent) >= (u64)extent * 2) {
-		if (ATOMIC_OR(status, 1) == 0) {
-			status[1] = (u32)index;
-			status[2] = (u32)((u64)index >> 32);
-			status[3] = (u32)extent;
-			status[4] = (u32)((u64)extent >> 32);
-		}
-		found = 0;
-	}
 	// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
 	// index < 0 wrong of an i32 that was widened.
-	*s += (index + (extent & index >> 63)) * INDICES(params)[k].stride;
-	return found;
+	const i64 from = index + (extent & index >> 63);
+	if ((u64)from < (u64)extent) {
+		*s += from * INDICES(params)[k].stride;
+		return 1;
+	}
+	if (ATOMIC_OR(status, 1) == 0) {
+		status[1] = (u32)index;
+		status[2] = (u32)((u64)index >> 32);
+		status[3] = (u32)extent;
+		status[4] = (u32)((u64)extent >> 32);
+	}
+	return 0;
 }
 
 // find moves a position in src by the indices at a position of at, or returns 0.

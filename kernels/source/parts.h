@@ -15,11 +15,10 @@ typedef struct {
 	i32 e, a, b;
 } Chunk;
 
-// part_of finds a block's part. Runs of too many chunks for a block (params->words is 0)
-// are cut.
-DEVICE Part part_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 per) {
+// part_at is the part of a block that begins at d and s. Runs of too many chunks for a
+// block (params->words is 0) are cut.
+DEVICE Part part_at(CONSTANT Params *params, u32 first, i64 d, i64 s, u32 per) {
 	Part p;
-	const u32 first = block_of(params, block, &d, &s);
 	p.items = items_of(params, first);
 	p.skip = 0;
 	p.length = (u32)params->length;
@@ -38,6 +37,12 @@ DEVICE Part part_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 per) {
 	p.d = d;
 	p.s = s;
 	return p;
+}
+
+// part_of finds a block's part.
+DEVICE Part part_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 per) {
+	const u32 first = block_of(params, block, &d, &s);
+	return part_at(params, first, d, s, per);
 }
 
 // chunk_of finds an item's chunk.

@@ -9,6 +9,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xf
 
 #define LOADED_WHOLE()
 #define FRESH(x)
+#define LIKELY(x) (x)
 #define TOGETHER_AGAIN(params)
 
 // Bytes of two words, chosen by a selector's digits, the lowest first: 0 to 3 of lo, 4 to
@@ -28,3 +29,12 @@ DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return (bytes_of(lo, hi, sel
 
 // A word of ones from bit n on: none from 32 on.
 DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
+
+// Local is an address of local memory.
+typedef SHARED_POINTER const u8 *Local;
+DEVICE Local local_of(SHARED_POINTER const void *p) { return (Local)p; }
+DEVICE u32 local_8(Local at) { return *at; }
+DEVICE u32 local_16(Local at) { return *(SHARED_POINTER const u16 *)at; }
+DEVICE u32 local_32(Local at) { return *(SHARED_POINTER const u32 *)at; }
+DEVICE u64 local_64(Local at) { return *(SHARED_POINTER const u64 *)at; }
+DEVICE u128 local_128(Local at) { return *(SHARED_POINTER const u128 *)at; }

@@ -2,35 +2,40 @@
 // several axes: those that are leading in src and those that are in dst. What lies
 // together in src is a row: rows are read by vectors of 16 bytes and laid into the tile
 // as they are, so far from the begin of a vector as they are in src. What lies together
-// in dst is a run: each of its words is put together from elements anywhere in the tile.
+// in dst is a run: each of its units, of 8 or 16 bytes, is put together from elements anywhere in the tile.
 //
 // Work-items stand side by side along a row, as many as it has vectors, and otherwise
 // below each other, so that each has one vector of several rows. Long rows are cut into
-// pieces. The same holds for runs and words. Tables, which are filled once per group,
-// have a line for each row and run: where it begins in memory and in the tile. Another
-// one says how far the elements of a run are from its begin in the tile.
+// pieces. The same holds for runs and units, but that some work-items may stand side by
+// side, then others below them, and then the next ones along the runs. A unit of two
+// pieces is the second one's. Tables, which are filled once per group, have a line for
+// each piece of a row or run: where it begins in memory and in the tile. Another one says
+// how far the elements of a run's piece are from its begin in the tile.
 //
 // Axes inner are of rows. First n: vectors in a piece, d: bytes in a row, s: the step of
-// axis a if it ends the row, or 0. Then the pieces, a and b where they are axes of rows,
-// and the others, with steps in the tile (d) and in src (s), in bytes. Axes run are of
-// runs. First n: words in a piece, d: elements in a run, s: how many an index of axis b
-// counts for if that ends the run, or 0. Then as for rows, with steps in dst (s). From
-// words on the axes within a run, with steps in the tile. cut is the number of rows,
-// flat of runs, in pieces. extent is the size of the table of elements, length what
-// makes their numbers positive. sa is where row 0 begins, from the tile's lowest byte in
-// src, and da where that is, from the first element. s and d: where row 0 and run 0 begin
-// in the tile. span: see below.
+// axis a if it ends the row, or 0. Then the pieces, n: bytes of one, and a and b where
+// they are axes of rows, and the others, with steps in the tile (d) and in src (s), in
+// bytes. Axes run are of runs. First n: units side by side, d: elements in a run, s: how
+// many an index of axis b counts for if that ends the run, or 0. Then n: lines below each
+// other, and the steps of a piece, which has db elements in sb units. Then as for rows,
+// with steps in dst (s). From words on the axes within a run, with steps in the tile. cut
+// is the number of rows, flat of runs, in pieces. extent is the size of the table of
+// elements, length what makes their numbers positive. sa is where row 0 begins, from the
+// tile's lowest byte in src, and da where that is, from the first element. s and d: where
+// row 0 and run 0 begin in the tile. span: see below.
 
-#define BYTES MAX(DBITS / 8, 8) // of a unit
-#define SIZE (DBITS / 8)        // of an element
-#define PER (BYTES / SIZE)      // elements in a unit
-#define ITEMS 4
-#if DBITS <= 32
-#define UNIT_TYPE u32x2
+#define SIZE (DBITS / 8) // of an element
+#if DBITS == 8
+#define BYTES 8 // of a unit
+typedef u32x2 PASTE(NAME, Unit);
 #else
-#define UNIT_TYPE WORD
+#define BYTES 16
+typedef u128 PASTE(NAME, Unit);
 #endif
-#define PLACE(type, from, at) ((type *)((from) + (at)))
+#define PER (BYTES / SIZE) // elements in a unit
+#define ITEMS 4
+#define LOCAL PASTE(local_, DBITS)
+#define AS(type, from, at) ((type *)((from) + (at)))
 
 // Bits of span: a and b are one axis, a; it is b that ends a row, which its axis goes
 // through backwards; it is a that ends a run; all runs of a block begin at one byte of a
@@ -46,15 +51,15 @@
 #define LOOSE 128
 #define THREES 256
 
-// line makes an entry of a table: where line i begins in memory (x, y) and in the tile
-// (z), its indices along a and b, and where its piece begins, in units (w).
-DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, u32 begin, u32 unit) {
-	u32 index[3];
+// line makes an entry of a table: where line i, of pieces of a size, begins in memory (x,
+// y) and in the tile (z), its indices along a and b, and where its piece begins (w).
+DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, u32 begin, u32 size) {
+	u32 index[2];
 	UNROLL
-	for (u32 k = 0; k < 3; k++) {
-		index[k] = digit(&i, axes + 1 + k);
-		at += (INDEX)index[k] * (INDEX)axes[1 + k].s;
-		begin += index[k] * (u32)axes[1 + k].d;
+	for (u32 k = 0; k < 2; k++) {
+		index[k] = digit(&i, axes + 2 + k);
+		at += (INDEX)index[k] * (INDEX)axes[2 + k].s;
+		begin += index[k] * (u32)axes[2 + k].d;
 	}
 	ROLLED
 	for (u32 k = 4; k < count; k++) {
@@ -62,11 +67,12 @@ DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, 
 		at += (INDEX)x * (INDEX)axes[k].s;
 		begin += x * (u32)axes[k].d;
 	}
+	at += (INDEX)i * (INDEX)axes[1].s; // what is left is the piece
 	u128 line;
 	line.x = (u32)at;
 	line.y = (u32)((i64)at >> 32);
-	line.z = begin;
-	line.w = index[1] | index[2] << 8 | index[0] * unit << 16;
+	line.z = begin + i * (u32)axes[1].d;
+	line.w = index[0] | index[1] << 8 | i * size << 16;
 	return line;
 }
 
@@ -76,11 +82,20 @@ DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, 
 #define AT(line) line.x
 #endif
 
-// Part is what of a tile there is in a block: the indices along a and b; and of a row the
-// bytes [skip, end); whole: all there is.
+// Part is what of a tile there is in a block: the indices along a and b; of a row the
+// bytes [skip, end), and of a run length elements, of which a whole unit begins with one
+// below full; whole: all there is. A unit that begins behind the element most of a piece of
+// a run is the next one's.
 typedef struct {
-	u32 na, nb, skip, end, whole;
+	u32 na, nb, skip, end, length, full, whole;
+	i32 most;
 } PASTE(NAME, Part);
+
+// Place is a work-item's: line, the first one of every step lines that it does, of so many
+// in all, and how many vectors or units there are in front of its own.
+typedef struct {
+	u32 line, step, count, across;
+} PASTE(NAME, Place);
 
 // cut reports whether a line is not there in this block.
 DEVICE u32 PASTE(NAME, _cut)(PASTE(NAME, Part) part, u128 line) {
@@ -89,27 +104,27 @@ DEVICE u32 PASTE(NAME, _cut)(PASTE(NAME, Part) part, u128 line) {
 
 // load fills the tile, whose first byte is from[phase]. plain: rows are whole, and
 // begin at vectors.
-INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, u32 i, u32 step, u32 count, GLOBAL const u8 *from, u32 phase, u32 across) {
+INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, PASTE(NAME, Place) place, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, GLOBAL const u8 *from, u32 phase) {
 	// A vector has some of a row if its last byte is between the row's first one and
 	// 15 bytes behind the last.
-	const u32 ahead = 16 * across + 15 - part.skip, bytes = part.end - part.skip + 15;
-	for (; i < count; i += ITEMS * step) {
+	const u32 ahead = 16 * place.across + 15 - part.skip, bytes = part.end - part.skip + 15;
+	for (u32 i = place.line; i < place.count; i += ITEMS * place.step) {
 		u128 value[ITEMS];
 		u32 to[ITEMS];
 		UNROLL
 		for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-			const u32 k = i + j * step;
+			const u32 k = i + j * place.step;
 			to[j] = 1;
-			if (k < count) {
+			if (k < place.count) {
 				const u128 line = rows[k];
 				if (plain) {
 					to[j] = line.z;
-					value[j] = *PLACE(GLOBAL const u128, from, AT(line));
+					value[j] = *AS(GLOBAL const u128, from, AT(line));
 				} else {
 					const u32 first = (line.x + phase) & 15; // of the row's bytes, in a vector
 					if ((line.w >> 16) + ahead - first < bytes && (part.whole || !PASTE(NAME, _cut)(part, line))) {
 						to[j] = line.z + phase - first;
-						value[j] = *PLACE(GLOBAL const u128, from, AT(line) + phase - first);
+						value[j] = *AS(GLOBAL const u128, from, AT(line) + phase - first);
 					}
 				}
 			}
@@ -118,58 +133,77 @@ INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, SH
 		for (u32 j = 0; j < ITEMS; j++) {
 			if (to[j] == 1) {
 			} else if (loose) {
-				SHARED_POINTER u32 *words = PLACE(SHARED_POINTER u32, tile, to[j]);
+				SHARED_POINTER u32 *words = AS(SHARED_POINTER u32, tile, to[j]);
 				words[0] = value[j].x;
 				words[1] = value[j].y;
 				words[2] = value[j].z;
 				words[3] = value[j].w;
 			} else {
-				*PLACE(SHARED_POINTER u128, tile, to[j]) = value[j];
+				*AS(SHARED_POINTER u128, tile, to[j]) = value[j];
 			}
 		}
 	}
 }
 
-// The elements at places of the tile, and a unit of them. apart: how many bytes they are
-// apart, if that is known; at[0] is in from then.
-#define ELEMENT(j) (*PLACE(SHARED_POINTER const WORD, from, apart ? (i64)(j) * apart : at[j]))
+// A word of a unit, of elements at places of the tile. apart: how many bytes they are apart,
+// if that is known; from is at the first one then.
+#define ELEMENT(j) LOCAL(from + (apart ? (i32)(j) * apart : at[j]))
 #if DBITS == 8
-#define UNIT(v) \
-	v.x = pack_bytes(ELEMENT(0), ELEMENT(1), ELEMENT(2), ELEMENT(3)); \
-	v.y = pack_bytes(ELEMENT(4), ELEMENT(5), ELEMENT(6), ELEMENT(7))
+#define UNIT_WORD(k) pack_bytes(ELEMENT(4 * k), ELEMENT(4 * k + 1), ELEMENT(4 * k + 2), ELEMENT(4 * k + 3))
 #elif DBITS == 16
-#define UNIT(v) \
-	v.x = pack_halves(ELEMENT(0), ELEMENT(1)); \
-	v.y = pack_halves(ELEMENT(2), ELEMENT(3))
-#elif DBITS == 32
-#define UNIT(v) \
-	v.x = ELEMENT(0); \
-	v.y = ELEMENT(1)
+#define UNIT_WORD(k) pack_halves(ELEMENT(2 * k), ELEMENT(2 * k + 1))
 #else
-#define UNIT(v) v = ELEMENT(0)
+#define UNIT_WORD(k) ELEMENT(k)
 #endif
 
-// places finds where in the tile the elements of a unit are, which begins at the given
-// one of a run's piece.
-INLINED void PASTE(NAME, _places)(i64 apart, SHARED_POINTER const short *low, i32 first, i64 *at) {
-	SHARED_POINTER const short *from = low + (u32)(first + PER);
+INLINED PASTE(NAME, Unit) PASTE(NAME, _unit)(Local from, i32 apart, const i32 *at) {
+#if DBITS == 128
+	return ELEMENT(0);
+#else
+	PASTE(NAME, Unit) v;
+#if DBITS == 64
+	const u64 low = ELEMENT(0), high = ELEMENT(1);
+	v.x = (u32)low;
+	v.y = (u32)(low >> 32);
+	v.z = (u32)high;
+	v.w = (u32)(high >> 32);
+#else
+	v.x = UNIT_WORD(0);
+	v.y = UNIT_WORD(1);
+#if DBITS > 8
+	v.z = UNIT_WORD(2);
+	v.w = UNIT_WORD(3);
+#endif
+#endif
+	return v;
+#endif
+}
+
+// The table of elements has one for every place in a unit, of the elements there: what
+// work-items side by side read lies side by side. Units begin anywhere: the tables of the
+// second half are those of the first one, a unit further on.
+#define COLUMNS (LOW / PER + 2)
+#define COLUMN(i) ((i) % PER * COLUMNS + (i) / PER)
+
+// places finds where in the tile the elements of a unit are: the given one of a run's
+// piece, whose first unit begins with it.
+INLINED void PASTE(NAME, _places)(i32 apart, SHARED_POINTER const short *low, u32 before, u32 across, i32 *at) {
+	SHARED_POINTER const short *from = low + ((PER - before) * COLUMNS + across);
 	UNROLL
 	for (u32 j = 0; j < PER; j++) {
 		if (j == 0 || !apart) {
-			at[j] = from[j];
+			at[j] = from[j * COLUMNS];
 		}
 	}
 }
 
-// store writes runs from the tile. plain: all units are full; even: runs begin at one
-// byte of a unit.
-INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i64 apart, PASTE(NAME, Part) part, SHARED_POINTER const u8 *tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, u32 i, u32 step, u32 count, GLOBAL u8 *to, u32 phase, u32 across, u32 length) {
-	const u32 full = length < PER ? 0 : length - PER + 1;
-	i32 first = (i32)(PER * across) - (i32)(phase / SIZE); // element of the run's piece
-	u32 last = phase;
-	i64 at[PER];
-	PASTE(NAME, _places)(apart, low, first, at);
-	for (; i < count; i += step) {
+// store writes the whole units of runs from the tile. plain: all units are; even: runs and
+// their pieces begin at one byte of a unit.
+INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i32 apart, PASTE(NAME, Part) part, PASTE(NAME, Place) place, Local tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, GLOBAL u8 *to, u32 phase) {
+	u32 before = phase / SIZE; // elements of a piece's first unit that are not the piece's
+	i32 at[PER];
+	PASTE(NAME, _places)(apart, low, before, place.across, at);
+	for (u32 i = place.line; i < place.count; i += place.step) {
 		const u128 line = runs[i];
 		if (!plain && !part.whole && PASTE(NAME, _cut)(part, line)) {
 			continue;
@@ -178,46 +212,74 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i64 apart, PASTE(NAME, Par
 		if (!even) {
 			const u32 shift = (line.x + phase) % BYTES;
 			unit = to + (AT(line) + phase - shift);
-			if (shift != last) { // pieces of a run have it in common
-				last = shift;
-				first = (i32)(PER * across) - (i32)(shift / SIZE);
-				PASTE(NAME, _places)(apart, low, first, at);
+			if (shift / SIZE != before) { // lines have it in common where all begin at one byte
+				before = shift / SIZE;
+				PASTE(NAME, _places)(apart, low, before, place.across, at);
 			}
 		}
-		const u32 element = (u32)first + (line.w >> 16);
-		SHARED_POINTER const u8 *from = tile + (plain ? (i64)line.z : (i64)(i32)line.z); // below 0: a piece behind the run's end
-		from += apart ? at[0] : 0;
-		if (plain || element < full) {
-			UNIT_TYPE value;
-			UNIT(value);
-			*(GLOBAL UNIT_TYPE *)unit = value;
-		} else {
-			UNROLL
-			for (u32 j = 0; j < PER; j++) {
-				if (element + j < length) {
-					((GLOBAL WORD *)unit)[j] = ELEMENT(j);
-				}
+		if (!plain) {
+			const u32 first = PER * place.across - before; // of the piece
+			if (first + (line.w >> 16) >= part.full || (!even && (i32)first > part.most)) {
+				continue;
+			}
+		}
+		const Local from = tile + ((i32)line.z + (apart ? at[0] : 0));
+		*(GLOBAL PASTE(NAME, Unit) *)unit = PASTE(NAME, _unit)(from, apart, at);
+	}
+}
+
+#if PER > 1
+// ends writes the units at a run's ends that are not whole: of every line's first unit, and
+// of that in which the run ends, if these are the line's. A work-item has some of a unit's
+// elements.
+#define SHARE MIN(PER, 4)
+#define SHARES (PER / SHARE)
+INLINED void PASTE(NAME, _ends)(PASTE(NAME, Part) part, u32 count, Local tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, GLOBAL u8 *to, u32 phase) {
+	ROLLED
+	for (u32 i = LOCAL_ID; i < 2 * SHARES * count; i += GROUP) {
+		const u128 line = runs[i / (2 * SHARES)];
+		if (!part.whole && PASTE(NAME, _cut)(part, line)) {
+			continue;
+		}
+		const i32 before = (i32)((line.x + phase) % BYTES / SIZE), begin = -(i32)(line.w >> 16), end = begin + (i32)part.length; // of the run
+		i32 first = -before; // of the unit
+		if (i & SHARES) {
+			first += (i32)((u32)(end + before) / PER * PER);
+			if (end + before <= 0 || first == end || first < begin || first > part.most) {
+				continue;
+			}
+		} else if (begin < 0 || before == 0) {
+			continue;
+		}
+		first += (i32)(i % SHARES * SHARE);
+		GLOBAL WORD *unit = (GLOBAL WORD *)(to + (i64)AT(line)) + first;
+		const Local from = tile + (i32)line.z;
+		UNROLL
+		for (i32 j = 0; j < SHARE; j++) {
+			if (first + j >= begin && first + j < end) {
+				unit[j] = (WORD)LOCAL(from + low[COLUMN((u32)(first + j + PER))]);
 			}
 		}
 	}
 }
+#endif
 
 #define STORE(plain, even, apart, phase) \
-	PASTE(NAME, _store)(plain, even, apart, part, from, runs, low, dLine, dLines, dCount, to, phase, dAcross, length)
+	PASTE(NAME, _store)(plain, even, apart, part, out, from, runs, low, to + BYTES * out.across, phase)
 
 ENTRY {
 	SHARED(u128, tile, VECTORS);
 	SHARED(u128, rows, TABLE);
 	SHARED(u128, runs, TABLE);
-	SHARED(short, low, LOW);
+	SHARED(short, low, 2 * PER * COLUMNS);
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	CONSTANT Axis *run = inner + params->inner;
-	const u32 sCount = params->cut, dCount = params->flat, how = params->span;
-	for (u32 i = LOCAL_ID; i < sCount; i += GROUP) {
-		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, 16 * inner->n);
+	const u32 how = params->span;
+	for (u32 i = LOCAL_ID; i < params->cut; i += GROUP) {
+		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, inner[1].n);
 	}
-	for (u32 i = LOCAL_ID; i < dCount; i += GROUP) {
-		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, PER * run->n);
+	for (u32 i = LOCAL_ID; i < params->flat; i += GROUP) {
+		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (u32)params->db);
 	}
 	ROLLED
 	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) { // from PER elements in front of the run on
@@ -229,11 +291,22 @@ ENTRY {
 			}
 			at += (x - PER) * (u32)run[params->run - 1].d;
 		}
-		low[i] = (short)at;
+		low[COLUMN(i)] = (short)at;
+		if (i >= PER) {
+			low[COLUMN(i - PER) + PER * COLUMNS] = (short)at;
+		}
 	}
-	u32 sLine = LOCAL_ID, dLine = LOCAL_ID;
-	const u32 sAcross = digit(&sLine, inner), dAcross = digit(&dLine, run);
-	const u32 sLines = quotient(GROUP, inner), dLines = quotient(GROUP, run);
+	PASTE(NAME, Place) in, out;
+	in.line = LOCAL_ID;
+	in.across = digit(&in.line, inner);
+	in.step = quotient(GROUP, inner);
+	in.count = in.line < in.step ? params->cut : 0;
+	u32 rest = LOCAL_ID;
+	out.across = digit(&rest, run);
+	out.line = digit(&rest, run + 1);
+	out.across += rest * run->n;
+	out.step = run[1].n;
+	out.count = out.across < (u32)params->sb ? params->flat : 0;
 	BARRIER();
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Tile t = tile_of(params, block, dBase, sBase);
@@ -244,34 +317,36 @@ ENTRY {
 		part.nb = how & SAME ? t.na : t.nb;
 		part.skip = how & BACKWARDS ? less : 0;
 		part.end = part.skip + (u32)inner->d - less;
+		part.length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
+		part.full = part.length < PER ? 0 : part.length - PER + 1;
+		part.most = (i32)params->db - PER;
 		part.whole = (lessA | lessB) == 0;
 		const i64 s0 = t.s * SIZE + params->da;
 		const u32 place = (u32)s0 & 15;
-		if (sLine < sLines) {
-			GLOBAL const u8 *from = src + (s0 - place + 16 * sAcross);
-			SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + 16 * sAcross;
-			if (part.whole && how & ALIGNED) {
-				PASTE(NAME, _load)(1, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, 0, sAcross);
-			} else {
-				PASTE(NAME, _load)(0, how & LOOSE, part, to, rows, sLine, sLines, sCount, from, place, sAcross);
-			}
+		GLOBAL const u8 *lowest = src + (s0 - place + 16 * in.across);
+		SHARED_POINTER u8 *slot = (SHARED_POINTER u8 *)tile + 16 * in.across;
+		if (part.whole && how & ALIGNED) {
+			PASTE(NAME, _load)(1, how & LOOSE, part, in, slot, rows, lowest, 0);
+		} else {
+			PASTE(NAME, _load)(0, how & LOOSE, part, in, slot, rows, lowest, place);
 		}
 		BARRIER();
-		if (dLine < dLines) {
-			const i64 d0 = t.d * SIZE;
-			const u32 phase = (u32)d0 % BYTES, length = (u32)run->d - (how & RUN_A ? lessA : lessB) * (u32)run->s;
-			GLOBAL u8 *to = dst + (d0 - phase + BYTES * dAcross);
-			SHARED_POINTER const u8 *from = (SHARED_POINTER const u8 *)tile + place;
+		const i64 d0 = t.d * SIZE;
+		const u32 phase = (u32)d0 % BYTES;
+		GLOBAL u8 *to = dst + (d0 - phase);
+		const Local from = local_of(tile) + place;
+		const u32 full = part.whole && how & FULL;
+		if (out.line < out.count) {
 #if DBITS <= 16
 			if (how & THREES) {
-				if (part.whole && how & FULL) {
+				if (full) {
 					STORE(1, 1, 3 * SIZE, 0);
 				} else {
 					STORE(0, 0, 3 * SIZE, phase);
 				}
 			} else
 #endif
-			if (part.whole && how & FULL) {
+			if (full) {
 				STORE(1, 1, 0, 0);
 			} else if (how & EVEN) {
 				STORE(0, 1, 0, phase);
@@ -279,17 +354,21 @@ ENTRY {
 				STORE(0, 0, 0, phase);
 			}
 		}
+#if PER > 1
+		if (!full) {
+			PASTE(NAME, _ends)(part, params->flat, from, runs, low, to + phase, phase);
+		}
+#endif
 		BARRIER(); // before the next block's loads
 	}
 }
 
-#undef PER
-#undef BYTES
 #undef SIZE
+#undef BYTES
+#undef PER
 #undef ITEMS
-#undef UNIT
-#undef ELEMENT
-#undef PLACE
+#undef LOCAL
+#undef AS
 #undef SAME
 #undef ROW_B
 #undef BACKWARDS
@@ -299,6 +378,11 @@ ENTRY {
 #undef ALIGNED
 #undef LOOSE
 #undef THREES
-#undef STORE
-#undef UNIT_TYPE
 #undef AT
+#undef ELEMENT
+#undef UNIT_WORD
+#undef COLUMNS
+#undef COLUMN
+#undef SHARE
+#undef SHARES
+#undef STORE

@@ -1,8 +1,8 @@
 // take: elements of src whose positions depend on indices in memory. Below a
-// byte an item is a 32-bit word of dst, else it is of elements. The elements of a row have
-// their indices in common, which are looked at once: serial kernels do a row in one go,
-// others first find the rows of a block. pick is for elements of which too few have
-// indices in common. lo is the base of at.
+// byte, which is for serial targets only, an item is a 32-bit word of dst, else it is of
+// elements. The elements of a row have their indices in common, which are looked at once:
+// serial kernels do a row in one go, others first find the rows of a block. pick is for
+// elements of which too few have indices in common. lo is the base of at.
 
 #if DBITS < 8
 
