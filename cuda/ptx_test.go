@@ -41,6 +41,7 @@ func TestPTX(t *testing.T) {
 		left[strings.TrimSuffix(f.Name, ".ptx")] = true
 	}
 	entry := regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
+	accesses := regexp.MustCompile(`(?m)^\s*(?:@!?%p\d+\s+)?(?:ld|st|atom|red)\.(?:volatile\.)?(\w+).*`)
 	for _, s := range kernels.Specs() {
 		if s.Serial {
 			continue
@@ -61,6 +62,10 @@ func TestPTX(t *testing.T) {
 		// Neither variables nor a copy of the parameters lie in memory.
 		for _, memory := range []string{"depot", ".local", "cvta.param"} {
 			assert.NotContains(t, string(text), memory, "%v", s)
+		}
+		// Which memory an access goes to is known.
+		for _, access := range accesses.FindAllStringSubmatch(string(text), -1) {
+			assert.Contains(t, []string{"global", "shared", "param"}, access[1], "%v: %s", s, access[0])
 		}
 	}
 	assert.Empty(t, left, "kernels that nobody asks for")

@@ -9,6 +9,9 @@ typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 typedef u32 u128 __attribute__((ext_vector_type(4)));
 
 #define GLOBAL
+// STORE_GLOBAL says that it writes global memory, which clang does not see of all pointers that
+// loops move.
+#define STORE_GLOBAL(type, to, v) (*(__attribute__((address_space(1))) type *)(to) = (v))
 #define CONSTANT const
 #define SHARED(type, name, count) __attribute__((shared)) type name[count]
 #define SHARED_POINTER

@@ -7,6 +7,7 @@ DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (3
 DEVICE u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
 DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | d << 24; }
 
+#define STORE_GLOBAL(type, to, v) (*(GLOBAL type *)(to) = (v))
 #define LOADED_WHOLE()
 #define FRESH(x)
 #define LIKELY(x) (x)

@@ -10,11 +10,11 @@
 INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, u128 v, u32 a, u32 b) {
 	if (b - a == CHUNK) {
 #if CHUNK == 128
-		*(GLOBAL u128 *)to = v;
+		STORE_GLOBAL(u128, to, v);
 #elif CHUNK == 64
-		*(GLOBAL u64 *)to = (u64)v.y << 32 | v.x;
+		STORE_GLOBAL(u64, to, (u64)v.y << 32 | v.x);
 #else
-		*to = v.x;
+		STORE_GLOBAL(u32, to, v.x);
 #endif
 		return;
 	}
