@@ -297,8 +297,9 @@ ENTRY {
 		}
 	}
 	PASTE(NAME, Place) in, out;
-	in.line = LOCAL_ID;
-	in.across = digit(&in.line, inner);
+	u32 line = LOCAL_ID;
+	in.across = digit(&line, inner);
+	in.line = line;
 	in.step = quotient(GROUP, inner);
 	in.count = in.line < in.step ? params->cut : 0;
 	u32 rest = LOCAL_ID;
