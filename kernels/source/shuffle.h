@@ -274,15 +274,17 @@ ENTRY {
 	SHARED(short, low, 2 * PER * COLUMNS);
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	CONSTANT Axis *run = inner + params->inner;
-	const u32 how = params->span;
-	for (u32 i = LOCAL_ID; i < params->cut; i += GROUP) {
+	// Mesa 22.3 takes what a loop's condition loads for the same behind the loop, where work-items that had
+	// left it before others have 0.
+	const u32 how = params->span, sCount = params->cut, dCount = params->flat, extent = params->extent;
+	for (u32 i = LOCAL_ID; i < sCount; i += GROUP) {
 		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, inner[1].n);
 	}
-	for (u32 i = LOCAL_ID; i < params->flat; i += GROUP) {
+	for (u32 i = LOCAL_ID; i < dCount; i += GROUP) {
 		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (u32)params->db);
 	}
 	ROLLED
-	for (u32 i = LOCAL_ID; i < params->extent; i += GROUP) { // from PER elements in front of the run on
+	for (u32 i = LOCAL_ID; i < extent; i += GROUP) { // from PER elements in front of the run on
 		u32 x = i + (u32)params->length, at = 0;
 		if (params->words < params->run) {
 			ROLLED
@@ -301,13 +303,13 @@ ENTRY {
 	in.across = digit(&line, inner);
 	in.line = line;
 	in.step = quotient(GROUP, inner);
-	in.count = in.line < in.step ? params->cut : 0;
+	in.count = in.line < in.step ? sCount : 0;
 	u32 rest = LOCAL_ID;
 	out.across = digit(&rest, run);
 	out.line = digit(&rest, run + 1);
 	out.across += rest * run->n;
 	out.step = run[1].n;
-	out.count = out.across < (u32)params->sb ? params->flat : 0;
+	out.count = out.across < (u32)params->sb ? dCount : 0;
 	BARRIER();
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Tile t = tile_of(params, block, dBase, sBase);
@@ -357,7 +359,7 @@ ENTRY {
 		}
 #if PER > 1
 		if (!full) {
-			PASTE(NAME, _ends)(part, params->flat, from, runs, low, to + phase, phase);
+			PASTE(NAME, _ends)(part, dCount, from, runs, low, to + phase, phase);
 		}
 #endif
 		BARRIER(); // before the next block's loads
