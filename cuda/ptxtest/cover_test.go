@@ -60,6 +60,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
+		case try%4 == 3 && s.Form == kernels.Join:
+			c = joined(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
 			c = permuted(rng, s)
 		default:
@@ -176,6 +178,25 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		step = 0
 	}
 	c.Src = side(step)
+	return c
+}
+
+// joined is a case of a few thousand elements that follow each other in dst, so that
+// chunks have several each, and a block's work-items read what others of it looked up.
+func joined(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape := []int64{3 + rng.Int64N(5), 600 + rng.Int64N(800)}
+	side := func(steps ...int64) layout.Layout {
+		l, err := layout.Strided(shape, steps, rng.Int64N(70))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	c.Dst, c.Src, c.At = side(shape[1], 1), side(rng.Int64N(9), rng.Int64N(9)), side(rng.Int64N(9), rng.Int64N(9))
+	for range 1 + rng.IntN(3) {
+		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99)})
+	}
 	return c
 }
 

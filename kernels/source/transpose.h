@@ -70,7 +70,7 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	shape.units = SLOTS_LOG - ACROSS_LOG - params->flat;
 	shape.words = params->words;
 	shape.apart = shape.units < 3 ? 3 : params->words;
-	shape.near = 3 - MIN(params->flat, 3);
+	shape.near = UP_TO(3, params->flat);
 	return shape;
 }
 
