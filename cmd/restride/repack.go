@@ -104,6 +104,9 @@ func (r *repack) run(ctx context.Context, out io.Writer, source string) (err err
 		return err
 	}
 	defer r.stream.Close()
+	if err := r.makeFolder(); err != nil {
+		return err
+	}
 	var total outFile
 	for _, f := range r.files {
 		if err := r.write(ctx, f); err != nil {
@@ -145,9 +148,7 @@ func (r *repack) plan() error {
 	if len(weights) == 0 {
 		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), format.Name)
 	}
-	if err := r.lay(); err != nil {
-		return err
-	}
+	r.lay()
 	for _, w := range weights {
 		p, err := w.Plan(r.target)
 		if err != nil {

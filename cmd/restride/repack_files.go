@@ -34,22 +34,29 @@ type outFile struct {
 
 // lay names the output's files: the one that --output is, or one of each that the source
 // has, in the folder that it is.
-func (r *repack) lay() error {
+func (r *repack) lay() {
 	if format := fileFormat(r.output); format != 0 {
 		r.files = []*outFile{{path: r.output, format: format}}
-		return nil
+		return
 	}
 	format := checkpoint.Safetensors
 	if r.to == "gguf" {
 		format = checkpoint.GGUF
 	}
-	if err := os.Mkdir(r.output, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return quote.Error(err)
-	}
 	for _, f := range r.source.Files {
 		name := filepath.Base(f.Path)
 		name = strings.TrimSuffix(name, filepath.Ext(name)) + "." + format.String()
 		r.files = append(r.files, &outFile{path: filepath.Join(r.output, name), format: format})
+	}
+}
+
+// makeFolder makes the output's folder, if it is one.
+func (r *repack) makeFolder() error {
+	if r.files[0].path == r.output {
+		return nil
+	}
+	if err := os.Mkdir(r.output, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return quote.Error(err)
 	}
 	return nil
 }
