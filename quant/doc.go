@@ -16,6 +16,4 @@
 // makes before anything runs, and [Plan.Run] does it on a stream. What a format cannot keep
 // is refused with the rule. Conversions that need arithmetic, to floating-point numbers or
 // between formats that count from different zeros, are not there yet.
-//
-// Sources of the layouts are in docs/weights.md.
 package quant

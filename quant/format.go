@@ -26,8 +26,10 @@ type Format struct {
 	params func(p Params, t Tensor, ext extents) (Params, error)
 	// name returns the name of a weight that another format names so.
 	name       func(name string) string
-	takesNames bool // its tensors have the names of the source's
-	givesNames bool // in any format the tensors have the names that they have in this one
+	table      string // Params.Table of its weights
+	anyCodes   bool   // it keeps codes whatever they stand for
+	takesNames bool   // its tensors have the names of the source's
+	givesNames bool   // in any format the tensors have the names that they have in this one
 }
 
 // Params is what the tensors of a weight do not tell by themselves.

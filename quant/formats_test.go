@@ -96,7 +96,14 @@ func TestRefused(t *testing.T) {
 		{"a multiple of 64", gptq, marlin, func(p *Params, e extents) { e[axisN] = 96 }},
 		{"groups of 8", gptq, matMulNBits, func(p *Params, e extents) { p.Group = 8; e.group(*p) }},
 		{"the weight has groups", gptq, packed, func(p *Params, e extents) { p.Sorted = true }},
-		{"conversions without arithmetic", gptq, gguf, func(p *Params, e extents) { p.Zeros = false }},
+		{"codes with a sign", gguf, gptq, func(p *Params, e extents) { p.Blocks = "Q8_0" }},
+		{"the weight has minima", gguf, packed, func(p *Params, e extents) { p.Blocks = "Q4_1" }},
+		{"scales of 6 bits", gguf, packed, func(p *Params, e extents) { p.Blocks = "Q4_K" }},
+		{"scales of 8 bits", gptOSS, packed, func(p *Params, e extents) { e['e'] = 1 }},
+		{`numbers of "iq4nl"`, gguf, matMulNBits, func(p *Params, e extents) { p.Blocks = "IQ4_NL" }},
+		{`numbers of "e2m1"`, gptOSS, gptq, func(p *Params, e extents) { e['e'] = 1 }},
+		{"the weight has scales", packed, tilePacked, func(p *Params, e extents) { p.Zeros = false }},
+		{`numbers of ""`, gptq, gguf, func(p *Params, e extents) { p.Zeros = false }},
 	} {
 		p, e := p, extents{axisN: ext[axisN], axisK: ext[axisK], axisG: ext[axisG]}
 		c.change(&p, e)

@@ -70,6 +70,7 @@ var expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(g
 
 var gguf = &Format{
 	Name:   "gguf",
+	table:  "e2m1",
 	About:  "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
 	suffix: ".weight",
 	arrays: func(p Params) []array {
@@ -103,6 +104,7 @@ var gguf = &Format{
 
 var gptOSS = &Format{
 	Name:   "gpt-oss",
+	table:  "e2m1",
 	About:  "gpt-oss's MXFP4: experts of blocks of 32",
 	suffix: "_blocks",
 	arrays: func(p Params) []array {

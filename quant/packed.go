@@ -16,9 +16,10 @@ func pad(axis byte, bits int64) string {
 }
 
 var packed = &Format{
-	Name:   "packed",
-	About:  "rows of n, low bits first; what most engines' own loaders make",
-	suffix: ".weight",
+	Name:     "packed",
+	anyCodes: true,
+	About:    "rows of n, low bits first; what most engines' own loaders make",
+	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		typ := "U8"
 		if p.Signed {
@@ -90,9 +91,10 @@ var compressedTensors = &Format{
 // Of these, codes alone are known: what scales they have is another tensor's affair.
 var (
 	tilePacked = &Format{
-		Name:   "tilepacked",
-		About:  "torchao's tiles for tensor cores (tinygemm)",
-		suffix: ".weight",
+		Name:     "tilepacked",
+		anyCodes: true,
+		About:    "torchao's tiles for tensor cores (tinygemm)",
+		suffix:   ".weight",
 		arrays: func(p Params) []array {
 			return []array{dense(codes, ".weight", "I32", fmt.Sprintf("n/8 | k/%d | n%%8 k/2%%4 | k/32%%%d k%%2 k/8%%4", 16*p.Tiles, p.Tiles/2), 4)}
 		},
@@ -126,9 +128,10 @@ var (
 		},
 	}
 	tiles128x4 = &Format{
-		Name:   "tiles128x4",
-		About:  "scales of a byte for tcgen05 and cuBLAS, in tiles of 128 by 4, padded",
-		suffix: ".weight_scale",
+		Name:     "tiles128x4",
+		anyCodes: true,
+		About:    "scales of a byte for tcgen05 and cuBLAS, in tiles of 128 by 4, padded",
+		suffix:   ".weight_scale",
 		arrays: func(p Params) []array {
 			return []array{dense(codes, ".weight_scale", "U8", "n/128 k/4 n%32 n/32%4 k%4", 8)}
 		},

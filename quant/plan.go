@@ -2,6 +2,7 @@ package quant
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/restride/restride/layout"
 )
@@ -35,6 +36,13 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if to.accept == nil {
 		return nil, to.refuse("it can be read, not written")
 	}
+	switch p := w.Params; {
+	case to.anyCodes:
+	case p.Signed:
+		return nil, to.refuse("codes with a sign; its own have none")
+	case p.Table != to.table:
+		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
+	}
 	params, err := to.accept(to, w.Params, w.ext)
 	if err != nil {
 		return nil, err
@@ -48,8 +56,10 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 		out.Name = to.name(w.Name)
 	}
 	p := &Plan{From: w, To: out}
-	for _, a := range to.arrays(params) {
-		if a.slots[0].role == scales && w.suffix(scales) == "" {
+	all := to.arrays(params)
+	p.sorted = params.Sorted && slices.ContainsFunc(all, func(a array) bool { return a.has(sorting) })
+	for _, a := range all {
+		if a.has(scales) && !a.has(codes) && !w.has(scales) {
 			continue // codes alone
 		}
 		if err := p.add(a); err != nil {
@@ -62,6 +72,11 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 // add plans an array of the target's.
 func (p *Plan) add(a array) error {
 	w, out, index := p.From, p.To, len(p.To.arrays)
+	for _, s := range a.slots {
+		if have, want := w.bits(s.role), s.lo+s.bits; s.role != codes && have > 0 && have != want {
+			return out.Format.refuse("%v of %d bits; it has them of %d", s.role, have, want)
+		}
+	}
 	dims, err := a.dims(out.ext)
 	if err != nil {
 		return err
@@ -89,8 +104,7 @@ func (p *Plan) add(a array) error {
 		case s.role == sorting, s.role == groups && w.Params.Sorted, len(src) == 0:
 			p.fills = append(p.fills, fill{index, s.role})
 			continue
-		case s.role == codes && w.Params.Sorted && out.Params.Sorted && out.Format == marlin:
-			p.sorted = true
+		case s.role == codes && p.sorted:
 			src = []place{slot{order: "k n", pitch: s.bits, bits: s.bits}.place(sortedName, w.ext)}
 		}
 		some, err := moves([]place{dst}, src, fieldExtents(s, out.ext))
@@ -124,13 +138,36 @@ func fieldExtents(s slot, ext extents) extents {
 	return out
 }
 
-// whole refuses a plan that would lose numbers of the source.
+// has reports whether an array has numbers of a role.
+func (a array) has(r role) bool {
+	return slices.ContainsFunc(a.slots, func(s slot) bool { return s.role == r })
+}
+
+// has reports whether the weight has numbers of a role.
+func (w *Weight) has(r role) bool {
+	return slices.ContainsFunc(w.arrays, func(a array) bool { return a.has(r) })
+}
+
+// bits returns how many a role's numbers have.
+func (w *Weight) bits(r role) (n int64) {
+	for _, a := range w.arrays {
+		for _, s := range a.slots {
+			if s.role == r {
+				n = max(n, s.lo+s.bits)
+			}
+		}
+	}
+	return n
+}
+
+// whole refuses a plan that would lose numbers of the source. Zero points that all are half
+// of the range, and groups in order, need no place.
 func (p *Plan) whole() error {
-	for _, r := range []role{zeros, groups} {
-		if (r == zeros && !p.From.Params.Zeros) || (r == groups && !p.From.Params.Sorted) {
+	for r := range role(roleCount) {
+		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting {
 			continue
 		}
-		if p.To.suffix(r) == "" {
+		if p.From.has(r) && !p.To.has(r) {
 			return p.To.Format.refuse("the weight has %v, for which it has no place", r)
 		}
 	}
