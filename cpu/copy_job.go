@@ -134,6 +134,8 @@ type scratch struct {
 	spread []byte    // the source's elements below a byte, at a byte each
 	wide   []byte    // the destination's
 	floats []byte    // of a conversion by way of float32
+	values []byte    // of a scaling
+	terms  []byte
 	next   int64     // where the next block begins in the source, to fetch it
 	sub    *job      // its part of a job below a byte
 	box    *boxWork

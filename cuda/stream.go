@@ -92,6 +92,12 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	if a.At != nil {
 		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
 	}
+	if a.Terms[0] != nil {
+		for i, m := range a.Terms {
+			p[7+i] = uint64(m.(*memory).at)
+		}
+		p[10] = uint64(a.AddBase)
+	}
 	if s.home && !s.capturing && s.submit(l) == nil {
 		return nil
 	}

@@ -84,6 +84,24 @@ type Queue interface {
 	// with its value and extent: from Take, or at the latest from the next Wait or
 	// Read. Of several, one is named.
 	Take(dst, src, at Operand, by ...Index) error
+	// Dequantize sets every element of dst, a float of 16 bits or more, to
+	//
+	//	(src - zero) * scale + add
+	//
+	// of the elements with the same index: see Scaling. src is any number of up to 32
+	// bits, but no Bool. The rules of Convert hold, for each of the sources.
+	Dequantize(dst, src Operand, by Scaling) error
+	// Quantize sets every element of dst, an integer of up to 16 bits or a float of up to
+	// 8 but Float8E8M0, to
+	//
+	//	round(src / scale) + zero
+	//
+	// of the elements with the same index: see Quantization. Of an integer, the quotient
+	// is rounded to the nearest one, to an even one if two are as near, NaN to 0; and the
+	// sum is the nearest one that dst's type has. Of a float, there is no zero, and the
+	// quotient is rounded as Convert does. src is any number of up to 32 bits, but no
+	// Bool. The rules of Convert hold, for each of the sources.
+	Quantize(dst, src Operand, by Quantization) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)
 	// WaitFor makes later work of this queue wait for the event, which may be

@@ -24,6 +24,7 @@ type Entry[T any] struct {
 	OnDevice T // what upload made of the parameters; none where there is nothing to do
 	call     call
 	layouts  plankey.Key
+	terms    termKey // of a scaling
 	next     *Entry[T] // of the same hash
 }
 
@@ -41,48 +42,56 @@ type call struct {
 	signed       bool
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
+	scaling      Scaling
 }
 
 // Copy returns the launch for a copy (see PlanCopy).
 func (c *Cache[T]) Copy(dst, src *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, dst, src, nil, nil)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, dst, src, nil, nil, nil)
 }
 
 // Fill returns the launch for a fill (see PlanFill).
 func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil)
+	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil, nil)
 }
 
 // Pack returns the launch for a conversion by the elements' low bits (see PlanPack).
 func (c *Cache[T]) Pack(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, dst, src, nil, nil)
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, dst, src, nil, nil, nil)
 }
 
 // Cast returns the launch for a conversion by value (see PlanCast).
 func (c *Cache[T]) Cast(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
 	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), to: to, from: from, how: how.For(to)}
-	return c.get(k, dst, src, nil, nil)
+	return c.get(k, dst, src, nil, nil, nil)
 }
 
 // Take returns the launch for a take (see PlanTake).
 func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, dst, src, at, by)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, dst, src, at, by, nil)
 }
 
-// get returns the launch of a call, planned if it is new. at and by are a take's.
-func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (*Entry[T], error) {
+// Scale returns the launch for a scaling (see PlanScaling).
+func (c *Cache[T]) Scale(dst, src *layout.Layout, terms *TermLayouts, by Scaling) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(by.To.Bits()), sBits: uint8(by.From.Bits()), to: by.To, from: by.From, scaling: by}, dst, src, nil, nil, terms)
+}
+
+// get returns the launch of a call, planned if it is new. at and by are a take's, terms a
+// scaling's.
+func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index, terms *TermLayouts) (*Entry[T], error) {
 	hash := plankey.Hash(dst, src, at, by) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
 	for e := c.entries[hash]; e != nil; e = e.next {
-		if e.call == k && e.layouts.Is(dst, src, at, by) {
+		if e.call == k && e.layouts.Is(dst, src, at, by) && e.terms.are(terms) {
 			return e, nil
 		}
 	}
-	l, err := c.plan(&k, dst, src, at, by)
+	l, err := c.plan(&k, dst, src, at, by, terms)
 	if err != nil {
 		return nil, err
 	}
 	e := &Entry[T]{Launch: l, call: k}
 	e.layouts.Set(dst, src, at, by)
+	e.terms.set(terms)
 	if e.Groups > 0 && c.upload != nil {
 		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
@@ -97,8 +106,10 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 	return e, nil
 }
 
-func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index) (Launch, error) {
+func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index, terms *TermLayouts) (Launch, error) {
 	switch {
+	case terms != nil:
+		return PlanScaling(*dst, *src, *terms, k.scaling, c.target)
 	case at != nil:
 		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
 	case k.to != layout.Invalid:

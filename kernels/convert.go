@@ -85,7 +85,9 @@ func (s Spec) denseDefines() []string {
 }
 
 // byValue reports whether a form converts by value.
-func (f Form) byValue() bool { return f == Cast || f == Value || f == Lookup }
+func (f Form) byValue() bool {
+	return f == Cast || f == Value || f == Lookup || f == Dequantize || f == Quantize
+}
 
 // castSpec is the kernel for a pair of types.
 func castSpec(to, from layout.DType, serial bool) Spec {

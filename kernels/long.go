@@ -12,6 +12,7 @@ const (
 	usualRoom   = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
 	takeRoom    = 28  // axes twice, and indices
 	joinRoom    = 36  // the same, with axes of rows
+	scalingRoom = 32  // axes three times, and meanings
 	shuffleRoom = 28  // the axes of a tile, in the order of either side
 	longRoom    = 121 // with the other arguments, within the 4 KiB that every driver takes
 )
@@ -25,6 +26,8 @@ func (s Spec) room() int {
 		return joinRoom
 	case s.takes():
 		return takeRoom
+	case s.scales():
+		return scalingRoom
 	case s.Form == Permute:
 		return permuteRoom
 	case s.Form == Shuffle:
@@ -45,7 +48,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair()
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair() || s.scales()
 		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)

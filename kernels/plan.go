@@ -44,6 +44,8 @@ type Launch struct {
 	kind string // a copy's class, or the operation
 	d, s base
 	a    int64 // of a take: what is added to the offset of the indices
+
+	terms [3]int64 // of a scaling: what is added to the offsets of its terms
 }
 
 // base turns an operand's offset into the kernel's: reversed axes are walked from their

@@ -22,6 +22,8 @@ func (s Spec) serves(types []layout.DType) bool {
 	switch {
 	case s.Long:
 		return false
+	case s.scales():
+		return len(types) > 1 && of(s.DstBits)
 	case s.pair():
 		return slices.Contains(types, s.To) && slices.Contains(types, s.From)
 	case s.Form == Cast: // which loads by 32 bits at least

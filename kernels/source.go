@@ -36,6 +36,11 @@ func Source(d Dialect, specs ...Spec) string {
 			b.WriteString(file(name))
 		}
 	}
+	if slices.ContainsFunc(specs, Spec.scales) {
+		for _, name := range []string{"arithmetic", "terms"} {
+			b.WriteString(file(name))
+		}
+	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Periods }) {
 		b.WriteString(file("periods"))
 	}
@@ -58,6 +63,8 @@ func Source(d Dialect, specs ...Spec) string {
 // before.
 func (s Spec) files() []Form {
 	switch {
+	case s.scales():
+		return []Form{Cast, "scaling"}
 	case s.Form == Lookup:
 		return []Form{Cast, Lookup, "dense"}
 	case s.Form == Value:

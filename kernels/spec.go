@@ -106,16 +106,20 @@ func (s Spec) live() int {
 // by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
 // src, and two values, lo and hi: the pattern of a fill, or lo the base of a take's
 // indices. Takes have two more: the indices, and where one out of range is noted (see
-// source/indices.h).
+// source/indices.h). What scales has lo and hi for the bases of scale and zero, and four
+// more: scale, zero, add, and the base of that.
 func (s Spec) Arguments() int {
-	if s.takes() {
+	switch {
+	case s.takes():
+		return 9
+	case s.scales():
 		return MaxArguments
 	}
-	return MaxArguments - 2
+	return 7
 }
 
 // MaxArguments is the largest number of arguments.
-const MaxArguments = 9
+const MaxArguments = 11
 
 // GroupSize is the number of work-items in a group, but for serial kernels,
 // which have one.
@@ -140,6 +144,8 @@ func (s Spec) defines() []string {
 	more, named := "", ""
 	if s.takes() {
 		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
+	} else if s.scales() {
+		more, named = ", GLOBAL const u8 *scale, GLOBAL const u8 *zero, GLOBAL const u8 *add, i64 addBase", ", scale, zero, add, addBase"
 	}
 	var from, to uint64
 	var read int
@@ -186,12 +192,14 @@ func (s Spec) formDefines() []string {
 		return s.itemDefines()
 	case Value, Lookup:
 		return s.denseDefines()
+	case Dequantize, Quantize:
+		return s.scalingDefines()
 	}
 	return nil
 }
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs(), scalingSpecs())
 	return append(all, longSpecs(all)...)
 }

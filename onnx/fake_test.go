@@ -142,6 +142,22 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 	return q.queue.Take(innerOf(dst), innerOf(src), innerOf(at), by...)
 }
 
+func (q *fakeQueue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	if err := q.dev.due("Dequantize"); err != nil {
+		return err
+	}
+	by.Scale, by.Zero, by.Add = innerOf(by.Scale), innerOf(by.Zero), innerOf(by.Add)
+	return q.queue.Dequantize(innerOf(dst), innerOf(src), by)
+}
+
+func (q *fakeQueue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	if err := q.dev.due("Quantize"); err != nil {
+		return err
+	}
+	by.Scale, by.Zero = innerOf(by.Scale), innerOf(by.Zero)
+	return q.queue.Quantize(innerOf(dst), innerOf(src), by)
+}
+
 func (q *fakeQueue) Record() (device.Event, error) {
 	if err := q.dev.due("Record"); err != nil {
 		return nil, err

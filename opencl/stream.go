@@ -122,7 +122,11 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	}
 	k := s.kernel
 	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.At, a.Status} {
+	memories := [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.At, a.Status}
+	if a.Terms[0] != nil {
+		copy(memories[7:], a.Terms[:])
+	}
+	for i, m := range memories {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue
@@ -131,6 +135,9 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 			k.memory[i], k.known[i] = m, false
 		}
 		values[i] = uint64(m.handle)
+	}
+	if a.Terms[0] != nil {
+		values[10] = uint64(a.AddBase)
 	}
 	for i, v := range values[:l.Spec.Arguments()] {
 		if k.known[i] && k.values[i] == v {

@@ -46,7 +46,9 @@ func (d *fakeDevice) Stats() device.Stats { return d.inner.Stats() }
 func (d *fakeDevice) Close() error        { return d.inner.Close() }
 
 func bare(o device.Operand) device.Operand {
-	o.Buffer = o.Buffer.(*fakeBuffer).Buffer
+	if b, ok := o.Buffer.(*fakeBuffer); ok { // terms may lack one
+		o.Buffer = b.Buffer
+	}
 	return o
 }
 
@@ -90,6 +92,22 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 		return q.dev.fail
 	}
 	return q.Queue.Take(bare(dst), bare(src), bare(at), by...)
+}
+
+func (q *fakeQueue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	by.Scale, by.Zero, by.Add = bare(by.Scale), bare(by.Zero), bare(by.Add)
+	return q.Queue.Dequantize(bare(dst), bare(src), by)
+}
+
+func (q *fakeQueue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	by.Scale, by.Zero = bare(by.Scale), bare(by.Zero)
+	return q.Queue.Quantize(bare(dst), bare(src), by)
 }
 
 func (q *fakeQueue) KernelName(dst, src device.Operand) string {

@@ -166,6 +166,9 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		a.Status.(*ptx.Allocation).Noted = true
 		args = append(args, ptx.Words(address(a.At), address(a.Status))...)
 	}
+	if a.Terms[0] != nil {
+		args = append(args, ptx.Words(address(a.Terms[0]), address(a.Terms[1]), address(a.Terms[2]), uint64(a.AddBase))...)
+	}
 	o := &s.driver.options
 	each := max(o.Blocks, 1)
 	err = p.Run(s.driver.memory, ptx.Launch{

@@ -77,6 +77,8 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Take", r.take},
 		{"TakeRules", r.takeRules},
 		{"TakeOrder", r.takeOrder},
+		{"Scaling", r.scaling},
+		{"ScalingRules", r.scalingRules},
 		{"Strings", r.strings},
 		{"Rules", r.rules},
 		{"Stats", r.stats},

@@ -26,6 +26,8 @@ var faults = map[string]string{
 	"tail nibble":            "Runs",
 	"no sign":                "Convert",
 	"one rounding":           "Convert",
+	"no add":                 "Scaling",
+	"no precision":           "Scaling",
 	"overlap":                "Rules",
 	"long patterns":          "Rules",
 	"foreign buffers":        "Rules",

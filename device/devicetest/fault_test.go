@@ -34,6 +34,20 @@ func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.then(q.refQueue.Take(dst, src, at, by...), dst, sources[at.Buffer.Size()%2]) // as random as the guard behind them
 }
 
+func (q faulty) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	sources := [3]device.Operand{src, by.Scale, by.Add}
+	i := by.Scale.Buffer.Size() % 3
+	if sources[i].Buffer == nil {
+		i = 1
+	}
+	return q.then(q.refQueue.Dequantize(dst, src, by), dst, sources[i])
+}
+
+func (q faulty) Quantize(dst, src device.Operand, by device.Quantization) error {
+	sources := [2]device.Operand{src, by.Scale}
+	return q.then(q.refQueue.Quantize(dst, src, by), dst, sources[by.Scale.Buffer.Size()%2])
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

@@ -19,6 +19,9 @@ const (
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
 	OpTake    Op = "take"
+
+	OpDequantize Op = "dequantize"
+	OpQuantize   Op = "quantize"
 )
 
 // Case is one operation to check. Layouts count elements from the start of
@@ -28,7 +31,7 @@ type Case struct {
 	DstType  layout.DType
 	SrcType  layout.DType // but of a fill; of a take it is DstType
 	Dst, Src layout.Layout
-	How      device.Rounding // Convert
+	How      device.Rounding // Convert, and of Quantize whether it saturates
 	Shared   bool            // dst and src lie in one buffer
 
 	// Of a take: its indices. Wrong is how many elements have one out of range.
@@ -36,6 +39,9 @@ type Case struct {
 	AtType layout.DType
 	By     []device.Index
 	Wrong  int
+
+	// Of a dequantization or a quantization.
+	Terms Terms
 }
 
 // String returns the case's name, such as
@@ -46,10 +52,13 @@ type Case struct {
 //	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
+//	dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=float:1,0@0/subtract
+//	quantize/float-int8/3x5/dst=5,1@0/src=5,1@0/scale=float16:1,0@0/precision=float16/how=unsaturated
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
-// rounding; of a take the type of its indices, and offset, extent and stride of each.
+// rounding; of a take the type of its indices, and offset, extent and stride of each;
+// of what scales the terms.
 // It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
@@ -71,6 +80,7 @@ func (c Case) String() string {
 		}
 		name += fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
 	}
+	name += c.Terms.written()
 	if how := howString(c.How); how != "" {
 		name += "/how=" + how
 	}
@@ -140,19 +150,20 @@ func ParseCase(name string) (Case, error) {
 	if words[len(words)-1] == "shared" {
 		c.Shared, words = true, words[:len(words)-1]
 	}
-	if c.Op == OpConvert && len(words) == 6 {
-		list, ok := strings.CutPrefix(words[5], "how=")
-		if ok {
-			c.How, ok = parseHow(list)
+	if last := len(words) - 1; (c.Op == OpConvert || c.Op == OpQuantize) && last > 4 && strings.HasPrefix(words[last], "how=") {
+		var ok bool
+		if c.How, ok = parseHow(words[last][len("how="):]); !ok {
+			return refuse("%q is not of the form how=unsaturated,down,legacy or how=nearest", words[last])
 		}
-		if !ok {
-			return refuse("%q is not of the form how=unsaturated,down,legacy or how=nearest", words[5])
-		}
-		words = words[:5]
+		words = words[:last]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9}[c.Op]
+	var terms []string
+	if c.scales() && len(words) > 5 {
+		words, terms = words[:5], words[5:]
+	}
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpDequantize: 5, OpQuantize: 5}[c.Op]
 	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n")
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of what scales with /scale=type:strides@offset")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -187,8 +198,13 @@ func ParseCase(name string) (Case, error) {
 			return refuse("%v", err)
 		}
 	}
-	if c.Op == OpTake {
+	switch {
+	case c.Op == OpTake:
 		err = c.parseIndices(words[5:], dims)
+	case c.scales():
+		if terms, err = c.parseTerms(terms, dims); err == nil && len(terms) > 0 {
+			err = fmt.Errorf("%q is no term", terms[0])
+		}
 	}
 	if err != nil {
 		return refuse("%v", err)

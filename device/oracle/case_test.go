@@ -23,6 +23,10 @@ func TestCaseNames(t *testing.T) {
 		"take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5/wrong=1",
 		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
+		"dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=bfloat16:1,0@0/subtract",
+		"dequantize/float-double/scalar/dst=@0/src=@3/scale=float8e8m0:@1",
+		"quantize/float-int8/3/dst=1@0/src=1@0/scale=float16:0@0/zero=int8:0@9/precision=float16",
+		"quantize/float16-float8e5m2/3/dst=1@0/src=1@0/scale=float16:0@0/how=unsaturated",
 	} {
 		c, err := ParseCase(name)
 		if err != nil {
@@ -40,6 +44,8 @@ func TestCaseNames(t *testing.T) {
 		"convert/float-int8/3/dst=1@0/src=1@0/how=", "convert/float-int8/3/dst=1@0/src=1@0/how=legacy,down", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
 		"take/int4/3/dst=1@0/src=1@0", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=-1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int5/by=0:7:5/wrong=1",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=x",
+		"dequantize/int4-float/3/dst=1@0/src=1@0/zero=int4:1@0/scale=float:1@0", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float:1,1@0",
+		"dequantize/int4-float/3/dst=1@0/src=1@0/scale=float5:1@0", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float:1@0/precision=x", "quantize/float-int4/3/dst=1@0/src=1@0/scale=float:1@0/how=wild",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/0:7:5/wrong=1", "take/int4-int8/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
@@ -115,6 +121,19 @@ func rules(c Case) error {
 			dst.Buffer = src.Buffer
 		}
 		src.Buffer = dst.Buffer
+	}
+	term := func(t Term) device.Operand {
+		if t.Type == layout.Invalid {
+			return device.Operand{}
+		}
+		return operand(t.Layout, t.Type, slots(t.Layout, t.Type))
+	}
+	scale, zero, add := term(c.Terms.Scale), term(c.Terms.Zero), term(c.Terms.Add)
+	switch c.Op {
+	case OpDequantize:
+		return backend.CheckDequantize(&dst, &src, &device.Scaling{Scale: scale, Zero: zero, Add: add})
+	case OpQuantize:
+		return backend.CheckQuantize(&dst, &src, &device.Quantization{Scale: scale, Zero: zero})
 	}
 	if c.Op == OpConvert {
 		return backend.CheckConvert(&dst, &src, c.How)

@@ -63,7 +63,7 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 func (c Case) walkable() error {
 	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
 	switch {
-	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake:
+	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake && !c.scales():
 		return refuse("not an operation")
 	case !c.DstType.Valid() || c.Op != OpFill && !c.SrcType.Valid():
 		return refuse("not an element type")
@@ -71,6 +71,10 @@ func (c Case) walkable() error {
 		return nil
 	case !c.Dst.SameShape(&c.Src):
 		return refuse("the shapes differ")
+	case c.scales():
+		if err := c.scaled(); err != nil {
+			return refuse(err.Error())
+		}
 	case c.Op != OpConvert && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
@@ -102,6 +106,7 @@ type memory[T comparable] struct {
 	keep func(to, from []T)
 	// differ returns the first element that differs, in words.
 	differ func(got, want []T) (first string, elements int64)
+	terms  *termMemory // of what scales
 }
 
 // byteMemory is memory of bytes, without what depends on the case.
@@ -146,8 +151,14 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		pattern := RandomBytes(rng, int64(width+7)/8)
 		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
 	}
+	var err error
+	if m.terms, err = c.newTerms(dev, q, rng); err != nil {
+		return errors.Join(err, m.terms.free())
+	}
 	m.walk = func(dst, src, at []byte) (wrong []int64) {
 		switch c.Op {
+		case OpDequantize, OpQuantize:
+			Scale(c.Op, dst, c.Dst, c.DstType, src, c.Src, c.SrcType, &m.terms.terms, c.How)
 		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
 		case OpTake:
@@ -167,7 +178,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 			return string(g) == string(w)
 		}, func() string { return fmt.Sprintf("got %#x, want %#x", g, w) })
 	}
-	return check(dev, c, rng, q, m)
+	return errors.Join(check(dev, c, rng, q, m), m.terms.free())
 }
 
 func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error {
@@ -272,6 +283,8 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		if err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...); err == nil && c.Wrong > 0 {
 			err = q.Wait()
 		}
+	case OpDequantize, OpQuantize:
+		err = m.terms.run(q, c, to, source)
 	}
 	if c.Wrong <= 0 && err != nil {
 		return errors.Join(err, q.Wait())
@@ -286,6 +299,9 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		return err
 	}
 	err = errors.Join(compareDst(m, c, got, want), compareSource("at", indicesAfter, indices))
+	if m.terms != nil {
+		err = errors.Join(err, m.terms.compare(q))
+	}
 	if !c.Shared { // then src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
 	}

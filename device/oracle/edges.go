@@ -14,7 +14,7 @@ import (
 // as are hard to convert: random bits of a wide type are hardly ever near a value
 // of a narrow one.
 func (c Case) season(rng *rand.Rand, src []byte) {
-	if c.Op != OpConvert {
+	if c.Op != OpConvert && !c.scales() {
 		return
 	}
 	width := c.SrcType.Bits()

@@ -14,7 +14,7 @@ type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26
-	Ops      []Op           // all four; some of them must be possible for some of Types
+	Ops      []Op           // all; some of them must be possible for some of Types
 }
 
 // class is a kind of layouts that some kernel or fast path is made for.
@@ -95,7 +95,7 @@ func Random(rng *rand.Rand, limits Limits) Case {
 		limits.Types = layout.DTypes()
 	}
 	if len(limits.Ops) == 0 {
-		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake}
+		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake, OpDequantize, OpQuantize}
 	}
 	g := generator{rng, limits}
 	var c Case
@@ -140,6 +140,9 @@ func (g generator) operation(c *Case) {
 		if g.chance(.1) {
 			c.Wrong = 1 + g.IntN(3)
 		}
+		return
+	}
+	if g.chance(.125) && g.scaling(c, t) {
 		return
 	}
 	switch container := t.Container(); {
@@ -216,6 +219,9 @@ func (g generator) layouts(c *Case, k class, elements int64) bool {
 		return false
 	}
 	if c.Shared = k.shared; c.Shared && !g.share(c) {
+		return false
+	}
+	if c.scales() && !g.terms(c, shape) {
 		return false
 	}
 	return g.fits(c.Dst, c.DstType) && g.fits(c.Src, c.SrcType)

@@ -100,6 +100,12 @@ func (q *damagedQueue) Convert(dst, src device.Operand, how device.Rounding) err
 func (q *damagedQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.after(q.Queue.Take(dst, src, at, by...), dst)
 }
+func (q *damagedQueue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	return q.after(q.Queue.Dequantize(dst, src, by), dst)
+}
+func (q *damagedQueue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	return q.after(q.Queue.Quantize(dst, src, by), dst)
+}
 
 // TestWrongElementsAreFound plants one wrong bit in every third call of the device.
 func TestWrongElementsAreFound(t *testing.T) {

@@ -64,6 +64,14 @@ func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.launch(&dst, backend.CheckTake(&dst, &src, &at, by))
 }
 
+func (q *queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	return q.launch(&dst, backend.CheckDequantize(&dst, &src, &by))
+}
+
+func (q *queue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	return q.launch(&dst, backend.CheckQuantize(&dst, &src, &by))
+}
+
 func (q *queue) FillString(dst device.Operand, _ string) error {
 	return q.launch(&dst, backend.CheckFillString(&dst))
 }

@@ -126,8 +126,10 @@ type Args struct {
 	Dst, Src   Mem
 	Params     Mem       // what a Loader made of the launch's parameters
 	Bases      [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices
+	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices; of a scaling: of scale and zero
 	At, Status Mem       // of a take: its indices, and where the kernel notes one out of range
+	Terms      [3]Mem    // of a scaling: scale, zero and add, none of them nil
+	AddBase    int64     // of the last one; those of the others are the Pattern
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

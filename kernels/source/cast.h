@@ -38,9 +38,11 @@
 #else
 #define CONVERT(x) PASTE(NAME, _direct)(x, is, becomes)
 #endif
+#endif
 
+#if SBITS >= 32
 // bits reads the element at a position.
-CASTING LOADED PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
+CASTING PASTE(u, SBITS) PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 #if SBITS == 64
 	return ((GLOBAL const u64 *)src)[at];
 #else

@@ -1,0 +1,263 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/layout"
+)
+
+// Dequantize sets the elements of dst to (src - zero) * scale + add.
+func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	const op = "Dequantize"
+	check := func() error { return backend.CheckDequantize(&dst, &src, &by) }
+	return q.scale(op, check, [sides]*device.Operand{&dst, &src, &by.Scale, &by.Zero, &by.Add}, func(c *scaling) {
+		c.quantizes, c.subtract, c.how = false, by.Subtract, plain
+	})
+}
+
+// Quantize sets the elements of dst to round(src / scale) + zero.
+func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	const op = "Quantize"
+	check := func() error { return backend.CheckQuantize(&dst, &src, &by) }
+	return q.scale(op, check, [sides]*device.Operand{&dst, &src, &by.Scale, &by.Zero, nil}, func(c *scaling) {
+		c.quantizes, c.precision, c.how = true, by.Precision, device.Rounding{Unsaturated: by.Unsaturated}
+	})
+}
+
+// The sides of a call that scales.
+const (
+	sideDst = iota
+	sideSrc
+	sideScale
+	sideZero
+	sideAdd
+	sides
+)
+
+// scale checks a call, prepares it and carries it out.
+func (q *Queue) scale(op string, check func() error, operands [sides]*device.Operand, prepare func(*scaling)) error {
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := check(); err != nil {
+		return err
+	}
+	var regions [sides]region
+	for i, o := range operands {
+		if o == nil || o.Buffer == nil {
+			continue
+		}
+		var err error
+		if regions[i], err = q.use(op, [sides]string{"dst", "src", "scale", "zero", "add"}[i], o.Buffer); err != nil {
+			return err
+		}
+	}
+	if err := q.hold(op, regions[:]...); err != nil {
+		return err
+	}
+	defer q.letGo(regions[:]...)
+	if operands[sideDst].Layout.Count() == 0 {
+		return nil
+	}
+	c := scalings.Get().(*scaling)
+	defer c.drop()
+	c.load(&operands, &regions)
+	prepare(c)
+	c.execute(&q.sc)
+	q.launched(c.bytes)
+	return nil
+}
+
+// scaling is a Dequantize or a Quantize made ready to run: loops over axes, the innermost
+// last. Elements pass through floats of 32 bits, a piece at a time.
+type scaling struct {
+	operands  [sides]scaled
+	how       device.Rounding // to dst
+	quantizes bool
+	subtract  bool         // of a dequantization
+	precision layout.DType // of a quantization
+
+	origin [sides]int64
+	rank   int
+	axes   [maxAxes]scaleAxis
+	length int64 // of a run: of the innermost axes along which dst and src are dense
+	count  int64 // of elements
+	bytes  int64
+	share  share
+}
+
+type scaleAxis struct {
+	n  int64
+	by [sides]int64
+}
+
+// scaled is an operand of a scaling; without a type there is none.
+type scaled struct {
+	dtype layout.DType
+	base  unsafe.Pointer
+	is    *number
+}
+
+// piece is a part of the innermost axis: its elements as floats, and where it lies.
+type piece struct {
+	values []float32
+	at     *[sides]int64
+	sc     *scratch
+}
+
+var scalings = sync.Pool{New: func() any { return new(scaling) }}
+
+func (c *scaling) drop() {
+	for i := range c.operands {
+		c.operands[i] = scaled{}
+	}
+	scalings.Put(c)
+}
+
+// load takes checked operands that have elements.
+func (c *scaling) load(operands *[sides]*device.Operand, regions *[sides]region) {
+	var layouts [sides]layout.Layout
+	var all [sides]*layout.Layout
+	dst := operands[sideDst]
+	for i, o := range operands {
+		if all[i] = &layouts[i]; o == nil || o.Buffer == nil {
+			layouts[i], _ = layout.Strided(dst.Layout.Shape(), make([]int64, dst.Layout.Rank()), 0) // of a valid shape
+			continue
+		}
+		layouts[i] = o.Layout
+		c.operands[i] = scaled{o.Type, regions[i].base, numbers[o.Type]}
+	}
+	c.bytes = (dst.Layout.Count()*int64(dst.Type.Bits()) + 7) / 8
+	layout.Simplify(all[:]...)
+	d := all[sideDst]
+	c.count, c.rank = d.Count(), d.Rank()
+	for i := range all {
+		c.origin[i] = all[i].Offset()
+	}
+	for k := range c.rank {
+		c.axes[k].n = d.Dim(k)
+		for i := range all {
+			c.axes[k].by[i] = all[i].Stride(k)
+		}
+	}
+	if c.rank == 0 {
+		c.rank, c.axes[0] = 1, scaleAxis{n: 1}
+	}
+	c.length = c.axes[c.rank-1].n
+	if in := &c.axes[c.rank-1].by; in[sideDst] != 1 || in[sideSrc] != 1 {
+		return
+	}
+	for k := c.rank - 2; k >= 0 && c.axes[k].by[sideDst] == c.length && c.axes[k].by[sideSrc] == c.length; k-- {
+		c.length *= c.axes[k].n
+	}
+}
+
+// execute runs the scaling and returns when it is done.
+func (c *scaling) execute(sc *scratch) {
+	cost := max(c.bytes, 2*c.count)
+	n := parallelism(c.count, cost)
+	if c.operands[sideDst].is.bits < 8 && !c.separable() {
+		n = 1
+	}
+	if n == 1 {
+		c.part(0, c.count, sc)
+		return
+	}
+	c.share.work, c.share.units = c, c.count
+	c.share.grain = (grainOf(c.count, cost, n) + 63) &^ 63
+	allWorkers.run(&c.share, n-1, sc)
+}
+
+// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
+// one run that begins with a byte.
+func (c *scaling) separable() bool {
+	step := int64(1)
+	for k := c.rank - 1; k >= 0; k-- {
+		if c.axes[k].by[sideDst] != step {
+			return false
+		}
+		step *= c.axes[k].n
+	}
+	return c.origin[sideDst]*int64(c.operands[sideDst].is.bits)%8 == 0
+}
+
+// part does the elements with the numbers [lo, hi).
+func (c *scaling) part(lo, hi int64, sc *scratch) {
+	var index [maxAxes]int64
+	last, at := c.rank-1, c.origin
+	move := func(k int, by int64) {
+		for i := range at {
+			at[i] += by * c.axes[k].by[i]
+		}
+	}
+	for k, rest := last, lo; k >= 0; k-- {
+		index[k] = rest % c.axes[k].n
+		rest /= c.axes[k].n
+		move(k, index[k])
+	}
+	var in, out job // conversions from src, and to dst
+	inner := &c.axes[last].by
+	c.conversion(&in, layout.Float32, c.operands[sideSrc].dtype, plain)
+	c.conversion(&out, c.operands[sideDst].dtype, layout.Float32, c.how)
+	in.src, in.b = c.operands[sideSrc].base, axis{d: 1, s: inner[sideSrc]}
+	out.dst, out.b, out.bytes = c.operands[sideDst].base, axis{d: inner[sideDst], s: 1}, c.bytes
+	values := floatsOf(&sc.values)
+	p := piece{at: &at, sc: sc}
+	in.dst, out.src = unsafe.Pointer(&values[0]), unsafe.Pointer(&values[0])
+	for lo < hi {
+		n := min(hi-lo, c.length-lo%c.length, castPiece)
+		d := at[sideDst]
+		in.valueRow(0, at[sideSrc], n, sc)
+		for done := int64(0); done < n; {
+			m := min(n-done, c.axes[last].n-index[last])
+			if p.values = values[done : done+m]; c.quantizes {
+				c.quantize(&p)
+			} else {
+				c.dequantize(&p)
+			}
+			done += m
+			index[last] += m
+			move(last, m)
+			for k := last; k > 0 && index[k] == c.axes[k].n; k-- { // the next index over the outer axes
+				move(k, -index[k])
+				index[k] = 0
+				index[k-1]++
+				move(k-1, 1)
+			}
+		}
+		out.valueRow(d, 0, n, sc)
+		lo += n
+	}
+	out.settle()
+}
+
+// conversion makes a job of conversions along its axis b.
+func (c *scaling) conversion(j *job, dst, src layout.DType, how device.Rounding) {
+	j.dBits, j.sBits = dst.Bits(), src.Bits()
+	j.clipLo, j.clipHi = 0, 1<<63-1
+	if dst != src {
+		j.cast = casterOf(dst, src, how)
+	}
+}
+
+// valueRow is castRow, or a copy where both sides are floats of 32 bits.
+func (j *job) valueRow(d, s, n int64, sc *scratch) {
+	if j.cast != nil {
+		j.castRow(d, s, n, sc)
+		return
+	}
+	if j.b.d == 1 && j.b.s == 1 {
+		copy(span(j.dst, 4*d, 4*n), span(j.src, 4*s, 4*n))
+		return
+	}
+	moveRow(j.dst, j.src, 4*d, 4*s, axis{n, 4 * j.b.d, 4 * j.b.s}, 32)
+}
+
+// floatsOf is a piece's room for floats.
+func floatsOf(b *[]byte) []float32 {
+	return unsafe.Slice((*float32)(room(b, 4*castPiece)), castPiece)
+}

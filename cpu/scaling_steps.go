@@ -1,0 +1,206 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+)
+
+// What a scaling does with the floats of a piece. Conversions to float32 between two
+// operations are what keeps them from being fused.
+
+// term is what the elements of a piece have in common, or one for each.
+type term struct {
+	one  float32
+	each []float32 // nil: one
+}
+
+// term reads a term of a piece as floats.
+func (c *scaling) term(p *piece, side int, into *[]byte) term {
+	o := &c.operands[side]
+	step := c.axes[c.rank-1].by[side]
+	if step == 0 {
+		return term{one: o.float(p.at[side])}
+	}
+	each := floatsOf(into)
+	for i := range p.values {
+		each[i] = o.float(p.at[side] + int64(i)*step)
+	}
+	return term{each: each[:len(p.values)]}
+}
+
+// bits returns an element's.
+func (o *scaled) bits(at int64) uint64 {
+	if w := int64(o.is.bits); w < 8 {
+		return uint64(getBits(o.base, at*w, w))
+	}
+	return o.is.get(o.base, at)
+}
+
+// float returns an element as a float.
+func (o *scaled) float(at int64) float32 {
+	x := o.bits(at)
+	switch {
+	case o.dtype == layout.Float32:
+		return math.Float32frombits(uint32(x))
+	case o.dtype == layout.BFloat16:
+		return math.Float32frombits(uint32(x) << 16)
+	case o.is.bits <= 16 && o.is.kind == numeric.UintKind:
+		return float32(x)
+	}
+	return math.Float32frombits(uint32(numbers[layout.Float32].encode(o.is.decode(x))))
+}
+
+// whole returns an element that is an integer.
+func (o *scaled) whole(at int64) int64 {
+	v := o.is.decode(o.bits(at))
+	if v.negative {
+		return -int64(v.magnitude)
+	}
+	return int64(v.magnitude)
+}
+
+// numbers are those of numberOf with the usual rounding, by type: of all but strings.
+var numbers = func() (all [32]*number) {
+	for _, t := range layout.DTypes() {
+		if t != layout.String {
+			all[t] = numberOf(t, plain)
+		}
+	}
+	return all
+}()
+
+// isInteger reports whether there is an operand, of integers.
+func (o *scaled) isInteger() bool {
+	return o.is != nil && (o.is.kind == numeric.IntKind || o.is.kind == numeric.UintKind)
+}
+
+// dequantize makes (v - zero) * scale + add of each value.
+func (c *scaling) dequantize(p *piece) {
+	v := p.values
+	c.shift(p)
+	if k := c.term(p, sideScale, &p.sc.terms); k.each != nil {
+		for i, x := range k.each {
+			v[i] *= x
+		}
+	} else {
+		for i := range v {
+			v[i] *= k.one
+		}
+	}
+	if c.operands[sideAdd].is != nil {
+		a := c.term(p, sideAdd, &p.sc.terms)
+		switch {
+		case a.each == nil && c.subtract:
+			for i := range v {
+				v[i] -= a.one
+			}
+		case a.each == nil:
+			for i := range v {
+				v[i] += a.one
+			}
+		case c.subtract:
+			for i, x := range a.each {
+				v[i] -= x
+			}
+		default:
+			for i, x := range a.each {
+				v[i] += x
+			}
+		}
+	}
+	quiet(v)
+}
+
+// shift subtracts the zero point: of integers of 32 bits exactly, of shorter ones floats
+// do that.
+func (c *scaling) shift(p *piece) {
+	v, src, zero := p.values, &c.operands[sideSrc], &c.operands[sideZero]
+	if zero.is == nil {
+		return
+	}
+	if src.isInteger() && zero.isInteger() && max(src.is.bits, zero.is.bits) > 16 {
+		in := &c.axes[c.rank-1].by
+		for i := range v {
+			v[i] = float32(src.whole(p.at[sideSrc]+int64(i)*in[sideSrc]) - zero.whole(p.at[sideZero]+int64(i)*in[sideZero]))
+		}
+		return
+	}
+	z := c.term(p, sideZero, &p.sc.terms)
+	if z.each == nil {
+		for i := range v {
+			v[i] -= z.one
+		}
+		return
+	}
+	for i, x := range z.each {
+		v[i] -= x
+	}
+}
+
+// quiet gives all values that are not a number the bits of one.
+func quiet(v []float32) {
+	for i, x := range v {
+		if x != x {
+			v[i] = math.Float32frombits(floatNaN)
+		}
+	}
+}
+
+// quantize makes round(v / scale) + zero of each value.
+func (c *scaling) quantize(p *piece) {
+	v := p.values
+	c.round(v, p.sc)
+	k := c.term(p, sideScale, &p.sc.terms)
+	if k.each != nil {
+		c.round(k.each, p.sc)
+		for i, x := range k.each {
+			v[i] /= x
+		}
+	} else {
+		one := floatsOf(&p.sc.terms)[:1]
+		one[0] = k.one
+		c.round(one, p.sc)
+		for i := range v {
+			v[i] /= one[0]
+		}
+	}
+	c.round(v, p.sc)
+	quiet(v)
+	if c.operands[sideDst].isInteger() {
+		c.toIntegers(p)
+	}
+}
+
+// round rounds values to the precision of a quotient.
+func (c *scaling) round(v []float32, sc *scratch) {
+	if c.precision != layout.Float16 && c.precision != layout.BFloat16 {
+		return
+	}
+	half, at := room(&sc.floats, 2*castPiece), unsafe.Pointer(&v[0])
+	casterOf(c.precision, layout.Float32, plain).run(half, at, int64(len(v)), false, sc)
+	casterOf(layout.Float32, c.precision, plain).run(at, half, int64(len(v)), false, sc)
+}
+
+// toIntegers rounds values, adds the zero point, and bounds the sums by what dst's
+// type has.
+func (c *scaling) toIntegers(p *piece) {
+	to, zero := c.operands[sideDst].is, &c.operands[sideZero]
+	least, most := 0.0, float64(uint64(1)<<to.bits-1)
+	if to.kind == numeric.IntKind {
+		least, most = -float64(to.sign), float64(to.sign-1)
+	}
+	step, z := c.axes[c.rank-1].by[sideZero], 0.0
+	for i, x := range p.values {
+		if zero.is != nil && (i == 0 || step != 0) {
+			z = float64(zero.whole(p.at[sideZero] + int64(i)*step))
+		}
+		r := math.RoundToEven(float64(x))
+		if x != x {
+			r = 0
+		}
+		p.values[i] = float32(min(max(r+z, least), most))
+	}
+}

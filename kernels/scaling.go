@@ -1,0 +1,187 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Scalings: elements that are multiplied and added to, or divided, by terms that have
+// layouts of their own.
+
+// The forms that scale elements of any type of up to 32 bits.
+const (
+	Dequantize Form = "dequantize"
+	Quantize   Form = "quantize"
+)
+
+// Scaling is what a dequantization or a quantization is, but for layouts.
+type Scaling struct {
+	Quantize         bool
+	To, From         layout.DType
+	Scale, Zero, Add layout.DType // Invalid: there is none
+	Subtract         bool
+	Precision        layout.DType
+	Unsaturated      bool
+}
+
+// TermLayouts are those of scale, zero and add; nil: there is none.
+type TermLayouts [3]*layout.Layout
+
+// scales reports whether a kernel has terms.
+func (s Spec) scales() bool { return s.Form == Dequantize || s.Form == Quantize }
+
+// scalingSpecs lists the kernels that scale.
+func scalingSpecs() []Spec {
+	var all []Spec
+	for _, serial := range []bool{false, true} {
+		for _, bits := range []uint8{16, 32, 64} {
+			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, Serial: serial})
+		}
+		for _, bits := range []uint8{2, 4, 8, 16} {
+			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, Serial: serial})
+		}
+	}
+	return all
+}
+
+// scalingDefines are the macros of these forms.
+func (s Spec) scalingDefines() []string {
+	quantize := "0"
+	if s.Form == Quantize {
+		quantize = "1"
+	}
+	return []string{"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{}))}
+}
+
+// PlanScaling plans a scaling between layouts of one shape.
+func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target) (Launch, error) {
+	p := problem{op: "Dequantize", target: t, sBits: 32}
+	form := Dequantize
+	if by.Quantize {
+		p.op, form = "Quantize", Quantize
+	}
+	var sides [5]layout.Layout
+	all := make([]*layout.Layout, len(sides))
+	sides[0], sides[1] = dst, src
+	for i := range sides {
+		if all[i] = &sides[i]; i < 2 {
+			continue
+		}
+		if l := terms[i-2]; l != nil {
+			sides[i] = *l
+		} else {
+			sides[i], _ = layout.Strided(dst.Shape(), make([]int64, dst.Rank()), 0) // of a valid shape
+		}
+	}
+	layout.Simplify(all...)
+	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
+	l, err := p.plan("scale", func(k *parameters) (Spec, error) {
+		spec := p.spec(form)
+		return spec, p.cutScaling(k, spec, sides[2:], by)
+	})
+	for i, term := range terms {
+		if term != nil {
+			l.terms[i] = sides[2+i].Offset() - term.Offset()
+		}
+	}
+	return l, err
+}
+
+// cutScaling cuts a scaling into blocks: the same for src and for each of the terms.
+func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by Scaling) error {
+	var of [4]parameters
+	for i := range of {
+		q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
+		for a := range q.axes {
+			if i > 0 {
+				q.axes[a].s = terms[i-1].Stride(a)
+			}
+		}
+		var err error
+		if p.dBits < 8 {
+			err = q.planWords(&of[i], len(q.axes), 1)
+		} else {
+			err = of[i].cutElements(spec, q.innermostFirst())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	src, scale, zero, add := &of[0], &of[1], &of[2], &of[3]
+	*k = *src
+	k.da, k.sa, k.db = scale.s, zero.s, add.s
+	k.more = slices.Concat(scale.paired(zero), add.paired(add))
+	word := func(t layout.DType, how device.Rounding) uint64 {
+		if t == layout.Invalid {
+			return 0
+		}
+		return number(t, how)
+	}
+	precision, sign := uint64(0), uint64(0)
+	if by.Precision == layout.Float16 || by.Precision == layout.BFloat16 {
+		precision = number(by.Precision, device.Rounding{})
+	}
+	if by.Subtract {
+		sign = 1 << 31
+	}
+	usual := device.Rounding{}
+	for _, v := range []uint64{
+		word(by.From, usual), word(by.To, device.Rounding{Unsaturated: by.Unsaturated}),
+		word(by.Scale, usual), word(by.Zero, usual), word(by.Add, usual), precision, sign, 0,
+	} {
+		k.more = binary.LittleEndian.AppendUint64(k.more, v)
+	}
+	return nil
+}
+
+// paired encodes axes whose steps are those that two parameters have on src.
+func (k *parameters) paired(other *parameters) []byte {
+	var both parameters
+	pair := func(a, b []axis) []axis {
+		out := slices.Clone(a)
+		for i := range out {
+			out[i].d, out[i].s = a[i].s, b[i].s
+		}
+		return out
+	}
+	both.outer, both.inner, both.run = pair(k.outer, other.outer), pair(k.inner, other.inner), pair(k.run, other.run)
+	return both.encode(0)[headerBytes:]
+}
+
+// TermBase returns the base of a scaling's i-th term, for one with this offset. The launch
+// fits any.
+func (l *Launch) TermBase(i int, offset int64) int64 { return offset + l.terms[i] }
+
+// termKey is what the terms of a scaling contribute to its plan: extents and strides.
+type termKey struct {
+	some    bool
+	layouts [3]layout.Layout
+}
+
+func (k *termKey) set(terms *TermLayouts) {
+	if k.some = terms != nil; !k.some {
+		return
+	}
+	for i, l := range terms {
+		if l != nil {
+			k.layouts[i] = *l
+		}
+	}
+}
+
+// are reports whether a call's terms are those of the key. Which there are, its types say.
+func (k *termKey) are(terms *TermLayouts) bool {
+	if terms == nil || !k.some {
+		return terms == nil && !k.some
+	}
+	for i, l := range terms {
+		if l != nil && !k.layouts[i].SameAxes(l) {
+			return false
+		}
+	}
+	return true
+}

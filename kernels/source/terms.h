@@ -1,0 +1,74 @@
+// What kernels share that scale elements: where their terms are, and what they mean.
+//
+// The parameters go on behind their axes: with the same axes twice more, whose steps are
+// the scale's and the zero point's, and those of what is added; of the cut axis these are
+// da, sa and db. Behind them, there are the meanings: words for number_of, of what there
+// is no term of 0.
+
+typedef struct {
+	u64 src, dst, scale, zero, add;
+	u64 precision; // of a quotient; 0: floats of 32 bits
+	u64 sign;      // of what is added: flipped
+	u64 unused;
+} Meanings;
+
+#define ALL_AXES(params) ((params)->outer + (params)->inner + (params)->run)
+#define MEANINGS(params) ((CONSTANT Meanings *)(AXES(params) + 3 * ALL_AXES(params)))
+
+// Spot is an element's position on all sides.
+typedef struct {
+	i64 d, s, scale, zero, add;
+} Spot;
+
+// move_to moves a spot i steps along axis k.
+DEVICE void move_to(Spot *p, CONSTANT Params *params, u32 k, u32 i) {
+	const u32 all = ALL_AXES(params);
+	p->d += i * AXES(params)[k].d;
+	p->s += i * AXES(params)[k].s;
+	p->scale += i * AXES(params)[k + all].d;
+	p->zero += i * AXES(params)[k + all].s;
+	p->add += i * AXES(params)[k + 2 * all].d;
+}
+
+// move_cut moves a spot i steps along the cut axis.
+DEVICE void move_cut(Spot *p, CONSTANT Params *params, u32 i) {
+	p->d += i * params->d;
+	p->s += i * params->s;
+	p->scale += i * params->da;
+	p->zero += i * params->sa;
+	p->add += i * params->db;
+}
+
+// spot_of is block_of on all sides.
+DEVICE u32 spot_of(CONSTANT Params *params, u32 block, Spot *p) {
+	const u32 first = digit(&block, AXES(params));
+	move_to(p, params, 0, first);
+	ROLLED
+	for (u32 k = 1; k < params->outer; k++) {
+		move_to(p, params, k, digit(&block, AXES(params) + k));
+	}
+	return first;
+}
+
+// whole_of is the value of an integer of some bits.
+DEVICE i64 whole_of(u32 x, const Number is) {
+	const u64 sign = is.kind == KIND_INT ? (u64)1 << (is.bits - 1) : 0;
+	return (i64)((x ^ sign) - sign);
+}
+
+// rounded_integer is the integer nearest to a float, to an even one if two are as near: 0
+// of NaN, and of large ones something beyond 2^60.
+DEVICE i64 rounded_integer(u32 x) {
+	const i32 power = (i32)(x >> 23 & 255) - 150;
+	const u64 m = significand(x);
+	if (is_nan(x) || power < -24) {
+		return 0;
+	}
+	u64 v = m << MIN(MAX(power, 0), 38);
+	if (power < 0) {
+		const u64 middle = (u64)1 << (-power - 1), rest = m & (middle + middle - 1);
+		v = m >> -power;
+		v += rest > middle || (rest == middle && (v & 1));
+	}
+	return x >> 31 ? -(i64)v : (i64)v;
+}
