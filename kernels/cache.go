@@ -24,7 +24,7 @@ type Entry[T any] struct {
 	OnDevice T // what upload made of the parameters; none where there is nothing to do
 	call     call
 	layouts  plankey.Key
-	terms    termKey // of a scaling
+	terms    termKey   // of a scaling
 	next     *Entry[T] // of the same hash
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
 	"github.com/restride/restride/layout"
 )
 
@@ -30,7 +31,8 @@ func TestKernelsOfTypes(t *testing.T) {
 				c := oracle.Random(rng, oracle.Limits{MaxBytes: 1 << 16, Types: types})
 				l, err := planOf(c, target)
 				require.NoError(t, err, "%v", c)
-				listed := slices.Contains(types, c.DstType) && (c.Op != oracle.OpConvert || slices.Contains(types, c.SrcType))
+				scaled := c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize
+				listed := slices.Contains(types, c.DstType) && (!scaled || len(types) > 1) && (c.Op != oracle.OpConvert || slices.Contains(types, c.SrcType))
 				if listed && l.Groups > 0 && !l.Spec.Long {
 					require.True(t, slices.Contains(some, l.Spec), "%v: %v", c, l.Spec)
 				}
@@ -46,6 +48,9 @@ func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
 	switch {
 	case c.Op == oracle.OpFill:
 		return kernels.PlanFill(c.Dst, bits, t)
+	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize:
+		l, err := launches.Of(c, t)
+		return l.Launch, err
 	case c.Op == oracle.OpTake:
 		return kernels.PlanTake(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:

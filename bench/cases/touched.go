@@ -22,7 +22,13 @@ func Touched(o oracle.Case, sector int64) (read, written int64) {
 	case oracle.OpTake:
 		return touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector), written
 	}
-	return touched(steps(o.Src), o.SrcType, sector), written
+	read = touched(steps(o.Src), o.SrcType, sector)
+	for _, t := range []oracle.Term{o.Terms.Scale, o.Terms.Zero, o.Terms.Add} {
+		if t.Type != layout.Invalid {
+			read += touched(steps(t.Layout), t.Type, sector)
+		}
+	}
+	return read, written
 }
 
 func touchedTable(o oracle.Case, sector int64) int64 {

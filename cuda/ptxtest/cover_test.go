@@ -62,7 +62,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = rows(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
-		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
+		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0 && s.Form != kernels.Dequantize:
 			c = permuted(rng, s)
 		default:
 			c = oracle.Random(rng, limits)
@@ -87,6 +87,9 @@ func typesOf(s kernels.Spec) []layout.DType {
 	if s.To != 0 || s.From != 0 {
 		return []layout.DType{s.To, s.From}
 	}
+	if s.Form == kernels.Dequantize || s.Form == kernels.Quantize { // of any type, to its width
+		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
+	}
 	return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool {
 		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
 	})
@@ -99,7 +102,10 @@ func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		if c.Shared || c.Wrong > 0 || (c.Op == oracle.OpTake) != (s.AtBits > 0) || c.DstType.Bits() != int(s.DstBits) {
 			continue
 		}
-		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType}
+		if (c.Op == oracle.OpDequantize) != (s.Form == kernels.Dequantize) || (c.Op == oracle.OpQuantize) != (s.Form == kernels.Quantize) {
+			continue
+		}
+		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType, Terms: c.Terms}
 	}
 }
 
@@ -137,6 +143,11 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	}
 	if c.Dst = side(0); c.Op != oracle.OpFill {
 		c.Src = side(rng.IntN(3))
+	}
+	for _, t := range []*oracle.Term{&c.Terms.Scale, &c.Terms.Zero, &c.Terms.Add} {
+		if t.Type != layout.Invalid {
+			t.Layout = side(rng.IntN(8))
+		}
 	}
 	if c.Op == oracle.OpTake {
 		c.At = side(rng.IntN(4))

@@ -9,6 +9,7 @@ import (
 	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
 )
 
 // Launch is a kernels.Launch with its arguments. Groups are 0 where there is nothing to
@@ -18,6 +19,7 @@ type Launch struct {
 	D, S   int64  // the kernel's bases, in elements of its width
 	Lo, Hi uint64 // its last arguments
 	Extent int64  // of a take: its index's
+	Add    int64  // of a scaling: the base of what is added
 
 	Read, Written int64 // bytes that memory moves at least
 }
@@ -65,8 +67,28 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 		if l.Launch, err = kernels.PlanTake(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
 			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
 		}
+	case oracle.OpDequantize, oracle.OpQuantize:
+		err = l.planScaling(o, target)
 	default:
 		err = fmt.Errorf("%w: no kernel does %s", oracle.ErrSkipped, o.Op)
+	}
+	return err
+}
+
+func (l *Launch) planScaling(o oracle.Case, target kernels.Target) (err error) {
+	by := kernels.Scaling{
+		Quantize: o.Op == oracle.OpQuantize, To: o.DstType, From: o.SrcType, Scale: o.Terms.Scale.Type, Zero: o.Terms.Zero.Type, Add: o.Terms.Add.Type,
+		Subtract: o.Terms.Subtract, Precision: o.Terms.Precision, Unsaturated: o.How.Unsaturated,
+	}
+	var terms kernels.TermLayouts
+	for i, t := range []*oracle.Term{&o.Terms.Scale, &o.Terms.Zero, &o.Terms.Add} {
+		if t.Type != layout.Invalid {
+			terms[i] = &t.Layout
+		}
+	}
+	if l.Launch, err = kernels.PlanScaling(o.Dst, o.Src, terms, by, target); err == nil {
+		l.Lo, l.Hi = uint64(l.TermBase(0, o.Terms.Scale.Layout.Offset())), uint64(l.TermBase(1, o.Terms.Zero.Layout.Offset()))
+		l.Add = l.TermBase(2, o.Terms.Add.Layout.Offset())
 	}
 	return err
 }

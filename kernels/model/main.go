@@ -185,6 +185,8 @@ func measure(l *launches.Launch) (work, error) {
 	args[2] = l.Params
 	if l.Spec.AtBits > 0 {
 		args = append(args, ptx.Words(ptx.SampleAt, ptx.SampleStatus)...)
+	} else if l.Spec.Form == "dequantize" || l.Spec.Form == "quantize" {
+		args = append(args, ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))...)
 	}
 	blocks := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
 	slices.Sort(blocks)
