@@ -107,10 +107,12 @@ func (p *Plan) largest(c cut, bytes int64) int64 {
 // unit returns the number whose multiples an axis can be cut at: on both sides each piece
 // of every tensor then has whole bytes that no other piece has. 0: nowhere.
 func (p *Plan) unit(axis byte) int64 {
-	if axis == axisK && slices.ContainsFunc(p.fills, func(f fill) bool { return f.role == groups || f.role == sorting }) || p.From.ext[axis] == 0 {
-		return 0 // these count k from the first one on
+	extent := p.From.ext[axis]
+	if extent == 0 || extent > 1<<50 { // no sum of two overflows
+		return 0
 	}
-	if axis == axisK && (p.sorted || p.From.Params.Sorted) {
+	inOrder := func(f fill) bool { return f.role == groups || f.role == sorting } // from the first k on
+	if axis == axisK && (p.sorted || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
 		return 0
 	}
 	unit := int64(1)
@@ -126,7 +128,7 @@ func (p *Plan) unit(axis byte) int64 {
 			unit = lcm(unit, outer.div*w.ratio(axis, outer.axis))
 		}
 	}
-	part := cut{axis, p.From.ext[axis], unit}
+	part := cut{axis, extent, unit}
 	for _, w := range []*Weight{p.From, p.To} {
 		for _, a := range w.arrays {
 			if _, ok := w.region(a, part, 0); !ok {
