@@ -14,15 +14,15 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of docs/weights.md")
 
-// sample is a weight of a format as documents show it.
-type sample struct {
+// shown is a weight of a format as documents show it.
+type shown struct {
 	title  string
 	format *Format
 	params Params
 }
 
-// samples are weights of all formats, of kinds that differ in what they can become.
-func samples() []sample {
+// shownWeights are weights of all formats, of kinds that differ in what they can become.
+func shownWeights() []shown {
 	p := Params{Bits: 4, Group: 128, Scale: "F16"}
 	with := func(change func(*Params)) Params {
 		p := p
@@ -31,7 +31,7 @@ func samples() []sample {
 	}
 	asymmetric := with(func(p *Params) { p.Zeros = true })
 	alone := Params{Bits: 4, Tiles: 8, Part: 128}
-	out := []sample{
+	out := []shown{
 		{"`gptq`, 4 bits", gptq, p},
 		{"`gptq`, 4 bits, zero points", gptq, asymmetric},
 		{"`gptq`, 4 bits, rows in any order (desc_act)", gptq, with(func(p *Params) { p.Sorted = true })},
@@ -58,30 +58,30 @@ func samples() []sample {
 	for _, typ := range ggufOrder {
 		b := ggufBlocks()[typ]
 		b.params.Blocks = typ
-		out = append(out, sample{"`gguf`, " + typ, gguf, b.params})
+		out = append(out, shown{"`gguf`, " + typ, gguf, b.params})
 	}
 	experts := ggufBlocks()["MXFP4"].params
 	experts.Blocks, experts.Batch = "MXFP4", true
 	cache := Params{Bits: 16, Type: "F16"}
 	return append(out,
-		sample{"`gguf`, MXFP4, experts", gguf, experts},
-		sample{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
-		sample{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
-		sample{"`tilepacked`", tilePacked, alone},
-		sample{"`hqq`, 4 bits", hqq, alone},
-		sample{"`bitsandbytes`", bitsandbytes, alone},
-		sample{"`scales`", scalesPlain, Params{Bits: 8}},
-		sample{"`triton-blackwell`", tritonBlackwell, Params{Bits: 8}},
-		sample{"`triton-hopper`", tritonHopper, Params{Bits: 8}},
-		sample{"`kv-nhd`", kvNHD, cache},
-		sample{"`kv-hnd`", kvHND, cache},
-		sample{"`kv-paged`", kvPaged, cache},
-		sample{"`kv-paged-v`", kvPagedV, cache},
+		shown{"`gguf`, MXFP4, experts", gguf, experts},
+		shown{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
+		shown{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
+		shown{"`tilepacked`", tilePacked, alone},
+		shown{"`hqq`, 4 bits", hqq, alone},
+		shown{"`bitsandbytes`", bitsandbytes, alone},
+		shown{"`scales`", scalesPlain, Params{Bits: 8}},
+		shown{"`triton-blackwell`", tritonBlackwell, Params{Bits: 8}},
+		shown{"`triton-hopper`", tritonHopper, Params{Bits: 8}},
+		shown{"`kv-nhd`", kvNHD, cache},
+		shown{"`kv-hnd`", kvHND, cache},
+		shown{"`kv-paged`", kvPaged, cache},
+		shown{"`kv-paged-v`", kvPagedV, cache},
 	)
 }
 
 // weight is a weight of the sample's kind, with the tensors that its parameters call for.
-func (s sample) weight(t *testing.T) *Weight {
+func (s shown) weight(t *testing.T) *Weight {
 	ext := extents{axisN: 256, axisK: 512, axisE: 2}
 	if s.params.Type != "" {
 		ext = extents{'p': 2, 't': 16, 'h': 4, 'd': 64}
@@ -129,7 +129,7 @@ func formatsTable(t *testing.T) string {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, f.About)
 	}
 	b.WriteString("\n| weight | tensors, their types and orders |\n|---|---|\n")
-	for _, s := range samples() {
+	for _, s := range shownWeights() {
 		if s.format == gguf {
 			continue
 		}
@@ -154,7 +154,7 @@ func formatsTable(t *testing.T) string {
 func pairsTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| weight | becomes |\n|---|---|\n")
-	for _, s := range samples() {
+	for _, s := range shownWeights() {
 		var names []string
 		w := s.weight(t)
 		for _, to := range Formats() {
@@ -180,7 +180,7 @@ func drawings(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("```\n")
 	seen := map[string]bool{}
-	for _, s := range samples() {
+	for _, s := range shownWeights() {
 		w := s.weight(t)
 		drawn := drawing(w)
 		if key := s.format.Name + drawn; seen[key] || s.params.Bits > 8 {

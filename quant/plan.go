@@ -16,10 +16,14 @@ type Plan struct {
 	moves []move
 	fills []fill
 	less  []shift
+	views map[string]string // of tensors: To's by name, From's
 	// sorted: the rows of codes are first put in the order of their groups, or back.
 	sorted bool
 	// finer is how many groups of the target's are one of the source's.
 	finer int64
+	// of is the plan that this one does a piece of; nil: it is all of it.
+	of   *Plan
+	back back
 }
 
 // fill is an array that the source does not have, and its numbers.
@@ -51,22 +55,28 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Weight{Name: w.Name, Format: to, Params: params, ext: maps.Clone(w.ext)}
-	out.ext.group(params)
+	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
+}
+
+// plan returns the plan of a conversion to a weight that has a format and parameters: of
+// those of the format's arrays that the source has numbers for.
+func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
+	to := out.Format
+	out.ext = maps.Clone(w.ext)
+	out.ext.group(out.Params)
 	if to.name != nil {
 		out.Name = to.name(w.Name)
 	}
 	p := &Plan{From: w, To: out, finer: 1}
-	all := to.arrays(params)
-	if err := p.sameAxes(all[0]); err != nil {
+	if err := p.sameAxes(arrays[0]); err != nil {
 		return nil, err
 	}
 	if err := p.refine(); err != nil {
 		return nil, err
 	}
-	p.sorted = slices.ContainsFunc(all, func(a array) bool { return a.has(sorting) }) && params.Sorted
+	p.sorted = slices.ContainsFunc(arrays, func(a array) bool { return a.has(sorting) }) && out.Params.Sorted
 	p.sorted = p.sorted != w.has(sorting)
-	for _, a := range all {
+	for _, a := range arrays {
 		if (a.has(scales) || a.has(tensorScale)) && !a.has(codes) && !w.has(a.slots[0].role) {
 			continue // codes alone
 		}
@@ -74,6 +84,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.findViews()
 	return p, p.whole()
 }
 
