@@ -78,7 +78,7 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 }
 
 // widths are the types of elements that moves have.
-var widthTypes = map[int64]layout.DType{2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
+var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
 // run copies elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
