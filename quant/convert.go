@@ -21,8 +21,9 @@ func (m Memory) Release() error {
 	return errors.Join(all...)
 }
 
-// Run converts: src has the bytes of From's tensors, the result those of To's. On devices
-// that work on their own it returns before the work is done.
+// Run converts: src has the bytes of From's tensors, the result those of To's. Views (see
+// Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
+// out. On devices that work on their own it returns before the work is done.
 func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	dst, more := Memory{}, Memory{}
 	defer func() {
@@ -42,19 +43,21 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 		}
 	}
 	for i, t := range p.To.Tensors {
-		kind, err := p.To.arrays[i].kind()
-		if err != nil {
-			return dst, err
+		from, view := p.views[t.Name]
+		switch {
+		case !view:
+			dst[t.Name], err = p.room(s, i)
+		case src[from] != nil:
+			dst[t.Name], err = src[from].Alias()
 		}
-		n, err := kind.Size(t.Dims)
 		if err != nil {
-			return dst, err
-		}
-		if dst[t.Name], err = tensor.New(s, layout.Uint8, n); err != nil {
 			return dst, err
 		}
 	}
 	for _, m := range p.moves {
+		if _, view := p.views[m.dst]; view {
+			continue
+		}
 		from := src[m.src]
 		if from == nil {
 			from = more[m.src]
@@ -77,15 +80,28 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	return dst, nil
 }
 
-// widths are the types of elements that moves have.
+// room returns memory for To's i-th tensor: of zeros, unless moves write all of it.
+func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
+	t := p.To.Tensors[i]
+	n := t.bytes(p.To.arrays[i])
+	left := 8 * n
+	for _, m := range p.moves {
+		if m.dst == t.Name {
+			left -= m.dstLayout.Count() * m.width
+		}
+	}
+	if left == 0 {
+		return tensor.Empty(s, layout.Uint8, n)
+	}
+	return tensor.New(s, layout.Uint8, n)
+}
+
+// widthTypes are the types of elements that moves have.
 var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
 // run copies elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
-	t, ok := widthTypes[m.width]
-	if !ok {
-		return layout.Errorf(layout.ErrUnsupported, "quant", "copies of single bits")
-	}
+	t := widthTypes[m.width]
 	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
 	if err != nil {
 		return err

@@ -14,8 +14,10 @@ type Plan struct {
 	moves []move
 	fills []fill
 	less  []shift
+	views map[string]string // of tensors: To's by name, From's
 	// sorted: the rows of codes are first put in the order of their groups.
 	sorted bool
+	back   back
 }
 
 // fill is an array that the source does not have, and its numbers.
@@ -47,18 +49,24 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Weight{Name: w.Name, Format: to, Params: params, ext: maps.Clone(w.ext)}
-	out.ext.group(params)
+	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
+}
+
+// plan returns the plan of a conversion to a weight that has a format and parameters: of
+// those of the format's arrays that the source has numbers for.
+func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
+	to := out.Format
+	out.ext = maps.Clone(w.ext)
+	out.ext.group(out.Params)
 	if w.ext[axisG] != out.ext[axisG] {
-		return nil, to.refuse("groups of %d; there are groups of %d", params.Group, w.Params.Group)
+		return nil, to.refuse("groups of %d; there are groups of %d", out.Params.Group, w.Params.Group)
 	}
 	if to.name != nil {
 		out.Name = to.name(w.Name)
 	}
 	p := &Plan{From: w, To: out}
-	all := to.arrays(params)
-	p.sorted = params.Sorted && slices.ContainsFunc(all, func(a array) bool { return a.has(sorting) })
-	for _, a := range all {
+	p.sorted = out.Params.Sorted && slices.ContainsFunc(arrays, func(a array) bool { return a.has(sorting) })
+	for _, a := range arrays {
 		if a.has(scales) && !a.has(codes) && !w.has(scales) {
 			continue // codes alone
 		}
@@ -66,6 +74,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.findViews()
 	return p, p.whole()
 }
 
