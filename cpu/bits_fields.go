@@ -133,6 +133,14 @@ func (f *fields) row(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, sEnd
 		}
 		return
 	}
+	if fast := f.groups(d, s, n, (d+(n-1)*f.dStep+f.width)>>3, sEnd); fast > 0 {
+		if f.dStep >= f.sStep {
+			f.spread(dst, d, src, s, fast)
+		} else {
+			f.gather(dst, d, src, s, fast)
+		}
+		d, s, n = d+8*f.dStep*fast, s+8*f.sStep*fast, n-8*fast
+	}
 	for ; n >= 8; n -= 8 {
 		x := uint64(0)
 		if f.near {
@@ -165,6 +173,58 @@ func (f *fields) moved(x uint64) uint64 {
 	x = x&a.keep | x&^a.keep>>(a.by&63)
 	x = x&b.keep | x&^b.keep>>(b.by&63)
 	return x&c.keep | x&^c.keep>>(c.by&63)
+}
+
+// groups returns how many times eight of n fields may be read and written by words of 8
+// bytes, whose first one has all of their bits, before either side's end.
+func (f *fields) groups(d, s, n, dEnd, sEnd int64) int64 {
+	if !f.near || d&7+7*f.dStep+f.width > 64 || s&7+7*f.sStep+f.width > 64 {
+		return 0
+	}
+	dRoom, sRoom := dEnd-8-d>>3, sEnd-8-s>>3
+	if dRoom < 0 || sRoom < 0 {
+		return 0
+	}
+	return min(n/8, dRoom/f.dStep+1, sRoom/f.sStep+1)
+}
+
+// spread moves n groups to a pitch that is no smaller.
+func (f *fields) spread(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
+	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
+	mask, keep := f.sMask, ^(f.dMask << dShift)
+	a, b, c := f.stages[0], f.stages[1], f.stages[2]
+	for ; n > 0; n-- {
+		x := load64(src, from) >> (sShift & 63) & mask
+		x = x&a.keep | x&^a.keep<<(a.by&63)
+		x = x&b.keep | x&^b.keep<<(b.by&63)
+		x = x&c.keep | x&^c.keep<<(c.by&63)
+		store64(dst, to, load64(dst, to)&keep|x<<(dShift&63))
+		from += f.sStep
+		to += f.dStep
+	}
+}
+
+// gather moves n groups to a smaller pitch.
+func (f *fields) gather(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
+	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
+	mask, keep := f.sMask, ^(f.dMask << dShift)
+	if f.width == f.dStep { // the next group, or single fields, are what is behind this one
+		keep = 1<<dShift - 1
+	}
+	a, b, c := f.stages[0], f.stages[1], f.stages[2]
+	for ; n > 0; n-- {
+		x := load64(src, from) >> (sShift & 63) & mask
+		x = x&a.keep | x&^a.keep>>(a.by&63)
+		x = x&b.keep | x&^b.keep>>(b.by&63)
+		x = x&c.keep | x&^c.keep>>(c.by&63)
+		x <<= dShift & 63
+		if keep != 0 {
+			x |= load64(dst, to) & keep
+		}
+		store64(dst, to, x)
+		from += f.sStep
+		to += f.dStep
+	}
 }
 
 // spanBits returns n bits at any bit position, and others above them. Up to byte end memory

@@ -72,6 +72,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Convert", r.convert},
 		{"Runs", r.runs},
 		{"Edges", r.edges},
+		{"Fields", r.fields},
 		{"Sweep", r.sweep},
 		{"Random", r.random},
 		{"Take", r.take},
