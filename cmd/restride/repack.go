@@ -50,7 +50,7 @@ interruption the same command goes on where it was. Formats: restride formats.`,
 	f.StringVar(&r.output, "output", "", "file or folder to write")
 	f.StringVar(&r.device, "device", "cpu", "device to convert on")
 	f.StringVar(&r.only, "only", "", "regular expression: convert only weights whose name it matches, copy the others")
-	f.Int64Var(&r.bits, "bits", 0, "bits of a code, where nothing else says it (default 4)")
+	f.Int64Var(&r.bits, "bits", 0, "bits of a code, where nothing else says it (default: what shapes say, or 4)")
 	limits.register(cmd, "all of it")
 	for _, flag := range []string{"to", "output"} {
 		_ = cmd.MarkFlagRequired(flag)
@@ -182,11 +182,7 @@ func (r *repack) describe() (*quant.Format, quant.Params, error) {
 		return nil, params, e
 	}
 	if said != format {
-		params = quant.Params{Bits: 4, Group: -1}
-		if r.bits != 0 {
-			params.Bits = r.bits
-		}
-		return format, params, nil
+		return format, quant.Params{Bits: r.bits, Group: -1}, nil
 	}
 	return format, params, err
 }
