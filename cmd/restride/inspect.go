@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +158,7 @@ func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
 // mayBe are the formats that names and shapes allow.
 func mayBe(all []quant.Tensor, bits int64) (names []string) {
 	for _, f := range quant.Formats() {
-		w, _, err := quant.Find(f, quant.Params{Bits: cmp.Or(bits, 4), Group: -1}, all, func(string) bool { return true })
+		w, _, err := quant.Find(f, quant.Params{Bits: bits, Group: -1}, all, func(string) bool { return true })
 		if err == nil && len(w) > 0 {
 			names = append(names, f.Name)
 		}

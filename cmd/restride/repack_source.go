@@ -19,7 +19,7 @@ type said struct {
 
 func (s *said) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.from, "from", "", "format of the source's weights (default: what the file or config.json says)")
-	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where nothing else says it (default 4)")
+	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where nothing else says it (default: what shapes say, or 4)")
 }
 
 // check refuses a format that nobody knows, before any file is opened.
@@ -71,11 +71,7 @@ func (s *said) describe(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Para
 	if by = "--from"; s.from == "" {
 		by = "the types of its tensors"
 	}
-	p = quant.Params{Bits: 4, Group: -1}
-	if s.bits != 0 {
-		p.Bits = s.bits
-	}
-	return named, p, by, nil
+	return named, quant.Params{Bits: s.bits, Group: -1}, by, nil
 }
 
 // tensorsOf are a checkpoint's tensors, for package quant.
