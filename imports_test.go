@@ -53,6 +53,7 @@ var policy = map[string][]string{
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"quant":             {"layout", "tensor", "checkpoint", "internal/quote"},
+	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},

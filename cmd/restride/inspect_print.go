@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -65,37 +66,54 @@ func (i *inspection) printWeights(out io.Writer) error {
 }
 
 // printFormats says what the weights can become: for each format how many, and why not the
-// others.
+// others. Formats that none can become come last.
 func (i *inspection) printFormats(out io.Writer) error {
 	if len(i.Weights) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nto\tweights\tby\tor why not")
+	fmt.Fprintln(w, "\nto\tweights\tby, or why not")
+	var none []string
 	for _, f := range quant.Formats() {
-		can, views, why := 0, 0, ""
-		for _, x := range i.Weights {
-			b, planned := x.Becomes[f.Name]
-			switch {
-			case !planned && why == "":
-				why = fmt.Sprintf("only %d kinds of weights are planned for", mostShapes)
-			case b.Refused != "" && why == "":
-				why = b.Refused
-			case b.Verdict == "view":
-				views++
-				can++
-			case b.Verdict == "copy":
-				can++
-			}
+		can, how := i.canBecome(f.Name)
+		line := fmt.Sprintf("%s\t%d of %d\t%s\n", f.Name, can, len(i.Weights), how)
+		if can == 0 {
+			none = append(none, line)
+			continue
 		}
-		by := ""
-		switch {
-		case can > 0 && views == can:
-			by = "views"
-		case can > 0:
-			by = "copies"
-		}
-		fmt.Fprintf(w, "%s\t%d of %d\t%s\t%s\n", f.Name, can, len(i.Weights), by, why)
+		fmt.Fprint(w, line)
 	}
+	fmt.Fprint(w, strings.Join(none, ""))
 	return w.Flush()
+}
+
+// canBecome counts the weights that can become a format, and says how; and why the first of
+// the others cannot.
+func (i *inspection) canBecome(format string) (can int, how string) {
+	copies, why := 0, ""
+	for _, x := range i.Weights {
+		switch b, planned := x.Becomes[format]; {
+		case !planned:
+			why = cmp.Or(why, fmt.Sprintf("more than %d kinds of weights: not looked at", mostShapes))
+		case b.Refused != "":
+			why = cmp.Or(why, b.Refused)
+		case b.Verdict == "copy":
+			copies++
+			can++
+		default:
+			can++
+		}
+	}
+	switch {
+	case can == 0:
+		return 0, why
+	case copies > 0:
+		how = "copies"
+	default:
+		how = "views"
+	}
+	if why != "" {
+		how += "; others: " + why
+	}
+	return can, how
 }

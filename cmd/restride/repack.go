@@ -42,7 +42,6 @@ as many files.`,
 			ctx, end := limits.begin(cmd.Context(), "repack")
 			defer end()
 			r.progress = newProgress(cmd.ErrOrStderr(), "repack")
-			r.limited = limits.memory != ""
 			return r.run(ctx, cmd, args[0])
 		},
 	}
@@ -69,7 +68,7 @@ type repack struct {
 	to, output, device string
 	only, shard        string
 	verify, dryRun     bool
-	json, limited      bool
+	json               bool
 
 	target  *quant.Format
 	source  *checkpoint.Checkpoint
@@ -77,6 +76,7 @@ type repack struct {
 	part    part
 	weights []*weight
 	files   []*outFile // all of them, also those of other parts
+	config  map[string]any
 	memory  memory
 	stream  *tensor.Stream
 

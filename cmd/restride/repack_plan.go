@@ -73,6 +73,7 @@ func (r *repack) plan() error {
 	if err != nil {
 		return err
 	}
+	r.config = r.commonConfig()
 	for i, f := range r.files {
 		if err := r.describeFile(f, i, source); err != nil {
 			return err
@@ -133,39 +134,46 @@ func (r *repack) lay() error {
 }
 
 // share gives each file its weights and other tensors: those that the source's has, or
-// where the files are not the source's so many that all have about as many bytes.
+// where the files are not the source's, in the source's order, about as many bytes as the
+// others.
 func (r *repack) share(rest []quant.Tensor) {
-	size := func(ts ...quant.Tensor) (n int64) {
-		for _, t := range ts {
-			n += r.source.Lookup(t.Name).Size()
-		}
-		return n
+	position := make(map[string]int, len(r.source.Tensors))
+	for i, t := range r.source.Tensors {
+		position[t.Name] = i
 	}
-	all, before := int64(0), int64(0)
+	// A weight goes where its first tensor goes; all its bytes count there.
+	weights, others := map[int]*weight{}, map[int]quant.Tensor{}
+	bytes, all := make([]int64, len(r.source.Tensors)), int64(0)
 	for _, w := range r.weights {
-		all += size(w.From.Tensors...)
-	}
-	all = max(1, all+size(rest...))
-	file := func(ts ...quant.Tensor) *outFile {
-		at := 0
-		switch {
-		case len(r.files) == len(r.source.Files):
-			for f := r.source.Lookup(ts[0].Name).File(); at < len(r.files)-1 && r.source.Files[at] != f; {
-				at++
-			}
-		case len(r.files) > 1:
-			at = int(float64(before) / float64(all) * float64(len(r.files)))
+		first := position[w.From.Tensors[0].Name]
+		weights[first] = w
+		for _, t := range w.From.Tensors {
+			bytes[first] += r.source.Lookup(t.Name).Size()
 		}
-		before += size(ts...)
-		return r.files[min(at, len(r.files)-1)]
-	}
-	for _, w := range r.weights {
-		f := file(w.From.Tensors...)
-		f.weights = append(f.weights, w)
+		all += bytes[first]
 	}
 	for _, t := range rest {
-		f := file(t)
-		f.rest = append(f.rest, t)
+		i := position[t.Name]
+		others[i], bytes[i] = t, r.source.Lookup(t.Name).Size()
+		all += bytes[i]
+	}
+	files := map[*checkpoint.File]int{}
+	for i, f := range r.source.Files {
+		files[f] = i
+	}
+	before := int64(0)
+	for i, t := range r.source.Tensors {
+		at := int(float64(before) / float64(max(1, all)) * float64(len(r.files)))
+		if len(r.files) == len(r.source.Files) {
+			at = files[t.File()]
+		}
+		f := r.files[min(at, len(r.files)-1)]
+		if w := weights[i]; w != nil {
+			f.weights = append(f.weights, w)
+		} else if t, ok := others[i]; ok {
+			f.rest = append(f.rest, t)
+		}
+		before += bytes[i]
 	}
 }
 
@@ -223,7 +231,7 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 	if r.folder() {
 		add(sourceKey, checkpoint.TextValue(source))
 	}
-	if config := r.config(); h.Format == checkpoint.Safetensors && config != nil {
+	if config := r.config; h.Format == checkpoint.Safetensors && config != nil {
 		text, err := json.Marshal(config)
 		if err != nil {
 			return err
@@ -245,8 +253,8 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 	return nil
 }
 
-// config says what all weights are, if all are the same.
-func (r *repack) config() map[string]any {
+// commonConfig says what all weights are, if all are the same.
+func (r *repack) commonConfig() map[string]any {
 	first := r.weights[0].To.Config()
 	for _, w := range r.weights[1:] {
 		if fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/quant"
 )
 
@@ -101,7 +102,7 @@ func run(format, blocks string, group int64, size, output string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(output, "config.json"), text, 0o666)
+	return file.Write(filepath.Join(output, "config.json"), text)
 }
 
 func parse(size string) (int64, error) {
