@@ -176,7 +176,7 @@ func (p *Plan) add(a array) error {
 			}
 		}
 		switch {
-		case (s.role == sorting || s.role == groups) && p.sorted, len(src) == 0:
+		case s.role == shape, (s.role == sorting || s.role == groups) && p.sorted, len(src) == 0:
 			if s.role == mins || s.role == superScales || s.role == superMins {
 				return out.Format.refuse("the weight has no %v", s.role)
 			}
