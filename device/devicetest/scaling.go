@@ -49,9 +49,7 @@ func (r runner) scaling(t *testing.T) {
 					continue
 				}
 				c.Op, c.DstType, c.SrcType, c.Dst, c.Src = oracle.OpQuantize, narrow, float, c.Src, c.Dst
-				if c.Terms.Add, c.Terms.Subtract = (oracle.Term{}), false; isFloat(narrow) {
-					c.Terms.Zero = oracle.Term{}
-				}
+				c.Terms.Add, c.Terms.Subtract = oracle.Term{}, false
 				if seed%4 == 1 {
 					c.Terms.Precision = layout.Float16
 				}
@@ -170,7 +168,7 @@ func (r runner) scalingRules(t *testing.T) {
 		by       device.Quantization
 	}{
 		{"no scale", codes, back, device.Quantization{}},
-		{"a zero point of floats", of(a, layout.Float8E5M2, 4), back, device.Quantization{Scale: scale, Zero: of(c, layout.Int8, 4)}},
+		{"an integer as zero point of floats", of(a, layout.Float8E5M2, 4), back, device.Quantization{Scale: scale, Zero: of(c, layout.Int8, 4)}},
 		{"a zero point that is a float", codes, back, device.Quantization{Scale: scale, Zero: of(c, layout.Float16, 4)}},
 		{"a zero point in dst", codes, back, device.Quantization{Scale: scale, Zero: operand(a, layout.Int8, dense(3, 4))}},
 		{"32 bits as a result", of(a, layout.Int32, 4), back, device.Quantization{Scale: scale}},
