@@ -90,7 +90,7 @@ func typesOf(s kernels.Spec) []layout.DType {
 	if s.Form == kernels.Dequantize || s.Form == kernels.Quantize { // of any type, to its width
 		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
 	}
-	return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool {
+	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
 		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
 	})
 }
