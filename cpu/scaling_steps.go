@@ -92,26 +92,37 @@ func (c *scaling) dequantize(p *piece) {
 	}
 	if c.operands[sideAdd].is != nil {
 		a := c.term(p, sideAdd, &p.sc.terms)
-		switch {
-		case a.each == nil && c.subtract:
-			for i := range v {
-				v[i] -= a.one
-			}
-		case a.each == nil:
-			for i := range v {
-				v[i] += a.one
-			}
-		case c.subtract:
-			for i, x := range a.each {
-				v[i] -= x
-			}
-		default:
-			for i, x := range a.each {
-				v[i] += x
-			}
+		if c.subtract {
+			subtract(v, a)
+		} else {
+			add(v, a)
 		}
 	}
 	quiet(v)
+}
+
+func add(v []float32, by term) {
+	if by.each == nil {
+		for i := range v {
+			v[i] += by.one
+		}
+		return
+	}
+	for i, x := range by.each {
+		v[i] += x
+	}
+}
+
+func subtract(v []float32, by term) {
+	if by.each == nil {
+		for i := range v {
+			v[i] -= by.one
+		}
+		return
+	}
+	for i, x := range by.each {
+		v[i] -= x
+	}
 }
 
 // shift subtracts the zero point: of integers of 32 bits exactly, of shorter ones floats
@@ -128,16 +139,7 @@ func (c *scaling) shift(p *piece) {
 		}
 		return
 	}
-	z := c.term(p, sideZero, &p.sc.terms)
-	if z.each == nil {
-		for i := range v {
-			v[i] -= z.one
-		}
-		return
-	}
-	for i, x := range z.each {
-		v[i] -= x
-	}
+	subtract(v, c.term(p, sideZero, &p.sc.terms))
 }
 
 // quiet gives all values that are not a number the bits of one.
@@ -168,10 +170,14 @@ func (c *scaling) quantize(p *piece) {
 		}
 	}
 	c.round(v, p.sc)
-	quiet(v)
-	if c.operands[sideDst].isInteger() {
+	switch {
+	case c.operands[sideDst].isInteger():
 		c.toIntegers(p)
+		return
+	case c.operands[sideZero].is != nil:
+		add(v, c.term(p, sideZero, &p.sc.terms))
 	}
+	quiet(v)
 }
 
 // round rounds values to the precision of a quotient.

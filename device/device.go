@@ -98,9 +98,9 @@ type Queue interface {
 	//
 	// of the elements with the same index: see Quantization. Of an integer, the quotient
 	// is rounded to the nearest one, to an even one if two are as near, NaN to 0; and the
-	// sum is the nearest one that dst's type has. Of a float, there is no zero, and the
-	// quotient is rounded as Convert does. src is any number of up to 32 bits, but no
-	// Bool. The rules of Convert hold, for each of the sources.
+	// sum is the nearest one that dst's type has. Of a float, the sum is rounded as Convert
+	// does. src is any number of up to 32 bits, but no Bool. The rules of Convert hold, for
+	// each of the sources.
 	Quantize(dst, src Operand, by Quantization) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)

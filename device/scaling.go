@@ -23,7 +23,7 @@ type Scaling struct {
 // has it. Operands have dst's shape, and layouts that may repeat elements.
 type Quantization struct {
 	Scale Operand // any float of up to 32 bits
-	Zero  Operand // any integer of up to 32 bits, for integers; without a buffer: there is none
+	Zero  Operand // for integers any integer, for floats any float, of up to 32 bits; without a buffer: there is none
 	// Precision is the type that the sides of the quotient, and the quotient, are rounded
 	// to: Float16 or BFloat16. Any other stands for Float32.
 	Precision layout.DType

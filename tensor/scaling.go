@@ -9,27 +9,35 @@ import (
 )
 
 // Scaling is what [Tensor.Dequantize] scales by: tensors on the device of the elements,
-// whose shapes expand to theirs, as [Tensor.Expand] has it. Where a block of elements has
-// a scale in common, the elements are split into blocks, and the scale has an axis of
-// extent 1 for them: elements [N, K] in blocks of 32 along K are [N, K/32, 32] by Reshape,
-// and their scales are [N, K/32, 1].
+// whose shapes expand to theirs, as [Tensor.Expand] has it, or to that of their blocks.
 type Scaling struct {
 	Scale *Tensor // floats of up to 32 bits
 	Zero  *Tensor // numbers of up to 32 bits; nil: there is none
 	Add   *Tensor // floats of up to 32 bits; nil: there is none
 	// Subtract: Add is subtracted.
 	Subtract bool
+	Blocks   Blocks
+}
+
+// Blocks are the elements that have their terms in common: Size of them along an axis, the
+// last ones perhaps fewer. Elements of the shape [N, K] in blocks of 32 along axis 1 have
+// terms whose shapes expand to [N, ceil(K/32)]. The zero value is for single elements.
+// (Without it, elements [N, K/32, 32] and terms [N, K/32, 1] are the same.)
+type Blocks struct {
+	Axis int // from the end, if it is negative
+	Size int64
 }
 
 // Quantization is what [Tensor.Quantize] divides by, as in Scaling, and how.
 type Quantization struct {
 	Scale *Tensor // floats of up to 32 bits
-	Zero  *Tensor // integers of up to 32 bits, for integers; nil: there is none
+	Zero  *Tensor // for integers integers, for floats floats, of up to 32 bits; nil: there is none
 	// Precision is what the sides of the quotient, and the quotient, are rounded to:
 	// Float16 or BFloat16. Any other stands for Float32.
 	Precision layout.DType
 	// Unsaturated is that of device.Rounding, for floats of 8 bits.
 	Unsaturated bool
+	Blocks      Blocks
 }
 
 // Dequantize returns (t - zero) * scale + add in a new contiguous tensor of a type of
@@ -56,7 +64,7 @@ func (t *Tensor) DequantizeInto(out *Tensor, by Scaling) error {
 
 // Quantize returns round(t / scale) + zero in a new contiguous tensor: of integers of up
 // to 16 bits, which are the nearest ones if a result is out of their range, or of floats
-// of up to 8, which have no zero. t has numbers of up to 32 bits. Arithmetic is that of
+// of up to 8. t has numbers of up to 32 bits. Arithmetic is that of
 // device.Quantization and ONNX's QuantizeLinear-25.
 func (t *Tensor) Quantize(to layout.DType, by Quantization) (*Tensor, error) {
 	return t.QuantizeAs("Quantize", to, by)
@@ -109,26 +117,30 @@ func (t *Tensor) scaledTo(op string, to layout.DType, scale func(out *Tensor) er
 }
 
 func (t *Tensor) dequantize(op string, out *Tensor, by Scaling) error {
-	return t.scale(op, out, []*Tensor{by.Scale, by.Zero, by.Add}, func(dst, src device.Operand, terms []device.Operand) error {
+	return t.scale(op, out, by.Blocks, []*Tensor{by.Scale, by.Zero, by.Add}, func(dst, src device.Operand, terms []device.Operand) error {
 		return out.stream.queue.Dequantize(dst, src, device.Scaling{Scale: terms[0], Zero: terms[1], Add: terms[2], Subtract: by.Subtract})
 	})
 }
 
 func (t *Tensor) quantize(op string, out *Tensor, by Quantization) error {
-	return t.scale(op, out, []*Tensor{by.Scale, by.Zero}, func(dst, src device.Operand, terms []device.Operand) error {
+	return t.scale(op, out, by.Blocks, []*Tensor{by.Scale, by.Zero}, func(dst, src device.Operand, terms []device.Operand) error {
 		return out.stream.queue.Quantize(dst, src, device.Quantization{Scale: terms[0], Zero: terms[1], Precision: by.Precision, Unsaturated: by.Unsaturated})
 	})
 }
 
 // scale calls queue with the operands of t, of out, which is held, and of terms, nil ones
-// among them.
-func (t *Tensor) scale(op string, out *Tensor, terms []*Tensor, queue func(dst, src device.Operand, terms []device.Operand) error) error {
+// among them: once, or where the last blocks are shorter, twice.
+func (t *Tensor) scale(op string, out *Tensor, blocks Blocks, terms []*Tensor, queue func(dst, src device.Operand, terms []device.Operand) error) error {
 	if t == nil {
 		return nilTensor(op)
 	}
 	shape := t.layout.Shape()
 	if !slices.Equal(shape, out.layout.Shape()) {
 		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "to elements of the shape %v: the shapes differ", out.layout.Shape()))
+	}
+	of, err := blocks.of(op, shape)
+	if err != nil {
+		return t.fail(op, err)
 	}
 	operands := make([]device.Operand, len(terms))
 	all := append([]*Tensor{t}, terms...)
@@ -154,14 +166,89 @@ func (t *Tensor) scale(op string, out *Tensor, terms []*Tensor, queue func(dst, 
 		if i == 0 {
 			continue
 		}
-		l, err := x.layout.Expand(shape...)
-		if err != nil || !slices.Equal(l.Shape(), shape) {
-			return t.fail(op, layout.Errorf(device.ErrInvalid, op, "%s has the shape %v, which does not expand to that of the elements", role, x.layout.Shape()))
+		l, err := x.layout.Expand(of.shape...)
+		if err != nil {
+			return t.fail(op, layout.Errorf(device.ErrInvalid, op, "%s has the shape %v, which does not expand to %v", role, x.layout.Shape(), of.shape))
 		}
 		operands[i-1] = x.operandOf(l)
 	}
-	if err := queue(out.Operand(), t.Operand(), operands); err != nil {
-		return t.fail(op, err)
+	for _, p := range of.parts {
+		dst, src := out.Operand(), t.Operand()
+		some := slices.Clone(operands)
+		err := errors.Join(of.elements(&dst, p), of.elements(&src, p))
+		for i := range some {
+			err = errors.Join(err, of.terms(&some[i], p))
+		}
+		if err == nil {
+			err = queue(dst, src, some)
+		}
+		if err != nil {
+			return t.fail(op, err)
+		}
 	}
 	return nil
+}
+
+// blocked is a shape in blocks: the shape of its terms, and parts in which all blocks are
+// of one size.
+type blocked struct {
+	axis  int
+	size  int64        // 0: no blocks
+	shape layout.Shape // of terms
+	parts []blocksPart
+}
+
+// blocksPart is count blocks of so many elements, from a block on.
+type blocksPart struct{ first, count, size int64 }
+
+// of splits a shape.
+func (b Blocks) of(op string, shape layout.Shape) (blocked, error) {
+	out := blocked{size: b.Size, shape: shape.Clone(), parts: []blocksPart{{}}}
+	if b.Size == 0 {
+		return out, nil
+	}
+	if b.Size < 0 {
+		return out, layout.Errorf(device.ErrInvalid, op, "blocks of %d elements", b.Size)
+	}
+	axis, err := layout.Axis(op, b.Axis, len(shape))
+	if err != nil {
+		return out, err
+	}
+	n := shape[axis]
+	out.axis, out.parts = axis, out.parts[:0]
+	whole, rest := n/b.Size, n%b.Size
+	if whole > 0 || n == 0 {
+		out.parts = append(out.parts, blocksPart{0, whole, b.Size})
+	}
+	if out.shape[axis] = whole; rest > 0 {
+		out.shape[axis]++
+		out.parts = append(out.parts, blocksPart{whole, 1, rest})
+	}
+	return out, nil
+}
+
+// elements makes of an operand a part of its elements, with an axis for blocks in front of
+// one for the elements of a block.
+func (b *blocked) elements(o *device.Operand, p blocksPart) error {
+	if b.size == 0 {
+		return nil
+	}
+	step := o.Layout.Stride(b.axis)
+	return b.replace(o, p, p.first*b.size*step, b.size*step, step)
+}
+
+// terms is elements for an operand that has an element for each block; it may be missing.
+func (b *blocked) terms(o *device.Operand, p blocksPart) error {
+	if b.size == 0 || o.Buffer == nil {
+		return nil
+	}
+	step := o.Layout.Stride(b.axis)
+	return b.replace(o, p, p.first*step, step, 0)
+}
+
+func (b *blocked) replace(o *device.Operand, p blocksPart, further, perBlock, perElement int64) (err error) {
+	dims, strides := o.Layout.Shape(), o.Layout.Strides()
+	o.Layout, err = layout.Strided(slices.Replace([]int64(dims), b.axis, b.axis+1, p.count, p.size),
+		slices.Replace(strides, b.axis, b.axis+1, perBlock, perElement), o.Layout.Offset()+further)
+	return err
 }

@@ -53,6 +53,56 @@ func TestDequantize(t *testing.T) {
 	}
 }
 
+// TestBlocks: blocks along any axis, with elements at their end that fill none, are what
+// each of their elements with a term of its own is.
+func TestBlocks(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			keep := keep(t)
+			for _, size := range []int64{1, 2, 3, 5, 7, 8} {
+				for axis := range 3 {
+					dims := []int64{3, 7, 4}
+					n := (dims[axis] + size - 1) / size
+					few := append([]int64(nil), dims...)
+					few[axis] = n
+					codes, _ := fill(t, s, layout.Int8, uint64(size), dims...)
+					scale, _ := fill(t, s, layout.Float16, 2, few...)
+					least, _ := fill(t, s, layout.BFloat16, 3, few...)
+					got := keep(codes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale, Add: least, Blocks: tensor.Blocks{Axis: axis - 3, Size: size}}))
+					each := make([]int64, dims[axis])
+					for i := range each {
+						each[i] = int64(i) / size
+					}
+					at := keep(tensor.FromSlice(s, each))
+					want := keep(codes.Dequantize(layout.Float32, tensor.Scaling{Scale: keep(scale.Gather(axis, at)), Add: keep(least.Gather(axis, at))}))
+					requireIs(t, contents(t, want), got, "axis %d, size %d", axis, size)
+					back := tensor.Quantization{Scale: scale, Blocks: tensor.Blocks{Axis: axis, Size: size}}
+					for _, x := range []*tensor.Tensor{codes, scale, least} {
+						require.NoError(t, x.Release())
+					}
+					_, err := got.Quantize(layout.Int4, back)
+					require.ErrorIs(t, err, tensor.ErrReleased)
+				}
+			}
+			x := keep(tensor.New(s, layout.Int8, 4, 6))
+			one := keep(tensor.New(s, layout.Float32, 4, 2))
+			for says, blocks := range map[string]tensor.Blocks{
+				"the scale has the shape [4,2], which does not expand to [4,3]": {Axis: 1, Size: 2},
+				"blocks of -1 elements": {Axis: 1, Size: -1},
+				"axis 2 is outside":     {Axis: 2, Size: 3},
+			} {
+				_, err := x.Dequantize(layout.Float32, tensor.Scaling{Scale: one, Blocks: blocks})
+				require.ErrorIs(t, err, device.ErrInvalid)
+				require.ErrorContains(t, err, says)
+			}
+			empty := keep(tensor.New(s, layout.Int8, 4, 0))
+			none := keep(tensor.New(s, layout.Float32, 4, 0))
+			require.Zero(t, keep(empty.Dequantize(layout.Float32, tensor.Scaling{Scale: none, Blocks: tensor.Blocks{Axis: 1, Size: 2}})).Count())
+		})
+	}
+}
+
 func TestDequantizeErrors(t *testing.T) {
 	s, other := openCPU(t), openFake(t)
 	keep := keep(t)
@@ -68,7 +118,7 @@ func TestDequantizeErrors(t *testing.T) {
 		want string
 	}{
 		{layout.Float32, tensor.Scaling{}, "there is no scale"},
-		{layout.Float32, tensor.Scaling{Scale: long}, "the scale has the shape [2,3], which does not expand to that of the elements"},
+		{layout.Float32, tensor.Scaling{Scale: long}, "the scale has the shape [2,3], which does not expand to [2,6]"},
 		{layout.Float32, tensor.Scaling{Scale: wide}, "the scale has the shape [3,2,6]"},
 		{layout.Float32, tensor.Scaling{Scale: scale, Zero: long}, "the zero point has the shape"},
 		{layout.Float32, tensor.Scaling{Scale: there}, "the scale on device fake:3, the result on cpu: To brings them there"},

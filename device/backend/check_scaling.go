@@ -30,12 +30,10 @@ func CheckQuantize(dst, src *device.Operand, by *device.Quantization) error {
 	switch {
 	case isInteger(dst.Type) && dst.Type.Bits() <= 16:
 		return checkTerm(op, "zero", dst, &by.Zero, func(t layout.DType) bool { return isInteger(t) && isScalable(t) })
-	case !isFloat(dst.Type) || dst.Type.Bits() > 8 || dst.Type == layout.Float8E8M0:
-		return invalid(op, "%v to %v: the result must be an integer of up to 16 bits, or a float of up to 8 with a sign", *src, *dst)
-	case by.Zero.Buffer != nil:
-		return invalid(op, "%v to %v: floats have no zero point", *src, *dst)
+	case isFloat(dst.Type) && dst.Type.Bits() <= 8 && dst.Type != layout.Float8E8M0:
+		return checkTerm(op, "zero", dst, &by.Zero, isShortFloat)
 	}
-	return nil
+	return invalid(op, "%v to %v: the result must be an integer of up to 16 bits, or a float of up to 8 with a sign", *src, *dst)
 }
 
 // checkScaled checks what holds with and without the other terms.

@@ -50,8 +50,8 @@ func (g generator) scaling(c *Case, t layout.DType) bool {
 		}
 		c.How.Unsaturated = g.chance(.3) && (device.Rounding{Unsaturated: true}).Excess(t) != (device.Rounding{}).Excess(t)
 		c.Terms.Precision = []layout.DType{layout.Invalid, layout.Float16, layout.BFloat16}[g.IntN(3)]
-		if !isFloat(t) && g.chance(.6) {
-			c.Terms.Zero.Type = g.among(func(u layout.DType) bool { return isScalable(u) && !isFloat(u) })
+		if g.chance(.6) {
+			c.Terms.Zero.Type = g.among(func(u layout.DType) bool { return isScalable(u) && isFloat(u) == isFloat(t) })
 			if g.chance(.5) {
 				c.Terms.Zero.Type = t
 			}

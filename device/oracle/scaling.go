@@ -123,6 +123,9 @@ func (t *Terms) quantized(to layout.DType, src element, index []int64, how devic
 	}
 	v := precise(over(precise(single(src.value())), precise(single(t.Scale.at(index).value()))))
 	if numeric.KindOf(to) == numeric.FloatKind {
+		if t.Zero.Type != layout.Invalid {
+			v = plus(v, single(t.Zero.at(index).value()))
+		}
 		return encode(to, real(v), how)
 	}
 	whole := math.RoundToEven(float64(v))

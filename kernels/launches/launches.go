@@ -9,7 +9,6 @@ import (
 	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
-	"github.com/restride/restride/layout"
 )
 
 // Launch is a kernels.Launch with its arguments. Groups are 0 where there is nothing to
@@ -82,7 +81,7 @@ func (l *Launch) planScaling(o oracle.Case, target kernels.Target) (err error) {
 	}
 	var terms kernels.TermLayouts
 	for i, t := range []*oracle.Term{&o.Terms.Scale, &o.Terms.Zero, &o.Terms.Add} {
-		if t.Type != layout.Invalid {
+		if t.Type != 0 {
 			terms[i] = &t.Layout
 		}
 	}

@@ -27,7 +27,8 @@ INLINED u32 PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u8 *src, GLOB
 	const u32 q = PASTE(NAME, _precise)(QUOTIENT_OF(a, b), precision);
 	const Number to = number_of(meanings->dst);
 	if (to.kind == KIND_FLOAT) {
-		return (u32)PASTE(NAME, _cast)(is_nan(q) ? FLOAT_NAN : q, number_of(SINGLE), to);
+		const u32 v = meanings->zero == 0 ? q : SUM_OF(q, PASTE(NAME, _single)(zero, p.zero, number_of(meanings->zero)));
+		return (u32)PASTE(NAME, _cast)(is_nan(v) ? FLOAT_NAN : v, number_of(SINGLE), to);
 	}
 	i64 v = rounded_integer(q);
 	if (meanings->zero != 0) {

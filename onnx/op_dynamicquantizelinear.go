@@ -1,0 +1,74 @@
+package onnx
+
+import (
+	"errors"
+	"math"
+
+	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	d := definition{inputs: arity{1, 1}, outputs: arity{3, 3}, prepare: func(*definition, Attrs) (kernel, error) { return (*call).dynamicQuantize, nil }}
+	register("DynamicQuantizeLinear", d.versions(change{11, typeSet(0).with(layout.Float32)}))
+}
+
+// DynamicQuantizeLinear returns x as uint8, with the scale and the zero point that were
+// used (ONNX DynamicQuantizeLinear-11): the scale makes of 256 codes the range of x's
+// values and 0. x, of floats of 32 bits, is read on the host for that: a transfer.
+func DynamicQuantizeLinear(x *tensor.Tensor, v Opset) (y, scale, zero *tensor.Tensor, err error) {
+	out, err := direct("DynamicQuantizeLinear", v, x, 3, (*call).dynamicQuantize)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return out[0].(*tensor.Tensor), out[1].(*tensor.Tensor), out[2].(*tensor.Tensor), nil
+}
+
+func (c *call) dynamicQuantize() error {
+	x := c.x
+	if err := c.take(4 * x.Count()); err != nil {
+		return err
+	}
+	values, err := tensor.Values[float32](x)
+	switch {
+	case errors.Is(err, dry.ErrRead): // a plan, whose tensors have no values
+	case err != nil:
+		return err
+	default:
+		c.moved(x, tensor.Host())
+	}
+	s, z := dynamicScale(values)
+	scale, err := tensor.FromSlice(x.Stream(), []float32{s}, []int64{}...)
+	if err != nil {
+		return err
+	}
+	c.out[1] = scale
+	zero, err := tensor.FromSlice(x.Stream(), []uint8{z}, []int64{}...)
+	if err != nil {
+		return err
+	}
+	c.out[2] = zero
+	y, err := x.QuantizeAs(c.d.name, layout.Uint8, tensor.Quantization{Scale: scale, Zero: zero})
+	if err != nil {
+		return err
+	}
+	c.out[0] = y
+	return nil
+}
+
+// dynamicScale returns the scale and the zero point for values, among which NaNs do not
+// count: of only zeros, 1/255 and 0.
+func dynamicScale(values []float32) (scale float32, zero uint8) {
+	least, most := float32(0), float32(0)
+	for _, v := range values {
+		if v == v {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	scale = 1.0 / 255
+	if most != least {
+		scale = (most - least) / 255
+	}
+	return scale, uint8(math.RoundToEven(float64(max(0, min(255, -least/scale)))))
+}
