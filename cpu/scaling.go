@@ -79,6 +79,8 @@ type scaling struct {
 	how       device.Rounding // to dst
 	quantizes bool
 	subtract  bool         // of a dequantization
+	whole     bool         // its difference is of integers for which floats are too short
+	uniform   bool         // its terms are the same along the innermost axis
 	precision layout.DType // of a quantization
 
 	origin [sides]int64
@@ -97,9 +99,10 @@ type scaleAxis struct {
 
 // scaled is an operand of a scaling; without a type there is none.
 type scaled struct {
-	dtype layout.DType
-	base  unsafe.Pointer
-	is    *number
+	dtype  layout.DType
+	base   unsafe.Pointer
+	is     *number
+	values [256]float32 // of a type of at most 8 bits
 }
 
 // piece is a part of the innermost axis: its elements as floats, and where it lies.
@@ -113,7 +116,7 @@ var scalings = sync.Pool{New: func() any { return new(scaling) }}
 
 func (c *scaling) drop() {
 	for i := range c.operands {
-		c.operands[i] = scaled{}
+		c.operands[i].dtype, c.operands[i].base, c.operands[i].is = layout.Invalid, nil, nil
 	}
 	scalings.Put(c)
 }
@@ -129,7 +132,10 @@ func (c *scaling) load(operands *[sides]*device.Operand, regions *[sides]region)
 			continue
 		}
 		layouts[i] = o.Layout
-		c.operands[i] = scaled{o.Type, regions[i].base, numbers[o.Type]}
+		x := &c.operands[i]
+		if x.dtype, x.base, x.is = o.Type, regions[i].base, numbers[o.Type]; x.is.bits <= 8 && i >= sideScale {
+			x.tabulate()
+		}
 	}
 	c.bytes = (dst.Layout.Count()*int64(dst.Type.Bits()) + 7) / 8
 	layout.Simplify(all[:]...)
@@ -147,6 +153,9 @@ func (c *scaling) load(operands *[sides]*device.Operand, regions *[sides]region)
 	if c.rank == 0 {
 		c.rank, c.axes[0] = 1, scaleAxis{n: 1}
 	}
+	src, zero, by := &c.operands[sideSrc], &c.operands[sideZero], &c.axes[c.rank-1].by
+	c.whole = src.isInteger() && zero.isInteger() && max(src.is.bits, zero.is.bits) > 16
+	c.uniform = !c.whole && by[sideScale] == 0 && by[sideZero] == 0 && by[sideAdd] == 0
 	c.length = c.axes[c.rank-1].n
 	if in := &c.axes[c.rank-1].by; in[sideDst] != 1 || in[sideSrc] != 1 {
 		return
@@ -220,9 +229,16 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 				c.dequantize(&p)
 			}
 			done += m
-			index[last] += m
-			move(last, m)
-			for k := last; k > 0 && index[k] == c.axes[k].n; k-- { // the next index over the outer axes
+			k := last
+			if m == c.axes[last].n && last > 0 { // a row: the next one
+				k--
+				index[k]++
+				move(k, 1)
+			} else {
+				index[last] += m
+				move(last, m)
+			}
+			for ; k > 0 && index[k] == c.axes[k].n; k-- { // the next index over the outer axes
 				move(k, -index[k])
 				index[k] = 0
 				index[k-1]++

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -43,12 +44,16 @@ func (o *scaled) bits(at int64) uint64 {
 func (o *scaled) float(at int64) float32 {
 	x := o.bits(at)
 	switch {
+	case o.is.bits <= 8:
+		return o.values[x]
+	case o.dtype == layout.Float16 && looseAlignment:
+		var v float32
+		halfToFloat(unsafe.Pointer(&v), unsafe.Add(o.base, 2*at), 1)
+		return v
 	case o.dtype == layout.Float32:
 		return math.Float32frombits(uint32(x))
 	case o.dtype == layout.BFloat16:
 		return math.Float32frombits(uint32(x) << 16)
-	case o.is.bits <= 16 && o.is.kind == numeric.UintKind:
-		return float32(x)
 	}
 	return math.Float32frombits(uint32(numbers[layout.Float32].encode(o.is.decode(x))))
 }
@@ -72,6 +77,18 @@ var numbers = func() (all [32]*number) {
 	return all
 }()
 
+// tabulate fills the values of a type of at most 8 bits.
+func (o *scaled) tabulate() {
+	casterOf(layout.Float32, o.dtype, plain).loop(unsafe.Pointer(&o.values), unsafe.Pointer(&allBytes), 256)
+}
+
+var allBytes = func() (all [256]byte) {
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return all
+}()
+
 // isInteger reports whether there is an operand, of integers.
 func (o *scaled) isInteger() bool {
 	return o.is != nil && (o.is.kind == numeric.IntKind || o.is.kind == numeric.UintKind)
@@ -79,6 +96,11 @@ func (o *scaled) isInteger() bool {
 
 // dequantize makes (v - zero) * scale + add of each value.
 func (c *scaling) dequantize(p *piece) {
+	if c.uniform && kernels.ScaleFloat != nil {
+		if c.dequantizeLines(p); len(p.values) == 0 {
+			return
+		}
+	}
 	v := p.values
 	c.shift(p)
 	if k := c.term(p, sideScale, &p.sc.terms); k.each != nil {
@@ -99,6 +121,29 @@ func (c *scaling) dequantize(p *piece) {
 		}
 	}
 	quiet(v)
+}
+
+// dequantizeLines is dequantize for values whose terms are the same, by whole lines; it
+// leaves the rest.
+func (c *scaling) dequantizeLines(p *piece) {
+	const line = cacheLine / 4
+	lines := len(p.values) / line
+	if lines == 0 {
+		return
+	}
+	by := &p.sc.scales
+	*by = simd.Scales{Scale: c.operands[sideScale].float(p.at[sideScale]), Add: float32(math.Copysign(0, -1))}
+	if o := &c.operands[sideZero]; o.is != nil {
+		by.Zero = o.float(p.at[sideZero])
+	}
+	if o := &c.operands[sideAdd]; o.is != nil {
+		if by.Add = o.float(p.at[sideAdd]); c.subtract {
+			by.Add = -by.Add
+		}
+	}
+	at := (*byte)(unsafe.Pointer(&p.values[0]))
+	kernels.ScaleFloat(at, at, int64(lines), (*byte)(unsafe.Pointer(by)), false)
+	p.values = p.values[lines*line:]
 }
 
 func add(v []float32, by term) {
@@ -132,7 +177,7 @@ func (c *scaling) shift(p *piece) {
 	if zero.is == nil {
 		return
 	}
-	if src.isInteger() && zero.isInteger() && max(src.is.bits, zero.is.bits) > 16 {
+	if c.whole {
 		in := &c.axes[c.rank-1].by
 		for i := range v {
 			v[i] = float32(src.whole(p.at[sideSrc]+int64(i)*in[sideSrc]) - zero.whole(p.at[sideZero]+int64(i)*in[sideZero]))

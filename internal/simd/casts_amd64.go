@@ -54,6 +54,9 @@ func lookUp16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 func lookUp32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func scaleFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
@@ -106,6 +109,9 @@ func lookUp16AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func lookUp32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func scaleFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)

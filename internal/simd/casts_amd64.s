@@ -1340,6 +1340,68 @@ done:
 	VZEROUPPER
 	RET
 
+// func scaleFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·scaleFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	VBROADCASTSS (AX), Y0
+	VBROADCASTSS 4(AX), Y1
+	VBROADCASTSS 8(AX), Y2
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y3
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         lines+16(FP), DX
+	MOVB         past+32(FP), BL
+	TESTQ        DX, DX
+	JE           done
+	TESTB        BL, BL
+	JNE          past
+
+near:
+	VMOVDQU   (CX), Y4
+	VSUBPS    Y0, Y4, Y4
+	VMULPS    Y1, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, Y3, Y4, Y4
+	VMOVDQU   Y4, (AX)
+	VMOVDQU   32(CX), Y4
+	VSUBPS    Y0, Y4, Y4
+	VMULPS    Y1, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, Y3, Y4, Y4
+	VMOVDQU   Y4, 32(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU   (CX), Y4
+	VSUBPS    Y0, Y4, Y4
+	VMULPS    Y1, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, Y3, Y4, Y4
+	VMOVNTDQ  Y4, (AX)
+	VMOVDQU   32(CX), Y4
+	VSUBPS    Y0, Y4, Y4
+	VMULPS    Y1, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y5
+	VBLENDVPS Y5, Y3, Y4, Y4
+	VMOVNTDQ  Y4, 32(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
 // func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX512F
 TEXT ·halfToFloatAVX512(SB), NOSPLIT, $0-33
@@ -2268,6 +2330,54 @@ past:
 	VPERMD    Z0, Z1, Z1
 	VMOVNTDQ  Z1, (AX)
 	ADDQ      $0x00000010, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
+// func scaleFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·scaleFloatAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z1
+	VBROADCASTSS 8(AX), Z2
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z3
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         lines+16(FP), DX
+	MOVB         past+32(FP), BL
+	TESTQ        DX, DX
+	JE           done
+	TESTB        BL, BL
+	JNE          past
+
+near:
+	VMOVDQU64 (CX), Z4
+	VSUBPS    Z0, Z4, Z4
+	VMULPS    Z1, Z4, Z4
+	VADDPS    Z2, Z4, Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVDQA32 Z3, K1, Z4
+	VMOVDQU64 Z4, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU64 (CX), Z4
+	VSUBPS    Z0, Z4, Z4
+	VMULPS    Z1, Z4, Z4
+	VADDPS    Z2, Z4, Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVDQA32 Z3, K1, Z4
+	VMOVNTDQ  Z4, (AX)
+	ADDQ      $0x00000040, CX
 	ADDQ      $0x40, AX
 	DECQ      DX
 	JNE       past

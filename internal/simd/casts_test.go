@@ -37,6 +37,7 @@ var casts = map[string]struct {
 	"LookUp16":      {1, 2, func(x uint64, t []byte) uint64 { return uint64(t[x]) | uint64(t[16+x])<<8 }},
 	"ByteToWord":    {1, 2, byteToWord},
 	"WordToStep":    {2, 1, wordToStep},
+	"ScaleFloat":    {4, 4, scaleFloat},
 	"LookUp32":      {1, 4, func(x uint64, t []byte) uint64 { return uint64(binary.LittleEndian.Uint32(t[4*x:])) }},
 }
 
@@ -47,6 +48,14 @@ var (
 	}
 	steps = simd.Steps{Above: [7]int16{3, 5, 0x100, 0x1234, 0x3fff, 0x4000, 0x7000}, At: 0x7c00, Special: 5, Sign: 8}
 )
+
+var scales = simd.Scales{Zero: 3, Scale: -.375, Add: 1 / 3.}
+
+func scaleFloat(x uint64, _ []byte) uint64 {
+	d := math.Float32frombits(uint32(x)) - scales.Zero
+	p := float32(d * scales.Scale)
+	return clean(p+scales.Add, 0)
+}
 
 func byteToWord(x uint64, _ []byte) uint64 {
 	m, sign := byte(x)&0x7f, byte(x)&0x80
@@ -190,6 +199,8 @@ func TestCasts(t *testing.T) {
 						switch name {
 						case "ByteToWord":
 							table = (*byte)(unsafe.Pointer(&words))
+						case "ScaleFloat":
+							table = (*byte)(unsafe.Pointer(&scales))
 						case "WordToStep":
 							table = (*byte)(unsafe.Pointer(&steps))
 						}

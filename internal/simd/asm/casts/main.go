@@ -16,6 +16,7 @@ func main() {
 		fromFloats(v)
 		lookUp16(v)
 		lookUp32(v)
+		scaleFloat(v)
 	}
 	byteToWord()
 	wordToStep()

@@ -115,3 +115,32 @@ func wordToStep() {
 		return a
 	})
 }
+
+// scaleFloat writes Casts.ScaleFloat.
+func scaleFloat(v Vec) {
+	begin(v, "scaleFloat")
+	tables := Arg("tables")
+	every := func(at int) reg.VecVirtual {
+		r := v.Reg()
+		VBROADCASTSS(Mem{Base: tables, Disp: at}, r)
+		return r
+	}
+	zero, scale, add, none := every(0), every(4), every(8), v.Splat32(nan)
+	kernel(4, 4, int(v)/4, func(src Mem) reg.VecVirtual {
+		x := v.Reg()
+		Read(src, x)
+		VSUBPS(zero, x, x)
+		VMULPS(scale, x, x)
+		VADDPS(add, x, x)
+		if v == AVX512 {
+			k := K()
+			VCMPPS(unordered, x, x, k)
+			VMOVDQA32(none, k, x)
+			return x
+		}
+		is := v.Reg()
+		VCMPPS(unordered, x, x, is)
+		VBLENDVPS(is, none, x, x)
+		return x
+	})
+}
