@@ -3,7 +3,9 @@ package kernels
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
+	"strconv"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -41,6 +43,11 @@ func scalingSpecs() []Spec {
 		for _, bits := range []uint8{16, 32, 64} {
 			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, Serial: serial})
 		}
+		for _, bits := range []uint8{4, 8} {
+			if !serial {
+				all = append(all, Spec{Form: Dequantize, DstBits: 16, SrcBits: bits}, Spec{Form: Dequantize, DstBits: 32, SrcBits: bits})
+			}
+		}
 		for _, bits := range []uint8{2, 4, 8, 16} {
 			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, Serial: serial})
 		}
@@ -54,7 +61,44 @@ func (s Spec) scalingDefines() []string {
 	if s.Form == Quantize {
 		quantize = "1"
 	}
-	return []string{"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{}))}
+	each := int(scaledItem(s.DstBits))
+	return []string{
+		"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{})),
+		"EACH " + strconv.Itoa(each), "ITEM_S " + strconv.Itoa(each*int(s.SrcBits)),
+	}
+}
+
+// scaledItem is how many elements an item has where elements are dense: 16 bytes of dst.
+func scaledItem(bits uint8) int64 { return 128 / int64(bits) }
+
+// gatherItems makes items the elements of a dequantization, if rows of both sides consist
+// of whole ones, and have their terms in common. It returns their kernel.
+func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
+	s := Spec{Form: Dequantize, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
+	if by.Quantize || p.target.Serial || p.long || s.DstBits > 32 || s.SrcBits != 4 && s.SrcBits != 8 || by.Zero != layout.Invalid && by.Zero.Bits() > 16 || len(p.axes) == 0 || len(p.axes) > 8 {
+		return s, false
+	}
+	each, last := scaledItem(s.DstBits), len(p.axes)-1
+	in := &p.axes[last]
+	whole := in.d == 1 && in.s == 1 && in.n%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
+	for i := range sides {
+		whole = whole && sides[i].Stride(last) == 0
+	}
+	for _, a := range p.axes[:last] {
+		whole = whole && a.d%each == 0 && a.s%each == 0
+	}
+	if !whole {
+		return s, false
+	}
+	in.n /= each
+	for i := range p.axes[:last] {
+		p.axes[i].d /= each
+		p.axes[i].s /= each
+	}
+	shift := uint8(bits.TrailingZeros64(uint64(each)))
+	p.d, p.s = base{p.d.add, shift, 1}, base{p.s.add, shift, 1}
+	p.dBase, p.sBase = p.dBase/each, p.sBase/each
+	return s, true
 }
 
 // PlanScaling plans a scaling between layouts of one shape.
@@ -79,8 +123,12 @@ func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target
 	}
 	layout.Simplify(all...)
 	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
+	items, dense := p.gatherItems(sides[2:], by)
 	l, err := p.plan("scale", func(k *parameters) (Spec, error) {
 		spec := p.spec(form)
+		if dense {
+			spec = items
+		}
 		return spec, p.cutScaling(k, spec, sides[2:], by)
 	})
 	for i, term := range terms {

@@ -162,6 +162,7 @@ func (s Spec) defines() []string {
 		"INDEX " + index,
 		"SIGNED " + flag(s.Signed),
 		"CAST " + flag(s.Form == Cast),
+		"SCALES " + flag(s.scales()),
 		"PAIR " + flag(s.pair()),
 		"FBITS " + strconv.Itoa(read),
 		"FROM " + fmt.Sprintf("%#x", from),

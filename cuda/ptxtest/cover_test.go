@@ -60,6 +60,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
+		case s.Form == kernels.Dequantize && s.SrcBits < 32:
+			c = blocks(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0 && s.Form != kernels.Dequantize:
@@ -189,6 +191,35 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		step = 0
 	}
 	c.Src = side(step)
+	return c
+}
+
+// blocks is a dequantization of blocks that lie densely, with their terms in common.
+func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	for c.SrcType.Bits() != int(s.SrcBits) {
+		c = operation(rng, s)
+	}
+	each := 128 / int64(s.DstBits)
+	n := each * (1 + rng.Int64N(40))
+	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
+	side := func() layout.Layout {
+		pitch := n + each*rng.Int64N(3)
+		l, err := layout.Strided(shape, []int64{pitch * shape[1], pitch, 1}, each*rng.Int64N(5))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	c.Dst, c.Src = side(), side()
+	for _, t := range []*oracle.Term{&c.Terms.Scale, &c.Terms.Zero, &c.Terms.Add} {
+		if t.Type != layout.Invalid {
+			var err error
+			if t.Layout, err = layout.Strided(shape, []int64{rng.Int64N(9), rng.Int64N(3), 0}, rng.Int64N(9)); err != nil {
+				panic(err)
+			}
+		}
+	}
 	return c
 }
 

@@ -8,6 +8,12 @@
 // A kernel for a PAIR of types knows at compile time what FROM and TO are; that
 // leaves little of what is here, where all of it becomes one function.
 
+#if SBITS == 64
+#define WIDE_BITS u64
+#else
+#define WIDE_BITS u32
+#endif
+
 #if SBITS <= 32 && DBITS <= 32
 #define MAGNITUDE u32
 #define WIDTH 32
@@ -40,9 +46,9 @@
 #endif
 #endif
 
-#if SBITS >= 32
+#if CAST || SCALES
 // bits reads the element at a position.
-CASTING PASTE(u, SBITS) PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
+CASTING WIDE_BITS PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 #if SBITS == 64
 	return ((GLOBAL const u64 *)src)[at];
 #else
@@ -216,6 +222,7 @@ INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Num
 }
 #endif
 
+#undef WIDE_BITS
 #undef MAGNITUDE
 #undef WIDTH
 #undef LEADING
