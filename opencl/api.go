@@ -58,14 +58,14 @@ var (
 	clGetProgramBuildInfo     = bind("clGetProgramBuildInfo")
 	clReleaseProgram          = bind("clReleaseProgram")
 
-	clCreateKernel         = bind("clCreateKernel")
-	clSetKernelArg         = bind("clSetKernelArg")
-	clGetKernelInfo        = bind("clGetKernelInfo")
-	clGetKernelArgInfo     = bind("clGetKernelArgInfo")
-	clReleaseKernel        = bind("clReleaseKernel")
+	clCreateKernel     = bind("clCreateKernel")
+	clSetKernelArg     = bind("clSetKernelArg")
+	clGetKernelInfo    = bind("clGetKernelInfo")
+	clGetKernelArgInfo = bind("clGetKernelArgInfo")
+	clReleaseKernel    = bind("clReleaseKernel")
 
 	clGetKernelWorkGroupInfo = bind("clGetKernelWorkGroupInfo")
-	clEnqueueNDRangeKernel = bind("clEnqueueNDRangeKernel")
+	clEnqueueNDRangeKernel   = bind("clEnqueueNDRangeKernel")
 
 	clEnqueueMarkerWithWaitList  = bind("clEnqueueMarkerWithWaitList")
 	clEnqueueBarrierWithWaitList = bind("clEnqueueBarrierWithWaitList")

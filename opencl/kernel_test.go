@@ -30,7 +30,7 @@ const userSource = `
 func TestUserKernels(t *testing.T) {
 	gputest.UserKernels(t, openTest(t, Options{}), openTest(t, Options{}), func(dev device.Device, name string) (device.Kernel, error) {
 		return dev.(*Device).Compile(userSource, name, "")
-	}, true)
+	})
 }
 
 func TestCompileKinds(t *testing.T) {

@@ -21,9 +21,9 @@ import (
 //
 //	turned(uint *y [, local memory])
 //
-// which turns the words of each block around by way of local memory, a parameter if
-// local is set. Both devices are closed by the end of the test.
-func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.Device, name string) (device.Kernel, error), local bool) {
+// which turns the words of each block around by way of local memory, in OpenCL a
+// parameter. Both devices are closed by the end of the test.
+func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.Device, name string) (device.Kernel, error)) {
 	scale, err := load(dev, "scale")
 	require.NoError(t, err)
 	assert.Equal(t, "scale", scale.Name())
