@@ -32,6 +32,7 @@ func TestNil(t *testing.T) {
 		"FromBuffer, buffer": func() error { return only(tensor.FromBuffer(s, nil, layout.Float32, l, true)) },
 		"Assemble":           func() error { return only(tensor.Assemble(nil, "op", layout.Int8, []int64{1}, tensor.Part{})) },
 		"Stream.Wait":        func() error { return nowhere.Wait() },
+		"Stream.Launch":      func() error { return nowhere.Launch(nil, device.Grid{}, device.Grid{}) },
 		"Stream.Close":       func() error { return nowhere.Close() },
 
 		"To":               func() error { return only(x.To(nil)) },

@@ -213,8 +213,14 @@ func (t *Tensor) Unshared() bool {
 // the tensor is released.
 func (t *Tensor) Buffer() device.Buffer { return t.memory.buffer }
 
-// Operand returns the tensor as an operand of the device's queue.
-func (t *Tensor) Operand() device.Operand { return t.operandOf(t.layout) }
+// Operand returns the tensor as an operand of the device's queue; of a nil tensor, an
+// operand without a buffer.
+func (t *Tensor) Operand() device.Operand {
+	if t == nil {
+		return device.Operand{}
+	}
+	return t.operandOf(t.layout)
+}
 
 func (t *Tensor) operandOf(l layout.Layout) device.Operand {
 	return device.Operand{Buffer: t.memory.buffer, Layout: l, Type: t.dtype}

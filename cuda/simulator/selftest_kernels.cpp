@@ -19,7 +19,7 @@ void testModules() {
 		std::string text = byValue;
 		IS(cuModuleLoadData(&module, text.replace(text.find(size), size.size(), other).c_str()), ERROR_INVALID_PTX);
 	}
-	IS(cuModuleLoadData(&module, ptx("element_33").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry other() { wmma.load; ret; }"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, "hello"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry element_32("), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_100\n"), ERROR_INVALID_PTX);
