@@ -53,7 +53,7 @@ func TestStreamLaunch(t *testing.T) {
 	require.NoError(t, err)
 	before := dev.Stats().Launches
 	for says, x := range map[string]any{
-		"argument 1: Launch of int32[2]: invalid: the tensor has been released":                    device.Strided(column),
+		"argument 1: Launch of int32[2]: invalid: the tensor has been released":           device.Strided(column),
 		"argument 1: Launch: the tensor is nil":                                           none,
 		"Launch of int32[2]: argument 1 is on device cpu, the kernel on opencl:0: To bri": device.Strided(far),
 	} {
