@@ -132,3 +132,18 @@ func TestEachOf(t *testing.T) {
 		assert.Equal(t, want, b, "%d bits", bits)
 	}
 }
+
+// TestMovesOfSeveral: digits of which a place has some values, that others cut or not.
+func TestMovesOfSeveral(t *testing.T) {
+	ext := extents{axisN: 3, axisK: 96}
+	var places []place
+	for _, s := range gptqCodes(3).slots {
+		places = append(places, s.place("x", ext))
+	}
+	for _, order := range []string{"n k", "k n", "k%8 n k/8", "k%16 n k/16%2 k/32", "k/32 n k%32~"} {
+		plain := []place{slot{order: order, pitch: 8, bits: 3}.place("y", ext)}
+		check(t, plain, places, ext, 3)
+		check(t, places, plain, ext, 3)
+	}
+	check(t, places, places, ext, 3)
+}
