@@ -59,7 +59,10 @@ struct Reader {
 	std::map<std::string, size_t> labels;
 	std::vector<std::pair<size_t, std::string>> branches;
 
-	const std::string &peek() const { return words[std::min(at, end)]; }
+	const std::string &peek() const {
+		static const std::string none;
+		return at < end ? words[at] : none;
+	}
 	const std::string &next() {
 		if (at >= end) {
 			throw std::string("a statement has no end");
