@@ -26,7 +26,7 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 	if t == nil {
 		return nil, nilTensor(op)
 	}
-	if !to.Valid() {
+	if !to.Storable() {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
 	}
 	if to == t.dtype {
@@ -39,6 +39,9 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 	for _, of := range []layout.DType{t.dtype, to} {
 		if of == layout.Complex64 || of == layout.Complex128 {
 			return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "to %v: complex numbers are not cast", to))
+		}
+		if of == layout.Bit {
+			return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "to %v: bits are no numbers, and are not cast", to))
 		}
 	}
 	if to == layout.String || t.dtype == layout.String {
@@ -60,29 +63,4 @@ func (t *Tensor) convert(op string, to, dst, src layout.DType, how device.Roundi
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
 	return out, nil
-}
-
-// Bitcast returns a view of the same bits as elements of another type, of the same
-// width.
-func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) { return t.BitcastAs("Bitcast", to) }
-
-// BitcastAs is Bitcast under the name of the operation that asks for it.
-func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
-	switch {
-	case !to.Valid():
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
-	case (to == layout.String) != (t.dtype == layout.String):
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: strings have no bits to share", to))
-	case to.Bits() != t.dtype.Bits():
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: elements of %d and of %d bits", to, t.dtype.Bits(), to.Bits()))
-	}
-	v, err := t.view(t.stream, op, &t.layout, nil)
-	if err != nil {
-		return nil, err
-	}
-	v.dtype = to
-	return v, nil
 }
