@@ -158,6 +158,13 @@ func (q *fakeQueue) Quantize(dst, src device.Operand, by device.Quantization) er
 	return q.queue.Quantize(innerOf(dst), innerOf(src), by)
 }
 
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.dev.due("Put"); err != nil {
+		return err
+	}
+	return q.queue.Put(innerOf(dst), innerOf(src), innerOf(at), how, by...)
+}
+
 func (q *fakeQueue) Record() (device.Event, error) {
 	if err := q.dev.due("Record"); err != nil {
 		return nil, err

@@ -48,6 +48,11 @@ func (q faulty) Quantize(dst, src device.Operand, by device.Quantization) error 
 	return q.then(q.refQueue.Quantize(dst, src, by), dst, sources[by.Scale.Buffer.Size()%2])
 }
 
+func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	sources := [2]device.Operand{src, at}
+	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

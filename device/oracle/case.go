@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ const (
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
 	OpTake    Op = "take"
+	OpPut     Op = "put"
 
 	OpDequantize Op = "dequantize"
 	OpQuantize   Op = "quantize"
@@ -34,11 +34,16 @@ type Case struct {
 	How      device.Rounding // Convert, and of Quantize whether it saturates
 	Shared   bool            // dst and src lie in one buffer
 
-	// Of a take: its indices. Wrong is how many elements have one out of range.
+	// Of a take or a put: its indices. Wrong is how many elements have one out of range.
 	At     layout.Layout
 	AtType layout.DType
 	By     []device.Index
 	Wrong  int
+
+	// Of a put. Once: no two elements go to one; indices of others are out of range, and
+	// skipped.
+	Reduction device.Reduction
+	Once      bool
 
 	// Of a dequantization or a quantization.
 	Terms Terms
@@ -54,10 +59,12 @@ type Case struct {
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
 //	dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=float:1,0@0/subtract
 //	quantize/float-int8/3x5/dst=5,1@0/src=5,1@0/scale=float16:1,0@0/precision=float16/how=unsaturated
+//	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
-// rounding; of a take the type of its indices, and offset, extent and stride of each;
+// rounding; of a take or a put the type of its indices, and offset, extent and stride of
+// each, and if it is not an error, what one out of range does; of a put the reduction;
 // of what scales the terms.
 // It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
@@ -73,12 +80,8 @@ func (c Case) String() string {
 	if c.Op != OpFill {
 		name += "/src=" + written(c.Src)
 	}
-	if c.Op == OpTake {
-		by := make([]string, len(c.By))
-		for i, x := range c.By {
-			by[i] = join([]int64{x.Offset, x.Extent, x.Stride}, ":")
-		}
-		name += fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
+	if c.hasIndices() {
+		name += c.indicesString()
 	}
 	name += c.Terms.written()
 	if how := howString(c.How); how != "" {
@@ -147,8 +150,11 @@ func ParseCase(name string) (Case, error) {
 	}
 	words := strings.Split(name, "/")
 	c := Case{Op: Op(words[0])}
-	if words[len(words)-1] == "shared" {
+	switch words[len(words)-1] {
+	case "shared":
 		c.Shared, words = true, words[:len(words)-1]
+	case "once":
+		c.Once, words = true, words[:len(words)-1]
 	}
 	if last := len(words) - 1; (c.Op == OpConvert || c.Op == OpQuantize) && last > 4 && strings.HasPrefix(words[last], "how=") {
 		var ok bool
@@ -161,9 +167,9 @@ func ParseCase(name string) (Case, error) {
 	if c.scales() && len(words) > 5 {
 		words, terms = words[:5], words[5:]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpDequantize: 5, OpQuantize: 5}[c.Op]
-	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of what scales with /scale=type:strides@offset")
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10, OpDequantize: 5, OpQuantize: 5}[c.Op]
+	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too, of what scales with /scale=type:strides@offset")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -177,7 +183,7 @@ func ParseCase(name string) (Case, error) {
 	if c.Op != OpFill {
 		c.SrcType, err = layout.ParseDType(from)
 	}
-	if two && (c.Op == OpFill || c.Op == OpTake) {
+	if two && (c.Op == OpFill || c.hasIndices()) {
 		return refuse("%s has one type", c.Op)
 	}
 	if err != nil {
@@ -199,7 +205,7 @@ func ParseCase(name string) (Case, error) {
 		}
 	}
 	switch {
-	case c.Op == OpTake:
+	case c.hasIndices():
 		err = c.parseIndices(words[5:], dims)
 	case c.scales():
 		if terms, err = c.parseTerms(terms, dims); err == nil && len(terms) > 0 {
@@ -210,32 +216,6 @@ func ParseCase(name string) (Case, error) {
 		return refuse("%v", err)
 	}
 	return c, nil
-}
-
-// parseIndices reads what a take's name has of its indices.
-func (c *Case) parseIndices(words []string, dims []int64) (err error) {
-	if c.At, err = parseLayout(words[0], "at=", dims); err != nil {
-		return err
-	}
-	if c.AtType, err = layout.ParseDType(words[1]); err != nil {
-		return err
-	}
-	list, ok := strings.CutPrefix(words[2], "by=")
-	count, ok2 := strings.CutPrefix(words[3], "wrong=")
-	if !ok || !ok2 {
-		return errors.New("not of the form by=offset:extent:stride,.../wrong=n")
-	}
-	for word := range strings.SplitSeq(list, ",") {
-		x, err := split(word, ":")
-		if err != nil || len(x) != 3 {
-			return fmt.Errorf("%q is not of the form offset:extent:stride", word)
-		}
-		c.By = append(c.By, device.Index{Offset: x[0], Extent: x[1], Stride: x[2]})
-	}
-	if c.Wrong, err = strconv.Atoi(count); err == nil && c.Wrong < 0 {
-		err = fmt.Errorf("%d elements with an index out of range", c.Wrong)
-	}
-	return err
 }
 
 func parseLayout(word, role string, dims []int64) (layout.Layout, error) {

@@ -23,18 +23,18 @@ type Term struct {
 }
 
 // at returns the bits of a term's element.
-func (t *Term) at(index []int64) element { return element{t.Type, t.Data, t.Layout.At(index...)} }
+func (t *Term) at(index []int64) packedElement { return packedElement{t.Type, t.Data, t.Layout.At(index...)} }
 
-// element is one of packed elements.
-type element struct {
+// packedElement is one of packed elements.
+type packedElement struct {
 	dtype  layout.DType
 	packed []byte
 	at     int64
 }
 
-func (e element) value() number { return decode(e.dtype, e.packed, e.at) }
+func (e packedElement) value() number { return decode(e.dtype, e.packed, e.at) }
 
-func (e element) isInteger() bool {
+func (e packedElement) isInteger() bool {
 	k := numeric.KindOf(e.dtype)
 	return k == numeric.IntKind || k == numeric.UintKind
 }
@@ -45,7 +45,7 @@ func Scale(op Op, dst []byte, d layout.Layout, to layout.DType, src []byte, s la
 	number := int64(0)
 	width := int64(to.Bits())
 	walk(d, s, func(p, q int64) {
-		i, x := index(d, number), element{from, src, q}
+		i, x := index(d, number), packedElement{from, src, q}
 		number++
 		var bits uint64
 		if op == OpQuantize {
@@ -71,7 +71,7 @@ func plus(a, b float32) float32  { return float32(float64(a) + float64(b)) }
 func over(a, b float32) float32  { return float32(float64(a) / float64(b)) }
 
 // difference is a - b, rounded once.
-func difference(a, b element) float32 {
+func difference(a, b packedElement) float32 {
 	if !a.isInteger() || !b.isInteger() {
 		return plus(single(a.value()), -single(b.value()))
 	}
@@ -97,7 +97,7 @@ func real(v float32) number {
 }
 
 // dequantized returns the bits of an element of dst.
-func (t *Terms) dequantized(to layout.DType, src element, index []int64) uint64 {
+func (t *Terms) dequantized(to layout.DType, src packedElement, index []int64) uint64 {
 	v := single(src.value())
 	if t.Zero.Type != layout.Invalid {
 		v = difference(src, t.Zero.at(index))
@@ -114,7 +114,7 @@ func (t *Terms) dequantized(to layout.DType, src element, index []int64) uint64 
 }
 
 // quantized returns the bits of an element of dst.
-func (t *Terms) quantized(to layout.DType, src element, index []int64, how device.Rounding) uint64 {
+func (t *Terms) quantized(to layout.DType, src packedElement, index []int64, how device.Rounding) uint64 {
 	precise := func(v float32) float32 {
 		if t.Precision == layout.Float16 || t.Precision == layout.BFloat16 {
 			return single(rounded(t.Precision, real(v)))

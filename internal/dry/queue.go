@@ -72,6 +72,10 @@ func (q *queue) Quantize(dst, src device.Operand, by device.Quantization) error 
 	return q.launch(&dst, backend.CheckQuantize(&dst, &src, &by))
 }
 
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	return q.launch(&dst, backend.CheckPut(&dst, &src, &at, how, by))
+}
+
 func (q *queue) FillString(dst device.Operand, _ string) error {
 	return q.launch(&dst, backend.CheckFillString(&dst))
 }
