@@ -348,16 +348,7 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	}
 	by = slices.Clone(by)
 	return q.launch(dst, func() {
-		move := func(p, s int64) {
-			one := layout.Layout{} // a scalar
-			d, _ := one.Rebase(p)
-			from, _ := one.Rebase(s)
-			if words, ok := dst.Buffer.(*refStrings); ok {
-				oracle.CopyStrings(words.words, d, src.Buffer.(*refStrings).words, from)
-			} else {
-				oracle.Copy(memory(dst.Buffer), d, memory(src.Buffer), from, dst.Type.Bits())
-			}
-		}
+		move := func(p, s int64) { moveOne(dst, p, src, s) }
 		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
 		if len(wrong) > 0 && !q.dev.has("silent indices") {
 			by := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
@@ -369,6 +360,56 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 			q.mu.Unlock()
 		}
 	})
+}
+
+func (q *refQueue) Map(dst, src, table device.Operand) error {
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, table.Buffer), backend.CheckMap(&dst, &src, &table)); err != nil {
+		return err
+	}
+	first := table.Layout.Offset()
+	if q.dev.has("tables begin at 0") {
+		first = 0
+	}
+	return q.launch(dst, func() {
+		oracle.Map(memory(dst.Buffer), dst.Layout, dst.Type.Bits(), memory(src.Buffer), src.Layout, src.Type.Bits(), memory(table.Buffer), first)
+	})
+}
+
+func (q *refQueue) Where(dst, cond, a, b device.Operand) error {
+	rules := backend.CheckWhere(&dst, &cond, &a, &b)
+	if q.dev.has("bytes as conditions") && cond.Type == layout.Uint8 {
+		rules = nil
+	}
+	if err := q.first(q.dev.of(dst.Buffer, cond.Buffer, a.Buffer, b.Buffer), rules); err != nil {
+		return err
+	}
+	return q.launch(dst, func() {
+		yes := memory(cond.Buffer)
+		if q.dev.has("one bit of a condition") {
+			yes = slices.Clone(yes)
+			for i := range yes {
+				yes[i] &= 1
+			}
+		}
+		oracle.Where(dst.Layout, a.Layout, b.Layout, cond.Layout, yes, func(p, from int64, other bool) {
+			x := a
+			if other {
+				x = b
+			}
+			moveOne(dst, p, x, from)
+		})
+	})
+}
+
+// moveOne copies an element.
+func moveOne(dst device.Operand, p int64, src device.Operand, from int64) {
+	d, _ := layout.Layout{}.Rebase(p) // scalars
+	s, _ := layout.Layout{}.Rebase(from)
+	if words, ok := dst.Buffer.(*refStrings); ok {
+		oracle.CopyStrings(words.words, d, src.Buffer.(*refStrings).words, s)
+	} else {
+		oracle.Copy(memory(dst.Buffer), d, memory(src.Buffer), s, dst.Type.Bits())
+	}
 }
 
 func (q *refQueue) Record() (device.Event, error) {

@@ -23,6 +23,10 @@ func TestCaseNames(t *testing.T) {
 		"take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5/wrong=1",
 		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
+		"map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7",
+		"map/int8/3/dst=1@1/src=1@1/table=0/shared",
+		"where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b",
+		"where/string/scalar/dst=@0/src=@0/b=@0/cond=@7/shared/shared-b",
 	} {
 		c, err := ParseCase(name)
 		if err != nil {
@@ -41,6 +45,8 @@ func TestCaseNames(t *testing.T) {
 		"take/int4/3/dst=1@0/src=1@0", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=-1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int5/by=0:7:5/wrong=1",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=x",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/0:7:5/wrong=1", "take/int4-int8/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1",
+		"map/int8/3/dst=1@1/src=1@1", "map/int8/3/dst=1@1/src=1@1/table=-1", "map/int8/3/dst=1@1/src=1@1/at=1", "map/int8/3/dst=1@1/src=1@1/table=0/shared-b",
+		"where/int4/3/dst=1@0/src=1@0/b=1@0", "where/int4/3/dst=1@0/src=1@0/cond=1@0/b=1@0", "where/int4-uint4/3/dst=1@0/src=1@0/b=1@0/cond=1@0",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
@@ -116,8 +122,28 @@ func rules(c Case) error {
 		}
 		src.Buffer = dst.Buffer
 	}
-	if c.Op == OpConvert {
+	switch c.Op {
+	case OpConvert:
 		return backend.CheckConvert(&dst, &src, c.How)
+	case OpMap:
+		l, err := c.table()
+		if err != nil {
+			return err
+		}
+		table := operand(l, c.DstType, atSize)
+		return backend.CheckMap(&dst, &src, &table)
+	case OpWhere:
+		b, cond := operand(c.B, c.DstType, c.sizeB()), operand(c.Cond, layout.Bool, atSize)
+		if c.SharedB {
+			if dst.Buffer.Size() < b.Buffer.Size() {
+				dst.Buffer = b.Buffer
+			}
+			b.Buffer = dst.Buffer
+			if c.Shared {
+				src.Buffer = dst.Buffer
+			}
+		}
+		return backend.CheckWhere(&dst, &cond, &src, &b)
 	}
 	return backend.CheckCopy(&dst, &src)
 }
@@ -150,6 +176,7 @@ func TestRandomCovers(t *testing.T) {
 		note("shared", c.Shared)
 		note("two indices", len(c.By) == 2)
 		note("an index out of range", c.Wrong > 0)
+		note("shared b", c.SharedB)
 		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
 		note("pack", c.Op == OpConvert && c.DstType.Container() == c.SrcType)
 		note("rounding", c.How.Unsaturated || c.How.Scale != 0 || c.How.Legacy)
@@ -166,7 +193,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "take", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "take", "map", "where", "shared b", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

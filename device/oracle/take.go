@@ -83,15 +83,21 @@ func (c Case) take(at []byte, move func(p, q int64)) (wrong []int64) {
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// Sizes returns how many bytes dst, src and a take's indices need, from the starts of
-// their buffers, wherever the indices lead; of strings, how many. A fill needs no src.
+// Sizes returns how many bytes dst and src need, and what else is read: a take's
+// indices, a map's table, a where's condition. They count from the starts of their
+// buffers, wherever indices lead; strings count themselves. A fill needs no src.
 // 1<<40 and more: beyond any buffer.
 func (c Case) Sizes() (dst, src, at int64) {
 	dst = slots(c.Dst, c.DstType)
-	if c.Op == OpFill {
+	switch c.Op {
+	case OpFill:
 		return dst, 0, 0
-	}
-	if c.Op != OpTake {
+	case OpMap:
+		return dst, slots(c.Src, c.SrcType), c.tableSize()
+	case OpWhere:
+		return dst, slots(c.Src, c.SrcType), slots(c.Cond, layout.Bool)
+	case OpTake:
+	default:
 		return dst, slots(c.Src, c.SrcType), 0
 	}
 	reach, last := int64(0), int64(0)
@@ -128,11 +134,8 @@ func checkNamed(err error, wrong []int64) error {
 }
 
 // indices fills memory with indices, some of them out of range.
-func (c Case) indices(rng *rand.Rand, size int64) []byte {
-	at := RandomBytes(rng, size)
-	if c.Op != OpTake {
-		return at
-	}
+func (c Case) indices(rng *rand.Rand, at []byte) {
+	size := int64(len(at))
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
@@ -164,5 +167,4 @@ func (c Case) indices(rng *rand.Rand, size int64) []byte {
 		}
 		writeIndex(at, c.AtType, all[rng.IntN(len(all))]+x.Offset, bad[rng.IntN(len(bad))])
 	}
-	return at
 }
