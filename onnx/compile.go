@@ -20,6 +20,7 @@ type compiler struct {
 	maker map[string]*unit // of each value that a node makes
 	uses  map[string][]use
 	slots map[string]int
+	large map[string]bool // constants of more elements than the host calculates with
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
@@ -36,6 +37,7 @@ type unit struct {
 	constant *model.Tensor // what it makes
 	single   uint          // inputs: see markSingles
 	host     bool          // what it makes is wanted on the host, or is made there anyway
+	missing  string        // the name of its operator, if nothing here runs it
 
 	next int  // while sorting: the input to look at next
 	done bool // and whether it is sorted
@@ -70,12 +72,12 @@ func compile(s *Session, m *model.Model) error {
 	}
 	c := &compiler{
 		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, hostSlots: map[string]int{},
+		slots: map[string]int{}, large: map[string]bool{}, hostSlots: map[string]int{},
 	}
 	if err := c.resolve(m); err != nil {
 		return err
 	}
-	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.placeConstants} {
+	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -97,16 +99,20 @@ func sizeOfSession(g *model.Graph) int64 {
 
 // resolve finds each node's operator and reads its attributes.
 func (c *compiler) resolve(m *model.Model) error {
-	if missing := missingOps(m); missing != nil {
-		return &MissingError{Ops: missing}
-	}
+	functions := functionsOf(m)
 	v, ok := m.Opsets[""]
-	if !ok && len(c.graph.Nodes) > 0 {
-		return invalidGraph("the model imports no opset of ONNX's own operators")
-	}
 	for i := range c.graph.Nodes {
 		n := &c.graph.Nodes[i]
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
+		c.nodes = append(c.nodes, u)
+		if name := foreignName(n, functions); name != "" {
+			u.missing = name
+			u.d = &definition{op: n.OpType, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true}
+			continue
+		}
+		if !ok {
+			return invalidGraph("the model imports no opset of ONNX's own operators")
+		}
 		var err error
 		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
 			if u.d.constant != nil {
@@ -118,39 +124,61 @@ func (c *compiler) resolve(m *model.Model) error {
 		if err != nil {
 			return fmt.Errorf("%v: %w", u, err)
 		}
-		c.nodes = append(c.nodes, u)
 	}
 	return nil
 }
 
-// missingOps returns the names of the operators that there are no kernels for.
-func missingOps(m *model.Model) []string {
-	type call struct{ domain, name, overload string }
-	called := func(domain, name, overload string) call {
-		if domain == "ai.onnx" { // the other name of ""
-			domain = ""
-		}
-		return call{domain, name, overload}
+// callee is what a node calls.
+type callee struct{ domain, name, overload string }
+
+func calleeOf(domain, name, overload string) callee {
+	if domain == "ai.onnx" { // the other name of ""
+		domain = ""
 	}
-	functions := make(map[call]bool, len(m.Functions))
+	return callee{domain, name, overload}
+}
+
+// functionsOf returns the functions of a model.
+func functionsOf(m *model.Model) map[callee]bool {
+	functions := make(map[callee]bool, len(m.Functions))
 	for i := range m.Functions {
 		f := &m.Functions[i]
-		functions[called(f.Domain, f.Name, f.Overload)] = true
+		functions[calleeOf(f.Domain, f.Name, f.Overload)] = true
 	}
+	return functions
+}
+
+// foreignName returns the name of a node's operator if there is no kernel for it, else "".
+func foreignName(n *model.Node, functions map[callee]bool) string {
+	name := n.OpType
+	if n.Domain != "" {
+		name = n.Domain + "." + n.OpType
+	}
+	switch {
+	case functions[calleeOf(n.Domain, n.OpType, n.Overload)]:
+		return name + " (a function of the model)"
+	case n.Domain != "" || operators[n.OpType] == nil:
+		return name
+	}
+	return ""
+}
+
+// checkMissing refuses a graph with operators that nothing here runs.
+func (c *compiler) checkMissing() error {
 	var missing []string
-	for _, n := range m.Graph.Nodes {
-		name := n.OpType
-		if n.Domain != "" {
-			name = n.Domain + "." + n.OpType
+	for _, u := range c.nodes {
+		if u.d.arithmetic && !u.host {
+			u.missing = u.node.OpType + " (on the host only: of shapes)"
 		}
-		if functions[called(n.Domain, n.OpType, n.Overload)] {
-			missing = append(missing, name+" (a function of the model)")
-		} else if n.Domain != "" || operators[n.OpType] == nil {
-			missing = append(missing, name)
+		if u.missing != "" {
+			missing = append(missing, u.missing)
 		}
+	}
+	if missing == nil {
+		return nil
 	}
 	slices.Sort(missing)
-	return slices.Compact(missing)
+	return &MissingError{Ops: slices.Compact(missing)}
 }
 
 // nameValues gives each value of the graph a slot.

@@ -20,6 +20,9 @@ func bitCast(d *definition, x *tensor.Tensor, to layout.DType) (*tensor.Tensor, 
 	if err := d.checkTarget(to); err != nil {
 		return nil, err
 	}
+	if to.Bits() != x.DType().Bits() {
+		return nil, d.invalid("to %v: elements of %d and of %d bits", to, x.DType().Bits(), to.Bits())
+	}
 	return x.BitcastAs(d.name, to)
 }
 

@@ -43,13 +43,13 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 	if len(shape) != len(list) {
 		return c.d.invalid("shape %v has %d extents for %d axes", layout.Shape(shape).Clone(), len(shape), len(list))
 	}
-	to := make([]padding, c.x.Rank())
+	to := make([]tensor.Padding, c.x.Rank())
 	for i, axis := range list {
 		if shape[i] < 0 {
 			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
 		}
 		by := shape[i] - c.x.Dim(axis)
-		to[axis] = padding{before: by / 2, after: by - by/2}
+		to[axis] = tensor.Padding{Before: by / 2, After: by - by/2}
 	}
 	return c.pad(PadConstant, to, nil)
 }

@@ -52,19 +52,15 @@ func (c *call) concat(axis int64) error {
 	if err != nil {
 		return err
 	}
-	dims := like.Clone()
 	home := tensor.Host()
+	shapes := make([]layout.Shape, len(pieces))
 	for i, p := range pieces {
-		if i > 0 {
-			if err := c.fits(like, p.dims, i, at); err != nil {
-				return err
-			}
-			if dims[at] > 1<<63-1-p.dims[at] {
-				return c.d.invalid("the extents along axis %d add up to more than 64 bits hold", at)
-			}
-			dims[at] += p.dims[at]
-		}
+		shapes[i] = p.dims
 		home = farther(home, p.stream())
+	}
+	dims, err := layout.ConcatShape(c.d.name, at, shapes...)
+	if err != nil {
+		return err
 	}
 	if len(pieces) == 1 && pieces[0].pending == nil {
 		return c.set(c.x.WithLayout(c.d.name, c.x.Layout()))
@@ -100,19 +96,6 @@ func (p piece) stream() *tensor.Stream {
 		return p.pending.stream
 	}
 	return p.Tensor.Stream()
-}
-
-// fits checks the extents of input i against those of input 0.
-func (c *call) fits(like, dims layout.Shape, i, axis int) error {
-	if len(dims) != len(like) {
-		return c.d.invalid("input %d has shape %v and input 0 %v: they must have as many axes", i, dims, like)
-	}
-	for k := range dims {
-		if k != axis && dims[k] != like[k] {
-			return c.d.invalid("input %d has shape %v and input 0 %v: they may differ along axis %d only", i, dims, like, axis)
-		}
-	}
-	return nil
 }
 
 // join returns the parts that write each piece to its region.

@@ -23,15 +23,14 @@ func init() {
 var typesPad11 = types1.with(layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64)
 
 // PadMode says what Pad puts around the elements.
-type PadMode string
+type PadMode = tensor.PadMode
 
-// The modes of Pad. Where the padding is longer than the axis, PadReflect and
-// PadWrap go on repeating.
+// The modes of Pad.
 const (
-	PadConstant PadMode = "constant" // one value
-	PadEdge     PadMode = "edge"     // the first and the last element of the axis
-	PadReflect  PadMode = "reflect"  // the axis mirrored at its first and last element
-	PadWrap     PadMode = "wrap"     // the axis again; from opset 19
+	PadConstant = tensor.PadConstant
+	PadEdge     = tensor.PadEdge
+	PadReflect  = tensor.PadReflect
+	PadWrap     = tensor.PadWrap // from opset 19
 )
 
 // Pad adds elements before and after each axis (ONNX Pad-1 to -25): pads are the
@@ -183,11 +182,11 @@ func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
 	if len(pads)%2 != 0 || len(pads)/2 != n {
 		return c.d.invalid("%d pads for %d axes: there must be two for each", len(pads), n)
 	}
-	to := make([]padding, c.x.Rank())
+	to := make([]tensor.Padding, c.x.Rank())
 	for i, axis := range list {
-		p := padding{before: pads[i], after: pads[n+i]}
-		if c.d.since < 2 && (p.before < 0 || p.after < 0) {
-			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.before, p.after)
+		p := tensor.Padding{Before: pads[i], After: pads[n+i]}
+		if c.d.since < 2 && (p.Before < 0 || p.After < 0) {
+			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.Before, p.After)
 		}
 		to[axis] = p
 	}

@@ -92,11 +92,12 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 		for to < len(lengths) && ordered(lengths[to]) == n {
 			to++
 		}
-		first := window{[]int{batch, time}, []int64{int64(from), 0}, []int64{int64(to), n}, nil}
-		rest := window{first.axes, []int64{int64(from), n}, []int64{int64(to), long}, nil}
+		axes := []int{batch, time}
+		first := window(axes, []int64{int64(from), 0}, []int64{int64(to), n})
+		rest := window(axes, []int64{int64(from), n}, []int64{int64(to), long})
 		if n > 0 {
-			parts = append(parts, tensor.Part{Into: first.region, Src: c.x, From: func(x layout.Layout) (layout.Layout, error) {
-				l, err := first.region(x)
+			parts = append(parts, tensor.Part{Into: first, Src: c.x, From: func(x layout.Layout) (layout.Layout, error) {
+				l, err := first(x)
 				if err != nil {
 					return l, err
 				}
@@ -104,7 +105,7 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 			}})
 		}
 		if n < long {
-			parts = append(parts, tensor.Part{Into: rest.region, Src: c.x, From: rest.region})
+			parts = append(parts, tensor.Part{Into: rest, Src: c.x, From: rest})
 		}
 		from = to
 	}

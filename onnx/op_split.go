@@ -109,19 +109,8 @@ func (c *call) split(axis int64, sizes []int64) error {
 	if len(sizes) != len(c.out) {
 		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
 	}
-	extent := c.x.Dim(at)
-	rest := extent
-	for i, n := range sizes {
-		if n < 0 {
-			return c.d.invalid("split %v: size %d is negative", layout.Shape(sizes).Clone(), i)
-		}
-		if n > rest {
-			return c.d.invalid("split %v adds up to more than extent %d of axis %d", layout.Shape(sizes).Clone(), extent, at)
-		}
-		rest -= n
-	}
-	if rest > 0 {
-		return c.d.invalid("split %v adds up to %d; axis %d has extent %d", layout.Shape(sizes).Clone(), extent-rest, at, extent)
+	if err := layout.CheckSplit(c.d.name, at, c.x.Dim(at), sizes); err != nil {
+		return err
 	}
 	from := int64(0)
 	for i, n := range sizes {

@@ -168,9 +168,9 @@ func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
 		}
 		add := func(at, start, n int64) {
 			axes := []int{0, s.axis}
-			into := window{axes, []int64{first, at}, []int64{last, at + n}, nil}
-			of := window{axes, []int64{first, start}, []int64{last, start + n}, nil}
-			parts = append(parts, tensor.Part{Into: into.region, Src: update, From: of.region})
+			into := window(axes, []int64{first, at}, []int64{last, at + n})
+			of := window(axes, []int64{first, start}, []int64{last, start + n})
+			parts = append(parts, tensor.Part{Into: into, Src: update, From: of})
 		}
 		n := min(s.length, s.room-at) // before the end of the axis
 		if add(at, 0, n); n < s.length {

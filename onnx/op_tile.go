@@ -31,38 +31,9 @@ func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
 	}))
 }
 
-// tile puts an axis of stride 0 before each axis that is repeated: the result is
-// that, reshaped.
 func (c *call) tile(repeats []int64) error {
 	var few [8]int64
-	in := c.x.AppendDims(few[:0])
-	if len(repeats) != len(in) {
-		return c.d.invalid("repeats %v: %d numbers for %d axes", layout.Shape(repeats).Clone(), len(repeats), len(in))
-	}
-	var fewAxes [8]int
-	var fewWide, fewDims [8]int64
-	axes, wide, dims := fewAxes[:0], fewWide[:0], fewDims[:0]
-	for i, n := range repeats {
-		if n < 0 {
-			return c.d.invalid("repeats %v: that of axis %d is negative", layout.Shape(repeats).Clone(), i)
-		}
-		if n > 0 && in[i] > (1<<63-1)/n {
-			return c.d.invalid("repeats %v: extent %d of axis %d, %d times, overflows int64", layout.Shape(repeats).Clone(), in[i], i, n)
-		}
-		if n != 1 {
-			axes = append(axes, len(wide))
-			wide = append(wide, n)
-		}
-		wide = append(wide, in[i])
-		dims = append(dims, n*in[i])
-	}
-	if _, err := layout.Shape(dims).Count(); err != nil {
-		return err
-	}
-	l, err := c.x.Layout().Unsqueeze(axes...)
-	if err == nil {
-		l, err = l.Expand(wide...)
-	}
+	l, dims, err := c.x.Layout().Tile(c.d.name, repeats, few[:0])
 	if err != nil {
 		return err
 	}

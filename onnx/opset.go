@@ -53,6 +53,12 @@ type definition struct {
 	dataFirst bool
 	// shapeOnly: no element of the input is read.
 	shapeOnly bool
+	// arithmetic: it runs on the host only, on tensors of few elements.
+	arithmetic bool
+	// generates: what it makes of shapes is on the host whatever the session does.
+	generates bool
+	// opaque: an operator that is not known here.
+	opaque bool
 	// assembles: inputs may be pending, as the output is put together from them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session
@@ -86,7 +92,7 @@ func (a arity) String() string {
 // needs returns how many of n inputs, the first ones, must not be left out: of a
 // list that has no bound, all.
 func (d *definition) needs(n int) int {
-	if d.inputs.max == many {
+	if d.inputs.max == many && !d.opaque {
 		return n
 	}
 	return d.inputs.min

@@ -33,19 +33,24 @@ func (u use) side() side {
 	return onDevice
 }
 
-// placeConstants loads each constant where it is needed. Shapes, axes and the values
-// that they are computed from belong on the host: from the device, each run would
-// read them back.
-func (c *compiler) placeConstants() error {
+// place decides which nodes run on the host: those that shapes and axes are computed by.
+func (c *compiler) place() error {
 	c.markSingles()
 	for _, u := range slices.Backward(c.nodes) {
-		u.host = slices.ContainsFunc(u.outs, func(out string) bool {
+		u.host = !u.d.opaque && slices.ContainsFunc(u.outs, func(out string) bool {
 			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
 		})
 	}
 	for _, u := range c.nodes {
 		u.host = u.host || c.madeOnHost(u)
 	}
+	return c.checkMissing()
+}
+
+// placeConstants loads each constant where it is needed. Shapes, axes and the values
+// that they are computed from belong on the host: from the device, each run would
+// read them back.
+func (c *compiler) placeConstants() error {
 	for i := range c.graph.Initializers {
 		t := &c.graph.Initializers[i]
 		if _, err := c.hold(t.Name, t); err != nil {
@@ -91,18 +96,25 @@ func (c *compiler) placeConstants() error {
 }
 
 // madeOnHost reports whether all elements that a node reads are on the host
-// whatever the session does: shapes, and what is worked out from them.
+// whatever the session does: shapes, and what is worked out from them. For arithmetic,
+// small constants are enough.
 func (c *compiler) madeOnHost(u *unit) bool {
-	if u.d.shapeOnly {
+	if u.d.opaque {
+		return false
+	}
+	if u.d.shapeOnly || u.d.generates || c.fillsForArithmetic(u) {
 		return true
 	}
-	born := false
+	born := u.d.arithmetic
 	for i, name := range u.in {
 		if name == "" || u.d.host>>i&1 == 1 {
 			continue
 		}
 		switch maker := c.maker[name]; {
 		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
+			if u.d.arithmetic && c.large[name] {
+				return false
+			}
 		case maker != nil && maker.host:
 			born = born || i == 0 || !u.d.dataFirst
 		default:
@@ -110,6 +122,20 @@ func (c *compiler) madeOnHost(u *unit) bool {
 		}
 	}
 	return born
+}
+
+// fillsForArithmetic reports whether a node makes a tensor of shapes alone, which only
+// arithmetic reads.
+func (c *compiler) fillsForArithmetic(u *unit) bool {
+	if len(u.in) == 0 || u.d.host != 1<<len(u.in)-1 {
+		return false
+	}
+	for _, use := range c.uses[u.outs[0]] {
+		if use.unit == nil || !use.unit.d.arithmetic {
+			return false
+		}
+	}
+	return true
 }
 
 // isConstant reports whether a value that no node makes is an initializer that
@@ -151,11 +177,13 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	return x, err
 }
 
-// markSingles notes which uses of a constant of one element need it on the host:
-// a gather of one index is a view there, which on the device would be a copy.
+// markSingles notes which constants are large, and which uses of one of one element need
+// it on the host: a gather of one index is a view there, which on the device would be a
+// copy.
 func (c *compiler) markSingles() {
 	mark := func(name string, shape layout.Shape) {
-		if n, err := shape.Count(); err != nil || n != 1 {
+		n, err := shape.Count()
+		if c.large[name] = err != nil || n > fewElements; err != nil || n != 1 {
 			return
 		}
 		for _, use := range c.uses[name] {
@@ -166,6 +194,9 @@ func (c *compiler) markSingles() {
 	}
 	for i := range c.graph.Initializers {
 		mark(c.graph.Initializers[i].Name, c.graph.Initializers[i].Dims)
+	}
+	for i := range c.graph.SparseInitializers {
+		mark(c.graph.SparseInitializers[i].Values.Name, c.graph.SparseInitializers[i].Dims)
 	}
 	for _, u := range c.nodes {
 		if u.constant != nil {

@@ -94,12 +94,20 @@ func (st *step) report(c *call) NodeReport {
 	}
 	if c.fetched > 0 {
 		n.Read += c.fetched
-		n.Why += fmt.Sprintf("; %d bytes of operands were read from the device: strings are on the host", c.fetched)
+		n.Why += fmt.Sprintf("; %d bytes of operands were read from the device: %s", c.fetched, st.fetches())
 	}
 	if n.Sent > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of operands were sent to the device", n.Sent)
 	}
 	return n
+}
+
+// fetches says why a step's operands are read from the device.
+func (st *step) fetches() string {
+	if st.d.arithmetic {
+		return "shapes are computed on the host"
+	}
+	return "strings are on the host"
 }
 
 // why gives the reason for a verdict.
@@ -112,6 +120,8 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, "a reference to " + describe(c.out[0])
 	}
 	switch {
+	case st.d.arithmetic || st.d.generates:
+		return false, "worked out on the host"
 	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer():
 		return false, fmt.Sprintf("written in place, over the input: %d parts", c.parts)
 	case n.Kind == tensor.Transfer:

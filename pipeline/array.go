@@ -14,7 +14,8 @@ type Array struct {
 	dims   layout.Shape
 	bytes  int64  // that the elements take
 	mem    []byte // at least as many
-	pinned bool   // mem is the device's
+	pinned bool   // mem is of AllocHost
+	lent   bool   // mem is a result's
 }
 
 // Type returns the element type.

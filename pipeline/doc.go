@@ -26,6 +26,8 @@
 // after an event that was recorded later (see [device.Allocator]), and is freed
 // in order after the download.
 //
-// A device without [device.AsyncQueue], such as the cpu device, transfers in
-// Source's and Sink's goroutines: these and Work still overlap.
+// A device without [device.AsyncQueue] transfers in Source's and Sink's goroutines:
+// these and Work still overlap. The cpu device, which works in the host's memory,
+// transfers nothing: Source fills the inputs themselves, and Sink is lent the
+// memory of results that nobody else has.
 package pipeline

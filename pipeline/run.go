@@ -179,6 +179,9 @@ func (r *run) drain(ctx context.Context) error {
 			return p.fail("sink", err)
 		}
 		r.stats.Sink += time.Since(begin)
+		if err := p.takeBack(); err != nil {
+			return p.fail("download", err)
+		}
 		r.note(p)
 		r.free <- p
 	}
@@ -222,6 +225,23 @@ func (r *run) close(err error) (Stats, error) {
 	}
 	s.Pinned = !r.notPinned.Load()
 	return *s, errors.Join(errs...)
+}
+
+// memory returns a buffer's memory where the device works in the host's: what is there need
+// not be transferred.
+func (r *run) memory(b device.Buffer) ([]byte, bool) {
+	h, ok := r.dev.(device.HostMemory)
+	if !ok || !r.host {
+		return nil, false
+	}
+	r.notPinned.Store(true)
+	return h.HostBytes(b)
+}
+
+// lends reports whether Sink can be given a result's memory.
+func (r *run) lends(x *tensor.Tensor) bool {
+	_, ok := r.memory(x.Buffer())
+	return ok && x.Stream().Device() == r.dev
 }
 
 // allocHost returns host memory, pinned where it can be had.

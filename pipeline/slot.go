@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -25,6 +26,7 @@ type slot struct {
 	// held are tensors to release when the results, which are some of them, are
 	// downloaded.
 	held, results []*tensor.Tensor
+	lends         []bool // of the results: Sink gets their memory itself
 
 	spans                [3]span // of upload, work and download
 	source               time.Duration
@@ -46,6 +48,10 @@ func (p *slot) prepare() error {
 		p.room = append(p.room, b)
 		a := &Array{dtype: in.Type}
 		p.in = append(p.in, a)
+		if mem, ok := p.r.memory(b); ok {
+			a.mem = mem
+			continue
+		}
 		if err := p.grow(a, n); err != nil {
 			return err
 		}
@@ -87,9 +93,12 @@ func (p *slot) upload() (err error) {
 	}
 	p.uploaded = 0
 	for i, a := range p.in {
-		if p.r.async {
+		_, there := p.r.memory(p.room[i])
+		switch {
+		case there:
+		case p.r.async:
 			_, err = p.r.up.(device.AsyncQueue).WriteAsync(p.room[i], 0, a.Bytes())
-		} else {
+		default:
 			err = p.r.up.Write(p.room[i], 0, a.Bytes())
 		}
 		if err != nil {
@@ -127,11 +136,13 @@ func (p *slot) work(ctx context.Context) (err error) {
 		return err
 	}
 	for i, x := range results {
+		own := x != nil && x.Unshared()
 		y, err := p.settle(x)
 		if err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
 		p.results = append(p.results, y)
+		p.lends = append(p.lends, p.r.lends(y) && (own || y.Unshared()))
 	}
 	s.end, err = mark(q)
 	return err
@@ -181,37 +192,58 @@ func (p *slot) download() (err error) {
 	p.out = p.arrays[:len(p.results)]
 	p.downloaded = 0
 	for i, x := range p.results {
-		if err := p.fetch(p.out[i], x); err != nil {
+		if err := p.fetch(p.out[i], x, p.lends[i]); err != nil {
 			return err
 		}
 	}
 	if s.end, err = mark(q); err != nil {
 		return err
 	}
+	if slices.Contains(p.lends, true) {
+		return nil // takeBack lets them go
+	}
 	return p.release()
 }
 
-// fetch transfers a result to an array.
-func (p *slot) fetch(a *Array, x *tensor.Tensor) error {
+// takeBack ends what Sink was lent.
+func (p *slot) takeBack() error {
+	for _, a := range p.out {
+		if a.lent {
+			a.mem, a.bytes, a.lent = nil, 0, false
+		}
+	}
+	return p.release()
+}
+
+// fetch transfers a result to an array, or lends it the result's memory.
+func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 	n, err := x.Shape().Bytes(x.DType())
 	if err != nil {
 		return err
 	}
-	if int64(len(a.mem)) < n {
-		if err := p.grow(a, n); err != nil {
-			return err
-		}
-	}
 	l := x.Layout()
-	a.dtype, a.dims, a.bytes = x.DType(), l.AppendDims(a.dims[:0]), n
-	if x.Stream().Device() != p.r.dev {
-		return x.Read(a.Bytes()) // small values of the host, as a rule
-	}
 	from := int64(0)
 	if n > 0 {
 		from = l.Offset() * int64(x.DType().Bits()) / 8
 	}
-	p.downloaded += n
+	switch {
+	case lend:
+		err = p.shrink(a)
+		mem, _ := p.r.memory(x.Buffer()) // it is the device's
+		a.mem, a.lent = mem[from:][:n:n], true
+	case int64(len(a.mem)) < n:
+		err = p.grow(a, n)
+	}
+	if err != nil {
+		return err
+	}
+	a.dtype, a.dims, a.bytes = x.DType(), l.AppendDims(a.dims[:0]), n
+	if x.Stream().Device() != p.r.dev {
+		return x.Read(a.Bytes()) // small values of the host, as a rule
+	}
+	if p.downloaded += n; a.lent {
+		return nil
+	}
 	if p.r.async {
 		_, err = p.r.down.(device.AsyncQueue).ReadAsync(a.Bytes(), x.Buffer(), from)
 		return err
@@ -241,7 +273,7 @@ func (p *slot) release() error {
 	}
 	clear(p.held)
 	clear(p.results)
-	p.held, p.results = p.held[:0], p.results[:0]
+	p.held, p.results, p.lends = p.held[:0], p.results[:0], p.lends[:0]
 	return errors.Join(errs...)
 }
 

@@ -10,8 +10,8 @@ import (
 // Stats say what a pipeline did: of batches that reached the end of Sink.
 type Stats struct {
 	Batches    int64
-	Uploaded   int64 // bytes of the inputs
-	Downloaded int64 // bytes of the results
+	Uploaded   int64 // bytes of the inputs, whether they had to move or not
+	Downloaded int64 // bytes of the results, likewise
 	Pinned     bool  // all transfers were from and to pinned memory, or whatever AllocHost gives
 	Wall       time.Duration
 	// Source and Sink are how long their calls took.

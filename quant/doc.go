@@ -13,7 +13,8 @@
 // order between.
 //
 // [Find] opens the weights among a file's tensors, [Weight.Plan] says what a conversion
-// makes before anything runs, and [Plan.Run] does it on a stream. What a format cannot keep
-// is refused with the rule. Conversions that need arithmetic, to floating-point numbers or
+// makes and takes before anything runs, and [Plan.Run] does it on a stream; [Plan.Cut]
+// divides it into pieces that less memory is enough for, and [Plan.Check] goes the way back
+// and compares. What a format cannot keep is refused with the rule. Conversions that need arithmetic, to floating-point numbers or
 // between formats that count from different zeros, are not there yet.
 package quant

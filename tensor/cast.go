@@ -61,28 +61,3 @@ func (t *Tensor) convert(op string, to, dst, src layout.DType, how device.Roundi
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
 	return out, nil
 }
-
-// Bitcast returns a view of the same bits as elements of another type, of the same
-// width.
-func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) { return t.BitcastAs("Bitcast", to) }
-
-// BitcastAs is Bitcast under the name of the operation that asks for it.
-func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
-	switch {
-	case !to.Valid():
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
-	case (to == layout.String) != (t.dtype == layout.String):
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: strings have no bits to share", to))
-	case to.Bits() != t.dtype.Bits():
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "to %v: elements of %d and of %d bits", to, t.dtype.Bits(), to.Bits()))
-	}
-	v, err := t.view(t.stream, op, &t.layout, nil)
-	if err != nil {
-		return nil, err
-	}
-	v.dtype = to
-	return v, nil
-}

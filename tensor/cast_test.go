@@ -78,28 +78,6 @@ func TestFloat4(t *testing.T) {
 	require.Equal(t, []byte{0x71, 0x0e}, back)
 }
 
-func TestBitcast(t *testing.T) {
-	for name, open := range streams {
-		t.Run(name, func(t *testing.T) {
-			x := keep(t)(tensor.FromSlice(open(t), []float32{1, -2.5, 3.75, 0}, 2, 2))
-			y := keep(t)(keep(t)(x.Transpose()).Bitcast(layout.Int32))
-			require.Equal(t, tensor.View, y.Verdict().Kind)
-			require.Equal(t, layout.Int32, y.DType())
-			got, err := tensor.Values[int32](y)
-			require.NoError(t, err)
-			require.Equal(t, []int32{0x3f800000, 0x40700000, -0x3fe00000, 0}, got)
-			for _, to := range []layout.DType{layout.Int64, layout.Int16, layout.String, layout.Invalid, 99} {
-				_, err := x.Bitcast(to)
-				require.ErrorIs(t, err, device.ErrInvalid, "%v", to)
-			}
-		})
-	}
-	words := keep(t)(tensor.FromSlice(openCPU(t), []string{"a"}))
-	_, err := words.Bitcast(layout.Int32)
-	require.ErrorIs(t, err, device.ErrInvalid)
-	require.ErrorContains(t, err, "strings have no bits")
-}
-
 func TestCastToText(t *testing.T) {
 	s := openCPU(t)
 	check := func(x *tensor.Tensor, want ...string) {

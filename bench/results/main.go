@@ -1,6 +1,6 @@
 // Command results keeps what restride bench measured on machines, a file for each
-// machine and date beside this one, and writes tables of the newest into docs/speed.md
-// and the folder's README.md:
+// machine and date beside this one, and writes tables of them into docs/speed.md and the
+// folder's README.md:
 //
 //	go run ./bench/results build/results.json   # adds a report, and writes the tables
 //	go run ./bench/results                      # writes them anew
@@ -11,9 +11,9 @@
 //	roofline  what bounds the devices, side by side
 //	cases     every case of each device
 //
-// A table is of the report with the latest date that has all of the devices, on whatever
-// machine, at the first size beyond caches. So adding a report makes its machine that of
-// the tables. A test fails if a page has another table.
+// Each machine has a table, of its latest report that has all of the devices, at the first
+// size beyond caches; the machine measured last comes first. A test fails if a page has
+// other tables.
 package main
 
 import (
@@ -158,35 +158,56 @@ func rewrite(text, folder string, all []kept) (string, error) {
 	out := marked.ReplaceAllStringFunc(text, func(old string) string {
 		part := marked.FindStringSubmatch(old)
 		write, ids := kinds[part[2]], strings.Fields(part[3])
-		f, devices := newest(all, ids)
+		machines := newest(all, ids)
 		switch {
 		case write == nil:
 			errs = append(errs, fmt.Errorf("<!-- bench: %s -->: there is no such kind of table", part[2]))
 			return old
-		case devices == nil:
+		case machines == nil:
 			errs = append(errs, fmt.Errorf("no report has %s", strings.Join(ids, " and ")))
 			return old
 		}
 		var b strings.Builder
-		write(&b, f, devices, path.Join(folder, filepath.Base(f.path)))
+		for i, m := range machines {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			write(&b, m.kept, m.devices, path.Join(folder, filepath.Base(m.path)))
+		}
 		return part[1] + b.String() + part[4]
 	})
 	return out, errors.Join(errs...)
 }
 
-// newest returns the newest report that has all of the devices, at a size that
-// caches do not hold.
-func newest(all []kept, ids []string) (at kept, found []*report.Result) {
-	for _, f := range all {
+// measured is a report, and those of its devices that a table is of.
+type measured struct {
+	kept
+	devices []*report.Result
+}
+
+// newest returns of each machine, the latest measured first, the newest report that has
+// all of the devices, at a size that caches do not hold.
+func newest(all []kept, ids []string) (found []measured) {
+	byDate := slices.SortedStableFunc(slices.Values(all), func(a, b kept) int { return b.Date.Compare(a.Date) })
+	for _, f := range byDate {
+		if slices.ContainsFunc(found, func(m measured) bool { return m.machine() == f.machine() }) {
+			continue
+		}
 		var devices []*report.Result
 		for _, id := range ids {
 			if i := slices.IndexFunc(f.Devices, func(r *report.Result) bool { return r.Device.ID == id && !r.Cached }); i >= 0 {
 				devices = append(devices, f.Devices[i])
 			}
 		}
-		if len(devices) == len(ids) && (found == nil || f.Date.After(at.Date)) {
-			at, found = f, devices
+		if len(devices) == len(ids) {
+			found = append(found, measured{f, devices})
 		}
 	}
-	return at, found
+	return found
+}
+
+// machine is the part of the report's name behind the date.
+func (f kept) machine() string {
+	name := filepath.Base(f.path)
+	return name[min(len("2006-01-02-"), len(name)):]
 }

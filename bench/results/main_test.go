@@ -63,8 +63,8 @@ func sample(t *testing.T) *report.Report {
 	return r
 }
 
-// A report is added under its date and machine, and the newest one that has the
-// devices is what the tables are of.
+// A report is added under its date and machine, and tables are of each machine's newest
+// one that has the devices.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	folder, readme := filepath.Join(dir, "results"), filepath.Join(dir, "README.md")
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	assert.True(t, strings.HasPrefix(text, "# X\n<!-- bench: figures cpu cuda:0 -->\nRatios to a memcpy of the same bytes by two goroutines or the fastest plain copy in the same pass "), text)
 	assert.Contains(t, text, "cuda:0 is a board, beside 20.0 GB/s read and written; ")
 	assert.Contains(t, text, "([all figures](results/"+name+"))")
-	assert.Contains(t, text, "\n| float | Restride, cpu | ± | Other 1.2 | None | Restride, cuda:0 | ± |\n|---|---|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - | .25 | 0% |\n<!-- /bench -->\nthe end\n")
+	assert.Contains(t, text, "\n| float | Restride, cpu | ± | Other 1.2 | None | Restride, cuda:0 | ± |\n|---|---|---|---|---|---|---|\n| 2-D transpose, 4096x4096 | .50 | 7% | .12 | - | .25 | 0% |\n\nOf the 1 cases that another library has, cpu is faster than the fastest of them in 1, 4.0 times in the median.\n<!-- /bench -->\nthe end\n")
 	assert.Contains(t, text, " cpu | ± | cuda:0 | ± |\n|---|---|---|---|---|\n| dense copy by our kernel | 20.00 GB/s | 0% | 20.00 GB/s | 0% |\n| dense copy by the driver | - | | 5.00 GB/s | 0% |\n")
 	assert.Contains(t, text, "| one of many, until all are done | 2.0 ns | 0% | - | |\n<!-- /bench -->\n")
 	all := read(filepath.Join(folder, "README.md"))
@@ -112,6 +112,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, r.WriteFile(path))
 	require.NoError(t, run(folder, readme, "big", []string{path}))
 	text = read(readme)
+	assert.Less(t, strings.Index(text, "| 1.20 | 7% | .12 | - |"), strings.Index(text, "| .50 | 7% | .12 | - |"), "the machine measured last comes first")
 	assert.Contains(t, text, "| 1.20 | 7% | .12 | - |")
 	assert.Contains(t, text, "](results/"+r.Date.Format("2006-01-02")+"-big.json)")
 

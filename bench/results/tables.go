@@ -56,6 +56,41 @@ func figures(b *strings.Builder, f kept, devices []*report.Result, link string) 
 			b.WriteString(row + "\n")
 		}
 	}
+	for _, d := range devices {
+		lead(b, d)
+	}
+}
+
+// lead says how much faster a device is than the fastest other library in each case.
+func lead(b *strings.Builder, d *report.Result) {
+	var times []float64
+	var behind []string
+	for _, c := range d.Cases {
+		best := 0.
+		for _, p := range d.Peers {
+			if !strings.HasPrefix(p.Name, "Restride") {
+				best = max(best, p.Ratio(c, yardstick(d)))
+			}
+		}
+		if best == 0 || c.Time == nil {
+			continue
+		}
+		x, _ := of(d, c)
+		x /= best
+		times = append(times, x)
+		if x < 1 {
+			behind = append(behind, fmt.Sprintf("%s (%s)", cell(c.Name), ratio(x)))
+		}
+	}
+	if len(times) == 0 {
+		return
+	}
+	slices.Sort(times)
+	fmt.Fprintf(b, "\nOf the %d cases that another library has, %s is faster than the fastest of them in %d, %.1f times in the median", len(times), cell(d.Device.ID), len(times)-len(behind), times[len(times)/2])
+	if len(behind) > 0 {
+		fmt.Fprintf(b, "; slower in %s", strings.Join(behind, ", "))
+	}
+	b.WriteString(".\n")
 }
 
 // beside is a case's ratio on a device, and those of peers; false if it was not measured.

@@ -3,6 +3,7 @@ package graphs
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,12 +12,19 @@ import (
 	"github.com/restride/restride/onnx"
 )
 
-// TestRandomHasEverything: every version of every operator, every type, empty values,
-// scalars and high ranks occur.
+// arithmetic is done with shapes only: package onnx's own tests have it.
+const arithmetic = " Abs Add And Ceil Div Equal Floor Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Neg NonZero Not Or" +
+	" ReduceMax ReduceMin ReduceProd ReduceSum Sign Sqrt Sub TopK Xor "
+
+// TestRandomHasEverything: every version of every operator but those of arithmetic, every
+// type, empty values, scalars and high ranks occur.
 func TestRandomHasEverything(t *testing.T) {
 	missing := map[string]bool{"empty": true, "scalar": true, "rank 8": true, "list as input": true}
 	for op, versions := range onnx.Operators() {
 		for _, v := range versions {
+			if strings.Contains(arithmetic, " "+op+" ") {
+				continue
+			}
 			missing[fmt.Sprint(op, "-", v)] = true
 		}
 	}

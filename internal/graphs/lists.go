@@ -40,7 +40,7 @@ func (b *builder) list(values ...int64) string {
 // the work of nodes on such, up to a depth; and now and then it is data, too.
 func (b *builder) known(v Value, depth int) string {
 	name := b.given(v, depth)
-	if b.rng.IntN(10) == 0 {
+	if b.rng.IntN(10) == 0 && len(v.Dims) <= b.limits.Ranks {
 		b.data = append(b.data, name)
 	}
 	return name
@@ -52,7 +52,7 @@ func (b *builder) given(v Value, depth int) string {
 	if depth == 0 {
 		return b.initializer(v)
 	}
-	switch b.rng.IntN(9) {
+	switch b.rng.IntN(10) {
 	case 0:
 		return b.constant(v)
 	case 1:
@@ -94,8 +94,38 @@ func (b *builder) given(v Value, depth int) string {
 				return b.node("Cast", v, []string{b.known(from, depth-1)}, onnx.Int("to", int64(v.Type)))
 			}
 		}
+	case 7: // equal steps
+		if from, to, by, ok := progression(v); ok && allowed("Range") {
+			var in []string
+			for _, number := range []int64{from, to, by} {
+				scalar := ints(number)
+				if v.Type == layout.Int32 {
+					scalar = ints32(number)
+				}
+				in = append(in, b.known(scalar.reshaped(), depth-1))
+			}
+			return b.node("Range", v, in)
+		}
 	}
 	return b.initializer(v)
+}
+
+// progression is the Range that a list of small numbers is, if it is one.
+func progression(v Value) (from, to, by int64, ok bool) {
+	numbers := numbersOf(v)
+	if v.Type == layout.String || len(v.Dims) != 1 || len(numbers) == 0 {
+		return 0, 0, 0, false
+	}
+	by = 1
+	if len(numbers) > 1 {
+		by = numbers[1] - numbers[0]
+	}
+	for i, n := range numbers {
+		if n < -1<<20 || n > 1<<20 || n != numbers[0]+int64(i)*by {
+			return 0, 0, 0, false
+		}
+	}
+	return numbers[0], numbers[0] + int64(len(numbers))*by, by, by != 0
 }
 
 // constant adds a Constant.

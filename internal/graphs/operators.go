@@ -27,7 +27,7 @@ var operators = []operator{
 	{"Gather", growGather}, {"GatherElements", growGatherElements}, {"GatherND", growGatherND},
 	{"DepthToSpace", growDepthToSpace}, {"SpaceToDepth", growSpaceToDepth}, {"ReverseSequence", growReverseSequence},
 	{"TensorScatter", growTensorScatter}, {"Trilu", growTrilu}, {"Cast", growCast}, {"CastLike", growCastLike},
-	{"BitCast", growBitCast}, {"Constant", growConstant}, {"ConstantOfShape", growConstantOfShape},
+	{"BitCast", growBitCast}, {"Constant", growConstant}, {"ConstantOfShape", growConstantOfShape}, {"EyeLike", growEyeLike},
 }
 
 // axis writes an axis as it is, or counted from the end where that is allowed.

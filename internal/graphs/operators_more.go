@@ -354,3 +354,26 @@ func growTrilu(b *builder, from string, v Value) bool {
 	}
 	return b.add("Trilu", out, in, onnx.Int("upper", int64(upper)))
 }
+
+func growEyeLike(b *builder, from string, v Value) bool {
+	if len(v.Dims) != 2 {
+		return false
+	}
+	k := b.rng.Int64N(9) - 4
+	attrs := []model.Attr{onnx.Int("k", k)}
+	to := v.Type
+	if b.rng.IntN(2) == 0 {
+		if to = b.limits.Types[b.rng.IntN(len(b.limits.Types))]; !onnx.Allows("EyeLike", b.opset, to) {
+			return false
+		}
+		attrs = append(attrs, onnx.Int("dtype", int64(to)))
+	}
+	one := bits(to, big.NewRat(1, 1))
+	out := Value{Kind: model.TensorType, Type: to, Array: ndarray.Each(v.Dims, func(index []int64) string {
+		if index[1] == index[0]+k {
+			return one
+		}
+		return ndarray.Zero(to)
+	})}
+	return b.add("EyeLike", out, []string{from}, attrs...)
+}

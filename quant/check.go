@@ -1,0 +1,83 @@
+package quant
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// ErrDiffers: the way back does not give what the weight was made from.
+var ErrDiffers = errors.New("the way back gives other bytes")
+
+// back is the way back of a plan, once it is asked for.
+type back struct {
+	once sync.Once
+	plan *Plan
+	err  error
+}
+
+// Back returns the plan of the way back: of the target's tensors those of the source, as
+// they are. What the target does not have is an error, ErrUnsupported.
+func (p *Plan) Back() (*Plan, error) {
+	p.back.once.Do(func() { p.back.plan, p.back.err = p.turn() })
+	return p.back.plan, p.back.err
+}
+
+func (p *Plan) turn() (*Plan, error) {
+	back, err := p.To.plan(&Weight{Name: p.From.Name, Format: p.From.Format, Params: p.From.Params}, p.From.arrays)
+	if err != nil {
+		return nil, err
+	}
+	if len(back.To.Tensors) != len(p.From.Tensors) {
+		return nil, p.From.Format.refuse("the way back makes %d of its %d tensors", len(back.To.Tensors), len(p.From.Tensors))
+	}
+	return back, nil
+}
+
+// Check goes the way back on the stream and compares, byte for byte on the host: src has
+// the tensors that p was run on, dst what it made of them. A difference is ErrDiffers.
+func (p *Plan) Check(s *tensor.Stream, src, dst Memory) (err error) {
+	back, err := p.Back()
+	if err != nil {
+		return err
+	}
+	got, err := back.Run(s, dst)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, got.Release()) }()
+	for i, t := range p.From.Tensors {
+		if src[t.Name] == nil {
+			continue
+		}
+		want, err := src[t.Name].Bytes()
+		if err != nil {
+			return err
+		}
+		have, err := got[back.To.Tensors[i].Name].Bytes()
+		if err != nil {
+			return err
+		}
+		if at := differ(want, have); at >= 0 {
+			return layout.Errorf(ErrDiffers, "quant", "tensor %s: %v, byte %d first", quote.Name(t.Name), ErrDiffers, at)
+		}
+	}
+	return nil
+}
+
+// differ returns the first byte at which two differ, -1 if they do not.
+func differ(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return -1
+	}
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}

@@ -1,0 +1,115 @@
+package quant
+
+import (
+	"maps"
+	"math"
+)
+
+// Cost is what a conversion takes, known before anything runs.
+type Cost struct {
+	Moves  int   // strided copies on the device
+	Bytes  int64 // that these and other steps write
+	Memory int64 // of the source's tensors, the target's, and what is between, all at once
+	Views  int   // tensors of the target's that are tensors of the source's, byte for byte
+}
+
+// Cost returns what the plan takes.
+func (p *Plan) Cost() Cost {
+	c := Cost{Memory: memory(p.From, p.To, p.sorted), Views: len(p.views)}
+	for i, t := range p.To.Tensors {
+		if _, view := p.views[t.Name]; !view {
+			c.Bytes += t.bytes(p.To.arrays[i])
+		}
+	}
+	for _, m := range p.moves {
+		if _, view := p.views[m.dst]; !view {
+			c.Moves++
+		}
+	}
+	return c
+}
+
+// Views says which of To's tensors have the bytes of one of From's, and of which: nothing
+// has to move for them.
+func (p *Plan) Views() map[string]string { return maps.Clone(p.views) }
+
+// findViews fills views.
+func (p *Plan) findViews() {
+	p.views = map[string]string{}
+	for i, t := range p.To.Tensors {
+		if src, view := p.isView(i); view {
+			p.views[t.Name] = src
+		}
+	}
+}
+
+// isView says of which of From's tensors To's i-th has the bytes, if it does: it is moved at
+// once, to where it is.
+func (p *Plan) isView(i int) (src string, view bool) {
+	t, all := p.To.Tensors[i], []move(nil)
+	for _, m := range p.moves {
+		if m.dst == t.Name {
+			all = append(all, m)
+		}
+	}
+	if len(all) != 1 || p.changes(i) || !all[0].dstLayout.Equal(&all[0].srcLayout) {
+		return "", false
+	}
+	m := all[0]
+	bits := m.dstLayout.Count() * m.width
+	for j, from := range p.From.Tensors {
+		if from.Name == m.src {
+			return m.src, bits == 8*from.bytes(p.From.arrays[j]) && bits == 8*t.bytes(p.To.arrays[i])
+		}
+	}
+	return "", false
+}
+
+// changes reports whether numbers of To's i-th tensor are made, not moved.
+func (p *Plan) changes(i int) bool {
+	for _, f := range p.fills {
+		if f.array == i {
+			return true
+		}
+	}
+	for _, l := range p.less {
+		if l.array == i {
+			return true
+		}
+	}
+	return false
+}
+
+// bytes returns how many bytes a tensor has that is an array in a file.
+func (t Tensor) bytes(a array) int64 {
+	kind, err := a.kind()
+	if err != nil {
+		return math.MaxInt64 // which no array of a weight is
+	}
+	n, err := kind.Size(t.Dims)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// memory returns how many bytes a conversion has at once: both weights, and the codes
+// twice while they are sorted. What overflows is as much as there can be.
+func memory(from, to *Weight, sorted bool) (sum int64) {
+	add := func(n int64) {
+		if sum += n; sum < 0 {
+			sum = math.MaxInt64
+		}
+	}
+	for i, t := range from.Tensors {
+		n := t.bytes(from.arrays[i])
+		if add(n); sorted && from.arrays[i].has(codes) {
+			add(n)
+			add(n)
+		}
+	}
+	for i, t := range to.Tensors {
+		add(t.bytes(to.arrays[i]))
+	}
+	return sum
+}

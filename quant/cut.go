@@ -1,0 +1,297 @@
+package quant
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/layout"
+)
+
+// Pieces are the parts of a plan along an axis, for weights that are larger than the memory
+// for them: each is converted by itself.
+type Pieces struct {
+	Len int
+
+	plan       *Plan
+	cut        cut
+	full, last *Plan // of all pieces but the last, and of it
+}
+
+// Piece is a part of a plan: a plan by itself, and where the bytes of its tensors lie in
+// those of the whole.
+type Piece struct {
+	*Plan
+	Src, Dst []Region // of Plan.From's tensors, and of Plan.To's
+}
+
+// Region is where a part of a tensor's bytes lie in it: runs of the same length, one each
+// Step bytes.
+type Region struct {
+	At, Bytes   int64 // of the first run
+	Count, Step int64
+}
+
+// Size returns the bytes of all runs.
+func (r Region) Size() int64 { return r.Count * r.Bytes }
+
+// cut divides the indices of an axis by size; 0: it leaves them together.
+type cut struct {
+	axis   byte
+	extent int64
+	size   int64
+}
+
+// Cut returns pieces of at most so many bytes of memory each (see Cost): one, if that is
+// enough for all of it, or otherwise pieces along the axis that leaves the fewest runs.
+func (p *Plan) Cut(bytes int64) (*Pieces, error) {
+	all := memory(p.From, p.To, p.sorted)
+	if all <= bytes {
+		return &Pieces{Len: 1, plan: p, full: p, last: p}, nil
+	}
+	var best *Pieces
+	runs, least := int64(0), all
+	for _, axis := range []byte{axisE, axisN, axisK} {
+		c := cut{axis, p.From.ext[axis], p.unit(axis)}
+		if c.size == 0 || c.size >= c.extent {
+			continue
+		}
+		smallest := p.partMemory(axis, c.size)
+		if least = min(least, smallest); smallest > bytes {
+			continue
+		}
+		c.size = p.largest(c, bytes)
+		pieces, err := p.pieces(c)
+		if err != nil {
+			return nil, err
+		}
+		if n := pieces.runs(); best == nil || n < runs {
+			best, runs = pieces, n
+		}
+	}
+	if best == nil {
+		return nil, layout.Errorf(layout.ErrUnsupported, "quant", "a piece of it takes at least %d bytes, and %d are allowed", least, bytes)
+	}
+	return best, nil
+}
+
+// Least returns the memory of the smallest pieces that the plan can be cut into.
+func (p *Plan) Least() int64 {
+	least := memory(p.From, p.To, p.sorted)
+	for _, axis := range []byte{axisE, axisN, axisK} {
+		if unit := p.unit(axis); unit > 0 && unit < p.From.ext[axis] {
+			least = min(least, p.partMemory(axis, unit))
+		}
+	}
+	return least
+}
+
+// largest returns the size of as few and as equal pieces as bytes allow, if those of c's
+// size are small enough.
+func (p *Plan) largest(c cut, bytes int64) int64 {
+	units := (c.extent + c.size - 1) / c.size
+	low, high := int64(1), units // pieces of low units are small enough
+	for low < high {
+		mid := (low + high + 1) / 2
+		if p.partMemory(c.axis, mid*c.size) <= bytes {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	n := (units + low - 1) / low
+	return (units + n - 1) / n * c.size
+}
+
+// unit returns the number whose multiples an axis can be cut at: on both sides each piece
+// of every tensor then has whole bytes that no other piece has. 0: nowhere.
+func (p *Plan) unit(axis byte) int64 {
+	extent := p.From.ext[axis]
+	if extent == 0 || extent > 1<<50 { // no sum of two overflows
+		return 0
+	}
+	inOrder := func(f fill) bool { return f.role == groups || f.role == sorting } // from the first k on
+	if axis == axisK && (p.sorted || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
+		return 0
+	}
+	unit := int64(1)
+	for _, w := range []*Weight{p.From, p.To} {
+		for _, a := range w.arrays {
+			outer, _, found := w.outer(a, axis)
+			if !found {
+				continue
+			}
+			if outer.reverse || outer.only >= 0 {
+				return 0
+			}
+			unit = lcm(unit, outer.div*w.ratio(axis, outer.axis))
+		}
+	}
+	part := cut{axis, extent, unit}
+	for _, w := range []*Weight{p.From, p.To} {
+		for _, a := range w.arrays {
+			if _, ok := w.region(a, part, 0); !ok {
+				return 0
+			}
+		}
+	}
+	return unit
+}
+
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// ratio returns how many indices of axis share one of another, or 0 if these are not cut
+// with it: groups and blocks of groups are with k.
+func (w *Weight) ratio(axis, other byte) int64 {
+	switch {
+	case axis == other:
+		return 1
+	case axis == axisK && other == axisG:
+		return w.Params.Group
+	case axis == axisK && other == axisS:
+		return superBlock
+	}
+	return 0
+}
+
+// outer returns the outermost digit of an axis in an array: the one whose values the pieces
+// share out. At is where it stands among the digits.
+func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
+	for i, d := range a.digits() {
+		if w.ratio(axis, d.axis) > 0 && d.size == 0 {
+			return d, i, true
+		}
+	}
+	return d, 0, false
+}
+
+// region returns where piece i of an array lies. ok is false if it has bytes that another
+// piece has, too.
+func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
+	ds := a.digits()
+	total, _ := lay(ds, a.pitch(), w.ext)
+	outer, at, found := w.outer(a, c.axis)
+	if !found || c.size == 0 {
+		return Region{Bytes: total / 8, Count: 1, Step: total / 8}, total%8 == 0
+	}
+	stride := ds[at].stride
+	of := outer.div * w.ratio(c.axis, outer.axis)
+	from := i * c.size / of
+	count := min(outer.count(w.ext), (min(c.extent, (i+1)*c.size)+of-1)/of) - from
+	step := stride * outer.count(w.ext)
+	if step == 0 || stride*count%8 != 0 || stride*from%8 != 0 || step%8 != 0 || stride*(c.size/of)%8 != 0 {
+		return r, false
+	}
+	return Region{At: stride * from / 8, Bytes: stride * count / 8, Count: total / step, Step: step / 8}, true
+}
+
+// digits are those of the array: of its one field, or of its blocks.
+func (a array) digits() []digit {
+	if s := a.slots[0]; s.rows == "" {
+		return digits(s.order)
+	}
+	return digits(strings.ReplaceAll(a.order, "|", " "))
+}
+
+// pitch is how many bits the innermost digit's values are apart.
+func (a array) pitch() int64 {
+	if s := a.slots[0]; s.rows == "" {
+		return s.pitch
+	}
+	return a.bits
+}
+
+// part returns the weight of a part of an axis.
+func (w *Weight) part(axis byte, extent int64) (*Weight, error) {
+	out := *w
+	out.ext = maps.Clone(w.ext)
+	out.ext[axis] = extent
+	out.ext.group(w.Params)
+	out.Tensors = slices.Clone(w.Tensors)
+	for i, a := range w.arrays {
+		dims, err := a.dims(out.ext)
+		if err != nil {
+			return nil, err
+		}
+		out.Tensors[i].Dims = dims
+	}
+	return &out, nil
+}
+
+// partPlan returns the plan of a part of an axis.
+func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
+	from, err := p.From.part(axis, extent)
+	if err != nil {
+		return nil, err
+	}
+	part, err := from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.Format.arrays(p.To.Params))
+	if err == nil {
+		part.of = p
+	}
+	return part, err
+}
+
+// partMemory returns the memory for a part of an axis.
+func (p *Plan) partMemory(axis byte, extent int64) int64 {
+	from, err := p.From.part(axis, extent)
+	if err != nil {
+		return math.MaxInt64
+	}
+	to, err := p.To.part(axis, extent)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return memory(from, to, p.sorted)
+}
+
+// pieces plans the pieces of a cut.
+func (p *Plan) pieces(c cut) (*Pieces, error) {
+	n := (c.extent + c.size - 1) / c.size
+	out := &Pieces{Len: int(n), plan: p, cut: c}
+	var err error
+	if out.full, err = p.partPlan(c.axis, c.size); err != nil {
+		return nil, err
+	}
+	out.last = out.full
+	if rest := c.extent % c.size; rest > 0 {
+		out.last, err = p.partPlan(c.axis, rest)
+	}
+	return out, err
+}
+
+// runs returns how many runs of bytes all pieces have in files.
+func (p *Pieces) runs() (n int64) {
+	first := p.At(0)
+	for _, r := range slices.Concat(first.Src, first.Dst) {
+		n += r.Count
+	}
+	return n * int64(p.Len)
+}
+
+// At returns piece i. Tensors that have nothing of the axis are read for each piece, and
+// written with the first.
+func (p *Pieces) At(i int) Piece {
+	out := Piece{Plan: p.full}
+	if i == p.Len-1 {
+		out.Plan = p.last
+	}
+	regions := func(w *Weight) []Region {
+		all := make([]Region, len(w.arrays))
+		for j, a := range w.arrays {
+			all[j], _ = w.region(a, p.cut, int64(i)) // unit has seen that it is one
+			if _, _, found := w.outer(a, p.cut.axis); w == p.plan.To && i > 0 && !found {
+				all[j].Count = 0
+			}
+		}
+		return all
+	}
+	out.Src, out.Dst = regions(p.plan.From), regions(p.plan.To)
+	return out
+}
