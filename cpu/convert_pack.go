@@ -79,16 +79,16 @@ func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	}
 }
 
-// meaning is the bytes that elements of 2 or of 4 bits become.
+// meaning is the bytes that elements of 1, 2 or 4 bits become.
 type meaning struct {
 	bytes [16]byte
 	// integers: the bytes are the elements as numbers, which takes no table.
 	integers bool
 }
 
-// meanings are those of integers of 2 and of 4 bits, without and with a sign.
+// meanings are those of integers of 1, 2 and 4 bits, without and with a sign.
 var meanings = func() (t [5][2]meaning) {
-	for w := 2; w <= 4; w += 2 {
+	for w := 1; w <= 4; w *= 2 {
 		t[w][0].integers, t[w][1].integers = true, true
 		for x := range byte(1) << w {
 			t[w][0].bytes[x] = x
@@ -112,7 +112,10 @@ func meaningOf(bits int, signed bool) *meaning {
 // unpack makes bytes of n elements of w bits from a bit position on.
 func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *meaning, past bool) {
 	kernel := kernels.UnpackNibbles
-	if w == 2 {
+	switch w {
+	case 1:
+		kernel = nil
+	case 2:
 		kernel = kernels.UnpackCrumbs
 	}
 	if n >= cacheLine && kernel != nil {
@@ -134,7 +137,8 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	}
 	for shift := uint(s & 7); n >= 8; n -= 8 {
 		var x uint64
-		if w == 4 {
+		switch w {
+		case 4:
 			x = uint64(load32(src, s>>3))
 			if shift != 0 {
 				x = uint64(uint32(x>>shift | uint64(load8(src, s>>3+4))<<(32-shift)))
@@ -143,7 +147,7 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<8) & mask8
 			x = (x | x<<4) & mask4
 			x |= x & 0x0808080808080808 * (sign &^ 1)
-		} else {
+		case 2:
 			x = uint64(load8(src, s>>3)) | uint64(load8(src, s>>3+1))<<8
 			if shift != 0 {
 				x = uint64(uint16(x>>shift | uint64(load8(src, s>>3+2))<<(16-shift)))
@@ -152,6 +156,14 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<12) & 0x000f000f000f000f
 			x = (x | x<<6) & 0x0303030303030303
 			x |= x & 0x0202020202020202 * (sign &^ 1)
+		case 1:
+			x = uint64(load8(src, s>>3))
+			if shift != 0 {
+				x = uint64(byte(x>>shift | uint64(load8(src, s>>3+1))<<(8-shift)))
+			}
+			x = (x | x<<28) & 0x0000000f0000000f
+			x = (x | x<<14) & 0x0003000300030003
+			x = (x | x<<7) & 0x0101010101010101
 		}
 		if !as.integers {
 			x = lookUpBytes(x, as)
@@ -183,7 +195,10 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 		s++
 	}
 	kernel := kernels.PackNibbles
-	if w == 2 {
+	switch w {
+	case 1:
+		kernel = nil
+	case 2:
 		kernel = kernels.PackCrumbs
 	}
 	if n*w >= 8*cacheLine && kernel != nil {
@@ -201,18 +216,22 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 func packWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n >= 8; n -= 8 {
 		x := load64(src, s)
-		if w == 4 {
+		switch w {
+		case 4:
 			x &= mask4
 			x = (x | x>>4) & mask8
 			x = (x | x>>8) & mask16
 			store32(dst, d>>3, uint32(x|x>>16))
-		} else {
+		case 2:
 			x &= 0x0303030303030303
 			x = (x | x>>6) & 0x000f000f000f000f
 			x = (x | x>>12) & 0x000000ff000000ff
 			x |= x >> 24
 			store8(dst, d>>3, byte(x))
 			store8(dst, d>>3+1, byte(x>>8))
+		case 1:
+			x &= 0x0101010101010101
+			store8(dst, d>>3, byte(x*0x0102040810204080>>56))
 		}
 		d += 8 * w
 		s += 8

@@ -97,14 +97,11 @@ func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 }
 
 // widthTypes are the types of elements that moves have.
-var widthTypes = map[int64]layout.DType{2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
+var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
 // run copies elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
-	t, ok := widthTypes[m.width]
-	if !ok {
-		return layout.Errorf(layout.ErrUnsupported, "quant", "copies of single bits")
-	}
+	t := widthTypes[m.width]
 	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
 	if err != nil {
 		return err

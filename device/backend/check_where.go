@@ -22,6 +22,9 @@ func CheckWhere(dst, cond, a, b *device.Operand) error {
 	if cond.Type != layout.Bool {
 		return invalid(op, "%v or %v by %v: a condition must be bool", *a, *b, *cond)
 	}
+	if dst.Type == layout.Bit {
+		return layout.Errorf(device.ErrUnsupported, op, "%v or %v to %v: bits are copied and filled alone", *a, *b, *dst)
+	}
 	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}

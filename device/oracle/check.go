@@ -66,7 +66,7 @@ func (c Case) walkable() error {
 	switch {
 	case !slices.Contains(operations, c.Op):
 		return refuse("not an operation")
-	case !c.DstType.Valid() || c.Op != OpFill && !c.SrcType.Valid():
+	case !c.DstType.Storable() || c.Op != OpFill && !c.SrcType.Storable():
 		return refuse("not an element type")
 	case c.Op == OpFill:
 		return nil
@@ -75,7 +75,7 @@ func (c Case) walkable() error {
 	case c.Op != OpConvert && c.Op != OpMap && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
-		return refuse("strings and complex numbers cannot be converted")
+		return refuse("strings, complex numbers and bits cannot be converted")
 	case c.Op == OpTake && !c.indexed():
 		return refuse("no indices of a take")
 	case c.Op == OpMap && !c.mapped():
@@ -89,7 +89,7 @@ func (c Case) walkable() error {
 // isNumber reports whether a type can be converted.
 func isNumber(t layout.DType) bool {
 	k := numeric.KindOf(t)
-	return k != numeric.StringKind && k != numeric.ComplexKind
+	return k != numeric.StringKind && k != numeric.ComplexKind && k != numeric.BitKind
 }
 
 // memory is what bytes and strings differ in.
