@@ -37,7 +37,8 @@ func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), 
 // call is what a launch depends on beside layouts.
 type call struct {
 	dBits, sBits uint8 // sBits 0: a fill
-	atBits       uint8 // of a take
+	atBits       uint8 // of a take or a put
+	put          bool
 	signed       bool
 	mapped       bool            // by a table
 	to, from     layout.DType    // of a conversion by value,
@@ -80,7 +81,12 @@ func (c *Cache[T]) Where(dst, cond, a, b *layout.Layout, bits int) (*Entry[T], e
 	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, a, b, cond)
 }
 
-// get returns the launch of a call, planned if it is new. by is a take's; sides are dst, src
+// Put returns the launch for a put (see PlanPut).
+func (c *Cache[T]) Put(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, by, dst, src, at)
+}
+
+// get returns the launch of a call, planned if it is new. by is a take's or a put's; sides are dst, src
 // and what else the call has.
 func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Entry[T], error) {
 	hash := plankey.Hash(by, sides...) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
@@ -112,6 +118,8 @@ func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Ent
 func (c *Cache[T]) plan(k *call, by []layout.Index, sides []*layout.Layout) (Launch, error) {
 	dst, src := sides[0], sides[1]
 	switch {
+	case k.put:
+		return PlanPut(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
 	case len(sides) == 4:
 		return PlanWhere(*dst, *sides[3], *src, *sides[2], int(k.dBits), c.target)
 	case len(sides) == 3:

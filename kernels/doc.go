@@ -68,6 +68,7 @@
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.
+// put and place are take and pick with indices of dst: those below a byte are merged.
 //
 // A map, by a table in memory, is lookup's and cast's, too, in kernels of their own
 // (Spec.Mapped). A choice between two tensors is blend's on a GPU, of elements up to 32

@@ -84,6 +84,10 @@ func (s Spec) files() []Form {
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:
 		return []Form{Store, s.Form}
+	case s.Form == Put:
+		return []Form{Take}
+	case s.Form == Place:
+		return []Form{Pick}
 	}
 	return []Form{s.Form}
 }

@@ -178,6 +178,7 @@ func (s Spec) defines() []string {
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
+		"PUT " + flag(s.puts()),
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
@@ -199,7 +200,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Pick, Join, Cast, Where:
+	case Element, Fill, Spread, Take, Pick, Put, Place, Join, Cast, Where:
 		return s.itemDefines()
 	case Blend:
 		return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}

@@ -45,7 +45,7 @@ func PlanWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error
 		ofB, ofCond := p.toward(&y), p.toward(&c)
 		if p.blends(ofB, ofCond) {
 			spec.Form = Blend
-			k.na, k.nb, k.ta = repeats(&p), repeats(ofB), repeats(ofCond)
+			k.na, k.nb, k.ta = rowRepeats(&p), rowRepeats(ofB), rowRepeats(ofCond)
 		}
 		return spec, p.cutSides(spec, k, ofB, ofCond)
 	})
@@ -78,8 +78,8 @@ func (p *problem) blends(others ...*problem) bool {
 	return true
 }
 
-// repeats is 1 if rows of a source have one element.
-func repeats(p *problem) uint32 {
+// rowRepeats is 1 if rows of a source have one element.
+func rowRepeats(p *problem) uint32 {
 	if p.inner(0).s == 0 {
 		return 1
 	}

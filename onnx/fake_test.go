@@ -156,6 +156,13 @@ func (q *fakeQueue) Where(dst, cond, a, b device.Operand) error {
 	return q.queue.Where(innerOf(dst), innerOf(cond), innerOf(a), innerOf(b))
 }
 
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.dev.due("Put"); err != nil {
+		return err
+	}
+	return q.queue.Put(innerOf(dst), innerOf(src), innerOf(at), how, by...)
+}
+
 func (q *fakeQueue) Record() (device.Event, error) {
 	if err := q.dev.due("Record"); err != nil {
 		return nil, err

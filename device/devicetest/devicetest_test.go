@@ -47,6 +47,8 @@ var faults = map[string]string{
 	"tables begin at 0":      "Map",
 	"one bit of a condition": "Where",
 	"bytes as conditions":    "WhereRules",
+	"puts meet":              "PutRules",
+	"first put wins":         "Put",
 }
 
 // A device that breaks one rule fails the suite.

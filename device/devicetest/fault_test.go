@@ -44,6 +44,11 @@ func (q faulty) Where(dst, cond, a, b device.Operand) error {
 	return q.then(q.refQueue.Where(dst, cond, a, b), dst, sources[cond.Buffer.Size()%3])
 }
 
+func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	sources := [2]device.Operand{src, at}
+	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

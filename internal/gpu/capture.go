@@ -41,7 +41,7 @@ type replay struct {
 // capturable reports whether a call can be part of a capture.
 func capturable(op string) bool {
 	switch op {
-	case "Copy", "Fill", "Convert", "Take", "Map", "Where":
+	case "Copy", "Fill", "Convert", "Take", "Put", "Map", "Where":
 		return true
 	}
 	return false
