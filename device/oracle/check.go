@@ -300,7 +300,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 
 	want, from, other, more := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
 	switch c.Op {
-	case OpTake:
+	case OpTake, OpPut:
 		c.indices(rng, more)
 	case OpWhere:
 		conditions(rng, more)
