@@ -34,7 +34,7 @@ func newLoop(dst, src layout.DType, how device.Rounding) loop {
 func tableLoop(table *[256]uint64, bits int) loop {
 	switch {
 	case bits <= 8:
-		return lookUp[uint8](table)
+		return lookUpBytes(table)
 	case bits == 16 && looseAlignment:
 		return lookUp[uint16](table)
 	case bits == 32 && looseAlignment:
@@ -59,7 +59,27 @@ func tableOf(from, to *number) *[256]uint64 {
 	return table
 }
 
-func lookUp[D uint8 | uint16 | uint32 | uint64](table *[256]uint64) loop {
+// lookUpBytes looks up bytes for bytes: eight at a time are written.
+func lookUpBytes(table *[256]uint64) loop {
+	var narrow [256]uint8
+	for i, v := range table {
+		narrow[i] = byte(v)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		i := int64(0)
+		for ; i+8 <= n; i += 8 {
+			x := load64(src, i)
+			low := uint64(narrow[x&255]) | uint64(narrow[x>>8&255])<<8 | uint64(narrow[x>>16&255])<<16 | uint64(narrow[x>>24&255])<<24
+			high := uint64(narrow[x>>32&255]) | uint64(narrow[x>>40&255])<<8 | uint64(narrow[x>>48&255])<<16 | uint64(narrow[x>>56])<<24
+			store64(dst, i, low|high<<32)
+		}
+		for ; i < n; i++ {
+			store8(dst, i, narrow[load8(src, i)])
+		}
+	}
+}
+
+func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
 	var narrow [256]D
 	for i, v := range table {
 		narrow[i] = D(v)

@@ -166,7 +166,7 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<7) & 0x0101010101010101
 		}
 		if !as.integers {
-			x = lookUpBytes(x, as)
+			x = asMeant(x, as)
 		}
 		store64(dst, d, x)
 		d += 8
@@ -179,8 +179,8 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	}
 }
 
-// lookUpBytes looks eight bytes below 16 up.
-func lookUpBytes(x uint64, as *meaning) (y uint64) {
+// asMeant makes what elements become of eight bytes of them.
+func asMeant(x uint64, as *meaning) (y uint64) {
 	for shift := 0; shift < 64; shift += 8 {
 		y |= uint64(as.bytes[x>>shift&15]) << shift
 	}
