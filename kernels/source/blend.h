@@ -8,44 +8,37 @@
 
 // read is slots [from, end) of a chunk of a or b, whose slot 0 is at a position; or, of
 // one that repeats an element, that element everywhere.
-INLINED Pair PASTE(NAME, _read)(GLOBAL const u8 *side, i64 at, u32 from, u32 end, u32 repeats) {
-	Pair p;
+INLINED void PASTE(NAME, _read)(Pair *p, GLOBAL const u8 *side, i64 at, u32 from, u32 end, u32 repeats) {
 	if (!repeats) {
-		return pair_at(place_of(side, at * DBITS, from * DBITS, end * DBITS));
+		*p = pair_at(place_of(side, at * DBITS, from * DBITS, end * DBITS));
+		return;
 	}
 #if DBITS < 8
-	p.lo.x = (u32)side[at / (8 / DBITS)] >> ((u32)at % (8 / DBITS) * DBITS) & ALL;
+	p->lo.x = (u32)side[at / (8 / DBITS)] >> ((u32)at % (8 / DBITS) * DBITS) & ALL;
 #else
-	p.lo.x = ((GLOBAL const WORD *)side)[at];
+	p->lo.x = ((GLOBAL const WORD *)side)[at];
 #endif
-	p.lo.x *= 0xffffffff / ALL;
-	p.lo.y = p.lo.z = p.lo.w = p.lo.x;
-	p.hi = p.lo;
-	p.shift = 0;
-	return p;
+	p->lo.x *= 0xffffffff / ALL;
+	p->lo.y = p->lo.z = p->lo.w = p->lo.x;
+	p->hi = p->lo;
+	p->shift = 0;
 }
 
-// Conditions are those of a chunk: a byte for each slot.
-typedef struct {
-	u32 word[PER / 4];
-} PASTE(NAME, _conditions);
-
-// conditions reads those of slots [from, end).
-INLINED PASTE(NAME, _conditions) PASTE(NAME, _conditions_at)(GLOBAL const u8 *cond, i64 at, u32 from, u32 end) {
-	PASTE(NAME, _conditions) c;
+// conditions reads those of a chunk's slots [from, end), a byte for each slot.
+INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, u32 from, u32 end) {
 #if PER >= 16
 	UNROLL
-	for (u32 k = 0; k < PER; k += 16) {
-		const u32 a = MAX(from, k) - k, b = MIN(MAX(end, k), k + 16) - k;
+	for (i32 k = 0; k < PER; k += 16) {
+		const i32 a = MAX((i32)from - k, 0), b = MIN((i32)end - k, 16);
 		u128 v;
 		v.x = v.y = v.z = v.w = 0;
 		if (a < b) {
 			v = shifted(pair_at(place_of(cond, (at + k) * 8, a * 8, b * 8)));
 		}
-		c.word[k / 4] = v.x;
-		c.word[k / 4 + 1] = v.y;
-		c.word[k / 4 + 2] = v.z;
-		c.word[k / 4 + 3] = v.w;
+		word[k / 4] = v.x;
+		word[k / 4 + 1] = v.y;
+		word[k / 4 + 2] = v.z;
+		word[k / 4 + 3] = v.w;
 	}
 #else
 	GLOBAL const PASTE(Piece, COND_BITS) *pieces = (GLOBAL const PASTE(Piece, COND_BITS) *)cond;
@@ -55,44 +48,45 @@ INLINED PASTE(NAME, _conditions) PASTE(NAME, _conditions_at)(GLOBAL const u8 *co
 	if (last > first) {
 		hi = pieces[last];
 	}
-	PASTE(across_, COND_BITS)(c.word, lo, hi, (u32)(at & (PER - 1)) * 8);
+	PASTE(across_, COND_BITS)(word, lo, hi, (u32)(at & (PER - 1)) * 8);
 #endif
-	return c;
 }
 
 // mask is ones in those slots of word k of a chunk whose conditions are true.
-DEVICE u32 PASTE(NAME, _mask)(const PASTE(NAME, _conditions) c, u32 k) {
+INLINED u32 PASTE(NAME, _mask)(const u32 *word, u32 k) {
 #if DBITS == 32
-	const u32 t = trues(c.word[0]);
+	const u32 t = trues(word[0]);
 	return signs_of(t, t, 0x1111 * k);
 #elif DBITS == 16
-	const u32 t = trues(c.word[k / 2]);
+	const u32 t = trues(word[k / 2]);
 	return signs_of(t, t, k % 2 == 0 ? 0x1100 : 0x3322);
 #elif DBITS == 8
-	const u32 t = trues(c.word[k]);
+	const u32 t = trues(word[k]);
 	return signs_of(t, t, 0x3210);
 #elif DBITS == 4
-	return nibbles_of(trues(c.word[2 * k]), trues(c.word[2 * k + 1]));
+	return nibbles_of(trues(word[2 * k]), trues(word[2 * k + 1]));
 #else
-	return crumbs_of(trues(c.word[4 * k]), trues(c.word[4 * k + 1])) | crumbs_of(trues(c.word[4 * k + 2]), trues(c.word[4 * k + 3])) << 16;
+	return crumbs_of(trues(word[4 * k]), trues(word[4 * k + 1])) | crumbs_of(trues(word[4 * k + 2]), trues(word[4 * k + 3])) << 16;
 #endif
 }
 
 // chosen is a chunk of which slots [from, end) are wanted: slot 0 is at p.
 INLINED u128 PASTE(NAME, _chosen)(CONSTANT Params *params, GLOBAL const u8 *src, GLOBAL const u8 *cond, GLOBAL const u8 *more, const Sides p, u32 from, u32 end) {
 	u128 v;
+	Pair x, y;
 	if (params->ta) {
 		if (cond[p.c]) {
-			const Pair x = PASTE(NAME, _read)(src, p.a, from, end, params->na);
-			LOADED_WHOLE();
-			return shifted(x);
+			PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
+		} else {
+			PASTE(NAME, _read)(&x, more, p.b, from, end, params->nb);
 		}
-		const Pair y = PASTE(NAME, _read)(more, p.b, from, end, params->nb);
 		LOADED_WHOLE();
-		return shifted(y);
+		return shifted(x);
 	}
-	const Pair x = PASTE(NAME, _read)(src, p.a, from, end, params->na), y = PASTE(NAME, _read)(more, p.b, from, end, params->nb);
-	const PASTE(NAME, _conditions) c = PASTE(NAME, _conditions_at)(cond, p.c, from, end);
+	PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
+	PASTE(NAME, _read)(&y, more, p.b, from, end, params->nb);
+	u32 c[PER / 4];
+	PASTE(NAME, _conditions)(c, cond, p.c, from, end);
 	LOADED_WHOLE();
 	const u128 a = shifted(x), b = shifted(y);
 	v.x = choose(PASTE(NAME, _mask)(c, 0), a.x, b.x);
