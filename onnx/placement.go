@@ -44,6 +44,9 @@ func (c *compiler) place() error {
 	for _, u := range c.nodes {
 		u.host = u.host || c.madeOnHost(u)
 	}
+	if err := c.engines(); err != nil {
+		return err
+	}
 	return c.checkMissing()
 }
 
