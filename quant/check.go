@@ -28,9 +28,6 @@ func (p *Plan) Back() (*Plan, error) {
 }
 
 func (p *Plan) turn() (*Plan, error) {
-	if p.sorted {
-		return nil, p.From.Format.refuse("rows in the order of their groups are not put back")
-	}
 	back, err := p.To.plan(&Weight{Name: p.From.Name, Format: p.From.Format, Params: p.From.Params}, p.From.arrays)
 	if err != nil {
 		return nil, err

@@ -97,14 +97,11 @@ func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 }
 
 // widthTypes are the types of elements that moves have.
-var widthTypes = map[int64]layout.DType{2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
+var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
 // run copies elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
-	t, ok := widthTypes[m.width]
-	if !ok {
-		return layout.Errorf(layout.ErrUnsupported, "quant", "copies of single bits")
-	}
+	t := widthTypes[m.width]
 	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
 	if err != nil {
 		return err
@@ -118,28 +115,65 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	return d.CopyFrom(f)
 }
 
-// rows has which group each row of k belongs to, and the rows in the order of their groups.
+// rows says which group each row of k belongs to, and which row of the source each row of
+// sorted codes, or of codes put back, is.
 type rows struct{ group, order []int32 }
 
-// rows reads the groups, where these count.
+// rows reads the groups, where these count. Groups that are not in order are an error in a
+// weight that is not said to have such, and has no place for them.
 func (p *Plan) rows(src Memory) (r rows, err error) {
-	if !p.From.Params.Sorted {
+	w := p.From
+	if !w.has(groups) || w.Params.Group == 0 || w.ext[axisK] == 0 {
 		return r, nil
 	}
-	b, err := src[joined(p.From.Name, p.From.suffix(groups))].Bytes()
+	b, err := src[joined(w.Name, w.suffix(groups))].Bytes()
 	if err != nil {
 		return r, err
 	}
-	r.group, r.order = make([]int32, len(b)/4), make([]int32, len(b)/4)
-	for i := range r.group {
-		g := int32(binary.LittleEndian.Uint32(b[4*i:]))
-		if g < 0 || int64(g) >= p.From.ext[axisG] {
-			return r, layout.Errorf(layout.ErrInvalid, p.From.Format.Name, "row %d is of group %d; there are %d", i, g, p.From.ext[axisG])
-		}
-		r.group[i], r.order[i] = g, int32(i)
+	r.group = int32s(b)
+	inOrder := true
+	count, first := w.ext[axisG], int64(0)
+	if p.of != nil { // whose groups have the numbers of the whole
+		count, first = p.of.From.ext[axisG], int64(r.group[0])
 	}
-	slices.SortStableFunc(r.order, func(a, b int32) int { return int(r.group[a]) - int(r.group[b]) })
+	for i, g := range r.group {
+		if g < 0 || int64(g) >= count {
+			return r, layout.Errorf(layout.ErrInvalid, w.Format.Name, "row %d is of group %d; there are %d", i, g, count)
+		}
+		inOrder = inOrder && int64(g) == first+int64(i)/w.Params.Group
+	}
+	if !inOrder && !w.Params.Sorted && !p.To.has(groups) {
+		return r, p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")
+	}
+	r.order = make([]int32, len(r.group))
+	for i := range r.order {
+		r.order[i] = int32(i)
+	}
+	if !w.has(sorting) {
+		slices.SortStableFunc(r.order, func(a, b int32) int { return int(r.group[a]) - int(r.group[b]) })
+		return r, nil
+	}
+	if b, err = src[joined(w.Name, w.suffix(sorting))].Bytes(); err != nil {
+		return r, err
+	}
+	for i := range r.order {
+		r.order[i] = -1
+	}
+	for i, k := range int32s(b) { // sorted row i is row k
+		if k < 0 || int(k) >= len(r.order) || r.order[k] >= 0 {
+			return r, layout.Errorf(layout.ErrInvalid, w.Format.Name, "sorted row %d is row %d: of %d rows each is wanted once", i, k, len(r.order))
+		}
+		r.order[k] = int32(i)
+	}
 	return r, nil
+}
+
+func int32s(b []byte) []int32 {
+	out := make([]int32, len(b)/4)
+	for i := range out {
+		out[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return out
 }
 
 // sort returns the codes, rows of k in the order of their groups.
@@ -201,11 +235,18 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 					b[i] |= byte(half << at)
 				}
 			}
+		case shape:
+			ext := p.To.ext
+			if p.of != nil {
+				ext = p.of.To.ext
+			}
+			binary.LittleEndian.PutUint64(b, uint64(ext[axisN]))
+			binary.LittleEndian.PutUint64(b[8:], uint64(ext[axisK]))
 		case groups:
 			for i := range len(b) / 4 {
 				g := uint32(0)
 				switch {
-				case r.order != nil:
+				case p.sorted:
 					g = uint32(r.group[r.order[i]])
 				case p.To.Params.Group > 0:
 					g = uint32(int64(i) / p.To.Params.Group)

@@ -176,7 +176,7 @@ func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 // piece has, too.
 func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 	ds := a.digits()
-	total, _ := lay(ds, a.bits, w.ext)
+	total, _ := lay(ds, a.pitch(), w.ext)
 	outer, at, found := w.outer(a, c.axis)
 	if !found || c.size == 0 {
 		return Region{Bytes: total / 8, Count: 1, Step: total / 8}, total%8 == 0
@@ -192,8 +192,21 @@ func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 	return Region{At: stride * from / 8, Bytes: stride * count / 8, Count: total / step, Step: step / 8}, true
 }
 
-// digits are those of the array, as a file has it.
-func (a array) digits() []digit { return digits(strings.ReplaceAll(a.order, "|", " ")) }
+// digits are those of the array: of its one field, or of its blocks.
+func (a array) digits() []digit {
+	if s := a.slots[0]; s.rows == "" {
+		return digits(s.order)
+	}
+	return digits(strings.ReplaceAll(a.order, "|", " "))
+}
+
+// pitch is how many bits the innermost digit's values are apart.
+func (a array) pitch() int64 {
+	if s := a.slots[0]; s.rows == "" {
+		return s.pitch
+	}
+	return a.bits
+}
 
 // part returns the weight of a part of an axis.
 func (w *Weight) part(axis byte, extent int64) (*Weight, error) {
@@ -218,7 +231,11 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.Format.arrays(p.To.Params))
+	part, err := from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.Format.arrays(p.To.Params))
+	if err == nil {
+		part.of = p
+	}
+	return part, err
 }
 
 // partMemory returns the memory for a part of an axis.

@@ -29,17 +29,22 @@ type digit struct {
 	only    int64 // the one value that there is; -1: all
 	reverse bool  // the last one comes first
 	stride  int64 // bits from one value to the next
+	apart   bool  // by stride as the order says it
 }
 
 // digits reads an order of digits, the outermost first: "k/8 n k%8" is a row for each 8
 // k, in it all n, and of each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or
-// AXIS/DIV%SIZE; behind it "~" turns its order round, and "=2" says that only this value
-// is there. Orders are constants of this package: one that cannot be read panics.
+// AXIS/DIV%SIZE; behind it "~" turns its order round, "=2" says that only this value
+// is there, and ":96" that values are 96 bits apart, with others between. Orders are
+// constants of this package: one that cannot be read panics.
 func digits(order string) []digit {
 	var out []digit
 	for _, word := range strings.Fields(order) {
 		d := digit{axis: word[0], div: 1, only: -1}
-		rest := word[1:]
+		rest, apart, some := strings.Cut(word[1:], ":")
+		if some {
+			d.stride, d.apart = number(word, apart), true
+		}
 		rest, only, some := strings.Cut(rest, "=")
 		if some {
 			d.only = number(word, only)
@@ -81,6 +86,9 @@ func (d digit) String() string {
 	if d.only >= 0 {
 		s += fmt.Sprintf("=%d", d.only)
 	}
+	if d.apart {
+		s += fmt.Sprintf(":%d", d.stride)
+	}
 	return s
 }
 
@@ -98,6 +106,9 @@ func (d digit) count(ext extents) int64 {
 func lay(ds []digit, pitch int64, ext extents) (bits, at int64) {
 	for i := len(ds) - 1; i >= 0; i-- {
 		d := &ds[i]
+		if d.apart {
+			pitch = d.stride
+		}
 		if d.stride = pitch; d.only >= 0 {
 			continue
 		}

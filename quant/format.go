@@ -15,13 +15,17 @@ type Format struct {
 	About string // whose it is, in a line
 
 	suffix string // of the tensor of codes
-	drops  string // of a tensor that only says what shapes say
+	// also lists other suffixes that the tensors may have, by role, where they have kept
+	// those of another format.
+	also []map[role]string
 
 	// arrays returns the tensors of a weight, that of codes first, in the order in which files have them.
 	arrays func(p Params) []array
 	// accept says what a weight's parameters become, or the rule that refuses them. The
 	// extents are n, k and g.
 	accept func(f *Format, p Params, ext extents) (Params, error)
+	// bits lists how many codes may have where nothing says it, the likeliest first.
+	bits func(t Tensor) []int64
 	// params completes the parameters, and may set extents, by the tensor of codes.
 	params func(p Params, t Tensor, ext extents) (Params, error)
 	// name returns the name of a weight that another format names so.
@@ -34,7 +38,7 @@ type Format struct {
 
 // Params is what the tensors of a weight do not tell by themselves.
 type Params struct {
-	Bits  int64 // of a code
+	Bits  int64 // of a code; 0: what the shapes say, or 4
 	Group int64 // k that share a scale; 0: all; -1: as many as the scales' shape says
 	// Zeros: the codes' zero points are stored. Otherwise all are half of the codes' range.
 	Zeros bool
@@ -42,6 +46,8 @@ type Params struct {
 	ZeroLess bool
 	// Sorted: g_idx says which group a row of k belongs to.
 	Sorted bool
+	// Mins: what is added to a number times its scale is stored.
+	Mins bool
 	// Signed: the codes are numbers with a sign.
 	Signed bool
 	// Flat: the weight's shape is not known; it is a row.
@@ -52,12 +58,15 @@ type Params struct {
 	Part int64
 	// Blocks is GGUF's type of blocks.
 	Blocks string
-	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4", "iq4nl".
+	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4" (or
+	// bitsandbytes' fp4), "iq4nl", "bytes" (of scales).
 	Table string
 	// Batch: there are several matrices, experts.
 	Batch bool
 	// Scale is the scales' type, as checkpoints name it.
 	Scale string
+	// Type is that of codes which are no codes: of elements that a format keeps whatever they are.
+	Type string
 }
 
 // role is what an array's numbers are.
@@ -70,12 +79,14 @@ const (
 	mins            // what is subtracted from a number times its scale
 	superScales     // of scales
 	superMins       // of mins
+	tensorScale     // of all numbers
+	shape           // of the matrix
 	groups          // of each k
 	sorting         // the k in the order of their groups
 	roleCount   int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "a scale of the tensor", "a shape", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 
@@ -92,6 +103,12 @@ type array struct {
 func dense(r role, suffix, typ, order string, bits int64) array {
 	inner := strings.ReplaceAll(order, "|", " ")
 	return array{suffix, typ, order, bits, []slot{{role: r, order: inner, pitch: bits, bits: bits}}}
+}
+
+// shaped is a dense array whose file says another shape than its order: axes of words, of
+// so many bits.
+func shaped(r role, suffix, typ, axes string, word int64, order string, bits int64) array {
+	return array{suffix, typ, axes, word, []slot{{role: r, order: order, pitch: bits, bits: bits}}}
 }
 
 // inBlocks is an array of blocks of a type of GGUF's, each with some groups, and what is in
@@ -157,6 +174,9 @@ func (a array) extent(dims []int64, ext extents) error {
 	axes := strings.Split(a.order, "|")
 	wrong := func() error {
 		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s%v", a.suffix, layout.Shape(dims), a.typ, a.order, ext)
+	}
+	if len(dims) == 0 && a.order == "" { // a single number
+		return nil
 	}
 	if len(dims) != len(axes) {
 		return wrong()

@@ -10,7 +10,12 @@ import (
 )
 
 // all lists the formats in the order in which they are shown.
-var all = []*Format{gptq, awq, marlin, packed, matMulNBits, compressedTensors, gguf, gptOSS, tilePacked, tiles128x4, scalesPlain, hqq, bitsandbytes}
+var all = []*Format{
+	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
+	gguf, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
+	kvNHD, kvHND, kvPaged, kvPagedV,
+}
 
 // Formats returns all formats.
 func Formats() []*Format { return slices.Clone(all) }
@@ -44,7 +49,7 @@ func (f *Format) widths(p Params, ext extents, multiples map[byte]int64, bits ..
 		return f.refuse("codes of %d bits; it has %v", p.Bits, bits)
 	}
 	for axis, of := range multiples {
-		if ext[axis]%of != 0 {
+		if n, ok := ext[axis]; ok && n%of != 0 {
 			return f.refuse("%c is %d; a multiple of %d is wanted", axis-'a'+'A', ext[axis], of)
 		}
 	}

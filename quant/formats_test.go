@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		change   func(p *Params, e extents)
 	}{
 		{"zero points", gptq, compressedTensors, func(p *Params, e extents) {}},
-		{"it can be read, not written", gptq, hqq, func(p *Params, e extents) {}},
+		{"the weight has scales", gptq, hqq, func(p *Params, e extents) {}},
 		{"codes of 8 bits", gptq, awq, func(p *Params, e extents) { p.Bits = 8 }},
 		{"a multiple of 64", gptq, marlin, func(p *Params, e extents) { e[axisN] = 96 }},
 		{"groups of 8", gptq, matMulNBits, func(p *Params, e extents) { p.Group = 8; e.group(*p) }},
@@ -99,11 +99,13 @@ func TestRefused(t *testing.T) {
 		{"codes with a sign", gguf, gptq, func(p *Params, e extents) { p.Blocks = "Q8_0" }},
 		{"the weight has minima", gguf, packed, func(p *Params, e extents) { p.Blocks = "Q4_1" }},
 		{"scales of 6 bits", gguf, packed, func(p *Params, e extents) { p.Blocks = "Q4_K" }},
-		{"scales of 8 bits", gptOSS, packed, func(p *Params, e extents) { e['e'] = 1 }},
+		{"axes ekn; its own are kn", gptOSS, packed, func(p *Params, e extents) { e['e'] = 2 }},
+		{"scales of type U8 for groups of 32", gptOSS, nvfp4, func(p *Params, e extents) { e['e'] = 1 }},
 		{`numbers of "iq4nl"`, gguf, matMulNBits, func(p *Params, e extents) { p.Blocks = "IQ4_NL" }},
 		{`numbers of "e2m1"`, gptOSS, gptq, func(p *Params, e extents) { e['e'] = 1 }},
 		{"the weight has scales", packed, tilePacked, func(p *Params, e extents) { p.Zeros = false }},
-		{`numbers of ""`, gptq, gguf, func(p *Params, e extents) { p.Zeros = false }},
+		{"and zero points", gptq, gguf, func(p *Params, e extents) {}},
+		{"groups of 32; there are groups of 48", gptq, gguf, func(p *Params, e extents) { p.Zeros, p.Group, e[axisK] = false, 48, 96; e.group(*p) }},
 	} {
 		p, e := p, extents{axisN: ext[axisN], axisK: ext[axisK], axisG: ext[axisG]}
 		c.change(&p, e)

@@ -34,19 +34,26 @@ func sixBits() []slot {
 	}
 }
 
+// ggufOrder has the types of blocks in the order in which they are shown.
+var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ2_0", "MXFP4", "NVFP4"}
+
 // ggufBlocks returns what the types have that are copies of bits.
 func ggufBlocks() map[string]block {
 	half := func(bits int64) Params { return Params{Bits: bits, Group: 32, Scale: "F16"} }
+	withMins := func(p Params) Params {
+		p.Mins = true
+		return p
+	}
 	super := func(bits, group int64) Params { return Params{Bits: bits, Group: group} }
 	return map[string]block{
 		"Q4_0":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
-		"Q4_1":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
+		"Q4_1":   {withMins(half(4)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
 		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
-		"Q5_1":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
+		"Q5_1":   {withMins(half(5)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
 		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 8, 0, 8)}},
 		"IQ4_NL": {Params{Bits: 4, Group: 32, Scale: "F16", Table: "iq4nl"}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"MXFP4":  {Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "", 8, 0, 8), at(8, codes, halves, 4, 0, 4)}},
-		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
+		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "F8_E4M3", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
 		"Q2_K": {super(2, 16), []slot{
 			at(0, scales, "g%16", 8, 0, 4), at(4, mins, "g%16", 8, 0, 4), at(128, codes, runsOf2, 2, 0, 2), at(640, superScales, "", 16, 0, 16), at(656, superMins, "", 16, 0, 16),
 		}},
@@ -65,21 +72,35 @@ func ggufBlocks() map[string]block {
 	}
 }
 
+func withZeros(p Params) string {
+	if p.Zeros {
+		return " and zero points"
+	}
+	return ""
+}
+
 // expertNames are names that llama.cpp gives to what Transformers names otherwise.
-var expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(gate|up|down)_proj$`)
+var (
+	expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(gate|up|down)_proj$`)
+	blockNames  = regexp.MustCompile(`^blk\.([0-9]+)\.ffn_(gate|up|down)_exps$`)
+)
 
 var gguf = &Format{
-	Name:   "gguf",
-	table:  "e2m1",
-	About:  "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
-	suffix: ".weight",
+	Name:     "gguf",
+	anyCodes: true,
+	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
+	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		b := ggufBlocks()[p.Blocks]
 		lead := "n |"
 		if p.Batch {
 			lead = "e | n |"
 		}
-		return []array{inBlocks(p.Blocks, lead, max(1, b.params.Group), b.slots...)}
+		out := []array{inBlocks(p.Blocks, lead, max(1, b.params.Group), b.slots...)}
+		if p.Blocks == "NVFP4" && !p.Batch {
+			out = append(out, dense(tensorScale, ".scale", "F32", "", 32))
+		}
+		return out
 	},
 	params: func(_ Params, t Tensor, _ extents) (Params, error) {
 		b, ok := ggufBlocks()[t.Type]
@@ -91,11 +112,15 @@ var gguf = &Format{
 		return p, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		if p.Table != "e2m1" || p.Group != 32 || p.Scale != "U8" {
-			return p, f.refuse("codes of %d bits in groups of %d; of conversions without arithmetic there is that to MXFP4", p.Bits, p.Group)
+		for _, typ := range ggufOrder {
+			q := ggufBlocks()[typ].params
+			if q.Scale == "" || p.Bits != q.Bits || p.Table != q.Table || p.Signed != q.Signed || p.Scale != q.Scale || p.Mins != q.Mins || p.Zeros {
+				continue
+			}
+			q.Blocks, q.Batch = typ, p.Batch
+			return q, f.widths(q, ext, map[byte]int64{axisK: q.Group}, q.Bits)
 		}
-		p.Blocks = "MXFP4"
-		return p, f.widths(p, ext, map[byte]int64{axisK: 32}, 4)
+		return p, f.refuse("codes of %d bits with scales of type %s%s; its blocks have other numbers", p.Bits, quote.Name(p.Scale), withZeros(p))
 	},
 	name: func(name string) string {
 		return expertNames.ReplaceAllString(name, "blk.$1.ffn_${2}_exps")
@@ -118,5 +143,8 @@ var gptOSS = &Format{
 			return p, f.refuse("numbers that are no MXFP4")
 		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: 32}, 4)
+	},
+	name: func(name string) string {
+		return blockNames.ReplaceAllString(name, "model.layers.$1.mlp.experts.${2}_proj")
 	},
 }

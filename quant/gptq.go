@@ -1,27 +1,49 @@
 package quant
 
-var gptq = &Format{
-	Name:   "gptq",
-	About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word",
-	suffix: ".qweight",
-	arrays: func(p Params) []array {
-		words, within := word(axisK, p.Bits)
-		zero := dense(zeros, ".qzeros", "I32", "g | n", p.Bits)
-		if p.ZeroLess {
-			zero.slots[0].less = 1
-		}
-		return []array{
-			dense(codes, ".qweight", "I32", words+" | n "+within, p.Bits),
-			zero,
-			dense(scales, ".scales", p.Scale, "g | n", 16),
-			dense(groups, ".g_idx", "I32", "k", 32),
-		}
-	},
-	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		p.ZeroLess = false // version 2
-		return p, f.widths(p, ext, map[byte]int64{axisK: 32 / p.Bits, axisN: 32 / p.Bits}, 2, 4, 8)
-	},
+import "fmt"
+
+func gptqArrays(p Params) []array {
+	words, within := word(axisK, p.Bits)
+	zero := dense(zeros, ".qzeros", "I32", "g | n", p.Bits)
+	if p.ZeroLess {
+		zero.slots[0].less = 1
+	}
+	return []array{
+		dense(codes, ".qweight", "I32", words+" | n "+within, p.Bits),
+		zero,
+		dense(scales, ".scales", p.Scale, "g | n", 16),
+		dense(groups, ".g_idx", "I32", "k", 32),
+	}
 }
+
+// gptqAccept accepts what version 1 or 2 keeps.
+func gptqAccept(zeroLess bool) func(*Format, Params, extents) (Params, error) {
+	return func(f *Format, p Params, ext extents) (Params, error) {
+		p.ZeroLess = zeroLess
+		return p, f.widths(p, ext, map[byte]int64{axisK: 32 / p.Bits, axisN: 32 / p.Bits}, 2, 4, 8)
+	}
+}
+
+var (
+	gptq = &Format{
+		Name:   "gptq",
+		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word; written as gptq_v2",
+		suffix: ".qweight",
+		arrays: gptqArrays,
+		accept: gptqAccept(false),
+	}
+	gptqV1 = &Format{
+		Name:   "gptq-v1",
+		About:  "the same with zero points stored less 1, as checkpoint_format gptq has them",
+		suffix: ".qweight",
+		arrays: gptqArrays,
+		params: func(p Params, _ Tensor, _ extents) (Params, error) {
+			p.ZeroLess = true
+			return p, nil
+		},
+		accept: gptqAccept(true),
+	}
+)
 
 var awq = &Format{
 	Name:   "awq",
@@ -39,12 +61,39 @@ var awq = &Format{
 	},
 }
 
+// A row of its zero points has a word, or more, for each 8 groups: rows are padded to what
+// its kernel reads at once. Scales are padded alike.
+var awqGEMV = &Format{
+	Name:   "awq-gemv",
+	About:  "AutoAWQ's GEMV: rows of n, low bits first",
+	suffix: ".qweight",
+	arrays: func(p Params) []array {
+		words := int64(1)
+		if p.Group > 0 {
+			words = max(1, 128/p.Group)
+		}
+		row := fmt.Sprintf("n | g/%d g%%%d", 8*words, 8*words)
+		return []array{
+			dense(codes, ".qweight", "I32", "n | k", 4),
+			dense(zeros, ".qzeros", "I32", row, 4),
+			dense(scales, ".scales", p.Scale, row, 16),
+		}
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Group != 32 && p.Group != 64 && p.Group < 128 {
+			return p, f.refuse("groups of %d; 32, 64, 128 or more are wanted", p.Group)
+		}
+		return p, f.widths(p, ext, map[byte]int64{axisK: 8}, 4)
+	},
+}
+
 // Marlin's order within 16 rows and 64 columns is what a warp's registers want. Its
 // tensors keep the names that they have in the source.
 var marlin = &Format{
 	Name:       "marlin",
 	About:      "vLLM's Marlin: tiles of 16 by 64, in the order of a warp's registers",
 	suffix:     ".qweight",
+	also:       []map[role]string{{codes: ".weight_packed", scales: ".weight_scale"}},
 	takesNames: true,
 	arrays: func(p Params) []array {
 		order := "k/16 | n/64 n%8 k/2%4 n/16%4 k%2 n/8%2 k/8%2"
@@ -70,5 +119,41 @@ var marlin = &Format{
 			return p, f.refuse("zero points of %d bits; it has them with 4", p.Bits)
 		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: 16, axisN: 64}, 4, 8)
+	},
+}
+
+// Machete's order within 64 rows and 128 columns is that of Hopper's matrix instructions
+// with activations of 16 bits.
+var machete = &Format{
+	Name:       "machete",
+	About:      "vLLM's Machete: tiles of 64 by 128, for Hopper",
+	suffix:     ".qweight",
+	also:       []map[role]string{{codes: ".weight_packed", scales: ".weight_scale"}},
+	takesNames: true,
+	arrays: func(p Params) []array {
+		return []array{
+			shaped(codes, ".qweight", "I32", "k/8 | n", 32, "k/64 n/128 n/64%2 n/16%4 n%8 k/2%4 k/16%4 k%2 k/8%2 n/8%2", 4),
+			dense(scales, ".scales", p.Scale, "g | n", 16),
+		}
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		return p, f.widths(p, ext, map[byte]int64{axisK: 64, axisN: 128}, 4)
+	},
+}
+
+// Codes are unsigned: TensorRT-LLM's own converter takes signed ones, and turns their sign
+// in the end.
+var trtLLM = &Format{
+	Name:   "trtllm-w4a16",
+	About:  "TensorRT-LLM's mixed GEMM of 4 bits, sm80: columns in fours, rows of 64",
+	suffix: ".weight",
+	arrays: func(p Params) []array {
+		return []array{
+			shaped(codes, ".weight", "I8", "k | n/2", 8, "n/4 k/64 n%4 k/32%2 k/2%4 k%2 k/8%4", 4),
+			dense(scales, ".weights_scaling_factor", p.Scale, "g | n", 16),
+		}
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		return p, f.widths(p, ext, map[byte]int64{axisK: 64, axisN: 4}, 4)
 	},
 }

@@ -195,3 +195,6 @@ func TestMovesRefused(t *testing.T) {
 	require.ErrorIs(t, err, layout.ErrUnsupported)
 	assert.ErrorContains(t, err, "axis k is cut at 4 and at 6")
 }
+
+// name is a bit of a tensor, as carry names it.
+func name(tensor string, bit int64) string { return fmt.Sprint(tensor, " ", bit) }

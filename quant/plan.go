@@ -1,8 +1,10 @@
 package quant
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/restride/restride/layout"
 )
@@ -15,9 +17,13 @@ type Plan struct {
 	fills []fill
 	less  []shift
 	views map[string]string // of tensors: To's by name, From's
-	// sorted: the rows of codes are first put in the order of their groups.
+	// sorted: the rows of codes are first put in the order of their groups, or back.
 	sorted bool
-	back   back
+	// finer is how many groups of the target's are one of the source's.
+	finer int64
+	// of is the plan that this one does a piece of; nil: it is all of it.
+	of   *Plan
+	back back
 }
 
 // fill is an array that the source does not have, and its numbers.
@@ -58,16 +64,20 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
 	out.ext = maps.Clone(w.ext)
 	out.ext.group(out.Params)
-	if w.ext[axisG] != out.ext[axisG] {
-		return nil, to.refuse("groups of %d; there are groups of %d", out.Params.Group, w.Params.Group)
-	}
 	if to.name != nil {
 		out.Name = to.name(w.Name)
 	}
-	p := &Plan{From: w, To: out}
-	p.sorted = out.Params.Sorted && slices.ContainsFunc(arrays, func(a array) bool { return a.has(sorting) })
+	p := &Plan{From: w, To: out, finer: 1}
+	if err := p.sameAxes(arrays[0]); err != nil {
+		return nil, err
+	}
+	if err := p.refine(); err != nil {
+		return nil, err
+	}
+	p.sorted = slices.ContainsFunc(arrays, func(a array) bool { return a.has(sorting) }) && out.Params.Sorted
+	p.sorted = p.sorted != w.has(sorting)
 	for _, a := range arrays {
-		if a.has(scales) && !a.has(codes) && !w.has(scales) {
+		if (a.has(scales) || a.has(tensorScale)) && !a.has(codes) && !w.has(a.slots[0].role) {
 			continue // codes alone
 		}
 		if err := p.add(a); err != nil {
@@ -76,6 +86,62 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	}
 	p.findViews()
 	return p, p.whole()
+}
+
+// sameAxes refuses a target whose codes have other axes than the source's, such as experts.
+func (p *Plan) sameAxes(to array) error {
+	have, want := "", ""
+	for _, s := range p.From.arrays[0].slots {
+		if s.role != codes {
+			continue
+		}
+		for axis := range fieldExtents(s, p.From.ext) {
+			if p.From.ext[axis] != 1 && !strings.Contains(have, string(rune(axis))) {
+				have += string(rune(axis))
+			}
+		}
+	}
+	of := slices.IndexFunc(to.slots, func(s slot) bool { return s.role == codes })
+	for axis := range fieldExtents(to.slots[of], p.To.ext) {
+		if extent, ok := p.To.ext[axis]; !ok || extent != 1 {
+			want += string(rune(axis))
+		}
+	}
+	if len(have) != len(want) || strings.ContainsFunc(have, func(r rune) bool { return !strings.ContainsRune(want, r) }) {
+		return p.To.Format.refuse("axes %s; its own are %s", inOrder(have), inOrder(want))
+	}
+	return nil
+}
+
+func inOrder(axes string) string {
+	b := []byte(axes)
+	slices.Sort(b)
+	return string(b)
+}
+
+// refine lets several groups of the target's have the scale of one of the source's.
+func (p *Plan) refine() error {
+	w, out := p.From, p.To
+	if w.ext[axisG] == out.ext[axisG] {
+		return nil
+	}
+	have, want := cmp.Or(w.Params.Group, w.ext[axisK]), cmp.Or(out.Params.Group, out.ext[axisK])
+	if want == 0 || have%want != 0 {
+		return out.Format.refuse("groups of %d; there are groups of %d", want, have)
+	}
+	p.finer = have / want
+	return nil
+}
+
+// source returns a slot's place in the source, by groups as the target counts them.
+func (p *Plan) source(i int, s slot) place {
+	at := s.place(p.From.Tensors[i].Name, p.From.ext)
+	for i := range at.digits {
+		if d := &at.digits[i]; d.axis == axisG {
+			d.div *= p.finer
+		}
+	}
+	return at
 }
 
 // add plans an array of the target's.
@@ -102,7 +168,7 @@ func (p *Plan) add(a array) error {
 		for i, from := range w.arrays {
 			for _, have := range from.slots {
 				if have.role == s.role && (s.role != zeros || w.Params.Zeros) {
-					src = append(src, have.place(w.Tensors[i].Name, w.ext))
+					src = append(src, p.source(i, have))
 					if have.less != s.less {
 						p.less = append(p.less, shift{index, s.less - have.less})
 					}
@@ -110,7 +176,10 @@ func (p *Plan) add(a array) error {
 			}
 		}
 		switch {
-		case s.role == sorting, s.role == groups && w.Params.Sorted, len(src) == 0:
+		case s.role == shape, (s.role == sorting || s.role == groups) && p.sorted, len(src) == 0:
+			if s.role == mins || s.role == superScales || s.role == superMins {
+				return out.Format.refuse("the weight has no %v", s.role)
+			}
 			p.fills = append(p.fills, fill{index, s.role})
 			continue
 		case s.role == codes && p.sorted:
@@ -173,7 +242,7 @@ func (w *Weight) bits(r role) (n int64) {
 // of the range, and groups in order, need no place.
 func (p *Plan) whole() error {
 	for r := range role(roleCount) {
-		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting {
+		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting || r == shape {
 			continue
 		}
 		if p.From.has(r) && !p.To.has(r) {

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/restride/restride/internal/quote"
@@ -49,26 +50,97 @@ func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) 
 	if !ok {
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "there is no tensor %s", quote.Name(name))
 	}
-	w := &Weight{Format: f, ext: extents{}}
-	if f.params != nil {
-		var err error
-		if p, err = f.params(p, first, w.ext); err != nil {
-			return nil, err
-		}
+	if p.Bits != 0 {
+		return f.open(p, first, lookup)
 	}
-	if p.Bits < 1 || p.Bits > 8 {
-		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "codes of %d bits; 1 to 8 are wanted", p.Bits)
+	var w *Weight
+	var err error
+	for _, p.Bits = range f.usual(first) { // the first with which all shapes agree
+		var e error
+		if w, e = f.open(p, first, lookup); e == nil {
+			return w, nil
+		}
+		err = cmp.Or(err, e)
+	}
+	return nil, err
+}
+
+// usual lists the bits that codes may have where nothing says it, the likeliest first.
+func (f *Format) usual(t Tensor) []int64 {
+	if f.bits != nil {
+		return f.bits(t)
+	}
+	return []int64{4, 8, 2}
+}
+
+// open is Open with codes of known bits.
+func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
+	w := &Weight{Format: f, ext: extents{}}
+	unsaid := p.Group < 0
+	p, err := f.complete(p, first, w.ext)
+	if err != nil {
+		return nil, err
+	}
+	names, ok := f.naming(first.Name)
+	if !ok {
+		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s; a name that ends in %s is wanted", quote.Name(first.Name), f.suffix)
+	}
+	w.Name, _ = suffixed(first.Name, names[codes])
+	if unsaid {
+		p.Zeros, p.Sorted = true, true // if there are such tensors
 	}
 	w.Params = p
-	w.Name, ok = suffixed(name, f.suffix)
-	if !ok {
-		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s; a name that ends in %s is wanted", quote.Name(name), f.suffix)
+	if err := w.collect(names, lookup); err != nil || !unsaid {
+		return w, err
 	}
-	for i, a := range f.arrays(p) {
+	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
+	if p.Group < 0 {
+		w.Params.Group = 0
+		if g := w.ext[axisG]; g > 1 {
+			if w.Params.Group = w.ext[axisK] / g; w.ext[axisK]%g != 0 {
+				return nil, layout.Errorf(layout.ErrInvalid, f.Name, "%s has scales for %d groups of %d columns", quote.Name(first.Name), g, w.ext[axisK])
+			}
+		}
+	}
+	return w, w.collect(names, lookup)
+}
+
+// complete completes the parameters of a weight by the tensor of its codes.
+func (f *Format) complete(p Params, t Tensor, ext extents) (Params, error) {
+	if f.params != nil {
+		var err error
+		if p, err = f.params(p, t, ext); err != nil {
+			return p, err
+		}
+	}
+	if p.Bits < 1 || p.Bits > 8 && p.Type == "" {
+		return p, layout.Errorf(layout.ErrInvalid, f.Name, "codes of %d bits; 1 to 8 are wanted", p.Bits)
+	}
+	return p, nil
+}
+
+// naming returns the suffixes of a weight's tensors, by role, if one is named like the
+// format's codes.
+func (f *Format) naming(name string) (map[role]string, bool) {
+	for _, names := range append([]map[role]string{{codes: f.suffix}}, f.also...) {
+		if _, ok := suffixed(name, names[codes]); ok {
+			return names, true
+		}
+	}
+	return nil, false
+}
+
+// collect finds the weight's tensors, and the extents of axes from their shapes.
+func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, bool)) error {
+	w.arrays, w.Tensors = nil, nil
+	for i, a := range w.Format.arrays(w.Params) {
+		if suffix, ok := names[a.slots[0].role]; ok {
+			a.suffix = suffix
+		}
 		t, ok := lookup(joined(w.Name, a.suffix))
 		switch {
 		case !ok && i == 0:
-			return nil, layout.Errorf(layout.ErrInvalid, f.Name, "there is no tensor %s", quote.Name(name))
+			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "there is no tensor %s", quote.Name(joined(w.Name, a.suffix)))
 		case !ok:
 			continue
 		}
@@ -77,27 +149,18 @@ func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) 
 			w.Params.Scale = t.Type
 		}
 		if a.typ != t.Type {
-			return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s is of type %s; %s is wanted", quote.Name(t.Name), t.Type, a.typ)
+			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "tensor %s is of type %s; %s is wanted", quote.Name(t.Name), t.Type, a.typ)
 		}
 		if err := a.extent(t.Dims, w.ext); err != nil {
-			return nil, err
+			return err
 		}
 		if i == 0 {
-			w.ext.group(p)
+			w.ext.group(w.Params)
 		}
 		w.arrays = append(w.arrays, a)
 		w.Tensors = append(w.Tensors, t)
 	}
-	if p.Group < 0 {
-		w.Params.Group = 0
-		if g := w.ext[axisG]; g > 1 {
-			if w.Params.Group = w.ext[axisK] / g; w.ext[axisK]%g != 0 {
-				return nil, layout.Errorf(layout.ErrInvalid, f.Name, "%s has scales for %d groups of %d columns", quote.Name(name), g, w.ext[axisK])
-			}
-		}
-		w.ext.group(w.Params)
-	}
-	return w, nil
+	return nil
 }
 
 // group adds the axes of groups and of blocks of them.
@@ -126,7 +189,11 @@ func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (
 	}
 	used := map[string]bool{}
 	for _, t := range tensors {
-		if prefix, ok := suffixed(t.Name, f.suffix); !ok || !match(prefix) || !f.has(p, t) {
+		names, ok := f.naming(t.Name)
+		if !ok || !f.has(p, t) {
+			continue
+		}
+		if prefix, _ := suffixed(t.Name, names[codes]); !match(prefix) {
 			continue
 		}
 		w, err := Open(f, p, t.Name, lookup)
@@ -136,9 +203,6 @@ func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (
 		weights = append(weights, w)
 		for _, t := range w.Tensors {
 			used[t.Name] = true
-		}
-		if f.drops != "" {
-			used[joined(w.Name, f.drops)] = true
 		}
 	}
 	for _, t := range tensors {
@@ -152,14 +216,12 @@ func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (
 // has reports whether a tensor with the name of codes can be codes: one of another type, or
 // rank, is something else that is named so, such as a bias.
 func (f *Format) has(p Params, t Tensor) bool {
-	if f.params != nil {
-		var err error
-		if p, err = f.params(p, t, extents{}); err != nil {
-			return false
-		}
+	if p.Bits == 0 {
+		p.Bits = f.usual(t)[0]
 	}
-	if p.Bits < 1 || p.Bits > 8 {
-		return true // which Open refuses
+	p, err := f.complete(p, t, extents{})
+	if err != nil {
+		return f.params == nil // which Open refuses
 	}
 	a := f.arrays(p)[0]
 	return a.typ == t.Type && len(t.Dims) == len(strings.Split(a.order, "|"))

@@ -121,7 +121,7 @@ func TestRepackFolder(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	assert.Len(t, c.Files, 2)
-	assert.Len(t, c.Tensors, 5)
+	assert.Len(t, c.Tensors, 7)
 	assert.Equal(t, "m-1.safetensors", filepath.Base(c.Lookup("a.weight_scale").File().Path))
 	assert.Contains(t, string(c.Config), `"hidden_size": 64`)
 

@@ -1,0 +1,113 @@
+package quant
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// Of these, codes alone are known: what scales they have is another tensor's affair.
+
+var tilePacked = &Format{
+	Name:   "tilepacked",
+	About:  "torchao's tiles for tensor cores (tinygemm)",
+	suffix: ".weight",
+	arrays: func(p Params) []array {
+		return []array{dense(codes, ".weight", "I32", fmt.Sprintf("n/8 | k/%d | n%%8 k/2%%4 | k/32%%%d k%%2 k/8%%4", 16*p.Tiles, p.Tiles/2), 4)}
+	},
+	bits: func(Tensor) []int64 { return []int64{4} },
+	params: func(p Params, t Tensor, _ extents) (Params, error) {
+		if len(t.Dims) != 4 || t.Dims[3] < 1 || t.Dims[3] > 4 {
+			return p, layout.Errorf(layout.ErrInvalid, "tilepacked", "tensor %s of shape %v; [N/8, K/(16*tiles), 32, tiles/2] is wanted", quote.Name(t.Name), layout.Shape(t.Dims))
+		}
+		p.Tiles = 2 * t.Dims[3]
+		return p, nil
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Tiles == 0 { // the most with which K has two or more
+			p.Tiles = 8
+			for p.Tiles > 2 && (ext[axisK]%(16*p.Tiles) != 0 || ext[axisK] < 2*16*p.Tiles) {
+				p.Tiles /= 2
+			}
+		}
+		return p, f.widths(p, ext, map[byte]int64{axisK: 16 * p.Tiles, axisN: 8}, 4)
+	},
+}
+
+// ofScales is a format of scales of a byte each.
+func ofScales(name, about, order string) *Format {
+	return &Format{
+		Name:     name,
+		About:    about,
+		anyCodes: true,
+		suffix:   ".weight_scale",
+		arrays:   func(p Params) []array { return []array{dense(codes, ".weight_scale", "U8", order, 8)} },
+		params: func(p Params, _ Tensor, _ extents) (Params, error) {
+			p.Bits, p.Table = 8, "bytes"
+			return p, nil
+		},
+		accept: func(f *Format, p Params, ext extents) (Params, error) { return p, f.widths(p, ext, nil, 8) },
+	}
+}
+
+var (
+	scalesPlain     = ofScales("scales", "scales of a byte as they are, rows of n", "n | k")
+	tiles128x4      = ofScales("tiles128x4", "scales of a byte for tcgen05 and cuBLAS, in tiles of 128 by 4, padded", "n/128 k/4 n%32 n/32%4 k%4")
+	tritonBlackwell = ofScales("triton-blackwell", "Triton's scales of a byte for Blackwell, in tiles of 128 by 4, padded", "n/128 | k/4 | n/16%2 | n%16 n/32%4 k%4")
+	tritonHopper    = ofScales("triton-hopper", "Triton's scales of a byte for Hopper, 4 warps, padded", "n/128 n/16%4 | k/2 n/64%2 n%8 k%2 n/8%2")
+)
+
+var bitsandbytes = &Format{
+	Name:     "bitsandbytes",
+	About:    "bitsandbytes' NF4 and FP4: high bits first",
+	anyCodes: true,
+	suffix:   ".weight",
+	arrays: func(p Params) []array {
+		if p.Flat {
+			return []array{shaped(codes, ".weight", "U8", "k/2 | ", 8, "k/2 k%2~", 4)}
+		}
+		return []array{dense(codes, ".weight", "U8", "n | k/2 k%2~", 4)}
+	},
+	params: func(p Params, t Tensor, ext extents) (Params, error) {
+		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
+		return p, nil
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		return p, f.widths(p, ext, map[byte]int64{axisK: 2}, 4)
+	},
+}
+
+// hqqGroup is how many rows HQQ's groups have where nothing else is said.
+const hqqGroup = 64
+
+var hqq = &Format{
+	Name:       "hqq",
+	About:      "HQQ: a byte has rows that are far apart",
+	suffix:     ".W_q",
+	givesNames: true,
+	arrays: func(p Params) []array {
+		// A byte has one element of each part of the rows, the first part's on top.
+		return []array{dense(codes, ".W_q", "U8", fmt.Sprintf("n%%%d | k n/%d~", p.Part, p.Part), p.Bits)}
+	},
+	// A file of codes alone does not say their bits. The rows are those of a group, 64 or
+	// more unless HQQ is told otherwise: fewer than 32 rows of bytes are no codes of 4 bits.
+	bits: func(t Tensor) []int64 {
+		if len(t.Dims) > 0 && t.Dims[0] < hqqGroup/2 {
+			return []int64{2}
+		}
+		return []int64{4}
+	},
+	params: func(p Params, t Tensor, ext extents) (Params, error) {
+		if len(t.Dims) != 2 || t.Dims[0] == 0 || t.Dims[0] > 1<<40 {
+			return p, layout.Errorf(layout.ErrInvalid, "hqq", "tensor %s of shape %v; a matrix is wanted", quote.Name(t.Name), layout.Shape(t.Dims))
+		}
+		p.Part = t.Dims[0]
+		ext[axisN] = p.Part * 8 / max(1, p.Bits)
+		return p, nil
+	},
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		p.Part = max(1, ext[axisN]*p.Bits/8)
+		return p, f.widths(p, ext, map[byte]int64{axisN: 8 / p.Bits}, 2, 4, 8)
+	},
+}
