@@ -20,7 +20,6 @@ type explained struct {
 	declared map[string]model.Type
 	session  *Session
 	values   []Value
-	names    map[string]int // slots of what bodies may capture
 }
 
 // graph explains a graph and returns its outputs. inputs are the first of its own, and

@@ -20,7 +20,7 @@ type branch struct {
 // branches makes the sessions of an If that no engine has.
 func (c *compiler) branches(u *unit) error {
 	u.missing = ""
-	u.d.inputs.min, u.d.host = 1, 1
+	u.d.inputs.min, u.d.host, u.d.chooses = 1, 1, true
 	if n := len(u.in) - len(u.captured); n != 1 {
 		return u.d.invalid("%d inputs are given; it takes 1", n)
 	}

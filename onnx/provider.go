@@ -182,7 +182,14 @@ func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, err
 		}
 		return x, err
 	}
-	if x, err = c.bring(x, c.far); err != nil {
+	if x.Stream() == tensor.Host() {
+		x, err = c.bring(x, c.far)
+	} else if x.Stream() != c.far { // the caller's
+		if x, err = x.To(c.far); err == nil {
+			c.temps = append(c.temps, x)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	l := x.Layout()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -20,7 +21,7 @@ import (
 // can.
 func TestProviderTransformer(t *testing.T) {
 	const batch, tokens, heads, width = 2, 5, 3, 4
-	s := open(t)
+	s := openOn(t, must(cpu.Open()))
 	m := transformer(heads, width)
 	sess := sessionWith(t, s, m, engine{strided: onnx.All})
 	x := held(t)(numbersLike(.1, batch, tokens, heads*width).Upload(s, layout.Float32))
@@ -171,7 +172,7 @@ func TestProviderRefuses(t *testing.T) {
 		"the engine made no output 0":           func(*onnx.Call) error { return nil },
 		"the engine set 0 outputs; there are 1": func(c *onnx.Call) error { c.Outputs = nil; return nil },
 		"out of order":                          func(c *onnx.Call) error { c.Outputs[0] = made(s); return failed },
-		"the engine made output 0 on cpu":       func(c *onnx.Call) error { c.Outputs[0] = made(other); return nil },
+		"the engine made output 0 on ":          func(c *onnx.Call) error { c.Outputs[0] = made(other); return nil },
 		"input 7 is no tensor":                  func(c *onnx.Call) error { _, err := c.Tensor(7); return err },
 	} {
 		sess := sessionWith(t, s, m, lone{op: "Softmax", is: &onnx.Operator{Run: run}})
@@ -235,7 +236,7 @@ func (f providerFunc) Operator(n onnx.Node) (*onnx.Operator, error) { return f(n
 // TestProviderArithmetic: of an operator that both have, the session does shapes and the
 // engine the rest.
 func TestProviderArithmetic(t *testing.T) {
-	s := open(t)
+	s := openOn(t, must(cpu.Open()))
 	m := graphOf(layout.Float32,
 		node("Shape", "shape", []string{"x"}),
 		node("Add", "more", []string{"shape", "shape"}),

@@ -122,6 +122,9 @@ func (st *step) foreignReport(c *call) NodeReport {
 			n.More = append(n.More, m)
 		}
 	}
+	if st.d.chooses {
+		n.Why = "one of its graphs ran"
+	}
 	if n.Bytes = c.compacted; n.Bytes > 0 {
 		n.Kind = tensor.Copy
 		n.Why += fmt.Sprintf("; %d bytes of operands were made contiguous", n.Bytes)
