@@ -115,3 +115,26 @@ func TestExplainOfIf(t *testing.T) {
 	require.Contains(t, out, "cpu: 1 nodes: 1 views, 0 copies")
 	require.Contains(t, draw(t, path), `"If-17\nforeign"`)
 }
+
+// TestExplainOfHostileNames: what a file calls things stays on its line.
+func TestExplainOfHostileNames(t *testing.T) {
+	const evil = "\n\x1b[2Jforged"
+	m := model.New(evil, 17)
+	m.Opsets[evil] = 1
+	m.Graph.Inputs = []model.ValueInfo{{Name: evil, Type: model.TensorOf(layout.Float32, model.Symbolic(evil))}}
+	body := model.Attr{Name: evil, Value: &model.Graph{
+		Nodes:   []model.Node{{OpType: evil, Name: evil, Inputs: []string{evil}, Outputs: []string{"b" + evil}}},
+		Outputs: []model.ValueInfo{{Name: "b" + evil}},
+	}}
+	m.Graph.Nodes = []model.Node{{Domain: evil, OpType: evil, Name: evil, Inputs: []string{evil}, Outputs: []string{"y" + evil}, Attrs: onnx.Attrs{body}}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y" + evil}}
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	require.NoError(t, m.Save(path))
+	for _, flags := range [][]string{nil, {"--json"}} {
+		out, err := restride(append([]string{"explain", path, "--device", "cpu"}, flags...)...)
+		require.NoError(t, err, out)
+		require.NotRegexp(t, `(?m)^forged`, out)
+		require.NotContains(t, out, "\x1b")
+	}
+	draw(t, path)
+}
