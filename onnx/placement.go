@@ -166,6 +166,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
+		tensor.Keep(x) // the session's, whatever scope it is made in
 		c.s.constants = append(c.s.constants, held{slot, x})
 		return x, nil
 	}

@@ -182,7 +182,9 @@ func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Te
 	var from []place
 	for i, a := range p.From.arrays {
 		if p.From.Tensors[i].Name == name {
-			from = append(from, a.slots[0].place(name, p.From.ext))
+			for _, c := range a.slots {
+				from = append(from, c.place(name, p.From.ext))
+			}
 		}
 	}
 	ext := extents{axisK: p.From.ext[axisK], axisN: p.From.ext[axisN]}
@@ -190,7 +192,7 @@ func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Te
 	if err != nil {
 		return nil, err
 	}
-	plain, err := tensor.Empty(s, widthTypes[p.From.Params.Bits], ext[axisK], ext[axisN])
+	plain, err := tensor.Empty(s, layout.Uint8, ext[axisK], ext[axisN]*p.From.Params.Bits/8) // formats with groups in any order have whole words
 	if err != nil {
 		return nil, err
 	}
@@ -230,11 +232,7 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 		switch f.role {
 		case zeros:
 			half := int64(1)<<(a.bits-1) - a.slots[0].less
-			for i := range b {
-				for at := int64(0); at < 8; at += a.bits {
-					b[i] |= byte(half << at)
-				}
-			}
+			eachOf(b, a.bits, func(uint64) uint64 { return uint64(half) })
 		case shape:
 			ext := p.To.ext
 			if p.of != nil {
@@ -263,12 +261,22 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 
 // subtract takes by from all elements of so many bits.
 func subtract(b []byte, bits, by int64) {
-	mask := byte(1<<bits - 1)
-	for i, x := range b {
-		y := byte(0)
-		for at := int64(0); at < 8; at += bits {
-			y |= (x>>at - byte(by)) & mask << at
+	eachOf(b, bits, func(x uint64) uint64 { return x - uint64(by) })
+}
+
+// eachOf changes the elements of so many bits, up to 8, that follow each other in bytes.
+func eachOf(b []byte, bits int64, change func(uint64) uint64) {
+	mask := uint16(1)<<bits - 1
+	for at := int64(0); at+bits <= 8*int64(len(b)); at += bits {
+		in, shift := b[at/8:], at%8 // an element is in two bytes at the most
+		x := uint16(in[0])
+		if len(in) > 1 {
+			x |= uint16(in[1]) << 8
 		}
-		b[i] = y
+		x = x&^(mask<<shift) | uint16(change(uint64(x>>shift&mask)))&mask<<shift
+		in[0] = byte(x)
+		if len(in) > 1 {
+			in[1] = byte(x >> 8)
+		}
 	}
 }

@@ -183,7 +183,7 @@ func (p *Plan) add(a array) error {
 			p.fills = append(p.fills, fill{index, s.role})
 			continue
 		case s.role == codes && p.sorted:
-			src = []place{slot{order: "k n", pitch: s.bits, bits: s.bits}.place(sortedName, w.ext)}
+			src = []place{slot{order: "k n", pitch: w.Params.Bits, bits: w.Params.Bits}.place(sortedName, w.ext)}
 		}
 		some, err := moves([]place{dst}, src, fieldExtents(s, out.ext))
 		if err != nil {
@@ -211,7 +211,9 @@ func (w *Weight) suffix(r role) string {
 func fieldExtents(s slot, ext extents) extents {
 	out := extents{}
 	for _, d := range append(digits(s.rows), digits(s.order)...) {
-		out[d.axis] = ext[d.axis]
+		if d.axis != noAxis {
+			out[d.axis] = ext[d.axis]
+		}
 	}
 	return out
 }
