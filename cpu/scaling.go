@@ -13,7 +13,7 @@ import (
 func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 	const op = "Dequantize"
 	check := func() error { return backend.CheckDequantize(&dst, &src, &by) }
-	return q.scale(op, check, [sides]*device.Operand{&dst, &src, &by.Scale, &by.Zero, &by.Add}, func(c *scaling) {
+	return q.scale(op, check, [sideCount]*device.Operand{&dst, &src, &by.Scale, &by.Zero, &by.Add}, func(c *scaling) {
 		c.quantizes, c.subtract, c.how = false, by.Subtract, plain
 	})
 }
@@ -22,7 +22,7 @@ func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error {
 	const op = "Quantize"
 	check := func() error { return backend.CheckQuantize(&dst, &src, &by) }
-	return q.scale(op, check, [sides]*device.Operand{&dst, &src, &by.Scale, &by.Zero, nil}, func(c *scaling) {
+	return q.scale(op, check, [sideCount]*device.Operand{&dst, &src, &by.Scale, &by.Zero, nil}, func(c *scaling) {
 		c.quantizes, c.precision, c.how = true, by.Precision, device.Rounding{Unsaturated: by.Unsaturated}
 	})
 }
@@ -34,11 +34,11 @@ const (
 	sideScale
 	sideZero
 	sideAdd
-	sides
+	sideCount
 )
 
 // scale checks a call, prepares it and carries it out.
-func (q *Queue) scale(op string, check func() error, operands [sides]*device.Operand, prepare func(*scaling)) error {
+func (q *Queue) scale(op string, check func() error, operands [sideCount]*device.Operand, prepare func(*scaling)) error {
 	if err := q.begin(op); err != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (q *Queue) scale(op string, check func() error, operands [sides]*device.Ope
 	if err := check(); err != nil {
 		return err
 	}
-	var regions [sides]region
+	var regions [sideCount]region
 	for i, o := range operands {
 		if o == nil || o.Buffer == nil {
 			continue
 		}
 		var err error
-		if regions[i], err = q.use(op, [sides]string{"dst", "src", "scale", "zero", "add"}[i], o.Buffer); err != nil {
+		if regions[i], err = q.use(op, [sideCount]string{"dst", "src", "scale", "zero", "add"}[i], o.Buffer); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (q *Queue) scale(op string, check func() error, operands [sides]*device.Ope
 // scaling is a Dequantize or a Quantize made ready to run: loops over axes, the innermost
 // last. Elements pass through floats of 32 bits, a piece at a time.
 type scaling struct {
-	operands  [sides]scaled
+	operands  [sideCount]scaled
 	how       device.Rounding // to dst
 	quantizes bool
 	subtract  bool         // of a dequantization
@@ -83,7 +83,7 @@ type scaling struct {
 	uniform   bool         // its terms are the same along the innermost axis
 	precision layout.DType // of a quantization
 
-	origin [sides]int64
+	origin [sideCount]int64
 	rank   int
 	axes   [maxAxes]scaleAxis
 	length int64 // of a run: of the innermost axes along which dst and src are dense
@@ -94,7 +94,7 @@ type scaling struct {
 
 type scaleAxis struct {
 	n  int64
-	by [sides]int64
+	by [sideCount]int64
 }
 
 // scaled is an operand of a scaling; without a type there is none.
@@ -108,7 +108,7 @@ type scaled struct {
 // piece is a part of the innermost axis: its elements as floats, and where it lies.
 type piece struct {
 	values []float32
-	at     *[sides]int64
+	at     *[sideCount]int64
 	sc     *scratch
 }
 
@@ -122,9 +122,9 @@ func (c *scaling) drop() {
 }
 
 // load takes checked operands that have elements.
-func (c *scaling) load(operands *[sides]*device.Operand, regions *[sides]region) {
-	var layouts [sides]layout.Layout
-	var all [sides]*layout.Layout
+func (c *scaling) load(operands *[sideCount]*device.Operand, regions *[sideCount]region) {
+	var layouts [sideCount]layout.Layout
+	var all [sideCount]*layout.Layout
 	dst := operands[sideDst]
 	for i, o := range operands {
 		if all[i] = &layouts[i]; o == nil || o.Buffer == nil {

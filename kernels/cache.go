@@ -24,7 +24,6 @@ type Entry[T any] struct {
 	OnDevice T // what upload made of the parameters; none where there is nothing to do
 	call     call
 	layouts  plankey.Key
-	terms    termKey   // of a scaling
 	next     *Entry[T] // of the same hash
 }
 
@@ -41,6 +40,7 @@ type call struct {
 	atBits       uint8 // of a take or a put
 	put          bool
 	signed       bool
+	mapped       bool            // by a table
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
 	scaling      Scaling
@@ -48,56 +48,73 @@ type call struct {
 
 // Copy returns the launch for a copy (see PlanCopy).
 func (c *Cache[T]) Copy(dst, src *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, dst, src, nil, nil, nil)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, src)
 }
 
 // Fill returns the launch for a fill (see PlanFill).
 func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil, nil)
+	return c.get(call{dBits: uint8(bits)}, nil, dst, dst)
 }
 
 // Pack returns the launch for a conversion by the elements' low bits (see PlanPack).
 func (c *Cache[T]) Pack(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, dst, src, nil, nil, nil)
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, nil, dst, src)
 }
 
 // Cast returns the launch for a conversion by value (see PlanCast).
 func (c *Cache[T]) Cast(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
 	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), to: to, from: from, how: how.For(to)}
-	return c.get(k, dst, src, nil, nil, nil)
+	return c.get(k, nil, dst, src)
 }
 
 // Take returns the launch for a take (see PlanTake).
 func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, dst, src, at, by, nil)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, by, dst, src, at)
+}
+
+// Map returns the launch for a map (see PlanMap).
+func (c *Cache[T]) Map(dst, src *layout.Layout, dstBits, srcBits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), mapped: true}, nil, dst, src)
+}
+
+// Where returns the launch for a where (see PlanWhere).
+func (c *Cache[T]) Where(dst, cond, a, b *layout.Layout, bits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, a, b, cond)
 }
 
 // Put returns the launch for a put (see PlanPut).
 func (c *Cache[T]) Put(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, dst, src, at, by, nil)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, by, dst, src, at)
 }
 
 // Scale returns the launch for a scaling (see PlanScaling).
 func (c *Cache[T]) Scale(dst, src *layout.Layout, terms *TermLayouts, by Scaling) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(by.To.Bits()), sBits: uint8(by.From.Bits()), to: by.To, from: by.From, scaling: by}, dst, src, nil, nil, terms)
+	var none layout.Layout // of what there is no term
+	sides := *terms
+	for i, l := range sides {
+		if l == nil {
+			sides[i] = &none
+		}
+	}
+	k := call{dBits: uint8(by.To.Bits()), sBits: uint8(by.From.Bits()), to: by.To, from: by.From, scaling: by}
+	return c.get(k, nil, dst, src, sides[0], sides[1], sides[2])
 }
 
-// get returns the launch of a call, planned if it is new. at and by are a take's or a
-// put's, terms a scaling's.
-func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index, terms *TermLayouts) (*Entry[T], error) {
-	hash := plankey.Hash(dst, src, at, by) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
+// get returns the launch of a call, planned if it is new. by is a take's or a put's; sides are dst, src
+// and what else the call has.
+func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Entry[T], error) {
+	hash := plankey.Hash(by, sides...) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
 	for e := c.entries[hash]; e != nil; e = e.next {
-		if e.call == k && e.layouts.Is(dst, src, at, by) && e.terms.are(terms) {
+		if e.call == k && e.layouts.Is(by, sides...) {
 			return e, nil
 		}
 	}
-	l, err := c.plan(&k, dst, src, at, by, terms)
+	l, err := c.plan(&k, by, sides)
 	if err != nil {
 		return nil, err
 	}
 	e := &Entry[T]{Launch: l, call: k}
-	e.layouts.Set(dst, src, at, by)
-	e.terms.set(terms)
+	e.layouts.Set(by, sides...)
 	if e.Groups > 0 && c.upload != nil {
 		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
@@ -112,14 +129,19 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index, t
 	return e, nil
 }
 
-func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index, terms *TermLayouts) (Launch, error) {
+func (c *Cache[T]) plan(k *call, by []layout.Index, sides []*layout.Layout) (Launch, error) {
+	dst, src := sides[0], sides[1]
 	switch {
-	case terms != nil:
-		return PlanScaling(*dst, *src, *terms, k.scaling, c.target)
+	case len(sides) == 5:
+		return PlanScaling(*dst, *src, k.scaling.layouts(sides[2:]), k.scaling, c.target)
 	case k.put:
-		return PlanPut(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
-	case at != nil:
-		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
+		return PlanPut(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
+	case len(sides) == 4:
+		return PlanWhere(*dst, *sides[3], *src, *sides[2], int(k.dBits), c.target)
+	case len(sides) == 3:
+		return PlanTake(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
+	case k.mapped:
+		return PlanMap(*dst, *src, int(k.dBits), int(k.sBits), c.target)
 	case k.to != layout.Invalid:
 		return PlanCast(*dst, *src, k.to, k.from, k.how, c.target)
 	case k.sBits == 0:

@@ -204,32 +204,12 @@ func (k *parameters) paired(other *parameters) []byte {
 // fits any.
 func (l *Launch) TermBase(i int, offset int64) int64 { return offset + l.terms[i] }
 
-// termKey is what the terms of a scaling contribute to its plan: extents and strides.
-type termKey struct {
-	some    bool
-	layouts [3]layout.Layout
-}
-
-func (k *termKey) set(terms *TermLayouts) {
-	if k.some = terms != nil; !k.some {
-		return
-	}
-	for i, l := range terms {
-		if l != nil {
-			k.layouts[i] = *l
+// layouts are those of the terms that there are.
+func (s Scaling) layouts(terms []*layout.Layout) (out TermLayouts) {
+	for i, t := range []layout.DType{s.Scale, s.Zero, s.Add} {
+		if t != layout.Invalid {
+			out[i] = terms[i]
 		}
 	}
-}
-
-// are reports whether a call's terms are those of the key. Which there are, its types say.
-func (k *termKey) are(terms *TermLayouts) bool {
-	if terms == nil || !k.some {
-		return terms == nil && !k.some
-	}
-	for i, l := range terms {
-		if l != nil && !k.layouts[i].SameAxes(l) {
-			return false
-		}
-	}
-	return true
+	return out
 }

@@ -50,7 +50,7 @@ func TestEveryKernel(t *testing.T) {
 func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 	var all []oracle.Case
 	rng := rand.New(rand.NewPCG(1, 2))
-	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s), Once: true} // or puts are races
+	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s), Ops: operationsOf(s), Once: true} // or puts are races
 	for try := range 50000 {
 		var c oracle.Case
 		switch {
@@ -64,7 +64,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = blocks(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
-		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0 && s.Form != kernels.Dequantize:
+		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
 		default:
 			c = oracle.Random(rng, limits)
@@ -93,15 +93,34 @@ func typesOf(s kernels.Spec) []layout.DType {
 		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
 	}
 	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
-		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
+		narrow := s.Mapped && t.Bits() <= 8 // what is looked up
+		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits) && !narrow
 	})
+}
+
+// operationsOf are those that a kernel may be planned for, if it is made for one that
+// others are not for; else nil.
+func operationsOf(s kernels.Spec) []oracle.Op {
+	switch {
+	case s.AtBits > 0:
+		return []oracle.Op{oracle.OpTake}
+	case s.Mapped:
+		return []oracle.Op{oracle.OpMap}
+	case s.Form == kernels.Where || s.Form == kernels.Blend:
+		return []oracle.Op{oracle.OpWhere}
+	}
+	return nil
 }
 
 // operation is a case of a kernel's operation, and of its types, without layouts.
 func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for {
-		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s), Once: true})
-		if c.Shared || c.Wrong > 0 || (c.AtType != 0) != (s.AtBits > 0) || c.DstType.Bits() != int(s.DstBits) {
+		ops := operationsOf(s)
+		if ops == nil {
+			ops = []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}
+		}
+		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s), Ops: ops, Once: true})
+		if c.Shared || c.SharedB || c.Wrong > 0 || c.DstType.Bits() != int(s.DstBits) {
 			continue
 		}
 		if (c.Op == oracle.OpDequantize) != (s.Form == kernels.Dequantize) || (c.Op == oracle.OpQuantize) != (s.Form == kernels.Quantize) {
@@ -150,6 +169,9 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		if t.Type != layout.Invalid {
 			t.Layout = side(rng.IntN(8))
 		}
+	}
+	if c.Op == oracle.OpWhere {
+		c.B, c.Cond = side(rng.IntN(3)), side(rng.IntN(4))
 	}
 	if c.AtType != 0 {
 		c.At = side(rng.IntN(4))

@@ -4,10 +4,10 @@
 
 namespace sim {
 
-// The arguments of kernels, of 8 bytes each, but that params is by value: takes have those
-// up to status, what scales has scale, zero, add and a base behind hi, other kernels have
-// those up to hi. table.cpp does not compile for others.
-enum Argument { dst, src, params, dBase, sBase, lo, hi, at, status, add, addBase, arguments, scale = at, zero = status };
+// The arguments of kernels, of 8 bytes each, but that params is by value: all have those
+// up to hi, and some one or two pointers more; what
+// scales has three, and a base. table.cpp does not compile for others.
+enum Argument { dst, src, params, dBase, sBase, lo, hi, first, second, third, base, arguments };
 constexpr size_t argumentBytes = 8;
 constexpr size_t mostArgumentBytes = 4 << 10; // of all arguments, on every GPU
 

@@ -48,6 +48,16 @@ func (q faulty) Quantize(dst, src device.Operand, by device.Quantization) error 
 	return q.then(q.refQueue.Quantize(dst, src, by), dst, sources[by.Scale.Buffer.Size()%2])
 }
 
+func (q faulty) Map(dst, src, table device.Operand) error {
+	sources := [2]device.Operand{src, table}
+	return q.then(q.refQueue.Map(dst, src, table), dst, sources[table.Buffer.Size()%2])
+}
+
+func (q faulty) Where(dst, cond, a, b device.Operand) error {
+	sources := [3]device.Operand{cond, a, b}
+	return q.then(q.refQueue.Where(dst, cond, a, b), dst, sources[cond.Buffer.Size()%3])
+}
+
 func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
 	sources := [2]device.Operand{src, at}
 	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])

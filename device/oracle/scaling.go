@@ -23,7 +23,9 @@ type Term struct {
 }
 
 // at returns the bits of a term's element.
-func (t *Term) at(index []int64) packedElement { return packedElement{t.Type, t.Data, t.Layout.At(index...)} }
+func (t *Term) at(index []int64) packedElement {
+	return packedElement{t.Type, t.Data, t.Layout.At(index...)}
+}
 
 // packedElement is one of packed elements.
 type packedElement struct {

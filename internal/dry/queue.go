@@ -72,6 +72,14 @@ func (q *queue) Quantize(dst, src device.Operand, by device.Quantization) error 
 	return q.launch(&dst, backend.CheckQuantize(&dst, &src, &by))
 }
 
+func (q *queue) Map(dst, src, table device.Operand) error {
+	return q.launch(&dst, backend.CheckMap(&dst, &src, &table))
+}
+
+func (q *queue) Where(dst, cond, a, b device.Operand) error {
+	return q.launch(&dst, backend.CheckWhere(&dst, &cond, &a, &b))
+}
+
 func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
 	return q.launch(&dst, backend.CheckPut(&dst, &src, &at, how, by))
 }

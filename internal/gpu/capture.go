@@ -41,7 +41,7 @@ type replay struct {
 // capturable reports whether a call can be part of a capture.
 func capturable(op string) bool {
 	switch op {
-	case "Copy", "Fill", "Convert", "Take", "Put", "Dequantize", "Quantize":
+	case "Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize":
 		return true
 	}
 	return false

@@ -125,13 +125,13 @@ type Lent interface {
 // Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
 // kernel has no argument for what is nil.
 type Args struct {
-	Dst, Src   Mem
-	Params     Mem       // what a Loader made of the launch's parameters
-	Bases      [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices; of a scaling: of scale and zero
-	At, Status Mem       // of a take: its indices, and where the kernel notes one out of range
-	Terms      [3]Mem    // of a scaling: scale, zero and add, none of them nil
-	AddBase    int64     // of the last one; those of the others are the Pattern
+	Dst, Src Mem
+	Params   Mem       // what a Loader made of the launch's parameters
+	Bases    [2]int64  // of dst and src (see kernels.Launch.Bases)
+	Values   [2]uint64 // lo and hi: see kernels.Spec.Arguments
+	More     [2]Mem    // what else the kernel has: the indices of a take, and where it notes one out of range
+	Terms    [3]Mem    // of a scaling: scale, zero and add, none of them nil
+	AddBase  int64     // of the last one; those of the others are the Values
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

@@ -61,7 +61,7 @@ func (q *Queue) scale(op string, dst, src *device.Operand, terms [3]*device.Oper
 	base := func(i int) int64 { return e.TermBase(i, terms[i].Layout.Offset()) }
 	q.args = Args{
 		Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s},
-		Pattern: [2]uint64{uint64(base(0)), uint64(base(1))}, AddBase: base(2),
+		Values: [2]uint64{uint64(base(0)), uint64(base(1))}, AddBase: base(2),
 	}
 	for i, b := range buffers {
 		q.args.Terms[i] = b.block.mem
