@@ -77,6 +77,7 @@ type repack struct {
 	from    *quant.Format
 	part    part
 	weights []*weight
+	left    int        // weights that --only does not match
 	files   []*outFile // all of them, also those of other parts
 	config  map[string]any
 	memory  memory

@@ -25,6 +25,9 @@ func (r *repack) describeOutput() error {
 	if r.source.Config == nil {
 		return nil
 	}
+	if r.left > 0 { // and it says what these are
+		return writeJSON(filepath.Join(r.output, "config.json"), r.source.Config)
+	}
 	config := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.source.Config, &config); err != nil {
 		return err
