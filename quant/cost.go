@@ -111,5 +111,16 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	for i, t := range to.Tensors {
 		add(t.bytes(to.arrays[i]))
 	}
+	if to.Format.numbers { // codes and scales in plain order, scales in float32 twice
+		for _, a := range plainArrays(from) {
+			n := int64(1)
+			for _, d := range a.digits() {
+				n *= d.count(from.ext)
+			}
+			if add((n*a.bits + 7) / 8); !a.has(codes) {
+				add(8 * n)
+			}
+		}
+	}
 	return sum
 }

@@ -13,6 +13,7 @@ import (
 var all = []*Format{
 	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
 	gguf, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	floats, floats32, floats16, bfloats16,
 	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
 	kvNHD, kvHND, kvPaged, kvPagedV,
 }

@@ -44,6 +44,10 @@ func ggufBlocks() map[string]block {
 		p.Mins = true
 		return p
 	}
+	counted := func(p Params) Params {
+		p.ScaleZero = 32
+		return p
+	}
 	super := func(bits, group int64) Params { return Params{Bits: bits, Group: group} }
 	return map[string]block{
 		"Q4_0":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
@@ -57,18 +61,18 @@ func ggufBlocks() map[string]block {
 		"Q2_K": {super(2, 16), []slot{
 			at(0, scales, "g%16", 8, 0, 4), at(4, mins, "g%16", 8, 0, 4), at(128, codes, runsOf2, 2, 0, 2), at(640, superScales, "", 16, 0, 16), at(656, superMins, "", 16, 0, 16),
 		}},
-		"Q3_K": {super(3, 16), []slot{
+		"Q3_K": {counted(super(3, 16)), []slot{
 			at(0, codes, "k%32 k/32%8", 1, 2, 1), at(256, codes, runsOf2, 2, 0, 2), at(768, scales, "g%8 g/8%2", 4, 0, 4), at(832, scales, "g%4 g/4%4", 2, 4, 2), at(864, superScales, "", 16, 0, 16),
 		}},
 		"Q4_K": {super(4, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, runsOf4, 4, 0, 4))},
 		"Q5_K": {super(5, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, "k%32 k/32%8", 1, 4, 1), at(384, codes, runsOf4, 4, 0, 4))},
-		"Q6_K": {super(6, 16), []slot{
+		"Q6_K": {Params{Bits: 6, Group: 16, ScaleSigned: true}, []slot{
 			at(0, codes, "k/128%2 k%64 k/64%2", 4, 0, 4), at(1024, codes, runsOf2, 2, 4, 2), at(1536, scales, "g%16", 8, 0, 8), at(1664, superScales, "", 16, 0, 16),
 		}},
-		"IQ4_XS": {Params{Bits: 4, Group: 32, Table: "iq4nl"}, []slot{
+		"IQ4_XS": {counted(Params{Bits: 4, Group: 32, Table: "iq4nl"}), []slot{
 			at(0, superScales, "", 16, 0, 16), at(16, scales, "g%8", 2, 4, 2), at(32, scales, "g%8", 4, 0, 4), at(64, codes, "k/32%8 k%16 k/16%2", 4, 0, 4),
 		}},
-		"TQ2_0": {super(2, 256), []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
+		"TQ2_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
 	}
 }
 

@@ -29,6 +29,7 @@ var (
 		Name:   "gptq",
 		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word; written as gptq_v2",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		accept: gptqAccept(false),
 	}
@@ -36,6 +37,7 @@ var (
 		Name:   "gptq-v1",
 		About:  "the same with zero points stored less 1, as checkpoint_format gptq has them",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		params: func(p Params, _ Tensor, _ extents) (Params, error) {
 			p.ZeroLess = true
@@ -49,6 +51,7 @@ var awq = &Format{
 	Name:   "awq",
 	About:  "AutoAWQ's GEMM: 8 columns of n in a word, even ones first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		return []array{
 			dense(codes, ".qweight", "I32", "k | n/8 n%2 n/2%4", 4),
@@ -67,6 +70,7 @@ var awqGEMV = &Format{
 	Name:   "awq-gemv",
 	About:  "AutoAWQ's GEMV: rows of n, low bits first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		words := int64(1)
 		if p.Group > 0 {

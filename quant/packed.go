@@ -16,12 +16,19 @@ func pad(axis byte, bits int64) string {
 	return fmt.Sprintf("%c/%d %c%%%d", axis, 8/bits, axis, 8/bits)
 }
 
-// scaleBits returns how many a scale has, where any type of scales is kept.
-func scaleBits(p Params) int64 {
-	if t, err := checkpoint.Safetensors.Type(p.Scale); err == nil {
+// bitsOf returns how many an element of a type has, as checkpoints name it: 16 if it is not
+// known yet.
+func bitsOf(typ string) int64 {
+	if t, err := checkpoint.Safetensors.Type(typ); err == nil {
 		return 8 * t.BlockBytes / t.Block
 	}
 	return 16
+}
+
+// dtypeOf returns the type of elements.
+func dtypeOf(typ string) layout.DType {
+	t, _ := checkpoint.Safetensors.Type(typ) // without one, Invalid is it
+	return t.DType
 }
 
 var packed = &Format{
@@ -39,7 +46,7 @@ var packed = &Format{
 		if p.Flat {
 			order = "k"
 		}
-		out := []array{dense(codes, ".weight", typ, order, p.Bits), dense(scales, ".scales", p.Scale, "n | g", scaleBits(p))}
+		out := []array{dense(codes, ".weight", typ, order, p.Bits), dense(scales, ".scales", p.Scale, "n | g", bitsOf(p.Scale))}
 		if p.Zeros {
 			out = append(out, dense(zeros, ".zeros", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
 		}

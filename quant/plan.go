@@ -21,6 +21,9 @@ type Plan struct {
 	sorted bool
 	// finer is how many groups of the target's are one of the source's.
 	finer int64
+	// plain is the plan by which numbers are brought into the order for computing; nil:
+	// nothing is computed.
+	plain *Plan
 	// of is the plan that this one does a piece of; nil: it is all of it.
 	of   *Plan
 	back back
@@ -62,6 +65,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 // those of the format's arrays that the source has numbers for.
 func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
+	if to.numbers {
+		return w.planNumbers(out, arrays[0])
+	}
 	out.ext = maps.Clone(w.ext)
 	out.ext.group(out.Params)
 	if to.name != nil {
