@@ -53,6 +53,7 @@ var policy = map[string][]string{
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"quant":             {"layout", "tensor", "checkpoint", "internal/quote"},
+	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
@@ -81,7 +82,7 @@ var policy = map[string][]string{
 	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
+		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},

@@ -40,6 +40,8 @@ type Checkpoint struct {
 	Index *Index
 	// Config is config.json beside the files; nil: there is none.
 	Config json.RawMessage
+
+	byName map[string]*Tensor
 }
 
 // Index is a file that says which file has which tensor.
@@ -80,14 +82,7 @@ func (c *Checkpoint) Close() error {
 }
 
 // Lookup returns the tensor of a name, or nil.
-func (c *Checkpoint) Lookup(name string) *Tensor {
-	for _, t := range c.Tensors {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
+func (c *Checkpoint) Lookup(name string) *Tensor { return c.byName[name] }
 
 // pieces is how a GGUF file in pieces names them.
 var pieces = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})\.gguf$`)
@@ -203,7 +198,7 @@ func (c *Checkpoint) content(path string) ([]byte, error) {
 
 // collect gathers the tensors: those that the index lists, or all.
 func (c *Checkpoint) collect() error {
-	seen := map[string]*File{}
+	c.byName = map[string]*Tensor{}
 	for _, f := range c.Files {
 		if f.Format != c.Files[0].Format {
 			return layout.Errorf(layout.ErrInvalid, "Open", "%s is %v and %s is %v", quote.Path(c.Files[0].Path), c.Files[0].Format, quote.Path(f.Path), f.Format)
@@ -213,10 +208,10 @@ func (c *Checkpoint) collect() error {
 			if c.Index != nil && c.Index.Files[t.Name] != name {
 				continue
 			}
-			if other := seen[t.Name]; other != nil {
-				return layout.Errorf(layout.ErrInvalid, "Open", "tensor %s is in %s and in %s", quote.Name(t.Name), quote.Path(other.Path), quote.Path(f.Path))
+			if other := c.byName[t.Name]; other != nil {
+				return layout.Errorf(layout.ErrInvalid, "Open", "tensor %s is in %s and in %s", quote.Name(t.Name), quote.Path(other.file.Path), quote.Path(f.Path))
 			}
-			seen[t.Name] = f
+			c.byName[t.Name] = t
 			c.Tensors = append(c.Tensors, t)
 		}
 	}
@@ -225,7 +220,7 @@ func (c *Checkpoint) collect() error {
 	}
 	var missing []string
 	for name := range c.Index.Files {
-		if seen[name] == nil {
+		if c.byName[name] == nil {
 			missing = append(missing, name)
 		}
 	}

@@ -64,6 +64,16 @@ func Uint32Value(v uint32) Value {
 	return Value{Uint32, string(binary.LittleEndian.AppendUint32(nil, v))}
 }
 
+// Uint16Value returns a number.
+func Uint16Value(v uint16) Value {
+	return Value{Uint16, string(binary.LittleEndian.AppendUint16(nil, v))}
+}
+
+// Int32Value returns a number.
+func Int32Value(v int32) Value {
+	return Value{Int32, string(binary.LittleEndian.AppendUint32(nil, uint32(v)))}
+}
+
 // Text returns the text that a value of type Text is.
 func (v Value) Text() (string, bool) {
 	if v.Type != Text || len(v.raw) < 8 {

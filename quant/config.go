@@ -41,7 +41,26 @@ func Describe(config json.RawMessage) (*Format, Params, error) {
 			return known.format, p, err
 		}
 	}
-	return nil, Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quant_method %s is not known", quote.Name(method.Name))
+	return describeOwn(method.Name, *all.Config)
+}
+
+// describeOwn reads what Config writes for formats that have no configuration of others'.
+// Shapes say the rest.
+func describeOwn(name string, text json.RawMessage) (*Format, Params, error) {
+	f, err := Lookup(name)
+	if err != nil {
+		return nil, Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quant_method %s is not known", quote.Name(name))
+	}
+	c := struct {
+		Bits int64 `json:"bits"`
+	}{}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, Params{}, unread(err)
+	}
+	if c.Bits < 1 || c.Bits > 16 {
+		return nil, Params{}, layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: bits is %d", c.Bits)
+	}
+	return f, Params{Bits: c.Bits, Group: -1}, nil
 }
 
 func unread(err error) error {

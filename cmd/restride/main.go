@@ -67,7 +67,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quote.Error(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newFormats())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats())
 	return root
 }
 

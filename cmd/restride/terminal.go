@@ -28,13 +28,16 @@ func unicodeLocale() bool {
 // cleared while something else is written.
 type progress struct {
 	w     io.Writer // nil: nobody looks
+	log   io.Writer // where report writes lines if nobody does
 	what  string
 	start time.Time
+	last  time.Time // of report's lines
 	now   func() time.Time
 }
 
 func newProgress(w io.Writer, what string) *progress {
-	p := &progress{what: what, start: time.Now(), now: time.Now}
+	now := time.Now()
+	p := &progress{log: w, what: what, start: now, last: now, now: time.Now}
 	if isTerminal(w) {
 		p.w = w
 	}
@@ -54,6 +57,35 @@ func (p *progress) show(part float64) {
 	}
 	const width = 30
 	n := int(part * width)
-	left := time.Duration(float64(p.now().Sub(p.start)) * (1 - part) / part)
-	fmt.Fprintf(p.w, "%s [%s%s] %3.0f%%, %v left", p.what, strings.Repeat("#", n), strings.Repeat(".", width-n), 100*part, left.Round(time.Second))
+	fmt.Fprintf(p.w, "%s [%s%s] %3.0f%%, %v left", p.what, strings.Repeat("#", n), strings.Repeat(".", width-n), 100*part, p.left(part))
+}
+
+// left is how long the rest takes if it goes on like that.
+func (p *progress) left(part float64) time.Duration {
+	return time.Duration(float64(p.now().Sub(p.start)) * (1 - part) / part).Round(time.Second)
+}
+
+// How often report writes, on a terminal and elsewhere.
+const (
+	frame    = 100 * time.Millisecond
+	interval = 10 * time.Second
+)
+
+// report shows how many bytes are done, or writes that as a line of a log now and then.
+func (p *progress) report(done, all int64) {
+	now, every := p.now(), interval
+	if p.w != nil {
+		every = frame
+	}
+	if now.Sub(p.last) < every || done <= 0 || done >= all {
+		return
+	}
+	p.last = now
+	part := float64(done) / float64(all)
+	if p.w == nil {
+		fmt.Fprintf(p.log, "%s: %.0f%%, %s of %s, %v left\n", p.what, 100*part, byteSize(done), byteSize(all), p.left(part))
+		return
+	}
+	p.clear()
+	p.show(part)
 }

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+)
+
+func newInspect() *cobra.Command {
+	var said said
+	var limits limits
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect SOURCE",
+		Short: "Say what is in a file of weights, and what these can become",
+		Long: `Say what is in a file of weights, and what these can become.
+
+SOURCE is what restride repack takes; of it headers are read, and config.json. The
+format of quantised weights is what these say. It is not guessed: names and shapes are
+the same in formats that differ in the order of bits. Where nothing says it, the formats
+that may be are listed, and --from names one.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			restore, err := limits.bound()
+			if err != nil {
+				return err
+			}
+			defer restore()
+			ctx, end := limits.begin(cmd.Context(), "inspect")
+			defer end()
+			if err := said.check(); err != nil {
+				return err
+			}
+			c, err := checkpoint.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, c.Close()) }()
+			all, err := inspect(ctx, c, said)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(cmd.OutOrStdout(), all)
+			}
+			return all.print(cmd.OutOrStdout())
+		},
+	}
+	said.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	limits.register(cmd, "all of it")
+	return cmd
+}
+
+// inspection is what inspect says.
+type inspection struct {
+	Files  []inspectedFile `json:"files"`
+	Format string          `json:"format,omitempty"` // of the weights
+	SaidBy string          `json:"said_by,omitempty"`
+	// Unsaid is why Format is not there, and MayBe what names and shapes allow.
+	Unsaid  string            `json:"unsaid,omitempty"`
+	MayBe   []string          `json:"may_be,omitempty"`
+	Weights []inspectedWeight `json:"weights"`
+	Tensors []inspectedTensor `json:"tensors"` // that are of no weight
+}
+
+type inspectedFile struct {
+	Path     string            `json:"path"`
+	Format   string            `json:"format"`
+	Tensors  int               `json:"tensors"`
+	Bytes    int64             `json:"bytes"` // of these
+	Metadata map[string]string `json:"metadata"`
+}
+
+type inspectedTensor struct {
+	Name  string  `json:"name"`
+	Type  string  `json:"type"`
+	Shape []int64 `json:"shape"`
+	Bytes int64   `json:"bytes"`
+}
+
+type inspectedWeight struct {
+	Name    string              `json:"name"`
+	Shape   []int64             `json:"shape"` // batch, n, k
+	Bits    int64               `json:"bits"`
+	Group   int64               `json:"group"` // k that share a scale; 0: a row's
+	Zeros   bool                `json:"zero_points"`
+	Blocks  string              `json:"blocks,omitempty"` // GGUF's type
+	Bytes   int64               `json:"bytes"`
+	Tensors []inspectedTensor   `json:"tensors"`
+	Becomes map[string]becoming `json:"becomes,omitempty"` // by format
+}
+
+// becoming is what a conversion takes, or why there is none.
+type becoming struct {
+	Verdict string `json:"verdict,omitempty"` // "view" or "copy"
+	Moves   int    `json:"moves,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"` // written by these
+	Memory  int64  `json:"memory,omitempty"`
+	Refused string `json:"refused,omitempty"`
+}
+
+// inspect reads nothing but what Open has read.
+func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspection, error) {
+	out := &inspection{Weights: []inspectedWeight{}, Tensors: []inspectedTensor{}}
+	for _, f := range c.Files {
+		metadata := map[string]string{}
+		for _, e := range f.Metadata {
+			metadata[e.Key] = e.Value.String()
+		}
+		out.Files = append(out.Files, inspectedFile{f.Path, f.Format.String(), len(f.Tensors), f.Size(), metadata})
+	}
+	all := tensorsOf(c)
+	format, params, by, err := said.describe(c)
+	if err != nil {
+		out.Unsaid, out.MayBe = err.Error(), mayBe(all, said.bits)
+		return out, out.rest(c, all)
+	}
+	out.Format, out.SaidBy = format.Name, by
+	weights, rest, err := quant.Find(format, params, all, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	plans := planner{}
+	for _, w := range weights {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		x := inspectedWeight{
+			Name: w.Name, Shape: w.Shape(), Bits: w.Params.Bits, Group: w.Params.Group, Zeros: w.Params.Zeros, Blocks: w.Params.Blocks,
+			Becomes: plans.becomes(w),
+		}
+		for _, t := range w.Tensors {
+			n := c.Lookup(t.Name).Size()
+			x.Bytes += n
+			x.Tensors = append(x.Tensors, inspectedTensor{t.Name, t.Type, t.Dims, n})
+		}
+		out.Weights = append(out.Weights, x)
+	}
+	return out, out.rest(c, rest)
+}
+
+// rest lists tensors that are of no weight.
+func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
+	for _, t := range all {
+		i.Tensors = append(i.Tensors, inspectedTensor{t.Name, t.Type, t.Dims, c.Lookup(t.Name).Size()})
+	}
+	return nil
+}
+
+// mayBe are the formats that names and shapes allow.
+func mayBe(all []quant.Tensor, bits int64) (names []string) {
+	for _, f := range quant.Formats() {
+		w, _, err := quant.Find(f, quant.Params{Bits: bits, Group: -1}, all, func(string) bool { return true })
+		if err == nil && len(w) > 0 {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// mostShapes is how many different weights are planned for. Models have a few dozen.
+const mostShapes = 1000
+
+// planner knows what weights become, by what plans depend on.
+type planner map[string]map[string]becoming
+
+func (p planner) becomes(w *quant.Weight) map[string]becoming {
+	key := fmt.Sprint(w.Format.Name, w.Params, w.Shape())
+	for _, t := range w.Tensors {
+		key += fmt.Sprint(t.Type, t.Dims)
+	}
+	if all, ok := p[key]; ok || len(p) >= mostShapes {
+		return all
+	}
+	all := map[string]becoming{}
+	for _, to := range quant.Formats() {
+		plan, err := w.Plan(to)
+		if err != nil {
+			all[to.Name] = becoming{Refused: reason(err)}
+			continue
+		}
+		c := plan.Cost()
+		all[to.Name] = becoming{Verdict: verdictOf(c), Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory}
+	}
+	p[key] = all
+	return all
+}
+
+// verdictOf says whether anything has to move.
+func verdictOf(c quant.Cost) string {
+	if c.Bytes == 0 {
+		return "view"
+	}
+	return "copy"
+}
+
+// reason is the rule of an error, without the operation.
+func reason(err error) string {
+	if e := new(layout.Error); errors.As(err, &e) {
+		return quote.Text(e.Msg)
+	}
+	return quote.Text(err.Error())
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+)
+
+// print writes tables for people.
+func (i *inspection) print(out io.Writer) error {
+	for _, f := range i.Files {
+		fmt.Fprintf(out, "%s: %s, %d tensors, %s\n", quote.Path(f.Path), f.Format, f.Tensors, byteSize(f.Bytes))
+	}
+	switch {
+	case i.Format != "":
+		fmt.Fprintf(out, "%d weights of format %s, as %s says\n", len(i.Weights), i.Format, i.SaidBy)
+	case len(i.MayBe) > 0:
+		fmt.Fprintf(out, "%s\nby names and shapes the weights may be of format %s: --from says which\n", i.Unsaid, strings.Join(i.MayBe, ", "))
+	default:
+		fmt.Fprintln(out, "no quantised weights: no names and shapes of a known format")
+	}
+	if err := i.printWeights(out); err != nil {
+		return err
+	}
+	if len(i.Tensors) > 0 {
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "\ntensor\ttype\tshape\tbytes")
+		for _, t := range i.Tensors {
+			fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", quote.Plain(t.Name), t.Type, layout.Shape(t.Shape), byteSize(t.Bytes))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return i.printFormats(out)
+}
+
+func (i *inspection) printWeights(out io.Writer) error {
+	if len(i.Weights) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nweight\tshape\tbits\tgroup\tzero points\tbytes\ttensors")
+	for _, x := range i.Weights {
+		group, zeros := fmt.Sprint(x.Group), "no"
+		if x.Group == 0 {
+			group = "row"
+		}
+		if x.Zeros {
+			zeros = "yes"
+		}
+		var tensors []string
+		for _, t := range x.Tensors {
+			name := strings.TrimPrefix(strings.TrimPrefix(t.Name, x.Name), ".")
+			tensors = append(tensors, fmt.Sprintf("%s %s%v", quote.Plain(name), t.Type, layout.Shape(t.Shape)))
+		}
+		fmt.Fprintf(w, "%s\t%v\t%d\t%s\t%s\t%s\t%s\n", quote.Plain(x.Name), layout.Shape(x.Shape), x.Bits, group, zeros, byteSize(x.Bytes), strings.Join(tensors, ", "))
+	}
+	return w.Flush()
+}
+
+// printFormats says what the weights can become: for each format how many, and why not the
+// others. Formats that none can become come last.
+func (i *inspection) printFormats(out io.Writer) error {
+	if len(i.Weights) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nto\tweights\tby, or why not")
+	var none []string
+	for _, f := range quant.Formats() {
+		can, how := i.canBecome(f.Name)
+		line := fmt.Sprintf("%s\t%d of %d\t%s\n", f.Name, can, len(i.Weights), how)
+		if can == 0 {
+			none = append(none, line)
+			continue
+		}
+		fmt.Fprint(w, line)
+	}
+	fmt.Fprint(w, strings.Join(none, ""))
+	return w.Flush()
+}
+
+// canBecome counts the weights that can become a format, and says how; and why the first of
+// the others cannot.
+func (i *inspection) canBecome(format string) (can int, how string) {
+	copies, why := 0, ""
+	for _, x := range i.Weights {
+		switch b, planned := x.Becomes[format]; {
+		case !planned:
+			why = cmp.Or(why, fmt.Sprintf("more than %d kinds of weights: not looked at", mostShapes))
+		case b.Refused != "":
+			why = cmp.Or(why, b.Refused)
+		case b.Verdict == "copy":
+			copies++
+			can++
+		default:
+			can++
+		}
+	}
+	switch {
+	case can == 0:
+		return 0, why
+	case copies > 0:
+		how = "copies"
+	default:
+		how = "views"
+	}
+	if why != "" {
+		how += "; others: " + why
+	}
+	return can, how
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/pipeline"
+)
+
+// memory is how the weights go through the device: by batches of bytes, depth at a time.
+type memory struct {
+	depth  int
+	inputs []int64 // the most bytes of each of a batch's tensors
+	need   int64   // of all memory
+}
+
+const (
+	// batchBytes is what a batch has at most, on both sides together, where memory is not
+	// limited: enough for whole weights of most models.
+	batchBytes = 256 << 20
+	// depth is how many batches are under way: one is read, one converted, one written.
+	depth = 3
+)
+
+// cut divides the weights of this part into pieces for the memory that there is.
+func (r *repack) cut() error {
+	limit, by := budget.Process().Limit()
+	room := limit - budget.Process().InUse()
+	for _, d := range []int{depth, 1} {
+		for most := int64(batchBytes); ; most /= 2 {
+			m, least, err := r.tryCut(most, d)
+			if err != nil {
+				return err
+			}
+			if m.need <= room {
+				r.memory = m
+				return nil
+			}
+			if !least {
+				continue
+			}
+			if d > 1 {
+				break
+			}
+			return layout.Errorf(budget.ErrOutOfMemory, "repack", "pieces of a weight take at least %s (%d bytes); the limit is %d (%s), of which %d are in use", byteSize(m.need), m.need, limit, by, limit-room)
+		}
+	}
+	return nil
+}
+
+// tryCut divides the weights into pieces of at most so many bytes, or as small as there
+// are; least: all are as small as there are.
+func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error) {
+	m.depth, least = depth, true
+	results, between := int64(0), int64(0)
+	for _, f := range r.mine() {
+		for _, w := range f.weights {
+			if len(w.views) == len(w.To.Tensors) {
+				continue
+			}
+			smallest := w.Least()
+			if least = least && smallest >= most; smallest > most {
+				w.pieces, err = w.Cut(smallest)
+			} else {
+				w.pieces, err = w.Cut(most)
+			}
+			if err != nil {
+				return m, false, fmt.Errorf("%s: %w", quote.Plain(w.From.Name), err)
+			}
+			p, both := w.pieces.At(0), int64(0)
+			for i, region := range p.Src {
+				if i == len(m.inputs) {
+					m.inputs = append(m.inputs, 0)
+				}
+				m.inputs[i] = max(m.inputs[i], region.Size())
+				both += region.Size()
+			}
+			out := int64(0)
+			for _, region := range p.Dst {
+				out += region.Size()
+			}
+			results = max(results, out)
+			more := p.Cost().Memory - both - out
+			if back, err := p.Back(); err == nil && r.verify {
+				more = max(more, back.Cost().Memory-out)
+			}
+			between = max(between, more)
+		}
+	}
+	each := results
+	for _, n := range m.inputs {
+		each += n
+	}
+	copies := int64(1)
+	if !r.stream.IsHost() {
+		copies = 2 // on the host and on the device
+	}
+	m.need = copies*int64(depth)*each + between
+	m.need += m.need/8 + pieceBytes // pools have blocks of some sizes; copies of tensors
+	return m, least, nil
+}
+
+// stages are the inputs of a pipeline for the batches.
+func (m memory) stages() pipeline.Stages {
+	st := pipeline.Stages{Depth: m.depth}
+	for _, n := range m.inputs {
+		st.Inputs = append(st.Inputs, pipeline.Input{Type: layout.Uint8, Dims: []int64{n}})
+	}
+	return st
+}

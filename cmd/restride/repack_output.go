@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/quote"
+)
+
+// describeOutput writes a folder's index and config.json. They follow from the source's
+// headers alone: every part writes the same.
+func (r *repack) describeOutput() error {
+	if !r.folder() {
+		return nil
+	}
+	if len(r.files) > 1 && r.files[0].header.Format == checkpoint.Safetensors {
+		if err := r.writeIndex(); err != nil {
+			return err
+		}
+	}
+	if r.source.Config == nil {
+		return nil
+	}
+	config := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.source.Config, &config); err != nil {
+		return err
+	}
+	said, err := json.Marshal(r.weights[0].To.Config())
+	if err != nil {
+		return err
+	}
+	config[configKey] = said
+	return writeJSON(filepath.Join(r.output, "config.json"), config)
+}
+
+// writeIndex writes which file has which tensor.
+func (r *repack) writeIndex() error {
+	bytes, files := int64(0), map[string]string{}
+	for _, f := range r.files {
+		bytes += f.bytes
+		for _, t := range f.header.Tensors {
+			files[t.Name] = filepath.Base(f.path)
+		}
+	}
+	name := "model.safetensors.index.json"
+	if r.source.Index != nil {
+		name = r.source.Index.Name
+	}
+	return writeJSON(filepath.Join(r.output, name), map[string]any{"metadata": map[string]int64{"total_size": bytes}, "weight_map": files})
+}
+
+// writeJSON writes a file that is there whole or not at all.
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := file.Beside(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err != nil {
+		return errors.Join(quote.Error(err), f.Close(), os.Remove(f.Name()))
+	}
+	return file.Rename(f, path)
+}

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+)
+
+// weight is a weight that is converted.
+type weight struct {
+	*quant.Plan
+	views  map[string]string // tensors that are copied from file to file
+	pieces *quant.Pieces     // nil: all are
+	back   error             // with --verify, why it cannot be turned back
+}
+
+// outFile is a file to be written.
+type outFile struct {
+	path    string
+	header  checkpoint.Header
+	weights []*weight
+	rest    []quant.Tensor // as they are in the source
+	bytes   int64          // of its tensors
+}
+
+// plan says what becomes of every tensor, and in which file.
+func (r *repack) plan() error {
+	format, params, _, err := r.said.describe(r.source)
+	if err != nil {
+		return err
+	}
+	r.from = format
+	match := func(string) bool { return true }
+	if r.only != "" {
+		e, err := regexp.Compile(r.only)
+		if err != nil {
+			return fmt.Errorf("--only: %w", err)
+		}
+		match = e.MatchString
+	}
+	weights, rest, err := quant.Find(format, params, tensorsOf(r.source), match)
+	if err != nil {
+		return err
+	}
+	if len(weights) == 0 {
+		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), format.Name)
+	}
+	for _, w := range weights {
+		p, err := w.Plan(r.target)
+		if err != nil {
+			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
+		}
+		r.weights = append(r.weights, &weight{Plan: p, views: p.Views()})
+		if r.verify {
+			_, r.weights[len(r.weights)-1].back = p.Back()
+		}
+	}
+	if err := r.lay(); err != nil {
+		return err
+	}
+	r.share(rest)
+	source, err := r.identity()
+	if err != nil {
+		return err
+	}
+	r.config = r.commonConfig()
+	for i, f := range r.files {
+		if err := r.describeFile(f, i, source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileFormat returns the format that a file's name says, or 0.
+func fileFormat(name string) checkpoint.Format {
+	for _, f := range []checkpoint.Format{checkpoint.Safetensors, checkpoint.GGUF} {
+		if strings.HasSuffix(name, "."+f.String()) {
+			return f
+		}
+	}
+	return 0
+}
+
+// folder reports whether the output is one.
+func (r *repack) folder() bool { return fileFormat(r.output) == 0 }
+
+// numbered is how a file's name says which of several it is.
+var numbered = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
+
+// lay names the output's files: the one that --output is; or in the folder that it is one
+// of each that the source has, or more, if there are more parts than these.
+func (r *repack) lay() error {
+	add := func(path string, format checkpoint.Format) {
+		r.files = append(r.files, &outFile{path: path, header: checkpoint.Header{Format: format}})
+	}
+	if !r.folder() {
+		if r.part.of > 1 {
+			return layout.Errorf(layout.ErrInvalid, "repack", "--shard %s: parts are written into a folder, and --output is the file %s", r.shard, quote.Path(r.output))
+		}
+		add(r.output, fileFormat(r.output))
+		return nil
+	}
+	format := checkpoint.Safetensors
+	if r.to == "gguf" {
+		format = checkpoint.GGUF
+	}
+	var names []string
+	for _, f := range r.source.Files {
+		name := filepath.Base(f.Path)
+		names = append(names, strings.TrimSuffix(name, filepath.Ext(name)))
+	}
+	if r.part.of > len(names) {
+		base := numbered.ReplaceAllString(names[0], "")
+		names = nil
+		for i := range r.part.of {
+			names = append(names, fmt.Sprintf("%s-%05d-of-%05d", base, i+1, r.part.of))
+		}
+	}
+	for _, name := range names {
+		add(filepath.Join(r.output, name+"."+format.String()), format)
+	}
+	return nil
+}
+
+// share gives each file its weights and other tensors: those that the source's has, or
+// where the files are not the source's, in the source's order, about as many bytes as the
+// others.
+func (r *repack) share(rest []quant.Tensor) {
+	position := make(map[string]int, len(r.source.Tensors))
+	for i, t := range r.source.Tensors {
+		position[t.Name] = i
+	}
+	// A weight goes where its first tensor goes; all its bytes count there.
+	weights, others := map[int]*weight{}, map[int]quant.Tensor{}
+	bytes, all := make([]int64, len(r.source.Tensors)), int64(0)
+	for _, w := range r.weights {
+		first := position[w.From.Tensors[0].Name]
+		weights[first] = w
+		for _, t := range w.From.Tensors {
+			bytes[first] += r.source.Lookup(t.Name).Size()
+		}
+		all += bytes[first]
+	}
+	for _, t := range rest {
+		i := position[t.Name]
+		others[i], bytes[i] = t, r.source.Lookup(t.Name).Size()
+		all += bytes[i]
+	}
+	files := map[*checkpoint.File]int{}
+	for i, f := range r.source.Files {
+		files[f] = i
+	}
+	before := int64(0)
+	for i, t := range r.source.Tensors {
+		at := int(float64(before) / float64(max(1, all)) * float64(len(r.files)))
+		if len(r.files) == len(r.source.Files) {
+			at = files[t.File()]
+		}
+		f := r.files[min(at, len(r.files)-1)]
+		if w := weights[i]; w != nil {
+			f.weights = append(f.weights, w)
+		} else if t, ok := others[i]; ok {
+			f.rest = append(f.rest, t)
+		}
+		before += bytes[i]
+	}
+}
+
+// sourceKey is the metadata that says what a file of a folder was made from.
+const sourceKey = "restride.source"
+
+// describeFile makes a file's header.
+func (r *repack) describeFile(f *outFile, number int, source string) error {
+	h := &f.header
+	add := func(t quant.Tensor) error {
+		kind, err := h.Format.Type(t.Type)
+		if err == nil {
+			var n int64
+			n, err = h.Format.Size(kind, t.Dims)
+			f.bytes += n
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", quote.Plain(t.Name), err)
+		}
+		h.Tensors = append(h.Tensors, &checkpoint.Tensor{Name: t.Name, Type: kind, Dims: t.Dims})
+		return nil
+	}
+	for _, w := range f.weights {
+		for _, t := range w.To.Tensors {
+			if err := add(t); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range f.rest {
+		if err := add(t); err != nil {
+			return err
+		}
+	}
+	from := r.source.Files[0]
+	if r.folder() && len(r.files) == len(r.source.Files) && h.Format == checkpoint.Safetensors {
+		from = r.source.Files[number]
+	}
+	for _, e := range from.Metadata {
+		_, text := e.Value.Text()
+		own := e.Key == sourceKey || e.Key == configKey || strings.HasPrefix(e.Key, "split.")
+		if !own && (text || from.Format == h.Format) {
+			h.Metadata = append(h.Metadata, e)
+		}
+	}
+	return r.addMetadata(f, number, source)
+}
+
+// addMetadata adds what is new of a file's metadata.
+func (r *repack) addMetadata(f *outFile, number int, source string) error {
+	h := &f.header
+	add := func(key string, v checkpoint.Value) {
+		h.Metadata = append(h.Metadata, checkpoint.Entry{Key: key, Value: v})
+	}
+	if r.folder() {
+		add(sourceKey, checkpoint.TextValue(source))
+	}
+	if config := r.config; h.Format == checkpoint.Safetensors && config != nil {
+		text, err := json.Marshal(config)
+		if err != nil {
+			return err
+		}
+		add(configKey, checkpoint.TextValue(string(text)))
+	}
+	if n := len(r.files); h.Format == checkpoint.GGUF && n > 1 { // as llama.cpp has them
+		all := 0
+		for _, f := range r.files {
+			all += len(f.rest)
+			for _, w := range f.weights {
+				all += len(w.To.Tensors)
+			}
+		}
+		add("split.no", checkpoint.Uint16Value(uint16(number)))
+		add("split.count", checkpoint.Uint16Value(uint16(n)))
+		add("split.tensors.count", checkpoint.Int32Value(int32(all)))
+	}
+	return nil
+}
+
+// commonConfig says what all weights are, if all are the same.
+func (r *repack) commonConfig() map[string]any {
+	first := r.weights[0].To.Config()
+	for _, w := range r.weights[1:] {
+		if fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {
+			return nil
+		}
+	}
+	return first
+}
+
+// identity names what a file depends on.
+func (r *repack) identity() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, r.from.Name, r.to, r.only, r.said.bits, len(r.files), string(r.source.Config))
+	for _, f := range r.source.Files {
+		info, err := os.Stat(f.Path)
+		if err != nil {
+			return "", quote.Error(err)
+		}
+		fmt.Fprintln(sum, f.Path, info.Size(), info.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

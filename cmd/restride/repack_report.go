@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// repackReport is what repack --json prints.
+type repackReport struct {
+	Output  string         `json:"output"`
+	From    string         `json:"from"`
+	To      string         `json:"to"`
+	Device  string         `json:"device"`
+	Shard   string         `json:"shard"`
+	DryRun  bool           `json:"dry_run"`
+	Files   []string       `json:"files"`
+	Weights []weightReport `json:"weights"`
+	Copied  int            `json:"copied"` // tensors that are no weights
+	Bytes   int64          `json:"bytes"`  // of all tensors written
+	Memory  int64          `json:"memory"` // at once, at most
+	Seconds float64        `json:"seconds,omitempty"`
+}
+
+// weightReport is what becomes of a weight.
+type weightReport struct {
+	Name    string   `json:"name"`
+	Tensors []string `json:"tensors"`
+	// Verdict is "view" where all bytes are the source's, "copy" otherwise.
+	Verdict string `json:"verdict"`
+	Views   int    `json:"views"`
+	Moves   int    `json:"moves"`
+	Bytes   int64  `json:"bytes"`  // that moves write
+	Memory  int64  `json:"memory"` // of the whole weight
+	Pieces  int    `json:"pieces"`
+	// Back is "same" where the way back gives the source, or why there is none; only with
+	// --verify.
+	Back string `json:"back,omitempty"`
+}
+
+func (r *repack) report() repackReport {
+	out := repackReport{
+		Output: r.output, From: r.from.Name, To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
+		Memory: r.memory.need, Files: []string{}, Weights: []weightReport{},
+	}
+	for _, f := range r.mine() {
+		out.Files = append(out.Files, f.path)
+		out.Bytes += f.bytes
+		out.Copied += len(f.rest)
+		for _, w := range f.weights {
+			out.Weights = append(out.Weights, r.weightReport(w))
+		}
+	}
+	return out
+}
+
+func (r *repack) weightReport(w *weight) weightReport {
+	c := w.Cost()
+	out := weightReport{Name: w.From.Name, Verdict: verdictOf(c), Views: c.Views, Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory, Pieces: 1}
+	for _, t := range w.To.Tensors {
+		out.Tensors = append(out.Tensors, t.Name)
+	}
+	if w.pieces != nil {
+		out.Pieces = w.pieces.Len
+	}
+	switch {
+	case !r.verify:
+	case w.back != nil:
+		out.Back = w.back.Error()
+	default:
+		out.Back = "same"
+	}
+	return out
+}
+
+// tell says what would be done.
+func (r *repack) tell(out io.Writer) error {
+	all := r.report()
+	if r.json {
+		return printJSON(out, all)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "weight\tto\tverdict\tmoves\tbytes\tmemory\tpieces")
+	for _, f := range r.mine() {
+		for _, x := range f.weights {
+			said := r.weightReport(x)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%d\n", quote.Plain(said.Name), shapes(x), said.Verdict, said.Moves, byteSize(said.Bytes), byteSize(said.Memory), said.Pieces)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, f := range r.mine() {
+		fmt.Fprintf(out, "%s: %d tensors, %s\n", quote.Path(f.path), len(f.header.Tensors), byteSize(f.bytes))
+	}
+	fmt.Fprintf(out, "%d weights from %s to %s, %d tensors as they are, %s; at most %s of memory at once\n", len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), byteSize(all.Memory))
+	return r.tellBack(out)
+}
+
+// shapes lists the tensors that a weight becomes.
+func shapes(w *weight) string {
+	s := ""
+	for i, t := range w.To.Tensors {
+		if i > 0 {
+			s += " "
+		}
+		s += fmt.Sprint(t.Type, layout.Shape(t.Dims))
+	}
+	return s
+}
+
+// summary says what was done.
+func (r *repack) summary(out io.Writer, took time.Duration) error {
+	all := r.report()
+	all.Seconds = took.Seconds()
+	if r.json {
+		return printJSON(out, all)
+	}
+	moves, views, tensors := 0, 0, 0
+	for _, w := range all.Weights {
+		moves, views, tensors = moves+w.Moves, views+w.Views, tensors+len(w.Tensors)
+	}
+	fmt.Fprintf(out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
+	fmt.Fprintf(out, "%d tensors by %d copies on %s, %d views\n", tensors-views, moves, all.Device, views)
+	return r.tellBack(out)
+}
+
+// tellBack says which weights can be turned back, or were.
+func (r *repack) tellBack(out io.Writer) error {
+	if !r.verify {
+		return nil
+	}
+	can, cannot, first := 0, 0, (*weight)(nil)
+	for _, f := range r.mine() {
+		for _, w := range f.weights {
+			if w.back == nil {
+				can++
+				continue
+			}
+			if cannot++; first == nil {
+				first = w
+			}
+		}
+	}
+	done := "turned back, and the same"
+	if r.dryRun {
+		done = "can be turned back"
+	}
+	_, err := fmt.Fprintf(out, "%d weights %s\n", can, done)
+	if first != nil {
+		_, err = fmt.Fprintf(out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
+	}
+	return err
+}
+
+// printJSON prints a value for other programs.
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
