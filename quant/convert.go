@@ -74,12 +74,6 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 			return dst, err
 		}
 	}
-	for _, l := range p.less {
-		a := p.To.arrays[l.array]
-		if err := change(dst[p.To.Tensors[l.array].Name], func(b []byte) { subtract(b, a.bits, l.by) }); err != nil {
-			return dst, err
-		}
-	}
 	return dst, nil
 }
 
@@ -102,7 +96,7 @@ func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 // widthTypes are the types of elements that moves have.
 var widthTypes = map[int64]layout.DType{2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
-// run copies elements from one tensor's bytes to another's.
+// run moves elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	t, ok := widthTypes[m.width]
 	if !ok {
@@ -113,12 +107,24 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Release()) }()
-	f, err := tensor.FromBuffer(s, src.Buffer(), t, m.srcLayout, true)
+	from := t
+	if m.wide {
+		from = layout.Uint8
+	}
+	f, err := tensor.FromBuffer(s, src.Buffer(), from, m.srcLayout, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Release()) }()
-	return d.CopyFrom(f)
+	if m.table == nil {
+		return d.CopyFrom(f)
+	}
+	table, err := tensor.FromBytes(s, t, packedTable(m.table, m.width), int64(len(m.table)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, table.Release()) }()
+	return f.MapInto(d, table)
 }
 
 // rows says which group each row of k belongs to, and which row of the source each row of
@@ -265,16 +271,4 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 			}
 		}
 	})
-}
-
-// subtract takes by from all elements of so many bits.
-func subtract(b []byte, bits, by int64) {
-	mask := byte(1<<bits - 1)
-	for i, x := range b {
-		y := byte(0)
-		for at := int64(0); at < 8; at += bits {
-			y |= (x>>at - byte(by)) & mask << at
-		}
-		b[i] = y
-	}
 }

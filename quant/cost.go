@@ -52,7 +52,7 @@ func (p *Plan) isView(i int) (src string, view bool) {
 			all = append(all, m)
 		}
 	}
-	if len(all) != 1 || p.changes(i) || !all[0].dstLayout.Equal(&all[0].srcLayout) {
+	if len(all) != 1 || all[0].table != nil || p.changes(i) || !all[0].dstLayout.Equal(&all[0].srcLayout) {
 		return "", false
 	}
 	m := all[0]
@@ -69,11 +69,6 @@ func (p *Plan) isView(i int) (src string, view bool) {
 func (p *Plan) changes(i int) bool {
 	for _, f := range p.fills {
 		if f.array == i {
-			return true
-		}
-	}
-	for _, l := range p.less {
-		if l.array == i {
 			return true
 		}
 	}

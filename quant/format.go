@@ -32,6 +32,7 @@ type Format struct {
 	name       func(name string) string
 	table      string // Params.Table of its weights
 	anyCodes   bool   // it keeps codes whatever they stand for
+	signs      bool   // it keeps codes with a sign as they are
 	takesNames bool   // its tensors have the names of the source's
 	numbers    bool   // its weights are the numbers that codes stand for
 	wide       bool   // these are float64: whole numbers times a scale, as numpy has it

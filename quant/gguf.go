@@ -18,6 +18,12 @@ func at(at int64, r role, order string, pitch, lo, bits int64) slot {
 	return slot{role: r, at: at, order: order, pitch: pitch, lo: lo, bits: bits}
 }
 
+// less is a slot whose numbers are stored as less than they are.
+func less(by int64, s slot) slot {
+	s.less = by
+	return s
+}
+
 const (
 	// Two halves of a block of 32 share bytes.
 	halves = "k%16 k/16%2"
@@ -54,7 +60,7 @@ func ggufBlocks() map[string]block {
 		"Q4_1":   {withMins(half(4)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
 		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
 		"Q5_1":   {withMins(half(5)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
-		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 8, 0, 8)}},
+		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), less(128, at(16, codes, "k%32", 8, 0, 8))}},
 		"IQ4_NL": {Params{Bits: 4, Group: 32, Scale: "F16", Table: "iq4nl"}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"MXFP4":  {Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "", 8, 0, 8), at(8, codes, halves, 4, 0, 4)}},
 		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "F8_E4M3", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
@@ -92,6 +98,7 @@ var (
 var gguf = &Format{
 	Name:     "gguf",
 	anyCodes: true,
+	signs:    true,
 	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
@@ -118,7 +125,10 @@ var gguf = &Format{
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		for _, typ := range ggufOrder {
 			q := ggufBlocks()[typ].params
-			if q.Scale == "" || p.Bits != q.Bits || p.Table != q.Table || p.Signed != q.Signed || p.Scale != q.Scale || p.Mins != q.Mins || p.Zeros {
+			if q.Scale == "" && p.Scale == "" && p.Blocks == typ {
+				return p, f.widths(p, ext, map[byte]int64{axisK: superBlock}, p.Bits)
+			}
+			if q.Scale == "" || p.Bits != q.Bits || p.Table != q.Table || p.Scale != q.Scale || p.Mins != q.Mins || p.Zeros {
 				continue
 			}
 			q.Blocks, q.Batch = typ, p.Batch

@@ -88,7 +88,11 @@ func plainArrays(w *Weight) (out []array) {
 			for pitch < bits {
 				pitch *= 2
 			}
-			out = append(out, array{"\x00" + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}})
+			a := array{"\x00" + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
+			if r == codes {
+				a = signed(a, w.Params)
+			}
+			out = append(out, a)
 		}
 	}
 	add(codes, lead+"k")

@@ -31,9 +31,18 @@ func dtypeOf(typ string) layout.DType {
 	return t.DType
 }
 
+// signed is an array of codes with a sign, if they have one: codes less half their range.
+func signed(a array, p Params) array {
+	if p.Signed {
+		a.slots[0].less = 1 << (p.Bits - 1)
+	}
+	return a
+}
+
 var packed = &Format{
 	Name:     "packed",
 	anyCodes: true,
+	signs:    true,
 	About:    "rows of n, low bits first; what most engines' own loaders make",
 	suffix:   ".weight",
 	also:     []map[role]string{{codes: ".W_q"}},
@@ -46,7 +55,7 @@ var packed = &Format{
 		if p.Flat {
 			order = "k"
 		}
-		out := []array{dense(codes, ".weight", typ, order, p.Bits), dense(scales, ".scales", p.Scale, "n | g", bitsOf(p.Scale))}
+		out := []array{signed(dense(codes, ".weight", typ, order, p.Bits), p), dense(scales, ".scales", p.Scale, "n | g", bitsOf(p.Scale))}
 		if p.Zeros {
 			out = append(out, dense(zeros, ".zeros", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
 		}
@@ -68,7 +77,7 @@ var matMulNBits = &Format{
 	About:  "the operator MatMulNBits of com.microsoft, in ONNX Runtime",
 	suffix: ".B",
 	arrays: func(p Params) []array {
-		out := []array{dense(codes, ".B", "U8", fmt.Sprintf("n | k/%d | k%%%d", p.Group, p.Group), p.Bits)}
+		out := []array{dense(codes, ".B", "U8", fmt.Sprintf("n | k/%d | k%%%d", max(1, p.Group), max(1, p.Group)), p.Bits)}
 		if p.Zeros {
 			out = append(out, dense(zeros, ".zero_points", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
 		}

@@ -15,7 +15,6 @@ type Plan struct {
 
 	moves []move
 	fills []fill
-	less  []shift
 	views map[string]string // of tensors: To's by name, From's
 	// sorted: the rows of codes are first put in the order of their groups, or back.
 	sorted bool
@@ -35,29 +34,20 @@ type fill struct {
 	role  role
 }
 
-// shift says that an array's numbers are stored as less than they are in the source.
-type shift struct {
-	array int
-	by    int64
-}
-
 // Plan returns what it takes to have the weight in another format. What a format cannot
 // keep is an error, ErrUnsupported, that says the rule.
 func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if to.accept == nil {
 		return nil, to.refuse("it can be read, not written")
 	}
-	switch p := w.Params; {
-	case to.anyCodes:
-	case p.Signed:
-		return nil, to.refuse("codes with a sign; its own have none")
-	case p.Table != to.table:
+	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
 	params, err := to.accept(to, w.Params, w.ext)
 	if err != nil {
 		return nil, err
 	}
+	params.Signed = params.Signed && to.signs
 	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
 }
 
@@ -154,7 +144,7 @@ func (p *Plan) source(i int, s slot) place {
 func (p *Plan) add(a array) error {
 	w, out, index := p.From, p.To, len(p.To.arrays)
 	for _, s := range a.slots {
-		if have, want := w.bits(s.role), s.lo+s.bits; s.role != codes && have > 0 && have != want {
+		if have, want := w.bits(s.role), (&Weight{arrays: []array{a}}).bits(s.role); s.role != codes && have > 0 && have != want {
 			return out.Format.refuse("%v of %d bits; it has them of %d", s.role, have, want)
 		}
 	}
@@ -175,9 +165,6 @@ func (p *Plan) add(a array) error {
 			for _, have := range from.slots {
 				if have.role == s.role && (s.role != zeros || w.Params.Zeros) {
 					src = append(src, p.source(i, have))
-					if have.less != s.less {
-						p.less = append(p.less, shift{index, s.less - have.less})
-					}
 				}
 			}
 		}

@@ -14,6 +14,7 @@ var tilePacked = &Format{
 	About:  "torchao's tiles for tensor cores (tinygemm)",
 	suffix: ".weight",
 	arrays: func(p Params) []array {
+		p.Tiles = max(2, p.Tiles)
 		return []array{dense(codes, ".weight", "I32", fmt.Sprintf("n/8 | k/%d | n%%8 k/2%%4 | k/32%%%d k%%2 k/8%%4", 16*p.Tiles, p.Tiles/2), 4)}
 	},
 	bits: func(Tensor) []int64 { return []int64{4} },
@@ -88,6 +89,7 @@ var hqq = &Format{
 	givesNames: true,
 	arrays: func(p Params) []array {
 		// A byte has one element of each part of the rows, the first part's on top.
+		p.Part = max(1, p.Part)
 		return []array{dense(codes, ".W_q", "U8", fmt.Sprintf("n%%%d | k n/%d~", p.Part, p.Part), p.Bits)}
 	},
 	// A file of codes alone does not say their bits. The rows are those of a group, 64 or
