@@ -112,8 +112,11 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			for _, d := range a.digits() {
 				n *= d.count(from.ext)
 			}
-			if add((n*a.bits + 7) / 8); !a.has(codes) {
+			switch add((n*a.bits + 7) / 8); {
+			case !a.has(codes):
 				add(8 * n)
+			case from.Params.Table == "iq4nl": // and what the table has for them
+				add(n)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"regexp"
 
 	"github.com/restride/restride/internal/quote"
@@ -40,8 +41,28 @@ func sixBits() []slot {
 	}
 }
 
+// trits is how TQ1_0 keeps 256 numbers below 3 in 52 bytes: five in a byte as digits of a
+// fraction, the first of all bytes of a run first; four in the last four bytes.
+func trits() (out []slot) {
+	for _, run := range []struct{ first, bytes, digits int64 }{{0, 32, 5}, {160, 16, 5}, {240, 4, 4}} {
+		for n := range run.digits {
+			s := at(run.first/5*8, codes, fmt.Sprintf("k/%d%%%d=%d k%%%d", run.bytes, 256/run.bytes, run.first/run.bytes+n, run.bytes), 8, 0, 2)
+			s.table = make([]byte, 256)
+			for v := range s.table {
+				fraction := byte(v)
+				for range n {
+					fraction *= 3
+				}
+				s.table[v] = byte(int(fraction) * 3 >> 8)
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // ggufOrder has the types of blocks in the order in which they are shown.
-var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ2_0", "MXFP4", "NVFP4"}
+var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4"}
 
 // ggufBlocks returns what the types have that are copies of bits.
 func ggufBlocks() map[string]block {
@@ -78,6 +99,7 @@ func ggufBlocks() map[string]block {
 		"IQ4_XS": {counted(Params{Bits: 4, Group: 32, Table: "iq4nl"}), []slot{
 			at(0, superScales, "", 16, 0, 16), at(16, scales, "g%8", 2, 4, 2), at(32, scales, "g%8", 4, 0, 4), at(64, codes, "k/32%8 k%16 k/16%2", 4, 0, 4),
 		}},
+		"TQ1_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, append(trits(), at(416, superScales, "", 16, 0, 16))},
 		"TQ2_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
 	}
 }
@@ -99,7 +121,7 @@ var gguf = &Format{
 	Name:     "gguf",
 	anyCodes: true,
 	signs:    true,
-	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
+	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4",
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		b := ggufBlocks()[p.Blocks]
@@ -125,6 +147,9 @@ var gguf = &Format{
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		for _, typ := range ggufOrder {
 			q := ggufBlocks()[typ].params
+			if typ == "TQ1_0" {
+				continue // which has several numbers in a byte
+			}
 			if q.Scale == "" && p.Scale == "" && p.Blocks == typ {
 				return p, f.widths(p, ext, map[byte]int64{axisK: superBlock}, p.Bits)
 			}

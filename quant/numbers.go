@@ -205,6 +205,9 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 		scale, zero, g = c.picked(scale, index), c.picked(zero, index), k
 	}
 	x := c.of(codes, p.codeType(), rows, g, k/g)
+	if p.Table == "iq4nl" {
+		x = c.mapped(x, iq4nl)
+	}
 	l, err := layout.Contiguous(rows, g, k/g)
 	if err := errors.Join(c.err, err); err != nil {
 		return err
@@ -214,6 +217,22 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 		return c.err
 	}
 	return x.DequantizeInto(out, tensor.Scaling{Scale: scale, Zero: zero, Add: least, Subtract: c.weight.has(superMins)})
+}
+
+// iq4nl is what codes of IQ4_NL and IQ4_XS stand for.
+var iq4nl = []int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+
+// mapped returns what a table has for each code.
+func (c *computation) mapped(x *tensor.Tensor, table []int8) *tensor.Tensor {
+	if c.err != nil {
+		return nil
+	}
+	out := c.keep(tensor.Empty(c.stream, layout.Int8, x.Shape()...))
+	numbers := c.keep(tensor.FromSlice(c.stream, table, int64(len(table))))
+	if c.err == nil {
+		c.err = x.MapInto(out, numbers)
+	}
+	return out
 }
 
 // scale returns a scale for each group.
