@@ -79,9 +79,9 @@ func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	}
 }
 
-// meanings are the bytes of elements of 2 and of 4 bits, without and with a sign.
+// meanings are the bytes of elements of 1, 2 and 4 bits, without and with a sign.
 var meanings = func() (t [5][2][16]byte) {
-	for w := 2; w <= 4; w += 2 {
+	for w := 1; w <= 4; w *= 2 {
 		for x := range byte(1) << w {
 			t[w][0][x] = x
 			t[w][1][x] = byte(int8(x<<(8-w)) >> (8 - w))
@@ -93,7 +93,10 @@ var meanings = func() (t [5][2][16]byte) {
 // unpack makes bytes of n elements of w bits from a bit position on.
 func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, signed, past bool) {
 	kernel, meaning := kernels.UnpackNibbles, &meanings[w][0]
-	if w == 2 {
+	switch w {
+	case 1:
+		kernel = nil
+	case 2:
 		kernel = kernels.UnpackCrumbs
 	}
 	if signed {
@@ -115,7 +118,8 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	sign := uint64(meaning[1<<(w-1)]) >> (w - 1) // of the sign's bit: itself, or all up to the byte's highest
 	for shift := uint(s & 7); n >= 8; n -= 8 {
 		var x uint64
-		if w == 4 {
+		switch w {
+		case 4:
 			x = uint64(load32(src, s>>3))
 			if shift != 0 {
 				x = uint64(uint32(x>>shift | uint64(load8(src, s>>3+4))<<(32-shift)))
@@ -124,7 +128,7 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<8) & mask8
 			x = (x | x<<4) & mask4
 			x |= x & 0x0808080808080808 * (sign &^ 1)
-		} else {
+		case 2:
 			x = uint64(load8(src, s>>3)) | uint64(load8(src, s>>3+1))<<8
 			if shift != 0 {
 				x = uint64(uint16(x>>shift | uint64(load8(src, s>>3+2))<<(16-shift)))
@@ -133,6 +137,14 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<12) & 0x000f000f000f000f
 			x = (x | x<<6) & 0x0303030303030303
 			x |= x & 0x0202020202020202 * (sign &^ 1)
+		case 1:
+			x = uint64(load8(src, s>>3))
+			if shift != 0 {
+				x = uint64(byte(x>>shift | uint64(load8(src, s>>3+1))<<(8-shift)))
+			}
+			x = (x | x<<28) & 0x0000000f0000000f
+			x = (x | x<<14) & 0x0003000300030003
+			x = (x | x<<7) & 0x0101010101010101
 		}
 		store64(dst, d, x)
 		d += 8
@@ -153,7 +165,10 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 		s++
 	}
 	kernel := kernels.PackNibbles
-	if w == 2 {
+	switch w {
+	case 1:
+		kernel = nil
+	case 2:
 		kernel = kernels.PackCrumbs
 	}
 	if n*w >= 8*cacheLine && kernel != nil {
@@ -171,18 +186,22 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 func packWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n >= 8; n -= 8 {
 		x := load64(src, s)
-		if w == 4 {
+		switch w {
+		case 4:
 			x &= mask4
 			x = (x | x>>4) & mask8
 			x = (x | x>>8) & mask16
 			store32(dst, d>>3, uint32(x|x>>16))
-		} else {
+		case 2:
 			x &= 0x0303030303030303
 			x = (x | x>>6) & 0x000f000f000f000f
 			x = (x | x>>12) & 0x000000ff000000ff
 			x |= x >> 24
 			store8(dst, d>>3, byte(x))
 			store8(dst, d>>3+1, byte(x>>8))
+		case 1:
+			x &= 0x0101010101010101
+			store8(dst, d>>3, byte(x*0x0102040810204080>>56))
 		}
 		d += 8 * w
 		s += 8

@@ -58,6 +58,7 @@ type job struct {
 	shuffle    simd.Shuffle // of a job that is shuffled
 	permuted   permuted
 	boxes      boxes // of a job below a byte
+	fields     fields
 
 	parts parts // of a job below a byte that is shared
 	share share

@@ -55,6 +55,10 @@
 // extents. What has axes that are not powers of two within a word goes by shuffle, of
 // 8 bits or more, or gather.
 //
+// field is for fields of a few bits at some pitch on either side, which no width of elements
+// fits: single bits, codes of 3, 5 and 6 bits, and what planes of bits add to codes. Its
+// items are words of dst.
+//
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else gather's. One by
 // value is cast's, in integer arithmetic, which goes in front of pack or element;

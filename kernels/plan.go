@@ -59,7 +59,7 @@ func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift * b.pa
 
 // Bases returns the kernel's arguments dBase and sBase for operands with these
 // offsets, in elements of theirs. A launch fits all operands with the layouts
-// it was planned for but other offsets, if these are the same modulo 64.
+// it was planned for but other offsets, if these are the same modulo 128.
 func (l *Launch) Bases(dst, src int64) (d, s int64) { return l.d.of(dst), l.s.of(src) }
 
 // Name tells people what is done and the width of the elements moved: "rows.128",
@@ -90,7 +90,7 @@ type problem struct {
 // tooMany stands for a size in bytes that overflows int64.
 const tooMany = -1
 
-// PlanCopy plans a copy between layouts of one shape, of elements of 2 to 128
+// PlanCopy plans a copy between layouts of one shape, of elements of 1 to 128
 // bits.
 func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Copy", target: t}
@@ -99,7 +99,7 @@ func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	return p.plan(p.class.String(), p.chooseCopy)
 }
 
-// PlanFill plans a fill with a pattern of one element of 2 to 128 bits.
+// PlanFill plans a fill with a pattern of one element of 1 to 128 bits.
 func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Fill", target: t}
 	p.simplify(dst, dst, bits, 128)
@@ -220,6 +220,9 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 	}
 	if spec, ok, err := p.planTiles(k); ok || err != nil {
 		return spec, err
+	}
+	if spec, ok := p.planFields(k); ok {
+		return spec, nil
 	}
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return p.choosePack(k)

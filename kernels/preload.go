@@ -28,6 +28,8 @@ func (s Spec) serves(types []layout.DType) bool {
 		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
 	case s.Form == Join: // of parts of elements
 		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
+	case s.Form == Field: // of single bits, and of three elements of 2
+		return of(1) || of(2)
 	case s.SrcBits != 0 && s.SrcBits != s.DstBits:
 		return of(s.DstBits) && of(s.SrcBits)
 	}

@@ -21,7 +21,7 @@ func TestKernelsOfTypes(t *testing.T) {
 		all := target.Kernels()
 		for _, types := range [][]layout.DType{
 			{layout.Float32}, {layout.Int4, layout.Int8}, {layout.Float16, layout.Float32, layout.Float4E2M1},
-			{layout.Uint2, layout.Complex128}, {layout.BFloat16, layout.Float64, layout.Int64},
+			{layout.Uint2, layout.Complex128}, {layout.BFloat16, layout.Float64, layout.Int64}, {layout.Bit},
 		} {
 			some := target.Kernels(types...)
 			assert.Less(t, len(some), len(all))

@@ -16,7 +16,7 @@ type Form string
 // processor. It is comparable: the key under which compiled kernels are kept.
 type Spec struct {
 	Form    Form
-	DstBits uint8 // the width of an element in dst: 2 to 128
+	DstBits uint8 // the width of an element in dst: 1 to 128
 	SrcBits uint8 // and in src; 0 for a fill
 	AtBits  uint8 // of a take: the width of an index
 	Signed  bool  // unpacking keeps the sign
@@ -192,6 +192,6 @@ func (s Spec) formDefines() []string {
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	all := slices.Concat(elementSpecs(), wordSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), fieldSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
 	return append(all, longSpecs(all)...)
 }

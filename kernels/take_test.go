@@ -180,7 +180,7 @@ func TestTakesAreCached(t *testing.T) {
 		require.NoError(t, err)
 		return e
 	}
-	moved, err := dst.Rebase(64)
+	moved, err := dst.Rebase(128)
 	require.NoError(t, err)
 	first := take(10, dst)
 	assert.Same(t, first, take(10, moved))

@@ -86,8 +86,8 @@ func describeGPTQ(text json.RawMessage) (p Params, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return p, unread(err)
 	}
-	if c.Bits != 2 && c.Bits != 4 && c.Bits != 8 {
-		return p, layout.Errorf(layout.ErrUnsupported, "gptq", "codes of %d bits; 2, 4 and 8 are known", c.Bits)
+	if c.Bits != 2 && c.Bits != 3 && c.Bits != 4 && c.Bits != 8 {
+		return p, layout.Errorf(layout.ErrUnsupported, "gptq", "codes of %d bits; 2, 3, 4 and 8 are known", c.Bits)
 	}
 	switch c.Format {
 	case "", "gptq", "gptq_v2":
@@ -143,8 +143,8 @@ func describeCompressed(text json.RawMessage) (p Params, err error) {
 	for _, g := range c.Groups {
 		w := g.Weights
 		switch {
-		case w == nil || w.Type != "int" || w.Bits != 4 && w.Bits != 8 && w.Bits != 2:
-			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "weights other than integers of 2, 4 or 8 bits")
+		case w == nil || w.Type != "int" || w.Bits < 2 || w.Bits > 8:
+			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "weights other than integers of 2 to 8 bits")
 		case w.Symmetric != nil && !*w.Symmetric:
 			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "zero points of weights")
 		case w.Strategy != "group" && w.Strategy != "channel":

@@ -72,6 +72,11 @@ func (p *Plan) changes(i int) bool {
 			return true
 		}
 	}
+	for _, l := range p.less {
+		if l.array == i {
+			return true
+		}
+	}
 	return false
 }
 

@@ -38,6 +38,12 @@ func (f *Format) refuse(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, f.Name, format, args...)
 }
 
+// wordCodes returns the fewest codes of so many bits that make words of 32 bits.
+func wordCodes(bits int64) int64 { return lcm(32, max(1, bits)) / max(1, bits) }
+
+// byteCodes returns the fewest that make bytes.
+func byteCodes(bits int64) int64 { return lcm(8, max(1, bits)) / max(1, bits) }
+
 // word is the order of an axis in words of 32 bits of so many bits each.
 func word(axis byte, bits int64) (words, within string) {
 	per := 32 / bits

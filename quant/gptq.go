@@ -3,31 +3,58 @@ package quant
 import "fmt"
 
 func gptqArrays(p Params) []array {
-	words, within := word(axisK, p.Bits)
 	zero := dense(zeros, ".qzeros", "I32", "g | n", p.Bits)
 	if p.ZeroLess {
 		zero.slots[0].less = 1
 	}
 	return []array{
-		dense(codes, ".qweight", "I32", words+" | n "+within, p.Bits),
+		gptqCodes(p.Bits),
 		zero,
 		dense(scales, ".scales", p.Scale, "g | n", 16),
 		dense(groups, ".g_idx", "I32", "k", 32),
 	}
 }
 
+// gptqCodes is the tensor of codes: words of some k, or, of bits that do not divide a word,
+// for each 32 k as many words as a code has bits, with a stream of the codes.
+func gptqCodes(bits int64) array {
+	if 32%bits == 0 {
+		words, within := word(axisK, bits)
+		return dense(codes, ".qweight", "I32", words+" | n "+within, bits)
+	}
+	a := array{".qweight", "I32", fmt.Sprintf("k/32 #0%%%d | n", bits), 32, nil}
+	for w := range bits {
+		add := func(first, many, at, lo, n int64) {
+			a.slots = append(a.slots, slot{
+				role: codes, rows: fmt.Sprintf("k/32 #%d%%%d n", w, bits), block: 32, at: at,
+				order: fmt.Sprintf("k%%32=%d+%d", first, many), pitch: bits, lo: lo, bits: n,
+			})
+		}
+		first, end := (32*w+bits-1)/bits, 32*(w+1)/bits // codes that are all in this word
+		if head := first*bits - 32*w; head > 0 {
+			add(first-1, 1, 0, bits-head, head)
+		}
+		add(first, end-first, first*bits-32*w, 0, bits)
+		if tail := 32*(w+1) - end*bits; tail > 0 {
+			add(end, 1, end*bits-32*w, 0, tail)
+		}
+	}
+	return a
+}
+
 // gptqAccept accepts what version 1 or 2 keeps.
 func gptqAccept(zeroLess bool) func(*Format, Params, extents) (Params, error) {
 	return func(f *Format, p Params, ext extents) (Params, error) {
 		p.ZeroLess = zeroLess
-		return p, f.widths(p, ext, map[byte]int64{axisK: 32 / p.Bits, axisN: 32 / p.Bits}, 2, 4, 8)
+		per := wordCodes(p.Bits)
+		return p, f.widths(p, ext, map[byte]int64{axisK: per, axisN: per}, 2, 3, 4, 8)
 	}
 }
 
 var (
 	gptq = &Format{
 		Name:   "gptq",
-		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word; written as gptq_v2",
+		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word, 32 in three; written as gptq_v2",
 		suffix: ".qweight",
 		wide:   true,
 		arrays: gptqArrays,

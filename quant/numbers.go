@@ -230,7 +230,7 @@ func (c *computation) mapped(x *tensor.Tensor, table []int8) *tensor.Tensor {
 	out := c.keep(tensor.Empty(c.stream, layout.Int8, x.Shape()...))
 	numbers := c.keep(tensor.FromSlice(c.stream, table, int64(len(table))))
 	if c.err == nil {
-		c.err = x.MapInto(out, numbers)
+		c.err = mapTo(out, x, numbers)
 	}
 	return out
 }

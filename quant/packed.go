@@ -13,7 +13,8 @@ func pad(axis byte, bits int64) string {
 	if bits == 8 {
 		return string(rune(axis))
 	}
-	return fmt.Sprintf("%c/%d %c%%%d", axis, 8/bits, axis, 8/bits)
+	per := byteCodes(bits)
+	return fmt.Sprintf("%c/%d %c%%%d", axis, per, axis, per)
 }
 
 // bitsOf returns how many an element of a type has, as checkpoints name it: 16 if it is not
@@ -68,7 +69,7 @@ var packed = &Format{
 		return p, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		return p, f.widths(p, ext, map[byte]int64{axisK: 8 / max(1, min(8, p.Bits))}, 2, 4, 8)
+		return p, f.widths(p, ext, map[byte]int64{axisK: byteCodes(p.Bits)}, 1, 2, 3, 4, 5, 6, 7, 8)
 	},
 }
 
@@ -116,6 +117,6 @@ var compressedTensors = &Format{
 		if p.Zeros {
 			return p, f.refuse("zero points; it has none")
 		}
-		return p, f.widths(p, ext, map[byte]int64{axisK: 32 / p.Bits}, 2, 4, 8)
+		return p, f.widths(p, ext, map[byte]int64{axisK: wordCodes(p.Bits)}, 2, 3, 4, 5, 6, 7, 8)
 	},
 }

@@ -94,6 +94,45 @@ type part struct {
 
 // common returns the copies of the bits from lo on that two places have in common.
 func common(d, s place, lo, bits int64, ext extents) ([]move, error) {
+	var out []move
+	for _, d := range d.without(s.digits) {
+		for _, s := range s.without(d.digits) {
+			some, err := boxed(d, s, lo, bits, ext)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, some...)
+		}
+	}
+	return out, nil
+}
+
+// without returns the place as places of single values, of a digit of which it has
+// several, where others cut this digit.
+func (p place) without(others []digit) []place {
+	for i, d := range p.digits {
+		cut := func(o digit) bool {
+			inside := func(at int64) bool { return at > d.div && at < d.div*d.size }
+			return o.axis == d.axis && (inside(o.div) || inside(o.div*o.size))
+		}
+		if d.several == 0 || !slices.ContainsFunc(others, cut) {
+			continue
+		}
+		var all []place
+		for v := range d.several {
+			one := p
+			one.digits = slices.Clone(p.digits)
+			one.digits[i].only, one.digits[i].several = d.only+v, 0
+			one.offset += d.stride * v
+			all = append(all, one)
+		}
+		return all
+	}
+	return []place{p}
+}
+
+// boxed is common for places whose digits of several values are cut by none.
+func boxed(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	boxes := [][]step{nil}
 	for _, axis := range axes(ext) {
 		sizes, err := refine(axis, ext[axis], d.digits, s.digits)
@@ -210,13 +249,14 @@ func walk(axis byte, box []part, d, s []digit) (steps []step, some bool) {
 				continue
 			}
 			only := g.only / (p.div / g.div)
-			if p.size > 0 {
+			if p.size > 0 && g.several == 0 {
 				only %= p.size
 			}
-			if only < from || only >= from+count {
+			end := min(from+count, only+max(1, g.several))
+			if from = max(from, only); from >= end {
 				return nil, false
 			}
-			from, count = only, 1
+			count = end - from
 		}
 		st := step{count: count}
 		st.dst, st.dstAt = along(find(d, axis, p.div), p.div, from)
@@ -239,7 +279,10 @@ func find(ds []digit, axis byte, div int64) digit {
 // along returns the stride of the part of a digit that begins at div, and where its value
 // from lies.
 func along(d digit, div, from int64) (stride, at int64) {
-	if d.only >= 0 {
+	switch {
+	case d.several > 0:
+		return d.stride, d.stride * (from - d.only)
+	case d.only >= 0:
 		return 0, 0
 	}
 	stride = d.stride * (div / d.div)

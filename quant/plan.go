@@ -2,6 +2,7 @@ package quant
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type Plan struct {
 
 	moves []move
 	fills []fill
+	less  []shift
 	views map[string]string // of tensors: To's by name, From's
 	// sorted: the rows of codes are first put in the order of their groups, or back.
 	sorted bool
@@ -32,6 +34,13 @@ type Plan struct {
 type fill struct {
 	array int // of To's
 	role  role
+}
+
+// shift says that an array's numbers are stored as less than they are in the source, where
+// moves cannot see to it.
+type shift struct {
+	array int
+	by    int64
 }
 
 // Plan returns what it takes to have the weight in another format. What a format cannot
@@ -176,9 +185,16 @@ func (p *Plan) add(a array) error {
 			p.fills = append(p.fills, fill{index, s.role})
 			continue
 		case s.role == codes && p.sorted:
-			src = []place{slot{order: "k n", pitch: s.bits, bits: s.bits}.place(sortedName, w.ext)}
+			src = []place{slot{order: "k n", pitch: w.Params.Bits, bits: w.Params.Bits}.place(sortedName, w.ext)}
 		}
 		some, err := moves([]place{dst}, src, fieldExtents(s, out.ext))
+		if errors.Is(err, errParts) && len(a.slots) == 1 {
+			p.less = append(p.less, shift{index, s.less - src[0].less})
+			for i := range src {
+				src[i].less = dst.less
+			}
+			some, err = moves([]place{dst}, src, fieldExtents(s, out.ext))
+		}
 		if err != nil {
 			return layout.Named(out.Format.Name, err)
 		}
@@ -204,7 +220,9 @@ func (w *Weight) suffix(r role) string {
 func fieldExtents(s slot, ext extents) extents {
 	out := extents{}
 	for _, d := range append(digits(s.rows), digits(s.order)...) {
-		out[d.axis] = ext[d.axis]
+		if d.axis != noAxis {
+			out[d.axis] = ext[d.axis]
+		}
 	}
 	return out
 }

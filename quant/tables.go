@@ -9,6 +9,9 @@ import (
 // field is a part of elements: so many bits of all, from lo on.
 type field struct{ all, lo, bits int64 }
 
+// errParts: elements to which a number is to be added are not moved as a whole.
+var errParts = layout.Errorf(layout.ErrUnsupported, "quant", "a number is added to elements that lie in parts")
+
 // added returns the table by which a move of a field adds a number to elements, as far as
 // their bits go: of elements of width bits, which have several fields or one. nil: the
 // field stays as it is.
@@ -20,12 +23,12 @@ func added(by int64, f field, width int64) ([]byte, error) {
 		return nil, nil
 	case f.bits == f.all:
 	case by != count/2: // which only turns the highest bit
-		return nil, layout.Errorf(layout.ErrUnsupported, "quant", "a number is added to elements of %d bits, which lie in parts", f.all)
+		return nil, errParts
 	case f.lo+f.bits < f.all:
 		return nil, nil
 	}
 	if width%f.bits != 0 {
-		return nil, layout.Errorf(layout.ErrUnsupported, "quant", "a number is added to elements of %d bits, which are moved by %d", f.all, width)
+		return nil, errParts
 	}
 	by >>= f.lo
 	mask := int64(1)<<f.bits - 1

@@ -87,7 +87,7 @@ func typesOf(s kernels.Spec) []layout.DType {
 	if s.To != 0 || s.From != 0 {
 		return []layout.DType{s.To, s.From}
 	}
-	return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool {
+	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
 		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
 	})
 }

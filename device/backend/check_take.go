@@ -20,6 +20,8 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	switch {
 	case dst.Type.Bits() != src.Type.Bits():
 		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
+	case dst.Type == layout.Bit:
+		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: bits are copied and filled alone", *src, *dst)
 	case at.Type != layout.Int32 && at.Type != layout.Int64:
 		return invalid(op, "%v by %v: indices must be int32 or int64", *src, *at)
 	case !dst.Layout.SameShape(&at.Layout):

@@ -72,6 +72,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Convert", r.convert},
 		{"Runs", r.runs},
 		{"Edges", r.edges},
+		{"Fields", r.fields},
 		{"Sweep", r.sweep},
 		{"Random", r.random},
 		{"Take", r.take},
@@ -229,8 +230,8 @@ func dense(offset int64, dims ...int64) layout.Layout {
 	return l
 }
 
-// widths has a type for each element width.
-var widths = []layout.DType{layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
+// widths has a type for each element width; the first, Bit, is copied and filled alone.
+var widths = []layout.DType{layout.Bit, layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
 
 // perByte returns how many elements share a byte.
 func perByte(t layout.DType) int64 { return int64(max(8/t.Bits(), 1)) }

@@ -297,7 +297,7 @@ func (r runner) fill(t *testing.T) {
 			layouts = append(layouts, dense(offset, n))
 		}
 	}
-	types := layout.DTypes()
+	types := append(layout.DTypes(), layout.Bit)
 	if r.Small {
 		types = widths
 	}

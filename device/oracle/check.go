@@ -65,7 +65,7 @@ func (c Case) walkable() error {
 	switch {
 	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake:
 		return refuse("not an operation")
-	case !c.DstType.Valid() || c.Op != OpFill && !c.SrcType.Valid():
+	case !c.DstType.Storable() || c.Op != OpFill && !c.SrcType.Storable():
 		return refuse("not an element type")
 	case c.Op == OpFill:
 		return nil
@@ -74,7 +74,7 @@ func (c Case) walkable() error {
 	case c.Op != OpConvert && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
-		return refuse("strings and complex numbers cannot be converted")
+		return refuse("strings, complex numbers and bits cannot be converted")
 	case c.Op == OpTake && !c.indexed():
 		return refuse("no indices of a take")
 	}
@@ -84,7 +84,7 @@ func (c Case) walkable() error {
 // isNumber reports whether a type can be converted.
 func isNumber(t layout.DType) bool {
 	k := numeric.KindOf(t)
-	return k != numeric.StringKind && k != numeric.ComplexKind
+	return k != numeric.StringKind && k != numeric.ComplexKind && k != numeric.BitKind
 }
 
 // memory is what bytes and strings differ in.

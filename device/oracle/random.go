@@ -13,7 +13,7 @@ import (
 type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
-	Types    []layout.DType // all 26
+	Types    []layout.DType // all 26, and Bit
 	Ops      []Op           // all four; some of them must be possible for some of Types
 }
 
@@ -92,7 +92,7 @@ func Random(rng *rand.Rand, limits Limits) Case {
 		limits.MaxRank = 12
 	}
 	if len(limits.Types) == 0 {
-		limits.Types = layout.DTypes()
+		limits.Types = append(layout.DTypes(), layout.Bit)
 	}
 	if len(limits.Ops) == 0 {
 		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake}
@@ -130,12 +130,12 @@ func (g generator) between(lo, hi int64) int64 { return lo + g.Int64N(hi-lo+1) }
 // operation chooses operation and types: those below a byte are the hard ones.
 func (g generator) operation(c *Case) {
 	t := g.limits.Types[g.IntN(len(g.limits.Types))]
-	narrow := slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Container() == layout.Invalid })
+	narrow := slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Container() == layout.Invalid && t != layout.Bit })
 	if len(narrow) > 0 && g.chance(.3) {
 		t = narrow[g.IntN(len(narrow))]
 	}
 	c.Op, c.DstType, c.SrcType = OpCopy, t, t
-	if g.chance(.125) {
+	if t != layout.Bit && g.chance(.125) {
 		c.Op, c.AtType = OpTake, []layout.DType{layout.Int32, layout.Int64}[g.IntN(2)]
 		if g.chance(.1) {
 			c.Wrong = 1 + g.IntN(3)

@@ -10,7 +10,7 @@ import (
 // Period is the distance, in elements, by which offsets may differ within a [Key], or
 // a multiple of it: layouts of one key lie alike for words of up to 128 bits, whatever
 // their elements.
-const Period = 64
+const Period = 128
 
 // Key is what the layouts of a call contribute to its plan: extents and strides, and
 // of offsets the remainder modulo [Period].
@@ -45,7 +45,7 @@ func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
 // have not. Its high bits are the best.
 func Hash(dst, src, at *layout.Layout, by []layout.Index) uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := remainder(dst)<<6 | remainder(src)
+	h := remainder(dst)<<7 | remainder(src)
 	for i := range min(dst.Rank(), src.Rank()) {
 		h = (h ^ uint64(dst.Dim(i)) ^ uint64(dst.Stride(i))<<20 ^ uint64(src.Stride(i))<<40) * odd
 	}
