@@ -52,17 +52,22 @@ var packed = &Format{
 		if p.Signed {
 			typ = "I8"
 		}
-		order := "n | k"
+		lead := ""
+		if p.Batch {
+			lead = "e | "
+		}
+		order := lead + "n | k"
 		if p.Flat {
 			order = "k"
 		}
-		out := []array{signed(dense(codes, ".weight", typ, order, p.Bits), p), dense(scales, ".scales", p.Scale, "n | g", bitsOf(p.Scale))}
+		out := []array{signed(dense(codes, ".weight", typ, order, p.Bits), p), dense(scales, ".scales", p.Scale, lead+"n | g", bitsOf(p.Scale))}
 		if p.Zeros {
-			out = append(out, dense(zeros, ".zeros", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
+			out = append(out, dense(zeros, ".zeros", "U8", lead+"n | "+pad(axisG, p.Bits), p.Bits))
 		}
 		return out
 	},
 	params: func(p Params, t Tensor, _ extents) (Params, error) {
+		p.Batch = len(t.Dims) == 3
 		if p.Flat = len(t.Dims) == 1; t.Type == "I8" {
 			p.Bits, p.Signed = 8, true
 		}

@@ -61,14 +61,14 @@ var (
 
 var bitsandbytes = &Format{
 	Name:     "bitsandbytes",
-	About:    "bitsandbytes' NF4 and FP4: high bits first",
+	About:    "bitsandbytes' NF4 and FP4: one row, high bits first",
 	anyCodes: true,
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		if p.Flat {
 			return []array{shaped(codes, ".weight", "U8", "k/2 | ", 8, "k/2 k%2~", 4)}
 		}
-		return []array{dense(codes, ".weight", "U8", "n | k/2 k%2~", 4)}
+		return []array{shaped(codes, ".weight", "U8", "n k/2 | ", 8, "n k/2 k%2~", 4)}
 	},
 	params: func(p Params, t Tensor, ext extents) (Params, error) {
 		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
