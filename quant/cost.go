@@ -26,6 +26,10 @@ func (p *Plan) Cost() Cost {
 			c.Moves++
 		}
 	}
+	if p.plain != nil {
+		first := p.plain.Cost()
+		c.Moves, c.Bytes = c.Moves+first.Moves, c.Bytes+first.Bytes
+	}
 	return c
 }
 
