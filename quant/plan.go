@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/restride/restride/layout"
 )
@@ -95,33 +94,28 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 
 // sameAxes refuses a target whose codes have other axes than the source's, such as experts.
 func (p *Plan) sameAxes(to array) error {
-	have, want := "", ""
-	for _, s := range p.From.arrays[0].slots {
-		if s.role != codes {
-			continue
-		}
-		for axis := range fieldExtents(s, p.From.ext) {
-			if p.From.ext[axis] != 1 && !strings.Contains(have, string(rune(axis))) {
-				have += string(rune(axis))
-			}
-		}
-	}
-	of := slices.IndexFunc(to.slots, func(s slot) bool { return s.role == codes })
-	for axis := range fieldExtents(to.slots[of], p.To.ext) {
-		if extent, ok := p.To.ext[axis]; !ok || extent != 1 {
-			want += string(rune(axis))
-		}
-	}
-	if len(have) != len(want) || strings.ContainsFunc(have, func(r rune) bool { return !strings.ContainsRune(want, r) }) {
-		return p.To.Format.refuse("axes %s; its own are %s", inOrder(have), inOrder(want))
+	have, want := codeAxes(p.From.arrays[0], p.From.ext), codeAxes(to, p.To.ext)
+	if have != want {
+		return p.To.Format.refuse("axes %s; its own are %s", have, want)
 	}
 	return nil
 }
 
-func inOrder(axes string) string {
-	b := []byte(axes)
-	slices.Sort(b)
-	return string(b)
+// codeAxes lists the axes of an array's codes, but those of extent 1.
+func codeAxes(a array, ext extents) string {
+	var out []byte
+	for _, s := range a.slots {
+		if s.role != codes {
+			continue
+		}
+		for axis := range fieldExtents(s, ext) {
+			if n, ok := ext[axis]; (!ok || n != 1) && !slices.Contains(out, axis) {
+				out = append(out, axis)
+			}
+		}
+	}
+	slices.Sort(out)
+	return string(out)
 }
 
 // refine lets several groups of the target's have the scale of one of the source's.
@@ -179,7 +173,7 @@ func (p *Plan) add(a array) error {
 		}
 		switch {
 		case s.role == shape, (s.role == sorting || s.role == groups) && p.sorted, len(src) == 0:
-			if s.role == mins || s.role == superScales || s.role == superMins {
+			if s.role != zeros && s.role != groups && s.role != sorting && s.role != shape {
 				return out.Format.refuse("the weight has no %v", s.role)
 			}
 			p.fills = append(p.fills, fill{index, s.role})
