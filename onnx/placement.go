@@ -151,7 +151,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	}
 	dev, host := wanted[onDevice], wanted[onHost] || wanted[anywhere] && !wanted[onDevice]
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
-		x, err := Load(on, t)
+		x, err := c.load(on, t)
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
@@ -175,6 +175,20 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		}
 	}
 	return x, err
+}
+
+// load loads a constant. To explain a model takes only what the host reads; for the rest,
+// and where that is in a file that is not there, there is room that costs nothing.
+func (c *compiler) load(on *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
+	if !c.explains || t.Type == layout.String {
+		return Load(on, t)
+	}
+	if on == tensor.Host() {
+		if x, err := Load(on, t); err == nil || t.External == nil {
+			return x, err
+		}
+	}
+	return tensor.Empty(c.s.stream, t.Type, t.Dims...)
 }
 
 // markSingles notes which constants are large, and which uses of one of one element need

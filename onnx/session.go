@@ -54,9 +54,11 @@ type step struct {
 	// mayDefer: the output's only user can write it straight into its own.
 	mayDefer bool
 
-	index   int
-	name    string
-	outputs []string
+	index    int
+	name     string
+	outputs  []string
+	captured []string // by bodies: the last inputs
+	trouble  error    // why it is opaque, though its operator is known
 }
 
 // fail names the node that an error is from.
@@ -90,7 +92,7 @@ func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the model is nil")
 	}
 	sess := &Session{stream: s}
-	if err := compile(sess, m); err != nil {
+	if err := compile(sess, m, false); err != nil {
 		return nil, errors.Join(err, sess.Close())
 	}
 	sess.runs.New = func() any {

@@ -15,7 +15,7 @@ import (
 
 func newRun() *cobra.Command {
 	var output string
-	cmd := newGraphCommand("run", "Run a model and show its outputs", false, func(out io.Writer, r *ran) error {
+	cmd := newGraphCommand("run", "Run a model and show its outputs", false, &graphFlags{}, func(out io.Writer, r *ran) error {
 		if output != "" {
 			if err := os.MkdirAll(output, 0o777); err != nil {
 				return quote.Error(err)
