@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -122,17 +123,42 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	if m.table == nil {
 		return d.CopyFrom(f)
 	}
-	table, err := tensor.FromBytes(s, t, packedTable(m.table, m.width), int64(len(m.table)))
+	return mapTo(d, f, m.table)
+}
+
+// mapTo sets dst to what a table of bytes has for src's elements, on the host.
+func mapTo(dst, src *tensor.Tensor, table []byte) (err error) {
+	numbers, err := src.Cast(layout.Uint8, device.Rounding{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, table.Release()) }()
-	return mapTo(d, f, table)
-}
-
-// mapTo sets dst to what a table has for src's elements.
-func mapTo(dst, src, table *tensor.Tensor) error {
-	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
+	defer func() { err = errors.Join(err, numbers.Release()) }()
+	b, err := numbers.Bytes()
+	if err != nil {
+		return err
+	}
+	for i, v := range b {
+		b[i] = table[v]
+	}
+	found, err := tensor.FromBytes(dst.Stream(), layout.Uint8, b, numbers.Shape()...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, found.Release()) }()
+	if dst.DType().Bits() == 8 {
+		typed, err := found.Bitcast(dst.DType())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, typed.Release()) }()
+		return dst.CopyFrom(typed)
+	}
+	narrow, err := found.Cast(dst.DType(), device.Rounding{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, narrow.Release()) }()
+	return dst.CopyFrom(narrow)
 }
 
 // rows says which group each row of k belongs to, and which row of the source each row of

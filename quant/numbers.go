@@ -220,17 +220,23 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 }
 
 // iq4nl is what codes of IQ4_NL and IQ4_XS stand for.
-var iq4nl = []int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+var iq4nl = bytesOf(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+
+func bytesOf(numbers ...int8) (out []byte) {
+	for _, n := range numbers {
+		out = append(out, byte(n))
+	}
+	return out
+}
 
 // mapped returns what a table has for each code.
-func (c *computation) mapped(x *tensor.Tensor, table []int8) *tensor.Tensor {
+func (c *computation) mapped(x *tensor.Tensor, table []byte) *tensor.Tensor {
 	if c.err != nil {
 		return nil
 	}
 	out := c.keep(tensor.Empty(c.stream, layout.Int8, x.Shape()...))
-	numbers := c.keep(tensor.FromSlice(c.stream, table, int64(len(table))))
 	if c.err == nil {
-		c.err = mapTo(out, x, numbers)
+		c.err = mapTo(out, x, table)
 	}
 	return out
 }
