@@ -37,7 +37,8 @@ func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), 
 // call is what a launch depends on beside layouts.
 type call struct {
 	dBits, sBits uint8 // sBits 0: a fill
-	atBits       uint8 // of a take
+	atBits       uint8 // of a take or a put
+	put          bool
 	signed       bool
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
@@ -69,7 +70,12 @@ func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, at
 	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, dst, src, at, by)
 }
 
-// get returns the launch of a call, planned if it is new. at and by are a take's.
+// Put returns the launch for a put (see PlanPut).
+func (c *Cache[T]) Put(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, dst, src, at, by)
+}
+
+// get returns the launch of a call, planned if it is new. at and by are a take's or a put's.
 func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (*Entry[T], error) {
 	hash := plankey.Hash(dst, src, at, by) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
 	for e := c.entries[hash]; e != nil; e = e.next {
@@ -99,6 +105,8 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 
 func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index) (Launch, error) {
 	switch {
+	case k.put:
+		return PlanPut(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
 	case at != nil:
 		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
 	case k.to != layout.Invalid:

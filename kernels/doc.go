@@ -68,6 +68,7 @@
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.
+// put and place are take and pick with indices of dst: those below a byte are merged.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
 // and magic numbers of the axes, the same on every target. In CUDA they are an argument

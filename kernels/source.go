@@ -72,6 +72,10 @@ func (s Spec) files() []Form {
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join:
 		return []Form{Store, Join}
+	case s.Form == Put:
+		return []Form{Take}
+	case s.Form == Place:
+		return []Form{Pick}
 	}
 	return []Form{s.Form}
 }

@@ -161,6 +161,7 @@ func (s Spec) defines() []string {
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
+		"PUT " + flag(s.puts()),
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
@@ -182,7 +183,7 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Pick, Join, Cast:
+	case Element, Fill, Spread, Take, Pick, Put, Place, Join, Cast:
 		return s.itemDefines()
 	case Value, Lookup:
 		return s.denseDefines()

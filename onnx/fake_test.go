@@ -142,6 +142,13 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 	return q.queue.Take(innerOf(dst), innerOf(src), innerOf(at), by...)
 }
 
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.dev.due("Put"); err != nil {
+		return err
+	}
+	return q.queue.Put(innerOf(dst), innerOf(src), innerOf(at), how, by...)
+}
+
 func (q *fakeQueue) Record() (device.Event, error) {
 	if err := q.dev.due("Record"); err != nil {
 		return nil, err

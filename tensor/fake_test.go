@@ -92,6 +92,13 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 	return q.Queue.Take(bare(dst), bare(src), bare(at), by...)
 }
 
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	return q.Queue.Put(bare(dst), bare(src), bare(at), how, by...)
+}
+
 func (q *fakeQueue) KernelName(dst, src device.Operand) string {
 	return "fake." + q.Queue.(device.KernelNamer).KernelName(bare(dst), bare(src))
 }

@@ -15,6 +15,12 @@ func Touched(o oracle.Case, sector int64) (read, written int64) {
 	if o.Dst.Count() == 0 {
 		return 0, 0
 	}
+	if o.Op == oracle.OpPut { // a take whose sides are exchanged
+		o.Op, o.Dst, o.Src = oracle.OpTake, o.Src, o.Dst
+		written, read = Touched(o, sector)
+		indices := touched(steps(o.At), o.AtType, sector)
+		return read + indices, written - indices
+	}
 	written = touched(steps(o.Dst), o.DstType, sector)
 	switch o.Op {
 	case oracle.OpFill:

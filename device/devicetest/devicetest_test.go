@@ -44,6 +44,8 @@ var faults = map[string]string{
 	"half an extent":         "TakeOrder",
 	"errors stay":            "Take",
 	"indices as bytes":       "TakeRules",
+	"puts meet":              "PutRules",
+	"first put wins":         "Put",
 }
 
 // A device that breaks one rule fails the suite.

@@ -34,6 +34,11 @@ func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.then(q.refQueue.Take(dst, src, at, by...), dst, sources[at.Buffer.Size()%2]) // as random as the guard behind them
 }
 
+func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	sources := [2]device.Operand{src, at}
+	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

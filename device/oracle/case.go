@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ const (
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
 	OpTake    Op = "take"
+	OpPut     Op = "put"
 )
 
 // Case is one operation to check. Layouts count elements from the start of
@@ -31,11 +31,16 @@ type Case struct {
 	How      device.Rounding // Convert
 	Shared   bool            // dst and src lie in one buffer
 
-	// Of a take: its indices. Wrong is how many elements have one out of range.
+	// Of a take or a put: its indices. Wrong is how many elements have one out of range.
 	At     layout.Layout
 	AtType layout.DType
 	By     []device.Index
 	Wrong  int
+
+	// Of a put. Once: no two elements go to one; indices of others are out of range, and
+	// skipped.
+	Reduction device.Reduction
+	Once      bool
 }
 
 // String returns the case's name, such as
@@ -46,10 +51,12 @@ type Case struct {
 //	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
+//	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
-// rounding; of a take the type of its indices, and offset, extent and stride of each.
+// rounding; of a take or a put the type of its indices, and offset, extent and stride of
+// each, and if it is not an error, what one out of range does; of a put the reduction.
 // It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
@@ -64,12 +71,8 @@ func (c Case) String() string {
 	if c.Op != OpFill {
 		name += "/src=" + written(c.Src)
 	}
-	if c.Op == OpTake {
-		by := make([]string, len(c.By))
-		for i, x := range c.By {
-			by[i] = join([]int64{x.Offset, x.Extent, x.Stride}, ":")
-		}
-		name += fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
+	if c.hasIndices() {
+		name += c.indicesString()
 	}
 	if how := howString(c.How); how != "" {
 		name += "/how=" + how
@@ -137,8 +140,11 @@ func ParseCase(name string) (Case, error) {
 	}
 	words := strings.Split(name, "/")
 	c := Case{Op: Op(words[0])}
-	if words[len(words)-1] == "shared" {
+	switch words[len(words)-1] {
+	case "shared":
 		c.Shared, words = true, words[:len(words)-1]
+	case "once":
+		c.Once, words = true, words[:len(words)-1]
 	}
 	if c.Op == OpConvert && len(words) == 6 {
 		list, ok := strings.CutPrefix(words[5], "how=")
@@ -150,9 +156,9 @@ func ParseCase(name string) (Case, error) {
 		}
 		words = words[:5]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9}[c.Op]
-	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n")
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10}[c.Op]
+	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -166,7 +172,7 @@ func ParseCase(name string) (Case, error) {
 	if c.Op != OpFill {
 		c.SrcType, err = layout.ParseDType(from)
 	}
-	if two && (c.Op == OpFill || c.Op == OpTake) {
+	if two && (c.Op == OpFill || c.hasIndices()) {
 		return refuse("%s has one type", c.Op)
 	}
 	if err != nil {
@@ -187,39 +193,13 @@ func ParseCase(name string) (Case, error) {
 			return refuse("%v", err)
 		}
 	}
-	if c.Op == OpTake {
+	if c.hasIndices() {
 		err = c.parseIndices(words[5:], dims)
 	}
 	if err != nil {
 		return refuse("%v", err)
 	}
 	return c, nil
-}
-
-// parseIndices reads what a take's name has of its indices.
-func (c *Case) parseIndices(words []string, dims []int64) (err error) {
-	if c.At, err = parseLayout(words[0], "at=", dims); err != nil {
-		return err
-	}
-	if c.AtType, err = layout.ParseDType(words[1]); err != nil {
-		return err
-	}
-	list, ok := strings.CutPrefix(words[2], "by=")
-	count, ok2 := strings.CutPrefix(words[3], "wrong=")
-	if !ok || !ok2 {
-		return errors.New("not of the form by=offset:extent:stride,.../wrong=n")
-	}
-	for word := range strings.SplitSeq(list, ",") {
-		x, err := split(word, ":")
-		if err != nil || len(x) != 3 {
-			return fmt.Errorf("%q is not of the form offset:extent:stride", word)
-		}
-		c.By = append(c.By, device.Index{Offset: x[0], Extent: x[1], Stride: x[2]})
-	}
-	if c.Wrong, err = strconv.Atoi(count); err == nil && c.Wrong < 0 {
-		err = fmt.Errorf("%d elements with an index out of range", c.Wrong)
-	}
-	return err
 }
 
 func parseLayout(word, role string, dims []int64) (layout.Layout, error) {

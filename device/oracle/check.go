@@ -63,7 +63,7 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 func (c Case) walkable() error {
 	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
 	switch {
-	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake:
+	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && !c.hasIndices():
 		return refuse("not an operation")
 	case !c.DstType.Storable() || c.Op != OpFill && !c.SrcType.Storable():
 		return refuse("not an element type")
@@ -75,8 +75,8 @@ func (c Case) walkable() error {
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
 		return refuse("strings, complex numbers and bits cannot be converted")
-	case c.Op == OpTake && !c.indexed():
-		return refuse("no indices of a take")
+	case c.hasIndices() && !c.walkableIndices():
+		return refuse("no indices of a take or a put")
 	}
 	return nil
 }
@@ -96,12 +96,15 @@ type memory[T comparable] struct {
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
 	fill func(dst device.Operand) (walk func(dst []T), err error)
-	// walk is the oracle's Copy, Convert or Take. It returns indices out of range.
+	// walk is the oracle's Copy, Convert, Take or Put. It returns indices out of range.
 	walk func(dst, src []T, at []byte) (wrong []int64)
+	// settle makes of want, where several elements went to one, the one of them that got
+	// has, if any.
+	settle func(want, got, src []T, at []byte)
 	// keep copies the elements of dst: what differs then is outside them.
-	keep func(to, from []T)
+	keep func(to, from []T, at []byte)
 	// differ returns the first element that differs, in words.
-	differ func(got, want []T) (first string, elements int64)
+	differ func(got, want []T, at []byte) (first string, elements int64)
 }
 
 // byteMemory is memory of bytes, without what depends on the case.
@@ -150,18 +153,25 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		switch c.Op {
 		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
-		case OpTake:
-			return c.take(at, func(p, q int64) { move(dst, p, src, q, width) })
+		case OpTake, OpPut:
+			return c.byIndices(at, func(p, q int64) { move(dst, p, src, q, width) })
 		default:
 			Copy(dst, c.Dst, src, c.Src, width)
 		}
 		return nil
 	}
-	m.keep = func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) }
-	m.differ = func(got, want []byte) (string, int64) {
+	m.settle = func(want, got, src []byte, at []byte) {
+		c.byIndices(at, func(p, q int64) {
+			if same(got, p, src, q, width) {
+				move(want, p, src, q, width)
+			}
+		})
+	}
+	m.keep = func(to, from, at []byte) { c.written(at, func(p int64) { move(to, p, from, p, width) }) }
+	m.differ = func(got, want, at []byte) (string, int64) {
 		size := int64(width+7) / 8
 		g, w := make([]byte, size), make([]byte, size)
-		return differ(c.Dst, func(p int64) bool {
+		return c.differ(at, func(p int64) bool {
 			move(g, 0, got, p, width)
 			move(w, 0, want, p, width)
 			return string(g) == string(w)
@@ -180,21 +190,36 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
 	}
 	m.walk = func(dst, src []string, at []byte) (wrong []int64) {
-		if c.Op == OpTake {
-			return c.take(at, func(p, q int64) { dst[p] = src[q] })
+		if c.hasIndices() {
+			return c.byIndices(at, func(p, q int64) { dst[p] = src[q] })
 		}
 		CopyStrings(dst, c.Dst, src, c.Src)
 		return nil
 	}
-	m.keep = func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) }
-	m.differ = func(got, want []string) (string, int64) {
+	m.settle = func(want, got, src []string, at []byte) {
+		c.byIndices(at, func(p, q int64) {
+			if got[p] == src[q] {
+				want[p] = src[q]
+			}
+		})
+	}
+	m.keep = func(to, from []string, at []byte) { c.written(at, func(p int64) { to[p] = from[p] }) }
+	m.differ = func(got, want []string, at []byte) (string, int64) {
 		var g, w string
-		return differ(c.Dst, func(p int64) bool {
+		return c.differ(at, func(p int64) bool {
 			g, w = got[p], want[p]
 			return g == w
 		}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
 	}
 	return check(dev, c, rng, q, m)
+}
+
+// same reports whether element p of one memory is element q of another, both of width bits.
+func same(a []byte, p int64, b []byte, q int64, width int) bool {
+	x, y := make([]byte, 16), make([]byte, 16)
+	move(x, 0, a, p, width)
+	move(y, 0, b, q, width)
+	return string(x) == string(y)
 }
 
 // RandomBytes returns n random bytes.
@@ -215,7 +240,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if c.Op != OpFill {
 		srcSize += guard(rng)
 	}
-	if c.Op == OpTake {
+	if c.hasIndices() {
 		atSize += guard(rng)
 	}
 	if c.Shared {
@@ -269,9 +294,12 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	case OpFill:
 		walk, err = m.fill(to)
 	case OpTake:
-		if err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...); err == nil && c.Wrong > 0 {
-			err = q.Wait()
-		}
+		err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...)
+	case OpPut:
+		err = q.Put(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.Reduction, c.By...)
+	}
+	if err == nil && c.Wrong > 0 {
+		err = q.Wait()
 	}
 	if c.Wrong <= 0 && err != nil {
 		return errors.Join(err, q.Wait())
@@ -285,7 +313,10 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), q.Read(indicesAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
-	err = errors.Join(compareDst(m, c, got, want), compareSource("at", indicesAfter, indices))
+	if c.Op == OpPut && !dev.Info().PutsInOrder {
+		m.settle(want, got, from, indices)
+	}
+	err = errors.Join(compareDst(m, c, got, want, indices), compareSource("at", indicesAfter, indices))
 	if !c.Shared { // then src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
 	}
@@ -295,15 +326,15 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	return err
 }
 
-func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
+func compareDst[T comparable](m memory[T], c Case, got, want []T, at []byte) error {
 	if _, n := firstDifference(got, want); n == 0 {
 		return nil
 	}
 	var errs []error
-	if first, n := m.differ(got, want); n > 0 {
+	if first, n := m.differ(got, want, at); n > 0 {
 		errs = append(errs, fmt.Errorf("%w: %s; %d of %d elements differ", ErrWrong, first, n, c.Dst.Count()))
 	}
-	m.keep(want, got)
+	m.keep(want, got, at)
 	if i, n := firstDifference(got, want); n > 0 {
 		errs = append(errs, fmt.Errorf("%w: changed outside dst's elements, in %d bytes, the first at %d: got %v, was %v", ErrWrong, n, i, got[i], want[i]))
 	}
@@ -329,14 +360,25 @@ func firstDifference[T comparable](a, b []T) (first, n int) {
 	return first, n
 }
 
+// written visits the positions of dst's elements; of a put, of those that are put there.
+func (c Case) written(at []byte, visit func(p int64)) {
+	if c.Op == OpPut {
+		c.byIndices(at, func(p, _ int64) { visit(p) })
+		return
+	}
+	walk(c.Dst, c.Dst, func(p, _ int64) { visit(p) })
+}
+
 // differ counts the elements that are not the same, and describes the first;
 // words are about the position that same was asked for last.
-func differ(l layout.Layout, same func(p int64) bool, words func() string) (first string, elements int64) {
+func (c Case) differ(at []byte, same func(p int64) bool, words func() string) (first string, elements int64) {
 	number := int64(0)
-	walk(l, l, func(p, _ int64) {
+	c.written(at, func(p int64) {
 		if !same(p) {
-			if elements == 0 {
-				first = fmt.Sprintf("element %d, at %v: %s", number, index(l, number), words())
+			if elements == 0 && c.Op == OpPut {
+				first = fmt.Sprintf("element %d of dst's buffer: %s", p, words())
+			} else if elements == 0 {
+				first = fmt.Sprintf("element %d, at %v: %s", number, index(c.Dst, number), words())
 			}
 			elements++
 		}

@@ -64,6 +64,10 @@ func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.launch(&dst, backend.CheckTake(&dst, &src, &at, by))
 }
 
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	return q.launch(&dst, backend.CheckPut(&dst, &src, &at, how, by))
+}
+
 func (q *queue) FillString(dst device.Operand, _ string) error {
 	return q.launch(&dst, backend.CheckFillString(&dst))
 }

@@ -40,7 +40,7 @@ type replay struct {
 
 // capturable reports whether a call can be part of a capture.
 func capturable(op string) bool {
-	return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take"
+	return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take" || op == "Put"
 }
 
 // Capture makes what f queues into a device.Replay.

@@ -56,7 +56,7 @@ func (q *Queue) begin(op string) error {
 	}
 	if q.capture != nil && !capturable(op) {
 		q.mu.Unlock()
-		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert and Take can be part of")
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert, Take and Put can be part of")
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Launch struct {
 	kernels.Launch
 	D, S   int64  // the kernel's bases, in elements of its width
 	Lo, Hi uint64 // its last arguments
-	Extent int64  // of a take: its index's
+	Extent int64  // of a take or a put: its index's
 
 	Read, Written int64 // bytes that memory moves at least
 }
@@ -63,6 +63,10 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 		}
 	case oracle.OpTake:
 		if l.Launch, err = kernels.PlanTake(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
+			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
+		}
+	case oracle.OpPut:
+		if l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
 			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
 		}
 	default:
