@@ -124,8 +124,8 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			switch add((n*a.bits + 7) / 8); {
 			case !a.has(codes):
 				add(8 * n)
-			case from.Params.Table == "iq4nl": // and what the table has for them
-				add(n)
+			default: // codes in float32 as well: on the device, and on the host while they are computed
+				add(16 * n)
 			}
 		}
 	}
