@@ -3,6 +3,7 @@ package quant
 import (
 	"errors"
 	"maps"
+	"strings"
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -40,7 +41,7 @@ var (
 
 // planNumbers plans what the codes stand for: (code - zero) * scale + minimum. All of these
 // are brought into plain order first.
-func (w *Weight) planNumbers(out *Weight, a array) (*Plan, error) {
+func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	f, p := out.Format, w.Params
 	if p.Flat || !w.has(scales) && !w.has(superScales) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
@@ -54,9 +55,9 @@ func (w *Weight) planNumbers(out *Weight, a array) (*Plan, error) {
 			out.Params.Type = "F64"
 		}
 	}
-	a = f.arrays(out.Params)[0]
-	if w.Format.suffix[0] == '_' {
-		a.suffix = "" // the codes' name is one of the matrix, and more
+	a := f.arrays(out.Params)[0]
+	if strings.HasPrefix(w.Format.suffix, "_") {
+		a.suffix = "" // the codes' name is the matrix's, and more
 	}
 	out.ext = maps.Clone(w.ext)
 	dims, err := a.dims(out.ext)

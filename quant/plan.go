@@ -64,7 +64,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
 	if to.numbers {
-		return w.planNumbers(out, arrays[0])
+		return w.planNumbers(out)
 	}
 	out.ext = maps.Clone(w.ext)
 	out.ext.group(out.Params)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Holds every device of the machine against the oracle, the operators on it against
 # models of them, and against ONNX's backend test cases, where the folder CASES has
-# them; and converts quantised weights, where VECTORS has some. Random cases have a new seed each time, which is printed: SEED repeats them.
-# With SOAKTIME, each device has more of them for so many seconds.
+# them; and converts quantised weights, where VECTORS has some. Random cases have a new
+# seed each time, which is printed: SEED repeats them. With SOAKTIME, each device has
+# more of them for so many seconds.
 set -eu
 : "${GO:=go}" "${CASES:=../shared/onnx-node-tests}" "${VECTORS:=$PWD/../shared/quant/vectors}" "${SEED:=$(date +%s)}" "${SOAKTIME:=0}"
 mkdir -p build

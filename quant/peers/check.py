@@ -153,11 +153,7 @@ def check_onnxruntime(folder):
             continue
         y = session.run(None, {"A": inputs["A"]})[0]
         checked += agree(f"onnxruntime, {bits} bits", np.ascontiguousarray(y.T) + 0.0, x.numbers + 0.0)
-    return f"MatMulNBits of {onnxruntime_version(ort)} on {checked} weights"
-
-
-def onnxruntime_version(ort):
-    return f"ONNX Runtime {ort.__version__}"
+    return f"MatMulNBits of ONNX Runtime {ort.__version__} on {checked} weights"
 
 
 def module(package, path):
