@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -126,39 +125,14 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	return mapTo(d, f, m.table)
 }
 
-// mapTo sets dst to what a table of bytes has for src's elements, on the host.
-func mapTo(dst, src *tensor.Tensor, table []byte) (err error) {
-	numbers, err := src.Cast(layout.Uint8, device.Rounding{})
+// mapTo sets dst to what a table of bytes has for src's elements.
+func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
+	table, err := tensor.FromBytes(dst.Stream(), dst.DType(), packedTable(numbers, int64(dst.DType().Bits())), int64(len(numbers)))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, numbers.Release()) }()
-	b, err := numbers.Bytes()
-	if err != nil {
-		return err
-	}
-	for i, v := range b {
-		b[i] = table[v]
-	}
-	found, err := tensor.FromBytes(dst.Stream(), layout.Uint8, b, numbers.Shape()...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, found.Release()) }()
-	if dst.DType().Bits() == 8 {
-		typed, err := found.Bitcast(dst.DType())
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, typed.Release()) }()
-		return dst.CopyFrom(typed)
-	}
-	narrow, err := found.Cast(dst.DType(), device.Rounding{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, narrow.Release()) }()
-	return dst.CopyFrom(narrow)
+	defer func() { err = errors.Join(err, table.Release()) }()
+	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
 }
 
 // rows says which group each row of k belongs to, and which row of the source each row of

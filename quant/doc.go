@@ -17,7 +17,7 @@
 // divides it into pieces that less memory is enough for, and [Plan.Check] goes the way back
 // and compares. What a format cannot keep is refused with the rule.
 //
-// Where formats count from different zeros, a copy goes by a table, on the host.
-// The numbers that codes stand for, in floating point, are computed from codes, scales and
-// zero points in one plain order, on the host.
+// Where formats count from different zeros, a copy goes by a table. The numbers that codes
+// stand for, in floating point, are computed from codes, scales and zero points in one
+// plain order, on the host.
 package quant

@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/restride/restride/layout"
 )
 
@@ -61,4 +63,21 @@ func looked(steps []step, d, s place) (move, error) {
 		m.srcLayout, err = layout.Strided(dims, src, srcAt/8)
 	}
 	return m, err
+}
+
+// packedTable is a table as elements of so many bits lie in bytes.
+func packedTable(table []byte, bits int64) []byte {
+	if bits == 8 {
+		return table
+	}
+	per := int(8 / bits)
+	var out []byte
+	for some := range slices.Chunk(table, per) {
+		b := byte(0)
+		for i, v := range some {
+			b |= v << (int64(i) * bits)
+		}
+		out = append(out, b)
+	}
+	return out
 }
