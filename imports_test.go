@@ -52,14 +52,14 @@ var policy = map[string][]string{
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
-	"quant":             {"layout", "tensor", "checkpoint", "internal/quote"},
+	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
 	"onnx/model":        {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
 
-	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels"},
+	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels", "internal/quote"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
 	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "device/backend"},
@@ -87,7 +87,10 @@ var policy = map[string][]string{
 	},
 	"cmd/soak":           {"", "internal/adversary"},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
-	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
+
+	"examples/kernel/opencl": {"layout", "device", "opencl", "tensor"},
+	"examples/kernel/cuda":   {"layout", "device", "cuda", "tensor"},
+	"examples/pipeline":      {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
 }
 
 // TestImports keeps the arrows between packages true: layout knows nothing of

@@ -121,7 +121,7 @@ func shiftWords(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, n int64) {
 
 // fillBits sets n elements of w bits.
 func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
-	v *= [...]byte{2: 0x55, 4: 0x11}[w]
+	v *= [...]byte{1: 0xff, 2: 0x55, 4: 0x11}[w]
 	d, n = d*w, n*w
 	if head := min(-d&7, n); head > 0 {
 		putBits(dst, d, v, head)
@@ -160,15 +160,18 @@ func fillSpan(b []byte, v byte, past bool) {
 }
 
 // reversedTables are those of ReverseBits: the halves of a byte are exchanged, and for
-// elements of 2 bits the pairs in each half.
-var reversedTables = [...]*[32]byte{2: reversedTable(2), 4: reversedTable(4)}
+// narrower elements those in each half.
+var reversedTables = [...]*[32]byte{1: reversedTable(1), 2: reversedTable(2), 4: reversedTable(4)}
 
 func reversedTable(w int) *[32]byte {
 	t := new([32]byte)
 	for x := range byte(16) {
 		y := x
-		if w == 2 {
+		if w <= 2 {
 			y = x<<2&15 | x>>2
+		}
+		if w == 1 {
+			y = y<<1&10 | y>>1&5
 		}
 		t[x], t[16+x] = y<<4, y
 	}
@@ -204,8 +207,11 @@ func reverseWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64
 		s -= 64
 		v := bits.ReverseBytes64(wordBits(src, s))
 		v = v&mask4<<4 | v>>4&mask4
-		if w == 2 {
+		if w <= 2 {
 			v = v&mask2<<2 | v>>2&mask2
+		}
+		if w == 1 {
+			v = v&mask1<<1 | v>>1&mask1
 		}
 		store64(dst, d>>3, v)
 		d += 64
@@ -294,6 +300,9 @@ func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 		return
 	case j.permuted.on:
 		j.permuteWords(d, s, na, nb)
+		return
+	case j.fields.on:
+		j.moveFields(d, s, na, nb)
 		return
 	}
 	if j.class == transpose {

@@ -45,6 +45,9 @@ func (j *job) plan() {
 		}
 	}
 	j.permuted.on, j.boxes.on = false, false
+	if j.planFields() {
+		return
+	}
 	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
 		if terms := j.tileTerms(); terms > 0 {
@@ -78,7 +81,7 @@ func (j *job) plan() {
 // in L1 anyway, and there are no vectors to gain by.
 func (j *job) maybeTranspose(n int64) bool {
 	switch {
-	case j.strings, j.bytes <= 256, j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None:
+	case j.strings, j.dBits == 1, j.bytes <= 256, j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None:
 		return false
 	case j.class == broadcast:
 		return n*int64(j.dBits) < 8*cacheLine

@@ -117,6 +117,7 @@ const (
 	mask16 = 0x0000ffff0000ffff
 	mask8  = 0x00ff00ff00ff00ff
 	mask4  = 0x0f0f0f0f0f0f0f0f
+	mask1  = 0x5555555555555555
 	mask2  = 0x3333333333333333
 )
 

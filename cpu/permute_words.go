@@ -71,7 +71,7 @@ func (j *job) planWords() bool {
 // turnWords lists what makes the words of a block: items of axis k. False: too much.
 func (j *job) turnWords(k int) bool {
 	p, w := &j.permuted, int64(j.dBits)
-	var at [64 * mostWords / 2]int64 // bits, from the byte of the block's first element on
+	var at [64 * mostWords]int64 // bits, from the byte of the block's first element on
 	all := at[:p.items*p.size]
 	for e := range all {
 		rest := int64(e)

@@ -29,7 +29,7 @@ type period struct {
 // planPeriods plans a kernel of form Run, Repack or Gather in periods of rows; false: that
 // is not worth it.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
-	if len(p.axes) < 2 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
+	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
 		return false
 	}
 	best := period{busy: .1}

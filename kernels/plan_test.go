@@ -266,7 +266,7 @@ func TestLaunchFitsOtherOffsets(t *testing.T) {
 		bits := c.DstType.Bits()
 		l, err := kernels.PlanCopy(c.Dst, c.Src, bits, kernels.Target{})
 		require.NoError(t, err)
-		dMore, sMore := rng.Int64N(1<<20)*64, rng.Int64N(1<<20)*64
+		dMore, sMore := rng.Int64N(1<<20)*128, rng.Int64N(1<<20)*128
 		dst, err := c.Dst.Rebase(c.Dst.Offset() + dMore)
 		require.NoError(t, err)
 		src, err := c.Src.Rebase(c.Src.Offset() + sMore)

@@ -6,8 +6,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Kernels lists the kernels that plans for the target may ask for: of copies, fills and
-// takes of elements of the given types, and of conversions between two of them; of
+// Kernels lists the kernels that plans for the target may ask for: of copies, fills,
+// takes and puts of elements of the given types, and of conversions between two of them; of
 // everything, if none is given. Those for layouts of very many axes are only in the latter.
 func (t Target) Kernels(types ...layout.DType) []Spec {
 	return slices.DeleteFunc(Specs(), func(s Spec) bool {
@@ -28,6 +28,8 @@ func (s Spec) serves(types []layout.DType) bool {
 		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
 	case s.Form == Join: // of parts of elements
 		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
+	case s.Form == Field: // of single bits, and of three elements of 2
+		return of(1) || of(2)
 	case s.SrcBits != 0 && s.SrcBits != s.DstBits:
 		return of(s.DstBits) && of(s.SrcBits)
 	}

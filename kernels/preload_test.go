@@ -21,7 +21,7 @@ func TestKernelsOfTypes(t *testing.T) {
 		all := target.Kernels()
 		for _, types := range [][]layout.DType{
 			{layout.Float32}, {layout.Int4, layout.Int8}, {layout.Float16, layout.Float32, layout.Float4E2M1},
-			{layout.Uint2, layout.Complex128}, {layout.BFloat16, layout.Float64, layout.Int64},
+			{layout.Uint2, layout.Complex128}, {layout.BFloat16, layout.Float64, layout.Int64}, {layout.Bit},
 		} {
 			some := target.Kernels(types...)
 			assert.Less(t, len(some), len(all))
@@ -48,6 +48,12 @@ func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
 		return kernels.PlanFill(c.Dst, bits, t)
 	case c.Op == oracle.OpTake:
 		return kernels.PlanTake(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
+	case c.Op == oracle.OpMap:
+		return kernels.PlanMap(c.Dst, c.Src, bits, c.SrcType.Bits(), t)
+	case c.Op == oracle.OpWhere:
+		return kernels.PlanWhere(c.Dst, c.Cond, c.Src, c.B, bits, t)
+	case c.Op == oracle.OpPut:
+		return kernels.PlanPut(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:
 		return kernels.PlanPack(c.Dst, c.Src, bits, c.SrcType.Bits(), backend.IsSigned(c.SrcType), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.ByValue:

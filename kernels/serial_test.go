@@ -106,7 +106,7 @@ func TestEverySerialKernelIsPlanned(t *testing.T) {
 		require.NoError(t, err)
 		planned[l.Spec] = true
 	}
-	types := slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String })
+	types := slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool { return t == layout.String })
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60000 {
 		note(planOf(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), serial))

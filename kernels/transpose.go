@@ -70,7 +70,7 @@ func (p *problem) transposes() (Form, int) {
 			return "", 0
 		}
 	}
-	if near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
+	if p.dBits == 1 || near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
 		return "", 0
 	}
 	return form, near

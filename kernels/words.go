@@ -33,14 +33,19 @@ func wordSpecs() []Spec {
 		if serial {
 			anywhere = Pack
 		}
-		for _, bits := range []int{2, 4, 8, 16} {
+		for _, bits := range []int{1, 2, 4, 8, 16} {
 			if !serial || bits < 8 {
 				add(Run, bits, bits, serial)
-				add(Repack, bits, bits, serial).Step = -1
 			}
 			add(anywhere, bits, 0, serial)
 			if bits < 8 {
 				add(anywhere, bits, bits, serial)
+			}
+			if bits == 1 { // rare: it has the general forms alone
+				continue
+			}
+			if !serial || bits < 8 {
+				add(Repack, bits, bits, serial).Step = -1
 			}
 			if !serial {
 				add(Gather, bits, bits, false).Step = repeated
@@ -55,7 +60,7 @@ func wordSpecs() []Spec {
 		}
 	}
 	for _, s := range slices.Clone(all) { // the same of chunks in periods
-		if s.chunks() && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
+		if s.chunks() && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
 			s.Periods = true
 			all = append(all, s)
 		}
@@ -73,6 +78,7 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 			spec.Form = Run
 		case !same && in.s == 1 && long:
 			spec.Form = Repack
+		case p.dBits == 1:
 		case same && in.s == -1 && long:
 			spec.Form, spec.Step = Repack, -1
 		case same && in.s == 0 && long && !p.target.Serial:
@@ -234,12 +240,16 @@ func (p *problem) planWords(k *parameters, most int, span int64) error {
 	per := int64(32 / p.dBits)
 	words := (p.phase(per, rest) + k.length + per - 1) / per
 	span = min(span, words)
-	k.span = uint32(span)
-	spans := (words + span - 1) / span
 	block := int64(itemsPerBlock)
 	if p.target.Serial {
 		block = max(1, serialWords/span)
 	}
+	return k.cutSpans((words+span-1)/span, span, block, rest)
+}
+
+// cutSpans makes items of a run's spans of words, up to a number of them in a block.
+func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
+	k.span = uint32(span)
 	if spans > block {
 		k.flat = 1
 		k.cutAxis(axis{n: spans}, block)

@@ -37,6 +37,11 @@ const (
 	Int2           DType = 26
 )
 
+// Bit is a single bit: what codes of 3, 5 and 6 bits, and planes of bits, are views of. It
+// is no ONNX type. Bits are copied and filled; they are no numbers, and are neither
+// converted nor taken.
+const Bit DType = 1 << 7
+
 // dtypes says all that layouts need to know of a type: its ONNX name, how many
 // bits an element has (0: no fixed width), and, for types below a byte, the
 // 8-bit type that holds one element a byte once unpacked.
@@ -85,10 +90,16 @@ func DTypes() []DType {
 // Valid reports whether t is one of the 26 element types.
 func (t DType) Valid() bool { return t > 0 && int(t) < len(dtypes) }
 
-// Bits returns the width of one element in bits: 2, 4, 8, 16, 32, 64 or 128;
+// Storable reports whether memory can have elements of t: it is valid, or [Bit].
+func (t DType) Storable() bool { return t.Valid() || t == Bit }
+
+// Bits returns the width of one element in bits: 1, 2, 4, 8, 16, 32, 64 or 128;
 // 0 for String and for invalid types, which have no fixed width.
 func (t DType) Bits() int {
-	if !t.Valid() {
+	switch {
+	case t == Bit:
+		return 1
+	case !t.Valid():
 		return 0
 	}
 	return int(dtypes[t].bits)
@@ -96,7 +107,7 @@ func (t DType) Bits() int {
 
 // Container returns the 8-bit type that holds one element of a sub-byte type
 // per byte (Int4 and Int2: Int8; Uint4, Uint2 and Float4E2M1: Uint8), and
-// Invalid for every type that is not below a byte.
+// Invalid for Bit and for every type that is not below a byte.
 func (t DType) Container() DType {
 	if !t.Valid() {
 		return Invalid
@@ -104,16 +115,22 @@ func (t DType) Container() DType {
 	return dtypes[t].container
 }
 
-// String returns ONNX's name for the type, such as "float" or "int4".
+// String returns ONNX's name for the type, such as "float" or "int4"; of Bit, "bit".
 func (t DType) String() string {
-	if !t.Valid() {
+	switch {
+	case t == Bit:
+		return "bit"
+	case !t.Valid():
 		return fmt.Sprintf("dtype(%d)", uint8(t))
 	}
 	return dtypes[t].name
 }
 
-// ParseDType returns the type that has the given ONNX name.
+// ParseDType returns the type whose name String gives.
 func ParseDType(name string) (DType, error) {
+	if name == Bit.String() {
+		return Bit, nil
+	}
 	for t, d := range dtypes {
 		if t > 0 && d.name == name {
 			return DType(t), nil

@@ -61,9 +61,24 @@ func TestDTypeTable(t *testing.T) {
 	}
 }
 
+func TestBit(t *testing.T) {
+	require.False(t, layout.Bit.Valid())
+	require.True(t, layout.Bit.Storable())
+	require.Equal(t, 1, layout.Bit.Bits())
+	require.Equal(t, layout.Invalid, layout.Bit.Container())
+	back, err := layout.ParseDType("bit")
+	require.NoError(t, err)
+	require.Equal(t, layout.Bit, back)
+	require.NotContains(t, layout.DTypes(), layout.Bit)
+	bytes, err := layout.Shape{3, 3}.Bytes(layout.Bit)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, bytes)
+}
+
 func TestDTypeInvalid(t *testing.T) {
-	for _, x := range []layout.DType{layout.Invalid, 27, 128, 255} {
+	for _, x := range []layout.DType{layout.Invalid, 27, 127, 129, 255} {
 		require.False(t, x.Valid())
+		require.False(t, x.Storable())
 		require.Zero(t, x.Bits())
 		require.Equal(t, layout.Invalid, x.Container())
 		require.Contains(t, x.String(), "dtype(")

@@ -34,7 +34,7 @@ func (s Shape) Bytes(t DType) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !t.Valid() {
+	if !t.Storable() {
 		return 0, Errorf(ErrInvalid, "Shape", "%v of %v, which is no element type", s.Clone(), t)
 	}
 	if t.Bits() == 0 {

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,12 +16,20 @@ import (
 // compiler turns a graph into the steps of a Session.
 type compiler struct {
 	s     *Session
+	model *model.Model
 	graph *model.Graph
-	nodes []*unit          // in the order in which they run
-	maker map[string]*unit // of each value that a node makes
-	uses  map[string][]use
-	slots map[string]int
-	large map[string]bool // constants of more elements than the host calculates with
+	// explains: the session is not to run. What cannot be is opaque, and of constants
+	// only those that the host reads are loaded.
+	explains bool
+	provider Provider              // nil: none
+	declared map[string]model.Type // of the graph's values, for a provider
+	depth    int                   // of the graph, in nodes of others
+	lacking  []string              // operators that graphs in nodes lack
+	nodes    []*unit               // in the order in which they run
+	maker    map[string]*unit      // of each value that a node makes
+	uses     map[string][]use
+	slots    map[string]int
+	large    map[string]bool // constants of more elements than the host calculates with
 	// hostSlots are the slots of the host's copies of constants that the device
 	// has too.
 	hostSlots map[string]int
@@ -38,6 +47,8 @@ type unit struct {
 	single   uint          // inputs: see markSingles
 	host     bool          // what it makes is wanted on the host, or is made there anyway
 	missing  string        // the name of its operator, if nothing here runs it
+	trouble  error         // why it is opaque, though its operator is known
+	captured []string      // by its bodies: they are the last of its inputs
 
 	next int  // while sorting: the input to look at next
 	done bool // and whether it is sorted
@@ -63,21 +74,19 @@ func nodeLabel(index int, op, name string) string {
 	return fmt.Sprintf("node %d (%s)", index, quote.Plain(op))
 }
 
-func compile(s *Session, m *model.Model) error {
+// compile makes a session of a model.
+func (c *compiler) compile(s *Session, m *model.Model) error {
 	if m == nil || m.Graph == nil {
 		return invalidGraph("the model has none")
 	}
 	if err := budget.TakeFor(budget.Process(), s, "the session", sizeOfSession(m.Graph)); err != nil {
 		return err
 	}
-	c := &compiler{
-		s: s, graph: m.Graph, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, large: map[string]bool{}, hostSlots: map[string]int{},
-	}
-	if err := c.resolve(m); err != nil {
-		return err
-	}
-	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
+	c.s, c.model, c.graph = s, m, m.Graph
+	c.maker, c.uses = map[string]*unit{}, map[string][]use{}
+	c.slots, c.large, c.hostSlots = map[string]int{}, map[string]bool{}, map[string]int{}
+	c.declareTypes()
+	for _, step := range []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -98,33 +107,88 @@ func sizeOfSession(g *model.Graph) int64 {
 }
 
 // resolve finds each node's operator and reads its attributes.
-func (c *compiler) resolve(m *model.Model) error {
-	functions := functionsOf(m)
-	v, ok := m.Opsets[""]
+func (c *compiler) resolve() error {
+	functions := functionsOf(c.model)
 	for i := range c.graph.Nodes {
 		n := &c.graph.Nodes[i]
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		c.nodes = append(c.nodes, u)
-		if name := foreignName(n, functions); name != "" {
-			u.missing = name
-			u.d = &definition{op: n.OpType, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true}
+		if u.missing = foreignName(n, functions); u.missing != "" {
+			if err := c.unknown(u); err != nil {
+				return fmt.Errorf("%v: %w", u, err)
+			}
 			continue
 		}
-		if !ok {
-			return invalidGraph("the model imports no opset of ONNX's own operators")
-		}
-		var err error
-		if u.d, err = lookup(n.OpType, Opset(v)); err == nil {
-			if u.d.constant != nil {
-				u.constant, err = u.d.constant(u.d, n.Attrs)
-			} else {
-				u.kernel, err = u.d.compile(n.Attrs)
-			}
+		err := c.known(u)
+		if err != nil && c.explains {
+			u.trouble, err = err, c.opaque(u)
 		}
 		if err != nil {
 			return fmt.Errorf("%v: %w", u, err)
 		}
 	}
+	return nil
+}
+
+// unknown finds what runs a node of an operator that is not known here: an engine, or of
+// an If the session.
+func (c *compiler) unknown(u *unit) error {
+	if err := c.opaque(u); err != nil || c.explains {
+		return err
+	}
+	if err := c.offer(u); err != nil || u.missing != "If" {
+		return err
+	}
+	err := c.branches(u)
+	var lack *MissingError
+	if errors.As(err, &lack) {
+		c.lacking, err = append(c.lacking, lack.Ops...), nil
+	}
+	return err
+}
+
+// known finds the operator of a node that is ONNX's and known here.
+func (c *compiler) known(u *unit) error {
+	v, ok := c.model.Opsets[""]
+	if !ok {
+		return invalidGraph("the model imports no opset of ONNX's own operators")
+	}
+	d, err := lookup(u.node.OpType, Opset(v))
+	if err != nil {
+		return err
+	}
+	if u.d = d; d.constant != nil {
+		u.constant, err = d.constant(d, u.node.Attrs)
+	} else {
+		u.kernel, err = d.compile(u.node.Attrs)
+	}
+	return err
+}
+
+// opaque makes a node one of which nothing is known but the values it uses and makes.
+func (c *compiler) opaque(u *unit) (err error) {
+	name := u.node.OpType
+	if u.node.Domain != "" {
+		name = u.node.Domain + "." + name
+	}
+	if v, ok := c.model.Opsets[calleeOf(u.node.Domain, "", "").domain]; ok {
+		name = fmt.Sprintf("%s-%d", name, v)
+	}
+	u.d = &definition{op: u.node.OpType, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true}
+	u.constant = nil
+	if u.captured, err = capturedBy(u.node); len(u.captured) == 0 || err != nil {
+		return err
+	}
+	read := map[string]bool{}
+	for _, b := range bodiesOf(u.node) {
+		readOnHost(b.graph, Opset(c.model.Opsets[""]), read)
+	}
+	for i, name := range u.captured {
+		if read[name] {
+			u.single |= 1 << (len(u.in) + i)
+		}
+	}
+	u.in = append(slices.Clone(u.in), u.captured...)
 	return nil
 }
 
@@ -165,16 +229,19 @@ func foreignName(n *model.Node, functions map[callee]bool) string {
 
 // checkMissing refuses a graph with operators that nothing here runs.
 func (c *compiler) checkMissing() error {
-	var missing []string
+	missing := c.lacking
 	for _, u := range c.nodes {
 		if u.d.arithmetic && !u.host {
 			u.missing = u.node.OpType + " (on the host only: of shapes)"
+			if err := c.opaque(u); err != nil {
+				return err
+			}
 		}
 		if u.missing != "" {
 			missing = append(missing, u.missing)
 		}
 	}
-	if missing == nil {
+	if missing == nil || c.explains {
 		return nil
 	}
 	slices.Sort(missing)
@@ -332,7 +399,7 @@ func (c *compiler) emit() {
 	s.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, s.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
 		if u.host {
 			st.home = tensor.Host()
 		}

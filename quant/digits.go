@@ -26,17 +26,22 @@ type digit struct {
 	axis    byte
 	div     int64
 	size    int64 // 0: the rest of the axis
-	only    int64 // the one value that there is; -1: all
+	only    int64 // the one value that there is, or the first of several; -1: all
+	several int64 // how many there are from only on; 0: one
 	reverse bool  // the last one comes first
 	stride  int64 // bits from one value to the next
 	apart   bool  // by stride as the order says it
 }
 
+// noAxis is what stands for one in a digit whose value is known.
+const noAxis = '#'
+
 // digits reads an order of digits, the outermost first: "k/8 n k%8" is a row for each 8
 // k, in it all n, and of each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or
 // AXIS/DIV%SIZE; behind it "~" turns its order round, "=2" says that only this value
-// is there, and ":96" that values are 96 bits apart, with others between. Orders are
-// constants of this package: one that cannot be read panics.
+// is there, "=2+3" that three are from it on, and ":96" that values are 96 bits apart,
+// with others between. "#1%3" is no digit of an index, but the second of three places.
+// Orders are constants of this package: one that cannot be read panics.
 func digits(order string) []digit {
 	var out []digit
 	for _, word := range strings.Fields(order) {
@@ -47,12 +52,18 @@ func digits(order string) []digit {
 		}
 		rest, only, some := strings.Cut(rest, "=")
 		if some {
-			d.only = number(word, only)
+			only, several, more := strings.Cut(only, "+")
+			if d.only = number(word, only); more {
+				d.several = number(word, several)
+			}
 		}
 		rest, d.reverse = strings.CutSuffix(rest, "~")
 		rest, size, some := strings.Cut(rest, "%")
 		if some {
 			d.size = number(word, size)
+		}
+		if d.axis == noAxis {
+			d.only, rest = number(word, rest), ""
 		}
 		if div, some := strings.CutPrefix(rest, "/"); some {
 			d.div = number(word, div)
@@ -74,6 +85,9 @@ func number(word, text string) int64 {
 
 func (d digit) String() string {
 	s := string(rune(d.axis))
+	if d.axis == noAxis {
+		return fmt.Sprintf("%s%d%%%d", s, d.only, d.size)
+	}
 	if d.div > 1 {
 		s += fmt.Sprintf("/%d", d.div)
 	}
@@ -85,6 +99,9 @@ func (d digit) String() string {
 	}
 	if d.only >= 0 {
 		s += fmt.Sprintf("=%d", d.only)
+	}
+	if d.several > 0 {
+		s += fmt.Sprintf("+%d", d.several)
 	}
 	if d.apart {
 		s += fmt.Sprintf(":%d", d.stride)
@@ -109,7 +126,13 @@ func lay(ds []digit, pitch int64, ext extents) (bits, at int64) {
 		if d.apart {
 			pitch = d.stride
 		}
-		if d.stride = pitch; d.only >= 0 {
+		switch d.stride = pitch; {
+		case d.axis == noAxis:
+			at += pitch * d.only
+			pitch *= d.size
+			continue
+		case d.only >= 0:
+			pitch *= max(1, d.several)
 			continue
 		}
 		n := d.count(ext)

@@ -37,6 +37,7 @@ func shownWeights() []shown {
 		{"`gptq`, 4 bits, rows in any order (desc_act)", gptq, with(func(p *Params) { p.Sorted = true })},
 		{"`gptq`, 8 bits", gptq, with(func(p *Params) { p.Bits = 8 })},
 		{"`gptq`, 2 bits", gptq, with(func(p *Params) { p.Bits = 2 })},
+		{"`gptq`, 3 bits, zero points", gptq, with(func(p *Params) { p.Bits, p.Zeros = 3, true })},
 		{"`gptq-v1`, 4 bits, zero points", gptqV1, with(func(p *Params) { p.Zeros, p.ZeroLess = true, true })},
 		{"`awq`", awq, asymmetric},
 		{"`awq-gemv`", awqGEMV, asymmetric},
@@ -49,6 +50,7 @@ func shownWeights() []shown {
 		{"`packed`, 4 bits", packed, p},
 		{"`packed`, 4 bits, zero points", packed, asymmetric},
 		{"`packed`, 4 bits, codes alone", packed, alone},
+		{"`packed`, 3 bits", packed, with(func(p *Params) { p.Bits = 3 })},
 		{"`packed`, 8 bits with a sign", packed, with(func(p *Params) { p.Bits, p.Signed, p.Group = 8, true, 32 })},
 		{"`matmulnbits`, 4 bits", matMulNBits, p},
 		{"`matmulnbits`, 4 bits, zero points", matMulNBits, asymmetric},
@@ -69,6 +71,7 @@ func shownWeights() []shown {
 		shown{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
 		shown{"`tilepacked`", tilePacked, alone},
 		shown{"`hqq`, 4 bits", hqq, alone},
+		shown{"`hqq`, 3 bits", hqq, Params{Bits: 3, Part: 128}},
 		shown{"`bitsandbytes`", bitsandbytes, alone},
 		shown{"`scales`", scalesPlain, Params{Bits: 8}},
 		shown{"`triton-blackwell`", tritonBlackwell, Params{Bits: 8}},
@@ -137,7 +140,7 @@ func formatsTable(t *testing.T) string {
 		w := s.weight(t)
 		for i, a := range w.arrays {
 			order := a.slots[0].order
-			if strings.ReplaceAll(a.order, "|", " ") == order {
+			if strings.ReplaceAll(a.order, "|", " ") == order || a.slots[0].rows != "" {
 				order = a.order
 			}
 			if order = strings.Join(strings.Fields(strings.ReplaceAll(order, "|", ",")), " "); order == "" {
@@ -160,7 +163,7 @@ func pairsTable(t *testing.T) string {
 		for _, to := range Formats() {
 			p, err := w.Plan(to)
 			switch {
-			case err != nil || to == s.format && to != gguf, to == gguf && p.To.Params.Blocks == s.params.Blocks:
+			case err != nil || to.numbers && to != floats || to == s.format && to != gguf, to == gguf && p.To.Params.Blocks == s.params.Blocks:
 			case to == gguf:
 				names = append(names, "gguf ("+p.To.Params.Blocks+")")
 			default:

@@ -12,7 +12,8 @@ import (
 // all lists the formats in the order in which they are shown.
 var all = []*Format{
 	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
-	gguf, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	gguf, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	floats, floats32, floats16, bfloats16,
 	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
 	kvNHD, kvHND, kvPaged, kvPagedV,
 }
@@ -36,6 +37,12 @@ func Lookup(name string) (*Format, error) {
 func (f *Format) refuse(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, f.Name, format, args...)
 }
+
+// wordCodes returns the fewest codes of so many bits that make words of 32 bits.
+func wordCodes(bits int64) int64 { return lcm(32, max(1, bits)) / max(1, bits) }
+
+// byteCodes returns the fewest that make bytes.
+func byteCodes(bits int64) int64 { return lcm(8, max(1, bits)) / max(1, bits) }
 
 // word is the order of an axis in words of 32 bits of so many bits each.
 func word(axis byte, bits int64) (words, within string) {

@@ -3,32 +3,60 @@ package quant
 import "fmt"
 
 func gptqArrays(p Params) []array {
-	words, within := word(axisK, p.Bits)
 	zero := dense(zeros, ".qzeros", "I32", "g | n", p.Bits)
 	if p.ZeroLess {
 		zero.slots[0].less = 1
 	}
 	return []array{
-		dense(codes, ".qweight", "I32", words+" | n "+within, p.Bits),
+		gptqCodes(p.Bits),
 		zero,
 		dense(scales, ".scales", p.Scale, "g | n", 16),
 		dense(groups, ".g_idx", "I32", "k", 32),
 	}
 }
 
+// gptqCodes is the tensor of codes: words of some k, or, of bits that do not divide a word,
+// for each 32 k as many words as a code has bits, with a stream of the codes.
+func gptqCodes(bits int64) array {
+	if 32%bits == 0 {
+		words, within := word(axisK, bits)
+		return dense(codes, ".qweight", "I32", words+" | n "+within, bits)
+	}
+	a := array{".qweight", "I32", fmt.Sprintf("k/32 #0%%%d | n", bits), 32, nil}
+	for w := range bits {
+		add := func(first, many, at, lo, n int64) {
+			a.slots = append(a.slots, slot{
+				role: codes, rows: fmt.Sprintf("k/32 #%d%%%d n", w, bits), block: 32, at: at,
+				order: fmt.Sprintf("k%%32=%d+%d", first, many), pitch: bits, lo: lo, bits: n,
+			})
+		}
+		first, end := (32*w+bits-1)/bits, 32*(w+1)/bits // codes that are all in this word
+		if head := first*bits - 32*w; head > 0 {
+			add(first-1, 1, 0, bits-head, head)
+		}
+		add(first, end-first, first*bits-32*w, 0, bits)
+		if tail := 32*(w+1) - end*bits; tail > 0 {
+			add(end, 1, end*bits-32*w, 0, tail)
+		}
+	}
+	return a
+}
+
 // gptqAccept accepts what version 1 or 2 keeps.
 func gptqAccept(zeroLess bool) func(*Format, Params, extents) (Params, error) {
 	return func(f *Format, p Params, ext extents) (Params, error) {
 		p.ZeroLess = zeroLess
-		return p, f.widths(p, ext, map[byte]int64{axisK: 32 / p.Bits, axisN: 32 / p.Bits}, 2, 4, 8)
+		per := wordCodes(p.Bits)
+		return p, f.widths(p, ext, map[byte]int64{axisK: per, axisN: per}, 2, 3, 4, 8)
 	}
 }
 
 var (
 	gptq = &Format{
 		Name:   "gptq",
-		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word; written as gptq_v2",
+		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word, 32 in three; written as gptq_v2",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		accept: gptqAccept(false),
 	}
@@ -36,6 +64,7 @@ var (
 		Name:   "gptq-v1",
 		About:  "the same with zero points stored less 1, as checkpoint_format gptq has them",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		params: func(p Params, _ Tensor, _ extents) (Params, error) {
 			p.ZeroLess = true
@@ -49,6 +78,7 @@ var awq = &Format{
 	Name:   "awq",
 	About:  "AutoAWQ's GEMM: 8 columns of n in a word, even ones first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		return []array{
 			dense(codes, ".qweight", "I32", "k | n/8 n%2 n/2%4", 4),
@@ -67,6 +97,7 @@ var awqGEMV = &Format{
 	Name:   "awq-gemv",
 	About:  "AutoAWQ's GEMV: rows of n, low bits first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		words := int64(1)
 		if p.Group > 0 {

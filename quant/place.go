@@ -19,6 +19,8 @@ type slot struct {
 	lo, bits int64 // which bits of an element
 	// less is what a stored number lacks of the element's, as far as its bits go.
 	less int64
+	// table has the element for each byte that is stored, which stands for several.
+	table []byte
 }
 
 // place returns where the slot is in a tensor of a matrix of these extents.
@@ -27,7 +29,7 @@ func (s slot) place(tensor string, ext extents) place {
 	_, at := lay(inner, s.pitch, ext)
 	outer := digits(s.rows)
 	_, first := lay(outer, s.block, ext)
-	return place{tensor: tensor, offset: s.at + at + first, lo: s.lo, bits: s.bits, digits: append(outer, inner...)}
+	return place{tensor: tensor, offset: s.at + at + first, lo: s.lo, bits: s.bits, less: s.less, table: s.table, digits: append(outer, inner...)}
 }
 
 // place is where bits lo to lo+bits of a field's elements lie in a tensor: of all of its
@@ -38,20 +40,28 @@ type place struct {
 	offset int64 // of the first bit
 	lo     int64
 	bits   int64
+	less   int64   // as a slot has it
+	table  []byte  // likewise
 	digits []digit // every axis of the field, in any order
 }
 
-// move copies elements of width bits between two tensors.
+// move copies elements of width bits between two tensors, or what a table has for them.
 type move struct {
 	dst, src             string
 	width                int64
 	dstLayout, srcLayout layout.Layout
+	table                []byte // of elements of width bits; nil: they are copied
+	wide                 bool   // the source's elements are bytes
 }
 
 // moves returns the copies that take a field from where it lies to where it shall lie:
 // their common refinement, digit by digit and bit by bit.
 func moves(dst, src []place, ext extents) ([]move, error) {
 	var out []move
+	full := int64(0)
+	for _, d := range dst {
+		full = max(full, d.lo+d.bits)
+	}
 	for _, d := range dst {
 		for _, s := range src {
 			lo, hi := max(d.lo, s.lo), min(d.lo+d.bits, s.lo+s.bits)
@@ -61,6 +71,14 @@ func moves(dst, src []place, ext extents) ([]move, error) {
 			some, err := common(d, s, lo, hi-lo, ext)
 			if err != nil {
 				return nil, err
+			}
+			for i := range some {
+				if some[i].table == nil {
+					some[i].table, err = added(s.less-d.less, field{full, lo, hi - lo}, some[i].width)
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			out = append(out, some...)
 		}
@@ -76,6 +94,45 @@ type part struct {
 
 // common returns the copies of the bits from lo on that two places have in common.
 func common(d, s place, lo, bits int64, ext extents) ([]move, error) {
+	var out []move
+	for _, d := range d.without(s.digits) {
+		for _, s := range s.without(d.digits) {
+			some, err := boxed(d, s, lo, bits, ext)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, some...)
+		}
+	}
+	return out, nil
+}
+
+// without returns the place as places of single values, of a digit of which it has
+// several, where others cut this digit.
+func (p place) without(others []digit) []place {
+	for i, d := range p.digits {
+		cut := func(o digit) bool {
+			inside := func(at int64) bool { return at > d.div && at < d.div*d.size }
+			return o.axis == d.axis && (inside(o.div) || inside(o.div*o.size))
+		}
+		if d.several == 0 || !slices.ContainsFunc(others, cut) {
+			continue
+		}
+		var all []place
+		for v := range d.several {
+			one := p
+			one.digits = slices.Clone(p.digits)
+			one.digits[i].only, one.digits[i].several = d.only+v, 0
+			one.offset += d.stride * v
+			all = append(all, one)
+		}
+		return all
+	}
+	return []place{p}
+}
+
+// boxed is common for places whose digits of several values are cut by none.
+func boxed(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	boxes := [][]step{nil}
 	for _, axis := range axes(ext) {
 		sizes, err := refine(axis, ext[axis], d.digits, s.digits)
@@ -96,6 +153,14 @@ func common(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	}
 	var out []move
 	for _, steps := range boxes {
+		if s.table != nil {
+			m, err := looked(steps, d, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+			continue
+		}
 		steps = append(steps, step{count: bits, dst: 1, src: 1, dstAt: d.offset + lo - d.lo, srcAt: s.offset + lo - s.lo})
 		m, err := join(steps)
 		if err != nil {
@@ -184,13 +249,14 @@ func walk(axis byte, box []part, d, s []digit) (steps []step, some bool) {
 				continue
 			}
 			only := g.only / (p.div / g.div)
-			if p.size > 0 {
+			if p.size > 0 && g.several == 0 {
 				only %= p.size
 			}
-			if only < from || only >= from+count {
+			end := min(from+count, only+max(1, g.several))
+			if from = max(from, only); from >= end {
 				return nil, false
 			}
-			from, count = only, 1
+			count = end - from
 		}
 		st := step{count: count}
 		st.dst, st.dstAt = along(find(d, axis, p.div), p.div, from)
@@ -213,7 +279,10 @@ func find(ds []digit, axis byte, div int64) digit {
 // along returns the stride of the part of a digit that begins at div, and where its value
 // from lies.
 func along(d digit, div, from int64) (stride, at int64) {
-	if d.only >= 0 {
+	switch {
+	case d.several > 0:
+		return d.stride, d.stride * (from - d.only)
+	case d.only >= 0:
 		return 0, 0
 	}
 	stride = d.stride * (div / d.div)

@@ -23,11 +23,12 @@ func (p place) bitAt(index map[byte]int64, bit int64) (at int64, has bool) {
 		if d.size > 0 {
 			v %= d.size
 		}
-		if d.only >= 0 && d.only != v {
+		switch {
+		case d.axis == noAxis:
+		case d.only >= 0 && (v < d.only || v >= d.only+max(1, d.several)):
 			return 0, false
-		}
-		if d.only < 0 {
-			at += v * d.stride
+		default:
+			at += (v - max(0, d.only)) * d.stride
 		}
 	}
 	return at, true

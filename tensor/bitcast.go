@@ -12,6 +12,7 @@ import (
 //
 //	int32 [K,N]    to uint4   [K,N,8]
 //	uint4 [K,N,8]  to int32   [K,N]
+//	uint8 [N]      to bit     [N,8]
 //
 // A last axis of another extent is device.ErrInvalid. Wider elements whose parts do not
 // lie beside each other, or do not begin on a multiple of their width, are
@@ -26,7 +27,7 @@ func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
 	}
 	l, err := t.layout, error(nil)
 	switch {
-	case !to.Valid():
+	case !to.Storable():
 		err = layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to)
 	case (to == layout.String) != (t.dtype == layout.String):
 		err = layout.Errorf(device.ErrInvalid, op, "to %v: strings have no bits to share", to)

@@ -26,7 +26,7 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 	if t == nil {
 		return nil, nilTensor(op)
 	}
-	if !to.Valid() {
+	if !to.Storable() {
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
 	}
 	if to == t.dtype {
@@ -39,6 +39,9 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 	for _, of := range []layout.DType{t.dtype, to} {
 		if of == layout.Complex64 || of == layout.Complex128 {
 			return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "to %v: complex numbers are not cast", to))
+		}
+		if of == layout.Bit {
+			return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op, "to %v: bits are no numbers, and are not cast", to))
 		}
 	}
 	if to == layout.String || t.dtype == layout.String {

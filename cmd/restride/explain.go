@@ -11,22 +11,58 @@ import (
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
 func newExplain() *cobra.Command {
 	var dot string
-	cmd := newGraphCommand("explain", "Run a model and say what each node did: view, copy, host or transfer, and why", true, func(out io.Writer, r *ran) error {
-		if err := explain(out, r); err != nil || dot == "" {
+	var asJSON, static bool
+	draw := func(out io.Writer, d *drawing) error {
+		if dot == "" {
+			return nil
+		}
+		if err := file.Write(dot, d.picture()); err != nil {
 			return err
 		}
-		if err := file.Write(dot, picture(r)); err != nil {
-			return err
+		if !asJSON {
+			fmt.Fprintf(out, "picture written to %s; dot -Tsvg draws it\n", quote.Path(dot))
 		}
-		fmt.Fprintf(out, "picture written to %s; dot -Tsvg draws it\n", quote.Path(dot))
 		return nil
+	}
+	flags := &graphFlags{}
+	flags.otherwise = func(out io.Writer, m *model.Model) error {
+		e, err := flags.explainModel(m)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = encodeExplanation(out, e)
+		} else {
+			err = writeExplanation(out, e)
+		}
+		if err != nil {
+			return err
+		}
+		return draw(out, drawingOfExplanation(m, e))
+	}
+	cmd := newGraphCommand("explain", "Say what each node of a model does: view, copy, host or transfer, and why", true, flags, func(out io.Writer, r *ran) error {
+		if err := explain(out, r); err != nil {
+			return err
+		}
+		return draw(out, drawingOfRun(r))
 	})
+	cmd.Long = `Runs a model and says what each node did. A model with operators that restride does
+not have is explained without being run: such operators are opaque, and their outputs
+are contiguous, of the types that the model declares or --shape and --dim say.`
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags.static = static || asJSON
+		return run(cmd, args)
+	}
 	cmd.Flags().StringVar(&dot, "dot", "", "file to write a picture of the graph to, in Graphviz's language, coloured by verdict")
+	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "do not run the model, and write JSON")
 	return cmd
 }
 
@@ -79,6 +115,11 @@ func explainPlan(out io.Writer, r *ran) error {
 }
 
 func nodeName(n onnx.NodeReport) string {
+	if n.Graph != "" {
+		within := quote.Text(n.Graph) + ": "
+		n.Graph = ""
+		return within + nodeName(n)
+	}
 	if n.Name == "" {
 		return fmt.Sprint(n.Index)
 	}
@@ -87,25 +128,10 @@ func nodeName(n onnx.NodeReport) string {
 
 // verdict is a node's verdict in a word or two.
 func verdict(n onnx.NodeReport) string {
-	if kind := verdictKind(n); kind != "copy" || n.Kernel == "" {
-		return kind
+	if kind := n.Outcome(); kind != onnx.IsCopy || n.Kernel == "" {
+		return string(kind)
 	}
 	return "copy (" + n.Kernel + ")"
-}
-
-// verdictKind is a node's verdict in a word.
-func verdictKind(n onnx.NodeReport) string {
-	switch {
-	case n.Kind == tensor.Transfer:
-		return "constant"
-	case n.Sent+n.Read > 0:
-		return "transfer"
-	case n.Elided:
-		return "elided"
-	case n.Host:
-		return "host"
-	}
-	return n.Kind.String()
 }
 
 // share is a node's part of all bytes that were copied.

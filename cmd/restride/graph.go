@@ -25,22 +25,27 @@ type graphFlags struct {
 	device string
 	inputs []string
 	dims   []string
+	shapes []string
 	seed   uint64
 	limits limits
+	// otherwise is what is done with a model that has operators which are not supported,
+	// and if static is set with any.
+	otherwise func(out io.Writer, m *model.Model) error
+	static    bool
 }
 
 func (f *graphFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.device, "device", "auto", `device to run on: "auto", "cpu", "opencl:0", ...`)
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as NAME=FILE.pb or NAME=FILE.npy; inputs not given are random")
-	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis of random inputs, as NAME=N (default 2)")
+	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis, as NAME=N (of random inputs by default 2)")
+	cmd.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input, as NAME=1x3x224x224")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
 	f.limits.register(cmd, "all of it")
 }
 
 // newGraphCommand returns a command that runs a model once and then shows it. If keep is
 // set it is shown what each node did.
-func newGraphCommand(use, short string, keep bool, show func(out io.Writer, r *ran) error) *cobra.Command {
-	var flags graphFlags
+func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(out io.Writer, r *ran) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use + " MODEL.onnx",
 		Short: short,
@@ -54,7 +59,17 @@ func newGraphCommand(use, short string, keep bool, show func(out io.Writer, r *r
 			ctx, end := flags.limits.begin(cmd.Context(), quote.Plain(args[0]))
 			defer end()
 			out := cmd.OutOrStdout()
-			r, err := flags.runGraph(ctx, out, args[0], keep)
+			m, err := model.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if flags.static {
+				return flags.otherwise(out, m)
+			}
+			r, err := flags.runGraph(ctx, out, m, keep)
+			if lacks(err) && flags.otherwise != nil {
+				return flags.otherwise(out, m)
+			}
 			if err != nil {
 				return err
 			}
@@ -71,6 +86,12 @@ func newGraphCommand(use, short string, keep bool, show func(out io.Writer, r *r
 	}
 	flags.register(cmd)
 	return cmd
+}
+
+// lacks reports whether a model has operators that are not supported.
+func lacks(err error) bool {
+	var missing *onnx.MissingError
+	return errors.As(err, &missing)
 }
 
 // ran is a graph that has run once.
@@ -100,12 +121,8 @@ func (r *ran) note(n onnx.NodeReport, keep bool) error {
 	return nil
 }
 
-// runGraph loads a model and runs it once. Notes for the reader go to out.
-func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, path string, keep bool) (r *ran, err error) {
-	m, err := model.Load(path)
-	if err != nil {
-		return nil, err
-	}
+// runGraph runs a model once. Notes for the reader go to out.
+func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model, keep bool) (r *ran, err error) {
 	r = &ran{model: m}
 	defer func() {
 		if err != nil {
@@ -173,12 +190,21 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 	if err != nil {
 		return values, err
 	}
+	shapes, err := parseShapes(f.shapes)
+	if err != nil {
+		return values, err
+	}
+	for name := range shapes {
+		if !slices.ContainsFunc(needed, func(in model.ValueInfo) bool { return in.Name == name && values[name] == nil }) {
+			return values, fmt.Errorf("--shape %s: no input that is made up has that name", quote.Name(name))
+		}
+	}
 	made := maker{rng: rand.New(rand.NewPCG(f.seed, 0)), room: maxRandom}
 	for _, in := range needed {
 		if values[in.Name] != nil {
 			continue
 		}
-		shape, err := concrete(in, dims)
+		shape, err := concrete(in, dims, shapes[in.Name])
 		if err != nil {
 			return values, err
 		}
@@ -243,9 +269,35 @@ func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, erro
 	return dims, nil
 }
 
-// concrete returns the shape of a random input: what is declared, and for axes
-// without a number what --dim says or else 2.
-func concrete(in model.ValueInfo, dims map[string]int64) (layout.Shape, error) {
+// parseShapes reads the shapes of values.
+func parseShapes(flags []string) (map[string]layout.Shape, error) {
+	shapes := map[string]layout.Shape{}
+	for _, given := range flags {
+		at := strings.LastIndex(given, "=")
+		if at < 0 {
+			return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+		}
+		shape := layout.Shape{}
+		if given[at+1:] != "" { // else a scalar
+			for _, d := range strings.Split(given[at+1:], "x") {
+				n, err := strconv.ParseInt(d, 10, 64)
+				if err != nil || n < 0 {
+					return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+				}
+				shape = append(shape, n)
+			}
+		}
+		shapes[given[:at]] = shape
+	}
+	return shapes, nil
+}
+
+// concrete returns the shape of a random input: the given one, or what is declared, and
+// for axes without a number what --dim says or else 2.
+func concrete(in model.ValueInfo, dims map[string]int64, given layout.Shape) (layout.Shape, error) {
+	if given != nil && in.Type.Kind == model.TensorType && in.Type.Elem != layout.Invalid {
+		return given, nil
+	}
 	if in.Type.Kind != model.TensorType || !in.Type.HasShape || in.Type.Elem == layout.Invalid {
 		return nil, fmt.Errorf("input %s is declared as %v: give it with --input", quote.Name(in.Name), in.Type)
 	}

@@ -15,7 +15,7 @@ import (
 
 func newRun() *cobra.Command {
 	var output string
-	cmd := newGraphCommand("run", "Run a model and show its outputs", false, func(out io.Writer, r *ran) error {
+	cmd := newGraphCommand("run", "Run a model and show its outputs", false, &graphFlags{}, func(out io.Writer, r *ran) error {
 		if output != "" {
 			if err := os.MkdirAll(output, 0o777); err != nil {
 				return quote.Error(err)
@@ -54,6 +54,8 @@ func (w *work) add(n onnx.NodeReport) {
 	w.nodes++
 	w.moved += n.Read + n.Sent
 	switch {
+	case n.Foreign: // an If: the nodes of its graph are counted
+		w.nodes--
 	case n.Kind == tensor.Transfer:
 		w.constants++
 	case n.Host:

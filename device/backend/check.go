@@ -31,7 +31,7 @@ func CheckOperand(op, role string, o *device.Operand) error {
 	if o.Buffer == nil {
 		return invalid(op, "%s has no buffer", role)
 	}
-	if !o.Type.Valid() {
+	if !o.Type.Storable() {
 		return invalid(op, "%s has no element type: %v", role, o.Type)
 	}
 	switch _, strings := o.Buffer.(device.StringBuffer); {

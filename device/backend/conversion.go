@@ -45,6 +45,8 @@ func CheckConvert(dst, src *device.Operand, how device.Rounding) error {
 		switch o.Type {
 		case layout.String:
 			return invalid(op, "%v to %v: strings are not converted on a device", *src, *dst)
+		case layout.Bit:
+			return invalid(op, "%v to %v: bits are no numbers; they are copied and filled alone", *src, *dst)
 		case layout.Complex64, layout.Complex128:
 			return invalid(op, "%v to %v: complex numbers are not converted", *src, *dst)
 		}

@@ -21,7 +21,7 @@ func (r runner) convert(t *testing.T) {
 }
 
 func isNumber(t layout.DType) bool {
-	return t != layout.String && t != layout.Complex64 && t != layout.Complex128
+	return t != layout.String && t != layout.Complex64 && t != layout.Complex128 && t != layout.Bit
 }
 
 // numbers are the types that Convert takes: all of them, or one of each width and

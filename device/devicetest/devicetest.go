@@ -40,8 +40,8 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
-	// Lone keeps to one goroutine at a time, and to random cases with two buffers: for
-	// checkers that bear no more. (In one buffer, a kernel may read elements of a word
+	// Lone keeps to one goroutine at a time, to random cases with two buffers, and to puts
+	// that name an element once: for checkers that bear no more. (In one buffer, a kernel may read elements of a word
 	// of which it sets others, by atomic operations; to Oclgrind that is a race.)
 	Lone bool
 }
@@ -72,11 +72,19 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Convert", r.convert},
 		{"Runs", r.runs},
 		{"Edges", r.edges},
+		{"Fields", r.fields},
 		{"Sweep", r.sweep},
 		{"Random", r.random},
 		{"Take", r.take},
 		{"TakeRules", r.takeRules},
 		{"TakeOrder", r.takeOrder},
+		{"Map", r.maps},
+		{"MapRules", r.mapRules},
+		{"Where", r.where},
+		{"WhereRules", r.whereRules},
+		{"Put", r.put},
+		{"PutRules", r.putRules},
+		{"PutOrder", r.putOrder},
 		{"Strings", r.strings},
 		{"Rules", r.rules},
 		{"Stats", r.stats},
@@ -229,8 +237,8 @@ func dense(offset int64, dims ...int64) layout.Layout {
 	return l
 }
 
-// widths has a type for each element width.
-var widths = []layout.DType{layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
+// widths has a type for each element width; the first, Bit, is copied and filled alone.
+var widths = []layout.DType{layout.Bit, layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
 
 // perByte returns how many elements share a byte.
 func perByte(t layout.DType) int64 { return int64(max(8/t.Bits(), 1)) }

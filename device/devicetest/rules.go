@@ -120,6 +120,7 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 		{"64 bytes from 1", operand(a, layout.Int8, dense(1, 64))},
 		{"129 nibbles", operand(a, layout.Int4, dense(0, 129))},
 		{"128 nibbles from 1", operand(a, layout.Uint4, dense(1, 128))},
+		{"513 bits", operand(a, layout.Bit, dense(0, 513))},
 		{"257 crumbs", operand(a, layout.Uint2, dense(0, 257))},
 		{"17 words", operand(a, layout.Float32, dense(0, 17))},
 		{"5 complexes", operand(a, layout.Complex128, dense(0, 5))},
@@ -136,7 +137,7 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 	} {
 		// The other side is right in itself, and has the same shape.
 		good := operand(b, c.bad.Type, strided(c.bad.Layout.Shape(), make([]int64, c.bad.Layout.Rank()), 0))
-		if !c.bad.Type.Valid() || c.bad.Type == layout.String {
+		if !c.bad.Type.Storable() || c.bad.Type == layout.String {
 			good.Type = layout.Uint8
 		}
 		calls = append(calls,
@@ -200,8 +201,9 @@ func badPairs(r rig, a, b device.Buffer) []call {
 
 func badConverts(r rig, a, b device.Buffer) []call {
 	var calls []call
-	for _, dst := range layout.DTypes() {
-		for _, src := range layout.DTypes() {
+	types := append(layout.DTypes(), layout.Bit)
+	for _, dst := range types {
+		for _, src := range types {
 			if isNumber(dst) && isNumber(src) {
 				continue
 			}
@@ -231,7 +233,7 @@ func badConverts(r rig, a, b device.Buffer) []call {
 
 func badFills(r rig, a device.Buffer) []call {
 	var calls []call
-	for _, dtype := range layout.DTypes() {
+	for _, dtype := range append(layout.DTypes(), layout.Bit) {
 		right := (dtype.Bits() + 7) / 8
 		for n := range 18 {
 			if n == right && dtype != layout.String {

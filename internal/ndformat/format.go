@@ -72,7 +72,7 @@ func cells(t layout.DType, n int64, packed []byte, strs []string) []string {
 				out[i] = " True"
 			}
 		}
-	case numeric.IntKind, numeric.UintKind:
+	case numeric.IntKind, numeric.UintKind, numeric.BitKind:
 		for i := range out {
 			out[i] = integer(t, packed, int64(i))
 		}

@@ -21,7 +21,7 @@ func scalar(t layout.DType, packed []byte, strs []string) string {
 			return "True"
 		}
 		return "False"
-	case numeric.IntKind, numeric.UintKind:
+	case numeric.IntKind, numeric.UintKind, numeric.BitKind:
 		return integer(t, packed, 0)
 	case numeric.FloatKind:
 		return scalarFloat(gridOf(t), numeric.Float(t, packed, 0), ".0")
@@ -52,7 +52,7 @@ func Plain(t layout.DType, packed []byte, i int64) string {
 			return "True"
 		}
 		return "False"
-	case numeric.IntKind, numeric.UintKind:
+	case numeric.IntKind, numeric.UintKind, numeric.BitKind:
 		return integer(t, packed, i)
 	}
 	switch v := numeric.Float(t, packed, i); {

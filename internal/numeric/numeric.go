@@ -29,6 +29,7 @@ const (
 	FloatKind               // Float
 	ComplexKind             // Complex
 	StringKind              // held as Go strings, not as bytes
+	BitKind                 // Uint, of no number
 )
 
 // KindOf returns the kind of an element type.
@@ -44,6 +45,8 @@ func KindOf(t layout.DType) Kind {
 		return ComplexKind
 	case layout.String:
 		return StringKind
+	case layout.Bit:
+		return BitKind
 	}
 	if _, ok := FloatFormatOf(t); ok {
 		return FloatKind
@@ -51,11 +54,11 @@ func KindOf(t layout.DType) Kind {
 	return NoKind
 }
 
-// Bits returns the bits of element i of a packed array whose elements have 2,
-// 4, 8, 16, 32 or 64 bits. It panics, as a Go slice does, out of range.
+// Bits returns the bits of element i of a packed array whose elements have 1,
+// 2, 4, 8, 16, 32 or 64 bits. It panics, as a Go slice does, out of range.
 func Bits(packed []byte, width int, i int64) uint64 {
 	switch width {
-	case 2, 4:
+	case 1, 2, 4:
 		per := int64(8 / width)
 		return uint64(packed[i/per]) >> (int(i%per) * width) & (1<<width - 1)
 	case 8:
@@ -70,7 +73,7 @@ func Bits(packed []byte, width int, i int64) uint64 {
 	panic(fmt.Sprintf("numeric: elements of %d bits", width))
 }
 
-// Uint returns element i of an unsigned integer type or of Bool.
+// Uint returns element i of an unsigned integer type, of Bool or of Bit.
 func Uint(t layout.DType, packed []byte, i int64) uint64 { return Bits(packed, t.Bits(), i) }
 
 // Int returns element i of a signed integer type.

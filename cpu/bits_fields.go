@@ -1,0 +1,267 @@
+package cpu
+
+import "unsafe"
+
+// Fields are runs of a few bits, at some pitch on either side: codes of 3, 5 or 6 bits in a
+// stream, or in bytes, or what single bits planes add to them. Eight at a time are brought
+// from one pitch to the other in a word.
+
+const (
+	// widestField is the most bits of a field.
+	widestField = 8
+	// nearPitch is the pitch, in bits, up to which eight fields are in a word.
+	nearPitch = 8
+	// fieldRows and fieldRow are the extents of a block.
+	fieldRows, fieldRow = 64, 4096
+)
+
+// fields says how a job's are moved: those along job.b. All is counted in bits.
+type fields struct {
+	on           bool
+	width        int64
+	dStep, sStep int64
+	reach        int64  // from the source's first bit to the end of its last one
+	dMask, sMask uint64 // of eight fields
+	stages       [3]stage
+	near         bool // stages bring fields from the source's pitch to the destination's
+}
+
+// stage moves what is not kept by some bits: towards higher ones where pitches grow.
+type stage struct {
+	keep uint64
+	by   uint
+}
+
+// planFields plans a job below a byte as one of fields. False: it is none, or others are
+// faster.
+func (j *job) planFields() bool {
+	f, last := &j.fields, j.rank-1
+	f.on = false
+	if !j.packed || j.dBits > 2 || j.class == convert || j.class == reversed || j.class == broadcast {
+		return false
+	}
+	unit, width := int64(j.dBits), int64(j.dBits)
+	if in := j.axes[last]; in.d == 1 && in.s == 1 {
+		width *= in.n
+		last--
+	}
+	if last < 0 || width > widestField || unit == 2 && width != 6 || j.axes[last].n < 8 {
+		return false
+	}
+	x := j.axes[last]
+	f.width, f.dStep, f.sStep = width, x.d*unit, x.s*unit
+	f.near = f.dStep <= nearPitch && f.sStep <= nearPitch && f.sStep >= width
+	if width == 1 && !f.near {
+		return false
+	}
+	f.reach = width
+	for _, x := range j.axes[:last+1] {
+		f.reach += max(0, x.n-1) * max(0, x.s) * unit
+	}
+	f.dMask = repeatedOnes(width, f.dStep, 8)
+	if f.near {
+		f.sMask = repeatedOnes(width, f.sStep, 8)
+		f.stage()
+	}
+	f.on = true
+	j.rank = last + 1
+	j.block(last-1, fieldRows, fieldRow)
+	return true
+}
+
+// repeatedOnes is n runs of ones, so many bits each and so many apart.
+func repeatedOnes(width, step, n int64) (mask uint64) {
+	for i := range n {
+		mask |= (1<<width - 1) << (i * step)
+	}
+	return mask
+}
+
+// stage plans the stages: halves of the eight move apart first, or come together last.
+func (f *fields) stage() {
+	for i := range f.stages {
+		if f.dStep >= f.sStep {
+			n := int64(4) >> i // fields that move as one
+			f.stages[i] = stage{repeatedOnes(n*f.sStep, 2*n*f.dStep, 4/n), uint(n * (f.dStep - f.sStep))}
+		} else {
+			n := int64(1) << i
+			f.stages[i] = stage{repeatedOnes(n*f.sStep, 2*n*f.sStep, 4/n), uint(n * (f.sStep - f.dStep))}
+		}
+	}
+}
+
+// moveFields moves na rows of nb fields.
+func (j *job) moveFields(d, s, na, nb int64) {
+	f, unit := &j.fields, int64(j.dBits)
+	per := f.width / unit // elements of a field
+	end := (j.sOff*unit + f.reach + 7) >> 3
+	for i := range na {
+		d, s := d+i*j.a.d, s+i*j.a.s
+		// Those whose bits are all in the bytes of this goroutine.
+		first := min(max(0, (j.clipLo-d+j.b.d-1)/j.b.d), nb)
+		after := nb
+		if left := j.clipHi - per - d; left < (nb-1)*j.b.d {
+			after = max(left/j.b.d+1, first)
+			if left < 0 {
+				after = first
+			}
+		}
+		j.partOfField(d+(first-1)*j.b.d, s+(first-1)*j.b.s, first > 0)
+		f.row(j.dst, (d+first*j.b.d)*unit, j.src, (s+first*j.b.s)*unit, after-first, end)
+		j.partOfField(d+after*j.b.d, s+after*j.b.s, after < nb)
+	}
+}
+
+// partOfField moves what this goroutine owns of a field, if there is such a field.
+func (j *job) partOfField(d, s int64, some bool) {
+	unit := int64(j.dBits)
+	for k := int64(0); some && k < j.fields.width/unit; k++ {
+		if at := d + k; at >= j.clipLo && at < j.clipHi {
+			putBits(j.dst, at*unit, getBits(j.src, (s+k)*unit, unit), unit)
+		}
+	}
+}
+
+// row moves n fields from bit s to bit d. The source may be read up to byte sEnd.
+func (f *fields) row(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, sEnd int64) {
+	dEnd := (d + (n-1)*f.dStep + f.width + 7) >> 3
+	if f.dStep > nearPitch {
+		for ; n > 0; n-- {
+			putSpan(dst, d, spanBits(src, s, f.width, sEnd), 1<<f.width-1, f.width, dEnd)
+			d += f.dStep
+			s += f.sStep
+		}
+		return
+	}
+	if fast := f.groups(d, s, n, (d+(n-1)*f.dStep+f.width)>>3, sEnd); fast > 0 {
+		if f.dStep >= f.sStep {
+			f.spread(dst, d, src, s, fast)
+		} else {
+			f.gather(dst, d, src, s, fast)
+		}
+		d, s, n = d+8*f.dStep*fast, s+8*f.sStep*fast, n-8*fast
+	}
+	for ; n >= 8; n -= 8 {
+		x := uint64(0)
+		if f.near {
+			x = f.moved(spanBits(src, s, 7*f.sStep+f.width, sEnd))
+		} else {
+			for i := range int64(8) {
+				x |= spanBits(src, s+i*f.sStep, f.width, sEnd) & (1<<f.width - 1) << (i * f.dStep)
+			}
+		}
+		putSpan(dst, d, x, f.dMask, 7*f.dStep+f.width, dEnd)
+		d += 8 * f.dStep
+		s += 8 * f.sStep
+	}
+	for ; n > 0; n-- {
+		putSpan(dst, d, spanBits(src, s, f.width, sEnd), 1<<f.width-1, f.width, dEnd)
+		d += f.dStep
+		s += f.sStep
+	}
+}
+
+// moved brings eight fields from the source's pitch to the destination's.
+func (f *fields) moved(x uint64) uint64 {
+	x &= f.sMask
+	a, b, c := &f.stages[0], &f.stages[1], &f.stages[2]
+	if f.dStep >= f.sStep {
+		x = x&a.keep | x&^a.keep<<(a.by&63)
+		x = x&b.keep | x&^b.keep<<(b.by&63)
+		return x&c.keep | x&^c.keep<<(c.by&63)
+	}
+	x = x&a.keep | x&^a.keep>>(a.by&63)
+	x = x&b.keep | x&^b.keep>>(b.by&63)
+	return x&c.keep | x&^c.keep>>(c.by&63)
+}
+
+// groups returns how many times eight of n fields may be read and written by words of 8
+// bytes, whose first one has all of their bits, before either side's end.
+func (f *fields) groups(d, s, n, dEnd, sEnd int64) int64 {
+	if !f.near || d&7+7*f.dStep+f.width > 64 || s&7+7*f.sStep+f.width > 64 {
+		return 0
+	}
+	dRoom, sRoom := dEnd-8-d>>3, sEnd-8-s>>3
+	if dRoom < 0 || sRoom < 0 {
+		return 0
+	}
+	return min(n/8, dRoom/f.dStep+1, sRoom/f.sStep+1)
+}
+
+// spread moves n groups to a pitch that is no smaller.
+func (f *fields) spread(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
+	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
+	mask, keep := f.sMask, ^(f.dMask << dShift)
+	a, b, c := f.stages[0], f.stages[1], f.stages[2]
+	for ; n > 0; n-- {
+		x := load64(src, from) >> (sShift & 63) & mask
+		x = x&a.keep | x&^a.keep<<(a.by&63)
+		x = x&b.keep | x&^b.keep<<(b.by&63)
+		x = x&c.keep | x&^c.keep<<(c.by&63)
+		store64(dst, to, load64(dst, to)&keep|x<<(dShift&63))
+		from += f.sStep
+		to += f.dStep
+	}
+}
+
+// gather moves n groups to a smaller pitch.
+func (f *fields) gather(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
+	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
+	mask, keep := f.sMask, ^(f.dMask << dShift)
+	if f.width == f.dStep { // the next group, or single fields, are what is behind this one
+		keep = 1<<dShift - 1
+	}
+	a, b, c := f.stages[0], f.stages[1], f.stages[2]
+	for ; n > 0; n-- {
+		x := load64(src, from) >> (sShift & 63) & mask
+		x = x&a.keep | x&^a.keep>>(a.by&63)
+		x = x&b.keep | x&^b.keep>>(b.by&63)
+		x = x&c.keep | x&^c.keep>>(c.by&63)
+		x <<= dShift & 63
+		if keep != 0 {
+			x |= load64(dst, to) & keep
+		}
+		store64(dst, to, x)
+		from += f.sStep
+		to += f.dStep
+	}
+}
+
+// spanBits returns n bits at any bit position, and others above them. Up to byte end memory
+// may be read.
+func spanBits(src unsafe.Pointer, at, n, end int64) uint64 {
+	p, shift := at>>3, uint(at&7)
+	if p+8 <= end {
+		v := load64(src, p) >> shift
+		if int64(shift)+n > 64 {
+			v |= uint64(load8(src, p+8)) << (64 - shift)
+		}
+		return v
+	}
+	v := uint64(load8(src, p)) >> shift
+	for have := 8 - shift; int64(have) < n; have += 8 {
+		p++
+		v |= uint64(load8(src, p)) << have
+	}
+	return v
+}
+
+// putSpan sets those of n bits at any bit position that mask names. Up to byte end memory
+// is this goroutine's.
+func putSpan(dst unsafe.Pointer, at int64, v, mask uint64, n, end int64) {
+	v &= mask
+	p, shift := at>>3, uint(at&7)
+	if p+8 <= end {
+		store64(dst, p, load64(dst, p)&^(mask<<shift)|v<<shift)
+		if int64(shift)+n > 64 {
+			over := 64 - shift
+			store8(dst, p+8, load8(dst, p+8)&^byte(mask>>over)|byte(v>>over))
+		}
+		return
+	}
+	store8(dst, p, load8(dst, p)&^byte(mask<<shift)|byte(v<<shift))
+	for done := 8 - shift; int64(done) < n; done += 8 {
+		p++
+		store8(dst, p, load8(dst, p)&^byte(mask>>done)|byte(v>>done))
+	}
+}

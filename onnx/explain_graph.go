@@ -1,0 +1,333 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// explained is a graph that is being walked.
+type explained struct {
+	path     string
+	depth    int
+	graph    *model.Graph
+	declared map[string]model.Type
+	session  *Session
+	values   []Value
+}
+
+// graph explains a graph and returns its outputs. inputs are the first of its own, and
+// around has what it captures.
+func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value, around map[string]Value) ([]Value, error) {
+	if depth > maxNested {
+		return nil, invalidGraph("graphs lie in nodes of each other more than %d deep", maxNested)
+	}
+	var captured []string
+	if depth > 0 {
+		var err error
+		if captured, err = free(g, depth); err != nil {
+			return nil, err
+		}
+	}
+	s := &Session{stream: e.on}
+	e.opened = append(e.opened, s)
+	c := &compiler{explains: true, depth: depth}
+	if err := c.compile(s, within(e.model, g, captured)); err != nil {
+		if path != "" {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return nil, err
+	}
+	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), session: s, values: make([]Value, s.slots)}
+	for _, c := range s.constants {
+		x.values[c.slot] = c.value
+	}
+	e.bind(x, inputs, around)
+	for _, n := range s.folded {
+		if err := e.note(x.report(n, nil)); err != nil {
+			return nil, err
+		}
+	}
+	for i := range s.steps {
+		if err := e.step(x, &s.steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	outs := make([]Value, len(s.outputs))
+	for i, p := range s.outputs {
+		outs[i] = x.values[p.slot]
+	}
+	return outs, nil
+}
+
+// bind gives the inputs their values.
+func (e *explainer) bind(x *explained, inputs []Value, around map[string]Value) {
+	for i := range x.session.inputs {
+		p := &x.session.inputs[i]
+		v, ok := around[p.name]
+		own := i < len(x.graph.Inputs)
+		switch {
+		case own && i < len(inputs) && inputs[i] != nil:
+			v = inputs[i]
+		case own && p.optional && e.shapes[p.name] == nil:
+			continue // its default
+		case own || !ok:
+			v = e.value(p.name, p.typ, true)
+		}
+		x.values[p.slot] = v
+		if p.host >= 0 {
+			x.values[p.host] = v
+		}
+	}
+}
+
+// step explains a node.
+func (e *explainer) step(x *explained, st *step) error {
+	ins := make([]Value, len(st.in))
+	var blind *unknown
+	for i, slot := range st.in {
+		if slot < 0 {
+			continue
+		}
+		ins[i] = x.values[slot]
+		if u, ok := ins[i].(*unknown); ok && blind == nil {
+			blind = u
+		}
+	}
+	var n Explained
+	var outs []Value
+	switch {
+	case st.d.opaque:
+		return e.foreign(x, st, ins)
+	case blind != nil:
+		n, outs = e.guess(x, st, ins, "")
+	default:
+		var err error
+		if n, outs, err = e.try(x, st, ins); err != nil {
+			return err
+		}
+	}
+	x.put(st, outs)
+	return e.note(n)
+}
+
+// put gives the outputs of a node their slots.
+func (x *explained) put(st *step, outs []Value) {
+	for i, slot := range st.out {
+		if slot >= 0 && i < len(outs) {
+			x.values[slot] = outs[i]
+		}
+	}
+}
+
+// try runs a node on the dry device. If it needs elements that are not known, its
+// outcome is guessed; out of memory is the only error.
+func (e *explainer) try(x *explained, st *step, ins []Value) (Explained, []Value, error) {
+	c := &e.call
+	*c = call{d: st.d, in: ins, out: make([]Value, len(st.out)), home: st.home, last: st.last, mayDefer: st.mayDefer, noText: true}
+	err := c.run(st.kernel)
+	switch {
+	case errors.Is(err, budget.ErrOutOfMemory):
+		return Explained{}, nil, st.fail(err)
+	case errors.Is(err, dry.ErrRead):
+		n, outs := e.guess(x, st, ins, "the elements of an input are not known")
+		return n, outs, nil
+	case err != nil:
+		n, outs := e.guess(x, st, ins, "")
+		n.Outcome, n.Why, n.Bytes, n.Runtime = IsWrong, err.Error(), 0, 0
+		return n, outs, nil
+	}
+	n := x.report(st.report(c), st)
+	for _, v := range c.out {
+		e.hold(v)
+	}
+	return n, c.out, nil
+}
+
+// report is what a node's report says.
+func (x *explained) report(r NodeReport, st *step) Explained {
+	n := Explained{Graph: x.path, Index: r.Index, Name: r.Name, Op: r.Op, Why: r.Why, Outcome: r.Outcome()}
+	if st != nil {
+		n.Inputs = x.graph.Nodes[r.Index].Inputs
+		if st.home == tensor.Host() && n.Outcome == IsElided {
+			n.Outcome = IsHost
+		}
+	}
+	for _, m := range append([]Made{r.Made}, r.More...) {
+		n.Outputs = append(n.Outputs, Typed{m.Output, m.TypeString()})
+	}
+	if n.Outcome == IsCopy {
+		n.Bytes = r.Bytes
+	}
+	if n.Outcome != IsHost && n.Outcome != IsConstant {
+		var outs []model.Type
+		for _, m := range append([]Made{r.Made}, r.More...) {
+			outs = append(outs, typeOfShape(m.Type, m.Shape))
+		}
+		n.Runtime = runtimeBytes(r.Op, outs)
+	}
+	return n
+}
+
+// Outcome is the node's verdict in a word.
+func (n NodeReport) Outcome() Outcome {
+	switch {
+	case n.Foreign:
+		return IsForeign
+	case n.Kind == tensor.Transfer:
+		return IsConstant
+	case n.Sent+n.Read > 0:
+		return IsTransfer
+	case n.Elided:
+		return IsElided
+	case n.Host:
+		return IsHost
+	case n.Kind == tensor.Copy:
+		return IsCopy
+	}
+	return IsView
+}
+
+// guess explains a node of which not all inputs are known.
+func (e *explainer) guess(x *explained, st *step, ins []Value, because string) (Explained, []Value) {
+	n := x.opening(st)
+	var dense bool
+	n.Outcome, n.Why, dense = ruleOf(st, ins)
+	if because != "" {
+		n.Why += "; " + because
+	}
+	outs := e.outputs(x, st, ins, dense)
+	types := make([]model.Type, len(outs))
+	for i, v := range outs {
+		types[i] = typeOf(v)
+		n.Outputs = append(n.Outputs, Typed{st.outputs[i], types[i].String()})
+		if b := bytesOf(types[i]); n.Outcome == IsCopy && n.Bytes != Unknown {
+			if n.Bytes += b; b == Unknown {
+				n.Bytes = Unknown
+			}
+		}
+	}
+	if n.Outcome == ViewUnless {
+		n.Bytes = Unknown
+	}
+	if n.Outcome != IsHost {
+		n.Runtime = runtimeBytes(st.d.name, types)
+	}
+	return n, outs
+}
+
+func (x *explained) opening(st *step) Explained {
+	return Explained{Graph: x.path, Index: st.index, Name: st.name, Op: st.d.name, Inputs: x.graph.Nodes[st.index].Inputs}
+}
+
+// outputs makes up the outputs of a node from what is declared, or else from its inputs.
+func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []Value {
+	outs := make([]Value, len(st.outputs))
+	types := e.typesBy(st, ins)
+	for i, name := range st.outputs {
+		if types != nil {
+			outs[i] = e.value(name, types[i], dense)
+			continue
+		}
+		t, declared := x.declared[name]
+		if !declared || !t.HasShape || t.Kind == model.TensorType && t.Elem == layout.Invalid {
+			if u := inferred(st.d, ins, i); !declared || u.HasShape {
+				t = u
+			} else if t.Elem == layout.Invalid {
+				t.Elem = u.Elem
+			}
+		}
+		outs[i] = e.value(name, t, dense)
+	}
+	return outs
+}
+
+// typesBy returns the types of a node's outputs by its operator's own rule, if the types of
+// all inputs are known: those whose strides are not are taken as contiguous. Else nil.
+func (e *explainer) typesBy(st *step, ins []Value) []model.Type {
+	if st.d.opaque {
+		return nil
+	}
+	known := make([]Value, len(ins))
+	for i, v := range ins {
+		if u, ok := v.(*unknown); ok {
+			if v = e.value("", u.typ, true); isUnknown(v) {
+				return nil
+			}
+		}
+		known[i] = v
+	}
+	c := &e.call
+	*c = call{d: st.d, in: known, out: make([]Value, len(st.out)), home: st.home, noText: true}
+	if c.run(st.kernel) != nil {
+		return nil
+	}
+	types := make([]model.Type, len(c.out))
+	for i, v := range c.out {
+		types[i] = typeOf(e.hold(v))
+	}
+	return types
+}
+
+func isUnknown(v Value) bool {
+	_, ok := v.(*unknown)
+	return ok
+}
+
+// foreign explains a node of an operator that is not known here, and its bodies.
+func (e *explainer) foreign(x *explained, st *step, ins []Value) error {
+	n := x.opening(st)
+	n.Outcome, n.Why = IsForeign, "an engine's: its outputs are contiguous"
+	if st.trouble != nil {
+		n.Outcome, n.Why = IsWrong, st.trouble.Error()
+	}
+	outs := e.outputs(x, st, ins, true)
+	at := len(e.out.Nodes)
+	if err := e.note(n); err != nil {
+		return err
+	}
+	around := map[string]Value{}
+	for i, name := range st.captured {
+		around[name] = ins[len(ins)-len(st.captured)+i]
+	}
+	var branches [][]Value
+	bodies := bodiesOf(&x.graph.Nodes[st.index])
+	for _, b := range bodies {
+		path := strings.TrimPrefix(x.path+" > ", " > ") + nodeLabel(st.index, st.d.op, st.name) + "." + b.attr
+		made, err := e.graph(path, x.depth+1, b.graph, bodyInputs(e, st, b.graph), around)
+		if err != nil {
+			return err
+		}
+		branches = append(branches, made)
+	}
+	if st.d.op == "If" && len(branches) == 2 && len(branches[0]) == len(outs) && len(branches[1]) == len(outs) {
+		for i := range outs {
+			outs[i] = e.common(branches[0][i], branches[1][i])
+		}
+	}
+	if len(bodies) > 0 && st.trouble == nil {
+		e.out.Nodes[at].Why = "runs the graphs below"
+	}
+	for i, v := range outs {
+		e.out.Nodes[at].Outputs = append(e.out.Nodes[at].Outputs, Typed{st.outputs[i], typeOf(v).String()})
+	}
+	x.put(st, outs)
+	return nil
+}
+
+// bodyInputs returns the inputs of a body that are the same in every iteration of a Loop.
+func bodyInputs(e *explainer, st *step, g *model.Graph) []Value {
+	if st.d.op != "Loop" || len(g.Inputs) < 2 {
+		return nil
+	}
+	return []Value{
+		e.value("", model.TensorOf(layout.Int64), true),
+		e.value("", model.TensorOf(layout.Bool), true),
+	}
+}

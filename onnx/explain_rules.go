@@ -1,0 +1,177 @@
+package onnx
+
+import (
+	"strings"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// generally is what an operator does where the extents of its input are not known.
+var generally = map[string]struct {
+	outcome Outcome
+	why     string
+}{
+	"Identity":        {IsView, "the same elements"},
+	"Transpose":       {IsView, "the strides change places"},
+	"Squeeze":         {IsView, "axes of one element go"},
+	"Unsqueeze":       {IsView, "axes of one element come"},
+	"Slice":           {IsView, "a window"},
+	"DynamicSlice":    {IsView, "a window"},
+	"Split":           {IsView, "windows"},
+	"Expand":          {IsView, "strides of 0"},
+	"BitCast":         {IsView, "the same bits"},
+	"Reshape":         {ViewUnless, "a copy if it joins axes that lie apart"},
+	"Flatten":         {ViewUnless, "a copy if it joins axes that lie apart"},
+	"Gather":          {ViewUnless, "a copy if the indices are on the device, or go on by unequal steps"},
+	"GatherElements":  {ViewUnless, "a copy if the indices are on the device, or go on by unequal steps"},
+	"GatherND":        {ViewUnless, "a copy if the indices are on the device, or go on by unequal steps"},
+	"Pad":             {ViewUnless, "a copy if elements are added"},
+	"CenterCropPad":   {ViewUnless, "a copy if elements are added"},
+	"Tile":            {ViewUnless, "a copy if something is repeated"},
+	"Trilu":           {ViewUnless, "a copy if something is set to zero"},
+	"Cast":            {ViewUnless, "a copy if the type changes"},
+	"CastLike":        {ViewUnless, "a copy if the type changes"},
+	"DepthToSpace":    {ViewUnless, "a copy if it joins axes that lie apart"},
+	"SpaceToDepth":    {ViewUnless, "a copy if it joins axes that lie apart"},
+	"TensorScatter":   {IsCopy, "in place if nothing else uses the cache"},
+	"Concat":          {IsCopy, "put together"},
+	"ReverseSequence": {IsCopy, "put together"},
+	"ConstantOfShape": {IsCopy, "new elements"},
+	"EyeLike":         {IsCopy, "new elements"},
+}
+
+// keepsOrder are the operators whose view of contiguous elements is contiguous.
+var keepsOrder = map[string]bool{"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true}
+
+// ruleOf returns what a node does whose inputs are not all known; dense: its outputs are
+// contiguous for certain.
+func ruleOf(st *step, ins []Value) (outcome Outcome, why string, dense bool) {
+	d := st.d
+	if st.home == tensor.Host() {
+		return IsHost, "worked out on the host", true
+	}
+	rule, ok := generally[d.op]
+	if !ok {
+		return IsCopy, "new elements", true
+	}
+	contiguous := len(ins) > 0 && isDense(ins[0])
+	switch {
+	case d.op == "Concat" && len(ins) == 1:
+		return IsView, "of a single input", contiguous
+	case rule.outcome == ViewUnless && contiguous && keepsOrder[d.op]:
+		return IsView, "contiguous: only the extents change", true
+	case rule.outcome == IsCopy:
+		return rule.outcome, rule.why, true
+	}
+	return rule.outcome, rule.why, contiguous && keepsOrder[d.op]
+}
+
+// aliases are the operators whose output ONNX Runtime lays over the input.
+var aliases = map[string]bool{
+	"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true,
+	"Shape": true, "Size": true, "Constant": true, "BitCast": true,
+}
+
+// runtimeBytes returns what ONNX Runtime's kernel writes: it has no strides, so that all
+// that changes the order, Transpose, Slice, Concat, Expand and others, is a copy of the
+// whole output.
+func runtimeBytes(op string, outs []model.Type) int64 {
+	if name, _, _ := strings.Cut(op, "-"); aliases[name] {
+		return 0
+	}
+	total := int64(0)
+	for _, t := range outs {
+		b := bytesOf(t)
+		if b == Unknown {
+			return Unknown
+		}
+		total += b
+	}
+	return total
+}
+
+// elementwise are operators, not all of them known here, whose output has the shape of
+// input 0; and of all inputs together, after broadcasting.
+var (
+	unary = words(`Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BiasGelu Ceil Celu Clip Cos Cosh CumSum Dropout Elu
+		Erf Exp FastGelu Floor Gelu GroupNormalization HardSigmoid HardSwish InstanceNormalization LayerNormalization
+		LeakyRelu Log LogSoftmax LRN LpNormalization Mish Neg QuickGelu Reciprocal Relu Round RMSNormalization Selu Sigmoid
+		Sign SimplifiedLayerNormalization Sin Sinh SkipLayerNormalization SkipSimplifiedLayerNormalization Softmax Softplus
+		Softsign Sqrt Swish Tan Tanh ThresholdedRelu IsNaN IsInf Not Cast CastLike QuantizeLinear DequantizeLinear Identity`)
+	broadcasting = words(`Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean
+		Min Mod Mul Or PRelu Pow Sub Sum Xor`)
+	// changesType are those whose elements are not of input 0's type.
+	changesType = words(`Cast CastLike QuantizeLinear DequantizeLinear`)
+	tests       = words(`Equal Greater GreaterOrEqual Less LessOrEqual IsNaN IsInf`)
+)
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// inferred returns what follows of the type of an output from the inputs.
+func inferred(d *definition, ins []Value, output int) model.Type {
+	if len(ins) == 0 || ins[0] == nil || output > 0 && d.op != "Split" {
+		return model.Type{}
+	}
+	if d.shapeOnly || d.op == "NonZero" {
+		return model.Type{Kind: model.TensorType, Elem: layout.Int64}
+	}
+	t := typeOf(ins[0])
+	if t.Kind != model.TensorType {
+		return model.Type{}
+	}
+	elem := t.Elem
+	switch {
+	case tests[d.op]:
+		elem = layout.Bool
+	case changesType[d.op]:
+		elem = layout.Invalid
+	}
+	out := model.Type{Kind: model.TensorType, Elem: elem}
+	switch {
+	case unary[d.op]:
+		out.HasShape, out.Dims = t.HasShape, t.Dims
+	case broadcasting[d.op]:
+		if dims, ok := together(ins); ok {
+			out.HasShape, out.Dims = true, dims
+		}
+	case d.opaque:
+		return model.Type{}
+	}
+	return out
+}
+
+// together returns the extents that values broadcast to, as far as they are known.
+func together(ins []Value) ([]model.Dim, bool) {
+	var out []model.Dim
+	for _, v := range ins {
+		t := typeOf(v)
+		if !t.HasShape {
+			return nil, false
+		}
+		a, b := out, t.Dims
+		if len(a) < len(b) {
+			a, b = b, a
+		}
+		out = append([]model.Dim(nil), a...)
+		for i, d := range b {
+			k := len(a) - len(b) + i
+			switch was := out[k]; {
+			case d.Value == 1, was == d:
+			case was.Value == 1, d.Value > 1:
+				out[k] = d // more than 1 is what both are
+			case was.Value > 1:
+			default:
+				out[k] = model.Symbolic("")
+			}
+		}
+	}
+	return out, true
+}

@@ -1,0 +1,122 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// unknown stands for a value of which only a type is known, or not even that.
+type unknown struct {
+	typ   model.Type
+	dense bool // contiguous for certain
+}
+
+// Release does nothing.
+func (*unknown) Release() error { return nil }
+
+// typeOf returns what is known of a value's type.
+func typeOf(v Value) model.Type {
+	switch v := v.(type) {
+	case *unknown:
+		return v.typ
+	case *tensor.Tensor:
+		return typeOfShape(v.DType(), v.Shape())
+	case *pending:
+		return typeOfShape(v.dtype, v.dims)
+	case *Sequence:
+		return model.SequenceOf(model.Type{Kind: model.TensorType, Elem: v.Elem})
+	case *Optional:
+		return model.OptionalOf(model.Type{Kind: model.TensorType, Elem: v.Elem})
+	}
+	return model.Type{}
+}
+
+func typeOfShape(t layout.DType, dims []int64) model.Type {
+	list := make([]model.Dim, len(dims))
+	for i, d := range dims {
+		list[i] = model.Known(d)
+	}
+	return model.TensorOf(t, list...)
+}
+
+// bytesOf returns the bytes of a value, or Unknown.
+func bytesOf(t model.Type) int64 {
+	shape, ok := t.Shape()
+	if !ok || t.Kind != model.TensorType || !t.Elem.Valid() {
+		return Unknown
+	}
+	if t.Elem == layout.String {
+		t.Elem = layout.Complex128 // of the size of a Go string
+	}
+	n, err := shape.Bytes(t.Elem)
+	if err != nil {
+		return Unknown
+	}
+	return n
+}
+
+// isDense reports whether a value is contiguous for certain.
+func isDense(v Value) bool {
+	switch v := v.(type) {
+	case *unknown:
+		return v.dense
+	case *tensor.Tensor:
+		l := v.Layout()
+		return l.IsContiguous()
+	}
+	return false
+}
+
+// value returns a value of a type, after extents have been put in place of their names:
+// a tensor without elements if all of it is known.
+func (e *explainer) value(name string, t model.Type, dense bool) Value {
+	if shape, ok := e.shapes[name]; ok && (t.Kind == model.TensorType || t.Kind == model.UnknownType) {
+		of := typeOfShape(t.Elem, shape)
+		t.Kind, t.HasShape, t.Dims = of.Kind, true, of.Dims
+	}
+	t.Dims = append([]model.Dim(nil), t.Dims...)
+	for i, d := range t.Dims {
+		if n, ok := e.dims[d.Param]; ok && d.Value < 0 && d.Param != "" {
+			t.Dims[i] = model.Known(n)
+		}
+	}
+	if shape, ok := t.Shape(); ok && dense && t.Elem.Valid() && t.Elem != layout.String && t.Kind == model.TensorType {
+		if x, err := tensor.Empty(e.on, t.Elem, shape...); err == nil { // else it is too large
+			return e.hold(x)
+		}
+	}
+	return &unknown{t, dense}
+}
+
+// declaredIn returns the types that a graph declares of its values.
+func declaredIn(g *model.Graph) map[string]model.Type {
+	types := map[string]model.Type{}
+	for _, list := range [][]model.ValueInfo{g.ValueInfo, g.Outputs, g.Inputs} {
+		for i := range list {
+			if t := list[i].Type; t.Kind != model.UnknownType {
+				types[list[i].Name] = t
+			}
+		}
+	}
+	return types
+}
+
+// common returns what two values that may be in each other's place have in common.
+func (e *explainer) common(a, b Value) Value {
+	s, t := typeOf(a), typeOf(b)
+	if s.Kind != t.Kind || s.Elem != t.Elem || s.Kind != model.TensorType {
+		return &unknown{}
+	}
+	out := model.Type{Kind: s.Kind, Elem: s.Elem}
+	if s.HasShape && t.HasShape && len(s.Dims) == len(t.Dims) {
+		out.HasShape = true
+		for i, d := range s.Dims {
+			if d.Value != t.Dims[i].Value || d.Param != t.Dims[i].Param {
+				d = model.Symbolic("")
+			}
+			out.Dims = append(out.Dims, d)
+		}
+	}
+	return e.value("", out, isDense(a) && isDense(b))
+}
