@@ -37,7 +37,11 @@ func (t *Tensor) Put(axis int, indices, src *Tensor, outside ...device.Outside) 
 // On other axes than the given one that may be shorter than t. What Put says of its
 // indices holds here, too. (ONNX ScatterElements-18, torch's scatter_)
 func (t *Tensor) PutAlong(axis int, indices, src *Tensor, outside ...device.Outside) error {
-	const op = "PutAlong"
+	return t.PutAlongAs("PutAlong", axis, indices, src, outside...)
+}
+
+// PutAlongAs is PutAlong under the name of the operation that asks for it.
+func (t *Tensor) PutAlongAs(op string, axis int, indices, src *Tensor, outside ...device.Outside) error {
 	g, err := t.gatheringAlong(op, axis, indices)
 	if err != nil {
 		return err
@@ -50,7 +54,11 @@ func (t *Tensor) PutAlong(axis int, indices, src *Tensor, outside ...device.Outs
 // them. src has the axes of indices but for the last, and then those of t that have no
 // index. What Put says of its indices holds here, too. (ONNX ScatterND-18)
 func (t *Tensor) PutND(indices, src *Tensor, outside ...device.Outside) error {
-	const op = "PutND"
+	return t.PutNDAs("PutND", indices, src, outside...)
+}
+
+// PutNDAs is PutND under the name of the operation that asks for it.
+func (t *Tensor) PutNDAs(op string, indices, src *Tensor, outside ...device.Outside) error {
 	g, err := t.gatheringND(op, 0, indices)
 	if err != nil {
 		return err
