@@ -19,7 +19,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
-	return q.moveIndexed("Take", &dst, &src, &at, by)
+	return q.moveIndexed("Take", &dst, &src, &at, device.Set, by)
 }
 
 // Put copies the elements of src to those of dst that indices name, in order.
@@ -31,11 +31,11 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
 		return err
 	}
-	return q.moveIndexed("Put", &dst, &src, &at, by)
+	return q.moveIndexed("Put", &dst, &src, &at, how, by)
 }
 
 // moveIndexed does a checked take or put.
-func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device.Index) error {
+func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
 		return err
@@ -54,7 +54,10 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device
 	t := takes.Get().(*take)
 	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
-	t.put = op == "Put"
+	t.put, t.reduce = op == "Put", nil
+	if how != device.Set {
+		t.reduce = reducer(dst.Type, how)
+	}
 	t.load(dst, src, at, by)
 	t.execute(&q.sc)
 	q.launched(t.bytes)
@@ -69,7 +72,8 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device
 // elements. An index takes a unit: an element, or a dense row of elements that the
 // loops do not enter.
 type take struct {
-	put          bool // indices are dst's, and units come in order
+	put          bool                     // indices are dst's, and units come in order
+	reduce       func(a, b uint64) uint64 // nil: elements of dst are replaced
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -148,7 +152,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
 	}
 	t.size = unit
-	if t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
+	if t.reduce == nil && t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
 		t.rank--
 		t.size *= t.axes[t.rank].n
 		t.count /= t.axes[t.rank].n
@@ -202,6 +206,8 @@ func (t *take) separable() bool {
 // run does the units with the numbers [lo, hi).
 func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
+	case t.reduce != nil:
+		t.rows(lo, hi, t.reduceRow)
 	case t.bits == 0:
 		t.rows(lo, hi, t.wordRow(0))
 	case t.bits < 8:

@@ -26,9 +26,10 @@ func init() {
 // int32 or int64, and updates, of x's type, have one shape; on other axes that must not be
 // longer than x. axis lies in [-rank, rank-1], and an index in [-n, n-1]. The result is a
 // copy, unless a session may write to x. What several indices name is as tensor.Tensor.Put
-// says; errors are that of tensor.Tensor.Gather, too.
-func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	return first(direct("ScatterElements", v, x, 1, func(c *call) error { return c.scatterElements(indices, updates, axis) }))
+// says; errors are that of tensor.Tensor.Gather, too. By another reduction than device.Set
+// (of opset 16; Min and Max of 18) updates are added and so on, in order: on the cpu device.
+func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, axis int64, how device.Reduction) (*tensor.Tensor, error) {
+	return first(direct("ScatterElements", v, x, 1, func(c *call) error { return c.scatterElements(indices, updates, axis, how) }))
 }
 
 // ScatterND returns x with slices of updates at the places that tuples of indices name (ONNX
@@ -36,8 +37,8 @@ func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor,
 // for each axis of x, or for the first of them. updates, of x's type, has the axes of
 // indices but for the last, and then those of x that have no index. What ScatterElements
 // says of an index and of its result holds here, too.
-func ScatterND(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor) (*tensor.Tensor, error) {
-	return first(direct("ScatterND", v, x, 1, func(c *call) error { return c.scatterND(indices, updates) }))
+func ScatterND(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, how device.Reduction) (*tensor.Tensor, error) {
+	return first(direct("ScatterND", v, x, 1, func(c *call) error { return c.scatterND(indices, updates, how) }))
 }
 
 func prepareScatterElements(d *definition, attrs Attrs) (kernel, error) {
@@ -45,7 +46,8 @@ func prepareScatterElements(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.checkReduction(attrs); err != nil {
+	how, err := d.reduction(attrs)
+	if err != nil {
 		return nil, err
 	}
 	return func(c *call) error {
@@ -53,12 +55,13 @@ func prepareScatterElements(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.scatterElements(indices, updates, axis)
+		return c.scatterElements(indices, updates, axis, how)
 	}, nil
 }
 
 func prepareScatterND(d *definition, attrs Attrs) (kernel, error) {
-	if err := d.checkReduction(attrs); err != nil {
+	how, err := d.reduction(attrs)
+	if err != nil {
 		return nil, err
 	}
 	return func(c *call) error {
@@ -66,22 +69,26 @@ func prepareScatterND(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.scatterND(indices, updates)
+		return c.scatterND(indices, updates, how)
 	}, nil
 }
 
-// checkReduction reads the attribute of what becomes of an element and its updates.
-func (d *definition) checkReduction(attrs Attrs) error {
-	switch how, err := attrs.StrOr("reduction", "none"); {
-	case err != nil:
-		return err
-	case how == "none":
-		return nil
-	case how == "add" || how == "mul" || d.since >= 18 && (how == "min" || how == "max"):
-		return layout.Errorf(device.ErrUnsupported, d.name, "reduction %s: elements are replaced only (none)", how)
-	default:
-		return d.invalid("there is no reduction %s", quote.Name(how))
+// reduction reads the attribute of what becomes of an element and its updates.
+func (d *definition) reduction(attrs Attrs) (device.Reduction, error) {
+	name, err := attrs.StrOr("reduction", "none")
+	if err != nil || name == "none" {
+		return device.Set, err
 	}
+	how, err := device.ParseReduction(name)
+	if err != nil || how == device.Set || !d.has(how) {
+		return device.Set, d.invalid("there is no reduction %s", quote.Name(name))
+	}
+	return how, nil
+}
+
+// has reports whether the version has a reduction.
+func (d *definition) has(how device.Reduction) bool {
+	return how == device.Set || how.Valid() && (d.since >= 18 || d.since >= 16 && how <= device.Mul)
 }
 
 // updates returns inputs 1 and 2.
@@ -92,29 +99,32 @@ func (c *call) updates() (indices, updates *tensor.Tensor, err error) {
 	return indices, updates, err
 }
 
-func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64) error {
+func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how device.Reduction) error {
 	at, err := c.d.indexed(c.x, indices, axis)
 	if err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, func(y, updates *tensor.Tensor) error {
-		return y.PutAlongAs(c.d.name, at, indices, updates)
+	return c.scatter(indices, updates, how, func(y, updates *tensor.Tensor) error {
+		return y.PutAlongAs(c.d.name, how, at, indices, updates)
 	})
 }
 
-func (c *call) scatterND(indices, updates *tensor.Tensor) error {
+func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) error {
 	if err := c.d.checkIndices(indices, layout.Int64); err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, func(y, updates *tensor.Tensor) error {
-		return y.PutNDAs(c.d.name, indices, updates)
+	return c.scatter(indices, updates, how, func(y, updates *tensor.Tensor) error {
+		return y.PutNDAs(c.d.name, how, indices, updates)
 	})
 }
 
 // scatter makes output 0 of the call: input 0, or a copy of it, to which put writes.
-func (c *call) scatter(indices, updates *tensor.Tensor, put func(y, updates *tensor.Tensor) error) error {
+func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, put func(y, updates *tensor.Tensor) error) error {
 	if updates == nil {
 		return c.d.invalid("the updates are missing")
+	}
+	if !c.d.has(how) {
+		return c.d.invalid("there is no reduction %v", how)
 	}
 	both := []*tensor.Tensor{c.x, updates}
 	if err := c.together(both); err != nil {

@@ -53,6 +53,17 @@ func (r runner) put(t *testing.T) {
 			}
 		}
 	}
+	// Reductions of 60 elements to 7.
+	for _, dtype := range layout.DTypes() {
+		for how := device.Add; how <= device.Max && device.Reduces(dtype) && !r.Lone; how++ {
+			seed++
+			l := strided([]int64{4, 15}, []int64{0, 0}, 2)
+			shared.check(oracle.Case{
+				Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int64, Dst: l, Src: dense(1, 4, 15), At: dense(0, 4, 15),
+				By: []device.Index{{Extent: 7, Stride: 1}}, Reduction: how,
+			}, seed)
+		}
+	}
 	// Many, so that devices share the work, and some name the same.
 	if !r.Small {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
@@ -109,6 +120,8 @@ func (r runner) putRules(t *testing.T) {
 		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), of(b, 4), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
 		{"no buffer", one, of(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.Set, by(8, 1), device.ErrInvalid},
 		{"no reduction", one, of(b, 4), ints(0, 4), 99, by(8, 1), device.ErrInvalid},
+		{"numbers of other types", one, operand(b, layout.Int8, dense(0, 4)), ints(0, 4), device.Add, by(8, 1), device.ErrInvalid},
+		{"no numbers to add", operand(a, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), operand(b, layout.Float8E5M2, dense(0, 4)), ints(0, 4), device.Add, by(8, 1), device.ErrUnsupported},
 		{"no policy", one, of(b, 4), ints(0, 4), device.Set, []device.Index{{Extent: 8, Stride: 1, Outside: 9}}, device.ErrInvalid},
 	} {
 		rig.is(rig.q.Put(c.dst, c.src, c.at, c.how, c.by...), c.kind, "%s", c.name)
