@@ -9,6 +9,61 @@ import (
 	"github.com/restride/restride/layout"
 )
 
+// leastPutRow is the size of rows, in bytes, beside which an index is nothing.
+const leastPutRow = 512
+
+// rowBytes is the size of the rows that a put moves in one piece.
+func (t *take) rowBytes() int64 {
+	if last := t.rank - 1; t.dense(last) {
+		return t.size * t.axes[last].n
+	}
+	return t.size
+}
+
+// putsRows reports whether a put is of long rows, no two of which overlap but where they go
+// to the same place.
+func (t *take) putsRows() bool {
+	size := t.rowBytes()
+	if !t.put || t.reduce != nil || t.bits < 8 || t.loose || size < leastPutRow {
+		return false
+	}
+	for i := range t.rank {
+		if t.axes[i].d%size != 0 && !(i == t.rank-1 && t.dense(i)) {
+			return false
+		}
+	}
+	for k := range t.by {
+		if t.by[k].Stride%size != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// putClasses puts the rows of the classes [lo, hi), of as many as there are workers: those
+// that go to one place are of one class, and come in order.
+func (t *take) putClasses(lo, hi int64) {
+	last, size, past := t.rank-1, t.rowBytes(), t.past()
+	x, long := t.axes[last], t.dense(last)
+	for class := lo; class < hi; class++ {
+		t.rows(0, t.count, func(p location, n, number int64) {
+			if long {
+				n = 1
+			}
+			for i := range n {
+				to, ok := t.find(p, number+i)
+				if place := (to.d - t.origin.d) / size; ok && (place%t.classes+t.classes)%t.classes == class {
+					moveRun(t.dst, to.d, t.src, to.s, size, past)
+				}
+				p.move(&x, 1)
+			}
+		})
+	}
+	if past {
+		kernels.Fence()
+	}
+}
+
 // reduceRow reduces n elements along the innermost axis, one after the other.
 func (t *take) reduceRow(p location, n, number int64) {
 	x := t.axes[t.rank-1]

@@ -74,6 +74,7 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 type take struct {
 	put          bool                     // indices are dst's, and units come in order
 	reduce       func(a, b uint64) uint64 // nil: elements of dst are replaced
+	classes      int64                    // of rows that are put: see putClasses; 0: there are none
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -172,11 +173,19 @@ func (t *take) dense(axis int) bool {
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
 	n := parallelism(t.count, cost)
+	if t.classes = 0; t.putsRows() {
+		t.classes = int64(n)
+	}
 	if t.put || t.bits > 0 && t.bits < 8 && !t.separable() {
-		n = 1
+		n = int(max(t.classes, 1))
 	}
 	if n == 1 {
 		t.run(0, t.count, sc)
+		return
+	}
+	if t.classes > 0 {
+		t.share.work, t.share.units, t.share.grain = t, t.classes, 1
+		allWorkers.run(&t.share, n-1, sc)
 		return
 	}
 	t.share.work, t.share.units = t, t.count
@@ -188,7 +197,13 @@ func (t *take) execute(sc *scratch) {
 }
 
 // part does the units with the numbers [lo, hi).
-func (t *take) part(lo, hi int64, sc *scratch) { t.run(lo, hi, sc) }
+func (t *take) part(lo, hi int64, sc *scratch) {
+	if t.classes > 0 {
+		t.putClasses(lo, hi)
+		return
+	}
+	t.run(lo, hi, sc)
+}
 
 // separable reports whether elements below a byte, 64 at a time, share no byte: dst is
 // one run that begins with a byte.
@@ -206,6 +221,9 @@ func (t *take) separable() bool {
 // run does the units with the numbers [lo, hi).
 func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
+	case t.classes > 0:
+		t.putClasses(0, t.classes)
+		return
 	case t.reduce != nil:
 		t.rows(lo, hi, t.reduceRow)
 	case t.bits == 0:
