@@ -59,6 +59,8 @@ type definition struct {
 	generates bool
 	// opaque: an operator that is not known here.
 	opaque bool
+	// chooses: an If, of which the session runs a graph.
+	chooses bool
 	// assembles: inputs may be pending, as the output is put together from them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session

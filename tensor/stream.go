@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -30,6 +31,9 @@ type Stream struct {
 	trace    atomic.Pointer[func(Event)]
 	noCopies atomic.Bool
 	live     liveSet
+
+	scope  atomic.Pointer[Scope] // the innermost
+	scopes sync.Mutex            // while one is opened or closed
 }
 
 // Open opens a device by name (see device.Open: "auto", "cpu", "opencl:0",
@@ -110,6 +114,34 @@ func (s *Stream) Wait() error {
 		return nilStream("Wait")
 	}
 	return s.queue.Wait()
+}
+
+// WaitContext is Wait that returns when ctx is done, if that is before: with its error.
+// The work goes on then.
+func (s *Stream) WaitContext(ctx context.Context) error {
+	if s == nil {
+		return nilStream("WaitContext")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, err := s.queue.Record()
+	if err != nil {
+		return err
+	}
+	if !e.Done() {
+		reached := make(chan struct{})
+		go func() {
+			_ = e.Wait() // Wait of the queue tells its error
+			close(reached)
+		}()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-reached:
+		}
+	}
+	return s.Wait()
 }
 
 // Close waits for the stream's work and closes what the stream opened.

@@ -4,7 +4,7 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer] and [Peer], which their streams implement, [Lent], [Loader] and
+// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader] and
 // [Trimmer]. A driver knows nothing of
 // buffers, queues and layouts. Packages opencl and cuda have one each, in files of
 // the same names; package gputest has the tests for a new one.
@@ -87,6 +87,8 @@ type Properties struct {
 	// Pinned: what AllocHost returns is faster than Go's memory, and is no part of
 	// the device's.
 	Pinned bool
+	// Shared: a launch of a user's kernel has local memory that is no parameter.
+	Shared bool
 }
 
 // Stream is a driver's queue of work, in order. One goroutine at a time calls it.
