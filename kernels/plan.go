@@ -43,7 +43,7 @@ type Launch struct {
 
 	kind string // a copy's class, or the operation
 	d, s base
-	a    int64 // of a take: what is added to the offset of the indices
+	a, b int64 // what is added to offsets: of a take's indices, or a where's cond, and its b
 }
 
 // base turns an operand's offset into the kernel's: reversed axes are walked from their

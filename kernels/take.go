@@ -196,6 +196,6 @@ func (k *parameters) numberRows(indices *parameters) int64 {
 	return int64(k.nb) * int64(k.cut)
 }
 
-// AtBase returns a take's or a put's argument lo, the base of its indices, for indices with this
-// offset. The launch fits any.
+// AtBase returns a take's or a put's argument lo, the base of its indices, or a where's,
+// that of cond, for this offset. The launch fits any.
 func (l *Launch) AtBase(at int64) int64 { return at + l.a }

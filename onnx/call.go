@@ -15,7 +15,7 @@ import (
 type call struct {
 	d    *definition
 	in   []Value        // nil: an optional input left out
-	x    *tensor.Tensor // input 0, if it is a tensor
+	x    *tensor.Tensor // input 0, or the one with the type of the operator, if it is a tensor
 	home *tensor.Stream // where to make what is made of no operand
 	out  []Value        // of the length that is wanted; the kernel sets them all
 
@@ -133,9 +133,10 @@ func (c *call) take(bytes int64) error {
 	return err
 }
 
-// checkFirst checks the type of input 0: only Identity takes what is no tensor.
+// checkFirst checks the type of the input that has the operator's: only Identity takes
+// what is no tensor.
 func (c *call) checkFirst() error {
-	switch v := c.in[0].(type) {
+	switch v := c.in[c.d.typed].(type) {
 	case *tensor.Tensor:
 		c.x = v
 		if c.d.host&1 == 1 {
@@ -149,7 +150,7 @@ func (c *call) checkFirst() error {
 	case *Optional:
 		return c.d.checkContainer(optionals, v)
 	}
-	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[0]))
+	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[c.d.typed]))
 }
 
 // checkContainer checks a sequence or an optional. Where ONNX takes them, their

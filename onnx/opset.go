@@ -37,7 +37,8 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for input 0, or for a value given by an attribute
+	types      typeSet // allowed for input typed, or for a value given by an attribute
+	typed      int     // mostly 0
 	containers containers
 	inputs     arity
 	outputs    arity // zero: exactly 1

@@ -127,7 +127,7 @@ void runBlocks(const Launch &l) {
 }
 
 void run(Context &context, Launch l) {
-	for (const Argument p : {dst, src, at, status}) {
+	for (const Argument p : {dst, src, first, second}) {
 		const char *const why = unreachable(context, l.values[p]);
 		if (why != nullptr) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
@@ -145,7 +145,7 @@ void run(Context &context, Launch l) {
 		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
 		return;
 	}
-	for (const Argument p : {dst, src, at, status}) {
+	for (const Argument p : {dst, src, first, second}) {
 		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.values[p]));
 		if (!wrong.empty()) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));

@@ -407,6 +407,45 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	})
 }
 
+func (q *refQueue) Map(dst, src, table device.Operand) error {
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, table.Buffer), backend.CheckMap(&dst, &src, &table)); err != nil {
+		return err
+	}
+	first := table.Layout.Offset()
+	if q.dev.has("tables begin at 0") {
+		first = 0
+	}
+	return q.launch(dst, func() {
+		oracle.Map(memory(dst.Buffer), dst.Layout, dst.Type.Bits(), memory(src.Buffer), src.Layout, src.Type.Bits(), memory(table.Buffer), first)
+	})
+}
+
+func (q *refQueue) Where(dst, cond, a, b device.Operand) error {
+	rules := backend.CheckWhere(&dst, &cond, &a, &b)
+	if q.dev.has("bytes as conditions") && cond.Type == layout.Uint8 {
+		rules = nil
+	}
+	if err := q.first(q.dev.of(dst.Buffer, cond.Buffer, a.Buffer, b.Buffer), rules); err != nil {
+		return err
+	}
+	return q.launch(dst, func() {
+		yes := memory(cond.Buffer)
+		if q.dev.has("one bit of a condition") {
+			yes = slices.Clone(yes)
+			for i := range yes {
+				yes[i] &= 1
+			}
+		}
+		oracle.Where(dst.Layout, a.Layout, b.Layout, cond.Layout, yes, func(p, from int64, other bool) {
+			x := a
+			if other {
+				x = b
+			}
+			mover(dst, x)(p, from)
+		})
+	})
+}
+
 func (q *refQueue) Record() (device.Event, error) {
 	e := &refEvent{q.dev, make(chan struct{})}
 	return e, q.do(func() { close(e.done) })

@@ -18,15 +18,20 @@ const (
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
 	OpTake    Op = "take"
+	OpMap     Op = "map"
+	OpWhere   Op = "where"
 	OpPut     Op = "put"
 )
+
+// operations are all of them.
+var operations = []Op{OpCopy, OpFill, OpConvert, OpTake, OpPut, OpMap, OpWhere}
 
 // Case is one operation to check. Layouts count elements from the start of
 // their buffer; what lies outside them is guarded.
 type Case struct {
 	Op       Op
 	DstType  layout.DType
-	SrcType  layout.DType // but of a fill; of a take it is DstType
+	SrcType  layout.DType // but of a fill; of a take and a where it is DstType
 	Dst, Src layout.Layout
 	How      device.Rounding // Convert
 	Shared   bool            // dst and src lie in one buffer
@@ -37,6 +42,12 @@ type Case struct {
 	By     []device.Index
 	Wrong  int
 
+	// Of a map: where in its buffer the table begins, whose type is DstType.
+	Table int64
+
+	// Of a where: b and cond; a is Src. SharedB: dst and b lie in one buffer.
+	B, Cond layout.Layout
+	SharedB bool
 	// Of a put. Once: no two elements go to one; indices of others are out of range, and
 	// skipped.
 	Reduction device.Reduction
@@ -51,12 +62,15 @@ type Case struct {
 //	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
+//	map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7
+//	where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b
 //	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
 // rounding; of a take or a put the type of its indices, and offset, extent and stride of
-// each, and if it is not an error, what one out of range does; of a put the reduction.
+// each, and if it is not an error, what one out of range does; of a put the
+// reduction; of a map where the table begins; of a where src is a.
 // It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
@@ -74,11 +88,20 @@ func (c Case) String() string {
 	if c.hasIndices() {
 		name += c.indicesString()
 	}
+	switch c.Op {
+	case OpMap:
+		name += fmt.Sprintf("/table=%d", c.Table)
+	case OpWhere:
+		name += "/b=" + written(c.B) + "/cond=" + written(c.Cond)
+	}
 	if how := howString(c.How); how != "" {
 		name += "/how=" + how
 	}
 	if c.Shared {
 		name += "/shared"
+	}
+	if c.SharedB {
+		name += "/shared-b"
 	}
 	return name
 }
@@ -140,6 +163,9 @@ func ParseCase(name string) (Case, error) {
 	}
 	words := strings.Split(name, "/")
 	c := Case{Op: Op(words[0])}
+	if words[len(words)-1] == "shared-b" && c.Op == OpWhere {
+		c.SharedB, words = true, words[:len(words)-1]
+	}
 	switch words[len(words)-1] {
 	case "shared":
 		c.Shared, words = true, words[:len(words)-1]
@@ -156,9 +182,9 @@ func ParseCase(name string) (Case, error) {
 		}
 		words = words[:5]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10}[c.Op]
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10, OpMap: 6, OpWhere: 7}[c.Op]
 	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too")
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too, of a map with /table=offset, of a where with /b=strides@offset/cond=strides@offset")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -172,7 +198,7 @@ func ParseCase(name string) (Case, error) {
 	if c.Op != OpFill {
 		c.SrcType, err = layout.ParseDType(from)
 	}
-	if two && (c.Op == OpFill || c.hasIndices()) {
+	if two && (c.Op == OpFill || c.hasIndices() || c.Op == OpWhere) {
 		return refuse("%s has one type", c.Op)
 	}
 	if err != nil {
@@ -193,13 +219,32 @@ func ParseCase(name string) (Case, error) {
 			return refuse("%v", err)
 		}
 	}
-	if c.hasIndices() {
+	switch c.Op {
+	case OpTake, OpPut:
 		err = c.parseIndices(words[5:], dims)
+	case OpMap:
+		err = c.parseTable(words[5])
+	case OpWhere:
+		if c.B, err = parseLayout(words[5], "b=", dims); err == nil {
+			c.Cond, err = parseLayout(words[6], "cond=", dims)
+		}
 	}
 	if err != nil {
 		return refuse("%v", err)
 	}
 	return c, nil
+}
+
+// parseTable reads where a map's table begins.
+func (c *Case) parseTable(word string) (err error) {
+	offset, ok := strings.CutPrefix(word, "table=")
+	if !ok {
+		return fmt.Errorf("%q is not of the form table=offset", word)
+	}
+	if c.Table, err = strconv.ParseInt(offset, 10, 64); err == nil && c.Table < 0 {
+		err = fmt.Errorf("a table at %d", c.Table)
+	}
+	return err
 }
 
 func parseLayout(word, role string, dims []int64) (layout.Layout, error) {

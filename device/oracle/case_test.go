@@ -27,6 +27,10 @@ func TestCaseNames(t *testing.T) {
 		"put/int8/3/dst=0@1/src=5@0/at=1@2/int32/by=0:7:5/wrong=0/max",
 		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
+		"map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7",
+		"map/int8/3/dst=1@1/src=1@1/table=0/shared",
+		"where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b",
+		"where/string/scalar/dst=@0/src=@0/b=@0/cond=@7/shared/shared-b",
 	} {
 		c, err := ParseCase(name)
 		if err != nil {
@@ -48,6 +52,8 @@ func TestCaseNames(t *testing.T) {
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/once", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/set",
 		"put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1", "put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/no",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/0:7:5/wrong=1", "take/int4-int8/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1",
+		"map/int8/3/dst=1@1/src=1@1", "map/int8/3/dst=1@1/src=1@1/table=-1", "map/int8/3/dst=1@1/src=1@1/at=1", "map/int8/3/dst=1@1/src=1@1/table=0/shared-b",
+		"where/int4/3/dst=1@0/src=1@0/b=1@0", "where/int4/3/dst=1@0/src=1@0/cond=1@0/b=1@0", "where/int4-uint4/3/dst=1@0/src=1@0/b=1@0/cond=1@0",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
@@ -126,8 +132,28 @@ func rules(c Case) error {
 		}
 		src.Buffer = dst.Buffer
 	}
-	if c.Op == OpConvert {
+	switch c.Op {
+	case OpConvert:
 		return backend.CheckConvert(&dst, &src, c.How)
+	case OpMap:
+		l, err := c.table()
+		if err != nil {
+			return err
+		}
+		table := operand(l, c.DstType, atSize)
+		return backend.CheckMap(&dst, &src, &table)
+	case OpWhere:
+		b, cond := operand(c.B, c.DstType, c.sizeB()), operand(c.Cond, layout.Bool, atSize)
+		if c.SharedB {
+			if dst.Buffer.Size() < b.Buffer.Size() {
+				dst.Buffer = b.Buffer
+			}
+			b.Buffer = dst.Buffer
+			if c.Shared {
+				src.Buffer = dst.Buffer
+			}
+		}
+		return backend.CheckWhere(&dst, &cond, &src, &b)
 	}
 	return backend.CheckCopy(&dst, &src)
 }
@@ -160,6 +186,7 @@ func TestRandomCovers(t *testing.T) {
 		note("shared", c.Shared)
 		note("two indices", len(c.By) == 2)
 		note("an index out of range", c.Wrong > 0)
+		note("shared b", c.SharedB)
 		note("a put that names elements once", c.Once)
 		note("a reduction", c.Reduction != device.Set)
 		note("a put of rows", c.Op == OpPut && c.Dst.Rank() > 0 && c.At.Stride(c.Dst.Rank()-1) == 0)
@@ -182,7 +209,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "take", "put", "a put that names elements once", "a put of rows", "a reduction", "outside skip", "outside clamp", "outside clampzero", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "take", "put", "map", "where", "shared b", "a put that names elements once", "a put of rows", "a reduction", "outside skip", "outside clamp", "outside clampzero", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

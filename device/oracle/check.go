@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/restride/restride/device"
@@ -66,7 +67,7 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 func (c Case) walkable() error {
 	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
 	switch {
-	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && !c.hasIndices():
+	case !slices.Contains(operations, c.Op):
 		return refuse("not an operation")
 	case !c.DstType.Storable() || c.Op != OpFill && !c.SrcType.Storable():
 		return refuse("not an element type")
@@ -74,7 +75,7 @@ func (c Case) walkable() error {
 		return nil
 	case !c.Dst.SameShape(&c.Src):
 		return refuse("the shapes differ")
-	case c.Op != OpConvert && c.DstType.Bits() != c.SrcType.Bits():
+	case c.Op != OpConvert && c.Op != OpMap && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
 		return refuse("strings, complex numbers and bits cannot be converted")
@@ -82,6 +83,10 @@ func (c Case) walkable() error {
 		return refuse("no indices of a take or a put")
 	case c.Reduction != device.Set && !(device.Reduces(c.DstType) && c.DstType == c.SrcType):
 		return refuse("no elements that can be reduced")
+	case c.Op == OpMap && !c.mapped():
+		return refuse("no widths of a map")
+	case c.Op == OpWhere && !(c.Dst.SameShape(&c.B) && c.Dst.SameShape(&c.Cond)):
+		return refuse("the shapes of a where differ")
 	}
 	return nil
 }
@@ -101,8 +106,9 @@ type memory[T comparable] struct {
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
 	fill func(dst device.Operand) (walk func(dst []T), err error)
-	// walk is the oracle's Copy, Convert, Take or Put. It returns indices out of range.
-	walk func(dst, src []T, at []byte) (wrong []int64)
+	// walk is the oracle's Copy, Convert, Take, Put, Map or Where. b and at are what these read
+	// beside src. It returns indices out of range.
+	walk func(dst, src, b []T, at []byte) (wrong []int64)
 	// settle makes of want, where several elements went to one, the one of them that got
 	// has, if any.
 	settle func(want, got, src []T, at []byte)
@@ -154,12 +160,17 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		pattern := RandomBytes(rng, int64(width+7)/8)
 		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
 	}
-	m.walk = func(dst, src, at []byte) (wrong []int64) {
+	m.walk = func(dst, src, b, at []byte) (wrong []int64) {
 		switch c.Op {
 		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
 		case OpTake, OpPut:
 			return c.byIndices(at, func(p, q int64) { Reduce(dst, p, src, q, c.DstType, c.Reduction) })
+		case OpMap:
+			Map(dst, c.Dst, width, src, c.Src, c.SrcType.Bits(), at, c.Table)
+		case OpWhere:
+			sides := map[bool][]byte{false: src, true: b}
+			Where(c.Dst, c.Src, c.B, c.Cond, at, func(p, q int64, other bool) { move(dst, p, sides[other], q, width) })
 		default:
 			Copy(dst, c.Dst, src, c.Src, width)
 		}
@@ -194,11 +205,16 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 	m.fill = func(dst device.Operand) (func([]string), error) {
 		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
 	}
-	m.walk = func(dst, src []string, at []byte) (wrong []int64) {
-		if c.hasIndices() {
+	m.walk = func(dst, src, b []string, at []byte) (wrong []int64) {
+		switch c.Op {
+		case OpTake, OpPut:
 			return c.byIndices(at, func(p, q int64) { dst[p] = src[q] })
+		case OpWhere:
+			sides := map[bool][]string{false: src, true: b}
+			Where(c.Dst, c.Src, c.B, c.Cond, at, func(p, q int64, other bool) { dst[p] = sides[other][q] })
+		default:
+			CopyStrings(dst, c.Dst, src, c.Src)
 		}
-		CopyStrings(dst, c.Dst, src, c.Src)
 		return nil
 	}
 	m.settle = func(want, got, src []string, at []byte) {
@@ -241,24 +257,31 @@ func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
 
 func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
 	dstSize, srcSize, atSize := c.Sizes()
+	bSize := c.sizeB()
 	dstSize += guard(rng)
 	if c.Op != OpFill {
 		srcSize += guard(rng)
 	}
-	if c.hasIndices() {
+	if c.hasIndices() || c.Op == OpMap || c.Op == OpWhere {
 		atSize += guard(rng)
+	}
+	if c.Op == OpWhere {
+		bSize += guard(rng)
 	}
 	if c.Shared {
 		dstSize, srcSize = max(dstSize, srcSize), 0
+	}
+	if c.SharedB {
+		dstSize, bSize = max(dstSize, bSize), 0
 	}
 	limit := int64(most)
 	if c.DstType == layout.String {
 		limit /= 64
 	}
-	if dstSize > limit || srcSize > limit || atSize > most {
-		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d, %d and %d bytes or strings are too large to check", dstSize, srcSize, atSize)
+	if max(dstSize, srcSize, bSize) > limit || atSize > most {
+		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d, %d, %d and %d bytes or strings are too large to check", dstSize, srcSize, bSize, atSize)
 	}
-	var dst, src, at device.Buffer
+	var dst, src, b, at device.Buffer
 	if dst, err = m.alloc(dstSize); err != nil {
 		return err
 	}
@@ -269,17 +292,30 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		}
 		defer func() { err = errors.Join(err, src.Free()) }()
 	}
+	if b = dst; !c.SharedB {
+		if b, err = m.alloc(bSize); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.Free()) }()
+	}
 	if at, err = dev.Alloc(atSize); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, at.Free()) }()
 
-	want, from, indices := m.random(dstSize), m.random(srcSize), c.indices(rng, atSize)
+	want, from, other, more := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
+	switch c.Op {
+	case OpTake, OpPut:
+		c.indices(rng, more)
+	case OpWhere:
+		conditions(rng, more)
+	}
 	if m.season != nil && !c.Shared {
 		m.season(from)
 	}
-	got, fromAfter, indicesAfter := m.random(dstSize), m.random(srcSize), RandomBytes(rng, atSize) // a read that does nothing shows
-	if err := errors.Join(m.write(dst, want), m.write(src, from), q.Write(at, 0, indices)); err != nil {
+	// A read that does nothing shows.
+	got, fromAfter, otherAfter, moreAfter := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
+	if err := errors.Join(m.write(dst, want), m.write(src, from), m.write(b, other), q.Write(at, 0, more)); err != nil {
 		return err
 	}
 	to := device.Operand{Buffer: dst, Layout: c.Dst, Type: c.DstType}
@@ -289,7 +325,10 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		if c.Shared {
 			from = append([]T(nil), dst...)
 		}
-		wrong = m.walk(dst, from, indices)
+		if c.SharedB {
+			other = append([]T(nil), dst...)
+		}
+		wrong = m.walk(dst, from, other, more)
 	}
 	switch c.Op {
 	case OpCopy:
@@ -302,6 +341,11 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...)
 	case OpPut:
 		err = q.Put(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.Reduction, c.By...)
+	case OpMap:
+		l, _ := c.table() // its size is known
+		err = q.Map(to, source, device.Operand{Buffer: at, Layout: l, Type: c.DstType})
+	case OpWhere:
+		err = q.Where(to, device.Operand{Buffer: at, Layout: c.Cond, Type: layout.Bool}, source, device.Operand{Buffer: b, Layout: c.B, Type: c.DstType})
 	}
 	if err == nil && c.Wrong > 0 {
 		err = q.Wait()
@@ -315,20 +359,34 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 			return err
 		}
 	}
-	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), q.Read(indicesAfter, at, 0), q.Wait()); err != nil {
+	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
 	if c.Op == OpPut && !dev.Info().PutsInOrder {
-		m.settle(want, got, from, indices)
+		m.settle(want, got, from, more)
 	}
-	err = errors.Join(compareDst(m, c, got, want, indices), compareSource("at", indicesAfter, indices))
+	err = errors.Join(compareDst(m, c, got, want, more), compareSource(c.readBeside(), moreAfter, more))
 	if !c.Shared { // then src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
+	}
+	if !c.SharedB {
+		err = errors.Join(err, compareSource("b", otherAfter, other))
 	}
 	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
 		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
 	}
 	return err
+}
+
+// readBeside names what an operation reads that are not values.
+func (c Case) readBeside() string {
+	switch c.Op {
+	case OpMap:
+		return "the table"
+	case OpWhere:
+		return "cond"
+	}
+	return "at"
 }
 
 func compareDst[T comparable](m memory[T], c Case, got, want []T, at []byte) error {

@@ -14,7 +14,7 @@ type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26, and Bit
-	Ops      []Op           // all five; some of them must be possible for some of Types
+	Ops      []Op           // all; some of them must be possible for some of Types
 	Once     bool           // no two elements of a put go to one: see Case.Once
 }
 
@@ -96,7 +96,7 @@ func Random(rng *rand.Rand, limits Limits) Case {
 		limits.Types = append(layout.DTypes(), layout.Bit)
 	}
 	if len(limits.Ops) == 0 {
-		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake, OpPut}
+		limits.Ops = operations
 	}
 	g := generator{rng, limits}
 	var c Case
@@ -107,9 +107,18 @@ func Random(rng *rand.Rand, limits Limits) Case {
 	g.limits.MaxBytes = max(limits.MaxBytes, 256) // the room that offsets take
 	k := g.class()
 	elements, choose := g.elements(&c, k), func(n int64) bool { return g.layouts(&c, k, n) }
-	if c.hasIndices() {
+	switch c.Op {
+	case OpTake, OpPut:
 		g.limits.MaxBytes = max(limits.MaxBytes, 1<<10)
 		elements, choose = max(min(g.limits.MaxBytes/16, 1<<12)>>g.IntN(8), 1), func(n int64) bool { return g.indexed(&c, n) }
+	case OpMap:
+		choose = func(n int64) bool {
+			ok := g.layouts(&c, k, n)
+			g.mapped(&c)
+			return ok
+		}
+	case OpWhere:
+		elements, choose = max(elements/2, 1), func(n int64) bool { return g.where(&c, n) }
 	}
 	for ; ; elements = max(elements/2, 1) {
 		if choose(elements) {
@@ -147,6 +156,14 @@ func (g generator) operation(c *Case) {
 		}
 		return
 	}
+	if t != layout.Bit && g.chance(.12) {
+		c.Op = OpWhere
+		return
+	}
+	if narrow, wide := g.widths(2, 8), g.widths(2, 32); len(narrow) > 0 && g.chance(.1) {
+		c.Op, c.SrcType, c.DstType = OpMap, narrow[g.IntN(len(narrow))], wide[g.IntN(len(wide))]
+		return
+	}
 	switch container := t.Container(); {
 	case container != layout.Invalid && numeric.KindOf(t) != numeric.FloatKind && g.chance(.15):
 		c.Op = OpConvert
@@ -167,6 +184,11 @@ func (g generator) operation(c *Case) {
 		alike := slices.DeleteFunc(slices.Clone(g.limits.Types), func(u layout.DType) bool { return u.Bits() != t.Bits() })
 		c.SrcType = alike[g.IntN(len(alike))]
 	}
+}
+
+// widths lists the types of least to most bits.
+func (g generator) widths(least, most int) []layout.DType {
+	return slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Bits() < least || t.Bits() > most })
 }
 
 // number chooses a type of numbers: there is one.

@@ -125,13 +125,19 @@ func (c Case) byIndices(at []byte, move func(p, q int64)) (wrong []int64) {
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// Sizes returns how many bytes dst, src and the indices need, from the starts of
-// their buffers, wherever the indices lead; of strings, how many. A fill needs no src.
+// Sizes returns how many bytes dst and src need, and what else is read: the indices
+// of a take or a put, a map's table, a where's condition. They count from the starts of their
+// buffers, wherever indices lead; strings count themselves. A fill needs no src.
 // 1<<40 and more: beyond any buffer.
 func (c Case) Sizes() (dst, src, at int64) {
 	dst = slots(c.Dst, c.DstType)
-	if c.Op == OpFill {
+	switch c.Op {
+	case OpFill:
 		return dst, 0, 0
+	case OpMap:
+		return dst, slots(c.Src, c.SrcType), c.tableSize()
+	case OpWhere:
+		return dst, slots(c.Src, c.SrcType), slots(c.Cond, layout.Bool)
 	}
 	src = slots(c.Src, c.SrcType)
 	if !c.hasIndices() {
@@ -175,11 +181,8 @@ func checkNamed(err error, wrong []int64) error {
 }
 
 // indices fills memory with indices, some of them out of range.
-func (c Case) indices(rng *rand.Rand, size int64) []byte {
-	at := RandomBytes(rng, size)
-	if !c.hasIndices() {
-		return at
-	}
+func (c Case) indices(rng *rand.Rand, at []byte) {
+	size := int64(len(at))
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
@@ -214,7 +217,6 @@ func (c Case) indices(rng *rand.Rand, size int64) []byte {
 	if c.Once {
 		c.skipRepeats(at)
 	}
-	return at
 }
 
 // skipRepeats changes indices of elements that would go where another goes: out of range.

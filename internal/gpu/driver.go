@@ -125,11 +125,11 @@ type Lent interface {
 // Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
 // kernel has no argument for what is nil.
 type Args struct {
-	Dst, Src   Mem
-	Params     Mem       // what a Loader made of the launch's parameters
-	Bases      [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices
-	At, Status Mem       // of a take: its indices, and where the kernel notes one out of range
+	Dst, Src Mem
+	Params   Mem       // what a Loader made of the launch's parameters
+	Bases    [2]int64  // of dst and src (see kernels.Launch.Bases)
+	Values   [2]uint64 // lo and hi: see kernels.Spec.Arguments
+	More     [2]Mem    // what else the kernel has: the indices of a take, and where it notes one out of range
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

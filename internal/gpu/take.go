@@ -96,8 +96,8 @@ func (q *Queue) launchIndexed(op string, e *kernels.Entry[Mem], planned error, d
 	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
 	q.args = Args{
 		Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s},
-		Pattern: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
-		At:      indices.block.mem, Status: q.takes.status.mem,
+		Values: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
+		More:   [2]Mem{indices.block.mem, q.takes.status.mem},
 	}
 	if q.capture != nil {
 		q.capture.takes = true
