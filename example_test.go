@@ -47,3 +47,13 @@ func TestReadme(t *testing.T) {
 	assert.Contains(t, string(must(os.ReadFile("example_test.go"))),
 		"func Example() {\n\t"+strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n\t")+"\n\t// Output: ")
 }
+
+// The program in docs/embedding.md is the one that the tests of package opencl run.
+func TestEmbeddingDocument(t *testing.T) {
+	page := string(must(os.ReadFile("docs/embedding.md")))
+	_, rest, found := strings.Cut(page, "\n```go\n")
+	require.True(t, found)
+	program, _, found := strings.Cut(rest, "```\n")
+	require.True(t, found)
+	assert.Contains(t, string(must(os.ReadFile("examples/kernel/opencl/main.go"))), program)
+}

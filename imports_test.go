@@ -59,7 +59,7 @@ var policy = map[string][]string{
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
 	"onnx/model":        {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
 
-	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels"},
+	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels", "internal/quote"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
 	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "device/backend"},
@@ -87,7 +87,10 @@ var policy = map[string][]string{
 	},
 	"cmd/soak":           {"", "internal/adversary"},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
-	"examples/pipeline":  {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
+
+	"examples/kernel/opencl": {"layout", "device", "opencl", "tensor"},
+	"examples/kernel/cuda":   {"layout", "device", "cuda", "tensor"},
+	"examples/pipeline":      {"", "layout", "onnx", "onnx/model", "pipeline", "tensor"},
 }
 
 // TestImports keeps the arrows between packages true: layout knows nothing of

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench"
 	"github.com/restride/restride/bench/benchtest"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
@@ -316,26 +315,7 @@ func (f taken) ready(b *testing.B) (call func() error, bytes int64) {
 
 func (f taken) bench(b *testing.B) {
 	call, bytes := f.ready(b)
-	memcpy, free, err := bench.Memcpy(bytes, 2)
-	require.NoError(b, err)
-	defer free()
-	b.SetBytes(bytes)
-	b.ReportAllocs()
-	ours, reference := time.Duration(1<<62), time.Duration(1<<62)
-	for i := 0; b.Loop(); i++ {
-		t0 := time.Now()
-		if err := call(); err != nil {
-			b.Fatal(err)
-		}
-		t1 := time.Now()
-		b.StopTimer()
-		t2 := time.Now()
-		memcpy(i)
-		reference = min(reference, time.Since(t2))
-		b.StartTimer()
-		ours = min(ours, t1.Sub(t0))
-	}
-	b.ReportMetric(float64(reference)/float64(ours), "xmemcpy")
+	besideMemcpy(b, bytes, call)
 }
 
 // index writes indices that count from both ends, random ones, or in order from one.

@@ -342,7 +342,7 @@ func (j *job) unpackBox(buf unsafe.Pointer, s, na, nb int64, work *boxWork) {
 	index := work.index[:b.rank]
 	at, to := s+low, b.first+low
 	for more := true; more; {
-		unpack(buf, to, j.src, at*w, run, w, false, false)
+		unpack(buf, to, j.src, at*w, run, w, meaningOf(int(w), false), false)
 		more = false
 		for i := range b.rank {
 			if x := &b.axes[i]; !x.inSrc && x.next(&index[i], &at, &to, x.s, x.bufS, x.extent(na, nb)) {

@@ -29,12 +29,8 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 		c.toFloat = casterOf(layout.Float32, src, how)
 		c.sSize = 4
 		src = layout.Float32
-	case src.Bits() <= 4 && dst.Bits() == 16:
-		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp16 }
-		c.tables = smallTable(from, to)
-	case src.Bits() <= 4 && dst.Bits() == 32:
-		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp32 }
-		c.tables = smallTable(from, to)
+	case src.Bits() <= 4 && (dst.Bits() == 16 || dst.Bits() == 32):
+		c.byTable(tableOf(from, to), dst.Bits())
 	}
 	switch {
 	case c.kernel != nil || to.cuts:
@@ -48,6 +44,16 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 		c.byRule(dst, src)
 	}
 	return c
+}
+
+// byTable gives a caster the kernel for tables of 16 elements of 16 or 32 bits.
+func (c *caster) byTable(table *[256]uint64, bits int) {
+	if bits == 16 {
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp16 }
+	} else {
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp32 }
+	}
+	c.tables = smallTable(table, bits)
 }
 
 // byRule gives a caster the kernel for the rule of its loop, if there is one.
@@ -98,18 +104,18 @@ func isByFloat(dst, src layout.DType) bool {
 	return false
 }
 
-// smallTable tabulates a conversion from at most 4 bits: 16 words of 32 bits, or of 16
-// bits the 16 low bytes and then the high ones.
-func smallTable(from, to *number) *byte {
-	table := new([64]byte)
-	for x, v := range tableOf(from, to)[:16] {
-		if to.bits == 16 {
-			table[x], table[16+x] = byte(v), byte(v>>8)
+// smallTable is a table's first 16 elements as kernels read it: words of 32 bits, or of 16
+// bits the low bytes and then the high ones.
+func smallTable(table *[256]uint64, bits int) *byte {
+	small := new([64]byte)
+	for x, v := range table[:16] {
+		if bits == 16 {
+			small[x], small[16+x] = byte(v), byte(v>>8)
 		} else {
-			binary.LittleEndian.PutUint32(table[4*x:], uint32(v))
+			binary.LittleEndian.PutUint32(small[4*x:], uint32(v))
 		}
 	}
-	return &table[0]
+	return &small[0]
 }
 
 // run converts n neighbours, past the caches where that pays.
@@ -187,7 +193,7 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 		switch {
 		case j.sBits < 8:
 			from = room(&sc.spread, castPiece)
-			j.spreadBits(from, s, m, false, sc)
+			j.spreadBits(from, s, m, meaningOf(j.sBits, false), sc)
 		case j.b.s == 1 || m == 1:
 			from = unsafe.Add(j.src, s*sSize)
 		default:

@@ -15,7 +15,7 @@ type loop func(dst, src unsafe.Pointer, n int64)
 func newLoop(dst, src layout.DType, how device.Rounding) loop {
 	from, to := numberOf(src, how), numberOf(dst, how)
 	if src.Bits() <= 8 {
-		return tableLoop(from, to)
+		return tableLoop(tableOf(from, to), to.bits)
 	}
 	if l := byteLoop(src, from, to); l != nil && looseAlignment {
 		return l
@@ -30,24 +30,19 @@ func newLoop(dst, src layout.DType, how device.Rounding) loop {
 	}
 }
 
-// tableLoop converts from a type of at most 8 bits.
-func tableLoop(from, to *number) loop {
-	table := tableOf(from, to)
+// tableLoop looks elements of at most 8 bits up in a table of elements of so many.
+func tableLoop(table *[256]uint64, bits int) loop {
 	switch {
-	case to.bits <= 8:
-		return func(dst, src unsafe.Pointer, n int64) {
-			d, s := unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n)
-			for i, x := range s {
-				d[i] = byte(table[x])
-			}
-		}
-	case to.bits == 16 && looseAlignment:
+	case bits <= 8:
+		return lookUpBytes(table)
+	case bits == 16 && looseAlignment:
 		return lookUp[uint16](table)
-	case to.bits == 32 && looseAlignment:
+	case bits == 32 && looseAlignment:
 		return lookUp[uint32](table)
 	case looseAlignment:
 		return lookUp[uint64](table)
 	}
+	to := &number{bits: bits}
 	return func(dst, src unsafe.Pointer, n int64) {
 		for i, x := range unsafe.Slice((*byte)(src), n) {
 			to.put(dst, int64(i), table[x])
@@ -62,6 +57,26 @@ func tableOf(from, to *number) *[256]uint64 {
 		table[x] = to.encode(from.decode(x))
 	}
 	return table
+}
+
+// lookUpBytes looks up bytes for bytes: eight at a time are written.
+func lookUpBytes(table *[256]uint64) loop {
+	var narrow [256]uint8
+	for i, v := range table {
+		narrow[i] = byte(v)
+	}
+	return func(dst, src unsafe.Pointer, n int64) {
+		i := int64(0)
+		for ; i+8 <= n; i += 8 {
+			x := load64(src, i)
+			low := uint64(narrow[x&255]) | uint64(narrow[x>>8&255])<<8 | uint64(narrow[x>>16&255])<<16 | uint64(narrow[x>>24&255])<<24
+			high := uint64(narrow[x>>32&255]) | uint64(narrow[x>>40&255])<<8 | uint64(narrow[x>>48&255])<<16 | uint64(narrow[x>>56])<<24
+			store64(dst, i, low|high<<32)
+		}
+		for ; i < n; i++ {
+			store8(dst, i, narrow[load8(src, i)])
+		}
+	}
 }
 
 func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {

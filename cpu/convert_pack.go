@@ -15,7 +15,7 @@ func (j *job) convertRow(d, s, n int64, sc *scratch) {
 	case j.cast != nil:
 		j.castRow(d, s, n, sc)
 	case j.b.d == 1 && j.b.s == 1 && j.dBits == 8:
-		unpack(j.dst, d, j.src, s*int64(j.sBits), n, int64(j.sBits), j.signed, j.streams())
+		unpack(j.dst, d, j.src, s*int64(j.sBits), n, int64(j.sBits), j.meaning, j.streams())
 	case j.b.d == 1 && j.b.s == 1:
 		pack(j.dst, d*int64(j.dBits), j.src, s, n, int64(j.dBits), j.streams())
 	default:
@@ -33,24 +33,24 @@ func (j *job) convertRow(d, s, n int64, sc *scratch) {
 }
 
 // spreadBits unpacks n elements along b to neighbours.
-func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, signed bool, sc *scratch) {
+func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, as *meaning, sc *scratch) {
 	w := int64(j.sBits)
 	if j.b.s == 1 {
-		unpack(dst, 0, j.src, s*w, n, w, signed, false)
+		unpack(dst, 0, j.src, s*w, n, w, as, false)
 		return
 	}
 	stage := room(&sc.stage, convertPiece)
 	moveSteppedBits(stage, 0, j.src, s, j.b.s, n, w)
-	unpack(dst, 0, stage, 0, n, w, signed, false)
+	unpack(dst, 0, stage, 0, n, w, as, false)
 }
 
 func (j *job) unpackRow(d, s, n int64, sc *scratch) {
 	if j.b.d == 1 {
-		j.spreadBits(unsafe.Add(j.dst, d), s, n, j.signed, sc)
+		j.spreadBits(unsafe.Add(j.dst, d), s, n, j.meaning, sc)
 		return
 	}
 	tile := room(&sc.tile, convertPiece)
-	j.spreadBits(tile, s, n, j.signed, sc)
+	j.spreadBits(tile, s, n, j.meaning, sc)
 	moveElementRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
 }
 
@@ -79,43 +79,62 @@ func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
 	}
 }
 
-// meanings are the bytes of elements of 1, 2 and 4 bits, without and with a sign.
-var meanings = func() (t [5][2][16]byte) {
+// meaning is the bytes that elements of 1, 2 or 4 bits become.
+type meaning struct {
+	bytes [16]byte
+	// integers: the bytes are the elements as numbers, which takes no table.
+	integers bool
+}
+
+// meanings are those of integers of 1, 2 and 4 bits, without and with a sign.
+var meanings = func() (t [5][2]meaning) {
 	for w := 1; w <= 4; w *= 2 {
+		t[w][0].integers, t[w][1].integers = true, true
 		for x := range byte(1) << w {
-			t[w][0][x] = x
-			t[w][1][x] = byte(int8(x<<(8-w)) >> (8 - w))
+			t[w][0].bytes[x] = x
+			t[w][1].bytes[x] = byte(int8(x<<(8-w)) >> (8 - w))
 		}
 	}
 	return t
 }()
 
+// meaningOf is the meaning of integers; nil of a byte and more.
+func meaningOf(bits int, signed bool) *meaning {
+	switch {
+	case bits >= 8:
+		return nil
+	case signed:
+		return &meanings[bits][1]
+	}
+	return &meanings[bits][0]
+}
+
 // unpack makes bytes of n elements of w bits from a bit position on.
-func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, signed, past bool) {
-	kernel, meaning := kernels.UnpackNibbles, &meanings[w][0]
+func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *meaning, past bool) {
+	kernel := kernels.UnpackNibbles
 	switch w {
 	case 1:
 		kernel = nil
 	case 2:
 		kernel = kernels.UnpackCrumbs
 	}
-	if signed {
-		meaning = &meanings[w][1]
-	}
 	if n >= cacheLine && kernel != nil {
 		lines, head, past := linesOf(dst, d, n, past)
-		unpackWords(dst, d, src, s, head, w, meaning)
+		unpackWords(dst, d, src, s, head, w, as)
 		d, s, n = d+head, s+head*w, n-head
-		kernel(ptr(dst, d), ptr(src, s>>3), lines, s&7, &meaning[0], past)
+		kernel(ptr(dst, d), ptr(src, s>>3), lines, s&7, &as.bytes[0], past)
 		done := lines * cacheLine
 		d, s, n = d+done, s+done*w, n-done
 	}
-	unpackWords(dst, d, src, s, n, w, meaning)
+	unpackWords(dst, d, src, s, n, w, as)
 }
 
 // unpackWords is unpack by words of eight elements.
-func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, meaning *[16]byte) {
-	sign := uint64(meaning[1<<(w-1)]) >> (w - 1) // of the sign's bit: itself, or all up to the byte's highest
+func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *meaning) {
+	sign := uint64(1) // what the sign's bit becomes: itself, or all up to the byte's highest
+	if as.integers {
+		sign = uint64(as.bytes[1<<(w-1)]) >> (w - 1)
+	}
 	for shift := uint(s & 7); n >= 8; n -= 8 {
 		var x uint64
 		switch w {
@@ -146,15 +165,26 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 			x = (x | x<<14) & 0x0003000300030003
 			x = (x | x<<7) & 0x0101010101010101
 		}
+		if !as.integers {
+			x = asMeant(x, as)
+		}
 		store64(dst, d, x)
 		d += 8
 		s += 8 * w
 	}
 	for ; n > 0; n-- {
-		store8(dst, d, meaning[getBits(src, s, w)])
+		store8(dst, d, as.bytes[getBits(src, s, w)])
 		d++
 		s += w
 	}
+}
+
+// asMeant makes what elements become of eight bytes of them.
+func asMeant(x uint64, as *meaning) (y uint64) {
+	for shift := 0; shift < 64; shift += 8 {
+		y |= uint64(as.bytes[x>>shift&15]) << shift
+	}
+	return y
 }
 
 // pack writes the low w bits of each of n bytes from a bit position on.

@@ -68,10 +68,10 @@ type job struct {
 type move struct {
 	class        class
 	strings      bool
-	packed       bool    // positions count elements, not bytes: below a byte, or converted
-	signed       bool    // of class convert: unpacking keeps the sign
-	cast         *caster // of class convert by value; nil: by bits
-	dBits, sBits int     // the width of one element
+	packed       bool     // positions count elements, not bytes: below a byte, or converted
+	meaning      *meaning // of class convert by bits: what unpacking makes of elements
+	cast         *caster  // of class convert by value; nil: by bits
+	dBits, sBits int      // the width of one element
 	dst, src     unsafe.Pointer
 	dOff, sOff   int64
 	rank         int
@@ -90,7 +90,7 @@ func (j *job) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	j.dBits, j.sBits = dBits, sBits
 	j.strings = strings
 	j.packed = dBits < 8 || sBits < 8 || j.cast != nil
-	j.class, j.signed = dense, false
+	j.class, j.meaning = dense, nil
 	j.clipLo, j.clipHi = 0, 1<<63-1
 	du, su := int64(1), int64(1)
 	if !j.packed {
@@ -302,7 +302,7 @@ func (j *job) prepare(f *form, dst, src *layout.Layout) bool {
 	j.load(&d, &s, dBits, sBits, strings)
 	if way != backend.AsCopy {
 		j.class = convert
-		j.signed = backend.IsSigned(f.src)
+		j.meaning = meaningOf(f.src.Bits(), backend.IsSigned(f.src))
 	}
 	if fills {
 		j.sOff = 0

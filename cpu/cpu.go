@@ -50,6 +50,8 @@ var host = sync.OnceValue(func() device.Info {
 		Kind:    device.CPU,
 		Memory:  sysmem.Total(),
 		Strings: true,
+
+		PutsInOrder: true,
 	}
 })
 

@@ -178,13 +178,13 @@ const (
 
 // set returns the set that a call's plan belongs to.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
-	h := plankey.Hash(dst, src, nil, nil) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
+	h := plankey.Hash(nil, dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 
 // again returns the latest plan if it is a call's, or nil.
 func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
-	if p := c.latest; p != nil && p.form == *f && p.layouts.Is(dst, src, nil, nil) && c.kernels == kernels {
+	if p := c.latest; p != nil && p.form == *f && p.layouts.Is(nil, dst, src) && c.kernels == kernels {
 		return p
 	}
 	return nil
@@ -200,7 +200,7 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 		if p == nil {
 			return nil
 		}
-		if p.form == *f && p.layouts.Is(dst, src, nil, nil) {
+		if p.form == *f && p.layouts.Is(nil, dst, src) {
 			if i > 0 {
 				copy(set[1:], set[:i])
 				set[0] = p
@@ -225,7 +225,7 @@ func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 	}
 	copy(set[1:], set[:])
 	set[0] = p
-	p.layouts.Set(dst, src, nil, nil)
+	p.layouts.Set(nil, dst, src)
 	p.load(f, dst, src)
 	c.latest = p
 	return p

@@ -97,7 +97,7 @@ func TestPlansAreBounded(t *testing.T) {
 		d, s := pairOf(t, n, 0, 0)
 		p, known := c.get(f, d, s)
 		require.Equal(t, n*n*4, p.job.bytes)
-		require.True(t, p.layouts.Is(&d, &s, nil, nil))
+		require.True(t, p.layouts.Is(nil, &d, &s))
 		return known
 	}
 	for _, n := range rivals[:planWays] {

@@ -12,15 +12,31 @@ import (
 
 // Take copies the elements of src that indices name to dst.
 func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
-	const op = "Take"
-	if err := q.begin(op); err != nil {
+	if err := q.begin("Take"); err != nil {
 		return err
 	}
 	defer q.end()
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
-	to, from, err := q.usePair(op, &dst, &src)
+	return q.moveIndexed("Take", &dst, &src, &at, by)
+}
+
+// Put copies the elements of src to those of dst that indices name, in order.
+func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.begin("Put"); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
+		return err
+	}
+	return q.moveIndexed("Put", &dst, &src, &at, by)
+}
+
+// moveIndexed does a checked take or put.
+func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device.Index) error {
+	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
 		return err
 	}
@@ -38,7 +54,8 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	t := takes.Get().(*take)
 	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
-	t.load(&dst, &src, &at, by)
+	t.put = op == "Put"
+	t.load(dst, src, at, by)
 	t.execute(&q.sc)
 	q.launched(t.bytes)
 	if t.wrong.Load() {
@@ -47,11 +64,12 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return nil
 }
 
-// take is a Take made ready to run: loops over axes, the innermost last. Steps are in
-// bytes on dst and src, or in elements where these are below a byte; at's are in
+// take is a Take or a Put made ready to run: loops over axes, the innermost last. Steps
+// are in bytes on dst and src, or in elements where these are below a byte; at's are in
 // elements. An index takes a unit: an element, or a dense row of elements that the
 // loops do not enter.
 type take struct {
+	put          bool // indices are dst's, and units come in order
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -95,13 +113,22 @@ func (t *take) drop() {
 // load takes checked operands that have elements.
 func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 	d, s, a := dst.Layout, src.Layout, at.Layout
-	layout.Simplify(&d, &s, &a)
+	if t.put {
+		layout.Merge(&d, &s, &a)
+	} else {
+		layout.Simplify(&d, &s, &a)
+	}
 	bits, unit := dst.Type.Bits(), int64(1)
 	t.by = append(t.by[:0], by...)
 	t.wrong.Store(false)
-	if dst.Type == layout.String {
+	switch {
+	case dst.Type == layout.String:
 		unit, t.bytes = stringSize, stringSize*d.Count()
-	} else {
+	case t.put:
+		t.bytes = (d.Count()*int64(bits) + 7) / 8
+		unit = int64(max(bits/8, 1))
+		t.loose = bits > 8*min(alignment(t.dst), alignment(t.src)) && !looseAlignment
+	default:
 		limit := 8 * min(alignment(t.dst), alignment(t.src))
 		t.bytes = (d.Count()*int64(bits) + 7) / 8
 		narrow := int64(bits)
@@ -141,7 +168,7 @@ func (t *take) dense(axis int) bool {
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
 	n := parallelism(t.count, cost)
-	if t.bits > 0 && t.bits < 8 && !t.separable() {
+	if t.put || t.bits > 0 && t.bits < 8 && !t.separable() {
 		n = 1
 	}
 	if n == 1 {
@@ -183,7 +210,9 @@ func (t *take) run(lo, hi int64, sc *scratch) {
 		t.rows(lo, hi, t.unitRow)
 	case t.dense(t.rank - 1):
 		t.rows(lo, hi, t.longRow)
-	case t.apart():
+	case t.put && t.size*8 != int64(t.bits):
+		t.rows(lo, hi, t.unitRow)
+	case t.put || t.apart():
 		t.rows(lo, hi, t.wordRow(t.bits))
 	default:
 		t.blocks(lo, hi, sc)
@@ -240,29 +269,30 @@ func (t *take) rows(lo, hi int64, row func(p location, n, number int64)) {
 	}
 }
 
-// find returns the offset in src that the indices at a position of at name. False: one
-// is out of range.
-func (t *take) find(a, number int64) (int64, bool) {
-	sum := int64(0)
+// find moves a location by its indices. False: one is out of range.
+func (t *take) find(p location, number int64) (location, bool) {
+	sum, ok := int64(0), true
 	for k := range t.by {
 		x := &t.by[k]
 		var index int64
 		if t.atBits == 64 {
-			index = int64(load64(t.at, 8*(a+x.Offset)))
+			index = int64(load64(t.at, 8*(p.a+x.Offset)))
 		} else {
-			index = int64(int32(load32(t.at, 4*(a+x.Offset))))
+			index = int64(int32(load32(t.at, 4*(p.a+x.Offset))))
 		}
-		i := index
-		if i < 0 {
-			i += x.Extent
-		}
-		if uint64(i) >= uint64(x.Extent) {
+		i, found := x.Resolve(index)
+		if !found && x.Outside == layout.OutsideError {
 			t.note(number, index, x.Extent)
-			return 0, false
 		}
+		ok = ok && found
 		sum += i * x.Stride
 	}
-	return sum, true
+	if t.put {
+		p.d += sum
+	} else {
+		p.s += sum
+	}
+	return p, ok
 }
 
 func (t *take) note(number, index, extent int64) {
@@ -295,16 +325,16 @@ func (t *take) wordRow(bits int) func(p location, n, number int64) {
 func takeWords[W word](t *take, p location, n, number int64) {
 	x := t.axes[t.rank-1]
 	if x.a == 0 {
-		if by, ok := t.find(p.a, number); ok {
+		if p, ok := t.find(p, number); ok {
 			for i := range n {
-				store(t.dst, p.d+i*x.d, load[W](t.src, p.s+by+i*x.s))
+				store(t.dst, p.d+i*x.d, load[W](t.src, p.s+i*x.s))
 			}
 		}
 		return
 	}
 	for i := range n {
-		if by, ok := t.find(p.a, number+i); ok {
-			store(t.dst, p.d, load[W](t.src, p.s+by))
+		if p, ok := t.find(p, number+i); ok {
+			store(t.dst, p.d, load[W](t.src, p.s))
 		}
 		p.move(&x, 1)
 	}
@@ -314,8 +344,8 @@ func takeWords[W word](t *take, p location, n, number int64) {
 func (t *take) unitRow(p location, n, number int64) {
 	x := t.axes[t.rank-1]
 	for i := range n {
-		if by, ok := t.find(p.a, number+i); ok {
-			copy(span(t.dst, p.d, t.size), span(t.src, p.s+by, t.size))
+		if p, ok := t.find(p, number+i); ok {
+			copy(span(t.dst, p.d, t.size), span(t.src, p.s, t.size))
 		}
 		p.move(&x, 1)
 	}
@@ -323,8 +353,8 @@ func (t *take) unitRow(p location, n, number int64) {
 
 // longRow is unitRow for units that are one dense row.
 func (t *take) longRow(p location, n, number int64) {
-	if by, ok := t.find(p.a, number); ok {
-		moveRun(t.dst, p.d, t.src, p.s+by, n*t.size, t.past())
+	if p, ok := t.find(p, number); ok {
+		moveRun(t.dst, p.d, t.src, p.s, n*t.size, t.past())
 	}
 }
 
@@ -332,21 +362,21 @@ func (t *take) longRow(p location, n, number int64) {
 func (t *take) packedRow(p location, n, number int64) {
 	x, w := t.axes[t.rank-1], int64(t.bits)
 	if x.a == 0 {
-		by, ok := t.find(p.a, number)
-		switch s := p.s + by; {
+		p, ok := t.find(p, number)
+		switch {
 		case !ok:
 		case x.d == 1 && x.s == 1:
-			copyBits(t.dst, p.d*w, t.src, s*w, n*w)
+			copyBits(t.dst, p.d*w, t.src, p.s*w, n*w)
 		default:
 			for i := range n {
-				putBits(t.dst, (p.d+i*x.d)*w, getBits(t.src, (s+i*x.s)*w, w), w)
+				putBits(t.dst, (p.d+i*x.d)*w, getBits(t.src, (p.s+i*x.s)*w, w), w)
 			}
 		}
 		return
 	}
 	for i := range n {
-		if by, ok := t.find(p.a, number+i); ok {
-			putBits(t.dst, p.d*w, getBits(t.src, (p.s+by)*w, w), w)
+		if p, ok := t.find(p, number+i); ok {
+			putBits(t.dst, p.d*w, getBits(t.src, p.s*w, w), w)
 		}
 		p.move(&x, 1)
 	}

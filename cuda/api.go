@@ -24,7 +24,8 @@ type (
 // frequent calls of one goroutine.
 type api interface {
 	name() string
-	version() (int, error) // 12040 is CUDA 12.4
+	libraryHandle() uintptr // of the library, as dlopen returns it
+	version() (int, error)  // 12040 is CUDA 12.4
 	deviceCount() (int, error)
 	properties(ordinal int) (properties, error)
 
@@ -82,6 +83,13 @@ type api interface {
 	// is as long as the kernel wants it, and has no Go pointers in it. Where the context of
 	// function and stream is not current, it may fail, and then has done nothing.
 	launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, arguments []unsafe.Pointer) error
+	// launchUser launches with a value for each of the function's parameters: those of
+	// data from each of at on.
+	launchUser(f *frame, fn cuFunction, grid, block [3]uint32, shared uint32, s cuStream, data []byte, at []uint32) error
+	functionAttribute(fn cuFunction, attribute int) (int, error)
+	setFunctionAttribute(fn cuFunction, attribute, value int) error
+	// parameter returns the bytes of a function's parameter; false: it has no more.
+	parameter(fn cuFunction, i int) (bytes int, ok bool, err error)
 
 	beginCapture(cuStream) error
 	endCapture(cuStream) (cuGraphExec, error)

@@ -28,6 +28,7 @@ type gorgoniaCU struct {
 	// Functions that some drivers since CUDA 11.0 lack: nil where they do.
 	allocAsync, freeAsync, graphInstantiate                                 unsafe.Pointer
 	poolCreate, poolDestroy, poolAlloc, poolAttribute, poolTrim, poolAccess unsafe.Pointer
+	functionParameter                                                       unsafe.Pointer
 }
 
 // frame is empty: cgo keeps arguments and results itself.
@@ -46,7 +47,7 @@ var openAPI = sync.OnceValues(func() (api, error) {
 	for name, at := range map[string]*unsafe.Pointer{
 		"cuMemAllocAsync": &l.allocAsync, "cuMemFreeAsync": &l.freeAsync, "cuGraphInstantiateWithFlags": &l.graphInstantiate,
 		"cuMemPoolCreate": &l.poolCreate, "cuMemPoolDestroy": &l.poolDestroy, "cuMemAllocFromPoolAsync": &l.poolAlloc,
-		"cuMemPoolSetAttribute": &l.poolAttribute, "cuMemPoolTrimTo": &l.poolTrim, "cuMemPoolSetAccess": &l.poolAccess,
+		"cuFuncGetParamInfo": &l.functionParameter, "cuMemPoolSetAttribute": &l.poolAttribute, "cuMemPoolTrimTo": &l.poolTrim, "cuMemPoolSetAccess": &l.poolAccess,
 	} {
 		symbol := C.CString(name)
 		*at = C.find(symbol)

@@ -24,7 +24,8 @@ type frame struct {
 
 // libcuda is the api of the driver's library, found at run time.
 type libcuda struct {
-	path string
+	path    string
+	library uintptr
 
 	initialize, driverVersion, errorName               uintptr
 	deviceGetCount, deviceGet, deviceName              uintptr
@@ -45,6 +46,7 @@ type libcuda struct {
 	memAllocAsync, memFreeAsync                      uintptr
 	poolCreate, poolDestroy, poolAlloc               uintptr
 	poolAttribute, poolTrim, poolAccess              uintptr
+	functionGet, functionSet, functionParameter      uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
 }
@@ -103,6 +105,9 @@ func (l *libcuda) symbols() []symbol {
 		{&l.poolAttribute, "cuMemPoolSetAttribute"},
 		{&l.poolTrim, "cuMemPoolTrimTo"},
 		{&l.poolAccess, "cuMemPoolSetAccess"},
+		{&l.functionGet, "cuFuncGetAttribute"},
+		{&l.functionSet, "cuFuncSetAttribute"},
+		{&l.functionParameter, "cuFuncGetParamInfo"},
 		{&l.captureBegin, "cuStreamBeginCapture_v2"},
 		{&l.captureEnd, "cuStreamEndCapture"},
 		{&l.graphInstantiate, "cuGraphInstantiateWithFlags"},
@@ -138,7 +143,7 @@ func load() (*libcuda, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)
 	}
-	l := &libcuda{path: quote.Path(lib.Name)}
+	l := &libcuda{path: quote.Path(lib.Name), library: lib.Handle()}
 	var missing []string
 	must := true
 	for _, s := range l.symbols() {
@@ -203,6 +208,8 @@ func goString(at uintptr) string {
 }
 
 func (l *libcuda) name() string { return l.path }
+
+func (l *libcuda) libraryHandle() uintptr { return l.library }
 
 func (l *libcuda) version() (int, error) {
 	v := new(int32)

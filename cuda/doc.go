@@ -88,6 +88,10 @@
 //
 // Package opencl has a whole example.
 //
+// [Device.Load] spares the engine that: what it returns, Launch of the queue queues, and
+// keeps account of what it uses. [Library] tells a binding of the engine's own which
+// library is loaded.
+//
 // # With gorgonia.org/cu
 //
 // For programs whose contexts, streams and memory are of gorgonia.org/cu, the build tag

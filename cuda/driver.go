@@ -105,7 +105,7 @@ func (d *driver) giveBack(f func(*frame) error) error {
 }
 
 func (d *driver) Properties() gpu.Properties {
-	return gpu.Properties{Info: d.info, Target: d.target, Pinned: true}
+	return gpu.Properties{Info: d.info, Target: d.target, Pinned: true, Shared: true}
 }
 
 func (d *driver) Close() error {

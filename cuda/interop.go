@@ -18,6 +18,16 @@ type Handles struct {
 // closed, or for as long as somebody else retains it.
 func (d *Device) Handles() Handles { return Handles{uintptr(d.driver.ctx), d.driver.ordinal} }
 
+// Library returns the driver's library, for a binding of the program's own: the name or
+// path that it was found by, and its handle, as dlopen or LoadLibrary return it.
+func Library() (path string, handle uintptr, err error) {
+	a, err := openAPI()
+	if err != nil {
+		return "", 0, err
+	}
+	return a.name(), a.libraryHandle(), nil
+}
+
 // PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a
 // buffer of no bytes, or of another backend. A program that queues work of its own on
 // it calls Used of device.Sharer before the buffer is freed.

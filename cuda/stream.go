@@ -88,9 +88,11 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	}
 	p := &s.args
 	p[0], p[1] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at)
-	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]
-	if a.At != nil {
-		p[7], p[8] = uint64(a.At.(*memory).at), uint64(a.Status.(*memory).at)
+	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1]
+	for i, m := range a.More {
+		if m != nil {
+			p[7+i] = uint64(m.(*memory).at)
+		}
 	}
 	if s.home && !s.capturing && s.submit(l) == nil {
 		return nil

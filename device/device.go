@@ -82,8 +82,42 @@ type Queue interface {
 	//
 	// An index out of range leaves its element of dst as it was, and is ErrInvalid
 	// with its value and extent: from Take, or at the latest from the next Wait or
-	// Read. Of several, one is named.
+	// Read. Of several, one is named. by[k].Outside may say otherwise: OutsideSkip
+	// leaves the element as it was, without an error; OutsideClamp and
+	// OutsideClampZero take the nearest index in range. An element that one index
+	// leaves as it was stays so, whatever its others are.
 	Take(dst, src, at Operand, by ...Index) error
+	// Map sets every element of dst to an element of table: the one with the number that
+	// the bits of src's element with the same index are, without a sign. src's elements
+	// have 2 to 8 bits, dst's and the table's 2 to 32; what they mean does not matter.
+	// The table has one axis, of a dense run: 4, 16 or 256 elements, as src's have 2, 4
+	// or 8 bits. The rules of Copy hold for dst and src, but for widths; in one buffer,
+	// not even the ranges of bytes may meet of dst and the other two. Only src may be
+	// dst itself, by an equal layout and with elements of its width.
+	Map(dst, src, table Operand) error
+	// Where sets every element of dst to that of a with the same index where cond's is
+	// true, and to that of b elsewhere: numpy's, PyTorch's and ONNX's operation of this
+	// name. cond has the type Bool, in which every byte but 0 is true. All have one
+	// shape; elements of dst, a and b have one width, and what they mean does not matter.
+	// cond, a and b may repeat elements (stride 0). No two indices share an element of
+	// dst. In one buffer dst shares no element with a or b, and not even the ranges of
+	// bytes may meet of dst and cond. But a or b, or both, may be dst, by a layout that
+	// is equal: then the elements that the other one gives are written over.
+	Where(dst, cond, a, b Operand) error
+	// Put is Take the other way round: what indices move is where an element goes.
+	//
+	//	dst moved by the sum of index * by[k].Stride [i] = src[i]
+	//
+	// All that Take says of at and by holds here, but for what moves: dst's layout says
+	// where an element lies whose indices are all 0, and dst may repeat elements. To
+	// scatter rows to a table, dst repeats its row 0, and at each index along its row.
+	// In one buffer, not even the ranges of bytes may meet of what dst reaches and the
+	// other two. An element whose index is out of range goes nowhere.
+	//
+	// Several elements of src may go to one element of dst. With Set it becomes one of
+	// them, whole: the last one in row-major order where Info.PutsInOrder says so, and
+	// elsewhere any (of 128 bits, it may be put together from several).
+	Put(dst, src, at Operand, how Reduction, by ...Index) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)
 	// WaitFor makes later work of this queue wait for the event, which may be
@@ -144,6 +178,8 @@ type Info struct {
 	MHz      int   // the highest clock; 0: unknown
 	MaxAlloc int64 // the largest single buffer, in bytes; 0: no limit known
 	Strings  bool  // whether the device holds strings
+	// PutsInOrder: of several elements that Queue.Put has for one, the last one counts.
+	PutsInOrder bool
 }
 
 // Kind is the kind of processor behind a device.

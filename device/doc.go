@@ -11,10 +11,11 @@
 //
 //	import _ "github.com/restride/restride/cpu"
 //
-// Four operations on memory are enough for every layout operator, because an
+// A few operations on memory are enough for every layout operator, because an
 // [Operand] is a buffer seen through a [layout.Layout]: Copy (any strides, any
-// width), Fill, Convert (between number types), and Take (a copy whose positions
-// depend on indices in memory). Only Convert looks at what an element means:
+// width), Fill, Convert (between number types), Take (a copy whose positions
+// depend on indices in memory), Map (by a table), and Where (from one source or
+// another, by conditions). Only Convert looks at what an element means:
 // [Rounding] says its rules. What only some devices have is a small optional
 // interface, found by type assertion, as [StringAllocator], [HostAllocator] and
 // [Recorder] are: docs/embedding.md lists them.

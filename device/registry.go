@@ -102,7 +102,32 @@ func Open(name string) (Device, error) {
 		}
 		known = append(known, b.Name())
 	}
-	return nil, fmt.Errorf("%w: %q: this program has the backends %s", ErrNoDevice, name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%w: %q%s: this program has the backends %s", ErrNoDevice, name, meant(name, known), strings.Join(known, ", "))
+}
+
+// meant guesses what a name of no device stands for: a word for any GPU, or a backend's
+// name written otherwise.
+func meant(name string, known []string) string {
+	plain := strings.ToLower(strings.TrimSpace(name))
+	guess := ""
+	for _, k := range known {
+		if index, ok := strings.CutPrefix(plain, k); ok {
+			index = strings.TrimLeft(index, " :-_.")
+			if _, err := strconv.ParseUint(index, 10, 31); err == nil {
+				index = ":" + index
+			}
+			if index == "" || index[0] == ':' {
+				guess = k + index
+			}
+		}
+	}
+	if kind, _, _ := strings.Cut(plain, ":"); slices.Contains([]string{"gpu", "accelerator", "any", "default", "best"}, kind) {
+		guess = "auto"
+	}
+	if guess == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", guess)
 }
 
 func openFirst(all []Backend) (Device, error) {

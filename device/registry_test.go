@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -102,6 +103,13 @@ func TestOpen(t *testing.T) {
 	}
 	_, err := Open("vulkan")
 	assert.ErrorContains(t, err, "cuda, opencl, other, cpu")
+	assert.NotContains(t, err.Error(), "did you mean")
+	for name, want := range map[string]string{
+		"gpu": "auto", "GPU:0": "auto", "CPU": "cpu", "OpenCL:1": "opencl:1", "opencl1": "opencl:1", "opencl-1": "opencl:1", "cuda0": "cuda:0",
+	} {
+		_, err := Open(name)
+		assert.ErrorContains(t, err, fmt.Sprintf("did you mean %q?", want), name)
+	}
 }
 
 func TestOpenAuto(t *testing.T) {

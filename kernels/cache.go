@@ -37,52 +37,70 @@ func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), 
 // call is what a launch depends on beside layouts.
 type call struct {
 	dBits, sBits uint8 // sBits 0: a fill
-	atBits       uint8 // of a take
+	atBits       uint8 // of a take or a put
+	put          bool
 	signed       bool
+	mapped       bool            // by a table
 	to, from     layout.DType    // of a conversion by value,
 	how          device.Rounding // and how it rounds
 }
 
 // Copy returns the launch for a copy (see PlanCopy).
 func (c *Cache[T]) Copy(dst, src *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, dst, src, nil, nil)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, src)
 }
 
 // Fill returns the launch for a fill (see PlanFill).
 func (c *Cache[T]) Fill(dst *layout.Layout, bits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits)}, dst, dst, nil, nil)
+	return c.get(call{dBits: uint8(bits)}, nil, dst, dst)
 }
 
 // Pack returns the launch for a conversion by the elements' low bits (see PlanPack).
 func (c *Cache[T]) Pack(dst, src *layout.Layout, dstBits, srcBits int, signed bool) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, dst, src, nil, nil)
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), signed: signed}, nil, dst, src)
 }
 
 // Cast returns the launch for a conversion by value (see PlanCast).
 func (c *Cache[T]) Cast(dst, src *layout.Layout, to, from layout.DType, how device.Rounding) (*Entry[T], error) {
 	k := call{dBits: uint8(to.Bits()), sBits: uint8(from.Bits()), to: to, from: from, how: how.For(to)}
-	return c.get(k, dst, src, nil, nil)
+	return c.get(k, nil, dst, src)
 }
 
 // Take returns the launch for a take (see PlanTake).
 func (c *Cache[T]) Take(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
-	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, dst, src, at, by)
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits)}, by, dst, src, at)
 }
 
-// get returns the launch of a call, planned if it is new. at and by are a take's.
-func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (*Entry[T], error) {
-	hash := plankey.Hash(dst, src, at, by) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
+// Map returns the launch for a map (see PlanMap).
+func (c *Cache[T]) Map(dst, src *layout.Layout, dstBits, srcBits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(dstBits), sBits: uint8(srcBits), mapped: true}, nil, dst, src)
+}
+
+// Where returns the launch for a where (see PlanWhere).
+func (c *Cache[T]) Where(dst, cond, a, b *layout.Layout, bits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, a, b, cond)
+}
+
+// Put returns the launch for a put (see PlanPut).
+func (c *Cache[T]) Put(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
+	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, by, dst, src, at)
+}
+
+// get returns the launch of a call, planned if it is new. by is a take's or a put's; sides are dst, src
+// and what else the call has.
+func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Entry[T], error) {
+	hash := plankey.Hash(by, sides...) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
 	for e := c.entries[hash]; e != nil; e = e.next {
-		if e.call == k && e.layouts.Is(dst, src, at, by) {
+		if e.call == k && e.layouts.Is(by, sides...) {
 			return e, nil
 		}
 	}
-	l, err := c.plan(&k, dst, src, at, by)
+	l, err := c.plan(&k, by, sides)
 	if err != nil {
 		return nil, err
 	}
 	e := &Entry[T]{Launch: l, call: k}
-	e.layouts.Set(dst, src, at, by)
+	e.layouts.Set(by, sides...)
 	if e.Groups > 0 && c.upload != nil {
 		if e.OnDevice, err = c.upload(e.Params); err != nil {
 			return nil, err
@@ -97,10 +115,17 @@ func (c *Cache[T]) get(k call, dst, src, at *layout.Layout, by []layout.Index) (
 	return e, nil
 }
 
-func (c *Cache[T]) plan(k *call, dst, src, at *layout.Layout, by []layout.Index) (Launch, error) {
+func (c *Cache[T]) plan(k *call, by []layout.Index, sides []*layout.Layout) (Launch, error) {
+	dst, src := sides[0], sides[1]
 	switch {
-	case at != nil:
-		return PlanTake(*dst, *src, *at, by, int(k.dBits), int(k.atBits), c.target)
+	case k.put:
+		return PlanPut(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
+	case len(sides) == 4:
+		return PlanWhere(*dst, *sides[3], *src, *sides[2], int(k.dBits), c.target)
+	case len(sides) == 3:
+		return PlanTake(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
+	case k.mapped:
+		return PlanMap(*dst, *src, int(k.dBits), int(k.sBits), c.target)
 	case k.to != layout.Invalid:
 		return PlanCast(*dst, *src, k.to, k.from, k.how, c.target)
 	case k.sBits == 0:

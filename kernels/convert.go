@@ -110,24 +110,30 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
 	return p.plan("convert", func(k *parameters) (Spec, error) {
-		if p.long {
-			spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
-		}
-		in := p.inner(0)
-		if dense := denseCast(uint8(to.Bits()), uint8(from.Bits())); p.planDense(k, dense) {
-			return dense, nil
-		}
-		rows := t.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
-		switch {
-		case spec.packs() && rows && spec.pair(): // others have no loop over words
-			return spec, p.planWords(k, 1, serialWords)
-		case spec.packs():
-			return spec, p.planWords(k, len(p.axes), 1)
-		case rows && p.planRows(k):
-			return spec, nil
-		}
-		return spec, k.cutElements(spec, p.innermostFirst())
+		return p.planValues(k, spec, denseCast(uint8(to.Bits()), uint8(from.Bits())))
 	})
+}
+
+// planValues plans what becomes of each element by itself: for the kernel dense where
+// that can be, else for the one given.
+func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
+	if p.long {
+		spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+	}
+	in := p.inner(0)
+	if p.planDense(k, dense) {
+		return dense, nil
+	}
+	rows := p.target.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
+	switch {
+	case spec.packs() && rows && spec.pair(): // others have no loop over words
+		return spec, p.planWords(k, 1, serialWords)
+	case spec.packs():
+		return spec, p.planWords(k, len(p.axes), 1)
+	case rows && p.planRows(k):
+		return spec, nil
+	}
+	return spec, k.cutElements(spec, p.innermostFirst())
 }
 
 // planDense makes an item of the elements in 16 bytes of the side with the wider ones
@@ -135,7 +141,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
 	in, each := p.inner(0), s.denseItem()
-	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
+	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]

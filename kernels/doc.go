@@ -68,6 +68,13 @@
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.
+// put and place are take and pick with indices of dst: those below a byte are merged.
+//
+// A map, by a table in memory, is lookup's and cast's, too, in kernels of their own
+// (Spec.Mapped). A choice between two tensors is blend's on a GPU, of elements up to 32
+// bits, where rows of a chunk and more are dense in dst, and dense or of one element on
+// the other sides: it reads and writes 16 bytes at a time; else it is where's, element by
+// element, or below a byte by words of dst.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
 // and magic numbers of the axes, the same on every target. In CUDA they are an argument

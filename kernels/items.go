@@ -50,7 +50,7 @@ func (s Spec) items() int64 {
 		return 4
 	case s.Form == Element || s.Form == Fill:
 		return 16
-	case s.Form == Take:
+	case s.Form == Take || s.Form == Put:
 		return 8
 	}
 	return 4

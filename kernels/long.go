@@ -10,7 +10,7 @@ import "errors"
 // The axes for which parameters by value have room.
 const (
 	usualRoom   = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
-	takeRoom    = 28  // axes twice, and indices
+	takeRoom    = 28  // axes twice, and indices; those of a where are as many
 	joinRoom    = 36  // the same, with axes of rows
 	shuffleRoom = 28  // the axes of a tile, in the order of either side
 	longRoom    = 121 // with the other arguments, within the 4 KiB that every driver takes
@@ -23,7 +23,7 @@ func (s Spec) room() int {
 		return longRoom
 	case s.Form == Join:
 		return joinRoom
-	case s.takes():
+	case s.takes() || s.wheres():
 		return takeRoom
 	case s.Form == Permute:
 		return permuteRoom
@@ -45,7 +45,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair()
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Where || s.takes() && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair()
 		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)

@@ -57,15 +57,19 @@ func TestParametersFit(t *testing.T) {
 			_, at := apart(rank, 2)
 			l, err = kernels.PlanTake(dst, src, at, by, bits, 32, parallel)
 			check(rank, l, err)
+			l, err = kernels.PlanWhere(dst, at, src, src, bits, parallel)
+			check(rank, l, err)
 		}
 		l, err := kernels.PlanPack(dst, src, 8, 4, true, parallel)
+		check(rank, l, err)
+		l, err = kernels.PlanMap(dst, src, 8, 4, parallel)
 		check(rank, l, err)
 		for _, to := range []layout.DType{layout.Float32, layout.Float16, layout.Int4} {
 			l, err = kernels.PlanCast(dst, src, to, layout.BFloat16, device.Rounding{}, parallel)
 			check(rank, l, err)
 		}
 	}
-	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast} {
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.Where} {
 		assert.True(t, long[form], "no %s was long", form)
 	}
 	assert.False(t, long[kernels.Shuffle])

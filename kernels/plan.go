@@ -43,7 +43,7 @@ type Launch struct {
 
 	kind string // a copy's class, or the operation
 	d, s base
-	a    int64 // of a take: what is added to the offset of the indices
+	a, b int64 // what is added to offsets: of a take's indices, or a where's cond, and its b
 }
 
 // base turns an operand's offset into the kernel's: reversed axes are walked from their
@@ -63,7 +63,7 @@ func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift * b.pa
 func (l *Launch) Bases(dst, src int64) (d, s int64) { return l.d.of(dst), l.s.of(src) }
 
 // Name tells people what is done and the width of the elements moved: "rows.128",
-// "fill.32". That is the class of a copy, or else "fill", "convert" or "take".
+// "fill.32". That is the class of a copy, or else "fill", "convert", "take" or "put".
 func (l *Launch) Name() string {
 	if l.Groups == 0 {
 		return "nothing"
@@ -71,7 +71,7 @@ func (l *Launch) Name() string {
 	return fmt.Sprintf("%s.%d", l.kind, l.Spec.DstBits)
 }
 
-// problem is a copy, fill, conversion or take made ready for choosing a kernel: the
+// problem is a copy, fill, conversion, take or put made ready for choosing a kernel: the
 // fewest axes, outermost first in the order of dst's steps, over the widest
 // elements.
 type problem struct {
@@ -84,6 +84,7 @@ type problem struct {
 	dBase, sBase int64        // dst's and src's first element
 	class        layout.Class // of a copy
 	d, s         base
+	puts         bool // a put: d is src's side, and s dst's
 	long         bool // only kernels that are Spec.Long have room for the parameters
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Kernels lists the kernels that plans for the target may ask for: of copies, fills and
-// takes of elements of the given types, and of conversions between two of them; of
+// Kernels lists the kernels that plans for the target may ask for: of copies, fills,
+// takes and puts of elements of the given types, and of conversions between two of them; of
 // everything, if none is given. Those for layouts of very many axes are only in the latter.
 func (t Target) Kernels(types ...layout.DType) []Spec {
 	return slices.DeleteFunc(Specs(), func(s Spec) bool {

@@ -48,6 +48,12 @@ func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
 		return kernels.PlanFill(c.Dst, bits, t)
 	case c.Op == oracle.OpTake:
 		return kernels.PlanTake(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
+	case c.Op == oracle.OpMap:
+		return kernels.PlanMap(c.Dst, c.Src, bits, c.SrcType.Bits(), t)
+	case c.Op == oracle.OpWhere:
+		return kernels.PlanWhere(c.Dst, c.Cond, c.Src, c.B, bits, t)
+	case c.Op == oracle.OpPut:
+		return kernels.PlanPut(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:
 		return kernels.PlanPack(c.Dst, c.Src, bits, c.SrcType.Bits(), backend.IsSigned(c.SrcType), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.ByValue:

@@ -31,10 +31,16 @@ func Source(d Dialect, specs ...Spec) string {
 	for _, name := range []string{"common", "words", "parts", "indices"} {
 		b.WriteString(file(name))
 	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() || s.wheres() }) {
+		b.WriteString(file("pieces"))
+	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {
-		for _, name := range []string{"pieces", "numbers", "floats"} {
+		for _, name := range []string{"numbers", "floats"} {
 			b.WriteString(file(name))
 		}
+	}
+	if slices.ContainsFunc(specs, Spec.wheres) {
+		b.WriteString(file("sides"))
 	}
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Periods }) {
 		b.WriteString(file("periods"))
@@ -57,21 +63,31 @@ func Source(d Dialect, specs ...Spec) string {
 // files names the source files that make up a kernel: a form's own, and what it goes
 // before.
 func (s Spec) files() []Form {
+	values := Cast
+	if s.Mapped {
+		values = "map"
+	}
 	switch {
 	case s.Form == Lookup:
-		return []Form{Cast, Lookup, "dense"}
+		return []Form{values, Lookup, "dense"}
 	case s.Form == Value:
 		return []Form{Value, "dense"}
 	case s.Form == Cast && s.packs():
-		return []Form{Cast, Pack}
-	case s.Form == Cast || s.Form == Spread:
-		return []Form{s.Form, Element}
+		return []Form{values, Pack}
+	case s.Form == Cast:
+		return []Form{values, Element}
+	case s.Form == Spread:
+		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
-	case s.Form == Join:
-		return []Form{Store, Join}
+	case s.Form == Join || s.Form == Blend:
+		return []Form{Store, s.Form}
+	case s.Form == Put:
+		return []Form{Take}
+	case s.Form == Place:
+		return []Form{Pick}
 	}
 	return []Form{s.Form}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -23,6 +24,7 @@ type Spec struct {
 	Wide    bool  // steps within a block need 64 bits
 	Serial  bool  // for processors that run a work-group as a loop: CPUs
 	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
+	Mapped  bool  // by a table in memory: see source/map.h
 	Periods bool  // chunks come in periods: see source/periods.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
@@ -45,6 +47,9 @@ func (s Spec) String() string {
 			name += "u"
 		}
 		name += strconv.Itoa(int(s.SrcBits))
+	}
+	if s.Mapped {
+		name += "_map"
 	}
 	if s.AtBits != 0 {
 		name += "_i" + strconv.Itoa(int(s.AtBits))
@@ -87,7 +92,7 @@ func (s Spec) group() uint32 {
 // would by itself.)
 func (s Spec) live() int {
 	switch s.Form {
-	case Transpose, Gather, Shuffle, Lookup:
+	case Transpose, Gather, Shuffle, Lookup, Blend:
 		return 1024 / GroupSize
 	case Cast:
 		if !s.pair() {
@@ -104,18 +109,29 @@ func (s Spec) live() int {
 
 // Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
 // by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
-// src, and two values, lo and hi: the pattern of a fill, or lo the base of a take's
-// indices. Takes have two more: the indices, and where one out of range is noted (see
-// source/indices.h).
-func (s Spec) Arguments() int {
-	if s.takes() {
-		return MaxArguments
+// src, and two values, lo and hi: the pattern of a fill, or what arguments behind them
+// need, which is memory.
+func (s Spec) Arguments() int { return usualArguments + len(s.memory()) }
+
+// memory is what a kernel has beside dst and src: a take the indices, whose base is lo,
+// and where one out of range is noted (see source/indices.h); a map the table (see
+// source/map.h); a where the condition and b (see source/sides.h).
+func (s Spec) memory() []string {
+	switch {
+	case s.takes():
+		return []string{"GLOBAL const u8 *at", "GLOBAL u32 *status"}
+	case s.Mapped:
+		return []string{"GLOBAL const u8 *entries"}
+	case s.wheres():
+		return []string{"GLOBAL const u8 *cond", "GLOBAL const u8 *more"}
 	}
-	return MaxArguments - 2
+	return nil
 }
 
+const usualArguments = 7
+
 // MaxArguments is the largest number of arguments.
-const MaxArguments = 9
+const MaxArguments = usualArguments + 2
 
 // GroupSize is the number of work-items in a group, but for serial kernels,
 // which have one.
@@ -138,8 +154,9 @@ func (s Spec) defines() []string {
 		merge = "merge_bits"
 	}
 	more, named := "", ""
-	if s.takes() {
-		more, named = ", GLOBAL const u8 *at, GLOBAL u32 *status", ", at, status"
+	for _, argument := range s.memory() {
+		more += ", " + argument
+		named += ", " + argument[strings.Index(argument, "*")+1:]
 	}
 	var from, to uint64
 	var read int
@@ -161,6 +178,7 @@ func (s Spec) defines() []string {
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
+		"PUT " + flag(s.puts()),
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
@@ -182,8 +200,10 @@ func (s Spec) formDefines() []string {
 		return s.shuffleDefines()
 	case Permute:
 		return s.permuteDefines()
-	case Element, Fill, Spread, Take, Pick, Join, Cast:
+	case Element, Fill, Spread, Take, Pick, Put, Place, Join, Cast, Where:
 		return s.itemDefines()
+	case Blend:
+		return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 	case Value, Lookup:
 		return s.denseDefines()
 	}
@@ -192,6 +212,6 @@ func (s Spec) formDefines() []string {
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	all := slices.Concat(elementSpecs(), wordSpecs(), fieldSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), fieldSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs(), mapSpecs(), whereSpecs())
 	return append(all, longSpecs(all)...)
 }

@@ -7,28 +7,42 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Takes: copies whose positions in src depend on indices in memory.
+// Takes and puts: copies whose positions in src, or in dst, depend on indices in memory.
 
-// The forms of takes.
+// The forms of takes and puts.
 const (
-	Take Form = "take" // of rows, whose elements have their indices in common
-	Pick Form = "pick" // of elements by an index each
+	Take  Form = "take"  // of rows, whose elements have their indices in common
+	Pick  Form = "pick"  // of elements by an index each
+	Put   Form = "put"   // Take for puts: its source with d and s exchanged
+	Place Form = "place" // Pick for puts
 )
 
 // takes reports whether a kernel has indices.
-func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick || s.Form == Join }
+func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick || s.Form == Join || s.puts() }
 
-// takeSpecs lists the kernels of takes.
+// puts reports whether the indices are dst's.
+func (s Spec) puts() bool { return s.Form == Put || s.Form == Place }
+
+// takeSpecs lists the kernels of takes and puts.
 func takeSpecs() []Spec {
 	var all []Spec
+	add := func(f Form, bits, at uint8, serial bool) {
+		all = append(all, Spec{Form: f, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+	}
 	for _, serial := range []bool{false, true} {
 		for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
 			for _, at := range []uint8{32, 64} {
 				if bits >= 8 || serial {
-					all = append(all, Spec{Form: Take, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+					add(Take, bits, at, serial)
+				}
+				if bits >= 8 {
+					add(Put, bits, at, serial)
 				}
 				if bits >= 8 && !serial {
-					all = append(all, Spec{Form: Pick, DstBits: bits, SrcBits: bits, AtBits: at})
+					add(Pick, bits, at, serial)
+				}
+				if bits < 8 || !serial {
+					add(Place, bits, at, serial)
 				}
 			}
 		}
@@ -42,20 +56,52 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 	p := problem{op: "Take", target: t}
 	d, s, a := dst, src, at
 	layout.Simplify(&d, &s, &a)
-	wide := layout.Widen(bits, layout.WidthLimit(by, bits, 128), &d, &s, &a)
+	l, err := p.planIndexed("take", &d, &s, &a, by, bits, atBits, dst.Offset(), src.Offset())
+	l.a = a.Offset() - at.Offset()
+	return l, err
+}
+
+// PlanPut is PlanTake for a put, as a take whose sides are exchanged: d is src's.
+func PlanPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
+	p := problem{op: "Put", target: t, puts: true}
+	d, s, a := src, dst, at
+	if repeats(&d) { // its steps say little of an order
+		layout.Simplify(&s, &d, &a)
+	} else {
+		layout.Simplify(&d, &s, &a)
+	}
+	l, err := p.planIndexed("put", &d, &s, &a, by, bits, atBits, src.Offset(), dst.Offset())
+	l.d, l.s = l.s, l.d
+	l.a = a.Offset() - at.Offset()
+	return l, err
+}
+
+// repeats reports whether a layout repeats elements.
+func repeats(l *layout.Layout) bool {
+	for i := range l.Rank() {
+		if l.Stride(i) == 0 && l.Dim(i) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// planIndexed plans a take of simplified layouts, or a put with its sides exchanged.
+func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.Index, bits, atBits int, dOffset, sOffset int64) (Launch, error) {
+	wide := layout.Widen(bits, layout.WidthLimit(by, bits, 128), d, s, a)
 	per := int64(wide / bits)
 	p.sBits = wide
-	p.walk(d, s, dst.Offset(), src.Offset(), wide, per)
+	p.walk(*d, *s, dOffset, sOffset, wide, per)
 
 	steps := make([]int64, 0, d.Rank()) // of at, innermost first
 	for i := d.Rank(); i > 0; i-- {
 		steps = append(steps, a.Stride(i-1))
 	}
-	join := p.joins(steps, len(by))
+	join := !p.puts && p.joins(steps, len(by))
 	if join {
 		steps = p.split(steps)
 	}
-	l, err := p.plan("take", func(k *parameters) (Spec, error) {
+	return p.plan(kind, func(k *parameters) (Spec, error) {
 		var indices parameters
 		form, err := p.cutTake(k, &indices, steps, join)
 		if err != nil {
@@ -64,22 +110,24 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 		k.na, k.sa = uint32(len(by)), indices.s
 		k.more = indices.encode(0)[headerBytes:]
 		for _, x := range by {
-			for _, v := range []int64{x.Offset, x.Extent, x.Stride / per * p.s.parts, 0} {
-				k.more = binary.LittleEndian.AppendUint64(k.more, uint64(v))
+			flags := uint64(x.Outside)
+			if p.puts {
+				flags |= 1 << 32
+			}
+			for _, v := range []uint64{uint64(x.Offset), uint64(x.Extent), uint64(x.Stride / per * p.s.parts), flags} {
+				k.more = binary.LittleEndian.AppendUint64(k.more, v)
 			}
 		}
 		spec := p.spec(form)
 		spec.AtBits = uint8(atBits)
 		return spec, nil
 	})
-	l.a = a.Offset() - at.Offset()
-	return l, err
 }
 
 // cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
 // steps it is given, in place of src.
 func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (Form, error) {
-	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
+	q := problem{target: p.target, puts: p.puts, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
 		q.axes[len(q.axes)-1-i].s = steps[i]
 	}
@@ -95,16 +143,23 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (For
 		}
 		return nil
 	}
-	if join {
+	rows, each := Take, Pick
+	if p.puts {
+		rows, each = Put, Place
+	}
+	switch {
+	case join:
 		return Join, cut(Join)
+	case p.puts && p.dBits < 8:
+		return Place, cut(Place)
 	}
-	if err := cut(Take); err != nil || p.target.Serial {
-		return Take, err
+	if err := cut(rows); err != nil || p.target.Serial {
+		return rows, err
 	}
-	if rows := k.numberRows(indices); rows*takeRepeats <= int64(k.flat)*int64(k.cut) {
-		return Take, nil
+	if n := k.numberRows(indices); n*takeRepeats <= int64(k.flat)*int64(k.cut) {
+		return rows, nil
 	}
-	return Pick, cut(Pick)
+	return each, cut(each)
 }
 
 // cutFor cuts one side of a take into blocks.
@@ -112,7 +167,7 @@ func (p *problem) cutFor(f Form, k *parameters) error {
 	switch {
 	case f == Join:
 		return p.planJoin(k)
-	case p.dBits < 8:
+	case p.dBits < 8 && !p.puts:
 		return p.planWords(k, len(p.axes), 1)
 	}
 	return k.cutElements(p.spec(f), p.innermostFirst())
@@ -141,6 +196,6 @@ func (k *parameters) numberRows(indices *parameters) int64 {
 	return int64(k.nb) * int64(k.cut)
 }
 
-// AtBase returns a take's argument lo, the base of its indices, for indices with this
-// offset. The launch fits any.
+// AtBase returns a take's or a put's argument lo, the base of its indices, or a where's,
+// that of cond, for this offset. The launch fits any.
 func (l *Launch) AtBase(at int64) int64 { return at + l.a }

@@ -75,6 +75,45 @@ func TestPlanTake(t *testing.T) {
 	}
 }
 
+// TestPlanPut names the kernels: rows of many elements go together, others one by one.
+func TestPlanPut(t *testing.T) {
+	for _, c := range []struct {
+		n, width       int64
+		bits           int
+		stride, off    int64
+		kernel, serial string
+	}{
+		{128, 768, 16, 768, 0, "put_128", "put_128"},
+		{128, 768, 16, 768, 2, "put_32", "put_32"},
+		{128, 767, 16, 767, 0, "put_16", "put_16"},
+		{128, 64, 4, 64, 0, "put_128", "put_128"},
+		{128, 64, 4, 64, 1, "place_4", "place_4"},
+		{128, 1, 64, 1, 0, "place_64", "put_64"},
+		{128, 2, 64, 2, 0, "place_128", "put_128"},
+		{0, 5, 8, 5, 0, "", ""},
+	} {
+		for _, target := range []kernels.Target{parallel, serial} {
+			src, dst, at := rows(c.n, c.width)
+			dst, err := dst.Rebase(c.off)
+			require.NoError(t, err)
+			l, err := kernels.PlanPut(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64, target)
+			require.NoError(t, err)
+			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
+			if c.kernel == "" {
+				assert.Zero(t, l.Groups)
+				continue
+			}
+			want := c.kernel + "_i64"
+			if target.Serial {
+				want = c.serial + "_i64_serial"
+			}
+			assert.Equal(t, want, l.Spec.String())
+			assert.Contains(t, kernels.Specs(), l.Spec)
+			assert.Equal(t, fmt.Sprintf("put.%d", l.Spec.DstBits), l.Name())
+		}
+	}
+}
+
 // TestTakeFarApart has positions of more than 32 bits on all sides, in memory that
 // is there where it is used only.
 func TestTakeFarApart(t *testing.T) {

@@ -1,42 +1,96 @@
 package layout
 
-// Element is a Go type with an ONNX element type of its own. The element types
-// without one (float16, float8, int4, ...) can only be given as packed bytes.
+import (
+	"reflect"
+	"strconv"
+	"unsafe"
+)
+
+// Element is a Go type with an ONNX element type of its own, or a type that is made of
+// one: int is Int64 (on 32-bit machines Int32). The element types without one (float16,
+// float8, int4, ...) can only be given as packed bytes.
 type Element interface {
-	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
-		float32 | float64 | complex64 | complex128 | string
+	~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
+		~float32 | ~float64 | ~complex64 | ~complex128 | ~string
 }
 
 // TypeOf returns the element type of a Go type.
-func TypeOf[T Element]() DType {
-	var zero T
-	switch any(zero).(type) {
-	case bool:
-		return Bool
-	case int8:
-		return Int8
-	case int16:
-		return Int16
-	case int32:
-		return Int32
-	case int64:
-		return Int64
-	case uint8:
-		return Uint8
-	case uint16:
-		return Uint16
-	case uint32:
-		return Uint32
-	case uint64:
-		return Uint64
-	case float32:
-		return Float32
-	case float64:
-		return Float64
-	case complex64:
-		return Complex64
-	case complex128:
-		return Complex128
+func TypeOf[T Element]() DType { return TypeOfKind(reflect.TypeFor[T]().Kind()) }
+
+// TypeOfKind returns the element type of a kind of Go type; Invalid if it has none.
+func TypeOfKind(k reflect.Kind) DType {
+	if int(k) < len(kinds) {
+		return kinds[k]
 	}
-	return String
+	return Invalid
+}
+
+var kinds = [...]DType{
+	reflect.Bool: Bool, reflect.Int: map[int]DType{32: Int32, 64: Int64}[strconv.IntSize],
+	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
+	reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
+	reflect.Float32: Float32, reflect.Float64: Float64, reflect.Complex64: Complex64, reflect.Complex128: Complex128,
+	reflect.String: String,
+}
+
+// Plain returns the same memory as a slice of the built-in type that T is made of: a
+// []float32, a []string, and of ints an []int64.
+func Plain[T Element](values []T) any {
+	switch TypeOf[T]() {
+	case Bool:
+		return plain[bool](values)
+	case Int8:
+		return plain[int8](values)
+	case Int16:
+		return plain[int16](values)
+	case Int32:
+		return plain[int32](values)
+	case Int64:
+		return plain[int64](values)
+	case Uint8:
+		return plain[uint8](values)
+	case Uint16:
+		return plain[uint16](values)
+	case Uint32:
+		return plain[uint32](values)
+	case Uint64:
+		return plain[uint64](values)
+	case Float32:
+		return plain[float32](values)
+	case Float64:
+		return plain[float64](values)
+	case Complex64:
+		return plain[complex64](values)
+	case Complex128:
+		return plain[complex128](values)
+	}
+	return plain[string](values)
+}
+
+func plain[U, T any](values []T) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
+}
+
+// Integer is a Go type of integers, such as extents or axes.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// ShapeOf returns extents of any integer type as a Shape: Reshape(ShapeOf(dims...)...).
+func ShapeOf[T Integer](dims ...T) Shape {
+	s := make(Shape, len(dims))
+	for i, d := range dims {
+		s[i] = int64(d)
+	}
+	return s
+}
+
+// Ints returns integers of any type as ints: axes, as Permute and others take them, or a
+// Shape's extents.
+func Ints[T Integer](xs ...T) []int {
+	ints := make([]int, len(xs))
+	for i, x := range xs {
+		ints[i] = int(x)
+	}
+	return ints
 }

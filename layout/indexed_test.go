@@ -114,3 +114,51 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeKeepsTheOrder: the same places on all sides, one after the other, over the
+// fewest axes.
+func TestMergeKeepsTheOrder(t *testing.T) {
+	r := random(t)
+	for range 5000 {
+		dims := randomShape(r, r.IntN(6), 6)
+		dst, src := randomLayout(r, dims, 3), randomLayout(r, dims, 3)
+		d, s := dst, src
+		layout.Merge(&d, &s)
+		if dst.Count() == 0 {
+			require.Equal(t, layout.Shape{0}, d.Shape())
+			continue
+		}
+		require.Equal(t, tableOf(dst).at, tableOf(d).at, "%v %v", dst, src)
+		require.Equal(t, tableOf(src).at, tableOf(s).at, "%v %v", dst, src)
+		for i := range d.Rank() {
+			require.NotEqualValues(t, 1, d.Dim(i))
+			if i > 0 {
+				n := d.Dim(i)
+				require.False(t, d.Stride(i-1) == d.Stride(i)*n && s.Stride(i-1) == s.Stride(i)*n, "%v %v", d, s)
+			}
+		}
+	}
+}
+
+// TestResolve: what an index means, in range and out of it.
+func TestResolve(t *testing.T) {
+	for index, want := range map[int64][4]int64{ // by policy; -1: nothing
+		0: {0, 0, 0, 0}, 4: {4, 4, 4, 4}, -1: {4, 4, 4, 0}, -5: {0, 0, 0, 0},
+		5: {-1, -1, 4, 4}, -6: {-1, -1, 0, 0}, math.MaxInt64: {-1, -1, 4, 4}, math.MinInt64: {-1, -1, 0, 0},
+	} {
+		for policy, i := range want {
+			x := layout.Index{Extent: 5, Outside: layout.Outside(policy)}
+			got, ok := x.Resolve(index)
+			require.Equal(t, i >= 0, ok, "%d, %v", index, x.Outside)
+			require.Equal(t, max(i, 0), got, "%d, %v", index, x.Outside)
+		}
+	}
+	for policy := range layout.OutsideClampZero + 1 {
+		back, err := layout.ParseOutside(policy.String())
+		require.NoError(t, err)
+		require.Equal(t, policy, back)
+	}
+	_, err := layout.ParseOutside("never")
+	require.ErrorIs(t, err, layout.ErrInvalid)
+	require.Equal(t, "Outside(7)", layout.Outside(7).String())
+}

@@ -6,7 +6,13 @@ package layout
 // walked so that these are not negative, and neighbours are merged where all layouts
 // allow that. The walk visits the same positions together, in another order. That
 // over no elements gets the shape [0]. The sides are different variables.
-func Simplify(sides ...*Layout) {
+func Simplify(sides ...*Layout) { simplify(false, sides) }
+
+// Merge is Simplify, but that indices keep their order: axes are merged, and neither
+// exchanged nor reversed.
+func Merge(sides ...*Layout) { simplify(true, sides) }
+
+func simplify(inOrder bool, sides []*Layout) {
 	dst := sides[0]
 	if dst.Count() == 0 {
 		for _, l := range sides {
@@ -23,11 +29,11 @@ func Simplify(sides ...*Layout) {
 			continue
 		}
 		x := loop{axis: i, dim: a.dim, step: a.stride}
-		if x.step < 0 {
+		if x.step < 0 && !inOrder {
 			x.step, x.back = -x.step, true
 		}
 		loops = append(loops, x)
-		for j := len(loops) - 1; j > 0 && loops[j-1].step < loops[j].step; j-- { // insert: ranks are small
+		for j := len(loops) - 1; !inOrder && j > 0 && loops[j-1].step < loops[j].step; j-- { // insert: ranks are small
 			loops[j-1], loops[j] = loops[j], loops[j-1]
 		}
 	}

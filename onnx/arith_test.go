@@ -65,6 +65,25 @@ func TestShapeArithmetic(t *testing.T) {
 	require.Equal(t, []bool{true, false, false, true, true, false, true, true, true}, valuesOf[bool](t, out, "mask"))
 }
 
+// TestShapeArithmeticOfOldFiles: constants that are listed as inputs, as files before format
+// 4 have them, are constants all the same; and may be given.
+func TestShapeArithmeticOfOldFiles(t *testing.T) {
+	s, _ := openFake(t)
+	m := resizes(t)
+	for _, c := range m.Graph.Initializers {
+		m.Graph.Inputs = append(m.Graph.Inputs, input(c.Name, c.Type))
+	}
+	sess := session(t, s, m)
+	x := held(t)(tensor.New(s, layout.Float32, 2, 8))
+	up, down, _ := transfers(t, s, sess, onnx.Values{"x": x})
+	require.Zero(t, up)
+	require.Zero(t, down)
+	out := run(t, sess, onnx.Values{"x": x, "half": held(t)(tensor.FromSlice(s, []float32{.25}, 1))})
+	y, err := out.Tensor("y")
+	require.NoError(t, err)
+	require.Equal(t, layout.Shape{2, 2}, y.Shape())
+}
+
 // TestArithmeticOfData: what is not the arithmetic of shapes is an engine's.
 func TestArithmeticOfData(t *testing.T) {
 	m := graphOf(layout.Float32, node("Add", "y", []string{"x", "x"}))

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,9 +15,14 @@ import (
 type call struct {
 	d    *definition
 	in   []Value        // nil: an optional input left out
-	x    *tensor.Tensor // input 0, if it is a tensor
+	x    *tensor.Tensor // input 0, or the one with the type of the operator, if it is a tensor
 	home *tensor.Stream // where to make what is made of no operand
 	out  []Value        // of the length that is wanted; the kernel sets them all
+
+	ctx    context.Context
+	hook   *func(NodeReport)
+	stream *tensor.Stream // the session's
+	far    *tensor.Stream // the same, or the one that stands in for it in a plan
 
 	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
@@ -28,6 +34,8 @@ type call struct {
 	parts    int              // that the output was put together from
 	depth    int              // of the pendings that became parts
 	forced   int64            // bytes of pendings that had to be made first
+	// compacted is how many bytes of operands were made contiguous for an engine.
+	compacted int64
 }
 
 // Run runs one operator of an opset on its inputs; nil stands for an optional
@@ -74,7 +82,7 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced = nil, 0, 0, 0, 0, 0
+	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced, c.compacted = nil, 0, 0, 0, 0, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}
@@ -83,7 +91,7 @@ func (c *call) run(k kernel) error {
 			return d.invalid("input %d is missing", i)
 		}
 	}
-	if d.inputs.min > 0 {
+	if d.inputs.min > 0 && !d.opaque {
 		if err := c.checkFirst(); err != nil {
 			return d.fail(c.x, err)
 		}
@@ -125,9 +133,10 @@ func (c *call) take(bytes int64) error {
 	return err
 }
 
-// checkFirst checks the type of input 0: only Identity takes what is no tensor.
+// checkFirst checks the type of the input that has the operator's: only Identity takes
+// what is no tensor.
 func (c *call) checkFirst() error {
-	switch v := c.in[0].(type) {
+	switch v := c.in[c.d.typed].(type) {
 	case *tensor.Tensor:
 		c.x = v
 		if c.d.host&1 == 1 {
@@ -141,7 +150,7 @@ func (c *call) checkFirst() error {
 	case *Optional:
 		return c.d.checkContainer(optionals, v)
 	}
-	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[0]))
+	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[c.d.typed]))
 }
 
 // checkContainer checks a sequence or an optional. Where ONNX takes them, their

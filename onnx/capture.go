@@ -49,10 +49,16 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 		if x, err = x.Alias(); err != nil {
 			return c, err
 		}
+		tensor.Keep(x)
 		c.inputs = append(c.inputs, x)
 	}
 	c.replay, err = q.Capture(func() error {
 		c.outputs, err = s.Run(ctx, inputs)
+		for _, v := range c.outputs {
+			if x, ok := v.(*tensor.Tensor); ok {
+				tensor.Keep(x)
+			}
+		}
 		return err
 	})
 	return c, err

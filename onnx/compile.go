@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,8 +21,12 @@ type compiler struct {
 	// explains: the session is not to run. What cannot be is opaque, and of constants
 	// only those that the host reads are loaded.
 	explains bool
-	nodes    []*unit          // in the order in which they run
-	maker    map[string]*unit // of each value that a node makes
+	provider Provider              // nil: none
+	declared map[string]model.Type // of the graph's values, for a provider
+	depth    int                   // of the graph, in nodes of others
+	lacking  []string              // operators that graphs in nodes lack
+	nodes    []*unit               // in the order in which they run
+	maker    map[string]*unit      // of each value that a node makes
 	uses     map[string][]use
 	slots    map[string]int
 	large    map[string]bool // constants of more elements than the host calculates with
@@ -69,21 +74,19 @@ func nodeLabel(index int, op, name string) string {
 	return fmt.Sprintf("node %d (%s)", index, quote.Plain(op))
 }
 
-func compile(s *Session, m *model.Model, explains bool) error {
+// compile makes a session of a model.
+func (c *compiler) compile(s *Session, m *model.Model) error {
 	if m == nil || m.Graph == nil {
 		return invalidGraph("the model has none")
 	}
 	if err := budget.TakeFor(budget.Process(), s, "the session", sizeOfSession(m.Graph)); err != nil {
 		return err
 	}
-	c := &compiler{
-		s: s, model: m, graph: m.Graph, explains: explains, maker: map[string]*unit{}, uses: map[string][]use{},
-		slots: map[string]int{}, large: map[string]bool{}, hostSlots: map[string]int{},
-	}
-	if err := c.resolve(); err != nil {
-		return err
-	}
-	for _, step := range []func() error{c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
+	c.s, c.model, c.graph = s, m, m.Graph
+	c.maker, c.uses = map[string]*unit{}, map[string][]use{}
+	c.slots, c.large, c.hostSlots = map[string]int{}, map[string]bool{}, map[string]int{}
+	c.declareTypes()
+	for _, step := range []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -111,8 +114,8 @@ func (c *compiler) resolve() error {
 		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
 		c.nodes = append(c.nodes, u)
 		if u.missing = foreignName(n, functions); u.missing != "" {
-			if err := c.opaque(u); err != nil {
-				return err
+			if err := c.unknown(u); err != nil {
+				return fmt.Errorf("%v: %w", u, err)
 			}
 			continue
 		}
@@ -125,6 +128,23 @@ func (c *compiler) resolve() error {
 		}
 	}
 	return nil
+}
+
+// unknown finds what runs a node of an operator that is not known here: an engine, or of
+// an If the session.
+func (c *compiler) unknown(u *unit) error {
+	if err := c.opaque(u); err != nil || c.explains {
+		return err
+	}
+	if err := c.offer(u); err != nil || u.missing != "If" {
+		return err
+	}
+	err := c.branches(u)
+	var lack *MissingError
+	if errors.As(err, &lack) {
+		c.lacking, err = append(c.lacking, lack.Ops...), nil
+	}
+	return err
 }
 
 // known finds the operator of a node that is ONNX's and known here.
@@ -209,7 +229,7 @@ func foreignName(n *model.Node, functions map[callee]bool) string {
 
 // checkMissing refuses a graph with operators that nothing here runs.
 func (c *compiler) checkMissing() error {
-	var missing []string
+	missing := c.lacking
 	for _, u := range c.nodes {
 		if u.d.arithmetic && !u.host {
 			u.missing = u.node.OpType + " (on the host only: of shapes)"

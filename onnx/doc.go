@@ -27,4 +27,7 @@
 // transfers nothing else. [Session.Plan] is the memory and the copies of a run before
 // it, [Session.OnNode] reports the work of each node, and [Session.Capture] makes a
 // run that devices repeat in one call, where they can.
+//
+// [WithOperators] has an engine run what a session cannot, and [Explain] says of any
+// model what a session would do.
 package onnx

@@ -20,7 +20,6 @@ type explained struct {
 	declared map[string]model.Type
 	session  *Session
 	values   []Value
-	names    map[string]int // slots of what bodies may capture
 }
 
 // graph explains a graph and returns its outputs. inputs are the first of its own, and
@@ -38,7 +37,8 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 	}
 	s := &Session{stream: e.on}
 	e.opened = append(e.opened, s)
-	if err := compile(s, within(e.model, g, captured), true); err != nil {
+	c := &compiler{explains: true, depth: depth}
+	if err := c.compile(s, within(e.model, g, captured)); err != nil {
 		if path != "" {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
@@ -178,6 +178,8 @@ func (x *explained) report(r NodeReport, st *step) Explained {
 // Outcome is the node's verdict in a word.
 func (n NodeReport) Outcome() Outcome {
 	switch {
+	case n.Foreign:
+		return IsForeign
 	case n.Kind == tensor.Transfer:
 		return IsConstant
 	case n.Sent+n.Read > 0:

@@ -142,6 +142,27 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 	return q.queue.Take(innerOf(dst), innerOf(src), innerOf(at), by...)
 }
 
+func (q *fakeQueue) Map(dst, src, table device.Operand) error {
+	if err := q.dev.due("Map"); err != nil {
+		return err
+	}
+	return q.queue.Map(innerOf(dst), innerOf(src), innerOf(table))
+}
+
+func (q *fakeQueue) Where(dst, cond, a, b device.Operand) error {
+	if err := q.dev.due("Where"); err != nil {
+		return err
+	}
+	return q.queue.Where(innerOf(dst), innerOf(cond), innerOf(a), innerOf(b))
+}
+
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.dev.due("Put"); err != nil {
+		return err
+	}
+	return q.queue.Put(innerOf(dst), innerOf(src), innerOf(at), how, by...)
+}
+
 func (q *fakeQueue) Record() (device.Event, error) {
 	if err := q.dev.due("Record"); err != nil {
 		return nil, err

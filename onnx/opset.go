@@ -37,7 +37,8 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for input 0, or for a value given by an attribute
+	types      typeSet // allowed for input typed, or for a value given by an attribute
+	typed      int     // mostly 0
 	containers containers
 	inputs     arity
 	outputs    arity // zero: exactly 1
@@ -59,6 +60,8 @@ type definition struct {
 	generates bool
 	// opaque: an operator that is not known here.
 	opaque bool
+	// chooses: an If, of which the session runs a graph.
+	chooses bool
 	// assembles: inputs may be pending, as the output is put together from them.
 	assembles bool
 	// constant, of an operator without inputs, reads what each call makes: a session

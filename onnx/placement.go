@@ -44,6 +44,9 @@ func (c *compiler) place() error {
 	for _, u := range c.nodes {
 		u.host = u.host || c.madeOnHost(u)
 	}
+	if err := c.engines(); err != nil {
+		return err
+	}
 	return c.checkMissing()
 }
 
@@ -111,6 +114,7 @@ func (c *compiler) madeOnHost(u *unit) bool {
 			continue
 		}
 		switch maker := c.maker[name]; {
+		case maker == nil && u.d.arithmetic && c.isSmallDefault(name):
 		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
 			if u.d.arithmetic && c.large[name] {
 				return false
@@ -122,6 +126,13 @@ func (c *compiler) madeOnHost(u *unit) bool {
 		}
 	}
 	return born
+}
+
+// isSmallDefault reports whether a value is the default of an input, and of few elements.
+// File formats before 4 have all constants as such.
+func (c *compiler) isSmallDefault(name string) bool {
+	large, has := c.large[name]
+	return has && !large
 }
 
 // fillsForArithmetic reports whether a node makes a tensor of shapes alone, which only
@@ -155,6 +166,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
+		tensor.Keep(x) // the session's, whatever scope it is made in
 		c.s.constants = append(c.s.constants, held{slot, x})
 		return x, nil
 	}

@@ -10,15 +10,21 @@ import (
 
 // A NodeReport is the work of one node in one run.
 type NodeReport struct {
+	// Graph is empty for the model's graph, and for the graph of an If the nodes and
+	// attributes that it is in, as in Explained.
+	Graph string
 	Index int    // in the file's list of nodes
 	Name  string // of the node; may be empty
 	Op    string // "Reshape-14"
 	Made         // the first output
 	More  []Made // the others
 	tensor.Verdict
-	Host   bool   // worked out on the host, beside the device
-	Elided bool   // not made: its only user writes it into its own output, or reports that it could not
-	Why    string // the reason for the verdict
+	Host bool // worked out on the host, beside the device
+	// Foreign: an engine ran it, or of an If the nodes of its graph, which have reports of
+	// their own. Bytes are those of operands that were made contiguous for it.
+	Foreign bool
+	Elided  bool   // not made: its only user writes it into its own output, or reports that it could not
+	Why     string // the reason for the verdict
 	// Read is the number of bytes read from the device: shapes, axes, and casts to
 	// strings. That is a transfer, and waits for the device.
 	Read int64
@@ -67,6 +73,9 @@ func (s *Session) OnNode(hook func(NodeReport)) {
 
 // report says what a call that has just run did.
 func (st *step) report(c *call) NodeReport {
+	if st.d.opaque {
+		return st.foreignReport(c)
+	}
 	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Made: madeOf(st.outputs[0], c.out[0]), Sent: c.sent}
 	for i, v := range c.in {
 		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
@@ -102,6 +111,27 @@ func (st *step) report(c *call) NodeReport {
 	return n
 }
 
+// foreignReport says what was done for an engine's operator.
+func (st *step) foreignReport(c *call) NodeReport {
+	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Why: "an engine's", Sent: c.sent, Read: c.fetched}
+	for i, v := range c.out {
+		switch m := madeOf(st.outputs[i], v); i {
+		case 0:
+			n.Made = m
+		default:
+			n.More = append(n.More, m)
+		}
+	}
+	if st.d.chooses {
+		n.Why = "one of its graphs ran"
+	}
+	if n.Bytes = c.compacted; n.Bytes > 0 {
+		n.Kind = tensor.Copy
+		n.Why += fmt.Sprintf("; %d bytes of operands were made contiguous", n.Bytes)
+	}
+	return n
+}
+
 // fetches says why a step's operands are read from the device.
 func (st *step) fetches() string {
 	if st.d.arithmetic {
@@ -120,8 +150,10 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, "a reference to " + describe(c.out[0])
 	}
 	switch {
-	case st.d.arithmetic || st.d.generates:
+	case (st.d.arithmetic || st.d.generates) && x.Stream() == tensor.Host():
 		return false, "worked out on the host"
+	case st.d.arithmetic:
+		return false, "an engine's: there are many elements"
 	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer():
 		return false, fmt.Sprintf("written in place, over the input: %d parts", c.parts)
 	case n.Kind == tensor.Transfer:

@@ -29,6 +29,7 @@ type Session struct {
 	slots     int
 	runs      sync.Pool
 	hook      atomic.Pointer[func(NodeReport)]
+	bodies    []*Session // of nodes' graphs
 	closed    atomic.Bool
 }
 
@@ -83,7 +84,7 @@ type run struct {
 // NewSession prepares a model to run on a stream. Operators that are not supported
 // give a *MissingError that names them all. The model is not needed afterwards.
 // Close releases the constants.
-func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
+func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, error) {
 	const op = "NewSession"
 	switch {
 	case s == nil:
@@ -92,11 +93,14 @@ func NewSession(s *tensor.Stream, m *model.Model) (*Session, error) {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the model is nil")
 	}
 	sess := &Session{stream: s}
-	if err := compile(sess, m, false); err != nil {
-		return nil, errors.Join(err, sess.Close())
+	c := &compiler{}
+	for _, option := range options {
+		if option != nil {
+			option(c)
+		}
 	}
-	sess.runs.New = func() any {
-		return &run{values: make([]Value, sess.slots)}
+	if err := c.compile(sess, m); err != nil {
+		return nil, errors.Join(err, sess.Close())
 	}
 	return sess, nil
 }
@@ -112,6 +116,9 @@ func (s *Session) Close() error {
 	var errs []error
 	for _, c := range s.constants {
 		errs = release(errs, c.value)
+	}
+	for _, b := range s.bodies {
+		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -156,24 +163,39 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	case s.closed.Load():
 		return nil, layout.Named(op, device.ErrClosed)
 	}
-	r := s.runs.Get().(*run)
-	defer func() {
-		clear(r.values)
-		clear(r.call.in[:cap(r.call.in)])
-		clear(r.call.out[:cap(r.call.out)])
-		r.call.x = nil
-		s.runs.Put(r)
-	}()
+	r := s.take()
+	defer s.put(r)
 	for _, c := range s.constants {
 		r.values[c.slot] = c.value
 	}
 	return s.run(ctx, r, inputs, s.hook.Load())
 }
 
+// take returns the state for a run, which put gets back.
+func (s *Session) take() *run {
+	if r, ok := s.runs.Get().(*run); ok {
+		return r
+	}
+	return &run{values: make([]Value, s.slots)}
+}
+
+func (s *Session) put(r *run) {
+	clear(r.values)
+	clear(r.call.in[:cap(r.call.in)])
+	clear(r.call.out[:cap(r.call.out)])
+	r.call.x, r.call.ctx, r.call.hook, r.on = nil, nil, nil, nil
+	s.runs.Put(r)
+}
+
 // run runs the graph. r has the constants.
 func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(NodeReport)) (Values, error) {
 	if err := s.bind(r, inputs); err != nil {
 		return nil, err
+	}
+	c := &r.call
+	c.ctx, c.hook, c.stream, c.far = ctx, hook, s.stream, s.stream
+	if r.on != nil {
+		c.far = r.on
 	}
 	if hook != nil {
 		for _, n := range s.folded {

@@ -58,10 +58,14 @@ var (
 	clGetProgramBuildInfo     = bind("clGetProgramBuildInfo")
 	clReleaseProgram          = bind("clReleaseProgram")
 
-	clCreateKernel         = bind("clCreateKernel")
-	clSetKernelArg         = bind("clSetKernelArg")
-	clReleaseKernel        = bind("clReleaseKernel")
-	clEnqueueNDRangeKernel = bind("clEnqueueNDRangeKernel")
+	clCreateKernel     = bind("clCreateKernel")
+	clSetKernelArg     = bind("clSetKernelArg")
+	clGetKernelInfo    = bind("clGetKernelInfo")
+	clGetKernelArgInfo = bind("clGetKernelArgInfo")
+	clReleaseKernel    = bind("clReleaseKernel")
+
+	clGetKernelWorkGroupInfo = bind("clGetKernelWorkGroupInfo")
+	clEnqueueNDRangeKernel   = bind("clEnqueueNDRangeKernel")
 
 	clEnqueueMarkerWithWaitList  = bind("clEnqueueMarkerWithWaitList")
 	clEnqueueBarrierWithWaitList = bind("clEnqueueBarrierWithWaitList")
@@ -80,12 +84,16 @@ func bind(name string) *fn {
 	return f
 }
 
+// library is the library that load finds.
+var library *dl.Library
+
 // load finds the library, once.
 var load = sync.OnceValue(func() error {
 	lib, err := dl.Open(libraries()...)
 	if err != nil {
 		return noDevice("no OpenCL library: %v", err)
 	}
+	library = lib
 	for _, f := range functions {
 		if f.addr, err = lib.Lookup(f.name); err != nil {
 			return noDevice("the OpenCL library is older than OpenCL 1.2: %v", err)

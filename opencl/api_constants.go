@@ -6,6 +6,7 @@ const (
 	memObjectAllocationFailure = -4
 	outOfResources             = -5
 	outOfHostMemory            = -6
+	invalidKernelName          = -46
 	platformNotFound           = -1001
 
 	platformVersion = 0x0901
@@ -59,7 +60,17 @@ const (
 
 	programBinarySizes = 0x1165
 	programBinaries    = 0x1166
+	programKernelNames = 0x1168
 	programBuildLog    = 0x1183
+
+	kernelNumArgs             = 0x1191
+	kernelArgAddressQualifier = 0x1196
+	kernelArgTypeName         = 0x1198
+	kernelArgName             = 0x119A
+	kernelWorkGroupSize       = 0x11B0
+	addressGlobal             = 0x119B
+	addressLocal              = 0x119C
+	addressConstant           = 0x119D
 
 	eventCommandExecutionStatus = 0x11D3
 	profilingCommandEnd         = 0x1283

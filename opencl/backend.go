@@ -3,7 +3,6 @@ package opencl
 import (
 	"fmt"
 	"os"
-	"strings"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -71,11 +70,8 @@ func OpenWith(index int, o Options) (*Device, error) {
 		return nil, all.err
 	}
 	if index < 0 || index >= len(all.usable) {
-		reason := ""
-		if len(all.skipped) > 0 {
-			reason = " (" + strings.Join(all.skipped, "; ") + ")"
-		}
-		return nil, noDevice("there is no OpenCL device %d of %d%s", index, len(all.usable), reason)
+		last := all.usable[len(all.usable)-1].info
+		return nil, noDevice("there is no OpenCL device %d: the last one is %s, %s", index, last.ID(), last.Name)
 	}
 	p := all.usable[index]
 	context, err := clCreateContext.create(0, 1, uintptr(unsafe.Pointer(&p.id)), 0, 0)

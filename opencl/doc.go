@@ -42,7 +42,10 @@
 //
 // Queues are [device.Sharer]. An engine that queues a kernel of its own on a queue's
 // cl_command_queue calls Used with the buffers that the kernel uses: after the kernel is
-// queued, and before they are freed. The example does that.
+// queued, and before they are freed. The example does that. [Device.Compile] spares the
+// engine all of it: Launch of the queue (device.Launcher) queues the kernel and keeps
+// account of what it uses. [Library] tells a binding of the engine's own which library is
+// loaded.
 //
 // # Environment
 //

@@ -21,6 +21,16 @@ func (d *Device) Handles() Handles {
 	return Handles{Platform: d.driver.properties.platform, Context: d.driver.context, Device: d.driver.properties.id}
 }
 
+// Library returns the OpenCL library that the package has loaded, for a binding of the
+// program's own: the name or path that it was found by, and its handle, as dlopen or
+// LoadLibrary return it.
+func Library() (path string, handle uintptr, err error) {
+	if err := load(); err != nil {
+		return "", 0, err
+	}
+	return library.Name, library.Handle(), nil
+}
+
 // MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer
 // of no bytes, or of another backend. A program that queues work of its own on it calls
 // Used of device.Sharer before the buffer is freed.

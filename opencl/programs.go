@@ -109,6 +109,11 @@ func (p *programs) key(s kernels.Spec, source string) string {
 }
 
 func (p *programs) fromSource(source string) (uintptr, error) {
+	return p.compileWith(source, buildOptions)
+}
+
+// compileWith compiles source with options of the compiler's.
+func (p *programs) compileWith(source, options string) (uintptr, error) {
 	text := []byte(source)
 	at, length := address(unsafe.SliceData(text)), uintptr(len(text))
 	handle, err := clCreateProgramWithSource.create(p.driver.context, 1, uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&length)))
@@ -116,7 +121,7 @@ func (p *programs) fromSource(source string) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.build(handle)
+	return p.build(handle, options)
 }
 
 func (p *programs) fromBinary(binary []byte) (uintptr, error) {
@@ -131,13 +136,13 @@ func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.build(handle)
+	return p.build(handle, buildOptions)
 }
 
 // build makes a program ready for use; on failure it is released.
-func (p *programs) build(handle uintptr) (uintptr, error) {
-	options := []byte(buildOptions + "\x00")
-	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)), uintptr(unsafe.Pointer(&options[0])), 0, 0)
+func (p *programs) build(handle uintptr, options string) (uintptr, error) {
+	text := append([]byte(options), 0)
+	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)), uintptr(unsafe.Pointer(&text[0])), 0, 0)
 	if err == nil {
 		return handle, nil
 	}

@@ -121,8 +121,8 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		s.last, s.kernel = l, k
 	}
 	k := s.kernel
-	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1]}
-	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.At, a.Status} {
+	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1]}
+	for i, m := range [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.More[0], a.More[1]} {
 		m, ok := m.(*memory)
 		if !ok { // no memory
 			continue

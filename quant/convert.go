@@ -73,7 +73,7 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	}
 	for _, l := range p.less {
 		a := p.To.arrays[l.array]
-		if err := change(dst[p.To.Tensors[l.array].Name], func(b []byte) { subtract(b, a.bits, l.by) }); err != nil {
+		if err := lessen(dst[p.To.Tensors[l.array].Name], a.bits, l.by); err != nil {
 			return dst, err
 		}
 	}
@@ -257,6 +257,25 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 			}
 		}
 	})
+}
+
+// lessen takes by from all elements of so many bits in a tensor of bytes: by a table of
+// what becomes of a byte, in place, where no element lies across two.
+func lessen(t *tensor.Tensor, bits, by int64) (err error) {
+	if 8%bits != 0 {
+		return change(t, func(b []byte) { subtract(b, bits, by) })
+	}
+	bytes := make([]byte, 256)
+	for x := range bytes {
+		bytes[x] = byte(x)
+	}
+	subtract(bytes, bits, by)
+	table, err := tensor.FromSlice(t.Stream(), bytes)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, table.Release()) }()
+	return t.Stream().Queue().Map(t.Operand(), t.Operand(), table.Operand())
 }
 
 // subtract takes by from all elements of so many bits.

@@ -21,10 +21,8 @@ func (h hostIndices) read(position int64, x *layout.Index) (i, index int64, ok b
 	} else {
 		index = int64(int32(binary.LittleEndian.Uint32(h.raw[4*position:])))
 	}
-	if i = index; i < 0 {
-		i += x.Extent
-	}
-	return i, index, i >= 0 && i < x.Extent
+	i, ok = x.Resolve(index)
+	return i, index, ok
 }
 
 // asView returns the layout of the result, if strides can express it: if each
@@ -47,6 +45,9 @@ func (g *gathering) asView(h hostIndices, at *layout.Layout, othersLook bool) (l
 	for k := range g.by {
 		x := &g.by[k]
 		refuse := func(value int64) error {
+			if x.Outside == device.OutsideSkip { // left out
+				return nil
+			}
 			return layout.Errorf(device.ErrInvalid, g.op, "%s", backend.OutOfRange(value, x.Extent))
 		}
 		first, value, ok := h.read(at.Offset(), x)

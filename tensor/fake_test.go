@@ -92,6 +92,27 @@ func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error 
 	return q.Queue.Take(bare(dst), bare(src), bare(at), by...)
 }
 
+func (q *fakeQueue) Map(dst, src, table device.Operand) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	return q.Queue.Map(bare(dst), bare(src), bare(table))
+}
+
+func (q *fakeQueue) Where(dst, cond, a, b device.Operand) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	return q.Queue.Where(bare(dst), bare(cond), bare(a), bare(b))
+}
+
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if q.dev.fail != nil {
+		return q.dev.fail
+	}
+	return q.Queue.Put(bare(dst), bare(src), bare(at), how, by...)
+}
+
 func (q *fakeQueue) KernelName(dst, src device.Operand) string {
 	return "fake." + q.Queue.(device.KernelNamer).KernelName(bare(dst), bare(src))
 }

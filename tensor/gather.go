@@ -17,16 +17,28 @@ import (
 // index; every second; all of them backwards). Otherwise it is a copy on t's device,
 // after a transfer of the indices if they are elsewhere. An index out of range is
 // device.ErrInvalid: at once if the indices are on Host or the device's memory is the
-// host's, otherwise of the stream's next wait at the latest.
-func (t *Tensor) Gather(axis int, indices *Tensor) (*Tensor, error) {
-	return t.GatherAs("Gather", axis, indices)
+// host's, otherwise of the stream's next wait at the latest. A policy says otherwise, on the
+// device and without a wait: with device.OutsideSkip the result is zero (or the empty
+// string) there, with device.OutsideClamp and device.OutsideClampZero the nearest index in
+// range takes its place.
+func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	return t.GatherAs("Gather", axis, indices, outside...)
 }
 
 // GatherAs is Gather under the name of the operation that asks for it.
-func (t *Tensor) GatherAs(op string, axis int, indices *Tensor) (*Tensor, error) {
-	at, err := t.checkIndexed(op, axis, indices)
+func (t *Tensor) GatherAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	g, err := t.gatheringOf(op, axis, indices)
 	if err != nil {
 		return nil, err
+	}
+	return t.gather(&g, indices, outside)
+}
+
+// gatheringOf is where Gather's elements lie.
+func (t *Tensor) gatheringOf(op string, axis int, indices *Tensor) (gathering, error) {
+	at, err := t.checkIndexed(op, axis, indices)
+	if err != nil {
+		return gathering{}, err
 	}
 	dims, strides := t.layout.Shape(), t.layout.Strides()
 	q := indices.Rank()
@@ -42,37 +54,46 @@ func (t *Tensor) GatherAs(op string, axis int, indices *Tensor) (*Tensor, error)
 			g.axes[i] = i - at
 		}
 	}
-	return t.gather(&g, indices)
+	return g, nil
 }
 
 // TakeAlong takes an element of t for each of indices, an int32 or int64 tensor of
 // t's rank: the one at the same position on all axes but the given one, where the
 // index names it. On the other axes indices may be shorter than t. What Gather says
 // of its indices and its result holds here, too.
-func (t *Tensor) TakeAlong(axis int, indices *Tensor) (*Tensor, error) {
-	return t.TakeAlongAs("TakeAlong", axis, indices)
+func (t *Tensor) TakeAlong(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	return t.TakeAlongAs("TakeAlong", axis, indices, outside...)
 }
 
 // TakeAlongAs is TakeAlong under the name of the operation that asks for it.
-func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor) (*Tensor, error) {
-	at, err := t.checkIndexed(op, axis, indices)
+func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	g, err := t.gatheringAlong(op, axis, indices)
 	if err != nil {
 		return nil, err
 	}
+	return t.gather(&g, indices, outside)
+}
+
+// gatheringAlong is where TakeAlong's elements lie.
+func (t *Tensor) gatheringAlong(op string, axis int, indices *Tensor) (gathering, error) {
+	at, err := t.checkIndexed(op, axis, indices)
+	if err != nil {
+		return gathering{}, err
+	}
 	dims := indices.Shape()
 	if len(dims) != t.Rank() {
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; they must have as many axes as the elements", dims))
+		return gathering{}, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; they must have as many axes as the elements", dims))
 	}
 	g := gathering{op: op, origin: t.layout.Offset(), last: -1, shape: dims, strides: t.layout.Strides(), axes: make([]int, len(dims))}
 	for i, n := range dims {
 		g.axes[i] = i
 		if i != at && n > t.layout.Dim(i) {
-			return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; on axis %d they must not be longer than the elements", dims, i))
+			return gathering{}, t.fail(op, layout.Errorf(device.ErrInvalid, op, "indices have the shape %v; on axis %d they must not be longer than the elements", dims, i))
 		}
 	}
 	g.by = []layout.Index{{Extent: t.layout.Dim(at), Stride: g.strides[at]}}
 	g.strides[at] = 0
-	return t.gather(&g, indices)
+	return g, nil
 }
 
 // GatherND takes slices of t that tuples of indices name. The last axis of
@@ -81,17 +102,26 @@ func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor) (*Tensor, err
 // the same on both sides, are walked together. The result has the axes of indices
 // but for the last, and then those of t that have no index. What Gather says of its
 // indices and its result holds here, too.
-func (t *Tensor) GatherND(batch int, indices *Tensor) (*Tensor, error) {
-	return t.GatherNDAs("GatherND", batch, indices)
+func (t *Tensor) GatherND(batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	return t.GatherNDAs("GatherND", batch, indices, outside...)
 }
 
 // GatherNDAs is GatherND under the name of the operation that asks for it.
-func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor) (*Tensor, error) {
-	fail := func(format string, args ...any) (*Tensor, error) {
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, format, args...))
+func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
+	g, err := t.gatheringND(op, batch, indices)
+	if err != nil {
+		return nil, err
+	}
+	return t.gather(&g, indices, outside)
+}
+
+// gatheringND is where GatherND's elements lie.
+func (t *Tensor) gatheringND(op string, batch int, indices *Tensor) (gathering, error) {
+	fail := func(format string, args ...any) (gathering, error) {
+		return gathering{}, t.fail(op, layout.Errorf(device.ErrInvalid, op, format, args...))
 	}
 	if err := t.checkIndices(op, indices); err != nil {
-		return nil, err
+		return gathering{}, err
 	}
 	dims, strides, tuples := t.layout.Shape(), t.layout.Strides(), indices.Shape()
 	last := len(tuples) - 1
@@ -122,7 +152,7 @@ func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor) (*Tensor, err
 	for k := batch; k < rest; k++ {
 		g.by = append(g.by, layout.Index{Extent: dims[k], Stride: strides[k]})
 	}
-	return t.gather(&g, indices)
+	return g, nil
 }
 
 func (t *Tensor) checkIndices(op string, indices *Tensor) error {
@@ -178,7 +208,29 @@ func (g *gathering) at(indices *layout.Layout) (layout.Layout, error) {
 	return layout.Strided(g.shape, strides, indices.Offset())
 }
 
-func (t *Tensor) gather(g *gathering, indices *Tensor) (*Tensor, error) {
+// setOutside takes the policy over that a call is given, if any.
+func (g *gathering) setOutside(outside []device.Outside) error {
+	if len(outside) == 0 {
+		return nil
+	}
+	if len(outside) > 1 || !outside[0].Valid() {
+		return layout.Errorf(device.ErrInvalid, g.op, "%v is given for indices out of range; one policy is wanted", outside)
+	}
+	for k := range g.by {
+		g.by[k].Outside = outside[0]
+	}
+	return nil
+}
+
+// skips reports whether elements are left out that indices out of range name.
+func (g *gathering) skips() bool {
+	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideSkip })
+}
+
+func (t *Tensor) gather(g *gathering, indices *Tensor, outside []device.Outside) (*Tensor, error) {
+	if err := g.setOutside(outside); err != nil {
+		return nil, t.fail(g.op, err)
+	}
 	if err := t.hold(g.op); err != nil {
 		return nil, err
 	}
@@ -231,7 +283,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if t.stream.noCopies.Load() {
 		return nil, layout.Errorf(ErrCopy, g.op, "cannot be a view, and copies are forbidden on this stream")
 	}
-	out, err := t.takeBy(g, indices, at)
+	out, err := t.takeBy(g, indices)
 	if err != nil {
 		return nil, err
 	}
@@ -239,31 +291,50 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	return out, nil
 }
 
-// takeBy returns a new tensor of the elements that indices name.
-func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tensor, error) {
-	operand := device.Operand{Buffer: indices.memory.buffer, Layout: at, Type: indices.dtype}
-	var err error
+// indicesHere returns the indices as an operand on t's device, where a gathering reads
+// them; free is called when the work that uses them is queued.
+func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, free func() error, err error) {
+	free = func() error { return nil }
+	at = device.Operand{Buffer: indices.memory.buffer, Type: indices.dtype}
+	if at.Layout, err = g.at(&indices.layout); err != nil {
+		return at, free, err
+	}
 	if t.stream.IsHost() && t.stream.dev != indices.stream.dev {
 		if raw, ok := indices.hostBytes(); ok {
-			operand.Buffer = t.stream.host.WrapHost(raw)
+			at.Buffer = t.stream.host.WrapHost(raw)
 		}
 	}
 	switch {
 	case indices.stream.dev == t.stream.dev:
 		err = indices.usedOn(t.stream)
-	case operand.Buffer == indices.memory.buffer:
+	case at.Buffer == indices.memory.buffer:
 		var moved *Tensor
 		if moved, err = indices.To(t.stream); err != nil {
-			return nil, err
+			return at, free, err
 		}
-		defer moved.Release()
-		operand.Buffer = moved.memory.buffer
-		operand.Layout, err = g.at(&moved.layout)
+		free, at.Buffer = moved.Release, moved.memory.buffer
+		at.Layout, err = g.at(&moved.layout)
 	}
+	return at, free, err
+}
+
+// takeBy returns a new tensor of the elements that indices name.
+func (t *Tensor) takeBy(g *gathering, indices *Tensor) (*Tensor, error) {
+	at, free, err := t.indicesHere(g, indices)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, free())
 	}
+	out, err := t.takeAt(g, at)
+	if e := free(); err == nil && e != nil {
+		return nil, errors.Join(e, out.Release())
+	}
+	return out, err
+}
+
+// takeAt is takeBy, of indices on t's device.
+func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 	src := t.Operand()
+	var err error
 	if src.Layout, err = layout.Strided(g.shape, g.strides, g.origin); err != nil {
 		return nil, err
 	}
@@ -271,7 +342,13 @@ func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tenso
 	if err != nil {
 		return nil, err
 	}
-	if err := t.stream.queue.Take(out.Operand(), src, operand, g.by...); err != nil {
+	if g.skips() && t.dtype != layout.String { // whose memory is of empty ones
+		err = t.stream.queue.Fill(out.Operand(), make([]byte, (t.dtype.Bits()+7)/8))
+	}
+	if err == nil {
+		err = t.stream.queue.Take(out.Operand(), src, at, g.by...)
+	}
+	if err != nil {
 		return nil, errors.Join(err, out.Release())
 	}
 	return out, nil
@@ -281,7 +358,7 @@ func (t *Tensor) takeBy(g *gathering, indices *Tensor, at layout.Layout) (*Tenso
 // taken: on the host, or by a take of as many bytes as memory has indices or tuples. It
 // returns how many bytes it has copied.
 func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
-	if indices.Count() == 0 {
+	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideError }) {
 		return 0, nil
 	}
 	shape := indices.Shape()
@@ -296,7 +373,7 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 		}
 	}
 	for _, by := range g.by {
-		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent})
+		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent, Outside: by.Outside})
 	}
 	at, err := bytes.at(&indices.layout)
 	if err != nil {
@@ -317,7 +394,7 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 	if err := t.stream.queue.Fill(one.Operand(), []byte{0}); err != nil {
 		return 0, err
 	}
-	taken, err := one.takeBy(&bytes, indices, at)
+	taken, err := one.takeBy(&bytes, indices)
 	if err != nil {
 		return 0, err
 	}

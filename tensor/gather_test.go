@@ -348,7 +348,7 @@ func TestBugGatherOfAnEmptyResultByABroadcast(t *testing.T) {
 				for index, right := range map[int32]bool{2: true, 5: false} {
 					one := keep(t)(tensor.FromSlice(where, []int32{1, index}, 1, 2))
 					many := keep(t)(one.Expand(1<<40, 2))
-					for op, gather := range map[string]func(int, *tensor.Tensor) (*tensor.Tensor, error){"Gather": x.Gather, "GatherND": x.GatherND} {
+					for op, gather := range map[string]func(int, *tensor.Tensor, ...device.Outside) (*tensor.Tensor, error){"Gather": x.Gather, "GatherND": x.GatherND} {
 						y, err := gather(0, many)
 						if err == nil {
 							err = errors.Join(s.Wait(), y.Release())

@@ -46,7 +46,7 @@ func fromSlice[T layout.Element](s *Stream, op string, data []T, dims []int64) (
 	if err != nil {
 		return nil, err
 	}
-	if strs, ok := any(data).([]string); ok {
+	if strs, ok := layout.Plain(data).([]string); ok {
 		return x.upload(op, func() error { return s.queue.(device.StringQueue).WriteStrings(x.memory.buffer, 0, strs) })
 	}
 	return x.upload(op, func() error { return s.queue.Write(x.memory.buffer, 0, bytesOfSlice(data)) })
@@ -56,12 +56,8 @@ func fromSlice[T layout.Element](s *Stream, op string, data []T, dims []int64) (
 // little-endian bytes (see package device). Without dims it is a scalar.
 func FromBytes(s *Stream, t layout.DType, data []byte, dims ...int64) (*Tensor, error) {
 	const op = "FromBytes"
-	size, err := layout.Shape(dims).Bytes(t)
-	if err == nil && size != int64(len(data)) {
-		err = layout.Errorf(device.ErrInvalid, op, "%d bytes are given; %v takes %d", len(data), layout.Shape(dims).Clone(), size)
-	}
-	if err != nil {
-		return nil, named(op, t, err)
+	if err := checkBytes(op, t, dims, int64(len(data))); err != nil {
+		return nil, err
 	}
 	x, err := allocate(s, op, t, dims)
 	if err != nil {
@@ -77,6 +73,18 @@ func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 	}
 	t.note(op, move{verdict: Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}}, t)
 	return t, nil
+}
+
+// checkBytes checks that n bytes are just those of elements of the extents.
+func checkBytes(op string, t layout.DType, dims []int64, n int64) error {
+	size, err := layout.Shape(dims).Bytes(t)
+	if err == nil && size != n {
+		err = layout.Errorf(device.ErrInvalid, op, "%d bytes are given; %v takes %d", n, layout.Shape(dims).Clone(), size)
+	}
+	if err != nil {
+		return named(op, t, err)
+	}
+	return nil
 }
 
 // checkCount checks that n elements fill the extents, before anything is

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"context"
 	"io"
 	"testing"
 
@@ -32,6 +33,11 @@ func TestNil(t *testing.T) {
 		"FromBuffer, buffer": func() error { return only(tensor.FromBuffer(s, nil, layout.Float32, l, true)) },
 		"Assemble":           func() error { return only(tensor.Assemble(nil, "op", layout.Int8, []int64{1}, tensor.Part{})) },
 		"Stream.Wait":        func() error { return nowhere.Wait() },
+		"Stream.WaitContext": func() error { return nowhere.WaitContext(context.Background()) },
+		"Iota":               func() error { return only(tensor.Iota(nil, layout.Int8, 0, 1)) },
+		"nil.ReadInto":       func() error { return only(none.ReadInto(nil)) },
+		"nil.PermuteInPlace": func() error { return only(none.PermuteInPlace(0)) },
+		"Stream.Launch":      func() error { return nowhere.Launch(nil, device.Grid{}, device.Grid{}) },
 		"Stream.Close":       func() error { return nowhere.Close() },
 
 		"To":               func() error { return only(x.To(nil)) },

@@ -3,6 +3,8 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"unsafe"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
@@ -29,12 +31,12 @@ func (t *Tensor) Read(dst any) error {
 // checkRoom checks that dst is a slice to read exactly the elements into.
 func (t *Tensor) checkRoom(op string, dst any) error {
 	room, want := int64(0), t.Count()
-	if strs, ok := dst.([]string); ok && t.dtype == layout.String {
+	if strs, ok := hostStrings(dst); ok && t.dtype == layout.String {
 		room = int64(len(strs))
 	} else {
 		raw, of, ok := hostSlice(dst)
 		if !ok || of != t.dtype && of != layout.Uint8 || t.dtype == layout.String {
-			return layout.Errorf(device.ErrInvalid, op, "cannot read into a %T", dst)
+			return layout.Errorf(device.ErrInvalid, op, "cannot read into a %T: want %s", dst, wantedSlice(t.dtype))
 		}
 		var err error
 		if want, err = t.layout.Shape().Bytes(t.dtype); err != nil {
@@ -54,7 +56,7 @@ func (t *Tensor) checkRoom(op string, dst any) error {
 
 // load reads the elements of a run to a slice that is known to be right.
 func (t *Tensor) load(dst any) error {
-	if strs, ok := dst.([]string); ok {
+	if strs, ok := hostStrings(dst); ok {
 		return t.stream.queue.(device.StringQueue).ReadStrings(strs, t.memory.buffer, t.layout.Offset())
 	}
 	raw, of, _ := hostSlice(dst)
@@ -77,8 +79,36 @@ func clampBools(raw []byte) {
 	}
 }
 
+// wantedSlice says into what elements of a type can be read.
+func wantedSlice(t layout.DType) string {
+	switch t {
+	case layout.String:
+		return "[]string"
+	case layout.Float32:
+		return "[]float32 or []byte"
+	case layout.Float64:
+		return "[]float64 or []byte"
+	case layout.Bool, layout.Complex64, layout.Complex128, layout.Int8, layout.Int16, layout.Int32, layout.Int64,
+		layout.Uint16, layout.Uint32, layout.Uint64:
+		return "[]" + t.String() + " or []byte"
+	}
+	return "[]byte"
+}
+
+// hostStrings returns a slice of strings as one of type []string.
+func hostStrings(slice any) ([]string, bool) {
+	if strs, ok := slice.([]string); ok {
+		return strs, true
+	}
+	v := reflect.ValueOf(slice)
+	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.String {
+		return nil, false
+	}
+	return unsafe.Slice((*string)(v.UnsafePointer()), v.Len()), true
+}
+
 // hostSlice returns the memory and the element type of a slice of numbers or
-// bools.
+// bools, or of a type that is made of them.
 func hostSlice(slice any) ([]byte, layout.DType, bool) {
 	switch s := slice.(type) {
 	case []bool:
@@ -108,7 +138,15 @@ func hostSlice(slice any) ([]byte, layout.DType, bool) {
 	case []complex128:
 		return bytesOfSlice(s), layout.Complex128, true
 	}
-	return nil, layout.Invalid, false
+	v := reflect.ValueOf(slice)
+	if v.Kind() != reflect.Slice {
+		return nil, layout.Invalid, false
+	}
+	of := layout.TypeOfKind(v.Type().Elem().Kind())
+	if of == layout.Invalid || of == layout.String {
+		return nil, layout.Invalid, false
+	}
+	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size())), of, true
 }
 
 // download calls read with the tensor as a run of elements that starts on a
@@ -178,15 +216,37 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 	}
 	defer t.memory.drop()
 	if want := layout.TypeOf[T](); want != t.dtype {
-		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v", want))
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "the elements are not of type %v: want %s", want, wantedSlice(t.dtype)))
 	}
 	err = t.download(op, func(x *Tensor) error {
 		if out, err = budget.Make[T](budget.Process(), op, x.Count()); err != nil {
 			return err
 		}
-		return x.load(out)
+		return x.load(layout.Plain(out))
 	})
 	return out, err
+}
+
+// ReadInto copies the packed elements to the start of dst, which may be longer, and
+// returns how many bytes they are. Like Read, which wants a slice of just that length, it
+// waits, and is a transfer.
+func (t *Tensor) ReadInto(dst []byte) (int64, error) {
+	const op = "ReadInto"
+	if err := t.hold(op); err != nil {
+		return 0, err
+	}
+	defer t.memory.drop()
+	size, err := t.layout.Shape().Bytes(t.dtype)
+	if err == nil && size > int64(len(dst)) {
+		err = layout.Errorf(device.ErrInvalid, op, "%d bytes of room are given; %d are needed", len(dst), size)
+	}
+	if err != nil {
+		return 0, t.fail(op, err)
+	}
+	if err := t.download(op, func(x *Tensor) error { return x.load(dst[:size]) }); err != nil {
+		return 0, err
+	}
+	return size, nil
 }
 
 // To returns the tensor on another stream. On the same device that is a view,

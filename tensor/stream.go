@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -30,6 +31,9 @@ type Stream struct {
 	trace    atomic.Pointer[func(Event)]
 	noCopies atomic.Bool
 	live     liveSet
+
+	scope  atomic.Pointer[Scope] // the innermost
+	scopes sync.Mutex            // while one is opened or closed
 }
 
 // Open opens a device by name (see device.Open: "auto", "cpu", "opencl:0",
@@ -112,6 +116,34 @@ func (s *Stream) Wait() error {
 	return s.queue.Wait()
 }
 
+// WaitContext is Wait that returns when ctx is done, if that is before: with its error.
+// The work goes on then.
+func (s *Stream) WaitContext(ctx context.Context) error {
+	if s == nil {
+		return nilStream("WaitContext")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, err := s.queue.Record()
+	if err != nil {
+		return err
+	}
+	if !e.Done() {
+		reached := make(chan struct{})
+		go func() {
+			_ = e.Wait() // Wait of the queue tells its error
+			close(reached)
+		}()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-reached:
+		}
+	}
+	return s.Wait()
+}
+
 // Close waits for the stream's work and closes what the stream opened.
 func (s *Stream) Close() error {
 	if s == nil {
@@ -140,7 +172,7 @@ func (s *Stream) Trace(hook func(Event)) {
 // Transfers that the caller asks for (FromSlice, Read, To and their kin) stay
 // allowed, but one from a tensor whose elements are not one run in memory needs
 // a copy first. So do the calls that write elements by name: New, Clone,
-// CopyFrom, Cast, Pack, Unpack, and the methods Assemble and Overwrite.
+// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Map, and the methods Assemble and Overwrite.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids

@@ -23,6 +23,7 @@ type Tensor struct {
 	moved    *move // nil: this tensor is a view
 	dtype    layout.DType
 	released atomic.Bool
+	scope    atomic.Pointer[Scope] // that releases it; nil: none
 }
 
 // memory is a buffer with the count of tensors that share it.
@@ -80,7 +81,9 @@ func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
 	m := &memory{buffer: b, owner: s}
 	m.refs.Store(1)
 	s.live.add(m, t, l)
-	return &Tensor{stream: s, memory: m, layout: l, dtype: t}
+	x := &Tensor{stream: s, memory: m, layout: l, dtype: t}
+	s.collect(x)
+	return x
 }
 
 // FromBuffer returns a tensor over a buffer of the stream's device. If lend is
@@ -124,7 +127,9 @@ func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tenso
 	if s.trace.Load() != nil {
 		s.report(op, Verdict{}, t.dtype, &t.layout, l)
 	}
-	return &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}, nil
+	x := &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}
+	s.collect(x)
+	return x, nil
 }
 
 // retain takes one more reference, unless t is released. A last Release in
@@ -163,6 +168,9 @@ func (t *Tensor) hold(op string) error {
 func (t *Tensor) Release() error {
 	if t == nil || t.released.Swap(true) {
 		return nil
+	}
+	if t.scope.Load() != nil {
+		t.leaveScope()
 	}
 	return t.memory.drop()
 }
@@ -213,8 +221,14 @@ func (t *Tensor) Unshared() bool {
 // the tensor is released.
 func (t *Tensor) Buffer() device.Buffer { return t.memory.buffer }
 
-// Operand returns the tensor as an operand of the device's queue.
-func (t *Tensor) Operand() device.Operand { return t.operandOf(t.layout) }
+// Operand returns the tensor as an operand of the device's queue; of a nil tensor, an
+// operand without a buffer.
+func (t *Tensor) Operand() device.Operand {
+	if t == nil {
+		return device.Operand{}
+	}
+	return t.operandOf(t.layout)
+}
 
 func (t *Tensor) operandOf(l layout.Layout) device.Operand {
 	return device.Operand{Buffer: t.memory.buffer, Layout: l, Type: t.dtype}

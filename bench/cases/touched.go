@@ -10,10 +10,17 @@ import (
 
 // Touched is the least traffic of memory, in sectors of so many bytes: an element that
 // is read often counts once, and gaps smaller than a sector count. The source of a take
-// counts per index, but no more often than it has elements.
+// counts per index, but no more often than it has elements; a and b of a where count as if
+// all of them were read, and the table of a map does not count.
 func Touched(o oracle.Case, sector int64) (read, written int64) {
 	if o.Dst.Count() == 0 {
 		return 0, 0
+	}
+	if o.Op == oracle.OpPut { // a take whose sides are exchanged
+		o.Op, o.Dst, o.Src = oracle.OpTake, o.Src, o.Dst
+		written, read = Touched(o, sector)
+		indices := touched(steps(o.At), o.AtType, sector)
+		return read + indices, written - indices
 	}
 	written = touched(steps(o.Dst), o.DstType, sector)
 	switch o.Op {
@@ -21,8 +28,10 @@ func Touched(o oracle.Case, sector int64) (read, written int64) {
 		return 0, written
 	case oracle.OpTake:
 		return touched(steps(o.At), o.AtType, sector) + touchedTable(o, sector), written
+	case oracle.OpWhere:
+		read = touched(steps(o.Cond), layout.Bool, sector) + touched(steps(o.B), o.DstType, sector)
 	}
-	return touched(steps(o.Src), o.SrcType, sector), written
+	return read + touched(steps(o.Src), o.SrcType, sector), written
 }
 
 func touchedTable(o oracle.Case, sector int64) int64 {

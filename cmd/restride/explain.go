@@ -115,6 +115,11 @@ func explainPlan(out io.Writer, r *ran) error {
 }
 
 func nodeName(n onnx.NodeReport) string {
+	if n.Graph != "" {
+		within := quote.Text(n.Graph) + ": "
+		n.Graph = ""
+		return within + nodeName(n)
+	}
 	if n.Name == "" {
 		return fmt.Sprint(n.Index)
 	}

@@ -90,3 +90,51 @@ func TestExplainRefusesShapes(t *testing.T) {
 	_, err := restride("run", attention, "--device", "cpu", "--shape", "nothing=1")
 	require.ErrorContains(t, err, "no input that is made up has that name")
 }
+
+// TestExplainOfIf: nodes of the graph that an If runs are named with it.
+func TestExplainOfIf(t *testing.T) {
+	m := model.New("g", 17)
+	m.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Known(2), model.Known(3))}}
+	yes, err := model.NewTensor("yes", []bool{true}, 1)
+	require.NoError(t, err)
+	m.Graph.Initializers = []model.Tensor{yes}
+	branch := func(attr, op string) model.Attr {
+		return model.Attr{Name: attr, Value: &model.Graph{
+			Nodes:   []model.Node{model.NewNode(op, []string{"x"}, []string{attr})},
+			Outputs: []model.ValueInfo{{Name: attr}},
+		}}
+	}
+	m.Graph.Nodes = []model.Node{model.NewNode("If", []string{"yes"}, []string{"y"}, branch("then_branch", "Transpose"), branch("else_branch", "Identity"))}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y"}}
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	require.NoError(t, m.Save(path))
+	out, err := restride("explain", path, "--device", "cpu")
+	require.NoError(t, err, out)
+	require.Regexp(t, `(?m)^node 0 \(If\)\.then_branch: 0 +Transpose-13 +then_branch +float\[3,2\] +view `, out)
+	require.Regexp(t, `(?m)^0 +If-17 +y +float\[3,2\] +foreign .* one of its graphs ran$`, out)
+	require.Contains(t, out, "cpu: 1 nodes: 1 views, 0 copies")
+	require.Contains(t, draw(t, path), `"If-17\nforeign"`)
+}
+
+// TestExplainOfHostileNames: what a file calls things stays on its line.
+func TestExplainOfHostileNames(t *testing.T) {
+	const evil = "\n\x1b[2Jforged"
+	m := model.New(evil, 17)
+	m.Opsets[evil] = 1
+	m.Graph.Inputs = []model.ValueInfo{{Name: evil, Type: model.TensorOf(layout.Float32, model.Symbolic(evil))}}
+	body := model.Attr{Name: evil, Value: &model.Graph{
+		Nodes:   []model.Node{{OpType: evil, Name: evil, Inputs: []string{evil}, Outputs: []string{"b" + evil}}},
+		Outputs: []model.ValueInfo{{Name: "b" + evil}},
+	}}
+	m.Graph.Nodes = []model.Node{{Domain: evil, OpType: evil, Name: evil, Inputs: []string{evil}, Outputs: []string{"y" + evil}, Attrs: onnx.Attrs{body}}}
+	m.Graph.Outputs = []model.ValueInfo{{Name: "y" + evil}}
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	require.NoError(t, m.Save(path))
+	for _, flags := range [][]string{nil, {"--json"}} {
+		out, err := restride(append([]string{"explain", path, "--device", "cpu"}, flags...)...)
+		require.NoError(t, err, out)
+		require.NotRegexp(t, `(?m)^forged`, out)
+		require.NotContains(t, out, "\x1b")
+	}
+	draw(t, path)
+}

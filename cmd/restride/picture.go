@@ -37,6 +37,9 @@ type drawing struct {
 func drawingOfRun(r *ran) *drawing {
 	d := &drawing{r.model, map[int]box{}, map[string]string{}}
 	for _, n := range r.nodes {
+		if n.Graph != "" {
+			continue // of a graph within a node
+		}
 		b := box{n.Op, verdict(n), n.Why, n.Outcome()}
 		if n.Kind == tensor.Copy {
 			b.verdict += "\n" + byteSize(n.Bytes)

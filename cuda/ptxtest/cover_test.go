@@ -50,7 +50,7 @@ func TestEveryKernel(t *testing.T) {
 func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 	var all []oracle.Case
 	rng := rand.New(rand.NewPCG(1, 2))
-	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s)}
+	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s), Ops: operationsOf(s), Once: true} // or puts are races
 	for try := range 50000 {
 		var c oracle.Case
 		switch {
@@ -62,7 +62,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = rows(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
-		case try%2 == 1 && s.SrcBits == s.DstBits && s.AtBits == 0:
+		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
 		default:
 			c = oracle.Random(rng, limits)
@@ -88,18 +88,37 @@ func typesOf(s kernels.Spec) []layout.DType {
 		return []layout.DType{s.To, s.From}
 	}
 	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
-		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits)
+		narrow := s.Mapped && t.Bits() <= 8 // what is looked up
+		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits) && !narrow
 	})
+}
+
+// operationsOf are those that a kernel may be planned for, if it is made for one that
+// others are not for; else nil.
+func operationsOf(s kernels.Spec) []oracle.Op {
+	switch {
+	case s.AtBits > 0:
+		return []oracle.Op{oracle.OpTake}
+	case s.Mapped:
+		return []oracle.Op{oracle.OpMap}
+	case s.Form == kernels.Where || s.Form == kernels.Blend:
+		return []oracle.Op{oracle.OpWhere}
+	}
+	return nil
 }
 
 // operation is a case of a kernel's operation, and of its types, without layouts.
 func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for {
-		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s)})
-		if c.Shared || c.Wrong > 0 || (c.Op == oracle.OpTake) != (s.AtBits > 0) || c.DstType.Bits() != int(s.DstBits) {
+		ops := operationsOf(s)
+		if ops == nil {
+			ops = []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}
+		}
+		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s), Ops: ops, Once: true})
+		if c.Shared || c.SharedB || c.Wrong > 0 || c.DstType.Bits() != int(s.DstBits) {
 			continue
 		}
-		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType}
+		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType, Reduction: c.Reduction, Once: c.Once}
 	}
 }
 
@@ -138,10 +157,17 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	if c.Dst = side(0); c.Op != oracle.OpFill {
 		c.Src = side(rng.IntN(3))
 	}
-	if c.Op == oracle.OpTake {
+	if c.Op == oracle.OpWhere {
+		c.B, c.Cond = side(rng.IntN(3)), side(rng.IntN(4))
+	}
+	if c.AtType != 0 {
 		c.At = side(rng.IntN(4))
 		for range 1 + rng.IntN(4) {
-			c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)})
+			x := device.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}
+			if c.Once {
+				x.Outside = device.OutsideSkip
+			}
+			c.By = append(c.By, x)
 		}
 	}
 	return c

@@ -160,11 +160,15 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		return err
 	}
 	address := func(m gpu.Mem) uint64 { return m.(*ptx.Allocation).Base }
-	args := ptx.Words(address(a.Dst), address(a.Src), 0, uint64(a.Bases[0]), uint64(a.Bases[1]), a.Pattern[0], a.Pattern[1])
+	args := ptx.Words(address(a.Dst), address(a.Src), 0, uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1])
 	args[2] = l.Params // by value
-	if a.At != nil {
-		a.Status.(*ptx.Allocation).Noted = true
-		args = append(args, ptx.Words(address(a.At), address(a.Status))...)
+	for _, m := range a.More {
+		if m != nil {
+			args = append(args, ptx.Words(address(m))...)
+		}
+	}
+	if l.Spec.AtBits > 0 {
+		a.More[1].(*ptx.Allocation).Noted = true // the status
 	}
 	o := &s.driver.options
 	each := max(o.Blocks, 1)

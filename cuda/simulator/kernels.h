@@ -4,9 +4,9 @@
 
 namespace sim {
 
-// The arguments of kernels, of 8 bytes each, but that params is by value: takes have all
-// of them, other kernels those up to hi. table.cpp does not compile for others.
-enum Argument { dst, src, params, dBase, sBase, lo, hi, at, status, arguments };
+// The arguments of kernels, of 8 bytes each, but that params is by value: all have those
+// up to hi, and some one or two pointers more. table.cpp does not compile for others.
+enum Argument { dst, src, params, dBase, sBase, lo, hi, first, second, arguments };
 constexpr size_t argumentBytes = 8;
 constexpr size_t mostArgumentBytes = 4 << 10; // of all arguments, on every GPU
 

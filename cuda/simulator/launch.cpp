@@ -1,10 +1,12 @@
 // cuLaunchKernel, and how a kernel runs: block after block on the stream's thread.
 #include "fiber.h"
 #include "graph.h"
+#include "instructions.h"
 #include "kernels.h"
 #include "knobs.h"
 #include "memory.h"
 #include "module.h"
+#include "program.h"
 #include "trap.h"
 #include <array>
 #include <cstdio>
@@ -64,6 +66,17 @@ void gather(Launch &l, const std::vector<size_t> &sizes, void **kernelParams, vo
 	}
 }
 
+// gatherProgram is gather for a program, whose parameters lie as PTX has them.
+std::shared_ptr<std::vector<u8>> gatherProgram(const Entry &e, void **kernelParams, void **extra) {
+	require(extra == nullptr); // one buffer of all is for kernels of the host
+	auto bytes = std::make_shared<std::vector<u8>>(e.params.empty() ? 0 : e.offsets.back() + e.params.back());
+	for (size_t i = 0; i < e.params.size(); i++) {
+		require(kernelParams != nullptr && kernelParams[i] != nullptr);
+		std::memcpy(bytes->data() + e.offsets[i], kernelParams[i], e.params[i]);
+	}
+	return bytes;
+}
+
 // unreachable says why an argument points where the device cannot go: the host's
 // own memory would do here, but not on a GPU.
 const char *unreachable(Context &context, u64 pointer) {
@@ -114,7 +127,7 @@ void runBlocks(const Launch &l) {
 }
 
 void run(Context &context, Launch l) {
-	for (const Argument p : {dst, src, at, status}) {
+	for (const Argument p : {dst, src, first, second}) {
 		const char *const why = unreachable(context, l.values[p]);
 		if (why != nullptr) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + std::string(why))));
@@ -132,11 +145,59 @@ void run(Context &context, Launch l) {
 		context.fail(fault.code, "kernel " + (l.kernel->name + (where + fault.why)));
 		return;
 	}
-	for (const Argument p : {dst, src, at, status}) {
+	for (const Argument p : {dst, src, first, second}) {
 		const std::string wrong = memory::canaries(reinterpret_cast<void *>(l.values[p]));
 		if (!wrong.empty()) {
 			context.fail(ERROR_ILLEGAL_ADDRESS, "kernel " + (l.kernel->name + (": " + wrong)));
 		}
+	}
+}
+
+// checkAccess ends a program that touches what is no memory of its device. The
+// allocation that was found last is most often the next one, too.
+void checkAccess(const Run &run, u64 address, size_t bytes) {
+	static thread_local u64 from = 0, to = 0;
+	static thread_local const Run *of = nullptr;
+	if (of == &run && address >= from && address + bytes <= to) {
+		return;
+	}
+	Context &context = *static_cast<Context *>(const_cast<void *>(run.context));
+	const char *why = address == 0 ? "a null pointer" : unreachable(context, address);
+	if (why == nullptr) {
+		const auto a = memory::find(reinterpret_cast<void *>(address), bytes);
+		why = a.has_value() ? nullptr : "beyond the end of an allocation";
+		if (a.has_value()) {
+			of = &run;
+			from = reinterpret_cast<u64>(a->base);
+			to = from + a->size;
+		}
+	}
+	if (why != nullptr) {
+		giveUp(ERROR_ILLEGAL_ADDRESS, why);
+	}
+}
+
+// runUser runs a program, block after block.
+void runUser(Context &context, const Function &f, Run run, const std::vector<u8> &params, size_t dynamicShared) {
+	std::vector<u64> shared((mostShared + dynamicShared) / sizeof(u64) + 2, 0xa5a5a5a5a5a5a5a5);
+	run.params = params.data();
+	run.paramBytes = params.size();
+	run.shared = reinterpret_cast<u8 *>((reinterpret_cast<uintptr_t>(shared.data()) + 15) / 16 * 16);
+	run.sharedBytes = mostShared + dynamicShared;
+	run.check = checkAccess;
+	run.context = &context;
+	count("kernels");
+	const u32 blocks = run.grid[0] * run.grid[1] * run.grid[2], threads = run.block[0] * run.block[1] * run.block[2];
+	const Fault fault = attempt([&] {
+		for (u32 i = 0; i < blocks; i++) {
+			host_item = {blocks - 1 - i, blocks, 0};
+			runBlock(threads, runProgram, &run);
+		}
+	});
+	if (fault.code != SUCCESS) {
+		char where[100];
+		std::snprintf(where, sizeof where, ", block %u of %u, thread %u of %u: ", host_item.group, blocks, host_item.local, threads);
+		context.fail(fault.code, "kernel " + (f.entry.name + (where + fault.why)));
 	}
 }
 
@@ -152,6 +213,13 @@ API cuLaunchKernel(Handle function, u32 gridX, u32 gridY, u32 gridZ, u32 blockX,
 		require(blockX > 0 && blockY > 0 && blockZ > 0 && blockX <= 1024 && blockY <= 1024 && blockZ <= 64);
 		require(blockX * blockY * blockZ <= f->entry.maxThreads);
 		require(shared <= static_cast<u32>(f->dynamicShared) && (f->dynamicShared > 48 << 10 || f->entry.shared + shared <= 48 << 10));
+		if (f->program != nullptr) {
+			require(u64(gridX) * gridY * gridZ < u64(1) << 31, ERROR_NOT_SUPPORTED);
+			const Run run{f->program.get(), nullptr, 0, nullptr, 0, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, nullptr, nullptr};
+			const auto bytes = gatherProgram(f->entry, kernelParams, extra);
+			submit(s, {"kernel " + f->entry.name, [&context, f, run, bytes, shared] { runUser(context, *f, run, *bytes, shared); }});
+			return;
+		}
 		require(gridY * gridZ * blockY * blockZ == 1, ERROR_NOT_SUPPORTED); // host_item has one dimension
 		Launch l{f->kernel, gridX, blockX, {}, nullptr};
 		gather(l, f->entry.params, kernelParams, extra);

@@ -6,11 +6,14 @@
 namespace sim {
 
 struct HostKernel; // see kernels.h
+struct Program;    // see program.h
 
 // Entry is what PTX says of a kernel.
 struct Entry {
 	std::string name;
-	std::vector<size_t> params; // sizes
+	std::vector<size_t> params, offsets; // sizes, and where they lie
+	std::vector<std::string> names;      // of the parameters
+	size_t begin = 0, end = 0;           // of the body among the words
 	u32 maxThreads = 1024;
 	size_t shared = 0; // bytes, statically
 };
@@ -19,6 +22,8 @@ struct Ptx {
 	int version = 0;    // 60 is 6.0
 	int capability = 0; // of the target
 	std::vector<Entry> entries;
+	std::vector<std::string> words;
+	std::map<std::string, size_t> shared; // variables of the module
 };
 
 // isElf says whether an image is a compiled one. readCubin reads that, or throws the
@@ -32,7 +37,8 @@ Ptx readPtx(const char *text);
 struct Function {
 	std::shared_ptr<Context> context;
 	Entry entry;
-	const HostKernel *kernel;
+	const HostKernel *kernel; // null: it is the program that runs
+	std::shared_ptr<const Program> program;
 	int ptxVersion;
 	std::atomic<int> dynamicShared{48 << 10}; // the most that a launch may ask for
 	std::atomic<int> carveout{-1};

@@ -3,6 +3,7 @@
 #include "kernels.h"
 #include "knobs.h"
 #include "module.h"
+#include "program.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -69,15 +70,21 @@ Ptx readText(const char *text) {
 	return ptx;
 }
 
-// accept reads a module, and holds each kernel to the host's.
-Ptx accept(const char *image) {
+using Programs = std::map<std::string, std::shared_ptr<const Program>>;
+
+// accept reads a module, and holds each kernel to the host's; where there is none, it is
+// a program to interpret.
+Ptx accept(const char *image, Programs &programs) {
 	Ptx ptx = isElf(image) ? readCode(image) : readText(image);
 	for (const Entry &e : ptx.entries) {
 		const HostKernel *const host = hostKernel(e.name.c_str());
 		if (host == nullptr) {
-			throw Refusal{ERROR_INVALID_PTX, e.name + ": the host has no such kernel"};
-		}
-		if (!agree(e.params, *host)) {
+			try {
+				programs[e.name] = isElf(image) ? throw std::string("compiled code of no kernel of ours is not run") : readProgram(ptx, e);
+			} catch (const std::string &why) {
+				throw Refusal{ERROR_INVALID_PTX, e.name + ": " + why};
+			}
+		} else if (!agree(e.params, *host)) {
 			throw Refusal{ERROR_INVALID_PTX, e.name + ": the parameters are not the host's"};
 		}
 		if (std::accumulate(e.params.begin(), e.params.end(), size_t(0)) > mostArgumentBytes) {
@@ -120,8 +127,9 @@ void fillLogs(unsigned n, const int *options, void **values, const std::string &
 void load(Context &context, Handle *module, const void *image, unsigned n, const int *options, void **values) {
 	require(module != nullptr && image != nullptr && (n == 0 || (options != nullptr && values != nullptr)));
 	Ptx ptx;
+	Programs programs;
 	try {
-		ptx = accept(static_cast<const char *>(image));
+		ptx = accept(static_cast<const char *>(image), programs);
 	} catch (const Refusal &refusal) {
 		fillLogs(n, options, values, refusal.why);
 		report("cuModuleLoadData: " + refusal.why);
@@ -135,6 +143,7 @@ void load(Context &context, Handle *module, const void *image, unsigned n, const
 		f->context = m->context;
 		f->entry = e;
 		f->kernel = hostKernel(e.name.c_str());
+		f->program = programs[e.name];
 		f->ptxVersion = ptx.version;
 		m->functions[e.name] = registry<Function>().add(f);
 	}
@@ -185,6 +194,17 @@ API cuFuncGetAttribute(int *value, int attribute, Handle function) {
 		case 8: *value = f->dynamicShared; return;
 		case 9: *value = f->carveout; return;
 		default: throw Error{ERROR_INVALID_VALUE};
+		}
+	});
+}
+
+API cuFuncGetParamInfo(Handle function, size_t i, size_t *offset, size_t *size) {
+	return local(__func__, [&](Context &) {
+		const auto f = registry<Function>().find(function);
+		require(offset != nullptr && i < f->entry.params.size());
+		*offset = f->entry.offsets.empty() ? i * argumentBytes : f->entry.offsets[i];
+		if (size != nullptr) {
+			*size = f->entry.params[i];
 		}
 	});
 }

@@ -73,18 +73,24 @@ struct Reader {
 		return n;
 	}
 
-	// variable reads what follows .param or .shared: ".align 4 .b8 name[256]". It
-	// returns the name and the size.
-	std::pair<std::string, size_t> variable() {
-		size_t size = 0;
+	struct Variable {
+		std::string name;
+		size_t size = 0, align = 1;
+	};
+
+	// variable reads what follows .param or .shared: ".align 4 .b8 name[256]".
+	Variable variable() {
+		size_t size = 0, align = 0;
 		while (peek().compare(0, 1, ".") == 0) {
 			const std::string word = next();
 			if (word == ".align") {
-				integer();
+				const size_t n = integer();
+				align = size == 0 ? n : align; // behind the type: of what it points to
 			} else if (size == 0) {
 				size = width(word);
 			}
 		}
+		align = align == 0 ? size : align;
 		const std::string name = next();
 		if (size == 0) {
 			throw "no type for " + name;
@@ -94,7 +100,7 @@ struct Reader {
 			size *= peek() == "]" ? 0 : integer(); // [] is shared memory of the launch's size
 			expect("]");
 		}
-		return {name, size};
+		return {name, size, align};
 	}
 };
 
@@ -102,27 +108,35 @@ struct Reader {
 void body(Reader &r, Entry &e, const std::map<std::string, size_t> &shared) {
 	std::set<std::string> used;
 	int depth = 0;
+	e.begin = r.at;
 	do {
 		const std::string word = r.next();
 		depth += word == "{" ? 1 : word == "}" ? -1 : 0;
 		if (word == ".shared" && r.peek().compare(0, 1, ".") == 0) { // a declaration, within
-			e.shared += r.variable().second;
+			e.shared += r.variable().size;
 		}
 		const auto at = shared.find(word);
 		if (at != shared.end() && used.insert(word).second) {
 			e.shared += at->second;
 		}
 	} while (depth > 0);
+	e.end = r.at;
 }
 
 Entry entry(Reader &r, const std::map<std::string, size_t> &shared) {
 	Entry e;
+	size_t offset = 0;
 	e.name = r.next();
 	if (r.peek() == "(") {
 		r.next();
 		while (r.peek() != ")") {
 			r.expect(".param");
-			e.params.push_back(r.variable().second);
+			const Reader::Variable v = r.variable();
+			offset = (offset + v.align - 1) / v.align * v.align;
+			e.params.push_back(v.size);
+			e.names.push_back(v.name);
+			e.offsets.push_back(offset);
+			offset += v.size;
 			if (r.peek() != ")") {
 				r.expect(",");
 			}
@@ -153,7 +167,6 @@ Entry entry(Reader &r, const std::map<std::string, size_t> &shared) {
 Ptx readPtx(const char *text) {
 	Ptx ptx;
 	Reader r{words(text)};
-	std::map<std::string, size_t> shared; // of the module
 	if (r.peek() != ".version") {
 		throw std::string("no .version at the beginning");
 	}
@@ -167,14 +180,16 @@ Ptx readPtx(const char *text) {
 			const std::string target = r.next();
 			ptx.capability = target.compare(0, 3, "sm_") == 0 ? std::atoi(target.c_str() + 3) : 0;
 		} else if (word == ".shared") {
-			shared.insert(r.variable());
+			const Reader::Variable v = r.variable();
+			ptx.shared.emplace(v.name, v.size);
 		} else if (word == ".entry") {
-			ptx.entries.push_back(entry(r, shared));
+			ptx.entries.push_back(entry(r, ptx.shared));
 		}
 	}
 	if (ptx.version == 0 || ptx.capability == 0) {
 		throw std::string("no .version, or no .target");
 	}
+	ptx.words = std::move(r.all);
 	return ptx;
 }
 

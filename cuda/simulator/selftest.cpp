@@ -160,6 +160,7 @@ int main(int count, char **arguments) {
 	testPeers();
 	testModules();
 	testKernels();
+	testPrograms();
 	testGraphs();
 	testFaults();
 	testThreads();

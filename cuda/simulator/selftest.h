@@ -81,6 +81,7 @@
 	X(cuModuleGetFunction, Handle *, Handle, const char *) \
 	X(cuModuleUnload, Handle) \
 	X(cuFuncGetAttribute, int *, int, Handle) \
+	X(cuFuncGetParamInfo, Handle, size_t, size_t *, size_t *) \
 	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, Handle, int, size_t) \
 	X(cuLaunchKernel, Handle, u32, u32, u32, u32, u32, u32, u32, Handle, void **, void **) \
 	X(restrideSimSet, const char *, const char *) \
@@ -130,5 +131,6 @@ void testPeers();
 void testKernels();
 void testFaults();
 void testModules();
+void testPrograms();
 void testGraphs();
 void testThreads();

@@ -19,7 +19,7 @@ void testModules() {
 		std::string text = byValue;
 		IS(cuModuleLoadData(&module, text.replace(text.find(size), size.size(), other).c_str()), ERROR_INVALID_PTX);
 	}
-	IS(cuModuleLoadData(&module, ptx("element_33").c_str()), ERROR_INVALID_PTX);
+	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry other() { wmma.load; ret; }"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, "hello"), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_70\n.entry element_32("), ERROR_INVALID_PTX);
 	IS(cuModuleLoadData(&module, ".version 6.0\n.target sm_100\n"), ERROR_INVALID_PTX);
@@ -88,6 +88,45 @@ void testKernels() {
 			CHECK(right);
 		}
 	}
+}
+
+// Kernels that the host does not have are interpreted.
+void testPrograms() {
+	Session s;
+	const char *const text = ".version 6.0\n.target sm_70\n.shared .align 4 .b8 tile[256];\n"
+		".visible .entry turn(.param .u64 to, .param .u8 by, .param .align 8 .b8 pair[16]) {\n"
+		"	.reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+		"	ld.param.u64 %rd1, [to]; cvta.to.global.u64 %rd1, %rd1;\n"
+		"	ld.param.s8 %r1, [by]; ld.param.u32 %r2, [pair+8];\n"
+		"	mov.u32 %r3, %tid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %ctaid.y; mad.lo.s32 %r6, %r5, %r4, %r3;\n"
+		"	mul.wide.u32 %rd2, %r6, 4; add.s64 %rd2, %rd1, %rd2; ld.global.u32 %r7, [%rd2];\n"
+		"	mul.wide.u32 %rd3, %r3, 4; mov.u64 %rd4, tile; add.s64 %rd3, %rd4, %rd3; st.shared.u32 [%rd3], %r7;\n"
+		"	bar.sync 0;\n"
+		"	sub.s32 %r8, %r4, %r3; mul.wide.u32 %rd3, %r8, 4; add.s64 %rd3, %rd4, %rd3; ld.shared.u32 %r7, [%rd3+-4];\n"
+		"	mad.lo.s32 %r7, %r7, %r1, %r2; setp.ge.u32 %p1, %r5, 2; @%p1 bra $end; st.global.u32 [%rd2], %r7;\n"
+		"$end: ret;\n}\n";
+	const Handle f = s.function("turn", text);
+	size_t offset = 0, size = 0;
+	OK(cuFuncGetParamInfo(f, 2, &offset, &size));
+	CHECK(offset == 16 && size == 16);
+	IS(cuFuncGetParamInfo(f, 3, &offset, &size), ERROR_INVALID_VALUE);
+	u64 to = s.upload(count(64));
+	signed char by = -3;
+	u32 pair[4] = {0, 0, 1000, 0};
+	void *params[] = {&to, &by, pair};
+	OK(cuLaunchKernel(f, 1, 2, 1, 32, 1, 1, 0, s.stream, params, nullptr));
+	const std::vector<u32> got = s.download(to, 64);
+	for (u32 i = 0; i < 64; i++) {
+		CHECK(got[i] == 1000 - 3 * (i / 32 * 32 + 31 - i % 32));
+	}
+	for (const char *bad : {"tex.2d;", "ret", "add.u32 %r1;", "bra $none;", "mov.u32 1, %r1;", "ld.global.u32 %r1, [%clock.x];", ".loc 1 2 3;"}) {
+		Handle module = nullptr;
+		IS(cuModuleLoadData(&module, (".version 6.0\n.target sm_70\n.entry other() { " + (bad + std::string(" }"))).c_str()), ERROR_INVALID_PTX);
+	}
+	to += 224; // the second block's words are beyond the end
+	OK(cuLaunchKernel(f, 1, 2, 1, 32, 1, 1, 0, s.stream, params, nullptr));
+	IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
+	CHECK(message().find("beyond the end") != std::string::npos || message().find("no memory") != std::string::npos);
 }
 
 void testGraphs() {

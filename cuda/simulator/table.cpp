@@ -11,10 +11,14 @@ namespace sim {
 
 // Kernels are of these types. If they get another one, change Argument, too.
 using Plain = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64);
+using Map = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64, const u8 *);
+using Where = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64, const u8 *, const u8 *);
 using Take = void (*)(u8 *, const u8 *, const Params *, i64, i64, u64, u64, const u8 *, u32 *);
 
 constexpr size_t count(Plain) { return hi + 1; }
-constexpr size_t count(Take) { return status + 1; }
+constexpr size_t count(Map) { return first + 1; }
+constexpr size_t count(Where) { return second + 1; }
+constexpr size_t count(Take) { return second + 1; }
 
 template <typename Kernel, typename... More>
 static void call(Kernel kernel, const u64 *a, More... more) {
@@ -27,9 +31,19 @@ static void run(const u64 *a) {
 	call(kernel, a);
 }
 
+template <Map kernel>
+static void run(const u64 *a) {
+	call(kernel, a, reinterpret_cast<const u8 *>(a[first]));
+}
+
+template <Where kernel>
+static void run(const u64 *a) {
+	call(kernel, a, reinterpret_cast<const u8 *>(a[first]), reinterpret_cast<const u8 *>(a[second]));
+}
+
 template <Take kernel>
 static void run(const u64 *a) {
-	call(kernel, a, reinterpret_cast<const u8 *>(a[at]), reinterpret_cast<u32 *>(a[status]));
+	call(kernel, a, reinterpret_cast<const u8 *>(a[first]), reinterpret_cast<u32 *>(a[second]));
 }
 
 static const HostKernel kernels[] = {

@@ -246,7 +246,7 @@ func TestChecksAllocateNothing(t *testing.T) {
 	at := device.Operand{Buffer: &buffer{1 << 20}, Layout: dense(t, 0, 5, 3, 2, 4), Type: layout.Int64}
 	by := []device.Index{{Offset: 3, Extent: 9, Stride: 100}}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if errors.Join(CheckCopy(&dst, &src), CheckCopy(&dst, &same), CheckFill(&dst, pattern), CheckTake(&dst, &src, &at, by)) != nil {
+		if errors.Join(CheckCopy(&dst, &src), CheckCopy(&dst, &same), CheckFill(&dst, pattern), CheckTake(&dst, &src, &at, by), CheckPut(&dst, &src, &at, device.Set, by)) != nil {
 			t.Error("refused")
 		}
 	}))

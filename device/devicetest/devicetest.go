@@ -40,8 +40,8 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
-	// Lone keeps to one goroutine at a time, and to random cases with two buffers: for
-	// checkers that bear no more. (In one buffer, a kernel may read elements of a word
+	// Lone keeps to one goroutine at a time, to random cases with two buffers, and to puts
+	// that name an element once: for checkers that bear no more. (In one buffer, a kernel may read elements of a word
 	// of which it sets others, by atomic operations; to Oclgrind that is a race.)
 	Lone bool
 }
@@ -78,6 +78,13 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Take", r.take},
 		{"TakeRules", r.takeRules},
 		{"TakeOrder", r.takeOrder},
+		{"Map", r.maps},
+		{"MapRules", r.mapRules},
+		{"Where", r.where},
+		{"WhereRules", r.whereRules},
+		{"Put", r.put},
+		{"PutRules", r.putRules},
+		{"PutOrder", r.putOrder},
 		{"Strings", r.strings},
 		{"Rules", r.rules},
 		{"Stats", r.stats},

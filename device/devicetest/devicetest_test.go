@@ -44,6 +44,11 @@ var faults = map[string]string{
 	"half an extent":         "TakeOrder",
 	"errors stay":            "Take",
 	"indices as bytes":       "TakeRules",
+	"tables begin at 0":      "Map",
+	"one bit of a condition": "Where",
+	"bytes as conditions":    "WhereRules",
+	"puts meet":              "PutRules",
+	"first put wins":         "Put",
 }
 
 // A device that breaks one rule fails the suite.

@@ -34,6 +34,21 @@ func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.then(q.refQueue.Take(dst, src, at, by...), dst, sources[at.Buffer.Size()%2]) // as random as the guard behind them
 }
 
+func (q faulty) Map(dst, src, table device.Operand) error {
+	sources := [2]device.Operand{src, table}
+	return q.then(q.refQueue.Map(dst, src, table), dst, sources[table.Buffer.Size()%2])
+}
+
+func (q faulty) Where(dst, cond, a, b device.Operand) error {
+	sources := [3]device.Operand{cond, a, b}
+	return q.then(q.refQueue.Where(dst, cond, a, b), dst, sources[cond.Buffer.Size()%3])
+}
+
+func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	sources := [2]device.Operand{src, at}
+	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])
+}
+
 func (q faulty) FillString(dst device.Operand, s string) error {
 	return q.then(q.refQueue.FillString(dst, s), dst, device.Operand{})
 }

@@ -56,7 +56,7 @@ func (b *refBuffer) free(size int64) error {
 }
 
 func (d *reference) Info() device.Info {
-	return device.Info{Backend: "reference", Name: "index walk", Kind: device.CPU, Strings: true}
+	return device.Info{Backend: "reference", Name: "index walk", Kind: device.CPU, Strings: true, PutsInOrder: true}
 }
 
 func (d *reference) Stats() device.Stats {
@@ -348,26 +348,98 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	}
 	by = slices.Clone(by)
 	return q.launch(dst, func() {
-		move := func(p, s int64) {
-			one := layout.Layout{} // a scalar
-			d, _ := one.Rebase(p)
-			from, _ := one.Rebase(s)
-			if words, ok := dst.Buffer.(*refStrings); ok {
-				oracle.CopyStrings(words.words, d, src.Buffer.(*refStrings).words, from)
-			} else {
-				oracle.Copy(memory(dst.Buffer), d, memory(src.Buffer), from, dst.Type.Bits())
+		q.tell("Take", by, oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, mover(dst, src)))
+	})
+}
+
+// mover returns what moves an element of src to one of dst, by their positions.
+func mover(dst, src device.Operand) func(p, s int64) {
+	return func(p, s int64) {
+		one := layout.Layout{} // a scalar
+		d, _ := one.Rebase(p)
+		from, _ := one.Rebase(s)
+		if words, ok := dst.Buffer.(*refStrings); ok {
+			oracle.CopyStrings(words.words, d, src.Buffer.(*refStrings).words, from)
+		} else {
+			oracle.Copy(memory(dst.Buffer), d, memory(src.Buffer), from, dst.Type.Bits())
+		}
+	}
+}
+
+// tell makes an error of indices out of range, if there are any.
+func (q *refQueue) tell(op string, by []device.Index, wrong []int64) {
+	if len(wrong) == 0 || q.dev.has("silent indices") {
+		return
+	}
+	x := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
+	if q.dev.has("half an extent") {
+		x.Extent &= 1<<32 - 1
+	}
+	q.mu.Lock()
+	q.err = layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(wrong[0], x.Extent))
+	q.mu.Unlock()
+}
+
+func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	rules := backend.CheckPut(&dst, &src, &at, how, by)
+	if q.dev.has("puts meet") && dst.Buffer == src.Buffer && dst.Buffer != nil {
+		rules = nil
+	}
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
+		return err
+	}
+	by = slices.Clone(by)
+	return q.launch(dst, func() {
+		move := mover(dst, src)
+		if q.dev.has("first put wins") {
+			again, put := move, map[int64]bool{}
+			move = func(p, s int64) {
+				if !put[p] {
+					again(p, s)
+				}
+				put[p] = true
 			}
 		}
-		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
-		if len(wrong) > 0 && !q.dev.has("silent indices") {
-			by := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
-			if q.dev.has("half an extent") {
-				by.Extent &= 1<<32 - 1
+		q.tell("Put", by, oracle.Put(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move))
+	})
+}
+
+func (q *refQueue) Map(dst, src, table device.Operand) error {
+	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, table.Buffer), backend.CheckMap(&dst, &src, &table)); err != nil {
+		return err
+	}
+	first := table.Layout.Offset()
+	if q.dev.has("tables begin at 0") {
+		first = 0
+	}
+	return q.launch(dst, func() {
+		oracle.Map(memory(dst.Buffer), dst.Layout, dst.Type.Bits(), memory(src.Buffer), src.Layout, src.Type.Bits(), memory(table.Buffer), first)
+	})
+}
+
+func (q *refQueue) Where(dst, cond, a, b device.Operand) error {
+	rules := backend.CheckWhere(&dst, &cond, &a, &b)
+	if q.dev.has("bytes as conditions") && cond.Type == layout.Uint8 {
+		rules = nil
+	}
+	if err := q.first(q.dev.of(dst.Buffer, cond.Buffer, a.Buffer, b.Buffer), rules); err != nil {
+		return err
+	}
+	return q.launch(dst, func() {
+		yes := memory(cond.Buffer)
+		if q.dev.has("one bit of a condition") {
+			yes = slices.Clone(yes)
+			for i := range yes {
+				yes[i] &= 1
 			}
-			q.mu.Lock()
-			q.err = layout.Errorf(device.ErrInvalid, "Take", "%s", backend.OutOfRange(wrong[0], by.Extent))
-			q.mu.Unlock()
 		}
+		oracle.Where(dst.Layout, a.Layout, b.Layout, cond.Layout, yes, func(p, from int64, other bool) {
+			x := a
+			if other {
+				x = b
+			}
+			mover(dst, x)(p, from)
+		})
 	})
 }
 

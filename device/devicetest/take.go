@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -62,13 +61,7 @@ func (r runner) take(t *testing.T) {
 			}
 		}
 	}
-	for lane := range lanes {
-		rig := shared.fork(t)
-		for i := lane; i < n; i += lanes {
-			seed := r.seed + uint64(i)
-			rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 2)), limits), seed)
-		}
-	}
+	r.randomCases(t, shared, limits, n, lanes)
 }
 
 // indices is a buffer of int64 indices.

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,23 +18,40 @@ const (
 	OpFill    Op = "fill"
 	OpConvert Op = "convert"
 	OpTake    Op = "take"
+	OpMap     Op = "map"
+	OpWhere   Op = "where"
+	OpPut     Op = "put"
 )
+
+// operations are all of them.
+var operations = []Op{OpCopy, OpFill, OpConvert, OpTake, OpPut, OpMap, OpWhere}
 
 // Case is one operation to check. Layouts count elements from the start of
 // their buffer; what lies outside them is guarded.
 type Case struct {
 	Op       Op
 	DstType  layout.DType
-	SrcType  layout.DType // but of a fill; of a take it is DstType
+	SrcType  layout.DType // but of a fill; of a take and a where it is DstType
 	Dst, Src layout.Layout
 	How      device.Rounding // Convert
 	Shared   bool            // dst and src lie in one buffer
 
-	// Of a take: its indices. Wrong is how many elements have one out of range.
+	// Of a take or a put: its indices. Wrong is how many elements have one out of range.
 	At     layout.Layout
 	AtType layout.DType
 	By     []device.Index
 	Wrong  int
+
+	// Of a map: where in its buffer the table begins, whose type is DstType.
+	Table int64
+
+	// Of a where: b and cond; a is Src. SharedB: dst and b lie in one buffer.
+	B, Cond layout.Layout
+	SharedB bool
+	// Of a put. Once: no two elements go to one; indices of others are out of range, and
+	// skipped.
+	Reduction device.Reduction
+	Once      bool
 }
 
 // String returns the case's name, such as
@@ -46,10 +62,15 @@ type Case struct {
 //	convert/float-float8e8m0/3/dst=1@0/src=1@0/how=unsaturated,down
 //	fill/double/4x0/dst=0,0@0
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
+//	map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7
+//	where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b
+//	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once
 //
 // that is operation, source and destination type (one if they are the same),
 // extents, each layout's strides and offset, and what is not the default of the
-// rounding; of a take the type of its indices, and offset, extent and stride of each.
+// rounding; of a take or a put the type of its indices, and offset, extent and stride of
+// each, and if it is not an error, what one out of range does; of a put the
+// reduction; of a map where the table begins; of a where src is a.
 // It means itself as a pattern of go test's -run, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
@@ -64,18 +85,23 @@ func (c Case) String() string {
 	if c.Op != OpFill {
 		name += "/src=" + written(c.Src)
 	}
-	if c.Op == OpTake {
-		by := make([]string, len(c.By))
-		for i, x := range c.By {
-			by[i] = join([]int64{x.Offset, x.Extent, x.Stride}, ":")
-		}
-		name += fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
+	if c.hasIndices() {
+		name += c.indicesString()
+	}
+	switch c.Op {
+	case OpMap:
+		name += fmt.Sprintf("/table=%d", c.Table)
+	case OpWhere:
+		name += "/b=" + written(c.B) + "/cond=" + written(c.Cond)
 	}
 	if how := howString(c.How); how != "" {
 		name += "/how=" + how
 	}
 	if c.Shared {
 		name += "/shared"
+	}
+	if c.SharedB {
+		name += "/shared-b"
 	}
 	return name
 }
@@ -137,8 +163,14 @@ func ParseCase(name string) (Case, error) {
 	}
 	words := strings.Split(name, "/")
 	c := Case{Op: Op(words[0])}
-	if words[len(words)-1] == "shared" {
+	if words[len(words)-1] == "shared-b" && c.Op == OpWhere {
+		c.SharedB, words = true, words[:len(words)-1]
+	}
+	switch words[len(words)-1] {
+	case "shared":
 		c.Shared, words = true, words[:len(words)-1]
+	case "once":
+		c.Once, words = true, words[:len(words)-1]
 	}
 	if c.Op == OpConvert && len(words) == 6 {
 		list, ok := strings.CutPrefix(words[5], "how=")
@@ -150,9 +182,9 @@ func ParseCase(name string) (Case, error) {
 		}
 		words = words[:5]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9}[c.Op]
-	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.Op == OpTake) {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n")
+	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10, OpMap: 6, OpWhere: 7}[c.Op]
+	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
+		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too, of a map with /table=offset, of a where with /b=strides@offset/cond=strides@offset")
 	}
 
 	from, to, two := strings.Cut(words[1], "-")
@@ -166,7 +198,7 @@ func ParseCase(name string) (Case, error) {
 	if c.Op != OpFill {
 		c.SrcType, err = layout.ParseDType(from)
 	}
-	if two && (c.Op == OpFill || c.Op == OpTake) {
+	if two && (c.Op == OpFill || c.hasIndices() || c.Op == OpWhere) {
 		return refuse("%s has one type", c.Op)
 	}
 	if err != nil {
@@ -187,8 +219,15 @@ func ParseCase(name string) (Case, error) {
 			return refuse("%v", err)
 		}
 	}
-	if c.Op == OpTake {
+	switch c.Op {
+	case OpTake, OpPut:
 		err = c.parseIndices(words[5:], dims)
+	case OpMap:
+		err = c.parseTable(words[5])
+	case OpWhere:
+		if c.B, err = parseLayout(words[5], "b=", dims); err == nil {
+			c.Cond, err = parseLayout(words[6], "cond=", dims)
+		}
 	}
 	if err != nil {
 		return refuse("%v", err)
@@ -196,28 +235,14 @@ func ParseCase(name string) (Case, error) {
 	return c, nil
 }
 
-// parseIndices reads what a take's name has of its indices.
-func (c *Case) parseIndices(words []string, dims []int64) (err error) {
-	if c.At, err = parseLayout(words[0], "at=", dims); err != nil {
-		return err
+// parseTable reads where a map's table begins.
+func (c *Case) parseTable(word string) (err error) {
+	offset, ok := strings.CutPrefix(word, "table=")
+	if !ok {
+		return fmt.Errorf("%q is not of the form table=offset", word)
 	}
-	if c.AtType, err = layout.ParseDType(words[1]); err != nil {
-		return err
-	}
-	list, ok := strings.CutPrefix(words[2], "by=")
-	count, ok2 := strings.CutPrefix(words[3], "wrong=")
-	if !ok || !ok2 {
-		return errors.New("not of the form by=offset:extent:stride,.../wrong=n")
-	}
-	for word := range strings.SplitSeq(list, ",") {
-		x, err := split(word, ":")
-		if err != nil || len(x) != 3 {
-			return fmt.Errorf("%q is not of the form offset:extent:stride", word)
-		}
-		c.By = append(c.By, device.Index{Offset: x[0], Extent: x[1], Stride: x[2]})
-	}
-	if c.Wrong, err = strconv.Atoi(count); err == nil && c.Wrong < 0 {
-		err = fmt.Errorf("%d elements with an index out of range", c.Wrong)
+	if c.Table, err = strconv.ParseInt(offset, 10, 64); err == nil && c.Table < 0 {
+		err = fmt.Errorf("a table at %d", c.Table)
 	}
 	return err
 }

@@ -22,7 +22,14 @@ func TestCaseNames(t *testing.T) {
 		"fill/double/4x0/dst=0,0@0",
 		"take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5/wrong=1",
 		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
+		"take/int4/3/dst=1@1/src=0@0/at=1@2/int32/by=0:7:5:skip,1:2:3:clamp,2:9:1:clampzero,3:4:5/wrong=1",
+		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5/wrong=1/set",
+		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
+		"map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7",
+		"map/int8/3/dst=1@1/src=1@1/table=0/shared",
+		"where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b",
+		"where/string/scalar/dst=@0/src=@0/b=@0/cond=@7/shared/shared-b",
 	} {
 		c, err := ParseCase(name)
 		if err != nil {
@@ -40,7 +47,12 @@ func TestCaseNames(t *testing.T) {
 		"convert/float-int8/3/dst=1@0/src=1@0/how=", "convert/float-int8/3/dst=1@0/src=1@0/how=legacy,down", "copy/int4/3/dst=1@0/src=1@0/more", "shared",
 		"take/int4/3/dst=1@0/src=1@0", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=-1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int5/by=0:7:5/wrong=1",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=x",
+		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5:error/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5:no/wrong=1",
+		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/once", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/set",
+		"put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1", "put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/no",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/0:7:5/wrong=1", "take/int4-int8/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1",
+		"map/int8/3/dst=1@1/src=1@1", "map/int8/3/dst=1@1/src=1@1/table=-1", "map/int8/3/dst=1@1/src=1@1/at=1", "map/int8/3/dst=1@1/src=1@1/table=0/shared-b",
+		"where/int4/3/dst=1@0/src=1@0/b=1@0", "where/int4/3/dst=1@0/src=1@0/cond=1@0/b=1@0", "where/int4-uint4/3/dst=1@0/src=1@0/b=1@0/cond=1@0",
 	} {
 		if c, err := ParseCase(name); !errors.Is(err, device.ErrInvalid) {
 			t.Errorf("%q: got %v and error %v, want ErrInvalid", name, c, err)
@@ -73,7 +85,7 @@ func TestRandomKeepsTheRules(t *testing.T) {
 		if err := rules(c); err != nil {
 			t.Fatalf("seed %d: %v breaks a rule: %v", seed, c, err)
 		}
-		if n := c.Dst.Count(); n <= 1<<12 {
+		if n := c.Dst.Count(); n <= 1<<12 && c.Op != OpPut {
 			seen := map[int64]bool{}
 			walk(c.Dst, c.Dst, func(p, _ int64) { seen[p] = true })
 			if int64(len(seen)) != n {
@@ -106,8 +118,11 @@ func rules(c Case) error {
 		return backend.CheckFill(&dst, make([]byte, (c.DstType.Bits()+7)/8))
 	}
 	src := operand(c.Src, c.SrcType, srcSize)
-	if c.Op == OpTake {
+	if c.hasIndices() {
 		at := operand(c.At, c.AtType, atSize)
+		if c.Op == OpPut {
+			return backend.CheckPut(&dst, &src, &at, c.Reduction, c.By)
+		}
 		return backend.CheckTake(&dst, &src, &at, c.By)
 	}
 	if c.Shared {
@@ -116,8 +131,28 @@ func rules(c Case) error {
 		}
 		src.Buffer = dst.Buffer
 	}
-	if c.Op == OpConvert {
+	switch c.Op {
+	case OpConvert:
 		return backend.CheckConvert(&dst, &src, c.How)
+	case OpMap:
+		l, err := c.table()
+		if err != nil {
+			return err
+		}
+		table := operand(l, c.DstType, atSize)
+		return backend.CheckMap(&dst, &src, &table)
+	case OpWhere:
+		b, cond := operand(c.B, c.DstType, c.sizeB()), operand(c.Cond, layout.Bool, atSize)
+		if c.SharedB {
+			if dst.Buffer.Size() < b.Buffer.Size() {
+				dst.Buffer = b.Buffer
+			}
+			b.Buffer = dst.Buffer
+			if c.Shared {
+				src.Buffer = dst.Buffer
+			}
+		}
+		return backend.CheckWhere(&dst, &cond, &src, &b)
 	}
 	return backend.CheckCopy(&dst, &src)
 }
@@ -150,6 +185,12 @@ func TestRandomCovers(t *testing.T) {
 		note("shared", c.Shared)
 		note("two indices", len(c.By) == 2)
 		note("an index out of range", c.Wrong > 0)
+		note("shared b", c.SharedB)
+		note("a put that names elements once", c.Once)
+		note("a put of rows", c.Op == OpPut && c.Dst.Rank() > 0 && c.At.Stride(c.Dst.Rank()-1) == 0)
+		for _, x := range c.By {
+			note("outside "+x.Outside.String(), true)
+		}
 		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
 		note("pack", c.Op == OpConvert && c.DstType.Container() == c.SrcType)
 		note("rounding", c.How.Unsaturated || c.How.Scale != 0 || c.How.Legacy)
@@ -157,7 +198,7 @@ func TestRandomCovers(t *testing.T) {
 		note("contiguous", c.Dst.IsContiguous() && c.Src.IsContiguous() && c.Dst.Rank() > 0)
 		note("odd offset below a byte", c.DstType.Bits() < 8 && (c.Dst.Offset()%2 == 1 || c.Src.Offset()%2 == 1))
 		for i := range c.Dst.Rank() {
-			note("negative dst", c.Dst.Stride(i) < 0)
+			note("negative dst", c.Op != OpPut && c.Dst.Stride(i) < 0)
 			note("size 1", c.Dst.Dim(i) == 1)
 			note("edge 33", c.Dst.Dim(i) == 33)
 			if c.Op != OpFill {
@@ -166,7 +207,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "take", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "take", "put", "map", "where", "shared b", "a put that names elements once", "a put of rows", "outside skip", "outside clamp", "outside clampzero", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

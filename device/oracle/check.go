@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/restride/restride/device"
@@ -63,7 +64,7 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 func (c Case) walkable() error {
 	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
 	switch {
-	case c.Op != OpCopy && c.Op != OpFill && c.Op != OpConvert && c.Op != OpTake:
+	case !slices.Contains(operations, c.Op):
 		return refuse("not an operation")
 	case !c.DstType.Storable() || c.Op != OpFill && !c.SrcType.Storable():
 		return refuse("not an element type")
@@ -71,12 +72,16 @@ func (c Case) walkable() error {
 		return nil
 	case !c.Dst.SameShape(&c.Src):
 		return refuse("the shapes differ")
-	case c.Op != OpConvert && c.DstType.Bits() != c.SrcType.Bits():
+	case c.Op != OpConvert && c.Op != OpMap && c.DstType.Bits() != c.SrcType.Bits():
 		return refuse("the element widths differ")
 	case c.Op == OpConvert && !(isNumber(c.DstType) && isNumber(c.SrcType)):
 		return refuse("strings, complex numbers and bits cannot be converted")
-	case c.Op == OpTake && !c.indexed():
-		return refuse("no indices of a take")
+	case c.hasIndices() && !c.walkableIndices():
+		return refuse("no indices of a take or a put")
+	case c.Op == OpMap && !c.mapped():
+		return refuse("no widths of a map")
+	case c.Op == OpWhere && !(c.Dst.SameShape(&c.B) && c.Dst.SameShape(&c.Cond)):
+		return refuse("the shapes of a where differ")
 	}
 	return nil
 }
@@ -96,12 +101,16 @@ type memory[T comparable] struct {
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
 	fill func(dst device.Operand) (walk func(dst []T), err error)
-	// walk is the oracle's Copy, Convert or Take. It returns indices out of range.
-	walk func(dst, src []T, at []byte) (wrong []int64)
+	// walk is the oracle's Copy, Convert, Take, Put, Map or Where. b and at are what these read
+	// beside src. It returns indices out of range.
+	walk func(dst, src, b []T, at []byte) (wrong []int64)
+	// settle makes of want, where several elements went to one, the one of them that got
+	// has, if any.
+	settle func(want, got, src []T, at []byte)
 	// keep copies the elements of dst: what differs then is outside them.
-	keep func(to, from []T)
+	keep func(to, from []T, at []byte)
 	// differ returns the first element that differs, in words.
-	differ func(got, want []T) (first string, elements int64)
+	differ func(got, want []T, at []byte) (first string, elements int64)
 }
 
 // byteMemory is memory of bytes, without what depends on the case.
@@ -146,22 +155,34 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		pattern := RandomBytes(rng, int64(width+7)/8)
 		return func(dst []byte) { Fill(dst, c.Dst, pattern, width) }, q.Fill(dst, pattern)
 	}
-	m.walk = func(dst, src, at []byte) (wrong []int64) {
+	m.walk = func(dst, src, b, at []byte) (wrong []int64) {
 		switch c.Op {
 		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
-		case OpTake:
-			return c.take(at, func(p, q int64) { move(dst, p, src, q, width) })
+		case OpTake, OpPut:
+			return c.byIndices(at, func(p, q int64) { move(dst, p, src, q, width) })
+		case OpMap:
+			Map(dst, c.Dst, width, src, c.Src, c.SrcType.Bits(), at, c.Table)
+		case OpWhere:
+			sides := map[bool][]byte{false: src, true: b}
+			Where(c.Dst, c.Src, c.B, c.Cond, at, func(p, q int64, other bool) { move(dst, p, sides[other], q, width) })
 		default:
 			Copy(dst, c.Dst, src, c.Src, width)
 		}
 		return nil
 	}
-	m.keep = func(to, from []byte) { Copy(to, c.Dst, from, c.Dst, width) }
-	m.differ = func(got, want []byte) (string, int64) {
+	m.settle = func(want, got, src []byte, at []byte) {
+		c.byIndices(at, func(p, q int64) {
+			if same(got, p, src, q, width) {
+				move(want, p, src, q, width)
+			}
+		})
+	}
+	m.keep = func(to, from, at []byte) { c.written(at, func(p int64) { move(to, p, from, p, width) }) }
+	m.differ = func(got, want, at []byte) (string, int64) {
 		size := int64(width+7) / 8
 		g, w := make([]byte, size), make([]byte, size)
-		return differ(c.Dst, func(p int64) bool {
+		return c.differ(at, func(p int64) bool {
 			move(g, 0, got, p, width)
 			move(w, 0, want, p, width)
 			return string(g) == string(w)
@@ -179,22 +200,42 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 	m.fill = func(dst device.Operand) (func([]string), error) {
 		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
 	}
-	m.walk = func(dst, src []string, at []byte) (wrong []int64) {
-		if c.Op == OpTake {
-			return c.take(at, func(p, q int64) { dst[p] = src[q] })
+	m.walk = func(dst, src, b []string, at []byte) (wrong []int64) {
+		switch c.Op {
+		case OpTake, OpPut:
+			return c.byIndices(at, func(p, q int64) { dst[p] = src[q] })
+		case OpWhere:
+			sides := map[bool][]string{false: src, true: b}
+			Where(c.Dst, c.Src, c.B, c.Cond, at, func(p, q int64, other bool) { dst[p] = sides[other][q] })
+		default:
+			CopyStrings(dst, c.Dst, src, c.Src)
 		}
-		CopyStrings(dst, c.Dst, src, c.Src)
 		return nil
 	}
-	m.keep = func(to, from []string) { CopyStrings(to, c.Dst, from, c.Dst) }
-	m.differ = func(got, want []string) (string, int64) {
+	m.settle = func(want, got, src []string, at []byte) {
+		c.byIndices(at, func(p, q int64) {
+			if got[p] == src[q] {
+				want[p] = src[q]
+			}
+		})
+	}
+	m.keep = func(to, from []string, at []byte) { c.written(at, func(p int64) { to[p] = from[p] }) }
+	m.differ = func(got, want []string, at []byte) (string, int64) {
 		var g, w string
-		return differ(c.Dst, func(p int64) bool {
+		return c.differ(at, func(p int64) bool {
 			g, w = got[p], want[p]
 			return g == w
 		}, func() string { return fmt.Sprintf("got %q, want %q", g, w) })
 	}
 	return check(dev, c, rng, q, m)
+}
+
+// same reports whether element p of one memory is element q of another, both of width bits.
+func same(a []byte, p int64, b []byte, q int64, width int) bool {
+	x, y := make([]byte, 16), make([]byte, 16)
+	move(x, 0, a, p, width)
+	move(y, 0, b, q, width)
+	return string(x) == string(y)
 }
 
 // RandomBytes returns n random bytes.
@@ -211,24 +252,31 @@ func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
 
 func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
 	dstSize, srcSize, atSize := c.Sizes()
+	bSize := c.sizeB()
 	dstSize += guard(rng)
 	if c.Op != OpFill {
 		srcSize += guard(rng)
 	}
-	if c.Op == OpTake {
+	if c.hasIndices() || c.Op == OpMap || c.Op == OpWhere {
 		atSize += guard(rng)
+	}
+	if c.Op == OpWhere {
+		bSize += guard(rng)
 	}
 	if c.Shared {
 		dstSize, srcSize = max(dstSize, srcSize), 0
+	}
+	if c.SharedB {
+		dstSize, bSize = max(dstSize, bSize), 0
 	}
 	limit := int64(most)
 	if c.DstType == layout.String {
 		limit /= 64
 	}
-	if dstSize > limit || srcSize > limit || atSize > most {
-		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d, %d and %d bytes or strings are too large to check", dstSize, srcSize, atSize)
+	if max(dstSize, srcSize, bSize) > limit || atSize > most {
+		return layout.Errorf(device.ErrInvalid, "Check", "buffers of %d, %d, %d and %d bytes or strings are too large to check", dstSize, srcSize, bSize, atSize)
 	}
-	var dst, src, at device.Buffer
+	var dst, src, b, at device.Buffer
 	if dst, err = m.alloc(dstSize); err != nil {
 		return err
 	}
@@ -239,17 +287,30 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		}
 		defer func() { err = errors.Join(err, src.Free()) }()
 	}
+	if b = dst; !c.SharedB {
+		if b, err = m.alloc(bSize); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.Free()) }()
+	}
 	if at, err = dev.Alloc(atSize); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, at.Free()) }()
 
-	want, from, indices := m.random(dstSize), m.random(srcSize), c.indices(rng, atSize)
+	want, from, other, more := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
+	switch c.Op {
+	case OpTake, OpPut:
+		c.indices(rng, more)
+	case OpWhere:
+		conditions(rng, more)
+	}
 	if m.season != nil && !c.Shared {
 		m.season(from)
 	}
-	got, fromAfter, indicesAfter := m.random(dstSize), m.random(srcSize), RandomBytes(rng, atSize) // a read that does nothing shows
-	if err := errors.Join(m.write(dst, want), m.write(src, from), q.Write(at, 0, indices)); err != nil {
+	// A read that does nothing shows.
+	got, fromAfter, otherAfter, moreAfter := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
+	if err := errors.Join(m.write(dst, want), m.write(src, from), m.write(b, other), q.Write(at, 0, more)); err != nil {
 		return err
 	}
 	to := device.Operand{Buffer: dst, Layout: c.Dst, Type: c.DstType}
@@ -259,7 +320,10 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		if c.Shared {
 			from = append([]T(nil), dst...)
 		}
-		wrong = m.walk(dst, from, indices)
+		if c.SharedB {
+			other = append([]T(nil), dst...)
+		}
+		wrong = m.walk(dst, from, other, more)
 	}
 	switch c.Op {
 	case OpCopy:
@@ -269,9 +333,17 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	case OpFill:
 		walk, err = m.fill(to)
 	case OpTake:
-		if err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...); err == nil && c.Wrong > 0 {
-			err = q.Wait()
-		}
+		err = q.Take(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.By...)
+	case OpPut:
+		err = q.Put(to, source, device.Operand{Buffer: at, Layout: c.At, Type: c.AtType}, c.Reduction, c.By...)
+	case OpMap:
+		l, _ := c.table() // its size is known
+		err = q.Map(to, source, device.Operand{Buffer: at, Layout: l, Type: c.DstType})
+	case OpWhere:
+		err = q.Where(to, device.Operand{Buffer: at, Layout: c.Cond, Type: layout.Bool}, source, device.Operand{Buffer: b, Layout: c.B, Type: c.DstType})
+	}
+	if err == nil && c.Wrong > 0 {
+		err = q.Wait()
 	}
 	if c.Wrong <= 0 && err != nil {
 		return errors.Join(err, q.Wait())
@@ -282,12 +354,18 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 			return err
 		}
 	}
-	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), q.Read(indicesAfter, at, 0), q.Wait()); err != nil {
+	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
-	err = errors.Join(compareDst(m, c, got, want), compareSource("at", indicesAfter, indices))
+	if c.Op == OpPut && !dev.Info().PutsInOrder {
+		m.settle(want, got, from, more)
+	}
+	err = errors.Join(compareDst(m, c, got, want, more), compareSource(c.readBeside(), moreAfter, more))
 	if !c.Shared { // then src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
+	}
+	if !c.SharedB {
+		err = errors.Join(err, compareSource("b", otherAfter, other))
 	}
 	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
 		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
@@ -295,15 +373,26 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	return err
 }
 
-func compareDst[T comparable](m memory[T], c Case, got, want []T) error {
+// readBeside names what an operation reads that are not values.
+func (c Case) readBeside() string {
+	switch c.Op {
+	case OpMap:
+		return "the table"
+	case OpWhere:
+		return "cond"
+	}
+	return "at"
+}
+
+func compareDst[T comparable](m memory[T], c Case, got, want []T, at []byte) error {
 	if _, n := firstDifference(got, want); n == 0 {
 		return nil
 	}
 	var errs []error
-	if first, n := m.differ(got, want); n > 0 {
+	if first, n := m.differ(got, want, at); n > 0 {
 		errs = append(errs, fmt.Errorf("%w: %s; %d of %d elements differ", ErrWrong, first, n, c.Dst.Count()))
 	}
-	m.keep(want, got)
+	m.keep(want, got, at)
 	if i, n := firstDifference(got, want); n > 0 {
 		errs = append(errs, fmt.Errorf("%w: changed outside dst's elements, in %d bytes, the first at %d: got %v, was %v", ErrWrong, n, i, got[i], want[i]))
 	}
@@ -329,14 +418,25 @@ func firstDifference[T comparable](a, b []T) (first, n int) {
 	return first, n
 }
 
+// written visits the positions of dst's elements; of a put, of those that are put there.
+func (c Case) written(at []byte, visit func(p int64)) {
+	if c.Op == OpPut {
+		c.byIndices(at, func(p, _ int64) { visit(p) })
+		return
+	}
+	walk(c.Dst, c.Dst, func(p, _ int64) { visit(p) })
+}
+
 // differ counts the elements that are not the same, and describes the first;
 // words are about the position that same was asked for last.
-func differ(l layout.Layout, same func(p int64) bool, words func() string) (first string, elements int64) {
+func (c Case) differ(at []byte, same func(p int64) bool, words func() string) (first string, elements int64) {
 	number := int64(0)
-	walk(l, l, func(p, _ int64) {
+	c.written(at, func(p int64) {
 		if !same(p) {
-			if elements == 0 {
-				first = fmt.Sprintf("element %d, at %v: %s", number, index(l, number), words())
+			if elements == 0 && c.Op == OpPut {
+				first = fmt.Sprintf("element %d of dst's buffer: %s", p, words())
+			} else if elements == 0 {
+				first = fmt.Sprintf("element %d, at %v: %s", number, index(c.Dst, number), words())
 			}
 			elements++
 		}

@@ -14,7 +14,8 @@ type Limits struct {
 	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26, and Bit
-	Ops      []Op           // all four; some of them must be possible for some of Types
+	Ops      []Op           // all; some of them must be possible for some of Types
+	Once     bool           // no two elements of a put go to one: see Case.Once
 }
 
 // class is a kind of layouts that some kernel or fast path is made for.
@@ -95,7 +96,7 @@ func Random(rng *rand.Rand, limits Limits) Case {
 		limits.Types = append(layout.DTypes(), layout.Bit)
 	}
 	if len(limits.Ops) == 0 {
-		limits.Ops = []Op{OpCopy, OpFill, OpConvert, OpTake}
+		limits.Ops = operations
 	}
 	g := generator{rng, limits}
 	var c Case
@@ -106,9 +107,18 @@ func Random(rng *rand.Rand, limits Limits) Case {
 	g.limits.MaxBytes = max(limits.MaxBytes, 256) // the room that offsets take
 	k := g.class()
 	elements, choose := g.elements(&c, k), func(n int64) bool { return g.layouts(&c, k, n) }
-	if c.Op == OpTake {
+	switch c.Op {
+	case OpTake, OpPut:
 		g.limits.MaxBytes = max(limits.MaxBytes, 1<<10)
-		elements, choose = max(min(g.limits.MaxBytes/16, 1<<12)>>g.IntN(8), 1), func(n int64) bool { return g.take(&c, n) }
+		elements, choose = max(min(g.limits.MaxBytes/16, 1<<12)>>g.IntN(8), 1), func(n int64) bool { return g.indexed(&c, n) }
+	case OpMap:
+		choose = func(n int64) bool {
+			ok := g.layouts(&c, k, n)
+			g.mapped(&c)
+			return ok
+		}
+	case OpWhere:
+		elements, choose = max(elements/2, 1), func(n int64) bool { return g.where(&c, n) }
 	}
 	for ; ; elements = max(elements/2, 1) {
 		if choose(elements) {
@@ -135,11 +145,20 @@ func (g generator) operation(c *Case) {
 		t = narrow[g.IntN(len(narrow))]
 	}
 	c.Op, c.DstType, c.SrcType = OpCopy, t, t
-	if t != layout.Bit && g.chance(.125) {
-		c.Op, c.AtType = OpTake, []layout.DType{layout.Int32, layout.Int64}[g.IntN(2)]
+	if t != layout.Bit && g.chance(.2) {
+		c.Op, c.AtType = []Op{OpTake, OpPut}[g.IntN(2)], []layout.DType{layout.Int32, layout.Int64}[g.IntN(2)]
 		if g.chance(.1) {
 			c.Wrong = 1 + g.IntN(3)
 		}
+		c.Once = c.Op == OpPut && (g.limits.Once || g.chance(.5))
+		return
+	}
+	if t != layout.Bit && g.chance(.12) {
+		c.Op = OpWhere
+		return
+	}
+	if narrow, wide := g.widths(2, 8), g.widths(2, 32); len(narrow) > 0 && g.chance(.1) {
+		c.Op, c.SrcType, c.DstType = OpMap, narrow[g.IntN(len(narrow))], wide[g.IntN(len(wide))]
 		return
 	}
 	switch container := t.Container(); {
@@ -162,6 +181,11 @@ func (g generator) operation(c *Case) {
 		alike := slices.DeleteFunc(slices.Clone(g.limits.Types), func(u layout.DType) bool { return u.Bits() != t.Bits() })
 		c.SrcType = alike[g.IntN(len(alike))]
 	}
+}
+
+// widths lists the types of least to most bits.
+func (g generator) widths(least, most int) []layout.DType {
+	return slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Bits() < least || t.Bits() > most })
 }
 
 // number chooses a type of numbers: there is one.
@@ -221,18 +245,30 @@ func (g generator) layouts(c *Case, k class, elements int64) bool {
 	return g.fits(c.Dst, c.DstType) && g.fits(c.Src, c.SrcType)
 }
 
-// take chooses extents, layouts and indices; false if they exceed the
-// limits.
-func (g generator) take(c *Case, elements int64) bool {
+// indexed chooses extents, layouts and indices of a take or a put; false if they exceed
+// the limits.
+func (g generator) indexed(c *Case, elements int64) bool {
 	shape := g.shape(mixed, min(int(g.between(0, 5)), g.limits.MaxRank), elements)
 	if g.chance(.03) {
 		shape = g.shape(tiny, g.limits.MaxRank, elements)
 	}
+	fixed, repeats := &c.Dst, .4
+	if c.Op == OpPut { // whose source may repeat elements, too, but mostly has each once
+		fixed = &c.Src
+	}
 	var ok bool
-	if c.Dst, ok = g.side(shape, []side{{}, {}, {order: shuffled, gap: .3, neg: .3}, {crossed: true}}[g.IntN(4)]); !ok {
+	if *fixed, ok = g.side(shape, []side{{}, {}, {order: shuffled, gap: .3, neg: .3}, {crossed: true}}[g.IntN(4)]); !ok {
 		return false
 	}
-	if c.Src, ok = g.side(shape, side{order: []order{rowMajor, shuffled}[g.IntN(2)], gap: .2, neg: .2, zero: .4}); !ok {
+	if c.Op == OpPut && g.chance(.2) {
+		if *fixed, ok = g.side(shape, side{gap: .2, zero: .3}); !ok {
+			return false
+		}
+	}
+	if c.Once {
+		repeats = .1
+	}
+	if *c.moved(), ok = g.side(shape, side{order: []order{rowMajor, shuffled}[g.IntN(2)], gap: .2, neg: .2, zero: repeats}); !ok {
 		return false
 	}
 	// The indices of inner axes are often the same: rows are taken.
@@ -256,12 +292,18 @@ func (g generator) take(c *Case, elements int64) bool {
 		if g.chance(.4) {
 			x.Stride = 16 * g.between(0, 8)
 		}
+		if c.Once {
+			x.Outside = device.OutsideSkip
+			x.Stride *= g.between(1, 20)
+		} else if g.chance(.3) {
+			x.Outside = device.Outside(g.IntN(4))
+		}
 		c.By = append(c.By, x)
 	}
-	// Indices that walk backwards need room before src.
+	// Indices that walk backwards need room before what they move.
 	for _, x := range c.By {
 		if x.Stride < 0 {
-			if !transform(&c.Src, 1, -x.Stride*(x.Extent-1)) {
+			if !transform(c.moved(), 1, -x.Stride*(x.Extent-1)) {
 				return false
 			}
 		}

@@ -16,28 +16,55 @@ import (
 // layout is d, and in src. at holds the indices, of type t, at a. It returns the
 // indices that are out of range: their elements are not taken.
 func Take(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, move func(p, q int64)) (wrong []int64) {
+	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p, q+by) })
+}
+
+// Put is Take for a put: the indices move positions in dst. The elements come in
+// row-major order.
+func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, move func(p, q int64)) (wrong []int64) {
+	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p+by, q) })
+}
+
+// indexed walks two layouts in row-major order, with what the indices add.
+func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, visit func(p, q, by int64)) (wrong []int64) {
 	number := int64(0)
 	walk(d, s, func(p, q int64) {
 		position := a.At(index(d, number)...)
 		number++
-		ok := true
+		sum, ok := int64(0), true
 		for _, x := range by {
 			i := readIndex(at, t, position+x.Offset)
-			if i < -x.Extent || i >= x.Extent {
+			n, found := element(i, x)
+			if !found && x.Outside == device.OutsideError {
 				wrong = append(wrong, i)
-				ok = false
-				continue
 			}
-			if i < 0 {
-				i += x.Extent
-			}
-			q += i * x.Stride
+			ok = ok && found
+			sum += n * x.Stride
 		}
 		if ok {
-			move(p, q)
+			visit(p, q, sum)
 		}
 	})
 	return wrong
+}
+
+// element returns which element an index means; false: none.
+func element(i int64, x device.Index) (int64, bool) {
+	inRange := i >= -x.Extent && i < x.Extent
+	switch x.Outside {
+	case device.OutsideClampZero:
+		return max(0, min(i, x.Extent-1)), true
+	case device.OutsideClamp:
+		i = max(-x.Extent, min(i, x.Extent-1))
+		inRange = true
+	}
+	switch {
+	case !inRange:
+		return 0, false
+	case i < 0:
+		return i + x.Extent, true
+	}
+	return i, true
 }
 
 func readIndex(at []byte, t layout.DType, position int64) int64 {
@@ -55,13 +82,16 @@ func writeIndex(at []byte, t layout.DType, position, value int64) {
 	}
 }
 
-// indexed reports whether a take's indices can be walked.
-func (c Case) indexed() bool {
+// hasIndices reports whether a case is a take or a put.
+func (c Case) hasIndices() bool { return c.Op == OpTake || c.Op == OpPut }
+
+// walkableIndices reports whether the indices can be walked.
+func (c Case) walkableIndices() bool {
 	if len(c.By) == 0 || c.AtType != layout.Int32 && c.AtType != layout.Int64 || !c.Dst.SameShape(&c.At) {
 		return false
 	}
 	for _, x := range c.By {
-		if x.Extent <= 0 {
+		if x.Extent <= 0 || c.Once && x.Outside != device.OutsideSkip {
 			return false
 		}
 	}
@@ -74,25 +104,44 @@ func (c Case) indexed() bool {
 			return false
 		}
 	}
-	_, _, ok := layout.Reach(&c.Src, c.By)
+	moved := c.moved()
+	_, _, ok := layout.Reach(moved, c.By)
 	return ok
 }
 
-// take is Take for a case.
-func (c Case) take(at []byte, move func(p, q int64)) (wrong []int64) {
+// moved is the layout that indices move.
+func (c *Case) moved() *layout.Layout {
+	if c.Op == OpPut {
+		return &c.Dst
+	}
+	return &c.Src
+}
+
+// byIndices is Take or Put for a case.
+func (c Case) byIndices(at []byte, move func(p, q int64)) (wrong []int64) {
+	if c.Op == OpPut {
+		return Put(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
+	}
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// Sizes returns how many bytes dst, src and a take's indices need, from the starts of
-// their buffers, wherever the indices lead; of strings, how many. A fill needs no src.
+// Sizes returns how many bytes dst and src need, and what else is read: the indices
+// of a take or a put, a map's table, a where's condition. They count from the starts of their
+// buffers, wherever indices lead; strings count themselves. A fill needs no src.
 // 1<<40 and more: beyond any buffer.
 func (c Case) Sizes() (dst, src, at int64) {
 	dst = slots(c.Dst, c.DstType)
-	if c.Op == OpFill {
+	switch c.Op {
+	case OpFill:
 		return dst, 0, 0
+	case OpMap:
+		return dst, slots(c.Src, c.SrcType), c.tableSize()
+	case OpWhere:
+		return dst, slots(c.Src, c.SrcType), slots(c.Cond, layout.Bool)
 	}
-	if c.Op != OpTake {
-		return dst, slots(c.Src, c.SrcType), 0
+	src = slots(c.Src, c.SrcType)
+	if !c.hasIndices() {
+		return dst, src, 0
 	}
 	reach, last := int64(0), int64(0)
 	for _, x := range c.By {
@@ -101,7 +150,11 @@ func (c Case) Sizes() (dst, src, at int64) {
 		}
 		last = max(last, x.Offset)
 	}
-	return dst, slotsFrom(c.Src, reach, c.SrcType), slotsFrom(c.At, last, c.AtType)
+	at = slotsFrom(c.At, last, c.AtType)
+	if c.Op == OpPut {
+		return slotsFrom(c.Dst, reach, c.DstType), src, at
+	}
+	return dst, slotsFrom(c.Src, reach, c.SrcType), at
 }
 
 // slotsFrom is slots for a layout that lies further by so many positions.
@@ -128,11 +181,8 @@ func checkNamed(err error, wrong []int64) error {
 }
 
 // indices fills memory with indices, some of them out of range.
-func (c Case) indices(rng *rand.Rand, size int64) []byte {
-	at := RandomBytes(rng, size)
-	if c.Op != OpTake {
-		return at
-	}
+func (c Case) indices(rng *rand.Rand, at []byte) {
+	size := int64(len(at))
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
@@ -164,5 +214,25 @@ func (c Case) indices(rng *rand.Rand, size int64) []byte {
 		}
 		writeIndex(at, c.AtType, all[rng.IntN(len(all))]+x.Offset, bad[rng.IntN(len(bad))])
 	}
-	return at
+	if c.Once {
+		c.skipRepeats(at)
+	}
+}
+
+// skipRepeats changes indices of elements that would go where another goes: out of range.
+func (c Case) skipRepeats(at []byte) {
+	taken := map[int64]bool{}
+	walk(c.Dst, c.At, func(p, position int64) {
+		for _, x := range c.By {
+			i, ok := element(readIndex(at, c.AtType, position+x.Offset), x)
+			if !ok {
+				return
+			}
+			p += i * x.Stride
+		}
+		if taken[p] {
+			writeIndex(at, c.AtType, position+c.By[0].Offset, 1<<31-1)
+		}
+		taken[p] = true
+	})
 }

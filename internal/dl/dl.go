@@ -55,6 +55,9 @@ func openRegular(name string) (uintptr, error) {
 	return open(name)
 }
 
+// Handle returns the system's handle of the library.
+func (l *Library) Handle() uintptr { return l.handle }
+
 // Lookup returns the address of a function, for Call.
 func (l *Library) Lookup(symbol string) (uintptr, error) {
 	fn, err := lookup(l.handle, symbol)

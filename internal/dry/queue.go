@@ -64,6 +64,18 @@ func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.launch(&dst, backend.CheckTake(&dst, &src, &at, by))
 }
 
+func (q *queue) Map(dst, src, table device.Operand) error {
+	return q.launch(&dst, backend.CheckMap(&dst, &src, &table))
+}
+
+func (q *queue) Where(dst, cond, a, b device.Operand) error {
+	return q.launch(&dst, backend.CheckWhere(&dst, &cond, &a, &b))
+}
+
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	return q.launch(&dst, backend.CheckPut(&dst, &src, &at, how, by))
+}
+
 func (q *queue) FillString(dst device.Operand, _ string) error {
 	return q.launch(&dst, backend.CheckFillString(&dst))
 }

@@ -40,7 +40,11 @@ type replay struct {
 
 // capturable reports whether a call can be part of a capture.
 func capturable(op string) bool {
-	return op == "Copy" || op == "Fill" || op == "Convert" || op == "Take"
+	switch op {
+	case "Copy", "Fill", "Convert", "Take", "Put", "Map", "Where":
+		return true
+	}
+	return false
 }
 
 // Capture makes what f queues into a device.Replay.

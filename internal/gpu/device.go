@@ -30,6 +30,7 @@ type Device struct {
 	queues  map[*Queue]struct{}
 	buffers map[*Buffer]struct{}
 	hosts   map[*byte][]byte // what AllocHost returned, by its first byte
+	kernels map[*Kernel]struct{}
 
 	budget   *budget.Budget // of blocks, and of host memory that is not pinned
 	endTrims func()         // no more calls of trim for want of memory elsewhere
@@ -138,6 +139,7 @@ func (d *Device) Close() error {
 		errs = append(errs, d.freeHost(h))
 	}
 	d.buffers, d.hosts = nil, nil
+	errs = append(errs, d.releaseKernels())
 	d.endTrims()
 	d.deferred.collect(d)
 	errs = append(errs, d.pool.Trim(), d.driver.Close())

@@ -4,7 +4,7 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer] and [Peer], which their streams implement, [Lent], [Loader] and
+// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader] and
 // [Trimmer]. A driver knows nothing of
 // buffers, queues and layouts. Packages opencl and cuda have one each, in files of
 // the same names; package gputest has the tests for a new one.
@@ -87,6 +87,8 @@ type Properties struct {
 	// Pinned: what AllocHost returns is faster than Go's memory, and is no part of
 	// the device's.
 	Pinned bool
+	// Shared: a launch of a user's kernel has local memory that is no parameter.
+	Shared bool
 }
 
 // Stream is a driver's queue of work, in order. One goroutine at a time calls it.
@@ -123,11 +125,11 @@ type Lent interface {
 // Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
 // kernel has no argument for what is nil.
 type Args struct {
-	Dst, Src   Mem
-	Params     Mem       // what a Loader made of the launch's parameters
-	Bases      [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Pattern    [2]uint64 // of a fill; of a take: first the base of its indices
-	At, Status Mem       // of a take: its indices, and where the kernel notes one out of range
+	Dst, Src Mem
+	Params   Mem       // what a Loader made of the launch's parameters
+	Bases    [2]int64  // of dst and src (see kernels.Launch.Bases)
+	Values   [2]uint64 // lo and hi: see kernels.Spec.Arguments
+	More     [2]Mem    // what else the kernel has: the indices of a take, and where it notes one out of range
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

@@ -243,11 +243,15 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [5]*mem{m}})
 }
 
-func (s *stream) Launch(_ *kernels.Launch, a *gpu.Args) error {
+func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Params.(*mem)}}
-	if a.At != nil {
-		s.status = a.Status.(*mem)
-		j.mems[3], j.mems[4] = a.At.(*mem), s.status
+	for i, m := range a.More {
+		if m != nil {
+			j.mems[3+i] = m.(*mem)
+		}
+	}
+	if l.Spec.AtBits > 0 {
+		s.status = j.mems[4]
 	}
 	return s.queue("Launch", j)
 }

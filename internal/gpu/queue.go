@@ -56,7 +56,7 @@ func (q *Queue) begin(op string) error {
 	}
 	if q.capture != nil && !capturable(op) {
 		q.mu.Unlock()
-		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert and Take can be part of")
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert, Take, Put, Map and Where can be part of")
 	}
 	return nil
 }
@@ -178,13 +178,16 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 	return err
 }
 
-// launch queues a planned launch.
-func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, lo, hi uint64) error {
+// launch queues a planned launch, whose kernel has more buffers beside dst and src.
+func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, values [2]uint64, more ...*Buffer) error {
 	if e.Groups == 0 {
 		return nil
 	}
 	d, s := e.Bases(dl.Offset(), sl.Offset())
-	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Pattern: [2]uint64{lo, hi}}
+	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Values: values}
+	for i, b := range more {
+		q.args.More[i] = b.block.mem
+	}
 	return q.send(e)
 }
 
@@ -261,7 +264,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 	if err != nil {
 		return err
 	}
-	return q.launch(e, to, from, &dst.Layout, &src.Layout, 0, 0)
+	return q.launch(e, to, from, &dst.Layout, &src.Layout, [2]uint64{})
 }
 
 // Fill sets every element of dst to the pattern.
@@ -283,7 +286,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 		return err
 	}
 	lo, hi := kernels.Pattern(pattern, bits)
-	return q.launch(e, to, to, &dst.Layout, &dst.Layout, lo, hi)
+	return q.launch(e, to, to, &dst.Layout, &dst.Layout, [2]uint64{lo, hi})
 }
 
 // KernelName returns the class of a copy and the width in bits of the elements that

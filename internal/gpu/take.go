@@ -5,10 +5,11 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
 )
 
-// takes is the status of a queue's takes: a few words on the device in which kernels
+// takes is the status of a queue's takes and puts: a few words on the device in which kernels
 // note an index that is out of range (see kernels/source/indices.h). They are read
 // when the queue waits, if there were takes since the last time.
 type takes struct {
@@ -48,14 +49,33 @@ func (t *takes) release(d *Device) {
 
 // Take copies the elements of src that indices name to dst.
 func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
-	const op = "Take"
-	if err := q.begin(op); err != nil {
+	if err := q.begin("Take"); err != nil {
 		return err
 	}
 	defer q.mu.Unlock()
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
+	e, err := q.launches.Take(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
+	return q.launchIndexed("Take", e, err, &dst, &src, &at)
+}
+
+// Put copies the elements of src to those of dst that indices name.
+func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.begin("Put"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
+		return err
+	}
+	e, err := q.launches.Put(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
+	return q.launchIndexed("Put", e, err, &dst, &src, &at)
+}
+
+// launchIndexed queues the launch of a checked take or put, or returns the error of planning
+// it.
+func (q *Queue) launchIndexed(op string, e *kernels.Entry[Mem], planned error, dst, src, at *device.Operand) error {
 	to, from, err := q.usePair(op, dst.Buffer, src.Buffer)
 	if err != nil {
 		return err
@@ -64,9 +84,8 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err != nil {
 		return err
 	}
-	e, err := q.launches.Take(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
-	if err != nil || e.Groups == 0 {
-		return err
+	if planned != nil || e.Groups == 0 {
+		return planned
 	}
 	if err := q.prepareTakes(); err != nil {
 		return err
@@ -74,8 +93,8 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
 	q.args = Args{
 		Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s},
-		Pattern: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
-		At:      indices.block.mem, Status: q.takes.status.mem,
+		Values: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
+		More:   [2]Mem{indices.block.mem, q.takes.status.mem},
 	}
 	if q.capture != nil {
 		q.capture.takes = true
@@ -110,5 +129,9 @@ func (q *Queue) answerTakes() error {
 		return nil
 	}
 	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
-	return layout.Errorf(device.ErrInvalid, "Take", "%s", backend.OutOfRange(index, extent))
+	op := "Take"
+	if word(5) != 0 {
+		op = "Put"
+	}
+	return layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(index, extent))
 }

@@ -15,47 +15,54 @@ const Period = 128
 // Key is what the layouts of a call contribute to its plan: extents and strides, and
 // of offsets the remainder modulo [Period].
 type Key struct {
-	dst, src, at layout.Layout
-	indexed      bool // at and by are a take's
-	by           []layout.Index
+	sides [mostSides]layout.Layout
+	n     int            // sides that the call has
+	by    []layout.Index // a take's
 }
 
-// Set makes the key that of a call. at and by are those of a take; otherwise nil.
-func (k *Key) Set(dst, src, at *layout.Layout, by []layout.Index) {
-	k.dst, k.src = *dst, *src
-	if k.indexed = at != nil; k.indexed {
-		k.at, k.by = *at, slices.Clone(by)
+const mostSides = 4
+
+// Set makes the key that of a call, whose sides begin with dst and src. by is what a take
+// has; otherwise nil.
+func (k *Key) Set(by []layout.Index, sides ...*layout.Layout) {
+	k.n, k.by = len(sides), slices.Clone(by)
+	for i, l := range sides {
+		k.sides[i] = *l
 	}
 }
 
-// Is reports whether the key is that of a call. A take's indices may begin anywhere.
-func (k *Key) Is(dst, src, at *layout.Layout, by []layout.Index) bool {
-	if remainder(&k.dst) != remainder(dst) || remainder(&k.src) != remainder(src) || !k.dst.SameAxes(dst) || !k.src.SameAxes(src) {
+// Is reports whether the key is that of a call. Of sides behind src, such as a take's
+// indices, the offset does not count.
+func (k *Key) Is(by []layout.Index, sides ...*layout.Layout) bool {
+	if k.n != len(sides) {
 		return false
 	}
-	if at == nil || !k.indexed {
-		return at == nil && !k.indexed
+	for i, l := range sides {
+		if i < 2 && remainder(&k.sides[i]) != remainder(l) || !k.sides[i].SameAxes(l) {
+			return false
+		}
 	}
-	return k.at.SameAxes(at) && slices.Equal(k.by, by)
+	return slices.Equal(k.by, by)
 }
 
 func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
 
 // Hash returns a number that all calls of a key have in common, and mostly others
 // have not. Its high bits are the best.
-func Hash(dst, src, at *layout.Layout, by []layout.Index) uint64 {
+func Hash(by []layout.Index, sides ...*layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
+	dst, src := sides[0], sides[1]
 	h := remainder(dst)<<7 | remainder(src)
 	for i := range min(dst.Rank(), src.Rank()) {
 		h = (h ^ uint64(dst.Dim(i)) ^ uint64(dst.Stride(i))<<20 ^ uint64(src.Stride(i))<<40) * odd
 	}
-	if at != nil {
-		for i := range at.Rank() {
-			h = (h ^ uint64(at.Stride(i))) * odd
+	for _, l := range sides[2:] {
+		for i := range l.Rank() {
+			h = (h ^ uint64(l.Stride(i))) * odd
 		}
-		for _, x := range by {
-			h = (h ^ uint64(x.Offset) ^ uint64(x.Extent)<<20 ^ uint64(x.Stride)<<40) * odd
-		}
+	}
+	for _, x := range by {
+		h = (h ^ uint64(x.Offset) ^ uint64(x.Extent)<<20 ^ uint64(x.Stride)<<40) * odd
 	}
 	return h
 }

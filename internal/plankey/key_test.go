@@ -44,26 +44,26 @@ func TestKey(t *testing.T) {
 	for range 5000 {
 		a := randomSides(r)
 		var copies, takes plankey.Key
-		copies.Set(&a[0], &a[1], nil, nil)
-		takes.Set(&a[0], &a[1], &a[2], by)
-		require.True(t, copies.Is(&a[0], &a[1], nil, nil))
-		require.True(t, takes.Is(&a[0], &a[1], &a[2], by))
-		require.False(t, copies.Is(&a[0], &a[1], &a[2], by))
-		require.False(t, takes.Is(&a[0], &a[1], nil, nil))
-		require.False(t, takes.Is(&a[0], &a[1], &a[2], by[:1]))
-		require.False(t, takes.Is(&a[0], &a[1], &a[2], []layout.Index{by[0], {Offset: 3, Extent: 2, Stride: 2}}))
+		copies.Set(nil, &a[0], &a[1])
+		takes.Set(by, &a[0], &a[1], &a[2])
+		require.True(t, copies.Is(nil, &a[0], &a[1]))
+		require.True(t, takes.Is(by, &a[0], &a[1], &a[2]))
+		require.False(t, copies.Is(by, &a[0], &a[1], &a[2]))
+		require.False(t, takes.Is(nil, &a[0], &a[1]))
+		require.False(t, takes.Is(by[:1], &a[0], &a[1], &a[2]))
+		require.False(t, takes.Is([]layout.Index{by[0], {Offset: 3, Extent: 2, Stride: 2}}, &a[0], &a[1], &a[2]))
 
 		b := [3]layout.Layout{
 			must(a[0].Rebase(a[0].Offset() + plankey.Period*r.Int64N(5))),
 			must(a[1].Rebase(a[1].Offset() + plankey.Period*r.Int64N(1<<40))),
 			must(a[2].Rebase(a[2].Offset() + r.Int64N(99))),
 		}
-		require.True(t, copies.Is(&b[0], &b[1], nil, nil), "%v %v", a, b)
-		require.True(t, takes.Is(&b[0], &b[1], &b[2], by), "%v %v", a, b)
-		require.Equal(t, plankey.Hash(&a[0], &a[1], nil, nil), plankey.Hash(&b[0], &b[1], nil, nil))
+		require.True(t, copies.Is(nil, &b[0], &b[1]), "%v %v", a, b)
+		require.True(t, takes.Is(by, &b[0], &b[1], &b[2]), "%v %v", a, b)
+		require.Equal(t, plankey.Hash(nil, &a[0], &a[1]), plankey.Hash(nil, &b[0], &b[1]))
 
-		require.Equal(t, plankey.Hash(&a[0], &a[1], &a[2], by), plankey.Hash(&b[0], &b[1], &b[2], by))
-		require.NotEqual(t, plankey.Hash(&a[0], &a[1], &a[2], by), plankey.Hash(&a[0], &a[1], &a[2], by[:1]))
+		require.Equal(t, plankey.Hash(by, &a[0], &a[1], &a[2]), plankey.Hash(by, &b[0], &b[1], &b[2]))
+		require.NotEqual(t, plankey.Hash(by, &a[0], &a[1], &a[2]), plankey.Hash(by[:1], &a[0], &a[1], &a[2]))
 
 		// What is planned for one is the plan of all, but for offsets.
 		width := 1 << (1 + r.IntN(6))
@@ -102,8 +102,8 @@ func TestKey(t *testing.T) {
 				pair = pair && a[k].Stride(i) == b[k].Stride(i)
 			}
 		}
-		require.Equal(t, pair, copies.Is(&b[0], &b[1], nil, nil), "%v %v", a, b)
-		require.Equal(t, pair && a[2].SameAxes(&b[2]), takes.Is(&b[0], &b[1], &b[2], by), "%v %v", a, b)
+		require.Equal(t, pair, copies.Is(nil, &b[0], &b[1]), "%v %v", a, b)
+		require.Equal(t, pair && a[2].SameAxes(&b[2]), takes.Is(by, &b[0], &b[1], &b[2]), "%v %v", a, b)
 		if pair {
 			same++
 		} else {
@@ -122,7 +122,7 @@ func TestHashSpreads(t *testing.T) {
 		for cols := int64(1); cols < 40; cols++ {
 			l := must(layout.Contiguous(rows, cols))
 			m := must(must(layout.Contiguous(cols, rows)).Permute(1, 0))
-			sets[plankey.Hash(&l, &m, nil, nil)>>60]++
+			sets[plankey.Hash(nil, &l, &m)>>60]++
 			n++
 		}
 	}

@@ -17,7 +17,7 @@ type Launch struct {
 	kernels.Launch
 	D, S   int64  // the kernel's bases, in elements of its width
 	Lo, Hi uint64 // its last arguments
-	Extent int64  // of a take: its index's
+	Extent int64  // of the index of a take or a put, of what a map looks up, or of conditions: numbers are below
 
 	Read, Written int64 // bytes that memory moves at least
 }
@@ -63,6 +63,17 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 		}
 	case oracle.OpTake:
 		if l.Launch, err = kernels.PlanTake(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
+			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
+		}
+	case oracle.OpMap:
+		l.Lo, l.Hi, l.Extent = uint64(o.Table), uint64(o.SrcType.Bits()), 1<<32
+		l.Launch, err = kernels.PlanMap(o.Dst, o.Src, bits, o.SrcType.Bits(), target)
+	case oracle.OpWhere:
+		if l.Launch, err = kernels.PlanWhere(o.Dst, o.Cond, o.Src, o.B, bits, target); err == nil {
+			l.Lo, l.Hi, l.Extent = uint64(l.AtBase(o.Cond.Offset())), uint64(l.BBase(o.B.Offset())), 2
+		}
+	case oracle.OpPut:
+		if l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
 			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
 		}
 	default:

@@ -183,9 +183,8 @@ func measure(l *launches.Launch) (work, error) {
 	}
 	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
 	args[2] = l.Params
-	if l.Spec.AtBits > 0 {
-		args = append(args, ptx.Words(ptx.SampleAt, ptx.SampleStatus)...)
-	}
+	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
+	args = append(args, more[:l.Spec.Arguments()-len(args)]...)
 	blocks := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)

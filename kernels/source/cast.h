@@ -214,6 +214,11 @@ INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Num
 }
 #endif
 
+#if !CAST
+#define LEARN const Number is = number_of(lo), becomes = number_of(hi);
+#define ELEMENT(x) PASTE(NAME, _cast)(x, is, becomes)
+#endif
+
 #undef MAGNITUDE
 #undef WIDTH
 #undef LEADING

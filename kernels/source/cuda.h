@@ -35,6 +35,7 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define LOCAL_ID ((u32)__nvvm_read_ptx_sreg_tid_x())
 #define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_CAS(p, old, v) __sync_val_compare_and_swap(p, old, v)
 #define ROTATE16(x) ((x) << 16 | (x) >> 16)
 #define UP_TO(n, x) ((n) - MIN(x, n)) // from x to n, or 0
 #define LEADING32(x) __builtin_clz(x)

@@ -13,7 +13,7 @@
 #define BASE 64 // what positions in a block are counted from is a multiple of that
 #define UNIT MAX(EACH, 32 / DBITS) // elements of whole items and whole words
 #define READ (UNIT_S / SBITS) // elements of src that are read at once, where items begin anywhere
-#define SHIFT_OF(n) ((n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : 5)
+#define SHIFT_OF(n) ((n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : (n) == 32 ? 5 : 6)
 #define BYTES(n, bits) ((bits) >= 8 ? (n) * ((bits) / 8) : (n) >> ((bits) == 4 ? 1 : 2)) // of elements that fill them
 
 // Place is an item: slots [begin, end) of its elements are dst's. Element 0 is at d in

@@ -99,5 +99,6 @@ ENTRY {
 #undef LOADED
 #undef LOAD
 #undef CONVERT
+#undef ELEMENT
 #undef COPIES
 #undef TWICE

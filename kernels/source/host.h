@@ -30,6 +30,7 @@ extern "C" void host_barrier();
 #define LOCAL_ID (host_item.local)
 #define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_CAS(p, old, v) __sync_val_compare_and_swap(p, old, v)
 #define ROTATE16(x) ((x) << 16 | (x) >> 16)
 #define UP_TO(n, x) ((n) - MIN(x, n))
 #define LEADING32(x) __builtin_clz(x)

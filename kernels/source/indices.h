@@ -8,8 +8,14 @@
 typedef struct {
 	i64 offset; // where at has it
 	i64 extent, stride;
-	i64 unused;
+	u32 outside; // what one out of range does
+	u32 put;     // 1: a put's, for status
 } Index;
+
+#define OUTSIDE_ERROR 0
+#define OUTSIDE_SKIP 1
+#define OUTSIDE_CLAMP 2
+#define OUTSIDE_CLAMP_ZERO 3
 
 // Position is an element's position on all sides.
 typedef struct {
@@ -63,28 +69,36 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 
 #define INDICES(params) ((CONSTANT Index *)(at_axes(params) + (params)->outer + (params)->inner + (params)->run))
 
-// add_index moves a position in src by index k. If that is out of range it returns 0, as if
-// it were 0, and the first to find one notes it: status 0 is 1 then, and the others are the index and
-// the extent, low words first.
+// add_index moves a position by index k: in src, of puts in dst. If the index is out of
+// range and nothing takes its place, it returns 0, as if it were 0. Where that is an error
+// the first to find one notes it: status 0 is 1 then, and the others are the index and
+// the extent, low words first, and whether it is a put's.
 DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u32 *status) {
 	const i64 extent = INDICES(params)[k].extent;
+	const u32 outside = INDICES(params)[k].outside;
 	// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
 	// index < 0 wrong of an i32 that was widened.
-	const i64 from = index + (extent & index >> 63);
+	const i64 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
+	i64 from = index + (around & index >> 63);
+	if (outside >= OUTSIDE_CLAMP) {
+		from &= ~(from >> 63);
+		from = (u64)from < (u64)extent ? from : extent - 1;
+	}
 	if ((u64)from < (u64)extent) {
 		*s += from * INDICES(params)[k].stride;
 		return 1;
 	}
-	if (ATOMIC_OR(status, 1) == 0) {
+	if (outside == OUTSIDE_ERROR && ATOMIC_OR(status, 1) == 0) {
 		status[1] = (u32)index;
 		status[2] = (u32)((u64)index >> 32);
 		status[3] = (u32)extent;
 		status[4] = (u32)((u64)extent >> 32);
+		status[5] = INDICES(params)[k].put;
 	}
 	return 0;
 }
 
-// find moves a position in src by the indices at a position of at, or returns 0.
+// find moves a position by the indices at a position of at, or returns 0.
 DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
 	u32 found = 1;
 	ROLLED

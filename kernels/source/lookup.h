@@ -1,18 +1,19 @@
-// lookup: casts from elements of at most 8 bits, by a table that each group makes of what
-// a byte of them becomes. It goes behind cast.h, which fills the table, and before dense.h.
+// lookup: elements of at most 8 bits become others by a table that each group makes of
+// what a byte of them becomes. It goes before dense.h, and behind cast.h or map.h, which
+// say what ELEMENT(x) becomes, once that is what they LEARN from the arguments.
 
 #define IN_BYTE (8 / SBITS)
 #define ENTRY_BITS (IN_BYTE * DBITS)
 #define SLOT PASTE(Piece, SLOT_BITS) // what comes of a byte
 
 // entry converts the elements in a byte.
-DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
-	const Number is = number_of(lo), becomes = number_of(hi);
+DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
+	LEARN
 	u32 word[4] = {0, 0, 0, 0};
 	UNROLL
 	for (u32 k = 0; k < IN_BYTE; k++) {
 		const u32 x = byte >> (k * SBITS) & (0xff >> (8 - SBITS));
-		const u64 y = PASTE(NAME, _cast)(x, is, becomes) & (~(u64)0 >> (64 - DBITS));
+		const u64 y = ELEMENT(x) & (~(u64)0 >> (64 - DBITS));
 		word[k * DBITS / 32] |= (u32)y << (k * DBITS % 32);
 #if DBITS == 64
 		word[2 * k + 1] = (u32)(y >> 32);
@@ -23,7 +24,7 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, u64 lo, u64 hi) {
 
 #define PREPARE \
 	SHARED(PASTE(Piece, SLOT_BITS), table, 256); \
-	table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, lo, hi); \
+	table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, NAMED); \
 	BARRIER();
 
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, table)
@@ -51,3 +52,5 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER cons
 #undef IN_BYTE
 #undef ENTRY_BITS
 #undef SLOT
+#undef ELEMENT
+#undef LEARN

@@ -22,6 +22,7 @@ typedef uint4 u128;
 #define LOCAL_ID ((u32)get_local_id(0))
 #define ATOMIC_OR(p, v) atomic_or(p, v)
 #define ATOMIC_AND(p, v) atomic_and(p, v)
+#define ATOMIC_CAS(p, old, v) atomic_cmpxchg(p, old, v)
 #define ROTATE16(x) rotate((u32)(x), 16u) // Oclgrind does not know what becomes of shifts
 #define UP_TO(n, x) ((u32)((n) - MIN((i32)(x), n))) // nor differences that saturate, of unsigned numbers
 #define LEADING32(x) clz((u32)(x))

@@ -34,7 +34,7 @@ DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 #if SBITS > 0
 // word puts the elements [from, end) of a run together, whose element begin is the
 // first of a word; s is where the run begins in src.
-INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axes, i64 s, i64 begin, i64 from, i64 end, u64 lo, u64 hi) {
+INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axes, i64 s, i64 begin, i64 from, i64 end, ARGUMENTS) {
 	SETUP
 	u32 value = 0, i = 0;
 	i64 e = from, at = 0;
@@ -101,7 +101,7 @@ ENTRY {
 					continue;
 				}
 #if SBITS > 0
-				const u32 value = PASTE(NAME, _word)(src, inner + params->inner, params->run, r.s, begin, from, end, lo, hi);
+				const u32 value = PASTE(NAME, _word)(src, inner + params->inner, params->run, r.s, begin, from, end, NAMED);
 #else
 				const u32 value = (u32)lo;
 #endif
@@ -120,3 +120,4 @@ ENTRY {
 #undef LOADED
 #undef LOAD
 #undef CONVERT
+#undef ELEMENT

@@ -1,11 +1,31 @@
 // pick: elements of src whose positions depend on indices in memory, of each element
-// other ones. lo is the base of at.
+// other ones, or, of a put, which go to positions in dst that do. There d is src's side,
+// and s dst's; elements below a byte are merged. lo is the base of at.
+
+#if DBITS < 8
+#define PER (32 / DBITS) // elements in a word
+#define LOAD(d, s) (src[(d) / (8 / DBITS)] >> ((d) % (8 / DBITS) * DBITS) & ((1 << DBITS) - 1))
+#define STORE(d, s, v) replace_bits((GLOBAL u32 *)dst + (s) / PER, (u32)(v) << ((s) % PER * DBITS), (u32)((1 << DBITS) - 1) << ((s) % PER * DBITS))
+#elif PUT
+#define LOAD(d, s) from[d]
+#define STORE(d, s, v) to[s] = (v)
+#else
+#define LOAD(d, s) from[s]
+#define STORE(d, s, v) to[d] = (v)
+#endif
+#if PUT
+#define BEGIN {sBase, dBase, (i64)lo}
+#else
+#define BEGIN {dBase, sBase, (i64)lo}
+#endif
 
 ENTRY {
+#if DBITS >= 8
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+#endif
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Position begin = {dBase, sBase, (i64)lo};
+		Position begin = BEGIN;
 		const u32 cuts = cuts_of(params, position_of(params, block, &begin));
 		const u32 apart = APART(cuts), items = apart * params->flat;
 		const i64 dApart = apart * params->d, sApart = apart * params->s, aApart = apart * params->sa;
@@ -45,15 +65,20 @@ ENTRY {
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				if (there >> j & 1) {
-					value[j] = from[s[j]];
+					value[j] = LOAD(p.d + j * dApart, s[j]);
 				}
 			}
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				if (there >> j & 1) {
-					to[p.d + j * dApart] = value[j];
+					STORE(p.d + j * dApart, s[j], value[j]);
 				}
 			}
 		}
 	}
 }
+
+#undef PER
+#undef BEGIN
+#undef LOAD
+#undef STORE

@@ -40,6 +40,13 @@ INLINED Piece128 piece_128(const u32 *words) {
 	return v;
 }
 
+// joined_N is elements of N bits in eight bytes, next to each other. The other bits are 0.
+DEVICE u32 joined_4(u32 a, u32 b) { return bytes_of(a | a >> 4, b | b >> 4, 0x6420); }
+DEVICE u32 joined_2(u32 a, u32 b) {
+	const u32 v = bytes_of(a | a >> 6, b | b >> 6, 0x6420), w = v | v >> 4;
+	return bytes_of(w, w, 0x0020);
+}
+
 // across_N takes apart what begins at a bit of lo, and goes on in hi.
 INLINED void across_32(u32 *words, Piece32 lo, Piece32 hi, u32 bit) { words[0] = funnel(lo, hi, bit); }
 INLINED void across_64(u32 *words, Piece64 lo, Piece64 hi, u32 bit) {

@@ -1,8 +1,19 @@
-// take: elements of src whose positions depend on indices in memory. Below a
+// take: elements of src whose positions depend on indices in memory, or, of a put, which
+// go to positions in dst that do. There d is src's side, and s dst's. Below a
 // byte, which is for serial targets only, an item is a 32-bit word of dst, else it is of
 // elements. The elements of a row have their indices in common, which are looked at once:
 // serial kernels do a row in one go, others first find the rows of a block. pick is for
 // elements of which too few have indices in common. lo is the base of at.
+
+#if PUT
+#define READ(d, s) from[d]
+#define WRITTEN(d, s) to[s]
+#define BEGIN {sBase, dBase, (i64)lo}
+#else
+#define READ(d, s) from[s]
+#define WRITTEN(d, s) to[d]
+#define BEGIN {dBase, sBase, (i64)lo}
+#endif
 
 #if DBITS < 8
 
@@ -12,7 +23,7 @@ ENTRY {
 	GLOBAL u32 *to = (GLOBAL u32 *)dst;
 	CONSTANT Axis *inner = AXES(params) + params->outer, *run = inner + params->inner, *runAt = at_axes(params) + params->outer + params->inner;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Position begin = {dBase, sBase, (i64)lo};
+		Position begin = BEGIN;
 		const u32 first = position_of(params, block, &begin);
 		const u32 left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
@@ -68,7 +79,7 @@ ENTRY {
 	GLOBAL const WORD *from = (GLOBAL const WORD *)src;
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Position begin = {dBase, sBase, (i64)lo};
+		Position begin = BEGIN;
 		const u32 left = items_of(params, position_of(params, block, &begin));
 		// A row is the innermost axis: whole, or where that is cut, a part.
 		const u32 whole = params->inner > 0, n = whole ? inner[0].n : left;
@@ -89,17 +100,17 @@ ENTRY {
 				for (u32 i = 0; i < n; i++) {
 					i64 x = p.s + i * s;
 					if (find(params, at, ABITS, p.a + i * a, &x, status)) {
-						to[p.d + i * d] = from[x];
+						WRITTEN(p.d + i * d, x) = READ(p.d + i * d, x);
 					}
 				}
 			} else if (find(params, at, ABITS, p.a, &p.s, status)) {
 				if (d == 1 && s == 1) {
 					for (u32 i = 0; i < n; i++) {
-						to[p.d + i] = from[p.s + i];
+						WRITTEN(p.d + i, p.s + i) = READ(p.d + i, p.s + i);
 					}
 				} else {
 					for (u32 i = 0; i < n; i++) {
-						to[p.d + i * d] = from[p.s + i * s];
+						WRITTEN(p.d + i * d, p.s + i * s) = READ(p.d + i * d, p.s + i * s);
 					}
 				}
 			}
@@ -112,11 +123,11 @@ ENTRY {
 #define NOWHERE ((i64)((u64)1 << 63))
 
 ENTRY {
-	SHARED(i64, found, ROWS); // where rows begin in src, by what their indices say
+	SHARED(i64, found, ROWS); // where rows begin on the side that indices move
 	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Position begin = {dBase, sBase, (i64)lo};
+		Position begin = BEGIN;
 		const u32 first = position_of(params, block, &begin);
 		const u32 cuts = cuts_of(params, first), rows = params->nb * (params->ta > 0 ? cuts : 1);
 		if (block != GROUP_ID) {
@@ -147,7 +158,7 @@ ENTRY {
 				if (x + j * apart < cuts) {
 					const i64 begins = found[row + j * apart * params->ta];
 					if (begins != NOWHERE) {
-						value[j] = from[begins + p.s + j * sApart];
+						value[j] = READ(p.d + j * dApart, begins + p.s + j * sApart);
 						there |= 1 << j;
 					}
 				}
@@ -155,7 +166,7 @@ ENTRY {
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				if (there >> j & 1) {
-					to[p.d + j * dApart] = value[j];
+					WRITTEN(p.d + j * dApart, found[row + j * apart * params->ta] + p.s + j * sApart) = value[j];
 				}
 			}
 		}
@@ -165,3 +176,7 @@ ENTRY {
 #undef NOWHERE
 
 #endif
+
+#undef READ
+#undef WRITTEN
+#undef BEGIN

@@ -50,20 +50,6 @@ INLINED void PASTE(NAME, _integers)(u32 *v, const Number from) {
 	}
 }
 
-#if DBITS < 8
-// joined is the elements in eight bytes, next to each other.
-DEVICE u32 PASTE(NAME, _joined)(u32 a, u32 b) {
-	a |= a >> (8 - DBITS);
-	b |= b >> (8 - DBITS);
-	u32 v = bytes_of(a, b, 0x6420);
-#if DBITS == 2
-	v |= v >> 4;
-	v = bytes_of(v, v, 0x0020);
-#endif
-	return v;
-}
-#endif
-
 #if DBITS == 4 || DBITS == 8
 #if SBITS == 32
 #define UNSIGNED 0x7fffffff
@@ -210,10 +196,10 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, const Number from, 
 #elif EACH == 8
 	UNROLL
 	for (u32 j = 0; j < TOGETHER; j++) {
-		out[j] = PASTE(NAME, _joined)(bytes[2 * j], bytes[2 * j + 1]);
+		out[j] = PASTE(joined_, DBITS)(bytes[2 * j], bytes[2 * j + 1]);
 	}
 #else
-	out[0] = PASTE(NAME, _joined)(bytes[0], bytes[1]);
+	out[0] = PASTE(joined_, DBITS)(bytes[0], bytes[1]);
 	out[1] = out[0] >> (4 * DBITS);
 #endif
 }

@@ -13,6 +13,16 @@ DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {
 	}
 }
 
+// replace_bits is merge_bits where several work-items may store the same bits: those of one
+// of them stay.
+DEVICE void replace_bits(GLOBAL u32 *word, u32 value, u32 mask) {
+	u32 old = 0, now = ATOMIC_CAS(word, old, value);
+	while (now != old) {
+		old = now;
+		now = ATOMIC_CAS(word, old, (old & ~mask) | value);
+	}
+}
+
 // merge_bytes is merge_bits for a mask of whole bytes.
 DEVICE void merge_bytes(GLOBAL u32 *word, u32 value, u32 mask) {
 	if (mask == 0xffffffff) {

@@ -14,10 +14,10 @@ import (
 // Tensor.Data.
 func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor, error) {
 	t := Tensor{Name: name, Type: layout.TypeOf[T](), Dims: shapeOf(slices.Clone(dims))}
-	if strs, ok := any(values).([]string); ok {
+	if strs, ok := layout.Plain(values).([]string); ok {
 		t.Strings = nonNil(slices.Clone(strs))
 	} else {
-		b, err := binary.Append([]byte{}, binary.LittleEndian, values)
+		b, err := binary.Append([]byte{}, binary.LittleEndian, layout.Plain(values))
 		if err != nil {
 			return Tensor{}, named("NewTensor", invalidf("%v", err))
 		}
@@ -47,7 +47,11 @@ func elements[T layout.Element](t *Tensor) ([]T, error) {
 		return nil, err
 	}
 	if t.Type == layout.String {
-		return any(slices.Clone(t.Strings)).([]T), nil
+		values, err := budget.Make[T](budget.Process(), "Elements", int64(len(t.Strings)))
+		if err == nil {
+			copy(layout.Plain(values).([]string), t.Strings)
+		}
+		return values, err
 	}
 	b, err := t.bytes()
 	if err != nil {
@@ -61,7 +65,7 @@ func elements[T layout.Element](t *Tensor) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := binary.Decode(b, binary.LittleEndian, values); err != nil {
+	if _, err := binary.Decode(b, binary.LittleEndian, layout.Plain(values)); err != nil {
 		return nil, invalidf("%v", err)
 	}
 	return values, nil

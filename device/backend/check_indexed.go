@@ -14,6 +14,26 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	if err := checkPair(op, dst, src); err != nil {
 		return err
 	}
+	return checkIndexed(op, dst, src, at, by, false)
+}
+
+// CheckPut checks the rules of Queue.Put, but for what the indices in memory are.
+func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+	const op = "Put"
+	if err := checkBuffers(op, dst, src); err != nil {
+		return err
+	}
+	if !dst.Layout.SameShape(&src.Layout) {
+		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
+	}
+	if !how.Valid() {
+		return invalid(op, "%v to %v: there is no %v", *src, *dst, how)
+	}
+	return checkIndexed(op, dst, src, at, by, true)
+}
+
+// checkIndexed checks what takes and puts have in common. put: the indices are dst's.
+func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, put bool) error {
 	if err := CheckOperand(op, "at", at); err != nil {
 		return err
 	}
@@ -35,31 +55,40 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 		if by[i].Extent < 0 {
 			return invalid(op, "%v to %v: index %d has extent %d", *src, *dst, i, by[i].Extent)
 		}
+		if !by[i].Outside.Valid() {
+			return invalid(op, "%v to %v: index %d has %v", *src, *dst, i, by[i].Outside)
+		}
 	}
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
+	ofDst, ofSrc, moved, role := []device.Index(nil), by, src, "src"
+	if put {
+		ofDst, ofSrc, moved, role = by, nil, dst, "dst"
+	}
+	lo, hi, ok := layout.Reach(&moved.Layout, by)
 	for i := range by {
-		moved := *at
-		var err error
-		if moved.Layout, err = at.Layout.Rebase(at.Layout.Offset() + by[i].Offset); err != nil {
-			return invalid(op, "%v: index %d, %d elements behind it, lies nowhere", *at, i, by[i].Offset)
-		}
-		if err := CheckOperand(op, "at", &moved); err != nil {
-			return err
-		}
 		if by[i].Extent == 0 {
 			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
 		}
-		if dst.Buffer == at.Buffer && meet(bytesOf(dst, nil), bytesOf(&moved, nil)) {
-			return invalid(op, "%v by %v in one buffer: they share bytes", *dst, moved)
+	}
+	if !ok || !reaches(moved, lo, hi) {
+		return invalid(op, "%s %v reaches beyond its buffer of size %d by its indices %v", role, *moved, moved.Buffer.Size(), by)
+	}
+	for i := range by {
+		a := *at
+		var err error
+		if a.Layout, err = at.Layout.Rebase(at.Layout.Offset() + by[i].Offset); err != nil {
+			return invalid(op, "%v: index %d, %d elements behind it, lies nowhere", *at, i, by[i].Offset)
+		}
+		if err := CheckOperand(op, "at", &a); err != nil {
+			return err
+		}
+		if dst.Buffer == at.Buffer && meet(bytesOf(dst, ofDst), bytesOf(&a, nil)) {
+			return invalid(op, "%v by %v in one buffer: they share bytes", *dst, a)
 		}
 	}
-	lo, hi, ok := layout.Reach(&src.Layout, by)
-	if !ok || !reaches(src, lo, hi) {
-		return invalid(op, "src %v reaches beyond its buffer of size %d by its indices %v", *src, src.Buffer.Size(), by)
-	}
-	if dst.Buffer == src.Buffer && meet(bytesOf(dst, nil), bytesOf(src, by)) {
+	if dst.Buffer == src.Buffer && meet(bytesOf(dst, ofDst), bytesOf(src, ofSrc)) {
 		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
 	}
 	return nil

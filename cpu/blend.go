@@ -1,0 +1,101 @@
+package cpu
+
+import "unsafe"
+
+// blend sets n elements of so many bits to those of a where cond, a byte for each, is not
+// zero, and to those of b elsewhere. All are neighbours, and begin with a byte.
+func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int) {
+	switch bits {
+	case 8:
+		blendBytes(dst, a, b, cond, n)
+	case 16:
+		blendHalves(dst, a, b, cond, n)
+	case 32:
+		blendWords[uint32](dst, a, b, cond, n)
+	case 64:
+		blendWords[uint64](dst, a, b, cond, n)
+	case 128:
+		blendPairs(dst, a, b, cond, n)
+	default:
+		blendBits(dst, a, b, cond, n, int64(bits))
+	}
+}
+
+// trues is 1 in each byte that is not zero.
+func trues(cond uint64) uint64 {
+	const low = 0x7f7f7f7f7f7f7f7f
+	return ((cond&low + low) | cond) >> 7 & 0x0101010101010101
+}
+
+// pick is the bits of x where the mask has ones, else those of y.
+func pick(mask, x, y uint64) uint64 { return y ^ (x^y)&mask }
+
+func blendBytes(dst, a, b, cond unsafe.Pointer, n int64) {
+	i := int64(0)
+	for ; i+8 <= n; i += 8 {
+		store64(dst, i, pick(trues(load64(cond, i))*0xff, load64(a, i), load64(b, i)))
+	}
+	blendWords[uint8](unsafe.Add(dst, i), unsafe.Add(a, i), unsafe.Add(b, i), unsafe.Add(cond, i), n-i)
+}
+
+func blendHalves(dst, a, b, cond unsafe.Pointer, n int64) {
+	i := int64(0)
+	for ; i+4 <= n; i += 4 {
+		x := uint64(load32(cond, i))
+		x = (x | x<<16) & 0x0000ffff0000ffff
+		x = (x | x<<8) & 0x00ff00ff00ff00ff
+		mask := (x + 0x7fff7fff7fff7fff) >> 15 & 0x0001000100010001 * 0xffff
+		store64(dst, 2*i, pick(mask, load64(a, 2*i), load64(b, 2*i)))
+	}
+	blendWords[uint16](unsafe.Add(dst, 2*i), unsafe.Add(a, 2*i), unsafe.Add(b, 2*i), unsafe.Add(cond, i), n-i)
+}
+
+func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Pointer, n int64) {
+	size := int64(unsafe.Sizeof(*new(W)))
+	for i := range n {
+		v, x := load[W](b, i*size), load[W](a, i*size) // both: a choice of registers is no branch
+		if load8(cond, i) != 0 {
+			v = x
+		}
+		store(dst, i*size, v)
+	}
+}
+
+func blendPairs(dst, a, b, cond unsafe.Pointer, n int64) {
+	for i := range n {
+		src := b
+		if load8(cond, i) != 0 {
+			src = a
+		}
+		store(dst, i*16, load[[2]uint64](src, i*16))
+	}
+}
+
+// blendBits is blend below a byte. What of a last byte is no element is anything.
+func blendBits(dst, a, b, cond unsafe.Pointer, n, w int64) {
+	i := int64(0)
+	for ; i+8 <= n; i += 8 {
+		at := i * w / 8
+		if x := trues(load64(cond, i)); w == 4 {
+			x *= 15
+			x = (x | x>>4) & mask8
+			x = (x | x>>8) & mask16
+			store32(dst, at, uint32(pick(x|x>>16, uint64(load32(a, at)), uint64(load32(b, at)))))
+		} else {
+			x *= 3
+			x = (x | x>>6) & 0x000f000f000f000f
+			x = (x | x>>12) & 0x000000ff000000ff
+			x |= x >> 24
+			for k := range int64(2) {
+				store8(dst, at+k, byte(pick(x>>(8*k), uint64(load8(a, at+k)), uint64(load8(b, at+k)))))
+			}
+		}
+	}
+	for ; i < n; i++ {
+		src := b
+		if load8(cond, i) != 0 {
+			src = a
+		}
+		putBits(dst, i*w, getBits(src, i*w, w), w)
+	}
+}

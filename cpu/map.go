@@ -1,0 +1,109 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/layout"
+)
+
+// Map sets the elements of dst to those of table whose numbers src's are.
+func (q *Queue) Map(dst, src, table device.Operand) error {
+	const op = "Map"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := backend.CheckMap(&dst, &src, &table); err != nil {
+		return err
+	}
+	to, from, err := q.usePair(op, &dst, &src)
+	if err != nil {
+		return err
+	}
+	entries, err := q.use(op, "table", table.Buffer)
+	if err != nil {
+		return err
+	}
+	if err := q.hold(op, to, from, entries); err != nil {
+		return err
+	}
+	defer q.letGo(to, from, entries)
+	if dst.Layout.Count() == 0 {
+		return nil
+	}
+	j := jobs.Get().(*job)
+	defer j.drop()
+	j.prepareMap(&dst, &src, readTable(entries.base, &table))
+	j.dst, j.src = to.base, from.base
+	j.execute()
+	q.launched(j.bytes)
+	return nil
+}
+
+// readTable reads the elements of a table, of up to 32 bits each.
+func readTable(p unsafe.Pointer, table *device.Operand) *[256]uint64 {
+	all := new([256]uint64)
+	at, bits := table.Layout.Offset(), int64(table.Type.Bits())
+	for x := range all[:table.Layout.Count()] {
+		if bits < 8 {
+			all[x] = uint64(getBits(p, (at+int64(x))*bits, bits))
+			continue
+		}
+		for k, b := range span(p, (at+int64(x))*bits/8, bits/8) {
+			all[x] |= uint64(b) << (8 * k)
+		}
+	}
+	return all
+}
+
+// prepareMap makes the job of a checked map that has elements: a conversion by the
+// table, or an unpacking where elements below a byte become bytes.
+func (j *job) prepareMap(dst, src *device.Operand, table *[256]uint64) {
+	d, s := dst.Layout, src.Layout
+	layout.Simplify(&d, &s)
+	dBits, sBits := dst.Type.Bits(), src.Type.Bits()
+	if dBits == sBits {
+		wide := layout.Widen(sBits, 8, &d, &s)
+		table = combine(table, sBits, wide)
+		dBits, sBits = wide, wide
+	}
+	j.cast = nil
+	unpacks := dBits == 8 && sBits < 8
+	if !unpacks {
+		j.cast = tableCaster(table, dBits, sBits)
+	}
+	j.load(&d, &s, dBits, sBits, false)
+	j.class = convert
+	if unpacks {
+		j.meaning = new(meaning)
+		for x, v := range table[:16] {
+			j.meaning.bytes[x] = byte(v)
+		}
+	}
+}
+
+// combine makes a table for runs of elements as wider ones of one from a table for such
+// of so many bits, on both sides.
+func combine(table *[256]uint64, bits, wide int) *[256]uint64 {
+	if bits == wide {
+		return table
+	}
+	all := new([256]uint64)
+	for x := range 1 << wide {
+		for at := 0; at < wide; at += bits {
+			all[x] |= table[x>>at&(1<<bits-1)] << at
+		}
+	}
+	return all
+}
+
+// tableCaster returns the caster that looks elements up in a table.
+func tableCaster(table *[256]uint64, dBits, sBits int) *caster {
+	c := &caster{dSize: int64(max(dBits/8, 1)), sSize: 1, loop: tableLoop(table, dBits)}
+	if sBits <= 4 && dBits >= 16 {
+		c.byTable(table, dBits)
+	}
+	return c
+}

@@ -1,0 +1,34 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device/oracle"
+)
+
+// Puts of rows and elements of every width, of which several go to one place: the last one
+// counts.
+func TestPuts(t *testing.T) {
+	severalWorkers(t, 5)
+	dev := open(t)
+	defer dev.Close()
+	require.True(t, dev.Info().PutsInOrder)
+	for i, name := range []string{
+		"put/float16/3000x512/dst=0,1@0/src=512,1@0/at=1,0@0/int64/by=0:999:512/wrong=0/set",
+		"put/float/20000x25/dst=0,1@1/src=25,1@1/at=1,0@5/int32/by=0:999:25/wrong=2/set",
+		"put/double/6x20001/dst=0,1@1/src=20001,1@1/at=1,0@0/int64/by=0:4:20001/wrong=0/set",
+		"put/int4/20000x34/dst=0,1@0/src=34,1@0/at=1,0@0/int64/by=0:999:34/wrong=1/set",
+		"put/uint8/300000/dst=0@1/src=1@1/at=1@0/int32/by=0:9999:1:clamp/wrong=3/set",
+		"put/float/500x301/dst=0,999@0/src=301,1@0/at=1,0@0/int32/by=0:999:1/wrong=0/set",
+		"put/complex128/40000/dst=0@999/src=-1@39999/at=1@0/int64/by=0:999:-1,40000:3:999/wrong=0/set",
+		"put/string/40000/dst=0@1/src=1@1/at=1@0/int64/by=0:999:1:skip/wrong=5/set",
+		"put/int4/300001/dst=0@1/src=1@1/at=1@0/int64/by=0:9999:1/wrong=0/set",
+		"put/float/300x200/dst=0,0@3/src=200,1@0/at=1,0@0/int32/by=0:9:1/wrong=0/set",
+	} {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err)
+		require.NoError(t, oracle.Check(dev, c, uint64(i)))
+	}
+}

@@ -1,0 +1,172 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/layout"
+)
+
+// Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
+func (q *Queue) Where(dst, cond, a, b device.Operand) error {
+	const op = "Where"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if err := backend.CheckWhere(&dst, &cond, &a, &b); err != nil {
+		return err
+	}
+	var regions [4]region
+	for i, x := range []struct {
+		role string
+		*device.Operand
+	}{{"dst", &dst}, {"a", &a}, {"b", &b}, {"cond", &cond}} {
+		var err error
+		if regions[i], err = q.use(op, x.role, x.Buffer); err != nil {
+			return err
+		}
+	}
+	if err := q.hold(op, regions[:]...); err != nil {
+		return err
+	}
+	defer q.letGo(regions[:]...)
+	if dst.Layout.Count() == 0 {
+		return nil
+	}
+	w := wheres.Get().(*where)
+	defer w.drop()
+	w.dst, w.a, w.b, w.cond = regions[0].base, regions[1].base, regions[2].base, regions[3].base
+	w.load(&dst, &cond, &a, &b)
+	w.execute(&q.sc)
+	q.launched(w.bytes)
+	return nil
+}
+
+// where is a Where made ready to run: loops over axes, the innermost last. Steps are in
+// bytes, but of dst, a and b in elements where these are below a byte.
+type where struct {
+	dst, a, b, cond unsafe.Pointer
+	bits            int   // of an element; 0: strings
+	unit            int64 // the step between neighbours
+	loose           bool  // elements may lie where the machine does not read them as words
+	origin          sides
+	rank            int
+	axes            [maxAxes]whereAxis
+	count           int64 // of elements
+	bytes           int64
+
+	// Goroutines share ranges of elements, counted in the order of the loops.
+	share share
+}
+
+type whereAxis struct {
+	n int64
+	sides
+}
+
+// sides are offsets of an element in dst, a, b and cond, or steps.
+type sides struct{ d, a, b, c int64 }
+
+func (p *sides) move(x *sides, times int64) {
+	p.d += times * x.d
+	p.a += times * x.a
+	p.b += times * x.b
+	p.c += times * x.c
+}
+
+var wheres = sync.Pool{New: func() any { return new(where) }}
+
+func (w *where) drop() {
+	w.dst, w.a, w.b, w.cond = nil, nil, nil, nil
+	wheres.Put(w)
+}
+
+// load takes checked operands that have elements.
+func (w *where) load(dst, cond, a, b *device.Operand) {
+	d, x, y, c := dst.Layout, a.Layout, b.Layout, cond.Layout
+	layout.Simplify(&d, &x, &y, &c)
+	w.bits, w.unit, w.loose = dst.Type.Bits(), 1, false
+	if dst.Type == layout.String {
+		w.unit = stringSize
+	} else if w.bits >= 8 {
+		w.unit = int64(w.bits / 8)
+		w.loose = !looseAlignment && w.bits > 8*min(alignment(w.dst), alignment(w.a), alignment(w.b))
+	}
+	w.count, w.rank = d.Count(), d.Rank()
+	w.bytes = (w.count*int64(width(dst.Type)) + 7) / 8
+	w.origin = sides{d.Offset() * w.unit, x.Offset() * w.unit, y.Offset() * w.unit, c.Offset()}
+	for i := range w.rank {
+		w.axes[i] = whereAxis{d.Dim(i), sides{d.Stride(i) * w.unit, x.Stride(i) * w.unit, y.Stride(i) * w.unit, c.Stride(i)}}
+	}
+	if w.rank == 0 {
+		w.rank, w.axes[0] = 1, whereAxis{n: 1}
+	}
+}
+
+// execute does it and returns when it is done.
+func (w *where) execute(sc *scratch) {
+	n := parallelism(w.count, w.bytes)
+	if w.bits > 0 && w.bits < 8 && !w.separable() {
+		n = 1
+	}
+	if n == 1 {
+		w.part(0, w.count, sc)
+		return
+	}
+	w.share.work, w.share.units = w, w.count
+	w.share.grain = (grainOf(w.count, w.bytes, n) + 63) &^ 63
+	allWorkers.run(&w.share, n-1, sc)
+}
+
+// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
+// one run that begins with a byte.
+func (w *where) separable() bool {
+	step := int64(1)
+	for i := w.rank - 1; i >= 0; i-- {
+		if w.axes[i].d != step {
+			return false
+		}
+		step *= w.axes[i].n
+	}
+	return w.origin.d*int64(w.bits)%8 == 0
+}
+
+// past reports whether rows are written past the caches, where kernels can.
+func (w *where) past() bool { return kernels.Stream != nil && w.bytes >= streamBytes }
+
+// part does the elements with the numbers [lo, hi): the parts of the innermost axis that
+// these are.
+func (w *where) part(lo, hi int64, sc *scratch) {
+	last := w.rank - 1
+	in := &w.axes[last]
+	var at [maxAxes]int64
+	p := w.origin
+	for k, rest := last, lo; k >= 0; k-- {
+		x := &w.axes[k]
+		at[k] = rest % x.n
+		rest /= x.n
+		p.move(&x.sides, at[k])
+	}
+	for lo < hi {
+		n := min(in.n-at[last], hi-lo)
+		w.row(p, n, sc)
+		lo += n
+		p.move(&in.sides, -at[last])
+		at[last] = 0
+		for k := last - 1; k >= 0; k-- { // the next index over the outer axes
+			x := &w.axes[k]
+			p.move(&x.sides, 1)
+			if at[k]++; at[k] < x.n {
+				break
+			}
+			p.move(&x.sides, -x.n)
+			at[k] = 0
+		}
+	}
+	if w.past() {
+		kernels.Fence()
+	}
+}

@@ -1,0 +1,121 @@
+package cpu
+
+import "unsafe"
+
+// wherePiece is the number of elements that are chosen at a time by way of buffers: a
+// multiple of 64, so few that all sides stay in L1.
+const wherePiece = 1024
+
+// row does n elements along the innermost axis.
+func (w *where) row(p sides, n int64, sc *scratch) {
+	x := &w.axes[w.rank-1]
+	switch {
+	case x.c == 0 && load8(w.cond, p.c) != 0:
+		w.copyRow(p.d, w.a, p.a, axis{n, x.d, x.a})
+	case x.c == 0:
+		w.copyRow(p.d, w.b, p.b, axis{n, x.d, x.b})
+	case w.bits == 0 || w.loose:
+		w.eachRow(p, n)
+	default:
+		for ; n > 0; n -= wherePiece {
+			m := min(n, wherePiece)
+			w.piece(p, m, sc)
+			p.move(&x.sides, m)
+		}
+	}
+}
+
+// copyRow copies elements of a or b.
+func (w *where) copyRow(d int64, src unsafe.Pointer, s int64, x axis) {
+	dense := x.d == w.unit && x.s == w.unit
+	switch bits := int64(w.bits); {
+	case bits == 0:
+		moveElementRow[string](w.dst, src, d, s, x)
+	case bits < 8 && dense:
+		copyBits(w.dst, d*bits, src, s*bits, x.n*bits)
+	case bits < 8:
+		for i := range x.n {
+			putBits(w.dst, (d+i*x.d)*bits, getBits(src, (s+i*x.s)*bits, bits), bits)
+		}
+	case dense:
+		moveRun(w.dst, d, src, s, x.n*w.unit, w.past())
+	default:
+		moveRow(w.dst, src, d, s, x, w.bits)
+	}
+}
+
+// eachRow is row, one by one: of strings, or where words may not be aligned.
+func (w *where) eachRow(p sides, n int64) {
+	x := &w.axes[w.rank-1].sides
+	for range n {
+		src, s := w.b, p.b
+		if load8(w.cond, p.c) != 0 {
+			src, s = w.a, p.a
+		}
+		if w.bits == 0 {
+			store(w.dst, p.d, load[string](src, s))
+		} else {
+			copy(span(w.dst, p.d, w.unit), span(src, s, w.unit))
+		}
+		p.move(x, 1)
+	}
+}
+
+// piece does up to wherePiece elements along the innermost axis. What is no run of
+// neighbours goes by way of a buffer; below a byte, all that does not begin with a byte.
+func (w *where) piece(p sides, n int64, sc *scratch) {
+	x := &w.axes[w.rank-1]
+	cond := unsafe.Add(w.cond, p.c)
+	if x.c != 1 {
+		cond = room(&sc.stage, wherePiece)
+		moveElementRow[uint8](cond, w.cond, 0, p.c, axis{n, 1, x.c})
+	}
+	a := w.gather(w.a, p.a, x.a, n, &sc.spread)
+	b := w.gather(w.b, p.b, x.b, n, &sc.wide)
+	bits := int64(w.bits)
+	switch {
+	case bits < 8 && x.d == 1 && p.d*bits%8 == 0 && n*bits%8 == 0:
+		blend(unsafe.Add(w.dst, p.d*bits/8), a, b, cond, n, w.bits)
+	case bits < 8:
+		tile := room(&sc.tile, wherePiece)
+		blend(tile, a, b, cond, n, w.bits)
+		if x.d == 1 {
+			copyBits(w.dst, p.d*bits, tile, 0, n*bits)
+			return
+		}
+		for i := range n {
+			putBits(w.dst, (p.d+i*x.d)*bits, getBits(tile, i*bits, bits), bits)
+		}
+	case x.d == w.unit && !w.past():
+		blend(unsafe.Add(w.dst, p.d), a, b, cond, n, w.bits)
+	default:
+		tile := room(&sc.tile, wherePiece*w.unit)
+		blend(tile, a, b, cond, n, w.bits)
+		if x.d == w.unit {
+			moveRun(w.dst, p.d, tile, 0, n*w.unit, true)
+		} else {
+			moveRow(w.dst, tile, p.d, 0, axis{n, x.d, w.unit}, w.bits)
+		}
+	}
+}
+
+// gather returns n elements of a or b as neighbours.
+func (w *where) gather(src unsafe.Pointer, s, step, n int64, buffer *[]byte) unsafe.Pointer {
+	bits := int64(w.bits)
+	switch {
+	case bits >= 8 && step == w.unit:
+		return unsafe.Add(src, s)
+	case bits < 8 && step == 1 && s*bits%8 == 0:
+		return unsafe.Add(src, s*bits/8)
+	}
+	to := room(buffer, wherePiece*w.unit)
+	switch {
+	case bits >= 8:
+		moveRow(to, src, 0, s, axis{n, w.unit, step}, w.bits)
+	case step == 1:
+		copyBits(to, 0, src, s*bits, n*bits)
+	default:
+		moveSteppedBits(to, 0, src, s, step, n, bits)
+	}
+	return to
+}

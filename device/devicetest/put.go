@@ -1,0 +1,204 @@
+package devicetest
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/layout"
+)
+
+// put runs puts of every type as scatters of rows, of columns and of single elements,
+// and then random ones.
+func (r runner) put(t *testing.T) {
+	shared := r.rig(t)
+	seed := uint64(0)
+	types, rows := layout.DTypes(), []int64{1, 2, 3, 8, 33, 64, 1000}
+	n, lanes, limits := 4000, 4, oracle.Limits{Ops: []oracle.Op{oracle.OpPut}}
+	if r.few() {
+		n, rows = 400, []int64{1, 3, 8, 33, 64}
+	}
+	if r.Small {
+		types, n, lanes, rows, limits.MaxBytes = widths, 60, 1, []int64{1, 8, 33}, 1<<10
+	}
+	limits.Once = r.Lone
+	outside := device.OutsideError
+	if r.Lone {
+		outside = device.OutsideSkip
+	}
+	for _, dtype := range types {
+		for _, at := range []layout.DType{layout.Int32, layout.Int64} {
+			for _, width := range rows {
+				// Five rows or columns of nine, to odd offsets.
+				seed++
+				shape := []int64{5, width}
+				row := oracle.Case{
+					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: at, Dst: strided(shape, []int64{0, 1}, int64(seed%3)*16), Src: dense(int64(seed%9), 5, width),
+					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 9, Stride: width, Outside: outside}}, Wrong: int(seed % 8 / 7), Once: r.Lone,
+				}
+				column := row
+				column.Dst, column.Src = strided(shape, []int64{0, 9}, 5), strided(shape, []int64{1, 5}, 3)
+				column.By = []device.Index{{Extent: 9, Stride: 1, Outside: outside}}
+				each := column
+				each.At = dense(0, 5, width)
+				one := each // the same for all
+				one.Src = strided(shape, []int64{0, 0}, 7)
+				for _, c := range []oracle.Case{row, column, each, one} {
+					shared.check(c, seed)
+				}
+			}
+		}
+	}
+	// Many, so that devices share the work, and some name the same.
+	if !r.Small {
+		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
+			l := strided([]int64{400000}, []int64{0}, 0)
+			for wrong := range 2 {
+				shared.check(oracle.Case{
+					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int32, Dst: l, Src: dense(0, 400000), At: dense(0, 400000),
+					By: []device.Index{{Extent: 99999, Stride: 3}}, Wrong: wrong,
+				}, 1)
+			}
+		}
+	}
+	for lane := range lanes {
+		rig := shared.fork(t)
+		for i := lane; i < n; i += lanes {
+			seed := r.seed + uint64(i)
+			rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 3)), limits), seed)
+		}
+	}
+}
+
+// putRules makes puts that a device must refuse at once.
+func (r runner) putRules(t *testing.T) {
+	rig := r.rig(t)
+	data := noise(64, 1)
+	a, b, at := rig.buffer(data), rig.buffer(data), rig.indices(0, 1, 2, 3, 4, 5, 6, 7)
+	of := func(b device.Buffer, dims ...int64) device.Operand {
+		return operand(b, layout.Uint8, dense(0, dims...))
+	}
+	ints := func(off int64, dims ...int64) device.Operand { return operand(at, layout.Int64, dense(off, dims...)) }
+	one := operand(a, layout.Uint8, strided([]int64{4}, []int64{0}, 0))
+	by := func(extent, stride int64) []device.Index { return []device.Index{{Extent: extent, Stride: stride}} }
+	before := rig.dev.Stats()
+	for _, c := range []struct {
+		name         string
+		dst, src, at device.Operand
+		how          device.Reduction
+		by           []device.Index
+		kind         error
+	}{
+		{"shapes", one, of(b, 4), ints(0, 3), device.Set, by(8, 1), device.ErrInvalid},
+		{"shapes of dst and src", one, of(b, 3), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"widths", one, operand(b, layout.Int16, dense(0, 4)), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"bytes as indices", one, of(b, 4), operand(at, layout.Uint8, dense(0, 4)), device.Set, by(8, 1), device.ErrInvalid},
+		{"indices beyond their buffer", one, of(b, 4), ints(5, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"no index", one, of(b, 4), ints(0, 4), device.Set, nil, device.ErrInvalid},
+		{"too many", one, of(b, 4), ints(0, 4), device.Set, make([]device.Index, device.MostIndices+1), device.ErrUnsupported},
+		{"extent 0", one, of(b, 4), ints(0, 4), device.Set, by(0, 1), device.ErrInvalid},
+		{"dst is reached beyond", one, of(b, 4), ints(0, 4), device.Set, by(65, 1), device.ErrInvalid},
+		{"dst is reached far beyond", one, of(b, 4), ints(0, 4), device.Set, by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
+		{"dst is reached before", one, of(b, 4), ints(0, 4), device.Set, by(2, -1), device.ErrInvalid},
+		{"dst is what src is", one, of(a, 4), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"dst reaches what src is", one, operand(a, layout.Uint8, dense(7, 4)), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), of(b, 4), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
+		{"no buffer", one, of(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.Set, by(8, 1), device.ErrInvalid},
+		{"no reduction", one, of(b, 4), ints(0, 4), 99, by(8, 1), device.ErrInvalid},
+		{"no policy", one, of(b, 4), ints(0, 4), device.Set, []device.Index{{Extent: 8, Stride: 1, Outside: 9}}, device.ErrInvalid},
+	} {
+		rig.is(rig.q.Put(c.dst, c.src, c.at, c.how, c.by...), c.kind, "%s", c.name)
+	}
+	if after := rig.dev.Stats(); after != before {
+		rig.Errorf("refused, but the stats went from %+v to %+v", before, after)
+	}
+	rig.ok(rig.q.Wait())
+	if !bytes.Equal(rig.bytes(a), data) || !bytes.Equal(rig.bytes(b), data) {
+		rig.Error("a refused put changed a buffer")
+	}
+
+	// What is nothing to do, and what is just within the rules.
+	before = rig.dev.Stats()
+	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.Set, by(0, 1)...))
+	if after := rig.dev.Stats(); after.Launches != before.Launches {
+		rig.Error("an empty put was launched")
+	}
+	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), ints(0, 4), device.Set, by(8, 1)...))
+	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+4 {
+		rig.Errorf("a put of 4 bytes took the stats from %+v to %+v", before, after)
+	}
+	if got := rig.bytes(a); !bytes.Equal(got[:4], data[8:12]) || !bytes.Equal(got[4:], data[4:]) {
+		rig.Error("a put within one buffer is wrong")
+	}
+	rig.ok(errors.Join(a.Free(), b.Free(), at.Free()))
+	rig.is(rig.q.Put(one, of(b, 4), ints(0, 4), device.Set, by(8, 1)...), device.ErrClosed, "freed buffers")
+}
+
+// putOrder checks that puts keep the order of their queue, and that an index out of range
+// is told as a put's, or, if it is to be skipped or clamped, not at all.
+func (r runner) putOrder(t *testing.T) {
+	rig := r.rig(t)
+	const n = 16
+	to := func(b device.Buffer) device.Operand {
+		return operand(b, layout.Uint8, strided([]int64{n}, []int64{0}, 0))
+	}
+	row := func(b device.Buffer) device.Operand { return operand(b, layout.Uint8, dense(0, n)) }
+	ints := func(b device.Buffer) device.Operand { return operand(b, layout.Int64, dense(0, n)) }
+	by := device.Index{Extent: n, Stride: 1}
+	shift := make([]int64, n)
+	for i := range shift {
+		shift[i] = int64(i+1)%n - n
+	}
+	a, b := rig.buffer(noise(n, 1)), rig.buffer(make([]byte, n))
+	want := noise(n, 1)
+	for i := range 4 {
+		src, dst := a, b
+		if i%2 == 1 {
+			src, dst = b, a
+		}
+		own := rig.indices(shift...) // freed before it is waited for
+		rig.ok(rig.q.Put(to(dst), row(src), ints(own), device.Set, by))
+		rig.ok(own.Free())
+		want = append([]byte{want[n-1]}, want[:n-1]...)
+	}
+	if !bytes.Equal(rig.bytes(a), want) {
+		rig.Error("puts were not done in order")
+	}
+
+	shift[5] = n + 3
+	wrong := rig.indices(shift...)
+	told := rig.q.Put(to(b), row(a), ints(wrong), device.Set, by)
+	if told == nil {
+		told = rig.q.Wait()
+	}
+	rig.is(told, device.ErrInvalid, "an index out of range")
+	if told != nil && !bytes.HasPrefix([]byte(told.Error()), []byte("Put")) {
+		rig.Errorf("a put's index out of range is told as %v", told)
+	}
+	want = append([]byte{want[n-1]}, want[:n-1]...)
+	last := want[6]
+	want[6] = noise(n, 1)[3] // as it was after three puts
+	if got := rig.bytes(b); !bytes.Equal(got, want) {
+		rig.Errorf("after a wrong index dst is %v, want %v", got, want)
+	}
+	by.Outside = device.OutsideSkip
+	rig.ok(rig.q.Put(to(b), row(a), ints(wrong), device.Set, by))
+	rig.ok(rig.q.Wait())
+	if !bytes.Equal(rig.bytes(b), want) {
+		rig.Error("an index that is skipped has changed something")
+	}
+	by.Outside = device.OutsideClamp
+	clamped := rig.indices(n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000)
+	rig.ok(rig.q.Fill(row(a), []byte{last}))
+	rig.ok(rig.q.Put(to(b), row(a), ints(clamped), device.Set, by))
+	rig.ok(rig.q.Wait())
+	want[0], want[n-1] = last, last
+	if !bytes.Equal(rig.bytes(b), want) {
+		rig.Error("indices that are clamped are not put to the ends")
+	}
+	rig.ok(errors.Join(a.Free(), b.Free(), wrong.Free(), clamped.Free()))
+}

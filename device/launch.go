@@ -1,0 +1,58 @@
+package device
+
+// Kernel is a kernel of the user's, ready to run on one device: opencl.Device.Compile and
+// cuda.Device.Load return one.
+type Kernel interface {
+	// Name returns the kernel's name in its source.
+	Name() string
+	// Close waits for the device's queues and frees the kernel. The device's Close
+	// does the same. A second Close is ErrClosed.
+	Close() error
+}
+
+// Grid is a number of blocks (work-groups), or of threads (work-items) in a block, along
+// x, y and z. 0 stands for 1: Grid{6} and Grid{6, 1, 1} are the same.
+type Grid [3]uint32
+
+// Launcher is implemented by queues that run kernels of the user's.
+type Launcher interface {
+	// Launch queues a kernel, in the order of the queue's other work: grid blocks of
+	// block threads each. Freeing a buffer that is an argument waits for the kernel,
+	// as it does for work of the queue's own. The arguments fill the kernel's
+	// parameters one after the other:
+	//
+	//	a Buffer or an Operander   a pointer to the start of the buffer (OpenCL: its cl_mem)
+	//	Strided(x)                 that, and integers: the offset, the extents, then the strides
+	//	int                        a signed integer of the width that the parameter has
+	//	int8 ... uint64            an integer of just that width
+	//	float32, float64           a number of just that width
+	//	[]byte                     a struct or vector, by value
+	//	Local(n)                   n bytes of local memory: in OpenCL a pointer to them,
+	//	                           in CUDA no parameter but what extern __shared__ refers to
+	//
+	// Offsets, extents and strides count elements. What the driver tells of the
+	// kernel's parameters is checked before anything runs: a wrong count or kind, a
+	// number that does not fit, a buffer that is freed or another device's is
+	// ErrInvalid.
+	Launch(k Kernel, grid, block Grid, args ...any) error
+}
+
+// Operander is memory with a layout: an Operand, or a tensor.
+type Operander interface{ Operand() Operand }
+
+// Operand returns o itself.
+func (o Operand) Operand() Operand { return o }
+
+// StridedArgument is an argument of Launcher that Strided returns.
+type StridedArgument struct{ X Operander }
+
+// Strided returns an argument that stands for a pointer to x's memory and for where its
+// elements lie in it, in elements of x's type. For a kernel that begins
+//
+//	kernel void f(global float *x, long offset, int rows, int columns, long down, long right, ...
+//
+// it is the first six arguments, if x has two axes.
+func Strided(x Operander) StridedArgument { return StridedArgument{x} }
+
+// Local is an argument of Launcher: so many bytes of local memory.
+type Local uint32

@@ -1,0 +1,217 @@
+package gpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// Kind is a set of what a parameter of a kernel may get.
+type Kind uint8
+
+// The kinds of value.
+const (
+	Pointer     Kind = 1 << iota // to global memory
+	LocalMemory                  // a pointer to so many bytes of it
+	Integer
+	Float
+	Struct
+)
+
+// ByValue are the kinds of what is no pointer.
+const ByValue = Integer | Float | Struct
+
+// Parameter is what a driver tells of a parameter.
+type Parameter struct {
+	Name, Type string // for errors; "": unknown
+	Kind       Kind
+	Bytes      int // of a value; 0: unknown
+}
+
+func (p *Parameter) String() string {
+	switch {
+	case p.Name == "":
+		return quote.Plain(p.Type)
+	case p.Type == "":
+		return quote.Plain(p.Name)
+	}
+	return quote.Plain(p.Type) + " " + quote.Plain(p.Name)
+}
+
+// binding makes values of arguments.
+type binding struct {
+	q          *Queue
+	parameters []Parameter
+	values     []Value
+	shared     uint32 // local memory that is no parameter's
+
+	// The memory among the values: its place, its buffer, and which it is, for errors.
+	places  []int
+	buffers []device.Buffer
+	roles   []string
+}
+
+// all binds all arguments, whose count must be right.
+func (b *binding) all(args []any) error {
+	for i, arg := range args {
+		if err := b.one(i, arg); err != nil {
+			return err
+		}
+	}
+	if n := len(b.values); n != len(b.parameters) {
+		return layout.Errorf(device.ErrInvalid, "", "%d arguments, which fill %d parameters; the kernel has %d", len(args), n, len(b.parameters))
+	}
+	return nil
+}
+
+// one binds an argument.
+func (b *binding) one(i int, arg any) error {
+	switch x := arg.(type) {
+	case device.StridedArgument:
+		return b.strided(i, x)
+	case device.Operander:
+		return b.memory(i, x.Operand().Buffer)
+	case device.Buffer:
+		return b.memory(i, x)
+	case device.Local:
+		return b.local(i, x)
+	case int:
+		return b.integer(i, "an int", int64(x))
+	case []byte:
+		return b.put(i, "[]byte", Value{Kind: Struct, Bytes: append([]byte(nil), x...)})
+	}
+	v, ok := scalar(arg)
+	if !ok {
+		return b.refuse(i, "is a %T: want a tensor, a device.Operand, Buffer, Strided or Local, a number or []byte", arg)
+	}
+	return b.put(i, fmt.Sprintf("%T", arg), v)
+}
+
+// scalar returns the bytes of a number of a fixed width.
+func scalar(arg any) (Value, bool) {
+	le := binary.LittleEndian
+	switch x := arg.(type) {
+	case int8:
+		return Value{Kind: Integer, Bytes: []byte{byte(x)}}, true
+	case uint8:
+		return Value{Kind: Integer, Bytes: []byte{x}}, true
+	case int16:
+		return Value{Kind: Integer, Bytes: le.AppendUint16(nil, uint16(x))}, true
+	case uint16:
+		return Value{Kind: Integer, Bytes: le.AppendUint16(nil, x)}, true
+	case int32:
+		return Value{Kind: Integer, Bytes: le.AppendUint32(nil, uint32(x))}, true
+	case uint32:
+		return Value{Kind: Integer, Bytes: le.AppendUint32(nil, x)}, true
+	case int64:
+		return Value{Kind: Integer, Bytes: le.AppendUint64(nil, uint64(x))}, true
+	case uint64:
+		return Value{Kind: Integer, Bytes: le.AppendUint64(nil, x)}, true
+	case float32:
+		return Value{Kind: Float, Bytes: le.AppendUint32(nil, math.Float32bits(x))}, true
+	case float64:
+		return Value{Kind: Float, Bytes: le.AppendUint64(nil, math.Float64bits(x))}, true
+	}
+	return Value{}, false
+}
+
+// refuse is the error of argument i.
+func (b *binding) refuse(i int, format string, args ...any) error {
+	to := ""
+	if n := len(b.values); n < len(b.parameters) {
+		to = fmt.Sprintf(" for parameter %d, %v,", n, &b.parameters[n])
+	}
+	return layout.Errorf(device.ErrInvalid, "", "argument %d%s %s", i, to, fmt.Sprintf(format, args...))
+}
+
+// put fills the next parameter.
+func (b *binding) put(i int, what string, v Value) error {
+	n := len(b.values)
+	if n >= len(b.parameters) {
+		return b.refuse(i, "is one too many: the kernel has %d parameters", len(b.parameters))
+	}
+	p := &b.parameters[n]
+	switch size := len(v.Bytes); {
+	case p.Kind == 0:
+		return b.refuse(i, "cannot be given: the parameter is neither memory nor a value")
+	case p.Kind&v.Kind == 0:
+		return b.refuse(i, "is %s, which that is not", what)
+	case v.Kind&ByValue != 0 && p.Bytes > 0 && size != p.Bytes:
+		return b.refuse(i, "is %s of %d bytes; the parameter has %d", what, size, p.Bytes)
+	}
+	b.values = append(b.values, v)
+	return nil
+}
+
+func (b *binding) memory(i int, buffer device.Buffer) error {
+	place := len(b.values)
+	if err := b.put(i, "memory", Value{Kind: Pointer}); err != nil {
+		return err
+	}
+	b.places, b.buffers = append(b.places, place), append(b.buffers, buffer)
+	b.roles = append(b.roles, fmt.Sprintf("argument %d", i))
+	return nil
+}
+
+// integer fills a parameter with an integer of its width.
+func (b *binding) integer(i int, what string, x int64) error {
+	width := 8
+	if n := len(b.values); n < len(b.parameters) {
+		width = b.parameters[n].Bytes
+	}
+	switch width {
+	case 1, 2, 4, 8:
+	case 0:
+		return b.refuse(i, "is %s, and the driver does not tell of how many bytes the parameter is: give an int32 or int64", what)
+	default:
+		return b.refuse(i, "is %s; the parameter has %d bytes", what, width)
+	}
+	if s := 64 - 8*width; x<<s>>s != x {
+		return b.refuse(i, "is %s of value %d, which %d bytes do not hold", what, x, width)
+	}
+	return b.put(i, what, Value{Kind: Integer, Bytes: binary.LittleEndian.AppendUint64(nil, uint64(x))[:width]})
+}
+
+// strided fills the parameters of a buffer and a layout.
+func (b *binding) strided(i int, x device.StridedArgument) error {
+	if x.X == nil {
+		return b.refuse(i, "is the Strided of nothing")
+	}
+	o := x.X.Operand()
+	if err := b.memory(i, o.Buffer); err != nil {
+		return err
+	}
+	numbers := append(o.Layout.AppendDims([]int64{o.Layout.Offset()}), o.Layout.Strides()...)
+	for k, n := range numbers {
+		what := "an extent"
+		switch {
+		case k == 0:
+			what = "the offset"
+		case k > o.Layout.Rank():
+			what = "a stride"
+		}
+		if err := b.integer(i, what, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// local is a parameter where the kernel has one for it, else the launch's own.
+func (b *binding) local(i int, bytes device.Local) error {
+	if n := len(b.values); n < len(b.parameters) && b.parameters[n].Kind&LocalMemory != 0 {
+		b.values = append(b.values, Value{Kind: LocalMemory, Local: uint32(bytes)})
+		return nil
+	}
+	if !b.q.dev.properties.Shared {
+		return b.refuse(i, "is local memory, which that is not")
+	}
+	if b.shared += uint32(bytes); b.shared < uint32(bytes) {
+		return b.refuse(i, "makes more local memory than there is")
+	}
+	return nil
+}

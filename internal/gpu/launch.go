@@ -1,0 +1,165 @@
+package gpu
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// Program is a kernel of the user's, as a driver has it.
+type Program interface {
+	// Release is the last call: no work uses the kernel any more.
+	Release() error
+}
+
+// Launcher is implemented by streams that run kernels of the user's.
+type Launcher interface {
+	// LaunchProgram queues a kernel: so many blocks of so many threads. The values,
+	// one for each parameter, may change when the call has returned.
+	LaunchProgram(p Program, grid, block [3]uint32, values []Value, shared uint32) error
+}
+
+// Value is what a parameter of a kernel gets: memory, local memory or bytes.
+type Value struct {
+	Kind  Kind
+	Mem   Mem    // of a Pointer; nil: a buffer of no bytes
+	Bytes []byte // of an Integer, a Float or a Struct
+	Local uint32 // bytes of LocalMemory
+}
+
+// Kernel is a device.Kernel.
+type Kernel struct {
+	dev        *Device
+	name       string
+	program    Program
+	parameters []Parameter
+	most       uint32 // threads in a block; 0: unknown
+
+	mu     sync.RWMutex // held for reading while a launch is queued
+	closed bool
+}
+
+// NewKernel makes a kernel of a driver's, which the kernel's Close and the device's
+// release. The caller is within While.
+func NewKernel(d *Device, name string, p Program, parameters []Parameter, mostThreads uint32) *Kernel {
+	k := &Kernel{dev: d, name: name, program: p, parameters: parameters, most: mostThreads}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kernels == nil {
+		d.kernels = map[*Kernel]struct{}{}
+	}
+	d.kernels[k] = struct{}{}
+	return k
+}
+
+// Name returns the kernel's name.
+func (k *Kernel) Name() string { return k.name }
+
+// Close waits for the device's queues and frees the kernel.
+func (k *Kernel) Close() error {
+	const op = "Close"
+	d := k.dev
+	if err := d.begin(op); err != nil {
+		return err
+	}
+	defer d.end()
+	k.mu.Lock()
+	before := k.closed
+	k.closed = true
+	k.mu.Unlock()
+	if before {
+		return layout.Errorf(device.ErrClosed, op, "the kernel %s was closed before", quote.Name(k.name))
+	}
+	for _, q := range d.openQueues() {
+		q.mu.Lock()
+		if !q.closed {
+			q.drain(q.seq)
+		}
+		q.mu.Unlock()
+	}
+	d.mu.Lock()
+	delete(d.kernels, k)
+	d.mu.Unlock()
+	return k.program.Release()
+}
+
+// releaseKernels releases the kernels of a device whose queues are closed.
+func (d *Device) releaseKernels() error {
+	var errs []error
+	for k := range d.kernels {
+		k.closed = true
+		errs = append(errs, k.program.Release())
+	}
+	d.kernels = nil
+	return errors.Join(errs...)
+}
+
+// Launch queues a kernel of the user's.
+func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...any) error {
+	const op = "Launch"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	k, ok := kernel.(*Kernel)
+	if !ok || k == nil {
+		return layout.Errorf(device.ErrInvalid, op, "the kernel is a %T, which is none of %s", kernel, q.dev.Info().ID())
+	}
+	s, ok := q.stream.(Launcher)
+	if !ok {
+		return layout.Errorf(device.ErrUnsupported, op, "%s runs no kernels but its own", q.dev.Info().ID())
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if err := k.check(q.dev, &grid, &block); err != nil {
+		return layout.Named(k.call(op), err)
+	}
+	b := binding{q: q, parameters: k.parameters}
+	if err := b.all(args); err != nil {
+		return layout.Named(k.call(op), err)
+	}
+	q.seq++
+	for i, buffer := range b.buffers {
+		used, err := q.use(op, b.roles[i], buffer)
+		if err != nil {
+			return layout.Named(k.call(op), err)
+		}
+		b.values[b.places[i]].Mem = used.Mem()
+	}
+	launch := func() error { return s.LaunchProgram(k.program, grid, block, b.values, b.shared) }
+	err := launch()
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(launch())
+	}
+	if err == nil {
+		q.dev.counters.Launch(0)
+	}
+	return err
+}
+
+func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name(k.name) }
+
+// check checks a kernel against the device and the size of a launch, whose zeros it makes
+// ones.
+func (k *Kernel) check(d *Device, grid, block *device.Grid) error {
+	threads := uint64(1)
+	for i := range block {
+		grid[i], block[i] = max(grid[i], 1), max(block[i], 1)
+		if threads *= uint64(block[i]); threads > 1<<31 {
+			threads = 1 << 31
+		}
+	}
+	switch {
+	case k.dev != d:
+		return layout.Errorf(device.ErrInvalid, "", "the kernel is another device's")
+	case k.closed:
+		return layout.Errorf(device.ErrClosed, "", "the kernel is closed")
+	case k.most > 0 && threads > uint64(k.most):
+		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads; the kernel runs with at most %d here", block[0], block[1], block[2], k.most)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+// blend: chunks (see parts.h) of a or b, as cond says (see sides.h), of rows that are
+// dense in dst. Each of the others is dense along them, too, or repeats an element:
+// params->na says so of a, nb of b, ta of cond. Where cond does, only what it chooses is
+// read. It goes behind store.h.
+
+#define PER (128 / DBITS) // elements in a chunk
+#define ALL (0xffffffff >> (32 - DBITS))
+
+// read is slots [from, end) of a chunk of a or b, whose slot 0 is at a position; or, of
+// one that repeats an element, that element everywhere.
+INLINED void PASTE(NAME, _read)(Pair *p, GLOBAL const u8 *side, i64 at, u32 from, u32 end, u32 repeats) {
+	if (!repeats) {
+		*p = pair_at(place_of(side, at * DBITS, from * DBITS, end * DBITS));
+		return;
+	}
+#if DBITS < 8
+	p->lo.x = (u32)side[at / (8 / DBITS)] >> ((u32)at % (8 / DBITS) * DBITS) & ALL;
+#else
+	p->lo.x = ((GLOBAL const WORD *)side)[at];
+#endif
+	p->lo.x *= 0xffffffff / ALL;
+	p->lo.y = p->lo.z = p->lo.w = p->lo.x;
+	p->hi = p->lo;
+	p->shift = 0;
+}
+
+// conditions reads those of a chunk's slots [from, end), a byte for each slot.
+INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, u32 from, u32 end) {
+#if PER >= 16
+	UNROLL
+	for (i32 k = 0; k < PER; k += 16) {
+		const i32 a = MAX((i32)from - k, 0), b = MIN((i32)end - k, 16);
+		u128 v;
+		v.x = v.y = v.z = v.w = 0;
+		if (a < b) {
+			v = shifted(pair_at(place_of(cond, (at + k) * 8, a * 8, b * 8)));
+		}
+		word[k / 4] = v.x;
+		word[k / 4 + 1] = v.y;
+		word[k / 4 + 2] = v.z;
+		word[k / 4 + 3] = v.w;
+	}
+#else
+	GLOBAL const PASTE(Piece, COND_BITS) *pieces = (GLOBAL const PASTE(Piece, COND_BITS) *)cond;
+	const i64 first = (at + from) / PER, last = (at + end - 1) / PER;
+	const PASTE(Piece, COND_BITS) lo = pieces[first];
+	PASTE(Piece, COND_BITS) hi = lo;
+	if (last > first) {
+		hi = pieces[last];
+	}
+	PASTE(across_, COND_BITS)(word, lo, hi, (u32)(at & (PER - 1)) * 8);
+#endif
+}
+
+// mask is ones in those slots of word k of a chunk whose conditions are true.
+INLINED u32 PASTE(NAME, _mask)(const u32 *word, u32 k) {
+#if DBITS == 32
+	const u32 t = trues(word[0]);
+	return signs_of(t, t, 0x1111 * k);
+#elif DBITS == 16
+	const u32 t = trues(word[k / 2]);
+	return signs_of(t, t, k % 2 == 0 ? 0x1100 : 0x3322);
+#elif DBITS == 8
+	const u32 t = trues(word[k]);
+	return signs_of(t, t, 0x3210);
+#elif DBITS == 4
+	return nibbles_of(trues(word[2 * k]), trues(word[2 * k + 1]));
+#else
+	return crumbs_of(trues(word[4 * k]), trues(word[4 * k + 1])) | crumbs_of(trues(word[4 * k + 2]), trues(word[4 * k + 3])) << 16;
+#endif
+}
+
+// chosen is a chunk of which slots [from, end) are wanted: slot 0 is at p.
+INLINED u128 PASTE(NAME, _chosen)(CONSTANT Params *params, GLOBAL const u8 *src, GLOBAL const u8 *cond, GLOBAL const u8 *more, const Sides p, u32 from, u32 end) {
+	u128 v;
+	Pair x, y;
+	if (params->ta) {
+		if (cond[p.c]) {
+			PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
+		} else {
+			PASTE(NAME, _read)(&x, more, p.b, from, end, params->nb);
+		}
+		LOADED_WHOLE();
+		return shifted(x);
+	}
+	PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
+	PASTE(NAME, _read)(&y, more, p.b, from, end, params->nb);
+	u32 c[PER / 4];
+	PASTE(NAME, _conditions)(c, cond, p.c, from, end);
+	LOADED_WHOLE();
+	const u128 a = shifted(x), b = shifted(y);
+	v.x = choose(PASTE(NAME, _mask)(c, 0), a.x, b.x);
+	v.y = choose(PASTE(NAME, _mask)(c, 1), a.y, b.y);
+	v.z = choose(PASTE(NAME, _mask)(c, 2), a.z, b.z);
+	v.w = choose(PASTE(NAME, _mask)(c, 3), a.w, b.w);
+	return v;
+}
+
+ENTRY {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Sides begin = {dBase, sBase, (i64)hi, (i64)lo};
+		const u32 first = sides_of(params, block, &begin);
+		const u32 left = items_of(params, first);
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			Sides p = begin;
+			u32 rest = item;
+			i64 chunk = (i64)first * params->cut + item;
+			if (params->words > 0) {
+				chunk = digit(&rest, inner);
+				ROLLED
+				for (u32 k = 1; k < params->inner; k++) {
+					go(&p, params, params->outer + k, digit(&rest, inner + k));
+				}
+				go_cut(&p, params, rest);
+			}
+			const i64 e = chunk * PER - (p.d & (PER - 1)); // number in the row of slot 0
+			const u32 from = (u32)MAX(-e, 0), end = (u32)MIN(params->length - e, PER);
+			if ((i64)from >= params->length - e) {
+				continue;
+			}
+			GLOBAL u32 *to = (GLOBAL u32 *)dst + (p.d + e) / PER * 4;
+			p.a += params->na ? 0 : e;
+			p.b += params->nb ? 0 : e;
+			p.c += params->ta ? 0 : e;
+			PASTE(NAME, _store)(to, PASTE(NAME, _chosen)(params, src, cond, more, p, from, end), from * DBITS, end * DBITS);
+		}
+	}
+}
+
+#undef PER
+#undef ALL
+#undef CHUNK

@@ -1,0 +1,75 @@
+package onnx
+
+import (
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	where := definition{inputs: arity{3, 3}, typed: 1, prepare: prepareWhere}
+	register("Where", where.versions(change{9, types5}, change{16, types13}))
+}
+
+// Where chooses elements of x where cond is true, and of y elsewhere (ONNX Where-9 and
+// -16). cond is bool, x and y have one type; the three are broadcast together. The
+// result is a copy.
+func Where(cond, x, y *tensor.Tensor, v Opset) (*tensor.Tensor, error) {
+	return one("Where", v, x, func(d *definition) (*tensor.Tensor, error) {
+		if err := d.checkWhere(cond, x, y); err != nil {
+			return nil, err
+		}
+		return tensor.WhereAs(d.name, cond, x, y)
+	})
+}
+
+func (d *definition) checkWhere(cond, x, y *tensor.Tensor) error {
+	switch {
+	case cond == nil || y == nil:
+		return d.invalid("the condition or y is nil")
+	case cond.DType() != layout.Bool:
+		return d.invalid("the condition is %v%v; it must be bool", cond.DType(), cond.Shape())
+	case x.DType() != y.DType():
+		return d.invalid("x is %v%v and y %v%v: they must be of one type", x.DType(), x.Shape(), y.DType(), y.Shape())
+	}
+	return nil
+}
+
+func prepareWhere(d *definition, _ Attrs) (kernel, error) {
+	return func(c *call) error {
+		cond, err := c.tensor(0, "the condition")
+		if err != nil {
+			return err
+		}
+		y, err := c.tensor(2, "y")
+		if err != nil {
+			return err
+		}
+		if err := d.checkWhere(cond, c.x, y); err != nil {
+			return err
+		}
+		all := []*tensor.Tensor{cond, c.x, y}
+		if c.x.DType() == layout.String {
+			all[0], err = c.besides(cond, c.x)
+		} else {
+			err = c.together(all)
+		}
+		if err != nil {
+			return err
+		}
+		return c.set(tensor.WhereAs(d.name, all[0], all[1], all[2]))
+	}, nil
+}
+
+// besides returns t where another tensor is, which may be on no other device: strings.
+func (c *call) besides(t, other *tensor.Tensor) (*tensor.Tensor, error) {
+	home := other.Stream()
+	if t.Stream().Device() == home.Device() {
+		return t, nil
+	}
+	y, err := t.To(home)
+	if err == nil {
+		c.temps = append(c.temps, y)
+		c.moved(t, home)
+	}
+	return y, err
+}

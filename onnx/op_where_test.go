@@ -1,0 +1,81 @@
+package onnx_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/tensor"
+)
+
+func init() {
+	operatorTests = append(operatorTests, operatorTest{op: "Where", versions: []onnx.Opset{9, 16}, note: "the types are those of the values, inputs 1 and 2"})
+}
+
+// whereTypes are by version, copied from ONNX's text.
+var whereTypes = typesSince{9, 9, 9, 16}
+
+func TestWhere(t *testing.T) {
+	s := open(t)
+	cond := held(t)(tensor.FromSlice(s, []bool{true, false, true}, 3, 1))
+	x, y := filled(t, s, 3, 2), held(t)(tensor.FromSlice(s, []int32{-1, -2}))
+	for _, v := range []onnx.Opset{9, 16, 23} {
+		z := held(t)(onnx.Where(cond, x, y, v))
+		hasValues(t, z, []int64{3, 2}, 1, 2, -1, -2, 5, 6)
+		require.Equal(t, tensor.Copy, z.Verdict().Kind)
+		out, err := onnx.Run("Where", v, nil, cond, x, y)
+		require.NoError(t, err)
+		hasValues(t, held(t)(out[0].(*tensor.Tensor), nil), []int64{3, 2}, 1, 2, -1, -2, 5, 6)
+	}
+	for _, at := range layout.DTypes() {
+		if at == layout.String && !s.Device().Info().Strings {
+			continue
+		}
+		one := held(t)(tensor.New(s, at, 3))
+		for _, v := range []onnx.Opset{9, 15, 16, 24} {
+			out, err := onnx.Run("Where", v, nil, held(t)(tensor.New(s, layout.Bool)), one, one)
+			if since := whereTypes.of(at); since > 0 && v >= since {
+				require.NoError(t, err, "%v at %d", at, v)
+				require.NoError(t, out[0].Release())
+			} else {
+				require.ErrorIs(t, err, device.ErrInvalid, "%v at %d", at, v)
+			}
+		}
+	}
+}
+
+// TestWhereOfStrings: strings stay where they are, and the condition comes to them.
+func TestWhereOfStrings(t *testing.T) {
+	s := open(t)
+	words := held(t)(tensor.FromHost([]string{"a", "b", "c"}, 3))
+	none := held(t)(tensor.FromHost([]string{""}))
+	cond := held(t)(tensor.FromSlice(s, []bool{false, true, false}))
+	out, err := onnx.Run("Where", 16, nil, cond, words, none)
+	require.NoError(t, err)
+	got, err := tensor.Values[string](held(t)(out[0].(*tensor.Tensor), nil))
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "b", ""}, got)
+}
+
+func TestWhereErrors(t *testing.T) {
+	s := open(t)
+	cond := held(t)(tensor.FromSlice(s, []bool{true, false}))
+	x, y := filled(t, s, 2), filled(t, s, 3)
+	for _, c := range []struct {
+		cond, x, y *tensor.Tensor
+		says       string
+	}{
+		{cond, x, y, "extents 2 and 3 differ"},
+		{x, x, x, "the condition is int32[2]; it must be bool"},
+		{cond, x, cond, "they must be of one type"},
+		{nil, x, x, "nil"},
+		{cond, x, nil, "nil"},
+	} {
+		_, err := onnx.Where(c.cond, c.x, c.y, 16)
+		require.ErrorIs(t, err, device.ErrInvalid, c.says)
+		require.ErrorContains(t, err, c.says)
+	}
+}

@@ -1,0 +1,342 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A Provider is an engine that has operators which a session has not. The session keeps
+// the order of nodes, lifetimes, views and copies; the engine computes.
+type Provider interface {
+	// Operator returns how the engine runs a node, or nil if it does not. A session
+	// asks once for each node of an operator that is not known here, for each If, and
+	// for arithmetic, of which it takes the part of shapes.
+	Operator(n Node) (*Operator, error)
+}
+
+// Node is what a provider is told of a node. Nothing of it may be changed.
+type Node struct {
+	Domain, Op, Overload string
+	Version              int64 // of the domain, as the model imports it; 0: it does not
+	Name                 string
+	Attrs                Attrs // the graphs of If, Loop and Scan among them
+	Inputs, Outputs      []string
+	// Captured are values around the node that its graphs use. They follow the inputs,
+	// in a Call too.
+	Captured []string
+	Model    *model.Model // its functions and opsets
+}
+
+// Body returns a model of a graph that is an attribute of the node, for an engine that
+// runs a Loop or a Scan by a session of its own. Its inputs are the graph's, and after
+// them what the node captures.
+func (n Node) Body(attr string) (*model.Model, error) {
+	a, _ := n.Attrs.Get(attr)
+	g, ok := a.Value.(*model.Graph)
+	if !ok || g == nil {
+		return nil, layout.Errorf(device.ErrInvalid, n.Op, "there is no graph %s", quote.Name(attr))
+	}
+	return within(n.Model, g, n.Captured), nil
+}
+
+// Operator is how an engine runs a node. In sets of inputs bit i stands for input i; the
+// others have none of what the set says.
+type Operator struct {
+	// Run sets the outputs of a call, or queues work on its stream that does.
+	Run func(c *Call) error
+	// Strided inputs may be any view. Others are made contiguous first: a copy, unless
+	// they are.
+	Strided uint64
+	// Host inputs are wanted on tensor.Host, as shapes and axes are.
+	Host uint64
+	// Types returns the types of the outputs, for Session.Plan. Without it those are
+	// the ones that the model's value_info declares.
+	Types func(in []Made) ([]Made, error)
+}
+
+// All is the set of all inputs.
+const All = ^uint64(0)
+
+// Call is one run of an engine's operator.
+type Call struct {
+	Context context.Context
+	Stream  *tensor.Stream // the session's
+	// Inputs stay the session's; nil: left out. Tensors are on Stream, or of Host on
+	// tensor.Host.
+	Inputs []Value
+	// Outputs are the engine's to set, and become the session's: tensors on Stream or on
+	// tensor.Host, an alias of an input among them. nil is only for those without a name.
+	Outputs []Value
+
+	mayOverwrite []bool
+}
+
+// Tensor returns an input that must be a tensor.
+func (c *Call) Tensor(i int) (*tensor.Tensor, error) {
+	if i >= 0 && i < len(c.Inputs) {
+		if x, ok := c.Inputs[i].(*tensor.Tensor); ok && x != nil {
+			return x, nil
+		}
+	}
+	return nil, layout.Errorf(device.ErrInvalid, "Call", "input %d is no tensor", i)
+}
+
+// MayOverwrite reports whether nobody uses the elements of an input after the call: an
+// output may be written over them, and be an alias of the input.
+func (c *Call) MayOverwrite(i int) bool {
+	return i >= 0 && i < len(c.mayOverwrite) && c.mayOverwrite[i]
+}
+
+// An Option is for NewSession.
+type Option func(*compiler)
+
+// WithOperators has an engine run what the session cannot.
+func WithOperators(p Provider) Option { return func(c *compiler) { c.provider = p } }
+
+// foreign is an operator of an engine, in a session.
+type foreign struct {
+	*Operator
+	name     string
+	outputs  []string
+	declared []model.Type // of the outputs
+}
+
+// ask asks the engine for a node; nil: it does not have it.
+func (c *compiler) ask(u *unit) (*foreign, error) {
+	if c.provider == nil {
+		return nil, nil
+	}
+	captured, err := capturedBy(u.node)
+	if err != nil {
+		return nil, err
+	}
+	n := Node{
+		Domain: calleeOf(u.node.Domain, "", "").domain, Op: u.node.OpType, Overload: u.node.Overload, Name: u.node.Name,
+		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model,
+	}
+	n.Version = c.model.Opsets[n.Domain]
+	op, err := c.provider.Operator(n)
+	if op == nil || err != nil {
+		return nil, err
+	}
+	f := &foreign{Operator: op, name: u.node.OpType, outputs: u.node.Outputs}
+	if op.Run == nil {
+		return nil, layout.Errorf(device.ErrInvalid, f.name, "the engine's operator has no Run")
+	}
+	for _, name := range f.outputs {
+		f.declared = append(f.declared, c.declared[name])
+	}
+	return f, nil
+}
+
+// run is the kernel of an engine's operator.
+func (f *foreign) run(c *call) error {
+	e := Call{Context: c.ctx, Stream: c.far, Inputs: make([]Value, len(c.in)), Outputs: make([]Value, len(c.out)), mayOverwrite: make([]bool, len(c.in))}
+	for i, v := range c.in {
+		if absent(v) {
+			continue
+		}
+		e.Inputs[i] = v
+		x, ok := v.(*tensor.Tensor)
+		if !ok {
+			continue
+		}
+		y, err := f.operand(c, i, x)
+		if err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+		e.Inputs[i], e.mayOverwrite[i] = y, y == x && c.overwritable(i) || y != x && y.Unshared()
+	}
+	if c.far != c.stream {
+		return f.plan(c, e.Inputs)
+	}
+	err := f.Run(&e)
+	if len(e.Outputs) != len(c.out) {
+		return errors.Join(err, c.d.invalid("the engine set %d outputs; there are %d", len(e.Outputs), len(c.out)))
+	}
+	copy(c.out, e.Outputs) // what was set before an error is released
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.d.name, err)
+	}
+	return f.checkOutputs(c)
+}
+
+// operand returns an input as the engine wants it.
+func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
+	var err error
+	if f.Host>>i&1 == 1 {
+		if x.Stream() == tensor.Host() {
+			return x, nil
+		}
+		c.moved(x, tensor.Host())
+		if x, err = x.To(tensor.Host()); err == nil {
+			c.temps = append(c.temps, x)
+		}
+		return x, err
+	}
+	if x.Stream() == tensor.Host() {
+		x, err = c.bring(x, c.far)
+	} else if x.Stream() != c.far { // the caller's
+		if x, err = x.To(c.far); err == nil {
+			c.temps = append(c.temps, x)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := x.Layout()
+	if i < 64 && f.Strided>>i&1 == 1 || f.Strided == All || l.IsContiguous() {
+		return x, nil
+	}
+	y, err := x.Contiguous()
+	if err != nil {
+		return nil, err
+	}
+	c.temps = append(c.temps, y)
+	c.compacted += y.Verdict().Bytes
+	return y, nil
+}
+
+// checkOutputs checks what an engine made.
+func (f *foreign) checkOutputs(c *call) error {
+	for i, v := range c.out {
+		if absent(v) {
+			if c.out[i] = nil; f.outputs[i] == "" {
+				continue
+			}
+			return c.d.invalid("the engine made no output %d", i)
+		}
+		if _, ok := v.(*pending); ok {
+			return c.d.invalid("output %d is no value", i)
+		}
+		if x, ok := v.(*tensor.Tensor); ok && x.Stream() != tensor.Host() && x.Stream().Device() != c.far.Device() {
+			return c.d.invalid("the engine made output %d on %s; the session is on %s", i, x.Stream().Device().Info().ID(), c.far.Device().Info().ID())
+		}
+	}
+	return nil
+}
+
+// plan makes outputs on the dry device that stands in for the session's.
+func (f *foreign) plan(c *call, in []Value) error {
+	types := f.declared
+	if f.Types != nil {
+		made := make([]Made, len(in))
+		for i, v := range in {
+			if !absent(v) {
+				made[i] = madeOf("", v)
+			}
+		}
+		out, err := f.Types(made)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.d.name, err)
+		}
+		types = nil
+		for _, m := range out {
+			types = append(types, typeOfShape(m.Type, m.Shape))
+		}
+	}
+	for i := range c.out {
+		if f.outputs[i] == "" {
+			continue
+		}
+		var shape layout.Shape
+		ok := i < len(types)
+		if ok {
+			shape, ok = extentsOf(&types[i])
+		}
+		if !ok {
+			return layout.Errorf(dry.ErrRead, c.d.name, "neither the engine nor the model says of what shape output %d is", i)
+		}
+		x, err := tensor.Empty(c.far, types[i].Elem, shape...)
+		if err != nil {
+			return err
+		}
+		c.out[i] = x
+	}
+	return nil
+}
+
+// offer makes a unit an engine's, if that has its operator.
+func (c *compiler) offer(u *unit) error {
+	f, err := c.ask(u)
+	if f == nil || err != nil {
+		return err
+	}
+	u.missing, u.kernel = "", f.run
+	u.d.host |= uint(f.Host)
+	return nil
+}
+
+// split gives a kernel of arithmetic what an engine is not needed for: operands of few
+// elements, on the host.
+func (f *foreign) split(native kernel) kernel {
+	return func(c *call) error {
+		if c.few() {
+			return native(c)
+		}
+		return f.run(c)
+	}
+}
+
+// few reports whether the host should calculate.
+func (c *call) few() bool {
+	var dims layout.Shape
+	for _, v := range c.in {
+		x, ok := v.(*tensor.Tensor)
+		if !ok || x == nil {
+			continue
+		}
+		if x.Count() > fewElements {
+			return false
+		}
+		if together, err := layout.Broadcast(dims, x.Shape()); err == nil { // else the operator does not broadcast
+			dims = together
+		}
+	}
+	n, err := dims.Count()
+	return err == nil && n <= fewElements
+}
+
+// engines returns the units of arithmetic that are not of shapes, as opaque ones of the
+// engine, and lets it have the large operands of the others.
+func (c *compiler) engines() error {
+	if c.provider == nil {
+		return nil
+	}
+	for _, u := range c.nodes {
+		if !u.d.arithmetic {
+			continue
+		}
+		f, err := c.ask(u)
+		if err != nil {
+			return fmt.Errorf("%v: %w", u, err)
+		}
+		switch {
+		case f == nil:
+		case u.host:
+			u.kernel = f.split(u.kernel)
+		default:
+			if err := c.opaque(u); err != nil {
+				return err
+			}
+			u.kernel = f.run
+			u.d.host = uint(f.Host)
+		}
+	}
+	return nil
+}
+
+// declareTypes notes the types that the graph declares, for plans.
+func (c *compiler) declareTypes() {
+	if c.provider != nil {
+		c.declared = declaredIn(c.graph)
+	}
+}

@@ -1,0 +1,169 @@
+package opencl
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// Compile compiles a kernel of the user's from source in OpenCL C, for Launch of the
+// device's queues (device.Launcher). options are the compiler's, as
+// "-cl-std=CL1.2 -DN=4"; "" is none. Source that does not compile is a
+// *device.DriverError with the compiler's log. Compiled kernels of users are kept by
+// the driver only, if at all.
+func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
+	const op = "Compile"
+	if strings.ContainsRune(name+options, 0) || name == "" {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the name %s or the options are no text", quote.Name(name))
+	}
+	var k device.Kernel
+	err := gpu.While(d.Device, op, func() error {
+		u, err := d.driver.compile(source, name, options)
+		if err != nil {
+			return fmt.Errorf("%s of kernel %s: %w", op, quote.Name(name), err)
+		}
+		most, _ := clGetKernelWorkGroupInfo.number(u.kernel, d.driver.properties.id, kernelWorkGroupSize)
+		parameters, err := u.parameters()
+		if err != nil {
+			return errors.Join(err, u.Release())
+		}
+		k = gpu.NewKernel(d.Device, name, u, parameters, uint32(min(most, 1<<31)))
+		return nil
+	})
+	return k, err
+}
+
+// userKernel is a kernel of the user's. The driver keeps arguments in the cl_kernel, so
+// that one launch at a time sets them.
+type userKernel struct {
+	program, kernel uintptr
+	mu              sync.Mutex
+}
+
+func (d *driver) compile(source, name, options string) (*userKernel, error) {
+	program, err := d.programs.compileWith(source, strings.TrimSpace(options+" -cl-kernel-arg-info"))
+	if err != nil {
+		return nil, err
+	}
+	text := append([]byte(name), 0)
+	kernel, err := clCreateKernel.create(program, uintptr(unsafe.Pointer(&text[0])))
+	if isCode(err, invalidKernelName) {
+		has, _ := clGetProgramInfo.text(program, programKernelNames)
+		err = layout.Errorf(device.ErrInvalid, "clCreateKernel", "the source has no such kernel; it has %q", strings.Split(has, ";"))
+	}
+	if err != nil {
+		return nil, errors.Join(err, clReleaseProgram.call(program))
+	}
+	return &userKernel{program: program, kernel: kernel}, nil
+}
+
+// Release may come while launches are under way: the driver keeps what they use.
+func (u *userKernel) Release() error {
+	return errors.Join(clReleaseKernel.call(u.kernel), clReleaseProgram.call(u.program))
+}
+
+// parameters asks what the kernel's parameters are.
+func (u *userKernel) parameters() ([]gpu.Parameter, error) {
+	n, err := clGetKernelInfo.number(u.kernel, kernelNumArgs)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]gpu.Parameter, n)
+	for i := range all {
+		p := &all[i]
+		space, err := clGetKernelArgInfo.number(u.kernel, uintptr(i), kernelArgAddressQualifier)
+		if err != nil { // the driver does not tell: all that it takes is right
+			p.Kind = gpu.Pointer | gpu.LocalMemory | gpu.ByValue
+			continue
+		}
+		p.Name, _ = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgName)
+		p.Type, _ = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgTypeName)
+		switch space {
+		case addressGlobal, addressConstant:
+			p.Kind = gpu.Pointer
+			if strings.HasPrefix(p.Type, "image") { // an object of its own, in global memory
+				p.Kind = 0
+			}
+		case addressLocal:
+			p.Kind = gpu.LocalMemory
+		default:
+			p.Kind, p.Bytes = valueOf(p.Type)
+		}
+	}
+	return all, nil
+}
+
+// scalars are the types of numbers, by their names in OpenCL C.
+var scalars = map[string]struct {
+	kind  gpu.Kind
+	bytes int
+}{
+	"char": {gpu.Integer, 1}, "uchar": {gpu.Integer, 1}, "unsigned char": {gpu.Integer, 1},
+	"short": {gpu.Integer, 2}, "ushort": {gpu.Integer, 2}, "unsigned short": {gpu.Integer, 2},
+	"int": {gpu.Integer, 4}, "uint": {gpu.Integer, 4}, "unsigned int": {gpu.Integer, 4},
+	"long": {gpu.Integer, 8}, "ulong": {gpu.Integer, 8}, "unsigned long": {gpu.Integer, 8},
+	"half": {gpu.Struct, 2}, "float": {gpu.Float, 4}, "double": {gpu.Float, 8},
+}
+
+// valueOf returns what a parameter by value may get, by the name of its type: float4 is
+// a struct of 16 bytes.
+func valueOf(name string) (gpu.Kind, int) {
+	if name == "sampler_t" {
+		return 0, 0
+	}
+	if s, ok := scalars[name]; ok {
+		return s.kind | gpu.Struct, s.bytes
+	}
+	for lanes, bytes := range map[string]int{"2": 2, "3": 4, "4": 4, "8": 8, "16": 16} {
+		if s, ok := scalars[strings.TrimSuffix(name, lanes)]; ok {
+			return gpu.Struct, bytes * s.bytes
+		}
+	}
+	return gpu.ByValue, 0 // a name of the source's own, or a struct
+}
+
+// LaunchProgram queues a kernel of the user's.
+func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gpu.Value, _ uint32) error {
+	u := p.(*userKernel)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i, v := range values {
+		if err := u.set(i, &v); err != nil {
+			return err
+		}
+	}
+	global, local := new([3]uintptr), new([3]uintptr)
+	for i := range global {
+		global[i], local[i] = uintptr(grid[i])*uintptr(block[i]), uintptr(block[i])
+	}
+	return clEnqueueNDRangeKernel.call(s.handle, u.kernel, 3, 0, uintptr(unsafe.Pointer(global)), uintptr(unsafe.Pointer(local)), 0, 0, 0)
+}
+
+// set sets an argument.
+func (u *userKernel) set(i int, v *gpu.Value) error {
+	switch {
+	case v.Kind == gpu.LocalMemory:
+		return clSetKernelArg.call(u.kernel, uintptr(i), uintptr(v.Local), 0)
+	case v.Kind == gpu.Pointer:
+		handle := new(uintptr)
+		if m, ok := v.Mem.(*memory); ok {
+			*handle = m.handle
+		}
+		return clSetKernelArg.call(u.kernel, uintptr(i), unsafe.Sizeof(*handle), uintptr(unsafe.Pointer(handle)))
+	case len(v.Bytes) == 0:
+		return layout.Errorf(device.ErrInvalid, "Launch", "argument for parameter %d has no bytes", i)
+	}
+	at := address(unsafe.SliceData(v.Bytes))
+	err := clSetKernelArg.check(int32(dl.Call(clSetKernelArg.addr, u.kernel, uintptr(i), uintptr(len(v.Bytes)), at)))
+	runtime.KeepAlive(v.Bytes)
+	return err
+}

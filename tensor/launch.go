@@ -1,0 +1,47 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Launch queues a kernel of the user's, in the order of the stream's other work: see
+// device.Launcher, which says what arguments may be. Tensors among them, alone or as
+// device.Strided, may be of other streams of the device, whose work on them so far comes
+// before; what they do with them later waits for this stream only if it is made to (To,
+// or an event). What the kernel uses may be released as soon as Launch has returned.
+//
+// The cpu device runs no kernels: device.ErrUnsupported.
+func (s *Stream) Launch(k device.Kernel, grid, block device.Grid, args ...any) error {
+	const op = "Launch"
+	if s == nil {
+		return nilStream(op)
+	}
+	q, ok := s.queue.(device.Launcher)
+	if !ok {
+		return layout.Errorf(device.ErrUnsupported, op, "device %s runs no kernels but its own", s.dev.Info().ID())
+	}
+	for i, arg := range args {
+		if strided, ok := arg.(device.StridedArgument); ok {
+			arg = strided.X
+		}
+		t, ok := arg.(*Tensor)
+		if !ok {
+			continue
+		}
+		if err := t.hold(op); err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+		defer t.memory.drop()
+		if t.stream.dev != s.dev {
+			return t.fail(op, layout.Errorf(device.ErrInvalid, op, "argument %d is on device %s, the kernel on %s: To brings it there",
+				i, t.stream.dev.Info().ID(), s.dev.Info().ID()))
+		}
+		if err := t.usedOn(s); err != nil {
+			return t.fail(op, err)
+		}
+	}
+	return q.Launch(k, grid, block, args...)
+}

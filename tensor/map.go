@@ -1,0 +1,62 @@
+package tensor
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// Map looks each element up in a table: the bits of an element of 2, 4 or 8 bits, as a
+// number without a sign, name one of the table's 4, 16 or 256 elements. The table has one
+// axis, a type of 2 to 32 bits, which is the result's, and t's device. So an
+// exclusive or with a constant, other zero points, the values of NF4 and any conversion
+// from float8 are tables. The result is a copy on t's stream.
+func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
+	const op = "Map"
+	if err := t.hold(op); err != nil {
+		return nil, err
+	}
+	defer t.memory.drop()
+	if table == nil {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "there is no table"))
+	}
+	if err := table.hold(op); err != nil {
+		return nil, err
+	}
+	defer table.memory.drop()
+	if err := t.checkTable(op, table); err != nil {
+		return nil, t.fail(op, err)
+	}
+	if err := table.usedOn(t.stream); err != nil {
+		return nil, t.fail(op, err)
+	}
+	entries, err := table.Contiguous()
+	if err != nil {
+		return nil, t.fail(op, err)
+	}
+	defer entries.Release()
+	out, err := allocate(t.stream, op, table.dtype, t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if err := t.stream.queue.Map(out.Operand(), t.Operand(), entries.Operand()); err != nil {
+		return nil, t.fail(op, errors.Join(err, out.Release()))
+	}
+	out.note(op, move{verdict: Verdict{Copy, bytesOf(out.dtype, out.Count()), "map"}}, t)
+	return out, nil
+}
+
+// checkTable checks a table for t, as far as the device does not.
+func (t *Tensor) checkTable(op string, table *Tensor) error {
+	bits := t.dtype.Bits()
+	switch {
+	case bits < 2 || bits > 8:
+		return layout.Errorf(device.ErrInvalid, op, "elements have %d bits; a table is for 2 to 8", bits)
+	case table.stream.dev != t.stream.dev:
+		return layout.Errorf(device.ErrInvalid, op, "the table is on device %s, the elements on %s: To brings it there", table.stream.dev.Info().ID(), t.stream.dev.Info().ID())
+	case !table.layout.HasShape(1 << bits):
+		return layout.Errorf(device.ErrInvalid, op, "the table is %v%v; for elements of %d bits it has the shape [%d]", table.dtype, table.Shape(), bits, 1<<bits)
+	}
+	return nil
+}
