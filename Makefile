@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -64,6 +64,11 @@ bench:
 # SIZE, TIME.
 bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
+
+# What restride repack makes of quantised weights, beside gguf-py, ONNX Runtime,
+# compressed-tensors and torchao, as far as these can be had.
+quant-peers:
+	GO=$(GO) sh quant/peers/run.sh
 
 # The figures of docs/speed.md and bench/results/README.md: measures the devices, with
 # other libraries beside them, keeps the report in bench/results, and writes the tables.

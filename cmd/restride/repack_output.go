@@ -29,11 +29,15 @@ func (r *repack) describeOutput() error {
 	if err := json.Unmarshal(r.source.Config, &config); err != nil {
 		return err
 	}
-	said, err := json.Marshal(r.weights[0].To.Config())
-	if err != nil {
-		return err
+	if said := r.weights[0].To.Config(); said == nil {
+		delete(config, configKey) // of numbers, which are not quantised
+	} else {
+		text, err := json.Marshal(said)
+		if err != nil {
+			return err
+		}
+		config[configKey] = text
 	}
-	config[configKey] = said
 	return writeJSON(filepath.Join(r.output, "config.json"), config)
 }
 
