@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers results generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test cubins gorgonia emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -65,6 +65,11 @@ bench:
 bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
+# What restride repack makes of quantised weights, beside gguf-py, ONNX Runtime,
+# compressed-tensors and torchao, as far as these can be had.
+quant-peers:
+	GO=$(GO) sh quant/peers/run.sh
+
 # The figures of docs/speed.md and bench/results/README.md: measures the devices, with
 # other libraries beside them, keeps the report in bench/results, and writes the tables.
 # On a quiet machine, please. To try it elsewhere, in a minute: make results
@@ -74,6 +79,12 @@ DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results
 results:
 	GO=$(GO) sh scripts/results.sh "$(DEVICES)" "$(RESULTS)"
+
+# restride repack beside cp: a checkpoint of SIZE, made of random numbers, from FROM to TO.
+FROM ?= gptq
+TO ?= marlin
+repack-speed:
+	GO=$(GO) sh scripts/repack_speed.sh $(FROM) $(TO)
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
 # the example model, the assembly for processors, and the kernels for CUDA.

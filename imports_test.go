@@ -52,7 +52,7 @@ var policy = map[string][]string{
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
-	"quant":             {"layout", "tensor", "checkpoint", "internal/quote"},
+	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},

@@ -296,6 +296,55 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, err, "remove it")
 }
 
+// TestResumeAfterPowerCut: what another run of the system was told is done counts if it is
+// on the disk.
+func TestResumeAfterPowerCut(t *testing.T) {
+	if file.Boot() == "" {
+		t.Skip("the system does not say since when it runs")
+	}
+	u8, err := Safetensors.Type("U8")
+	require.NoError(t, err)
+	for sync, resumed := range map[bool]int{true: 1, false: 0} {
+		path := filepath.Join(t.TempDir(), "x.safetensors")
+		begin := func() *Writer {
+			w, err := Create(path, Header{Format: Safetensors, Tensors: []*Tensor{{Name: "a", Type: u8, Dims: []int64{3}}, {Name: "b", Type: u8, Dims: []int64{2}}}}, "source")
+			require.NoError(t, err)
+			return w
+		}
+		w := begin()
+		if sync {
+			require.NoError(t, w.Sync())
+		}
+		require.NoError(t, w.WriteAt(0, []byte("abc"), 0))
+		require.NoError(t, w.Finish(0))
+		end := w.end
+		require.NoError(t, w.Close())
+		w = begin()
+		assert.Equal(t, 1, w.Resumed)
+		if sync {
+			require.NoError(t, w.Sync())
+		}
+		require.NoError(t, w.Close())
+
+		b, err := os.ReadFile(path + Partial)
+		require.NoError(t, err)
+		if !sync {
+			b[end+int64(journalBoot)] ^= 1
+		}
+		require.NoError(t, os.WriteFile(path+Partial, b, 0o600))
+		w = begin()
+		assert.Equal(t, resumed, w.Resumed, "sync %v", sync)
+		for i, text := range []string{"abc", "de"} {
+			require.NoError(t, w.WriteAt(i, []byte(text), 0))
+			require.NoError(t, w.Finish(i))
+		}
+		require.NoError(t, w.Commit())
+		b, err = os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, "abcde", string(b[len(b)-5:]))
+	}
+}
+
 // TestOpen finds the files of a checkpoint.
 func TestOpen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))

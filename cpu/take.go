@@ -19,7 +19,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
-	return q.moveIndexed("Take", &dst, &src, &at, by)
+	return q.moveIndexed("Take", &dst, &src, &at, device.Set, by)
 }
 
 // Put copies the elements of src to those of dst that indices name, in order.
@@ -31,11 +31,11 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
 		return err
 	}
-	return q.moveIndexed("Put", &dst, &src, &at, by)
+	return q.moveIndexed("Put", &dst, &src, &at, how, by)
 }
 
 // moveIndexed does a checked take or put.
-func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device.Index) error {
+func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
 		return err
@@ -54,7 +54,10 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device
 	t := takes.Get().(*take)
 	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
-	t.put = op == "Put"
+	t.put, t.reduce = op == "Put", nil
+	if how != device.Set {
+		t.reduce = reducer(dst.Type, how)
+	}
 	t.load(dst, src, at, by)
 	t.execute(&q.sc)
 	q.launched(t.bytes)
@@ -69,7 +72,9 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, by []device
 // elements. An index takes a unit: an element, or a dense row of elements that the
 // loops do not enter.
 type take struct {
-	put          bool // indices are dst's, and units come in order
+	put          bool                     // indices are dst's, and units come in order
+	reduce       func(a, b uint64) uint64 // nil: elements of dst are replaced
+	classes      int64                    // of rows that are put: see putClasses; 0: there are none
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -148,7 +153,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
 	}
 	t.size = unit
-	if t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
+	if t.reduce == nil && t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
 		t.rank--
 		t.size *= t.axes[t.rank].n
 		t.count /= t.axes[t.rank].n
@@ -168,11 +173,19 @@ func (t *take) dense(axis int) bool {
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
 	n := parallelism(t.count, cost)
+	if t.classes = 0; t.putsRows() {
+		t.classes = int64(n)
+	}
 	if t.put || t.bits > 0 && t.bits < 8 && !t.separable() {
-		n = 1
+		n = int(max(t.classes, 1))
 	}
 	if n == 1 {
 		t.run(0, t.count, sc)
+		return
+	}
+	if t.classes > 0 {
+		t.share.work, t.share.units, t.share.grain = t, t.classes, 1
+		allWorkers.run(&t.share, n-1, sc)
 		return
 	}
 	t.share.work, t.share.units = t, t.count
@@ -184,7 +197,13 @@ func (t *take) execute(sc *scratch) {
 }
 
 // part does the units with the numbers [lo, hi).
-func (t *take) part(lo, hi int64, sc *scratch) { t.run(lo, hi, sc) }
+func (t *take) part(lo, hi int64, sc *scratch) {
+	if t.classes > 0 {
+		t.putClasses(lo, hi)
+		return
+	}
+	t.run(lo, hi, sc)
+}
 
 // separable reports whether elements below a byte, 64 at a time, share no byte: dst is
 // one run that begins with a byte.
@@ -202,6 +221,11 @@ func (t *take) separable() bool {
 // run does the units with the numbers [lo, hi).
 func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
+	case t.classes > 0:
+		t.putClasses(0, t.classes)
+		return
+	case t.reduce != nil:
+		t.rows(lo, hi, t.reduceRow)
 	case t.bits == 0:
 		t.rows(lo, hi, t.wordRow(0))
 	case t.bits < 8:

@@ -134,7 +134,10 @@ type Queue interface {
 	//
 	// Several elements of src may go to one element of dst. With Set it becomes one of
 	// them, whole: the last one in row-major order where Info.PutsInOrder says so, and
-	// elsewhere any (of 128 bits, it may be put together from several).
+	// elsewhere any (of 128 bits, it may be put together from several). With another
+	// reduction it becomes what that makes of it and of them, one after the other in
+	// row-major order: types are the same, and such that Reduces. Where puts are not done
+	// in order that is ErrUnsupported.
 	Put(dst, src, at Operand, how Reduction, by ...Index) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)

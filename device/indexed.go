@@ -28,11 +28,30 @@ const MostIndices = 32
 // Reduction says what Queue.Put makes of an element of dst and what goes there.
 type Reduction uint8
 
-// Set replaces the element.
-const Set Reduction = iota
+// The reductions. Integers wrap around; floats are rounded to the nearest one, to an even
+// one if two are as near. Of Bool, whose true is 1, Add and Max are or, and Mul and Min are
+// and. A NaN wins over numbers, and is the positive quiet one; -0 is less than 0.
+const (
+	Set Reduction = iota // the element is replaced
+	Add
+	Mul
+	Min
+	Max
+)
 
 // reductions are the names.
-var reductions = [...]string{"set"}
+var reductions = [...]string{"set", "add", "mul", "min", "max"}
+
+// Reduces reports whether elements of a type can be reduced: bool, integers of whole bytes,
+// and floats of IEEE's widths, or bfloat16.
+func Reduces(t layout.DType) bool {
+	switch t {
+	case layout.Bool, layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64,
+		layout.Float16, layout.BFloat16, layout.Float32, layout.Float64:
+		return true
+	}
+	return false
+}
 
 func (r Reduction) String() string {
 	if r.Valid() {

@@ -10,6 +10,8 @@ const (
 	// widestField and widestPitch are the most bits of a field, and of those from one to
 	// the next in dst: every word has a part of one.
 	widestField, widestPitch = 16, 32
+	// nearPitch is the pitch up to which four fields are in a word.
+	nearPitch = 8
 	// fewFields is the number in a run from which this is cheaper than element by element.
 	fewFields = 8
 )
@@ -29,19 +31,49 @@ func (p *problem) planFields(k *parameters) (Spec, bool) {
 	}
 	x := rest[0]
 	pitch, width := x.d*unit, n*unit
-	if x.n < fewFields || pitch == 1 || pitch > widestPitch || (x.n-1)*pitch+width >= limit {
+	if x.n < fewFields || pitch == 1 || pitch > widestPitch || x.n >= limit {
 		return Spec{}, false
 	}
 	rest = p.single(rest, unit)
 	k.length = (x.n-1)*pitch + width
 	k.na, k.nb = uint32(x.n), uint32(width)
 	k.run = []axis{{pitch, pitch, x.s * unit}}
-	if k.cutSpans((p.phase(32, rest[1:])+k.length+31)/32, 1, itemsPerBlock, rest[1:]) != nil {
+	k.sa = GroupSize / pitch * pitch
+	if step := x.s * unit; pitch <= nearPitch && step >= width && step <= nearPitch {
+		k.nearFields(width, pitch, step)
+	}
+	words, block := (p.phase(32, rest[1:])+k.length+31)/32, int64(itemsPerBlock)
+	for block < 8*itemsPerBlock && words/block >= 4*p.target.fewBlocks() {
+		block *= 2
+	}
+	if k.cutSpans(words, 1, block, rest[1:]) != nil {
 		*k = parameters{}
 		return Spec{}, false
 	}
 	return p.spec(Field), true
 }
+
+// nearFields sets what brings four fields of a word from one pitch to another: pairs move
+// apart first, and come together last.
+func (k *parameters) nearFields(width, pitch, step int64) {
+	// Bits that stay, and by how many the others turn to the right.
+	pairs, singles := ones(2*step), ones(step)|ones(step)<<(2*max(pitch, step))
+	far, near := uint32(2*(step-pitch))&31, uint32(step-pitch)&31
+	if k.ta = 1; pitch >= step {
+		k.db, k.tb = pairs|singles<<32, far|near<<5
+	} else {
+		k.db, k.tb = singles|pairs<<32, near|far<<5
+	}
+	for at := int64(0); at < 64; at += pitch {
+		k.da |= ones(width) << at
+	}
+	for i := range int64(4) {
+		k.sb |= ones(width) << (i * step)
+	}
+}
+
+// ones is so many bits.
+func ones(n int64) int64 { return 1<<n - 1 }
 
 // single makes p's elements single bits, which were unit bits each, and returns such axes.
 func (p *problem) single(axes []axis, unit int64) []axis {

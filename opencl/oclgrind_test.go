@@ -56,7 +56,7 @@ var shuffles = []string{
 
 // sample is the part of the small suite in which Oclgrind finds what others do not, and
 // which takes it a quarter of the time.
-const sample = "/^(Convert|Runs|Edges|Random|Take|Put|Map|Where)$/^(Layouts|uint4|float|lane0)$"
+const sample = "/^(Convert|Runs|Edges|Fields|Random|Take|Put|Map|Where)$/^(Layouts|uint4|float|lane0)$"
 
 var warnings = regexp.MustCompile(`(?m)^\d+ warnings? generated\.\n`)
 

@@ -128,7 +128,7 @@ func TestEachOf(t *testing.T) {
 				want[(e*bits+i)/8] |= x >> i & 1 << ((e*bits + i) % 8)
 			}
 		}
-		subtract(b, bits, 3)
+		subtract(b, bits, bits, 3)
 		assert.Equal(t, want, b, "%d bits", bits)
 	}
 }

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -23,7 +24,8 @@ func Describe(config json.RawMessage) (*Format, Params, error) {
 		return nil, Params{}, nil
 	}
 	var method struct {
-		Name string `json:"quant_method"`
+		Name    string `json:"quant_method"`
+		Version string `json:"version"`
 	}
 	if err := json.Unmarshal(*all.Config, &method); err != nil {
 		return nil, Params{}, unread(err)
@@ -34,12 +36,16 @@ func Describe(config json.RawMessage) (*Format, Params, error) {
 		read   func(json.RawMessage) (Params, error)
 	}{
 		{"gptq", gptq, describeGPTQ}, {"awq", awq, describeAWQ}, {"compressed-tensors", compressedTensors, describeCompressed},
-		{"mxfp4", gptOSS, func(json.RawMessage) (Params, error) { return Params{}, nil }},
+		{"mxfp4", gptOSS, func(json.RawMessage) (Params, error) { return Params{}, nil }}, {"modelopt", nvfp4, describeModelOpt},
 	} {
-		if known.name == method.Name {
-			p, err := known.read(*all.Config)
-			return known.format, p, err
+		if known.name != method.Name {
+			continue
 		}
+		p, err := known.read(*all.Config)
+		if method.Name == "awq" && strings.EqualFold(method.Version, "gemv") {
+			return awqGEMV, p, err
+		}
+		return known.format, p, err
 	}
 	return describeOwn(method.Name, *all.Config)
 }
@@ -110,12 +116,25 @@ func describeAWQ(text json.RawMessage) (p Params, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return p, unread(err)
 	}
-	if c.Version != "" && c.Version != "gemm" && c.Version != "GEMM" || c.Bits != 4 {
-		return p, layout.Errorf(layout.ErrUnsupported, "awq", "version %s of %d bits; gemm of 4 is known", quote.Name(c.Version), c.Bits)
+	if v := strings.ToLower(c.Version); v != "" && v != "gemm" && v != "gemv" || c.Bits != 4 {
+		return p, layout.Errorf(layout.ErrUnsupported, "awq", "version %s of %d bits; gemm and gemv of 4 are known", quote.Name(c.Version), c.Bits)
 	}
 	p = Params{Bits: 4, Zeros: c.Zeros == nil || *c.Zeros}
 	p.Group, err = group(c.Group)
 	return p, err
+}
+
+func describeModelOpt(text json.RawMessage) (p Params, err error) {
+	var c struct {
+		Algorithm string `json:"quant_algo"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return p, unread(err)
+	}
+	if c.Algorithm != "NVFP4" {
+		return p, layout.Errorf(layout.ErrUnsupported, "modelopt", "quant_algo %s; NVFP4 is known", quote.Name(c.Algorithm))
+	}
+	return Params{Group: -1}, nil
 }
 
 func describeCompressed(text json.RawMessage) (p Params, err error) {
@@ -160,8 +179,12 @@ func describeCompressed(text json.RawMessage) (p Params, err error) {
 
 // Config returns what config.json says of the weight as quantization_config: for formats
 // of GPTQModel, AutoAWQ, compressed-tensors and gpt-oss their own fields; for others the
-// format's name, which no engine takes for another's.
+// format's name, which no engine takes for another's; nil for numbers, which are not
+// quantised.
 func (w *Weight) Config() map[string]any {
+	if w.Format.numbers {
+		return nil
+	}
 	p := w.Params
 	size := p.Group
 	if size == 0 {
@@ -171,8 +194,14 @@ func (w *Weight) Config() map[string]any {
 	switch w.Format {
 	case gptq:
 		c["desc_act"], c["sym"], c["checkpoint_format"] = p.Sorted, !p.Zeros, "gptq_v2"
+	case gptqV1:
+		c["quant_method"], c["desc_act"], c["sym"], c["checkpoint_format"] = "gptq", p.Sorted, !p.Zeros, "gptq"
 	case awq:
 		c["version"], c["zero_point"] = "gemm", p.Zeros
+	case awqGEMV:
+		c["quant_method"], c["version"], c["zero_point"] = "awq", "gemv", p.Zeros
+	case nvfp4:
+		c = map[string]any{"quant_method": "modelopt", "quant_algo": "NVFP4"}
 	case compressedTensors:
 		strategy := map[string]any{"num_bits": p.Bits, "type": "int", "symmetric": !p.Zeros, "strategy": "channel"}
 		if p.Group > 0 {

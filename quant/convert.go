@@ -25,6 +25,9 @@ func (m Memory) Release() error {
 // Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
 // out. On devices that work on their own it returns before the work is done.
 func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	if p.plain != nil {
+		return p.runNumbers(s, src)
+	}
 	dst, more := Memory{}, Memory{}
 	defer func() {
 		err = errors.Join(err, more.Release())
@@ -72,8 +75,8 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 		}
 	}
 	for _, l := range p.less {
-		a := p.To.arrays[l.array]
-		if err := lessen(dst[p.To.Tensors[l.array].Name], a.bits, l.by); err != nil {
+		s := p.To.arrays[l.array].slots[0]
+		if err := change(dst[p.To.Tensors[l.array].Name], func(b []byte) { subtract(b, s.pitch, s.bits, l.by) }); err != nil {
 			return dst, err
 		}
 	}
@@ -99,7 +102,7 @@ func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 // widthTypes are the types of elements that moves have.
 var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
-// run copies elements from one tensor's bytes to another's.
+// run moves elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	t := widthTypes[m.width]
 	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
@@ -107,12 +110,29 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Release()) }()
-	f, err := tensor.FromBuffer(s, src.Buffer(), t, m.srcLayout, true)
+	from := t
+	if m.wide {
+		from = layout.Uint8
+	}
+	f, err := tensor.FromBuffer(s, src.Buffer(), from, m.srcLayout, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Release()) }()
-	return d.CopyFrom(f)
+	if m.table == nil {
+		return d.CopyFrom(f)
+	}
+	return mapTo(d, f, m.table)
+}
+
+// mapTo sets dst to what a table of bytes has for src's elements.
+func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
+	table, err := tensor.FromBytes(dst.Stream(), dst.DType(), packedTable(numbers, int64(dst.DType().Bits())), int64(len(numbers)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, table.Release()) }()
+	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
 }
 
 // rows says which group each row of k belongs to, and which row of the source each row of
@@ -232,7 +252,7 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 		switch f.role {
 		case zeros:
 			half := int64(1)<<(a.bits-1) - a.slots[0].less
-			eachOf(b, a.bits, func(uint64) uint64 { return uint64(half) })
+			eachOf(b, a.bits, a.bits, func(uint64) uint64 { return uint64(half) })
 		case shape:
 			ext := p.To.ext
 			if p.of != nil {
@@ -259,34 +279,15 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 	})
 }
 
-// lessen takes by from all elements of so many bits in a tensor of bytes: by a table of
-// what becomes of a byte, in place, where no element lies across two.
-func lessen(t *tensor.Tensor, bits, by int64) (err error) {
-	if 8%bits != 0 {
-		return change(t, func(b []byte) { subtract(b, bits, by) })
-	}
-	bytes := make([]byte, 256)
-	for x := range bytes {
-		bytes[x] = byte(x)
-	}
-	subtract(bytes, bits, by)
-	table, err := tensor.FromSlice(t.Stream(), bytes)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, table.Release()) }()
-	return t.Stream().Queue().Map(t.Operand(), t.Operand(), table.Operand())
+// subtract takes by from all elements of so many bits, pitch bits apart.
+func subtract(b []byte, pitch, bits, by int64) {
+	eachOf(b, pitch, bits, func(x uint64) uint64 { return x - uint64(by) })
 }
 
-// subtract takes by from all elements of so many bits.
-func subtract(b []byte, bits, by int64) {
-	eachOf(b, bits, func(x uint64) uint64 { return x - uint64(by) })
-}
-
-// eachOf changes the elements of so many bits, up to 8, that follow each other in bytes.
-func eachOf(b []byte, bits int64, change func(uint64) uint64) {
+// eachOf changes the elements of so many bits, up to 8, that are pitch bits apart.
+func eachOf(b []byte, pitch, bits int64, change func(uint64) uint64) {
 	mask := uint16(1)<<bits - 1
-	for at := int64(0); at+bits <= 8*int64(len(b)); at += bits {
+	for at := int64(0); at+bits <= 8*int64(len(b)); at += pitch {
 		in, shift := b[at/8:], at%8 // an element is in two bytes at the most
 		x := uint16(in[0])
 		if len(in) > 1 {

@@ -26,6 +26,10 @@ func (p *Plan) Cost() Cost {
 			c.Moves++
 		}
 	}
+	if p.plain != nil {
+		first := p.plain.Cost()
+		c.Moves, c.Bytes = c.Moves+first.Moves, c.Bytes+first.Bytes
+	}
 	return c
 }
 
@@ -52,7 +56,7 @@ func (p *Plan) isView(i int) (src string, view bool) {
 			all = append(all, m)
 		}
 	}
-	if len(all) != 1 || p.changes(i) || !all[0].dstLayout.Equal(&all[0].srcLayout) {
+	if len(all) != 1 || all[0].table != nil || p.changes(i) || !all[0].dstLayout.Equal(&all[0].srcLayout) {
 		return "", false
 	}
 	m := all[0]
@@ -110,6 +114,20 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	}
 	for i, t := range to.Tensors {
 		add(t.bytes(to.arrays[i]))
+	}
+	if to.Format.numbers { // codes and scales in plain order, scales in float32 twice
+		for _, a := range plainArrays(from) {
+			n := int64(1)
+			for _, d := range a.digits() {
+				n *= d.count(from.ext)
+			}
+			switch add((n*a.bits + 7) / 8); {
+			case !a.has(codes):
+				add(8 * n)
+			default: // codes in float32 as well: on the device, and on the host while they are computed
+				add(16 * n)
+			}
+		}
 	}
 	return sum
 }

@@ -112,7 +112,7 @@ func (p *Plan) unit(axis byte) int64 {
 		return 0
 	}
 	inOrder := func(f fill) bool { return f.role == groups || f.role == sorting } // from the first k on
-	if axis == axisK && (p.sorted || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
+	if axis == axisK && (p.sorted || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
 		return 0
 	}
 	unit := int64(1)
@@ -231,7 +231,7 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.Format.arrays(p.To.Params))
+	part, err := from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.arrays)
 	if err == nil {
 		part.of = p
 	}

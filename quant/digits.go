@@ -39,8 +39,9 @@ const noAxis = '#'
 // digits reads an order of digits, the outermost first: "k/8 n k%8" is a row for each 8
 // k, in it all n, and of each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or
 // AXIS/DIV%SIZE; behind it "~" turns its order round, "=2" says that only this value
-// is there, "=2+3" that three are from it on, and ":96" that values are 96 bits apart, with others between. "#1%3" is no
-// digit of an index, but the second of three places. Orders are constants of this package: one that cannot be read panics.
+// is there, "=2+3" that three are from it on, and ":96" that values are 96 bits apart,
+// with others between. "#1%3" is no digit of an index, but the second of three places.
+// Orders are constants of this package: one that cannot be read panics.
 func digits(order string) []digit {
 	var out []digit
 	for _, word := range strings.Fields(order) {

@@ -15,6 +15,9 @@
 // [Find] opens the weights among a file's tensors, [Weight.Plan] says what a conversion
 // makes and takes before anything runs, and [Plan.Run] does it on a stream; [Plan.Cut]
 // divides it into pieces that less memory is enough for, and [Plan.Check] goes the way back
-// and compares. What a format cannot keep is refused with the rule. Conversions that need arithmetic, to floating-point numbers or
-// between formats that count from different zeros, are not there yet.
+// and compares. What a format cannot keep is refused with the rule.
+//
+// Where formats count from different zeros, a copy goes by a table. The numbers that codes
+// stand for, in floating point, are computed from codes, scales and zero points in one
+// plain order, on the host.
 package quant

@@ -163,7 +163,7 @@ func pairsTable(t *testing.T) string {
 		for _, to := range Formats() {
 			p, err := w.Plan(to)
 			switch {
-			case err != nil || to == s.format && to != gguf, to == gguf && p.To.Params.Blocks == s.params.Blocks:
+			case err != nil || to.numbers && to != floats || to == s.format && to != gguf, to == gguf && p.To.Params.Blocks == s.params.Blocks:
 			case to == gguf:
 				names = append(names, "gguf ("+p.To.Params.Blocks+")")
 			default:

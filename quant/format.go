@@ -32,7 +32,10 @@ type Format struct {
 	name       func(name string) string
 	table      string // Params.Table of its weights
 	anyCodes   bool   // it keeps codes whatever they stand for
+	signs      bool   // it keeps codes with a sign as they are
 	takesNames bool   // its tensors have the names of the source's
+	numbers    bool   // its weights are the numbers that codes stand for
+	wide       bool   // these are float64: whole numbers times a scale, as numpy has it
 	givesNames bool   // in any format the tensors have the names that they have in this one
 }
 
@@ -58,8 +61,12 @@ type Params struct {
 	Part int64
 	// Blocks is GGUF's type of blocks.
 	Blocks string
+	// ScaleZero and ScaleSigned: what scales of groups count from, and whether they have a
+	// sign, where they have a scale themselves.
+	ScaleZero   int64
+	ScaleSigned bool
 	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4" (or
-	// bitsandbytes' fp4), "iq4nl", "bytes" (of scales).
+	// bitsandbytes' fp4), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
 	Table string
 	// Batch: there are several matrices, experts.
 	Batch bool
@@ -81,12 +88,13 @@ const (
 	superMins       // of mins
 	tensorScale     // of all numbers
 	shape           // of the matrix
+	values          // numbers themselves
 	groups          // of each k
 	sorting         // the k in the order of their groups
 	roleCount   int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "a scale of the tensor", "a shape", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "a scale of the tensor", "a shape", "numbers", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 

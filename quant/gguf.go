@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"regexp"
 
 	"github.com/restride/restride/internal/quote"
@@ -16,6 +17,12 @@ type block struct {
 // at is a slot of a block.
 func at(at int64, r role, order string, pitch, lo, bits int64) slot {
 	return slot{role: r, at: at, order: order, pitch: pitch, lo: lo, bits: bits}
+}
+
+// less is a slot whose numbers are stored as less than they are.
+func less(by int64, s slot) slot {
+	s.less = by
+	return s
 }
 
 const (
@@ -34,8 +41,28 @@ func sixBits() []slot {
 	}
 }
 
+// trits is how TQ1_0 keeps 256 numbers below 3 in 52 bytes: five in a byte as digits of a
+// fraction, the first of all bytes of a run first; four in the last four bytes.
+func trits() (out []slot) {
+	for _, run := range []struct{ first, bytes, digits int64 }{{0, 32, 5}, {160, 16, 5}, {240, 4, 4}} {
+		for n := range run.digits {
+			s := at(run.first/5*8, codes, fmt.Sprintf("k/%d%%%d=%d k%%%d", run.bytes, 256/run.bytes, run.first/run.bytes+n, run.bytes), 8, 0, 2)
+			s.table = make([]byte, 256)
+			for v := range s.table {
+				fraction := byte(v)
+				for range n {
+					fraction *= 3
+				}
+				s.table[v] = byte(int(fraction) * 3 >> 8)
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // ggufOrder has the types of blocks in the order in which they are shown.
-var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ2_0", "MXFP4", "NVFP4"}
+var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4"}
 
 // ggufBlocks returns what the types have that are copies of bits.
 func ggufBlocks() map[string]block {
@@ -44,31 +71,36 @@ func ggufBlocks() map[string]block {
 		p.Mins = true
 		return p
 	}
+	counted := func(p Params) Params {
+		p.ScaleZero = 32
+		return p
+	}
 	super := func(bits, group int64) Params { return Params{Bits: bits, Group: group} }
 	return map[string]block{
 		"Q4_0":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"Q4_1":   {withMins(half(4)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
 		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
 		"Q5_1":   {withMins(half(5)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
-		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 8, 0, 8)}},
+		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), less(128, at(16, codes, "k%32", 8, 0, 8))}},
 		"IQ4_NL": {Params{Bits: 4, Group: 32, Scale: "F16", Table: "iq4nl"}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"MXFP4":  {Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "", 8, 0, 8), at(8, codes, halves, 4, 0, 4)}},
 		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "F8_E4M3", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
 		"Q2_K": {super(2, 16), []slot{
 			at(0, scales, "g%16", 8, 0, 4), at(4, mins, "g%16", 8, 0, 4), at(128, codes, runsOf2, 2, 0, 2), at(640, superScales, "", 16, 0, 16), at(656, superMins, "", 16, 0, 16),
 		}},
-		"Q3_K": {super(3, 16), []slot{
+		"Q3_K": {counted(super(3, 16)), []slot{
 			at(0, codes, "k%32 k/32%8", 1, 2, 1), at(256, codes, runsOf2, 2, 0, 2), at(768, scales, "g%8 g/8%2", 4, 0, 4), at(832, scales, "g%4 g/4%4", 2, 4, 2), at(864, superScales, "", 16, 0, 16),
 		}},
 		"Q4_K": {super(4, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, runsOf4, 4, 0, 4))},
 		"Q5_K": {super(5, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, "k%32 k/32%8", 1, 4, 1), at(384, codes, runsOf4, 4, 0, 4))},
-		"Q6_K": {super(6, 16), []slot{
+		"Q6_K": {Params{Bits: 6, Group: 16, ScaleSigned: true}, []slot{
 			at(0, codes, "k/128%2 k%64 k/64%2", 4, 0, 4), at(1024, codes, runsOf2, 2, 4, 2), at(1536, scales, "g%16", 8, 0, 8), at(1664, superScales, "", 16, 0, 16),
 		}},
-		"IQ4_XS": {Params{Bits: 4, Group: 32, Table: "iq4nl"}, []slot{
+		"IQ4_XS": {counted(Params{Bits: 4, Group: 32, Table: "iq4nl"}), []slot{
 			at(0, superScales, "", 16, 0, 16), at(16, scales, "g%8", 2, 4, 2), at(32, scales, "g%8", 4, 0, 4), at(64, codes, "k/32%8 k%16 k/16%2", 4, 0, 4),
 		}},
-		"TQ2_0": {super(2, 256), []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
+		"TQ1_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, append(trits(), at(416, superScales, "", 16, 0, 16))},
+		"TQ2_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
 	}
 }
 
@@ -88,7 +120,8 @@ var (
 var gguf = &Format{
 	Name:     "gguf",
 	anyCodes: true,
-	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, MXFP4, NVFP4, TQ2_0",
+	signs:    true,
+	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4",
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		b := ggufBlocks()[p.Blocks]
@@ -114,7 +147,13 @@ var gguf = &Format{
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		for _, typ := range ggufOrder {
 			q := ggufBlocks()[typ].params
-			if q.Scale == "" || p.Bits != q.Bits || p.Table != q.Table || p.Signed != q.Signed || p.Scale != q.Scale || p.Mins != q.Mins || p.Zeros {
+			if typ == "TQ1_0" {
+				continue // which has several numbers in a byte
+			}
+			if q.Scale == "" && p.Scale == "" && p.Blocks == typ {
+				return p, f.widths(p, ext, map[byte]int64{axisK: superBlock}, p.Bits)
+			}
+			if q.Scale == "" || p.Bits != q.Bits || p.Table != q.Table || p.Scale != q.Scale || p.Mins != q.Mins || p.Zeros {
 				continue
 			}
 			q.Blocks, q.Batch = typ, p.Batch

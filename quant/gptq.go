@@ -56,6 +56,7 @@ var (
 		Name:   "gptq",
 		About:  "GPTQModel, AutoGPTQ: 16, 8 or 4 rows of k in a word, 32 in three; written as gptq_v2",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		accept: gptqAccept(false),
 	}
@@ -63,6 +64,7 @@ var (
 		Name:   "gptq-v1",
 		About:  "the same with zero points stored less 1, as checkpoint_format gptq has them",
 		suffix: ".qweight",
+		wide:   true,
 		arrays: gptqArrays,
 		params: func(p Params, _ Tensor, _ extents) (Params, error) {
 			p.ZeroLess = true
@@ -76,6 +78,7 @@ var awq = &Format{
 	Name:   "awq",
 	About:  "AutoAWQ's GEMM: 8 columns of n in a word, even ones first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		return []array{
 			dense(codes, ".qweight", "I32", "k | n/8 n%2 n/2%4", 4),
@@ -94,6 +97,7 @@ var awqGEMV = &Format{
 	Name:   "awq-gemv",
 	About:  "AutoAWQ's GEMV: rows of n, low bits first",
 	suffix: ".qweight",
+	wide:   true,
 	arrays: func(p Params) []array {
 		words := int64(1)
 		if p.Group > 0 {

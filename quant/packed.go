@@ -17,17 +17,33 @@ func pad(axis byte, bits int64) string {
 	return fmt.Sprintf("%c/%d %c%%%d", axis, per, axis, per)
 }
 
-// scaleBits returns how many a scale has, where any type of scales is kept.
-func scaleBits(p Params) int64 {
-	if t, err := checkpoint.Safetensors.Type(p.Scale); err == nil {
+// bitsOf returns how many an element of a type has, as checkpoints name it: 16 if it is not
+// known yet.
+func bitsOf(typ string) int64 {
+	if t, err := checkpoint.Safetensors.Type(typ); err == nil {
 		return 8 * t.BlockBytes / t.Block
 	}
 	return 16
 }
 
+// dtypeOf returns the type of elements.
+func dtypeOf(typ string) layout.DType {
+	t, _ := checkpoint.Safetensors.Type(typ) // without one, Invalid is it
+	return t.DType
+}
+
+// signed is an array of codes with a sign, if they have one: codes less half their range.
+func signed(a array, p Params) array {
+	if p.Signed {
+		a.slots[0].less = 1 << (p.Bits - 1)
+	}
+	return a
+}
+
 var packed = &Format{
 	Name:     "packed",
 	anyCodes: true,
+	signs:    true,
 	About:    "rows of n, low bits first; what most engines' own loaders make",
 	suffix:   ".weight",
 	also:     []map[role]string{{codes: ".W_q"}},
@@ -36,17 +52,22 @@ var packed = &Format{
 		if p.Signed {
 			typ = "I8"
 		}
-		order := "n | k"
+		lead := ""
+		if p.Batch {
+			lead = "e | "
+		}
+		order := lead + "n | k"
 		if p.Flat {
 			order = "k"
 		}
-		out := []array{dense(codes, ".weight", typ, order, p.Bits), dense(scales, ".scales", p.Scale, "n | g", scaleBits(p))}
+		out := []array{signed(dense(codes, ".weight", typ, order, p.Bits), p), dense(scales, ".scales", p.Scale, lead+"n | g", bitsOf(p.Scale))}
 		if p.Zeros {
-			out = append(out, dense(zeros, ".zeros", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
+			out = append(out, dense(zeros, ".zeros", "U8", lead+"n | "+pad(axisG, p.Bits), p.Bits))
 		}
 		return out
 	},
 	params: func(p Params, t Tensor, _ extents) (Params, error) {
+		p.Batch = len(t.Dims) == 3
 		if p.Flat = len(t.Dims) == 1; t.Type == "I8" {
 			p.Bits, p.Signed = 8, true
 		}
@@ -62,7 +83,7 @@ var matMulNBits = &Format{
 	About:  "the operator MatMulNBits of com.microsoft, in ONNX Runtime",
 	suffix: ".B",
 	arrays: func(p Params) []array {
-		out := []array{dense(codes, ".B", "U8", fmt.Sprintf("n | k/%d | k%%%d", p.Group, p.Group), p.Bits)}
+		out := []array{dense(codes, ".B", "U8", fmt.Sprintf("n | k/%d | k%%%d", max(1, p.Group), max(1, p.Group)), p.Bits)}
 		if p.Zeros {
 			out = append(out, dense(zeros, ".zero_points", "U8", "n | "+pad(axisG, p.Bits), p.Bits))
 		}

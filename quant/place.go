@@ -19,6 +19,8 @@ type slot struct {
 	lo, bits int64 // which bits of an element
 	// less is what a stored number lacks of the element's, as far as its bits go.
 	less int64
+	// table has the element for each byte that is stored, which stands for several.
+	table []byte
 }
 
 // place returns where the slot is in a tensor of a matrix of these extents.
@@ -27,7 +29,7 @@ func (s slot) place(tensor string, ext extents) place {
 	_, at := lay(inner, s.pitch, ext)
 	outer := digits(s.rows)
 	_, first := lay(outer, s.block, ext)
-	return place{tensor: tensor, offset: s.at + at + first, lo: s.lo, bits: s.bits, digits: append(outer, inner...)}
+	return place{tensor: tensor, offset: s.at + at + first, lo: s.lo, bits: s.bits, less: s.less, table: s.table, digits: append(outer, inner...)}
 }
 
 // place is where bits lo to lo+bits of a field's elements lie in a tensor: of all of its
@@ -38,20 +40,28 @@ type place struct {
 	offset int64 // of the first bit
 	lo     int64
 	bits   int64
+	less   int64   // as a slot has it
+	table  []byte  // likewise
 	digits []digit // every axis of the field, in any order
 }
 
-// move copies elements of width bits between two tensors.
+// move copies elements of width bits between two tensors, or what a table has for them.
 type move struct {
 	dst, src             string
 	width                int64
 	dstLayout, srcLayout layout.Layout
+	table                []byte // of elements of width bits; nil: they are copied
+	wide                 bool   // the source's elements are bytes
 }
 
 // moves returns the copies that take a field from where it lies to where it shall lie:
 // their common refinement, digit by digit and bit by bit.
 func moves(dst, src []place, ext extents) ([]move, error) {
 	var out []move
+	full := int64(0)
+	for _, d := range dst {
+		full = max(full, d.lo+d.bits)
+	}
 	for _, d := range dst {
 		for _, s := range src {
 			lo, hi := max(d.lo, s.lo), min(d.lo+d.bits, s.lo+s.bits)
@@ -61,6 +71,14 @@ func moves(dst, src []place, ext extents) ([]move, error) {
 			some, err := common(d, s, lo, hi-lo, ext)
 			if err != nil {
 				return nil, err
+			}
+			for i := range some {
+				if some[i].table == nil {
+					some[i].table, err = added(s.less-d.less, field{full, lo, hi - lo}, some[i].width)
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			out = append(out, some...)
 		}
@@ -135,6 +153,14 @@ func boxed(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	}
 	var out []move
 	for _, steps := range boxes {
+		if s.table != nil {
+			m, err := looked(steps, d, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+			continue
+		}
 		steps = append(steps, step{count: bits, dst: 1, src: 1, dstAt: d.offset + lo - d.lo, srcAt: s.offset + lo - s.lo})
 		m, err := join(steps)
 		if err != nil {

@@ -2,9 +2,9 @@ package quant
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/restride/restride/layout"
 )
@@ -21,6 +21,9 @@ type Plan struct {
 	sorted bool
 	// finer is how many groups of the target's are one of the source's.
 	finer int64
+	// plain is the plan by which numbers are brought into the order for computing; nil:
+	// nothing is computed.
+	plain *Plan
 	// of is the plan that this one does a piece of; nil: it is all of it.
 	of   *Plan
 	back back
@@ -32,7 +35,8 @@ type fill struct {
 	role  role
 }
 
-// shift says that an array's numbers are stored as less than they are in the source.
+// shift says that an array's numbers are stored as less than they are in the source, where
+// moves cannot see to it.
 type shift struct {
 	array int
 	by    int64
@@ -44,17 +48,14 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if to.accept == nil {
 		return nil, to.refuse("it can be read, not written")
 	}
-	switch p := w.Params; {
-	case to.anyCodes:
-	case p.Signed:
-		return nil, to.refuse("codes with a sign; its own have none")
-	case p.Table != to.table:
+	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
 	params, err := to.accept(to, w.Params, w.ext)
 	if err != nil {
 		return nil, err
 	}
+	params.Signed = params.Signed && to.signs
 	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
 }
 
@@ -62,6 +63,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 // those of the format's arrays that the source has numbers for.
 func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
+	if to.numbers {
+		return w.planNumbers(out)
+	}
 	out.ext = maps.Clone(w.ext)
 	out.ext.group(out.Params)
 	if to.name != nil {
@@ -90,33 +94,28 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 
 // sameAxes refuses a target whose codes have other axes than the source's, such as experts.
 func (p *Plan) sameAxes(to array) error {
-	have, want := "", ""
-	for _, s := range p.From.arrays[0].slots {
-		if s.role != codes {
-			continue
-		}
-		for axis := range fieldExtents(s, p.From.ext) {
-			if p.From.ext[axis] != 1 && !strings.Contains(have, string(rune(axis))) {
-				have += string(rune(axis))
-			}
-		}
-	}
-	of := slices.IndexFunc(to.slots, func(s slot) bool { return s.role == codes })
-	for axis := range fieldExtents(to.slots[of], p.To.ext) {
-		if extent, ok := p.To.ext[axis]; !ok || extent != 1 {
-			want += string(rune(axis))
-		}
-	}
-	if len(have) != len(want) || strings.ContainsFunc(have, func(r rune) bool { return !strings.ContainsRune(want, r) }) {
-		return p.To.Format.refuse("axes %s; its own are %s", inOrder(have), inOrder(want))
+	have, want := codeAxes(p.From.arrays[0], p.From.ext), codeAxes(to, p.To.ext)
+	if have != want {
+		return p.To.Format.refuse("axes %s; its own are %s", have, want)
 	}
 	return nil
 }
 
-func inOrder(axes string) string {
-	b := []byte(axes)
-	slices.Sort(b)
-	return string(b)
+// codeAxes lists the axes of an array's codes, but those of extent 1.
+func codeAxes(a array, ext extents) string {
+	var out []byte
+	for _, s := range a.slots {
+		if s.role != codes {
+			continue
+		}
+		for axis := range fieldExtents(s, ext) {
+			if n, ok := ext[axis]; (!ok || n != 1) && !slices.Contains(out, axis) {
+				out = append(out, axis)
+			}
+		}
+	}
+	slices.Sort(out)
+	return string(out)
 }
 
 // refine lets several groups of the target's have the scale of one of the source's.
@@ -148,7 +147,7 @@ func (p *Plan) source(i int, s slot) place {
 func (p *Plan) add(a array) error {
 	w, out, index := p.From, p.To, len(p.To.arrays)
 	for _, s := range a.slots {
-		if have, want := w.bits(s.role), s.lo+s.bits; s.role != codes && have > 0 && have != want {
+		if have, want := w.bits(s.role), (&Weight{arrays: []array{a}}).bits(s.role); s.role != codes && have > 0 && have != want {
 			return out.Format.refuse("%v of %d bits; it has them of %d", s.role, have, want)
 		}
 	}
@@ -169,15 +168,12 @@ func (p *Plan) add(a array) error {
 			for _, have := range from.slots {
 				if have.role == s.role && (s.role != zeros || w.Params.Zeros) {
 					src = append(src, p.source(i, have))
-					if have.less != s.less {
-						p.less = append(p.less, shift{index, s.less - have.less})
-					}
 				}
 			}
 		}
 		switch {
 		case s.role == shape, (s.role == sorting || s.role == groups) && p.sorted, len(src) == 0:
-			if s.role == mins || s.role == superScales || s.role == superMins {
+			if s.role != zeros && s.role != groups && s.role != sorting && s.role != shape {
 				return out.Format.refuse("the weight has no %v", s.role)
 			}
 			p.fills = append(p.fills, fill{index, s.role})
@@ -186,6 +182,13 @@ func (p *Plan) add(a array) error {
 			src = []place{slot{order: "k n", pitch: w.Params.Bits, bits: w.Params.Bits}.place(sortedName, w.ext)}
 		}
 		some, err := moves([]place{dst}, src, fieldExtents(s, out.ext))
+		if errors.Is(err, errParts) && len(a.slots) == 1 {
+			p.less = append(p.less, shift{index, s.less - src[0].less})
+			for i := range src {
+				src[i].less = dst.less
+			}
+			some, err = moves([]place{dst}, src, fieldExtents(s, out.ext))
+		}
 		if err != nil {
 			return layout.Named(out.Format.Name, err)
 		}

@@ -14,6 +14,7 @@ var tilePacked = &Format{
 	About:  "torchao's tiles for tensor cores (tinygemm)",
 	suffix: ".weight",
 	arrays: func(p Params) []array {
+		p.Tiles = max(2, p.Tiles)
 		return []array{dense(codes, ".weight", "I32", fmt.Sprintf("n/8 | k/%d | n%%8 k/2%%4 | k/32%%%d k%%2 k/8%%4", 16*p.Tiles, p.Tiles/2), 4)}
 	},
 	bits: func(Tensor) []int64 { return []int64{4} },
@@ -60,14 +61,14 @@ var (
 
 var bitsandbytes = &Format{
 	Name:     "bitsandbytes",
-	About:    "bitsandbytes' NF4 and FP4: high bits first",
+	About:    "bitsandbytes' NF4 and FP4: one row, high bits first",
 	anyCodes: true,
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		if p.Flat {
 			return []array{shaped(codes, ".weight", "U8", "k/2 | ", 8, "k/2 k%2~", 4)}
 		}
-		return []array{dense(codes, ".weight", "U8", "n | k/2 k%2~", 4)}
+		return []array{shaped(codes, ".weight", "U8", "n k/2 | ", 8, "n k/2 k%2~", 4)}
 	},
 	params: func(p Params, t Tensor, ext extents) (Params, error) {
 		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
@@ -87,6 +88,7 @@ var hqq = &Format{
 	suffix:     ".W_q",
 	givesNames: true,
 	arrays: func(p Params) []array {
+		p.Part = max(1, p.Part)
 		// A byte, or a word of 32 bits, has one element of each part of the rows, the first
 		// part's on top.
 		if p.Bits == 3 {

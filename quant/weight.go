@@ -133,11 +133,14 @@ func (f *Format) naming(name string) (map[role]string, bool) {
 // collect finds the weight's tensors, and the extents of axes from their shapes.
 func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, bool)) error {
 	w.arrays, w.Tensors = nil, nil
-	for i, a := range w.Format.arrays(w.Params) {
-		if suffix, ok := names[a.slots[0].role]; ok {
-			a.suffix = suffix
+	for i := range w.Format.arrays(w.Params) {
+		a := w.Format.arrays(w.Params)[i] // again: the scales' type may be known now
+		suffix, ok := names[a.slots[0].role]
+		if !ok {
+			suffix = a.suffix
 		}
-		t, ok := lookup(joined(w.Name, a.suffix))
+		a.suffix = suffix
+		t, ok := lookup(joined(w.Name, suffix))
 		switch {
 		case !ok && i == 0:
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "there is no tensor %s", quote.Name(joined(w.Name, a.suffix)))
@@ -145,8 +148,9 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 			continue
 		}
 		if a.typ == "" {
-			a.typ = t.Type
 			w.Params.Scale = t.Type
+			a = w.Format.arrays(w.Params)[i]
+			a.suffix = suffix
 		}
 		if a.typ != t.Type {
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "tensor %s is of type %s; %s is wanted", quote.Name(t.Name), t.Type, a.typ)

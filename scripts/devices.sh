@@ -1,10 +1,11 @@
 #!/bin/sh
 # Holds every device of the machine against the oracle, the operators on it against
 # models of them, and against ONNX's backend test cases, where the folder CASES has
-# them. Random cases have a new seed each time, which is printed: SEED repeats them.
-# With SOAKTIME, each device has more of them for so many seconds.
+# them; and converts quantised weights, where VECTORS has some. Random cases have a new
+# seed each time, which is printed: SEED repeats them. With SOAKTIME, each device has
+# more of them for so many seconds.
 set -eu
-: "${GO:=go}" "${CASES:=../shared/onnx-node-tests}" "${SEED:=$(date +%s)}" "${SOAKTIME:=0}"
+: "${GO:=go}" "${CASES:=../shared/onnx-node-tests}" "${VECTORS:=$PWD/../shared/quant/vectors}" "${SEED:=$(date +%s)}" "${SOAKTIME:=0}"
 mkdir -p build
 $GO build -o build/restride ./cmd/restride
 
@@ -30,6 +31,15 @@ operators() {
 	fi
 }
 
+# weights converts quantised weights on a device, where the folder VECTORS has some.
+weights() {
+	if [ -d "$VECTORS" ]; then
+		RESTRIDE_QUANT_VECTORS=$VECTORS RESTRIDE_TEST_DEVICE=$1 $GO test ./quant -count=1 -timeout 20m -run Vectors
+	else
+		echo "quantised weights on $1: skipped, there is no folder $VECTORS"
+	fi
+}
+
 # What was begun ends with the script.
 begun=
 stop() {
@@ -43,6 +53,7 @@ check() {
 	(
 		verify "$1" "$2"
 		operators "$1" "$3"
+		weights "$1"
 	) >"build/devices.$1.log" 2>&1 &
 	begun="$begun $1=$!"
 }

@@ -23,12 +23,18 @@ import (
 // If several indices name one slice, each of its elements becomes one of theirs: on the
 // cpu device the last one's (see device.Info's PutsInOrder).
 func (t *Tensor) Put(axis int, indices, src *Tensor, outside ...device.Outside) error {
-	const op = "Put"
+	return t.PutAs("Put", device.Set, axis, indices, src, outside...)
+}
+
+// PutAs is Put under the name of the operation that asks for it, and by any reduction: each
+// element becomes what that makes of it and of those that are put there, in row-major order.
+// But for device.Set only the cpu device has them; elsewhere it is ErrUnsupported.
+func (t *Tensor) PutAs(op string, how device.Reduction, axis int, indices, src *Tensor, outside ...device.Outside) error {
 	g, err := t.gatheringOf(op, axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, outside)
+	return t.put(&g, indices, src, how, outside)
 }
 
 // PutAlong sets an element of t for each of indices, an int32 or int64 tensor of t's
@@ -37,12 +43,16 @@ func (t *Tensor) Put(axis int, indices, src *Tensor, outside ...device.Outside) 
 // On other axes than the given one that may be shorter than t. What Put says of its
 // indices holds here, too. (ONNX ScatterElements-18, torch's scatter_)
 func (t *Tensor) PutAlong(axis int, indices, src *Tensor, outside ...device.Outside) error {
-	const op = "PutAlong"
+	return t.PutAlongAs("PutAlong", device.Set, axis, indices, src, outside...)
+}
+
+// PutAlongAs is to PutAlong what PutAs is to Put.
+func (t *Tensor) PutAlongAs(op string, how device.Reduction, axis int, indices, src *Tensor, outside ...device.Outside) error {
 	g, err := t.gatheringAlong(op, axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, outside)
+	return t.put(&g, indices, src, how, outside)
 }
 
 // PutND sets slices of t that tuples of indices name: the last axis of indices, an int32
@@ -50,16 +60,20 @@ func (t *Tensor) PutAlong(axis int, indices, src *Tensor, outside ...device.Outs
 // them. src has the axes of indices but for the last, and then those of t that have no
 // index. What Put says of its indices holds here, too. (ONNX ScatterND-18)
 func (t *Tensor) PutND(indices, src *Tensor, outside ...device.Outside) error {
-	const op = "PutND"
+	return t.PutNDAs("PutND", device.Set, indices, src, outside...)
+}
+
+// PutNDAs is to PutND what PutAs is to Put.
+func (t *Tensor) PutNDAs(op string, how device.Reduction, indices, src *Tensor, outside ...device.Outside) error {
 	g, err := t.gatheringND(op, 0, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, outside)
+	return t.put(&g, indices, src, how, outside)
 }
 
 // put writes src to the elements of t that a gathering would take.
-func (t *Tensor) put(g *gathering, indices, src *Tensor, outside []device.Outside) error {
+func (t *Tensor) put(g *gathering, indices, src *Tensor, how device.Reduction, outside []device.Outside) error {
 	if err := g.setOutside(outside); err != nil {
 		return t.fail(g.op, err)
 	}
@@ -69,7 +83,7 @@ func (t *Tensor) put(g *gathering, indices, src *Tensor, outside []device.Outsid
 		}
 		defer x.memory.drop()
 	}
-	err := t.putHeld(g, indices, src)
+	err := t.putHeld(g, indices, src, how)
 	if err != nil {
 		return layout.Named(fmt.Sprintf("%s to %v%v of %v%v by %v%v", g.op, t.dtype, t.layout.Shape(),
 			src.dtype, src.layout.Shape(), indices.dtype, indices.layout.Shape()), err)
@@ -77,7 +91,7 @@ func (t *Tensor) put(g *gathering, indices, src *Tensor, outside []device.Outsid
 	return nil
 }
 
-func (t *Tensor) putHeld(g *gathering, indices, src *Tensor) error {
+func (t *Tensor) putHeld(g *gathering, indices, src *Tensor, how device.Reduction) error {
 	fail := func(format string, args ...any) error {
 		return layout.Errorf(device.ErrInvalid, g.op, format, args...)
 	}
@@ -106,7 +120,7 @@ func (t *Tensor) putHeld(g *gathering, indices, src *Tensor) error {
 		return err
 	}
 	if err = src.usedOn(t.stream); err == nil {
-		err = t.stream.queue.Put(dst, src.Operand(), at, device.Set, g.by...)
+		err = t.stream.queue.Put(dst, src.Operand(), at, how, g.by...)
 	}
 	if err = errors.Join(err, free()); err != nil {
 		return err
@@ -146,7 +160,7 @@ func (t *Tensor) PutAt(starts, src *Tensor) error {
 	if src.Rank() == 0 {
 		return t.CopyFrom(src)
 	}
-	return t.put(&g, starts, src, nil)
+	return t.put(&g, starts, src, device.Set, nil)
 }
 
 // gatheringAt is where the elements of a slice lie that begins where indices say.

@@ -155,8 +155,9 @@ func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
 	return nil
 }
 
-// mayBe are the formats that names and shapes allow.
+// mayBe are the formats that names and shapes of the first tensors allow.
 func mayBe(all []quant.Tensor, bits int64) (names []string) {
+	all = all[:min(len(all), mostShapes)]
 	for _, f := range quant.Formats() {
 		w, _, err := quant.Find(f, quant.Params{Bits: bits, Group: -1}, all, func(string) bool { return true })
 		if err == nil && len(w) > 0 {
@@ -166,7 +167,7 @@ func mayBe(all []quant.Tensor, bits int64) (names []string) {
 	return names
 }
 
-// mostShapes is how many different weights are planned for. Models have a few dozen.
+// mostShapes is how many different weights are looked at. Models have a few dozen.
 const mostShapes = 1000
 
 // planner knows what weights become, by what plans depend on.

@@ -53,6 +53,7 @@ as many files.`,
 	f.StringVar(&r.only, "only", "", "regular expression: convert only weights whose name it matches, copy the others")
 	f.StringVar(&r.shard, "shard", "1/1", "part of the files to write, as 2/8")
 	f.BoolVar(&r.verify, "verify", false, "turn each weight back on the device, and compare it with the source")
+	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name: it is whole after a power cut, too")
 	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: say what becomes of each weight, and what it takes")
 	f.BoolVar(&r.json, "json", false, "print what was done, or would be, as JSON")
 	limits.register(cmd, "all of it")
@@ -67,7 +68,8 @@ type repack struct {
 	said               said
 	to, output, device string
 	only, shard        string
-	verify, dryRun     bool
+	verify, sync       bool
+	dryRun             bool
 	json               bool
 
 	target  *quant.Format
@@ -75,6 +77,7 @@ type repack struct {
 	from    *quant.Format
 	part    part
 	weights []*weight
+	left    int        // weights that --only does not match
 	files   []*outFile // all of them, also those of other parts
 	config  map[string]any
 	memory  memory

@@ -19,7 +19,7 @@ type memory struct {
 const (
 	// batchBytes is what a batch has at most, on both sides together, where memory is not
 	// limited: enough for whole weights of most models.
-	batchBytes = 256 << 20
+	batchBytes = 64 << 20
 	// depth is how many batches are under way: one is read, one converted, one written.
 	depth = 3
 )

@@ -25,15 +25,22 @@ func (r *repack) describeOutput() error {
 	if r.source.Config == nil {
 		return nil
 	}
+	if r.left > 0 { // and it says what these are
+		return writeJSON(filepath.Join(r.output, "config.json"), r.source.Config)
+	}
 	config := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.source.Config, &config); err != nil {
 		return err
 	}
-	said, err := json.Marshal(r.weights[0].To.Config())
-	if err != nil {
-		return err
+	if said := r.weights[0].To.Config(); said == nil {
+		delete(config, configKey) // of numbers, which are not quantised
+	} else {
+		text, err := json.Marshal(said)
+		if err != nil {
+			return err
+		}
+		config[configKey] = text
 	}
-	config[configKey] = said
 	return writeJSON(filepath.Join(r.output, "config.json"), config)
 }
 

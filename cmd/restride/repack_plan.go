@@ -55,6 +55,13 @@ func (r *repack) plan() error {
 	if len(weights) == 0 {
 		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), format.Name)
 	}
+	if r.only != "" {
+		every, _, err := quant.Find(format, params, tensorsOf(r.source), func(string) bool { return true })
+		if err != nil {
+			return err
+		}
+		r.left = len(every) - len(weights)
+	}
 	for _, w := range weights {
 		p, err := w.Plan(r.target)
 		if err != nil {
@@ -255,6 +262,9 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 
 // commonConfig says what all weights are, if all are the same.
 func (r *repack) commonConfig() map[string]any {
+	if r.left > 0 {
+		return nil
+	}
 	first := r.weights[0].To.Config()
 	for _, w := range r.weights[1:] {
 		if fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {

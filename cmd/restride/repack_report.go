@@ -127,6 +127,9 @@ func (r *repack) summary(out io.Writer, took time.Duration) error {
 	}
 	fmt.Fprintf(out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
 	fmt.Fprintf(out, "%d tensors by %d copies on %s, %d views\n", tensors-views, moves, all.Device, views)
+	if r.left > 0 {
+		fmt.Fprintf(out, "%d weights are of format %s as before: what is said of the file's weights is true of these\n", r.left, all.From)
+	}
 	return r.tellBack(out)
 }
 

@@ -76,3 +76,20 @@ func TestRepackViews(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, tensorBytes(t, at("a.safetensors"), "w.weight"), tensorBytes(t, at("c.safetensors"), "w.weight"))
 }
+
+// TestRepackOnly: where weights of the source's format are left, nothing says that they are
+// of the other.
+func TestRepackOnly(t *testing.T) {
+	dir := t.TempDir()
+	layers(t, dir, 3, 1)
+	output := filepath.Join(dir, "out")
+	out, err := restride("repack", dir, "--to", "packed", "--only", "^l.1", "--output", output)
+	require.NoError(t, err)
+	assert.Contains(t, out, "2 weights are of format gptq as before")
+	out, err = restride("inspect", output)
+	require.NoError(t, err)
+	assert.Contains(t, out, "2 weights of format gptq, as config.json says")
+	out, err = restride("inspect", output, "--from", "packed")
+	require.NoError(t, err)
+	assert.Contains(t, out, "1 weights of format packed, as --from says")
+}

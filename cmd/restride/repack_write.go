@@ -52,6 +52,11 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 		return err
 	}
 	defer w.Close()
+	if r.sync {
+		if err := w.Sync(); err != nil {
+			return err
+		}
+	}
 	o := &output{repack: r, file: w, index: make(map[string]int, len(w.Tensors))}
 	for i, t := range w.Tensors {
 		o.index[t.Name] = i

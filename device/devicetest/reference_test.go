@@ -391,6 +391,9 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	by = slices.Clone(by)
 	return q.launch(dst, func() {
 		move := mover(dst, src)
+		if how != device.Set {
+			move = func(p, s int64) { oracle.Reduce(memory(dst.Buffer), p, memory(src.Buffer), s, dst.Type, how) }
+		}
 		if q.dev.has("first put wins") {
 			again, put := move, map[int64]bool{}
 			move = func(p, s int64) {

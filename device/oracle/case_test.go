@@ -24,6 +24,7 @@ func TestCaseNames(t *testing.T) {
 		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
 		"take/int4/3/dst=1@1/src=0@0/at=1@2/int32/by=0:7:5:skip,1:2:3:clamp,2:9:1:clampzero,3:4:5/wrong=1",
 		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5/wrong=1/set",
+		"put/int8/3/dst=0@1/src=5@0/at=1@2/int32/by=0:7:5/wrong=0/max",
 		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once",
 		"copy/uint2/4611686018427387904/dst=1@0/src=0@9223372036854775807",
 		"dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=bfloat16:1,0@0/subtract",
@@ -204,6 +205,7 @@ func TestRandomCovers(t *testing.T) {
 		note("an index out of range", c.Wrong > 0)
 		note("shared b", c.SharedB)
 		note("a put that names elements once", c.Once)
+		note("a reduction", c.Reduction != device.Set)
 		note("a put of rows", c.Op == OpPut && c.Dst.Rank() > 0 && c.At.Stride(c.Dst.Rank()-1) == 0)
 		for _, x := range c.By {
 			note("outside "+x.Outside.String(), true)
@@ -224,7 +226,7 @@ func TestRandomCovers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"copy", "fill", "convert", "take", "put", "map", "where", "shared b", "a put that names elements once", "a put of rows", "outside skip", "outside clamp", "outside clampzero", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
+	want := []string{"copy", "fill", "convert", "take", "put", "map", "where", "shared b", "a put that names elements once", "a put of rows", "a reduction", "outside skip", "outside clamp", "outside clampzero", "two indices", "an index out of range", "rank 0", "rank 8", "rank 12", "empty", "shared", "mixed types", "pack", "rounding", "over 1 MB", "contiguous",
 		"odd offset below a byte", "negative dst", "size 1", "edge 33", "negative src", "broadcast"}
 	for _, t := range layout.DTypes() {
 		want = append(want, t.String())

@@ -16,8 +16,9 @@ import (
 var (
 	// ErrWrong: the device accepted the operation and did something else.
 	ErrWrong = errors.New("wrong result")
-	// ErrSkipped: the case is about strings, which the device does not hold.
-	ErrSkipped = errors.New("skipped: the device holds no strings")
+	// ErrSkipped: the case is about strings, which the device does not hold, or about
+	// elements that it does not reduce.
+	ErrSkipped = errors.New("skipped: the device holds no strings, or does not reduce elements")
 )
 
 // most is the largest buffer, in bytes, that Check makes. A string takes some
@@ -48,6 +49,8 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 	err := c.walkable()
 	switch {
 	case err != nil: // no need to ask the device
+	case c.Reduction != device.Set && !dev.Info().PutsInOrder:
+		return ErrSkipped
 	case c.DstType == layout.String:
 		err = checkStrings(dev, q, c, rng)
 	default:
@@ -82,6 +85,8 @@ func (c Case) walkable() error {
 		return refuse("strings, complex numbers and bits cannot be converted")
 	case c.hasIndices() && !c.walkableIndices():
 		return refuse("no indices of a take or a put")
+	case c.Reduction != device.Set && !(device.Reduces(c.DstType) && c.DstType == c.SrcType):
+		return refuse("no elements that can be reduced")
 	case c.Op == OpMap && !c.mapped():
 		return refuse("no widths of a map")
 	case c.Op == OpWhere && !(c.Dst.SameShape(&c.B) && c.Dst.SameShape(&c.Cond)):
@@ -171,7 +176,7 @@ func checkBytes(dev device.Device, q device.Queue, c Case, rng *rand.Rand) error
 		case OpConvert:
 			Convert(dst, c.Dst, c.DstType, src, c.Src, c.SrcType, c.How)
 		case OpTake, OpPut:
-			return c.byIndices(at, func(p, q int64) { move(dst, p, src, q, width) })
+			return c.byIndices(at, func(p, q int64) { Reduce(dst, p, src, q, c.DstType, c.Reduction) })
 		case OpMap:
 			Map(dst, c.Dst, width, src, c.Src, c.SrcType.Bits(), at, c.Table)
 		case OpWhere:

@@ -151,6 +151,9 @@ func (g generator) operation(c *Case) {
 			c.Wrong = 1 + g.IntN(3)
 		}
 		c.Once = c.Op == OpPut && (g.limits.Once || g.chance(.5))
+		if c.Op == OpPut && !g.limits.Once && device.Reduces(t) && g.chance(.2) {
+			c.Reduction = device.Add + device.Reduction(g.IntN(4))
+		}
 		return
 	}
 	if g.chance(.125) && g.scaling(c, t) {

@@ -69,6 +69,9 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
 		return err
 	}
+	if how != device.Set {
+		return layout.Errorf(device.ErrUnsupported, "Put", "%v by %v: %s only replaces elements; the cpu device reduces them", dst, at, q.dev.Info().ID())
+	}
 	e, err := q.launches.Put(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
 	return q.launchIndexed("Put", e, err, &dst, &src, &at)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/bench/cases"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
@@ -76,6 +77,9 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 			l.Lo, l.Hi, l.Extent = uint64(l.AtBase(o.Cond.Offset())), uint64(l.BBase(o.B.Offset())), 2
 		}
 	case oracle.OpPut:
+		if o.Reduction != device.Set {
+			return fmt.Errorf("%w: no kernel reduces elements", oracle.ErrSkipped)
+		}
 		if l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
 			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
 		}

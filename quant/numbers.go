@@ -1,0 +1,349 @@
+package quant
+
+import (
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// numbers is a format of the numbers that codes stand for, in a type of checkpoints; "":
+// that of the source's own definition.
+func numbers(name, about, typ string) *Format {
+	return &Format{
+		Name:     name,
+		About:    about,
+		suffix:   ".weight",
+		anyCodes: true,
+		numbers:  true,
+		arrays: func(p Params) []array {
+			order := "n | k"
+			if p.Batch {
+				order = "e | n | k"
+			}
+			return []array{dense(values, ".weight", p.Type, order, bitsOf(p.Type))}
+		},
+		accept: func(f *Format, p Params, _ extents) (Params, error) {
+			p.Type = typ
+			return p, nil
+		},
+	}
+}
+
+var (
+	floats    = numbers("float", "the numbers themselves: float32, of GPTQ's and AWQ's weights float64", "")
+	floats32  = numbers("float32", "the numbers themselves, as float32", "F32")
+	floats16  = numbers("float16", "the numbers themselves, as float16", "F16")
+	bfloats16 = numbers("bfloat16", "the numbers themselves, as bfloat16", "BF16")
+)
+
+// planNumbers plans what the codes stand for: (code - zero) * scale + minimum. All of these
+// are brought into plain order first.
+func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
+	f, p := out.Format, w.Params
+	if p.Flat || !w.has(scales) && !w.has(superScales) {
+		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
+	}
+	if group := p.Group; group > 0 && w.ext[axisK]%group != 0 {
+		return nil, f.refuse("K is %d; a multiple of the groups' %d is wanted", w.ext[axisK], group)
+	}
+	if out.Params.Type == "" {
+		out.Params.Type = "F32"
+		if w.Format.wide {
+			out.Params.Type = "F64"
+		}
+	}
+	a := f.arrays(out.Params)[0]
+	if strings.HasPrefix(w.Format.suffix, "_") {
+		a.suffix = "" // the codes' name is the matrix's, and more
+	}
+	out.ext = maps.Clone(w.ext)
+	dims, err := a.dims(out.ext)
+	if err != nil {
+		return nil, err
+	}
+	out.arrays, out.Tensors = []array{a}, []Tensor{{joined(out.Name, a.suffix), a.typ, dims}}
+	plan := &Plan{From: w, To: out, finer: 1}
+	params := p
+	params.Sorted = false
+	plan.plain, err = w.plan(&Weight{Name: w.Name, Format: plain, Params: params}, plainArrays(w))
+	return plan, err
+}
+
+// plain is the order in which numbers are computed: rows of n, elements of whole powers of
+// two of bits.
+var plain = &Format{Name: "numbers", anyCodes: true}
+
+// plainArrays returns the arrays of a weight in plain order.
+func plainArrays(w *Weight) (out []array) {
+	lead := "n "
+	if w.Params.Batch {
+		lead = "e n "
+	}
+	add := func(r role, order string) {
+		if w.has(r) && (r != zeros || w.Params.Zeros) {
+			bits := w.bits(r)
+			pitch := int64(2)
+			for pitch < bits {
+				pitch *= 2
+			}
+			a := array{"\x00" + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
+			if r == codes {
+				a = signed(a, w.Params)
+			}
+			out = append(out, a)
+		}
+	}
+	add(codes, lead+"k")
+	for _, r := range []role{scales, zeros, mins} {
+		add(r, lead+"g")
+	}
+	add(superScales, lead+"s")
+	add(superMins, lead+"s")
+	add(tensorScale, "")
+	add(groups, "k")
+	return out
+}
+
+// runNumbers is Run of a plan of numbers.
+func (p *Plan) runNumbers(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	have, err := p.plain.Run(s, src)
+	if err != nil {
+		return nil, err
+	}
+	c := &computation{stream: s, weight: p.plain.To, have: have}
+	defer func() { err = errors.Join(err, c.release()) }()
+	t := p.To.Tensors[0]
+	out, err := tensor.Empty(s, layout.Uint8, t.bytes(p.To.arrays[0]))
+	if err != nil {
+		return nil, err
+	}
+	dst = Memory{t.Name: out}
+	if err = c.run(out, dtypeOf(t.Type)); err != nil {
+		return nil, errors.Join(err, dst.Release())
+	}
+	return dst, nil
+}
+
+// computation computes the numbers of a weight in plain order.
+type computation struct {
+	stream *tensor.Stream
+	weight *Weight
+	have   Memory
+	made   []*tensor.Tensor // to be released
+	err    error            // the first one
+}
+
+func (c *computation) release() error {
+	var all []error
+	for _, t := range c.made {
+		all = append(all, t.Release())
+	}
+	return errors.Join(append(all, c.have.Release())...)
+}
+
+// keep keeps what is made for release.
+func (c *computation) keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	if t != nil {
+		c.made = append(c.made, t)
+	}
+	if c.err == nil {
+		c.err = err
+	}
+	return t
+}
+
+// of returns a role's numbers with a type and a shape, nil if there are none.
+func (c *computation) of(r role, t layout.DType, dims ...int64) *tensor.Tensor {
+	for i, a := range c.weight.arrays {
+		if a.has(r) && c.err == nil {
+			l, err := layout.Contiguous(dims...)
+			if err != nil {
+				return c.keep(nil, err)
+			}
+			return c.keep(tensor.FromBuffer(c.stream, c.have[c.weight.Tensors[i].Name].Buffer(), t, l, true))
+		}
+	}
+	return nil
+}
+
+// scaled returns numbers times a scale.
+func (c *computation) scaled(x, scale, zero *tensor.Tensor) *tensor.Tensor {
+	if c.err != nil || x == nil {
+		return nil
+	}
+	return c.keep(scaled(x, layout.Float32, scaling{scale: scale, zero: zero}))
+}
+
+// one returns a number for all.
+func one[T layout.Element](c *computation, n T) *tensor.Tensor {
+	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1, 1, 1))
+}
+
+func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
+	p, ext := c.weight.Params, c.weight.ext
+	rows, k := ext[axisN], ext[axisK]
+	if p.Batch {
+		rows *= ext[axisE]
+	}
+	if rows == 0 || k == 0 {
+		return nil
+	}
+	g := max(1, ext[axisG])
+	scale, least := c.scale(rows, g), c.least(rows, g)
+	zero := c.of(zeros, wholeOf(c.weight.bits(zeros), false), rows, g, 1)
+	if zero == nil {
+		if n := p.zero(least != nil); n > 0 {
+			zero = one(c, uint8(n))
+		}
+	}
+	if p.Blocks != "" && p.Table == "e2m1" {
+		least = one(c, float32(0)) // ggml's table has no zero with a sign
+	}
+	if index := c.unordered(); index != nil {
+		scale, zero, g = c.picked(scale, index), c.picked(zero, index), k
+	}
+	x := c.of(codes, p.codeType(), rows, g, k/g)
+	if p.Table == "iq4nl" {
+		x = c.mapped(x, iq4nl)
+	}
+	l, err := layout.Contiguous(rows, g, k/g)
+	if err := errors.Join(c.err, err); err != nil {
+		return err
+	}
+	out := c.keep(tensor.FromBuffer(c.stream, dst.Buffer(), to, l, true))
+	if c.err != nil {
+		return c.err
+	}
+	all := c.keep(scaled(x, to, scaling{scale: scale, zero: zero, add: least, subtract: c.weight.has(superMins)}))
+	if c.err != nil {
+		return c.err
+	}
+	return out.CopyFrom(all)
+}
+
+// iq4nl is what codes of IQ4_NL and IQ4_XS stand for.
+var iq4nl = bytesOf(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+
+func bytesOf(numbers ...int8) (out []byte) {
+	for _, n := range numbers {
+		out = append(out, byte(n))
+	}
+	return out
+}
+
+// mapped returns what a table has for each code.
+func (c *computation) mapped(x *tensor.Tensor, table []byte) *tensor.Tensor {
+	if c.err != nil {
+		return nil
+	}
+	out := c.keep(tensor.Empty(c.stream, layout.Int8, x.Shape()...))
+	if c.err == nil {
+		c.err = mapTo(out, x, table)
+	}
+	return out
+}
+
+// scale returns a scale for each group.
+func (c *computation) scale(rows, g int64) *tensor.Tensor {
+	p, s := c.weight.Params, c.weight.ext[axisS]
+	switch {
+	case !c.weight.has(scales):
+		return c.of(superScales, layout.Float16, rows, s, 1)
+	case c.weight.has(superScales):
+		var zero *tensor.Tensor
+		if p.ScaleZero > 0 {
+			zero = one(c, uint8(p.ScaleZero))
+		}
+		x := c.of(scales, wholeOf(c.weight.bits(scales), p.ScaleSigned), rows, s, g/s)
+		return c.shaped(c.scaled(x, c.of(superScales, layout.Float16, rows, s, 1), zero), rows, g, 1)
+	}
+	x := c.of(scales, scaleType(p.Scale), rows, g, 1)
+	if c.weight.has(tensorScale) {
+		return c.scaled(x, c.of(tensorScale, layout.Float32, 1, 1, 1), nil)
+	}
+	return x
+}
+
+// least returns what is added for each group, or subtracted, nil if there is nothing.
+func (c *computation) least(rows, g int64) *tensor.Tensor {
+	if !c.weight.has(superMins) {
+		return c.of(mins, layout.Float16, rows, g, 1)
+	}
+	s := c.weight.ext[axisS]
+	x := c.of(mins, wholeOf(c.weight.bits(mins), false), rows, s, g/s)
+	return c.shaped(c.scaled(x, c.of(superMins, layout.Float16, rows, s, 1), nil), rows, g, 1)
+}
+
+func (c *computation) shaped(x *tensor.Tensor, dims ...int64) *tensor.Tensor {
+	if x == nil {
+		return nil
+	}
+	return c.keep(x.Reshape(dims...))
+}
+
+// picked returns what a row has for each k.
+func (c *computation) picked(x, index *tensor.Tensor) *tensor.Tensor {
+	if c.err != nil || x == nil || x.Count() == 1 {
+		return x
+	}
+	return c.keep(x.Gather(1, index))
+}
+
+// unordered returns the group of each k, nil if they count up.
+func (c *computation) unordered() *tensor.Tensor {
+	x := c.of(groups, layout.Int32, c.weight.ext[axisK])
+	if x == nil || c.weight.Params.Group == 0 {
+		return nil
+	}
+	b, err := x.Bytes()
+	c.keep(nil, err)
+	for i, g := range int32s(b) {
+		if int64(g) != int64(i)/c.weight.Params.Group {
+			return x
+		}
+	}
+	return nil
+}
+
+// zero returns the number that codes count from, where no zero points say it.
+func (p Params) zero(hasMins bool) int64 {
+	switch {
+	case p.Table == "ternary":
+		return 1
+	case p.Table != "" || p.Signed || hasMins:
+		return 0
+	}
+	return 1 << (p.Bits - 1)
+}
+
+// codeType is the type of codes in plain order.
+func (p Params) codeType() layout.DType {
+	if p.Table == "e2m1" {
+		return layout.Float4E2M1
+	}
+	return wholeOf(p.Bits, p.Signed)
+}
+
+// wholeOf returns the type of whole numbers of so many bits, in plain order.
+func wholeOf(bits int64, signed bool) layout.DType {
+	switch {
+	case bits <= 2:
+		return layout.Uint2
+	case bits <= 4:
+		return layout.Uint4
+	case signed:
+		return layout.Int8
+	}
+	return layout.Uint8
+}
+
+// scaleType is the type of scales as checkpoints name it; bytes are powers of two.
+func scaleType(typ string) layout.DType {
+	if typ == "U8" {
+		return layout.Float8E8M0
+	}
+	return dtypeOf(typ)
+}
