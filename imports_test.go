@@ -35,7 +35,7 @@ var policy = map[string][]string{
 	"cpu":               {"layout", "device", "device/backend", "device/budget", "internal/plankey", "internal/hugemem", "internal/numeric", "internal/simd", "internal/sysmem"},
 	"kernels":           {"layout", "device", "internal/plankey", "internal/numeric"},
 	"kernels/emit":      {"kernels"},
-	"kernels/launches":  {"kernels", "bench/cases", "device/backend", "device/oracle"},
+	"kernels/launches":  {"kernels", "bench/cases", "device", "device/backend", "device/oracle"},
 	"kernels/model":     {"kernels", "kernels/launches", "bench/cases", "cuda", "device/oracle", "internal/ptx"},
 	"kernels/plans":     {"kernels", "kernels/launches", "bench/cases", "cuda", "device/oracle"},
 	"opencl":            {"layout", "device", "kernels", "internal/dl", "internal/file", "internal/gpu", "internal/hugemem", "internal/quote"},

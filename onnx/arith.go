@@ -161,12 +161,17 @@ func isHalf(t layout.DType) bool { return t == layout.Float16 || t == layout.BFl
 
 // toHost returns a tensor of few elements on the host, for the time of the call.
 func (c *call) toHost(x *tensor.Tensor) (*tensor.Tensor, error) {
-	if x.Stream() == tensor.Host() {
-		return x, nil
-	}
-	if x.Count() > fewElements {
+	if x.Stream() != tensor.Host() && x.Count() > fewElements {
 		return nil, layout.Errorf(device.ErrUnsupported, c.d.name,
 			"%s is on %s: the host calculates with shapes, of up to %d elements; an engine can have the rest (WithOperators)", describe(x), x.Stream().Device().Info().ID(), fewElements)
+	}
+	return c.fetch(x)
+}
+
+// fetch returns a tensor on the host, for the time of the call.
+func (c *call) fetch(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.Stream() == tensor.Host() {
+		return x, nil
 	}
 	y, err := x.To(tensor.Host())
 	if err != nil {

@@ -27,7 +27,8 @@ func init() {
 // longer than x. axis lies in [-rank, rank-1], and an index in [-n, n-1]. The result is a
 // copy, unless a session may write to x. What several indices name is as tensor.Tensor.Put
 // says; errors are that of tensor.Tensor.Gather, too. By another reduction than device.Set
-// (of opset 16; Min and Max of 18) updates are added and so on, in order: on the cpu device.
+// (of opset 16; Min and Max of 18) updates are added and so on, in order: on the host, from
+// where the result returns to x's device.
 func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, axis int64, how device.Reduction) (*tensor.Tensor, error) {
 	return first(direct("ScatterElements", v, x, 1, func(c *call) error { return c.scatterElements(indices, updates, axis, how) }))
 }
@@ -104,7 +105,7 @@ func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how 
 	if err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, how, func(y, updates *tensor.Tensor) error {
+	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
 		return y.PutAlongAs(c.d.name, how, at, indices, updates)
 	})
 }
@@ -113,13 +114,16 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 	if err := c.d.checkIndices(indices, layout.Int64); err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, how, func(y, updates *tensor.Tensor) error {
+	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
 		return y.PutNDAs(c.d.name, how, indices, updates)
 	})
 }
 
+// put writes updates to y.
+type put func(y, indices, updates *tensor.Tensor) error
+
 // scatter makes output 0 of the call: input 0, or a copy of it, to which put writes.
-func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, put func(y, updates *tensor.Tensor) error) error {
+func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, put put) error {
 	if updates == nil {
 		return c.d.invalid("the updates are missing")
 	}
@@ -131,6 +135,9 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 		return err
 	}
 	x := both[0]
+	if how != device.Set && !x.Stream().Device().Info().PutsInOrder {
+		return c.scatterOnHost(x, indices, both[1], put)
+	}
 	var y *tensor.Tensor
 	var err error
 	if x == c.x && len(c.in) > 0 && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
@@ -141,9 +148,31 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 	if err != nil {
 		return err
 	}
-	if err := put(y, both[1]); err != nil {
+	if err := put(y, indices, both[1]); err != nil {
 		return errors.Join(err, y.Release())
 	}
 	c.moved(indices, y.Stream())
 	return c.set(y, nil)
+}
+
+// scatterOnHost is scatter where only the host has the reduction.
+func (c *call) scatterOnHost(x, indices, updates *tensor.Tensor, put put) error {
+	var on [3]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{x, indices, updates} {
+		h, err := c.fetch(t)
+		if err != nil {
+			return err
+		}
+		on[i] = h
+	}
+	y, err := tensor.Assemble(tensor.Host(), c.d.name, x.DType(), x.Shape(), tensor.Part{Src: on[0]})
+	if err != nil {
+		return err
+	}
+	c.temps = append(c.temps, y)
+	if err := put(y, on[1], on[2]); err != nil {
+		return err
+	}
+	c.moved(y, x.Stream())
+	return c.set(y.To(x.Stream()))
 }

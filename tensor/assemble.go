@@ -69,7 +69,9 @@ func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 		return nil, err
 	}
 	out := &Tensor{stream: t.stream, memory: t.memory, layout: t.layout, dtype: t.dtype}
-	t.stream.collect(out)
+	if t.stream.scope.Load() != nil {
+		t.stream.collect(out)
+	}
 	if err := out.assemble(op, parts, true); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}

@@ -82,7 +82,9 @@ func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
 	m.refs.Store(1)
 	s.live.add(m, t, l)
 	x := &Tensor{stream: s, memory: m, layout: l, dtype: t}
-	s.collect(x)
+	if s.scope.Load() != nil {
+		s.collect(x)
+	}
 	return x
 }
 
@@ -128,7 +130,9 @@ func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tenso
 		s.report(op, Verdict{}, t.dtype, &t.layout, l)
 	}
 	x := &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}
-	s.collect(x)
+	if s.scope.Load() != nil {
+		s.collect(x)
+	}
 	return x, nil
 }
 
