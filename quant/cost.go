@@ -98,7 +98,8 @@ func (t Tensor) bytes(a array) int64 {
 }
 
 // memory returns how many bytes a conversion has at once: both weights, and the codes
-// twice while they are sorted. What overflows is as much as there can be.
+// twice while they are sorted; of numbers also all in plain order, and what is computed of
+// it. What overflows is as much as there can be.
 func memory(from, to *Weight, sorted bool) (sum int64) {
 	add := func(n int64) {
 		if sum += n; sum < 0 {
@@ -115,18 +116,26 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	for i, t := range to.Tensors {
 		add(t.bytes(to.arrays[i]))
 	}
-	if to.Format.numbers { // codes and scales in plain order, scales in float32 twice
-		for _, a := range plainArrays(from) {
-			n := int64(1)
-			for _, d := range a.digits() {
-				n *= d.count(from.ext)
+	if !to.Format.numbers {
+		return sum
+	}
+	count := int64(0) // of codes
+	for _, a := range plainArrays(from) {
+		n := int64(1)
+		for _, d := range a.digits() {
+			n *= d.count(from.ext)
+		}
+		add((n*a.bits + 7) / 8)
+		switch {
+		case a.has(codes):
+			if count = n; from.Params.Table == "iq4nl" {
+				add(n) // what the table has for them
 			}
-			switch add((n*a.bits + 7) / 8); {
-			case !a.has(codes):
-				add(8 * n)
-			default: // codes in float32 as well: on the device, and on the host while they are computed
-				add(16 * n)
-			}
+		case a.has(scales), a.has(mins):
+			add(4 * n) // in float32
+		}
+		if from.has(groups) && (a.has(scales) || a.has(zeros)) {
+			add((count*a.bits + 7) / 8) // one for each code, where groups are in no order
 		}
 	}
 	return sum

@@ -19,5 +19,5 @@
 //
 // Where formats count from different zeros, a copy goes by a table. The numbers that codes
 // stand for, in floating point, are computed from codes, scales and zero points in one
-// plain order, on the host.
+// plain order ([tensor.Tensor.Dequantize]).
 package quant

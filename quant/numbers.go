@@ -174,7 +174,7 @@ func (c *computation) scaled(x, scale, zero *tensor.Tensor) *tensor.Tensor {
 	if c.err != nil || x == nil {
 		return nil
 	}
-	return c.keep(scaled(x, layout.Float32, scaling{scale: scale, zero: zero}))
+	return c.keep(x.Dequantize(layout.Float32, tensor.Scaling{Scale: scale, Zero: zero}))
 }
 
 // one returns a number for all.
@@ -217,11 +217,7 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if c.err != nil {
 		return c.err
 	}
-	all := c.keep(scaled(x, to, scaling{scale: scale, zero: zero, add: least, subtract: c.weight.has(superMins)}))
-	if c.err != nil {
-		return c.err
-	}
-	return out.CopyFrom(all)
+	return x.DequantizeInto(out, tensor.Scaling{Scale: scale, Zero: zero, Add: least, Subtract: c.weight.has(superMins)})
 }
 
 // iq4nl is what codes of IQ4_NL and IQ4_XS stand for.

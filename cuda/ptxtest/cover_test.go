@@ -103,11 +103,15 @@ func typesOf(s kernels.Spec) []layout.DType {
 func operationsOf(s kernels.Spec) []oracle.Op {
 	switch {
 	case s.AtBits > 0:
-		return []oracle.Op{oracle.OpTake}
+		return []oracle.Op{oracle.OpTake, oracle.OpPut}
 	case s.Mapped:
 		return []oracle.Op{oracle.OpMap}
 	case s.Form == kernels.Where || s.Form == kernels.Blend:
 		return []oracle.Op{oracle.OpWhere}
+	case s.Form == kernels.Dequantize:
+		return []oracle.Op{oracle.OpDequantize}
+	case s.Form == kernels.Quantize:
+		return []oracle.Op{oracle.OpQuantize}
 	}
 	return nil
 }
@@ -121,9 +125,6 @@ func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		}
 		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s), Ops: ops, Once: true})
 		if c.Shared || c.SharedB || c.Wrong > 0 || c.DstType.Bits() != int(s.DstBits) {
-			continue
-		}
-		if (c.Op == oracle.OpDequantize) != (s.Form == kernels.Dequantize) || (c.Op == oracle.OpQuantize) != (s.Form == kernels.Quantize) {
 			continue
 		}
 		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType, Reduction: c.Reduction, Once: c.Once, Terms: c.Terms}

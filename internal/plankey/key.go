@@ -20,7 +20,7 @@ type Key struct {
 	by    []layout.Index // a take's
 }
 
-const mostSides = 4
+const mostSides = 5
 
 // Set makes the key that of a call, whose sides begin with dst and src. by is what a take
 // has; otherwise nil.

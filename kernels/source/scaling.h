@@ -54,8 +54,9 @@ INLINED PASTE(u, DBITS) PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u
 	const Number is = number_of(meanings->src), z = number_of(meanings->zero);
 	u32 v = 0;
 	if (meanings->zero != 0 && is.kind <= KIND_INT && z.kind <= KIND_INT) {
-		const i64 by = whole_of(PASTE(NAME, _bits)(src, p.s, is.bits), is) - whole_of(PASTE(NAME, _bits)(zero, p.zero, z.bits), z);
-		v = nearest_float(by < 0 ? 0 - (u64)by : (u64)by, 0, by < 0 ? FLOAT_SIGN : 0);
+		// Without a sign: Oclgrind does not know what becomes of it.
+		const i64 a = whole_of(PASTE(NAME, _bits)(src, p.s, is.bits), is), b = whole_of(PASTE(NAME, _bits)(zero, p.zero, z.bits), z);
+		v = nearest_float(a < b ? (u64)b - (u64)a : (u64)a - (u64)b, 0, a < b ? FLOAT_SIGN : 0);
 	} else {
 		v = PASTE(NAME, _single)(src, p.s, is);
 		if (meanings->zero != 0) {

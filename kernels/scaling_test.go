@@ -1,0 +1,39 @@
+package kernels_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// TestPlanScaling names the kernels: blocks that lie densely go by 16 bytes of dst, and
+// what does not by elements; launches are kept, with whatever terms there are.
+func TestPlanScaling(t *testing.T) {
+	c := kernels.NewCache(parallel, 8, func([]byte) (int, error) { return 0, nil }, func(int) {})
+	dst := dense(6, 4, 32)
+	block := strided([]int64{6, 4, 32}, []int64{4, 1, 0}, 3)
+	each := strided([]int64{6, 4, 32}, []int64{0, 0, 1}, 0)
+	by := kernels.Scaling{To: layout.Float16, From: layout.Uint4, Scale: layout.Float16}
+	for _, x := range []struct {
+		terms kernels.TermLayouts
+		zero  layout.DType
+		want  string
+	}{
+		{kernels.TermLayouts{&block, nil, nil}, layout.Invalid, "dequantize_16_4"},
+		{kernels.TermLayouts{&block, &block, nil}, layout.Uint4, "dequantize_16_4"},
+		{kernels.TermLayouts{&each, nil, nil}, layout.Invalid, "dequantize_16_32"},
+		{kernels.TermLayouts{&block, &block, nil}, layout.Int32, "dequantize_16_32"},
+	} {
+		by.Zero = x.zero
+		e, err := c.Scale(&dst, &dst, &x.terms, by)
+		require.NoError(t, err)
+		assert.Equal(t, x.want, e.Spec.String())
+		again, err := c.Scale(&dst, &dst, &x.terms, by)
+		require.NoError(t, err)
+		assert.Same(t, e, again)
+	}
+}
