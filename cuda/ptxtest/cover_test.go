@@ -64,6 +64,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = blocks(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
+		case try%4 == 3 && (s.Form == kernels.Take || s.Form == kernels.Put):
+			c = indexedRows(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
 		default:
@@ -266,6 +268,31 @@ func joined(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for range 1 + rng.IntN(3) {
 		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99)})
 	}
+	return c
+}
+
+// indexedRows is a take or a put of rows of several blocks, so that a group's work-items
+// look up rows of a block after others of it have read those of the one before.
+func indexedRows(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape := []int64{20 + rng.Int64N(20), 150 + rng.Int64N(50)}
+	side := func(steps ...int64) layout.Layout {
+		l, err := layout.Strided(shape, steps, rng.Int64N(70))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	fixed, moved := side(shape[1], 1), side(0, 2) // join's, if it were dense
+	c.Dst, c.Src, c.At = fixed, moved, side(1, 0)
+	x := device.Index{Extent: 2 * shape[0], Stride: 2 * shape[1]}
+	if c.Op == oracle.OpPut {
+		c.Dst, c.Src = moved, fixed
+	}
+	if c.Once {
+		x.Outside = device.OutsideSkip
+	}
+	c.By = []device.Index{x}
 	return c
 }
 

@@ -21,7 +21,7 @@ import (
 
 // TestDevice runs the small form of the suite that every device must pass.
 func TestDevice(t *testing.T) {
-	devicetest.Suite{Small: true}.Run(t, func(*testing.T) device.Device {
+	devicetest.Suite{Small: true, Once: true}.Run(t, func(*testing.T) device.Device {
 		return gpu.New(ptxtest.New(ptxtest.Options{}))
 	})
 }
@@ -44,7 +44,7 @@ func TestRandom(t *testing.T) {
 			dev := gpu.New(ptxtest.New(ptxtest.Options{Diverge: true, Blocks: blocks}))
 			defer func() { require.NoError(t, dev.Close()) }()
 			for seed := start + uint64(lane); seed < start+cases; seed += 2 {
-				c := oracle.Random(rand.New(rand.NewPCG(seed, 1)), oracle.Limits{MaxBytes: 64 << 10})
+				c := oracle.Random(rand.New(rand.NewPCG(seed, 1)), oracle.Limits{MaxBytes: 64 << 10, Once: true})
 				if err := oracle.Check(dev, c, seed); !errors.Is(err, oracle.ErrSkipped) {
 					assert.NoError(t, err)
 				}

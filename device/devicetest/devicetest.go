@@ -40,9 +40,12 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
-	// Lone keeps to one goroutine at a time, to random cases with two buffers, and to puts
-	// that name an element once: for checkers that bear no more. (In one buffer, a kernel may read elements of a word
-	// of which it sets others, by atomic operations; to Oclgrind that is a race.)
+	// Once keeps to puts that name an element once: for checkers of races, to which it is
+	// one that any of several elements may be the last to go to a place.
+	Once bool
+	// Lone is Once, and keeps to one goroutine at a time and to random cases with two
+	// buffers: for checkers that bear no more. (In one buffer, a kernel may read elements of
+	// a word of which it sets others, by atomic operations; to Oclgrind that is a race.)
 	Lone bool
 }
 
@@ -55,6 +58,7 @@ func Run(t *testing.T, open func(*testing.T) device.Device) {
 // Run runs this much of the suite: see the function Run.
 func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 	s.Small = s.Small || os.Getenv("RESTRIDE_SUITE") == "small"
+	s.Once = s.Once || s.Lone
 	r := runner{Suite: s, open: open, seed: seed(t)}
 	if name := os.Getenv("RESTRIDE_CASE"); name != "" {
 		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })

@@ -25,9 +25,9 @@ func (r runner) put(t *testing.T) {
 	if r.Small {
 		types, n, lanes, rows, limits.MaxBytes = widths[1:], 60, 1, []int64{1, 8, 33}, 1<<10
 	}
-	limits.Once = r.Lone
+	limits.Once = r.Once
 	outside := device.OutsideError
-	if r.Lone {
+	if r.Once {
 		outside = device.OutsideSkip
 	}
 	for _, dtype := range types {
@@ -38,7 +38,7 @@ func (r runner) put(t *testing.T) {
 				shape := []int64{5, width}
 				row := oracle.Case{
 					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: at, Dst: strided(shape, []int64{0, 1}, int64(seed%3)*16), Src: dense(int64(seed%9), 5, width),
-					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 9, Stride: width, Outside: outside}}, Wrong: int(seed % 8 / 7), Once: r.Lone,
+					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 9, Stride: width, Outside: outside}}, Wrong: int(seed % 8 / 7), Once: r.Once,
 				}
 				column := row
 				column.Dst, column.Src = strided(shape, []int64{0, 9}, 5), strided(shape, []int64{1, 5}, 3)
@@ -207,7 +207,12 @@ func (r runner) putOrder(t *testing.T) {
 	by.Outside = device.OutsideClamp
 	clamped := rig.indices(n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000)
 	rig.ok(rig.q.Fill(row(a), []byte{last}))
-	rig.ok(rig.q.Put(to(b), row(a), ints(clamped), device.Set, by))
+	ends := int64(n)
+	if r.Once {
+		ends = 2
+	}
+	rig.ok(rig.q.Put(operand(b, layout.Uint8, strided([]int64{ends}, []int64{0}, 0)), operand(a, layout.Uint8, dense(0, ends)),
+		operand(clamped, layout.Int64, dense(0, ends)), device.Set, by))
 	rig.ok(rig.q.Wait())
 	want[0], want[n-1] = last, last
 	if !bytes.Equal(rig.bytes(b), want) {

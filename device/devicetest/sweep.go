@@ -263,6 +263,7 @@ func (r runner) random(t *testing.T) {
 	if r.Small {
 		n, lanes, limits = 150, 1, oracle.Limits{MaxBytes: 2 << 10}
 	}
+	limits.Once = r.Once
 	t.Logf("RESTRIDE_SEED=%d", r.seed)
 	shared := r.rig(t)
 	for lane := range lanes {
