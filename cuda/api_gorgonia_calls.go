@@ -54,12 +54,12 @@ static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 // A kernel's arguments, each of 8 bytes, as many as kernels.MaxArguments; number 2 is
 // elsewhere.
 typedef struct {
-	unsigned long long at[9];
+	unsigned long long at[11];
 } arguments;
 
 static CUresult launch(CUfunction f, unsigned groups, unsigned local, CUstream s, arguments a, void *parameters) {
-	void *params[9];
-	for (int i = 0; i < 9; i++) params[i] = i == 2 ? parameters : &a.at[i];
+	void *params[11];
+	for (int i = 0; i < 11; i++) params[i] = i == 2 ? parameters : &a.at[i];
 	return cuLaunchKernel(f, groups, 1, 1, local, 1, 1, 0, s, params, 0);
 }
 */

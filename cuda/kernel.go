@@ -48,7 +48,7 @@ func (d *Device) Load(image []byte, name string) (device.Kernel, error) {
 // what is not there.
 func checkImage(image []byte) (ptx bool, err error) {
 	if bytes.HasPrefix(image, []byte("\x7fELF")) {
-		f, err := elf.NewFile(bytes.NewReader(image))
+		f, err := elf.NewFile(bytes.NewReader(plainELF(image)))
 		if err != nil {
 			return false, layout.Errorf(device.ErrInvalid, "Load", "the cubin is damaged: %s", quote.Text(err.Error()))
 		}
@@ -64,6 +64,18 @@ func checkImage(image []byte) (ptx bool, err error) {
 		return false, layout.Errorf(device.ErrInvalid, "Load", "the %d bytes are neither PTX, whose text has a .version, nor a cubin", len(image))
 	}
 	return true, nil
+}
+
+// plainELF is a cubin as other readers of ELF take it: newer ones have the version of CUDA
+// where the format has that of ELF, which is 1.
+func plainELF(cubin []byte) []byte {
+	const at = 20 // in the header
+	if len(cubin) < at+4 {
+		return cubin
+	}
+	plain := bytes.Clone(cubin)
+	copy(plain[at:], []byte{1, 0, 0, 0})
+	return plain
 }
 
 // userKernel is a kernel of the user's, in a module of its own.

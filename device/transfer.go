@@ -68,8 +68,8 @@ type Sharer interface {
 // Recorder is implemented by queues that can record work to replay it: that of
 // many small calls for the price of one.
 type Recorder interface {
-	// Capture calls f, which queues Copy, Fill, Convert, Take and Put on the queue, and
-	// returns what they would do, without doing it. Meanwhile all other calls of
+	// Capture calls f, which queues calls on the queue that work on Operands (Copy, Take,
+	// Dequantize and so on), and returns what they would do, without doing it. Meanwhile all other calls of
 	// the queue fail, and others may not use it. Devices that cannot replay work
 	// give ErrUnsupported.
 	Capture(f func() error) (Replay, error)

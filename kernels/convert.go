@@ -111,7 +111,7 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 	}
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
-	return p.plan("convert", func(k *parameters) (Spec, error) {
+	return p.plan("convert", func(p *problem, k *parameters) (Spec, error) {
 		return p.planValues(k, spec, denseCast(uint8(to.Bits()), uint8(from.Bits())))
 	})
 }

@@ -17,39 +17,39 @@ const (
 )
 
 // planFields plans a copy of fields along an axis: of single bits, or of several elements
-// below a byte that are no wider element. False: it is something else.
+// below a byte that are no wider element. False: it is something else, and stays as it is.
 func (p *problem) planFields(k *parameters) (Spec, bool) {
 	if p.target.Serial || p.long || p.dBits > 2 || len(p.axes) == 0 {
 		return Spec{}, false
 	}
-	unit, n, rest := int64(p.dBits), int64(1), p.innermostFirst()
-	if in := rest[0]; in.d == 1 && in.s == 1 {
-		n, rest = in.n, rest[1:]
-	}
-	if len(rest) == 0 || n > widestField/unit || unit == 2 && n != 3 {
+	in, unit := p.inner(0), int64(p.dBits)
+	rows := in.d == 1 && in.s == 1
+	if unit == 2 && (!rows || in.n != 3) || rows && (len(p.axes) == 1 || in.n > widestField) {
 		return Spec{}, false
 	}
-	x := rest[0]
-	pitch, width := x.d*unit, n*unit
-	if x.n < fewFields || pitch == 1 || pitch > widestPitch || x.n >= limit {
+	q := p.narrow(1, rows)
+	rest := q.innermostFirst()
+	field, x, rest := rest[0], rest[1], rest[2:]
+	pitch, width, step := x.d, field.n, x.s
+	if x.n < fewFields || pitch == unit || pitch > widestPitch || x.n >= limit {
 		return Spec{}, false
 	}
-	rest = p.single(rest, unit)
 	k.length = (x.n-1)*pitch + width
 	k.na, k.nb = uint32(x.n), uint32(width)
-	k.run = []axis{{pitch, pitch, x.s * unit}}
+	k.run = []axis{{pitch, pitch, step}}
 	k.sa = GroupSize / pitch * pitch
-	if step := x.s * unit; pitch <= nearPitch && step >= width && step <= nearPitch {
+	if pitch <= nearPitch && step >= width && step <= nearPitch {
 		k.nearFields(width, pitch, step)
 	}
-	words, block := (p.phase(32, rest[1:])+k.length+31)/32, int64(itemsPerBlock)
+	words, block := (q.phase(32, rest)+k.length+31)/32, int64(itemsPerBlock)
 	for block < 8*itemsPerBlock && words/block >= 4*p.target.fewBlocks() {
 		block *= 2
 	}
-	if k.cutSpans(words, 1, block, rest[1:]) != nil {
+	if k.cutSpans(words, 1, block, rest) != nil {
 		*k = parameters{}
 		return Spec{}, false
 	}
+	*p = *q
 	return p.spec(Field), true
 }
 
@@ -74,16 +74,3 @@ func (k *parameters) nearFields(width, pitch, step int64) {
 
 // ones is so many bits.
 func ones(n int64) int64 { return 1<<n - 1 }
-
-// single makes p's elements single bits, which were unit bits each, and returns such axes.
-func (p *problem) single(axes []axis, unit int64) []axis {
-	out := make([]axis, len(axes))
-	for i, a := range axes {
-		out[i] = axis{a.n, a.d * unit, a.s * unit}
-	}
-	p.dBase *= unit
-	p.sBase *= unit
-	p.d.parts, p.s.parts = unit, unit
-	p.dBits, p.sBits = 1, 1
-	return out
-}

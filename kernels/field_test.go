@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ func TestFields(t *testing.T) {
 		pitch := func() int64 { return width + rnd.Int64N(32/int64(unit)-width+1) }
 		dPitch, sPitch := pitch(), pitch()
 		if round%3 > 0 {
-			dPitch, sPitch = width, int64(8/unit)
+			dPitch, sPitch = width, max(width, int64(8/unit)) // dst's do not overlap
 		}
 		if round%3 > 1 {
 			dPitch, sPitch = sPitch, dPitch
@@ -34,7 +35,63 @@ func TestFields(t *testing.T) {
 		}
 		dStrides, dAt := place(dPitch)
 		sStrides, sAt := place(sPitch)
+		if round%12 == 0 { // as many axes as need a kernel that is Long
+			dims[1] = 8 + rnd.Int64N(8)
+			dStrides, sStrides = manyRows(dStrides, dims), manyRows(sStrides, dims)
+			dims = slices.Concat(slices.Repeat([]int64{2}, 12), dims)
+		}
 		h.check(t, rnd, strided(dims, dStrides, dAt), strided(dims, sStrides, sAt), unit, parallel)
 	}
 	assert.Positive(t, h.forms["field_1"], "%v", h.forms)
+}
+
+// manyRows adds 12 outer axes of two indices, which do not merge, to strides of so many
+// indices each.
+func manyRows(strides, dims []int64) []int64 {
+	step := strides[0]*dims[0] + 1
+	for range 12 {
+		strides = slices.Insert(slices.Clone(strides), 0, step)
+		step = 2*step + 1
+	}
+	return strides
+}
+
+// Of fields over more axes than the parameters have room for, half of the bits went to
+// wrong places: planning again went on from elements that were single bits by then.
+func TestBugFieldsOfManyAxes(t *testing.T) {
+	h := hostOf(t)
+	_, rnd := sweep(t, 1, 23)
+	dims := []int64{1, 16, 3}
+	many := slices.Concat(slices.Repeat([]int64{2}, 12), dims)
+	dst := strided(many, manyRows([]int64{80, 5, 1}, dims), 7)
+	src := strided(many, manyRows([]int64{64, 4, 1}, dims), 5)
+	l := h.check(t, rnd, dst, src, 2, parallel)
+	assert.Equal(t, "gather_2_long", l.Spec.String())
+	d, s := l.Bases(7, 5)
+	assert.Equal(t, [2]int64{7, 5}, [2]int64{d, s})
+}
+
+// A try of a form that does not fit changes nothing for the next one: here of fields, and
+// of a transposition that lets an axis of src run the other way.
+func TestTriesAreApart(t *testing.T) {
+	h := hostOf(t)
+	_, rnd := sweep(t, 1, 29)
+	for _, c := range []struct {
+		bits       int
+		dims, d, s []int64
+		few, many  string
+	}{
+		{1, []int64{1, 31, 3}, []int64{155, 5, 1}, []int64{124, -4, 1}, "field_1", "gather_1_long"},
+		{2, []int64{1, 31, 3}, []int64{93, 3, 1}, []int64{155, -5, 1}, "field_1", "gather_2_long"},
+		{4, []int64{1, 31, 17}, []int64{527, 17, 1}, []int64{527, -1, 31}, "transpose_4", "gather_4_long"},
+	} {
+		const dAt, sAt = 3, 155
+		l := h.check(t, rnd, strided(c.dims, c.d, dAt), strided(c.dims, c.s, sAt), c.bits, parallel)
+		assert.Equal(t, c.few, l.Spec.String())
+		many := slices.Concat(slices.Repeat([]int64{2}, 12), c.dims)
+		l = h.check(t, rnd, strided(many, manyRows(c.d, c.dims), dAt), strided(many, manyRows(c.s, c.dims), sAt), c.bits, parallel)
+		assert.Equal(t, c.many, l.Spec.String())
+		d, s := l.Bases(dAt, sAt)
+		assert.Equal(t, [2]int64{dAt, sAt}, [2]int64{d, s}, "%v", l.Spec)
+	}
 }

@@ -52,22 +52,32 @@ func (p *problem) split(steps []int64) []int64 {
 	if p.dBits < 8 {
 		bits = 2
 	}
-	per := int64(p.dBits / bits)
 	rows := p.rowsShareIndices(steps)
-	for i := range p.axes {
-		p.axes[i].d *= per
-		p.axes[i].s *= per
-	}
-	if rows {
-		p.axes[len(p.axes)-1] = axis{p.inner(0).n * per, 1, 1}
-	} else {
-		p.axes = append(p.axes, axis{per, 1, 1})
+	*p = *p.narrow(bits, rows)
+	if !rows {
 		steps = slices.Insert(slices.Clone(steps), 0, 0)
 	}
-	p.dBase *= per
-	p.d.parts, p.s.parts = per, per
-	p.dBits, p.sBits = bits, bits
 	return steps
+}
+
+// narrow is the problem of elements of so many bits, several of each: of its rows, which
+// are dense on both sides, or of its elements, as the innermost axis.
+func (p *problem) narrow(bits int, rows bool) *problem {
+	q, per := p.clone(), int64(p.dBits/bits)
+	for i := range q.axes {
+		q.axes[i].d *= per
+		q.axes[i].s *= per
+	}
+	if rows {
+		q.axes[len(q.axes)-1] = axis{p.inner(0).n * per, 1, 1}
+	} else {
+		q.axes = append(q.axes, axis{per, 1, 1})
+	}
+	q.dBase *= per
+	q.sBase *= per
+	q.d.parts, q.s.parts = per, per
+	q.dBits, q.sBits = bits, bits
+	return q
 }
 
 // planJoin plans the blocks of join, of elements that split made.

@@ -27,7 +27,7 @@ func mapSpec(bits int, serial bool) Spec {
 func PlanMap(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, error) {
 	p := problem{op: "Map", target: t}
 	p.simplify(dst, src, dstBits, dstBits)
-	return p.plan("map", func(k *parameters) (Spec, error) {
+	return p.plan("map", func(p *problem, k *parameters) (Spec, error) {
 		dense := Spec{Form: Lookup, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}
 		return p.planValues(k, mapSpec(dstBits, t.Serial), dense)
 	})

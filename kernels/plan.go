@@ -99,14 +99,14 @@ func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Copy", target: t}
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
-	return p.plan(p.class.String(), p.chooseCopy)
+	return p.plan(p.class.String(), (*problem).chooseCopy)
 }
 
 // PlanFill plans a fill with a pattern of one element of 1 to 128 bits.
 func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Fill", target: t}
 	p.simplify(dst, dst, bits, 128)
-	return p.plan("fill", p.chooseFill)
+	return p.plan("fill", (*problem).chooseFill)
 }
 
 // PlanPack plans a conversion between layouts of one shape by the elements' low
@@ -115,7 +115,7 @@ func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
 	p := problem{op: "Convert", target: t, sBits: srcBits, signed: signed && srcBits < dstBits}
 	p.simplify(dst, src, dstBits, dstBits)
-	return p.plan("convert", p.choosePack)
+	return p.plan("convert", (*problem).choosePack)
 }
 
 // simplify takes over a call's layouts, over the fewest axes and elements of up to
@@ -145,8 +145,9 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	}
 }
 
-// plan makes the launch of a kernel that choose returns with its parameters.
-func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Launch, error) {
+// plan makes the launch of a kernel that choose returns with its parameters. Each try gets
+// a problem of its own, as forms change it: axes that run backwards, elements in parts.
+func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, error)) (Launch, error) {
 	switch p.bytes {
 	case 0:
 		return Launch{}, nil
@@ -154,10 +155,12 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes of %d-bit elements: the size in bytes overflows int64", len(p.axes), p.dBits)
 	}
 	var k parameters
-	spec, err := choose(&k)
+	try := p.clone()
+	spec, err := choose(try, &k)
 	if err == nil && !p.target.Serial && !k.fits(spec) {
-		p.long, k = true, parameters{}
-		if spec, err = choose(&k); err == nil && !k.fits(spec) {
+		try, k = p.clone(), parameters{}
+		try.long = true
+		if spec, err = choose(try, &k); err == nil && !k.fits(spec) {
 			err = errTooLong
 		}
 	}
@@ -170,8 +173,15 @@ func (p *problem) plan(kind string, choose func(*parameters) (Spec, error)) (Lau
 	}
 	return Launch{
 		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
-		kind: kind, d: p.d, s: p.s,
+		kind: kind, d: try.d, s: try.s,
 	}, nil
+}
+
+// clone is the same problem with axes of its own.
+func (p *problem) clone() *problem {
+	q := *p
+	q.axes = slices.Clone(p.axes)
+	return &q
 }
 
 // spec is a kernel of a form for the problem's elements.

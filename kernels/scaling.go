@@ -124,7 +124,7 @@ func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target
 	layout.Simplify(all...)
 	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
 	items, dense := p.gatherItems(sides[2:], by)
-	l, err := p.plan("scale", func(k *parameters) (Spec, error) {
+	l, err := p.plan("scale", func(p *problem, k *parameters) (Spec, error) {
 		spec := p.spec(form)
 		if dense {
 			spec = items

@@ -119,16 +119,24 @@ func (s Spec) Arguments() int { return usualArguments + len(s.memory()) }
 func (s Spec) memory() []string {
 	switch {
 	case s.takes():
-		return []string{"GLOBAL const u8 *at", "GLOBAL u32 *status"}
+		return takeMemory
 	case s.Mapped:
-		return []string{"GLOBAL const u8 *entries"}
+		return mapMemory
 	case s.wheres():
-		return []string{"GLOBAL const u8 *cond", "GLOBAL const u8 *more"}
+		return whereMemory
 	case s.scales():
-		return []string{"GLOBAL const u8 *scale", "GLOBAL const u8 *zero", "GLOBAL const u8 *add", "i64 addBase"}
+		return scaleMemory
 	}
 	return nil
 }
+
+// What memory returns: made once, as every launch counts its arguments.
+var (
+	takeMemory  = []string{"GLOBAL const u8 *at", "GLOBAL u32 *status"}
+	mapMemory   = []string{"GLOBAL const u8 *entries"}
+	whereMemory = []string{"GLOBAL const u8 *cond", "GLOBAL const u8 *more"}
+	scaleMemory = []string{"GLOBAL const u8 *scale", "GLOBAL const u8 *zero", "GLOBAL const u8 *add", "i64 addBase"}
+)
 
 const usualArguments = 7
 

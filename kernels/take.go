@@ -101,7 +101,7 @@ func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.I
 	if join {
 		steps = p.split(steps)
 	}
-	return p.plan(kind, func(k *parameters) (Spec, error) {
+	return p.plan(kind, func(p *problem, k *parameters) (Spec, error) {
 		var indices parameters
 		form, err := p.cutTake(k, &indices, steps, join)
 		if err != nil {

@@ -1,10 +1,6 @@
 package kernels
 
-import (
-	"slices"
-
-	"github.com/restride/restride/layout"
-)
+import "github.com/restride/restride/layout"
 
 // The forms that choose between elements of two tensors.
 const (
@@ -40,12 +36,12 @@ func PlanWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error
 	d, x, y, c := dst, a, b, cond
 	layout.Simplify(&d, &x, &y, &c)
 	p.walk(d, x, dst.Offset(), a.Offset(), bits, 1)
-	l, err := p.plan("where", func(k *parameters) (Spec, error) {
+	l, err := p.plan("where", func(p *problem, k *parameters) (Spec, error) {
 		spec := p.spec(Where)
 		ofB, ofCond := p.toward(&y), p.toward(&c)
 		if p.blends(ofB, ofCond) {
 			spec.Form = Blend
-			k.na, k.nb, k.ta = rowRepeats(&p), rowRepeats(ofB), rowRepeats(ofCond)
+			k.na, k.nb, k.ta = rowRepeats(p), rowRepeats(ofB), rowRepeats(ofCond)
 		}
 		return spec, p.cutSides(spec, k, ofB, ofCond)
 	})
@@ -55,12 +51,11 @@ func PlanWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error
 
 // toward is the problem with another source.
 func (p *problem) toward(l *layout.Layout) *problem {
-	q := *p
-	q.axes = slices.Clone(p.axes)
+	q := p.clone()
 	for i := range q.axes {
 		q.axes[i].s = l.Stride(i)
 	}
-	return &q
+	return q
 }
 
 // blends reports whether rows are dense in dst, and on the other sides dense or of one

@@ -263,7 +263,7 @@ func (c *call) place(xs []*tensor.Tensor, how binaryAttrs) error {
 	if one {
 		b, at = nil, int64(len(a))
 	}
-	if at < 0 || at+int64(len(b)) > int64(len(a)) || !b.Equal(a[at:][:len(b)]) {
+	if at < 0 || at > int64(len(a)-len(b)) || !b.Equal(a[at:][:len(b)]) {
 		return c.d.invalid("%v at axis %d of %v: the extents must be equal", b, at, a)
 	}
 	placed := append([]int64{}, b...)

@@ -1,8 +1,11 @@
 package onnx_test
 
 import (
+	"math"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
@@ -140,4 +143,41 @@ func TestArithmeticIsBounded(t *testing.T) {
 		_, err = onnx.Run(op, 13, nil, in...)
 		require.ErrorIs(t, err, device.ErrOutOfMemory, op)
 	}
+}
+
+// TestAxisBeyondRank: an axis of an old opset near the end of 64 bits is refused.
+func TestAxisBeyondRank(t *testing.T) {
+	a := held(t)(tensor.New(tensor.Host(), layout.Int64, 2, 3))
+	b := held(t)(tensor.New(tensor.Host(), layout.Int64, 3))
+	for _, axis := range []int64{math.MaxInt64, math.MaxInt64 - 1, 2, math.MinInt64} {
+		_, err := onnx.Run("Add", 6, onnx.Attrs{onnx.Int("broadcast", 1), onnx.Int("axis", axis)}, a, b)
+		require.ErrorIs(t, err, device.ErrInvalid, axis)
+	}
+	_, err := onnx.Run("Add", 6, onnx.Attrs{onnx.Int("broadcast", 1), onnx.Int("axis", 0)}, b, a)
+	require.ErrorIs(t, err, device.ErrInvalid)
+}
+
+// TestRunsKeepTheirErrors: runs of one session at once do not see each other's errors.
+func TestRunsKeepTheirErrors(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32, node("Shape", "n", []string{"x"}), node("ReduceMax", "y", []string{"n", "axes"}))
+	m.Opsets[""] = 18
+	m.Graph.Inputs = append(m.Graph.Inputs, input("axes", layout.Int64))
+	sess := session(t, s, m)
+	x := held(t)(tensor.New(s, layout.Float32, 2, 3))
+	good, bad := ints(t, tensor.Host(), 0), ints(t, tensor.Host(), 7)
+	var group sync.WaitGroup
+	for i := range 64 {
+		group.Go(func() {
+			axes := []onnx.Value{good, bad}[i%2]
+			out, err := sess.Run(t.Context(), onnx.Values{"x": x, "axes": axes})
+			if i%2 == 0 {
+				assert.NoError(t, err)
+				assert.NoError(t, out.Release())
+			} else {
+				assert.ErrorIs(t, err, device.ErrInvalid)
+			}
+		})
+	}
+	group.Wait()
 }

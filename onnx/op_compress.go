@@ -13,8 +13,9 @@ func init() {
 
 // Compress keeps, along an axis, the elements whose condition is true (ONNX Compress-9
 // and -11). There may be fewer conditions than elements: those without one are dropped.
-// axis may count from the end from opset 11 on; nil flattens x first. The conditions are read on the host, as the result's shape depends on them; the result is
-// a view where those that are kept have a constant step, and else a copy.
+// axis may count from the end from opset 11 on; nil flattens x first. The conditions
+// are read on the host, as the result's shape depends on them; the result is a view where
+// those that are kept have a constant step, and else a copy.
 func Compress(x *tensor.Tensor, v Opset, conditions []bool, axis *int64) (*tensor.Tensor, error) {
 	return first(direct("Compress", v, x, 1, func(c *call) error { return c.compress(conditions, axis) }))
 }

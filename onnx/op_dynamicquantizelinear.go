@@ -58,7 +58,8 @@ func (c *call) dynamicQuantize() error {
 }
 
 // dynamicScale returns the scale and the zero point for values, among which NaNs do not
-// count: of only zeros, 1/255 and 0.
+// count: of only zeros, 1/255 and 0. Infinities make the scale infinite, and the zero
+// point 0.
 func dynamicScale(values []float32) (scale float32, zero uint8) {
 	least, most := float32(0), float32(0)
 	for _, v := range values {
@@ -69,6 +70,9 @@ func dynamicScale(values []float32) (scale float32, zero uint8) {
 	scale = 1.0 / 255
 	if most != least {
 		scale = (most - least) / 255
+	}
+	if math.IsInf(float64(scale), 0) {
+		return scale, 0
 	}
 	return scale, uint8(math.RoundToEven(float64(max(0, min(255, -least/scale)))))
 }

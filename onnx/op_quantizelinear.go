@@ -223,7 +223,9 @@ func (l *linear) termDims(x, scale layout.Shape, count int64) (dims []int64, blo
 		}
 		return dims, blocks, nil
 	}
-	want[axis] = (x[axis] + l.block - 1) / l.block
+	if want[axis] = x[axis] / l.block; x[axis]%l.block > 0 {
+		want[axis]++
+	}
 	if !slices.Equal(scale, want) {
 		return nil, blocks, d.invalid("the scale has the shape %v; in blocks of %d along axis %d, it must have %v", scale, l.block, axis, want)
 	}

@@ -39,6 +39,7 @@ func prepareReduce(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error {
 		axes := axes
 		if c.has(1) {
+			var err error // this run's: others may go on at once
 			if axes, err = c.ints(nil, 1, "axes", false); err != nil {
 				return err
 			}

@@ -47,6 +47,7 @@ func prepareTopK(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error {
 		k := k
 		if d.since >= 10 {
+			var err error // this run's: others may go on at once
 			if k, err = c.scalarInt(1, "k"); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dry"
@@ -162,6 +163,7 @@ func (f *foreign) run(c *call) error {
 	if len(e.Outputs) != len(c.out) {
 		return errors.Join(err, c.d.invalid("the engine set %d outputs; there are %d", len(e.Outputs), len(c.out)))
 	}
+	err = errors.Join(err, f.owned(c, &e))
 	copy(c.out, e.Outputs) // what was set before an error is released
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.d.name, err)
@@ -169,10 +171,28 @@ func (f *foreign) run(c *call) error {
 	return f.checkOutputs(c)
 }
 
+// owned refuses outputs that would be released twice: the session's inputs, and tensors
+// that are outputs already. It takes them out.
+func (f *foreign) owned(c *call, e *Call) (err error) {
+	taken := slices.Concat(c.in, e.Inputs)
+	for i, v := range e.Outputs {
+		x, ok := v.(*tensor.Tensor)
+		if ok && x != nil && slices.Contains(taken, v) {
+			e.Outputs[i] = nil
+			err = errors.Join(err, c.d.invalid("output %d is an input or another output itself: Alias makes a tensor of its own", i))
+		}
+		taken = append(taken, v)
+	}
+	return err
+}
+
+// has reports whether a set of inputs has one: beyond the first 64, All alone does.
+func has(set uint64, i int) bool { return set == All || i < 64 && set>>i&1 == 1 }
+
 // operand returns an input as the engine wants it.
 func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
 	var err error
-	if f.Host>>i&1 == 1 {
+	if has(f.Host, i) {
 		if x.Stream() == tensor.Host() {
 			return x, nil
 		}
@@ -193,7 +213,7 @@ func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, err
 		return nil, err
 	}
 	l := x.Layout()
-	if i < 64 && f.Strided>>i&1 == 1 || f.Strided == All || l.IsContiguous() {
+	if has(f.Strided, i) || l.IsContiguous() {
 		return x, nil
 	}
 	y, err := x.Contiguous()
@@ -217,8 +237,13 @@ func (f *foreign) checkOutputs(c *call) error {
 		if _, ok := v.(*pending); ok {
 			return c.d.invalid("output %d is no value", i)
 		}
-		if x, ok := v.(*tensor.Tensor); ok && x.Stream() != tensor.Host() && x.Stream().Device() != c.far.Device() {
+		x, ok := v.(*tensor.Tensor)
+		switch {
+		case !ok || x.Stream() == tensor.Host() || x.Stream() == c.far:
+		case x.Stream().Device() != c.far.Device():
 			return c.d.invalid("the engine made output %d on %s; the session is on %s", i, x.Stream().Device().Info().ID(), c.far.Device().Info().ID())
+		default:
+			return c.d.invalid("the engine made output %d on another stream than the session's", i)
 		}
 	}
 	return nil

@@ -332,3 +332,30 @@ func TestProviderLoop(t *testing.T) {
 	out := run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, []float32{1, 2}, 2))})
 	require.Equal(t, []float32{1, 2, 1, 2, 1, 2, 1, 2}, valuesOf[float32](t, out, "y"))
 }
+
+// TestProviderOutputsAreItsOwn: what a session is given it releases, so that inputs
+// themselves, or one tensor twice, are refused, and the caller's tensor lives on.
+func TestProviderOutputsAreItsOwn(t *testing.T) {
+	s := open(t)
+	x := held(t)(tensor.New(s, layout.Float32, 2))
+	for name, set := range map[string]func(c *onnx.Call){
+		"an input":       func(c *onnx.Call) { c.Outputs[0] = c.Inputs[0] },
+		"a tensor twice": func(c *onnx.Call) { c.Outputs[0] = c.Outputs[1] },
+	} {
+		op := &onnx.Operator{Strided: onnx.All, Run: func(c *onnx.Call) error {
+			y, err := c.Inputs[0].(*tensor.Tensor).Clone()
+			c.Outputs[1] = y
+			set(c)
+			return err
+		}}
+		two := node("Softmax", "y", []string{"x"})
+		two.Outputs = append(two.Outputs, "z")
+		m := graphOf(layout.Float32, two)
+		m.Graph.Outputs = outputs("y", "z")
+		_, err := sessionWith(t, s, m, lone{op: "Softmax", is: op}).Run(t.Context(), onnx.Values{"x": x})
+		require.ErrorIs(t, err, device.ErrInvalid, name)
+		require.ErrorContains(t, err, "Alias makes a tensor of its own", name)
+		_, err = tensor.Values[float32](x)
+		require.NoError(t, err, name)
+	}
+}

@@ -183,6 +183,12 @@ func (e extents) group(p Params) {
 // Find opens the weights of a format that a file has, in the order of its tensors, those
 // whose names match says to. rest are the tensors that are no part of them.
 func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (weights []*Weight, rest []Tensor, err error) {
+	return FindBy(f, func(_, name string) (Params, bool) { return p, match(name) }, tensors)
+}
+
+// FindBy is Find of weights whose parameters may differ: params returns those of the weight
+// that a name and the tensor of its codes say, or false, where it is none.
+func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
 	byName := make(map[string]Tensor, len(tensors))
 	for _, t := range tensors {
 		byName[t.Name] = t
@@ -194,10 +200,12 @@ func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (
 	used := map[string]bool{}
 	for _, t := range tensors {
 		names, ok := f.naming(t.Name)
-		if !ok || !f.has(p, t) {
+		if !ok {
 			continue
 		}
-		if prefix, _ := suffixed(t.Name, names[codes]); !match(prefix) {
+		prefix, _ := suffixed(t.Name, names[codes])
+		p, ok := params(t.Name, prefix)
+		if !ok || !f.has(p, t) {
 			continue
 		}
 		w, err := Open(f, p, t.Name, lookup)

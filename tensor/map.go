@@ -28,14 +28,14 @@ func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
 	if err := t.checkTable(op, table); err != nil {
 		return nil, t.fail(op, err)
 	}
-	if err := table.usedOn(t.stream); err != nil {
-		return nil, t.fail(op, err)
-	}
 	entries, err := table.Contiguous()
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
 	defer entries.Release()
+	if err := entries.usedOn(t.stream); err != nil { // which waits for a copy, too
+		return nil, t.fail(op, err)
+	}
 	out, err := allocate(t.stream, op, table.dtype, t.Shape())
 	if err != nil {
 		return nil, err

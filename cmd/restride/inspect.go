@@ -118,13 +118,13 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 		out.Files = append(out.Files, inspectedFile{f.Path, f.Format.String(), len(f.Tensors), f.Size(), metadata})
 	}
 	all := tensorsOf(c)
-	format, params, by, err := said.describe(c)
+	known, err := said.describe(c)
 	if err != nil {
 		out.Unsaid, out.MayBe = err.Error(), mayBe(all, said.bits)
 		return out, out.rest(c, all)
 	}
-	out.Format, out.SaidBy = format.Name, by
-	weights, rest, err := quant.Find(format, params, all, func(string) bool { return true })
+	out.Format, out.SaidBy = known.format.Name, known.by
+	weights, rest, err := known.find(c, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}

@@ -74,12 +74,13 @@ type repack struct {
 
 	target  *quant.Format
 	source  *checkpoint.Checkpoint
+	known   *described
 	from    *quant.Format
 	part    part
 	weights []*weight
-	left    int        // weights that --only does not match
-	files   []*outFile // all of them, also those of other parts
-	config  map[string]any
+	left    int            // weights that --only does not match
+	files   []*outFile     // all of them, also those of other parts
+	config  map[string]any // nil: records say it
 	memory  memory
 	stream  *tensor.Stream
 
@@ -104,6 +105,9 @@ func (r *repack) run(ctx context.Context, cmd *cobra.Command, source string) (er
 	}
 	defer func() { err = errors.Join(err, r.source.Close()) }()
 	if err := r.plan(); err != nil {
+		return err
+	}
+	if err := r.guard(); err != nil {
 		return err
 	}
 	if r.stream, err = tensor.Open(r.device); err != nil {

@@ -32,8 +32,8 @@ func (r *repack) describeOutput() error {
 	if err := json.Unmarshal(r.source.Config, &config); err != nil {
 		return err
 	}
-	if said := r.weights[0].To.Config(); said == nil {
-		delete(config, configKey) // of numbers, which are not quantised
+	if said := r.config; said == nil {
+		delete(config, configKey) // of numbers, which are not quantised, or of weights that differ
 	} else {
 		text, err := json.Marshal(said)
 		if err != nil {
@@ -53,11 +53,14 @@ func (r *repack) writeIndex() error {
 			files[t.Name] = filepath.Base(f.path)
 		}
 	}
-	name := "model.safetensors.index.json"
+	return writeJSON(filepath.Join(r.output, r.indexName()), map[string]any{"metadata": map[string]int64{"total_size": bytes}, "weight_map": files})
+}
+
+func (r *repack) indexName() string {
 	if r.source.Index != nil {
-		name = r.source.Index.Name
+		return r.source.Index.Name
 	}
-	return writeJSON(filepath.Join(r.output, name), map[string]any{"metadata": map[string]int64{"total_size": bytes}, "weight_map": files})
+	return "model.safetensors.index.json"
 }
 
 // writeJSON writes a file that is there whole or not at all.

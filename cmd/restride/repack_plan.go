@@ -35,11 +35,11 @@ type outFile struct {
 
 // plan says what becomes of every tensor, and in which file.
 func (r *repack) plan() error {
-	format, params, _, err := r.said.describe(r.source)
+	known, err := r.said.describe(r.source)
 	if err != nil {
 		return err
 	}
-	r.from = format
+	r.known, r.from = known, known.format
 	match := func(string) bool { return true }
 	if r.only != "" {
 		e, err := regexp.Compile(r.only)
@@ -48,15 +48,15 @@ func (r *repack) plan() error {
 		}
 		match = e.MatchString
 	}
-	weights, rest, err := quant.Find(format, params, tensorsOf(r.source), match)
+	weights, rest, err := known.find(r.source, match)
 	if err != nil {
 		return err
 	}
 	if len(weights) == 0 {
-		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), format.Name)
+		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), r.from.Name)
 	}
 	if r.only != "" {
-		every, _, err := quant.Find(format, params, tensorsOf(r.source), func(string) bool { return true })
+		every, _, err := known.find(r.source, func(string) bool { return true })
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	}
 	for _, e := range from.Metadata {
 		_, text := e.Value.Text()
-		own := e.Key == sourceKey || e.Key == configKey || strings.HasPrefix(e.Key, "split.")
+		own := e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || strings.HasPrefix(e.Key, "split.")
 		if !own && (text || from.Format == h.Format) {
 			h.Metadata = append(h.Metadata, e)
 		}
@@ -245,6 +245,13 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		}
 		add(configKey, checkpoint.TextValue(string(text)))
 	}
+	if said := r.record(f); h.Format == checkpoint.Safetensors && said != nil {
+		text, err := json.Marshal(said)
+		if err != nil {
+			return err
+		}
+		add(recordKey, checkpoint.TextValue(string(text)))
+	}
 	if n := len(r.files); h.Format == checkpoint.GGUF && n > 1 { // as llama.cpp has them
 		all := 0
 		for _, f := range r.files {
@@ -260,14 +267,16 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 	return nil
 }
 
-// commonConfig says what all weights are, if all are the same.
+// commonConfig says what all weights are, if all are the same and their format has the
+// numbers that their codes stand for. Otherwise the files' records do.
 func (r *repack) commonConfig() map[string]any {
 	if r.left > 0 {
 		return nil
 	}
 	first := r.weights[0].To.Config()
-	for _, w := range r.weights[1:] {
-		if fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {
+	for _, w := range r.weights {
+		other := w.To.Params.Table != r.weights[0].To.Params.Table || r.target.Name == "packed" && w.To.Params.Table != ""
+		if other || fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {
 			return nil
 		}
 	}
@@ -277,7 +286,7 @@ func (r *repack) commonConfig() map[string]any {
 // identity names what a file depends on.
 func (r *repack) identity() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, r.from.Name, r.to, r.only, r.said.bits, len(r.files), string(r.source.Config))
+	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, len(r.files), string(r.source.Config))
 	for _, f := range r.source.Files {
 		info, err := os.Stat(f.Path)
 		if err != nil {

@@ -35,11 +35,29 @@ func (s *said) check() error {
 // under the same key. It counts before config.json, which may be another file's.
 const configKey = "quantization_config"
 
+// byFlag says that the format is what --from names.
+const byFlag = "--from"
+
 // errUnnamed: nothing says what the weights of a source are.
 var errUnnamed = layout.Errorf(layout.ErrInvalid, "repack", "nothing says what format the weights are in: name it by --from (restride inspect lists what may be)")
 
-// describe returns what a source's weights are, and who says so.
-func (s *said) describe(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Params, by string, err error) {
+// describe returns what a source's weights are.
+func (s *said) describe(c *checkpoint.Checkpoint) (*described, error) {
+	all, err := readRecords(c)
+	if err != nil {
+		return nil, err
+	}
+	d := &described{by: "the file's metadata", records: all}
+	if all.format != "" && (s.from == "" || s.from == all.format) {
+		d.format, err = quant.Lookup(all.format)
+		return d, err
+	}
+	d.format, d.params, d.by, err = s.common(c)
+	return d, err
+}
+
+// common returns what all of a source's weights are, and who says so.
+func (s *said) common(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Params, by string, err error) {
 	config, by := c.Config, "config.json"
 	if v, ok := c.Files[0].Value(configKey); ok && c.Files[0].Format == checkpoint.Safetensors {
 		text, _ := v.Text()
@@ -68,7 +86,7 @@ func (s *said) describe(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Para
 	if named == f {
 		return f, p, by, err
 	}
-	if by = "--from"; s.from == "" {
+	if by = byFlag; s.from == "" {
 		by = "the types of its tensors"
 	}
 	return named, quant.Params{Bits: s.bits, Group: -1}, by, nil

@@ -61,6 +61,22 @@ func (r runner) take(t *testing.T) {
 			}
 		}
 	}
+	// An element that one index skips, and whose other one is an error.
+	for _, name := range []string{
+		"take/float8e5m2fnuz/1/dst=1@117/src=0@86/at=6@1/int64/by=11:4:6:skip,10:4:39/wrong=2",
+		"take/uint4/1/dst=1@3/src=0@1/at=1@1/int32/by=0:4:6:skip,1:4:39/wrong=2",
+		"take/uint8/40/dst=1@0/src=0@0/at=2@0/int32/by=0:4:6:skip,1:4:39/wrong=20",
+		"put/uint8/40/dst=0@0/src=1@0/at=2@0/int32/by=0:4:40:skip,1:4:200/wrong=20/set",
+		"put/uint4/1/dst=0@1/src=1@3/at=1@1/int64/by=0:4:6:skip,1:4:39/wrong=2/set",
+	} {
+		c, err := oracle.ParseCase(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(8) {
+			shared.check(c, 383436425+seed)
+		}
+	}
 	r.randomCases(t, shared, limits, n, lanes)
 }
 

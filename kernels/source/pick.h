@@ -39,25 +39,27 @@ ENTRY {
 			step_cut(&p, params, x);
 			i64 s[ITEMS];
 			WORD value[ITEMS];
-			u32 there = 0;
+			u32 within = 0;
 			UNROLL
 			for (u32 j = 0; j < ITEMS; j++) {
 				s[j] = p.s + j * sApart;
-				there |= (x + j * apart < cuts) << j;
+				within |= (x + j * apart < cuts) << j;
 			}
+			// What one index skips stays as it was; another may still be an error.
+			u32 there = within;
 			ROLLED
 			for (u32 k = 0; k < params->na; k++) {
 				const i64 a = p.a + INDICES(params)[k].offset;
 				i64 index[ITEMS];
 				UNROLL
 				for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-					if (there >> j & 1) {
+					if (within >> j & 1) {
 						index[j] = index_at(at, a + j * aApart, ABITS);
 					}
 				}
 				UNROLL
 				for (u32 j = 0; j < ITEMS; j++) {
-					if ((there >> j & 1) && !add_index(params, k, index[j], &s[j], status)) {
+					if ((within >> j & 1) && !add_index(params, k, index[j], &s[j], status)) {
 						there &= ~(1u << j);
 					}
 				}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+)
+
+// recordKey is the metadata of a file that says what each of its weights is, where one
+// quantization_config cannot: shapes are the same for codes of other bits.
+const recordKey = "restride.weights"
+
+// record is what a file says of its weights.
+type record struct {
+	Format  string       `json:"format,omitempty"` // of the checkpoint's weights; "": some are of another, which config.json names
+	Weights []sameWeight `json:"weights"`
+}
+
+// sameWeight are weights that are the same but for their shapes.
+type sameWeight struct {
+	kind
+	Codes []string `json:"codes"` // the tensors of their codes
+}
+
+// kind is what is to be known of a weight, beside shapes.
+type kind struct {
+	Format   string `json:"format"`
+	Bits     int64  `json:"bits"`
+	Group    int64  `json:"group_size"`
+	Zeros    bool   `json:"zero_point,omitempty"`
+	ZeroLess bool   `json:"zero_less,omitempty"`
+	Sorted   bool   `json:"desc_act,omitempty"`
+	Table    string `json:"table,omitempty"`
+}
+
+func kindOf(w *quant.Weight) kind {
+	p := w.Params
+	return kind{w.Format.Name, p.Bits, max(0, p.Group), p.Zeros, p.ZeroLess, p.Sorted, p.Table}
+}
+
+func (k kind) params() quant.Params {
+	return quant.Params{Bits: k.Bits, Group: k.Group, Zeros: k.Zeros, ZeroLess: k.ZeroLess, Sorted: k.Sorted, Table: k.Table}
+}
+
+// tableBits are the bits of codes that stand for a table's numbers.
+var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
+
+// check refuses what no weight is.
+func (k kind) check() error {
+	if _, err := quant.Lookup(k.Format); err != nil {
+		return err
+	}
+	bits, known := tableBits[k.Table]
+	if k.Bits < 1 || k.Bits > 128 || k.Group < 0 || k.Group > 1<<40 || k.Table != "" && (!known || k.Bits != bits) {
+		return layout.Errorf(layout.ErrInvalid, "repack", "weights of %d bits, groups of %d and the table %s", k.Bits, k.Group, quote.Name(k.Table))
+	}
+	return nil
+}
+
+// records are the records of a checkpoint's files.
+type records struct {
+	format string // of all weights
+	of     map[string]kind
+}
+
+// readRecords reads them.
+func readRecords(c *checkpoint.Checkpoint) (all records, err error) {
+	all.of = map[string]kind{}
+	for _, f := range c.Files {
+		v, ok := f.Value(recordKey)
+		if !ok || f.Format != checkpoint.Safetensors {
+			continue
+		}
+		if err := all.read(c, v); err != nil {
+			return all, layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(f.Path), recordKey, quote.Text(err.Error()))
+		}
+	}
+	return all, nil
+}
+
+func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
+	text, _ := v.Text()
+	if err := budget.TakeFor(budget.Process(), c, "what metadata says of weights", 4*int64(len(text))); err != nil {
+		return err
+	}
+	var r record
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	if r.Format != "" {
+		all.format = r.Format
+	}
+	for _, w := range r.Weights {
+		if err := w.check(); err != nil {
+			return err
+		}
+		for _, name := range w.Codes {
+			all.of[name] = w.kind
+		}
+	}
+	return nil
+}
+
+// described is what is known of a source's weights.
+type described struct {
+	format  *quant.Format
+	params  quant.Params // of those that no record names
+	by      string       // who says so
+	records records
+}
+
+// recorded reports whether records name all weights of the format that there are: they say
+// so, or have some where nothing but --from names the format.
+func (d *described) recorded() bool {
+	if d.records.format == d.format.Name {
+		return true
+	}
+	for _, k := range d.records.of {
+		if d.by == byFlag && k.Format == d.format.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// find is quant.Find, by what records say first.
+func (d *described) find(c *checkpoint.Checkpoint, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
+	all := d.recorded()
+	return quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
+		k, ok := d.records.of[codes]
+		switch {
+		case !match(name), ok && k.Format != d.format.Name, !ok && all:
+			return quant.Params{}, false
+		case ok:
+			return k.params(), true
+		}
+		return d.params, true
+	}, tensorsOf(c))
+}
+
+// record returns what a file has to say of its weights: of the converted ones, unless they
+// are what quantization_config says, and of those of the source's record that are copied.
+func (r *repack) record(f *outFile) *record {
+	out, at := &record{}, map[kind]int{}
+	add := func(k kind, codes string) {
+		i, ok := at[k]
+		if !ok {
+			i = len(out.Weights)
+			at[k], out.Weights = i, append(out.Weights, sameWeight{kind: k})
+		}
+		out.Weights[i].Codes = append(out.Weights[i].Codes, codes)
+	}
+	if r.config == nil && r.weights[0].To.Config() != nil {
+		if r.left == 0 {
+			out.Format = r.target.Name
+		}
+		for _, w := range f.weights {
+			add(kindOf(w.To), w.To.Tensors[0].Name)
+		}
+	}
+	for _, t := range f.rest {
+		if k, ok := r.known.records.of[t.Name]; ok {
+			add(k, t.Name)
+		}
+	}
+	if out.Format == "" && len(out.Weights) == 0 {
+		return nil
+	}
+	return out
+}
