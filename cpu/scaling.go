@@ -169,7 +169,8 @@ func (c *scaling) load(operands *[sideCount]*device.Operand, regions *[sideCount
 func (c *scaling) execute(sc *scratch) {
 	cost := max(c.bytes, 2*c.count)
 	n := parallelism(c.count, cost)
-	if c.operands[sideDst].is.bits < 8 && !c.separable() {
+	bits := int(c.operands[sideDst].is.bits)
+	if bits < 8 && !separable(c.origin[sideDst], bits, c.rank, func(k int) (n, step int64) { return c.axes[k].n, c.axes[k].by[sideDst] }) {
 		n = 1
 	}
 	if n == 1 {
@@ -179,19 +180,6 @@ func (c *scaling) execute(sc *scratch) {
 	c.share.work, c.share.units = c, c.count
 	c.share.grain = (grainOf(c.count, cost, n) + 63) &^ 63
 	allWorkers.run(&c.share, n-1, sc)
-}
-
-// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
-// one run that begins with a byte.
-func (c *scaling) separable() bool {
-	step := int64(1)
-	for k := c.rank - 1; k >= 0; k-- {
-		if c.axes[k].by[sideDst] != step {
-			return false
-		}
-		step *= c.axes[k].n
-	}
-	return c.origin[sideDst]*int64(c.operands[sideDst].is.bits)%8 == 0
 }
 
 // part does the elements with the numbers [lo, hi).

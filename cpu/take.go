@@ -176,7 +176,7 @@ func (t *take) execute(sc *scratch) {
 	if t.classes = 0; t.putsRows() {
 		t.classes = int64(n)
 	}
-	if t.put || t.bits > 0 && t.bits < 8 && !t.separable() {
+	if t.put || t.bits > 0 && t.bits < 8 && !separable(t.origin.d, t.bits, t.rank, func(k int) (n, step int64) { return t.axes[k].n, t.axes[k].d }) {
 		n = int(max(t.classes, 1))
 	}
 	if n == 1 {
@@ -203,19 +203,6 @@ func (t *take) part(lo, hi int64, sc *scratch) {
 		return
 	}
 	t.run(lo, hi, sc)
-}
-
-// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
-// one run that begins with a byte.
-func (t *take) separable() bool {
-	step := int64(1)
-	for i := t.rank - 1; i >= 0; i-- {
-		if t.axes[i].d != step {
-			return false
-		}
-		step *= t.axes[i].n
-	}
-	return t.origin.d*int64(t.bits)%8 == 0
 }
 
 // run does the units with the numbers [lo, hi).

@@ -109,7 +109,7 @@ func (w *where) load(dst, cond, a, b *device.Operand) {
 // execute does it and returns when it is done.
 func (w *where) execute(sc *scratch) {
 	n := parallelism(w.count, w.bytes)
-	if w.bits > 0 && w.bits < 8 && !w.separable() {
+	if w.bits > 0 && w.bits < 8 && !separable(w.origin.d, w.bits, w.rank, func(k int) (n, step int64) { return w.axes[k].n, w.axes[k].d }) {
 		n = 1
 	}
 	if n == 1 {
@@ -119,19 +119,6 @@ func (w *where) execute(sc *scratch) {
 	w.share.work, w.share.units = w, w.count
 	w.share.grain = (grainOf(w.count, w.bytes, n) + 63) &^ 63
 	allWorkers.run(&w.share, n-1, sc)
-}
-
-// separable reports whether elements below a byte, 64 at a time, share no byte: dst is
-// one run that begins with a byte.
-func (w *where) separable() bool {
-	step := int64(1)
-	for i := w.rank - 1; i >= 0; i-- {
-		if w.axes[i].d != step {
-			return false
-		}
-		step *= w.axes[i].n
-	}
-	return w.origin.d*int64(w.bits)%8 == 0
 }
 
 // past reports whether rows are written past the caches, where kernels can.

@@ -41,6 +41,20 @@ func grainOf(units, bytes int64, goroutines int) int64 {
 	return max(1, units*size/bytes)
 }
 
+// separable reports whether elements below a byte, 64 at a time, share no byte: they are
+// one run that begins with a byte. axis returns an axis's extent and step, in elements.
+func separable(origin int64, bits, rank int, axis func(k int) (n, step int64)) bool {
+	next := int64(1)
+	for k := rank - 1; k >= 0; k-- {
+		n, step := axis(k)
+		if step != next {
+			return false
+		}
+		next *= n
+	}
+	return origin*int64(bits)%8 == 0
+}
+
 // work is what can be shared.
 type work interface {
 	// part does the units [lo, hi).

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -105,8 +106,7 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 			return layout.Errorf(device.ErrInvalid, op, "part %d is %v%v; the whole is %v", i, p.Src.dtype, p.Src.Shape(), t.dtype)
 		}
 		if p.Src != nil && p.Src.stream.dev != t.stream.dev {
-			return layout.Errorf(device.ErrInvalid, op, "part %d is on device %s, the whole on %s: To brings it there",
-				i, p.Src.stream.dev.Info().ID(), t.stream.dev.Info().ID())
+			return apart(op, fmt.Sprintf("part %d", i), p.Src.stream, "the whole", t.stream)
 		}
 		source, err := t.source(p)
 		if err != nil {

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"fmt"
+
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
@@ -85,8 +87,7 @@ func alike(op string, xs []*Tensor) error {
 		case x.dtype != xs[0].dtype:
 			return xs[0].fail(op, layout.Errorf(device.ErrInvalid, op, "input %d is %v%v; input 0 is %v: they must be of one type", i, x.dtype, x.Shape(), xs[0].dtype))
 		case x.stream.dev != xs[0].stream.dev:
-			return xs[0].fail(op, layout.Errorf(device.ErrInvalid, op, "input %d is on device %s, input 0 on %s: To brings it there",
-				i, x.stream.dev.Info().ID(), xs[0].stream.dev.Info().ID()))
+			return xs[0].fail(op, apart(op, fmt.Sprintf("input %d", i), x.stream, "input 0", xs[0].stream))
 		}
 	}
 	return nil

@@ -36,8 +36,7 @@ func (s *Stream) Launch(k device.Kernel, grid, block device.Grid, args ...any) e
 		}
 		defer t.memory.drop()
 		if t.stream.dev != s.dev {
-			return t.fail(op, layout.Errorf(device.ErrInvalid, op, "argument %d is on device %s, the kernel on %s: To brings it there",
-				i, t.stream.dev.Info().ID(), s.dev.Info().ID()))
+			return t.fail(op, apart(op, fmt.Sprintf("argument %d", i), t.stream, "the kernel", s))
 		}
 		if err := t.usedOn(s); err != nil {
 			return t.fail(op, err)

@@ -54,7 +54,7 @@ func (t *Tensor) checkTable(op string, table *Tensor) error {
 	case bits < 2 || bits > 8:
 		return layout.Errorf(device.ErrInvalid, op, "elements have %d bits; a table is for 2 to 8", bits)
 	case table.stream.dev != t.stream.dev:
-		return layout.Errorf(device.ErrInvalid, op, "the table is on device %s, the elements on %s: To brings it there", table.stream.dev.Info().ID(), t.stream.dev.Info().ID())
+		return apart(op, "the table", table.stream, "the elements", t.stream)
 	case !table.layout.HasShape(1 << bits):
 		return layout.Errorf(device.ErrInvalid, op, "the table is %v%v; for elements of %d bits it has the shape [%d]", table.dtype, table.Shape(), bits, 1<<bits)
 	}

@@ -262,6 +262,11 @@ func (t *Tensor) hostBytes() ([]byte, bool) {
 
 func nilTensor(op string) error { return layout.Errorf(device.ErrInvalid, op, "the tensor is nil") }
 
+// apart is the error of a tensor on another device than what it is used with.
+func apart(op, what string, on *Stream, with string, other *Stream) error {
+	return layout.Errorf(device.ErrInvalid, op, "%s is on device %s, %s on %s: To brings it there", what, on.dev.Info().ID(), with, other.dev.Info().ID())
+}
+
 // fail names the operation on t that err is from, with t's type and shape.
 func (t *Tensor) fail(op string, err error) error {
 	return layout.Named(fmt.Sprintf("%s of %v%v", op, t.dtype, t.layout.Shape()), err)

@@ -74,7 +74,7 @@ func (t *Tensor) choose(op string, cond, a, b *Tensor) error {
 		}
 		defer x.memory.drop()
 		if x.stream.dev != t.stream.dev {
-			return layout.Errorf(device.ErrInvalid, op, "the condition is on device %s, the elements on %s: To brings it there", x.stream.dev.Info().ID(), t.stream.dev.Info().ID())
+			return apart(op, "the condition", x.stream, "the elements", t.stream)
 		}
 		if err := x.usedOn(t.stream); err != nil {
 			return err
