@@ -64,6 +64,7 @@ var policy = map[string][]string{
 	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "device/backend"},
 	"internal/dl":          {"internal/quote", "github.com/ebitengine/purego"},
+	"internal/egl":         {"internal/dl"},
 	"internal/hugemem":     {},
 	"internal/sysmem":      {},
 	"internal/simd":        {"golang.org/x/sys"},
