@@ -70,7 +70,9 @@ func ofNumbers(t *testing.T, s *tensor.Stream, count int64) *tensor.Tensor {
 
 // TestNumbersRefused: what numbers cannot become.
 func TestNumbersRefused(t *testing.T) {
-	of := func(typ string, dims ...int64) *Weight { return only(t, floats, Params{}, []Tensor{{"w.weight", typ, dims}}) }
+	of := func(typ string, dims ...int64) *Weight {
+		return only(t, floats, Params{}, []Tensor{{"w.weight", typ, dims}})
+	}
 	codes := shown{"", packed, Params{Bits: 4, Group: 128, Scale: "F16"}}.weight(t)
 	for _, c := range []struct {
 		rule string
