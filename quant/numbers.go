@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -25,6 +26,13 @@ func numbers(name, about, typ string) *Format {
 			}
 			return []array{dense(values, ".weight", p.Type, order, bitsOf(p.Type))}
 		},
+		bits: func(t Tensor) []int64 { return []int64{bitsOf(t.Type)} },
+		params: func(_ Params, t Tensor, _ extents) (Params, error) {
+			if d := dtypeOf(t.Type); d != layout.Float16 && d != layout.BFloat16 && d != layout.Float32 && d != layout.Float64 || typ != "" && t.Type != typ {
+				return Params{}, layout.Errorf(layout.ErrInvalid, name, "tensor %s of type %s", quote.Name(t.Name), t.Type)
+			}
+			return Params{Bits: bitsOf(t.Type), Type: t.Type, Batch: len(t.Dims) == 3}, nil
+		},
 		accept: func(f *Format, p Params, _ extents) (Params, error) {
 			p.Type = typ
 			return p, nil
@@ -43,6 +51,9 @@ var (
 // are brought into plain order first.
 func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	f, p := out.Format, w.Params
+	if w.Format.numbers {
+		return nil, f.refuse("the weight has numbers already")
+	}
 	if p.Flat || !w.has(scales) && !w.has(superScales) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}

@@ -24,6 +24,7 @@ type Buffer struct {
 	size    int64
 	block   *block       // nil: no bytes
 	release func() error // of adopted memory, which is not the pool's
+	gl      *glBuffer    // that it is the memory of
 
 	mu    sync.Mutex
 	freed bool
