@@ -217,7 +217,7 @@ func (s Spec) formDefines() []string {
 		return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 	case Value, Lookup:
 		return s.denseDefines()
-	case Dequantize, Quantize:
+	case Dequantize, Quantize, Blocks:
 		return s.scalingDefines()
 	}
 	return nil

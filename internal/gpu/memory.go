@@ -25,6 +25,7 @@ type Buffer struct {
 	block   *block       // nil: no bytes
 	release func() error // of adopted memory, which is not the pool's
 	done    func()       // tells the owner of adopted memory; nil: nobody asks
+	gl      *glBuffer    // that it is the memory of
 
 	mu    sync.Mutex
 	freed bool
