@@ -103,7 +103,7 @@ func TestGLElsewhere(t *testing.T) {
 	}
 	need(t)
 	for variable, word := range map[string]string{
-		"RESTRIDE_GLSHIM_DEVICE=none":      "is not the device of the EGL context",
+		"RESTRIDE_GLSHIM_DEVICE=none": "is not the device of the EGL context",
 		"RESTRIDE_GLSHIM_DEVICE=late": "makes no context that shares with the EGL context",
 	} {
 		out, err := underShim(t, "^TestGLElsewhere$", variable)
