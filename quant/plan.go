@@ -165,7 +165,7 @@ func (p *Plan) add(a array) error {
 		return err
 	}
 	r := a.slots[0].role
-	if have := w.suffix(r); have != "" && (out.Format.takesNames || w.Format.givesNames) {
+	if have := w.suffix(r); have != "" && out.Format.keepsName(r, have) {
 		a.suffix = have
 	}
 	t := Tensor{joined(out.Name, a.suffix), a.typ, dims}
@@ -209,10 +209,10 @@ func (p *Plan) add(a array) error {
 // sortedName stands for codes in the order of their groups.
 const sortedName = "\x00sorted"
 
-// suffix returns that of the tensor that has a role's numbers.
+// suffix returns that of the tensor that has a role's numbers, and no others.
 func (w *Weight) suffix(r role) string {
 	for _, a := range w.arrays {
-		if a.slots[0].role == r {
+		if !slices.ContainsFunc(a.slots, func(s slot) bool { return s.role != r }) {
 			return a.suffix
 		}
 	}
