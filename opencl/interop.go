@@ -58,7 +58,8 @@ func CommandQueueOf(q device.Queue) uintptr {
 }
 
 // Adopt makes a device of an engine's context and device. Handles.Platform may
-// be 0. The context is retained until the device is closed.
+// be 0. The context is retained until the device is closed. With Options.GL, the engine has
+// made it for sharing with that GL context.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	if err := load(); err != nil {
@@ -86,6 +87,9 @@ func Adopt(h Handles, o Options) (*Device, error) {
 		return nil, fmt.Errorf("%w: %w", device.ErrUnsupported, err)
 	}
 	p.info.Index = indexOf(h.Device)
+	if err := o.GL.checkAdopted(h.Context, p); err != nil {
+		return nil, err
+	}
 	if err := clRetainContext.call(h.Context); err != nil {
 		return nil, err
 	}
