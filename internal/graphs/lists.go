@@ -113,7 +113,7 @@ func (b *builder) given(v Value, depth int) string {
 // progression is the Range that a list of small numbers is, if it is one.
 func progression(v Value) (from, to, by int64, ok bool) {
 	numbers := numbersOf(v)
-	if v.Type == layout.String || len(v.Dims) != 1 || len(numbers) == 0 {
+	if v.Type != layout.Int64 && v.Type != layout.Int32 || len(v.Dims) != 1 || len(numbers) == 0 {
 		return 0, 0, 0, false
 	}
 	by = 1
