@@ -50,11 +50,12 @@ func growWhere(b *builder, from string, v Value) bool {
 		x, y = y, x
 		in[1], in[2] = in[2], in[1]
 	}
+	choice, first, second := cond.Expand(dims...), x.Expand(dims...), y.Expand(dims...)
 	out := ndarray.Each(dims, func(index []int64) string {
-		if cond.Expand(dims...).Elem(index) == "\x01" {
-			return x.Expand(dims...).Elem(index)
+		if choice.Elem(index) == "\x01" {
+			return first.Elem(index)
 		}
-		return y.Expand(dims...).Elem(index)
+		return second.Elem(index)
 	})
 	return b.add("Where", v.of(out), in)
 }
@@ -62,7 +63,7 @@ func growWhere(b *builder, from string, v Value) bool {
 // operand returns the name of a value: of the stream's, or one that the host may have.
 func (b *builder) operand(v Value) string {
 	if b.rng.IntN(3) == 0 {
-		return b.known(v, 2)
+		return b.anywhere(v)
 	}
 	return b.part(v)
 }
