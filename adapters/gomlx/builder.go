@@ -95,6 +95,7 @@ const (
 	view                  // on the device, as a view; where the Go backend has the operand, it may follow
 	spread                // the same, but the Go backend rather has the operand, which is smaller
 	fill                  // on the device
+	lone                  // the same: the Go backend lacks it
 )
 
 // node is an operation.
