@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test cubins gorgonia adapters emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -120,6 +120,11 @@ cubins:
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
 	GO=$(GO) CASES="$(CASES)" sh scripts/gorgonia.sh
+
+# Package gl (the tag gogl) on Mesa's llvmpipe, without a window, with all devices.
+gogl:
+	sh scripts/setup.sh libegl-dev pkg-config gcc
+	GO=$(GO) sh scripts/gogl.sh
 
 # What runs other projects' programs on Restride: the modules in adapters. ADAPTERS="gorgonia"
 # is one of them.

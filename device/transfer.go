@@ -41,6 +41,17 @@ type HostMemory interface {
 	WrapHost([]byte) Buffer
 }
 
+// HostAdopter is implemented by devices that may be the host's processor, and then work on
+// memory of the host's in place.
+type HostAdopter interface {
+	// AdoptHost returns a buffer of memory of the caller's, with what is in it. It begins on
+	// a multiple of 16, and its size is one of 4. The memory is the device's until the work
+	// on the buffer is done (Queue.Wait) and then the buffer is freed: others may not look
+	// at it before. The buffer counts in no Stats. A device with memory of its own gives
+	// ErrUnsupported.
+	AdoptHost(memory []byte) (Buffer, error)
+}
+
 // HostAllocator is implemented by devices whose driver has host memory that it
 // transfers faster (pinned memory). The memory is freed by FreeHost, or by the
 // device's Close: it must not be used afterwards.
