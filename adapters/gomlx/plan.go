@@ -38,9 +38,9 @@ func (p *planner) madeInGo(x *output) bool {
 	switch x.node.kind {
 	case fallback, constant, spread:
 		is = true
-	case view:
+	case follows:
 		is = p.madeInGo(x.node.in[0])
-	case fill:
+	case onDevice:
 		is = x.shape.ByteSize() < p.bu.b.few && p.allInGo(x.node.in)
 	}
 	p.home[x] = is
