@@ -54,6 +54,7 @@ var policy = map[string][]string{
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
+	"dlpack":            {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
