@@ -27,6 +27,7 @@ const (
 	deviceVendor            = 0x102C
 	driverVersion           = 0x102D
 	deviceVersion           = 0x102F
+	deviceExtensions        = 0x1030
 	devicePlatform          = 0x1031
 	deviceHostUnifiedMemory = 0x1035
 
