@@ -22,6 +22,9 @@ func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error {
 	const op = "Quantize"
 	check := func() error { return backend.CheckQuantize(&dst, &src, &by) }
+	if by.FindScale {
+		return q.quantizeBlocks(op, check, &dst, &src, &by.Scale)
+	}
 	return q.scale(op, check, [sideCount]*device.Operand{&dst, &src, &by.Scale, &by.Zero, nil}, func(c *scaling) {
 		c.quantizes, c.precision, c.how = true, by.Precision, device.Rounding{Unsaturated: by.Unsaturated}
 	})
@@ -198,8 +201,8 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 	}
 	var in, out job // conversions from src, and to dst
 	inner := &c.axes[last].by
-	c.conversion(&in, layout.Float32, c.operands[sideSrc].dtype, plain)
-	c.conversion(&out, c.operands[sideDst].dtype, layout.Float32, c.how)
+	in.convert(layout.Float32, c.operands[sideSrc].dtype, plain)
+	out.convert(c.operands[sideDst].dtype, layout.Float32, c.how)
 	in.src, in.b = c.operands[sideSrc].base, axis{d: 1, s: inner[sideSrc]}
 	out.dst, out.b, out.bytes = c.operands[sideDst].base, axis{d: inner[sideDst], s: 1}, c.bytes
 	values := floatsOf(&sc.values)
@@ -239,8 +242,8 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 	out.settle()
 }
 
-// conversion makes a job of conversions along its axis b.
-func (c *scaling) conversion(j *job, dst, src layout.DType, how device.Rounding) {
+// convert makes the job one of conversions along its axis b.
+func (j *job) convert(dst, src layout.DType, how device.Rounding) {
 	j.dBits, j.sBits = dst.Bits(), src.Bits()
 	j.clipLo, j.clipHi = 0, 1<<63-1
 	if dst != src {

@@ -23,6 +23,8 @@ type (
 // linked to it by gorgonia.org/cu. A frame holds the arguments and results of the
 // frequent calls of one goroutine.
 type api interface {
+	glAPI
+
 	name() string
 	libraryHandle() uintptr // of the library, as dlopen returns it
 	version() (int, error)  // 12040 is CUDA 12.4

@@ -29,6 +29,8 @@ type gorgoniaCU struct {
 	allocAsync, freeAsync, graphInstantiate                                 unsafe.Pointer
 	poolCreate, poolDestroy, poolAlloc, poolAttribute, poolTrim, poolAccess unsafe.Pointer
 	functionParameter                                                       unsafe.Pointer
+	glDevices, glRegister, resourceUnregister                               unsafe.Pointer
+	resourceMap, resourcePointer, resourceUnmap                             unsafe.Pointer
 }
 
 // frame is empty: cgo keeps arguments and results itself.
@@ -48,6 +50,8 @@ var openAPI = sync.OnceValues(func() (api, error) {
 		"cuMemAllocAsync": &l.allocAsync, "cuMemFreeAsync": &l.freeAsync, "cuGraphInstantiateWithFlags": &l.graphInstantiate,
 		"cuMemPoolCreate": &l.poolCreate, "cuMemPoolDestroy": &l.poolDestroy, "cuMemAllocFromPoolAsync": &l.poolAlloc,
 		"cuFuncGetParamInfo": &l.functionParameter, "cuMemPoolSetAttribute": &l.poolAttribute, "cuMemPoolTrimTo": &l.poolTrim, "cuMemPoolSetAccess": &l.poolAccess,
+		"cuGLGetDevices_v2": &l.glDevices, "cuGraphicsGLRegisterBuffer": &l.glRegister, "cuGraphicsUnregisterResource": &l.resourceUnregister,
+		"cuGraphicsMapResources": &l.resourceMap, "cuGraphicsResourceGetMappedPointer_v2": &l.resourcePointer, "cuGraphicsUnmapResources": &l.resourceUnmap,
 	} {
 		symbol := C.CString(name)
 		*at = C.find(symbol)
@@ -73,7 +77,7 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 }
 
 // asC is a handle as C's functions take it.
-func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction | C.CUmemoryPool, H ~uintptr](h H) T {
+func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction | C.CUmemoryPool | C.CUgraphicsResource, H ~uintptr](h H) T {
 	return *(*T)(unsafe.Pointer(&h))
 }
 

@@ -49,6 +49,8 @@ type libcuda struct {
 	functionGet, functionSet, functionParameter      uintptr
 	captureBegin, captureEnd, graphInstantiate       uintptr
 	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
+	glDevices, glRegister, resourceUnregister        uintptr
+	resourceMap, resourcePointer, resourceUnmap      uintptr
 }
 
 // symbols lists the functions. Those after the gap are not in all drivers.
@@ -114,6 +116,12 @@ func (l *libcuda) symbols() []symbol {
 		{&l.graphLaunch, "cuGraphLaunch"},
 		{&l.graphExecDestroy, "cuGraphExecDestroy"},
 		{&l.graphDestroyDraft, "cuGraphDestroy"},
+		{&l.glDevices, "cuGLGetDevices_v2"},
+		{&l.glRegister, "cuGraphicsGLRegisterBuffer"},
+		{&l.resourceUnregister, "cuGraphicsUnregisterResource"},
+		{&l.resourceMap, "cuGraphicsMapResources"},
+		{&l.resourcePointer, "cuGraphicsResourceGetMappedPointer_v2"},
+		{&l.resourceUnmap, "cuGraphicsUnmapResources"},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/glcontext"
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
@@ -167,4 +168,11 @@ func BenchmarkOverhead(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A driver without the functions that share memory with GL.
+func TestNoGL(t *testing.T) {
+	err := (&driver{api: &libcuda{}}).CheckGL(glcontext.Context{})
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	assert.ErrorContains(t, err, "this driver shares no memory with GL")
 }

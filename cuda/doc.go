@@ -65,6 +65,14 @@
 // driver takes the bytes through the host's memory. CopyPeer is
 // device.ErrUnsupported between two devices that are one GPU.
 //
+// # OpenGL
+//
+// The device is device.GLSharer, for GL contexts on its own GPU, by EGL, GLX or WGL:
+// ShareGL registers a buffer object, Acquire maps it on the queue's stream, and Release
+// unmaps it (cuGraphicsGLRegisterBuffer, cuGraphicsMapResources). The driver puts the work
+// of both in order, so that nobody waits. Under WSL2 the driver has none of that. This was
+// never run on a GPU: it is tested on the simulated driver, over buffers of Mesa's llvmpipe.
+//
 // # Errors
 //
 // A kernel that fails, whosever it is, takes the context with it: then all calls return

@@ -104,6 +104,8 @@ type Queue interface {
 	// sum is the nearest one that dst's type has. Of a float, the sum is rounded as Convert
 	// does. src is any number of up to 32 bits, but no Bool. The rules of Convert hold, for
 	// each of the sources.
+	//
+	// Where by.FindScale says so, scales are not given, but found.
 	Quantize(dst, src Operand, by Quantization) error
 	// Map sets every element of dst to an element of table: the one with the number that
 	// the bits of src's element with the same index are, without a sign. src's elements

@@ -29,4 +29,23 @@ type Quantization struct {
 	Precision layout.DType
 	// Unsaturated is that of Rounding, for floats of 8 bits.
 	Unsaturated bool
+	// FindScale: the scales are found, and written to Scale. Its layout has stride 0 along
+	// the last axis, a block, and no element twice along the others. There is no Zero, no
+	// Precision, and dst's type says what becomes of a block whose number of the largest
+	// magnitude, the first of several, is x; as in ggml, by floats of 32 bits, each step
+	// rounded:
+	//
+	//	Uint4       ggml's Q4_0: the scale is x / -8, codes are src * (1 / scale) + 8.5 without
+	//	            its fraction, from 0 to 15
+	//	Int8        ggml's Q8_0: the scale is |x| / 127, codes are src * (1 / scale), rounded to
+	//	            the nearest integer, away from zero if two are as near, from -127 to 127
+	//	Float4E2M1  MXFP4: the scale is 2^(floor(log2 |x|) - 2), but 2^-127 at least, codes are
+	//	            the nearest to src / scale, towards zero if two are as near; 0 has no sign
+	//
+	// The reciprocal of 0 is 0. The scale has the type Float16, BFloat16 or Float32, to
+	// which it is rounded after the codes were computed; of Float4E2M1 it is a Float8E8M0.
+	// The logarithm is the float of 32 bits nearest to it: of some numbers just below a
+	// power of two, that power's. src is a float of up to 32 bits; what is not a number
+	// counts as 0, an infinity as the largest finite float.
+	FindScale bool
 }

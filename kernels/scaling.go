@@ -18,6 +18,7 @@ import (
 const (
 	Dequantize Form = "dequantize"
 	Quantize   Form = "quantize"
+	Blocks     Form = "blocks" // a quantization that finds scales
 )
 
 // Scaling is what a dequantization or a quantization is, but for layouts.
@@ -28,13 +29,16 @@ type Scaling struct {
 	Subtract         bool
 	Precision        layout.DType
 	Unsaturated      bool
+	FindScale        bool
 }
 
 // TermLayouts are those of scale, zero and add; nil: there is none.
 type TermLayouts [3]*layout.Layout
 
 // scales reports whether a kernel has terms.
-func (s Spec) scales() bool { return s.Form == Dequantize || s.Form == Quantize }
+func (s Spec) scales() bool {
+	return s.Form == Dequantize || s.Form == Quantize || s.Form == Blocks
+}
 
 // scalingSpecs lists the kernels that scale.
 func scalingSpecs() []Spec {
@@ -50,6 +54,9 @@ func scalingSpecs() []Spec {
 		}
 		for _, bits := range []uint8{2, 4, 8, 16} {
 			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, Serial: serial})
+		}
+		for _, bits := range []uint8{4, 8} {
+			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, Serial: serial})
 		}
 	}
 	return all
@@ -103,6 +110,9 @@ func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
 
 // PlanScaling plans a scaling between layouts of one shape.
 func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target) (Launch, error) {
+	if by.FindScale {
+		return planBlocks(dst, src, *terms[0], by, t)
+	}
 	p := problem{op: "Dequantize", target: t, sBits: 32}
 	form := Dequantize
 	if by.Quantize {
@@ -159,10 +169,21 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 			return err
 		}
 	}
+	k.join(&of)
+	k.mean(by)
+	return nil
+}
+
+// join makes one of the parameters of src, scale, zero and add.
+func (k *parameters) join(of *[4]parameters) {
 	src, scale, zero, add := &of[0], &of[1], &of[2], &of[3]
 	*k = *src
 	k.da, k.sa, k.db = scale.s, zero.s, add.s
 	k.more = slices.Concat(scale.paired(zero), add.paired(add))
+}
+
+// mean adds what the elements mean.
+func (k *parameters) mean(by Scaling) {
 	word := func(t layout.DType, how device.Rounding) uint64 {
 		if t == layout.Invalid {
 			return 0
@@ -183,7 +204,6 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 	} {
 		k.more = binary.LittleEndian.AppendUint64(k.more, v)
 	}
-	return nil
 }
 
 // paired encodes axes whose steps are those that two parameters have on src.

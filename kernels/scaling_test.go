@@ -36,4 +36,8 @@ func TestPlanScaling(t *testing.T) {
 		require.NoError(t, err)
 		assert.Same(t, e, again)
 	}
+	found := kernels.Scaling{Quantize: true, FindScale: true, To: layout.Uint4, From: layout.Float16, Scale: layout.Float16}
+	e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{&block, nil, nil}, found)
+	require.NoError(t, err)
+	assert.Equal(t, "blocks_4_32", e.Spec.String())
 }

@@ -78,8 +78,10 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Form == Blocks:
+		return []Form{Cast, "single", Blocks}
 	case s.scales():
-		return []Form{Cast, "scaling"}
+		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:
 		return []Form{values, Lookup, "dense"}
 	case s.Form == Value:

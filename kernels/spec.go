@@ -220,7 +220,7 @@ func (s Spec) formDefines() []string {
 		return s.denseDefines()
 	case Reduce, Fold:
 		return s.reduceDefines()
-	case Dequantize, Quantize:
+	case Dequantize, Quantize, Blocks:
 		return s.scalingDefines()
 	}
 	return nil

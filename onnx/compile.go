@@ -49,6 +49,8 @@ type unit struct {
 	missing  string        // the name of its operator, if nothing here runs it
 	trouble  error         // why it is opaque, though its operator is known
 	captured []string      // by its bodies: they are the last of its inputs
+	engine   *foreign      // which runs it
+	group    []int         // nodes of the file that it stands for, if the engine runs them whole
 
 	next int  // while sorting: the input to look at next
 	done bool // and whether it is sorted
@@ -399,7 +401,7 @@ func (c *compiler) emit() {
 	s.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, s.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, captured: u.captured, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
 		if u.host {
 			st.home = tensor.Host()
 		}

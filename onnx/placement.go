@@ -47,7 +47,31 @@ func (c *compiler) place() error {
 	if err := c.engines(); err != nil {
 		return err
 	}
-	return c.checkMissing()
+	if err := c.checkMissing(); err != nil {
+		return err
+	}
+	return c.group()
+}
+
+// constants returns the constants that nodes use, by name: tensors and sparse ones.
+func (c *compiler) constants() map[string]any {
+	all := map[string]any{}
+	for i := range c.graph.Initializers {
+		if t := &c.graph.Initializers[i]; c.isConstant(t.Name) {
+			all[t.Name] = t
+		}
+	}
+	for i := range c.graph.SparseInitializers {
+		if t := &c.graph.SparseInitializers[i]; c.isConstant(t.Values.Name) {
+			all[t.Values.Name] = t
+		}
+	}
+	for _, u := range c.nodes {
+		if u.constant != nil {
+			all[u.outs[0]] = u.constant
+		}
+	}
+	return all
 }
 
 // placeConstants loads each constant where it is needed. Shapes, axes and the values
@@ -88,7 +112,7 @@ func (c *compiler) placeConstants() error {
 		}
 		n.Kind, n.Why = tensor.Transfer, "a constant: loaded once, with the session"
 		if x == nil {
-			n.Why = "a constant that nothing uses: not loaded"
+			n.Why = "a constant that nothing here uses: not loaded"
 		} else {
 			n.Bytes, n.Host = x.Verdict().Bytes, x.Stream() == tensor.Host()
 		}

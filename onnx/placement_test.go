@@ -205,7 +205,7 @@ func TestConstantsNobodyUses(t *testing.T) {
 	var reports []onnx.NodeReport
 	sess.OnNode(func(n onnx.NodeReport) { reports = append(reports, n) })
 	run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, make([]float32, 6)))})
-	require.Equal(t, "a constant that nothing uses: not loaded", reports[0].Why)
+	require.Equal(t, "a constant that nothing here uses: not loaded", reports[0].Why)
 	require.Zero(t, reports[0].Bytes)
 }
 

@@ -33,7 +33,8 @@ type Node struct {
 	// Captured are values around the node that its graphs use. They follow the inputs,
 	// in a Call too.
 	Captured []string
-	Model    *model.Model // its functions and opsets
+	Model    *model.Model   // its functions and opsets
+	Stream   *tensor.Stream // the session's
 }
 
 // Body returns a model of a graph that is an attribute of the node, for an engine that
@@ -48,8 +49,8 @@ func (n Node) Body(attr string) (*model.Model, error) {
 	return within(n.Model, g, n.Captured), nil
 }
 
-// Operator is how an engine runs a node. In sets of inputs bit i stands for input i; the
-// others have none of what the set says.
+// Operator is how an engine runs a node or a group of nodes. In sets of inputs bit i
+// stands for input i; the others have none of what the set says.
 type Operator struct {
 	// Run sets the outputs of a call, or queues work on its stream that does.
 	Run func(c *Call) error
@@ -61,6 +62,8 @@ type Operator struct {
 	// Types returns the types of the outputs, for Session.Plan. Without it those are
 	// the ones that the model's value_info declares.
 	Types func(in []Made) ([]Made, error)
+	// Close, if it is not nil, is called by Session.Close.
+	Close func() error
 }
 
 // All is the set of all inputs.
@@ -121,18 +124,29 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	}
 	n := Node{
 		Domain: calleeOf(u.node.Domain, "", "").domain, Op: u.node.OpType, Overload: u.node.Overload, Name: u.node.Name,
-		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model,
+		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model, Stream: c.s.stream,
 	}
 	n.Version = c.model.Opsets[n.Domain]
 	op, err := c.provider.Operator(n)
-	if op == nil || err != nil {
+	if op == nil && err == nil {
+		return nil, nil
+	}
+	return c.adopt(op, err, u.node.OpType, u.node.Outputs)
+}
+
+// adopt returns an engine's operator, which the session closes, whatever follows.
+func (c *compiler) adopt(op *Operator, err error, name string, outputs []string) (*foreign, error) {
+	if op != nil && op.Close != nil {
+		c.s.closers = append(c.s.closers, op.Close)
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case op.Run == nil:
+		return nil, layout.Errorf(device.ErrInvalid, name, "the engine's operator has no Run")
 	}
-	f := &foreign{Operator: op, name: u.node.OpType, outputs: u.node.Outputs}
-	if op.Run == nil {
-		return nil, layout.Errorf(device.ErrInvalid, f.name, "the engine's operator has no Run")
-	}
-	for _, name := range f.outputs {
+	f := &foreign{Operator: op, name: name, outputs: outputs}
+	for _, name := range outputs {
 		f.declared = append(f.declared, c.declared[name])
 	}
 	return f, nil
@@ -165,6 +179,7 @@ func (f *foreign) run(c *call) error {
 	}
 	err = errors.Join(err, f.owned(c, &e))
 	copy(c.out, e.Outputs) // what was set before an error is released
+	c.sent += sentBy(e.Outputs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.d.name, err)
 	}
@@ -186,29 +201,24 @@ func (f *foreign) owned(c *call, e *Call) (err error) {
 	return err
 }
 
+// sentBy returns the bytes of outputs that an engine sent to the device.
+func sentBy(outputs []Value) (bytes int64) {
+	for _, v := range outputs {
+		if x, ok := v.(*tensor.Tensor); ok && x != nil {
+			if v := x.Verdict(); v.Kind == tensor.Transfer && !x.Stream().IsHost() {
+				bytes += v.Bytes
+			}
+		}
+	}
+	return bytes
+}
+
 // has reports whether a set of inputs has one: beyond the first 64, All alone does.
 func has(set uint64, i int) bool { return set == All || i < 64 && set>>i&1 == 1 }
 
 // operand returns an input as the engine wants it.
 func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
-	var err error
-	if has(f.Host, i) {
-		if x.Stream() == tensor.Host() {
-			return x, nil
-		}
-		c.moved(x, tensor.Host())
-		if x, err = x.To(tensor.Host()); err == nil {
-			c.temps = append(c.temps, x)
-		}
-		return x, err
-	}
-	if x.Stream() == tensor.Host() {
-		x, err = c.bring(x, c.far)
-	} else if x.Stream() != c.far { // the caller's
-		if x, err = x.To(c.far); err == nil {
-			c.temps = append(c.temps, x)
-		}
-	}
+	x, err := f.placed(c, i, x)
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +232,28 @@ func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, err
 	}
 	c.temps = append(c.temps, y)
 	c.compacted += y.Verdict().Bytes
+	return y, nil
+}
+
+// placed returns an input where the engine wants it.
+func (f *foreign) placed(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
+	to := c.far
+	if has(f.Host, i) {
+		to = tensor.Host()
+	}
+	switch {
+	case x.Stream() == to:
+		return x, nil
+	case x.Stream() == tensor.Host():
+		return c.bring(x, to)
+	case to == tensor.Host():
+		c.moved(x, to)
+	}
+	y, err := x.To(to)
+	if err != nil {
+		return nil, err
+	}
+	c.temps = append(c.temps, y)
 	return y, nil
 }
 
@@ -295,8 +327,10 @@ func (c *compiler) offer(u *unit) error {
 	if f == nil || err != nil {
 		return err
 	}
-	u.missing, u.kernel = "", f.run
-	u.d.host |= uint(f.Host)
+	u.missing, u.kernel, u.engine = "", f.run, f
+	if _, groups := c.provider.(Grouper); !groups {
+		u.d.host |= uint(f.Host)
+	}
 	return nil
 }
 
@@ -352,7 +386,7 @@ func (c *compiler) engines() error {
 			if err := c.opaque(u); err != nil {
 				return err
 			}
-			u.kernel = f.run
+			u.kernel, u.engine = f.run, f
 			u.d.host = uint(f.Host)
 		}
 	}

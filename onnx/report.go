@@ -23,8 +23,11 @@ type NodeReport struct {
 	// Foreign: an engine ran it, or of an If the nodes of its graph, which have reports of
 	// their own. Bytes are those of operands that were made contiguous for it.
 	Foreign bool
-	Elided  bool   // not made: its only user writes it into its own output, or reports that it could not
-	Why     string // the reason for the verdict
+	// Group is the nodes that an engine ran whole, in the file's order: the report is of all
+	// of them. Index and Name are the first's that runs.
+	Group  []int
+	Elided bool   // not made: its only user writes it into its own output, or reports that it could not
+	Why    string // the reason for the verdict
 	// Read is the number of bytes read from the device: shapes, axes, and casts to
 	// strings. That is a transfer, and waits for the device.
 	Read int64
@@ -113,7 +116,7 @@ func (st *step) report(c *call) NodeReport {
 
 // foreignReport says what was done for an engine's operator.
 func (st *step) foreignReport(c *call) NodeReport {
-	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Why: "an engine's", Sent: c.sent, Read: c.fetched}
+	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
 	for i, v := range c.out {
 		switch m := madeOf(st.outputs[i], v); i {
 		case 0:
@@ -122,8 +125,11 @@ func (st *step) foreignReport(c *call) NodeReport {
 			n.More = append(n.More, m)
 		}
 	}
-	if st.d.chooses {
+	switch {
+	case st.d.chooses:
 		n.Why = "one of its graphs ran"
+	case len(st.group) > 1:
+		n.Why = "an engine's, which runs them whole"
 	}
 	if n.Bytes = c.compacted; n.Bytes > 0 {
 		n.Kind = tensor.Copy

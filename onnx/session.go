@@ -29,7 +29,8 @@ type Session struct {
 	slots     int
 	runs      sync.Pool
 	hook      atomic.Pointer[func(NodeReport)]
-	bodies    []*Session // of nodes' graphs
+	bodies    []*Session     // of nodes' graphs
+	closers   []func() error // of engines' operators
 	closed    atomic.Bool
 }
 
@@ -59,6 +60,7 @@ type step struct {
 	name     string
 	outputs  []string
 	captured []string // by bodies: the last inputs
+	group    []int    // the nodes that it runs, if they are an engine's group
 	trouble  error    // why it is opaque, though its operator is known
 }
 
@@ -105,7 +107,8 @@ func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, 
 	return sess, nil
 }
 
-// Close releases the session's constants. Runs must have ended.
+// Close releases the session's constants, and what engines keep for it. Runs must have
+// ended.
 func (s *Session) Close() error {
 	if s == nil {
 		return nilSession("Session.Close")
@@ -119,6 +122,9 @@ func (s *Session) Close() error {
 	}
 	for _, b := range s.bodies {
 		errs = append(errs, b.Close())
+	}
+	for _, closer := range s.closers {
+		errs = append(errs, closer())
 	}
 	return errors.Join(errs...)
 }

@@ -75,11 +75,13 @@ func TestOclgrind(t *testing.T) {
 	_, err := os.Stat(oclgrind)
 	devicetest.Require(t, "oclgrind", err)
 	run := func(t *testing.T, what, part, planner string) string {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$"+part, "-test.v")
+		// It rounds int64 to float twice, by way of double: no values are compared that show
+		// it, of the casts' own or by a random seed's chance.
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$"+part, "-test.skip=^TestOclgrind$/^Convert$/^Values$", "-test.v")
 		// It does not know what inlining leaves of functions that return structs. Without
 		// that, loops stay that were to be unrolled, of which its compiler tells the number.
 		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+oclgrind, "OCLGRIND_DATA_RACES=1", "OCLGRIND_BUILD_OPTIONS=-fno-inline",
-			"RESTRIDE_OCLGRIND="+what, "RESTRIDE_OPENCL_PLANNER="+planner, "RESTRIDE_CACHE_DIR=off")
+			"RESTRIDE_OCLGRIND="+what, "RESTRIDE_OPENCL_PLANNER="+planner, "RESTRIDE_CACHE_DIR=off", "RESTRIDE_SEED=1")
 		var out, log strings.Builder // a file would be emptied by each context
 		cmd.Stdout, cmd.Stderr = &out, &log
 		require.NoError(t, cmd.Run(), "%s%s", &out, &log)

@@ -28,6 +28,12 @@ func (p *Plan) Back() (*Plan, error) {
 }
 
 func (p *Plan) turn() (*Plan, error) {
+	switch {
+	case p.quantises():
+		return nil, p.From.Format.refuse("numbers that were rounded do not come back")
+	case p.To.Format.numbers:
+		return nil, p.From.Format.refuse("numbers do not say what codes and scales they were made from")
+	}
 	back, err := p.To.plan(&Weight{Name: p.From.Name, Format: p.From.Format, Params: p.From.Params}, p.From.arrays)
 	if err != nil {
 		return nil, err

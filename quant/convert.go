@@ -25,7 +25,11 @@ func (m Memory) Release() error {
 // Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
 // out. On devices that work on their own it returns before the work is done.
 func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
-	if p.plain != nil {
+	switch {
+	case p.plain == nil:
+	case p.quantises():
+		return p.runBlocks(s, src)
+	default:
 		return p.runNumbers(s, src)
 	}
 	dst, more := Memory{}, Memory{}

@@ -116,16 +116,19 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	for i, t := range to.Tensors {
 		add(t.bytes(to.arrays[i]))
 	}
-	if !to.Format.numbers {
+	switch {
+	case from.Format.numbers:
+		for _, a := range plainArrays(to) {
+			add(a.plainBytes(to.ext)) // what is found
+		}
+		return sum
+	case !to.Format.numbers:
 		return sum
 	}
 	count := int64(0) // of codes
 	for _, a := range plainArrays(from) {
-		n := int64(1)
-		for _, d := range a.digits() {
-			n *= d.count(from.ext)
-		}
-		add((n*a.bits + 7) / 8)
+		add(a.plainBytes(from.ext))
+		n := a.count(from.ext)
 		switch {
 		case a.has(codes):
 			if count = n; from.Params.Table == "iq4nl" {
@@ -140,3 +143,14 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	}
 	return sum
 }
+
+// count is how many elements an array in plain order has, plainBytes their bytes.
+func (a array) count(ext extents) int64 {
+	n := int64(1)
+	for _, d := range a.digits() {
+		n *= d.count(ext)
+	}
+	return n
+}
+
+func (a array) plainBytes(ext extents) int64 { return (a.count(ext)*a.bits + 7) / 8 }

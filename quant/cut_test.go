@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
@@ -51,6 +52,11 @@ func (s sample) open(t *testing.T, rng *rand.Rand) (*Weight, map[string][]byte) 
 	ext.group(s.params)
 	all := tensors(t, s.format, s.params, ext)
 	w := only(t, s.format, s.params, all)
+	return w, randomBytes(w, rng)
+}
+
+// randomBytes are those of a weight's tensors.
+func randomBytes(w *Weight, rng *rand.Rand) map[string][]byte {
 	data := map[string][]byte{}
 	for i, x := range w.Tensors {
 		b := make([]byte, x.bytes(w.arrays[i]))
@@ -59,20 +65,20 @@ func (s sample) open(t *testing.T, rng *rand.Rand) (*Weight, map[string][]byte) 
 		}
 		if w.arrays[i].has(groups) {
 			for k := range len(b) / 4 {
-				copy(b[4*k:], []byte{byte(int64(k) * w.ext[axisG] / w.ext[axisK]), 0, 0, 0})
+				copy(b[4*k:], []byte{byte(int64(k) / cmp.Or(w.Params.Group, w.ext[axisK])), 0, 0, 0})
 			}
-			if s.params.Sorted {
+			if w.Params.Sorted {
 				rng.Shuffle(len(b)/4, func(i, j int) { b[4*i], b[4*j] = b[4*j], b[4*i] })
 			}
 		}
 		if w.arrays[i].has(shape) {
 			clear(b)
-			binary.LittleEndian.PutUint64(b, uint64(ext[axisN]))
-			binary.LittleEndian.PutUint64(b[8:], uint64(ext[axisK]))
+			binary.LittleEndian.PutUint64(b, uint64(w.ext[axisN]))
+			binary.LittleEndian.PutUint64(b[8:], uint64(w.ext[axisK]))
 		}
 		data[x.Name] = b
 	}
-	return w, data
+	return data
 }
 
 // upload and download are a weight's bytes on and from a device.

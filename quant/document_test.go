@@ -67,6 +67,7 @@ func shownWeights() []shown {
 	cache := Params{Bits: 16, Type: "F16"}
 	return append(out,
 		shown{"`gguf`, MXFP4, experts", gguf, experts},
+		shown{"`float`", floats, Params{Bits: 32, Type: "F32"}},
 		shown{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
 		shown{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
 		shown{"`tilepacked`", tilePacked, alone},
@@ -86,7 +87,7 @@ func shownWeights() []shown {
 // weight is a weight of the sample's kind, with the tensors that its parameters call for.
 func (s shown) weight(t *testing.T) *Weight {
 	ext := extents{axisN: 256, axisK: 512, axisE: 2}
-	if s.params.Type != "" {
+	if s.params.Type != "" && !s.format.numbers {
 		ext = extents{'p': 2, 't': 16, 'h': 4, 'd': 64}
 	}
 	ext.group(s.params)

@@ -35,8 +35,8 @@ type Format struct {
 	signs      bool   // it keeps codes with a sign as they are
 	takesNames bool   // its tensors have the names of the source's
 	numbers    bool   // its weights are the numbers that codes stand for
+	blocks     string // the type of GGUF's blocks that numbers become
 	wide       bool   // these are float64: whole numbers times a scale, as numpy has it
-	givesNames bool   // in any format the tensors have the names that they have in this one
 }
 
 // Params is what the tensors of a weight do not tell by themselves.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -12,7 +13,7 @@ import (
 // all lists the formats in the order in which they are shown.
 var all = []*Format{
 	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
-	gguf, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
 	floats, floats32, floats16, bfloats16,
 	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
 	kvNHD, kvHND, kvPaged, kvPagedV,
@@ -31,6 +32,14 @@ func Lookup(name string) (*Format, error) {
 		names = append(names, f.Name)
 	}
 	return nil, layout.Errorf(layout.ErrInvalid, "quant", "no format is named %s; there are %s", quote.Name(name), strings.Join(names, ", "))
+}
+
+// File returns the kind of file that the format's weights are in.
+func (f *Format) File() checkpoint.Format {
+	if f == gguf || f.blocks != "" {
+		return checkpoint.GGUF
+	}
+	return checkpoint.Safetensors
 }
 
 // refuse is the error of a format that cannot take a weight.

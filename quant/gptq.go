@@ -124,7 +124,6 @@ var marlin = &Format{
 	Name:       "marlin",
 	About:      "vLLM's Marlin: tiles of 16 by 64, in the order of a warp's registers",
 	suffix:     ".qweight",
-	also:       []map[role]string{{codes: ".weight_packed", scales: ".weight_scale"}},
 	takesNames: true,
 	arrays: func(p Params) []array {
 		order := "k/16 | n/64 n%8 k/2%4 n/16%4 k%2 n/8%2 k/8%2"
@@ -159,7 +158,6 @@ var machete = &Format{
 	Name:       "machete",
 	About:      "vLLM's Machete: tiles of 64 by 128, for Hopper",
 	suffix:     ".qweight",
-	also:       []map[role]string{{codes: ".weight_packed", scales: ".weight_scale"}},
 	takesNames: true,
 	arrays: func(p Params) []array {
 		return []array{

@@ -23,8 +23,8 @@ func interleaved(rows, block, bytes int64, slots ...slot) []array {
 	return []array{a}
 }
 
-// q40 is Q4_0 of so many rows, so many bytes of each in turn.
-func q40(rows, bytes int64) *Format {
+// interleavedQ40 is Q4_0 of so many rows, so many bytes of each in turn.
+func interleavedQ40(rows, bytes int64) *Format {
 	numbers := Params{Bits: 4, Group: 32, Scale: "F16"}
 	return &Format{
 		Name:   fmt.Sprintf("q4_0_%dx%d", rows, bytes),
@@ -45,9 +45,9 @@ func q40(rows, bytes int64) *Format {
 }
 
 var (
-	q40x4x4 = q40(4, 4)
-	q40x4x8 = q40(4, 8)
-	q40x8x8 = q40(8, 8)
+	q40x4x4 = interleavedQ40(4, 4)
+	q40x4x8 = interleavedQ40(4, 8)
+	q40x8x8 = interleavedQ40(8, 8)
 )
 
 // The scales of a group of k have 12 bytes: 4 rows' in 6 bits, and under their upper two

@@ -1,10 +1,12 @@
 package quant
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"strings"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -25,6 +27,13 @@ func numbers(name, about, typ string) *Format {
 			}
 			return []array{dense(values, ".weight", p.Type, order, bitsOf(p.Type))}
 		},
+		bits: func(t Tensor) []int64 { return []int64{bitsOf(t.Type)} },
+		params: func(_ Params, t Tensor, _ extents) (Params, error) {
+			if d := dtypeOf(t.Type); d != layout.Float16 && d != layout.BFloat16 && d != layout.Float32 && d != layout.Float64 || typ != "" && t.Type != typ {
+				return Params{}, layout.Errorf(layout.ErrInvalid, name, "tensor %s of type %s", quote.Name(t.Name), t.Type)
+			}
+			return Params{Bits: bitsOf(t.Type), Type: t.Type, Batch: len(t.Dims) == 3}, nil
+		},
 		accept: func(f *Format, p Params, _ extents) (Params, error) {
 			p.Type = typ
 			return p, nil
@@ -43,11 +52,11 @@ var (
 // are brought into plain order first.
 func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	f, p := out.Format, w.Params
+	if w.Format.numbers {
+		return nil, f.refuse("the weight has numbers already")
+	}
 	if p.Flat || !w.has(scales) && !w.has(superScales) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
-	}
-	if group := p.Group; group > 0 && w.ext[axisK]%group != 0 {
-		return nil, f.refuse("K is %d; a multiple of the groups' %d is wanted", w.ext[axisK], group)
 	}
 	if out.Params.Type == "" {
 		out.Params.Type = "F32"
@@ -179,7 +188,7 @@ func (c *computation) scaled(x, scale, zero *tensor.Tensor) *tensor.Tensor {
 
 // one returns a number for all.
 func one[T layout.Element](c *computation, n T) *tensor.Tensor {
-	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1, 1, 1))
+	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1))
 }
 
 func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
@@ -191,9 +200,9 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if rows == 0 || k == 0 {
 		return nil
 	}
-	g := max(1, ext[axisG])
+	g, blocks := max(1, ext[axisG]), tensor.Blocks{Axis: 1, Size: cmp.Or(p.Group, k)}
 	scale, least := c.scale(rows, g), c.least(rows, g)
-	zero := c.of(zeros, wholeOf(c.weight.bits(zeros), false), rows, g, 1)
+	zero := c.of(zeros, wholeOf(c.weight.bits(zeros), false), rows, g)
 	if zero == nil {
 		if n := p.zero(least != nil); n > 0 {
 			zero = one(c, uint8(n))
@@ -203,13 +212,13 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 		least = one(c, float32(0)) // ggml's table has no zero with a sign
 	}
 	if index := c.unordered(); index != nil {
-		scale, zero, g = c.picked(scale, index), c.picked(zero, index), k
+		scale, zero, blocks = c.picked(scale, index), c.picked(zero, index), tensor.Blocks{}
 	}
-	x := c.of(codes, p.codeType(), rows, g, k/g)
+	x := c.of(codes, p.codeType(), rows, k)
 	if p.Table == "iq4nl" {
 		x = c.mapped(x, iq4nl)
 	}
-	l, err := layout.Contiguous(rows, g, k/g)
+	l, err := layout.Contiguous(rows, k)
 	if err := errors.Join(c.err, err); err != nil {
 		return err
 	}
@@ -217,7 +226,7 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if c.err != nil {
 		return c.err
 	}
-	return x.DequantizeInto(out, tensor.Scaling{Scale: scale, Zero: zero, Add: least, Subtract: c.weight.has(superMins)})
+	return x.DequantizeInto(out, tensor.Scaling{Scale: scale, Zero: zero, Add: least, Subtract: c.weight.has(superMins), Blocks: blocks})
 }
 
 // iq4nl is what codes of IQ4_NL and IQ4_XS stand for.
@@ -247,18 +256,18 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	p, s := c.weight.Params, c.weight.ext[axisS]
 	switch {
 	case !c.weight.has(scales):
-		return c.of(superScales, layout.Float16, rows, s, 1)
+		return c.of(superScales, layout.Float16, rows, s)
 	case c.weight.has(superScales):
 		var zero *tensor.Tensor
 		if p.ScaleZero > 0 {
 			zero = one(c, uint8(p.ScaleZero))
 		}
 		x := c.of(scales, wholeOf(c.weight.bits(scales), p.ScaleSigned), rows, s, g/s)
-		return c.shaped(c.scaled(x, c.of(superScales, layout.Float16, rows, s, 1), zero), rows, g, 1)
+		return c.shaped(c.scaled(x, c.of(superScales, layout.Float16, rows, s, 1), zero), rows, g)
 	}
-	x := c.of(scales, scaleType(p.Scale), rows, g, 1)
+	x := c.of(scales, scaleType(p.Scale), rows, g)
 	if c.weight.has(tensorScale) {
-		return c.scaled(x, c.of(tensorScale, layout.Float32, 1, 1, 1), nil)
+		return c.scaled(x, c.of(tensorScale, layout.Float32, 1), nil)
 	}
 	return x
 }
@@ -266,11 +275,11 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 // least returns what is added for each group, or subtracted, nil if there is nothing.
 func (c *computation) least(rows, g int64) *tensor.Tensor {
 	if !c.weight.has(superMins) {
-		return c.of(mins, layout.Float16, rows, g, 1)
+		return c.of(mins, layout.Float16, rows, g)
 	}
 	s := c.weight.ext[axisS]
 	x := c.of(mins, wholeOf(c.weight.bits(mins), false), rows, s, g/s)
-	return c.shaped(c.scaled(x, c.of(superMins, layout.Float16, rows, s, 1), nil), rows, g, 1)
+	return c.shaped(c.scaled(x, c.of(superMins, layout.Float16, rows, s, 1), nil), rows, g)
 }
 
 func (c *computation) shaped(x *tensor.Tensor, dims ...int64) *tensor.Tensor {

@@ -21,8 +21,8 @@ type Plan struct {
 	sorted bool
 	// finer is how many groups of the target's are one of the source's.
 	finer int64
-	// plain is the plan by which numbers are brought into the order for computing; nil:
-	// nothing is computed.
+	// plain is the plan by which what is computed with is brought into plain order, or what
+	// is computed from there; nil: nothing is computed.
 	plain *Plan
 	// of is the plan that this one does a piece of; nil: it is all of it.
 	of   *Plan
@@ -48,6 +48,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if to.accept == nil {
 		return nil, to.refuse("it can be read, not written")
 	}
+	if w.Format.numbers && !to.numbers && to.blocks == "" {
+		return nil, to.refuse("the weight has numbers, no codes; numbers become %s, %s and %s", q40.Name, q80.Name, mxfp4.Name)
+	}
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
@@ -56,6 +59,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 		return nil, err
 	}
 	params.Signed = params.Signed && to.signs
+	if to.blocks != "" {
+		to = gguf
+	}
 	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
 }
 
@@ -63,8 +69,11 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 // those of the format's arrays that the source has numbers for.
 func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
-	if to.numbers {
+	switch {
+	case to.numbers:
 		return w.planNumbers(out)
+	case w.Format.numbers:
+		return w.planBlocks(out)
 	}
 	out.ext = maps.Clone(w.ext)
 	out.ext.group(out.Params)
@@ -156,7 +165,7 @@ func (p *Plan) add(a array) error {
 		return err
 	}
 	r := a.slots[0].role
-	if have := w.suffix(r); have != "" && (out.Format.takesNames || w.Format.givesNames) {
+	if have := w.suffix(r); have != "" && out.Format.keepsName(r, have) {
 		a.suffix = have
 	}
 	t := Tensor{joined(out.Name, a.suffix), a.typ, dims}
@@ -200,10 +209,10 @@ func (p *Plan) add(a array) error {
 // sortedName stands for codes in the order of their groups.
 const sortedName = "\x00sorted"
 
-// suffix returns that of the tensor that has a role's numbers.
+// suffix returns that of the tensor that has a role's numbers, and no others.
 func (w *Weight) suffix(r role) string {
 	for _, a := range w.arrays {
-		if a.slots[0].role == r {
+		if !slices.ContainsFunc(a.slots, func(s slot) bool { return s.role != r }) {
 			return a.suffix
 		}
 	}

@@ -83,10 +83,9 @@ var bitsandbytes = &Format{
 const hqqGroup = 64
 
 var hqq = &Format{
-	Name:       "hqq",
-	About:      "HQQ: a byte, of 3 bits a word, has rows that are far apart",
-	suffix:     ".W_q",
-	givesNames: true,
+	Name:   "hqq",
+	About:  "HQQ: a byte, of 3 bits a word, has rows that are far apart",
+	suffix: ".W_q",
 	arrays: func(p Params) []array {
 		p.Part = max(1, p.Part)
 		// A byte, or a word of 32 bits, has one element of each part of the rows, the first

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/internal/quote"
@@ -81,7 +82,7 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 	if err != nil {
 		return nil, err
 	}
-	names, ok := f.naming(first.Name)
+	names, ok := f.naming(first.Name, lookup)
 	if !ok {
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s; a name that ends in %s is wanted", quote.Name(first.Name), f.suffix)
 	}
@@ -120,14 +121,48 @@ func (f *Format) complete(p Params, t Tensor, ext extents) (Params, error) {
 }
 
 // naming returns the suffixes of a weight's tensors, by role, if one is named like the
-// format's codes.
-func (f *Format) naming(name string) (map[role]string, bool) {
-	for _, names := range append([]map[role]string{{codes: f.suffix}}, f.also...) {
-		if _, ok := suffixed(name, names[codes]); ok {
-			return names, true
+// format's codes: those by which the most tensors are found.
+func (f *Format) naming(name string, lookup func(string) (Tensor, bool)) (best map[role]string, ok bool) {
+	most := 0
+	for _, names := range f.names() {
+		prefix, fits := suffixed(name, names[codes])
+		if !fits {
+			continue
+		}
+		found := 0
+		for _, suffix := range names {
+			if _, has := lookup(joined(prefix, suffix)); has {
+				found++
+			}
+		}
+		if found > most {
+			best, most = names, found
 		}
 	}
-	return nil, false
+	return best, best != nil
+}
+
+// names are the suffixes that tensors of the format may have: its own, and where it takes
+// those of the source, other formats'.
+func (f *Format) names() []map[role]string {
+	all := append([]map[role]string{{codes: f.suffix}}, f.also...)
+	if !f.takesNames || f.suffix == "" {
+		return all
+	}
+	for _, other := range []*Format{compressedTensors, matMulNBits, packed, hqq, trtLLM} {
+		names := map[role]string{}
+		for _, a := range other.arrays(Params{Bits: 4, Zeros: true}) {
+			names[a.slots[0].role] = a.suffix
+		}
+		all = append(all, names)
+	}
+	return all
+}
+
+// keepsName reports whether the tensor of a role keeps the suffix that it has in another
+// format.
+func (f *Format) keepsName(r role, suffix string) bool {
+	return f.takesNames || slices.ContainsFunc(f.also, func(names map[role]string) bool { return names[r] == suffix })
 }
 
 // collect finds the weight's tensors, and the extents of axes from their shapes.
@@ -199,7 +234,7 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 	}
 	used := map[string]bool{}
 	for _, t := range tensors {
-		names, ok := f.naming(t.Name)
+		names, ok := f.naming(t.Name, lookup)
 		if !ok {
 			continue
 		}

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
 # OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
-# kernels for bad accesses and races, compilers for the kernels, numpy, which is
-# timed beside ours, and a browser, in which a benchmark's page is looked at; and
-# packages that are named: setup.sh [PACKAGE...].
+# kernels for bad accesses and races, compilers for the kernels, OpenGL on the
+# processor (Mesa's llvmpipe) without a window, numpy, which is timed beside ours and
+# shares memory with us, and a browser, in which a benchmark's page is looked at; and packages that are named:
+# setup.sh [PACKAGE...].
 # Elsewhere it says what the tests will skip.
 set -eu
-packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev python3-numpy chromium $*"
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev libegl1 libgl1-mesa-dri python3-numpy libpython3-dev chromium $*"
 
 missing=
 for p in $packages; do
@@ -19,6 +20,6 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 else
-	echo "Tests that need an OpenCL device, Oclgrind, a C compiler, numpy or a browser will be skipped."
+	echo "Tests that need an OpenCL device, Oclgrind, a C compiler, OpenGL, numpy or a browser will be skipped."
 	echo "On Debian or Ubuntu, this installs them: sudo apt-get install$missing"
 fi

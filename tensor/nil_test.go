@@ -106,10 +106,14 @@ func TestNil(t *testing.T) {
 		"nil.DequantizeAs":   func() error { return only(none.DequantizeAs("op", layout.Float32, tensor.Scaling{Scale: x})) },
 		"nil.DequantizeInto": func() error { return none.DequantizeInto(x, tensor.Scaling{Scale: x}) },
 		"DequantizeInto":     func() error { return x.DequantizeInto(nil, tensor.Scaling{Scale: x}) },
-		"nil.Quantize":       func() error { return only(none.Quantize(layout.Int8, tensor.Quantization{Scale: x})) },
-		"nil.QuantizeAs":     func() error { return only(none.QuantizeAs("op", layout.Int8, tensor.Quantization{Scale: x})) },
-		"nil.QuantizeInto":   func() error { return none.QuantizeInto(x, tensor.Quantization{Scale: x}) },
-		"QuantizeInto":       func() error { return x.QuantizeInto(nil, tensor.Quantization{Scale: x}) },
+		"nil.QuantizeBlocks": func() error {
+			codes, _, err := none.QuantizeBlocks(layout.Int8, layout.Float16, 1)
+			return only(codes, err)
+		},
+		"nil.Quantize":     func() error { return only(none.Quantize(layout.Int8, tensor.Quantization{Scale: x})) },
+		"nil.QuantizeAs":   func() error { return only(none.QuantizeAs("op", layout.Int8, tensor.Quantization{Scale: x})) },
+		"nil.QuantizeInto": func() error { return none.QuantizeInto(x, tensor.Quantization{Scale: x}) },
+		"QuantizeInto":     func() error { return x.QuantizeInto(nil, tensor.Quantization{Scale: x}) },
 	} {
 		assert.NotPanics(t, func() {
 			err := call()

@@ -172,8 +172,8 @@ func (s *Stream) Trace(hook func(Event)) {
 // Transfers that the caller asks for (FromSlice, Read, To and their kin) stay
 // allowed, but one from a tensor whose elements are not one run in memory needs
 // a copy first. So do the calls that write elements by name: New, Clone,
-// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Map, Dequantize, Quantize, Put and their
-// kin, PermuteInPlace, and the methods Assemble and Overwrite.
+// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Map, Dequantize, Quantize, QuantizeBlocks, Put
+// and their kin, PermuteInPlace, and the methods Assemble and Overwrite.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids

@@ -118,10 +118,7 @@ func (r *repack) lay() error {
 		add(r.output, fileFormat(r.output))
 		return nil
 	}
-	format := checkpoint.Safetensors
-	if r.to == "gguf" {
-		format = checkpoint.GGUF
-	}
+	format := r.target.File()
 	var names []string
 	for _, f := range r.source.Files {
 		name := filepath.Base(f.Path)

@@ -93,7 +93,7 @@ func typesOf(s kernels.Spec) []layout.DType {
 	if s.To != 0 || s.From != 0 {
 		return []layout.DType{s.To, s.From}
 	}
-	if s.Form == kernels.Dequantize || s.Form == kernels.Quantize { // of any type, to its width
+	if s.Form == kernels.Dequantize || s.Form == kernels.Quantize || s.Form == kernels.Blocks { // of any type, to its width
 		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
 	}
 	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
@@ -114,7 +114,7 @@ func operationsOf(s kernels.Spec) []oracle.Op {
 		return []oracle.Op{oracle.OpWhere}
 	case s.Form == kernels.Dequantize:
 		return []oracle.Op{oracle.OpDequantize}
-	case s.Form == kernels.Quantize:
+	case s.Form == kernels.Quantize || s.Form == kernels.Blocks:
 		return []oracle.Op{oracle.OpQuantize}
 	}
 	return nil
@@ -128,7 +128,7 @@ func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 			ops = []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}
 		}
 		c := oracle.Random(rng, oracle.Limits{MaxBytes: 256, Types: typesOf(s), Ops: ops, Once: true})
-		if c.Shared || c.SharedB || c.Wrong > 0 || c.DstType.Bits() != int(s.DstBits) {
+		if c.Shared || c.SharedB || c.Wrong > 0 || c.DstType.Bits() != int(s.DstBits) || c.Terms.FindScale != (s.Form == kernels.Blocks) {
 			continue
 		}
 		return oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType, How: c.How, AtType: c.AtType, Reduction: c.Reduction, Once: c.Once, Terms: c.Terms}
@@ -177,6 +177,15 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for _, t := range []*oracle.Term{&c.Terms.Scale, &c.Terms.Zero, &c.Terms.Add} {
 		if t.Type != layout.Invalid {
 			t.Layout = side(rng.IntN(8))
+		}
+	}
+	if c.Terms.FindScale { // of each block
+		l := side(0)
+		strides := l.Strides()
+		strides[len(strides)-1] = 0
+		var err error
+		if c.Terms.Scale.Layout, err = layout.Strided(l.Shape(), strides, l.Offset()); err != nil {
+			panic(err)
 		}
 	}
 	if c.Op == oracle.OpWhere {

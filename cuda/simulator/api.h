@@ -23,9 +23,12 @@ using Handle = void *;   // a context, stream, event, module, ...: see registry.
 	X(ERROR_INVALID_DEVICE, 101, "invalid device ordinal") \
 	X(ERROR_INVALID_IMAGE, 200, "device kernel image is invalid") \
 	X(ERROR_INVALID_CONTEXT, 201, "invalid device context") \
+	X(ERROR_ALREADY_MAPPED, 208, "resource already mapped") \
 	X(ERROR_NO_BINARY_FOR_GPU, 209, "no kernel image is available for execution on the device") \
+	X(ERROR_NOT_MAPPED, 211, "resource not mapped") \
 	X(ERROR_PEER_ACCESS_UNSUPPORTED, 217, "peer access is not supported between these two devices") \
 	X(ERROR_INVALID_PTX, 218, "a PTX JIT compilation failed") \
+	X(ERROR_INVALID_GRAPHICS_CONTEXT, 219, "invalid OpenGL or DirectX context") \
 	X(ERROR_UNSUPPORTED_PTX_VERSION, 222, "the provided PTX was compiled with an unsupported toolchain") \
 	X(ERROR_INVALID_HANDLE, 400, "invalid resource handle") \
 	X(ERROR_ILLEGAL_STATE, 401, "the operation cannot be performed in the present state") \

@@ -1,5 +1,6 @@
 #include "context.h"
 #include "graph.h"
+#include "graphics.h"
 #include "knobs.h"
 #include "memory.h"
 #include "module.h"
@@ -111,6 +112,7 @@ void destroyContext(const std::shared_ptr<Context> &c) {
 	registry<Module>().dropOf(c.get());
 	registry<Function>().dropOf(c.get());
 	registry<Executable>().dropOf(c.get());
+	graphics::dropOf(c.get());
 	memory::releaseAll(c.get());
 	std::unique_lock<std::mutex> hold(c->lock);
 	c->legacy.reset();

@@ -23,7 +23,7 @@ struct Knobs {
 	std::string message;
 
 	Knobs() {
-		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "PEERS", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT", "HELD"}) {
+		for (const char *name : {"DELAY", "SEED", "DEVICES", "MEMORY", "PEERS", "CAPABILITY", "DRIVER_VERSION", "FAIL", "PLANT", "HELD", "GL_DEVICE"}) {
 			const char *value = std::getenv((std::string("RESTRIDE_SIM_") + name).c_str());
 			if (value != nullptr) {
 				set(name, value);

@@ -24,6 +24,9 @@ func CheckDequantize(dst, src *device.Operand, by *device.Scaling) error {
 // CheckQuantize checks the rules of Queue.Quantize.
 func CheckQuantize(dst, src *device.Operand, by *device.Quantization) error {
 	const op = "Quantize"
+	if by.FindScale {
+		return checkFindScale(op, dst, src, by)
+	}
 	if err := checkScaled(op, dst, src, &by.Scale); err != nil {
 		return err
 	}
@@ -76,3 +79,49 @@ func isShortFloat(t layout.DType) bool { return isFloat(t) && t.Bits() <= 32 }
 
 // isScalable reports whether a type is one of numbers of up to 32 bits.
 func isScalable(t layout.DType) bool { return (isInteger(t) || isFloat(t)) && t.Bits() <= 32 }
+
+// checkFindScale checks the rules of a Quantize that finds scales.
+func checkFindScale(op string, dst, src *device.Operand, by *device.Quantization) error {
+	if err := checkPair(op, dst, src); err != nil {
+		return err
+	}
+	scale := &by.Scale
+	if err := CheckOperand(op, "scale", scale); err != nil {
+		return err
+	}
+	rank := dst.Layout.Rank()
+	switch {
+	case dst.Type != layout.Uint4 && dst.Type != layout.Int8 && dst.Type != layout.Float4E2M1:
+		return invalid(op, "%v to %v: scales are found for uint4, int8 and float4e2m1", *src, *dst)
+	case !isShortFloat(src.Type):
+		return invalid(op, "%v to %v: scales are found of floats of up to 32 bits", *src, *dst)
+	case by.Zero.Buffer != nil || by.Precision != layout.Invalid || by.Unsaturated:
+		return invalid(op, "%v to %v: where scales are found there is no zero point, no precision and no saturation to choose", *src, *dst)
+	case !fitsBlocks(scale.Type, dst.Type):
+		return invalid(op, "scale is %v; for %v it is found as float16, bfloat16 or float, for float4e2m1 as float8e8m0", *scale, *dst)
+	case rank == 0 || !dst.Layout.SameShape(&scale.Layout) || scale.Layout.Stride(rank-1) != 0:
+		return invalid(op, "scale %v to %v: its shape must be the same, and its last axis, a block, must have stride 0", *scale, *dst)
+	}
+	perBlock, err := layout.Strided(scale.Layout.Shape()[:rank-1], scale.Layout.Strides()[:rank-1], scale.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	if dst.Layout.Count() > 0 && perBlock.SelfOverlaps() {
+		return invalid(op, "scale %v: two blocks share an element", *scale)
+	}
+	if err := checkBytesApart(op, dst, src); err != nil {
+		return err
+	}
+	if err := checkBytesApart(op, dst, scale); err != nil {
+		return err
+	}
+	return checkBytesApart(op, scale, src)
+}
+
+// fitsBlocks reports whether blocks of codes may have scales of a type.
+func fitsBlocks(scale, codes layout.DType) bool {
+	if codes == layout.Float4E2M1 {
+		return scale == layout.Float8E8M0
+	}
+	return isShortFloat(scale) && scale.Bits() >= 16
+}

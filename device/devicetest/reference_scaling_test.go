@@ -22,7 +22,7 @@ func (q *refQueue) Quantize(dst, src device.Operand, by device.Quantization) err
 	if err := q.first(q.dev.of(operandBuffers(dst, src, by.Scale, by.Zero)...), backend.CheckQuantize(&dst, &src, &by)); err != nil {
 		return err
 	}
-	terms := oracle.Terms{Scale: termOf(by.Scale), Zero: termOf(by.Zero), Precision: by.Precision}
+	terms := oracle.Terms{Scale: termOf(by.Scale), Zero: termOf(by.Zero), Precision: by.Precision, FindScale: by.FindScale}
 	if q.dev.has("no precision") {
 		terms.Precision = layout.Float32
 	}

@@ -56,10 +56,36 @@ func (r runner) scaling(t *testing.T) {
 			}
 		}
 	}
+	r.findScales(shared, rows, blocks)
 	for range n {
 		seed++
 		if c := oracle.Random(rand.New(rand.NewPCG(seed, 3)), limits); !r.Lone || !c.Shared {
 			shared.check(c, seed)
+		}
+	}
+}
+
+// findScales quantises blocks of every type whose scales are found.
+func (r runner) findScales(shared rig, rows int64, blocks []int64) {
+	seed := r.seed
+	for _, codes := range []layout.DType{layout.Uint4, layout.Int8, layout.Float4E2M1} {
+		for _, block := range blocks {
+			for _, from := range []layout.DType{layout.Float32, layout.Float16, layout.BFloat16, layout.Float8E5M2} {
+				for _, scale := range []layout.DType{layout.Float16, layout.BFloat16, layout.Float32} {
+					seed++
+					c := oracle.Case{Op: oracle.OpQuantize, DstType: codes, SrcType: from}
+					c.Dst, c.Src = dense(int64(seed%5), rows, 4, block), dense(int64(seed%3), rows, 4, block)
+					if seed%4 == 0 { // blocks of columns
+						c.Src = strided([]int64{rows, 4, block}, []int64{4 * block, 1, 4}, 2)
+					}
+					if codes == layout.Float4E2M1 {
+						scale = layout.Float8E8M0
+					}
+					c.Terms.FindScale = true
+					c.Terms.Scale = oracle.Term{Layout: strided([]int64{rows, 4, block}, []int64{4, 1, 0}, int64(seed%2)), Type: scale}
+					shared.check(c, seed)
+				}
+			}
 		}
 	}
 }
@@ -138,6 +164,7 @@ func (r runner) scalingRules(t *testing.T) {
 	of := func(b device.Buffer, t layout.DType, n int64) device.Operand { return operand(b, t, dense(0, n)) }
 	to, from, scale := of(a, layout.Float32, 4), of(b, layout.Int8, 4), of(c, layout.Float32, 4)
 	back, codes := of(b, layout.Float32, 4), of(a, layout.Int8, 4)
+	found := operand(c, layout.Float32, strided([]int64{4}, []int64{0}, 0))
 	before := rig.dev.Stats()
 	for _, x := range []struct {
 		name     string
@@ -181,6 +208,19 @@ func (r runner) scalingRules(t *testing.T) {
 		{"long floats as a result", of(a, layout.Float16, 4), back, device.Quantization{Scale: scale}},
 		{"64 bits", codes, of(b, layout.Float64, 4), device.Quantization{Scale: scale}},
 		{"a foreign scale", codes, back, device.Quantization{Scale: of(foreign, layout.Float32, 4)}},
+		{"scales found for int4", of(a, layout.Int4, 4), back, device.Quantization{Scale: found, FindScale: true}},
+		{"scales found of integers", codes, of(b, layout.Int32, 4), device.Quantization{Scale: found, FindScale: true}},
+		{"scales found beside a zero point", codes, back, device.Quantization{Scale: found, Zero: of(c, layout.Int8, 4), FindScale: true}},
+		{"scales found by a precision", codes, back, device.Quantization{Scale: found, Precision: layout.Float16, FindScale: true}},
+		{"scales found of 8 bits", codes, back, device.Quantization{Scale: operand(c, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
+		{"powers of two found as floats", of(a, layout.Float4E2M1, 4), back, device.Quantization{Scale: found, FindScale: true}},
+		{"scales found of single elements", codes, back, device.Quantization{Scale: scale, FindScale: true}},
+		{"scales found of one number", operand(a, layout.Int8, dense(0)), operand(b, layout.Float32, dense(0)), device.Quantization{Scale: operand(c, layout.Float32, dense(0)), FindScale: true}},
+		{"one scale found of two blocks", operand(a, layout.Int8, dense(0, 2, 2)), operand(b, layout.Float32, dense(0, 2, 2)), device.Quantization{Scale: operand(c, layout.Float32, strided([]int64{2, 2}, []int64{0, 0}, 0)), FindScale: true}},
+		{"scales found in dst", codes, back, device.Quantization{Scale: operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
+		{"scales found in src", codes, back, device.Quantization{Scale: operand(b, layout.Float32, strided([]int64{4}, []int64{0}, 3)), FindScale: true}},
+		{"scales found in no buffer", codes, back, device.Quantization{FindScale: true}},
+		{"foreign scales found", codes, back, device.Quantization{Scale: operand(foreign, layout.Float32, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
 	} {
 		rig.is(rig.q.Quantize(x.dst, x.src, x.by), device.ErrInvalid, "quantize: %s", x.name)
 	}

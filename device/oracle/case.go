@@ -70,6 +70,7 @@ type Case struct {
 //	take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5,1:9:64/wrong=1
 //	dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=float:1,0@0/subtract
 //	quantize/float-int8/3x5/dst=5,1@0/src=5,1@0/scale=float16:1,0@0/precision=float16/how=unsaturated
+//	quantize/float-uint4/3x5/dst=5,1@0/src=5,1@0/scale=float16:1,0@0/find
 //	map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7
 //	where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b
 //	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once

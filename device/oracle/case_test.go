@@ -30,6 +30,7 @@ func TestCaseNames(t *testing.T) {
 		"dequantize/uint4-float16/3x5/dst=5,1@0/src=5,1@0/scale=float:1,0@0/zero=uint4:1,0@2/add=bfloat16:1,0@0/subtract",
 		"dequantize/float-double/scalar/dst=@0/src=@3/scale=float8e8m0:@1",
 		"quantize/float-int8/3/dst=1@0/src=1@0/scale=float16:0@0/zero=int8:0@9/precision=float16",
+		"quantize/float-uint4/3x5/dst=5,1@0/src=5,1@0/scale=float16:1,0@0/find",
 		"quantize/float16-float8e5m2/3/dst=1@0/src=1@0/scale=float16:0@0/how=unsaturated",
 		"map/uint4-float16/3x5/dst=5,1@1/src=1,3@0/table=7",
 		"map/int8/3/dst=1@1/src=1@1/table=0/shared",
@@ -53,7 +54,7 @@ func TestCaseNames(t *testing.T) {
 		"take/int4/3/dst=1@0/src=1@0", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=-1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int5/by=0:7:5/wrong=1",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=x",
 		"dequantize/int4-float/3/dst=1@0/src=1@0/zero=int4:1@0/scale=float:1@0", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float:1,1@0",
-		"dequantize/int4-float/3/dst=1@0/src=1@0/scale=float5:1@0", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float:1@0/precision=x", "quantize/float-int4/3/dst=1@0/src=1@0/scale=float:1@0/how=wild",
+		"dequantize/int4-float/3/dst=1@0/src=1@0/scale=float5:1@0", "quantize/float-uint4/3/dst=1@0/src=1@0/scale=float:0@0/find/find", "dequantize/int4-float/3/dst=1@0/src=1@0/scale=float:1@0/precision=x", "quantize/float-int4/3/dst=1@0/src=1@0/scale=float:1@0/how=wild",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5:error/wrong=1", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5:no/wrong=1",
 		"take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/once", "take/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/set",
 		"put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1", "put/int4/3/dst=1@0/src=1@0/at=1@0/int32/by=0:7:5/wrong=1/no",
@@ -149,7 +150,7 @@ func rules(c Case) error {
 	case OpDequantize:
 		return backend.CheckDequantize(&dst, &src, &device.Scaling{Scale: scale, Zero: zero, Add: add})
 	case OpQuantize:
-		return backend.CheckQuantize(&dst, &src, &device.Quantization{Scale: scale, Zero: zero})
+		return backend.CheckQuantize(&dst, &src, &device.Quantization{Scale: scale, Zero: zero, FindScale: c.Terms.FindScale})
 	case OpConvert:
 		return backend.CheckConvert(&dst, &src, c.How)
 	case OpMap:

@@ -26,7 +26,13 @@ func (c Case) season(rng *rand.Rand, src []byte) {
 		return // there are few values: random ones will do
 	}
 	var b [8]byte
+	near := rng.IntN(24) - 12
 	for at := 0; at+width/8 <= len(src); at += width / 8 {
+		if c.Terms.FindScale && rng.IntN(16) > 0 {
+			binary.LittleEndian.PutUint64(b[:], amongOthers(rng, near, c.SrcType))
+			copy(src[at:], b[:width/8])
+			continue
+		}
 		if rng.IntN(4) > 0 {
 			binary.LittleEndian.PutUint64(b[:], value())
 			copy(src[at:], b[:width/8])
@@ -49,6 +55,17 @@ func term(rng *rand.Rand, f numeric.FloatFormat, exponent int) uint64 {
 		exponent = max(exponent-rng.IntN(f.Mantissa+3), 0)
 	}
 	return rng.Uint64()&1<<(f.Mantissa+f.Exponent) | uint64(exponent)<<f.Mantissa | fraction
+}
+
+// amongOthers returns the bits of a number of a block with others of about its size, 2^near:
+// often a whole multiple of parts of that.
+func amongOthers(rng *rand.Rand, near int, t layout.DType) uint64 {
+	n := number{negative: rng.IntN(2) == 0, real: rng.Float64()}
+	if rng.IntN(2) == 0 {
+		n.real = float64(rng.IntN(129)) / 128
+	}
+	n.real = math.Ldexp(n.real, near)
+	return encode(t, n, device.Rounding{})
 }
 
 // Edge returns the bits of a value of type src that tells right conversions to

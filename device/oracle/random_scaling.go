@@ -28,6 +28,11 @@ func isQuantized(t layout.DType) bool {
 	return isScalable(t) && t.Bits() <= 16
 }
 
+// isBlockCode reports whether scales of blocks are found for a type.
+func isBlockCode(t layout.DType) bool {
+	return t == layout.Uint4 || t == layout.Int8 || t == layout.Float4E2M1
+}
+
 // among chooses one of the types that are allowed, or of all types if none of those will
 // do.
 func (g generator) among(is func(layout.DType) bool) layout.DType {
@@ -43,6 +48,12 @@ func (g generator) among(is func(layout.DType) bool) layout.DType {
 func (g generator) scaling(c *Case, t layout.DType) bool {
 	allowed := func(is func(layout.DType) bool) bool { return slices.ContainsFunc(g.limits.Types, is) }
 	switch quantize := g.chance(.4); {
+	case quantize && isBlockCode(t) && g.chance(.5) && allowed(isTerm):
+		c.Op, c.DstType, c.SrcType, c.Terms.FindScale = OpQuantize, t, g.among(isTerm), true
+		if c.Terms.Scale.Type = layout.Float8E8M0; t != layout.Float4E2M1 {
+			c.Terms.Scale.Type = []layout.DType{layout.Float16, layout.BFloat16, layout.Float32}[g.IntN(3)]
+		}
+		return true
 	case quantize && isQuantized(t) && allowed(isScalable):
 		c.Op, c.DstType, c.SrcType = OpQuantize, t, g.among(isScalable)
 		if g.chance(.6) && allowed(isTerm) {
@@ -76,6 +87,9 @@ func (g generator) scaling(c *Case, t layout.DType) bool {
 
 // terms lays the terms out: mostly blocks along inner axes have them in common.
 func (g generator) terms(c *Case, shape []int64) bool {
+	if c.Terms.FindScale {
+		return g.found(c, shape)
+	}
 	terms, _ := c.Terms.all()
 	blocks := g.IntN(len(shape) + 1) // from which axis on
 	for _, t := range terms {
@@ -100,4 +114,20 @@ func (g generator) terms(c *Case, shape []int64) bool {
 		}
 	}
 	return true
+}
+
+// found lays out scales that are found.
+func (g generator) found(c *Case, shape []int64) bool {
+	if len(shape) == 0 {
+		return false
+	}
+	last := len(shape) - 1
+	l, ok := g.side(shape[:last], side{order: shuffled, gap: .2, neg: .2})
+	if !ok {
+		return false
+	}
+	t := &c.Terms.Scale
+	var err error
+	t.Layout, err = layout.Strided(shape, append(l.Strides(), 0), l.Offset())
+	return err == nil && g.fits(t.Layout, t.Type)
 }

@@ -13,6 +13,7 @@ type Terms struct {
 	Scale, Zero, Add Term
 	Subtract         bool         // of a dequantization
 	Precision        layout.DType // of a quantization; Invalid: Float32
+	FindScale        bool         // of a quantization: Scale's data is written
 }
 
 // Term is one of them; without a type there is none.
@@ -44,6 +45,10 @@ func (e packedElement) isInteger() bool {
 // Scale writes what an operation, OpDequantize or OpQuantize, makes of the elements that
 // src has at s to where d has them in dst. The terms have their data.
 func Scale(op Op, dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.Layout, from layout.DType, terms *Terms, how device.Rounding) {
+	if terms.FindScale {
+		terms.quantizeBlocks(dst, d, to, src, s, from)
+		return
+	}
 	number := int64(0)
 	width := int64(to.Bits())
 	walk(d, s, func(p, q int64) {
@@ -55,10 +60,15 @@ func Scale(op Op, dst []byte, d layout.Layout, to layout.DType, src []byte, s la
 		} else {
 			bits = terms.dequantized(to, x, i)
 		}
-		for k := range width {
-			setBit(dst, p*width+k, bits>>k&1 == 1)
-		}
+		setElement(dst, p, width, bits)
 	})
+}
+
+// setElement sets an element of so many bits.
+func setElement(to []byte, at, width int64, bits uint64) {
+	for k := range width {
+		setBit(to, at*width+k, bits>>k&1 == 1)
+	}
 }
 
 // single rounds a value to a float of 32 bits.

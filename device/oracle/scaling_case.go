@@ -35,6 +35,8 @@ func (c Case) scaled() error {
 	switch {
 	case c.Terms.Scale.Type == layout.Invalid:
 		return errors.New("there is no scale")
+	case c.Terms.FindScale && (c.Dst.Rank() == 0 || c.Terms.Scale.Layout.Stride(c.Dst.Rank()-1) != 0):
+		return errors.New("the scale is not one of blocks along the last axis")
 	case !isNumber(c.DstType) || !isNumber(c.SrcType):
 		return errors.New("strings and complex numbers cannot be scaled")
 	}
@@ -50,6 +52,9 @@ func (t *Terms) written() string {
 	}
 	if t.Subtract {
 		b.WriteString("/subtract")
+	}
+	if t.FindScale {
+		b.WriteString("/find")
 	}
 	if t.Precision != layout.Invalid {
 		fmt.Fprintf(&b, "/precision=%v", t.Precision)
@@ -79,6 +84,9 @@ func (c *Case) parseTerms(words []string, dims []int64) (rest []string, err erro
 	}
 	if len(words) > 0 && words[0] == "subtract" {
 		t.Subtract, words = true, words[1:]
+	}
+	if len(words) > 0 && words[0] == "find" {
+		t.FindScale, words = true, words[1:]
 	}
 	if len(words) > 0 {
 		if name, ok := strings.CutPrefix(words[0], "precision="); ok {
@@ -173,12 +181,12 @@ func (m *termMemory) operands() (scale, zero, add device.Operand) {
 func (m *termMemory) run(q device.Queue, c Case, dst, src device.Operand) error {
 	scale, zero, add := m.operands()
 	if c.Op == OpQuantize {
-		return q.Quantize(dst, src, device.Quantization{Scale: scale, Zero: zero, Precision: c.Terms.Precision, Unsaturated: c.How.Unsaturated})
+		return q.Quantize(dst, src, device.Quantization{Scale: scale, Zero: zero, Precision: c.Terms.Precision, Unsaturated: c.How.Unsaturated, FindScale: c.Terms.FindScale})
 	}
 	return q.Dequantize(dst, src, device.Scaling{Scale: scale, Zero: zero, Add: add, Subtract: c.Terms.Subtract})
 }
 
-// compare checks that nothing was changed.
+// compare checks that nothing was changed but scales that were to be found.
 func (m *termMemory) compare(q device.Queue) (err error) {
 	terms, names := m.terms.all()
 	for i, t := range terms {
@@ -186,7 +194,19 @@ func (m *termMemory) compare(q device.Queue) (err error) {
 		if e := q.Read(after, m.buffers[i], 0); e != nil {
 			return e
 		}
+		if i == 0 && m.terms.FindScale {
+			err = errors.Join(err, compareFound(t, after))
+			continue
+		}
 		err = errors.Join(err, compareSource(names[i], after, t.Data))
 	}
 	return err
+}
+
+// compareFound checks the scales that were found, and what lies around them.
+func compareFound(t *Term, got []byte) error {
+	if i, n := firstDifference(got, t.Data); n > 0 {
+		return fmt.Errorf("%w: the scales that were found, in %d bytes, the first at %d: got %#x, want %#x", ErrWrong, n, i, got[i], t.Data[i])
+	}
+	return nil
 }

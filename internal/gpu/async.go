@@ -9,7 +9,7 @@ import (
 
 // WriteAsync copies src to the buffer from byte off, without waiting.
 func (q *Queue) WriteAsync(dst device.Buffer, off int64, src []byte) (device.Event, error) {
-	e, err := q.async("WriteAsync", dst, off, src, func(b *block) error { return q.upload(b, off, src) })
+	e, err := q.async("WriteAsync", written, dst, off, src, func(b *block) error { return q.upload(b, off, src) })
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func (q *Queue) WriteAsync(dst device.Buffer, off int64, src []byte) (device.Eve
 
 // ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting.
 func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Event, error) {
-	e, err := q.async("ReadAsync", src, off, dst, func(b *block) error { return q.download(dst, b, off) })
+	e, err := q.async("ReadAsync", "src", src, off, dst, func(b *block) error { return q.download(dst, b, off) })
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +29,12 @@ func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Even
 
 // async queues a transfer and an event behind it, and pins the host memory until
 // then.
-func (q *Queue) async(op string, buffer device.Buffer, off int64, host []byte, transfer func(*block) error) (*queueEvent, error) {
+func (q *Queue) async(op, role string, buffer device.Buffer, off int64, host []byte, transfer func(*block) error) (*queueEvent, error) {
 	if err := q.begin(op); err != nil {
 		return nil, err
 	}
 	defer q.mu.Unlock()
-	b, err := q.useRange(op, buffer, off, int64(len(host)))
+	b, err := q.useRange(op, role, buffer, off, int64(len(host)))
 	if err != nil {
 		return nil, err
 	}

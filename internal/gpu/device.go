@@ -31,6 +31,7 @@ type Device struct {
 	buffers map[*Buffer]struct{}
 	hosts   map[*byte][]byte // what AllocHost returned, by its first byte
 	kernels map[*Kernel]struct{}
+	gl      map[*glBuffer]bool // whether it is acquired
 
 	budget   *budget.Budget // of blocks, and of host memory that is not pinned
 	endTrims func()         // no more calls of trim for want of memory elsewhere
@@ -116,6 +117,7 @@ func (d *Device) Close() error {
 			return lentOutError("Close")
 		}
 	}
+	notGL := d.closeGL()
 	d.life.Lock()
 	before := d.closed.Swap(true)
 	d.life.Unlock()
@@ -123,7 +125,7 @@ func (d *Device) Close() error {
 		return d.closedError("Close")
 	}
 	// Only calls of queues may still be under way.
-	var errs []error
+	errs := []error{notGL}
 	for _, q := range d.openQueues() {
 		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may be closing itself
 			errs = append(errs, err)

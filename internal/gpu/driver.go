@@ -4,9 +4,8 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader] and
-// [Trimmer]. A driver knows nothing of
-// buffers, queues and layouts. Packages opencl and cuda have one each, in files of
+// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader],
+// [Trimmer] and [GLDriver]. A driver knows nothing of buffers, queues and layouts. Packages opencl and cuda have one each, in files of
 // the same names; package gputest has the tests for a new one.
 //
 // # Work
@@ -18,9 +17,9 @@
 //
 // # Locks
 //
-// Locks are taken in this order: that of a device's life, that of a queue (of two, the older
-// queue's first), that of a buffer, and last that of the deferred frees, the pool,
-// or the device's lists, of which no two are held at once. A driver is called with
+// Locks are taken in this order: that of a device's life, that of a GL buffer, that of a
+// queue (of two, the older queue's first), that of a buffer, and last that of the deferred
+// frees, the pool, or the device's lists, of which no two are held at once. A driver is called with
 // any of them held but those of the lists: it must not call back. Locks of its own
 // come after all of these.
 package gpu

@@ -10,9 +10,9 @@ import (
 // which copy calls on the queue's stream. It counts in no Stats.
 func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64, copy func(s Stream, dst, src Mem) error) error {
 	const op = "CopyByDriver"
-	queue, ok := q.(*Queue)
-	if !ok || queue == nil || queue.dev != d {
-		return layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", q)
+	queue, err := d.ownQueue(op, q)
+	if err != nil {
+		return err
 	}
 	for _, b := range []device.Buffer{dst, src} {
 		if err := backend.CheckRange(op, b, 0, bytes); err != nil {

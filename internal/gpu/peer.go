@@ -47,11 +47,11 @@ func (q *Queue) CopyPeer(dst device.Buffer, dstOff int64, src device.Buffer, src
 		return err
 	}
 	defer second.mu.Unlock()
-	to, err := q.useRange(op, dst, dstOff, bytes)
+	to, err := q.useRange(op, written, dst, dstOff, bytes)
 	if err != nil {
 		return fmt.Errorf("dst: %w", err)
 	}
-	source, err := s.useRange(op, src, srcOff, bytes)
+	source, err := s.useRange(op, "src", src, srcOff, bytes)
 	if err != nil {
 		return fmt.Errorf("src: %w", err)
 	}

@@ -43,6 +43,15 @@ const mostLaunches = 1024
 // Stream returns the queue's stream.
 func (q *Queue) Stream() Stream { return q.stream }
 
+// ownQueue returns a queue of the device.
+func (d *Device) ownQueue(op string, of device.Queue) (*Queue, error) {
+	q, ok := of.(*Queue)
+	if !ok || q == nil || q.dev != d {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", of)
+	}
+	return q, nil
+}
+
 // begin locks the queue for a call, unless there is an error.
 func (q *Queue) begin(op string) error {
 	q.mu.Lock()
@@ -70,6 +79,9 @@ func lentOutError(op string) error {
 	return layout.Errorf(device.ErrInvalid, op, "the owner of the queue's stream is capturing it: nobody could tell how long buffers have to live that are part of that")
 }
 
+// written is the role of a buffer that a call writes.
+const written = "dst"
+
 // use notes that the next piece of work uses a buffer.
 func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	buf, ok := b.(*Buffer)
@@ -78,6 +90,11 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	}
 	if buf.dev != q.dev {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another device or context", role)
+	}
+	if buf.gl != nil {
+		if err := buf.gl.checkUse(op, role, q.capture != nil); err != nil {
+			return nil, err
+		}
 	}
 	if !buf.touch(q, q.seq) {
 		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
@@ -89,17 +106,17 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 }
 
 // useRange is use for a range of a buffer.
-func (q *Queue) useRange(op string, b device.Buffer, off, n int64) (*Buffer, error) {
+func (q *Queue) useRange(op, role string, b device.Buffer, off, n int64) (*Buffer, error) {
 	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return nil, err
 	}
 	q.seq++
-	return q.use(op, "the buffer", b)
+	return q.use(op, role, b)
 }
 
 func (q *Queue) usePair(op string, dst, src device.Buffer) (to, from *Buffer, err error) {
 	q.seq++
-	if to, err = q.use(op, "dst", dst); err != nil {
+	if to, err = q.use(op, written, dst); err != nil {
 		return nil, nil, err
 	}
 	from, err = q.use(op, "src", src)
@@ -112,7 +129,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	b, err := q.useRange("Write", dst, off, int64(len(src)))
+	b, err := q.useRange("Write", written, dst, off, int64(len(src)))
 	if err != nil {
 		return err
 	}
@@ -139,7 +156,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	b, err := q.useRange("Read", src, off, int64(len(dst)))
+	b, err := q.useRange("Read", "src", src, off, int64(len(dst)))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error 
 	if err := backend.CheckQuantize(&dst, &src, &by); err != nil {
 		return err
 	}
-	return q.scale(op, &dst, &src, [3]*device.Operand{&by.Scale, &by.Zero, {}}, kernels.Scaling{Quantize: true, Precision: by.Precision, Unsaturated: by.Unsaturated})
+	return q.scale(op, &dst, &src, [3]*device.Operand{&by.Scale, &by.Zero, {}}, kernels.Scaling{Quantize: true, Precision: by.Precision, Unsaturated: by.Unsaturated, FindScale: by.FindScale})
 }
 
 // scale queues a checked call; how lacks its types.

@@ -95,7 +95,7 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 func (l *Launch) planScaling(o oracle.Case, target kernels.Target) (err error) {
 	by := kernels.Scaling{
 		Quantize: o.Op == oracle.OpQuantize, To: o.DstType, From: o.SrcType, Scale: o.Terms.Scale.Type, Zero: o.Terms.Zero.Type, Add: o.Terms.Add.Type,
-		Subtract: o.Terms.Subtract, Precision: o.Terms.Precision, Unsaturated: o.How.Unsaturated,
+		Subtract: o.Terms.Subtract, Precision: o.Terms.Precision, Unsaturated: o.How.Unsaturated, FindScale: o.Terms.FindScale,
 	}
 	var terms kernels.TermLayouts
 	for i, t := range []*oracle.Term{&o.Terms.Scale, &o.Terms.Zero, &o.Terms.Add} {

@@ -1,17 +1,8 @@
 // scaling: (src - zero) * scale + add of any elements of up to 32 bits, or (QUANTIZE)
 // round(src / scale) + zero, as device.Scaling and device.Quantization have it. It goes
-// behind cast.h. An item is an element; or below a byte a word of dst, as in pack.h; or, of
+// behind single.h. An item is an element; or below a byte a word of dst, as in pack.h; or, of
 // elements of SBITS below 32 that lie densely along a row that has its terms in common,
 // EACH of them, 16 bytes of dst.
-
-// single reads an element as a float of 32 bits.
-INLINED u32 PASTE(NAME, _single)(GLOBAL const u8 *from, i64 at, const Number is) {
-	if (is.kind == KIND_FLOAT && is.bits == 16) {
-		const u32 x = ((GLOBAL const u16 *)from)[at];
-		return is.mantissa == 10 ? float_of_half(x, 32) : x << 16;
-	}
-	return (u32)PASTE(NAME, _cast)(PASTE(NAME, _bits)(from, at, is.bits), is, number_of(SINGLE));
-}
 
 #if SBITS < 32
 #elif QUANTIZE

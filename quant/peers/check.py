@@ -2,7 +2,8 @@
 
     check.py RESTRIDE [DEVICE]
 
-gguf           the numbers of every type of blocks; blocks that repack writes
+gguf           the numbers of every type of blocks; blocks that repack writes, and those
+               that numbers become
 onnxruntime    MatMulNBits on the identity
 compressed_tensors, torchao
                their own packing, with PyTorch
@@ -16,6 +17,7 @@ import numpy as np
 restride, device = sys.argv[1], (sys.argv + ["cpu"])[2]
 rng = np.random.default_rng(18)
 names = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8": "i1"}
+blocks = "gguf", "q4_0", "q8_0", "mxfp4"  # what becomes a GGUF file
 failed = []
 
 
@@ -57,10 +59,10 @@ def repack(source, to, folder, origin=None, config=None):
             json.dump({"quantization_config": config}, f)
     elif os.path.exists(config_path):
         os.remove(config_path)
-    out = os.path.join(tempfile.mkdtemp(dir=folder), "out.gguf" if to == "gguf" else "out.safetensors")
+    out = os.path.join(tempfile.mkdtemp(dir=folder), "out.gguf" if to in blocks else "out.safetensors")
     subprocess.run([restride, "repack", source, "--to", to, "--output", out, "--device", device] + (["--from", origin] if origin else []),
                    check=True, stdout=subprocess.DEVNULL)
-    return out if to == "gguf" else read(out)
+    return out if to in blocks else read(out)
 
 
 def agree(what, a, b):
@@ -129,6 +131,25 @@ def check_gguf(folder):
     return f"{checked} weights"
 
 
+def check_gguf_quantize(folder):
+    """Numbers that become blocks: random ones, zeros, and some just below powers of two."""
+    import gguf
+
+    checked = 0
+    x = (rng.standard_normal((96, 256)) * np.exp2(rng.integers(-30, 15, (96, 1)))).astype(np.float32)
+    x[0], x[1, :32] = 0, -0.0
+    for i in range(2, 40):
+        x[i, i] = np.nextafter(np.float32(2.0 ** (4 * i - 90)), np.float32(0)) * np.float32(1 if i % 2 else -1)
+    for kind in np.float32, np.float16:
+        y = np.clip(x, -60000, 60000).astype(kind)
+        for name in "q4_0", "q8_0", "mxfp4":
+            t = gguf.GGUFReader(repack({"p.weight": y}, name, folder, origin="float")).tensors[0]
+            with np.errstate(all="ignore"):
+                want = gguf.quants.quantize(y.astype(np.float32), gguf.GGMLQuantizationType[name.upper()])
+            checked += agree(f"gguf, {kind.__name__} to {name}", np.asarray(t.data), want)
+    return f"{checked} weights made of numbers"
+
+
 def check_onnxruntime(folder):
     import onnx
     import onnxruntime as ort
@@ -195,7 +216,7 @@ def check_torchao(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name, check in ("gguf", check_gguf), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao):
+    for name, check in ("gguf", check_gguf), ("gguf, quantize", check_gguf_quantize), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao):
         try:
             print(f"{name}: {check(folder)} agree")
         except ImportError as e:

@@ -1,0 +1,66 @@
+package gorgonia
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+
+	gt "gorgonia.org/tensor"
+)
+
+// ToDevice returns a tensor of the host's as a contiguous one of the device's.
+func (e *Device) ToDevice(t gt.Tensor) (*gt.Dense, error) {
+	const op = "ToDevice"
+	all, foreign, err := Host{}.operands(op, t)
+	if err != nil {
+		return nil, err
+	}
+	if foreign {
+		return nil, layout.Errorf(device.ErrUnsupported, op, "elements of type %v, or a mask", t.Dtype())
+	}
+	from, err := see(Host{}, op, all[0])
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	raw := all[0].Raw
+	if l := from.Layout(); !l.IsContiguous() {
+		whole, err := materialize(Host{}, op, all[0])
+		if err != nil {
+			return nil, err
+		}
+		raw = whole.Raw
+	}
+	out, err := e.empty(op, t.Dtype(), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Memcpy(out, hostBytes(raw)); err != nil {
+		return nil, errors.Join(err, discard(out))
+	}
+	runtime.KeepAlive(t)
+	return out, nil
+}
+
+// ToHost returns a tensor of the device's, or a view, as a contiguous one of engine Host.
+// It waits for the work on it.
+func (e *Device) ToHost(t gt.Tensor) (*gt.Dense, error) {
+	const op = "ToHost"
+	all, err := denses(op, t)
+	if err != nil {
+		return nil, err
+	}
+	from, err := see(e, op, all[0])
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	out, err := Host{}.empty(op, t.Dtype(), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	_, err = from.ReadInto(out.Raw)
+	return out, layout.Named(op, err)
+}

@@ -1,0 +1,10 @@
+// GL buffers as device memory: see graphics.cpp.
+#pragma once
+#include "context.h"
+
+namespace sim::graphics {
+
+// dropOf forgets the resources of a context.
+void dropOf(const Context *);
+
+} // namespace sim::graphics

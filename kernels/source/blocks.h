@@ -1,0 +1,129 @@
+// blocks: floats in blocks become codes and a scale of each block, as device.Quantization
+// has it where scales are found. It goes behind single.h. An item is a block, whose axis is
+// the parameters' run. Codes of 4 bits are written by words.
+
+#define ONE 0x3f800000
+#define MINUS_EIGHTH 0xbe000000
+#define EIGHT_AND_A_HALF 0x41080000
+#define ONE_HUNDRED_TWENTY_SEVEN 0x42fe0000
+#define LARGEST 0x7f7fffff
+
+// counted reads a number of a block as it counts.
+INLINED u32 PASTE(NAME, _counted)(GLOBAL const u8 *src, i64 at, const Number is) {
+	const u32 x = PASTE(NAME, _single)(src, at, is);
+	return is_nan(x) ? 0 : MIN(x & ~FLOAT_SIGN, LARGEST) | (x & FLOAT_SIGN);
+}
+
+// reciprocal is 0 of 0.
+INLINED u32 PASTE(NAME, _reciprocal)(u32 x) { return (x & ~FLOAT_SIGN) == 0 ? 0 : QUOTIENT_OF(ONE, x); }
+
+#if DBITS == 8
+
+// code is the integer nearest to a float of at most 127, away from zero.
+INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
+	const u32 v = PRODUCT_OF(x, factor);
+	const i32 down = 150 - (i32)(v >> 23 & 255);
+	const u32 m = is_nan(v) || down > 24 ? 0 : down < 17 ? 127 : MIN((significand(v) + (1 << (down - 1))) >> down, 127);
+	return v >> 31 ? 0 - m : m;
+}
+
+#else
+
+// code is the integer part of x * factor + 8.5, from 0 to 15.
+INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
+	const u32 v = SUM_OF(PRODUCT_OF(x, factor), EIGHT_AND_A_HALF);
+	const i32 down = 150 - (i32)(v >> 23 & 255);
+	if (is_nan(v)) {
+		return 8;
+	}
+	return v >> 31 || down > 24 ? 0 : down < 20 ? 15 : significand(v) >> down;
+}
+
+// micro_exponent is the biased exponent of MXFP4's scale: floor(log2 |x|) - 2, where the
+// logarithm is rounded to a float. Its distance to a whole one, of a number that is so
+// many units below a power of two, vanishes then: the more, the larger it is.
+INLINED u32 PASTE(NAME, _micro_exponent)(u32 x) {
+	const u32 biased = x >> 23 & 255, size = biased < 127 ? 126 - biased : biased - 127;
+	const u32 vanish = size == 0 ? 0 : 11 << (31 - LEADING32(size)) >> 4;
+	const u32 power = biased + (0x800000 - (x & 0x7fffff) <= vanish);
+	return (u32)(MAX((i32)power, 2) - 2); // with a sign: Oclgrind lacks llvm.usub.sat
+}
+
+// micro_code is the number of Float4E2M1 nearest to x / 2^(exponent - 127), the smaller one
+// of two.
+INLINED u32 PASTE(NAME, _micro_code)(u32 x, u32 exponent) {
+	// Four times the quotient, rounded up, as thresholds are whole.
+	const u32 m = significand(x), down = exponent + 21 - MAX(x >> 23 & 255, 1);
+	const u32 v = down > 24 ? m != 0 : (m + ((u32)1 << down) - 1) >> down;
+	const u32 code = (v > 1) + (v > 3) + (v > 5) + (v > 7) + (v > 10) + (v > 14) + (v > 20);
+	return code == 0 ? 0 : code | (x >> 31) << 3;
+}
+
+#endif
+
+// put writes a scale.
+INLINED void PASTE(NAME, _put)(GLOBAL u8 *to, i64 at, u32 bits, u32 v) {
+	if (bits == 8) {
+		to[at] = (u8)v;
+	} else if (bits == 16) {
+		((GLOBAL u16 *)to)[at] = (u16)v;
+	} else {
+		((GLOBAL u32 *)to)[at] = v;
+	}
+}
+
+ENTRY {
+	CONSTANT Meanings *meanings = MEANINGS(params);
+	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
+	const Number is = number_of(meanings->src), unit = number_of(meanings->scale);
+	const u32 n = run->n;
+	const i64 dStep = run->d, sStep = run->s;
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
+		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			Spot p = begin;
+			u32 rest = item;
+			ROLLED
+			for (u32 k = 0; k < params->inner; k++) {
+				move_to(&p, params, params->outer + k, digit(&rest, AXES(params) + params->outer + k));
+			}
+			move_cut(&p, params, rest);
+			u32 x = PASTE(NAME, _counted)(src, p.s, is);
+			for (u32 k = 1; k < n; k++) {
+				const u32 v = PASTE(NAME, _counted)(src, p.s + k * sStep, is);
+				x = (v & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v : x;
+			}
+#if DBITS == 8
+			const u32 found = QUOTIENT_OF(x & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN), factor = PASTE(NAME, _reciprocal)(found);
+			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
+			for (u32 k = 0; k < n; k++) {
+				dst[p.d + k * dStep] = (u8)PASTE(NAME, _code)(PASTE(NAME, _counted)(src, p.s + k * sStep, is), factor);
+			}
+#else
+			const u32 micro = unit.scale, exponent = PASTE(NAME, _micro_exponent)(x), found = PRODUCT_OF(x, MINUS_EIGHTH), factor = PASTE(NAME, _reciprocal)(found);
+			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, micro ? exponent : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
+			i64 word = p.d >> 3;
+			u32 value = 0, mask = 0;
+			for (u32 k = 0; k < n; k++) {
+				const i64 at = p.d + k * dStep;
+				if (at >> 3 != word) {
+					merge_bits((GLOBAL u32 *)dst + word, value, mask);
+					word = at >> 3;
+					value = mask = 0;
+				}
+				const u32 v = PASTE(NAME, _counted)(src, p.s + k * sStep, is);
+				value |= (micro ? PASTE(NAME, _micro_code)(v, exponent) : PASTE(NAME, _code)(v, factor)) << ((u32)at & 7) * 4;
+				mask |= (u32)15 << ((u32)at & 7) * 4;
+			}
+			merge_bits((GLOBAL u32 *)dst + word, value, mask);
+#endif
+		}
+	}
+}
+
+#undef ONE
+#undef MINUS_EIGHTH
+#undef EIGHT_AND_A_HALF
+#undef ONE_HUNDRED_TWENTY_SEVEN
+#undef LARGEST

@@ -1,0 +1,96 @@
+package quant
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// quantised is a target made of numbers: of blocks of a type of GGUF's, whose scales are
+// found.
+func quantised(name, about, blocks string) *Format {
+	return &Format{
+		Name:     name,
+		About:    about,
+		anyCodes: true,
+		signs:    true,
+		suffix:   gguf.suffix,
+		blocks:   blocks,
+		arrays: func(p Params) []array {
+			p.Blocks = blocks
+			return gguf.arrays(p)
+		},
+		params: func(p Params, t Tensor, _ extents) (Params, error) {
+			return p, layout.Errorf(layout.ErrUnsupported, name, "it is what numbers become; blocks of GGUF's are read as gguf")
+		},
+		accept: func(f *Format, p Params, ext extents) (Params, error) {
+			q := ggufBlocks()[blocks].params
+			q.Blocks, q.Batch = blocks, p.Batch
+			if p.Type == "" {
+				return q, f.refuse("the weight has codes; it is made of numbers (--from float)")
+			}
+			if t := dtypeOf(p.Type); t.Bits() > 32 {
+				return q, f.refuse("numbers of type %s; F32, F16 and BF16 are quantised", p.Type)
+			}
+			return q, f.widths(q, ext, map[byte]int64{axisK: q.Group}, q.Bits)
+		},
+	}
+}
+
+var (
+	q40   = quantised("q4_0", "ggml's Q4_0, from numbers: rounded to 4 bits, with a scale for each 32 of them", "Q4_0")
+	q80   = quantised("q8_0", "ggml's Q8_0, from numbers: rounded to 8 bits, with a scale for each 32 of them", "Q8_0")
+	mxfp4 = quantised("mxfp4", "ggml's MXFP4, from numbers: rounded to floats of 4 bits, with a power of two for each 32", "MXFP4")
+)
+
+// quantises reports whether the plan is one from numbers to codes.
+func (p *Plan) quantises() bool { return p.From.Format.numbers && !p.To.Format.numbers }
+
+// planBlocks plans what numbers become as blocks of GGUF's: codes and scales, which are
+// found in plain order, go to their places.
+func (w *Weight) planBlocks(out *Weight) (*Plan, error) {
+	arrays := gguf.arrays(out.Params)
+	found := &Weight{Name: w.Name, Format: plain, Params: out.Params, ext: maps.Clone(w.ext)}
+	found.ext.group(out.Params)
+	for _, a := range plainArrays(&Weight{Params: out.Params, arrays: arrays}) {
+		dims, err := a.dims(found.ext)
+		if err != nil {
+			return nil, err
+		}
+		found.arrays = append(found.arrays, a)
+		found.Tensors = append(found.Tensors, Tensor{joined(w.Name, a.suffix), a.typ, dims})
+	}
+	blocks, err := found.plan(&Weight{Name: out.Name, Format: gguf, Params: out.Params}, arrays)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{From: w, To: blocks.To, finer: 1, plain: blocks}, nil
+}
+
+// runBlocks is Run of a plan from numbers to blocks.
+func (p *Plan) runBlocks(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	from := p.From
+	k, rows := from.ext[axisK], from.ext[axisN]
+	if from.Params.Batch {
+		rows *= from.ext[axisE]
+	}
+	l, err := layout.Contiguous(rows, k)
+	if err != nil {
+		return nil, err
+	}
+	x, err := tensor.FromBuffer(s, src[from.Tensors[0].Name].Buffer(), dtypeOf(from.Params.Type), l, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.Release()) }()
+	params := p.plain.From.Params
+	codes, scales, err := x.QuantizeBlocks(params.codeType(), scaleType(params.Scale), params.Group)
+	if err != nil {
+		return nil, err
+	}
+	found := Memory{p.plain.From.Tensors[0].Name: codes, p.plain.From.Tensors[1].Name: scales}
+	defer func() { err = errors.Join(err, found.Release()) }()
+	return p.plain.Run(s, found)
+}

@@ -1,0 +1,60 @@
+package tensor
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// QuantizeBlocks quantises blocks of elements along the last axis, the last one of a row
+// perhaps shorter, by scales that it finds: codes are Uint4 (as ggml's Q4_0 has them), Int8
+// (Q8_0) or Float4E2M1 (MXFP4), scales Float16, BFloat16 or Float32, of Float4E2M1
+// Float8E8M0; device.Quantization says what they are. t has floats of up to 32 bits. Of
+// the shape [N, K] come codes [N, K] and scales [N, ceil(K/size)], both contiguous.
+func (t *Tensor) QuantizeBlocks(to, scale layout.DType, size int64) (codes, scales *Tensor, err error) {
+	const op = "QuantizeBlocks"
+	if t == nil {
+		return nil, nil, nilTensor(op)
+	}
+	if err := t.hold(op); err != nil {
+		return nil, nil, err
+	}
+	defer t.memory.drop()
+	shape := t.layout.Shape()
+	if len(shape) == 0 || size < 1 {
+		return nil, nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "blocks of %d elements along the last axis of %v; an axis is wanted, and a size from 1 on", size, shape))
+	}
+	if to != layout.Uint4 && to != layout.Int8 && to != layout.Float4E2M1 || !scale.Valid() || scale == layout.String {
+		return nil, nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "codes of type %v with scales of type %v; uint4, int8 and float4e2m1 have such", to, scale))
+	}
+	of, err := Blocks{Axis: -1, Size: size}.of(op, shape)
+	if err != nil {
+		return nil, nil, t.fail(op, err)
+	}
+	if codes, err = allocate(t.stream, op, to, shape); err != nil {
+		return nil, nil, err
+	}
+	if scales, err = allocate(t.stream, op, scale, of.shape); err == nil {
+		err = t.quantizeBlocks(codes, scales, of)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(t.fail(op, err), codes.Release(), scales.Release())
+	}
+	codes.note(op, move{verdict: Verdict{Copy, bytesOf(to, codes.Count()) + bytesOf(scale, scales.Count()), "scale"}}, t)
+	return codes, scales, nil
+}
+
+// quantizeBlocks calls the queue for blocks of one size, and for the shorter ones at the end.
+func (t *Tensor) quantizeBlocks(codes, scales *Tensor, of blocked) error {
+	for _, p := range of.parts {
+		dst, src, by := codes.Operand(), t.Operand(), scales.Operand()
+		if err := errors.Join(of.elements(&dst, p), of.elements(&src, p), of.terms(&by, p)); err != nil {
+			return err
+		}
+		if err := t.stream.queue.Quantize(dst, src, device.Quantization{Scale: by, FindScale: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
