@@ -183,12 +183,7 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 		b.dev.returnGL(b)
 		return nil, err
 	}
-<<<<<<< HEAD
-	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }) // Release ends it
-=======
-	q.seq++
 	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
->>>>>>> main
 	b.buffer.gl = b
 	b.buffer.touch(q, q.seq)
 	return b.buffer, nil
