@@ -156,6 +156,7 @@ func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 		if err := b.idle(op); err != nil {
 			return err
 		}
+		gl.MemoryBarrier(gl.ALL_BARRIER_BITS) // what shaders wrote, too
 		q := b.in.stream.Queue()
 		mem, err := b.shared.Acquire(q)
 		if err != nil {

@@ -56,7 +56,9 @@ func TestRefusals(t *testing.T) {
 		_, err = view.Clone() // of a view that outlives Release
 		require.ErrorIs(t, err, device.ErrClosed)
 		require.NoError(t, view.Release())
+		name := b.Name()
 		require.NoError(t, b.Close())
+		require.False(t, gl.IsBuffer(name))
 		for _, call := range []func() error{b.Release, b.Close, func() error { _, err := b.Acquire(); return err }} {
 			require.ErrorIs(t, call(), device.ErrInvalid)
 		}
