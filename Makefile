@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test gl-shim cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -112,6 +112,16 @@ cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test
+
+# An OpenCL library that has the machine's drivers share buffers with OpenGL, for tests
+# (see opencl/glshim): needs g++.
+gl-shim:
+	@mkdir -p build/glshim
+	flock build/glshim.lock $(MAKE) build/glshim/libOpenCL.so
+
+build/glshim/libOpenCL.so: opencl/glshim/glshim.cpp
+	g++ -std=c++17 -O1 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -shared -o $@.new $< -Wl,--no-as-needed -l:libOpenCL.so.1 -ldl
+	mv $@.new $@
 
 # The kernels compiled for some GPUs: cuda/cubins.zip, for builds with the tag cubins.
 cubins:

@@ -177,7 +177,7 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 		return nil, err
 	}
 	q.seq++
-	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }) // Release ends it
+	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
 	b.buffer.gl = b
 	b.buffer.touch(q, q.seq)
 	return b.buffer, nil
@@ -221,7 +221,12 @@ func (b *glBuffer) Release(on device.Queue) error {
 	if err != nil {
 		return err
 	}
-	if err := b.buffer.revoke().follow(q); err != nil {
+	uses := b.buffer.revoke()
+	if _, is := b.gl.Buffer(b.name); !is {
+		b.forget()
+		return b.refuse(device.ErrInvalid, op, "was deleted while it was acquired: it is closed, and the driver keeps what it has of it")
+	}
+	if err := uses.follow(q); err != nil {
 		return err
 	}
 	if err := q.begin(op); err != nil {
@@ -253,11 +258,16 @@ func (b *glBuffer) Close() error {
 	if err := b.mem.Close(); err != nil {
 		return err
 	}
-	b.closed = true
-	b.dev.mu.Lock()
-	delete(b.dev.gl, b)
-	b.dev.mu.Unlock()
+	b.forget()
 	return nil
+}
+
+// forget ends the buffer, which is locked.
+func (b *glBuffer) forget() {
+	b.closed, b.buffer = true, nil
+	b.dev.mu.Lock()
+	defer b.dev.mu.Unlock()
+	delete(b.dev.gl, b)
 }
 
 // lendGL notes that a GL buffer is acquired. False: it is so by another glBuffer.

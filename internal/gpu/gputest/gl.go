@@ -258,6 +258,16 @@ func changedGL(t *testing.T, gl *GL, dev device.Device) {
 	gl.Delete(t, name)
 	refused(b, "was deleted")
 	require.NoError(t, b.Close())
+
+	name, b = share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
+	m := acquire(t, b, q)
+	require.NoError(t, q.Wait())
+	gl.Delete(t, name)
+	err = b.Release(q)
+	require.ErrorIs(t, err, device.ErrInvalid)
+	assert.ErrorContains(t, err, "was deleted while it was acquired")
+	require.ErrorIs(t, q.Fill(Words(m, 0, 1), make([]byte, 4)), device.ErrClosed)
+	require.ErrorIs(t, b.Close(), device.ErrClosed)
 }
 
 // Calls from a thread without the context are refused, and change nothing.
