@@ -187,8 +187,8 @@ func (b *Buffer) Release() error {
 			return layout.Errorf(device.ErrInvalid, op, "buffer %d is not acquired", b.name)
 		}
 		err := b.shared.Release(b.in.stream.Queue())
-		if err != nil && b.in.way == Shared {
-			return err // the driver has it still
+		if b.in.way == Shared && err != nil && !errors.Is(err, device.ErrClosed) {
+			return err // the driver has it still, unless the device was closed
 		}
 		x := b.tensor
 		b.tensor = nil
