@@ -138,8 +138,8 @@ type scratch struct {
 	values []byte    // of a scaling
 	terms  []byte
 	scales [castPiece / scaledLine]simd.Scales // of the lines of a scaling
-	next   int64 // where the next block begins in the source, to fetch it
-	sub    *job  // its part of a job below a byte
+	next   int64                               // where the next block begins in the source, to fetch it
+	sub    *job                                // its part of a job below a byte
 	box    *boxWork
 }
 

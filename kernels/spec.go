@@ -100,6 +100,10 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
+	case Dequantize:
+		if s.SrcBits < 32 {
+			return 1536 / GroupSize
+		}
 	}
 	if s.Form == Permute {
 		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
