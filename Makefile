@@ -1,5 +1,5 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test cubins gorgonia adapters emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test gl-shim cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 FUZZTIME ?= 20s
@@ -113,6 +113,16 @@ cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test
 
+# An OpenCL library that has the machine's drivers share buffers with OpenGL, for tests
+# (see opencl/glshim): needs g++.
+gl-shim:
+	@mkdir -p build/glshim
+	flock build/glshim.lock $(MAKE) build/glshim/libOpenCL.so
+
+build/glshim/libOpenCL.so: opencl/glshim/glshim.cpp
+	g++ -std=c++17 -O1 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -shared -o $@.new $< -Wl,--no-as-needed -l:libOpenCL.so.1 -ldl
+	mv $@.new $@
+
 # The kernels compiled for some GPUs: cuda/cubins.zip, for builds with the tag cubins.
 cubins:
 	GO=$(GO) sh scripts/cubins.sh
@@ -120,6 +130,11 @@ cubins:
 # The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
 	GO=$(GO) CASES="$(CASES)" sh scripts/gorgonia.sh
+
+# Package gl (the tag gogl) on Mesa's llvmpipe, without a window, with all devices.
+gogl:
+	sh scripts/setup.sh libegl-dev pkg-config gcc
+	GO=$(GO) sh scripts/gogl.sh
 
 # What runs other projects' programs on Restride: the modules in adapters. ADAPTERS="gorgonia"
 # is one of them.

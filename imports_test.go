@@ -54,10 +54,16 @@ var policy = map[string][]string{
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
+	"dlpack":            {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
 	"onnx/model":        {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
+
+	// With the tag gogl: without it, gl is empty (TestTagged).
+	"gl":          {"layout", "device", "device/backend", "tensor", "internal/dl", "internal/glcontext", "github.com/go-gl/gl"},
+	"gl/headless": {"layout", "device", "internal/dl", "internal/egl"},
+	"examples/gl": {"", "layout", "device", "opencl", "tensor", "gl", "gl/headless", "internal/file", "github.com/go-gl/gl"},
 
 	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels", "internal/glcontext", "internal/quote"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/dl", "internal/egl", "internal/glcontext", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
@@ -98,9 +104,23 @@ var policy = map[string][]string{
 // TestImports keeps the arrows between packages true: layout knows nothing of
 // memory, the oracle nothing of the devices that it checks, and so on.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	assert.Equal(t, len(policy), checkImports(t, "./..."), "the policy lists packages that are gone")
+}
+
+// TestTagged: with its tag package gl follows the policy, too; without, nothing is built of
+// the module that it needs.
+func TestTagged(t *testing.T) {
+	assert.Equal(t, 3, checkImports(t, "-tags=gogl", "./gl/...", "./examples/gl"))
+	without, err := exec.Command("go", "list", "-deps", "./...").Output()
 	require.NoError(t, err)
-	seen := 0
+	assert.NotContains(t, string(without), "github.com/go-gl")
+}
+
+// checkImports holds packages, as go list takes them, against the policy, and returns how
+// many they are.
+func checkImports(t *testing.T, packages ...string) (seen int) {
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, packages...)...).Output()
+	require.NoError(t, err)
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; seen++ {
 		var pkg struct {
 			ImportPath string
@@ -108,7 +128,7 @@ func TestImports(t *testing.T) {
 		}
 		err := dec.Decode(&pkg)
 		if errors.Is(err, io.EOF) {
-			break
+			return seen
 		}
 		require.NoError(t, err)
 		name := local(pkg.ImportPath)
@@ -130,7 +150,6 @@ func TestImports(t *testing.T) {
 			assert.True(t, ok, "%s imports %s, which its policy does not allow", name, path)
 		}
 	}
-	assert.Equal(t, len(policy), seen, "the policy lists packages that are gone")
 }
 
 // TestFilesAreOpenedInOneWay: all that is not the system's own is opened by
@@ -140,6 +159,7 @@ func TestFilesAreOpenedInOneWay(t *testing.T) {
 		"internal/file": true, "internal/sysmem": true, "internal/adversary": true,
 		"bench/host.go": true, "cpu/host_linux.go": true,
 		"internal/simd/asm": true, "kernels/emit": true, "kernels/plans": true, "kernels/model": true, "cuda/ptxzip": true, "cuda/cubins": true,
+		"adapters/onnxruntime/compare": true,
 	}
 	opens := regexp.MustCompile(`\bos\.(Open\w*|ReadFile|WriteFile|Create)\(`)
 	seen := 0

@@ -11,9 +11,9 @@ func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int) {
 	case 16:
 		blendHalves(dst, a, b, cond, n)
 	case 32:
-		blendWords[uint32](dst, a, b, cond, n)
+		blendWords[uint32](dst, a, b, cond, 0, n)
 	case 64:
-		blendWords[uint64](dst, a, b, cond, n)
+		blendWords[uint64](dst, a, b, cond, 0, n)
 	case 128:
 		blendPairs(dst, a, b, cond, n)
 	default:
@@ -35,7 +35,7 @@ func blendBytes(dst, a, b, cond unsafe.Pointer, n int64) {
 	for ; i+8 <= n; i += 8 {
 		store64(dst, i, pick(trues(load64(cond, i))*0xff, load64(a, i), load64(b, i)))
 	}
-	blendWords[uint8](unsafe.Add(dst, i), unsafe.Add(a, i), unsafe.Add(b, i), unsafe.Add(cond, i), n-i)
+	blendWords[uint8](dst, a, b, cond, i, n)
 }
 
 func blendHalves(dst, a, b, cond unsafe.Pointer, n int64) {
@@ -47,12 +47,14 @@ func blendHalves(dst, a, b, cond unsafe.Pointer, n int64) {
 		mask := (x + 0x7fff7fff7fff7fff) >> 15 & 0x0001000100010001 * 0xffff
 		store64(dst, 2*i, pick(mask, load64(a, 2*i), load64(b, 2*i)))
 	}
-	blendWords[uint16](unsafe.Add(dst, 2*i), unsafe.Add(a, 2*i), unsafe.Add(b, 2*i), unsafe.Add(cond, i), n-i)
+	blendWords[uint16](dst, a, b, cond, i, n)
 }
 
-func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Pointer, n int64) {
+// blendWords is blend of the elements from i on. The pointers stay: one behind the last
+// element may be one behind the memory.
+func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Pointer, i, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
-	for i := range n {
+	for ; i < n; i++ {
 		v, x := load[W](b, i*size), load[W](a, i*size) // both: a choice of registers is no branch
 		if load8(cond, i) != 0 {
 			v = x

@@ -101,13 +101,14 @@ func beyondTheEnd(t *testing.T, gl *gputest.GL, dev *Device) error {
 
 func deletedMapped(t *testing.T, gl *gputest.GL, dev *Device) error {
 	name := gl.Buffer(t, make([]byte, 64))
-	b, err := dev.ShareGL(name, device.GLReadWrite)
+	m, err := dev.driver.ShareGL(name, 64, device.GLReadWrite)
 	require.NoError(t, err)
 	q := gputest.Queue(t, dev)
-	_, err = b.Acquire(q)
+	_, err = m.Acquire(q.Stream())
 	require.NoError(t, err)
+	require.NoError(t, q.Wait())
 	gl.Delete(t, name)
-	return b.Release(q)
+	return m.Release(q.Stream())
 }
 
 // Calls that the device does not make.

@@ -165,12 +165,8 @@ func (x *explained) report(r NodeReport, st *step) Explained {
 	if n.Outcome == IsCopy {
 		n.Bytes = r.Bytes
 	}
-	if n.Outcome != IsHost && n.Outcome != IsConstant {
-		var outs []model.Type
-		for _, m := range append([]Made{r.Made}, r.More...) {
-			outs = append(outs, typeOfShape(m.Type, m.Shape))
-		}
-		n.Runtime = runtimeBytes(r.Op, outs)
+	if n.Outcome != IsHost { // which it is here if it is elided there
+		n.Runtime = r.RuntimeBytes()
 	}
 	return n
 }

@@ -78,6 +78,19 @@ var aliases = map[string]bool{
 	"Shape": true, "Size": true, "Constant": true, "BitCast": true,
 }
 
+// RuntimeBytes returns what ONNX Runtime's kernel of the operator would write, for nodes
+// that are not an engine's: what Explained.Runtime is, of a run.
+func (n NodeReport) RuntimeBytes() int64 {
+	if o := n.Outcome(); o == IsForeign || o == IsHost || o == IsConstant {
+		return 0
+	}
+	var outs []model.Type
+	for _, m := range append([]Made{n.Made}, n.More...) {
+		outs = append(outs, typeOfShape(m.Type, m.Shape))
+	}
+	return runtimeBytes(n.Op, outs)
+}
+
 // runtimeBytes returns what ONNX Runtime's kernel writes: it has no strides, so that all
 // that changes the order, Transpose, Slice, Concat, Expand and others, is a copy of the
 // whole output.

@@ -176,6 +176,19 @@ func TestExplainBodies(t *testing.T) {
 	}, outcomes(e))
 }
 
+// TestExplainFunctions: functions of a model are opaque, those named like an operator too.
+func TestExplainFunctions(t *testing.T) {
+	mine := node("Mine", "a", []string{"x"})
+	mine.Domain = "local"
+	m := graphOf(layout.Float32, mine, node("Flatten", "b", []string{"a"}), node("Transpose", "y", []string{"b"}))
+	m.Opsets["local"] = 1
+	m.Functions = []model.Function{{Domain: "local", Name: "Mine"}, {Name: "Flatten"}}
+	e, err := onnx.Explain(open(t), m, onnx.Assumptions{Shapes: map[string]layout.Shape{"b": {2, 3}}})
+	require.NoError(t, err)
+	require.Equal(t, []onnx.Outcome{onnx.IsForeign, onnx.IsForeign, onnx.IsView}, []onnx.Outcome{e.Nodes[0].Outcome, e.Nodes[1].Outcome, e.Nodes[2].Outcome})
+	require.Equal(t, "local.Mine-1 Flatten-21", e.Nodes[0].Op+" "+e.Nodes[1].Op)
+}
+
 // TestExplainWrong: a node that breaks a rule is told, and the others are explained.
 func TestExplainWrong(t *testing.T) {
 	s := open(t)

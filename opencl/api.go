@@ -76,11 +76,18 @@ var (
 	clReleaseEvent               = bind("clReleaseEvent")
 )
 
-var functions []*fn
+var functions, optional []*fn
 
 func bind(name string) *fn {
 	f := &fn{name: name}
 	functions = append(functions, f)
+	return f
+}
+
+// bindOptional is bind for a function that not every library has: its address may be 0.
+func bindOptional(name string) *fn {
+	f := &fn{name: name}
+	optional = append(optional, f)
 	return f
 }
 
@@ -98,6 +105,9 @@ var load = sync.OnceValue(func() error {
 		if f.addr, err = lib.Lookup(f.name); err != nil {
 			return noDevice("the OpenCL library is older than OpenCL 1.2: %v", err)
 		}
+	}
+	for _, f := range optional {
+		f.addr, _ = lib.Lookup(f.name)
 	}
 	return nil
 })

@@ -1,6 +1,6 @@
 package opencl
 
-// The constants of CL/cl.h in use.
+// The constants of CL/cl.h and CL/cl_gl.h in use.
 const (
 	deviceNotFound             = -1
 	memObjectAllocationFailure = -4
@@ -9,8 +9,9 @@ const (
 	invalidKernelName          = -46
 	platformNotFound           = -1001
 
-	platformVersion = 0x0901
-	platformName    = 0x0902
+	platformVersion    = 0x0901
+	platformName       = 0x0902
+	platformExtensions = 0x0904
 
 	deviceType              = 0x1000
 	deviceMaxWorkGroupSize  = 0x1004
@@ -27,6 +28,7 @@ const (
 	deviceVendor            = 0x102C
 	driverVersion           = 0x102D
 	deviceVersion           = 0x102F
+	deviceExtensions        = 0x1030
 	devicePlatform          = 0x1031
 	deviceHostUnifiedMemory = 0x1035
 
@@ -34,7 +36,11 @@ const (
 	typeGPU = 1 << 2
 	typeAll = 0xFFFFFFFF
 
-	contextDevices = 0x1081
+	contextDevices    = 0x1081
+	contextProperties = 0x1082
+	contextPlatform   = 0x1084
+	devicesForGL      = 0x2007
+	glContext         = 0x2008
 
 	queueContext    = 0x1090
 	queueDevice     = 0x1091

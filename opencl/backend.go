@@ -3,7 +3,6 @@ package opencl
 import (
 	"fmt"
 	"os"
-	"unsafe"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
@@ -34,7 +33,7 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is an OpenCL device. It has the methods of device.Device,
+// Device is an OpenCL device. It has the methods of device.Device, device.GLSharer,
 // device.HostAllocator and device.Noter beside those below. Its queues are device.Allocator,
 // AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
 type Device struct {
@@ -60,6 +59,10 @@ type Options struct {
 	// Planner chooses kernels as for another kind of processor: results are the same,
 	// speed is not. Auto is what RESTRIDE_OPENCL_PLANNER says, if it is set.
 	Planner Planner
+	// GL is a GL context whose buffers the device is to share (device.GLSharer): that of
+	// CurrentGL. Where the driver does not share with it, opening the device is
+	// device.ErrUnsupported. The GL context must live until the device is closed.
+	GL GL
 }
 
 // OpenWith opens the device with an index, with a context and a pool of memory of its
@@ -74,7 +77,7 @@ func OpenWith(index int, o Options) (*Device, error) {
 		return nil, noDevice("there is no OpenCL device %d: the last one is %s, %s", index, last.ID(), last.Name)
 	}
 	p := all.usable[index]
-	context, err := clCreateContext.create(0, 1, uintptr(unsafe.Pointer(&p.id)), 0, 0)
+	context, err := o.GL.newContext(p)
 	if err != nil {
 		return nil, err
 	}
@@ -114,5 +117,9 @@ func (o Options) target(p properties) (kernels.Target, error) {
 		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
 			device.ErrUnsupported, p.info.Name, p.groupSize, kernels.GroupSize)
 	}
-	return kernels.Target{Serial: serial, Multiprocessors: p.units}, nil
+	t := kernels.Target{Serial: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
+	if p.cutsLoops {
+		t.MostRounds = mostRounds
+	}
+	return t, nil
 }

@@ -47,6 +47,18 @@
 // account of what it uses. [Library] tells a binding of the engine's own which library is
 // loaded.
 //
+// # OpenGL
+//
+// A device that is opened with [Options].GL, the GL context of [CurrentGL], is
+// device.GLSharer, where the driver has cl_khr_gl_sharing and its device is that of the GL
+// context: ShareGL makes a cl_mem of a buffer object, and Acquire and Release are
+// clEnqueueAcquireGLObjects and clEnqueueReleaseGLObjects. With cl_khr_gl_event the driver
+// puts the work of both in order. Without, as with NVIDIA's, Acquire waits for GL
+// (glFinish), and Release for the queue (clFinish). GL contexts are those of EGL (which
+// NVIDIA's does not take), GLX and WGL; on macOS there is no way. This was never run on a
+// driver that shares: it is tested by a library that has PoCL and rusticl do so, over buffers
+// of Mesa's llvmpipe.
+//
 // # Environment
 //
 //	RESTRIDE_LIBOPENCL=path             the library, in place of the system's

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/restride/restride/internal/glcontext"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/kernels"
 )
@@ -13,6 +14,8 @@ type driver struct {
 	properties properties
 	context    uintptr
 	target     kernels.Target
+	gl         glcontext.Context // that the context was made for sharing with; the zero one: none
+	glOrdered  bool              // acquiring and releasing put work in order
 	programs   programs
 
 	mu    sync.Mutex
@@ -27,6 +30,9 @@ func newDriver(p properties, context uintptr, o Options) (*driver, error) {
 		return nil, err
 	}
 	d := &driver{properties: p, context: context, target: target, hosts: map[uintptr]uintptr{}}
+	if d.gl = o.GL.context; d.gl.Handle != 0 {
+		d.glOrdered = p.has("cl_khr_gl_event")
+	}
 	d.programs.init(d)
 	return d, nil
 }

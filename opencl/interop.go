@@ -43,6 +43,9 @@ func MemoryOf(b device.Buffer) uintptr {
 	return 0
 }
 
+// HandleOf is MemoryOf (device.HandleMemory).
+func (d *Device) HandleOf(b device.Buffer) uintptr { return MemoryOf(b) }
+
 // CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
 // closed; 0 for a queue of another backend.
 func CommandQueueOf(q device.Queue) uintptr {
@@ -55,7 +58,8 @@ func CommandQueueOf(q device.Queue) uintptr {
 }
 
 // Adopt makes a device of an engine's context and device. Handles.Platform may
-// be 0. The context is retained until the device is closed.
+// be 0. The context is retained until the device is closed. With Options.GL, the engine has
+// made it for sharing with that GL context.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	if err := load(); err != nil {
@@ -83,6 +87,9 @@ func Adopt(h Handles, o Options) (*Device, error) {
 		return nil, fmt.Errorf("%w: %w", device.ErrUnsupported, err)
 	}
 	p.info.Index = indexOf(h.Device)
+	if err := o.GL.checkAdopted(h.Context, p); err != nil {
+		return nil, err
+	}
 	if err := clRetainContext.call(h.Context); err != nil {
 		return nil, err
 	}
@@ -115,6 +122,12 @@ func handles(b []byte) []uintptr {
 // size, to the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver
 // keeps it for work that is still under way. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
+	return d.AdoptHandle(mem, bytes, nil)
+}
+
+// AdoptHandle is AdoptBuffer that says when the memory is no longer used
+// (device.HandleMemory).
+func (d *Device) AdoptHandle(mem uintptr, bytes int64, done func()) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
@@ -154,7 +167,7 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 		if err := clRetainMemObject.call(mem); err != nil {
 			return err
 		}
-		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
+		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) }, done)
 		return nil
 	})
 	return b, err

@@ -40,7 +40,7 @@ for text in '^===== gonum.org/v1/plot ' 'SIL OPEN FONT LICENSE' '^===== Go go1';
 done
 
 run right --quick ${cases:+"$cases"} || fail "it fails on the simulator"
-for step in devices cold warm micro first verify cuda bench cached peers memcheck racecheck variants operators gpu; do
+for step in devices cold warm micro first verify cuda gl bench cached peers memcheck racecheck variants operators gpu; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
 done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"
@@ -56,6 +56,9 @@ grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks fig
 
 grep -q '"latency"' "$work/right/calibration.json" || fail "there is no calibration"
 ls "$work/right/variants/blocks-4-2.json" >/dev/null || fail "a variant was not measured"
+
+__EGL_VENDOR_LIBRARY_FILENAMES=/no/such run right gl || fail "a machine without OpenGL fails"
+grep -q '^gl  *not run .*EGL' "$work/right/summary.txt" || fail "OpenGL that is not there is to be said"
 
 # A step by itself adds to the results of an earlier call.
 run right warm || fail "a step by itself fails"

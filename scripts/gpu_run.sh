@@ -32,6 +32,7 @@ micro 60        what the model of GPUs assumes, measured
 first 60        cases at which that model is to be checked first
 verify 300      random copies, fills, conversions and takes against the oracle
 cuda 540        the device suite
+gl 120          buffers that CUDA and OpenGL have in common, without a window
 bench 400       every case
 cached 300      every case, with buffers that stay in the second-level cache
 peers 540       known cases beside PyTorch and others
@@ -194,6 +195,14 @@ fi
 ! wanted first || bench first --filter '^(odd-byte/8|a-transpose/2|flip-nhwc/8|half-to-float4/4)$'
 ! wanted verify || checked ' 0 failed' step verify ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
 ! wanted cuda || step cuda env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short
+if wanted gl; then # one of its tests says whether the GPU has OpenGL without a window
+	absent=$(./cuda.test -test.v -test.run '^TestShareGL$/^Copy$' 2>&1 | grep -B 99 -- '--- SKIP' | grep -m 1 '_test.go:' | sed 's/^[^:]*:[0-9]*: //' | cut -c 1-200)
+	if [ -n "$absent" ]; then
+		skip gl "$absent"
+	else
+		step gl ./cuda.test -test.v -test.run '^TestShareGL$'
+	fi
+fi
 ! wanted bench || bench bench --filter "$BENCH_FILTER"
 ! wanted cached || bench cached --cached --filter "${BENCH_FILTER:-${quick:+$known}}"
 # The libraries that python3 has; what it lacks is in the log.

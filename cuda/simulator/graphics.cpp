@@ -13,7 +13,7 @@
 namespace sim {
 namespace {
 
-constexpr u32 bufferSize = 0x8764, mapReadWrite = 3; // of GL
+constexpr u32 bufferSize = 0x8764, bufferMapped = 0x88bc, mapReadWrite = 3; // of GL
 
 // Flags of a registration.
 constexpr unsigned readOnly = 1, discard = 2;
@@ -109,6 +109,15 @@ void map(Resource &r, const std::shared_ptr<Stream> &s) {
 	}, true});
 }
 
+// lent reports whether GL has a buffer mapped, as map left it.
+bool lent(u32 buffer) {
+	int64_t mapped = 0;
+	if (gl().isBuffer(buffer) != 0) {
+		gl().parameter(buffer, bufferMapped, &mapped);
+	}
+	return mapped != 0;
+}
+
 // unmap is called when the stream has done its work, of which alone the driver promises that
 // GL comes after it: what others still do with the memory is found then.
 std::string unmap(Resource &r) {
@@ -117,18 +126,19 @@ std::string unmap(Resource &r) {
 		wrong = "a graphics resource was unmapped by a stream that did not wait for the one that maps it";
 		r.open->wait();
 	}
-	if (r.flags != readOnly) {
+	if (!lent(r.buffer)) {
+		wrong = "a GL buffer was deleted, or unmapped, while a graphics resource was mapped";
+	} else if (r.flags != readOnly) {
 		std::memcpy(r.inGL, r.base, r.size);
 	} else if (std::memcmp(r.inGL, r.base, r.size) != 0) {
 		wrong = "a graphics resource was written that is registered to be read";
 	}
+	if (lent(r.buffer)) {
+		gl().unmap(r.buffer);
+	}
 	memory::claim(r.base, Kind::device);
 	const std::string broken = memory::release(r.base);
 	r.base = nullptr;
-	if (gl().unmap(r.buffer) == 0) {
-		gl().error(); // ours
-		wrong = "a GL buffer was deleted, or unmapped, while a graphics resource was mapped";
-	}
 	return broken.empty() ? wrong : broken;
 }
 

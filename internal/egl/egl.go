@@ -63,6 +63,9 @@ func (l *library) open(d display) (*Context, error) {
 // Place says on which of EGL's devices or platforms the context is.
 func (c *Context) Place() string { return c.place }
 
+// ProcAddress returns the address of a function of GL's or EGL's; 0: there is none.
+func (c *Context) ProcAddress(name string) uintptr { return c.lib.extension(name) }
+
 // MakeCurrent makes the context current on the calling thread. It must be current on no
 // other.
 func (c *Context) MakeCurrent() error { return c.set(c.handle) }

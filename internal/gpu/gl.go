@@ -53,7 +53,7 @@ type glBuffer struct {
 // the calling thread.
 func (d *Device) CheckGL() error {
 	const op = "CheckGL"
-	return d.withGL(op, func(g GLDriver, c glcontext.Context) error { return nil })
+	return d.withGL(op, func(GLDriver, glcontext.Context) error { return nil })
 }
 
 // withGL calls f with the context that is current on the calling thread.
@@ -99,19 +99,25 @@ func (d *Device) ShareGL(name uint32, use device.GLUse) (device.GLBuffer, error)
 			return err
 		}
 		b.context, b.bytes = c, now.Bytes
-		b.mem, err = g.ShareGL(name, now.Bytes, use)
+		if b.mem, err = g.ShareGL(name, now.Bytes, use); err == nil {
+			d.registerGL(b)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return b, nil
+}
+
+// registerGL lists a GL buffer, which nobody has acquired.
+func (d *Device) registerGL(b *glBuffer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gl == nil {
 		d.gl = map[*glBuffer]bool{}
 	}
 	d.gl[b] = false
-	return b, nil
 }
 
 // Bytes returns the size.
@@ -171,13 +177,13 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 	if !b.dev.lendGL(b) {
 		return nil, b.refuse(device.ErrInvalid, op, "is acquired already: it was shared twice")
 	}
+	q.seq++
 	m, err := b.acquire(q)
 	if err != nil {
 		b.dev.returnGL(b)
 		return nil, err
 	}
-	q.seq++
-	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }) // Release ends it
+	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
 	b.buffer.gl = b
 	b.buffer.touch(q, q.seq)
 	return b.buffer, nil
@@ -221,7 +227,12 @@ func (b *glBuffer) Release(on device.Queue) error {
 	if err != nil {
 		return err
 	}
-	if err := b.buffer.revoke().follow(q); err != nil {
+	uses := b.buffer.revoke()
+	if _, is := b.gl.Buffer(b.name); !is {
+		b.forget()
+		return b.refuse(device.ErrInvalid, op, "was deleted while it was acquired: it is closed, and the driver keeps what it has of it")
+	}
+	if err := uses.follow(q); err != nil {
 		return err
 	}
 	if err := q.begin(op); err != nil {
@@ -253,11 +264,16 @@ func (b *glBuffer) Close() error {
 	if err := b.mem.Close(); err != nil {
 		return err
 	}
-	b.closed = true
-	b.dev.mu.Lock()
-	delete(b.dev.gl, b)
-	b.dev.mu.Unlock()
+	b.forget()
 	return nil
+}
+
+// forget ends the buffer, which is locked.
+func (b *glBuffer) forget() {
+	b.closed, b.buffer = true, nil
+	b.dev.mu.Lock()
+	defer b.dev.mu.Unlock()
+	delete(b.dev.gl, b)
 }
 
 // lendGL notes that a GL buffer is acquired. False: it is so by another glBuffer.

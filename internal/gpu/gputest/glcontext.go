@@ -38,7 +38,8 @@ func NewGL(tb testing.TB) (*GL, error) {
 	g := &GL{c, map[string]uintptr{}}
 	for _, name := range []string{
 		"glGenBuffers", "glBindBuffer", "glBufferData", "glBufferSubData", "glGetBufferSubData", "glCopyBufferSubData", "glDeleteBuffers",
-		"glMapBufferRange", "glUnmapBuffer", "glGetError", "glFenceSync", "glGetSynciv",
+		"glMapBufferRange", "glUnmapBuffer", "glGetError", "glFenceSync", "glEnable", "glScissor", "glClear",
+		"glGenRenderbuffers", "glBindRenderbuffer", "glRenderbufferStorage", "glGenFramebuffers", "glBindFramebuffer", "glFramebufferRenderbuffer",
 	} {
 		g.at[name], err = current.Lookup(name)
 		require.NoError(tb, err)
@@ -142,19 +143,28 @@ func (g *GL) Delete(tb testing.TB, name uint32) {
 	g.Call(tb, "glDeleteBuffers", 1, uintptr(unsafe.Pointer(&name)))
 }
 
-// Fence returns a GLsync behind all that GL was given, and Reached whether GL has come
-// Fence returns a GLsync behind all that GL was given.
-func (g *GL) Fence(tb testing.TB) uintptr {
+// Busy gives GL work for some time, and returns a GLsync behind it.
+func (g *GL) Busy(tb testing.TB) uintptr {
 	tb.Helper()
-	return g.Call(tb, "glFenceSync", 0x9117, 0)
-}
-
-// Reached reports whether GL has come to a GLsync.
-func (g *GL) Reached(tb testing.TB, fence uintptr) bool {
-	tb.Helper()
-	v := new([2]int32)
-	g.Call(tb, "glGetSynciv", fence, 0x9114, 1, 0, uintptr(unsafe.Pointer(v)))
-	return v[0] == 0x9119
+	const (
+		framebuffer, renderbuffer, color = 0x8D40, 0x8D41, 0x8CE0
+		rgba8, side                      = 0x8058, 4096
+		scissor, colors, complete        = 0x0C11, 0x4000, 0x9117
+	)
+	name := new(uint32)
+	g.Call(tb, "glGenRenderbuffers", 1, uintptr(unsafe.Pointer(name)))
+	g.Call(tb, "glBindRenderbuffer", renderbuffer, uintptr(*name))
+	g.Call(tb, "glRenderbufferStorage", renderbuffer, rgba8, side, side)
+	frame := new(uint32)
+	g.Call(tb, "glGenFramebuffers", 1, uintptr(unsafe.Pointer(frame)))
+	g.Call(tb, "glBindFramebuffer", framebuffer, uintptr(*frame))
+	g.Call(tb, "glFramebufferRenderbuffer", framebuffer, color, renderbuffer, uintptr(*name))
+	g.Call(tb, "glEnable", scissor) // so that each clear draws
+	for i := range uintptr(20) {
+		g.Call(tb, "glScissor", i, i, side-2*i, side-2*i)
+		g.Call(tb, "glClear", colors)
+	}
+	return g.Call(tb, "glFenceSync", complete, 0)
 }
 
 // Elsewhere calls f on another thread, on which no context is current.

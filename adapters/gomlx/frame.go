@@ -1,0 +1,256 @@
+package gomlx
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/pkg/errors"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/tensor"
+)
+
+// frame is one execution.
+type frame struct {
+	*executable
+	inputs []*buffer
+	donate []bool
+	data   []datum         // the arrays, by slot
+	spared []bool          // slots whose buffer of the Go backend is a spare
+	taken  []device.Buffer // memory that outputs must not have: of inputs, constants and other outputs
+}
+
+func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
+	n := len(e.plan.slots)
+	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
+}
+
+// run carries the plan out.
+func (f *frame) run() ([]compute.Buffer, error) {
+	for i, x := range f.inputs {
+		at := f.plan.params[i]
+		s := &f.plan.slots[at]
+		var err error
+		if f.data[at], err = x.use(s.inTensor || s.output, s.inGo); err != nil {
+			return nil, errors.WithMessagef(err, "input %d, %q", i, f.names[i])
+		}
+		f.take(f.data[at].t)
+	}
+	for i, c := range f.plan.constants {
+		t, err := f.constants.tensors[i].Alias()
+		if err != nil {
+			return nil, err
+		}
+		f.data[c.slot].t = t
+		f.take(t)
+	}
+	for i := range f.plan.steps {
+		s := &f.plan.steps[i]
+		err := error(nil)
+		if s.node != nil {
+			err = f.layout(s)
+		} else {
+			err = f.execute(i, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, slot := range s.done {
+			f.release(slot)
+		}
+	}
+	return f.outputs()
+}
+
+// take notes that outputs must not have the memory of t.
+func (f *frame) take(t *tensor.Tensor) {
+	if t != nil {
+		f.taken = append(f.taken, t.Buffer())
+	}
+}
+
+// release gives up an array.
+func (f *frame) release(slot int) {
+	d := &f.data[slot]
+	if f.spared[slot] && d.g != nil {
+		f.spares[slot].Put(d.g)
+		f.spared[slot] = false
+	}
+	d.release()
+}
+
+// end gives up what is left.
+func (f *frame) end() {
+	for slot := range f.data {
+		f.release(slot)
+	}
+}
+
+// spare returns memory of the Go backend for an array: that of an earlier execution, if
+// there is some.
+func (f *frame) spare(slot int) (compute.Buffer, error) {
+	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
+		return g, nil
+	}
+	g, _, err := f.b.inner.NewSharedBuffer(0, f.plan.slots[slot].to.shape)
+	return g, err
+}
+
+// layout runs a layout operation.
+func (f *frame) layout(s *step) (err error) {
+	in := make([]*tensor.Tensor, len(s.in))
+	for i, slot := range s.in {
+		if err := f.b.needTensor(&f.data[slot], f.plan.slots[slot].to); err != nil {
+			return err
+		}
+		in[i] = f.data[slot].t
+	}
+	slot := s.out[0]
+	f.b.layoutSteps.Add(1)
+	if s.node.view != nil {
+		f.data[slot].t, err = s.node.view(f.b.stream, in, f.plan.slots[slot].to)
+	} else {
+		err = f.fill(slot, s.node.fill, in)
+	}
+	return errors.Wrap(err, s.node.op)
+}
+
+// fill runs an operation that writes its result: where the Go backend will read it, if
+// nobody else does.
+func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
+	s, d := &f.plan.slots[slot], &f.data[slot]
+	direct := f.b.host != nil && s.inGo && !s.inTensor && !s.output
+	if direct {
+		if d.g, err = f.spare(slot); err != nil {
+			return err
+		}
+		f.spared[slot] = true
+		d.t, err = f.b.over(d.g, s.to)
+	} else {
+		d.t, err = tensor.Empty(f.b.stream, s.to.dtype, s.to.dims...)
+	}
+	if err != nil {
+		return err
+	}
+	if d.t.Count() > 0 {
+		err = fill(d.t, in)
+	}
+	if direct {
+		_ = d.t.Release() // of memory that is lent
+		d.t = nil
+	}
+	return err
+}
+
+// execute runs operations of the Go backend.
+func (f *frame) execute(number int, s *step) error {
+	in, donate := make([]compute.Buffer, len(s.in)), make([]bool, len(s.in))
+	for i, slot := range s.in {
+		d := &f.data[slot]
+		if d.g == nil {
+			err := f.b.needGo(d, f.plan.slots[slot].to, func() (compute.Buffer, error) { return f.spare(slot) })
+			if err != nil {
+				return err
+			}
+			f.spared[slot] = true
+		}
+		in[i], donate[i] = d.g, f.donates(slot, number)
+	}
+	if f.b.host != nil { // others wait when they are read
+		if err := f.b.stream.Wait(); err != nil {
+			return err
+		}
+	}
+	f.b.goSteps.Add(1)
+	out, err := executeSafely(s.exec, in, donate)
+	if err != nil {
+		return err
+	}
+	for i, slot := range s.out {
+		f.data[slot].g = out[i]
+	}
+	return nil
+}
+
+// donates reports whether the Go backend may write to a buffer's memory, in an execution
+// that is a step of the plan: nobody has it afterwards.
+func (f *frame) donates(slot, number int) bool {
+	s := &f.plan.slots[slot]
+	if f.spared[slot] || s.inTensor || s.output || s.last != number {
+		return false
+	}
+	i := slices.Index(f.plan.params, slot)
+	if i < 0 {
+		return true
+	}
+	if len(f.donate) == 0 || !f.donate[i] {
+		return false
+	}
+	for k, x := range f.inputs {
+		if k != i && x == f.inputs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// executeSafely makes an error of what the Go backend says by a panic.
+func executeSafely(exec compute.Executable, in []compute.Buffer, donate []bool) (out []compute.Buffer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.Errorf("the Go backend: %v", r)
+		}
+	}()
+	return exec.Execute(in, donate, 0)
+}
+
+// outputs gives the results away: each with memory of its own, and contiguous.
+func (f *frame) outputs() ([]compute.Buffer, error) {
+	out := make([]compute.Buffer, 0, len(f.plan.outputs))
+	for i, slot := range f.plan.outputs {
+		again := slices.Contains(f.plan.outputs[:i], slot)
+		to, d, err := f.output(slot, again)
+		if err != nil {
+			for _, x := range out {
+				_ = x.Finalize() // always nil
+			}
+			return nil, errors.WithMessagef(err, "output %d", i)
+		}
+		out = append(out, newBuffer(f.b, to, d))
+	}
+	return out, nil
+}
+
+func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
+	d := &f.data[slot]
+	to = f.plan.slots[slot].to
+	if to.shape.IsDynamic() {
+		shape, err := d.g.Shape()
+		if err != nil {
+			return to, own, err
+		}
+		to = newTarget(shape)
+	}
+	if d.t == nil && !again {
+		return to, datum{g: d.g}, nil
+	}
+	if err := f.b.needTensor(d, to); err != nil {
+		return to, own, err
+	}
+	if again || slices.Contains(f.taken, d.t.Buffer()) || !dense(d.t) {
+		own.t, err = d.t.Clone()
+		return to, own, err
+	}
+	f.take(d.t)
+	own.t, err = d.t.Alias()
+	if !f.spared[slot] {
+		own.g = d.g // of the same memory, or the same elements
+	}
+	return to, own, err
+}
+
+// dense reports whether a tensor's elements are contiguous from a byte on, in memory that
+// has not much else.
+func dense(t *tensor.Tensor) bool {
+	l, bits := t.Layout(), int64(t.DType().Bits())
+	return l.IsContiguous() && l.Offset()*bits%8 == 0 && t.Buffer().Size() <= 2*((t.Count()*bits+7)/8)+4096
+}

@@ -1,0 +1,115 @@
+package gomlx
+
+import (
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/tensor"
+	"github.com/stretchr/testify/require"
+)
+
+// open returns a backend on a device, of which the test must leave no memory.
+func open(t testing.TB, name string) *Backend {
+	t.Helper()
+	b, err := New(name)
+	devicetest.Require(t, "opencl", err)
+	b.few = 0 // all of the tests' arrays have few bytes
+	t.Cleanup(b.Finalize)
+	tensor.CheckLeaks(t, b.stream)
+	t.Cleanup(func() { // GoMLX leaves buffers to the collector
+		for range 5 {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+	})
+	return b
+}
+
+// onDevices runs a test on the cpu device and on OpenCL's.
+func onDevices(t *testing.T, test func(t *testing.T, b *Backend)) {
+	for _, name := range []string{"cpu", "opencl:0"} {
+		t.Run(name, func(t *testing.T) { test(t, open(t, name)) })
+	}
+}
+
+// values are operands that are sure to be there.
+type values = []compute.Value
+
+// compile compiles a computation of parameters of the given shapes.
+func compile(t testing.TB, b compute.Backend, of []shapes.Shape, build func(f compute.Function, in values) values) compute.Executable {
+	t.Helper()
+	bu := b.Builder(t.Name())
+	f := bu.Main()
+	in := make(values, len(of))
+	for i, s := range of {
+		var err error
+		in[i], err = f.Parameter(string(rune('a'+i)), s, nil)
+		require.NoError(t, err)
+	}
+	require.NoError(t, f.Return(build(f, in), nil))
+	exec, err := bu.Compile()
+	require.NoError(t, err)
+	t.Cleanup(exec.Finalize)
+	return exec
+}
+
+// buffers sends data to a backend.
+func buffers(t testing.TB, b compute.Backend, of []shapes.Shape, data []any) []compute.Buffer {
+	t.Helper()
+	in := make([]compute.Buffer, len(of))
+	for i := range of {
+		var err error
+		in[i], err = b.BufferFromFlatData(0, data[i], of[i])
+		require.NoError(t, err)
+		t.Cleanup(func() { in[i].Finalize() })
+	}
+	return in
+}
+
+// flats reads results and finalizes them.
+func flats(t testing.TB, out []compute.Buffer) []any {
+	t.Helper()
+	all := make([]any, len(out))
+	for i, x := range out {
+		s, err := x.Shape()
+		require.NoError(t, err)
+		all[i] = dtypes.MakeAnySlice(s.DType, s.Size())
+		require.NoError(t, x.ToFlatData(all[i]))
+		require.NoError(t, x.Finalize())
+	}
+	return all
+}
+
+// run compiles and executes a computation.
+func run(t testing.TB, b compute.Backend, of []shapes.Shape, data []any, build func(f compute.Function, in values) values) []any {
+	t.Helper()
+	out, err := compile(t, b, of, build).Execute(buffers(t, b, of, data), nil, 0)
+	require.NoError(t, err)
+	return flats(t, out)
+}
+
+// counted returns 0, 1, 2 and so on, as data of a shape.
+func counted(s shapes.Shape) any {
+	flat := reflect.ValueOf(dtypes.MakeAnySlice(s.DType, s.Size()))
+	for i := range flat.Len() {
+		flat.Index(i).Set(reflect.ValueOf(shapes.CastAsDType(i, s.DType)))
+	}
+	return flat.Interface()
+}
+
+// must returns what a call returns that must have no error.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
+func float(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }

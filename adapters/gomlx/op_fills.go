@@ -1,0 +1,109 @@
+package gomlx
+
+import (
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// fillFunc sets all elements of dst, which is contiguous and has some.
+type fillFunc func(dst *tensor.Tensor, in []*tensor.Tensor) error
+
+func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
+	n := &node{kind: onDevice, op: "ConvertDType",
+		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.ConvertDType(x, dtype) }),
+		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+			return dst.Stream().Queue().Convert(dst.Operand(), in[0].Operand(), device.Rounding{})
+		}}
+	if _, ok := types[dtype]; !ok {
+		n.kind, n.fill = fallback, nil
+	}
+	return f.single(n, x)
+}
+
+func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, error) {
+	return f.single(&node{kind: onDevice, op: "Concatenate",
+		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
+			v, err := g.Concatenate(axis, in...)
+			return []compute.Value{v}, err
+		},
+		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+			parts := make([]tensor.Part, len(in))
+			at := int64(0)
+			for i, x := range in {
+				from, to := at, at+x.Dim(axis)
+				at = to
+				parts[i] = tensor.Part{Src: x, Into: func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, from, to, 1) }}
+			}
+			return dst.Assemble("Concatenate", parts...)
+		}}, xs...)
+}
+
+func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute.Value, error) {
+	return f.single(&node{kind: onDevice, op: "Pad",
+		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
+			v, err := g.Pad(in[0], in[1], axes...)
+			return []compute.Value{v}, err
+		},
+		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error { return pad(dst, in[0], in[1], axes) }}, x, value)
+}
+
+// pad sets dst to x with elements around and between its own, which are those of value.
+func pad(dst, x, value *tensor.Tensor, axes []compute.PadAxis) error {
+	by := make([]tensor.Padding, x.Rank())
+	for i, a := range axes {
+		by[i] = tensor.Padding{Before: int64(a.Start), After: int64(a.End), Between: int64(a.Interior)}
+	}
+	p, err := x.PlanPad("Pad", tensor.PadConstant, nil, by)
+	if err != nil {
+		return err
+	}
+	if p.Parts == nil {
+		v, err := x.WithLayout("Pad", p.Crop)
+		if err != nil {
+			return err
+		}
+		defer v.Release()
+		return dst.CopyFrom(v)
+	}
+	for i, part := range p.Parts {
+		if part.Src != nil {
+			continue
+		}
+		// What is filled takes the value from its tensor, which need not come to the host.
+		region := part.Into
+		var dims layout.Shape
+		p.Parts[i] = tensor.Part{Src: value,
+			Into: func(whole layout.Layout) (_ layout.Layout, err error) {
+				if region != nil {
+					whole, err = region(whole)
+				}
+				dims = whole.Shape()
+				return whole, err
+			},
+			From: func(l layout.Layout) (layout.Layout, error) { return l.Expand(dims...) },
+		}
+	}
+	return dst.Assemble("Pad", p.Parts...)
+}
+
+func (f *function) Where(condition, onTrue, onFalse compute.Value) (compute.Value, error) {
+	return f.single(&node{kind: onDevice, op: "Where",
+		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
+			v, err := g.Where(in[0], in[1], in[2])
+			return []compute.Value{v}, err
+		},
+		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+			var operands [3]device.Operand
+			for i, x := range in { // which may be scalars
+				operands[i] = x.Operand()
+				var err error
+				if operands[i].Layout, err = x.Layout().Expand(dst.Shape()...); err != nil {
+					return err
+				}
+			}
+			return dst.Stream().Queue().Where(dst.Operand(), operands[0], operands[1], operands[2])
+		}}, condition, onTrue, onFalse)
+}

@@ -1,0 +1,109 @@
+package gomlx
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+func (f *function) Gather(x, starts compute.Value, vectorAxis int, offsetAxes, collapsed, startMap, sizes []int, sorted bool) (compute.Value, error) {
+	n := &node{kind: onDevice, op: "Gather",
+		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
+			v, err := g.Gather(in[0], in[1], vectorAxis, offsetAxes, collapsed, startMap, sizes, sorted)
+			return []compute.Value{v}, err
+		}}
+	n.fill = func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+		at, err := integers(in[1])
+		if err != nil {
+			return err
+		}
+		defer at.Release()
+		w := windows{vectorAxis: vectorAxis, windowAxes: offsetAxes, dropped: collapsed, axes: startMap, sizes: sizes}
+		return w.take(dst, in[0], at)
+	}
+	if len(startMap) == 0 || len(startMap) > device.MostIndices {
+		n.kind, n.fill = fallback, nil
+	}
+	return f.single(n, x, starts)
+}
+
+// integers returns indices as int32 or int64.
+func integers(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.DType() == layout.Int32 {
+		return x.Alias()
+	}
+	return x.Cast(layout.Int64, device.Rounding{})
+}
+
+// windows are what XLA's Gather takes from an array: a window of some sizes for each
+// vector of indices, which say where it starts, clamped so that it lies within the array.
+type windows struct {
+	vectorAxis int   // of the indices: along it lies a vector; their rank: each index is one
+	windowAxes []int // of the result: those along a window, in order
+	dropped    []int // of the array: those that the result does not have
+	axes       []int // of the array: those that the indices of a vector are for
+	sizes      []int // of a window, for each axis of the array
+}
+
+// take sets dst to the windows of x.
+func (w *windows) take(dst, x, at *tensor.Tensor) error {
+	src, named := x.Operand(), at.Operand()
+	dims, err := dst.Shape(), error(nil)
+	if named.Layout, err = w.starts(dims, at.Layout()); err != nil {
+		return err
+	}
+	by := w.indices(src.Layout, at.Layout())
+	if src.Layout, err = w.origins(dims, src.Layout); err != nil {
+		return err
+	}
+	return dst.Stream().Queue().Take(dst.Operand(), src, named, by...)
+}
+
+// origins returns where the elements of a result lie in the array whose indices are 0.
+func (w *windows) origins(dims layout.Shape, of layout.Layout) (layout.Layout, error) {
+	strides := make([]int64, len(dims))
+	k := 0
+	for i := range of.Rank() {
+		if !slices.Contains(w.dropped, i) {
+			strides[w.windowAxes[k]] = of.Stride(i)
+			k++
+		}
+	}
+	return layout.Strided(dims, strides, of.Offset())
+}
+
+// starts returns where the first index lies for each element of a result.
+func (w *windows) starts(dims layout.Shape, at layout.Layout) (layout.Layout, error) {
+	strides := make([]int64, len(dims))
+	axis := 0
+	for i := range strides {
+		if slices.Contains(w.windowAxes, i) {
+			continue
+		}
+		if axis == w.vectorAxis {
+			axis++
+		}
+		strides[i] = at.Stride(axis)
+		axis++
+	}
+	return layout.Strided(dims, strides, at.Offset())
+}
+
+func (w *windows) indices(of, at layout.Layout) []device.Index {
+	between := int64(0)
+	if w.vectorAxis < at.Rank() {
+		between = at.Stride(w.vectorAxis)
+	}
+	by := make([]device.Index, len(w.axes))
+	for i, axis := range w.axes {
+		by[i] = device.Index{
+			Offset: int64(i) * between, Stride: of.Stride(axis),
+			Extent:  of.Dim(axis) - int64(w.sizes[axis]) + 1,
+			Outside: device.OutsideClampZero,
+		}
+	}
+	return by
+}

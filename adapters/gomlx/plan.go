@@ -1,0 +1,436 @@
+package gomlx
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute"
+)
+
+// A plan takes turns: layout operations on the device, then operations of the Go backend,
+// as many as can be without a layout operation between them, in one execution; and so on.
+//
+// Constants, broadcasts and iotas are made again in each execution of the Go backend that
+// uses them, so that not they come over but what they are made of. A reshape follows its
+// operand: on the Go backend, it moves nothing there, and as a view it moves nothing here.
+// So do layout operations of a few bytes, where both share memory: one more execution of
+// the Go backend would take longer.
+type planner struct {
+	bu       *builder
+	home     map[*output]bool // see madeInGo
+	levels   map[*output]int  // see level
+	turns    map[*node]int    // of nodes of the Go backend, see turn
+	tensors  map[*output]bool // wanted as tensors
+	goNodes  map[*node]bool   // wanted of the Go backend
+	exported map[*output]bool // results of the Go backend that are used beside the execution that makes them
+}
+
+func newPlanner(bu *builder) *planner {
+	return &planner{bu: bu, home: map[*output]bool{}, levels: map[*output]int{}, turns: map[*node]int{},
+		tensors: map[*output]bool{}, goNodes: map[*node]bool{}, exported: map[*output]bool{}}
+}
+
+// madeInGo reports whether the Go backend, where it uses x, makes it itself.
+func (p *planner) madeInGo(x *output) bool {
+	if is, ok := p.home[x]; ok {
+		return is
+	}
+	is := false
+	switch x.node.kind {
+	case fallback, constant, spread:
+		is = true
+	case follows:
+		is = p.madeInGo(x.node.in[0])
+	case onDevice:
+		is = x.shape.ByteSize() < p.bu.b.few && p.allInGo(x.node.in)
+	}
+	p.home[x] = is
+	return is
+}
+
+func (p *planner) allInGo(xs []*output) bool {
+	return !slices.ContainsFunc(xs, func(x *output) bool { return !p.madeInGo(x) })
+}
+
+// level is the number of the turn whose layout operations can use x as a tensor.
+func (p *planner) level(x *output) int {
+	if level, ok := p.levels[x]; ok {
+		return level
+	}
+	level := 0
+	if x.node.kind == fallback {
+		level = p.turn(x.node) + 1
+	} else {
+		for _, in := range x.node.in {
+			level = max(level, p.level(in))
+		}
+	}
+	p.levels[x] = level
+	return level
+}
+
+// turn is the number of the turn in which the Go backend can run n.
+func (p *planner) turn(n *node) int {
+	if turn, ok := p.turns[n]; ok {
+		return turn
+	}
+	turn := 0
+	for _, in := range n.in {
+		if in != nil {
+			turn = max(turn, p.reach(in))
+		}
+	}
+	p.turns[n] = turn
+	return turn
+}
+
+// reach is the number of the turn in which the Go backend can use x.
+func (p *planner) reach(x *output) int {
+	if x.node.kind == fallback || p.madeInGo(x) {
+		return p.turn(x.node)
+	}
+	return p.level(x)
+}
+
+// wantTensor marks what is needed to have x as a tensor.
+func (p *planner) wantTensor(x *output) {
+	if p.tensors[x] {
+		return
+	}
+	p.tensors[x] = true
+	if x.node.kind == fallback {
+		p.exported[x] = true
+		p.wantNode(x.node)
+		return
+	}
+	for _, in := range x.node.in {
+		p.wantTensor(in)
+	}
+}
+
+// wantNode marks what is needed to run n on the Go backend.
+func (p *planner) wantNode(n *node) {
+	if n.kind == fallback {
+		if p.goNodes[n] {
+			return
+		}
+		p.goNodes[n] = true
+	}
+	for _, in := range n.in {
+		switch {
+		case in == nil:
+		case p.madeInGo(in):
+			p.wantNode(in.node)
+		case in.node.kind != parameter:
+			p.wantTensor(in)
+		}
+	}
+}
+
+// plan is a computation, ready to run. Arrays have numbers: slots.
+type plan struct {
+	slots     []slot
+	steps     []step
+	params    []int // slots
+	outputs   []int
+	constants []constantSlot
+}
+
+// constantSlot is an array that does not depend on parameters: it is made once.
+type constantSlot struct {
+	slot int
+	node *node
+}
+
+// slot says how an array is used.
+type slot struct {
+	to       target
+	inTensor bool // a step uses its tensor
+	inGo     bool // the Go backend uses it
+	output   bool
+	fixed    bool // a parameter, or a constant
+	last     int  // the step after which it is not used
+}
+
+// step is a layout operation, or an execution of the Go backend.
+type step struct {
+	node *node // the layout operation
+	exec compute.Executable
+	in   []int
+	out  []int
+	done []int // slots that are not used any more
+}
+
+// byNumber sorts nodes in order of creation, in which operands come before results.
+func byNumber(nodes []*node) []*node {
+	slices.SortFunc(nodes, func(a, b *node) int { return a.number - b.number })
+	return nodes
+}
+
+// draft is a plan in the making.
+type draft struct {
+	*planner
+	plan *plan
+	at   map[*output]int // slots
+}
+
+// slot returns the number of an array.
+func (d *draft) slot(x *output) int {
+	i, ok := d.at[x]
+	if !ok {
+		i = len(d.plan.slots)
+		d.at[x] = i
+		d.plan.slots = append(d.plan.slots, slot{to: newTarget(x.shape), fixed: x.node.kind == parameter, last: -1})
+	}
+	return i
+}
+
+func (d *draft) constant(x *output) constantSlot {
+	i := d.slot(x)
+	d.plan.slots[i].fixed = true
+	return constantSlot{i, x.node}
+}
+
+// newPlan plans the main function.
+func newPlan(bu *builder) (*plan, error) {
+	d := &draft{newPlanner(bu), &plan{}, map[*output]int{}}
+	for _, x := range bu.main.params {
+		d.plan.params = append(d.plan.params, d.slot(x))
+	}
+	for _, x := range bu.main.returned {
+		if x.node.kind == fallback {
+			d.exported[x] = true
+			d.wantNode(x.node)
+		} else {
+			d.wantTensor(x)
+		}
+	}
+	var err error
+	if bu.whole != "" || !d.hasLayout() {
+		err = d.planWhole()
+	} else {
+		err = d.planTurns()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range bu.main.returned {
+		i := d.slot(x)
+		d.plan.outputs = append(d.plan.outputs, i)
+		d.plan.slots[i].output = true
+	}
+	d.plan.finish()
+	return d.plan, nil
+}
+
+// hasLayout reports whether there are layout operations to run.
+func (d *draft) hasLayout() bool {
+	if len(d.goNodes) == 0 {
+		return true
+	}
+	for x := range d.tensors {
+		if x.node.kind != fallback {
+			return true
+		}
+	}
+	return false
+}
+
+// planWhole plans one execution of the Go backend: of the shadow.
+func (d *draft) planWhole() error {
+	exec, err := d.bu.shadow.Compile()
+	if err != nil {
+		return err
+	}
+	s := step{exec: exec, in: d.plan.params}
+	for i, x := range d.bu.main.returned {
+		if _, again := d.at[x]; again || x.node.kind == parameter { // each result has a slot of its own
+			d.bu.main.returned[i] = &output{node: &node{op: "Identity"}, f: x.f, shape: x.shape}
+		}
+		s.out = append(s.out, d.slot(d.bu.main.returned[i]))
+	}
+	d.plan.steps = []step{s}
+	return nil
+}
+
+// planTurns plans the turns. The Go backend's executions are built from the last one on:
+// then it is known what earlier ones must give.
+func (d *draft) planTurns() error {
+	last := 0
+	layouts := map[int][]*node{}
+	groups := map[int][]*node{}
+	for x := range d.tensors {
+		switch x.node.kind {
+		case parameter, fallback:
+		default:
+			if len(x.node.in) == 0 {
+				d.plan.constants = append(d.plan.constants, d.constant(x))
+				continue
+			}
+			level := d.level(x)
+			last = max(last, level)
+			layouts[level] = append(layouts[level], x.node)
+		}
+	}
+	for n := range d.goNodes {
+		turn := d.turn(n)
+		last = max(last, turn)
+		groups[turn] = append(groups[turn], n)
+	}
+	executions := make([]*step, last+1)
+	for turn := last; turn >= 0; turn-- {
+		if nodes := byNumber(groups[turn]); len(nodes) > 0 {
+			s, err := d.group(turn, nodes)
+			if err != nil {
+				return err
+			}
+			executions[turn] = s
+		}
+	}
+	for turn, s := range executions {
+		for _, n := range byNumber(layouts[turn]) {
+			l := step{node: n, out: []int{d.slot(n.out[0])}}
+			for _, x := range n.in {
+				l.in = append(l.in, d.slot(x))
+			}
+			d.plan.steps = append(d.plan.steps, l)
+		}
+		if s != nil {
+			d.plan.steps = append(d.plan.steps, *s)
+		}
+	}
+	return nil
+}
+
+// group builds an execution of the Go backend.
+func (d *draft) group(turn int, nodes []*node) (*step, error) {
+	gb := d.bu.b.inner.Builder(d.bu.name)
+	e := &emitter{draft: d, turn: turn, g: gb.Main(), values: map[*output]compute.Value{}, step: &step{}}
+	for _, n := range nodes {
+		if err := e.node(n); err != nil {
+			return nil, err
+		}
+	}
+	var results []compute.Value
+	for _, n := range nodes {
+		for _, x := range n.out {
+			if d.exported[x] && e.values[x] != nil {
+				results = append(results, e.values[x])
+				e.step.out = append(e.step.out, d.slot(x))
+			}
+		}
+	}
+	if err := e.g.Return(results, nil); err != nil {
+		return nil, err
+	}
+	var err error
+	e.step.exec, err = gb.Compile()
+	return e.step, err
+}
+
+// emitter builds nodes again, on a function of the Go backend of their own.
+type emitter struct {
+	*draft
+	turn   int
+	g      compute.Function
+	values map[*output]compute.Value
+	step   *step
+}
+
+func (e *emitter) node(n *node) error {
+	if e.values[n.out[0]] != nil {
+		return nil
+	}
+	in := make([]compute.Value, len(n.in))
+	for i, x := range n.in {
+		if x == nil {
+			continue
+		}
+		var err error
+		if in[i], err = e.value(x); err != nil {
+			return err
+		}
+	}
+	values, err := n.build(e.g, in)
+	if err != nil {
+		return err
+	}
+	for i, x := range n.out {
+		e.values[x] = values[i]
+	}
+	return nil
+}
+
+// value returns an operand: made here, or come over as a parameter.
+func (e *emitter) value(x *output) (compute.Value, error) {
+	if v := e.values[x]; v != nil {
+		return v, nil
+	}
+	if x.node.kind == fallback && e.turns[x.node] == e.turn || x.node.kind != fallback && e.madeInGo(x) {
+		err := e.node(x.node)
+		return e.values[x], err
+	}
+	if x.node.kind == fallback {
+		e.exported[x] = true
+	}
+	v, err := e.g.Parameter("", x.shape, nil)
+	e.values[x] = v
+	e.step.in = append(e.step.in, e.slot(x))
+	return v, err
+}
+
+// finish notes how arrays are used, and when they are not any more.
+func (p *plan) finish() {
+	for i, s := range p.steps {
+		for _, in := range s.in {
+			p.slots[in].last = i
+			if s.node != nil {
+				p.slots[in].inTensor = true
+			} else {
+				p.slots[in].inGo = true
+			}
+		}
+		for _, out := range s.out {
+			p.slots[out].last = max(p.slots[out].last, i)
+		}
+	}
+	for i, s := range p.slots {
+		if !s.output && s.last >= 0 {
+			p.steps[s.last].done = append(p.steps[s.last].done, i)
+		}
+	}
+}
+
+// count returns how many layout operations there are, and executions of the Go backend.
+func (p *plan) count() (layouts, runs int) {
+	for _, s := range p.steps {
+		if s.node != nil {
+			layouts++
+		} else {
+			runs++
+		}
+	}
+	return layouts, runs
+}
+
+// transfers returns how many bytes go between the Go backend and a device with memory of
+// its own.
+func (p *plan) transfers() (toHost, toDevice int64) {
+	inGo := map[int]bool{} // what the Go backend has made
+	for _, s := range p.steps {
+		if s.node != nil {
+			continue
+		}
+		for _, slot := range s.in {
+			if x := p.slots[slot]; !inGo[slot] && !x.to.shape.IsDynamic() {
+				toHost += x.to.shape.ByteSize()
+			}
+		}
+		for _, slot := range s.out {
+			inGo[slot] = true
+			if x := p.slots[slot]; x.inTensor {
+				toDevice += x.to.shape.ByteSize()
+			}
+		}
+	}
+	return toHost, toDevice
+}

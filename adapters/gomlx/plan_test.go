@@ -1,0 +1,153 @@
+package gomlx
+
+import (
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/stretchr/testify/require"
+)
+
+// A chain of views is one copy, at its end.
+func TestViewsMoveNothing(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		s := float(8, 6, 4)
+		exec := compile(t, b, []shapes.Shape{s}, func(f compute.Function, in values) values {
+			x := must[compute.Value](t)(f.Transpose(in[0], 2, 0, 1))
+			x = must[compute.Value](t)(f.Slice(x, []int{1, 0, 0}, []int{4, 8, 6}, []int{1, 2, 1}))
+			x = must[compute.Value](t)(f.Reverse(x, 0, 2))
+			x = must[compute.Value](t)(f.BroadcastInDim(x, float(3, 5, 4, 6), []int{0, 2, 3}))
+			return values{x, x}
+		})
+		in := buffers(t, b, []shapes.Shape{s}, []any{counted(s)})
+		before := b.stream.Device().Stats()
+		out, err := exec.Execute(in, nil, 0)
+		require.NoError(t, err)
+		after := b.stream.Device().Stats()
+		require.Equal(t, int64(2), after.Launches-before.Launches, "a copy for each result")
+		got := flats(t, out)
+		require.Equal(t, got[0], got[1])
+		y := got[0].([]float32)
+		require.Equal(t, []float32{5*4 + 3, 6*24 + 1}, []float32{y[0], y[len(y)-1]})
+	})
+}
+
+// Between layout operations the Go backend runs as much at once as it can, and makes
+// constants, broadcasts and reshapes of its own.
+func TestTurns(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		s := float(4, 6)
+		exec := compile(t, b, []shapes.Shape{s}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			two := v(f.BroadcastInDim(v(f.Constant([]float32{2})), s, nil))
+			x := v(f.Mul(v(f.Add(in[0], two)), two))             // on the Go backend
+			x = v(f.Neg(v(f.Reshape(x, 6, 4))))                  // still there
+			y := v(f.Transpose(x, 1, 0))                         // here
+			z := v(f.Add(v(f.Exp(v(f.Sub(y, y)))), v(f.Abs(y)))) // there
+			return values{z, v(f.Concatenate(0, y, y))}
+		})
+		p := exec.(*executable).plan
+		layouts, runs := p.count()
+		require.Equal(t, []int{2, 2}, []int{layouts, runs})
+		require.Empty(t, p.constants, "which the Go backend makes")
+		for range 3 {
+			out, err := exec.Execute(buffers(t, b, []shapes.Shape{s}, []any{counted(s)}), nil, 0)
+			require.NoError(t, err)
+			got := flats(t, out)
+			require.Equal(t, float32(1+2*(4+2)), got[0].([]float32)[1])
+			require.Equal(t, float32(-2*(4+2)), got[1].([]float32)[1])
+		}
+		stats := b.Stats()
+		require.Equal(t, []int64{6, 6}, []int64{stats.Layout, stats.Fallback})
+		if b.host == nil {
+			require.Equal(t, int64(3*2*4*24), stats.ToHost, "the parameter, and y")
+			require.Equal(t, int64(3*4*24), stats.ToDevice, "x")
+		} else {
+			require.Zero(t, stats.ToHost+stats.ToDevice)
+		}
+	})
+}
+
+// Where memory is shared, a few bytes stay with the Go backend.
+func TestFewBytes(t *testing.T) {
+	b := open(t, "cpu")
+	b.few = 64
+	for n, want := range map[int][2]int{3: {0, 1}, 4: {1, 2}} {
+		exec := compile(t, b, []shapes.Shape{float(n, 4)}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0))))}
+		})
+		layouts, runs := exec.(*executable).plan.count()
+		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", 16*n)
+	}
+}
+
+// What calls functions runs whole on the Go backend.
+func TestControlFlow(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		s := shapes.Make(dtypes.Int32, 2, 3)
+		got := run(t, b, []shapes.Shape{s}, []any{counted(s)}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			less := must[compute.Function](t)(f.Closure())
+			scalar := shapes.Make(dtypes.Int32)
+			p, q := v(less.Parameter("p", scalar, nil)), v(less.Parameter("q", scalar, nil))
+			require.NoError(t, less.Return(values{v(less.GreaterThan(p, q))}, nil))
+			sorted := must[[]compute.Value](t)(f.Sort(less, 1, false, v(f.Transpose(in[0], 1, 0))))
+			return values{v(f.Reverse(sorted[0], 0)), in[0], sorted[0]}
+		})
+		require.Equal(t, []any{[]int32{5, 2, 4, 1, 3, 0}, []int32{0, 1, 2, 3, 4, 5}, []int32{3, 0, 4, 1, 5, 2}}, got)
+		require.Zero(t, b.Stats().Layout)
+	})
+}
+
+// Operations that the Go backend does not have.
+func TestDynamicSlice(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		s, scalar := float(4, 5), shapes.Make(dtypes.Int64)
+		u := float(2, 2)
+		of := []shapes.Shape{s, scalar, shapes.Make(dtypes.Int8), u}
+		data := []any{counted(s), []int64{1}, []int8{100}, []float32{-1, -2, -3, -4}}
+		got := run(t, b, of, data, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			x := v(f.DynamicSlice(in[0], values{in[1], in[2]}, []int{2, 3}))
+			y := v(f.DynamicUpdateSlice(in[0], v(f.Add(in[3], in[3])), values{in[1], in[2]}))
+			w := v(f.DynamicSlice(in[1], nil, nil))
+			return values{x, y, v(f.Neg(x)), w}
+		})
+		want := counted(s).([]float32)
+		require.Equal(t, []float32{7, 8, 9, 12, 13, 14}, got[0])
+		want[8], want[9], want[13], want[14] = -2, -4, -6, -8
+		require.Equal(t, want, got[1])
+		require.Equal(t, []float32{-7, -8, -9, -12, -13, -14}, got[2])
+		require.Equal(t, []int64{1}, got[3])
+	})
+}
+
+// XLA's Pad takes elements away, too, where the Go backend panics.
+func TestNegativePad(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		of := []shapes.Shape{float(4), float()}
+		got := run(t, b, of, []any{[]float32{1, 2, 3, 4}, []float32{9}}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			return values{
+				v(f.Pad(in[0], in[1], compute.PadAxis{Start: -1, End: 2, Interior: 1})),
+				v(f.Pad(in[0], in[1], compute.PadAxis{Start: -1, End: -1})),
+			}
+		})
+		require.Equal(t, []any{[]float32{9, 2, 9, 3, 9, 4, 9, 9}, []float32{2, 3}}, got)
+	})
+}
+
+// Elements below a byte.
+func TestPacked(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		s := shapes.Make(dtypes.Uint4, 3, 3)
+		got := run(t, b, []shapes.Shape{s}, []any{[]uint8{0x10, 0x32, 0x54, 0x76, 0x8}}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			x := v(f.Transpose(in[0], 1, 0))
+			return values{x, v(f.ConvertDType(x, dtypes.Int32)), v(f.Slice(in[0], []int{1, 0}, []int{2, 3}, nil))}
+		})
+		require.Equal(t, []any{[]uint8{0x30, 0x16, 0x74, 0x52, 0x8}, []int32{0, 3, 6, 1, 4, 7, 2, 5, 8}, []uint8{0x43, 0x5}}, got)
+	})
+}

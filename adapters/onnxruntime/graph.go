@@ -1,0 +1,135 @@
+package onnxruntime
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
+)
+
+// ONNX Runtime's Go binding has no tensors without axes (but scalars of which one must know
+// that they are), and gives out elements of Go's types only. So scalars go in and out as
+// tensors of one element, and other types come out as one that has all their values.
+
+// carrier returns the type that outputs of a type come out as; Invalid: none.
+func carrier(t layout.DType) layout.DType {
+	switch t {
+	case layout.Float32, layout.Float64, layout.Bool,
+		layout.Int8, layout.Int16, layout.Int32, layout.Int64,
+		layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
+		return t
+	case layout.Float16, layout.BFloat16, layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ:
+		return layout.Float32
+	case layout.Int4:
+		return layout.Int8
+	case layout.Uint4:
+		return layout.Uint8
+	}
+	return layout.Invalid
+}
+
+// graph is a model of an operator on its way to ONNX Runtime.
+type graph struct {
+	*model.Model
+	inputs, outputs []string // in the order of calls
+}
+
+// graph returns a model with typed inputs and without outputs.
+func (o *operator) graph(in []operand) *graph {
+	m, g := *o.model, *o.model.Graph
+	m.Graph = &g
+	m.IRVersion = max(m.IRVersion, 4) // the first with constants that are not inputs, too
+	if _, imported := m.Opsets[""]; !imported {
+		opsets := map[string]int64{"": 13} // for nodes of this file
+		for domain, v := range m.Opsets {
+			opsets[domain] = v
+		}
+		m.Opsets = opsets
+	}
+	g.Inputs, g.Outputs, g.ValueInfo = nil, nil, nil // what models declare of shapes may be wrong
+	made := &graph{Model: &m}
+	g.Nodes = nil
+	for k, i := range o.takes {
+		made.input(o.inputs[i], in[k])
+	}
+	if len(o.takes) == 0 { // the binding's calls must have one
+		made.input("restride.none", operand{layout.Float32, []int64{1}})
+	}
+	g.Nodes = append(g.Nodes, o.model.Graph.Nodes...)
+	return made
+}
+
+func (g *graph) input(name string, x operand) {
+	dims := make([]model.Dim, len(x.dims))
+	for i, n := range x.dims {
+		if dims[i] = model.Known(n); n < 0 {
+			dims[i] = model.Symbolic("")
+		}
+	}
+	if len(dims) == 0 {
+		dims = []model.Dim{model.Known(1)}
+		scalar := name
+		name = "restride.of." + name
+		g.Graph.Nodes = append(g.Graph.Nodes, model.NewNode("Squeeze", []string{name}, []string{scalar}))
+	}
+	g.Graph.Inputs = append(g.Graph.Inputs, model.ValueInfo{Name: name, Type: model.TensorOf(x.dtype, dims...)})
+	g.inputs = append(g.inputs, name)
+}
+
+func (g *graph) output(name string) {
+	g.Graph.Outputs = append(g.Graph.Outputs, model.ValueInfo{Name: name})
+	g.outputs = append(g.outputs, name)
+}
+
+// unsqueezed returns a value with an axis of 1 before its others.
+func (g *graph) unsqueezed(name string) string {
+	out := "restride.unsqueezed." + name
+	n := model.NewNode("Unsqueeze", []string{name}, []string{out})
+	const axesAreInput = 13
+	if g.Opsets[""] >= axesAreInput {
+		const axes = "restride.axes"
+		n.Inputs = append(n.Inputs, axes)
+		if _, has := g.Graph.Initializer(axes); !has {
+			zero, _ := model.NewTensor(axes, []int64{0}, 1) // one element of one: no error
+			g.Graph.Initializers = append(g.Graph.Initializers[:len(g.Graph.Initializers):len(g.Graph.Initializers)], zero)
+		}
+	} else {
+		n.Attrs = model.Attrs{{Name: "axes", Value: []int64{0}}}
+	}
+	g.Graph.Nodes = append(g.Graph.Nodes, n)
+	return out
+}
+
+// cast returns a value of another type.
+func (g *graph) cast(name string, to layout.DType) string {
+	out := "restride.cast." + name
+	g.Graph.Nodes = append(g.Graph.Nodes, model.NewNode("Cast", []string{name}, []string{out}, model.Attr{Name: "to", Value: int64(to)}))
+	return out
+}
+
+// withoutWeights takes the elements of large constants away: the types and shapes of outputs
+// follow from the small ones.
+func (g *graph) withoutWeights() {
+	const small = 1 << 10 // bytes
+	kept := []model.Tensor{}
+	for _, t := range g.Graph.Initializers {
+		if size, err := t.Size(); t.External == nil && (err != nil || size <= small) {
+			kept = append(kept, t)
+			continue
+		}
+		dims := make([]model.Dim, len(t.Dims))
+		for i, n := range t.Dims {
+			dims[i] = model.Known(n)
+		}
+		g.Graph.Inputs = append(g.Graph.Inputs, model.ValueInfo{Name: t.Name, Type: model.TensorOf(t.Type, dims...)})
+	}
+	g.Graph.Initializers = kept
+}
+
+// String names the graph in errors.
+func (g *graph) String() string {
+	if n := len(g.Graph.Nodes); n != 1 {
+		return fmt.Sprintf("%d nodes", n)
+	}
+	return g.Graph.Nodes[0].OpType
+}

@@ -1,0 +1,136 @@
+//go:build gogl
+
+package gl
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/glcontext"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// Way is how a device and GL have a buffer in common.
+type Way uint8
+
+// The ways, the best first.
+const (
+	// Shared: the driver of both has the buffer in common (device.GLSharer).
+	Shared Way = iota + 1
+	// Mapped: the buffer lies in the host's memory, where the device works on it in place:
+	// the cpu device, and OpenCL devices that are the host's processor. It takes OpenGL
+	// 4.4 or GL_ARB_buffer_storage.
+	Mapped
+	// Staged: the host copies from GL to the device and back, by a buffer of GL's that it
+	// maps. Stats counts these transfers.
+	Staged
+)
+
+var ways = [...]string{Shared: "shared", Mapped: "mapped", Staged: "staged"}
+
+func (w Way) String() string {
+	if w >= Shared && w <= Staged {
+		return ways[w]
+	}
+	return fmt.Sprintf("Way(%d)", uint8(w))
+}
+
+// Options are what New is asked for.
+type Options struct {
+	// Require is the way that there must be; 0: the best there is.
+	Require Way
+	// ProcAddress finds GL's functions, as glfw's or SDL's GetProcAddress does; nil: by the
+	// window system that go-gl was built for. The first New of the process counts.
+	ProcAddress func(name string) unsafe.Pointer
+}
+
+// Interop is what a stream of tensors and a GL context have in common. Its methods are
+// called on the thread of the context (see the package's documentation).
+type Interop struct {
+	stream  *tensor.Stream
+	context glcontext.Context
+	way     Way
+	why     error
+	storage bool // buffers can stay mapped
+}
+
+// New finds the best way between a stream's device and the context that is current on this
+// thread. If there is not the one that is required, it is ErrUnsupported with the reason.
+func New(s *tensor.Stream, o Options) (*Interop, error) {
+	const op = "New"
+	if s == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the stream is nil")
+	}
+	if o.Require > Staged {
+		return nil, layout.Errorf(device.ErrInvalid, op, "%v is required, which is none of %v", o.Require, ways[Shared:])
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	i := &Interop{stream: s}
+	i.context, _ = glcontext.Current() // do says that there is none
+	err := i.onThread(op, func() error { return initialize(o.ProcAddress) })
+	if err == nil {
+		err = i.do(op, func() error { return i.begin(op, o) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// begin finds the way. It is called on the thread of a context.
+func (i *Interop) begin(op string, o Options) error {
+	if v := version(); v < 43 {
+		return layout.Errorf(device.ErrUnsupported, op, "OpenGL 4.3 is needed; the context has %d.%d", v/10, v%10)
+	}
+	i.storage = hasBufferStorage()
+	var reasons []error
+	for way := Shared; way <= Staged; way++ {
+		if o.Require != 0 && o.Require != way {
+			continue
+		}
+		err := i.check(op, way)
+		if err == nil {
+			i.way, i.why = way, errors.Join(reasons...)
+			return nil
+		}
+		reasons = append(reasons, fmt.Errorf("%v: %w", way, err))
+	}
+	return errors.Join(reasons...)
+}
+
+// check returns why a way is not there.
+func (i *Interop) check(op string, way Way) error {
+	dev := i.stream.Device()
+	switch way {
+	case Shared:
+		if sharer, ok := dev.(device.GLSharer); ok {
+			return sharer.CheckGL()
+		}
+		return layout.Errorf(device.ErrUnsupported, op, "device %s has no memory in common with GL", dev.Info().ID())
+	case Mapped:
+		return i.checkMapped(op)
+	}
+	return nil
+}
+
+// Way returns the way there is.
+func (i *Interop) Way() Way { return i.way }
+
+// Why returns why there is no better way; nil if there is none better.
+func (i *Interop) Why() error { return i.why }
+
+// share makes a buffer of GL's known to the device.
+func (i *Interop) share(op string, name uint32, use device.GLUse, bytes int64) (device.GLBuffer, error) {
+	switch i.way {
+	case Shared:
+		return i.stream.Device().(device.GLSharer).ShareGL(name, use)
+	case Mapped:
+		return i.mapBuffer(op, name)
+	}
+	return i.stage(name, use, bytes)
+}

@@ -1,0 +1,116 @@
+//go:build gogl
+
+package gl
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// The best way is found, on what scripts/gogl.sh has.
+func TestBestWay(t *testing.T) {
+	best := map[string]Way{"cpu": Mapped, "opencl:0": Mapped, "cuda:0": Staged}
+	if os.Getenv("RESTRIDE_LIBCUDA") != "" {
+		best["cuda:0"] = Shared
+	}
+	if os.Getenv("RESTRIDE_GLSHIM_EVENT") != "" {
+		best["opencl:0"] = Shared
+	}
+	for name, want := range best {
+		t.Run(name, func(t *testing.T) {
+			current(t)
+			opened := device.Open
+			if want == Shared {
+				opened = openShared
+			}
+			s := openWith(t, name, opened)
+			if s.Device().Info().Kind != device.CPU && want == Mapped {
+				t.Skip("an OpenCL device with memory of its own")
+			}
+			in, err := New(s, Options{})
+			require.NoError(t, err)
+			assert.Equal(t, want, in.Way(), in.Why())
+			assert.Equal(t, want == Shared, in.Why() == nil)
+			_, err = New(s, Options{Require: Shared})
+			assert.Equal(t, want == Shared, err == nil)
+		})
+	}
+}
+
+// What GL writes is what a tensor has, and the other way round, time after time.
+func TestRoundTrip(t *testing.T) {
+	eachWay(t, func(t *testing.T, in *Interop) {
+		const n = 96
+		from, to := make1(t, in, device.GLRead, layout.Float32, n, n), make1(t, in, device.GLWrite, layout.Float32, n, n)
+		data := numbered(4 * n * n)
+		for round := range 3 {
+			data[0] = byte(round)
+			set(from.Name(), data)
+			x, y := acquire(t, from), acquire(t, to)
+			turned, err := x.Transpose(1, 0)
+			require.NoError(t, err)
+			require.NoError(t, y.CopyFrom(turned))
+			require.NoError(t, turned.Release())
+			require.NoError(t, from.Release())
+			require.NoError(t, to.Release())
+			got := get(to.Name(), len(data))
+			for i := range n {
+				for j := range n {
+					require.Equal(t, data[4*(i*n+j):][:4], got[4*(j*n+i):][:4])
+				}
+			}
+		}
+	})
+}
+
+// Only Staged transfers, and Stats counts it.
+func TestTransfers(t *testing.T) {
+	eachWay(t, func(t *testing.T, in *Interop) {
+		const bytes = 4096
+		for _, use := range []device.GLUse{device.GLRead, device.GLWrite, device.GLReadWrite} {
+			b := make1(t, in, use, layout.Uint8, bytes)
+			before := in.stream.Device().Stats()
+			x := acquire(t, b)
+			if use != device.GLRead {
+				require.NoError(t, in.stream.Queue().Fill(x.Operand(), []byte{7}))
+			}
+			require.NoError(t, b.Release())
+			now := in.stream.Device().Stats()
+			var up, down int64
+			if in.Way() == Staged && use != device.GLWrite {
+				up = bytes
+			}
+			if in.Way() == Staged && use != device.GLRead {
+				down = bytes
+			}
+			assert.Equal(t, up, now.HostToDevice-before.HostToDevice, use)
+			assert.Equal(t, down, now.DeviceToHost-before.DeviceToHost, use)
+		}
+	})
+}
+
+// What a use does not say stays: GL's data after GLRead, the rest of the buffer after a
+// partial write.
+func TestReadWrite(t *testing.T) {
+	eachWay(t, func(t *testing.T, in *Interop) {
+		data := numbered(256)
+		b := make1(t, in, device.GLReadWrite, layout.Uint8, 256)
+		set(b.Name(), data)
+		x := acquire(t, b)
+		part, err := x.Slice(0, 16, 32, 1)
+		require.NoError(t, err)
+		require.NoError(t, in.stream.Queue().Fill(part.Operand(), []byte{9}))
+		require.NoError(t, part.Release())
+		require.NoError(t, b.Release())
+		for i := 16; i < 32; i++ {
+			data[i] = 9
+		}
+		require.Equal(t, data, get(b.Name(), 256))
+	})
+}

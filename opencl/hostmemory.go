@@ -1,0 +1,56 @@
+package opencl
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/layout"
+)
+
+// AdoptHost makes a buffer of memory of the host's (device.HostAdopter), if the device is the
+// host's processor. Go memory stays where it is, and is kept alive, until the buffer is freed.
+func (d *Device) AdoptHost(host []byte) (device.Buffer, error) {
+	const op = "AdoptHost"
+	var b device.Buffer
+	err := gpu.While(d.Device, op, func() error {
+		at, bytes := uintptr(unsafe.Pointer(unsafe.SliceData(host))), int64(len(host))
+		switch {
+		case !d.driver.properties.onHost:
+			return layout.Errorf(device.ErrUnsupported, op, "%s has memory of its own", d.Info().ID())
+		case bytes == 0:
+			return layout.Errorf(device.ErrInvalid, op, "there is no memory")
+		case at%16 != 0:
+			return layout.Errorf(device.ErrUnsupported, op, "the memory %#x does not begin on 16 bytes", at)
+		}
+		if err := gpu.CheckWords(op, bytes); err != nil {
+			return err
+		}
+		mem, err := clCreateBuffer.create(d.driver.context, memReadWrite|memUseHostPtr, uintptr(bytes), at)
+		if err != nil {
+			return err
+		}
+		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error {
+			defer runtime.KeepAlive(host)
+			return errors.Join(d.driver.giveBack(mem, bytes), clReleaseMemObject.call(mem))
+		}, nil)
+		return nil
+	})
+	return b, err
+}
+
+// giveBack makes the host see what the device has written to memory of the host's: a driver
+// may have kept it elsewhere until it is mapped.
+func (d *driver) giveBack(mem uintptr, bytes int64) error {
+	queue, err := d.mapper()
+	if err != nil {
+		return err
+	}
+	at, err := clEnqueueMapBuffer.create(queue, mem, yes, mapRead, 0, uintptr(bytes), 0, 0, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(clEnqueueUnmapMemObject.call(queue, mem, at, 0, 0, 0), clFinish.call(queue))
+}
