@@ -54,6 +54,7 @@ var policy = map[string][]string{
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
 	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
+	"dlpack":            {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
 	"onednn":            {"layout", "device", "tensor"},
 	"onnx":              {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
@@ -62,7 +63,7 @@ var policy = map[string][]string{
 	// With the tag gogl: without it, gl is empty (TestTagged).
 	"gl":          {"layout", "device", "device/backend", "tensor", "internal/dl", "internal/glcontext", "github.com/go-gl/gl"},
 	"gl/headless": {"layout", "device", "internal/dl", "internal/egl"},
-	"examples/gl": {"", "layout", "device", "tensor", "gl", "gl/headless", "internal/file", "github.com/go-gl/gl"},
+	"examples/gl": {"", "layout", "device", "opencl", "tensor", "gl", "gl/headless", "internal/file", "github.com/go-gl/gl"},
 
 	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels", "internal/glcontext", "internal/quote"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/dl", "internal/egl", "internal/glcontext", "internal/gpu", "internal/race", "github.com/stretchr/testify"},

@@ -24,6 +24,7 @@ type memory struct {
 	at    atomic.Pointer[byte]
 	block block    // of a device's buffer of bytes
 	strs  []string // of a buffer of strings
+	done  func()   // of adopted memory: tells its owner; nil: nobody asks
 
 	// uses counts the long calls on the memory. Free lowers it by freed, and whoever
 	// brings it to exactly freed gives the memory back, so Free does not wait for them.
@@ -71,7 +72,11 @@ func (m *memory) acquire() bool {
 }
 
 func (m *memory) release() {
-	if m.uses.Add(-1) == freed {
+	switch {
+	case m.uses.Add(-1) != freed:
+	case m.done != nil:
+		go m.giveBack() // the call's queue is locked, which the owner may need
+	default:
 		m.giveBack()
 	}
 }
@@ -91,7 +96,9 @@ func (m *memory) retire() bool {
 	if m.dev != nil {
 		m.dev.settle()
 	}
-	m.release()
+	if m.uses.Add(-1) == freed {
+		m.giveBack()
+	}
 	return true
 }
 
@@ -110,10 +117,13 @@ func (m *memory) Free() error {
 	return nil
 }
 
-// giveBack gives a device its memory; adopted memory is the garbage collector's.
+// giveBack gives a device, or the owner of adopted memory, its memory.
 func (m *memory) giveBack() {
-	if m.dev != nil {
+	switch {
+	case m.dev != nil:
 		m.dev.giveBack(m)
+	case m.done != nil:
+		m.done()
 	}
 }
 
@@ -133,8 +143,14 @@ func (m *memory) statBytes() int64 {
 //
 // Buffers that adopt the same memory are taken for different ones: that their
 // elements do not overlap is for the caller to see to.
-func Wrap(b []byte) device.Buffer {
+func Wrap(b []byte) device.Buffer { return WrapFor(b, nil) }
+
+// WrapFor is Wrap for memory whose owner is to be told when it is no longer used: done is
+// called once, by Free, or in a goroutine of its own when the last call that works on the
+// memory then is over.
+func WrapFor(b []byte, done func()) device.Buffer {
 	w := &byteBuffer{}
+	w.done = done
 	w.size = int64(len(b))
 	w.begin(unsafe.Pointer(unsafe.SliceData(b)))
 	return w

@@ -40,6 +40,9 @@ func PointerOf(b device.Buffer) uintptr {
 	return 0
 }
 
+// HandleOf is PointerOf (device.HandleMemory).
+func (d *Device) HandleOf(b device.Buffer) uintptr { return PointerOf(b) }
+
 // StreamOf returns a queue's CUstream, valid until the queue is closed; 0 for a
 // queue of another backend. It does not wait for the legacy default stream.
 func StreamOf(q device.Queue) uintptr {
@@ -90,6 +93,12 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 // the buffer is freed and the work on it is done, and is of the device's context or of a
 // pool; Free leaves it as it is. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
+	return d.AdoptHandle(at, bytes, nil)
+}
+
+// AdoptHandle is AdoptBuffer that says when the memory is no longer used
+// (device.HandleMemory).
+func (d *Device) AdoptHandle(at uintptr, bytes int64, done func()) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
@@ -105,7 +114,7 @@ func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 		if err := d.driver.with(func(*frame) error { return d.checkLocation(op, cuDevicePtr(at), bytes) }); err != nil {
 			return err
 		}
-		b = gpu.Adopt(d.Device, &memory{at: cuDevicePtr(at)}, bytes, func() error { return nil })
+		b = gpu.Adopt(d.Device, &memory{at: cuDevicePtr(at)}, bytes, func() error { return nil }, done)
 		return nil
 	})
 	return b, err

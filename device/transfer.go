@@ -41,6 +41,19 @@ type HostMemory interface {
 	WrapHost([]byte) Buffer
 }
 
+// HandleMemory is implemented by devices whose buffers have handles of the driver's: a
+// cl_mem or a CUdeviceptr.
+type HandleMemory interface {
+	// HandleOf returns a buffer's handle, valid until the buffer is freed; 0 for a
+	// buffer of no bytes, or of another backend.
+	HandleOf(Buffer) uintptr
+	// AdoptHandle makes a buffer of memory of the caller's: AdoptBuffer of packages
+	// opencl and cuda has the rules. done, unless it is nil, is called once the buffer
+	// is freed and the work on it is over, at the latest by the device's Close: by Free
+	// itself, or in a goroutine of its own. After an error it is not called.
+	AdoptHandle(handle uintptr, bytes int64, done func()) (Buffer, error)
+}
+
 // HostAdopter is implemented by devices that may be the host's processor, and then work on
 // memory of the host's in place.
 type HostAdopter interface {

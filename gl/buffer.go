@@ -156,6 +156,7 @@ func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 		if err := b.idle(op); err != nil {
 			return err
 		}
+		gl.MemoryBarrier(gl.ALL_BARRIER_BITS) // what shaders wrote, too
 		q := b.in.stream.Queue()
 		mem, err := b.shared.Acquire(q)
 		if err != nil {
@@ -186,8 +187,8 @@ func (b *Buffer) Release() error {
 			return layout.Errorf(device.ErrInvalid, op, "buffer %d is not acquired", b.name)
 		}
 		err := b.shared.Release(b.in.stream.Queue())
-		if err != nil && b.in.way == Shared {
-			return err // the driver has it still
+		if b.in.way == Shared && err != nil && !errors.Is(err, device.ErrClosed) {
+			return err // the driver has it still, unless the device was closed
 		}
 		x := b.tensor
 		b.tensor = nil

@@ -170,7 +170,6 @@ func errorName(code uint32) string {
 
 // finish waits until the host sees all that GL was given to write.
 func finish() error {
-	gl.MemoryBarrier(gl.ALL_BARRIER_BITS)
 	fence := gl.FenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)
 	if fence == 0 {
 		return unlessFailed("glFenceSync", "no fence")

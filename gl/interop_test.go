@@ -3,6 +3,7 @@
 package gl
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,36 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 )
+
+// The best way is found, on what scripts/gogl.sh has.
+func TestBestWay(t *testing.T) {
+	best := map[string]Way{"cpu": Mapped, "opencl:0": Mapped, "cuda:0": Staged}
+	if os.Getenv("RESTRIDE_LIBCUDA") != "" {
+		best["cuda:0"] = Shared
+	}
+	if os.Getenv("RESTRIDE_GLSHIM_EVENT") != "" {
+		best["opencl:0"] = Shared
+	}
+	for name, want := range best {
+		t.Run(name, func(t *testing.T) {
+			current(t)
+			opened := device.Open
+			if want == Shared {
+				opened = openShared
+			}
+			s := openWith(t, name, opened)
+			if s.Device().Info().Kind != device.CPU && want == Mapped {
+				t.Skip("an OpenCL device with memory of its own")
+			}
+			in, err := New(s, Options{})
+			require.NoError(t, err)
+			assert.Equal(t, want, in.Way(), in.Why())
+			assert.Equal(t, want == Shared, in.Why() == nil)
+			_, err = New(s, Options{Require: Shared})
+			assert.Equal(t, want == Shared, err == nil)
+		})
+	}
+}
 
 // What GL writes is what a tensor has, and the other way round, time after time.
 func TestRoundTrip(t *testing.T) {

@@ -4,6 +4,7 @@ package gl
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/gl/headless"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
 )
 
 func TestRefusals(t *testing.T) {
@@ -56,7 +58,9 @@ func TestRefusals(t *testing.T) {
 		_, err = view.Clone() // of a view that outlives Release
 		require.ErrorIs(t, err, device.ErrClosed)
 		require.NoError(t, view.Release())
+		name := b.Name()
 		require.NoError(t, b.Close())
+		require.False(t, gl.IsBuffer(name))
 		for _, call := range []func() error{b.Release, b.Close, func() error { _, err := b.Acquire(); return err }} {
 			require.ErrorIs(t, call(), device.ErrInvalid)
 		}
@@ -239,5 +243,50 @@ func TestOldDrivers(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), want)
+	}
+}
+
+// A stream and a device that are closed first: what is GL's is given back all the same.
+func TestClosedStream(t *testing.T) {
+	for _, name := range devices {
+		for way := Shared; way <= Staged; way++ {
+			for _, acquired := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%v/%v", name, way, acquired), func(t *testing.T) {
+					current(t)
+					opened := device.Open
+					if way == Shared {
+						opened = openShared
+					}
+					dev, err := opened(name)
+					if err != nil {
+						t.Skip(err)
+					}
+					s, err := tensor.NewStream(dev)
+					require.NoError(t, err)
+					in, err := New(s, Options{Require: way})
+					if err != nil {
+						require.NoError(t, errors.Join(s.Close(), dev.Close()))
+						t.Skip(err)
+					}
+					b, err := in.NewBuffer(device.GLReadWrite, layout.Uint8, 64)
+					require.NoError(t, err)
+					if acquired {
+						_, err = b.Acquire()
+						require.NoError(t, err)
+					}
+					require.NoError(t, errors.Join(s.Close(), dev.Close()))
+					if !acquired { // the host's own memory can be had even so
+						_, err = b.Acquire()
+						acquired = err == nil
+					}
+					if acquired {
+						err = b.Release()
+					}
+					require.ErrorIs(t, err, device.ErrClosed)
+					t.Log(b.Close())
+					assert.False(t, gl.IsBuffer(b.Name()))
+				})
+			}
+		}
 	}
 }

@@ -134,7 +134,7 @@ func formatOf(op string, texture uint32, level int) (textureFormat, error) {
 		}
 	}
 	e, ok := elements[channel{kind, bits}]
-	if !ok || !same || bits == 0 || ask(gl.TEXTURE_COMPRESSED) != gl.FALSE || ask(gl.TEXTURE_SHARED_SIZE) != 0 {
+	if !ok || !same || bits == 0 || ask(gl.TEXTURE_COMPRESSED) != gl.FALSE {
 		return f, layout.Errorf(device.ErrUnsupported, op, "texture %d has the internal format %#x, whose pixels are no elements of one type", texture, ask(gl.TEXTURE_INTERNAL_FORMAT))
 	}
 	f.dtype, f.kind = e.dtype, e.kind

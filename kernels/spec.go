@@ -190,6 +190,7 @@ func (s Spec) defines() []string {
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
 		"PUT " + flag(s.puts()),
+		"REDUCES " + flag(s.reduces()),
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
@@ -217,6 +218,8 @@ func (s Spec) formDefines() []string {
 		return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 	case Value, Lookup:
 		return s.denseDefines()
+	case Reduce, Fold:
+		return s.reduceDefines()
 	case Dequantize, Quantize, Blocks:
 		return s.scalingDefines()
 	}

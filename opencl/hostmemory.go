@@ -35,7 +35,7 @@ func (d *Device) AdoptHost(host []byte) (device.Buffer, error) {
 		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error {
 			defer runtime.KeepAlive(host)
 			return errors.Join(d.driver.giveBack(mem, bytes), clReleaseMemObject.call(mem))
-		})
+		}, nil)
 		return nil
 	})
 	return b, err

@@ -43,6 +43,9 @@ func MemoryOf(b device.Buffer) uintptr {
 	return 0
 }
 
+// HandleOf is MemoryOf (device.HandleMemory).
+func (d *Device) HandleOf(b device.Buffer) uintptr { return MemoryOf(b) }
+
 // CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
 // closed; 0 for a queue of another backend.
 func CommandQueueOf(q device.Queue) uintptr {
@@ -119,6 +122,12 @@ func handles(b []byte) []uintptr {
 // size, to the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver
 // keeps it for work that is still under way. The buffer counts in no Stats.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
+	return d.AdoptHandle(mem, bytes, nil)
+}
+
+// AdoptHandle is AdoptBuffer that says when the memory is no longer used
+// (device.HandleMemory).
+func (d *Device) AdoptHandle(mem uintptr, bytes int64, done func()) (device.Buffer, error) {
 	const op = "AdoptBuffer"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
@@ -158,7 +167,7 @@ func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 		if err := clRetainMemObject.call(mem); err != nil {
 			return err
 		}
-		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) })
+		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error { return clReleaseMemObject.call(mem) }, done)
 		return nil
 	})
 	return b, err

@@ -48,12 +48,18 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
+# exchange hands the memory of a GPU out, and takes it back.
+exchange() {
+	[ "$1" = cpu ] || RESTRIDE_TEST_DEVICE=$1 $GO test ./dlpack -count=1 -run '^TestDevice'
+}
+
 # check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
 check() {
 	(
 		verify "$1" "$2"
 		operators "$1" "$3"
 		weights "$1"
+		exchange "$1"
 	) >"build/devices.$1.log" 2>&1 &
 	begun="$begun $1=$!"
 }

@@ -32,6 +32,7 @@ type memory struct {
 	refs   atomic.Int64
 	owner  *Stream // whose leak check knows it
 	lent   bool    // the caller's: not freed here
+	shared bool    // others see the elements, too
 	// elsewhere: work on a stream that is not its tensor's may still read it.
 	elsewhere atomic.Bool
 }
@@ -103,6 +104,16 @@ func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, len
 	x := own(s, b, t, l)
 	x.memory.lent = lend
 	return x, nil
+}
+
+// FromSharedBuffer is FromBuffer, without lend, for memory whose elements others may read
+// and change meanwhile: no call takes it for its own, to write results to it (see Unshared).
+func FromSharedBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
+	x, err := FromBuffer(s, b, t, l, false)
+	if err == nil {
+		x.memory.shared = true
+	}
+	return x, err
 }
 
 // WithLayout returns a view of the same memory through another layout, which
@@ -215,10 +226,11 @@ func (t *Tensor) Rank() int { return t.layout.Rank() }
 func (t *Tensor) Count() int64 { return t.layout.Count() }
 
 // Unshared reports whether t is the only tensor that has this memory, the memory
-// is not the caller's, and only t's stream has worked on it: nobody else sees its
-// elements change.
+// is neither the caller's nor shared with others, and only t's stream has worked on it:
+// nobody else sees its elements change.
 func (t *Tensor) Unshared() bool {
-	return t.memory.refs.Load() == 1 && !t.memory.lent && !t.memory.elsewhere.Load()
+	m := t.memory
+	return m.refs.Load() == 1 && !m.lent && !m.shared && !m.elsewhere.Load()
 }
 
 // Buffer returns the memory, for the caller's own kernels; it is alive until

@@ -19,6 +19,7 @@ func open(t testing.TB, name string) *Backend {
 	t.Helper()
 	b, err := New(name)
 	devicetest.Require(t, "opencl", err)
+	b.few = 0 // all of the tests' arrays have few bytes
 	t.Cleanup(b.Finalize)
 	tensor.CheckLeaks(t, b.stream)
 	t.Cleanup(func() { // GoMLX leaves buffers to the collector

@@ -12,6 +12,8 @@ import (
 // Constants, broadcasts and iotas are made again in each execution of the Go backend that
 // uses them, so that not they come over but what they are made of. A reshape follows its
 // operand: on the Go backend, it moves nothing there, and as a view it moves nothing here.
+// So do layout operations of a few bytes, where both share memory: one more execution of
+// the Go backend would take longer.
 type planner struct {
 	bu       *builder
 	home     map[*output]bool // see madeInGo
@@ -36,11 +38,17 @@ func (p *planner) madeInGo(x *output) bool {
 	switch x.node.kind {
 	case fallback, constant, spread:
 		is = true
-	case view:
+	case follows:
 		is = p.madeInGo(x.node.in[0])
+	case onDevice:
+		is = x.shape.ByteSize() < p.bu.b.few && p.allInGo(x.node.in)
 	}
 	p.home[x] = is
 	return is
+}
+
+func (p *planner) allInGo(xs []*output) bool {
+	return !slices.ContainsFunc(xs, func(x *output) bool { return !p.madeInGo(x) })
 }
 
 // level is the number of the turn whose layout operations can use x as a tensor.

@@ -69,6 +69,20 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// Where memory is shared, a few bytes stay with the Go backend.
+func TestFewBytes(t *testing.T) {
+	b := open(t, "cpu")
+	b.few = 64
+	for n, want := range map[int][2]int{3: {0, 1}, 4: {1, 2}} {
+		exec := compile(t, b, []shapes.Shape{float(n, 4)}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0))))}
+		})
+		layouts, runs := exec.(*executable).plan.count()
+		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", 16*n)
+	}
+}
+
 // What calls functions runs whole on the Go backend.
 func TestControlFlow(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {

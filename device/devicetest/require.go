@@ -17,7 +17,7 @@ import (
 // fs.ErrNotExist), and fails where the error is another one, or where the
 // environment says that it must be there:
 //
-//	RESTRIDE_REQUIRE=opencl,cuda,oclgrind,compilers,browser,peers,gl,onnxruntime
+//	RESTRIDE_REQUIRE=opencl,cuda,oclgrind,compilers,browser,peers,numpy,gl,onnxruntime
 //
 // It does nothing if err is nil.
 func Require(t testing.TB, what string, err error) {

@@ -24,11 +24,20 @@ type Library struct {
 	handle uintptr
 }
 
+// Available returns nil where libraries can be loaded and called, and can call back; else
+// the reason.
+func Available() error {
+	if bits.UintSize < 64 {
+		return errors.New("programs of 32 bits are not supported")
+	}
+	return available()
+}
+
 // Open loads the first of several libraries that there is. The system looks for a name
 // without a folder where it keeps its libraries. The error names all and the reasons.
 func Open(names ...string) (*Library, error) {
-	if bits.UintSize < 64 {
-		return nil, errors.New("programs of 32 bits are not supported")
+	if err := Available(); err != nil {
+		return nil, err
 	}
 	var reasons []string
 	for _, name := range names {

@@ -7,11 +7,16 @@ import (
 	"runtime"
 )
 
-func open(string) (uintptr, error) {
-	return 0, errors.New("dynamic libraries are not supported on " + runtime.GOOS + "/" + runtime.GOARCH)
+func available() error {
+	return errors.New("dynamic libraries are not supported on " + runtime.GOOS + "/" + runtime.GOARCH)
 }
 
+func open(string) (uintptr, error) { return 0, available() }
+
 func lookup(uintptr, string) (uintptr, error) { return 0, errors.ErrUnsupported }
+
+// Callback has nobody to call it.
+func Callback(fn func(uintptr) uintptr) uintptr { return 0 }
 
 // Call has nothing to call here: no library opens.
 //

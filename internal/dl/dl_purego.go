@@ -4,11 +4,17 @@ package dl
 
 import "github.com/ebitengine/purego"
 
+func available() error { return nil }
+
 func open(name string) (uintptr, error) {
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 }
 
 func lookup(handle uintptr, symbol string) (uintptr, error) { return purego.Dlsym(handle, symbol) }
+
+// Callback returns a C function that calls fn, from any thread. It is never freed, and a
+// process has at most 1000 or so.
+func Callback(fn func(uintptr) uintptr) uintptr { return purego.NewCallback(fn) }
 
 // Call calls a function of at most 15 arguments, integers and pointers, and returns its
 // result. What pointers converted in the call itself point to is kept alive and does not

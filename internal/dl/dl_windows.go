@@ -6,6 +6,8 @@ import (
 	"syscall"
 )
 
+func available() error { return nil }
+
 // open loads a library by its path, and one that is only a name from the
 // system's own folder: Windows would look in the current folder, too, where
 // anyone may have put a file of that name.
@@ -20,6 +22,10 @@ func open(name string) (uintptr, error) {
 func lookup(handle uintptr, symbol string) (uintptr, error) {
 	return syscall.GetProcAddress(syscall.Handle(handle), symbol)
 }
+
+// Callback returns a C function that calls fn, from any thread. It is never freed, and a
+// process has at most 1000 or so.
+func Callback(fn func(uintptr) uintptr) uintptr { return syscall.NewCallback(fn) }
 
 // Call calls a function of at most 15 arguments, integers and pointers, and returns its
 // result. What pointers converted in the call itself point to is kept alive and does not

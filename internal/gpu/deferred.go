@@ -19,11 +19,13 @@ type deferredFrees struct {
 	bytes   int64
 }
 
-// deferredFree is the block of a freed buffer.
+// deferredFree is the block of a freed buffer; or adopted memory, of which only the owner
+// is to be told.
 type deferredFree struct {
-	block *block
-	size  int64 // of the buffer
+	block *block // nil: adopted
+	size  int64  // of the buffer
 	uses  []use
+	done  func() // of adopted memory
 }
 
 func (f *deferredFree) pending() bool { return f.pendingBut(nil) }
@@ -57,9 +59,44 @@ func (l *deferredFrees) add(d *Device, f deferredFree) {
 	l.mu.Unlock()
 }
 
-// putBack gives a block to the pool.
+// putBack gives a block to the pool, or tells the owner of adopted memory.
 func (d *Device) putBack(f deferredFree) {
+	if f.block == nil {
+		go f.done() // it may use the device, which is within a call
+		return
+	}
 	_ = d.pool.Put(f.block, f.size) // the driver does not refuse a block of ours
+}
+
+// tell calls done when the work on adopted memory is over: at once, if it is.
+func (d *Device) tell(uses []use, done func()) {
+	f := deferredFree{uses: uses, done: done}
+	if !f.pending() {
+		done()
+		return
+	}
+	if d.begin("Free") != nil {
+		done() // closed: all work is over
+		return
+	}
+	d.deferred.add(d, f)
+	go func() {
+		defer d.end()
+		f.await()
+		d.deferred.collect(d)
+	}()
+}
+
+// await waits for the work, but for that of captures, which may come again.
+func (f *deferredFree) await() {
+	for _, u := range f.uses {
+		if !u.pending() || u.q.dev == nil {
+			continue
+		}
+		if e, err := u.q.Record(); err == nil {
+			_ = e.Wait() // Wait of the queue tells its error
+		}
+	}
 }
 
 // sweep gives the pool the blocks whose work is done. It waits only if too many
@@ -108,7 +145,7 @@ func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool)
 	// The newest first: its memory is the likeliest to be in the cache.
 	for i := len(l.entries) - 1; i >= 0; i-- {
 		f := l.entries[i]
-		if backend.SizeClass(f.size) != class || f.pendingBut(after) {
+		if f.block == nil || backend.SizeClass(f.size) != class || f.pendingBut(after) {
 			continue
 		}
 		l.bytes -= class

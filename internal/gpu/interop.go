@@ -25,9 +25,11 @@ func (q *Queue) Used(buffers ...device.Buffer) error {
 
 // Adopt makes a buffer of somebody else's memory. The size is a multiple of 4 (see
 // CheckWords). release is called when the buffer is freed, with work on it perhaps
-// under way. The buffer counts in no Stats. The caller is within While.
-func Adopt(d *Device, m Mem, bytes int64, release func() error) *Buffer {
-	b := &Buffer{dev: d, size: bytes, release: release, block: &block{mem: m, size: bytes}}
+// under way; done, unless it is nil, when that work is over, at the latest by the
+// device's Close, perhaps in a goroutine of its own. The buffer counts in no Stats. The
+// caller is within While.
+func Adopt(d *Device, m Mem, bytes int64, release func() error, done func()) *Buffer {
+	b := &Buffer{dev: d, size: bytes, release: release, done: done, block: &block{mem: m, size: bytes}}
 	d.register(b)
 	return b
 }

@@ -19,7 +19,7 @@ func TestAdopt(t *testing.T) {
 	theirs := &mem{bytes: make([]byte, 64)}
 	adopt := func() (b *gpu.Buffer) {
 		require.NoError(t, gpu.While(dev, "Adopt", func() error {
-			b = gpu.Adopt(dev, theirs, 64, func() error { released++; return nil })
+			b = gpu.Adopt(dev, theirs, 64, func() error { released++; return nil }, nil)
 			return nil
 		}))
 		return b

@@ -24,6 +24,7 @@ type Buffer struct {
 	size    int64
 	block   *block       // nil: no bytes
 	release func() error // of adopted memory, which is not the pool's
+	done    func()       // tells the owner of adopted memory; nil: nobody asks
 	gl      *glBuffer    // that it is the memory of
 
 	mu    sync.Mutex
@@ -80,34 +81,46 @@ func (b *Buffer) touch(q *Queue, seq uint64) bool {
 // Free returns the memory to the pool when the queued work that uses it is done. It
 // waits for nothing.
 func (b *Buffer) Free() error {
-	d := b.dev
-	if err := d.begin("Free"); err != nil {
+	if err := b.dev.begin("Free"); err != nil {
 		return err
 	}
-	defer d.end()
+	first, err := b.free()
+	b.dev.end() // before the owner's done, which may use the device
+	if first && b.done != nil {
+		b.dev.tell(b.uses, b.done)
+	}
+	return err
+}
+
+// free is Free within a call. False: it has been called before.
+func (b *Buffer) free() (first bool, err error) {
+	d := b.dev
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.freed {
-		return layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", b.size)
+		return false, layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", b.size)
 	}
 	b.freed = true
 	d.mu.Lock()
 	delete(d.buffers, b)
 	d.mu.Unlock()
 	if b.release != nil {
-		return b.release()
+		return true, b.release()
 	}
 	if b.block != nil {
-		d.deferred.add(d, deferredFree{b.block, b.size, b.uses})
+		d.deferred.add(d, deferredFree{block: b.block, size: b.size, uses: b.uses})
 	}
 	d.counters.Freed(b.size)
-	return nil
+	return true, nil
 }
 
 // drop returns the memory to the pool, or to its owner, at once.
 func (b *Buffer) drop() error {
 	switch {
 	case b.release != nil:
+		if b.done != nil {
+			defer b.done()
+		}
 		return b.release()
 	case b.block == nil:
 		return nil
