@@ -66,8 +66,14 @@ func (i *Interop) mapBuffer(op string, name uint32) (*mapped, error) {
 	if m.at == nil {
 		return nil, unlessFailed("glMapBufferRange", "no memory")
 	}
-	return m, nil
+	b, err := i.wrap(op, m.memory()) // a trial, as a device may want other sizes
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, b.Free()
 }
+
+func (m *mapped) memory() []byte { return unsafe.Slice((*byte)(m.at), m.bytes) }
 
 func (m *mapped) Bytes() int64 { return m.bytes }
 
@@ -83,7 +89,7 @@ func (m *mapped) Acquire(device.Queue) (device.Buffer, error) {
 	if err := finish(); err != nil {
 		return nil, err
 	}
-	m.buffer, err = m.in.wrap(op, unsafe.Slice((*byte)(m.at), m.bytes))
+	m.buffer, err = m.in.wrap(op, m.memory())
 	return m.buffer, err
 }
 

@@ -55,7 +55,7 @@ func slowly(t *testing.T) (program uint32) {
 // done before GL reads, however long either takes.
 func TestOrder(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Uint32, side, side)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint32, side, side)
 		var framebuffer, vertices uint32
 		gl.GenFramebuffers(1, &framebuffer)
 		gl.BindFramebuffer(gl.FRAMEBUFFER, framebuffer)
