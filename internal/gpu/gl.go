@@ -53,7 +53,7 @@ type glBuffer struct {
 // the calling thread.
 func (d *Device) CheckGL() error {
 	const op = "CheckGL"
-	return d.withGL(op, func(g GLDriver, c glcontext.Context) error { return nil })
+	return d.withGL(op, func(GLDriver, glcontext.Context) error { return nil })
 }
 
 // withGL calls f with the context that is current on the calling thread.
