@@ -71,7 +71,7 @@ func New(s *tensor.Stream, o Options) (*Interop, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	i := &Interop{stream: s}
-	i.context, _ = glcontext.Current() // do says that there is none
+	i.context, _ = glcontext.Current() // onThread says if there is none
 	err := i.onThread(op, func() error { return initialize(o.ProcAddress) })
 	if err == nil {
 		err = i.do(op, func() error { return i.begin(op, o) })

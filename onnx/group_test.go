@@ -407,3 +407,29 @@ func TestGroupRefused(t *testing.T) {
 		require.Equal(t, strings.Count(says, "Run"), closed)
 	}
 }
+
+// TestGroupsInBranches: the nodes of a graph of an If are in groups of their own, and take
+// what is around them.
+func TestGroupsInBranches(t *testing.T) {
+	mix := func(output string, inputs ...string) model.Node {
+		n := node("Mix", output, inputs)
+		n.Domain = "test"
+		return n
+	}
+	m := graphOf(layout.Int64, mix("a", "x"),
+		node("If", "y", []string{"which"},
+			bodyOf("then_branch", []string{"d"}, mix("b", "a"), mix("c", "b", "four"), node("Transpose", "d", []string{"c"})),
+			bodyOf("else_branch", []string{"e"}, node("Identity", "e", []string{"a"}))))
+	m.Opsets["test"] = 1
+	m.Graph.Inputs = append(m.Graph.Inputs, input("which", layout.Bool))
+	m.Graph.Initializers = []model.Tensor{*fourOf(t, "four", 4)}
+	s := open(t)
+	engine := &mixer{}
+	sess := sessionWith(t, s, m, engine)
+	require.ElementsMatch(t, [][]string{{"a"}, {"b", "c"}}, engine.groups)
+	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2))
+	for which, want := range map[bool][]int64{true: {9, 11, 10, 12}, false: {1, 2, 3, 4}} {
+		out := run(t, sess, onnx.Values{"x": x, "which": held(t)(tensor.FromSlice(s, []bool{which}, []int64{}...))})
+		require.Equal(t, want, valuesOf[int64](t, out, "y"))
+	}
+}

@@ -3,7 +3,6 @@ package onnx
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -111,7 +110,7 @@ func (st *step) report(c *call) NodeReport {
 	}
 	if c.fetched > 0 {
 		n.Read += c.fetched
-		n.Why += fmt.Sprintf("; %d bytes of operands were read from the device: %s", c.fetched, st.fetches(c))
+		n.Why += fmt.Sprintf("; %d bytes of operands were read from the device: %s", c.fetched, st.fetches())
 	}
 	if n.Sent > 0 {
 		n.Why += fmt.Sprintf("; %d bytes of operands were sent to the device", n.Sent)
@@ -144,14 +143,12 @@ func (st *step) foreignReport(c *call) NodeReport {
 }
 
 // fetches says why a step's operands are read from the device.
-func (st *step) fetches(c *call) string {
+func (st *step) fetches() string {
 	switch {
 	case st.d.arithmetic:
 		return "shapes are computed on the host"
 	case st.d.op == "DynamicQuantizeLinear":
 		return "their range is found on the host"
-	case strings.HasPrefix(st.d.op, "Scatter") && c.x.DType() != layout.String:
-		return "the device has no puts in order"
 	}
 	return "strings are on the host"
 }

@@ -55,6 +55,7 @@ func shownWeights() []shown {
 		{"`matmulnbits`, 4 bits", matMulNBits, p},
 		{"`matmulnbits`, 4 bits, zero points", matMulNBits, asymmetric},
 		{"`compressed-tensors`, 4 bits", compressedTensors, p},
+		{"`compressed-tensors`, 4 bits, zero points", compressedTensors, asymmetric},
 		{"`compressed-tensors`, 8 bits", compressedTensors, with(func(p *Params) { p.Bits = 8 })},
 	}
 	for _, typ := range ggufOrder {

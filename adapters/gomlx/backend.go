@@ -38,6 +38,7 @@ type Backend struct {
 	stream    *tensor.Stream
 	host      device.HostMemory // the device, if its memory is the host's
 	inner     compute.Backend   // runs what is no layout operation
+	few       int64             // bytes of an array that need not be laid out on the device
 	close     func() error
 	finalized atomic.Bool
 
@@ -73,7 +74,9 @@ func NewOn(s *tensor.Stream) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{stream: s, inner: inner, close: s.Wait}
-	b.host, _ = s.Device().(device.HostMemory)
+	if b.host, _ = s.Device().(device.HostMemory); b.host != nil {
+		b.few = 4096
+	}
 	return b, nil
 }
 

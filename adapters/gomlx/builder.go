@@ -92,9 +92,10 @@ const (
 	fallback  kind = iota // on the Go backend
 	parameter             // nowhere
 	constant              // anywhere
-	view                  // on the device, as a view; where the Go backend has the operand, it may follow
-	spread                // the same, but the Go backend rather has the operand, which is smaller
-	fill                  // on the device
+	follows               // where its operand is
+	spread                // anywhere, rather where it is used: the operand is smaller, or there is none
+	onDevice              // on the device
+	lone                  // the same: the Go backend lacks it
 )
 
 // node is an operation.

@@ -14,14 +14,14 @@ type frame struct {
 	*executable
 	inputs []*buffer
 	donate []bool
-	data   []datum                // the arrays, by slot
-	spared []bool                 // slots whose buffer of the Go backend is a spare
-	taken  map[device.Buffer]bool // memory that outputs must not have: of inputs, constants and other outputs
+	data   []datum         // the arrays, by slot
+	spared []bool          // slots whose buffer of the Go backend is a spare
+	taken  []device.Buffer // memory that outputs must not have: of inputs, constants and other outputs
 }
 
 func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
 	n := len(e.plan.slots)
-	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n), taken: map[device.Buffer]bool{}}
+	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
 }
 
 // run carries the plan out.
@@ -64,7 +64,7 @@ func (f *frame) run() ([]compute.Buffer, error) {
 // take notes that outputs must not have the memory of t.
 func (f *frame) take(t *tensor.Tensor) {
 	if t != nil {
-		f.taken[t.Buffer()] = true
+		f.taken = append(f.taken, t.Buffer())
 	}
 }
 
@@ -91,8 +91,7 @@ func (f *frame) spare(slot int) (compute.Buffer, error) {
 	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
 		return g, nil
 	}
-	g, _, err := f.b.inner.NewSharedBuffer(0, f.plan.slots[slot].to.shape)
-	return g, err
+	return f.b.memory(f.plan.slots[slot].to)
 }
 
 // layout runs a layout operation.
@@ -236,7 +235,7 @@ func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
 	if err := f.b.needTensor(d, to); err != nil {
 		return to, own, err
 	}
-	if again || f.taken[d.t.Buffer()] || !dense(d.t) {
+	if again || slices.Contains(f.taken, d.t.Buffer()) || !dense(d.t) {
 		own.t, err = d.t.Clone()
 		return to, own, err
 	}

@@ -12,7 +12,7 @@ import (
 
 func (f *function) DynamicSlice(x compute.Value, starts []compute.Value, sizes []int) (compute.Value, error) {
 	const op = "DynamicSlice"
-	n := &node{kind: fill, op: op, fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+	n := &node{kind: lone, op: op, fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
 		at, err := startsOf(in[1:])
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (f *function) DynamicSlice(x compute.Value, starts []compute.Value, sizes [
 
 func (f *function) DynamicUpdateSlice(x, update compute.Value, starts []compute.Value) (compute.Value, error) {
 	const op = "DynamicUpdateSlice"
-	n := &node{kind: fill, op: op, fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+	n := &node{kind: lone, op: op, fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
 		at, err := startsOf(in[2:])
 		if err != nil {
 			return err

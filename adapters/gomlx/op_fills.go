@@ -12,7 +12,7 @@ import (
 type fillFunc func(dst *tensor.Tensor, in []*tensor.Tensor) error
 
 func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
-	n := &node{kind: fill, op: "ConvertDType",
+	n := &node{kind: onDevice, op: "ConvertDType",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.ConvertDType(x, dtype) }),
 		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
 			return dst.Stream().Queue().Convert(dst.Operand(), in[0].Operand(), device.Rounding{})
@@ -24,7 +24,7 @@ func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Va
 }
 
 func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, error) {
-	return f.single(&node{kind: fill, op: "Concatenate",
+	return f.single(&node{kind: onDevice, op: "Concatenate",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Concatenate(axis, in...)
 			return []compute.Value{v}, err
@@ -42,7 +42,7 @@ func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, er
 }
 
 func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute.Value, error) {
-	return f.single(&node{kind: fill, op: "Pad",
+	return f.single(&node{kind: onDevice, op: "Pad",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Pad(in[0], in[1], axes...)
 			return []compute.Value{v}, err
@@ -90,7 +90,7 @@ func pad(dst, x, value *tensor.Tensor, axes []compute.PadAxis) error {
 }
 
 func (f *function) Where(condition, onTrue, onFalse compute.Value) (compute.Value, error) {
-	return f.single(&node{kind: fill, op: "Where",
+	return f.single(&node{kind: onDevice, op: "Where",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Where(in[0], in[1], in[2])
 			return []compute.Value{v}, err

@@ -45,12 +45,12 @@ func (f *function) single(n *node, in ...compute.Value) (compute.Value, error) {
 }
 
 func (f *function) Identity(x compute.Value) (compute.Value, error) {
-	return f.single(&node{kind: view, op: "Identity", build: one(compute.Function.Identity),
+	return f.single(&node{kind: follows, op: "Identity", build: one(compute.Function.Identity),
 		view: through("Identity", func(l layout.Layout) (layout.Layout, error) { return l, nil })}, x)
 }
 
 func (f *function) Reshape(x compute.Value, dims ...int) (compute.Value, error) {
-	return f.single(&node{kind: view, op: "Reshape",
+	return f.single(&node{kind: follows, op: "Reshape",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Reshape(x, dims...) }),
 		view: func(_ *tensor.Stream, in []*tensor.Tensor, to target) (*tensor.Tensor, error) {
 			return in[0].Reshape(to.dims...)
@@ -58,7 +58,7 @@ func (f *function) Reshape(x compute.Value, dims ...int) (compute.Value, error) 
 }
 
 func (f *function) Transpose(x compute.Value, perm ...int) (compute.Value, error) {
-	return f.single(&node{kind: fill, op: "Transpose",
+	return f.single(&node{kind: onDevice, op: "Transpose",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Transpose(x, perm...) }),
 		view:  through("Transpose", func(l layout.Layout) (layout.Layout, error) { return l.Permute(perm...) })}, x)
 }
@@ -73,7 +73,7 @@ func (f *function) Slice(x compute.Value, starts, limits, strides []int) (comput
 		axes[i] = i
 	}
 	from, to := dimensions(starts), dimensions(limits)
-	return f.single(&node{kind: fill, op: "Slice",
+	return f.single(&node{kind: onDevice, op: "Slice",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) {
 			return g.Slice(x, starts, limits, strides)
 		}),
@@ -81,7 +81,7 @@ func (f *function) Slice(x compute.Value, starts, limits, strides []int) (comput
 }
 
 func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.single(&node{kind: fill, op: "Reverse",
+	return f.single(&node{kind: onDevice, op: "Reverse",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Reverse(x, axes...) }),
 		view: through("Reverse", func(l layout.Layout) (_ layout.Layout, err error) {
 			for _, axis := range axes {
@@ -128,7 +128,7 @@ func order(axes []int) []int {
 }
 
 func (f *function) Bitcast(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
-	n := &node{kind: view, op: "Bitcast",
+	n := &node{kind: follows, op: "Bitcast",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Bitcast(x, dtype) }),
 		view: func(_ *tensor.Stream, in []*tensor.Tensor, to target) (*tensor.Tensor, error) {
 			v, err := in[0].Bitcast(to.dtype)

@@ -12,13 +12,15 @@ import (
 // Constants, broadcasts and iotas are made again in each execution of the Go backend that
 // uses them, so that not they come over but what they are made of. A reshape follows its
 // operand: on the Go backend, it moves nothing there, and as a view it moves nothing here.
+// So do layout operations of a few bytes, where both share memory: one more execution of
+// the Go backend would take longer.
 type planner struct {
 	bu       *builder
 	home     map[*output]bool // see madeInGo
 	levels   map[*output]int  // see level
 	turns    map[*node]int    // of nodes of the Go backend, see turn
 	tensors  map[*output]bool // wanted as tensors
-	goNodes  map[*node]bool   // wanted of the Go backend
+	goNodes  map[*node]bool   // wanted of the Go backend, with what it makes for itself
 	exported map[*output]bool // results of the Go backend that are used beside the execution that makes them
 }
 
@@ -36,11 +38,17 @@ func (p *planner) madeInGo(x *output) bool {
 	switch x.node.kind {
 	case fallback, constant, spread:
 		is = true
-	case view:
+	case follows:
 		is = p.madeInGo(x.node.in[0])
+	case onDevice:
+		is = x.shape.ByteSize() < p.bu.b.few && p.allInGo(x.node.in)
 	}
 	p.home[x] = is
 	return is
+}
+
+func (p *planner) allInGo(xs []*output) bool {
+	return !slices.ContainsFunc(xs, func(x *output) bool { return !p.madeInGo(x) })
 }
 
 // level is the number of the turn whose layout operations can use x as a tensor.
@@ -99,14 +107,12 @@ func (p *planner) wantTensor(x *output) {
 	}
 }
 
-// wantNode marks what is needed to run n on the Go backend.
+// wantNode marks that n runs on the Go backend, and what is needed for it.
 func (p *planner) wantNode(n *node) {
-	if n.kind == fallback {
-		if p.goNodes[n] {
-			return
-		}
-		p.goNodes[n] = true
+	if p.goNodes[n] {
+		return
 	}
+	p.goNodes[n] = true
 	for _, in := range n.in {
 		switch {
 		case in == nil:
@@ -264,6 +270,9 @@ func (d *draft) planTurns() error {
 		}
 	}
 	for n := range d.goNodes {
+		if n.kind != fallback {
+			continue
+		}
 		turn := d.turn(n)
 		last = max(last, turn)
 		groups[turn] = append(groups[turn], n)

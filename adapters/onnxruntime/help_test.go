@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,8 @@ func newEngine(tb testing.TB) *onnxruntime.Engine {
 func openOn(tb testing.TB, name string) *tensor.Stream {
 	tb.Helper()
 	dev, err := device.Open(name)
-	devicetest.Require(tb, "opencl", err)
+	backend, _, _ := strings.Cut(name, ":")
+	devicetest.Require(tb, backend, err)
 	s, err := tensor.NewStream(dev)
 	require.NoError(tb, err)
 	tb.Cleanup(func() {

@@ -35,7 +35,9 @@ func TestModels(t *testing.T) {
 
 // TestModelsOnDevice: the same by transfers.
 func TestModelsOnDevice(t *testing.T) {
-	testModel(t, &models.All[1], "opencl:0")
+	for _, device := range []string{"opencl:0", "cuda:0"} {
+		t.Run(device, func(t *testing.T) { testModel(t, &models.All[1], device) })
+	}
 }
 
 func testModel(t *testing.T, r *models.Model, device string) {

@@ -286,8 +286,14 @@ func TestCancelled(t *testing.T) {
 // TestTransfers: on a device that is not the host's memory, groups are given their inputs by
 // transfers, and give their outputs so.
 func TestTransfers(t *testing.T) {
+	for _, name := range []string{"opencl:0", "cuda:0"} {
+		t.Run(name, func(t *testing.T) { testTransfers(t, name) })
+	}
+}
+
+func testTransfers(t *testing.T, device string) {
 	engine := newEngine(t)
-	s := openOn(t, "opencl:0")
+	s := openOn(t, device)
 	m := modelOf(list("x"), list("y"),
 		node("Transpose", list("x"), list("a")),
 		node("Exp", list("a"), list("b")),

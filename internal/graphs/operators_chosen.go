@@ -134,7 +134,7 @@ func position(e string) int64 {
 // reductions are those that a version of the scattering operators has for a type.
 func (b *builder) reductions(t layout.DType) []string {
 	all := []string{"none"}
-	if b.limits.Resident || b.opset < 16 || t != layout.Int64 && t != layout.Int32 && t != layout.Uint8 {
+	if b.opset < 16 || t != layout.Int64 && t != layout.Int32 && t != layout.Uint8 {
 		return all
 	}
 	if all = append(all, "add", "mul"); b.opset >= 18 {
