@@ -63,7 +63,7 @@ var policy = map[string][]string{
 	// With the tag gogl: without it, gl is empty (TestTagged).
 	"gl":          {"layout", "device", "device/backend", "tensor", "internal/dl", "internal/glcontext", "github.com/go-gl/gl"},
 	"gl/headless": {"layout", "device", "internal/dl", "internal/egl"},
-	"examples/gl": {"", "layout", "device", "tensor", "gl", "gl/headless", "internal/file", "github.com/go-gl/gl"},
+	"examples/gl": {"", "layout", "device", "opencl", "tensor", "gl", "gl/headless", "internal/file", "github.com/go-gl/gl"},
 
 	"internal/gpu":         {"layout", "device", "device/backend", "device/budget", "kernels", "internal/glcontext", "internal/quote"},
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/dl", "internal/egl", "internal/glcontext", "internal/gpu", "internal/race", "github.com/stretchr/testify"},

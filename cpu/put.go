@@ -74,38 +74,41 @@ func (t *take) reduceRow(p location, n, number int64) {
 			at, ok = t.find(p, number+i)
 		}
 		if ok {
-			d := unsafe.Add(t.dst, at.d)
-			storeBits(d, t.bits, t.reduce(loadBits(d, t.bits), loadBits(unsafe.Add(t.src, at.s), t.bits)))
+			storeBits(t.dst, at.d, t.bits, t.reduce(loadBits(t.dst, at.d, t.bits), loadBits(t.src, at.s, t.bits)))
 		}
 		p.move(&x, 1)
 		at.move(&x, 1)
 	}
 }
 
-// loadBits reads an element of 8 to 64 bits.
-func loadBits(p unsafe.Pointer, bits int) uint64 {
+// loadBits reads an element of up to 64 bits, at a position as a take has it.
+func loadBits(p unsafe.Pointer, at int64, bits int) uint64 {
 	switch bits {
+	case 8:
+		return uint64(load[uint8](p, at))
 	case 16:
-		return uint64(load[uint16](p, 0))
+		return uint64(load[uint16](p, at))
 	case 32:
-		return uint64(load[uint32](p, 0))
+		return uint64(load[uint32](p, at))
 	case 64:
-		return load[uint64](p, 0)
+		return load[uint64](p, at)
 	}
-	return uint64(load[uint8](p, 0))
+	return uint64(getBits(p, at*int64(bits), int64(bits)))
 }
 
-// storeBits writes one.
-func storeBits(p unsafe.Pointer, bits int, v uint64) {
+// storeBits writes one, of which the low bits count.
+func storeBits(p unsafe.Pointer, at int64, bits int, v uint64) {
 	switch bits {
+	case 8:
+		store(p, at, uint8(v))
 	case 16:
-		store(p, 0, uint16(v))
+		store(p, at, uint16(v))
 	case 32:
-		store(p, 0, uint32(v))
+		store(p, at, uint32(v))
 	case 64:
-		store(p, 0, v)
+		store(p, at, v)
 	default:
-		store(p, 0, uint8(v))
+		putBits(p, at*int64(bits), byte(v), int64(bits))
 	}
 }
 

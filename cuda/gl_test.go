@@ -75,6 +75,27 @@ func TestGLElsewhere(t *testing.T) {
 	require.NoError(t, other.Close())
 }
 
+// Once, a want of memory in the first call of a queue made all of its later work count as
+// done.
+func TestBugAcquireWithoutMemory(t *testing.T) {
+	k := simulated(t)
+	gl, dev := openGL(t)
+	b, err := dev.ShareGL(gl.Buffer(t, make([]byte, 64)), device.GLReadWrite)
+	require.NoError(t, err)
+	q := gputest.Queue(t, dev)
+	k.turn(t, "FAIL", "cuGraphicsMapResources=2")
+	_, err = b.Acquire(q)
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
+	k.turn(t, "FAIL", "")
+	k.turn(t, "DELAY", "100000")
+	gputest.Fill(t, q, gputest.Alloc(t, dev, 64), 1)
+	e, err := q.Record()
+	require.NoError(t, err)
+	assert.False(t, e.Done())
+	require.NoError(t, q.Wait())
+	assert.True(t, e.Done())
+}
+
 // Where the driver refuses, nothing is left half done.
 func TestGLFailures(t *testing.T) {
 	k := simulated(t)

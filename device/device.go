@@ -137,9 +137,9 @@ type Queue interface {
 	// Several elements of src may go to one element of dst. With Set it becomes one of
 	// them, whole: the last one in row-major order where Info.PutsInOrder says so, and
 	// elsewhere any (of 128 bits, it may be put together from several). With another
-	// reduction it becomes what that makes of it and of them, one after the other in
-	// row-major order: types are the same, and such that Reduces. Where puts are not done
-	// in order that is ErrUnsupported.
+	// reduction it becomes what that makes of it and of them, as if one after the other in
+	// row-major order, so that each device has the same result: types are the same, and
+	// such that Reduces.
 	Put(dst, src, at Operand, how Reduction, by ...Index) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)
@@ -201,7 +201,7 @@ type Info struct {
 	MHz      int   // the highest clock; 0: unknown
 	MaxAlloc int64 // the largest single buffer, in bytes; 0: no limit known
 	Strings  bool  // whether the device holds strings
-	// PutsInOrder: of several elements that Queue.Put has for one, the last one counts.
+	// PutsInOrder: of several elements that Queue.Put sets one to, the last one counts.
 	PutsInOrder bool
 }
 

@@ -57,7 +57,9 @@ type GLBuffer interface {
 	// what is acquired, and what GL has mapped, deleted, or given another size.
 	Acquire(Queue) (Buffer, error)
 	// Release makes it GL's again: what GL is given from now on comes after all work on the
-	// Buffer, that of other queues, too. The Buffer is freed: later use of it is ErrClosed.
+	// Buffer, that of other queues, too. The Buffer is freed: later use of it is ErrClosed,
+	// and its address, where others have that, is no longer one. Where the driver refuses,
+	// this holds, too, and Release can be called again.
 	Release(Queue) error
 	// Close makes the device forget it. It is ErrInvalid, and changes nothing, while it is
 	// acquired. A second Close is ErrClosed.

@@ -42,11 +42,12 @@ const (
 // reductions are the names.
 var reductions = [...]string{"set", "add", "mul", "min", "max"}
 
-// Reduces reports whether elements of a type can be reduced: bool, integers of whole bytes,
-// and floats of IEEE's widths, or bfloat16.
+// Reduces reports whether elements of a type can be reduced: bool, integers, and floats of
+// IEEE's widths, or bfloat16.
 func Reduces(t layout.DType) bool {
 	switch t {
-	case layout.Bool, layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64,
+	case layout.Bool, layout.Int2, layout.Int4, layout.Int8, layout.Int16, layout.Int32, layout.Int64,
+		layout.Uint2, layout.Uint4, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64,
 		layout.Float16, layout.BFloat16, layout.Float32, layout.Float64:
 		return true
 	}

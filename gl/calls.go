@@ -40,6 +40,9 @@ func (i *Interop) end(op string, f func() error) error {
 // which it also does for callers that have not locked it, so that they are told and not
 // ended by the driver.
 func (i *Interop) onThread(op string, f func() error) error {
+	if i == nil {
+		return layout.Errorf(device.ErrInvalid, op, "there is no Interop")
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	here, err := glcontext.Current()
@@ -170,7 +173,6 @@ func errorName(code uint32) string {
 
 // finish waits until the host sees all that GL was given to write.
 func finish() error {
-	gl.MemoryBarrier(gl.ALL_BARRIER_BITS)
 	fence := gl.FenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)
 	if fence == 0 {
 		return unlessFailed("glFenceSync", "no fence")

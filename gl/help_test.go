@@ -5,6 +5,7 @@ package gl
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -17,7 +18,7 @@ import (
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/gl/headless"
 	"github.com/restride/restride/layout"
-	_ "github.com/restride/restride/opencl"
+	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
 )
 
@@ -36,17 +37,39 @@ func current(t *testing.T) *headless.Context {
 }
 
 // open returns a stream of a device for a test, which has given everything back at its end.
-func open(t *testing.T, name string) *tensor.Stream {
+func open(t *testing.T, name string) *tensor.Stream { return openWith(t, name, device.Open) }
+
+func openWith(t *testing.T, name string, open func(name string) (device.Device, error)) *tensor.Stream {
 	t.Helper()
-	s, err := tensor.Open(name)
+	dev, err := open(name)
 	driver, index, _ := strings.Cut(name, ":")
-	if errors.Is(err, device.ErrNoDevice) && index == "1" {
+	if errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrNoDevice) && index == "1" {
 		t.Skip(err)
 	}
 	devicetest.Require(t, driver, err)
+	s, err := tensor.NewStream(dev)
+	require.NoError(t, err)
 	tensor.CheckLeaks(t, s)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, errors.Join(s.Close(), dev.Close())) })
 	return s
+}
+
+// openShared opens a device for sharing with the context that is current: OpenCL's contexts
+// are made for that.
+func openShared(name string) (device.Device, error) {
+	index, isOpenCL := strings.CutPrefix(name, "opencl:")
+	if !isOpenCL {
+		return device.Open(name)
+	}
+	current, err := opencl.CurrentGL()
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		return nil, err
+	}
+	return opencl.OpenWith(n, opencl.Options{GL: current})
 }
 
 var devices = []string{"cpu", "opencl:0", "opencl:1", "cuda:0"}
@@ -57,7 +80,11 @@ func eachWay(t *testing.T, f func(t *testing.T, in *Interop)) {
 		for way := Shared; way <= Staged; way++ {
 			t.Run(fmt.Sprintf("%s/%v", name, way), func(t *testing.T) {
 				current(t)
-				in, err := New(open(t, name), Options{Require: way})
+				opened := device.Open
+				if way == Shared {
+					opened = openShared
+				}
+				in, err := New(openWith(t, name, opened), Options{Require: way})
 				if errors.Is(err, device.ErrUnsupported) {
 					t.Skip(err)
 				}
@@ -69,8 +96,8 @@ func eachWay(t *testing.T, f func(t *testing.T, in *Interop)) {
 	}
 }
 
-// make1 is NewBuffer for a test.
-func make1(t *testing.T, in *Interop, use device.GLUse, of layout.DType, dims ...int64) *Buffer {
+// newBuffer is NewBuffer, for a test.
+func newBuffer(t *testing.T, in *Interop, use device.GLUse, of layout.DType, dims ...int64) *Buffer {
 	t.Helper()
 	b, err := in.NewBuffer(use, of, dims...)
 	require.NoError(t, err)

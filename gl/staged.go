@@ -92,7 +92,6 @@ func (s *staged) check(op string) error {
 
 // copy copies from buffer to buffer, on GL's side.
 func (s *staged) copy(from, to uint32) error {
-	gl.MemoryBarrier(gl.BUFFER_UPDATE_BARRIER_BIT)
 	bound(gl.COPY_READ_BUFFER, from, func() {
 		bound(gl.COPY_WRITE_BUFFER, to, func() {
 			gl.CopyBufferSubData(gl.COPY_READ_BUFFER, gl.COPY_WRITE_BUFFER, 0, 0, int(s.bytes))

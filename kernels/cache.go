@@ -39,6 +39,7 @@ type call struct {
 	dBits, sBits uint8 // sBits 0: a fill
 	atBits       uint8 // of a take or a put
 	put          bool
+	reduction    device.Reduction
 	signed       bool
 	mapped       bool            // by a table
 	to, from     layout.DType    // of a conversion by value,
@@ -85,6 +86,12 @@ func (c *Cache[T]) Where(dst, cond, a, b *layout.Layout, bits int) (*Entry[T], e
 // Put returns the launch for a put (see PlanPut).
 func (c *Cache[T]) Put(dst, src, at *layout.Layout, by []layout.Index, bits, atBits int) (*Entry[T], error) {
 	return c.get(call{dBits: uint8(bits), sBits: uint8(bits), atBits: uint8(atBits), put: true}, by, dst, src, at)
+}
+
+// Reduce returns the launch for a put that reduces (see PlanReduce).
+func (c *Cache[T]) Reduce(dst, src, at *layout.Layout, by []layout.Index, of layout.DType, how device.Reduction, atBits int) (*Entry[T], error) {
+	bits := uint8(of.Bits())
+	return c.get(call{dBits: bits, sBits: bits, atBits: uint8(atBits), put: true, to: of, reduction: how}, by, dst, src, at)
 }
 
 // Scale returns the launch for a scaling (see PlanScaling).
@@ -134,6 +141,8 @@ func (c *Cache[T]) plan(k *call, by []layout.Index, sides []*layout.Layout) (Lau
 	switch {
 	case len(sides) == 5:
 		return PlanScaling(*dst, *src, k.scaling.layouts(sides[2:]), k.scaling, c.target)
+	case k.reduction != device.Set:
+		return PlanReduce(*dst, *src, *sides[2], by, k.to, k.reduction, int(k.atBits), c.target)
 	case k.put:
 		return PlanPut(*dst, *src, *sides[2], by, int(k.dBits), int(k.atBits), c.target)
 	case len(sides) == 4:

@@ -69,6 +69,9 @@
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.
 // put and place are take and pick with indices of dst: those below a byte are merged.
+// reduce is place where elements are added and so on, by atomic operations. Where what
+// comes of that depends on the order, or there are none of 64 bits, it is fold: an item owns
+// places of dst, and goes through what may be put there in order.
 //
 // A map, by a table in memory, is lookup's and cast's, too, in kernels of their own
 // (Spec.Mapped). A choice between two tensors is blend's on a GPU, of elements up to 32

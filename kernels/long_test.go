@@ -59,6 +59,14 @@ func TestParametersFit(t *testing.T) {
 			check(rank, l, err)
 			l, err = kernels.PlanWhere(dst, at, src, src, bits, parallel)
 			check(rank, l, err)
+			if bits == 32 {
+				l, err = kernels.PlanReduce(dst, src, at, by, layout.Int32, device.Min, 32, parallel)
+				check(rank, l, err)
+				if rank < 31 { // more elements are too many to be reduced in order
+					l, err = kernels.PlanReduce(dst, src, at, by, layout.Float32, device.Add, 32, parallel)
+					check(rank, l, err)
+				}
+			}
 		}
 		l, err := kernels.PlanPack(dst, src, 8, 4, true, parallel)
 		check(rank, l, err)
@@ -69,7 +77,7 @@ func TestParametersFit(t *testing.T) {
 			check(rank, l, err)
 		}
 	}
-	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.Where} {
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.Where, kernels.Reduce, kernels.Fold} {
 		assert.True(t, long[form], "no %s was long", form)
 	}
 	assert.False(t, long[kernels.Shuffle])

@@ -17,6 +17,11 @@ type Target struct {
 	Multiprocessors int
 	// Capability is CUDA's compute capability, as 90 for 9.0; 0 elsewhere.
 	Capability int
+	// Atomics32: atomic operations are of 32 bits at the most.
+	Atomics32 bool
+	// MostRounds is how often a work-item's loops go round before the device ends them;
+	// 0: for ever.
+	MostRounds int64
 }
 
 // fewBlocks is how many blocks a launch should have at least, where there is a choice:
@@ -87,6 +92,7 @@ type problem struct {
 	class        layout.Class // of a copy
 	d, s         base
 	puts         bool // a put: d is src's side, and s dst's
+	reduces      bool // a put that reduces
 	long         bool // only kernels that are Spec.Long have room for the parameters
 }
 

@@ -11,7 +11,7 @@ import (
 // everything, if none is given. Those for layouts of very many axes are only in the latter.
 func (t Target) Kernels(types ...layout.DType) []Spec {
 	return slices.DeleteFunc(Specs(), func(s Spec) bool {
-		return s.Serial != t.Serial || len(types) > 0 && !s.serves(types)
+		return s.Serial != t.Serial || t.Atomics32 && s.Form == Reduce && s.DstBits > 32 || len(types) > 0 && !s.serves(types)
 	})
 }
 
@@ -30,6 +30,8 @@ func (s Spec) serves(types []layout.DType) bool {
 		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
 	case s.Form == Join: // of parts of elements
 		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
+	case s.reduces():
+		return of(s.DstBits)
 	case s.Form == Field: // of single bits, and of three elements of 2
 		return of(1) || of(2)
 	case s.SrcBits != 0 && s.SrcBits != s.DstBits:

@@ -48,7 +48,7 @@ func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
 	switch {
 	case c.Op == oracle.OpFill:
 		return kernels.PlanFill(c.Dst, bits, t)
-	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize:
+	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize || c.Op == oracle.OpPut:
 		l, err := launches.Of(c, t)
 		return l.Launch, err
 	case c.Op == oracle.OpTake:
@@ -57,8 +57,6 @@ func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
 		return kernels.PlanMap(c.Dst, c.Src, bits, c.SrcType.Bits(), t)
 	case c.Op == oracle.OpWhere:
 		return kernels.PlanWhere(c.Dst, c.Cond, c.Src, c.B, bits, t)
-	case c.Op == oracle.OpPut:
-		return kernels.PlanPut(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:
 		return kernels.PlanPack(c.Dst, c.Src, bits, c.SrcType.Bits(), backend.IsSigned(c.SrcType), t)
 	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.ByValue:

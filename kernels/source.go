@@ -34,15 +34,20 @@ func Source(d Dialect, specs ...Spec) string {
 	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() || s.wheres() }) {
 		b.WriteString(file("pieces"))
 	}
-	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() }) {
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form.byValue() || s.reduces() }) {
 		for _, name := range []string{"numbers", "floats"} {
 			b.WriteString(file(name))
 		}
 	}
+	folds := func(s Spec) bool { return s.Form == Fold }
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.scales() || folds(s) }) {
+		b.WriteString(file("arithmetic"))
+	}
+	if slices.ContainsFunc(specs, folds) {
+		b.WriteString(file("doubles"))
+	}
 	if slices.ContainsFunc(specs, Spec.scales) {
-		for _, name := range []string{"arithmetic", "terms"} {
-			b.WriteString(file(name))
-		}
+		b.WriteString(file("terms"))
 	}
 	if slices.ContainsFunc(specs, Spec.wheres) {
 		b.WriteString(file("sides"))
@@ -97,6 +102,10 @@ func (s Spec) files() []Form {
 		return []Form{Take}
 	case s.Form == Place:
 		return []Form{Pick}
+	case s.Form == Reduce:
+		return []Form{"reductions", Pick}
+	case s.Form == Fold:
+		return []Form{"reductions", Fold}
 	}
 	return []Form{s.Form}
 }

@@ -100,6 +100,12 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
+	case Blocks:
+		return 1024 / GroupSize
+	case Dequantize:
+		if s.SrcBits < 32 {
+			return 1536 / GroupSize
+		}
 	}
 	if s.Form == Permute {
 		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)
@@ -190,6 +196,7 @@ func (s Spec) defines() []string {
 		"TO " + fmt.Sprintf("%#x", to),
 		"SERIAL " + flag(s.Serial),
 		"PUT " + flag(s.puts()),
+		"REDUCES " + flag(s.reduces()),
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
@@ -217,6 +224,8 @@ func (s Spec) formDefines() []string {
 		return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 	case Value, Lookup:
 		return s.denseDefines()
+	case Reduce, Fold:
+		return s.reduceDefines()
 	case Dequantize, Quantize, Blocks:
 		return s.scalingDefines()
 	}

@@ -21,7 +21,7 @@ const (
 func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick || s.Form == Join || s.puts() }
 
 // puts reports whether the indices are dst's.
-func (s Spec) puts() bool { return s.Form == Put || s.Form == Place }
+func (s Spec) puts() bool { return s.Form == Put || s.Form == Place || s.reduces() }
 
 // takeSpecs lists the kernels of takes and puts.
 func takeSpecs() []Spec {
@@ -47,7 +47,7 @@ func takeSpecs() []Spec {
 			}
 		}
 	}
-	return append(all, joinSpecs()...)
+	return slices.Concat(all, joinSpecs(), reduceSpecs())
 }
 
 // PlanTake plans a take between layouts of one shape: of elements of 2 to 128
@@ -64,6 +64,11 @@ func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t
 // PlanPut is PlanTake for a put, as a take whose sides are exchanged: d is src's.
 func PlanPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
 	p := problem{op: "Put", target: t, puts: true}
+	return p.planPut(dst, src, at, by, bits, atBits)
+}
+
+// planPut plans a put whose elements come in any order.
+func (p *problem) planPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int) (Launch, error) {
 	d, s, a := src, dst, at
 	if repeats(&d) { // its steps say little of an order
 		layout.Simplify(&s, &d, &a)
@@ -88,7 +93,10 @@ func repeats(l *layout.Layout) bool {
 
 // planIndexed plans a take of simplified layouts, or a put with its sides exchanged.
 func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.Index, bits, atBits int, dOffset, sOffset int64) (Launch, error) {
-	wide := layout.Widen(bits, layout.WidthLimit(by, bits, 128), d, s, a)
+	wide := bits
+	if !p.reduces {
+		wide = layout.Widen(bits, layout.WidthLimit(by, bits, 128), d, s, a)
+	}
 	per := int64(wide / bits)
 	p.sBits = wide
 	p.walk(*d, *s, dOffset, sOffset, wide, per)
@@ -107,21 +115,27 @@ func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.I
 		if err != nil {
 			return Spec{}, err
 		}
-		k.na, k.sa = uint32(len(by)), indices.s
-		k.more = indices.encode(0)[headerBytes:]
-		for _, x := range by {
-			flags := uint64(x.Outside)
-			if p.puts {
-				flags |= 1 << 32
-			}
-			for _, v := range []uint64{uint64(x.Offset), uint64(x.Extent), uint64(x.Stride / per * p.s.parts), flags} {
-				k.more = binary.LittleEndian.AppendUint64(k.more, v)
-			}
-		}
+		p.appendIndices(k, &indices, by, per)
 		spec := p.spec(form)
 		spec.AtBits = uint8(atBits)
 		return spec, nil
 	})
+}
+
+// appendIndices adds to parameters those of the indices, of elements that are per of the
+// operands' each.
+func (p *problem) appendIndices(k, indices *parameters, by []layout.Index, per int64) {
+	k.na, k.sa = uint32(len(by)), indices.s
+	k.more = indices.encode(0)[headerBytes:]
+	for _, x := range by {
+		flags := uint64(x.Outside)
+		if p.puts {
+			flags |= 1 << 32
+		}
+		for _, v := range []uint64{uint64(x.Offset), uint64(x.Extent), uint64(x.Stride / per * p.s.parts), flags} {
+			k.more = binary.LittleEndian.AppendUint64(k.more, v)
+		}
+	}
 }
 
 // cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
@@ -148,6 +162,8 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (For
 		rows, each = Put, Place
 	}
 	switch {
+	case p.reduces:
+		return Reduce, cut(Reduce)
 	case join:
 		return Join, cut(Join)
 	case p.puts && p.dBits < 8:

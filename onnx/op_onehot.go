@@ -120,7 +120,7 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	if err != nil {
 		return err
 	}
-	if err := y.PutAlongAs(c.d.name, device.Set, at, places, on, device.OutsideSkip); err != nil {
+	if err := y.PutAlongAs(c.d.name, at, places, on, device.OutsideSkip); err != nil {
 		return errors.Join(err, y.Release())
 	}
 	return c.set(y, nil)

@@ -27,8 +27,7 @@ func init() {
 // longer than x. axis lies in [-rank, rank-1], and an index in [-n, n-1]. The result is a
 // copy, unless a session may write to x. What several indices name is as tensor.Tensor.Put
 // says; errors are that of tensor.Tensor.Gather, too. By another reduction than device.Set
-// (of opset 16; Min and Max of 18) updates are added and so on, in order: on the host, from
-// where the result returns to x's device.
+// (of opset 16; Min and Max of 18) updates are added and so on, as tensor.Tensor.Put does.
 func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, axis int64, how device.Reduction) (*tensor.Tensor, error) {
 	return first(direct("ScatterElements", v, x, 1, func(c *call) error { return c.scatterElements(indices, updates, axis, how) }))
 }
@@ -106,7 +105,7 @@ func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how 
 		return err
 	}
 	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutAlongAs(c.d.name, how, at, indices, updates)
+		return y.PutAlongAs(c.d.name, at, indices, updates, how)
 	})
 }
 
@@ -115,7 +114,7 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 		return err
 	}
 	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutNDAs(c.d.name, how, indices, updates)
+		return y.PutNDAs(c.d.name, indices, updates, how)
 	})
 }
 
@@ -135,9 +134,6 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 		return err
 	}
 	x := both[0]
-	if how != device.Set && !x.Stream().Device().Info().PutsInOrder {
-		return c.scatterOnHost(x, indices, both[1], put)
-	}
 	var y *tensor.Tensor
 	var err error
 	if x == c.x && len(c.in) > 0 && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
@@ -153,26 +149,4 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 	}
 	c.moved(indices, y.Stream())
 	return c.set(y, nil)
-}
-
-// scatterOnHost is scatter where only the host has the reduction.
-func (c *call) scatterOnHost(x, indices, updates *tensor.Tensor, put put) error {
-	var on [3]*tensor.Tensor
-	for i, t := range []*tensor.Tensor{x, indices, updates} {
-		h, err := c.fetch(t)
-		if err != nil {
-			return err
-		}
-		on[i] = h
-	}
-	y, err := tensor.Assemble(tensor.Host(), c.d.name, x.DType(), x.Shape(), tensor.Part{Src: on[0]})
-	if err != nil {
-		return err
-	}
-	c.temps = append(c.temps, y)
-	if err := put(y, on[1], on[2]); err != nil {
-		return err
-	}
-	c.moved(y, x.Stream())
-	return c.set(y.To(x.Stream()))
 }

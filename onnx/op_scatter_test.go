@@ -18,10 +18,10 @@ func init() {
 		note: "negative indices, too",
 	}, operatorTest{
 		op: "ScatterElements", versions: []onnx.Opset{11, 13, 16, 18},
-		note: "a session writes to an input that nothing else uses; reductions from 16 (min and max: 18), on the host",
+		note: "a session writes to an input that nothing else uses; reductions from 16 (min and max: 18)",
 	}, operatorTest{
 		op: "ScatterND", versions: []onnx.Opset{11, 13, 16, 18},
-		note: "a session writes to an input that nothing else uses; reductions from 16 (min and max: 18), on the host",
+		note: "a session writes to an input that nothing else uses; reductions from 16 (min and max: 18)",
 	})
 }
 

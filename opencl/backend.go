@@ -117,5 +117,9 @@ func (o Options) target(p properties) (kernels.Target, error) {
 		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
 			device.ErrUnsupported, p.info.Name, p.groupSize, kernels.GroupSize)
 	}
-	return kernels.Target{Serial: serial, Multiprocessors: p.units}, nil
+	t := kernels.Target{Serial: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
+	if p.cutsLoops {
+		t.MostRounds = mostRounds
+	}
+	return t, nil
 }

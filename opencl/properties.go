@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/device"
@@ -15,6 +16,7 @@ type properties struct {
 	version      string // of OpenCL
 	units        int    // a GPU's compute units; 0: unknown
 	groupSize    uint64 // the most work-items in a group
+	atomics32    bool   // its atomic operations are of 32 bits at the most
 	onHost       bool   // the device is the host's processor, and its memory the host's
 	hasClock     bool   // its queues keep time
 	quirks
@@ -50,6 +52,7 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 	}
 	p.groupSize = number(deviceMaxWorkGroupSize)
 	p.version = text(deviceVersion)
+	p.atomics32 = !slices.Contains(strings.Fields(text(deviceExtensions)), "cl_khr_int64_base_atomics")
 	little, available, compiler := number(deviceEndianLittle), number(deviceAvailable), number(deviceCompilerAvailable)
 	for _, err := range errs {
 		if err != nil {

@@ -24,6 +24,9 @@ type quirks struct {
 	cutsLoops bool
 }
 
+// mostRounds is when a device that cuts loops does.
+const mostRounds = 1 << 16
+
 // quirksOf knows drivers by the name of the platform, with which info.Driver
 // begins, and by that of the device.
 func quirksOf(driver, device string) quirks {

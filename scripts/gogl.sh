@@ -16,8 +16,18 @@ if [ -x build/staticcheck ]; then # of make lint
 else
 	echo "staticcheck: skipped, make lint installs it"
 fi
-RESTRIDE_REQUIRE=${RESTRIDE_REQUIRE:+$RESTRIDE_REQUIRE,}gl $GO test -race -count=1 -timeout 20m -tags gogl,egl $packages
+RESTRIDE_REQUIRE=${RESTRIDE_REQUIRE:+$RESTRIDE_REQUIRE,}gl
+export RESTRIDE_REQUIRE
+$GO test -race -count=1 -timeout 20m -tags gogl,egl $packages
 $GO build -tags gogl,egl -o build/example-gl ./examples/gl
 for device in $DEVICES; do
 	build/example-gl --device "$device" --width 640 --height 360 --out build/gl
 done
+# No OpenCL driver for the processor shares with GL: a library has them do so, with
+# cl_khr_gl_event and without.
+make -s gl-shim
+export RESTRIDE_LIBOPENCL="$PWD/build/glshim/libOpenCL.so"
+for event in 0 1; do
+	RESTRIDE_GLSHIM_EVENT=$event $GO test -count=1 -tags gogl,egl ./gl ./examples/gl -run '/^opencl:0'
+done
+build/example-gl --device opencl:0 --width 640 --height 360 --out build/gl

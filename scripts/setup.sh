@@ -7,7 +7,7 @@
 # setup.sh [PACKAGE...].
 # Elsewhere it says what the tests will skip.
 set -eu
-packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev libegl1 libgl1-mesa-dri python3-numpy libpython3-dev chromium $*"
+packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev libegl1 libgl1-mesa-dri xvfb python3-numpy libpython3-dev chromium $*"
 
 missing=
 for p in $packages; do

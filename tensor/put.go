@@ -9,6 +9,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
+// PutOption is how Put, PutAlong and PutND write elements: a device.Reduction, or what an
+// index out of range does, a device.Outside. There is one of each at most.
+type PutOption interface {
+	Valid() bool
+	String() string
+}
+
 // Put sets elements of t along an axis to those of src: the slice of src at an index of
 // indices goes to the slice of t that it names. indices is an int32 or int64 tensor of
 // any shape, which in src's shape takes the place of the axis, as in what Gather returns;
@@ -21,60 +28,88 @@ import (
 // device.OutsideClampZero the nearest index in range takes its place.
 //
 // If several indices name one slice, each of its elements becomes one of theirs: on the
-// cpu device the last one's (see device.Info's PutsInOrder).
-func (t *Tensor) Put(axis int, indices, src *Tensor, outside ...device.Outside) error {
-	return t.PutAs("Put", device.Set, axis, indices, src, outside...)
+// cpu device the last one's (see device.Info's PutsInOrder). With device.Add, Mul, Min or
+// Max it becomes what these make of it and of all that are put there, in row-major order:
+// the same on every device. Sums and products of floats, and on OpenCL devices without
+// atomic operations of 64 bits everything that is as wide, are worked out one after the
+// other, at the speed of that.
+//
+//	err := sums.Put(0, segments, rows, device.Add)
+func (t *Tensor) Put(axis int, indices, src *Tensor, options ...PutOption) error {
+	return t.PutAs("Put", axis, indices, src, options...)
 }
 
-// PutAs is Put under the name of the operation that asks for it, and by any reduction: each
-// element becomes what that makes of it and of those that are put there, in row-major order.
-// But for device.Set only the cpu device has them; elsewhere it is ErrUnsupported.
-func (t *Tensor) PutAs(op string, how device.Reduction, axis int, indices, src *Tensor, outside ...device.Outside) error {
+// PutAs is Put under the name of the operation that asks for it, for errors.
+func (t *Tensor) PutAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
 	g, err := t.gatheringOf(op, axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, how, outside)
+	return t.put(&g, indices, src, options)
 }
 
 // PutAlong sets an element of t for each of indices, an int32 or int64 tensor of t's
 // rank: the one at the same position on all axes but the given one, where the index names
 // it, to the element of src at the position of the index. src has the shape of indices.
 // On other axes than the given one that may be shorter than t. What Put says of its
-// indices holds here, too. (ONNX ScatterElements-18, torch's scatter_)
-func (t *Tensor) PutAlong(axis int, indices, src *Tensor, outside ...device.Outside) error {
-	return t.PutAlongAs("PutAlong", device.Set, axis, indices, src, outside...)
+// indices and options holds here, too. (ONNX ScatterElements-18, torch's scatter_)
+func (t *Tensor) PutAlong(axis int, indices, src *Tensor, options ...PutOption) error {
+	return t.PutAlongAs("PutAlong", axis, indices, src, options...)
 }
 
 // PutAlongAs is to PutAlong what PutAs is to Put.
-func (t *Tensor) PutAlongAs(op string, how device.Reduction, axis int, indices, src *Tensor, outside ...device.Outside) error {
+func (t *Tensor) PutAlongAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
 	g, err := t.gatheringAlong(op, axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, how, outside)
+	return t.put(&g, indices, src, options)
 }
 
 // PutND sets slices of t that tuples of indices name: the last axis of indices, an int32
 // or int64 tensor, holds a tuple, with an index for each axis of t or for the first of
 // them. src has the axes of indices but for the last, and then those of t that have no
-// index. What Put says of its indices holds here, too. (ONNX ScatterND-18)
-func (t *Tensor) PutND(indices, src *Tensor, outside ...device.Outside) error {
-	return t.PutNDAs("PutND", device.Set, indices, src, outside...)
+// index. What Put says of its indices and options holds here, too. (ONNX ScatterND-18)
+func (t *Tensor) PutND(indices, src *Tensor, options ...PutOption) error {
+	return t.PutNDAs("PutND", indices, src, options...)
 }
 
 // PutNDAs is to PutND what PutAs is to Put.
-func (t *Tensor) PutNDAs(op string, how device.Reduction, indices, src *Tensor, outside ...device.Outside) error {
+func (t *Tensor) PutNDAs(op string, indices, src *Tensor, options ...PutOption) error {
 	g, err := t.gatheringND(op, 0, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, how, outside)
+	return t.put(&g, indices, src, options)
+}
+
+// putOptions sorts options by what they are about.
+func putOptions(op string, options []PutOption) (how device.Reduction, outside []device.Outside, err error) {
+	reductions := 0
+	for _, o := range options {
+		switch o := o.(type) {
+		case device.Outside:
+			outside = append(outside, o)
+		case device.Reduction:
+			how = o
+			reductions++
+		default:
+			return how, nil, layout.Errorf(device.ErrInvalid, op, "an option is a %T; a device.Reduction or a device.Outside is wanted", o)
+		}
+	}
+	if reductions > 1 {
+		return how, nil, layout.Errorf(device.ErrInvalid, op, "%d reductions are given; one is wanted", reductions)
+	}
+	return how, outside, nil
 }
 
 // put writes src to the elements of t that a gathering would take.
-func (t *Tensor) put(g *gathering, indices, src *Tensor, how device.Reduction, outside []device.Outside) error {
-	if err := g.setOutside(outside); err != nil {
+func (t *Tensor) put(g *gathering, indices, src *Tensor, options []PutOption) error {
+	how, outside, err := putOptions(g.op, options)
+	if err == nil {
+		err = g.setOutside(outside)
+	}
+	if err != nil {
 		return t.fail(g.op, err)
 	}
 	for _, x := range []*Tensor{t, indices, src} {
@@ -83,8 +118,7 @@ func (t *Tensor) put(g *gathering, indices, src *Tensor, how device.Reduction, o
 		}
 		defer x.memory.drop()
 	}
-	err := t.putHeld(g, indices, src, how)
-	if err != nil {
+	if err := t.putHeld(g, indices, src, how); err != nil {
 		return layout.Named(fmt.Sprintf("%s to %v%v of %v%v by %v%v", g.op, t.dtype, t.layout.Shape(),
 			src.dtype, src.layout.Shape(), indices.dtype, indices.layout.Shape()), err)
 	}
@@ -160,7 +194,7 @@ func (t *Tensor) PutAt(starts, src *Tensor) error {
 	if src.Rank() == 0 {
 		return t.CopyFrom(src)
 	}
-	return t.put(&g, starts, src, device.Set, nil)
+	return t.put(&g, starts, src, nil)
 }
 
 // gatheringAt is where the elements of a slice lie that begins where indices say.

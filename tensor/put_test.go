@@ -75,7 +75,7 @@ func TestPut(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 4))
 				want := newGrid(rng, 1+rng.Int64N(5), 1+rng.Int64N(5), 1+rng.Int64N(5))
 				x := keep(t)(tensor.FromSlice(s, want.data, want.dims...))
-				outside := device.Outside(rng.IntN(4))
+				outside, how := device.Outside(rng.IntN(4)), []device.Reduction{device.Set, device.Add}[rng.IntN(2)]
 				axis, kind := rng.IntN(3), rng.IntN(3)
 				spread := int64(0)
 				if outside != device.OutsideError {
@@ -131,21 +131,24 @@ func TestPut(t *testing.T) {
 				var err error
 				switch kind {
 				case 0:
-					err = x.Put(axis-3*rng.IntN(2), at, from, outside)
+					err = x.Put(axis-3*rng.IntN(2), at, from, outside, how)
 				case 1:
-					err = x.PutAlong(axis, at, from, outside)
+					err = x.PutAlong(axis, at, from, outside, how)
 				case 2:
-					err = x.PutND(at, from, outside)
+					err = x.PutND(at, from, outside, how)
 				}
 				require.NoError(t, err, "seed %d", seed)
 				src.each(func(index []int64) {
 					if i := to(index); !slices.Contains(i, -1) {
-						*want.at(i...) = *src.at(index...)
+						if how == device.Set {
+							*want.at(i...) = 0
+						}
+						*want.at(i...) += *src.at(index...)
 					}
 				})
 				got, err := tensor.Values[int32](x)
 				require.NoError(t, err)
-				require.Equal(t, want.data, got, "seed %d: kind %d, axis %d, %v", seed, kind, axis, outside)
+				require.Equal(t, want.data, got, "seed %d: kind %d, axis %d, %v, %v", seed, kind, axis, outside, how)
 			}
 		})
 	}
@@ -165,10 +168,13 @@ func TestPutRules(t *testing.T) {
 		"the elements have the shape [2,6]; [4,2] is what the indices ask for":               x.Put(1, two, rows),
 		"the elements are int32, to be put to float":                                         x.Put(0, two, one),
 		"indices are float[2]; they must be int32 or int64":                                  x.Put(0, half, rows),
-		"axis 2":               x.Put(2, two, rows),
-		"the tensor is nil":    x.Put(0, two, nil),
-		"there are no indices": x.Put(0, nil, rows),
-		"one policy is wanted": x.Put(0, two, rows, device.OutsideSkip, device.OutsideClamp),
+		"axis 2":                                x.Put(2, two, rows),
+		"the tensor is nil":                     x.Put(0, two, nil),
+		"there are no indices":                  x.Put(0, nil, rows),
+		"one policy is wanted":                  x.Put(0, two, rows, device.OutsideSkip, device.OutsideClamp),
+		"2 reductions are given; one is wanted": x.PutND(two, rows, device.Add, device.Set),
+		"there is no Reduction(99)":             x.Put(0, two, rows, device.Reduction(99)),
+		"an option is a <nil>; a device.Reduction or a device.Outside is wanted":  x.Put(0, two, rows, nil),
 		"indices have the shape [2]; they must have as many axes as the elements": x.PutAlong(0, two, rows),
 		"starts have the shape [2]; there must be one for each axis":              keep(t)(x.Reshape(4, 6, 1)).PutAt(two, keep(t)(rows.Reshape(2, 6, 1))),
 		"on axis 0 it must be in [0,4]":                                           x.PutAt(two, keep(t)(tensor.New(s, layout.Float32, 5, 6))),

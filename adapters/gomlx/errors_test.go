@@ -37,6 +37,11 @@ func TestDataErrors(t *testing.T) {
 		fails(t, "in a slice of 1; 2 are wanted", func() error { return x.ToFlatData([]float32{0}) })
 		fails(t, "in a []int32", func() error { return x.ToFlatData([]int32{0, 0}) })
 		fails(t, "device number 3", func() error { _, err := x.CopyToDevice(3); return err })
+		for _, dims := range [][]int{{1 << 50}, {1 << 40, 1 << 40}} {
+			absurd := shapes.Shape{DType: dtypes.Float32, Dimensions: dims}
+			require.NotPanics(t, func() { _, _, err = b.NewSharedBuffer(0, absurd) })
+			require.Error(t, err)
+		}
 		if b.host == nil {
 			fails(t, "shared buffers", func() error { _, _, err := b.NewSharedBuffer(0, float(1)); return err })
 			fails(t, "the memory of", func() error { _, err := x.Data(); return err })
@@ -159,30 +164,30 @@ func TestDynamicSliceBesideControlFlow(t *testing.T) {
 }
 
 func TestFinalizedBackend(t *testing.T) {
-	b, err := New("cpu")
-	require.NoError(t, err)
-	of := []shapes.Shape{float(2, 2)}
-	x, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0])
-	require.NoError(t, err)
-	exec := compile(t, b, of, transposed(t))
-	out, err := exec.Execute([]compute.Buffer{x}, nil, 0)
-	require.NoError(t, err)
-	bu := b.Builder("late")
-	v := must[compute.Value](t)(bu.Main().Parameter("x", of[0], nil))
-	require.NoError(t, bu.Main().Return(values{v}, nil))
-	b.Finalize()
-	b.Finalize()
-	for _, call := range []func() error{
-		func() error { return x.ToFlatData(make([]float32, 4)) },
-		func() error { _, err := out[0].Data(); return err },
-		func() error { _, err := exec.Execute([]compute.Buffer{x}, nil, 0); return err },
-		func() error { _, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0]); return err },
-		func() error { _, err := bu.Compile(); return err },
-	} {
-		fails(t, "the backend is finalized", call)
-	}
-	require.NoError(t, x.Finalize())
-	require.NoError(t, out[0].Finalize())
-	_, err = New("nothing")
+	onDevices(t, func(t *testing.T, b *Backend) {
+		of := []shapes.Shape{float(2, 2)}
+		x, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0])
+		require.NoError(t, err)
+		exec := compile(t, b, of, transposed(t))
+		out, err := exec.Execute([]compute.Buffer{x}, nil, 0)
+		require.NoError(t, err)
+		bu := b.Builder("late")
+		v := must[compute.Value](t)(bu.Main().Parameter("x", of[0], nil))
+		require.NoError(t, bu.Main().Return(values{v}, nil))
+		b.Finalize()
+		b.Finalize()
+		for _, call := range []func() error{
+			func() error { return x.ToFlatData(make([]float32, 4)) },
+			func() error { _, err := out[0].Data(); return err },
+			func() error { _, err := exec.Execute([]compute.Buffer{x}, nil, 0); return err },
+			func() error { _, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0]); return err },
+			func() error { _, err := bu.Compile(); return err },
+		} {
+			fails(t, "the backend is finalized", call)
+		}
+		require.NoError(t, x.Finalize())
+		require.NoError(t, out[0].Finalize())
+	})
+	_, err := New("nothing")
 	require.Error(t, err)
 }

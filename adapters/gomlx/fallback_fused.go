@@ -15,13 +15,13 @@ func (f *function) FusedGelu(x compute.Value, exact bool) (compute.Value, error)
 }
 
 func (f *function) FusedLayerNorm(x compute.Value, axes []int, epsilon float64, gamma, beta compute.Value) (compute.Value, error) {
-	return f.any1("FusedLayerNorm", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("FusedLayerNorm", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedLayerNorm(in[0], axes, epsilon, in[1], in[2])
 	}, x, gamma, beta)
 }
 
 func (f *function) FusedDense(x, weight, bias compute.Value, options compute.DenseConfig) (compute.Value, error) {
-	return f.any1("FusedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("FusedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedDense(in[0], in[1], in[2], options)
 	}, x, weight, bias)
 }
@@ -60,7 +60,7 @@ func (f *function) FusedScaledDotProductAttentionVJP(query, key, value compute.V
 	in := attention(query, key, value, options)
 	n := len(in)
 	in = append(append(in, output, dOutput), states...)
-	return f.any3("FusedScaledDotProductAttentionVJP", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("FusedScaledDotProductAttentionVJP", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.FusedScaledDotProductAttentionVJP(in[0], in[1], in[2], axes, attentionOptions(options, in), in[n], in[n+2:], in[n+1])
 	}, in...)
 }
@@ -84,19 +84,19 @@ func requantized(q *compute.Quantization, in []compute.Value) *compute.Quantizat
 }
 
 func (f *function) QuantizedEmbeddingLookup(data, indices compute.Value, q *compute.Quantization) (compute.Value, error) {
-	return f.any1("QuantizedEmbeddingLookup", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("QuantizedEmbeddingLookup", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.QuantizedEmbeddingLookup(in[0], in[1], requantized(q, in))
 	}, append([]compute.Value{data, indices}, quantized(q)...)...)
 }
 
 func (f *function) FusedQuantizedDense(x, weights, bias compute.Value, q *compute.Quantization, activation compute.ActivationType) (compute.Value, error) {
-	return f.any1("FusedQuantizedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("FusedQuantizedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedQuantizedDense(in[0], in[1], in[2], requantized(q, in), activation)
 	}, append([]compute.Value{x, weights, bias}, quantized(q)...)...)
 }
 
 func (f *function) FusedAttentionQKVProjection(x, wQKV, biasQ, biasK, biasV compute.Value, queryDim, keyValueDim int) (query, key, value compute.Value, err error) {
-	return f.any3("FusedAttentionQKVProjection", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("FusedAttentionQKVProjection", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.FusedAttentionQKVProjection(in[0], in[1], in[2], in[3], in[4], queryDim, keyValueDim)
 	}, x, wQKV, biasQ, biasK, biasV)
 }

@@ -21,16 +21,16 @@ func (f *function) several(op string, build buildFunc, in ...compute.Value) ([]c
 	return values, nil
 }
 
-// any1 records a node of one result.
-func (f *function) any1(op string, do func(g compute.Function, in []compute.Value) (compute.Value, error), in ...compute.Value) (compute.Value, error) {
+// oneResult records a node of one result.
+func (f *function) oneResult(op string, do func(g compute.Function, in []compute.Value) (compute.Value, error), in ...compute.Value) (compute.Value, error) {
 	return f.single(&node{op: op, build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		v, err := do(g, in)
 		return []compute.Value{v}, err
 	}}, in...)
 }
 
-// any3 records a node of three results.
-func (f *function) any3(op string, do func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error), in ...compute.Value) (a, b, c compute.Value, err error) {
+// threeResults records a node of three results.
+func (f *function) threeResults(op string, do func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error), in ...compute.Value) (a, b, c compute.Value, err error) {
 	v, err := f.several(op, func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		a, b, c, err := do(g, in)
 		return []compute.Value{a, b, c}, err
@@ -48,25 +48,25 @@ func (f *function) ArgMinMax(x compute.Value, axis int, dtype dtypes.DType, isMi
 }
 
 func (f *function) BatchNormForInference(x, scale, offset, mean, variance compute.Value, epsilon float32, axis int) (compute.Value, error) {
-	return f.any1("BatchNormForInference", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("BatchNormForInference", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.BatchNormForInference(in[0], in[1], in[2], in[3], in[4], epsilon, axis)
 	}, x, scale, offset, mean, variance)
 }
 
 func (f *function) BatchNormForTraining(x, scale, offset compute.Value, epsilon float32, axis int) (a, b, c compute.Value, err error) {
-	return f.any3("BatchNormForTraining", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("BatchNormForTraining", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.BatchNormForTraining(in[0], in[1], in[2], epsilon, axis)
 	}, x, scale, offset)
 }
 
 func (f *function) BatchNormGradient(x, scale, mean, variance, gradient compute.Value, epsilon float32, axis int) (a, b, c compute.Value, err error) {
-	return f.any3("BatchNormGradient", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("BatchNormGradient", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.BatchNormGradient(in[0], in[1], in[2], in[3], in[4], epsilon, axis)
 	}, x, scale, mean, variance, gradient)
 }
 
 func (f *function) Clamp(lo, x, hi compute.Value) (compute.Value, error) {
-	return f.any1("Clamp", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("Clamp", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.Clamp(in[0], in[1], in[2])
 	}, lo, x, hi)
 }
@@ -112,7 +112,7 @@ func (f *function) RNGBitGenerator(state compute.Value, shape shapes.Shape) (nex
 type scatter = func(g compute.Function, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error)
 
 func (f *function) scatter(op string, do scatter, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error) {
-	return f.any1(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return do(g, in[0], in[1], in[2], vectorAxis, windowAxes, inserted, axes, sorted, unique)
 	}, x, indices, updates)
 }
@@ -148,7 +148,7 @@ func (f *function) OptimizationBarrier(xs ...compute.Value) ([]compute.Value, er
 }
 
 func (f *function) SchedulingBarrier(x compute.Value, after ...compute.Value) (compute.Value, error) {
-	return f.any1("SchedulingBarrier", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("SchedulingBarrier", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.SchedulingBarrier(in[0], in[1:]...)
 	}, append([]compute.Value{x}, after...)...)
 }

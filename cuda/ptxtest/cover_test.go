@@ -66,6 +66,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = joined(rng, s)
 		case try%4 == 3 && (s.Form == kernels.Take || s.Form == kernels.Put):
 			c = indexedRows(rng, s)
+		case try%4 == 3 && s.Form == kernels.Fold && !s.Long:
+			c = folded(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
 		default:
@@ -133,12 +135,16 @@ func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	}
 }
 
-// long is a case of more axes than most kernels' parameters have room for.
+// long is a case of more axes, or indices, than most kernels' parameters have room for.
 func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	shape := make([]int64, 13+rng.IntN(3))
 	for i := range shape {
 		shape[i] = 2
+	}
+	indices := 1 + rng.IntN(4)
+	if s.Form == kernels.Fold { // one after the other
+		shape, indices = shape[:4], 20+rng.IntN(10)
 	}
 	filled := s.Form == kernels.Gather && s.SrcBits == 0
 	if filled { // rows, of many chunks
@@ -187,7 +193,7 @@ func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	}
 	if c.AtType != 0 {
 		c.At = side(rng.IntN(4))
-		for range 1 + rng.IntN(4) {
+		for range indices {
 			x := device.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}
 			if c.Once {
 				x.Outside = device.OutsideSkip
@@ -238,7 +244,7 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for c.SrcType.Bits() != int(s.SrcBits) {
 		c = operation(rng, s)
 	}
-	each := 128 / int64(s.DstBits)
+	each := 256 / int64(s.DstBits)
 	n := each * (1 + rng.Int64N(40))
 	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
 	side := func() layout.Layout {
@@ -302,6 +308,21 @@ func indexedRows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		x.Outside = device.OutsideSkip
 	}
 	c.By = []device.Index{x}
+	return c
+}
+
+// folded is a put of so many elements to few places that items share them.
+func folded(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	for c.Reduction == device.Set {
+		c = operation(rng, s)
+	}
+	var err error
+	if c.Dst, err = layout.Strided([]int64{3000, 2}, []int64{0, 1}, rng.Int64N(9)); err != nil {
+		panic(err)
+	}
+	c.Src, c.At = c.Dst, c.Dst
+	c.By = []device.Index{{Extent: 1 + rng.Int64N(99), Stride: 2}}
 	return c
 }
 

@@ -43,7 +43,7 @@ var faults = []fault{
 		return fmt.Sprintf("%s%d;", f[1], n+1)
 	}, .4},
 	{"a condition turned round", regexp.MustCompile(`@(%p\d+) (bra|st)`), func(f []string) string { return "@!" + f[1] + " " + f[2] }, .75},
-	{"one element further", regexp.MustCompile(`(st\.global\.\S+\s+\[%rd\d+)(\+\d+)?(\])`), func(f []string) string {
+	{"one element further", regexp.MustCompile(`((?:st\.global\.\S+\s+|atom\.global\.\S+\s+%\S+, )\[%rd\d+)(\+\d+)?(\])`), func(f []string) string {
 		n, _ := strconv.Atoi(f[2])
 		return fmt.Sprintf("%s+%d%s", f[1], n+16, f[3])
 	}, .9},

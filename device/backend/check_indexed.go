@@ -33,7 +33,7 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.In
 		return invalid(op, "%v to %v: to %v, the types must be the same", *src, *dst, how)
 	}
 	if how != device.Set && !device.Reduces(dst.Type) {
-		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %v is for bool, integers of 8 bits and more, float16, bfloat16, float and double", *src, *dst, how)
+		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %v is for bool, integers, float16, bfloat16, float and double", *src, *dst, how)
 	}
 	return checkIndexed(op, dst, src, at, by, true)
 }

@@ -53,17 +53,7 @@ func (r runner) put(t *testing.T) {
 			}
 		}
 	}
-	// Reductions of 60 elements to 7.
-	for _, dtype := range layout.DTypes() {
-		for how := device.Add; how <= device.Max && device.Reduces(dtype) && !r.Lone; how++ {
-			seed++
-			l := strided([]int64{4, 15}, []int64{0, 0}, 2)
-			shared.check(oracle.Case{
-				Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int64, Dst: l, Src: dense(1, 4, 15), At: dense(0, 4, 15),
-				By: []device.Index{{Extent: 7, Stride: 1}}, Reduction: how,
-			}, seed)
-		}
-	}
+	r.reductions(shared)
 	// Many, so that devices share the work, and some name the same.
 	if !r.Small {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
@@ -81,6 +71,33 @@ func (r runner) put(t *testing.T) {
 		for i := lane; i < n; i += lanes {
 			seed := r.seed + uint64(i)
 			rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 3)), limits), seed)
+		}
+	}
+}
+
+// reductions runs puts that reduce: of elements, and of rows, several to a place.
+func (r runner) reductions(shared rig) {
+	seed, length := uint64(0), int64(5000) // of which some kernels' items have a part each
+	if r.Small {
+		length = 200
+	}
+	for _, dtype := range layout.DTypes() {
+		for how := device.Add; how <= device.Max && device.Reduces(dtype); how++ {
+			seed++
+			each := oracle.Case{
+				Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int64, Dst: strided([]int64{4, 15}, []int64{0, 0}, 2), Src: dense(1, 4, 15), At: dense(0, 4, 15),
+				By: []device.Index{{Extent: 7, Stride: 1}}, Reduction: how,
+			}
+			rows := each
+			rows.Dst, rows.At, rows.By = strided([]int64{4, 15}, []int64{0, 1}, 2), strided([]int64{4, 15}, []int64{1, 0}, 0), []device.Index{{Extent: 2, Stride: 16}}
+			along := rows // of columns, by an index each
+			along.At = dense(0, 4, 15)
+			many := each
+			many.Dst, many.Src, many.At = strided([]int64{length}, []int64{0}, 5), dense(0, length), dense(0, length)
+			many.AtType, many.By = layout.Int32, []device.Index{{Extent: 99, Stride: 1}}
+			for _, c := range []oracle.Case{each, rows, along, many} {
+				shared.check(c, seed)
+			}
 		}
 	}
 }

@@ -14,7 +14,11 @@ import (
 // as are hard to convert: random bits of a wide type are hardly ever near a value
 // of a narrow one.
 func (c Case) season(rng *rand.Rand, src []byte) {
-	if c.Op != OpConvert && !c.scales() {
+	value := func() uint64 { return Edge(rng, c.DstType, c.SrcType) }
+	if format, isFloat := numeric.FloatFormatOf(c.SrcType); isFloat && c.Reduction != device.Set {
+		exponent := []int{format.Bias, format.Bias / 2, 1}[rng.IntN(3)]
+		value = func() uint64 { return term(rng, format, exponent) }
+	} else if c.Op != OpConvert && !c.scales() {
 		return
 	}
 	width := c.SrcType.Bits()
@@ -30,10 +34,27 @@ func (c Case) season(rng *rand.Rand, src []byte) {
 			continue
 		}
 		if rng.IntN(4) > 0 {
-			binary.LittleEndian.PutUint64(b[:], Edge(rng, c.DstType, c.SrcType))
+			binary.LittleEndian.PutUint64(b[:], value())
 			copy(src[at:], b[:width/8])
 		}
 	}
+}
+
+// term returns the bits of a float whose sums and products with others of about the same
+// exponent are rounded, cancel each other or are subnormal.
+func term(rng *rand.Rand, f numeric.FloatFormat, exponent int) uint64 {
+	low := uint64(1) << f.Mantissa
+	fraction := rng.Uint64() & (low - 1) >> rng.IntN(f.Mantissa) << rng.IntN(f.Mantissa) & (low - 1)
+	switch rng.IntN(50) {
+	case 0:
+		exponent = 1<<f.Exponent - 1 // an infinity, or none
+		fraction &= -(rng.Uint64() & 1)
+	case 1:
+		exponent = 0
+	default:
+		exponent = max(exponent-rng.IntN(f.Mantissa+3), 0)
+	}
+	return rng.Uint64()&1<<(f.Mantissa+f.Exponent) | uint64(exponent)<<f.Mantissa | fraction
 }
 
 // amongOthers returns the bits of a number of a block with others of about its size, 2^near:

@@ -15,7 +15,7 @@ type Limits struct {
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26, and Bit
 	Ops      []Op           // all; some of them must be possible for some of Types
-	Once     bool           // no two elements of a put go to one: see Case.Once
+	Once     bool           // no two elements of a put that sets them go to one: see Case.Once
 }
 
 // class is a kind of layouts that some kernel or fast path is made for.
@@ -150,9 +150,11 @@ func (g generator) operation(c *Case) {
 		if g.chance(.1) {
 			c.Wrong = 1 + g.IntN(3)
 		}
-		c.Once = c.Op == OpPut && (g.limits.Once || g.chance(.5))
-		if c.Op == OpPut && !g.limits.Once && device.Reduces(t) && g.chance(.2) {
+		switch {
+		case c.Op == OpPut && device.Reduces(t) && g.chance(.3):
 			c.Reduction = device.Add + device.Reduction(g.IntN(4))
+		case c.Op == OpPut:
+			c.Once = g.limits.Once || g.chance(.5)
 		}
 		return
 	}

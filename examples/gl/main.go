@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	_ "github.com/restride/restride"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/gl"
 	"github.com/restride/restride/gl/headless"
+	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
 )
 
@@ -44,7 +48,12 @@ func run(o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, context.Close()) }()
-	s, err := tensor.Open(o.device)
+	dev, err := openDevice(o.device)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	s, err := tensor.NewStream(dev)
 	if err != nil {
 		return err
 	}
@@ -83,4 +92,26 @@ func run(o options) (err error) {
 		frame.save(filepath.Join(o.out, "frame.png")),
 		savePlanes(filepath.Join(o.out, "planes.png"), p.planes),
 		result.save(filepath.Join(o.out, "result.png")))
+}
+
+// openDevice opens a device. One of OpenCL shares with GL if its context is made for that,
+// and its driver can.
+func openDevice(name string) (device.Device, error) {
+	index, isOpenCL := strings.CutPrefix(name, "opencl:")
+	n, err := strconv.Atoi(index)
+	if !isOpenCL || err != nil {
+		return device.Open(name)
+	}
+	current, err := opencl.CurrentGL()
+	if err != nil {
+		return nil, err
+	}
+	dev, err := opencl.OpenWith(n, opencl.Options{GL: current})
+	if errors.Is(err, device.ErrUnsupported) {
+		return device.Open(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return dev, nil
 }

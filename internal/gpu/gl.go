@@ -53,7 +53,7 @@ type glBuffer struct {
 // the calling thread.
 func (d *Device) CheckGL() error {
 	const op = "CheckGL"
-	return d.withGL(op, func(g GLDriver, c glcontext.Context) error { return nil })
+	return d.withGL(op, func(GLDriver, glcontext.Context) error { return nil })
 }
 
 // withGL calls f with the context that is current on the calling thread.
@@ -99,19 +99,25 @@ func (d *Device) ShareGL(name uint32, use device.GLUse) (device.GLBuffer, error)
 			return err
 		}
 		b.context, b.bytes = c, now.Bytes
-		b.mem, err = g.ShareGL(name, now.Bytes, use)
+		if b.mem, err = g.ShareGL(name, now.Bytes, use); err == nil {
+			d.registerGL(b)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return b, nil
+}
+
+// registerGL lists a GL buffer, which nobody has acquired.
+func (d *Device) registerGL(b *glBuffer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gl == nil {
 		d.gl = map[*glBuffer]bool{}
 	}
 	d.gl[b] = false
-	return b, nil
 }
 
 // Bytes returns the size.
@@ -171,12 +177,12 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 	if !b.dev.lendGL(b) {
 		return nil, b.refuse(device.ErrInvalid, op, "is acquired already: it was shared twice")
 	}
+	q.seq++
 	m, err := b.acquire(q)
 	if err != nil {
 		b.dev.returnGL(b)
 		return nil, err
 	}
-	q.seq++
 	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
 	b.buffer.gl = b
 	b.buffer.touch(q, q.seq)

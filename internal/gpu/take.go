@@ -57,7 +57,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		return err
 	}
 	e, err := q.launches.Take(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
-	return q.launchIndexed("Take", e, err, &dst, &src, &at)
+	return q.launchIndexed("Take", e, err, &dst, &src, &at, 0)
 }
 
 // Put copies the elements of src to those of dst that indices name.
@@ -69,16 +69,17 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
 		return err
 	}
-	if how != device.Set {
-		return layout.Errorf(device.ErrUnsupported, "Put", "%v by %v: %s only replaces elements; the cpu device reduces them", dst, at, q.dev.Info().ID())
+	if how == device.Set {
+		e, err := q.launches.Put(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
+		return q.launchIndexed("Put", e, err, &dst, &src, &at, 0)
 	}
-	e, err := q.launches.Put(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
-	return q.launchIndexed("Put", e, err, &dst, &src, &at)
+	e, err := q.launches.Reduce(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type, how, at.Type.Bits())
+	return q.launchIndexed("Put", e, err, &dst, &src, &at, kernels.Reducing(dst.Type, how))
 }
 
 // launchIndexed queues the launch of a checked take or put, or returns the error of planning
-// it.
-func (q *Queue) launchIndexed(op string, e *kernels.Entry[Mem], planned error, dst, src, at *device.Operand) error {
+// it. hi is the kernel's argument of this name.
+func (q *Queue) launchIndexed(op string, e *kernels.Entry[Mem], planned error, dst, src, at *device.Operand, hi uint64) error {
 	to, from, err := q.usePair(op, dst.Buffer, src.Buffer)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (q *Queue) launchIndexed(op string, e *kernels.Entry[Mem], planned error, d
 	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
 	q.args = Args{
 		Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s},
-		Values: [2]uint64{uint64(e.AtBase(at.Layout.Offset()))},
+		Values: [2]uint64{uint64(e.AtBase(at.Layout.Offset())), hi},
 		More:   [2]Mem{indices.block.mem, q.takes.status.mem},
 	}
 	if q.capture != nil {

@@ -77,10 +77,13 @@ func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
 			l.Lo, l.Hi, l.Extent = uint64(l.AtBase(o.Cond.Offset())), uint64(l.BBase(o.B.Offset())), 2
 		}
 	case oracle.OpPut:
-		if o.Reduction != device.Set {
-			return fmt.Errorf("%w: no kernel reduces elements", oracle.ErrSkipped)
+		if o.Reduction == device.Set {
+			l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target)
+		} else {
+			l.Hi = kernels.Reducing(o.DstType, o.Reduction)
+			l.Launch, err = kernels.PlanReduce(o.Dst, o.Src, o.At, o.By, o.DstType, o.Reduction, o.AtType.Bits(), target)
 		}
-		if l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
+		if err == nil {
 			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
 		}
 	default:

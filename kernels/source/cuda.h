@@ -36,6 +36,9 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_CAS(p, old, v) __sync_val_compare_and_swap(p, old, v)
+#define ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_CAS64(p, old, v) ATOMIC_CAS(p, old, v)
+#define ATOMIC_ADD64(p, v) ATOMIC_ADD(p, v)
 #define ROTATE16(x) ((x) << 16 | (x) >> 16)
 #define UP_TO(n, x) ((n) - MIN(x, n)) // from x to n, or 0
 #define LEADING32(x) __builtin_clz(x)
@@ -58,6 +61,9 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define SUM_OF(a, b) AS_BITS(__nvvm_add_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define PRODUCT_OF(a, b) AS_BITS(__nvvm_mul_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define QUOTIENT_OF(a, b) AS_BITS(__nvvm_div_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
+#define AS_DOUBLE(x) __builtin_bit_cast(double, (u64)(x))
+#define DOUBLE_SUM_OF(a, b) __builtin_bit_cast(u64, __nvvm_add_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
+#define DOUBLE_PRODUCT_OF(a, b) __builtin_bit_cast(u64, __nvvm_mul_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {

@@ -31,10 +31,14 @@ extern "C" void host_barrier();
 #define ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
 #define ATOMIC_CAS(p, old, v) __sync_val_compare_and_swap(p, old, v)
+#define ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define ATOMIC_CAS64(p, old, v) ATOMIC_CAS(p, old, v)
+#define ATOMIC_ADD64(p, v) ATOMIC_ADD(p, v)
 #define ROTATE16(x) ((x) << 16 | (x) >> 16)
 #define UP_TO(n, x) ((n) - MIN(x, n))
 #define LEADING32(x) __builtin_clz(x)
 #define LEADING64(x) __builtin_clzll(x)
+#define HIGH64(a, b) ((u64)((unsigned __int128)(a) * (b) >> 64))
 #define UNROLL
 #define STREAM(to, from, type) for (u32 k_ = 0; k_ < 64 / sizeof(type); k_++) { (to)[k_] = (from)[k_]; }
 #define PREFETCH(address) __builtin_prefetch((const void *)(address))

@@ -23,10 +23,12 @@ typedef uint4 u128;
 #define ATOMIC_OR(p, v) atomic_or(p, v)
 #define ATOMIC_AND(p, v) atomic_and(p, v)
 #define ATOMIC_CAS(p, old, v) atomic_cmpxchg(p, old, v)
+#define ATOMIC_ADD(p, v) atomic_add(p, v)
 #define ROTATE16(x) rotate((u32)(x), 16u) // Oclgrind does not know what becomes of shifts
 #define UP_TO(n, x) ((u32)((n) - MIN((i32)(x), n))) // nor differences that saturate, of unsigned numbers
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
+#define HIGH64(a, b) mul_hi((u64)(a), (u64)(b))
 #define UNROLL _Pragma("unroll")
 #define AS_FLOAT(x) as_float((u32)(x))
 #define AS_BITS(x) as_uint((float)(x))
@@ -45,6 +47,13 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 #define PREFETCH(address)
 #define SCALAR
 #endif
+
+// Devices may lack atomic operations of 64 bits, and then get no kernel with these.
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#endif
+#define ATOMIC_CAS64(p, old, v) atom_cmpxchg(p, old, v)
+#define ATOMIC_ADD64(p, v) atom_add(p, v)
 
 // The bits of a where the mask has ones, else those of b.
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }

@@ -1,16 +1,23 @@
 // pick: elements of src whose positions depend on indices in memory, of each element
 // other ones, or, of a put, which go to positions in dst that do. There d is src's side,
-// and s dst's; elements below a byte are merged. lo is the base of at.
+// and s dst's; elements below a byte are merged. Of puts that reduce, reductions.h has what
+// becomes of them. lo is the base of at.
 
 #if DBITS < 8
 #define PER (32 / DBITS) // elements in a word
 #define LOAD(d, s) (src[(d) / (8 / DBITS)] >> ((d) % (8 / DBITS) * DBITS) & ((1 << DBITS) - 1))
-#define STORE(d, s, v) replace_bits((GLOBAL u32 *)dst + (s) / PER, (u32)(v) << ((s) % PER * DBITS), (u32)((1 << DBITS) - 1) << ((s) % PER * DBITS))
 #elif PUT
 #define LOAD(d, s) from[d]
-#define STORE(d, s, v) to[s] = (v)
 #else
 #define LOAD(d, s) from[s]
+#endif
+#if REDUCES
+#define STORE(d, s, v) PASTE(NAME, _reduce)(dst, s, v, (u32)hi)
+#elif DBITS < 8
+#define STORE(d, s, v) replace_bits((GLOBAL u32 *)dst + (s) / PER, (u32)(v) << ((s) % PER * DBITS), (u32)((1 << DBITS) - 1) << ((s) % PER * DBITS))
+#elif PUT
+#define STORE(d, s, v) to[s] = (v)
+#else
 #define STORE(d, s, v) to[d] = (v)
 #endif
 #if PUT
@@ -21,8 +28,10 @@
 
 ENTRY {
 #if DBITS >= 8
-	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
+#endif
+#if DBITS >= 8 && !REDUCES
+	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
 #endif
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Position begin = BEGIN;

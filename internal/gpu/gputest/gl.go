@@ -194,11 +194,11 @@ func refusesGL(t *testing.T, gl *GL, dev device.Device) {
 	invalid(b.Release(q), "is not acquired")
 	_, err := b.Acquire(nil)
 	invalid(err, "queue")
+	twice, err := dev.(device.GLSharer).ShareGL(name, device.GLRead)
+	require.NoError(t, err)
 	m := acquire(t, b, q)
 	_, err = b.Acquire(q)
 	invalid(err, "acquired already")
-	twice, err := dev.(device.GLSharer).ShareGL(name, device.GLRead)
-	require.NoError(t, err)
 	_, err = twice.Acquire(q)
 	invalid(err, "shared twice")
 	invalid(b.Close(), "Release comes before")
@@ -305,7 +305,7 @@ func threadsGL(t *testing.T, gl *GL, dev device.Device) {
 
 // No address of a GL buffer gets into what is replayed later.
 func captureGL(t *testing.T, gl *GL, dev device.Device) {
-	_, b := share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
+	name, b := share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
 	q := Queue(t, dev)
 	m, own := acquire(t, b, q), Alloc(t, dev, 64)
 	_, err := q.Capture(func() error { return nil })
@@ -326,6 +326,20 @@ func captureGL(t *testing.T, gl *GL, dev device.Device) {
 	require.NoError(t, err)
 	release(t, b, q)
 	require.ErrorIs(t, q.Fill(Words(m, 0, 1), make([]byte, 4)), device.ErrClosed)
+
+	// A queue that captures cannot tell how far it is: Release is refused until it can.
+	m, other := acquire(t, b, q), Queue(t, dev)
+	e, err := q.Record()
+	require.NoError(t, err)
+	require.NoError(t, other.WaitFor(e))
+	Fill(t, other, m, 6)
+	_, err = other.Capture(func() error {
+		require.ErrorIs(t, b.Release(q), device.ErrInvalid)
+		return nil
+	})
+	require.NoError(t, err)
+	release(t, b, q)
+	assert.EqualValues(t, 6, gl.Bytes(t, name, 64)[63])
 }
 
 func sizesGL(t *testing.T, gl *GL, dev device.Device) {
