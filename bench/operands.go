@@ -11,10 +11,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Operands are memory for an operation. A fill has no Src, and only a take has At: the
-// others' are without a buffer.
+// Operands are memory for an operation. What it does not have is without a buffer: a fill
+// Src, all but takes and puts At.
 type Operands struct {
 	Dst, Src, At device.Operand
+	cond, b      device.Operand // of a where
+	table        device.Operand // of a map
+	scale, zero  device.Operand // of what scales
 	operation    oracle.Case
 }
 
@@ -43,8 +46,28 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 	if o.Op != oracle.OpFill {
 		alloc(&all.Src, src)
 	}
-	if o.Op == oracle.OpTake {
+	spanned := func(x *device.Operand, l layout.Layout, t layout.DType) {
+		*x = device.Operand{Layout: l, Type: t}
+		if _, last, some := l.Extent(); err == nil && some {
+			bytes, _ := layout.PackedBytes(last+1, t.Bits()) // it is no more than dst's elements
+			alloc(x, bytes)
+		}
+	}
+	switch o.Op {
+	case oracle.OpTake, oracle.OpPut:
 		alloc(&all.At, at)
+	case oracle.OpWhere:
+		spanned(&all.cond, o.Cond, layout.Bool)
+		spanned(&all.b, o.B, o.DstType)
+	case oracle.OpMap:
+		if all.table.Layout, err = layout.Contiguous(1 << o.SrcType.Bits()); err == nil {
+			spanned(&all.table, all.table.Layout, o.DstType)
+		}
+	case oracle.OpDequantize, oracle.OpQuantize:
+		spanned(&all.scale, o.Terms.Scale.Layout, o.Terms.Scale.Type)
+		if zero := o.Terms.Zero; zero.Type != layout.Invalid {
+			spanned(&all.zero, zero.Layout, zero.Type)
+		}
 	}
 	if err != nil {
 		return Operands{}, errors.Join(err, all.Free())
@@ -52,11 +75,28 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 	return all, nil
 }
 
-// Fill writes the source, from a slice that is at least as long, and a take's indices,
-// each as likely as any other: the same for the same seed. It overwrites all of Dst.
+// Fill writes what is read, from a slice of at least Noise bytes: sources as they are,
+// conditions of which half are true, scales of 1/8, and indices, each as likely as any
+// other: the same for the same seed. It overwrites all of Dst.
 func (o *Operands) Fill(q device.Queue, src []byte, seed uint64) error {
-	if b := o.Src.Buffer; b != nil {
-		if err := q.Write(b, 0, src[:b.Size()]); err != nil {
+	for _, x := range []device.Operand{o.Src, o.b, o.table, o.zero} {
+		if b := x.Buffer; b != nil {
+			if err := q.Write(b, 0, src[:b.Size()]); err != nil {
+				return err
+			}
+		}
+	}
+	if b := o.cond.Buffer; b != nil {
+		set := make([]byte, b.Size())
+		for i := range set {
+			set[i] = src[i] & 1
+		}
+		if err := q.Write(b, 0, set); err != nil {
+			return err
+		}
+	}
+	if b := o.scale.Buffer; b != nil {
+		if err := q.Fill(whole(b, o.scale.Type), scales[o.scale.Type]); err != nil {
 			return err
 		}
 	}
@@ -77,6 +117,16 @@ func (o *Operands) Run(q device.Queue) error {
 		return q.Fill(o.Dst, cases.Pattern(o.Dst.Type))
 	case oracle.OpTake:
 		return q.Take(o.Dst, o.Src, o.At, o.operation.By...)
+	case oracle.OpPut:
+		return q.Put(o.Dst, o.Src, o.At, o.operation.Reduction, o.operation.By...)
+	case oracle.OpWhere:
+		return q.Where(o.Dst, o.cond, o.Src, o.b)
+	case oracle.OpMap:
+		return q.Map(o.Dst, o.Src, o.table)
+	case oracle.OpDequantize:
+		return q.Dequantize(o.Dst, o.Src, device.Scaling{Scale: o.scale, Zero: o.zero})
+	case oracle.OpQuantize:
+		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero})
 	}
 	return q.Copy(o.Dst, o.Src)
 }
@@ -90,6 +140,16 @@ func (o *Operands) Free() error {
 	return errors.Join(errs...)
 }
 
+// Noise is how many bytes Fill needs.
+func (o *Operands) Noise() (bytes int64) {
+	for _, x := range []device.Operand{o.Src, o.cond, o.b, o.table, o.zero} {
+		if x.Buffer != nil {
+			bytes = max(bytes, x.Buffer.Size())
+		}
+	}
+	return bytes
+}
+
 // size is the bytes of all buffers.
 func (o *Operands) size() (bytes int64) {
 	for _, b := range o.buffers() {
@@ -99,13 +159,16 @@ func (o *Operands) size() (bytes int64) {
 }
 
 func (o *Operands) buffers() (all []device.Buffer) {
-	for _, b := range []device.Buffer{o.Dst.Buffer, o.Src.Buffer, o.At.Buffer} {
-		if b != nil {
-			all = append(all, b)
+	for _, x := range []device.Operand{o.Dst, o.Src, o.At, o.cond, o.b, o.table, o.scale, o.zero} {
+		if x.Buffer != nil {
+			all = append(all, x.Buffer)
 		}
 	}
 	return all
 }
+
+// scales are 1/8, in the types that scales of cases have.
+var scales = map[layout.DType][]byte{layout.Float16: {0x00, 0x30}, layout.Float32: {0, 0, 0, 0x3e}}
 
 // poisoned is a byte that no case leaves in dst.
 const poisoned = 0xa5
@@ -116,15 +179,18 @@ func (o *Operands) poison(q device.Queue) error {
 }
 
 // dense is a buffer as an operand of bytes.
-func dense(b device.Buffer) device.Operand {
-	l, err := layout.Contiguous(b.Size())
+func dense(b device.Buffer) device.Operand { return whole(b, layout.Uint8) }
+
+// whole is a buffer as an operand of a type of whole bytes.
+func whole(b device.Buffer, t layout.DType) device.Operand {
+	l, err := layout.Contiguous(b.Size() * 8 / int64(t.Bits()))
 	if err != nil {
 		panic(err) // a size that exists
 	}
-	return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
+	return device.Operand{Buffer: b, Layout: l, Type: t}
 }
 
-// indices are so many bytes of a take's indices.
+// indices are so many bytes of indices.
 func indices(o oracle.Case, size int64, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	at := make([]byte, 0, size)

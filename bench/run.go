@@ -293,9 +293,7 @@ func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
 		}
 		all = append(all, o)
 		n = r.rotation(o.size())
-		if b := o.Src.Buffer; b != nil {
-			r.hold(b.Size())
-		}
+		r.hold(o.Noise())
 		if err := o.Fill(r.q, r.noise, r.Seed); err != nil {
 			return all, err
 		}

@@ -30,8 +30,11 @@ func (r *runner) verify(c cases.Case, at oracle.Case, o *Operands) (string, erro
 	if err := oracle.CheckOn(r.dev, r.q, whole, r.Seed); err != nil {
 		return "", err
 	}
-	if whole.String() == at.String() {
+	switch {
+	case whole.String() == at.String():
 		return "every bit", nil
+	case !walks(at.Op):
+		return fmt.Sprintf("every bit of %v", whole), nil
 	}
 	if err := o.poison(r.q); err != nil {
 		return "", err
@@ -118,6 +121,15 @@ func (r *runner) gaps(o oracle.Case, got []byte) error {
 		}
 	}
 	return nil
+}
+
+// walks reports whether walk has an operation.
+func walks(op oracle.Op) bool {
+	switch op {
+	case oracle.OpCopy, oracle.OpFill, oracle.OpConvert, oracle.OpTake:
+		return true
+	}
+	return false
 }
 
 // walk is the index walk of a single element.

@@ -47,11 +47,7 @@ func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 	ready := func(o oracle.Case) func() { // on memory that was written: other memory is not there
 		x, err := bench.NewOperands(dev, o)
 		ok(err)
-		var src []byte
-		if x.Src.Buffer != nil {
-			src = make([]byte, x.Src.Buffer.Size())
-		}
-		ok(x.Fill(q, src, 1))
+		ok(x.Fill(q, make([]byte, x.Noise()), 1))
 		return func() {
 			ok(x.Run(q))
 			ok(q.Wait())

@@ -27,9 +27,15 @@ type Case struct {
 	src  view    // nil: the tensor itself
 	dst  view    // of a dense tensor of src's shape; nil: itself
 
-	// src of a take is its table. It takes half as many as there are along axis.
+	// src of a take, and of a put dst, is a view of its table. It takes or puts half as many
+	// as there are along axis.
 	axis int
 	own  bool // each element has its own index; false: they share those along axis
+
+	// Of a where: views of which cond and b are, of a dense tensor of src's shape. Of what
+	// scales: that of the scales, and the types of these and of the zero points.
+	cond, b, scale      view
+	scaleType, zeroType layout.DType
 }
 
 // view makes a layout of a dense one.
@@ -56,11 +62,17 @@ func (c Case) At(bytes int64) (oracle.Case, error) {
 	}
 	out := oracle.Case{Op: c.Op, DstType: c.DstType, SrcType: c.SrcType}
 	src, err := c.src.of(dims)
-	if err == nil && c.Op == oracle.OpTake {
+	if err == nil && (c.Op == oracle.OpTake || c.Op == oracle.OpPut) {
 		src, err = c.index(&out, src)
 	}
 	if err == nil {
 		out.Dst, err = c.dst.of(src.Shape())
+	}
+	if err == nil {
+		err = c.beside(&out)
+	}
+	if c.Op == oracle.OpPut {
+		src, out.Dst = out.Dst, src
 	}
 	if err != nil {
 		return oracle.Case{}, fmt.Errorf("%s at %d bytes: %w", c.Name, bytes, err)
@@ -71,7 +83,28 @@ func (c Case) At(bytes int64) (oracle.Case, error) {
 	return out, nil
 }
 
-// index makes the indices of a take from a table, and returns its source.
+// beside makes what else is read: conditions, a where's other side, terms.
+func (c Case) beside(out *oracle.Case) (err error) {
+	dims := out.Dst.Shape()
+	switch c.Op {
+	case oracle.OpWhere:
+		if out.Cond, err = c.cond.of(dims); err == nil {
+			out.B, err = c.b.of(dims)
+		}
+	case oracle.OpDequantize, oracle.OpQuantize:
+		l, err := c.scale.of(dims)
+		if err != nil {
+			return err
+		}
+		out.Terms.Scale = oracle.Term{Layout: l, Type: c.scaleType}
+		if c.zeroType != layout.Invalid {
+			out.Terms.Zero = oracle.Term{Layout: l, Type: c.zeroType}
+		}
+	}
+	return err
+}
+
+// index makes the indices of a take or a put, and returns the layout of its table's elements.
 func (c Case) index(out *oracle.Case, table layout.Layout) (src layout.Layout, err error) {
 	out.AtType = layout.Int64
 	out.By = []device.Index{{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}}

@@ -25,6 +25,9 @@ func All() []Case {
 	l.conversions()
 	l.fills()
 	l.takes()
+	l.puts()
+	l.choices()
+	l.scaled()
 	return l.cases
 }
 
@@ -211,4 +214,38 @@ func (l *list) takes() {
 	l.take("take-short-rows", layout.Float32, []int64{1 << 21, 16}, nil, 0)
 	l.take("take-pages", layout.Float16, []int64{8192, 16, 8, 64}, permute(2, 0, 1, 3), 1)
 	l.take("take-elements", layout.Float32, []int64{2048, 8192}, nil, 1).own = true
+}
+
+// puts are takes the other way round.
+func (l *list) puts() {
+	for _, c := range []*Case{
+		l.take("put-rows", layout.Float16, []int64{16384, 4096}, nil, 0),
+		l.take("put-short-rows", layout.Float32, []int64{1 << 21, 16}, nil, 0),
+	} {
+		c.Op, c.Class = oracle.OpPut, "put"
+	}
+	c := l.take("put-elements", layout.Float32, []int64{2048, 8192}, nil, 1)
+	c.Op, c.Class, c.own = oracle.OpPut, "put", true
+}
+
+// choices are of attention's scores or a number, by a mask that heads share; of elements of
+// two tensors; and of what codes of 4 and 8 bits stand for, in a table.
+func (l *list) choices() {
+	c := l.add("where-mask", "where", layout.Float16, []int64{2, 16, 1024, 1024}, nil, 0)
+	c.Op, c.cond, c.b = oracle.OpWhere, repeat(1), repeat(0, 1, 2, 3)
+	l.add("where-elements", "where", layout.Float32, []int64{4096, 4096}, nil, 0).Op = oracle.OpWhere
+	c = l.add("map-nibbles", "map", layout.Uint4, []int64{1 << 25}, nil, 0)
+	c.Op, c.DstType = oracle.OpMap, layout.Float16
+	l.add("map-bytes", "map", layout.Uint8, []int64{1 << 26}, nil, 0).Op = oracle.OpMap
+}
+
+// scaled are weights of 4 bits by groups of 128, with a zero point each, 8-bit ones by rows,
+// and activations to 8 bits by rows. Elements are as few as in conversions.
+func (l *list) scaled() {
+	c := l.add("dequantize-groups", "scale", layout.Uint4, []int64{512, 32, 128}, nil, 0)
+	c.Op, c.DstType, c.scale, c.scaleType, c.zeroType = oracle.OpDequantize, layout.Float16, repeat(2), layout.Float16, layout.Uint4
+	c = l.add("dequantize-rows", "scale", layout.Int8, []int64{1024, 2048}, nil, 0)
+	c.Op, c.DstType, c.scale, c.scaleType = oracle.OpDequantize, layout.Float32, repeat(1), layout.Float32
+	c = l.add("quantize-rows", "scale", layout.Int8, []int64{1024, 2048}, nil, 0)
+	c.Op, c.SrcType, c.scale, c.scaleType = oracle.OpQuantize, layout.Float32, repeat(1), layout.Float32
 }

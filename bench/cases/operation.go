@@ -1,6 +1,8 @@
 package cases
 
 import (
+	"errors"
+
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -16,8 +18,8 @@ func Pattern(t layout.DType) []byte {
 }
 
 // LogicalBytes is the traffic of an operation by its own account: the elements that it
-// writes and, except in a fill, as many that it reads. A take also reads its indices,
-// each once.
+// writes and, except in a fill, as many that it reads. A take or a put also reads its
+// indices, a where its conditions, and what scales its terms, each once.
 func LogicalBytes(o oracle.Case) (int64, error) {
 	shape := o.Dst.Shape()
 	total, err := shape.Bytes(o.DstType)
@@ -25,14 +27,28 @@ func LogicalBytes(o oracle.Case) (int64, error) {
 		return total, err
 	}
 	read, err := shape.Bytes(o.SrcType)
-	if err != nil || o.Op != oracle.OpTake {
-		return total + read, err
+	total += read
+	once := func(l layout.Layout, t layout.DType) {
+		dims := l.Shape()
+		for i := range dims {
+			if l.Stride(i) == 0 {
+				dims[i] = 1
+			}
+		}
+		n, e := dims.Bytes(t)
+		total, err = total+n, errors.Join(err, e)
 	}
-	for i := range shape {
-		if o.At.Stride(i) == 0 {
-			shape[i] = 1
+	switch o.Op {
+	case oracle.OpTake, oracle.OpPut:
+		once(o.At, o.AtType)
+	case oracle.OpWhere:
+		once(o.Cond, layout.Bool)
+	case oracle.OpDequantize, oracle.OpQuantize:
+		for _, t := range []oracle.Term{o.Terms.Scale, o.Terms.Zero} {
+			if t.Type != layout.Invalid {
+				once(t.Layout, t.Type)
+			}
 		}
 	}
-	indices, err := shape.Bytes(o.AtType)
-	return total + read + indices, err
+	return total, err
 }

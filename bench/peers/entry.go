@@ -14,7 +14,7 @@ type Entry struct {
 	Name  string   `json:"name"`
 	Class string   `json:"class"`
 	Case  string   `json:"case"`
-	Op    string   `json:"op"` // "copy", "convert", "fill" or "take"
+	Op    string   `json:"op"` // "copy", "convert", "fill" or "take"; others, as "where", have more operands than are told
 	Dst   Location `json:"dst"`
 	Src   Location `json:"src"` // a fill has none: its length is 0
 	// Pattern is the bytes of an element that a fill writes, the lowest first, in
