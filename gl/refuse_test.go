@@ -293,6 +293,29 @@ func TestClosedStream(t *testing.T) {
 	}
 }
 
+// A driver that says that it shares, and then does not.
+func TestSharingFails(t *testing.T) {
+	const child = "RESTRIDE_TEST_NOT_SHARED"
+	if os.Getenv(child) != "" {
+		current(t)
+		in, err := New(open(t, "cuda:0"), Options{})
+		require.NoError(t, err)
+		assert.Equal(t, Staged, in.Way())
+		assert.ErrorContains(t, in.Why(), os.Getenv(child))
+		return
+	}
+	if os.Getenv("RESTRIDE_LIBCUDA") == "" {
+		t.Skip("there is no simulated driver")
+	}
+	current(t)
+	for _, call := range []string{"cuGraphicsGLRegisterBuffer", "cuGraphicsMapResources"} {
+		cmd := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestSharingFails$")
+		cmd.Env = append(os.Environ(), child+"="+call, "RESTRIDE_SIM_FAIL="+call+"=304")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
 // A size that a device does not take is told at once, and the buffer is not left mapped.
 func TestOddSize(t *testing.T) {
 	current(t)
