@@ -1,8 +1,6 @@
 package gomlx
 
-import (
-	"github.com/gomlx/compute"
-)
+import "github.com/gomlx/compute"
 
 // The fused operations, some of whose operands are optional or lie in their options.
 
