@@ -137,9 +137,9 @@ type scratch struct {
 	floats []byte    // of a conversion by way of float32
 	values []byte    // of a scaling
 	terms  []byte
-	scales simd.Scales
-	next   int64 // where the next block begins in the source, to fetch it
-	sub    *job  // its part of a job below a byte
+	scales [castPiece / scaledLine]simd.Scales // of the lines of a scaling
+	next   int64                               // where the next block begins in the source, to fetch it
+	sub    *job                                // its part of a job below a byte
 	box    *boxWork
 }
 

@@ -176,6 +176,11 @@ func (d *Device) HostBytes(b device.Buffer) ([]byte, bool) { return Bytes(b) }
 // WrapHost is Wrap (device.HostMemory).
 func (d *Device) WrapHost(b []byte) device.Buffer { return Wrap(b) }
 
+// AdoptHost is WrapFor (device.HostAdopter).
+func (d *Device) AdoptHost(b []byte, done func()) (device.Buffer, error) {
+	return WrapFor(b, done), nil
+}
+
 // Strings returns a string buffer's memory itself, valid until the buffer is
 // freed; false if the buffer is not a cpu device's, holds bytes, or was freed.
 func Strings(b device.Buffer) ([]string, bool) {

@@ -113,6 +113,7 @@ type piece struct {
 	values []float32
 	at     *[sideCount]int64
 	sc     *scratch
+	terms  *[sideCount]job // conversions of the terms of several blocks
 }
 
 var scalings = sync.Pool{New: func() any { return new(scaling) }}
@@ -199,36 +200,45 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		rest /= c.axes[k].n
 		move(k, index[k])
 	}
-	var in, out job // conversions from src, and to dst
+	var jobs [sideCount]job // conversions from src, and to dst; of terms, of several blocks'
+	in, out := &jobs[sideSrc], &jobs[sideDst]
 	inner := &c.axes[last].by
 	in.convert(layout.Float32, c.operands[sideSrc].dtype, plain)
 	out.convert(c.operands[sideDst].dtype, layout.Float32, c.how)
 	in.src, in.b = c.operands[sideSrc].base, axis{d: 1, s: inner[sideSrc]}
 	out.dst, out.b, out.bytes = c.operands[sideDst].base, axis{d: inner[sideDst], s: 1}, c.bytes
 	values := floatsOf(&sc.values)
-	p := piece{at: &at, sc: sc}
+	p := piece{at: &at, sc: sc, terms: &jobs}
+	if last > 0 {
+		for side := sideScale; side < sideCount; side++ {
+			if o := &c.operands[side]; o.is != nil {
+				jobs[side].convert(layout.Float32, o.dtype, plain)
+				jobs[side].src, jobs[side].b = o.base, axis{d: 1, s: c.axes[last-1].by[side]}
+			}
+		}
+	}
 	in.dst, out.src = unsafe.Pointer(&values[0]), unsafe.Pointer(&values[0])
 	for lo < hi {
 		n := min(hi-lo, c.length-lo%c.length, castPiece)
 		d := at[sideDst]
 		in.valueRow(0, at[sideSrc], n, sc)
+		lined := !c.quantizes && c.uniform && kernels.ScaleFloat != nil && c.axes[last].n%scaledLine == 0 && index[last]%scaledLine == 0
 		for done := int64(0); done < n; {
-			m := min(n-done, c.axes[last].n-index[last])
-			if p.values = values[done : done+m]; c.quantizes {
-				c.quantize(&p)
+			m, k, count := min(n-done, c.axes[last].n-index[last]), last, int64(0)
+			if lined && last > 0 && m == c.axes[last].n { // blocks that follow each other
+				k, count = last-1, min((n-done)/m, c.axes[last-1].n-index[last-1])
+				c.addBlocks(&p, done/scaledLine, count, m/scaledLine)
+				m *= count
 			} else {
-				c.dequantize(&p)
+				p.values = values[done : done+m]
+				count = c.scaleRow(&p, done, lined)
+				if m == c.axes[last].n && last > 0 { // a row: the next one
+					k, count = last-1, 1
+				}
 			}
 			done += m
-			k := last
-			if m == c.axes[last].n && last > 0 { // a row: the next one
-				k--
-				index[k]++
-				move(k, 1)
-			} else {
-				index[last] += m
-				move(last, m)
-			}
+			index[k] += count
+			move(k, count)
 			for ; k > 0 && index[k] == c.axes[k].n; k-- { // the next index over the outer axes
 				move(k, -index[k])
 				index[k] = 0
@@ -236,10 +246,28 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 				move(k-1, 1)
 			}
 		}
+		if lined {
+			first := (*byte)(in.dst)
+			kernels.ScaleFloat(first, first, n/scaledLine, (*byte)(unsafe.Pointer(&sc.scales)), false)
+		}
 		out.valueRow(d, 0, n, sc)
 		lo += n
 	}
 	out.settle()
+}
+
+// scaleRow scales a piece's values, or, where they are scaled by lines, notes by what. It
+// returns how many there are.
+func (c *scaling) scaleRow(p *piece, at int64, lined bool) int64 {
+	switch {
+	case c.quantizes:
+		c.quantize(p)
+	case lined:
+		c.addLines(p, at/scaledLine)
+	default:
+		c.dequantize(p)
+	}
+	return int64(len(p.values))
 }
 
 // convert makes the job one of conversions along its axis b.

@@ -42,20 +42,30 @@ func (o *scaled) bits(at int64) uint64 {
 
 // float returns an element as a float.
 func (o *scaled) float(at int64) float32 {
+	if o.dtype == layout.Float16 && looseAlignment {
+		return halfFloat(uint32(*(*uint16)(unsafe.Add(o.base, 2*at))))
+	}
 	x := o.bits(at)
 	switch {
 	case o.is.bits <= 8:
 		return o.values[x]
-	case o.dtype == layout.Float16 && looseAlignment:
-		var v float32
-		halfToFloat(unsafe.Pointer(&v), unsafe.Add(o.base, 2*at), 1)
-		return v
+	case o.dtype == layout.Float16:
+		return halfFloat(uint32(x))
 	case o.dtype == layout.Float32:
 		return math.Float32frombits(uint32(x))
 	case o.dtype == layout.BFloat16:
 		return math.Float32frombits(uint32(x) << 16)
 	}
 	return math.Float32frombits(uint32(numbers[layout.Float32].encode(o.is.decode(x))))
+}
+
+// halfFloat is a float16.
+func halfFloat(x uint32) float32 {
+	v := math.Float32frombits(x&0x7fff<<13) * 0x1p112 // exact, with subnormal ones
+	if x&0x7c00 == 0x7c00 {
+		v = math.Float32frombits(x&0x7fff<<13 | floatInfinity)
+	}
+	return math.Float32frombits(math.Float32bits(v) | x&0x8000<<16)
 }
 
 // whole returns an element that is an integer.
@@ -96,11 +106,6 @@ func (o *scaled) isInteger() bool {
 
 // dequantize makes (v - zero) * scale + add of each value.
 func (c *scaling) dequantize(p *piece) {
-	if c.uniform && kernels.ScaleFloat != nil {
-		if c.dequantizeLines(p); len(p.values) == 0 {
-			return
-		}
-	}
 	v := p.values
 	c.shift(p)
 	if k := c.term(p, sideScale, &p.sc.terms); k.each != nil {
@@ -123,16 +128,13 @@ func (c *scaling) dequantize(p *piece) {
 	quiet(v)
 }
 
-// dequantizeLines is dequantize for values whose terms are the same, by whole lines; it
-// leaves the rest.
-func (c *scaling) dequantizeLines(p *piece) {
-	const line = cacheLine / 4
-	lines := len(p.values) / line
-	if lines == 0 {
-		return
-	}
-	by := &p.sc.scales
-	*by = simd.Scales{Scale: c.operands[sideScale].float(p.at[sideScale]), Add: float32(math.Copysign(0, -1))}
+// scaledLine is how many floats a line of ScaleFloat has.
+const scaledLine = cacheLine / 4
+
+// addLines notes what the lines of a piece's values, which have the same terms, are scaled
+// by.
+func (c *scaling) addLines(p *piece, first int64) {
+	by := simd.Scales{Scale: c.operands[sideScale].float(p.at[sideScale]), Add: float32(math.Copysign(0, -1))}
 	if o := &c.operands[sideZero]; o.is != nil {
 		by.Zero = o.float(p.at[sideZero])
 	}
@@ -141,9 +143,54 @@ func (c *scaling) dequantizeLines(p *piece) {
 			by.Add = -by.Add
 		}
 	}
-	at := (*byte)(unsafe.Pointer(&p.values[0]))
-	kernels.ScaleFloat(at, at, int64(lines), (*byte)(unsafe.Pointer(by)), false)
-	p.values = p.values[lines*line:]
+	lines := p.sc.scales[first:][:len(p.values)/scaledLine]
+	for i := range lines {
+		lines[i] = by
+	}
+}
+
+// addBlocks is addLines for count blocks of so many lines, which follow each other along
+// the axis outside the innermost one.
+func (c *scaling) addBlocks(p *piece, first, count, lines int64) {
+	by := p.sc.scales[first:][:count*lines]
+	for i, v := range c.terms(p, sideScale, count) {
+		for k := range lines {
+			by[int64(i)*lines+k] = simd.Scales{Scale: v, Add: float32(math.Copysign(0, -1))}
+		}
+	}
+	if c.operands[sideZero].is != nil {
+		for i, v := range c.terms(p, sideZero, count) {
+			for k := range lines {
+				by[int64(i)*lines+k].Zero = v
+			}
+		}
+	}
+	if c.operands[sideAdd].is == nil {
+		return
+	}
+	for i, v := range c.terms(p, sideAdd, count) {
+		if c.subtract {
+			v = -v
+		}
+		for k := range lines {
+			by[int64(i)*lines+k].Add = v
+		}
+	}
+}
+
+// terms returns a term of count blocks.
+func (c *scaling) terms(p *piece, side int, count int64) []float32 {
+	out, j := floatsOf(&p.sc.terms)[:count], &p.terms[side]
+	if j.b.s == 0 {
+		v := c.operands[side].float(p.at[side])
+		for i := range out {
+			out[i] = v
+		}
+		return out
+	}
+	j.dst = unsafe.Pointer(&out[0])
+	j.valueRow(0, p.at[side], count, p.sc)
+	return out
 }
 
 func add(v []float32, by term) {

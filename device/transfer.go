@@ -54,15 +54,16 @@ type HandleMemory interface {
 	AdoptHandle(handle uintptr, bytes int64, done func()) (Buffer, error)
 }
 
-// HostAdopter is implemented by devices that may be the host's processor, and then work on
-// memory of the host's in place.
+// HostAdopter is implemented by devices that are, or may be, the host's processor, and then
+// work on memory of the host's in place.
 type HostAdopter interface {
 	// AdoptHost returns a buffer of memory of the caller's, with what is in it. It begins on
-	// a multiple of 16, and its size is one of 4. The memory is the device's until the work
-	// on the buffer is done (Queue.Wait) and then the buffer is freed: others may not look
-	// at it before. The buffer counts in no Stats. A device with memory of its own gives
-	// ErrUnsupported.
-	AdoptHost(memory []byte) (Buffer, error)
+	// a multiple of 16, and its size is one of 4; the cpu device takes any. The memory is the
+	// device's until done is called, unless it is nil: once, when the buffer is freed and the
+	// work on it is over, at the latest by the device's Close; by Free itself, or in a
+	// goroutine of its own. After an error it is not called. The buffer counts in no Stats. A
+	// device with memory of its own gives ErrUnsupported.
+	AdoptHost(memory []byte, done func()) (Buffer, error)
 }
 
 // HostAllocator is implemented by devices whose driver has host memory that it

@@ -85,8 +85,8 @@ func (i *Interop) newStorage(op string, bytes int64) (name uint32, err error) {
 
 // Buffer makes a buffer object of the program's known, in which elements of a type lie as a
 // layout says. The object stays the program's, which keeps it, and its storage, until Close.
-// Where the way is Shared, its size is a multiple of 4 bytes. Where it is Mapped, its storage
-// was made by glBufferStorage with the flags GL_MAP_READ_BIT, GL_MAP_WRITE_BIT,
+// Its size is a multiple of 4 bytes, but where the way is Staged, or the device is the cpu.
+// Where the way is Mapped, its storage was made by glBufferStorage with the flags GL_MAP_READ_BIT, GL_MAP_WRITE_BIT,
 // GL_MAP_PERSISTENT_BIT and GL_MAP_COHERENT_BIT, and the program has not mapped it: Close
 // unmaps it.
 func (i *Interop) Buffer(name uint32, t layout.DType, l layout.Layout, use device.GLUse) (*Buffer, error) {

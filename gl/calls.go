@@ -40,6 +40,9 @@ func (i *Interop) end(op string, f func() error) error {
 // which it also does for callers that have not locked it, so that they are told and not
 // ended by the driver.
 func (i *Interop) onThread(op string, f func() error) error {
+	if i == nil {
+		return layout.Errorf(device.ErrInvalid, op, "there is no Interop")
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	here, err := glcontext.Current()

@@ -96,8 +96,8 @@ func eachWay(t *testing.T, f func(t *testing.T, in *Interop)) {
 	}
 }
 
-// make1 is NewBuffer for a test.
-func make1(t *testing.T, in *Interop, use device.GLUse, of layout.DType, dims ...int64) *Buffer {
+// newBuffer is NewBuffer, for a test.
+func newBuffer(t *testing.T, in *Interop, use device.GLUse, of layout.DType, dims ...int64) *Buffer {
 	t.Helper()
 	b, err := in.NewBuffer(use, of, dims...)
 	require.NoError(t, err)

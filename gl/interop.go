@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/go-gl/gl/v4.3-core/gl"
+
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/glcontext"
 	"github.com/restride/restride/layout"
@@ -71,7 +73,7 @@ func New(s *tensor.Stream, o Options) (*Interop, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	i := &Interop{stream: s}
-	i.context, _ = glcontext.Current() // do says that there is none
+	i.context, _ = glcontext.Current() // onThread says if there is none
 	err := i.onThread(op, func() error { return initialize(o.ProcAddress) })
 	if err == nil {
 		err = i.do(op, func() error { return i.begin(op, o) })
@@ -109,13 +111,34 @@ func (i *Interop) check(op string, way Way) error {
 	switch way {
 	case Shared:
 		if sharer, ok := dev.(device.GLSharer); ok {
-			return sharer.CheckGL()
+			return i.checkShared(op, sharer)
 		}
 		return layout.Errorf(device.ErrUnsupported, op, "device %s has no memory in common with GL", dev.Info().ID())
 	case Mapped:
 		return i.checkMapped(op)
 	}
 	return nil
+}
+
+// checkShared returns why there is no Shared, by trying it: some drivers tell only then.
+func (i *Interop) checkShared(op string, sharer device.GLSharer) error {
+	if err := sharer.CheckGL(); err != nil {
+		return err
+	}
+	name, err := i.newStorage(op, unit)
+	if err != nil {
+		return err
+	}
+	defer gl.DeleteBuffers(1, &name)
+	b, err := sharer.ShareGL(name, device.GLReadWrite)
+	if err != nil {
+		return err
+	}
+	q := i.stream.Queue()
+	if _, err = b.Acquire(q); err == nil {
+		err = b.Release(q)
+	}
+	return errors.Join(err, b.Close())
 }
 
 // Way returns the way there is.

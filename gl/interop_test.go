@@ -3,6 +3,7 @@
 package gl
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestBestWay(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		const n = 96
-		from, to := make1(t, in, device.GLRead, layout.Float32, n, n), make1(t, in, device.GLWrite, layout.Float32, n, n)
+		from, to := newBuffer(t, in, device.GLRead, layout.Float32, n, n), newBuffer(t, in, device.GLWrite, layout.Float32, n, n)
 		data := numbered(4 * n * n)
 		for round := range 3 {
 			data[0] = byte(round)
@@ -69,12 +70,28 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+// Elements of every width.
+func TestWidths(t *testing.T) {
+	eachWay(t, func(t *testing.T, in *Interop) {
+		for of, want := range map[layout.DType][]byte{
+			layout.Bit: {0xff, 0x7f}, layout.Int2: {0xff, 0xff, 0xff, 0x3f}, layout.Uint4: {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f},
+			layout.Float8E5M2: bytes.Repeat([]byte{0xff}, 15), layout.BFloat16: bytes.Repeat([]byte{0xff}, 30), layout.Complex128: bytes.Repeat([]byte{0xff}, 240),
+		} {
+			b := newBuffer(t, in, device.GLReadWrite, of, 3, 5)
+			set(b.Name(), make([]byte, len(want)))
+			require.NoError(t, in.stream.Queue().Fill(acquire(t, b).Operand(), bytes.Repeat([]byte{0xff}, max(1, of.Bits()/8))))
+			require.NoError(t, b.Release())
+			assert.Equal(t, want, get(b.Name(), len(want)), of)
+		}
+	})
+}
+
 // Only Staged transfers, and Stats counts it.
 func TestTransfers(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		const bytes = 4096
+		const size = 4096
 		for _, use := range []device.GLUse{device.GLRead, device.GLWrite, device.GLReadWrite} {
-			b := make1(t, in, use, layout.Uint8, bytes)
+			b := newBuffer(t, in, use, layout.Uint8, size)
 			before := in.stream.Device().Stats()
 			x := acquire(t, b)
 			if use != device.GLRead {
@@ -84,10 +101,10 @@ func TestTransfers(t *testing.T) {
 			now := in.stream.Device().Stats()
 			var up, down int64
 			if in.Way() == Staged && use != device.GLWrite {
-				up = bytes
+				up = size
 			}
 			if in.Way() == Staged && use != device.GLRead {
-				down = bytes
+				down = size
 			}
 			assert.Equal(t, up, now.HostToDevice-before.HostToDevice, use)
 			assert.Equal(t, down, now.DeviceToHost-before.DeviceToHost, use)
@@ -100,7 +117,7 @@ func TestTransfers(t *testing.T) {
 func TestReadWrite(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		data := numbered(256)
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 256)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 256)
 		set(b.Name(), data)
 		x := acquire(t, b)
 		part, err := x.Slice(0, 16, 32, 1)

@@ -23,6 +23,7 @@ type mapped struct {
 	bytes  int64
 	at     unsafe.Pointer
 	buffer device.Buffer // while it is acquired
+	done   chan struct{} // closed when the device does not use the memory any more
 }
 
 // checkMapped returns why there is no Mapped, by trying it.
@@ -31,23 +32,20 @@ func (i *Interop) checkMapped(op string) error {
 		return layout.Errorf(device.ErrUnsupported, op, "buffers stay mapped with OpenGL 4.4 or GL_ARB_buffer_storage; the context has neither")
 	}
 	memory := make([]byte, 2*unit)
-	b, err := i.wrap(op, memory[-uintptr(unsafe.Pointer(&memory[0]))%unit:][:unit])
+	b, err := i.wrap(op, memory[-uintptr(unsafe.Pointer(&memory[0]))%unit:][:unit], nil)
 	if err != nil {
 		return err
 	}
 	return b.Free()
 }
 
-// wrap makes memory of the host's a buffer that the device works on in place.
-func (i *Interop) wrap(op string, memory []byte) (device.Buffer, error) {
-	switch dev := i.stream.Device().(type) {
-	case device.HostMemory:
-		return dev.WrapHost(memory), nil
-	case device.HostAdopter:
-		return dev.AdoptHost(memory)
-	default:
-		return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not work in the host's memory", dev.Info().ID())
+// wrap makes memory of the host's a buffer that the device works on in place, until done.
+func (i *Interop) wrap(op string, memory []byte, done func()) (device.Buffer, error) {
+	dev := i.stream.Device()
+	if adopter, ok := dev.(device.HostAdopter); ok {
+		return adopter.AdoptHost(memory, done)
 	}
+	return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not work in the host's memory", dev.Info().ID())
 }
 
 // mapBuffer maps a buffer until Close.
@@ -66,8 +64,14 @@ func (i *Interop) mapBuffer(op string, name uint32) (*mapped, error) {
 	if m.at == nil {
 		return nil, unlessFailed("glMapBufferRange", "no memory")
 	}
-	return m, nil
+	b, err := i.wrap(op, m.memory(), nil) // a trial, as a device may want other sizes
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, b.Free()
 }
+
+func (m *mapped) memory() []byte { return unsafe.Slice((*byte)(m.at), m.bytes) }
 
 func (m *mapped) Bytes() int64 { return m.bytes }
 
@@ -83,14 +87,21 @@ func (m *mapped) Acquire(device.Queue) (device.Buffer, error) {
 	if err := finish(); err != nil {
 		return nil, err
 	}
-	m.buffer, err = m.in.wrap(op, unsafe.Slice((*byte)(m.at), m.bytes))
+	done := make(chan struct{})
+	m.buffer, err = m.in.wrap(op, m.memory(), func() { close(done) })
+	m.done = done
 	return m.buffer, err
 }
 
+// Release waits for the work of all queues on the memory.
 func (m *mapped) Release(q device.Queue) error {
 	b := m.buffer
 	m.buffer = nil
-	return errors.Join(q.Wait(), b.Free())
+	err := errors.Join(q.Wait(), b.Free())
+	if !errors.Is(err, device.ErrClosed) { // by a device that is closed, all work is over
+		<-m.done
+	}
+	return err
 }
 
 func (m *mapped) Close() error {

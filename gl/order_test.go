@@ -3,7 +3,9 @@
 package gl
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/go-gl/gl/v4.3-core/gl"
@@ -55,7 +57,7 @@ func slowly(t *testing.T) (program uint32) {
 // done before GL reads, however long either takes.
 func TestOrder(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Uint32, side, side)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint32, side, side)
 		var framebuffer, vertices uint32
 		gl.GenFramebuffers(1, &framebuffer)
 		gl.BindFramebuffer(gl.FRAMEBUFFER, framebuffer)
@@ -102,4 +104,29 @@ func busy(t *testing.T, big *tensor.Tensor) {
 		require.NoError(t, again.Release())
 	}
 	require.NoError(t, turned.Release())
+}
+
+// Work of other streams is done before GL reads, too, but where the host copies.
+func TestOtherStreams(t *testing.T) {
+	eachWay(t, func(t *testing.T, in *Interop) {
+		if in.Way() == Staged {
+			t.Skip("the stream's own work is what the copy follows")
+		}
+		other, err := tensor.NewStream(in.stream.Device())
+		require.NoError(t, err)
+		big, err := tensor.New(other, layout.Uint32, 1024, 1024)
+		require.NoError(t, err)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 4096)
+		for value := range byte(3) {
+			x := acquire(t, b)
+			ready, err := in.stream.Queue().Record()
+			require.NoError(t, err)
+			require.NoError(t, other.Queue().WaitFor(ready))
+			busy(t, big)
+			require.NoError(t, other.Queue().Fill(x.Operand(), []byte{value}))
+			require.NoError(t, b.Release())
+			require.Equal(t, bytes.Repeat([]byte{value}, 4096), get(b.Name(), 4096))
+		}
+		require.NoError(t, errors.Join(big.Release(), other.Close()))
+	})
 }

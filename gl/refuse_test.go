@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 		_, err = in.Buffer(0, layout.Uint8, dense, device.GLRead)
 		require.ErrorIs(t, err, device.ErrInvalid)
 
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 4)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 4)
 		_, err = in.Buffer(b.Name(), layout.Float64, dense, device.GLRead)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, "beyond")
@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 // No elements are no fault.
 func TestNoElements(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Float32, 0, 3)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Float32, 0, 3)
 		assert.Zero(t, acquire(t, b).Count())
 		require.NoError(t, b.Release())
 	})
@@ -80,14 +80,14 @@ func TestNoElements(t *testing.T) {
 // A buffer that others deleted, unmapped or gave another size.
 func TestBufferGone(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 1024)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 1024)
 		name := b.Name()
 		gl.DeleteBuffers(1, &name)
 		_, err := b.Acquire()
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, "deleted")
 		if in.Way() == Mapped {
-			c := make1(t, in, device.GLReadWrite, layout.Uint8, 1024)
+			c := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 1024)
 			bound(gl.COPY_READ_BUFFER, c.Name(), func() { gl.UnmapBuffer(gl.COPY_READ_BUFFER) })
 			_, err = c.Acquire()
 			require.ErrorIs(t, err, device.ErrInvalid)
@@ -95,7 +95,7 @@ func TestBufferGone(t *testing.T) {
 			require.NoError(t, c.Close())
 			return
 		}
-		c := make1(t, in, device.GLReadWrite, layout.Uint8, 1024)
+		c := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 1024)
 		bound(gl.COPY_READ_BUFFER, c.Name(), func() { gl.BufferData(gl.COPY_READ_BUFFER, 512, nil, gl.STATIC_DRAW) })
 		_, err = c.Acquire()
 		require.ErrorIs(t, err, device.ErrInvalid)
@@ -132,7 +132,7 @@ func TestMappedRefusals(t *testing.T) {
 // Another thread, another context, none: errors, and nothing happens.
 func TestThreads(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
 		picture := texture(t, gl.RGBA8, 8, 4, 1)
 		dense, err := layout.Contiguous(16)
 		require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestThreads(t *testing.T) {
 // GL's error of a call of the program's is told, once, and no call is taken for it.
 func TestEarlierError(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 16)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 16)
 		gl.Enable(gl.TEXTURE_BINDING_2D) // is nothing to enable
 		_, err := b.Acquire()
 		require.ErrorIs(t, err, device.ErrDriver)
@@ -202,6 +202,8 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Mapped, in.Way())
 	require.ErrorContains(t, in.Why(), "shared: ")
+	_, err = (*Interop)(nil).NewBuffer(0, layout.Uint8, 4)
+	require.ErrorIs(t, err, device.ErrInvalid)
 	require.Error(t, (*Buffer)(nil).Close())
 	require.Error(t, (*Buffer)(nil).Release())
 	_, err = (*Buffer)(nil).Acquire()
@@ -228,7 +230,7 @@ func TestOldDrivers(t *testing.T) {
 		}
 		require.NoError(t, err)
 		t.Log("way:", in.Way(), in.Why())
-		b := make1(t, in, device.GLReadWrite, layout.Uint8, 16)
+		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 16)
 		acquire(t, b)
 		require.NoError(t, b.Release())
 		return
@@ -289,4 +291,49 @@ func TestClosedStream(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A driver that says that it shares, and then does not.
+func TestSharingFails(t *testing.T) {
+	const child = "RESTRIDE_TEST_NOT_SHARED"
+	if os.Getenv(child) != "" {
+		current(t)
+		in, err := New(open(t, "cuda:0"), Options{})
+		require.NoError(t, err)
+		assert.Equal(t, Staged, in.Way())
+		assert.ErrorContains(t, in.Why(), os.Getenv(child))
+		return
+	}
+	if os.Getenv("RESTRIDE_LIBCUDA") == "" {
+		t.Skip("there is no simulated driver")
+	}
+	current(t)
+	for _, call := range []string{"cuGraphicsGLRegisterBuffer", "cuGraphicsMapResources"} {
+		cmd := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestSharingFails$")
+		cmd.Env = append(os.Environ(), child+"="+call, "RESTRIDE_SIM_FAIL="+call+"=304")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+// A size that a device does not take is told at once, and the buffer is not left mapped.
+func TestOddSize(t *testing.T) {
+	current(t)
+	in, err := New(open(t, "opencl:0"), Options{Require: Mapped})
+	if errors.Is(err, device.ErrUnsupported) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	var name uint32
+	gl.GenBuffers(1, &name)
+	defer gl.DeleteBuffers(1, &name)
+	bound(gl.COPY_READ_BUFFER, name, func() { gl.BufferStorage(gl.COPY_READ_BUFFER, 62, nil, mappable) })
+	dense, err := layout.Contiguous(16)
+	require.NoError(t, err)
+	_, err = in.Buffer(name, layout.Uint8, dense, device.GLRead)
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	require.ErrorContains(t, err, "multiple")
+	f, err := in.factsOf("the test", name)
+	require.NoError(t, err)
+	assert.Zero(t, f.mapped)
 }

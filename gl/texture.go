@@ -61,7 +61,7 @@ func (b *Buffer) transfer(op string, texture uint32, level int, f func(*pixels))
 			return layout.Errorf(device.ErrUnsupported, op, "texture %d is no two-dimensional one", texture)
 		}
 		p, err := b.pixels(op, texture, level)
-		if err != nil || p.width == 0 || p.height == 0 {
+		if err != nil {
 			return err
 		}
 		gl.MemoryBarrier(gl.PIXEL_BUFFER_BARRIER_BIT | gl.TEXTURE_UPDATE_BARRIER_BIT)
@@ -85,22 +85,32 @@ func (b *Buffer) pixels(op string, texture uint32, level int) (*pixels, error) {
 		return nil, err
 	}
 	l := &b.layout
-	channels, step := int64(1), int64(1) // from channel to channel
-	if l.Rank() == 3 {
-		channels, step = l.Dim(2), l.Stride(2)
+	h, w := int64(f.height), int64(f.width)
+	if b.dtype != f.dtype || !l.HasShape(h, w, f.channels) && !(f.channels == 1 && l.HasShape(h, w)) {
+		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer is %v%v; level %d of texture %d takes %v[%d,%d,%d]", b.dtype, l.Shape(), level, texture, f.dtype, h, w, f.channels)
 	}
-	if b.dtype != f.dtype || l.Rank() < 2 || l.Rank() > 3 || !l.HasShape(append([]int64{int64(f.height), int64(f.width)}, []int64{channels}[:l.Rank()-2]...)...) || channels != f.channels {
-		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer is %v%v; level %d of texture %d takes %v[%d,%d,%d]", b.dtype, l.Shape(), level, texture, f.dtype, f.height, f.width, f.channels)
-	}
-	row := l.Stride(0)
-	if l.Count() > 0 && (channels > 1 && step != 1 || f.width > 1 && l.Stride(1) != channels || f.height > 1 && (row < int64(f.width)*channels || row%channels != 0 || row/channels > math.MaxInt32)) {
+	row, ok := rowLength(l, f.channels)
+	if !ok {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the buffer's layout is %v: a row's channels and pixels lie one behind the other, and rows do not overlap", l)
 	}
-	p := &pixels{width: f.width, height: f.height, row: f.width, offset: uintptr(l.Offset()) * uintptr(b.dtype.Bits()) / 8, format: f.format, kind: f.kind}
-	if f.height > 1 {
-		p.row = int32(row / channels)
+	offset := uintptr(l.Offset()) * uintptr(b.dtype.Bits()) / 8
+	return &pixels{width: f.width, height: f.height, row: row, offset: offset, format: f.format, kind: f.kind}, nil
+}
+
+// rowLength returns how many pixels lie from row to row of a layout [height, width] or
+// [height, width, channels]. False: GL has no such layouts.
+func rowLength(l *layout.Layout, channels int64) (int32, bool) {
+	if l.Rank() == 3 && channels > 1 && l.Stride(2) != 1 || l.Dim(1) > 1 && l.Stride(1) != channels {
+		return 0, false
 	}
-	return p, nil
+	pixels := l.Dim(1)
+	if l.Dim(0) > 1 {
+		if l.Stride(0)%channels != 0 || l.Stride(0) < pixels*channels {
+			return 0, false
+		}
+		pixels = l.Stride(0) / channels
+	}
+	return int32(pixels), pixels <= math.MaxInt32
 }
 
 // textureFormat is what GL says of a level of a texture.

@@ -49,7 +49,7 @@ func TestTextures(t *testing.T) {
 		{gl.R32UI, layout.Uint32, 1}, {gl.RG32I, layout.Int32, 2}, {gl.RGB32UI, layout.Uint32, 3}, {gl.RGBA32I, layout.Int32, 4},
 	} {
 		shape := []int64{height, width, c.channels}
-		from, to := make1(t, in, device.GLWrite, c.dtype, shape...), make1(t, in, device.GLRead, c.dtype, shape...)
+		from, to := newBuffer(t, in, device.GLWrite, c.dtype, shape...), newBuffer(t, in, device.GLRead, c.dtype, shape...)
 		data := numbered(width * height * int(c.channels) * c.dtype.Bits() / 8)
 		if c.dtype == layout.Float16 || c.dtype == layout.Float32 { // numbers: what NaN becomes is GL's
 			step := c.dtype.Bits() / 8
@@ -110,7 +110,7 @@ func TestTextureRefusals(t *testing.T) {
 	in, err := New(open(t, "cpu"), Options{})
 	require.NoError(t, err)
 	picture := texture(t, gl.RGBA8, 8, 4, 1)
-	b := make1(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
+	b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
 	refused := func(b *Buffer, name uint32, level int, kind error, words ...string) {
 		t.Helper()
 		for _, err := range []error{b.FromTexture(name, level), b.ToTexture(name, level)} {
@@ -121,9 +121,9 @@ func TestTextureRefusals(t *testing.T) {
 		}
 	}
 	for _, shape := range [][]int64{{8, 4, 4}, {4, 8, 3}, {4, 8}, {128}, {1, 4, 8, 4}} {
-		refused(make1(t, in, device.GLReadWrite, layout.Uint8, shape...), picture, 0, device.ErrInvalid, "uint8[4,8,4]", layout.Shape(shape).String())
+		refused(newBuffer(t, in, device.GLReadWrite, layout.Uint8, shape...), picture, 0, device.ErrInvalid, "uint8[4,8,4]", layout.Shape(shape).String())
 	}
-	refused(make1(t, in, device.GLReadWrite, layout.Int8, 4, 8, 4), picture, 0, device.ErrInvalid, "int8[4,8,4]")
+	refused(newBuffer(t, in, device.GLReadWrite, layout.Int8, 4, 8, 4), picture, 0, device.ErrInvalid, "int8[4,8,4]")
 	refused(b, picture, 1, device.ErrInvalid, "no level 1")
 	refused(b, picture, -1, device.ErrInvalid, "level -1")
 	refused(b, picture, 1<<40, device.ErrInvalid)
@@ -149,7 +149,7 @@ func TestTextureRefusals(t *testing.T) {
 	for _, strides := range [][]int64{{32, 1, 8}, {16, 4, 1}, {-32, 4, 1}, {33, 4, 1}, {32, 4, 0}} {
 		l, err := layout.Strided([]int64{4, 8, 4}, strides, 128)
 		require.NoError(t, err)
-		big := make1(t, in, device.GLReadWrite, layout.Uint8, 512)
+		big := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 512)
 		big.layout = l
 		refused(big, picture, 0, device.ErrInvalid, "layout")
 	}
@@ -160,7 +160,7 @@ func TestStateStays(t *testing.T) {
 	current(t)
 	in, err := New(open(t, "cpu"), Options{Require: Staged})
 	require.NoError(t, err)
-	b := make1(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
+	b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 4, 8, 4)
 	picture, other := texture(t, gl.RGBA8, 8, 4, 1), texture(t, gl.RGBA8, 8, 4, 1)
 	modes := append(append([]uint32{packing.rowLength, unpacking.rowLength}, packing.others...), unpacking.others...)
 	gl.BindTexture(gl.TEXTURE_2D, other)
@@ -200,7 +200,7 @@ func TestFrame(t *testing.T) {
 		if dev.Info().Backend != "cpu" && in.Way() == Staged {
 			t.Skip("Mapped and Shared are what is to be shown")
 		}
-		frame := make1(t, in, device.GLRead, layout.Uint8, height, width, 4)
+		frame := newBuffer(t, in, device.GLRead, layout.Uint8, height, width, 4)
 		data := numbered(4 * width * height)
 		set(frame.Name(), data)
 		scale, err := tensor.FromSlice(in.stream, []float32{1. / 64, 1. / 128, 1. / 256}, 3, 1, 1)

@@ -75,8 +75,9 @@ func (s Spec) scalingDefines() []string {
 	}
 }
 
-// scaledItem is how many elements an item has where elements are dense: 16 bytes of dst.
-func scaledItem(bits uint8) int64 { return 128 / int64(bits) }
+// scaledItem is how many elements an item has where elements are dense: 32 bytes of dst, as
+// finding terms takes as long as some elements.
+func scaledItem(bits uint8) int64 { return 256 / int64(bits) }
 
 // gatherItems makes items the elements of a dequantization, if rows of both sides consist
 // of whole ones, and have their terms in common. It returns their kernel.

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestPlanScaling names the kernels: blocks that lie densely go by 16 bytes of dst, and
+// TestPlanScaling names the kernels: blocks that lie densely go by 32 bytes of dst, and
 // what does not by elements; launches are kept, with whatever terms there are.
 func TestPlanScaling(t *testing.T) {
 	c := kernels.NewCache(parallel, 8, func([]byte) (int, error) { return 0, nil }, func(int) {})

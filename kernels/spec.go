@@ -100,6 +100,12 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
+	case Blocks:
+		return 1024 / GroupSize
+	case Dequantize:
+		if s.SrcBits < 32 {
+			return 1536 / GroupSize
+		}
 	}
 	if s.Form == Permute {
 		return 2048 / GroupSize >> (registerBits(int(s.DstBits)) - 3)

@@ -12,7 +12,7 @@ import (
 
 // AdoptHost makes a buffer of memory of the host's (device.HostAdopter), if the device is the
 // host's processor. Go memory stays where it is, and is kept alive, until the buffer is freed.
-func (d *Device) AdoptHost(host []byte) (device.Buffer, error) {
+func (d *Device) AdoptHost(host []byte, done func()) (device.Buffer, error) {
 	const op = "AdoptHost"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
@@ -35,7 +35,7 @@ func (d *Device) AdoptHost(host []byte) (device.Buffer, error) {
 		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error {
 			defer runtime.KeepAlive(host)
 			return errors.Join(d.driver.giveBack(mem, bytes), clReleaseMemObject.call(mem))
-		}, nil)
+		}, done)
 		return nil
 	})
 	return b, err

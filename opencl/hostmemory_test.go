@@ -24,8 +24,8 @@ func TestAdoptHost(t *testing.T) {
 	for i := range host {
 		host[i] = byte(i)
 	}
-	before := dev.Stats()
-	b, err := dev.AdoptHost(host)
+	before, told := dev.Stats(), 0
+	b, err := dev.AdoptHost(host, func() { told++ })
 	if !dev.driver.properties.onHost {
 		require.ErrorIs(t, err, device.ErrUnsupported)
 		t.Skip(err)
@@ -39,7 +39,9 @@ func TestAdoptHost(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.Copy(device.Operand{Buffer: b, Layout: half, Type: layout.Uint8}, device.Operand{Buffer: b, Layout: reversed, Type: layout.Uint8}))
 	require.NoError(t, q.Wait())
+	assert.Zero(t, told)
 	require.NoError(t, b.Free())
+	assert.Equal(t, 1, told)
 	for i := range 2048 {
 		require.Equal(t, byte(4095-i), host[i])
 		require.Equal(t, byte(2048+i), host[2048+i])
@@ -59,7 +61,7 @@ func TestAdoptHostClose(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	b, err := dev.AdoptHost(aligned(64, 0))
+	b, err := dev.AdoptHost(aligned(64, 0), nil)
 	if !errors.Is(err, device.ErrUnsupported) {
 		require.NoError(t, err)
 	}
@@ -67,7 +69,7 @@ func TestAdoptHostClose(t *testing.T) {
 	if b != nil {
 		require.ErrorIs(t, b.Free(), device.ErrClosed)
 	}
-	_, err = dev.AdoptHost(aligned(64, 0))
+	_, err = dev.AdoptHost(aligned(64, 0), nil)
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
@@ -85,7 +87,7 @@ func TestAdoptHostRefuses(t *testing.T) {
 		{aligned(64, 4), device.ErrUnsupported, "16 bytes"},
 		{aligned(62, 0), device.ErrUnsupported, "multiple"},
 	} {
-		_, err := dev.AdoptHost(c.host)
+		_, err := dev.AdoptHost(c.host, nil)
 		require.ErrorIs(t, err, c.kind)
 		assert.ErrorContains(t, err, c.word)
 	}

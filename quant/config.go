@@ -164,12 +164,12 @@ func describeCompressed(text json.RawMessage) (p Params, err error) {
 		switch {
 		case w == nil || w.Type != "int" || w.Bits < 2 || w.Bits > 8:
 			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "weights other than integers of 2 to 8 bits")
-		case w.Symmetric != nil && !*w.Symmetric:
-			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "zero points of weights")
+		case w.Symmetric != nil && !*w.Symmetric && 32%w.Bits != 0:
+			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "zero points of %d bits, which cross words", w.Bits)
 		case w.Strategy != "group" && w.Strategy != "channel":
 			return p, layout.Errorf(layout.ErrUnsupported, "compressed-tensors", "the strategy %s; group and channel are known", quote.Name(w.Strategy))
 		}
-		p.Bits = w.Bits
+		p.Bits, p.Zeros = w.Bits, w.Symmetric != nil && !*w.Symmetric
 		if w.Strategy == "group" && w.Group != nil {
 			p.Group, err = group(*w.Group)
 		}

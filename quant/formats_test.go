@@ -93,7 +93,8 @@ func TestRefused(t *testing.T) {
 		from, to *Format
 		change   func(p *Params, e extents)
 	}{
-		{"zero points", gptq, compressedTensors, func(p *Params, e extents) {}},
+		{"has zero points, for which it has no place", gptq, trtLLM, func(p *Params, e extents) {}},
+		{"zero points of 3 bits, which cross words", gptq, compressedTensors, func(p *Params, e extents) { p.Bits = 3 }},
 		{"the weight has scales", gptq, hqq, func(p *Params, e extents) {}},
 		{"codes of 8 bits", gptq, awq, func(p *Params, e extents) { p.Bits = 8 }},
 		{"a multiple of 64", gptq, marlin, func(p *Params, e extents) { e[axisN] = 96 }},
@@ -193,10 +194,11 @@ func TestAnyShape(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	for text, want := range map[string]Params{
-		`{"quant_method":"gptq","bits":4,"group_size":32,"desc_act":true,"sym":true}`:                                                                                       {Bits: 4, Group: 32, Sorted: true, ZeroLess: true},
-		`{"quant_method":"gptq","bits":8,"group_size":-1,"desc_act":true,"sym":false,"checkpoint_format":"gptq_v2"}`:                                                        {Bits: 8, Zeros: true},
-		`{"quant_method":"awq","bits":4,"group_size":64,"version":"gemm"}`:                                                                                                  {Bits: 4, Group: 64, Zeros: true},
-		`{"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"g":{"weights":{"num_bits":8,"type":"int","strategy":"group","group_size":128}}}}`: {Bits: 8, Group: 128},
+		`{"quant_method":"gptq","bits":4,"group_size":32,"desc_act":true,"sym":true}`:                                                                                          {Bits: 4, Group: 32, Sorted: true, ZeroLess: true},
+		`{"quant_method":"gptq","bits":8,"group_size":-1,"desc_act":true,"sym":false,"checkpoint_format":"gptq_v2"}`:                                                           {Bits: 8, Zeros: true},
+		`{"quant_method":"awq","bits":4,"group_size":64,"version":"gemm"}`:                                                                                                     {Bits: 4, Group: 64, Zeros: true},
+		`{"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"g":{"weights":{"num_bits":8,"type":"int","strategy":"group","group_size":128}}}}`:    {Bits: 8, Group: 128},
+		`{"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"g":{"weights":{"num_bits":4,"type":"int","strategy":"channel","symmetric":false}}}}`: {Bits: 4, Zeros: true},
 		`{"quant_method":"mxfp4"}`:                         {},
 		`{"quant_method":"awq","bits":4,"version":"GEMV"}`: {Bits: 4, Group: 128, Zeros: true},
 		`{"quant_method":"modelopt","quant_algo":"NVFP4"}`: {Group: -1},

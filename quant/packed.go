@@ -112,15 +112,19 @@ var compressedTensors = &Format{
 	About:  "pack-quantized of compressed-tensors: rows of n, codes above zero",
 	suffix: ".weight_packed",
 	arrays: func(p Params) []array {
-		return []array{
+		out := []array{
 			dense(codes, ".weight_packed", "I32", "n | k", p.Bits),
 			dense(scales, ".weight_scale", p.Scale, "n | g", 16),
-			dense(shape, ".weight_shape", "I64", "x%2", 64),
 		}
+		if p.Zeros {
+			words, within := word(axisN, p.Bits)
+			out = append(out, dense(zeros, ".weight_zero_point", "I32", words+" | g "+within, p.Bits))
+		}
+		return append(out, dense(shape, ".weight_shape", "I64", "x%2", 64))
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		if p.Zeros {
-			return p, f.refuse("zero points; it has none")
+		if p.Zeros && 32%p.Bits != 0 {
+			return p, f.refuse("zero points of %d bits, which cross words", p.Bits)
 		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: wordCodes(p.Bits)}, 2, 3, 4, 5, 6, 7, 8)
 	},

@@ -40,11 +40,15 @@ func (b *Backend) BufferFromFlatData(num compute.DeviceNum, flat any, shape shap
 	}
 	to := newTarget(shape.Clone())
 	if b.host != nil {
-		g, to2, err := b.inner.NewSharedBuffer(0, to.shape)
+		g, err := b.memory(to)
 		if err != nil {
 			return nil, err
 		}
-		copy(bytesOf(to2), bytesOf(flat))
+		own, err := g.Data()
+		if err != nil {
+			return nil, err
+		}
+		copy(bytesOf(own), bytesOf(flat))
 		return newBuffer(b, to, datum{g: g}), nil
 	}
 	t, err := tensor.FromBytes(b.stream, to.dtype, bytesOf(flat), to.dims...)
@@ -72,11 +76,16 @@ func (b *Backend) NewSharedBuffer(num compute.DeviceNum, shape shapes.Shape) (co
 	if shape.IsDynamic() {
 		return nil, nil, errors.Errorf("restride: a buffer of shape %s, which has open dimensions", shape)
 	}
-	g, flat, err := b.inner.NewSharedBuffer(0, shape)
+	to := newTarget(shape.Clone())
+	g, err := b.memory(to)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newBuffer(b, newTarget(shape.Clone()), datum{g: g}), flat, nil
+	flat, err := g.Data()
+	if err != nil {
+		return nil, nil, err
+	}
+	return newBuffer(b, to, datum{g: g}), flat, nil
 }
 
 // hold locks a buffer that is alive.

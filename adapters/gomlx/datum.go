@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/pkg/errors"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -43,6 +44,21 @@ func dimensions(of []int) []int64 {
 		dims[i] = int64(n)
 	}
 	return dims
+}
+
+// memory returns new memory of the Go backend, which ends the program where there is none:
+// so it is looked at before.
+func (b *Backend) memory(to target) (compute.Buffer, error) {
+	bytes, err := layout.Shape(to.dims).Bytes(to.dtype)
+	if err == nil {
+		err = budget.Process().Take("GoMLX", bytes)
+	}
+	if err != nil {
+		return nil, errors.WithMessagef(err, "restride: a buffer of shape %s", to.shape)
+	}
+	defer budget.Process().Give(bytes)
+	g, _, err := b.inner.NewSharedBuffer(0, to.shape)
+	return g, err
 }
 
 // over returns a tensor over a buffer of the Go backend, on a device whose memory is the
@@ -84,10 +100,7 @@ func (b *Backend) needGo(d *datum, to target, spare func() (compute.Buffer, erro
 		return nil
 	}
 	if spare == nil {
-		spare = func() (compute.Buffer, error) {
-			g, _, err := b.inner.NewSharedBuffer(0, to.shape)
-			return g, err
-		}
+		spare = func() (compute.Buffer, error) { return b.memory(to) }
 	}
 	g, err := spare()
 	if err != nil {

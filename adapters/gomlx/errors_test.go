@@ -25,6 +25,8 @@ func TestDataErrors(t *testing.T) {
 		fails(t, "in a []int32", from([]int32{1}, float(1)))
 		fails(t, "a slice is wanted", from(nil, float(1)))
 		fails(t, "a slice is wanted", from(1, float(1)))
+		fails(t, "elements of type InvalidDType", from([]string{"a"}, shapes.Shape{Dimensions: []int{1}}))
+		fails(t, "in a []string", from([]string{"a"}, float(1)))
 		fails(t, "elements of type Complex64", from([]complex64{1}, shapes.Make(dtypes.Complex64, 1)))
 		fails(t, "open dimensions", from([]float32{1}, shapes.MakeDynamic(dtypes.Float32, []int{-1}, []string{"n"})))
 		fails(t, "in a slice of 3; 2 are wanted", from([]uint8{1, 2, 3}, shapes.Make(dtypes.Int4, 3)))
@@ -37,6 +39,11 @@ func TestDataErrors(t *testing.T) {
 		fails(t, "in a slice of 1; 2 are wanted", func() error { return x.ToFlatData([]float32{0}) })
 		fails(t, "in a []int32", func() error { return x.ToFlatData([]int32{0, 0}) })
 		fails(t, "device number 3", func() error { _, err := x.CopyToDevice(3); return err })
+		for _, dims := range [][]int{{1 << 50}, {1 << 40, 1 << 40}} {
+			absurd := shapes.Shape{DType: dtypes.Float32, Dimensions: dims}
+			require.NotPanics(t, func() { _, _, err = b.NewSharedBuffer(0, absurd) })
+			require.Error(t, err)
+		}
 		if b.host == nil {
 			fails(t, "shared buffers", func() error { _, _, err := b.NewSharedBuffer(0, float(1)); return err })
 			fails(t, "the memory of", func() error { _, err := x.Data(); return err })
@@ -106,6 +113,7 @@ func TestBuildErrors(t *testing.T) {
 		"Pad":                                   func() (compute.Value, error) { return f.Pad(x, x, compute.PadAxis{Interior: -1}) },
 		"parameter \"c\" of type Complex64":     func() (compute.Value, error) { return f.Parameter("c", shapes.Make(dtypes.Complex64), nil) },
 		"in a slice of 2; 1 are wanted":         func() (compute.Value, error) { return f.Constant([]float32{1, 2}, 1) },
+		"elements of type InvalidDType":         func() (compute.Value, error) { return f.Constant([]string{"a"}, 1) },
 		"none may be negative":                  func() (compute.Value, error) { return f.Constant([]float32{1}, -1) },
 		"a slice is wanted":                     func() (compute.Value, error) { return f.Constant(nil) },
 		"Gather":                                func() (compute.Value, error) { return f.Gather(x, x, 2, nil, nil, nil, nil, false) },
@@ -159,30 +167,30 @@ func TestDynamicSliceBesideControlFlow(t *testing.T) {
 }
 
 func TestFinalizedBackend(t *testing.T) {
-	b, err := New("cpu")
-	require.NoError(t, err)
-	of := []shapes.Shape{float(2, 2)}
-	x, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0])
-	require.NoError(t, err)
-	exec := compile(t, b, of, transposed(t))
-	out, err := exec.Execute([]compute.Buffer{x}, nil, 0)
-	require.NoError(t, err)
-	bu := b.Builder("late")
-	v := must[compute.Value](t)(bu.Main().Parameter("x", of[0], nil))
-	require.NoError(t, bu.Main().Return(values{v}, nil))
-	b.Finalize()
-	b.Finalize()
-	for _, call := range []func() error{
-		func() error { return x.ToFlatData(make([]float32, 4)) },
-		func() error { _, err := out[0].Data(); return err },
-		func() error { _, err := exec.Execute([]compute.Buffer{x}, nil, 0); return err },
-		func() error { _, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0]); return err },
-		func() error { _, err := bu.Compile(); return err },
-	} {
-		fails(t, "the backend is finalized", call)
-	}
-	require.NoError(t, x.Finalize())
-	require.NoError(t, out[0].Finalize())
-	_, err = New("nothing")
+	onDevices(t, func(t *testing.T, b *Backend) {
+		of := []shapes.Shape{float(2, 2)}
+		x, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0])
+		require.NoError(t, err)
+		exec := compile(t, b, of, transposed(t))
+		out, err := exec.Execute([]compute.Buffer{x}, nil, 0)
+		require.NoError(t, err)
+		bu := b.Builder("late")
+		v := must[compute.Value](t)(bu.Main().Parameter("x", of[0], nil))
+		require.NoError(t, bu.Main().Return(values{v}, nil))
+		b.Finalize()
+		b.Finalize()
+		for _, call := range []func() error{
+			func() error { return x.ToFlatData(make([]float32, 4)) },
+			func() error { _, err := out[0].Data(); return err },
+			func() error { _, err := exec.Execute([]compute.Buffer{x}, nil, 0); return err },
+			func() error { _, err := b.BufferFromFlatData(0, []float32{1, 2, 3, 4}, of[0]); return err },
+			func() error { _, err := bu.Compile(); return err },
+		} {
+			fails(t, "the backend is finalized", call)
+		}
+		require.NoError(t, x.Finalize())
+		require.NoError(t, out[0].Finalize())
+	})
+	_, err := New("nothing")
 	require.Error(t, err)
 }

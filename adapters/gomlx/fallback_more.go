@@ -1,6 +1,8 @@
 package gomlx
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -21,16 +23,16 @@ func (f *function) several(op string, build buildFunc, in ...compute.Value) ([]c
 	return values, nil
 }
 
-// any1 records a node of one result.
-func (f *function) any1(op string, do func(g compute.Function, in []compute.Value) (compute.Value, error), in ...compute.Value) (compute.Value, error) {
+// oneResult records a node of one result.
+func (f *function) oneResult(op string, do func(g compute.Function, in []compute.Value) (compute.Value, error), in ...compute.Value) (compute.Value, error) {
 	return f.single(&node{op: op, build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		v, err := do(g, in)
 		return []compute.Value{v}, err
 	}}, in...)
 }
 
-// any3 records a node of three results.
-func (f *function) any3(op string, do func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error), in ...compute.Value) (a, b, c compute.Value, err error) {
+// threeResults records a node of three results.
+func (f *function) threeResults(op string, do func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error), in ...compute.Value) (a, b, c compute.Value, err error) {
 	v, err := f.several(op, func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		a, b, c, err := do(g, in)
 		return []compute.Value{a, b, c}, err
@@ -48,30 +50,32 @@ func (f *function) ArgMinMax(x compute.Value, axis int, dtype dtypes.DType, isMi
 }
 
 func (f *function) BatchNormForInference(x, scale, offset, mean, variance compute.Value, epsilon float32, axis int) (compute.Value, error) {
-	return f.any1("BatchNormForInference", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("BatchNormForInference", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.BatchNormForInference(in[0], in[1], in[2], in[3], in[4], epsilon, axis)
 	}, x, scale, offset, mean, variance)
 }
 
 func (f *function) BatchNormForTraining(x, scale, offset compute.Value, epsilon float32, axis int) (a, b, c compute.Value, err error) {
-	return f.any3("BatchNormForTraining", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("BatchNormForTraining", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.BatchNormForTraining(in[0], in[1], in[2], epsilon, axis)
 	}, x, scale, offset)
 }
 
 func (f *function) BatchNormGradient(x, scale, mean, variance, gradient compute.Value, epsilon float32, axis int) (a, b, c compute.Value, err error) {
-	return f.any3("BatchNormGradient", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
+	return f.threeResults("BatchNormGradient", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
 		return g.BatchNormGradient(in[0], in[1], in[2], in[3], in[4], epsilon, axis)
 	}, x, scale, mean, variance, gradient)
 }
 
 func (f *function) Clamp(lo, x, hi compute.Value) (compute.Value, error) {
-	return f.any1("Clamp", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("Clamp", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.Clamp(in[0], in[1], in[2])
 	}, lo, x, hi)
 }
 
 func (f *function) ConvGeneral(x, kernel compute.Value, axes compute.ConvolveAxesConfig, strides []int, paddings [][2]int, dilations, kernelDilations []int, groups, batchGroups int) (compute.Value, error) {
+	axes, paddings = axes.Clone(), slices.Clone(paddings)
+	keep(&strides, &dilations, &kernelDilations)
 	return f.binary("ConvGeneral", func(g compute.Function, x, kernel compute.Value) (compute.Value, error) {
 		return g.ConvGeneral(x, kernel, axes, strides, paddings, dilations, kernelDilations, groups, batchGroups)
 	}, x, kernel)
@@ -82,22 +86,27 @@ func (f *function) CumSum(x compute.Value, axis int, options compute.CumSumOptio
 }
 
 func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int, rhs compute.Value, rhsContracting, rhsBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
+	keep(&lhsContracting, &lhsBatch, &rhsContracting, &rhsBatch)
 	return f.binary("DotGeneral", func(g compute.Function, lhs, rhs compute.Value) (compute.Value, error) {
 		return g.DotGeneral(lhs, lhsContracting, lhsBatch, rhs, rhsContracting, rhsBatch, config)
 	}, lhs, rhs)
 }
 
 func (f *function) FFT(x compute.Value, kind compute.FFTType, length []int) (compute.Value, error) {
+	keep(&length)
 	return f.unary("FFT", func(g compute.Function, x compute.Value) (compute.Value, error) { return g.FFT(x, kind, length) }, x)
 }
 
 func (f *function) ReduceWindow(x compute.Value, by compute.ReduceOpType, window, strides, dilations, windowDilations []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides, &dilations, &windowDilations)
 	return f.unary("ReduceWindow", func(g compute.Function, x compute.Value) (compute.Value, error) {
 		return g.ReduceWindow(x, by, window, strides, dilations, windowDilations, paddings)
 	}, x)
 }
 
 func (f *function) RNGBitGenerator(state compute.Value, shape shapes.Shape) (next, values compute.Value, err error) {
+	shape = shape.Clone()
 	v, err := f.several("RNGBitGenerator", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		next, values, err := g.RNGBitGenerator(in[0], shape)
 		return []compute.Value{next, values}, err
@@ -112,7 +121,8 @@ func (f *function) RNGBitGenerator(state compute.Value, shape shapes.Shape) (nex
 type scatter = func(g compute.Function, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error)
 
 func (f *function) scatter(op string, do scatter, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error) {
-	return f.any1(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	keep(&windowAxes, &inserted, &axes)
+	return f.oneResult(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return do(g, in[0], in[1], in[2], vectorAxis, windowAxes, inserted, axes, sorted, unique)
 	}, x, indices, updates)
 }
@@ -130,12 +140,16 @@ func (f *function) ScatterSum(x, indices, updates compute.Value, vectorAxis int,
 }
 
 func (f *function) SelectAndScatterMax(x, source compute.Value, window, strides []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides)
 	return f.binary("SelectAndScatterMax", func(g compute.Function, x, source compute.Value) (compute.Value, error) {
 		return g.SelectAndScatterMax(x, source, window, strides, paddings)
 	}, x, source)
 }
 
 func (f *function) SelectAndScatterMin(x, source compute.Value, window, strides []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides)
 	return f.binary("SelectAndScatterMin", func(g compute.Function, x, source compute.Value) (compute.Value, error) {
 		return g.SelectAndScatterMin(x, source, window, strides, paddings)
 	}, x, source)
@@ -148,12 +162,13 @@ func (f *function) OptimizationBarrier(xs ...compute.Value) ([]compute.Value, er
 }
 
 func (f *function) SchedulingBarrier(x compute.Value, after ...compute.Value) (compute.Value, error) {
-	return f.any1("SchedulingBarrier", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	return f.oneResult("SchedulingBarrier", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.SchedulingBarrier(in[0], in[1:]...)
 	}, append([]compute.Value{x}, after...)...)
 }
 
 func (f *function) AllReduce(xs []compute.Value, by compute.ReduceOpType, groups [][]int) ([]compute.Value, error) {
+	groups = slices.Clone(groups)
 	return f.several("AllReduce", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		return g.AllReduce(in, by, groups)
 	}, xs...)

@@ -91,8 +91,7 @@ func (f *frame) spare(slot int) (compute.Buffer, error) {
 	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
 		return g, nil
 	}
-	g, _, err := f.b.inner.NewSharedBuffer(0, f.plan.slots[slot].to.shape)
-	return g, err
+	return f.b.memory(f.plan.slots[slot].to)
 }
 
 // layout runs a layout operation.

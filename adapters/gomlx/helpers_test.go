@@ -3,6 +3,7 @@ package gomlx
 import (
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,22 +19,36 @@ import (
 func open(t testing.TB, name string) *Backend {
 	t.Helper()
 	b, err := New(name)
-	devicetest.Require(t, "opencl", err)
+	kind, _, _ := strings.Cut(name, ":")
+	devicetest.Require(t, kind, err)
 	b.few = 0 // all of the tests' arrays have few bytes
 	t.Cleanup(b.Finalize)
 	tensor.CheckLeaks(t, b.stream)
 	t.Cleanup(func() { // GoMLX leaves buffers to the collector
-		for range 5 {
-			runtime.GC()
-			time.Sleep(time.Millisecond)
+		for range 3 {
+			collect()
 		}
 	})
 	return b
 }
 
-// onDevices runs a test on the cpu device and on OpenCL's.
+// collect returns when the collector has run, and what it calls.
+func collect() {
+	called := make(chan struct{})
+	runtime.AddCleanup(new([64]byte), func(called chan struct{}) { close(called) }, called)
+	runtime.GC()
+	select {
+	case <-called:
+	case <-time.After(10 * time.Second):
+	}
+	time.Sleep(5 * time.Millisecond) // for those called beside it
+}
+
+var devices = []string{"cpu", "opencl:0", "cuda:0"}
+
+// onDevices runs a test on a device of each kind.
 func onDevices(t *testing.T, test func(t *testing.T, b *Backend)) {
-	for _, name := range []string{"cpu", "opencl:0"} {
+	for _, name := range devices {
 		t.Run(name, func(t *testing.T) { test(t, open(t, name)) })
 	}
 }

@@ -20,7 +20,7 @@ type planner struct {
 	levels   map[*output]int  // see level
 	turns    map[*node]int    // of nodes of the Go backend, see turn
 	tensors  map[*output]bool // wanted as tensors
-	goNodes  map[*node]bool   // wanted of the Go backend
+	goNodes  map[*node]bool   // wanted of the Go backend, with what it makes for itself
 	exported map[*output]bool // results of the Go backend that are used beside the execution that makes them
 }
 
@@ -107,14 +107,12 @@ func (p *planner) wantTensor(x *output) {
 	}
 }
 
-// wantNode marks what is needed to run n on the Go backend.
+// wantNode marks that n runs on the Go backend, and what is needed for it.
 func (p *planner) wantNode(n *node) {
-	if n.kind == fallback {
-		if p.goNodes[n] {
-			return
-		}
-		p.goNodes[n] = true
+	if p.goNodes[n] {
+		return
 	}
+	p.goNodes[n] = true
 	for _, in := range n.in {
 		switch {
 		case in == nil:
@@ -272,6 +270,9 @@ func (d *draft) planTurns() error {
 		}
 	}
 	for n := range d.goNodes {
+		if n.kind != fallback {
+			continue
+		}
 		turn := d.turn(n)
 		last = max(last, turn)
 		groups[turn] = append(groups[turn], n)

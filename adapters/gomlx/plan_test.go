@@ -83,6 +83,41 @@ func TestFewBytes(t *testing.T) {
 	}
 }
 
+// Planning takes no longer where there are many paths to an operand.
+func TestManyPaths(t *testing.T) {
+	b := open(t, "cpu")
+	for _, b.few = range []int64{0, 4096} {
+		got := run(t, b, []shapes.Shape{float(2)}, []any{[]float32{1, -1}}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			x := v(f.Neg(in[0]))
+			for i := range 200 {
+				twice := v(f.Concatenate(0, x, x, x))
+				if i%50 == 0 {
+					twice = v(f.Add(twice, twice))
+				}
+				x = v(f.Slice(twice, []int{1}, []int{3}, nil))
+			}
+			return values{v(f.Abs(x)), x}
+		})
+		require.Equal(t, []any{[]float32{16, 16}, []float32{-16, 16}}, got)
+	}
+}
+
+// Slices that a call is given may change after it.
+func TestBugSlicesOfTheCaller(t *testing.T) {
+	b := open(t, "cpu")
+	got := run(t, b, []shapes.Shape{float(2, 3)}, []any{counted(float(2, 3))}, func(f compute.Function, in values) values {
+		v := must[compute.Value](t)
+		perm, axes, dims := []int{1, 0}, []int{0}, []int{3}
+		x := v(f.Transpose(in[0], perm...))
+		y := v(f.Reshape(v(f.ReduceSum(in[0], axes...)), dims...))
+		z := v(f.Neg(v(f.Reverse(x, axes...))))
+		perm[0], perm[1], axes[0], dims[0] = 0, 1, 1, 1
+		return values{x, y, z}
+	})
+	require.Equal(t, []any{[]float32{0, 3, 1, 4, 2, 5}, []float32{3, 5, 7}, []float32{-2, -5, -1, -4, 0, -3}}, got)
+}
+
 // What calls functions runs whole on the Go backend.
 func TestControlFlow(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
@@ -136,6 +171,22 @@ func TestNegativePad(t *testing.T) {
 			}
 		})
 		require.Equal(t, []any{[]float32{9, 2, 9, 3, 9, 4, 9, 9}, []float32{2, 3}}, got)
+	})
+}
+
+// Arrays without elements.
+func TestEmpty(t *testing.T) {
+	onDevices(t, func(t *testing.T, b *Backend) {
+		of := []shapes.Shape{float(0, 3), float(2, 3), shapes.Make(dtypes.Int32, 0, 1)}
+		got := run(t, b, of, []any{[]float32{}, counted(of[1]), []int32{}}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			x := v(f.Transpose(in[0], 1, 0))
+			y := v(f.Slice(in[1], []int{1, 0}, []int{1, 3}, nil))
+			return values{x, y, v(f.Neg(x)), v(f.Concatenate(0, in[0], y, in[1])), v(f.ConvertDType(y, dtypes.Int32)),
+				v(f.Gather(in[1], in[2], 1, []int{1}, []int{0}, []int{0}, []int{1, 3}, false))}
+		})
+		none := []float32{}
+		require.Equal(t, []any{none, none, none, []float32{0, 1, 2, 3, 4, 5}, []int32{}, none}, got)
 	})
 }
 

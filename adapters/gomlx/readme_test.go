@@ -44,7 +44,7 @@ func TestReadme(t *testing.T) {
 	for _, line := range regexp.MustCompile(`fmt\.Println.* // (.*)`).FindAllStringSubmatch(program, -1) {
 		want += line[1] + "\n"
 	}
-	for _, name := range []string{"cpu", "opencl:0"} {
+	for _, name := range devices {
 		t.Run(name, func(t *testing.T) {
 			open(t, name)
 			out, err := exec.Command(filepath.Join(dir, "program"), name).CombinedOutput()

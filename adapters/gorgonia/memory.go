@@ -45,6 +45,7 @@ func (e *Device) alloc(op string, size int64) (gt.Memory, error) {
 		addresses.give(address)
 		return nil, layout.Named(op, err)
 	}
+	tensor.Keep(x) // Free releases it, no scope of the caller's
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.blocks[address] = x

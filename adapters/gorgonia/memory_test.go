@@ -119,6 +119,21 @@ func TestDeviceRefusesMemory(t *testing.T) {
 	refused(t, err, "no stream")
 }
 
+// A scope of the stream's does not free what the engine has.
+func TestDeviceMemoryOutlivesScopes(t *testing.T) {
+	onDevices(t, func(t *testing.T, e *gorgonia.Device, s *tensor.Stream) {
+		scope := tensor.NewScope(s)
+		x, err := e.ToDevice(numbers(gt.StdEng{}, 2, 3))
+		require.NoError(t, err)
+		y, err := x.Concat(0, x)
+		require.NoError(t, err)
+		require.NoError(t, scope.Close())
+		got, err := e.ToHost(y)
+		require.NoError(t, err)
+		assert.Equal(t, []float32{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}, got.Data())
+	})
+}
+
 // Addresses are handed out again, but not at once, and never to two at a time.
 func TestAddresses(t *testing.T) {
 	s := tensor.Host()

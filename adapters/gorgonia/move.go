@@ -98,27 +98,21 @@ type part struct {
 }
 
 // build returns a new tensor put together from parts.
-func build(p place, op string, of gt.Dtype, shape gt.Shape, parts ...part) (out *gt.Dense, err error) {
-	scope := make([]*tensor.Tensor, 0, len(parts)+1)
-	defer func() {
-		for _, x := range scope {
-			err = errors.Join(err, x.Release())
-		}
-	}()
+func build(p place, op string, of gt.Dtype, shape gt.Shape, parts ...part) (*gt.Dense, error) {
 	all := make([]tensor.Part, len(parts))
 	for i, part := range parts {
 		x, err := see(p, op, part.from)
 		if err != nil {
 			return nil, err
 		}
-		scope = append(scope, x)
+		defer x.Release()
 		all[i] = tensor.Part{Src: x, Into: part.into}
 	}
 	out, y, err := fresh(p, op, of, shape)
 	if err != nil {
 		return nil, err
 	}
-	scope = append(scope, y)
+	defer y.Release()
 	if err := y.Assemble(op, all...); err != nil {
 		return nil, errors.Join(err, discard(out))
 	}

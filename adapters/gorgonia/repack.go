@@ -1,6 +1,7 @@
 package gorgonia
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"unsafe"
@@ -179,8 +180,7 @@ func (r Repack) dense(op string, p place, t *gt.Dense) (*gt.Dense, error) {
 	}
 	defer y.Release()
 	if err := r.permute(op, y, flat); err != nil {
-		_ = discard(out) // the fault was before
-		return nil, err
+		return nil, errors.Join(err, discard(out))
 	}
 	return out, nil
 }

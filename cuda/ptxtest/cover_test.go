@@ -244,7 +244,7 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for c.SrcType.Bits() != int(s.SrcBits) {
 		c = operation(rng, s)
 	}
-	each := 128 / int64(s.DstBits)
+	each := 256 / int64(s.DstBits)
 	n := each * (1 + rng.Int64N(40))
 	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
 	side := func() layout.Layout {

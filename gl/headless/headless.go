@@ -49,7 +49,7 @@ func (c *Context) Place() string { return c.egl.Place() }
 func (c *Context) MakeCurrent() error {
 	const op = "MakeCurrent"
 	switch {
-	case c.closed:
+	case c == nil || c.closed:
 		return closed(op)
 	case c.current:
 		return layout.Errorf(device.ErrInvalid, op, "the context is current already: Detach comes first")
@@ -68,7 +68,7 @@ func (c *Context) MakeCurrent() error {
 func (c *Context) Detach() error {
 	const op = "Detach"
 	switch {
-	case c.closed:
+	case c == nil || c.closed:
 		return closed(op)
 	case !c.current:
 		return layout.Errorf(device.ErrInvalid, op, "the context is not current")
@@ -83,7 +83,7 @@ func (c *Context) Detach() error {
 
 // Close detaches the context, if it is current, and ends it, with all its objects.
 func (c *Context) Close() error {
-	if c.closed {
+	if c == nil || c.closed {
 		return closed("Close")
 	}
 	var err error
@@ -99,5 +99,5 @@ func (c *Context) Close() error {
 func (c *Context) ProcAddress(name string) unsafe.Pointer { return dl.Pointer(c.egl.ProcAddress(name)) }
 
 func closed(op string) error {
-	return layout.Errorf(device.ErrClosed, op, "the context was closed before")
+	return layout.Errorf(device.ErrClosed, op, "the context is nil, or was closed before")
 }

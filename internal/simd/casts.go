@@ -23,7 +23,7 @@ type Casts struct {
 	// for words, Steps. Those are their tables.
 	ByteToWord, WordToStep Cast
 	// ScaleFloat makes (x - Zero) * Scale + Add of floats, each step rounded, and of what
-	// is not a number the quiet NaN without a sign. Its table are Scales.
+	// is not a number the quiet NaN without a sign. Its table has Scales for each line.
 	ScaleFloat Cast
 }
 

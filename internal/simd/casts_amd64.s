@@ -1344,59 +1344,64 @@ done:
 // Requires: AVX, AVX2
 TEXT ·scaleFloatAVX2(SB), NOSPLIT, $0-33
 	MOVQ         tables+24(FP), AX
-	VBROADCASTSS (AX), Y0
-	VBROADCASTSS 4(AX), Y1
-	VBROADCASTSS 8(AX), Y2
-	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y3
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         lines+16(FP), DX
-	MOVB         past+32(FP), BL
-	TESTQ        DX, DX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y0
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
 	JE           done
-	TESTB        BL, BL
+	TESTB        SI, SI
 	JNE          past
 
 near:
-	VMOVDQU   (CX), Y4
-	VSUBPS    Y0, Y4, Y4
-	VMULPS    Y1, Y4, Y4
-	VADDPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, Y3, Y4, Y4
-	VMOVDQU   Y4, (AX)
-	VMOVDQU   32(CX), Y4
-	VSUBPS    Y0, Y4, Y4
-	VMULPS    Y1, Y4, Y4
-	VADDPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, Y3, Y4, Y4
-	VMOVDQU   Y4, 32(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x40, AX
-	DECQ      DX
-	JNE       near
-	JMP       done
+	VBROADCASTSS (AX), Y1
+	VBROADCASTSS 4(AX), Y2
+	VBROADCASTSS 8(AX), Y3
+	VMOVDQU      (DX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y0, Y4, Y4
+	VMOVDQU      Y4, (CX)
+	VMOVDQU      32(DX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, Y0, Y4, Y4
+	VMOVDQU      Y4, 32(CX)
+	ADDQ         $0x0c, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
 
 past:
-	VMOVDQU   (CX), Y4
-	VSUBPS    Y0, Y4, Y4
-	VMULPS    Y1, Y4, Y4
-	VADDPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, Y3, Y4, Y4
-	VMOVNTDQ  Y4, (AX)
-	VMOVDQU   32(CX), Y4
-	VSUBPS    Y0, Y4, Y4
-	VMULPS    Y1, Y4, Y4
-	VADDPS    Y2, Y4, Y4
-	VCMPPS    $0x03, Y4, Y4, Y5
-	VBLENDVPS Y5, Y3, Y4, Y4
-	VMOVNTDQ  Y4, 32(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x40, AX
-	DECQ      DX
-	JNE       past
+	VBROADCASTSS (AX), Y1
+	VBROADCASTSS 4(AX), Y2
+	VBROADCASTSS 8(AX), Y3
+	VMOVDQU      (DX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y0, Y4, Y4
+	VMOVNTDQ     Y4, (CX)
+	VMOVDQU      32(DX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y3, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, Y0, Y4, Y4
+	VMOVNTDQ     Y4, 32(CX)
+	ADDQ         $0x0c, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
 
 done:
 	VZEROUPPER
@@ -2342,45 +2347,50 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·scaleFloatAVX512(SB), NOSPLIT, $0-33
 	MOVQ         tables+24(FP), AX
-	VBROADCASTSS (AX), Z0
-	VBROADCASTSS 4(AX), Z1
-	VBROADCASTSS 8(AX), Z2
-	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z3
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         lines+16(FP), DX
-	MOVB         past+32(FP), BL
-	TESTQ        DX, DX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z0
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
 	JE           done
-	TESTB        BL, BL
+	TESTB        SI, SI
 	JNE          past
 
 near:
-	VMOVDQU64 (CX), Z4
-	VSUBPS    Z0, Z4, Z4
-	VMULPS    Z1, Z4, Z4
-	VADDPS    Z2, Z4, Z4
-	VCMPPS    $0x03, Z4, Z4, K1
-	VMOVDQA32 Z3, K1, Z4
-	VMOVDQU64 Z4, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x40, AX
-	DECQ      DX
-	JNE       near
-	JMP       done
+	VBROADCASTSS (AX), Z1
+	VBROADCASTSS 4(AX), Z2
+	VBROADCASTSS 8(AX), Z3
+	VMOVDQU64    (DX), Z4
+	VSUBPS       Z1, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VMOVDQA32    Z0, K1, Z4
+	VMOVDQU64    Z4, (CX)
+	ADDQ         $0x0c, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
 
 past:
-	VMOVDQU64 (CX), Z4
-	VSUBPS    Z0, Z4, Z4
-	VMULPS    Z1, Z4, Z4
-	VADDPS    Z2, Z4, Z4
-	VCMPPS    $0x03, Z4, Z4, K1
-	VMOVDQA32 Z3, K1, Z4
-	VMOVNTDQ  Z4, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x40, AX
-	DECQ      DX
-	JNE       past
+	VBROADCASTSS (AX), Z1
+	VBROADCASTSS 4(AX), Z2
+	VBROADCASTSS 8(AX), Z3
+	VMOVDQU64    (DX), Z4
+	VSUBPS       Z1, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS       Z3, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VMOVDQA32    Z0, K1, Z4
+	VMOVNTDQ     Z4, (CX)
+	ADDQ         $0x0c, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
 
 done:
 	VZEROUPPER

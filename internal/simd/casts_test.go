@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -49,12 +50,35 @@ var (
 	steps = simd.Steps{Above: [7]int16{3, 5, 0x100, 0x1234, 0x3fff, 0x4000, 0x7000}, At: 0x7c00, Special: 5, Sign: 8}
 )
 
-var scales = simd.Scales{Zero: 3, Scale: -.375, Add: 1 / 3.}
+// scales are the same for each line; TestScaleFloat has others.
+var scales = slices.Repeat([]simd.Scales{{Zero: 3, Scale: -.375, Add: 1 / 3.}}, 12)
 
-func scaleFloat(x uint64, _ []byte) uint64 {
-	d := math.Float32frombits(uint32(x)) - scales.Zero
-	p := float32(d * scales.Scale)
-	return clean(p+scales.Add, 0)
+func scaleFloat(x uint64, _ []byte) uint64 { return scaled(x, scales[0]) }
+
+func scaled(x uint64, by simd.Scales) uint64 {
+	d := math.Float32frombits(uint32(x)) - by.Zero
+	p := float32(d * by.Scale)
+	return clean(p+by.Add, 0)
+}
+
+// TestScaleFloat: each line has scales of its own.
+func TestScaleFloat(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.ScaleFloat == nil {
+			t.Skip("there is none")
+		}
+		const lines = 5
+		src, got := floats(64*lines), make([]byte, 64*lines)
+		var by []simd.Scales
+		for i := range lines {
+			by = append(by, simd.Scales{Zero: float32(i), Scale: 1 / float32(i+1), Add: float32(-i)})
+		}
+		k.ScaleFloat(&got[0], &src[0], lines, (*byte)(unsafe.Pointer(&by[0])), false)
+		for i := range 16 * lines {
+			x := binary.LittleEndian.Uint32(src[4*i:])
+			require.Equal(t, uint32(scaled(uint64(x), by[i/16])), binary.LittleEndian.Uint32(got[4*i:]), i)
+		}
+	})
 }
 
 func byteToWord(x uint64, _ []byte) uint64 {
@@ -200,7 +224,7 @@ func TestCasts(t *testing.T) {
 						case "ByteToWord":
 							table = (*byte)(unsafe.Pointer(&words))
 						case "ScaleFloat":
-							table = (*byte)(unsafe.Pointer(&scales))
+							table = (*byte)(unsafe.Pointer(&scales[0]))
 						case "WordToStep":
 							table = (*byte)(unsafe.Pointer(&steps))
 						}

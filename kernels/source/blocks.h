@@ -8,10 +8,37 @@
 #define ONE_HUNDRED_TWENTY_SEVEN 0x42fe0000
 #define LARGEST 0x7f7fffff
 
-// counted reads a number of a block as it counts.
-INLINED u32 PASTE(NAME, _counted)(GLOBAL const u8 *src, i64 at, const Number is) {
-	const u32 x = PASTE(NAME, _single)(src, at, is);
-	return is_nan(x) ? 0 : MIN(x & ~FLOAT_SIGN, LARGEST) | (x & FLOAT_SIGN);
+// counted is a number of a block as it counts.
+DEVICE u32 PASTE(NAME, _counted)(u32 x) { return is_nan(x) ? 0 : MIN(x & ~FLOAT_SIGN, LARGEST) | (x & FLOAT_SIGN); }
+
+#define TOGETHER 8 // loads that overlap
+
+// some reads the numbers of a block from one on, and zeros behind its end.
+INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, const Number is) {
+	if (is.bits == 32) {
+		UNROLL
+		for (u32 j = 0; j < TOGETHER; j++) {
+			v[j] = j < left ? ((GLOBAL const u32 *)src)[at + j * step] : 0;
+		}
+	} else if (is.bits == 16) {
+		UNROLL
+		for (u32 j = 0; j < TOGETHER; j++) {
+			v[j] = j < left ? ((GLOBAL const u16 *)src)[at + j * step] : 0;
+		}
+		UNROLL
+		for (u32 j = 0; j < TOGETHER; j++) {
+			v[j] = is.mantissa == 10 ? float_of_half(v[j], 32) : v[j] << 16;
+		}
+	} else {
+		UNROLL
+		for (u32 j = 0; j < TOGETHER; j++) {
+			v[j] = j < left ? PASTE(NAME, _single)(src, at + j * step, is) : 0;
+		}
+	}
+	UNROLL
+	for (u32 j = 0; j < TOGETHER; j++) {
+		v[j] = PASTE(NAME, _counted)(v[j]);
+	}
 }
 
 // reciprocal is 0 of 0.
@@ -89,32 +116,50 @@ ENTRY {
 				move_to(&p, params, params->outer + k, digit(&rest, AXES(params) + params->outer + k));
 			}
 			move_cut(&p, params, rest);
-			u32 x = PASTE(NAME, _counted)(src, p.s, is);
-			for (u32 k = 1; k < n; k++) {
-				const u32 v = PASTE(NAME, _counted)(src, p.s + k * sStep, is);
-				x = (v & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v : x;
+			u32 x = PASTE(NAME, _counted)(PASTE(NAME, _single)(src, p.s, is));
+			for (u32 k = 0; k < n; k += TOGETHER) {
+				u32 v[TOGETHER];
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				UNROLL
+				for (u32 j = 0; j < TOGETHER; j++) {
+					x = (v[j] & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v[j] : x;
+				}
 			}
 #if DBITS == 8
 			const u32 found = QUOTIENT_OF(x & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN), factor = PASTE(NAME, _reciprocal)(found);
 			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
-			for (u32 k = 0; k < n; k++) {
-				dst[p.d + k * dStep] = (u8)PASTE(NAME, _code)(PASTE(NAME, _counted)(src, p.s + k * sStep, is), factor);
+			for (u32 k = 0; k < n; k += TOGETHER) {
+				u32 v[TOGETHER];
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				UNROLL
+				for (u32 j = 0; j < TOGETHER; j++) {
+					if (k + j < n) {
+						dst[p.d + (k + j) * dStep] = (u8)PASTE(NAME, _code)(v[j], factor);
+					}
+				}
 			}
 #else
 			const u32 micro = unit.scale, exponent = PASTE(NAME, _micro_exponent)(x), found = PRODUCT_OF(x, MINUS_EIGHTH), factor = PASTE(NAME, _reciprocal)(found);
 			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, micro ? exponent : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 			i64 word = p.d >> 3;
 			u32 value = 0, mask = 0;
-			for (u32 k = 0; k < n; k++) {
-				const i64 at = p.d + k * dStep;
-				if (at >> 3 != word) {
-					merge_bits((GLOBAL u32 *)dst + word, value, mask);
-					word = at >> 3;
-					value = mask = 0;
+			for (u32 k = 0; k < n; k += TOGETHER) {
+				u32 v[TOGETHER];
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				UNROLL
+				for (u32 j = 0; j < TOGETHER; j++) {
+					const i64 at = p.d + (k + j) * dStep;
+					if (k + j >= n) {
+						continue;
+					}
+					if (at >> 3 != word) {
+						merge_bits((GLOBAL u32 *)dst + word, value, mask);
+						word = at >> 3;
+						value = mask = 0;
+					}
+					value |= (micro ? PASTE(NAME, _micro_code)(v[j], exponent) : PASTE(NAME, _code)(v[j], factor)) << ((u32)at & 7) * 4;
+					mask |= (u32)15 << ((u32)at & 7) * 4;
 				}
-				const u32 v = PASTE(NAME, _counted)(src, p.s + k * sStep, is);
-				value |= (micro ? PASTE(NAME, _micro_code)(v, exponent) : PASTE(NAME, _code)(v, factor)) << ((u32)at & 7) * 4;
-				mask |= (u32)15 << ((u32)at & 7) * 4;
 			}
 			merge_bits((GLOBAL u32 *)dst + word, value, mask);
 #endif
@@ -122,6 +167,7 @@ ENTRY {
 	}
 }
 
+#undef TOGETHER
 #undef ONE
 #undef MINUS_EIGHTH
 #undef EIGHT_AND_A_HALF

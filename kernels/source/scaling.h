@@ -2,7 +2,7 @@
 // round(src / scale) + zero, as device.Scaling and device.Quantization have it. It goes
 // behind single.h. An item is an element; or below a byte a word of dst, as in pack.h; or, of
 // elements of SBITS below 32 that lie densely along a row that has its terms in common,
-// EACH of them, 16 bytes of dst.
+// EACH of them, 32 bytes of dst.
 
 #if SBITS < 32
 #elif QUANTIZE
@@ -71,7 +71,7 @@ INLINED void PASTE(NAME, _convert)(GLOBAL u8 *to, const u32 *raw, SHARED_POINTER
 #if DBITS == 16
 	const Fit fit = fit_of(becomes);
 #endif
-	u32 out[4] = {0, 0, 0, 0};
+	u32 out[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 	UNROLL
 	for (u32 k = 0; k < EACH; k++) {
 		u32 v = table[raw[k * SBITS / 32] >> (k * SBITS % 32) & (0xff >> (8 - SBITS))];
@@ -82,7 +82,16 @@ INLINED void PASTE(NAME, _convert)(GLOBAL u8 *to, const u32 *raw, SHARED_POINTER
 #endif
 		out[k * DBITS / 32] |= v << (k * DBITS % 32);
 	}
-	*(GLOBAL u128 *)to = piece_128(out);
+	((GLOBAL u128 *)to)[0] = piece_128(out);
+	((GLOBAL u128 *)to)[1] = piece_128(out + 4);
+}
+
+// term reads a term: one of the type of what the table is of by that.
+INLINED u32 PASTE(NAME, _term)(GLOBAL const u8 *from, i64 at, u64 is, u64 tabled, SHARED_POINTER const u32 *table) {
+	if (is == tabled) {
+		return table[from[at * SBITS / 8] >> (at * SBITS % 8) & (0xff >> (8 - SBITS))];
+	}
+	return PASTE(NAME, _single)(from, at, number_of(is));
 }
 
 ENTRY {
@@ -107,12 +116,12 @@ ENTRY {
 			// What is not there is 0 to be subtracted, and -0 to be added.
 			u32 minus = FLOAT_SIGN, plus = FLOAT_SIGN;
 			if (meanings->zero != 0) {
-				minus = PASTE(NAME, _single)(zero, p.zero, number_of(meanings->zero)) ^ FLOAT_SIGN;
+				minus = PASTE(NAME, _term)(zero, p.zero, meanings->zero, meanings->src, table) ^ FLOAT_SIGN;
 			}
 			if (meanings->add != 0) {
 				plus = PASTE(NAME, _single)(add, p.add, number_of(meanings->add)) ^ (u32)meanings->sign;
 			}
-			PASTE(NAME, _convert)(dst + p.d * 16, raw, table, PASTE(NAME, _single)(scale, p.scale, number_of(meanings->scale)), minus, plus, becomes);
+			PASTE(NAME, _convert)(dst + p.d * 32, raw, table, PASTE(NAME, _single)(scale, p.scale, number_of(meanings->scale)), minus, plus, becomes);
 		}
 	}
 }

@@ -199,7 +199,11 @@ def check_compressed_tensors(folder):
         values = x.codes.T.astype(np.int16) - (1 << bits - 1)
         packed = helpers.pack_to_int32(torch.from_numpy(values.astype(np.int8)), bits).numpy()
         checked += agree(f"compressed-tensors, {bits} bits", got["p.weight_packed"], packed)
-        checked += agree("compressed-tensors, shape", got["p.weight_shape"], np.array(values.shape, np.int64))
+        x = GPTQ(64, 256, 32, bits)
+        got = repack(x.tensors, "compressed-tensors", folder, config=x.config)
+        values = torch.from_numpy((x.zeros.T.astype(np.int16) - (1 << bits - 1)).astype(np.int8))
+        checked += agree(f"compressed-tensors, zero points of {bits} bits", got["p.weight_zero_point"], helpers.pack_to_int32(values, bits, packed_dim=0).numpy())
+        checked += agree("compressed-tensors, shape", got["p.weight_shape"], np.array([64, 256], np.int64))
     return f"{checked} tensors"
 
 

@@ -119,28 +119,37 @@ func wordToStep() {
 // scaleFloat writes Casts.ScaleFloat.
 func scaleFloat(v Vec) {
 	begin(v, "scaleFloat")
-	tables := Arg("tables")
-	every := func(at int) reg.VecVirtual {
-		r := v.Reg()
-		VBROADCASTSS(Mem{Base: tables, Disp: at}, r)
-		return r
-	}
-	zero, scale, add, none := every(0), every(4), every(8), v.Splat32(nan)
-	kernel(4, 4, int(v)/4, func(src Mem) reg.VecVirtual {
-		x := v.Reg()
-		Read(src, x)
-		VSUBPS(zero, x, x)
-		VMULPS(scale, x, x)
-		VADDPS(add, x, x)
-		if v == AVX512 {
-			k := K()
-			VCMPPS(unordered, x, x, k)
-			VMOVDQA32(none, k, x)
-			return x
+	tables, dst, src := Arg("tables"), Arg("dst"), Arg("src")
+	none := v.Splat32(nan)
+	Loop(func(past bool) {
+		every := func(at int) reg.VecVirtual {
+			r := v.Reg()
+			VBROADCASTSS(Mem{Base: tables, Disp: at}, r)
+			return r
 		}
-		is := v.Reg()
-		VCMPPS(unordered, x, x, is)
-		VBLENDVPS(is, none, x, x)
-		return x
+		zero, scale, add := every(0), every(4), every(8)
+		for at := 0; at < Line; at += int(v) {
+			x := v.Reg()
+			Read(Mem{Base: src, Disp: at}, x)
+			VSUBPS(zero, x, x)
+			VMULPS(scale, x, x)
+			VADDPS(add, x, x)
+			if v == AVX512 {
+				k := K()
+				VCMPPS(unordered, x, x, k)
+				VMOVDQA32(none, k, x)
+			} else {
+				is := v.Reg()
+				VCMPPS(unordered, x, x, is)
+				VBLENDVPS(is, none, x, x)
+			}
+			Write(x, Mem{Base: dst, Disp: at}, past)
+		}
+		ADDQ(Imm(scalesBytes), tables)
+		ADDQ(Imm(Line), src)
+		ADDQ(Imm(Line), dst)
 	})
 }
+
+// scalesBytes is the size of simd.Scales.
+const scalesBytes = 12
