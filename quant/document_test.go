@@ -70,6 +70,8 @@ func shownWeights() []shown {
 		shown{"`gguf`, MXFP4, experts", gguf, experts},
 		shown{"`float`", floats, Params{Bits: 32, Type: "F32"}},
 		shown{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
+		shown{"`triton-hopper-mxfp4`", tritonHopperMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
+		shown{"`triton-blackwell-mxfp4`", tritonBlackwellMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
 		shown{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
 		shown{"`tilepacked`", tilePacked, alone},
 		shown{"`hqq`, 4 bits", hqq, alone},
@@ -197,7 +199,7 @@ func drawings(t *testing.T) string {
 		if s.params.Blocks != "" {
 			title = s.params.Blocks
 		}
-		fmt.Fprintf(&b, "%-27s%s\n", title, drawn)
+		fmt.Fprintf(&b, "%-31s%s\n", title, drawn)
 	}
 	b.WriteString("```\n")
 	return b.String()

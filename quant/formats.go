@@ -13,7 +13,7 @@ import (
 // all lists the formats in the order in which they are shown.
 var all = []*Format{
 	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
-	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, nvfp4, tilePacked, hqq, bitsandbytes,
+	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, tritonHopperMX, tritonBlackwellMX, nvfp4, tilePacked, hqq, bitsandbytes,
 	floats, floats32, floats16, bfloats16,
 	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
 	kvNHD, kvHND, kvPaged, kvPagedV,
