@@ -16,6 +16,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu/gputest"
+	"github.com/restride/restride/kernels"
 )
 
 //go:embed testdata/user.ptx
@@ -116,11 +117,18 @@ func TestUserKernelFaults(t *testing.T) {
 	}
 }
 
+// olderDriver does not tell what parameters a kernel has.
+type olderDriver struct{ api }
+
+func (olderDriver) parameter(cuFunction, int) (int, bool, error) { return 0, false, errNoParameters }
+
 // A cubin's parameters are the driver's to tell.
 func TestLoadCubin(t *testing.T) {
 	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)
 	dev := openTest(t)
+	l, err := kernels.PlanFill(layoutOf(16), 32, dev.driver.target)
+	require.NoError(t, err)
 	spec, text := fillKernel(t, dev)
 	in, out := filepath.Join(t.TempDir(), "kernel.ptx"), filepath.Join(t.TempDir(), "kernel.cubin")
 	require.NoError(t, os.WriteFile(in, text, 0o600))
@@ -134,8 +142,29 @@ func TestLoadCubin(t *testing.T) {
 	err = q.Launch(k, device.Grid{}, device.Grid{}, y)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.ErrorContains(t, err, "1 arguments, which fill 1 parameters; the kernel has 7")
+	params, value := l.Params[:spec.ParameterBytes()], uint64(0x0403020104030201)
+	require.NoError(t, q.Launch(k, device.Grid{l.Groups}, device.Grid{l.Local}, y, y, params, 0, 0, value, value))
+	assert.EqualValues(t, 0x04030201, words(t, q, y)[15])
+	err = q.Launch(k, device.Grid{l.Groups}, device.Grid{l.Local}, y, y, params[8:], 0, 0, value, value)
+	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = dev.Load(image[:len(image)/2], spec.String())
 	require.ErrorIs(t, err, device.ErrInvalid)
+
+	// A driver that does not tell, and one that fails.
+	s := simulated(t)
+	told := dev.driver.api
+	dev.driver.api = olderDriver{told}
+	_, err = dev.Load(image, spec.String())
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	assert.ErrorContains(t, err, "load PTX")
+	_, err = dev.Load(userPTX, "scale")
+	require.NoError(t, err)
+	dev.driver.api = told
+	s.turn(t, "FAIL", "cuFuncGetParamInfo=801")
+	unloaded := s.counter("cuModuleUnload")
+	_, err = dev.Load(image, spec.String())
+	require.ErrorIs(t, err, device.ErrDriver)
+	assert.EqualValues(t, unloaded+1, s.counter("cuModuleUnload"))
 }
 
 // TestKernelExample runs the example program on the simulator.

@@ -108,27 +108,23 @@ func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) e
 	if most := p.target.MostRounds; most > 0 && length*int64(1+len(by)) > most {
 		return fmt.Errorf("%d elements, one after the other, take more rounds of a loop than the %d that the device does", length, most)
 	}
-	k.length, k.span = k.run[0].n, uint32(rows)
-	group, classes := int64(p.spec(Fold).group()), int64(1)
-	if !p.target.Serial { // a group for each multiprocessor, if there is enough to do
-		classes = max(1, min(group*p.target.fewBlocks()/groupsAtOnce/lines, length/leastFolded, mostClasses))
-	}
-	k.nb = uint32(classes)
-	k.cutAxis(axis{n: lines * classes}, group)
-	if err := k.setOuter(); err != nil {
-		return err
-	}
-	indices.outer = []axis{{n: k.blocks}}
+	k.length, k.span, k.nb = k.run[0].n, uint32(rows), uint32(p.target.foldClasses(lines, length))
+	k.cutAxis(axis{n: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
+	indices.outer = []axis{{n: k.outer[0].n}}
 	p.appendIndices(k, &indices, by, 1)
-	return nil
+	return k.setOuter()
 }
 
-// An item looks at all elements of its line, and reduces those of its class. More classes
-// than these would have all items wait for what they look at.
-const (
-	leastFolded = 1024 // elements of a line, for each class
-	mostClasses = 64
-)
+// foldClasses is how many items share the places of a line: as many as make a group for
+// each multiprocessor. All of them look at all elements of the line: more than these
+// would wait for that only.
+func (t Target) foldClasses(lines, length int64) int64 {
+	if t.Serial {
+		return 1
+	}
+	const leastElements, most = 1024, 64
+	return max(1, min(GroupSize*t.fewBlocks()/groupsAtOnce/lines, length/leastElements, most))
+}
 
 // apart reports along which axes of a put elements go to different places, whatever the
 // indices are.

@@ -79,9 +79,9 @@ func attentionBlock(tb testing.TB, heads, width int64) *model.Model {
 
 // attentionCopies are the copies of the block, counted by hand: queries by head;
 // for keys and values the cache and the new tokens, each straight to its place;
-// the joined heads; the weights. The turned keys are a view: batches and heads
-// are one axis in the new cache.
-const attentionCopies = 1 + 2 + 2 + 1 + 1
+// the joined heads. The weights are turned once, with the session. The turned keys
+// are a view: batches and heads are one axis in the new cache.
+const attentionCopies = 1 + 2 + 2 + 1
 
 // The block runs with one upload and one download, and with the fewest copies.
 func TestAttentionNeverLeavesTheDevice(t *testing.T) {

@@ -34,6 +34,7 @@ type call struct {
 	parts    int              // that the output was put together from
 	depth    int              // of the pendings that became parts
 	forced   int64            // bytes of pendings that had to be made first
+	put      int64            // bytes of elements that indices put in their places
 	// compacted is how many bytes of operands were made contiguous for an engine.
 	compacted int64
 }
@@ -82,7 +83,7 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced, c.compacted = nil, 0, 0, 0, 0, 0, 0
+	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced, c.put, c.compacted = nil, 0, 0, 0, 0, 0, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}

@@ -93,8 +93,7 @@ func (c *compiler) compile(s *Session, m *model.Model) error {
 			return err
 		}
 	}
-	c.emit()
-	return nil
+	return c.emit()
 }
 
 // sizeOfSession is about how many bytes of the host's memory a session of a graph takes
@@ -396,7 +395,7 @@ func (c *compiler) sort() error {
 
 // emit writes the session's steps: slots in place of names, and what each step
 // is the last to use.
-func (c *compiler) emit() {
+func (c *compiler) emit() error {
 	s := c.s
 	s.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, s.slots) // by a node: the run owns it
@@ -425,6 +424,12 @@ func (c *compiler) emit() {
 		}
 		s.steps = append(s.steps, st)
 	}
+	if err := c.fold(); err != nil {
+		return err
+	}
+	for _, k := range s.constants {
+		made[k.slot] = false
+	}
 	keep := make([]bool, s.slots)
 	for _, out := range c.graph.Outputs {
 		slot := c.slots[out.Name]
@@ -445,6 +450,7 @@ func (c *compiler) emit() {
 			st.last[k] = slot >= 0 && end[slot] == st
 		}
 	}
+	return s.dropUnused()
 }
 
 // defers reports whether a node's output need not be made: its only user puts

@@ -20,6 +20,8 @@ type explained struct {
 	declared map[string]model.Type
 	session  *Session
 	values   []Value
+	fixed    []bool // slots of constants, and of what is made of these alone
+	room     int64  // for more of these
 }
 
 // graph explains a graph and returns its outputs. inputs are the first of its own, and
@@ -44,9 +46,10 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 		}
 		return nil, err
 	}
-	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), session: s, values: make([]Value, s.slots)}
+	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), session: s, values: make([]Value, s.slots), fixed: make([]bool, s.slots), room: smallFolds}
 	for _, c := range s.constants {
-		x.values[c.slot] = c.value
+		x.values[c.slot], x.fixed[c.slot] = c.value, true
+		x.room += max(bytesOf(typeOf(c.value)), 0)
 	}
 	e.bind(x, inputs, around)
 	for _, n := range s.folded {
@@ -70,6 +73,10 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 func (e *explainer) bind(x *explained, inputs []Value, around map[string]Value) {
 	for i := range x.session.inputs {
 		p := &x.session.inputs[i]
+		x.fixed[p.slot] = false
+		if p.host >= 0 {
+			x.fixed[p.host] = false
+		}
 		v, ok := around[p.name]
 		own := i < len(x.graph.Inputs)
 		switch {
@@ -112,9 +119,30 @@ func (e *explainer) step(x *explained, st *step) error {
 		if n, outs, err = e.try(x, st, ins); err != nil {
 			return err
 		}
+		if n.Outcome != IsWrong && x.folds(st, ins) {
+			n.Outcome, n.Why, n.Bytes, n.Runtime = IsConstant, whyFolded, 0, 0
+		}
 	}
 	x.put(st, outs)
 	return e.note(n)
+}
+
+// folds reports whether a session works a node out when it is made, and notes that.
+func (x *explained) folds(st *step, ins []Value) bool {
+	for _, slot := range st.in {
+		if slot >= 0 && !x.fixed[slot] {
+			return false
+		}
+	}
+	if !st.d.folds(ins, &x.room) {
+		return false
+	}
+	for _, slot := range st.out {
+		if slot >= 0 {
+			x.fixed[slot] = true
+		}
+	}
+	return true
 }
 
 // put gives the outputs of a node their slots.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/graphs"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -60,7 +61,9 @@ func TestRandomGraphsInGroups(t *testing.T) {
 	for seed := range uint64(120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 41))
-			g := randomGraph(rng, 5+rng.IntN(25))
+			limits := randomLimits(5 + rng.IntN(25))
+			limits.Given = true
+			g := graphs.Random(rng, limits)
 			g.Model.Opsets["other"] = 1
 			for i := range g.Model.Graph.Nodes {
 				if n := &g.Model.Graph.Nodes[i]; rng.IntN(2) == 0 && !isConstant(n) {

@@ -35,9 +35,8 @@ func (c *call) dynamicQuantize() error {
 	case errors.Is(err, dry.ErrRead): // a plan, whose tensors have no values
 	case err != nil:
 		return err
-	default:
-		c.moved(x, tensor.Host())
 	}
+	c.moved(x, tensor.Host())
 	s, z := dynamicScale(values)
 	scale, err := tensor.FromSlice(x.Stream(), []float32{s}, []int64{}...)
 	if err != nil {

@@ -123,5 +123,6 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	if err := y.PutAlongAs(c.d.name, at, places, on, device.OutsideSkip); err != nil {
 		return errors.Join(err, y.Release())
 	}
+	c.puts(on)
 	return c.set(y, nil)
 }

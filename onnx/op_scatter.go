@@ -148,5 +148,12 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 		return errors.Join(err, y.Release())
 	}
 	c.moved(indices, y.Stream())
+	c.puts(both[1])
 	return c.set(y, nil)
+}
+
+// puts notes that elements were put where indices say.
+func (c *call) puts(elements *tensor.Tensor) {
+	n, _ := elements.Shape().Bytes(elements.DType()) // they exist: no overflow; strings have no size
+	c.put += n
 }

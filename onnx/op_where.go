@@ -49,7 +49,9 @@ func prepareWhere(d *definition, _ Attrs) (kernel, error) {
 		}
 		all := []*tensor.Tensor{cond, c.x, y}
 		if c.x.DType() == layout.String {
-			all[0], err = c.besides(cond, c.x)
+			for i := 0; i < len(all) && err == nil; i += 2 {
+				all[i], err = c.besides(all[i], c.x)
+			}
 		} else {
 			err = c.together(all)
 		}

@@ -60,6 +60,51 @@ func TestWhereOfStrings(t *testing.T) {
 	require.Equal(t, []string{"", "b", ""}, got)
 }
 
+// Once strings on two devices were an error: those of a session on the cpu device, and a
+// constant of the host's.
+func TestBugWhereOfStringsApart(t *testing.T) {
+	s := open(t)
+	if !s.Device().Info().Strings {
+		t.Skip("the device holds no strings")
+	}
+	here := held(t)(tensor.FromSlice(s, []string{"a", "b"}))
+	there := held(t)(tensor.FromHost([]string{"c"}))
+	for _, on := range []*tensor.Stream{s, tensor.Host()} {
+		cond := held(t)(tensor.FromSlice(on, []bool{false, true}))
+		for want, xy := range map[[2]string][2]*tensor.Tensor{{"c", "b"}: {here, there}, {"a", "c"}: {there, here}} {
+			out, err := onnx.Run("Where", 16, nil, cond, xy[0], xy[1])
+			require.NoError(t, err)
+			got, err := tensor.Values[string](held(t)(out[0].(*tensor.Tensor), nil))
+			require.NoError(t, err)
+			require.Equal(t, want[:], got)
+		}
+	}
+}
+
+// TestWhereOfHostValues: what the host has comes to the session's device, whichever of the
+// three that is.
+func TestWhereOfHostValues(t *testing.T) {
+	s := open(t)
+	for on := range 8 {
+		at := func(i int) *tensor.Stream {
+			if on>>i&1 == 1 {
+				return tensor.Host()
+			}
+			return s
+		}
+		cond := held(t)(tensor.FromSlice(at(0), []bool{true, false, true}, 3, 1))
+		x := held(t)(tensor.FromSlice(at(1), []int32{1, 2, 3, 4, 5, 6}, 3, 2))
+		y := held(t)(tensor.FromSlice(at(2), []int32{-1, -2}))
+		out, err := onnx.Run("Where", 16, nil, cond, x, y)
+		require.NoError(t, err)
+		z := held(t)(out[0].(*tensor.Tensor), nil)
+		hasValues(t, z, []int64{3, 2}, 1, 2, -1, -2, 5, 6)
+		if on != 7 {
+			require.Same(t, s.Device(), z.Stream().Device())
+		}
+	}
+}
+
 func TestWhereErrors(t *testing.T) {
 	s := open(t)
 	cond := held(t)(tensor.FromSlice(s, []bool{true, false}))

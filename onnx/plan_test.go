@@ -175,3 +175,37 @@ func TestPlanErrors(t *testing.T) {
 		require.Zero(t, s.Device().Stats().Peak)
 	}
 }
+
+// A plan once said that DynamicQuantizeLinear reads nothing from the device; reports of a run,
+// that strings were read.
+func TestBugPlanOfWhatIsReadOnTheHost(t *testing.T) {
+	s, _ := openFake(t)
+	m := graphOf(layout.Float32, model.NewNode("DynamicQuantizeLinear", []string{"x"}, []string{"y", "scale", "zero"}))
+	m.Graph.Outputs[0].Type.Elem = layout.Uint8
+	nodes := runAsPlanned(t, s, m, held(t)(tensor.FromSlice(s, []float32{1, 2, 3})))
+	require.EqualValues(t, 12, nodes[0].Read)
+	require.Contains(t, nodes[0].Why, "12 bytes of operands were read from the device: their range is found on the host")
+}
+
+// Reports of scatters once counted the copy of the input, or nothing, but not the updates.
+func TestBugReportsOfScattersWithoutUpdates(t *testing.T) {
+	s, _ := openFake(t)
+	m := graphOf(layout.Int64, node("ScatterElements", "y", []string{"x", "at", "more"}))
+	m.Graph.Initializers = []model.Tensor{constant(t, "at", []int64{2}), constant(t, "more", []int64{7})}
+	nodes := runAsPlanned(t, s, m, ints(t, s, 1, 2, 3))
+	require.EqualValues(t, 24+8, nodes[0].Bytes)
+	require.Contains(t, nodes[0].Why, "8 bytes were put where indices say")
+}
+
+// runAsPlanned runs a model of one input, x, and returns reports, which must be those of its
+// plan.
+func runAsPlanned(t *testing.T, s *tensor.Stream, m *model.Model, x *tensor.Tensor) (nodes []onnx.NodeReport) {
+	t.Helper()
+	sess := session(t, s, m)
+	p, err := sess.Plan(map[string]layout.Shape{"x": x.Shape()}, nil)
+	require.NoError(t, err)
+	sess.OnNode(func(n onnx.NodeReport) { nodes = append(nodes, n) })
+	run(t, sess, onnx.Values{"x": x})
+	require.Equal(t, nodes, p.Nodes)
+	return nodes
+}

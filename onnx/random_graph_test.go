@@ -20,9 +20,11 @@ import (
 
 // randomGraph returns a model of n nodes or more at opset 13 or later, of types that
 // every device holds, whose runs need read nothing from the device.
-func randomGraph(rng *rand.Rand, n int) *graphs.Graph {
+func randomGraph(rng *rand.Rand, n int) *graphs.Graph { return graphs.Random(rng, randomLimits(n)) }
+
+func randomLimits(n int) graphs.Limits {
 	numbers := slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String })
-	return graphs.Random(rng, graphs.Limits{Nodes: n, First: 13, Last: onnx.MaxOpset, Types: numbers, Ranks: 6, Resident: true})
+	return graphs.Limits{Nodes: n, First: 13, Last: onnx.MaxOpset, Types: numbers, Ranks: 6, Resident: true}
 }
 
 // feed puts the inputs of a graph on a stream; views says how they lie in memory.

@@ -97,6 +97,10 @@ func (st *step) report(c *call) NodeReport {
 		}
 	}
 	n.Elided, n.Why = st.why(c, &n)
+	if c.put > 0 {
+		n.Bytes += c.put
+		n.Why += fmt.Sprintf("; %d bytes were put where indices say", c.put)
+	}
 	if c.forced > 0 {
 		n.Bytes += c.forced
 		n.Why += fmt.Sprintf("; %d bytes of operands were put together before, which strides could not put in their place", c.forced)
@@ -140,8 +144,11 @@ func (st *step) foreignReport(c *call) NodeReport {
 
 // fetches says why a step's operands are read from the device.
 func (st *step) fetches() string {
-	if st.d.arithmetic {
+	switch {
+	case st.d.arithmetic:
 		return "shapes are computed on the host"
+	case st.d.op == "DynamicQuantizeLinear":
+		return "their range is found on the host"
 	}
 	return "strings are on the host"
 }
@@ -160,6 +167,8 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, "worked out on the host"
 	case st.d.arithmetic:
 		return false, "an engine's: there are many elements"
+	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer() && c.put > 0:
+		return false, "written in place, over the input"
 	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer():
 		return false, fmt.Sprintf("written in place, over the input: %d parts", c.parts)
 	case n.Kind == tensor.Transfer:

@@ -3,6 +3,7 @@ package gorgonia_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/restride/restride/adapters/gorgonia"
@@ -12,145 +13,145 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// sizes are of small tensors, where calls count, and of large ones.
-var sizes = []struct {
+// contender is an engine that is measured.
+type contender struct {
+	name        string
+	engine      gt.Engine
+	materialize func(gt.Tensor) (gt.Tensor, error)
+	repack      func(testing.TB, layout.DType) func() error // of Llama's queries
+}
+
+var contenders = []contender{
+	{"gorgonia", gt.StdEng{}, func(t gt.Tensor) (gt.Tensor, error) { return gt.Materialize(t), nil }, repackByGorgonia},
+	{"restride", gorgonia.Host{}, gorgonia.Host{}.Materialize, repackByRestride},
+}
+
+// measured are operations on float32 tensors of four axes.
+var measured = []struct {
+	name    string
+	prepare func(tb testing.TB, c contender, x *gt.Dense) func() error
+}{
+	{"heads: [b, s, h, d] by (0, 2, 1, 3), in place", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { return transposed(x, 0, 2, 1, 3) }
+	}},
+	{"a matrix transposed in place", func(tb testing.TB, _ contender, x *gt.Dense) func() error {
+		s := x.Shape()
+		require.NoError(tb, x.Reshape(s[0]*s[1], s[2]*s[3]))
+		return func() error { return transposed(x, 1, 0) }
+	}},
+	{"Materialize of half the columns", func(tb testing.TB, c contender, x *gt.Dense) func() error {
+		v, err := x.Slice(nil, nil, nil, gt.S(0, x.Shape()[3]/2))
+		require.NoError(tb, err)
+		return func() error { _, err := c.materialize(v); return err }
+	}},
+	{"Concat of two along the first axis", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { _, err := x.Concat(0, x); return err }
+	}},
+	{"Concat of two along the last axis", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { _, err := x.Concat(3, x); return err }
+	}},
+	{"Stack of two along axis 3 of 5", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { _, err := x.Stack(3, x); return err }
+	}},
+	{"Repeat twice along axis 1", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { _, err := x.Repeat(1, 2); return err }
+	}},
+	{"Repeat twice along the last axis", func(_ testing.TB, _ contender, x *gt.Dense) func() error {
+		return func() error { _, err := x.Repeat(3, 2); return err }
+	}},
+}
+
+func transposed(x *gt.Dense, axes ...int) error {
+	if err := x.T(axes...); err != nil {
+		return err
+	}
+	return x.Transpose()
+}
+
+// measuredSizes are of small tensors, where calls count, and of large ones.
+var measuredSizes = []struct {
 	name  string
 	shape []int
-}{{"tiny", []int{2, 4, 2, 4}}, {"16KiB", []int{2, 16, 8, 16}}, {"1MiB", []int{4, 128, 8, 64}}, {"16MiB", []int{8, 512, 16, 64}}}
+}{{"512 B", []int{2, 4, 2, 8}}, {"16 KiB", []int{2, 16, 8, 16}}, {"1 MiB", []int{4, 128, 8, 64}}, {"16 MiB", []int{8, 512, 16, 64}}}
 
-// beside measures StdEng and Host in the same run, on tensors of each size.
-func beside(b *testing.B, run func(b *testing.B, x *gt.Dense, materialize func(gt.Tensor) (gt.Tensor, error))) {
-	own := func(t gt.Tensor) (gt.Tensor, error) { return gt.Materialize(t), nil }
-	for _, size := range sizes {
-		for _, e := range []struct {
-			name        string
-			engine      gt.Engine
-			materialize func(gt.Tensor) (gt.Tensor, error)
-		}{{"gorgonia", gt.StdEng{}, own}, {"restride", gorgonia.Host{}, gorgonia.Host{}.Materialize}} {
-			b.Run(fmt.Sprintf("size=%s/engine=%s", size.name, e.name), func(b *testing.B) {
-				x := gt.New(gt.WithShape(size.shape...), gt.Of(gt.Float32), gt.WithEngine(e.engine))
-				b.SetBytes(int64(x.MemSize()))
-				run(b, x, e.materialize)
+// filled is a tensor of an engine's whose memory has been written: pages that nobody has
+// written are all one.
+func filled(tb testing.TB, e gt.Engine, shape ...int) *gt.Dense {
+	x := gt.New(gt.WithShape(shape...), gt.Of(gt.Float32), gt.WithEngine(e))
+	require.NoError(tb, x.Memset(float32(1)))
+	return x
+}
+
+func BenchmarkEngines(b *testing.B) {
+	for _, m := range measured {
+		for _, size := range measuredSizes {
+			for _, c := range contenders {
+				b.Run(fmt.Sprintf("case=%s/size=%s/engine=%s", m.name, size.name, c.name), func(b *testing.B) {
+					run := m.prepare(b, c, filled(b, c.engine, size.shape...))
+					for b.Loop() {
+						require.NoError(b, run())
+					}
+				})
+			}
+		}
+	}
+}
+
+const rows, columns, heads = 4096, 4096, 32
+
+func BenchmarkRepack(b *testing.B) {
+	for _, t := range []layout.DType{layout.Float32, layout.BFloat16} {
+		for _, c := range contenders {
+			b.Run(fmt.Sprintf("type=%v/engine=%s", t, c.name), func(b *testing.B) {
+				run := c.repack(b, t)
+				b.SetBytes(rows * columns * int64(t.Bits()/8))
+				for b.Loop() {
+					require.NoError(b, run())
+				}
 			})
 		}
 	}
 }
 
-// Heads of attention: [batch, sequence, head, size] by (0, 2, 1, 3).
-func BenchmarkTransposeHeads(b *testing.B) {
-	beside(b, func(b *testing.B, x *gt.Dense, _ func(gt.Tensor) (gt.Tensor, error)) {
-		for b.Loop() {
-			require.NoError(b, x.T(0, 2, 1, 3))
-			require.NoError(b, x.Transpose())
-		}
-	})
-}
-
-func BenchmarkTransposeMatrix(b *testing.B) {
-	beside(b, func(b *testing.B, x *gt.Dense, _ func(gt.Tensor) (gt.Tensor, error)) {
-		require.NoError(b, x.Reshape(x.Shape()[0]*x.Shape()[1], x.Shape()[2]*x.Shape()[3]))
-		for b.Loop() {
-			require.NoError(b, x.T())
-			require.NoError(b, x.Transpose())
-		}
-	})
-}
-
-// Half of the columns.
-func BenchmarkMaterializeSlice(b *testing.B) {
-	beside(b, func(b *testing.B, x *gt.Dense, materialize func(gt.Tensor) (gt.Tensor, error)) {
-		v, err := x.Slice(nil, nil, nil, gt.S(0, x.Shape()[3]/2))
-		require.NoError(b, err)
-		b.SetBytes(int64(x.MemSize()) / 2)
-		for b.Loop() {
-			_, err := materialize(v)
-			require.NoError(b, err)
-		}
-	})
-}
-
-func BenchmarkConcatRows(b *testing.B)    { benchmarkConcat(b, 0) }
-func BenchmarkConcatColumns(b *testing.B) { benchmarkConcat(b, 3) }
-
-func benchmarkConcat(b *testing.B, axis int) {
-	beside(b, func(b *testing.B, x *gt.Dense, _ func(gt.Tensor) (gt.Tensor, error)) {
-		b.SetBytes(2 * int64(x.MemSize()))
-		for b.Loop() {
-			_, err := x.Concat(axis, x)
-			require.NoError(b, err)
-		}
-	})
-}
-
-func BenchmarkStackInner(b *testing.B) {
-	beside(b, func(b *testing.B, x *gt.Dense, _ func(gt.Tensor) (gt.Tensor, error)) {
-		b.SetBytes(2 * int64(x.MemSize()))
-		for b.Loop() {
-			_, err := x.Stack(3, x)
-			require.NoError(b, err)
-		}
-	})
-}
-
-func BenchmarkRepeatRows(b *testing.B)    { benchmarkRepeat(b, 1) }
-func BenchmarkRepeatColumns(b *testing.B) { benchmarkRepeat(b, 3) }
-
-func benchmarkRepeat(b *testing.B, axis int) {
-	beside(b, func(b *testing.B, x *gt.Dense, _ func(gt.Tensor) (gt.Tensor, error)) {
-		b.SetBytes(2 * int64(x.MemSize()))
-		for b.Loop() {
-			_, err := x.Repeat(axis, 2)
-			require.NoError(b, err)
-		}
-	})
-}
-
-// Llama's queries: 4096 by 4096, 32 heads. Of bfloat16, gorgonia's way leads over float32.
-func BenchmarkRepackRotary(b *testing.B) {
-	const rows, columns, heads = 4096, 4096, 32
+func repackByRestride(tb testing.TB, t layout.DType) func() error {
 	p, err := gorgonia.Rotary(heads, rows, columns)
-	require.NoError(b, err)
-	std := func(x []float32) []float32 {
-		y := gt.New(gt.WithShape(rows, columns), gt.WithBacking(x))
-		require.NoError(b, y.Reshape(p.Shape...))
-		require.NoError(b, y.T(0, 2, 1, 3))
-		require.NoError(b, y.Reshape(rows, columns))
-		require.NoError(b, y.Transpose())
-		return y.Data().([]float32)
-	}
-	b.Run("type=f32/engine=gorgonia", func(b *testing.B) {
-		x := make([]float32, rows*columns)
-		b.SetBytes(int64(4 * len(x)))
-		for b.Loop() {
-			std(x)
-		}
-	})
-	b.Run("type=f32/engine=restride", func(b *testing.B) {
-		x := make([]float32, rows*columns)
-		b.SetBytes(int64(4 * len(x)))
-		for b.Loop() {
-			_, err := gorgonia.Repacked(p, x)
-			require.NoError(b, err)
-		}
-	})
-	src, dst := make([]byte, 2*rows*columns), make([]byte, 2*rows*columns)
-	b.Run("type=bf16/engine=gorgonia", func(b *testing.B) {
-		b.SetBytes(int64(len(src)))
-		for b.Loop() {
-			x := make([]float32, rows*columns)
-			for i := range x {
-				x[i] = math.Float32frombits(uint32(src[2*i])<<16 | uint32(src[2*i+1])<<24)
-			}
-			for i, v := range std(x) {
-				bits := math.Float32bits(v) >> 16
-				dst[2*i], dst[2*i+1] = byte(bits), byte(bits>>8)
-			}
-		}
-	})
-	b.Run("type=bf16/engine=restride", func(b *testing.B) {
-		b.SetBytes(int64(len(src)))
-		for b.Loop() {
-			require.NoError(b, p.Bytes(dst, src, layout.BFloat16))
-		}
-	})
+	require.NoError(tb, err)
+	src, dst := weights(t), weights(t)
+	return func() error { return p.Bytes(dst, src, t) }
 }
+
+// repackByGorgonia leads bfloat16 over float32, as gorgonia has no other way.
+func repackByGorgonia(tb testing.TB, t layout.DType) func() error {
+	repack := func(x []float32) ([]float32, error) {
+		y := gt.New(gt.WithShape(rows, columns), gt.WithBacking(x))
+		if err := y.Reshape(heads, 2, rows/heads/2, columns); err != nil {
+			return nil, err
+		}
+		if err := y.T(0, 2, 1, 3); err != nil {
+			return nil, err
+		}
+		if err := y.Reshape(rows, columns); err != nil {
+			return nil, err
+		}
+		return x, y.Transpose()
+	}
+	if t == layout.Float32 {
+		x := slices.Repeat([]float32{1}, rows*columns)
+		return func() error { _, err := repack(x); return err }
+	}
+	src, dst := weights(t), weights(t)
+	return func() error {
+		x := make([]float32, rows*columns)
+		for i := range x {
+			x[i] = math.Float32frombits(uint32(src[2*i])<<16 | uint32(src[2*i+1])<<24)
+		}
+		y, err := repack(x)
+		for i, v := range y {
+			bits := math.Float32bits(v) >> 16
+			dst[2*i], dst[2*i+1] = byte(bits), byte(bits>>8)
+		}
+		return err
+	}
+}
+
+func weights(t layout.DType) []byte { return slices.Repeat([]byte{1}, rows*columns*t.Bits()/8) }

@@ -40,8 +40,9 @@ type Suite struct {
 	// Small keeps to small shapes, few cases and one queue where that is
 	// enough: for simulators and checkers that are a thousand times slower.
 	Small bool
-	// Once keeps to puts that name an element once: for checkers of races, to which it is
-	// one that any of several elements may be the last to go to a place.
+	// Once keeps to puts that set an element once: for checkers of races, to which it is
+	// one that any of several elements may be the last to go to a place. Puts that reduce
+	// are without races.
 	Once bool
 	// Lone is Once, and keeps to one goroutine at a time and to random cases with two
 	// buffers: for checkers that bear no more. (In one buffer, a kernel may read elements of

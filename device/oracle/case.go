@@ -51,7 +51,7 @@ type Case struct {
 	// Of a where: b and cond; a is Src. SharedB: dst and b lie in one buffer.
 	B, Cond layout.Layout
 	SharedB bool
-	// Of a put. Once: no two elements go to one, where that makes a difference; indices of others are out of range, and
+	// Of a put. Once: no two elements go to one; indices of others are out of range, and
 	// skipped.
 	Reduction device.Reduction
 	Once      bool

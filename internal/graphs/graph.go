@@ -39,6 +39,7 @@ type Limits struct {
 	Types       []layout.DType // of inputs and constants; nil: all
 	Ranks       int            // the highest rank
 	Resident    bool           // nothing need be read from a device: lists are no inputs, casts none of strings
+	Given       bool           // lists are not worked out by arithmetic, which sessions do for their own nodes only
 }
 
 // builder grows a graph.
@@ -49,6 +50,7 @@ type builder struct {
 	opset  onnx.Opset
 	values map[string]Value
 	data   []string // names of values that nodes may use
+	loose  bool     // what is being made need not be on the host, so that arithmetic is not done there
 }
 
 // Random returns a valid graph.

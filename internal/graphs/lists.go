@@ -46,13 +46,28 @@ func (b *builder) known(v Value, depth int) string {
 	return name
 }
 
+// anywhere is known for what an operator may have on its device.
+func (b *builder) anywhere(v Value) string {
+	b.loose = true
+	defer func() { b.loose = false }()
+	return b.known(v, 2)
+}
+
 func (b *builder) given(v Value, depth int) string {
 	n := int64(len(v.Elems))
 	allowed := func(op string) bool { return onnx.Allows(op, b.opset, v.Type) }
 	if depth == 0 {
 		return b.initializer(v)
 	}
-	switch b.rng.IntN(10) {
+	how := b.rng.IntN(13)
+	if v.Type == layout.Bool && how > 9 { // of which there are few
+		how = 9
+	}
+	switch how {
+	case 8, 9:
+		if name, ok := b.calculated(v, depth); ok {
+			return name
+		}
 	case 0:
 		return b.constant(v)
 	case 1:
@@ -113,7 +128,7 @@ func (b *builder) given(v Value, depth int) string {
 // progression is the Range that a list of small numbers is, if it is one.
 func progression(v Value) (from, to, by int64, ok bool) {
 	numbers := numbersOf(v)
-	if v.Type == layout.String || len(v.Dims) != 1 || len(numbers) == 0 {
+	if v.Type != layout.Int64 && v.Type != layout.Int32 || len(v.Dims) != 1 || len(numbers) == 0 {
 		return 0, 0, 0, false
 	}
 	by = 1

@@ -28,6 +28,9 @@ var operators = []operator{
 	{"DepthToSpace", growDepthToSpace}, {"SpaceToDepth", growSpaceToDepth}, {"ReverseSequence", growReverseSequence},
 	{"TensorScatter", growTensorScatter}, {"Trilu", growTrilu}, {"Cast", growCast}, {"CastLike", growCastLike},
 	{"BitCast", growBitCast}, {"Constant", growConstant}, {"ConstantOfShape", growConstantOfShape}, {"EyeLike", growEyeLike},
+	{"Where", growWhere}, {"Compress", growCompress}, {"OneHot", growOneHot},
+	{"Scatter", growScatterElements}, {"ScatterElements", growScatterElements}, {"ScatterND", growScatterND},
+	{"DequantizeLinear", growDequantizeLinear}, {"QuantizeLinear", growQuantizeLinear}, {"DynamicQuantizeLinear", growDynamicQuantizeLinear},
 }
 
 // axis writes an axis as it is, or counted from the end where that is allowed.

@@ -144,9 +144,9 @@ func (b *builder) index(n int64) (given, is int64) {
 // indices is the name of a tensor of indices: int64, or int32 if that will do.
 func (b *builder) indices(narrow bool, values []int64, dims ...int64) string {
 	if narrow && b.rng.IntN(2) == 0 {
-		return b.known(ints32(values...).reshaped(dims...), 2)
+		return b.anywhere(ints32(values...).reshaped(dims...))
 	}
-	return b.known(ints(values...).reshaped(dims...), 2)
+	return b.anywhere(ints(values...).reshaped(dims...))
 }
 
 func growGather(b *builder, from string, v Value) bool {

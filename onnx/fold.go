@@ -1,0 +1,173 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// folds are the operators that make nothing larger than their inputs together.
+var folds = words("Concat Flatten Identity Reshape Shape Size Slice Split Squeeze Transpose Unsqueeze")
+
+// smallFolds is how many bytes are folded whatever constants there are.
+const smallFolds = 1 << 20
+
+// fold works out, once, what nodes make of constants alone, and keeps that as constants, in
+// all as many bytes as these have. Where it fails, runs do it, and say why.
+func (c *compiler) fold() error {
+	if c.explains {
+		return nil
+	}
+	s := c.s
+	r := &run{values: make([]Value, s.slots)}
+	room := int64(smallFolds)
+	for _, k := range s.constants {
+		r.values[k.slot] = k.value
+		room += max(bytesOf(typeOf(k.value)), 0)
+	}
+	for _, p := range s.inputs { // whose defaults are none in every run
+		r.values[p.slot] = nil
+		if p.host >= 0 {
+			r.values[p.host] = nil
+		}
+	}
+	r.call.ctx, r.call.stream, r.call.far = context.Background(), s.stream, s.stream
+	var rest []step
+	for i := range s.steps {
+		st := &s.steps[i]
+		if folded, err := r.fold(s, st, &room); err != nil {
+			return err
+		} else if !folded {
+			rest = append(rest, *st)
+		}
+	}
+	s.steps = rest
+	return nil
+}
+
+// fold works a step out, if it is of constants, and there is room for its outputs.
+func (r *run) fold(s *Session, st *step, room *int64) (folded bool, err error) {
+	in := make([]Value, len(st.in))
+	for i, slot := range st.in {
+		if slot >= 0 {
+			in[i] = r.values[slot]
+		}
+		if slot >= 0 && in[i] == nil {
+			return false, nil
+		}
+	}
+	if !st.d.folds(in, room) {
+		return false, nil
+	}
+	once := *st
+	once.free, once.last, once.mayDefer = nil, nil, false
+	var report NodeReport
+	note := func(n NodeReport) { report = n }
+	if r.do(&once, &note) != nil {
+		return false, nil
+	}
+	if !r.settle(st) {
+		return false, r.forget(st)
+	}
+	for _, slot := range st.out {
+		if slot >= 0 {
+			x := r.values[slot].(*tensor.Tensor)
+			tensor.Keep(x)
+			s.constants = append(s.constants, held{slot, x})
+		}
+	}
+	report.Kind, report.Why, report.Read, report.Sent = tensor.Transfer, whyFolded, 0, 0
+	s.folded = append(s.folded, report)
+	return true, nil
+}
+
+const whyFolded = "of constants alone: worked out once, with the session"
+
+// folds reports whether an operator is worked out of constants, and takes the room that its
+// outputs may need.
+func (d *definition) folds(in []Value, room *int64) bool {
+	if d.opaque || len(in) == 0 || !folds[d.op] && !d.arithmetic {
+		return false
+	}
+	need := int64(0)
+	for _, v := range in {
+		if absent(v) {
+			continue
+		}
+		bytes := bytesOf(typeOf(v))
+		if need += bytes; bytes < 0 || need > *room {
+			return false
+		}
+	}
+	*room -= need
+	return true
+}
+
+// settle has outputs lie as constants do: a plan knows no other.
+func (r *run) settle(st *step) bool {
+	for _, slot := range st.out {
+		if slot < 0 {
+			continue
+		}
+		x := r.values[slot].(*tensor.Tensor)
+		l := x.Layout()
+		if plain, err := layout.Contiguous(x.Shape()...); err != nil || l.Equal(&plain) {
+			continue
+		}
+		y, err := x.Clone()
+		if err != nil {
+			return false
+		}
+		r.values[slot] = y
+		if x.Release() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// forget releases what a step has made.
+func (r *run) forget(st *step) error {
+	var errs []error
+	for _, slot := range st.out {
+		if slot >= 0 {
+			errs = release(errs, r.values[slot])
+			r.values[slot] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropUnused releases constants that only other constants were made of.
+func (s *Session) dropUnused() error {
+	used := make([]bool, s.slots)
+	for i := range s.steps {
+		for _, slot := range s.steps[i].in {
+			if slot >= 0 {
+				used[slot] = true
+			}
+		}
+	}
+	for i := range s.outputs {
+		used[s.outputs[i].slot] = true
+	}
+	for i := range s.inputs {
+		used[s.inputs[i].slot] = true
+		if h := s.inputs[i].host; h >= 0 {
+			used[h] = true
+		}
+	}
+	var errs []error
+	kept := s.constants[:0]
+	for _, c := range s.constants {
+		if used[c.slot] {
+			kept = append(kept, c)
+		} else {
+			errs = release(errs, c.value)
+		}
+	}
+	s.constants = kept
+	return errors.Join(errs...)
+}
