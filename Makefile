@@ -38,8 +38,8 @@ adversary: setup
 	GO=$(GO) SOAKTIME=$(ADVERSARYTIME) sh scripts/adversary.sh
 
 # The packages that start goroutines, timers or processes, themselves or in their tests:
-# others have nothing for the race detector to find.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm \
+# others have nothing for the race detector to find. Adapters are tested with it anyway.
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=adapters \
 	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(|exec\.Command' . | xargs -n 1 dirname | sort -u)
 race:
 	$(GO) test -race -short -timeout 30m $(CONCURRENT)

@@ -126,21 +126,22 @@ func (j *job) unit(bits int) int64 {
 
 // scratch is the memory that a goroutine needs for itself.
 type scratch struct {
-	index  [maxAxes]int64
-	stage  []byte // grown by room
-	tile   []byte
-	rows   [tileRows]int64 // offsets in bytes, of a tile below a byte
-	cols   [tileCols]int64
-	more   [16]int64 // rows, where a kernel wants more than there are
-	spread []byte    // the source's elements below a byte, at a byte each
-	wide   []byte    // the destination's
-	floats []byte    // of a conversion by way of float32
-	values []byte    // of a scaling
-	terms  []byte
-	scales [castPiece / scaledLine]simd.Scales // of the lines of a scaling
-	next   int64                               // where the next block begins in the source, to fetch it
-	sub    *job                                // its part of a job below a byte
-	box    *boxWork
+	index       [maxAxes]int64
+	stage       []byte // grown by room
+	tile        []byte
+	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
+	cols        [tileCols]int64
+	more        [16]int64 // rows, where a kernel wants more than there are
+	spread      []byte    // the source's elements below a byte, at a byte each
+	wide        []byte    // the destination's
+	floats      []byte    // of a conversion by way of float32
+	values      []byte    // of a scaling
+	terms       []byte
+	conversions [sideCount]job                      // of a scaling's terms, of several blocks'
+	scales      [castPiece / scaledLine]simd.Scales // of the lines of a scaling
+	next        int64                               // where the next block begins in the source, to fetch it
+	sub         *job                                // its part of a job below a byte
+	box         *boxWork
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -12,7 +12,7 @@ import (
 // leastPutRow is the size of rows, in bytes, beside which an index is nothing.
 const leastPutRow = 512
 
-// rowBytes is the size of the rows that a put moves in one piece.
+// rowBytes is the size of the rows that a put moves in one piece, or reduces by one index.
 func (t *take) rowBytes() int64 {
 	if last := t.rank - 1; t.dense(last) {
 		return t.size * t.axes[last].n
@@ -24,7 +24,7 @@ func (t *take) rowBytes() int64 {
 // to the same place.
 func (t *take) putsRows() bool {
 	size := t.rowBytes()
-	if !t.put || t.reduce != nil || t.bits < 8 || t.loose || size < leastPutRow {
+	if !t.put || t.bits < 8 || t.loose || size < leastPutRow {
 		return false
 	}
 	for i := range t.rank {
@@ -52,7 +52,12 @@ func (t *take) putClasses(lo, hi int64) {
 			}
 			for i := range n {
 				to, ok := t.find(p, number+i)
-				if place := (to.d - t.origin.d) / size; ok && (place%t.classes+t.classes)%t.classes == class {
+				place := (to.d - t.origin.d) / size
+				switch mine := (place%t.classes+t.classes)%t.classes == class; {
+				case !ok || !mine:
+				case t.reduce != nil:
+					t.reduceRow(p, x.n, number)
+				default:
 					moveRun(t.dst, to.d, t.src, to.s, size, past)
 				}
 				p.move(&x, 1)

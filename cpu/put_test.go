@@ -9,7 +9,7 @@ import (
 )
 
 // Puts of rows and elements of every width, of which several go to one place: the last one
-// counts.
+// counts, or all do, in order.
 func TestPuts(t *testing.T) {
 	severalWorkers(t, 5)
 	dev := open(t)
@@ -25,6 +25,9 @@ func TestPuts(t *testing.T) {
 		"put/complex128/40000/dst=0@999/src=-1@39999/at=1@0/int64/by=0:999:-1,40000:3:999/wrong=0/set",
 		"put/string/40000/dst=0@1/src=1@1/at=1@0/int64/by=0:999:1:skip/wrong=5/set",
 		"put/int4/300001/dst=0@1/src=1@1/at=1@0/int64/by=0:9999:1/wrong=0/set",
+		"put/float/3000x130/dst=0,1@1/src=130,1@0/at=1,0@0/int64/by=0:99:130/wrong=0/add",
+		"put/int16/5x900x300/dst=27000,0,1@1/src=270000,300,1@0/at=900,1,0@0/int64/by=0:90:300:skip/wrong=2/max",
+		"put/double/2000x70/dst=0,1@1/src=0,1@0/at=1,0@0/int32/by=0:99:69/wrong=1/mul",
 		"put/float/300x200/dst=0,0@3/src=200,1@0/at=1,0@0/int32/by=0:9:1/wrong=0/set",
 	} {
 		c, err := oracle.ParseCase(name)

@@ -113,7 +113,6 @@ type piece struct {
 	values []float32
 	at     *[sideCount]int64
 	sc     *scratch
-	terms  *[sideCount]job // conversions of the terms of several blocks
 }
 
 var scalings = sync.Pool{New: func() any { return new(scaling) }}
@@ -200,21 +199,18 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		rest /= c.axes[k].n
 		move(k, index[k])
 	}
-	var jobs [sideCount]job // conversions from src, and to dst; of terms, of several blocks'
-	in, out := &jobs[sideSrc], &jobs[sideDst]
+	var in, out job // conversions from src, and to dst
 	inner := &c.axes[last].by
 	in.convert(layout.Float32, c.operands[sideSrc].dtype, plain)
 	out.convert(c.operands[sideDst].dtype, layout.Float32, c.how)
 	in.src, in.b = c.operands[sideSrc].base, axis{d: 1, s: inner[sideSrc]}
 	out.dst, out.b, out.bytes = c.operands[sideDst].base, axis{d: inner[sideDst], s: 1}, c.bytes
 	values := floatsOf(&sc.values)
-	p := piece{at: &at, sc: sc, terms: &jobs}
-	if last > 0 {
-		for side := sideScale; side < sideCount; side++ {
-			if o := &c.operands[side]; o.is != nil {
-				jobs[side].convert(layout.Float32, o.dtype, plain)
-				jobs[side].src, jobs[side].b = o.base, axis{d: 1, s: c.axes[last-1].by[side]}
-			}
+	p := piece{at: &at, sc: sc}
+	for side := sideScale; side < sideCount && last > 0; side++ {
+		if o, j := &c.operands[side], &sc.conversions[side]; o.is != nil {
+			j.convert(layout.Float32, o.dtype, plain)
+			j.src, j.b = o.base, axis{d: 1, s: c.axes[last-1].by[side]}
 		}
 	}
 	in.dst, out.src = unsafe.Pointer(&values[0]), unsafe.Pointer(&values[0])
@@ -254,6 +250,9 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		lo += n
 	}
 	out.settle()
+	for i := range sc.conversions { // which outlive the buffers
+		sc.conversions[i].src = nil
+	}
 }
 
 // scaleRow scales a piece's values, or, where they are scaled by lines, notes by what. It
@@ -274,7 +273,7 @@ func (c *scaling) scaleRow(p *piece, at int64, lined bool) int64 {
 func (j *job) convert(dst, src layout.DType, how device.Rounding) {
 	j.dBits, j.sBits = dst.Bits(), src.Bits()
 	j.clipLo, j.clipHi = 0, 1<<63-1
-	if dst != src {
+	if j.cast = nil; dst != src {
 		j.cast = casterOf(dst, src, how)
 	}
 }

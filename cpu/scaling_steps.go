@@ -180,7 +180,7 @@ func (c *scaling) addBlocks(p *piece, first, count, lines int64) {
 
 // terms returns a term of count blocks.
 func (c *scaling) terms(p *piece, side int, count int64) []float32 {
-	out, j := floatsOf(&p.sc.terms)[:count], &p.terms[side]
+	out, j := floatsOf(&p.sc.terms)[:count], &p.sc.conversions[side]
 	if j.b.s == 0 {
 		v := c.operands[side].float(p.at[side])
 		for i := range out {

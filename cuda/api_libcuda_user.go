@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/layout"
 )
 
 func (l *libcuda) launchUser(f *frame, fn cuFunction, grid, block [3]uint32, shared uint32, s cuStream, data []byte, at []uint32) error {
@@ -36,6 +38,9 @@ func (l *libcuda) functionAttribute(fn cuFunction, attribute int) (int, error) {
 	err := l.do("cuFuncGetAttribute", dl.Call(l.functionGet, uintptr(unsafe.Pointer(v)), uintptr(attribute), uintptr(fn)))
 	return int(*v), err
 }
+
+// errNoAttributes is a launch's error with drivers that cannot be asked for more.
+var errNoAttributes = layout.Errorf(device.ErrUnsupported, "Launch", "this driver gives kernels no more than 48 KiB of shared memory")
 
 func (l *libcuda) setFunctionAttribute(fn cuFunction, attribute, value int) error {
 	if l.functionSet == 0 {

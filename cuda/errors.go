@@ -107,11 +107,8 @@ func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10
 // errNoReplay is a capture's error with drivers that lack graphs.
 var errNoReplay = layout.Errorf(device.ErrUnsupported, "Capture", "this driver cannot replay work: it is for a CUDA before 11.4")
 
-// Errors of kernels of the user's with drivers that lack what they need.
-var (
-	errNoParameters = layout.Errorf(device.ErrUnsupported, "Load", "this driver does not tell what parameters a cubin's kernel has: it is for a CUDA before 12.4; load PTX")
-	errNoAttributes = layout.Errorf(device.ErrUnsupported, "Launch", "this driver gives kernels no more than 48 KiB of shared memory")
-)
+// errNoParameters is the error of a cubin's kernel with drivers that tell too little.
+var errNoParameters = layout.Errorf(device.ErrUnsupported, "Load", "this driver does not tell what parameters a cubin's kernel has: it is for a CUDA before 12.4; load PTX")
 
 // text returns the C string in a slice.
 func text(b []byte) string {

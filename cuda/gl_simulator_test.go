@@ -76,8 +76,12 @@ func useUnordered(t *testing.T, gl *gputest.GL, dev *Device) error {
 	b, err := dev.ShareGL(gl.Buffer(t, make([]byte, 64)), device.GLReadWrite)
 	require.NoError(t, err)
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	own := gputest.Alloc(t, dev, 64)
+	gputest.Fill(t, other, own, 1)
+	require.NoError(t, other.Wait())
+	simulated(t).turn(t, "DELAY", "20000")
 	for range 50 { // q is late
-		gputest.Fill(t, q, gputest.Alloc(t, dev, 64), 1)
+		gputest.Fill(t, q, own, 1)
 	}
 	m, err := b.Acquire(q)
 	require.NoError(t, err)

@@ -87,13 +87,30 @@ func TestBugAcquireWithoutMemory(t *testing.T) {
 	_, err = b.Acquire(q)
 	require.ErrorIs(t, err, device.ErrOutOfMemory)
 	k.turn(t, "FAIL", "")
-	k.turn(t, "DELAY", "100000")
-	gputest.Fill(t, q, gputest.Alloc(t, dev, 64), 1)
+	own := gputest.Alloc(t, dev, 64)
+	gputest.Fill(t, q, own, 1)
+	require.NoError(t, q.Wait())
+	k.turn(t, "DELAY", "20000")
+	for range 50 { // half a second
+		gputest.Fill(t, q, own, 1)
+	}
 	e, err := q.Record()
 	require.NoError(t, err)
 	assert.False(t, e.Done())
 	require.NoError(t, q.Wait())
 	assert.True(t, e.Done())
+}
+
+// Memory that is not what was shared, and memory that kernels cannot work on.
+func TestGLMemory(t *testing.T) {
+	m := &glMem{name: 3, bytes: 64}
+	require.NoError(t, m.check(4096, 64))
+	err := m.check(4096, 60)
+	require.ErrorIs(t, err, device.ErrInvalid)
+	assert.ErrorContains(t, err, "GL buffer 3 has 60 bytes, and had 64 when it was shared")
+	err = m.check(4096+8, 64)
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	assert.ErrorContains(t, err, "GL buffer 3 is at address 0x1008")
 }
 
 // Where the driver refuses, nothing is left half done.

@@ -15,6 +15,8 @@
 //	staged   the host copies: two transfers, which Stats     every device
 //	         counts
 //
+// An OpenCL device shares if its context was made for that: opencl.Options.GL.
+//
 // A [Buffer] is GL's and, between Acquire and Release, the device's:
 //
 //	runtime.LockOSThread()

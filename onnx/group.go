@@ -12,7 +12,8 @@ import (
 type Grouper interface {
 	Provider
 	// Group returns how the engine runs a group, or nil: then its nodes run one by one, by
-	// the Operators that Operator returned. A session asks for each group once.
+	// the Operators that Operator returned. A session asks for each group once, when it
+	// is known what runs on the host: inputs that a group wants there are brought there.
 	Group(g Group) (*Operator, error)
 }
 

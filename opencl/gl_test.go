@@ -152,6 +152,9 @@ func TestAdoptGL(t *testing.T) {
 	b, err := dev.ShareGL(gl.Buffer(t, make([]byte, 64)), device.GLReadWrite)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
+	_, err = dev.driver.ShareGL(gl.Buffer(t, make([]byte, 64)), 60, device.GLReadWrite)
+	require.ErrorIs(t, err, device.ErrInvalid)
+	assert.ErrorContains(t, err, "has 60 bytes; its cl_mem has 64")
 	require.NoError(t, dev.Close())
 
 	_, err = Adopt(openTest(t, Options{}).Handles(), Options{GL: current})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -146,9 +147,14 @@ func (f *Format) naming(name string, lookup func(string) (Tensor, bool)) (best m
 // those of the source, other formats'.
 func (f *Format) names() []map[role]string {
 	all := append([]map[role]string{{codes: f.suffix}}, f.also...)
-	if !f.takesNames || f.suffix == "" {
-		return all
+	if f.takesNames && f.suffix != "" {
+		all = append(all, takenNames()...)
 	}
+	return all
+}
+
+// takenNames are the suffixes of the formats whose names others take.
+var takenNames = sync.OnceValue(func() (all []map[role]string) {
 	for _, other := range []*Format{compressedTensors, matMulNBits, packed, hqq, trtLLM} {
 		names := map[role]string{}
 		for _, a := range other.arrays(Params{Bits: 4, Zeros: true}) {
@@ -157,7 +163,7 @@ func (f *Format) names() []map[role]string {
 		all = append(all, names)
 	}
 	return all
-}
+})
 
 // keepsName reports whether the tensor of a role keeps the suffix that it has in another
 // format.

@@ -3,8 +3,8 @@
 # OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
 # kernels for bad accesses and races, compilers for the kernels, OpenGL on the
 # processor (Mesa's llvmpipe) without a window, numpy, which is timed beside ours and
-# shares memory with us, and a browser, in which a benchmark's page is looked at; and packages that are named:
-# setup.sh [PACKAGE...].
+# shares memory with us, and a browser, in which a benchmark's page is looked at; and
+# packages that are named: setup.sh [PACKAGE...].
 # Elsewhere it says what the tests will skip.
 set -eu
 packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev libegl1 libgl1-mesa-dri xvfb python3-numpy libpython3-dev chromium $*"

@@ -165,6 +165,7 @@ func (f *function) Shape(v compute.Value) (shapes.Shape, error) {
 }
 
 func (f *function) Parameter(name string, shape shapes.Shape, sharding *compute.ShardingSpec) (compute.Value, error) {
+	shape = shape.Clone()
 	if _, ok := types[shape.DType]; !ok {
 		return nil, errors.Wrapf(compute.ErrNotImplemented, "restride: parameter %q of type %s", name, shape.DType)
 	}
@@ -181,6 +182,7 @@ func (f *function) Parameter(name string, shape shapes.Shape, sharding *compute.
 }
 
 func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
+	keep(&dims)
 	shape, err := constantShape(flat, dims)
 	if err == nil {
 		err = checkFlat(flat, shape)
@@ -291,6 +293,14 @@ func (f *function) record1(n *node, in ...compute.Value) (*output, error) {
 		return nil, err
 	}
 	return n.out[0], nil
+}
+
+// keep replaces slices by copies: the caller may change his, and operations are built again
+// when all is known.
+func keep(all ...*[]int) {
+	for _, s := range all {
+		*s = slices.Clone(*s)
+	}
 }
 
 // constantShape is the shape of a slice of a type that GoMLX knows.

@@ -25,6 +25,8 @@ func TestDataErrors(t *testing.T) {
 		fails(t, "in a []int32", from([]int32{1}, float(1)))
 		fails(t, "a slice is wanted", from(nil, float(1)))
 		fails(t, "a slice is wanted", from(1, float(1)))
+		fails(t, "elements of type InvalidDType", from([]string{"a"}, shapes.Shape{Dimensions: []int{1}}))
+		fails(t, "in a []string", from([]string{"a"}, float(1)))
 		fails(t, "elements of type Complex64", from([]complex64{1}, shapes.Make(dtypes.Complex64, 1)))
 		fails(t, "open dimensions", from([]float32{1}, shapes.MakeDynamic(dtypes.Float32, []int{-1}, []string{"n"})))
 		fails(t, "in a slice of 3; 2 are wanted", from([]uint8{1, 2, 3}, shapes.Make(dtypes.Int4, 3)))
@@ -111,6 +113,7 @@ func TestBuildErrors(t *testing.T) {
 		"Pad":                                   func() (compute.Value, error) { return f.Pad(x, x, compute.PadAxis{Interior: -1}) },
 		"parameter \"c\" of type Complex64":     func() (compute.Value, error) { return f.Parameter("c", shapes.Make(dtypes.Complex64), nil) },
 		"in a slice of 2; 1 are wanted":         func() (compute.Value, error) { return f.Constant([]float32{1, 2}, 1) },
+		"elements of type InvalidDType":         func() (compute.Value, error) { return f.Constant([]string{"a"}, 1) },
 		"none may be negative":                  func() (compute.Value, error) { return f.Constant([]float32{1}, -1) },
 		"a slice is wanted":                     func() (compute.Value, error) { return f.Constant(nil) },
 		"Gather":                                func() (compute.Value, error) { return f.Gather(x, x, 2, nil, nil, nil, nil, false) },

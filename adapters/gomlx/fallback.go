@@ -22,6 +22,7 @@ func (f *function) binary(op string, do binary, lhs, rhs compute.Value) (compute
 }
 
 func (f *function) reduce(op string, do reduce, x compute.Value, axes []int) (compute.Value, error) {
+	keep(&axes)
 	return f.unary(op, func(g compute.Function, x compute.Value) (compute.Value, error) { return do(g, x, axes...) }, x)
 }
 

@@ -1,8 +1,6 @@
 package gomlx
 
-import (
-	"github.com/gomlx/compute"
-)
+import "github.com/gomlx/compute"
 
 // The fused operations, some of whose operands are optional or lie in their options.
 
@@ -15,6 +13,7 @@ func (f *function) FusedGelu(x compute.Value, exact bool) (compute.Value, error)
 }
 
 func (f *function) FusedLayerNorm(x compute.Value, axes []int, epsilon float64, gamma, beta compute.Value) (compute.Value, error) {
+	keep(&axes)
 	return f.oneResult("FusedLayerNorm", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedLayerNorm(in[0], axes, epsilon, in[1], in[2])
 	}, x, gamma, beta)
@@ -24,6 +23,15 @@ func (f *function) FusedDense(x, weight, bias compute.Value, options compute.Den
 	return f.oneResult("FusedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedDense(in[0], in[1], in[2], options)
 	}, x, weight, bias)
+}
+
+// copied is to options what keep is to slices.
+func copied[T any](options *T) *T {
+	if options == nil {
+		return nil
+	}
+	own := *options
+	return &own
 }
 
 // attention returns the operands of attention: those in its options, too.
@@ -46,6 +54,7 @@ func attentionOptions(options *compute.ScaledDotProductAttentionConfig, in []com
 }
 
 func (f *function) FusedScaledDotProductAttention(query, key, value compute.Value, axes compute.AttentionAxesLayout, options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
+	options = copied(options)
 	v, err := f.several("FusedScaledDotProductAttention", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		output, states, err := g.FusedScaledDotProductAttention(in[0], in[1], in[2], axes, attentionOptions(options, in))
 		return append([]compute.Value{output}, states...), err
@@ -57,6 +66,7 @@ func (f *function) FusedScaledDotProductAttention(query, key, value compute.Valu
 }
 
 func (f *function) FusedScaledDotProductAttentionVJP(query, key, value compute.Value, axes compute.AttentionAxesLayout, options *compute.ScaledDotProductAttentionConfig, output compute.Value, states []compute.Value, dOutput compute.Value) (dQuery, dKey, dValue compute.Value, err error) {
+	options = copied(options)
 	in := attention(query, key, value, options)
 	n := len(in)
 	in = append(append(in, output, dOutput), states...)
@@ -84,12 +94,14 @@ func requantized(q *compute.Quantization, in []compute.Value) *compute.Quantizat
 }
 
 func (f *function) QuantizedEmbeddingLookup(data, indices compute.Value, q *compute.Quantization) (compute.Value, error) {
+	q = copied(q)
 	return f.oneResult("QuantizedEmbeddingLookup", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.QuantizedEmbeddingLookup(in[0], in[1], requantized(q, in))
 	}, append([]compute.Value{data, indices}, quantized(q)...)...)
 }
 
 func (f *function) FusedQuantizedDense(x, weights, bias compute.Value, q *compute.Quantization, activation compute.ActivationType) (compute.Value, error) {
+	q = copied(q)
 	return f.oneResult("FusedQuantizedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.FusedQuantizedDense(in[0], in[1], in[2], requantized(q, in), activation)
 	}, append([]compute.Value{x, weights, bias}, quantized(q)...)...)

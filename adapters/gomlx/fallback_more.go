@@ -1,6 +1,8 @@
 package gomlx
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -72,6 +74,8 @@ func (f *function) Clamp(lo, x, hi compute.Value) (compute.Value, error) {
 }
 
 func (f *function) ConvGeneral(x, kernel compute.Value, axes compute.ConvolveAxesConfig, strides []int, paddings [][2]int, dilations, kernelDilations []int, groups, batchGroups int) (compute.Value, error) {
+	axes, paddings = axes.Clone(), slices.Clone(paddings)
+	keep(&strides, &dilations, &kernelDilations)
 	return f.binary("ConvGeneral", func(g compute.Function, x, kernel compute.Value) (compute.Value, error) {
 		return g.ConvGeneral(x, kernel, axes, strides, paddings, dilations, kernelDilations, groups, batchGroups)
 	}, x, kernel)
@@ -82,22 +86,27 @@ func (f *function) CumSum(x compute.Value, axis int, options compute.CumSumOptio
 }
 
 func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int, rhs compute.Value, rhsContracting, rhsBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
+	keep(&lhsContracting, &lhsBatch, &rhsContracting, &rhsBatch)
 	return f.binary("DotGeneral", func(g compute.Function, lhs, rhs compute.Value) (compute.Value, error) {
 		return g.DotGeneral(lhs, lhsContracting, lhsBatch, rhs, rhsContracting, rhsBatch, config)
 	}, lhs, rhs)
 }
 
 func (f *function) FFT(x compute.Value, kind compute.FFTType, length []int) (compute.Value, error) {
+	keep(&length)
 	return f.unary("FFT", func(g compute.Function, x compute.Value) (compute.Value, error) { return g.FFT(x, kind, length) }, x)
 }
 
 func (f *function) ReduceWindow(x compute.Value, by compute.ReduceOpType, window, strides, dilations, windowDilations []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides, &dilations, &windowDilations)
 	return f.unary("ReduceWindow", func(g compute.Function, x compute.Value) (compute.Value, error) {
 		return g.ReduceWindow(x, by, window, strides, dilations, windowDilations, paddings)
 	}, x)
 }
 
 func (f *function) RNGBitGenerator(state compute.Value, shape shapes.Shape) (next, values compute.Value, err error) {
+	shape = shape.Clone()
 	v, err := f.several("RNGBitGenerator", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		next, values, err := g.RNGBitGenerator(in[0], shape)
 		return []compute.Value{next, values}, err
@@ -112,6 +121,7 @@ func (f *function) RNGBitGenerator(state compute.Value, shape shapes.Shape) (nex
 type scatter = func(g compute.Function, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error)
 
 func (f *function) scatter(op string, do scatter, x, indices, updates compute.Value, vectorAxis int, windowAxes, inserted, axes []int, sorted, unique bool) (compute.Value, error) {
+	keep(&windowAxes, &inserted, &axes)
 	return f.oneResult(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return do(g, in[0], in[1], in[2], vectorAxis, windowAxes, inserted, axes, sorted, unique)
 	}, x, indices, updates)
@@ -130,12 +140,16 @@ func (f *function) ScatterSum(x, indices, updates compute.Value, vectorAxis int,
 }
 
 func (f *function) SelectAndScatterMax(x, source compute.Value, window, strides []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides)
 	return f.binary("SelectAndScatterMax", func(g compute.Function, x, source compute.Value) (compute.Value, error) {
 		return g.SelectAndScatterMax(x, source, window, strides, paddings)
 	}, x, source)
 }
 
 func (f *function) SelectAndScatterMin(x, source compute.Value, window, strides []int, paddings [][2]int) (compute.Value, error) {
+	paddings = slices.Clone(paddings)
+	keep(&window, &strides)
 	return f.binary("SelectAndScatterMin", func(g compute.Function, x, source compute.Value) (compute.Value, error) {
 		return g.SelectAndScatterMin(x, source, window, strides, paddings)
 	}, x, source)
@@ -154,6 +168,7 @@ func (f *function) SchedulingBarrier(x compute.Value, after ...compute.Value) (c
 }
 
 func (f *function) AllReduce(xs []compute.Value, by compute.ReduceOpType, groups [][]int) ([]compute.Value, error) {
+	groups = slices.Clone(groups)
 	return f.several("AllReduce", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		return g.AllReduce(in, by, groups)
 	}, xs...)

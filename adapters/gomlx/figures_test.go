@@ -144,7 +144,7 @@ func TestFigures(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# GoMLX on Restride, beside its Go backend
 
-The time of an execution with the Go backend divided by that with [adapters/gomlx](../../adapters/gomlx/README.md) on the cpu device, by bytes of the result; in brackets the adapter's time. Medians of 7 passes in turn, results finalized at once. %s, %d processors, %s, load %s before. By `+"`go test -run Figures . -figures FILE`"+` in adapters/gomlx.
+The time of an execution with the Go backend divided by that with [adapters/gomlx](../../adapters/gomlx/README.md) on the cpu device, by bytes of the result; in brackets the adapter's time. Medians of 7 passes in turn, results finalized at once. %s, %d processors, %s, load average %s before. By `+"`go test -run Figures . -figures FILE`"+` in adapters/gomlx.
 
 | | 1 KiB | 64 KiB | 1 MiB | 16 MiB | 64 MiB |
 |---|---|---|---|---|---|

@@ -11,6 +11,7 @@ import (
 )
 
 func (f *function) DynamicSlice(x compute.Value, starts []compute.Value, sizes []int) (compute.Value, error) {
+	keep(&sizes)
 	const op = "DynamicSlice"
 	n := &node{kind: lone, op: op, fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
 		at, err := startsOf(in[1:])

@@ -1,6 +1,8 @@
 package gomlx
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/restride/restride/device"
@@ -42,6 +44,7 @@ func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, er
 }
 
 func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute.Value, error) {
+	axes = slices.Clone(axes)
 	return f.single(&node{kind: onDevice, op: "Pad",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Pad(in[0], in[1], axes...)

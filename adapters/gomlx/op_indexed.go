@@ -10,6 +10,7 @@ import (
 )
 
 func (f *function) Gather(x, starts compute.Value, vectorAxis int, offsetAxes, collapsed, startMap, sizes []int, sorted bool) (compute.Value, error) {
+	keep(&offsetAxes, &collapsed, &startMap, &sizes)
 	n := &node{kind: onDevice, op: "Gather",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Gather(in[0], in[1], vectorAxis, offsetAxes, collapsed, startMap, sizes, sorted)

@@ -50,6 +50,7 @@ func (f *function) Identity(x compute.Value) (compute.Value, error) {
 }
 
 func (f *function) Reshape(x compute.Value, dims ...int) (compute.Value, error) {
+	keep(&dims)
 	return f.single(&node{kind: follows, op: "Reshape",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Reshape(x, dims...) }),
 		view: func(_ *tensor.Stream, in []*tensor.Tensor, to target) (*tensor.Tensor, error) {
@@ -58,12 +59,14 @@ func (f *function) Reshape(x compute.Value, dims ...int) (compute.Value, error) 
 }
 
 func (f *function) Transpose(x compute.Value, perm ...int) (compute.Value, error) {
+	keep(&perm)
 	return f.single(&node{kind: onDevice, op: "Transpose",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Transpose(x, perm...) }),
 		view:  through("Transpose", func(l layout.Layout) (layout.Layout, error) { return l.Permute(perm...) })}, x)
 }
 
 func (f *function) Slice(x compute.Value, starts, limits, strides []int) (compute.Value, error) {
+	keep(&starts, &limits, &strides)
 	steps := dimensions(strides)
 	if len(steps) == 0 {
 		steps = slices.Repeat([]int64{1}, len(starts))
@@ -81,6 +84,7 @@ func (f *function) Slice(x compute.Value, starts, limits, strides []int) (comput
 }
 
 func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) {
+	keep(&axes)
 	return f.single(&node{kind: onDevice, op: "Reverse",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Reverse(x, axes...) }),
 		view: through("Reverse", func(l layout.Layout) (_ layout.Layout, err error) {
@@ -94,6 +98,8 @@ func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) 
 }
 
 func (f *function) BroadcastInDim(x compute.Value, shape shapes.Shape, axes []int) (compute.Value, error) {
+	keep(&axes)
+	shape = shape.Clone()
 	var fresh []int // the axes that x does not have
 	for i := range shape.Rank() {
 		if !slices.Contains(axes, i) {
@@ -149,6 +155,7 @@ func (f *function) Bitcast(x compute.Value, dtype dtypes.DType) (compute.Value, 
 }
 
 func (f *function) Iota(shape shapes.Shape, axis int) (compute.Value, error) {
+	shape = shape.Clone()
 	n := &node{kind: spread, op: "Iota",
 		build: func(g compute.Function, _ []compute.Value) ([]compute.Value, error) {
 			v, err := g.Iota(shape, axis)

@@ -103,6 +103,21 @@ func TestManyPaths(t *testing.T) {
 	}
 }
 
+// Slices that a call is given may change after it.
+func TestBugSlicesOfTheCaller(t *testing.T) {
+	b := open(t, "cpu")
+	got := run(t, b, []shapes.Shape{float(2, 3)}, []any{counted(float(2, 3))}, func(f compute.Function, in values) values {
+		v := must[compute.Value](t)
+		perm, axes, dims := []int{1, 0}, []int{0}, []int{3}
+		x := v(f.Transpose(in[0], perm...))
+		y := v(f.Reshape(v(f.ReduceSum(in[0], axes...)), dims...))
+		z := v(f.Neg(v(f.Reverse(x, axes...))))
+		perm[0], perm[1], axes[0], dims[0] = 0, 1, 1, 1
+		return values{x, y, z}
+	})
+	require.Equal(t, []any{[]float32{0, 3, 1, 4, 2, 5}, []float32{3, 5, 7}, []float32{-2, -5, -1, -4, 0, -3}}, got)
+}
+
 // What calls functions runs whole on the Go backend.
 func TestControlFlow(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {

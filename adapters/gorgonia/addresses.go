@@ -15,12 +15,12 @@ import (
 // processor. All engines share them, so that none finds its memory at another's address.
 //
 // Memory of up to 2^k bytes begins on a multiple of that, from firstAddress + k<<regionBits
-// on: k, and so the first byte, follow from any address in it.
+// on: k, and so the first byte, follow from any address in it. Addresses have 64 bits.
 const (
 	firstAddress = 1 << 55
 	regionBits   = 49
-	smallest     = 8  // memory below 2^8 bytes takes that much
-	largest      = 48 // of which there are two
+	smallest     = 8 // less memory has the addresses of 2^8 bytes
+	largest      = 48
 )
 
 // addressSpace hands out addresses. One that is given back rests until many more have
@@ -31,6 +31,7 @@ type addressSpace struct {
 	freed [largest + 1][]uintptr
 }
 
+// resting is how many addresses of a region rest.
 const resting = 1024
 
 var addresses addressSpace

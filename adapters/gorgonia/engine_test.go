@@ -2,7 +2,6 @@ package gorgonia_test
 
 import (
 	"math"
-	"strings"
 	"sync"
 	"testing"
 
@@ -173,14 +172,11 @@ func TestNoElements(t *testing.T) {
 	})
 }
 
-// refused fails unless a call returns an error of a kind, and tells what is wrong.
+// refused fails unless an error is of a kind, and says what is wrong.
 func refused(t *testing.T, err error, says string) {
 	t.Helper()
 	require.ErrorContains(t, err, says)
 	for _, kind := range refusals {
-		if strings.Contains(err.Error(), "panic") {
-			t.Error(err)
-		}
 		if isCause(err, kind) {
 			return
 		}

@@ -122,5 +122,5 @@ func content(x *gt.Dense) []byte {
 	return out
 }
 
-// device errors that every refusal is one of.
+// refusals are the kinds of error, of which every refusal is one.
 var refusals = []error{device.ErrInvalid, device.ErrUnsupported, device.ErrOutOfMemory}

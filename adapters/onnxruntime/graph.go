@@ -1,7 +1,7 @@
 package onnxruntime
 
 import (
-	"fmt"
+	"maps"
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -41,9 +41,7 @@ func (o *operator) graph(in []operand) *graph {
 	m.IRVersion = max(m.IRVersion, 4) // the first with constants that are not inputs, too
 	if _, imported := m.Opsets[""]; !imported {
 		opsets := map[string]int64{"": 13} // for nodes of this file
-		for domain, v := range m.Opsets {
-			opsets[domain] = v
-		}
+		maps.Copy(opsets, m.Opsets)
 		m.Opsets = opsets
 	}
 	g.Inputs, g.Outputs, g.ValueInfo = nil, nil, nil // what models declare of shapes may be wrong
@@ -124,12 +122,4 @@ func (g *graph) withoutWeights() {
 		g.Graph.Inputs = append(g.Graph.Inputs, model.ValueInfo{Name: t.Name, Type: model.TensorOf(t.Type, dims...)})
 	}
 	g.Graph.Initializers = kept
-}
-
-// String names the graph in errors.
-func (g *graph) String() string {
-	if n := len(g.Graph.Nodes); n != 1 {
-		return fmt.Sprintf("%d nodes", n)
-	}
-	return g.Graph.Nodes[0].OpType
 }

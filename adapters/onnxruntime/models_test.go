@@ -49,7 +49,7 @@ func testModel(t *testing.T, r *models.Model, device string) {
 	sess := newSession(t, s, m, engine)
 	for seed := range uint64(2) {
 		in := r.Inputs(seed)
-		alone, err := r.NewAlone(path, m, in)
+		alone, err := r.NewAlone(path, m, in, nil)
 		require.NoError(t, err)
 		want, err := alone.Run()
 		require.NoError(t, err)

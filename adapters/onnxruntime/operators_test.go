@@ -316,3 +316,13 @@ func testTransfers(t *testing.T, device string) {
 	require.Equal(t, int64(24), after.DeviceToHost-before.DeviceToHost)
 	require.Equal(t, int64(24), after.HostToDevice-before.HostToDevice)
 }
+
+// TestOtherDomainsAlone: a model that does not import ONNX's own operators gets those that
+// the adapter adds.
+func TestOtherDomainsAlone(t *testing.T) {
+	s := openOn(t, "cpu")
+	m := modelOf(list("x"), list("y"), model.Node{OpType: "Gelu", Domain: "com.microsoft", Inputs: list("x"), Outputs: list("y")})
+	m.Opsets = map[string]int64{"com.microsoft": 1}
+	out := run(t, newSession(t, s, m, newEngine(t)), onnx.Values{"x": input(t, s, layout.Float32, []float32{0}, []int64{}...)})
+	require.Equal(t, []float32{0}, floats(t, out, "y", layout.Float32))
+}

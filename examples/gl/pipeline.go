@@ -116,7 +116,7 @@ func (p *pipeline) output(planes *tensor.Tensor) (err error) {
 		return err
 	}
 	tensor.Keep(bytes)
-	if err := errors.Join(p.planes.Release(), setPixels(p, bytes)); err != nil {
+	if err := errors.Join(p.planes.Release(), p.setPixels(bytes)); err != nil {
 		return err
 	}
 	p.planes = bytes
@@ -124,7 +124,7 @@ func (p *pipeline) output(planes *tensor.Tensor) (err error) {
 }
 
 // setPixels writes planes to the buffer that goes to the texture, mirrored and opaque.
-func setPixels(p *pipeline, planes *tensor.Tensor) (err error) {
+func (p *pipeline) setPixels(planes *tensor.Tensor) (err error) {
 	pixels, err := p.to.Acquire()
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ type Alone struct {
 }
 
 // NewAlone loads a file, of which m is the content. ONNX Runtime must have been initialised.
-func (r *Model) NewAlone(path string, m *model.Model, in map[string]any) (*Alone, error) {
+func (r *Model) NewAlone(path string, m *model.Model, in map[string]any, options *ort.SessionOptions) (*Alone, error) {
 	a := &Alone{}
 	var names []string
 	for _, i := range m.Graph.Inputs {
@@ -85,7 +85,7 @@ func (r *Model) NewAlone(path string, m *model.Model, in map[string]any) (*Alone
 		a.outputs = append(a.outputs, o.Name)
 	}
 	var err error
-	if a.session, err = ort.NewDynamicAdvancedSession(path, names, a.outputs, nil); err != nil {
+	if a.session, err = ort.NewDynamicAdvancedSession(path, names, a.outputs, options); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
