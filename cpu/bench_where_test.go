@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,28 +13,40 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// BenchmarkWhere times choices of 64 MB between dense tensors, by a condition for each
-// element, for each row, and for each column.
+// BenchmarkWhere times choices of 4 and 64 MB between dense tensors, by a condition for each
+// element, for each row, and for each column, and by one for each element between a dense
+// tensor and a scalar.
 func BenchmarkWhere(b *testing.B) {
-	for _, of := range []layout.DType{layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64} {
-		n := int64(64<<20) * 8 / int64(of.Bits()) / 4096
-		shape := []int64{n, 4096}
-		for name, strides := range map[string][]int64{"each": {4096, 1}, "rows": {1, 0}, "columns": {0, 1}} {
-			b.Run(of.String()+"/"+name, func(b *testing.B) {
-				dev, q := openQueue(b)
-				dense, err := layout.Contiguous(shape...)
-				require.NoError(b, err)
-				var sides [3]device.Operand
-				for i := range sides {
-					sides[i] = newOperand(b, dev, dense, of)
-					touch(sides[i])
-				}
-				cond := newOperand(b, dev, dense, layout.Bool)
-				touch(cond)
-				cond.Layout, err = layout.Strided(shape, strides, 0)
-				require.NoError(b, err)
-				besideMemcpy(b, sides[0].Buffer.Size(), func() error { return q.Where(sides[0], cond, sides[1], sides[2]) })
-			})
+	for _, size := range []int64{4 << 20, 64 << 20} {
+		for _, of := range []layout.DType{layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128} {
+			shape := []int64{size * 8 / int64(of.Bits()) / 4096, 4096}
+			for _, form := range []struct {
+				name       string
+				cond, side []int64 // strides
+			}{
+				{"each", []int64{4096, 1}, []int64{4096, 1}},
+				{"rows", []int64{1, 0}, []int64{4096, 1}},
+				{"columns", []int64{0, 1}, []int64{4096, 1}},
+				{"scalar", []int64{4096, 1}, []int64{0, 0}},
+			} {
+				b.Run(fmt.Sprintf("%dM/%v/%s", size>>20, of, form.name), func(b *testing.B) {
+					dev, q := openQueue(b)
+					dense, err := layout.Contiguous(shape...)
+					require.NoError(b, err)
+					var sides [3]device.Operand
+					for i := range sides {
+						sides[i] = newOperand(b, dev, dense, of)
+						touch(sides[i])
+					}
+					cond := newOperand(b, dev, dense, layout.Bool)
+					touch(cond)
+					cond.Layout, err = layout.Strided(shape, form.cond, 0)
+					require.NoError(b, err)
+					sides[2].Layout, err = layout.Strided(shape, form.side, 0)
+					require.NoError(b, err)
+					besideMemcpy(b, sides[0].Buffer.Size(), func() error { return q.Where(sides[0], cond, sides[1], sides[2]) })
+				})
+			}
 		}
 	}
 }

@@ -1,23 +1,52 @@
 package cpu
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // blend sets n elements of so many bits to those of a where cond, a byte for each, is not
-// zero, and to those of b elsewhere. All are neighbours, and begin with a byte.
-func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int) {
+// zero, and to those of b elsewhere. All are neighbours, and begin with a byte. With past
+// set it writes past the caches, where that pays.
+func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int, past bool) {
+	if bits < 8 {
+		blendBits(dst, a, b, cond, n, int64(bits))
+		return
+	}
+	from, to := blendLines(dst, a, b, cond, n, int64(bits/8), past)
+	blendLoop(dst, a, b, cond, 0, from, bits)
+	blendLoop(dst, a, b, cond, to, n, bits)
+}
+
+// blendLines is blend of the elements of whole lines, [from, to), by a kernel.
+func blendLines(dst, a, b, cond unsafe.Pointer, n, size int64, past bool) (from, to int64) {
+	kernel := kernels.Blend[bits.TrailingZeros64(uint64(size))]
+	if kernel == nil || n*size < cacheLine {
+		return 0, 0
+	}
+	lines, head, past := linesOf(dst, 0, n*size, past)
+	if head%size != 0 { // no element of a line begins with it
+		lines, head, past = n*size/cacheLine, 0, false
+	}
+	from = head / size
+	kernel(ptr(dst, head), ptr(a, head), ptr(b, head), ptr(cond, from), lines, past)
+	return from, from + lines*cacheLine/size
+}
+
+// blendLoop is blend of the elements [i, n). The pointers stay: one behind the last element
+// may be one behind the memory.
+func blendLoop(dst, a, b, cond unsafe.Pointer, i, n int64, bits int) {
 	switch bits {
 	case 8:
-		blendBytes(dst, a, b, cond, n)
+		blendBytes(dst, a, b, cond, i, n)
 	case 16:
-		blendHalves(dst, a, b, cond, n)
+		blendHalves(dst, a, b, cond, i, n)
 	case 32:
-		blendWords[uint32](dst, a, b, cond, 0, n)
+		blendWords[uint32](dst, a, b, cond, i, n)
 	case 64:
-		blendWords[uint64](dst, a, b, cond, 0, n)
-	case 128:
-		blendPairs(dst, a, b, cond, n)
+		blendWords[uint64](dst, a, b, cond, i, n)
 	default:
-		blendBits(dst, a, b, cond, n, int64(bits))
+		blendPairs(dst, a, b, cond, i, n)
 	}
 }
 
@@ -30,16 +59,14 @@ func trues(cond uint64) uint64 {
 // pick is the bits of x where the mask has ones, else those of y.
 func pick(mask, x, y uint64) uint64 { return y ^ (x^y)&mask }
 
-func blendBytes(dst, a, b, cond unsafe.Pointer, n int64) {
-	i := int64(0)
+func blendBytes(dst, a, b, cond unsafe.Pointer, i, n int64) {
 	for ; i+8 <= n; i += 8 {
 		store64(dst, i, pick(trues(load64(cond, i))*0xff, load64(a, i), load64(b, i)))
 	}
 	blendWords[uint8](dst, a, b, cond, i, n)
 }
 
-func blendHalves(dst, a, b, cond unsafe.Pointer, n int64) {
-	i := int64(0)
+func blendHalves(dst, a, b, cond unsafe.Pointer, i, n int64) {
 	for ; i+4 <= n; i += 4 {
 		x := uint64(load32(cond, i))
 		x = (x | x<<16) & 0x0000ffff0000ffff
@@ -50,8 +77,6 @@ func blendHalves(dst, a, b, cond unsafe.Pointer, n int64) {
 	blendWords[uint16](dst, a, b, cond, i, n)
 }
 
-// blendWords is blend of the elements from i on. The pointers stay: one behind the last
-// element may be one behind the memory.
 func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Pointer, i, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for ; i < n; i++ {
@@ -63,8 +88,8 @@ func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Point
 	}
 }
 
-func blendPairs(dst, a, b, cond unsafe.Pointer, n int64) {
-	for i := range n {
+func blendPairs(dst, a, b, cond unsafe.Pointer, i, n int64) {
+	for ; i < n; i++ {
 		src := b
 		if load8(cond, i) != 0 {
 			src = a

@@ -228,6 +228,8 @@ func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
 		moveElementRow[uint32](dst, src, d, s, x)
 	case bits == 64 && looseAlignment:
 		moveElementRow[uint64](dst, src, d, s, x)
+	case bits == 128 && looseAlignment:
+		moveElementRow[[2]uint64](dst, src, d, s, x)
 	default:
 		size := int64(bits / 8)
 		for i := range x.n {

@@ -23,6 +23,10 @@ func moveElements[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
 func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	n, ds, ss := x.n, x.d, x.s
 	size := int64(unsafe.Sizeof(*new(W)))
+	if ds == size && ss == 0 && n > 4 {
+		broadcastRow[W](dst, src, d, s, n)
+		return
+	}
 	if ds == size && (size < 8 || magnitude(ss) < farStep) {
 		for ; n >= 4; n -= 4 {
 			v0 := load[W](src, s)

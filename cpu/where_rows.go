@@ -2,9 +2,9 @@ package cpu
 
 import "unsafe"
 
-// wherePiece is the number of elements that are chosen at a time by way of buffers: a
-// multiple of 64, so few that all sides stay in L1.
-const wherePiece = 1024
+// wherePiece is the size, in bytes, of what is chosen at a time by way of buffers: all
+// sides stay in L1.
+const wherePiece = 4 << 10
 
 // row does n elements along the innermost axis.
 func (w *where) row(p sides, n int64, sc *scratch) {
@@ -16,11 +16,14 @@ func (w *where) row(p sides, n int64, sc *scratch) {
 		w.copyRow(p.d, w.b, p.b, axis{n, x.d, x.b})
 	case w.bits == 0 || w.loose:
 		w.eachRow(p, n)
+	case w.bits >= 8 && x.sides == sides{w.unit, w.unit, w.unit, 1}:
+		blend(unsafe.Add(w.dst, p.d), unsafe.Add(w.a, p.a), unsafe.Add(w.b, p.b), unsafe.Add(w.cond, p.c), n, w.bits, w.past())
 	default:
-		for ; n > 0; n -= wherePiece {
-			m := min(n, wherePiece)
-			w.piece(p, m, sc)
+		for first := true; n > 0; first = false {
+			m := min(n, wherePiece/w.unit)
+			w.piece(p, m, first, sc)
 			p.move(&x.sides, m)
+			n -= m
 		}
 	}
 }
@@ -61,46 +64,44 @@ func (w *where) eachRow(p sides, n int64) {
 	}
 }
 
-// piece does up to wherePiece elements along the innermost axis. What is no run of
-// neighbours goes by way of a buffer; below a byte, all that does not begin with a byte.
-func (w *where) piece(p sides, n int64, sc *scratch) {
+// piece does elements along the innermost axis, up to wherePiece bytes of them, the first
+// or more of a row. What is no run of neighbours goes by way of a buffer; below a byte, all
+// that does not begin with a byte.
+func (w *where) piece(p sides, n int64, first bool, sc *scratch) {
 	x := &w.axes[w.rank-1]
 	cond := unsafe.Add(w.cond, p.c)
 	if x.c != 1 {
 		cond = room(&sc.stage, wherePiece)
 		moveElementRow[uint8](cond, w.cond, 0, p.c, axis{n, 1, x.c})
 	}
-	a := w.gather(w.a, p.a, x.a, n, &sc.spread)
-	b := w.gather(w.b, p.b, x.b, n, &sc.wide)
+	a := w.gather(w.a, p.a, x.a, n, first, &sc.spread)
+	b := w.gather(w.b, p.b, x.b, n, first, &sc.wide)
 	bits := int64(w.bits)
 	switch {
+	case bits >= 8 && x.d == w.unit:
+		blend(unsafe.Add(w.dst, p.d), a, b, cond, n, w.bits, w.past())
+		return
 	case bits < 8 && x.d == 1 && p.d*bits%8 == 0 && n*bits%8 == 0:
-		blend(unsafe.Add(w.dst, p.d*bits/8), a, b, cond, n, w.bits)
-	case bits < 8:
-		tile := room(&sc.tile, wherePiece)
-		blend(tile, a, b, cond, n, w.bits)
-		if x.d == 1 {
-			copyBits(w.dst, p.d*bits, tile, 0, n*bits)
-			return
-		}
+		blend(unsafe.Add(w.dst, p.d*bits/8), a, b, cond, n, w.bits, false)
+		return
+	}
+	tile := room(&sc.tile, wherePiece)
+	blend(tile, a, b, cond, n, w.bits, false)
+	switch {
+	case bits >= 8:
+		moveRow(w.dst, tile, p.d, 0, axis{n, x.d, w.unit}, w.bits)
+	case x.d == 1:
+		copyBits(w.dst, p.d*bits, tile, 0, n*bits)
+	default:
 		for i := range n {
 			putBits(w.dst, (p.d+i*x.d)*bits, getBits(tile, i*bits, bits), bits)
-		}
-	case x.d == w.unit && !w.past():
-		blend(unsafe.Add(w.dst, p.d), a, b, cond, n, w.bits)
-	default:
-		tile := room(&sc.tile, wherePiece*w.unit)
-		blend(tile, a, b, cond, n, w.bits)
-		if x.d == w.unit {
-			moveRun(w.dst, p.d, tile, 0, n*w.unit, true)
-		} else {
-			moveRow(w.dst, tile, p.d, 0, axis{n, x.d, w.unit}, w.bits)
 		}
 	}
 }
 
-// gather returns n elements of a or b as neighbours.
-func (w *where) gather(src unsafe.Pointer, s, step, n int64, buffer *[]byte) unsafe.Pointer {
+// gather returns n elements of a or b as neighbours. One that a row repeats is in the
+// buffer since the row's first piece, which has the most elements.
+func (w *where) gather(src unsafe.Pointer, s, step, n int64, first bool, buffer *[]byte) unsafe.Pointer {
 	bits := int64(w.bits)
 	switch {
 	case bits >= 8 && step == w.unit:
@@ -108,8 +109,9 @@ func (w *where) gather(src unsafe.Pointer, s, step, n int64, buffer *[]byte) uns
 	case bits < 8 && step == 1 && s*bits%8 == 0:
 		return unsafe.Add(src, s*bits/8)
 	}
-	to := room(buffer, wherePiece*w.unit)
+	to := room(buffer, wherePiece)
 	switch {
+	case step == 0 && !first:
 	case bits >= 8:
 		moveRow(to, src, 0, s, axis{n, w.unit, step}, w.bits)
 	case step == 1:

@@ -79,7 +79,7 @@ func (s *sequence) step() error {
 		return s.release()
 	}
 	h := s.pick()
-	switch s.rng.IntN(16) {
+	switch s.rng.IntN(19) {
 	case 0:
 		return s.make()
 	case 1, 2, 3, 4:
@@ -100,6 +100,12 @@ func (s *sequence) step() error {
 		return s.release()
 	case 14:
 		return s.invalid(h)
+	case 15:
+		return s.choose(h)
+	case 16:
+		return s.fillWhere(h)
+	case 17:
+		return s.put(h)
 	}
 	return s.together()
 }

@@ -32,6 +32,7 @@ func (k *Kernels) fill() {
 		k.Casts.avx2()
 		k.Takes.avx2()
 		k.Permutes.avx2()
+		k.Blends.avx2()
 	}
 	if k.Level >= AVX512 {
 		k.Transposes.avx512()
@@ -39,5 +40,6 @@ func (k *Kernels) fill() {
 		k.Casts.avx512()
 		k.Takes.avx512()
 		k.Permutes.avx512()
+		k.Blends.avx512()
 	}
 }

@@ -21,6 +21,7 @@ import (
 //go:generate go run -C asm ./bits -out ../bits_amd64.s -stubs ../bits_amd64.go -pkg simd
 //go:generate go run -C asm ./casts -out ../casts_amd64.s -stubs ../casts_amd64.go -pkg simd
 //go:generate go run -C asm ./take -out ../take_amd64.s -stubs ../take_amd64.go -pkg simd
+//go:generate go run -C asm ./blend -out ../blend_amd64.s -stubs ../blend_amd64.go -pkg simd
 //go:generate go run -C asm ./permute -out ../permute_amd64.s -stubs ../permute_amd64.go -pkg simd
 //go:generate go run -C asm ./neon -out ../neon_arm64.s -stubs ../neon_arm64.go -pkg simd
 
@@ -41,6 +42,7 @@ type Kernels struct {
 	Casts
 	Takes
 	Permutes
+	Blends
 }
 
 var tables [len(levelNames)]Kernels
