@@ -196,7 +196,11 @@ func (a array) extent(name string, dims []int64, ext extents) error {
 	}
 	axes := strings.Split(a.order, "|")
 	wrong := func() error {
-		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s, where %v", quote.Name(name), layout.Shape(dims), a.typ, a.order, ext)
+		known := ""
+		if len(ext) > 0 {
+			known = ", where " + ext.String()
+		}
+		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s%s", quote.Name(name), layout.Shape(dims), a.typ, a.order, known)
 	}
 	if len(dims) == 0 && a.order == "" { // a single number
 		return nil

@@ -79,9 +79,12 @@ func (r *repack) leave(key string) {
 	}
 }
 
-// setFileType makes the type of a file that of the weights that were made, or reports that
-// there is none.
+// setFileType makes the type of a file that of the weights that were made. It is false where
+// no type is true of them.
 func (r *repack) setFileType(e *checkpoint.Entry) bool {
+	if r.from == r.target { // the types are the source's
+		return true
+	}
 	typ := r.weights[0].To.Tensors[0].Type
 	for _, w := range r.weights {
 		if w.To.Tensors[0].Type != typ {

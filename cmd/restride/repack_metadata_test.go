@@ -70,6 +70,12 @@ func TestBugRepackFileType(t *testing.T) {
 		assert.True(t, ok && n == want, "%s: %v", to, got["general.file_type"])
 		assert.Len(t, got, len(ggufValues(t)))
 	}
+	q6K, err := checkpoint.GGUF.Type("Q6_K")
+	require.NoError(t, err)
+	writeGGUF(t, at("k.gguf"), ggufValues(t), &checkpoint.Tensor{Name: "w.weight", Type: q6K, Dims: []int64{4, 256}})
+	_, err = restride("repack", at("k.gguf"), "--to", "gguf", "--output", at("same.gguf"))
+	require.NoError(t, err)
+	assert.Equal(t, checkpoint.Uint32Value(1), metadataOf(t, at("same.gguf"))["general.file_type"]) // as it was
 }
 
 // TestBugRepackDropsGGUFMetadata: of what a GGUF file said, a safetensors file had only the
