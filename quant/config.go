@@ -37,6 +37,7 @@ func Describe(config json.RawMessage) (*Format, Params, error) {
 	}{
 		{"gptq", gptq, describeGPTQ}, {"awq", awq, describeAWQ}, {"compressed-tensors", compressedTensors, describeCompressed},
 		{"mxfp4", gptOSS, func(json.RawMessage) (Params, error) { return Params{}, nil }}, {"modelopt", nvfp4, describeModelOpt},
+		{"bitsandbytes", bitsandbytes, describedByTensors}, {"hqq", hqq, describedByTensors},
 	} {
 		if known.name != method.Name {
 			continue

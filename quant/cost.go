@@ -134,8 +134,17 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			if count = n; from.Params.Table == "iq4nl" {
 				add(n) // what the table has for them
 			}
+			if fourBits[from.Params.Table] != nil {
+				add(4 * n)
+			}
+			if from.has(floatZeros) {
+				add(8 * n) // the difference, and the product
+			}
 		case a.has(scales), a.has(mins):
 			add(4 * n) // in float32
+			if from.Params.Said.Nested {
+				add(4 * n)
+			}
 		}
 		if from.has(groups) && (a.has(scales) || a.has(zeros)) {
 			add((count*a.bits + 7) / 8) // one for each code, where groups are in no order

@@ -112,7 +112,7 @@ func (p *Plan) unit(axis byte) int64 {
 		return 0
 	}
 	inOrder := func(f fill) bool { return f.role == groups || f.role == sorting } // from the first k on
-	if axis == axisK && (p.sorted || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
+	if axis == axisK && (p.sorted || p.From.Params.Said.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
 		return 0
 	}
 	unit := int64(1)
@@ -125,7 +125,8 @@ func (p *Plan) unit(axis byte) int64 {
 			if outer.reverse || outer.only >= 0 {
 				return 0
 			}
-			unit = lcm(unit, outer.div*w.ratio(axis, outer.axis))
+			n, of := w.ratio(axis, outer.axis)
+			unit = lcm(unit, lcm(outer.div*n, of)/of)
 		}
 	}
 	part := cut{axis, extent, unit}
@@ -147,25 +148,27 @@ func lcm(a, b int64) int64 {
 	return a / x * b
 }
 
-// ratio returns how many indices of axis share one of another, or 0 if these are not cut
-// with it: groups and blocks of groups are with k.
-func (w *Weight) ratio(axis, other byte) int64 {
+// ratio returns how many indices of axis share how many of another, or 0 if these are not
+// cut with it: groups and blocks of groups are with k, blocks of rows' scales with n.
+func (w *Weight) ratio(axis, other byte) (n, of int64) {
 	switch {
 	case axis == other:
-		return 1
+		return 1, 1
 	case axis == axisK && other == axisG:
-		return w.Params.Group
+		return w.Params.Group, 1
 	case axis == axisK && other == axisS:
-		return superBlock
+		return superBlock, 1
+	case axis == axisN && other == axisB:
+		return nestedBlock, w.ext[axisG]
 	}
-	return 0
+	return 0, 1
 }
 
 // outer returns the outermost digit of an axis in an array: the one whose values the pieces
 // share out. At is where it stands among the digits.
 func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 	for i, d := range a.digits() {
-		if w.ratio(axis, d.axis) > 0 && d.size == 0 {
+		if n, _ := w.ratio(axis, d.axis); n > 0 && d.size == 0 {
 			return d, i, true
 		}
 	}
@@ -182,11 +185,12 @@ func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 		return Region{Bytes: total / 8, Count: 1, Step: total / 8}, total%8 == 0
 	}
 	stride := ds[at].stride
-	of := outer.div * w.ratio(c.axis, outer.axis)
-	from := i * c.size / of
-	count := min(outer.count(w.ext), (min(c.extent, (i+1)*c.size)+of-1)/of) - from
+	n, per := w.ratio(c.axis, outer.axis)
+	of := outer.div * n
+	from := i * c.size * per / of
+	count := min(outer.count(w.ext), (min(c.extent, (i+1)*c.size)*per+of-1)/of) - from
 	step := stride * outer.count(w.ext)
-	if step == 0 || stride*count%8 != 0 || stride*from%8 != 0 || step%8 != 0 || stride*(c.size/of)%8 != 0 {
+	if step == 0 || stride*count%8 != 0 || stride*from%8 != 0 || step%8 != 0 || stride*(c.size*per/of)%8 != 0 {
 		return r, false
 	}
 	return Region{At: stride * from / 8, Bytes: stride * count / 8, Count: total / step, Step: step / 8}, true

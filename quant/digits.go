@@ -13,6 +13,8 @@ const (
 	axisK = 'k' // inputs, over which a product is summed
 	axisG = 'g' // groups of k that share a scale
 	axisS = 's' // blocks of k whose scales share one
+	axisB = 'b' // blocks of scales, row by row, that share one
+	axisC = 'c' // codes of scales
 )
 
 // superBlock is how many k such a block has, in K-quants.

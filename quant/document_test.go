@@ -101,7 +101,7 @@ func (s shown) weight(t *testing.T) *Weight {
 		}
 		dims, err := a.dims(ext)
 		require.NoError(t, err)
-		all = append(all, Tensor{joined("w", a.suffix), a.typ, dims})
+		all = append(all, Tensor{joined("w", a.suffix), a.typ, dims, nil})
 	}
 	return only(t, s.format, s.params, all)
 }

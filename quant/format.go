@@ -28,6 +28,8 @@ type Format struct {
 	bits func(t Tensor) []int64
 	// params completes the parameters, and may set extents, by the tensor of codes.
 	params func(p Params, t Tensor, ext extents) (Params, error)
+	// said completes the parameters by what small tensors say, once the weight has its name.
+	said func(s *sayings, p Params) (Params, error)
 	// name returns the name of a weight that another format names so.
 	name       func(name string) string
 	table      string // Params.Table of its weights
@@ -65,13 +67,14 @@ type Params struct {
 	// sign, where they have a scale themselves.
 	ScaleZero   int64
 	ScaleSigned bool
-	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4" (or
-	// bitsandbytes' fp4), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
+	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4" (of
+	// bitsandbytes' codes alone also fp4), "fp4", "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
 	Table string
 	// Batch: there are several matrices, experts.
 	Batch bool
 	// Scale is the scales' type, as checkpoints name it.
 	Scale string
+	Said  Said
 	// Type is that of codes which are no codes: of elements that a format keeps whatever they are.
 	Type string
 }
@@ -83,18 +86,20 @@ const (
 	codes role = iota
 	scales
 	zeros
-	mins            // what is subtracted from a number times its scale
-	superScales     // of scales
-	superMins       // of mins
-	tensorScale     // of all numbers
-	shape           // of the matrix
-	values          // numbers themselves
-	groups          // of each k
-	sorting         // the k in the order of their groups
-	roleCount   int = iota
+	mins             // what is subtracted from a number times its scale
+	superScales      // of scales
+	superMins        // of mins
+	scaleNumbers     // that scales stand for
+	floatZeros       // what is subtracted from codes, in floating point
+	tensorScale      // of all numbers
+	shape            // of the matrix
+	values           // numbers themselves
+	groups           // of each k
+	sorting          // the k in the order of their groups
+	roleCount    int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "a scale of the tensor", "a shape", "numbers", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a shape", "numbers", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 

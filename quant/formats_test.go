@@ -66,7 +66,7 @@ func tensors(t *testing.T, f *Format, p Params, ext extents) []Tensor {
 	for _, a := range f.arrays(p) {
 		dims, err := a.dims(ext)
 		require.NoError(t, err)
-		out = append(out, Tensor{joined("w", a.suffix), a.typ, dims})
+		out = append(out, Tensor{joined("w", a.suffix), a.typ, dims, nil})
 	}
 	return out
 }
@@ -123,13 +123,13 @@ func TestRefused(t *testing.T) {
 // TestShapesRefused: tensors whose shapes contradict each other.
 func TestShapesRefused(t *testing.T) {
 	p := Params{Bits: 4, Group: 32}
-	weight := Tensor{"w.qweight", "I32", []int64{16, 128}}
+	weight := Tensor{"w.qweight", "I32", []int64{16, 128}, nil}
 	for rule, more := range map[string]Tensor{
-		"is no I32 of g | n":  {"w.qzeros", "I32", []int64{4, 15}},
-		"is no F16 of g | n":  {"w.scales", "F16", []int64{5, 128}},
-		"is of type F16":      {"w.g_idx", "F16", []int64{128}},
-		"[4,16,1]":            {"w.qzeros", "I32", []int64{4, 16, 1}},
-		"9223372036854775807": {"w.scales", "F16", []int64{4, 1<<63 - 1}},
+		"is no I32 of g | n":  {"w.qzeros", "I32", []int64{4, 15}, nil},
+		"is no F16 of g | n":  {"w.scales", "F16", []int64{5, 128}, nil},
+		"is of type F16":      {"w.g_idx", "F16", []int64{128}, nil},
+		"[4,16,1]":            {"w.qzeros", "I32", []int64{4, 16, 1}, nil},
+		"9223372036854775807": {"w.scales", "F16", []int64{4, 1<<63 - 1}, nil},
 	} {
 		_, _, err := Find(gptq, p, []Tensor{weight, more}, func(string) bool { return true })
 		require.ErrorIs(t, err, layout.ErrInvalid, rule)

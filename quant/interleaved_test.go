@@ -12,7 +12,7 @@ import (
 
 // randomBlocks is a weight of GGUF's blocks with random bytes.
 func randomBlocks(t *testing.T, typ string, n, k int64) (*Weight, map[string][]byte) {
-	w := only(t, gguf, Params{}, []Tensor{{"w.weight", typ, []int64{n, k}}})
+	w := only(t, gguf, Params{}, []Tensor{{"w.weight", typ, []int64{n, k}, nil}})
 	b := make([]byte, w.Tensors[0].bytes(w.arrays[0]))
 	rng := rand.New(rand.NewPCG(8, 9))
 	for i := range b {

@@ -26,7 +26,7 @@ func New(f *Format, p Params, name string, batch, n, k int64) (*Weight, error) {
 			return nil, err
 		}
 		w.arrays = append(w.arrays, a)
-		w.Tensors = append(w.Tensors, Tensor{joined(name, a.suffix), a.typ, dims})
+		w.Tensors = append(w.Tensors, Tensor{Name: joined(name, a.suffix), Type: a.typ, Dims: dims})
 	}
 	return w, nil
 }

@@ -59,7 +59,7 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}
 	if out.Params.Type == "" {
-		out.Params.Type = "F32"
+		out.Params.Type = cmp.Or(p.Said.Numbers, "F32")
 		if w.Format.wide {
 			out.Params.Type = "F64"
 		}
@@ -69,11 +69,17 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 		a.suffix = "" // the codes' name is the matrix's, and more
 	}
 	out.ext = maps.Clone(w.ext)
+	if p.Said.Rows > 0 {
+		out.ext[axisN] = p.Said.Rows
+	}
 	dims, err := a.dims(out.ext)
 	if err != nil {
 		return nil, err
 	}
-	out.arrays, out.Tensors = []array{a}, []Tensor{{joined(out.Name, a.suffix), a.typ, dims}}
+	if n := p.Said.Outputs; n > 0 && dims[0]*dims[1]%n == 0 { // pieces have other shapes
+		dims = []int64{n, dims[0] * dims[1] / n}
+	}
+	out.arrays, out.Tensors = []array{a}, []Tensor{{Name: joined(out.Name, a.suffix), Type: a.typ, Dims: dims}}
 	plan := &Plan{From: w, To: out, finer: 1}
 	params := p
 	params.Sorted = false
@@ -106,8 +112,17 @@ func plainArrays(w *Weight) (out []array) {
 		}
 	}
 	add(codes, lead+"k")
-	for _, r := range []role{scales, zeros, mins} {
-		add(r, lead+"g")
+	ofGroups := lead + "g"
+	if w.Params.Said.ByColumn {
+		ofGroups = "k"
+	}
+	for _, r := range []role{scales, zeros, mins, floatZeros} {
+		add(r, ofGroups)
+	}
+	if w.Params.Said.Nested {
+		add(superScales, "b")
+		add(scaleNumbers, "c")
+		return out
 	}
 	add(superScales, lead+"s")
 	add(superMins, lead+"s")
@@ -122,7 +137,7 @@ func (p *Plan) runNumbers(s *tensor.Stream, src Memory) (dst Memory, err error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &computation{stream: s, weight: p.plain.To, have: have}
+	c := &computation{stream: s, weight: p.plain.To, offset: p.From.offset, have: have}
 	defer func() { err = errors.Join(err, c.release()) }()
 	t := p.To.Tensors[0]
 	out, err := tensor.Empty(s, layout.Uint8, t.bytes(p.To.arrays[0]))
@@ -140,6 +155,7 @@ func (p *Plan) runNumbers(s *tensor.Stream, src Memory) (dst Memory, err error) 
 type computation struct {
 	stream *tensor.Stream
 	weight *Weight
+	offset float32 // of scales that are codes
 	have   Memory
 	made   []*tensor.Tensor // to be released
 	err    error            // the first one
@@ -200,6 +216,9 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if rows == 0 || k == 0 {
 		return nil
 	}
+	if p.Said.Rows > 0 {
+		return c.runColumns(dst, to, p.Said.Rows, k)
+	}
 	g, blocks := max(1, ext[axisG]), tensor.Blocks{Axis: 1, Size: cmp.Or(p.Group, k)}
 	scale, least := c.scale(rows, g), c.least(rows, g)
 	zero := c.of(zeros, wholeOf(c.weight.bits(zeros), false), rows, g)
@@ -217,6 +236,9 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	x := c.of(codes, p.codeType(), rows, k)
 	if p.Table == "iq4nl" {
 		x = c.mapped(x, iq4nl)
+	}
+	if numbers := fourBits[p.Table]; numbers != nil {
+		x = c.looked(x, c.keep(tensor.FromSlice(c.stream, numbers, int64(len(numbers)))))
 	}
 	l, err := layout.Contiguous(rows, k)
 	if err := errors.Join(c.err, err); err != nil {
@@ -251,10 +273,71 @@ func (c *computation) mapped(x *tensor.Tensor, table []byte) *tensor.Tensor {
 	return out
 }
 
+// looked returns what a table of numbers has for each code.
+func (c *computation) looked(x, table *tensor.Tensor) *tensor.Tensor {
+	if c.err != nil || x == nil {
+		return nil
+	}
+	return c.keep(x.Map(table))
+}
+
+// nested returns scales that are codes, and have scales themselves.
+func (c *computation) nested(rows, g int64) *tensor.Tensor {
+	x := c.looked(c.of(scales, layout.Uint8, rows*g), c.of(scaleNumbers, layout.Float32, nestedCodes))
+	by := tensor.Scaling{
+		Scale: c.of(superScales, layout.Float32, c.weight.ext[axisB]), Add: one(c, c.offset), Blocks: tensor.Blocks{Size: nestedBlock},
+	}
+	if c.err != nil {
+		return nil
+	}
+	return c.shaped(c.keep(x.Dequantize(layout.Float32, by)), rows, g)
+}
+
+// rounded returns numbers as another type of floats.
+func (c *computation) rounded(x *tensor.Tensor, to layout.DType) *tensor.Tensor {
+	if c.err != nil || x.DType() == to {
+		return x
+	}
+	return c.keep(x.Dequantize(to, tensor.Scaling{Scale: one(c, float32(1))}))
+}
+
+// runColumns computes (code - zero) * scale as HQQ does: in the type that the checkpoint
+// says, to which each step is rounded.
+func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k int64) error {
+	p := c.weight.Params
+	dims := []int64{rows, 1}
+	if p.Said.ByColumn {
+		dims = []int64{1, k}
+	}
+	step := dtypeOf(p.Said.Numbers)
+	scale := c.rounded(c.of(scales, dtypeOf(p.Scale), dims...), step)
+	zero := c.rounded(c.of(floatZeros, dtypeOf(p.Scale), dims...), step)
+	x, unit := c.of(codes, p.codeType(), rows, k), one(c, float32(1))
+	if c.err != nil {
+		return c.err
+	}
+	x = c.keep(x.Dequantize(step, tensor.Scaling{Scale: unit, Add: zero, Subtract: true}))
+	if c.err == nil && to != step {
+		x = c.keep(x.Dequantize(step, tensor.Scaling{Scale: scale}))
+		scale = unit
+	}
+	l, err := layout.Contiguous(rows, k)
+	if err := errors.Join(c.err, err); err != nil {
+		return err
+	}
+	out := c.keep(tensor.FromBuffer(c.stream, dst.Buffer(), to, l, true))
+	if c.err != nil {
+		return c.err
+	}
+	return x.DequantizeInto(out, tensor.Scaling{Scale: scale})
+}
+
 // scale returns a scale for each group.
 func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	p, s := c.weight.Params, c.weight.ext[axisS]
 	switch {
+	case p.Said.Nested:
+		return c.nested(rows, g)
 	case !c.weight.has(scales):
 		return c.of(superScales, layout.Float16, rows, s)
 	case c.weight.has(superScales):

@@ -51,6 +51,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if w.Format.numbers && !to.numbers && to.blocks == "" {
 		return nil, to.refuse("the weight has numbers, no codes; numbers become %s, %s and %s", q40.Name, q80.Name, mxfp4.Name)
 	}
+	if w.Params.Said.Nested && !to.numbers {
+		return nil, to.refuse("the weight's scales are codes, which have scales themselves; %s has its numbers", floats.Name)
+	}
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
@@ -58,7 +61,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	params.Signed = params.Signed && to.signs
+	params.Signed, params.Said = params.Signed && to.signs, Said{}
 	if to.blocks != "" {
 		to = gguf
 	}
@@ -168,7 +171,7 @@ func (p *Plan) add(a array) error {
 	if have := w.suffix(r); have != "" && out.Format.keepsName(r, have) {
 		a.suffix = have
 	}
-	t := Tensor{joined(out.Name, a.suffix), a.typ, dims}
+	t := Tensor{Name: joined(out.Name, a.suffix), Type: a.typ, Dims: dims}
 	out.arrays, out.Tensors = append(out.arrays, a), append(out.Tensors, t)
 	for _, s := range a.slots {
 		dst := s.place(t.Name, out.ext)

@@ -60,7 +60,7 @@ func (w *Weight) planBlocks(out *Weight) (*Plan, error) {
 			return nil, err
 		}
 		found.arrays = append(found.arrays, a)
-		found.Tensors = append(found.Tensors, Tensor{joined(w.Name, a.suffix), a.typ, dims})
+		found.Tensors = append(found.Tensors, Tensor{Name: joined(w.Name, a.suffix), Type: a.typ, Dims: dims})
 	}
 	blocks, err := found.plan(&Weight{Name: out.Name, Format: gguf, Params: out.Params}, arrays)
 	if err != nil {

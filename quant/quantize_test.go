@@ -30,7 +30,7 @@ func TestNumbersToBlocks(t *testing.T) {
 	tensor.CheckLeaks(t, s)
 	for name, want := range madeByGGUF {
 		for _, dims := range [][]int64{{4, 64}, {2, 3, 32}} {
-			w := only(t, floats, Params{}, []Tensor{{"w.weight", "F32", dims}})
+			w := only(t, floats, Params{}, []Tensor{{"w.weight", "F32", dims, nil}})
 			to, err := Lookup(name)
 			require.NoError(t, err)
 			plan, err := w.Plan(to)
@@ -71,7 +71,7 @@ func ofNumbers(t *testing.T, s *tensor.Stream, count int64) *tensor.Tensor {
 // TestNumbersRefused: what numbers cannot become.
 func TestNumbersRefused(t *testing.T) {
 	of := func(typ string, dims ...int64) *Weight {
-		return only(t, floats, Params{}, []Tensor{{"w.weight", typ, dims}})
+		return only(t, floats, Params{}, []Tensor{{"w.weight", typ, dims, nil}})
 	}
 	codes := shown{"", packed, Params{Bits: 4, Group: 128, Scale: "F16"}}.weight(t)
 	for _, c := range []struct {

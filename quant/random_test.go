@@ -72,7 +72,7 @@ func tensorsIf(f *Format, p Params, ext extents) (out []Tensor) {
 		if err != nil {
 			return nil
 		}
-		out = append(out, Tensor{joined("w", a.suffix), a.typ, dims})
+		out = append(out, Tensor{joined("w", a.suffix), a.typ, dims, nil})
 	}
 	return out
 }

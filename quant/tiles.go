@@ -7,7 +7,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Of these, codes alone are known: what scales they have is another tensor's affair.
+// Of tiles, codes alone are known: what scales they have is another tensor's affair.
 
 var tilePacked = &Format{
 	Name:   "tilepacked",
@@ -58,73 +58,3 @@ var (
 	tritonBlackwell = ofScales("triton-blackwell", "Triton's scales of a byte for Blackwell, in tiles of 128 by 4, padded", "n/128 | k/4 | n/16%2 | n%16 n/32%4 k%4")
 	tritonHopper    = ofScales("triton-hopper", "Triton's scales of a byte for Hopper, 4 warps, padded", "n/128 n/16%4 | k/2 n/64%2 n%8 k%2 n/8%2")
 )
-
-var bitsandbytes = &Format{
-	Name:     "bitsandbytes",
-	About:    "bitsandbytes' NF4 and FP4: one row, high bits first",
-	anyCodes: true,
-	suffix:   ".weight",
-	arrays: func(p Params) []array {
-		if p.Flat {
-			return []array{shaped(codes, ".weight", "U8", "k/2 | ", 8, "k/2 k%2~", 4)}
-		}
-		return []array{shaped(codes, ".weight", "U8", "n k/2 | ", 8, "n k/2 k%2~", 4)}
-	},
-	params: func(p Params, t Tensor, ext extents) (Params, error) {
-		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
-		return p, nil
-	},
-	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		return p, f.widths(p, ext, map[byte]int64{axisK: 2}, 4)
-	},
-}
-
-// hqqGroup is how many rows HQQ's groups have where nothing else is said.
-const hqqGroup = 64
-
-var hqq = &Format{
-	Name:   "hqq",
-	About:  "HQQ: a byte, of 3 bits a word, has rows that are far apart",
-	suffix: ".W_q",
-	arrays: func(p Params) []array {
-		p.Part = max(1, p.Part)
-		// A byte, or a word of 32 bits, has one element of each part of the rows, the first
-		// part's on top.
-		if p.Bits == 3 {
-			return []array{shaped(codes, ".W_q", "I32", fmt.Sprintf("n%%%d | k", p.Part), 32, fmt.Sprintf("n%%%d k:32 n/%d~", p.Part, p.Part), 3)}
-		}
-		return []array{dense(codes, ".W_q", "U8", fmt.Sprintf("n%%%d | k n/%d~", p.Part, p.Part), p.Bits)}
-	},
-	// A file of codes alone does not say their bits. The rows are those of a group, 64 or
-	// more unless HQQ is told otherwise: fewer than 32 rows of bytes are no codes of 4 bits.
-	bits: func(t Tensor) []int64 {
-		switch {
-		case t.Type == "I32":
-			return []int64{3}
-		case len(t.Dims) > 0 && t.Dims[0] < hqqGroup/2:
-			return []int64{2}
-		}
-		return []int64{4}
-	},
-	params: func(p Params, t Tensor, ext extents) (Params, error) {
-		if len(t.Dims) != 2 || t.Dims[0] == 0 || t.Dims[0] > 1<<40 {
-			return p, layout.Errorf(layout.ErrInvalid, "hqq", "tensor %s of shape %v; a matrix is wanted", quote.Name(t.Name), layout.Shape(t.Dims))
-		}
-		p.Part = t.Dims[0]
-		ext[axisN] = p.Part * hqqParts(p.Bits)
-		return p, nil
-	},
-	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		parts := hqqParts(p.Bits)
-		p.Part = max(1, ext[axisN]/parts)
-		return p, f.widths(p, ext, map[byte]int64{axisN: parts}, 1, 2, 3, 4, 8)
-	},
-}
-
-// hqqParts returns how many elements are in a byte, or of 3 bits in a word.
-func hqqParts(bits int64) int64 {
-	if bits == 3 {
-		return 10
-	}
-	return max(1, 8/max(1, bits))
-}

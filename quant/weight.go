@@ -2,6 +2,7 @@ package quant
 
 import (
 	"cmp"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ type Tensor struct {
 	Name string
 	Type string // as package checkpoint names it: "I32", "Q4_0"
 	Dims []int64
+	// Content is its bytes, for formats that keep shapes and types in small tensors; nil:
+	// these are not read.
+	Content io.ReaderAt
 }
 
 // Weight is a matrix, or a batch of them, in a format: the tensors that have it.
@@ -23,7 +27,9 @@ type Weight struct {
 	Format  *Format
 	Params  Params
 	Tensors []Tensor
+	Said    []Tensor // that say what it is, and are read by Open
 
+	offset float32 // of scales that are codes
 	ext    extents
 	arrays []array // of Tensors
 }
@@ -88,6 +94,11 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s; a name that ends in %s is wanted", quote.Name(first.Name), f.suffix)
 	}
 	w.Name, _ = suffixed(first.Name, names[codes])
+	if f.said != nil {
+		if p, err = f.said(&sayings{weight: w, lookup: lookup}, p); err != nil {
+			return nil, err
+		}
+	}
 	if unsaid {
 		p.Zeros, p.Sorted = true, true // if there are such tensors
 	}
@@ -183,7 +194,7 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 		a.suffix = suffix
 		t, ok := lookup(joined(w.Name, suffix))
 		switch {
-		case !ok && i == 0:
+		case !ok && (i == 0 || w.Params.Said != Said{}):
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "there is no tensor %s", quote.Name(joined(w.Name, a.suffix)))
 		case !ok:
 			continue
@@ -219,6 +230,9 @@ func (e extents) group(p Params) {
 		e[axisG] = (k + p.Group - 1) / p.Group
 	}
 	e[axisS] = (k + superBlock - 1) / superBlock
+	if p.Said.Nested {
+		e[axisB] = (e[axisN]*e[axisG] + nestedBlock - 1) / nestedBlock
+	}
 }
 
 // Find opens the weights of a format that a file has, in the order of its tensors, those
@@ -254,7 +268,7 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 			return nil, nil, err
 		}
 		weights = append(weights, w)
-		for _, t := range w.Tensors {
+		for _, t := range slices.Concat(w.Tensors, w.Said) {
 			used[t.Name] = true
 		}
 	}

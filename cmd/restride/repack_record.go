@@ -47,7 +47,7 @@ func (k kind) params() quant.Params {
 }
 
 // tableBits are the bits of codes that stand for a table's numbers.
-var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
+var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "fp4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
 
 // check refuses what no weight is.
 func (k kind) check() error {

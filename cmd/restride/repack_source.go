@@ -96,7 +96,7 @@ func (s *said) common(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Params
 func tensorsOf(c *checkpoint.Checkpoint) []quant.Tensor {
 	all := make([]quant.Tensor, 0, len(c.Tensors))
 	for _, t := range c.Tensors {
-		all = append(all, quant.Tensor{Name: t.Name, Type: t.Type.Name, Dims: t.Dims})
+		all = append(all, quant.Tensor{Name: t.Name, Type: t.Type.Name, Dims: t.Dims, Content: t})
 	}
 	return all
 }

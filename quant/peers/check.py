@@ -7,6 +7,9 @@ gguf           the numbers of every type of blocks; blocks that repack writes, a
 onnxruntime    MatMulNBits on the identity
 compressed_tensors, torchao
                their own packing, with PyTorch
+bitsandbytes, hqq
+               the numbers of checkpoints as these write them, by the same arithmetic in
+               numpy; of bitsandbytes also its own, where it is installed
 
 What cannot be imported is skipped, by name. All must agree to the last bit.
 """
@@ -16,7 +19,7 @@ import numpy as np
 
 restride, device = sys.argv[1], (sys.argv + ["cpu"])[2]
 rng = np.random.default_rng(18)
-names = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8": "i1"}
+names = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8": "i1", "BF16": "<u2"}
 blocks = "gguf", "q4_0", "q8_0", "mxfp4"  # what becomes a GGUF file
 failed = []
 
@@ -219,8 +222,95 @@ def check_torchao(folder):
     return f"{checked} tiled scales"
 
 
+def rounded(x, kind):
+    """Numbers of float32 as another type, BF16's as their bits."""
+    if kind != "bfloat16":
+        return x.astype(kind)
+    bits = x.astype(np.float32).view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
+
+
+def wide(x):
+    """The opposite of rounded."""
+    return (x.astype(np.uint32) << 16).view(np.float32) if x.dtype == np.uint16 else x.astype(np.float32)
+
+
+def text(s):
+    return np.frombuffer(s.encode(), np.uint8)
+
+
+def check_bitsandbytes(folder):
+    checked = 0
+    tables = {
+        "nf4": [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,
+                0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0],
+        "fp4": np.array([0, 0.0625, 8, 12, 4, 6, 2, 3, 0, -0.0625, -8, -12, -4, -6, -2, -3], np.float32) / np.float32(12),
+    }
+    for table, kind, block, nested, (n, k) in (
+        ("nf4", "bfloat16", 64, True, (96, 448)), ("nf4", "float16", 64, True, (5, 64)), ("fp4", "float32", 32, True, (7, 96)),
+        ("nf4", "float32", 128, False, (33, 256)), ("fp4", "float16", 64, False, (64, 192)), ("fp4", "bfloat16", 4096, True, (3, 8192)),
+    ):
+        codes, numbers = rng.integers(0, 16, n * k, np.uint8), np.array(tables[table], np.float32)
+        state = {"quant_type": table, "blocksize": block, "dtype": kind, "shape": [n, k]}
+        tensors = {"p.weight": (codes[::2] << 4 | codes[1::2])[:, None], "p.weight.quant_map": numbers}
+        count = n * k // block
+        absmax = (rng.random(count) * 0.2).astype(np.float32)
+        tensors["p.weight.absmax"] = absmax
+        if nested:
+            of, scale = rng.standard_normal(256).astype(np.float32), (rng.random((count + 255) // 256) * 0.1).astype(np.float32)
+            offset = float(np.float32(rng.random()))
+            state |= {"nested_blocksize": 256, "nested_dtype": "float32", "nested_offset": offset}
+            tensors["p.weight.absmax"] = rng.integers(0, 256, count, np.uint8)
+            tensors |= {"p.weight.nested_absmax": scale, "p.weight.nested_quant_map": of}
+            absmax = of[tensors["p.weight.absmax"]] * np.repeat(scale, 256)[:count] + np.float32(offset)
+        tensors["p.weight.quant_state.bitsandbytes__" + table] = text(json.dumps(state))
+        want = (numbers[codes] * np.repeat(absmax, block)).reshape(n, k)
+        for to, type in ("float", kind), ("float32", "float32"), ("bfloat16", "bfloat16"):
+            got = repack(tensors, to, folder, origin="bitsandbytes")
+            checked += agree(f"bitsandbytes, {table} of {n}x{k} to {to}", got["p.weight"], rounded(want, type)) and list(got) == ["p.weight"]
+        try:
+            import torch
+            from bitsandbytes.functional import QuantState, dequantize_4bit
+        except Exception:
+            continue
+        state = QuantState.from_dict({i.removeprefix("p.weight."): torch.from_numpy(v.copy()) for i, v in tensors.items() if i != "p.weight"}, "cpu")
+        y = dequantize_4bit(torch.from_numpy(tensors["p.weight"]), state)
+        checked += agree(f"bitsandbytes itself, {table} of {n}x{k}", y.float().numpy(), wide(rounded(want, kind)))
+    return f"{checked} weights"
+
+
+def check_hqq(folder):
+    checked = 0
+    for bits, axis, kind, group, (n, k) in (
+        (4, 0, "float16", 64, (96, 128)), (4, 1, "float16", 32, (16, 96)), (2, 0, "bfloat16", 16, (32, 64)), (8, 1, "float32", 64, (8, 128)),
+        (3, 0, "float16", 64, (64, 96)), (3, 1, "bfloat16", 32, (20, 64)), (1, 0, "float16", 64, (64, 64)), (4, 0, "bfloat16", 128, (48, 160)),
+    ):
+        rows, columns = (group, n * k // group) if axis == 0 else (n * k // group, group)
+        codes = rng.integers(0, 1 << bits, (rows, columns), np.uint32)
+        per = {3: 10}.get(bits, 8 // bits)
+        parts = np.concatenate([codes, np.zeros((-rows % per, columns), np.uint32)]).reshape(per, -1, columns)
+        packed = sum(parts[i] << np.uint32(bits * (per - 1 - i)) for i in range(per))
+        shape = (1, columns) if axis == 0 else (rows, 1)
+        scale, zero = rounded(rng.random(shape).astype(np.float32) * 0.1, kind), rounded(rng.random(shape).astype(np.float32) * (1 << bits), kind)
+        one = lambda i, t=np.int32: np.array(i, t)
+        tensors = {
+            "p.W_q": packed.view(np.int32) if bits == 3 else packed.astype(np.uint8), "p.scale": scale, "p.zero": zero,
+            "p.shape": np.array([n, k], np.int64), "p.nbits": one(bits), "p.group_size": one(group), "p.axis": one(axis),
+            "p.packing": text("3bit_32" if bits == 3 else f"{bits}bit_u8"), "p.compute_dtype": text("torch." + kind),
+            "p.unpack_view_dtype": text("torch.int32" if bits == 3 else "torch.uint8"), "p.view_as_float": one(0, np.uint8), "p.quant_scale": one(0, np.uint8),
+            "p.quant_zero": one(0, np.uint8), "p.channel_wise": one(1, np.uint8), "p.optimize": one(1, np.uint8), "p.round_zero": one(0, np.uint8),
+            "p.offload_meta": one(0, np.uint8), "p.encoded_state_dict": one(1, np.uint8), "p.stores_quant_config": one(1, np.uint8),
+        }
+        less = wide(rounded(codes.astype(np.float32) - wide(zero), kind))
+        want = rounded(less * wide(scale), kind).reshape(n, k)
+        for to, type in ("float", kind), ("float32", "float32"):
+            got = repack(tensors, to, folder, origin="hqq")
+            checked += agree(f"hqq, {bits} bits, axis {axis}, to {to}", got["p.weight"], want if to == "float" else wide(want)) and list(got) == ["p.weight"]
+    return f"{checked} weights"
+
+
 with tempfile.TemporaryDirectory() as folder:
-    for name, check in ("gguf", check_gguf), ("gguf, quantize", check_gguf_quantize), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao):
+    for name, check in ("gguf", check_gguf), ("gguf, quantize", check_gguf_quantize), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao), ("bitsandbytes", check_bitsandbytes), ("hqq", check_hqq):
         try:
             print(f"{name}: {check(folder)} agree")
         except ImportError as e:

@@ -1,0 +1,122 @@
+package quant
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+var bitsandbytes = &Format{
+	Name:     "bitsandbytes",
+	About:    "bitsandbytes' NF4 and FP4: one row, high bits first",
+	anyCodes: true,
+	suffix:   ".weight",
+	arrays: func(p Params) []array {
+		if p.Flat {
+			return []array{shaped(codes, ".weight", "U8", "k/2 | ", 8, "k/2 k%2~", 4)}
+		}
+		out := []array{shaped(codes, ".weight", "U8", "n k/2 | ", 8, "n k/2 k%2~", 4)}
+		switch {
+		case p.Said.Nested:
+			return append(out, dense(scales, ".weight.absmax", "U8", "n g", 8),
+				dense(superScales, ".weight.nested_absmax", "F32", "b", 32),
+				dense(scaleNumbers, ".weight.nested_quant_map", "F32", "c", 32))
+		case p.Said.Numbers != "":
+			return append(out, dense(scales, ".weight.absmax", "F32", "n g", 32))
+		}
+		return out
+	},
+	params: func(p Params, t Tensor, ext extents) (Params, error) {
+		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
+		return p, nil
+	},
+	said: readBitsandbytes,
+	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		return p, f.widths(p, ext, map[byte]int64{axisK: 2}, 4)
+	},
+}
+
+// nestedBlock is how many scales of bitsandbytes' share one.
+const nestedBlock = 256
+
+// readBitsandbytes reads quant_state, a tensor of JSON.
+func readBitsandbytes(s *sayings, p Params) (Params, error) {
+	var suffix string
+	for _, table := range []string{"nf4", "fp4"} {
+		if key := ".weight.quant_state.bitsandbytes__" + table; suffix == "" {
+			if _, ok := s.find(key); ok {
+				suffix, p.Table = key, table
+			}
+		}
+	}
+	if suffix == "" {
+		return p, nil // codes alone
+	}
+	var state struct {
+		Type         string   `json:"quant_type"`
+		Block        int64    `json:"blocksize"`
+		Shape        []int64  `json:"shape"`
+		Numbers      string   `json:"dtype"`
+		NestedBlock  int64    `json:"nested_blocksize"`
+		NestedType   string   `json:"nested_dtype"`
+		NestedOffset *float64 `json:"nested_offset"`
+	}
+	text := s.text(suffix)
+	if s.err == nil {
+		if err := json.Unmarshal([]byte(text), &state); err != nil {
+			s.refuse("%s: %s", quote.Name(suffix), quote.Text(err.Error()))
+		}
+	}
+	s.take(".weight.quant_map")
+	n, k := s.matrix(state.Shape)
+	p.Said.Numbers = numberTypes[state.Numbers]
+	switch {
+	case state.Type != p.Table || p.Said.Numbers == "":
+		s.refuse("numbers of type %s for codes of %s in %s", quote.Name(state.Numbers), quote.Name(state.Type), quote.Name(suffix))
+	case state.Block < 32 || state.Block > 4096 || state.Block&(state.Block-1) != 0:
+		s.refuse("blocks of %d; powers of two from 32 to 4096 are wanted", state.Block)
+	case k%state.Block != 0:
+		s.refuse("blocks of %d cross rows of %d", state.Block, k)
+	}
+	if state.NestedOffset != nil {
+		p.Said.Nested = true
+		offset := float32(*state.NestedOffset)
+		if state.NestedBlock != nestedBlock || state.NestedType != "float32" || math.IsInf(float64(offset), 0) {
+			s.refuse("scales of type %s in blocks of %d, plus %v; float32 in blocks of %d is wanted", quote.Name(state.NestedType), state.NestedBlock, *state.NestedOffset, nestedBlock)
+		}
+		s.weight.offset = offset
+	}
+	p.Flat, p.Group, p.Scale = false, state.Block, "F32"
+	s.weight.ext[axisN], s.weight.ext[axisK], s.weight.ext[axisC] = n, k, nestedCodes
+	return p, s.err
+}
+
+// nestedCodes is how many numbers there are for scales that are codes.
+const nestedCodes = 256
+
+// fourBits are the numbers that bitsandbytes' codes stand for, times a block's scale: by
+// quantiles of a normal distribution (NF4), or of 3 bits with a sign (FP4), 12 being 1.
+var fourBits = map[string][]float32{
+	"nf4": {
+		-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
+		0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1,
+	},
+	"fp4": {0, 0.0625 / 12., 8 / 12., 1, 4 / 12., 6 / 12., 2 / 12., 3 / 12., 0, -0.0625 / 12., -8 / 12., -1, -4 / 12., -6 / 12., -2 / 12., -3 / 12.},
+}
+
+// describedByTensors reads what config.json says of bitsandbytes or HQQ: nothing that tensors do not.
+func describedByTensors(text json.RawMessage) (Params, error) {
+	var c struct {
+		Eight bool  `json:"load_in_8bit"`
+		Bits  int64 `json:"bits"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return Params{}, unread(err)
+	}
+	if c.Eight || c.Bits < 0 || c.Bits > 8 {
+		return Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quantization_config: codes of %d bits, or load_in_8bit", c.Bits)
+	}
+	return Params{Bits: c.Bits, Group: -1}, nil
+}
