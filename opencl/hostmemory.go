@@ -11,7 +11,8 @@ import (
 )
 
 // AdoptHost makes a buffer of memory of the host's (device.HostAdopter), if the device is the
-// host's processor. Go memory stays where it is, and is kept alive, until the buffer is freed.
+// host's processor. Go memory stays where it is, and is kept alive, until the buffer is freed
+// and the work on it is over.
 func (d *Device) AdoptHost(host []byte, done func()) (device.Buffer, error) {
 	const op = "AdoptHost"
 	var b device.Buffer
@@ -33,9 +34,13 @@ func (d *Device) AdoptHost(host []byte, done func()) (device.Buffer, error) {
 			return err
 		}
 		b = gpu.Adopt(d.Device, &memory{handle: mem}, bytes, func() error {
-			defer runtime.KeepAlive(host)
 			return errors.Join(d.driver.giveBack(mem, bytes), clReleaseMemObject.call(mem))
-		}, done)
+		}, func() {
+			runtime.KeepAlive(host)
+			if done != nil {
+				done()
+			}
+		})
 		return nil
 	})
 	return b, err

@@ -2,7 +2,9 @@ package opencl
 
 import (
 	"errors"
+	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -52,6 +54,64 @@ func TestAdoptHost(t *testing.T) {
 	assert.Zero(t, after.HostToDevice+after.DeviceToHost)
 	require.ErrorIs(t, b.Free(), device.ErrClosed)
 	require.NoError(t, q.Close())
+}
+
+// TestBugAdoptHostCollected: Go's memory was anybody's after Free, with work on it under way.
+func TestBugAdoptHostCollected(t *testing.T) {
+	dev := openTest(t, Options{})
+	if !dev.driver.properties.onHost {
+		t.Skip("the device has memory of its own")
+	}
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	const slow = 64 << 20
+	big, err := dev.Alloc(2 * slow)
+	require.NoError(t, err)
+	lower, err := layout.Contiguous(slow)
+	require.NoError(t, err)
+	upper, err := layout.Strided([]int64{slow}, []int64{-1}, 2*slow-1)
+	require.NoError(t, err)
+	small, err := layout.Contiguous(4096)
+	require.NoError(t, err)
+	at := func(b device.Buffer, l layout.Layout) device.Operand {
+		return device.Operand{Buffer: b, Layout: l, Type: layout.Uint8}
+	}
+	for range 20 {
+		require.NoError(t, q.Copy(at(big, lower), at(big, upper)))
+	}
+	collected := make(chan struct{})
+	func() {
+		host := aligned(4096, 0)
+		runtime.AddCleanup(unsafe.SliceData(host), func(struct{}) { close(collected) }, struct{}{})
+		b, err := dev.AdoptHost(host, nil)
+		require.NoError(t, err)
+		require.NoError(t, q.Copy(at(b, small), at(big, small)))
+		require.NoError(t, b.Free())
+	}()
+	e, err := q.Record()
+	require.NoError(t, err)
+	for range 5 {
+		runtime.GC()
+	}
+	time.Sleep(time.Millisecond) // cleanups have a goroutine of their own
+	early := false
+	select {
+	case <-collected:
+		early = true
+	default:
+	}
+	assert.False(t, early && !e.Done(), "with work under way")
+	require.NoError(t, q.Close())
+	require.NoError(t, big.Free())
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		select {
+		case <-collected:
+			return true
+		default:
+			return false
+		}
+	}, time.Minute, 10*time.Millisecond, "never collected")
 }
 
 // Adopted memory that is not given back ends with the device.

@@ -68,23 +68,25 @@ func (d *Device) putBack(f deferredFree) {
 	_ = d.pool.Put(f.block, f.size) // the driver does not refuse a block of ours
 }
 
-// tell calls done when the work on adopted memory is over: at once, if it is.
-func (d *Device) tell(uses []use, done func()) {
+// tell sees to it that done is called when the work on adopted memory is over. It is part of
+// a call, so that Close, which waits for the work, finds what is deferred. What it returns
+// comes after the call, and calls done if the work is over already.
+func (d *Device) tell(uses []use, done func()) (after func()) {
 	f := deferredFree{uses: uses, done: done}
 	if !f.pending() {
-		done()
-		return
-	}
-	if d.begin("Free") != nil {
-		done() // closed: all work is over
-		return
+		return done
 	}
 	d.deferred.add(d, f)
-	go func() {
-		defer d.end()
-		f.await()
-		d.deferred.collect(d)
-	}()
+	return func() {
+		go func() {
+			if d.begin("Free") != nil {
+				return // Close told
+			}
+			defer d.end()
+			f.await()
+			d.deferred.collect(d)
+		}()
+	}
 }
 
 // await waits for the work, but for that of captures, which may come again.

@@ -85,10 +85,12 @@ func (b *Buffer) Free() error {
 		return err
 	}
 	first, err := b.free()
-	b.dev.end() // before the owner's done, which may use the device
+	after := func() {}
 	if first && b.done != nil {
-		b.dev.tell(b.uses, b.done)
+		after = b.dev.tell(b.uses, b.done)
 	}
+	b.dev.end() // before the owner's done, which may use the device
+	after()
 	return err
 }
 

@@ -51,6 +51,31 @@ func TestOwnerIsToldAfterTheWork(t *testing.T) {
 	assert.Eventually(t, func() bool { return dev.DeferredFrees() == 0 }, time.Minute, time.Millisecond)
 }
 
+// TestBugOwnerToldBesideClose: the owner of memory that was freed while Close of the device
+// waited for the call was told at once, with work under way.
+func TestBugOwnerToldBesideClose(t *testing.T) {
+	dev := gpu.New(newFake(t))
+	q := gputest.Queue(t, dev)
+	letGo := hold(t, q)
+	var told atomic.Int64
+	closed := make(chan error, 1)
+	var b *gpu.Buffer
+	require.NoError(t, gpu.While(dev, "Adopt", func() error {
+		b = gpu.Adopt(dev, &mem{bytes: make([]byte, 64)}, 64, func() error {
+			go func() { closed <- dev.Close() }()
+			time.Sleep(20 * time.Millisecond) // Close waits for Free
+			return nil
+		}, func() { told.Add(1) })
+		return nil
+	}))
+	gputest.Fill(t, q, b, 1)
+	require.NoError(t, b.Free())
+	assert.Never(t, func() bool { return told.Load() > 0 }, 20*time.Millisecond, time.Millisecond)
+	letGo()
+	require.NoError(t, <-closed)
+	assert.Eventually(t, func() bool { return told.Load() == 1 }, time.Minute, time.Millisecond)
+}
+
 // Close of the device tells all owners that have not been told.
 func TestOwnerIsToldByClose(t *testing.T) {
 	dev := open(t, newFake(t))

@@ -14,5 +14,6 @@ func (k *Kernels) fill() {
 		k.Rows.neon()
 		k.Bits.neon()
 		k.Casts.neon()
+		k.Blends.neon()
 	}
 }

@@ -201,3 +201,28 @@ func lookUp16(dst *byte, src *byte, lines int64, tables *byte, past bool)
 //
 //go:noescape
 func lookUp32(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+// blend8 is one of Blends.Blend.
+//
+//go:noescape
+func blend8(dst *byte, a *byte, b *byte, cond *byte, lines int64, past bool)
+
+// blend16 is one of Blends.Blend.
+//
+//go:noescape
+func blend16(dst *byte, a *byte, b *byte, cond *byte, lines int64, past bool)
+
+// blend32 is one of Blends.Blend.
+//
+//go:noescape
+func blend32(dst *byte, a *byte, b *byte, cond *byte, lines int64, past bool)
+
+// blend64 is one of Blends.Blend.
+//
+//go:noescape
+func blend64(dst *byte, a *byte, b *byte, cond *byte, lines int64, past bool)
+
+// blend128 is one of Blends.Blend.
+//
+//go:noescape
+func blend128(dst *byte, a *byte, b *byte, cond *byte, lines int64, past bool)

@@ -90,3 +90,7 @@ func (k *Casts) neon() {
 		LookUp32:      lookUp32,
 	}
 }
+
+func (k *Blends) neon() {
+	k.Blend = [...]func(dst, a, b, cond *byte, lines int64, past bool){blend8, blend16, blend32, blend64, blend128}
+}

@@ -19,5 +19,8 @@ func main() {
 	}
 	belowBytes()
 	casts()
+	for size := 1; size <= 16; size *= 2 {
+		blend(size)
+	}
 	Generate()
 }
