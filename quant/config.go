@@ -59,15 +59,17 @@ func describeOwn(name string, text json.RawMessage) (*Format, Params, error) {
 		return nil, Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quant_method %s is not known", quote.Name(name))
 	}
 	c := struct {
-		Bits int64 `json:"bits"`
-	}{}
+		Bits  int64 `json:"bits"`
+		Group int64 `json:"group_size"`
+	}{Group: -1}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, Params{}, unread(err)
 	}
 	if c.Bits < 1 || c.Bits > 16 {
 		return nil, Params{}, layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: bits is %d", c.Bits)
 	}
-	return f, Params{Bits: c.Bits, Group: -1}, nil
+	said, err := group(c.Group)
+	return f, Params{Bits: c.Bits, Group: -1, GroupHint: said}, err
 }
 
 func unread(err error) error {

@@ -74,7 +74,7 @@ func TestDefinitions(t *testing.T) {
 		assert.Equal(t, count*c.params.Bits, 8*size, c.format.Name)
 		found := extents{}
 		if c.format != tiles128x4 { // whose shape does not tell
-			require.NoError(t, a.extent(dims, found), c.format.Name)
+			require.NoError(t, a.extent(a.suffix, dims, found), c.format.Name)
 			assert.Equal(t, c.ext, found, c.format.Name)
 		}
 		each(c.ext, func(index map[byte]int64) {

@@ -2,6 +2,8 @@ package quant
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,6 +24,15 @@ const superBlock = 256
 
 // extents are how far the axes go.
 type extents map[byte]int64
+
+// String lists them by the letters of the axes.
+func (e extents) String() string {
+	var all []string
+	for _, axis := range slices.Sorted(maps.Keys(e)) {
+		all = append(all, fmt.Sprintf("%c is %d", axis, e[axis]))
+	}
+	return strings.Join(all, ", ")
+}
 
 // digit is a part of an index: of index i of an axis the number i/div%size.
 type digit struct {

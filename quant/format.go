@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
@@ -45,6 +46,9 @@ type Format struct {
 type Params struct {
 	Bits  int64 // of a code; 0: what the shapes say, or 4
 	Group int64 // k that share a scale; 0: all; -1: as many as the scales' shape says
+	// GroupHint counts, if Group is -1, where the scales' shape allows it: the last group of
+	// a row may be smaller than the others.
+	GroupHint int64
 	// Zeros: the codes' zero points are stored. Otherwise all are half of the codes' range.
 	Zeros bool
 	// ZeroLess: one less than the zero point is stored.
@@ -154,6 +158,9 @@ func (a array) kind() (checkpoint.Type, error) {
 	return checkpoint.GGUF.Type(a.typ)
 }
 
+// unwritten begins the suffix of what is in no file: it may end within a byte.
+const unwritten = "\x00"
+
 // dims returns the extents of the array in a file.
 func (a array) dims(ext extents) ([]int64, error) {
 	t, err := a.kind()
@@ -170,23 +177,26 @@ func (a array) dims(ext extents) ([]int64, error) {
 	}
 	last := &dims[len(dims)-1]
 	*last *= a.bits * t.Block
-	if *last%(8*t.BlockBytes) != 0 {
-		return nil, layout.Errorf(layout.ErrUnsupported, "quant", "%s: rows of %d bits are no multiple of %s", a.suffix, *last/t.Block, a.typ)
+	if over := *last % (8 * t.BlockBytes); over != 0 {
+		if !strings.HasPrefix(a.suffix, unwritten) {
+			return nil, layout.Errorf(layout.ErrUnsupported, "quant", "%s: rows of %d bits are no multiple of %s", a.suffix, *last/t.Block, a.typ)
+		}
+		*last += 8*t.BlockBytes - over
 	}
 	*last /= 8 * t.BlockBytes
 	return dims, nil
 }
 
-// extent finds the extents of axes that are not yet in ext from those of the array in a
-// file, and checks the others.
-func (a array) extent(dims []int64, ext extents) error {
+// extent finds the extents of axes that are not yet in ext from those of the array's tensor,
+// and checks the others.
+func (a array) extent(name string, dims []int64, ext extents) error {
 	t, err := a.kind()
 	if err != nil {
 		return err
 	}
 	axes := strings.Split(a.order, "|")
 	wrong := func() error {
-		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s%v", a.suffix, layout.Shape(dims), a.typ, a.order, ext)
+		return layout.Errorf(layout.ErrInvalid, "quant", "%s of shape %v is no %s of %s, where %v", quote.Name(name), layout.Shape(dims), a.typ, a.order, ext)
 	}
 	if len(dims) == 0 && a.order == "" { // a single number
 		return nil
@@ -208,11 +218,14 @@ func (a array) extent(dims []int64, ext extents) error {
 				open = &d
 				continue
 			}
-			c := d.count(ext)
-			if c == 0 || n%c != 0 {
+			switch c := d.count(ext); {
+			case c == 0 && n == 0:
+				n = 1 // an axis without elements, which others beside it cannot change
+			case c == 0 || n%c != 0:
 				return wrong()
+			default:
+				n /= c
 			}
-			n /= c
 		}
 		switch {
 		case open != nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/internal/quote"
@@ -31,6 +32,9 @@ func numbers(name, about, typ string) *Format {
 		params: func(_ Params, t Tensor, _ extents) (Params, error) {
 			if d := dtypeOf(t.Type); d != layout.Float16 && d != layout.BFloat16 && d != layout.Float32 && d != layout.Float64 || typ != "" && t.Type != typ {
 				return Params{}, layout.Errorf(layout.ErrInvalid, name, "tensor %s of type %s", quote.Name(t.Name), t.Type)
+			}
+			if slices.Contains(t.Dims, 0) {
+				return Params{}, layout.Errorf(layout.ErrInvalid, name, "tensor %s of shape %v has no numbers", quote.Name(t.Name), layout.Shape(t.Dims))
 			}
 			return Params{Bits: bitsOf(t.Type), Type: t.Type, Batch: len(t.Dims) == 3}, nil
 		},
@@ -104,7 +108,7 @@ func plainArrays(w *Weight) (out []array) {
 			for pitch < bits {
 				pitch *= 2
 			}
-			a := array{"\x00" + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
+			a := array{unwritten + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
 			if r == codes {
 				a = signed(a, w.Params)
 			}

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -108,14 +109,26 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 	}
 	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
 	if p.Group < 0 {
-		w.Params.Group = 0
-		if g := w.ext[axisG]; g > 1 {
-			if w.Params.Group = w.ext[axisK] / g; w.ext[axisK]%g != 0 {
-				return nil, layout.Errorf(layout.ErrInvalid, f.Name, "%s has scales for %d groups of %d columns", quote.Name(first.Name), g, w.ext[axisK])
-			}
+		if w.Params.Group, err = groupOf(p, w.ext); err != nil {
+			return nil, layout.Errorf(layout.ErrInvalid, f.Name, "%s has %v", quote.Name(first.Name), err)
 		}
 	}
+	w.Params.GroupHint = 0
 	return w, w.collect(names, lookup)
+}
+
+// groupOf returns the size of groups by how many there are.
+func groupOf(p Params, ext extents) (int64, error) {
+	k, g := ext[axisK], ext[axisG]
+	switch {
+	case g <= 1:
+		return 0, nil
+	case p.GroupHint > 0 && (k-1)/p.GroupHint+1 == g:
+		return p.GroupHint, nil
+	case k%g != 0:
+		return 0, fmt.Errorf("scales for %d groups of %d columns", g, k)
+	}
+	return k / g, nil
 }
 
 // complete completes the parameters of a weight by the tensor of its codes.
@@ -207,7 +220,7 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 		if a.typ != t.Type {
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "tensor %s is of type %s; %s is wanted", quote.Name(t.Name), t.Type, a.typ)
 		}
-		if err := a.extent(t.Dims, w.ext); err != nil {
+		if err := a.extent(t.Name, t.Dims, w.ext); err != nil {
 			return err
 		}
 		if i == 0 {

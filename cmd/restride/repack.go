@@ -79,6 +79,7 @@ type repack struct {
 	part    part
 	weights []*weight
 	left    int            // weights that --only does not match
+	leftOut []string       // keys of metadata that the output cannot have
 	files   []*outFile     // all of them, also those of other parts
 	config  map[string]any // nil: records say it
 	memory  memory

@@ -66,6 +66,9 @@ func (c *conversion) load(_ context.Context, in []*pipeline.Array) error {
 				return fmt.Errorf("%s: %w", quote.Plain(name), err)
 			}
 		}
+		if err := p.Finite(a.Bytes()); err != nil {
+			return fmt.Errorf("%s: %w", quote.Plain(name), err)
+		}
 	}
 	return nil
 }

@@ -216,12 +216,8 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	if r.folder() && len(r.files) == len(r.source.Files) && h.Format == checkpoint.Safetensors {
 		from = r.source.Files[number]
 	}
-	for _, e := range from.Metadata {
-		_, text := e.Value.Text()
-		own := e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || strings.HasPrefix(e.Key, "split.")
-		if !own && (text || from.Format == h.Format) {
-			h.Metadata = append(h.Metadata, e)
-		}
+	if err := r.keepMetadata(h, from); err != nil {
+		return err
 	}
 	return r.addMetadata(f, number, source)
 }

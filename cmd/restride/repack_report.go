@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -24,7 +25,9 @@ type repackReport struct {
 	Copied  int            `json:"copied"` // tensors that are no weights
 	Bytes   int64          `json:"bytes"`  // of all tensors written
 	Memory  int64          `json:"memory"` // at once, at most
-	Seconds float64        `json:"seconds,omitempty"`
+	// LeftOut are the keys of metadata that the output cannot have.
+	LeftOut []string `json:"metadata_left_out,omitempty"`
+	Seconds float64  `json:"seconds,omitempty"`
 }
 
 // weightReport is what becomes of a weight.
@@ -46,7 +49,7 @@ type weightReport struct {
 func (r *repack) report() repackReport {
 	out := repackReport{
 		Output: r.output, From: r.from.Name, To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
-		Memory: r.memory.need, Files: []string{}, Weights: []weightReport{},
+		Memory: r.memory.need, LeftOut: r.leftOut, Files: []string{}, Weights: []weightReport{},
 	}
 	for _, f := range r.mine() {
 		out.Files = append(out.Files, f.path)
@@ -99,7 +102,15 @@ func (r *repack) tell(out io.Writer) error {
 		fmt.Fprintf(out, "%s: %d tensors, %s\n", quote.Path(f.path), len(f.header.Tensors), byteSize(f.bytes))
 	}
 	fmt.Fprintf(out, "%d weights from %s to %s, %d tensors as they are, %s; at most %s of memory at once\n", len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), byteSize(all.Memory))
+	r.tellLeftOut(out)
 	return r.tellBack(out)
+}
+
+// tellLeftOut names the metadata that the output cannot have.
+func (r *repack) tellLeftOut(out io.Writer) {
+	if len(r.leftOut) > 0 {
+		fmt.Fprintf(out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
+	}
 }
 
 // shapes lists the tensors that a weight becomes.
@@ -130,6 +141,7 @@ func (r *repack) summary(out io.Writer, took time.Duration) error {
 	if r.left > 0 {
 		fmt.Fprintf(out, "%d weights are of format %s as before: what is said of the file's weights is true of these\n", r.left, all.From)
 	}
+	r.tellLeftOut(out)
 	return r.tellBack(out)
 }
 

@@ -11,9 +11,17 @@ bitsandbytes, hqq
                the numbers of checkpoints as these write them, by the same arithmetic in
                numpy; of bitsandbytes also its own, where it is installed
 
-What cannot be imported is skipped, by name. All must agree to the last bit.
+What cannot be imported is skipped, by name; where RESTRIDE_REQUIRE names peers, numpy,
+gguf, onnx and onnxruntime must be there. All must agree to the last bit.
 """
-import importlib.util, json, os, struct, subprocess, sys, tempfile
+import importlib, importlib.util, json, os, struct, subprocess, sys, tempfile
+
+if "peers" in os.environ.get("RESTRIDE_REQUIRE", "").split(","):
+    for package in "numpy", "gguf", "onnx", "onnxruntime":
+        try:
+            importlib.import_module(package)
+        except ImportError as e:
+            sys.exit(f"RESTRIDE_REQUIRE names peers, but: {e}")
 
 import numpy as np
 

@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/restride/restride/internal/quote"
+)
+
+// arrayOf begins the name of an array's type, as JSON returns it.
+const arrayOf = "array of "
+
+// JSON returns the value as JSON, from which ValueFromJSON makes the same one, and the name
+// of its type, such as "array of uint32". Floats that JSON has no number for are texts: "NaN",
+// "+Inf", "-Inf". It is false if there are more than limit bytes, and of texts that are no
+// UTF-8 and of arrays of arrays.
+func (v Value) JSON(limit int) (text, typ string, ok bool) {
+	var b []byte
+	if v.Type != Array {
+		b, _, ok = appendJSON(nil, v.Type, v.raw)
+		return string(b), v.Type.String(), ok && len(b) <= limit
+	}
+	t, n, ok := v.Array()
+	if !ok || t == Array || int(t) >= len(valueTypes) {
+		return "", "", false
+	}
+	raw := v.raw[12:]
+	b = append(b, '[')
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, raw, ok = appendJSON(b, t, raw); !ok || len(b) >= limit {
+			return "", "", false
+		}
+	}
+	b = append(b, ']')
+	return string(b), arrayOf + t.String(), len(b) <= limit
+}
+
+// appendJSON appends the value of a type that raw begins with, and returns what follows.
+func appendJSON(b []byte, t ValueType, raw string) (_ []byte, rest string, ok bool) {
+	size := int(valueTypes[t].bytes)
+	if t == Text {
+		if len(raw) < 8 {
+			return b, "", false
+		}
+		n := binary.LittleEndian.Uint64([]byte(raw[:8]))
+		if raw = raw[8:]; n > uint64(len(raw)) || !utf8.ValidString(raw[:n]) {
+			return b, "", false
+		}
+		size = int(n)
+	}
+	if len(raw) < size {
+		return b, "", false
+	}
+	raw, rest = raw[:size], raw[size:]
+	if t == Text {
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(raw)
+		return append(b, bytes.TrimSpace(out.Bytes())...), rest, err == nil
+	}
+	s := Value{t, raw}.String()
+	if s == "NaN" || strings.HasSuffix(s, "Inf") {
+		s = strconv.Quote(s)
+	}
+	return append(b, s...), rest, true
+}
+
+// ValueFromJSON returns the value of a named type that Value.JSON has written.
+func ValueFromJSON(typ, text string) (Value, error) {
+	element, isArray := strings.CutPrefix(typ, arrayOf)
+	t := ValueType(slices.IndexFunc(valueTypes[:], func(have struct {
+		name  string
+		bytes int64
+	}) bool {
+		return have.name == element
+	}))
+	if int(t) >= len(valueTypes) || t == Array {
+		return Value{}, fmt.Errorf("the type %s is not known", quote.Name(typ))
+	}
+	if !isArray {
+		b, err := appendValue(nil, t, []byte(text))
+		return Value{t, string(b)}, err
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return Value{}, err
+	}
+	b := binary.LittleEndian.AppendUint32(nil, uint32(t))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(all)))
+	for _, one := range all {
+		var err error
+		if b, err = appendValue(b, t, one); err != nil {
+			return Value{}, err
+		}
+	}
+	return Value{Array, string(b)}, nil
+}
+
+// appendValue appends a value of JSON as GGUF writes it.
+func appendValue(b []byte, t ValueType, text []byte) ([]byte, error) {
+	u, size := uint64(0), int(valueTypes[t].bytes)
+	s, err := string(text), error(nil)
+	switch t {
+	case Text:
+		if err = json.Unmarshal(text, &s); err != nil {
+			return nil, err
+		}
+		return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...), nil
+	case Bool:
+		var is bool
+		if err = json.Unmarshal(text, &is); is {
+			u = 1
+		}
+	case Float32, Float64:
+		var x float64
+		if x, err = strconv.ParseFloat(strings.Trim(s, `"`), 8*size); t == Float32 {
+			u = uint64(math.Float32bits(float32(x)))
+		} else {
+			u = math.Float64bits(x)
+		}
+	case Int8, Int16, Int32, Int64:
+		var n int64
+		n, err = strconv.ParseInt(s, 10, 8*size)
+		u = uint64(n)
+	default:
+		u, err = strconv.ParseUint(s, 10, 8*size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(b, binary.LittleEndian.AppendUint64(nil, u)[:size]...), nil
+}

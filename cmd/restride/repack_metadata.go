@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+const (
+	// typesKey is the metadata of a safetensors file that says which of its texts are values
+	// of a GGUF file, as JSON, and of what types.
+	typesKey = "restride.types"
+	// fileTypeKey is the metadata of a GGUF file that says what most of its weights are.
+	fileTypeKey = "general.file_type"
+	// maxKept is how much text other values may become; a header has an end.
+	maxKept = 16 << 20
+)
+
+// fileTypes are llama.cpp's numbers for files of weights that are mostly of a type.
+var fileTypes = map[string]uint32{"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "MXFP4": 38}
+
+// keepMetadata adds the metadata of a file of the source's that is still true, as the
+// output's format can have it.
+func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error {
+	types := map[string]string{}
+	if v, ok := from.Value(typesKey); ok && from.Format == checkpoint.Safetensors {
+		text, _ := v.Text()
+		if err := json.Unmarshal([]byte(text), &types); err != nil {
+			return layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(from.Path), typesKey, quote.Text(err.Error()))
+		}
+	}
+	made, room := map[string]string{}, maxKept
+	for _, e := range from.Metadata {
+		text, isText := e.Value.Text()
+		switch {
+		case e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || e.Key == typesKey || strings.HasPrefix(e.Key, "split."):
+			continue
+		case h.Format == checkpoint.GGUF && types[e.Key] != "":
+			v, err := checkpoint.ValueFromJSON(types[e.Key], text)
+			if err != nil {
+				return layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(from.Path), quote.Name(e.Key), quote.Text(err.Error()))
+			}
+			e.Value = v
+		case h.Format == checkpoint.Safetensors && (!isText || !utf8.ValidString(text)):
+			text, typ, ok := e.Value.JSON(room)
+			if !ok {
+				r.leave(e.Key)
+				continue
+			}
+			room -= len(text)
+			e.Value, made[e.Key] = checkpoint.TextValue(text), typ
+		case types[e.Key] != "":
+			made[e.Key] = types[e.Key]
+		}
+		if h.Format == checkpoint.GGUF && e.Key == fileTypeKey && !r.setFileType(&e) {
+			continue
+		}
+		h.Metadata = append(h.Metadata, e)
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(made)
+	if err == nil {
+		h.Metadata = append(h.Metadata, checkpoint.Entry{Key: typesKey, Value: checkpoint.TextValue(string(text))})
+	}
+	return err
+}
+
+// leave notes metadata that the output cannot have.
+func (r *repack) leave(key string) {
+	if !slices.Contains(r.leftOut, key) {
+		r.leftOut = append(r.leftOut, key)
+	}
+}
+
+// setFileType makes the type of a file that of the weights that were made, or reports that
+// there is none.
+func (r *repack) setFileType(e *checkpoint.Entry) bool {
+	typ := r.weights[0].To.Tensors[0].Type
+	for _, w := range r.weights {
+		if w.To.Tensors[0].Type != typ {
+			return false
+		}
+	}
+	n, ok := fileTypes[typ]
+	if ok {
+		e.Value = checkpoint.Uint32Value(n)
+	}
+	return ok
+}
