@@ -34,6 +34,10 @@ func planBlocks(dst, src, scale layout.Layout, by Scaling, t Target) (Launch, er
 		if block.n >= limit {
 			return spec, errTooLarge
 		}
+		const each = 4 // rounds of loops for an element: 13 for 8 of them were counted, of 8 bits 29
+		if err := p.target.checkRounds(each * block.n); err != nil {
+			return spec, err
+		}
 		return spec, p.cutBlocks(k, spec, sides[2:], by, block)
 	})
 	l.terms[0] = sides[2].Offset() - scale.Offset()

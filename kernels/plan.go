@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -19,8 +20,8 @@ type Target struct {
 	Capability int
 	// Atomics32: atomic operations are of 32 bits at the most.
 	Atomics32 bool
-	// MostRounds is how often a work-item's loops go round before the device ends them;
-	// 0: for ever.
+	// MostRounds is how often all loops of a work-item together go round before the device
+	// ends them; 0: for ever.
 	MostRounds int64
 }
 
@@ -171,7 +172,11 @@ func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, er
 		}
 	}
 	if err != nil {
-		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
+		kind := layout.ErrUnsupported
+		if errors.Is(err, ErrRounds) {
+			kind = ErrRounds
+		}
+		return Launch{}, layout.Errorf(kind, p.op, "%d axes, %d bytes: %v", len(p.axes), p.bytes, err)
 	}
 	groups := k.groups
 	if groups == 0 {

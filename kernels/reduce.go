@@ -105,8 +105,9 @@ func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) e
 	if rows >= limit {
 		return errTooLarge
 	}
-	if most := p.target.MostRounds; most > 0 && length*int64(1+len(by)) > most {
-		return fmt.Errorf("%d elements, one after the other, take more rounds of a loop than the %d that the device does", length, most)
+	// Loops end in a round of their own, within an element that of its indices, too.
+	if err := p.target.checkRounds(length*int64(2+len(by)) + rows*int64(len(k.run)+2)); err != nil {
+		return err
 	}
 	k.length, k.span, k.nb = k.run[0].n, uint32(rows), uint32(p.target.foldClasses(lines, length))
 	k.cutAxis(axis{n: lines * int64(k.nb)}, int64(p.spec(Fold).group()))

@@ -79,14 +79,33 @@ func TestFoldLines(t *testing.T) {
 	}
 }
 
-// A device that ends long loops is not asked for sums that take them.
+// A device that ends long loops is given no put that takes them, but the axis to halve it on.
 func TestFoldRounds(t *testing.T) {
 	target := kernels.Target{MostRounds: 1 << 16}
-	l := dense(30000)
-	one := strided([]int64{30000}, []int64{0}, 0)
-	_, err := kernels.PlanReduce(one, l, l, []layout.Index{{Extent: 9, Stride: 1}}, layout.Float32, device.Add, 32, target)
-	require.NoError(t, err)
-	_, err = kernels.PlanReduce(one, l, l, make([]layout.Index, 2), layout.Float32, device.Add, 32, target)
-	require.ErrorIs(t, err, layout.ErrUnsupported)
-	require.ErrorContains(t, err, "30000 elements, one after the other")
+	plan := func(dst, src layout.Layout, by ...layout.Index) error {
+		_, err := kernels.PlanReduce(dst, src, src, by, layout.Float32, device.Add, 32, target)
+		return err
+	}
+	one := layout.Index{Extent: 9, Stride: 1}
+	for elements, by := range map[int64][]layout.Index{10000: {one}, 8000: {one, one}} {
+		place := func(n int64) layout.Layout { return strided([]int64{n}, []int64{0}, 0) }
+		require.NoError(t, plan(place(elements), dense(elements), by...))
+		err := plan(place(elements*3/2), dense(elements*3/2), by...)
+		require.ErrorIs(t, err, kernels.ErrRounds)
+		require.ErrorIs(t, err, layout.ErrUnsupported)
+		require.ErrorContains(t, err, "too many rounds of loops")
+	}
+	for _, c := range []struct {
+		dims, dst []int64
+		axis      int
+	}{
+		{[]int64{30000}, []int64{0}, 0},
+		{[]int64{1, 30000}, []int64{0, 0}, 1},
+		{[]int64{50, 30000}, []int64{9, 0}, 1},
+		{[]int64{50, 30000}, []int64{0, 0}, 0},
+		{[]int64{50, 1}, []int64{9, 0}, 0},
+		{[]int64{1}, []int64{0}, -1},
+	} {
+		assert.Equal(t, c.axis, kernels.HalveReduce(strided(c.dims, c.dst, 0), dense(c.dims...), []layout.Index{one}), "%v", c.dims)
+	}
 }

@@ -41,3 +41,13 @@ func TestPlanScaling(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "blocks_4_32", e.Spec.String())
 }
+
+// A device that ends long loops is given no block that takes them.
+func TestBlockRounds(t *testing.T) {
+	by := kernels.Scaling{Quantize: true, FindScale: true, To: layout.Int8, From: layout.Float32, Scale: layout.Float32}
+	for n, kind := range map[int64]error{8192: nil, 8193: kernels.ErrRounds} {
+		scale := strided([]int64{3, n}, []int64{1, 0}, 0)
+		_, err := kernels.PlanScaling(dense(3, n), dense(3, n), kernels.TermLayouts{&scale}, by, kernels.Target{MostRounds: 1 << 16})
+		require.ErrorIs(t, err, kind)
+	}
+}

@@ -21,7 +21,7 @@ type explained struct {
 	session  *Session
 	values   []Value
 	fixed    []bool // slots of constants, and of what is made of these alone
-	room     int64  // for more of these
+	room     room   // for more of these
 }
 
 // graph explains a graph and returns its outputs. inputs are the first of its own, and
@@ -49,7 +49,7 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), session: s, values: make([]Value, s.slots), fixed: make([]bool, s.slots), room: smallFolds}
 	for _, c := range s.constants {
 		x.values[c.slot], x.fixed[c.slot] = c.value, true
-		x.room += max(bytesOf(typeOf(c.value)), 0)
+		x.room.grow(c.value)
 	}
 	e.bind(x, inputs, around)
 	for _, n := range s.folded {
@@ -134,9 +134,11 @@ func (x *explained) folds(st *step, ins []Value) bool {
 			return false
 		}
 	}
-	if !st.d.folds(ins, &x.room) {
+	need, ok := x.room.has(st.d, ins)
+	if !ok {
 		return false
 	}
+	x.room -= need
 	for _, slot := range st.out {
 		if slot >= 0 {
 			x.fixed[slot] = true

@@ -8,24 +8,21 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// folds are the operators that make nothing larger than their inputs together.
+// folds are the operators, but for arithmetic, whose results are kept.
 var folds = words("Concat Flatten Identity Reshape Shape Size Slice Split Squeeze Transpose Unsqueeze")
 
-// smallFolds is how many bytes are folded whatever constants there are.
-const smallFolds = 1 << 20
-
 // fold works out, once, what nodes make of constants alone, and keeps that as constants, in
-// all as many bytes as these have. Where it fails, runs do it, and say why.
+// all no more bytes than these have and smallFolds. Where it fails, runs do it, and say why.
 func (c *compiler) fold() error {
 	if c.explains {
 		return nil
 	}
 	s := c.s
 	r := &run{values: make([]Value, s.slots)}
-	room := int64(smallFolds)
+	room := smallFolds
 	for _, k := range s.constants {
 		r.values[k.slot] = k.value
-		room += max(bytesOf(typeOf(k.value)), 0)
+		room.grow(k.value)
 	}
 	for _, p := range s.inputs { // whose defaults are none in every run
 		r.values[p.slot] = nil
@@ -48,7 +45,7 @@ func (c *compiler) fold() error {
 }
 
 // fold works a step out, if it is of constants, and there is room for its outputs.
-func (r *run) fold(s *Session, st *step, room *int64) (folded bool, err error) {
+func (r *run) fold(s *Session, st *step, left *room) (folded bool, err error) {
 	in := make([]Value, len(st.in))
 	for i, slot := range st.in {
 		if slot >= 0 {
@@ -58,7 +55,8 @@ func (r *run) fold(s *Session, st *step, room *int64) (folded bool, err error) {
 			return false, nil
 		}
 	}
-	if !st.d.folds(in, room) {
+	need, ok := left.has(st.d, in)
+	if !ok {
 		return false, nil
 	}
 	once := *st
@@ -71,6 +69,7 @@ func (r *run) fold(s *Session, st *step, room *int64) (folded bool, err error) {
 	if !r.settle(st) {
 		return false, r.forget(st)
 	}
+	*left -= need
 	for _, slot := range st.out {
 		if slot >= 0 {
 			x := r.values[slot].(*tensor.Tensor)
@@ -84,26 +83,6 @@ func (r *run) fold(s *Session, st *step, room *int64) (folded bool, err error) {
 }
 
 const whyFolded = "of constants alone: worked out once, with the session"
-
-// folds reports whether an operator is worked out of constants, and takes the room that its
-// outputs may need.
-func (d *definition) folds(in []Value, room *int64) bool {
-	if d.opaque || len(in) == 0 || !folds[d.op] && !d.arithmetic {
-		return false
-	}
-	need := int64(0)
-	for _, v := range in {
-		if absent(v) {
-			continue
-		}
-		bytes := bytesOf(typeOf(v))
-		if need += bytes; bytes < 0 || need > *room {
-			return false
-		}
-	}
-	*room -= need
-	return true
-}
 
 // settle has outputs lie as constants do: a plan knows no other.
 func (r *run) settle(st *step) bool {

@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,24 @@ func TestScatter(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"y", "b", "x"}, text)
 	require.NoError(t, out[0].Release())
+}
+
+// TestScatterSums: of more elements than some devices reduce in one launch.
+func TestScatterSums(t *testing.T) {
+	s := open(t)
+	const n = 40000
+	at, ones := make([]int64, n), make([]float32, n)
+	for i := range at {
+		at[i], ones[i] = int64(i%10), 1
+	}
+	x, updates := held(t)(tensor.FromSlice(s, make([]float32, 10))), held(t)(tensor.FromSlice(s, ones))
+	along := held(t)(onnx.ScatterElements(x, 18, ints(t, s, at...), updates, 0, device.Add))
+	nd := held(t)(onnx.ScatterND(x, 18, held(t)(tensor.FromSlice(s, at, n, 1)), updates, device.Add))
+	for _, y := range []*tensor.Tensor{along, nd} {
+		got, err := tensor.Values[float32](y)
+		require.NoError(t, err)
+		require.Equal(t, slices.Repeat([]float32{n / 10}, 10), got)
+	}
 }
 
 // TestScatterInPlace: a session writes to what nothing else uses, and copies else.

@@ -3,8 +3,10 @@ package quant
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"slices"
 
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -25,6 +27,9 @@ func (m Memory) Release() error {
 // Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
 // out. On devices that work on their own it returns before the work is done.
 func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	if err := p.check(src); err != nil {
+		return nil, err
+	}
 	switch {
 	case p.plain == nil:
 	case p.quantises():
@@ -137,6 +142,20 @@ func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
 	}
 	defer func() { err = errors.Join(err, table.Release()) }()
 	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
+}
+
+// check refuses memory that lacks a tensor which is read. Those that views alone are made of
+// may be left out, but for groups, whose order is looked at.
+func (p *Plan) check(src Memory) error {
+	w := p.From
+	viewed := slices.Collect(maps.Values(p.views))
+	for _, t := range w.Tensors {
+		isGroups := w.has(groups) && t.Name == joined(w.Name, w.suffix(groups))
+		if src[t.Name] == nil && (p.plain != nil || isGroups || !slices.Contains(viewed, t.Name)) {
+			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "tensor %s of the weight is missing", quote.Name(t.Name))
+		}
+	}
+	return nil
 }
 
 // rows says which group each row of k belongs to, and which row of the source each row of

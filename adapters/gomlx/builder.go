@@ -23,7 +23,7 @@ type builder struct {
 	nodes    int
 	known    map[compute.Value]*output // by the value of the shadow
 	whole    string                    // why the shadow must run it all: an operation, or a dynamic shape
-	alone    string                    // an operation that the shadow lacks
+	alone    string                    // an operation that the shadow cannot run
 	compiled bool
 }
 
@@ -95,7 +95,7 @@ const (
 	follows               // where its operand is
 	spread                // anywhere, rather where it is used: the operand is smaller, or there is none
 	onDevice              // on the device
-	lone                  // the same: the Go backend lacks it
+	lone                  // the same, never on the Go backend: it lacks it, or has other results
 )
 
 // node is an operation.

@@ -120,7 +120,11 @@ func (f *function) DynamicReshape(x compute.Value, dims ...compute.DynamicDimens
 }
 
 func (f *function) DynamicBroadcastInDim(x compute.Value, axes []int, dims ...compute.DynamicDimensionSpec) (compute.Value, error) {
-	return f.open("DynamicBroadcastInDim", func(g compute.Function, in []compute.Value) (compute.Value, error) {
+	const op = "DynamicBroadcastInDim"
+	if err := f.increasing(op, x, axes); err != nil {
+		return nil, err
+	}
+	return f.open(op, func(g compute.Function, in []compute.Value) (compute.Value, error) {
 		return g.DynamicBroadcastInDim(in[0], axes, resized(dims, in[1:])...)
 	}, append([]compute.Value{x}, sizes(dims)...)...)
 }

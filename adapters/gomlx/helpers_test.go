@@ -18,10 +18,17 @@ import (
 // open returns a backend on a device, of which the test must leave no memory.
 func open(t testing.TB, name string) *Backend {
 	t.Helper()
+	b := fresh(t, name)
+	b.few = 0 // all of the tests' arrays have few bytes
+	return b
+}
+
+// fresh is open of a backend as programs get it.
+func fresh(t testing.TB, name string) *Backend {
+	t.Helper()
 	b, err := New(name)
 	kind, _, _ := strings.Cut(name, ":")
 	devicetest.Require(t, kind, err)
-	b.few = 0 // all of the tests' arrays have few bytes
 	t.Cleanup(b.Finalize)
 	tensor.CheckLeaks(t, b.stream)
 	t.Cleanup(func() { // GoMLX leaves buffers to the collector

@@ -14,15 +14,57 @@ import (
 type fillFunc func(dst *tensor.Tensor, in []*tensor.Tensor) error
 
 func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
-	n := &node{kind: onDevice, op: "ConvertDType",
+	n := &node{kind: lone, op: "ConvertDType",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.ConvertDType(x, dtype) }),
 		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error {
 			return dst.Stream().Queue().Convert(dst.Operand(), in[0].Operand(), device.Rounding{})
 		}}
-	if _, ok := types[dtype]; !ok {
+	of, err := f.Shape(x)
+	if err != nil {
+		return nil, err
+	}
+	_, isFrom := types[of.DType]
+	_, isTo := types[dtype]
+	switch {
+	case !isFrom || !isTo:
 		n.kind, n.fill = fallback, nil
+	case holds(dtype, of.DType):
+		n.kind = onDevice
 	}
 	return f.single(n, x)
+}
+
+// holds reports whether a type has all numbers of another. What becomes of others is the
+// processor's on the Go backend.
+func holds(t, of dtypes.DType) bool {
+	digits := func(t dtypes.DType) int {
+		switch {
+		case t == dtypes.Bool:
+			return 1
+		case t == dtypes.BFloat16:
+			return 8
+		case t == dtypes.Float16:
+			return 11
+		case t == dtypes.Float32:
+			return 24
+		case t == dtypes.Float64:
+			return 53
+		case t.IsInt() && !t.IsUnsigned():
+			return t.Bits() - 1
+		}
+		return t.Bits()
+	}
+	switch {
+	case t == of:
+		return true
+	case t == dtypes.Bool:
+		return false
+	case of.IsFloat():
+		return t.IsFloat() && t.Bits() > of.Bits()
+	case t.IsUnsigned() && !of.IsUnsigned() && of != dtypes.Bool:
+		return false
+	}
+	return digits(t) >= digits(of)
 }
 
 func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, error) {
@@ -45,12 +87,21 @@ func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, er
 
 func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute.Value, error) {
 	axes = slices.Clone(axes)
-	return f.single(&node{kind: onDevice, op: "Pad",
+	n := &node{kind: onDevice, op: "Pad",
 		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 			v, err := g.Pad(in[0], in[1], axes...)
 			return []compute.Value{v}, err
 		},
-		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error { return pad(dst, in[0], in[1], axes) }}, x, value)
+		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error { return pad(dst, in[0], in[1], axes) }}
+	if !slices.ContainsFunc(axes, func(a compute.PadAxis) bool { return a.Start < 0 || a.End < 0 }) {
+		return f.single(n, x, value)
+	}
+	n.kind = lone // the Go backend panics in a goroutine of its own
+	y, err := f.single(n, x, value)
+	if err == nil {
+		f.bu.alone = "Pad that takes elements away"
+	}
+	return y, err
 }
 
 // pad sets dst to x with elements around and between its own, which are those of value.

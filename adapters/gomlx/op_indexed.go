@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute"
+	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -24,6 +25,9 @@ func (f *function) Gather(x, starts compute.Value, vectorAxis int, offsetAxes, c
 		defer at.Release()
 		w := windows{vectorAxis: vectorAxis, windowAxes: offsetAxes, dropped: collapsed, axes: startMap, sizes: sizes}
 		return w.take(dst, in[0], at)
+	}
+	if at, err := f.Shape(starts); err == nil && !at.DType.IsInt() {
+		return nil, errors.Errorf("restride: Gather: indices of shape %s; integers are wanted", at)
 	}
 	if len(startMap) == 0 || len(startMap) > device.MostIndices {
 		n.kind, n.fill = fallback, nil

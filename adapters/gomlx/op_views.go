@@ -1,13 +1,13 @@
 package gomlx
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -88,7 +88,10 @@ func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) 
 	return f.single(&node{kind: onDevice, op: "Reverse",
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Reverse(x, axes...) }),
 		view: through("Reverse", func(l layout.Layout) (_ layout.Layout, err error) {
-			for _, axis := range axes {
+			for i, axis := range axes {
+				if slices.Contains(axes[:i], axis) {
+					continue // as the Go backend does
+				}
 				if l, err = l.Slice(axis, -1, math.MinInt64, -1); err != nil {
 					break
 				}
@@ -99,6 +102,9 @@ func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) 
 
 func (f *function) BroadcastInDim(x compute.Value, shape shapes.Shape, axes []int) (compute.Value, error) {
 	keep(&axes)
+	if err := f.increasing("BroadcastInDim", x, axes); err != nil {
+		return nil, err
+	}
 	shape = shape.Clone()
 	var fresh []int // the axes that x does not have
 	for i := range shape.Rank() {
@@ -112,25 +118,29 @@ func (f *function) BroadcastInDim(x compute.Value, shape shapes.Shape, axes []in
 			return g.BroadcastInDim(x, shape, axes)
 		}),
 		view: through("BroadcastInDim", func(l layout.Layout) (layout.Layout, error) {
-			l, err := l.Permute(order(axes)...)
-			if err == nil && len(fresh) > 0 {
-				l, err = l.Unsqueeze(fresh...)
-			}
-			if err != nil {
-				return l, err
+			if len(fresh) > 0 {
+				var err error
+				if l, err = l.Unsqueeze(fresh...); err != nil {
+					return l, err
+				}
 			}
 			return l.Expand(dims...)
 		})}, x)
 }
 
-// order is the permutation that sorts axes.
-func order(axes []int) []int {
-	perm := make([]int, len(axes))
-	for i := range perm {
-		perm[i] = i
+// increasing checks the axes of a broadcast, as shape inference does not.
+func (f *function) increasing(op string, x compute.Value, axes []int) error {
+	for i := 1; i < len(axes); i++ {
+		if axes[i] > axes[i-1] {
+			continue
+		}
+		of, err := f.Shape(x)
+		if err == nil {
+			err = errors.Errorf("restride: %s of %s: axes %v are not increasing", op, of, axes)
+		}
+		return err
 	}
-	slices.SortFunc(perm, func(a, b int) int { return axes[a] - axes[b] })
-	return perm
+	return nil
 }
 
 func (f *function) Bitcast(x compute.Value, dtype dtypes.DType) (compute.Value, error) {

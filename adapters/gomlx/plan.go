@@ -203,7 +203,7 @@ func newPlan(bu *builder) (*plan, error) {
 		}
 	}
 	var err error
-	if bu.whole != "" || !d.hasLayout() {
+	if bu.whole != "" || bu.alone == "" && !d.hasLayout() {
 		err = d.planWhole()
 	} else {
 		err = d.planTurns()

@@ -11,35 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README's program, in a module of its own, builds without cgo, runs on every device,
-// and prints what it says.
+// The README's program builds without cgo, runs on every device, and prints what it says.
 func TestReadme(t *testing.T) {
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		return string(text)
-	}
-	_, program, ok := strings.Cut(read("README.md"), "```go\npackage main")
-	require.True(t, ok)
-	program, _, ok = strings.Cut(program, "```")
-	require.True(t, ok)
-	here, err := os.Getwd()
-	require.NoError(t, err)
-	dir := t.TempDir()
-	write := func(name, text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	const module = "github.com/restride/restride/adapters/gomlx"
-	mod := strings.Replace(read("go.mod"), "module "+module, "module readme", 1)
-	mod = strings.Replace(mod, "=> ../..", "=> "+filepath.Join(here, "..", ".."), 1)
-	write("go.mod", mod+"\nrequire "+module+" v0.0.0\nreplace "+module+" => "+here+"\n")
-	write("go.sum", read("go.sum"))
-	write("main.go", "package main"+program)
-
-	build := exec.Command("go", "build", "-mod=mod", "-o", "program", ".")
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program, built := build(t, "CGO_ENABLED=0")
 	var want string
 	for _, line := range regexp.MustCompile(`fmt\.Println.* // (.*)`).FindAllStringSubmatch(program, -1) {
 		want += line[1] + "\n"
@@ -47,9 +21,37 @@ func TestReadme(t *testing.T) {
 	for _, name := range devices {
 		t.Run(name, func(t *testing.T) {
 			open(t, name)
-			out, err := exec.Command(filepath.Join(dir, "program"), name).CombinedOutput()
+			out, err := exec.Command(built, name).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			require.Equal(t, want, string(out))
 		})
 	}
+}
+
+// build builds the program of the README in a module of its own, which is made as the README
+// says.
+func build(t *testing.T, env ...string) (program, built string) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, commands, ok := strings.Cut(string(readme), "From a checkout, until versions are tagged:\n\n```\n")
+	require.True(t, ok)
+	commands, _, _ = strings.Cut(commands, "```")
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	_, program, ok = strings.Cut(string(readme), "```go\npackage main")
+	require.True(t, ok)
+	program, _, _ = strings.Cut(program, "```")
+	program = "package main" + program
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
+	sum, err := os.ReadFile("go.sum") // nothing need be looked up
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
+	script := "go mod init readme\n" + strings.ReplaceAll(commands, "<checkout>", "'"+checkout+"'") + "go build -o program .\n"
+	run := exec.Command("sh", "-ec", script)
+	run.Dir, run.Env = dir, append(os.Environ(), env...)
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program, filepath.Join(dir, "program")
 }

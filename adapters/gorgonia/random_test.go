@@ -234,10 +234,11 @@ func (p *pair) result(std func() (*gt.Dense, error), y gt.Tensor, err error, wan
 }
 
 // attempt runs StdEng. There is no result where it panics, as it does for some views, or
-// takes a slice of a tensor after T for contiguous: see docs/upstream.md.
+// takes a slice of a tensor after T, or one with an axis of extent 1, for contiguous: see
+// docs/upstream.md.
 func (p *pair) attempt(std func() (*gt.Dense, error)) (x *gt.Dense) {
 	contiguous := slices.Equal(p.std.Strides(), p.std.Shape().CalcStrides())
-	if !contiguous && !p.std.RequiresIterator() {
+	if !contiguous && (!p.std.RequiresIterator() || slices.Contains(p.std.Shape(), 1)) {
 		return nil
 	}
 	defer func() {

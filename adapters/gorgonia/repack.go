@@ -105,6 +105,9 @@ func (r Repack) Copy(dst io.Writer, src io.Reader, t layout.DType) (written int6
 		}
 		k, err := dst.Write(out)
 		written += int64(k)
+		if err == nil && k < len(out) {
+			err = io.ErrShortWrite
+		}
 		if err != nil {
 			return written, layout.Named(op, err)
 		}

@@ -3,6 +3,7 @@ package gorgonia
 import (
 	"errors"
 	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 
 // RepackFile writes the file dst, safetensors or GGUF as src is, whose tensors are those of
 // src, but for those that rule returns a repack for, which may be told by name and shape,
-// outermost extent first. A tensor keeps type and shape. dst comes out whole or not at all.
+// outermost extent first. A tensor keeps type and shape. dst comes out whole or not at all,
+// with the permissions of the file that it replaces, or else of src; it must be another file
+// than src.
 //
 //	err := gorgonia.RepackFile("out.safetensors", "model.safetensors", func(name string, shape []int) (*gorgonia.Repack, error) {
 //		if !strings.HasSuffix(name, "q_proj.weight") {
@@ -23,11 +26,18 @@ import (
 //		return &r, err
 //	})
 func RepackFile(dst, src string, rule func(name string, shape []int) (*Repack, error)) (err error) {
+	const op = "RepackFile"
+	if rule == nil {
+		return layout.Errorf(device.ErrInvalid, op, "the rule is nil")
+	}
 	f, err := checkpoint.OpenFile(src)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if err := distinct(op, dst, src); err != nil {
+		return err
+	}
 	header, repacks := f.Header, make(map[string]*Repack, len(f.Tensors))
 	header.Tensors = make([]*checkpoint.Tensor, len(f.Tensors))
 	for i, t := range f.Tensors {
@@ -42,6 +52,9 @@ func RepackFile(dst, src string, rule func(name string, shape []int) (*Repack, e
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := permit(dst, src); err != nil {
+		return err
+	}
 	for i, to := range w.Tensors {
 		from := f.Lookup(to.Name)
 		in, out := io.NewSectionReader(from, 0, from.Size()), &tensorWriter{w: w, i: i}
@@ -54,10 +67,43 @@ func RepackFile(dst, src string, rule func(name string, shape []int) (*Repack, e
 			err = w.Finish(i)
 		}
 		if err != nil {
-			return layout.Named("RepackFile", err)
+			return layout.Named(op, err)
 		}
 	}
 	return w.Commit()
+}
+
+// distinct refuses to write to the source, by whatever name.
+func distinct(op, dst, src string) error {
+	source, err := os.Stat(src)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{dst, dst + checkpoint.Partial} {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, source) {
+			return layout.Errorf(device.ErrInvalid, op, "the file to write, %q, is the source, %q", path, src)
+		}
+	}
+	return nil
+}
+
+// permit gives the partial file the permissions of the file that it will replace, or those
+// of the source, as far as new files get them.
+func permit(dst, src string) error {
+	partial := dst + checkpoint.Partial
+	old, err := os.Stat(dst)
+	if err == nil {
+		return os.Chmod(partial, old.Mode().Perm())
+	}
+	source, err := os.Stat(src)
+	if err != nil {
+		return err
+	}
+	made, err := os.Stat(partial)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(partial, source.Mode().Perm()&made.Mode().Perm())
 }
 
 // ruled returns the repack of a tensor, which is checked; nil: there is none.

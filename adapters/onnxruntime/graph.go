@@ -32,6 +32,8 @@ func carrier(t layout.DType) layout.DType {
 type graph struct {
 	*model.Model
 	inputs, outputs []string // in the order of calls
+	names           map[string]bool
+	axes            string // the constant of unsqueezed, if there is one
 }
 
 // graph returns a model with typed inputs and without outputs.
@@ -45,16 +47,61 @@ func (o *operator) graph(in []operand) *graph {
 		m.Opsets = opsets
 	}
 	g.Inputs, g.Outputs, g.ValueInfo = nil, nil, nil // what models declare of shapes may be wrong
-	made := &graph{Model: &m}
+	made := &graph{Model: &m, names: map[string]bool{}}
+	made.named(o.model.Graph)
 	g.Nodes = nil
 	for k, i := range o.takes {
 		made.input(o.inputs[i], in[k])
 	}
 	if len(o.takes) == 0 { // the binding's calls must have one
-		made.input("restride.none", operand{layout.Float32, []int64{1}})
+		made.input(made.free("restride.none"), operand{layout.Float32, []int64{1}})
 	}
 	g.Nodes = append(g.Nodes, o.model.Graph.Nodes...)
 	return made
+}
+
+// named notes the names of all values, those of inner graphs among them.
+func (g *graph) named(in *model.Graph) {
+	note := func(names ...string) {
+		for _, name := range names {
+			g.names[name] = true
+		}
+	}
+	for _, infos := range [][]model.ValueInfo{in.Inputs, in.Outputs} {
+		for _, info := range infos {
+			note(info.Name)
+		}
+	}
+	for i := range in.Initializers {
+		note(in.Initializers[i].Name)
+	}
+	for i := range in.SparseInitializers {
+		note(in.SparseInitializers[i].Values.Name)
+	}
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
+		note(n.Inputs...)
+		note(n.Outputs...)
+		for _, a := range n.Attrs {
+			switch v := a.Value.(type) {
+			case *model.Graph:
+				g.named(v)
+			case []*model.Graph:
+				for _, inner := range v {
+					g.named(inner)
+				}
+			}
+		}
+	}
+}
+
+// free returns a name that no value has, and notes it.
+func (g *graph) free(name string) string {
+	for g.names[name] {
+		name += "_"
+	}
+	g.names[name] = true
+	return name
 }
 
 func (g *graph) input(name string, x operand) {
@@ -67,7 +114,7 @@ func (g *graph) input(name string, x operand) {
 	if len(dims) == 0 {
 		dims = []model.Dim{model.Known(1)}
 		scalar := name
-		name = "restride.of." + name
+		name = g.free("restride.of." + name)
 		g.Graph.Nodes = append(g.Graph.Nodes, model.NewNode("Squeeze", []string{name}, []string{scalar}))
 	}
 	g.Graph.Inputs = append(g.Graph.Inputs, model.ValueInfo{Name: name, Type: model.TensorOf(x.dtype, dims...)})
@@ -81,16 +128,16 @@ func (g *graph) output(name string) {
 
 // unsqueezed returns a value with an axis of 1 before its others.
 func (g *graph) unsqueezed(name string) string {
-	out := "restride.unsqueezed." + name
+	out := g.free("restride.unsqueezed." + name)
 	n := model.NewNode("Unsqueeze", []string{name}, []string{out})
 	const axesAreInput = 13
 	if g.Opsets[""] >= axesAreInput {
-		const axes = "restride.axes"
-		n.Inputs = append(n.Inputs, axes)
-		if _, has := g.Graph.Initializer(axes); !has {
-			zero, _ := model.NewTensor(axes, []int64{0}, 1) // one element of one: no error
+		if g.axes == "" {
+			g.axes = g.free("restride.axes")
+			zero, _ := model.NewTensor(g.axes, []int64{0}, 1) // one element of one: no error
 			g.Graph.Initializers = append(g.Graph.Initializers[:len(g.Graph.Initializers):len(g.Graph.Initializers)], zero)
 		}
+		n.Inputs = append(n.Inputs, g.axes)
 	} else {
 		n.Attrs = model.Attrs{{Name: "axes", Value: []int64{0}}}
 	}
@@ -100,7 +147,7 @@ func (g *graph) unsqueezed(name string) string {
 
 // cast returns a value of another type.
 func (g *graph) cast(name string, to layout.DType) string {
-	out := "restride.cast." + name
+	out := g.free("restride.cast." + name)
 	g.Graph.Nodes = append(g.Graph.Nodes, model.NewNode("Cast", []string{name}, []string{out}, model.Attr{Name: "to", Value: int64(to)}))
 	return out
 }

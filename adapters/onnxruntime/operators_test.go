@@ -326,3 +326,33 @@ func TestOtherDomainsAlone(t *testing.T) {
 	out := run(t, newSession(t, s, m, newEngine(t)), onnx.Values{"x": input(t, s, layout.Float32, []float32{0}, []int64{}...)})
 	require.Equal(t, []float32{0}, floats(t, out, "y", layout.Float32))
 }
+
+// TestBugNamesOfTheAdapter: models may have values with the names that the adapter gives to
+// its own.
+func TestBugNamesOfTheAdapter(t *testing.T) {
+	s := openOn(t, "cpu")
+	inner := &model.Graph{Name: "inner", Outputs: values("restride.cast.half"), Nodes: []model.Node{
+		node("Sqrt", list("restride.axes"), list("restride.cast.half")),
+	}}
+	m := modelOf(list("restride.axes", "restride.axes_", "b"), list("sum", "half", "scalar"),
+		node("ReduceSum", list("restride.axes"), list("sum"), onnx.Int("keepdims", 0)),
+		node("Exp", list("sum"), list("restride.unsqueezed.sum")),
+		node("Log", list("restride.unsqueezed.sum"), list("restride.of.restride.axes_")),
+		node("Mul", list("restride.axes_", "restride.of.restride.axes_"), list("scalar")),
+		node("If", list("b"), list("whole"), model.Attr{Name: "then_branch", Value: inner}, model.Attr{Name: "else_branch", Value: inner}),
+		node("Cast", list("whole"), list("half"), onnx.Int("to", int64(layout.Float16))))
+	in := onnx.Values{
+		"restride.axes":  input(t, s, layout.Float32, []float32{4, 9}, 2),
+		"restride.axes_": input(t, s, layout.Float32, []float32{2}, []int64{}...),
+		"b":              held(t)(tensor.FromSlice(s, []bool{true}, []int64{}...)),
+	}
+	sess := newSession(t, s, m, newEngine(t))
+	for range 2 {
+		out := run(t, sess, in)
+		require.Equal(t, []float32{13}, floats(t, out, "sum", layout.Float32))
+		require.InDeltaSlice(t, []float32{26}, floats(t, out, "scalar", layout.Float32), 1e-3)
+		require.Equal(t, []float32{2, 3}, floats(t, out, "half", layout.Float16, 2))
+	}
+	none := modelOf(nil, list("restride.none"), node("RandomNormal", nil, list("restride.none"), onnx.Ints("shape", 3)))
+	require.Len(t, floats(t, run(t, newSession(t, s, none, newEngine(t)), nil), "restride.none", layout.Float32, 3), 3)
+}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/backend"
@@ -73,8 +74,33 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 		e, err := q.launches.Put(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type.Bits(), at.Type.Bits())
 		return q.launchIndexed("Put", e, err, &dst, &src, &at, 0)
 	}
+	return q.reduce(&dst, &src, &at, how, by)
+}
+
+// reduce queues a checked put that reduces: one launch, or a half after the other where one
+// takes more rounds of loops than the device does.
+func (q *Queue) reduce(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	e, err := q.launches.Reduce(&dst.Layout, &src.Layout, &at.Layout, by, dst.Type, how, at.Type.Bits())
-	return q.launchIndexed("Put", e, err, &dst, &src, &at, kernels.Reducing(dst.Type, how))
+	axis := -1
+	if errors.Is(err, kernels.ErrRounds) {
+		axis = kernels.HalveReduce(dst.Layout, src.Layout, by)
+	}
+	if axis < 0 {
+		return q.launchIndexed("Put", e, err, dst, src, at, kernels.Reducing(dst.Type, how))
+	}
+	n := src.Layout.Dim(axis)
+	for _, half := range [2][2]int64{{0, n / 2}, {n / 2, n}} {
+		d, s, a := *dst, *src, *at
+		for _, x := range []*device.Operand{&d, &s, &a} {
+			if x.Layout, err = x.Layout.Slice(axis, half[0], half[1], 1); err != nil {
+				return err
+			}
+		}
+		if err := q.reduce(&d, &s, &a, how, by); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // launchIndexed queues the launch of a checked take or put, or returns the error of planning

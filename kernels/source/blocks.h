@@ -13,21 +13,43 @@ DEVICE u32 PASTE(NAME, _counted)(u32 x) { return is_nan(x) ? 0 : MIN(x & ~FLOAT_
 
 #define TOGETHER 8 // loads that overlap
 
-// some reads the numbers of a block from one on, and zeros behind its end.
-INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, const Number is) {
+// some reads the numbers of a block from one on, and zeros behind its end. wide: there are
+// as many as it reads, next to each other, where pieces of 16 bytes begin.
+INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, u32 wide, const Number is) {
 	if (is.bits == 32) {
-		UNROLL
-		for (u32 j = 0; j < TOGETHER; j++) {
-			v[j] = j < left ? ((GLOBAL const u32 *)src)[at + j * step] : 0;
+		if (wide) {
+			words_128(v, ((GLOBAL const Piece128 *)src)[at >> 2]);
+			words_128(v + 4, ((GLOBAL const Piece128 *)src)[(at >> 2) + 1]);
+		} else {
+			UNROLL
+			for (u32 j = 0; j < TOGETHER; j++) {
+				v[j] = j < left ? ((GLOBAL const u32 *)src)[at + j * step] : 0;
+			}
 		}
 	} else if (is.bits == 16) {
-		UNROLL
-		for (u32 j = 0; j < TOGETHER; j++) {
-			v[j] = j < left ? ((GLOBAL const u16 *)src)[at + j * step] : 0;
+		if (wide) {
+			u32 words[4];
+			words_128(words, ((GLOBAL const Piece128 *)src)[at >> 3]);
+			UNROLL
+			for (u32 j = 0; j < TOGETHER; j++) {
+				v[j] = words[j / 2] >> (j % 2 * 16) & 0xffff;
+			}
+		} else {
+			UNROLL
+			for (u32 j = 0; j < TOGETHER; j++) {
+				v[j] = j < left ? ((GLOBAL const u16 *)src)[at + j * step] : 0;
+			}
 		}
-		UNROLL
-		for (u32 j = 0; j < TOGETHER; j++) {
-			v[j] = is.mantissa == 10 ? float_of_half(v[j], 32) : v[j] << 16;
+		if (is.mantissa == 10) {
+			UNROLL
+			for (u32 j = 0; j < TOGETHER; j++) {
+				v[j] = float_of_half(v[j], 32);
+			}
+		} else {
+			UNROLL
+			for (u32 j = 0; j < TOGETHER; j++) {
+				v[j] = v[j] << 16;
+			}
 		}
 	} else {
 		UNROLL
@@ -50,7 +72,7 @@ INLINED u32 PASTE(NAME, _reciprocal)(u32 x) { return (x & ~FLOAT_SIGN) == 0 ? 0 
 INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 	const u32 v = PRODUCT_OF(x, factor);
 	const i32 down = 150 - (i32)(v >> 23 & 255);
-	const u32 m = is_nan(v) || down > 24 ? 0 : down < 17 ? 127 : MIN((significand(v) + (1 << (down - 1))) >> down, 127);
+	const u32 m = is_nan(v) || down > 24 ? 0 : down < 17 ? 127 : MIN((((v & 0x7fffff) | 0x800000) + (1 << (down - 1))) >> down, 127);
 	return v >> 31 ? 0 - m : m;
 }
 
@@ -63,7 +85,7 @@ INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 	if (is_nan(v)) {
 		return 8;
 	}
-	return v >> 31 || down > 24 ? 0 : down < 20 ? 15 : significand(v) >> down;
+	return v >> 31 || down > 24 ? 0 : down < 20 ? 15 : ((v & 0x7fffff) | 0x800000) >> down;
 }
 
 // micro_exponent is the biased exponent of MXFP4's scale: floor(log2 |x|) - 2, where the
@@ -116,10 +138,14 @@ ENTRY {
 				move_to(&p, params, params->outer + k, digit(&rest, AXES(params) + params->outer + k));
 			}
 			move_cut(&p, params, rest);
-			u32 x = PASTE(NAME, _counted)(PASTE(NAME, _single)(src, p.s, is));
+			const u32 wide = sStep == 1 && n % TOGETHER == 0 && is.bits >= 16 && ((u64)src + (u64)p.s * (is.bits / 8)) % 16 == 0;
+			// Codes that are next to each other, where words begin, are written by these.
+			const u32 words = dStep == 1 && n % TOGETHER == 0 && ((u64)dst * 8 + (u64)p.d * DBITS) % 32 == 0;
+			u32 x = 0;
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				x = k == 0 ? v[0] : x; // a zero may have a sign
 				UNROLL
 				for (u32 j = 0; j < TOGETHER; j++) {
 					x = (v[j] & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v[j] : x;
@@ -130,7 +156,20 @@ ENTRY {
 			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				if (words) {
+					GLOBAL u32 *to = (GLOBAL u32 *)(dst + p.d + k);
+					UNROLL
+					for (u32 j = 0; j < TOGETHER; j += 4) {
+						u32 value = 0;
+						UNROLL
+						for (u32 i = 0; i < 4; i++) {
+							value |= (PASTE(NAME, _code)(v[j + i], factor) & 255) << (i * 8);
+						}
+						to[j / 4] = value;
+					}
+					continue;
+				}
 				UNROLL
 				for (u32 j = 0; j < TOGETHER; j++) {
 					if (k + j < n) {
@@ -145,7 +184,27 @@ ENTRY {
 			u32 value = 0, mask = 0;
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, is);
+				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				if (micro) {
+					UNROLL
+					for (u32 j = 0; j < TOGETHER; j++) {
+						v[j] = PASTE(NAME, _micro_code)(v[j], exponent);
+					}
+				} else {
+					UNROLL
+					for (u32 j = 0; j < TOGETHER; j++) {
+						v[j] = PASTE(NAME, _code)(v[j], factor);
+					}
+				}
+				if (words) {
+					UNROLL
+					for (u32 j = 0; j < TOGETHER; j++) {
+						value |= v[j] << (j * 4);
+					}
+					((GLOBAL u32 *)dst)[(p.d + k) >> 3] = value;
+					value = 0;
+					continue;
+				}
 				UNROLL
 				for (u32 j = 0; j < TOGETHER; j++) {
 					const i64 at = p.d + (k + j) * dStep;
@@ -157,11 +216,13 @@ ENTRY {
 						word = at >> 3;
 						value = mask = 0;
 					}
-					value |= (micro ? PASTE(NAME, _micro_code)(v[j], exponent) : PASTE(NAME, _code)(v[j], factor)) << ((u32)at & 7) * 4;
+					value |= v[j] << ((u32)at & 7) * 4;
 					mask |= (u32)15 << ((u32)at & 7) * 4;
 				}
 			}
-			merge_bits((GLOBAL u32 *)dst + word, value, mask);
+			if (!words) {
+				merge_bits((GLOBAL u32 *)dst + word, value, mask);
+			}
 #endif
 		}
 	}
