@@ -17,7 +17,7 @@ import (
 func TestCompile(t *testing.T) {
 	for dialect, options := range map[kernels.Dialect][]string{
 		kernels.OpenCL: {"-x", "cl", "-cl-std=CL1.2"},
-		kernels.CUDA:   {"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_70"},
+		kernels.CUDA:   {"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_70", "-ffp-contract=off"},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			_, err := exec.LookPath("clang-16")

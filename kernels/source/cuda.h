@@ -57,7 +57,8 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define INTEGER_OF(x) __nvvm_f2i_rz(AS_FLOAT(x))
 #define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
-// Arithmetic that no compiler fuses, on the bits of floats (see arithmetic.h).
+// Arithmetic on the bits of floats (see arithmetic.h). That compilers do not fuse it is up to
+// their options.
 #define SUM_OF(a, b) AS_BITS(__nvvm_add_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define PRODUCT_OF(a, b) AS_BITS(__nvvm_mul_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define QUOTIENT_OF(a, b) AS_BITS(__nvvm_div_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
