@@ -169,7 +169,7 @@ func (g *mixed) whole(groups [][]string) map[string]int {
 	return in
 }
 
-// cyclic reports whether wholes wait for each other.
+// cyclic reports whether groups wait for each other, with nodes of none as groups of one.
 func (g *mixed) cyclic(in map[string]int) bool {
 	after := map[int]map[int]bool{}
 	for name, inputs := range g.from {

@@ -1,50 +1,22 @@
 package gorgonia_test
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/internal/readme"
 )
 
 // The README's program builds without cgo, runs, and prints what it says.
 func TestReadme(t *testing.T) {
-	program, built := build(t, "CGO_ENABLED=0")
+	program, built := readme.Build(t, "CGO_ENABLED=0")
 	out, err := exec.Command(built).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	_, says, _ := strings.Cut(program, "fmt.Println(y.Shape(), y.Data()) // ")
 	says, _, _ = strings.Cut(says, "\n")
 	assert.Equal(t, says, strings.TrimSpace(string(out)))
-}
-
-// build builds the program of the README in a module of its own, which is made as the README
-// says.
-func build(t *testing.T, env ...string) (program, built string) {
-	t.Helper()
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, commands, ok := strings.Cut(string(readme), "From a checkout, until versions are tagged:\n\n```\n")
-	require.True(t, ok)
-	commands, _, _ = strings.Cut(commands, "```")
-	checkout, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	_, program, ok = strings.Cut(string(readme), "```go\npackage main")
-	require.True(t, ok)
-	program, _, _ = strings.Cut(program, "```")
-	program = "package main" + program
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
-	sum, err := os.ReadFile("go.sum") // nothing need be looked up
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
-	script := "go mod init readme\n" + strings.ReplaceAll(commands, "<checkout>", "'"+checkout+"'") + "go build -o program .\n"
-	run := exec.Command("sh", "-ec", script)
-	run.Dir, run.Env = dir, append(os.Environ(), env...)
-	out, err := run.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program, filepath.Join(dir, "program")
 }

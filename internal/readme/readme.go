@@ -1,0 +1,41 @@
+// Package readme builds the programs of the adapters' READMEs, for their tests.
+package readme
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Build builds the program of the README in the working folder, in a module of its own,
+// which is made as the README says, with what env adds to the environment. It returns the
+// program's text and where it was built.
+func Build(t *testing.T, env ...string) (program, built string) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, commands, ok := strings.Cut(string(readme), "From a checkout, until versions are tagged:\n\n```\n")
+	require.True(t, ok)
+	commands, _, _ = strings.Cut(commands, "```")
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	_, program, ok = strings.Cut(string(readme), "```go\npackage main")
+	require.True(t, ok)
+	program, _, _ = strings.Cut(program, "```")
+	program = "package main" + program
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
+	sum, err := os.ReadFile("go.sum") // nothing need be looked up
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
+	script := "go mod init readme\n" + strings.ReplaceAll(commands, "<checkout>", "'"+checkout+"'") + "go build -o program .\n"
+	run := exec.Command("sh", "-ec", script)
+	run.Dir, run.Env = dir, append(os.Environ(), env...)
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program, filepath.Join(dir, "program")
+}
