@@ -15,6 +15,8 @@ const (
 	// fall into so few sets of L1 that bytes, a quarter of a line at a time, would be read
 	// from L2 four times.
 	crowded = 1 << 10
+	// firstCache is the size of the smallest L1 of the processors with these kernels.
+	firstCache = 32 << 10
 )
 
 // ahead is what a kernel fetches while it does something else: the first lines of rows at
@@ -24,14 +26,16 @@ type ahead struct {
 	rows *int64
 }
 
-// streamTile is transposeTile past the caches, a piece at a time, by way of a buffer.
-// Meanwhile the next piece is fetched: rows that are far apart are too many for the
+// streamTile is transposeTile past the caches. Rows that make whole lines of the
+// destination are read from one end to the other. Others go through a buffer, a piece at a
+// time; meanwhile the next piece is fetched: rows that are far apart are too many for the
 // processor to fetch by itself.
 func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
 	t := &j.tile
+	done := j.streamLines(k, size, d, s, ni, nj, sc)
 	cols := min(pieceRow/size, ni)
 	most := max(pieceBytes/(size*cols)&^31, leastPiece)
-	for first := int64(0); first < nj; first += most {
+	for first := done; first < nj; first += most {
 		m := min(most, nj-first)
 		rows, run := t.sTab[first:first+m], m*size
 		stride, joined := t.buffered(run)
@@ -63,6 +67,45 @@ func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scrat
 			run = m * size
 		}
 	}
+}
+
+// streamLines does the rows of a tile that make whole lines of the destination, and
+// returns their number.
+func (j *job) streamLines(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) int64 {
+	t := &j.tile
+	aligned := t.dStep != 0 && (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
+	whole := nj &^ (cacheLine/size - 1)
+	if !aligned || whole == 0 || k.Stream == nil {
+		return 0
+	}
+	var next ahead
+	if sc.next != s && whole == nj {
+		next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
+	}
+	to, from := ptr(j.dst, d), ptr(j.src, s)
+	if next.src != nil && ni*size < cacheLine {
+		kernels.FetchRows(next.src, next.rows, whole, ni*size)
+		next.src = nil
+	}
+	work := (*byte)(room(&sc.stage, simd.StreamWork))
+	switch {
+	case ni*size >= 16 && k.Staged != nil && ni*size >= cacheLine && t.crowded(whole, size):
+		k.Staged(to, t.dStep, from, &t.sTab[0], whole, ni, next.src, next.rows, work)
+	case ni*size >= 16:
+		k.Stream(to, t.dStep, from, &t.sTab[0], whole, ni, next.src, next.rows, work)
+	case k.FewStream != nil && t.holds(s-j.sOff, 16):
+		k.FewStream(to, t.dStep, from, &t.sTab[0], whole, ni, nil, nil)
+	default:
+		return 0
+	}
+	return whole
+}
+
+// crowded reports whether rows that are read side by side fall into so few sets of L1
+// that it cannot hold a line of each.
+func (t *tile) crowded(nj, size int64) bool {
+	even, by := evenly(t.sTab[:min(nj, cacheLine/size)])
+	return even*size == cacheLine && even*(by&-by) >= firstCache
 }
 
 // transposePiece transposes n columns of rows to buf. Bytes of crowded rows are brought

@@ -176,14 +176,15 @@ func (j *job) planTile(near int) bool {
 // destination share lines, longer ones share fewer. Small copies have many small tiles,
 // which keep all workers busy.
 func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
-	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
+	line := cacheLine * 8 / int64(j.dBits)
+	long, few := int64(2048), line
 	switch {
 	case j.packed:
-		long, few = 2048, 256
+		few = 256
 	case j.axes[near].d%cacheLine != 0:
-		long, few = 2048, 4*few
+		few = 16 * line
 	}
-	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
+	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, 16*line*line))
 	k = min(jAll, few)
 	i = min(iAll, room/k, long)
 	return i, min(jAll, room/i, tileRows)

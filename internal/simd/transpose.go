@@ -27,8 +27,9 @@ type Transposer struct {
 	Wide   TransposeFunc // blocks of Width/size rows
 	Narrow TransposeFunc // blocks of 16/size rows
 	// Stream writes past the caches, in blocks of 64/size rows: rows of dst start on
-	// lines. nil where there is none; FewStream, too.
-	Stream TransposeFunc
+	// lines. Staged is Stream for rows of 64 bytes and more that fall into few sets of the
+	// first cache. nil where there is none; FewStream, too.
+	Stream, Staged StreamFunc
 	// FewStream is Stream for n elements of fewer than 16 bytes. It reads 16 bytes of
 	// each row nevertheless.
 	FewStream TransposeFunc
@@ -37,5 +38,13 @@ type Transposer struct {
 
 // TransposeFunc is a kernel of a Transposer. Where there is FetchRows, it fetches
 // meanwhile, to the second cache, the lines at fetch[fetched[k]], k < m, and those after
-// them, as many as the n columns have; nil: nothing.
+// them, as many as the n columns have; nil: nothing. FewStream does not.
 type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64)
+
+// StreamFunc is a kernel of a Transposer that reads each row from one end to the other and
+// fetches what it reads later, in the end the first lines at fetch[fetched[k]], k < m; nil:
+// nothing. work is a buffer of StreamWork bytes, which begins on a line.
+type StreamFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)
+
+// StreamWork is the size of the buffer of a StreamFunc.
+const StreamWork = 5 << 10

@@ -12,6 +12,16 @@ func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 //go:noescape
 func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose8x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose8x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -20,7 +30,12 @@ func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 // transpose8x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose16x128 is one of Transposes.Transpose.
 //
@@ -32,6 +47,16 @@ func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose16x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose16x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -40,7 +65,12 @@ func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose16x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose32x128 is one of Transposes.Transpose.
 //
@@ -52,6 +82,16 @@ func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose32x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose32x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -60,7 +100,12 @@ func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose32x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose64x128 is one of Transposes.Transpose.
 //
@@ -72,6 +117,11 @@ func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose64x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose64x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -80,7 +130,7 @@ func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose64x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose128x128 is one of Transposes.Transpose.
 //
@@ -92,6 +142,11 @@ func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 //go:noescape
 func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose128x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose128x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose128x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -100,7 +155,7 @@ func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 // transpose128x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose8x512fewstream is one of Transposes.Transpose.
 //

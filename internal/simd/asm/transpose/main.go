@@ -9,8 +9,10 @@ func main() {
 	for _, size := range []int{1, 2, 4, 8, 16} {
 		for _, lanes := range []int{1, 2, 4} {
 			transposer{size: size, lanes: lanes}.write()
-			if lanes == 4 {
-				transposer{size: size, lanes: lanes, stream: true}.write()
+			for _, staged := range []bool{false, true} {
+				if lanes > 1 && (!staged || size <= 4) {
+					streamer{transposer{size: size, lanes: lanes, stream: true}, staged}.write()
+				}
 			}
 		}
 	}
