@@ -53,8 +53,8 @@ func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scrat
 			case sc.next != s:
 				next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
 			}
-			if next.src != nil && n*size < cacheLine {
-				kernels.FetchRows(next.src, next.rows, m, n*size)
+			if n*size < cacheLine {
+				j.fetchShort(next, m, n*size)
 				next.src = nil
 			}
 			buf := room(&sc.tile, (max(n, 16/size)+1)*stride+cacheLine)
@@ -82,29 +82,39 @@ func (j *job) streamLines(k *simd.Transposer, size, d, s, ni, nj int64, sc *scra
 	if sc.next != s && whole == nj {
 		next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
 	}
-	to, from := ptr(j.dst, d), ptr(j.src, s)
-	if next.src != nil && ni*size < cacheLine {
-		kernels.FetchRows(next.src, next.rows, whole, ni*size)
+	if ni*size < cacheLine {
+		j.fetchShort(next, whole, ni*size)
 		next.src = nil
 	}
-	work := (*byte)(room(&sc.stage, simd.StreamWork))
+	stream := k.Stream
 	switch {
-	case ni*size >= 16 && k.Staged != nil && ni*size >= cacheLine && t.crowded(whole, size):
-		k.Staged(to, t.dStep, from, &t.sTab[0], whole, ni, next.src, next.rows, work)
-	case ni*size >= 16:
-		k.Stream(to, t.dStep, from, &t.sTab[0], whole, ni, next.src, next.rows, work)
-	case k.FewStream != nil && t.holds(s-j.sOff, 16):
-		k.FewStream(to, t.dStep, from, &t.sTab[0], whole, ni, nil, nil)
-	default:
+	case ni*size < 16 && !t.holds(s-j.sOff, 16):
+		return 0
+	case ni*size < 16:
+		stream = k.Few
+	case ni*size >= cacheLine && k.Staged != nil && t.crowded:
+		stream = k.Staged
+	}
+	if stream == nil {
 		return 0
 	}
+	work := (*byte)(room(&sc.stage, simd.StreamWork))
+	stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &t.sTab[0], whole, ni, next.src, next.rows, work)
 	return whole
 }
 
-// crowded reports whether rows that are read side by side fall into so few sets of L1
-// that it cannot hold a line of each.
-func (t *tile) crowded(nj, size int64) bool {
-	even, by := evenly(t.sTab[:min(nj, cacheLine/size)])
+// fetchShort fetches m rows that are shorter than a line. Those whose lines follow one
+// another the processor fetches by itself.
+func (j *job) fetchShort(next ahead, m, size int64) {
+	if by := j.tile.sStep; next.src != nil && (by == 0 || magnitude(by) > cacheLine) {
+		kernels.FetchRows(next.src, next.rows, m, size)
+	}
+}
+
+// crowdedRows reports whether a line of each of the rows that make one of the destination
+// falls into so few sets of L1 that it cannot hold them.
+func crowdedRows(rows []int64, size int64) bool {
+	even, by := evenly(rows[:min(int64(len(rows)), cacheLine/size)])
 	return even*size == cacheLine && even*(by&-by) >= firstCache
 }
 

@@ -45,6 +45,8 @@ type tile struct {
 	dTab     []int64 // tileCols at the most; the memory is reused
 	sTab     []int64
 	dStep    int64 // between rows in the destination; 0: it varies
+	sStep    int64 // between rows in the source; 0: it varies
+	crowded  bool  // these fall into few sets of L1
 	stride   int64 // between rows in the buffer
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
@@ -159,7 +161,8 @@ func (j *job) planTile(near int) bool {
 	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = apart(run)
-	j.tile.dStep = step(j.tile.dTab)
+	j.tile.dStep, j.tile.sStep = step(j.tile.dTab), step(j.tile.sTab)
+	j.tile.crowded = !j.packed && crowdedRows(j.tile.sTab, w/8)
 	if plain && joined && j.tile.dStep == run {
 		j.tile.stride = run // a small tile: it goes out as one
 	}

@@ -22,6 +22,11 @@ func transpose8x256stream(dst *byte, stride int64, src *byte, rows *int64, m int
 //go:noescape
 func transpose8x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose8x256streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose8x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -36,6 +41,11 @@ func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int
 //
 //go:noescape
 func transpose8x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x512streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose16x128 is one of Transposes.Transpose.
 //
@@ -57,6 +67,11 @@ func transpose16x256stream(dst *byte, stride int64, src *byte, rows *int64, m in
 //go:noescape
 func transpose16x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose16x256streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose16x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -71,6 +86,11 @@ func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m in
 //
 //go:noescape
 func transpose16x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x512streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose32x128 is one of Transposes.Transpose.
 //
@@ -156,16 +176,6 @@ func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 //
 //go:noescape
 func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
-
-// transpose8x512fewstream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
-
-// transpose16x512fewstream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
 // fetchRows is Transposes.FetchRows.
 //

@@ -488,7 +488,7 @@ TEXT ·transpose8x256stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   512(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000004, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -1076,7 +1076,7 @@ TEXT ·transpose8x256streamstaged(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   512(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000004, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -1809,17 +1809,17 @@ fetched:
 	VMOVDQU        Y2, 928(DX)
 	VPUNPCKHQDQ    Y1, Y0, Y0
 	VMOVDQU        Y0, 992(DX)
-	MOVQ           DX, R11
-	LEAQ           1024(DX), R12
+	LEAQ           1024(DX), R11
+	MOVQ           DX, R12
 
 flush:
-	VMOVDQU  (R11), Y0
-	VMOVDQU  32(R11), Y1
+	VMOVDQU  (R12), Y0
+	VMOVDQU  32(R12), Y1
 	VMOVNTDQ Y0, (DI)
 	VMOVNTDQ Y1, 32(DI)
-	ADDQ     $0x40, R11
+	ADDQ     $0x40, R12
 	ADDQ     AX, DI
-	CMPQ     R11, R12
+	CMPQ     R12, R11
 	JNE      flush
 	SUBQ     $0x10, R9
 	ADDQ     $0x10, R10
@@ -1828,6 +1828,453 @@ flush:
 	ADDQ     $0x40, R8
 	TESTQ    R9, R9
 	JNZ      lines
+	ADDQ     $0x00000200, CX
+	ADDQ     $0x40, dst+0(FP)
+	SUBQ     $0x40, m+32(FP)
+	JNZ      block
+	VZEROUPPER
+	RET
+
+// func transpose8x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+// Requires: AVX, AVX2
+TEXT ·transpose8x256streamfew(SB), NOSPLIT, $0-72
+	MOVQ stride+8(FP), AX
+	MOVQ rows+24(FP), CX
+	MOVQ work+64(FP), DX
+
+block:
+	MOVQ           dst+0(FP), BX
+	MOVQ           src+16(FP), SI
+	MOVQ           (CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           128(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           8(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           136(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	VPUNPCKLBW     Y1, Y0, Y0
+	MOVQ           16(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           144(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           24(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           152(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	VPUNPCKLBW     Y2, Y1, Y1
+	MOVQ           32(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           160(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           40(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           168(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	VPUNPCKLBW     Y3, Y2, Y2
+	MOVQ           48(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           176(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           56(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           184(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	VPUNPCKLBW     Y4, Y3, Y3
+	MOVQ           64(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           192(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           72(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           200(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	VPUNPCKLBW     Y5, Y4, Y4
+	MOVQ           80(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           208(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           88(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           216(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	VPUNPCKLBW     Y6, Y5, Y5
+	MOVQ           96(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           224(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           104(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           232(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKLBW     Y7, Y6, Y6
+	MOVQ           112(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           240(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	MOVQ           120(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y8
+	MOVQ           248(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y8, Y8
+	VPUNPCKLBW     Y8, Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, (DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 64(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 128(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 192(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 256(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 320(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 384(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 448(DX)
+	MOVQ           256(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           384(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           264(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           392(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	VPUNPCKLBW     Y1, Y0, Y0
+	MOVQ           272(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           400(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           280(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           408(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	VPUNPCKLBW     Y2, Y1, Y1
+	MOVQ           288(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           416(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           296(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           424(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	VPUNPCKLBW     Y3, Y2, Y2
+	MOVQ           304(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           432(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           312(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           440(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	VPUNPCKLBW     Y4, Y3, Y3
+	MOVQ           320(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           448(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           328(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           456(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	VPUNPCKLBW     Y5, Y4, Y4
+	MOVQ           336(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           464(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           344(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           472(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	VPUNPCKLBW     Y6, Y5, Y5
+	MOVQ           352(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           480(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           360(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           488(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKLBW     Y7, Y6, Y6
+	MOVQ           368(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           496(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	MOVQ           376(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y8
+	MOVQ           504(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y8, Y8
+	VPUNPCKLBW     Y8, Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, 32(DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 96(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 160(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 224(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 288(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 352(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 416(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 480(DX)
+	MOVQ           (CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           128(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           8(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           136(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	VPUNPCKHBW     Y1, Y0, Y0
+	MOVQ           16(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           144(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           24(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           152(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	VPUNPCKHBW     Y2, Y1, Y1
+	MOVQ           32(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           160(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           40(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           168(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	VPUNPCKHBW     Y3, Y2, Y2
+	MOVQ           48(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           176(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           56(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           184(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	VPUNPCKHBW     Y4, Y3, Y3
+	MOVQ           64(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           192(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           72(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           200(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	VPUNPCKHBW     Y5, Y4, Y4
+	MOVQ           80(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           208(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           88(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           216(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	VPUNPCKHBW     Y6, Y5, Y5
+	MOVQ           96(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           224(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           104(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           232(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKHBW     Y7, Y6, Y6
+	MOVQ           112(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           240(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	MOVQ           120(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y8
+	MOVQ           248(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y8, Y8
+	VPUNPCKHBW     Y8, Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, 512(DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 576(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 640(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 704(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 768(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 832(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 896(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 960(DX)
+	MOVQ           256(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           384(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           264(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           392(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	VPUNPCKHBW     Y1, Y0, Y0
+	MOVQ           272(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           400(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           280(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           408(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	VPUNPCKHBW     Y2, Y1, Y1
+	MOVQ           288(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           416(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           296(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           424(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	VPUNPCKHBW     Y3, Y2, Y2
+	MOVQ           304(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           432(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           312(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           440(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	VPUNPCKHBW     Y4, Y3, Y3
+	MOVQ           320(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           448(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           328(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           456(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	VPUNPCKHBW     Y5, Y4, Y4
+	MOVQ           336(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           464(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           344(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           472(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	VPUNPCKHBW     Y6, Y5, Y5
+	MOVQ           352(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           480(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           360(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           488(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKHBW     Y7, Y6, Y6
+	MOVQ           368(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           496(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	MOVQ           376(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y8
+	MOVQ           504(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y8, Y8
+	VPUNPCKHBW     Y8, Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, 544(DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 608(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 672(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 736(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 800(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 864(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 928(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 992(DX)
+	MOVQ           n+40(FP), SI
+	SHLQ           $0x06, SI
+	ADDQ           DX, SI
+	MOVQ           DX, DI
+
+flush:
+	VMOVDQU  (DI), Y0
+	VMOVDQU  32(DI), Y1
+	VMOVNTDQ Y0, (BX)
+	VMOVNTDQ Y1, 32(BX)
+	ADDQ     $0x40, DI
+	ADDQ     AX, BX
+	CMPQ     DI, SI
+	JNE      flush
 	ADDQ     $0x00000200, CX
 	ADDQ     $0x40, dst+0(FP)
 	SUBQ     $0x40, m+32(FP)
@@ -2154,7 +2601,7 @@ TEXT ·transpose8x512stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   512(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000004, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -2794,7 +3241,7 @@ TEXT ·transpose8x512streamstaged(SB), NOSPLIT, $48-72
 	MOVQ   R8, 24(SP)
 	LEAQ   512(DI), DI
 	MOVQ   DI, 16(SP)
-	MOVQ   $0x00000008, R8
+	MOVQ   $0x00000004, R8
 
 lead:
 	ADDQ $0x40, SI
@@ -3270,6 +3717,300 @@ fetched:
 	ADDQ            $0x40, dst+0(FP)
 	SUBQ            $0x40, m+32(FP)
 	JNZ             block
+	VZEROUPPER
+	RET
+
+// func transpose8x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·transpose8x512streamfew(SB), NOSPLIT, $0-72
+	MOVQ stride+8(FP), AX
+	MOVQ rows+24(FP), CX
+	MOVQ work+64(FP), DX
+	LEAQ (AX)(AX*2), DX
+
+block:
+	MOVQ            dst+0(FP), BX
+	MOVQ            src+16(FP), SI
+	MOVQ            (CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z0
+	MOVQ            128(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z0, Z0
+	MOVQ            256(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z0, Z0
+	MOVQ            384(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z0, Z0
+	MOVQ            8(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z1
+	MOVQ            136(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z1, Z1
+	MOVQ            264(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z1, Z1
+	MOVQ            392(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z1, Z1
+	MOVQ            16(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z2
+	MOVQ            144(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z2, Z2
+	MOVQ            272(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z2, Z2
+	MOVQ            400(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z2, Z2
+	MOVQ            24(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z3
+	MOVQ            152(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z3, Z3
+	MOVQ            280(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z3, Z3
+	MOVQ            408(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z3, Z3
+	MOVQ            32(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z4
+	MOVQ            160(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z4, Z4
+	MOVQ            288(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z4, Z4
+	MOVQ            416(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z4, Z4
+	MOVQ            40(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z5
+	MOVQ            168(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z5, Z5
+	MOVQ            296(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z5, Z5
+	MOVQ            424(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z5, Z5
+	MOVQ            48(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z6
+	MOVQ            176(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z6, Z6
+	MOVQ            304(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z6, Z6
+	MOVQ            432(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z6, Z6
+	MOVQ            56(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z7
+	MOVQ            184(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z7, Z7
+	MOVQ            312(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z7, Z7
+	MOVQ            440(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z7, Z7
+	MOVQ            64(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z8
+	MOVQ            192(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z8, Z8
+	MOVQ            320(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z8, Z8
+	MOVQ            448(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z8, Z8
+	MOVQ            72(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z9
+	MOVQ            200(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z9, Z9
+	MOVQ            328(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z9, Z9
+	MOVQ            456(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z9, Z9
+	MOVQ            80(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z10
+	MOVQ            208(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z10, Z10
+	MOVQ            336(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z10, Z10
+	MOVQ            464(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z10, Z10
+	MOVQ            88(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z11
+	MOVQ            216(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z11, Z11
+	MOVQ            344(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z11, Z11
+	MOVQ            472(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z11, Z11
+	MOVQ            96(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z12
+	MOVQ            224(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z12, Z12
+	MOVQ            352(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z12, Z12
+	MOVQ            480(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z12, Z12
+	MOVQ            104(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z13
+	MOVQ            232(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z13, Z13
+	MOVQ            360(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z13, Z13
+	MOVQ            488(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z13, Z13
+	MOVQ            112(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z14
+	MOVQ            240(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z14, Z14
+	MOVQ            368(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z14, Z14
+	MOVQ            496(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z14, Z14
+	MOVQ            120(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z15
+	MOVQ            248(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z15, Z15
+	MOVQ            376(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z15, Z15
+	MOVQ            504(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z15, Z15
+	VPUNPCKLBW      Z1, Z0, Z16
+	VPUNPCKLBW      Z3, Z2, Z17
+	VPUNPCKLBW      Z5, Z4, Z18
+	VPUNPCKLBW      Z7, Z6, Z19
+	VPUNPCKLBW      Z9, Z8, Z20
+	VPUNPCKLBW      Z11, Z10, Z21
+	VPUNPCKLBW      Z13, Z12, Z22
+	VPUNPCKLBW      Z15, Z14, Z23
+	VPUNPCKLWD      Z17, Z16, Z24
+	VPUNPCKLWD      Z19, Z18, Z25
+	VPUNPCKLWD      Z21, Z20, Z26
+	VPUNPCKLWD      Z23, Z22, Z27
+	VPUNPCKLDQ      Z25, Z24, Z28
+	VPUNPCKLDQ      Z27, Z26, Z29
+	VPUNPCKLQDQ     Z29, Z28, Z30
+	CMPQ            n+40(FP), $0x00
+	JLE             none0
+	VMOVNTDQ        Z30, (BX)
+
+none0:
+	VPUNPCKHQDQ Z29, Z28, Z28
+	CMPQ        n+40(FP), $0x01
+	JLE         none1
+	VMOVNTDQ    Z28, (BX)(AX*1)
+
+none1:
+	VPUNPCKHDQ  Z25, Z24, Z24
+	VPUNPCKHDQ  Z27, Z26, Z25
+	VPUNPCKLQDQ Z25, Z24, Z26
+	CMPQ        n+40(FP), $0x02
+	JLE         none2
+	VMOVNTDQ    Z26, (BX)(AX*2)
+
+none2:
+	VPUNPCKHQDQ Z25, Z24, Z24
+	CMPQ        n+40(FP), $0x03
+	JLE         none3
+	VMOVNTDQ    Z24, (BX)(DX*1)
+
+none3:
+	LEAQ        (BX)(AX*4), BX
+	VPUNPCKHWD  Z17, Z16, Z16
+	VPUNPCKHWD  Z19, Z18, Z17
+	VPUNPCKHWD  Z21, Z20, Z18
+	VPUNPCKHWD  Z23, Z22, Z19
+	VPUNPCKLDQ  Z17, Z16, Z20
+	VPUNPCKLDQ  Z19, Z18, Z21
+	VPUNPCKLQDQ Z21, Z20, Z22
+	CMPQ        n+40(FP), $0x04
+	JLE         none4
+	VMOVNTDQ    Z22, (BX)
+
+none4:
+	VPUNPCKHQDQ Z21, Z20, Z20
+	CMPQ        n+40(FP), $0x05
+	JLE         none5
+	VMOVNTDQ    Z20, (BX)(AX*1)
+
+none5:
+	VPUNPCKHDQ  Z17, Z16, Z16
+	VPUNPCKHDQ  Z19, Z18, Z17
+	VPUNPCKLQDQ Z17, Z16, Z18
+	CMPQ        n+40(FP), $0x06
+	JLE         none6
+	VMOVNTDQ    Z18, (BX)(AX*2)
+
+none6:
+	VPUNPCKHQDQ Z17, Z16, Z16
+	CMPQ        n+40(FP), $0x07
+	JLE         none7
+	VMOVNTDQ    Z16, (BX)(DX*1)
+
+none7:
+	LEAQ        (BX)(AX*4), BX
+	VPUNPCKHBW  Z1, Z0, Z0
+	VPUNPCKHBW  Z3, Z2, Z1
+	VPUNPCKHBW  Z5, Z4, Z2
+	VPUNPCKHBW  Z7, Z6, Z3
+	VPUNPCKHBW  Z9, Z8, Z4
+	VPUNPCKHBW  Z11, Z10, Z5
+	VPUNPCKHBW  Z13, Z12, Z6
+	VPUNPCKHBW  Z15, Z14, Z7
+	VPUNPCKLWD  Z1, Z0, Z8
+	VPUNPCKLWD  Z3, Z2, Z9
+	VPUNPCKLWD  Z5, Z4, Z10
+	VPUNPCKLWD  Z7, Z6, Z11
+	VPUNPCKLDQ  Z9, Z8, Z12
+	VPUNPCKLDQ  Z11, Z10, Z13
+	VPUNPCKLQDQ Z13, Z12, Z14
+	CMPQ        n+40(FP), $0x08
+	JLE         none8
+	VMOVNTDQ    Z14, (BX)
+
+none8:
+	VPUNPCKHQDQ Z13, Z12, Z12
+	CMPQ        n+40(FP), $0x09
+	JLE         none9
+	VMOVNTDQ    Z12, (BX)(AX*1)
+
+none9:
+	VPUNPCKHDQ  Z9, Z8, Z8
+	VPUNPCKHDQ  Z11, Z10, Z9
+	VPUNPCKLQDQ Z9, Z8, Z10
+	CMPQ        n+40(FP), $0x0a
+	JLE         none10
+	VMOVNTDQ    Z10, (BX)(AX*2)
+
+none10:
+	VPUNPCKHQDQ Z9, Z8, Z8
+	CMPQ        n+40(FP), $0x0b
+	JLE         none11
+	VMOVNTDQ    Z8, (BX)(DX*1)
+
+none11:
+	LEAQ        (BX)(AX*4), BX
+	VPUNPCKHWD  Z1, Z0, Z0
+	VPUNPCKHWD  Z3, Z2, Z1
+	VPUNPCKHWD  Z5, Z4, Z2
+	VPUNPCKHWD  Z7, Z6, Z3
+	VPUNPCKLDQ  Z1, Z0, Z4
+	VPUNPCKLDQ  Z3, Z2, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	CMPQ        n+40(FP), $0x0c
+	JLE         none12
+	VMOVNTDQ    Z6, (BX)
+
+none12:
+	VPUNPCKHQDQ Z5, Z4, Z4
+	CMPQ        n+40(FP), $0x0d
+	JLE         none13
+	VMOVNTDQ    Z4, (BX)(AX*1)
+
+none13:
+	VPUNPCKHDQ  Z1, Z0, Z0
+	VPUNPCKHDQ  Z3, Z2, Z1
+	VPUNPCKLQDQ Z1, Z0, Z2
+	CMPQ        n+40(FP), $0x0e
+	JLE         none14
+	VMOVNTDQ    Z2, (BX)(AX*2)
+
+none14:
+	VPUNPCKHQDQ Z1, Z0, Z0
+	CMPQ        n+40(FP), $0x0f
+	JLE         none15
+	VMOVNTDQ    Z0, (BX)(DX*1)
+
+none15:
+	LEAQ (BX)(AX*4), BX
+	ADDQ $0x00000200, CX
+	ADDQ $0x40, dst+0(FP)
+	SUBQ $0x40, m+32(FP)
+	JNZ  block
 	VZEROUPPER
 	RET
 
@@ -4156,17 +4897,17 @@ fetched:
 	VMOVDQU        Y2, 416(DX)
 	VPUNPCKHQDQ    Y1, Y0, Y0
 	VMOVDQU        Y0, 480(DX)
-	MOVQ           DX, R11
-	LEAQ           512(DX), R12
+	LEAQ           512(DX), R11
+	MOVQ           DX, R12
 
 flush:
-	VMOVDQU  (R11), Y0
-	VMOVDQU  32(R11), Y1
+	VMOVDQU  (R12), Y0
+	VMOVDQU  32(R12), Y1
 	VMOVNTDQ Y0, (DI)
 	VMOVNTDQ Y1, 32(DI)
-	ADDQ     $0x40, R11
+	ADDQ     $0x40, R12
 	ADDQ     AX, DI
-	CMPQ     R11, R12
+	CMPQ     R12, R11
 	JNE      flush
 	SUBQ     $0x08, R9
 	ADDQ     $0x10, R10
@@ -4175,6 +4916,165 @@ flush:
 	ADDQ     $0x40, R8
 	TESTQ    R9, R9
 	JNZ      lines
+	ADDQ     $0x00000100, CX
+	ADDQ     $0x40, dst+0(FP)
+	SUBQ     $0x20, m+32(FP)
+	JNZ      block
+	VZEROUPPER
+	RET
+
+// func transpose16x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+// Requires: AVX, AVX2
+TEXT ·transpose16x256streamfew(SB), NOSPLIT, $0-72
+	MOVQ stride+8(FP), AX
+	MOVQ rows+24(FP), CX
+	MOVQ work+64(FP), DX
+
+block:
+	MOVQ           dst+0(FP), BX
+	MOVQ           src+16(FP), SI
+	MOVQ           (CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           64(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           8(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           72(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           16(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           80(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           24(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           88(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           32(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           96(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           40(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           104(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           48(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           112(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           56(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           120(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, (DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 64(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 128(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 192(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 256(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 320(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 384(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 448(DX)
+	MOVQ           128(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y0
+	MOVQ           192(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y0, Y0
+	MOVQ           136(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y1
+	MOVQ           200(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y1, Y1
+	MOVQ           144(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y2
+	MOVQ           208(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y2, Y2
+	MOVQ           152(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y3
+	MOVQ           216(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y3, Y3
+	MOVQ           160(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y4
+	MOVQ           224(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y4, Y4
+	MOVQ           168(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y5
+	MOVQ           232(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y5, Y5
+	MOVQ           176(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y6
+	MOVQ           240(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y6, Y6
+	MOVQ           184(CX), DI
+	VBROADCASTI128 (SI)(DI*1), Y7
+	MOVQ           248(CX), DI
+	VINSERTI128    $0x01, (SI)(DI*1), Y7, Y7
+	VPUNPCKLWD     Y1, Y0, Y8
+	VPUNPCKLWD     Y3, Y2, Y9
+	VPUNPCKLWD     Y5, Y4, Y10
+	VPUNPCKLWD     Y7, Y6, Y11
+	VPUNPCKLDQ     Y9, Y8, Y12
+	VPUNPCKLDQ     Y11, Y10, Y13
+	VPUNPCKLQDQ    Y13, Y12, Y14
+	VMOVDQU        Y14, 32(DX)
+	VPUNPCKHQDQ    Y13, Y12, Y12
+	VMOVDQU        Y12, 96(DX)
+	VPUNPCKHDQ     Y9, Y8, Y8
+	VPUNPCKHDQ     Y11, Y10, Y9
+	VPUNPCKLQDQ    Y9, Y8, Y10
+	VMOVDQU        Y10, 160(DX)
+	VPUNPCKHQDQ    Y9, Y8, Y8
+	VMOVDQU        Y8, 224(DX)
+	VPUNPCKHWD     Y1, Y0, Y0
+	VPUNPCKHWD     Y3, Y2, Y1
+	VPUNPCKHWD     Y5, Y4, Y2
+	VPUNPCKHWD     Y7, Y6, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKLDQ     Y3, Y2, Y5
+	VPUNPCKLQDQ    Y5, Y4, Y6
+	VMOVDQU        Y6, 288(DX)
+	VPUNPCKHQDQ    Y5, Y4, Y4
+	VMOVDQU        Y4, 352(DX)
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKHDQ     Y3, Y2, Y1
+	VPUNPCKLQDQ    Y1, Y0, Y2
+	VMOVDQU        Y2, 416(DX)
+	VPUNPCKHQDQ    Y1, Y0, Y0
+	VMOVDQU        Y0, 480(DX)
+	MOVQ           n+40(FP), SI
+	SHLQ           $0x06, SI
+	ADDQ           DX, SI
+	MOVQ           DX, DI
+
+flush:
+	VMOVDQU  (DI), Y0
+	VMOVDQU  32(DI), Y1
+	VMOVNTDQ Y0, (BX)
+	VMOVNTDQ Y1, 32(BX)
+	ADDQ     $0x40, DI
+	ADDQ     AX, BX
+	CMPQ     DI, SI
+	JNE      flush
 	ADDQ     $0x00000100, CX
 	ADDQ     $0x40, dst+0(FP)
 	SUBQ     $0x20, m+32(FP)
@@ -5020,6 +5920,154 @@ fetched:
 	VZEROUPPER
 	RET
 
+// func transpose16x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·transpose16x512streamfew(SB), NOSPLIT, $0-72
+	MOVQ stride+8(FP), AX
+	MOVQ rows+24(FP), CX
+	MOVQ work+64(FP), DX
+	LEAQ (AX)(AX*2), DX
+
+block:
+	MOVQ            dst+0(FP), BX
+	MOVQ            src+16(FP), SI
+	MOVQ            (CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z0
+	MOVQ            64(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z0, Z0
+	MOVQ            128(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z0, Z0
+	MOVQ            192(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z0, Z0
+	MOVQ            8(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z1
+	MOVQ            72(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z1, Z1
+	MOVQ            136(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z1, Z1
+	MOVQ            200(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z1, Z1
+	MOVQ            16(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z2
+	MOVQ            80(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z2, Z2
+	MOVQ            144(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z2, Z2
+	MOVQ            208(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z2, Z2
+	MOVQ            24(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z3
+	MOVQ            88(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z3, Z3
+	MOVQ            152(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z3, Z3
+	MOVQ            216(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z3, Z3
+	MOVQ            32(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z4
+	MOVQ            96(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z4, Z4
+	MOVQ            160(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z4, Z4
+	MOVQ            224(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z4, Z4
+	MOVQ            40(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z5
+	MOVQ            104(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z5, Z5
+	MOVQ            168(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z5, Z5
+	MOVQ            232(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z5, Z5
+	MOVQ            48(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z6
+	MOVQ            112(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z6, Z6
+	MOVQ            176(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z6, Z6
+	MOVQ            240(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z6, Z6
+	MOVQ            56(CX), DI
+	VBROADCASTI32X4 (SI)(DI*1), Z7
+	MOVQ            120(CX), DI
+	VINSERTI32X4    $0x01, (SI)(DI*1), Z7, Z7
+	MOVQ            184(CX), DI
+	VINSERTI32X4    $0x02, (SI)(DI*1), Z7, Z7
+	MOVQ            248(CX), DI
+	VINSERTI32X4    $0x03, (SI)(DI*1), Z7, Z7
+	VPUNPCKLWD      Z1, Z0, Z8
+	VPUNPCKLWD      Z3, Z2, Z9
+	VPUNPCKLWD      Z5, Z4, Z10
+	VPUNPCKLWD      Z7, Z6, Z11
+	VPUNPCKLDQ      Z9, Z8, Z12
+	VPUNPCKLDQ      Z11, Z10, Z13
+	VPUNPCKLQDQ     Z13, Z12, Z14
+	CMPQ            n+40(FP), $0x00
+	JLE             none0
+	VMOVNTDQ        Z14, (BX)
+
+none0:
+	VPUNPCKHQDQ Z13, Z12, Z12
+	CMPQ        n+40(FP), $0x01
+	JLE         none1
+	VMOVNTDQ    Z12, (BX)(AX*1)
+
+none1:
+	VPUNPCKHDQ  Z9, Z8, Z8
+	VPUNPCKHDQ  Z11, Z10, Z9
+	VPUNPCKLQDQ Z9, Z8, Z10
+	CMPQ        n+40(FP), $0x02
+	JLE         none2
+	VMOVNTDQ    Z10, (BX)(AX*2)
+
+none2:
+	VPUNPCKHQDQ Z9, Z8, Z8
+	CMPQ        n+40(FP), $0x03
+	JLE         none3
+	VMOVNTDQ    Z8, (BX)(DX*1)
+
+none3:
+	LEAQ        (BX)(AX*4), BX
+	VPUNPCKHWD  Z1, Z0, Z0
+	VPUNPCKHWD  Z3, Z2, Z1
+	VPUNPCKHWD  Z5, Z4, Z2
+	VPUNPCKHWD  Z7, Z6, Z3
+	VPUNPCKLDQ  Z1, Z0, Z4
+	VPUNPCKLDQ  Z3, Z2, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	CMPQ        n+40(FP), $0x04
+	JLE         none4
+	VMOVNTDQ    Z6, (BX)
+
+none4:
+	VPUNPCKHQDQ Z5, Z4, Z4
+	CMPQ        n+40(FP), $0x05
+	JLE         none5
+	VMOVNTDQ    Z4, (BX)(AX*1)
+
+none5:
+	VPUNPCKHDQ  Z1, Z0, Z0
+	VPUNPCKHDQ  Z3, Z2, Z1
+	VPUNPCKLQDQ Z1, Z0, Z2
+	CMPQ        n+40(FP), $0x06
+	JLE         none6
+	VMOVNTDQ    Z2, (BX)(AX*2)
+
+none6:
+	VPUNPCKHQDQ Z1, Z0, Z0
+	CMPQ        n+40(FP), $0x07
+	JLE         none7
+	VMOVNTDQ    Z0, (BX)(DX*1)
+
+none7:
+	LEAQ (BX)(AX*4), BX
+	ADDQ $0x00000100, CX
+	ADDQ $0x40, dst+0(FP)
+	SUBQ $0x20, m+32(FP)
+	JNZ  block
+	VZEROUPPER
+	RET
+
 // func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 // Requires: AVX
 TEXT ·transpose32x128(SB), NOSPLIT, $0-64
@@ -5184,7 +6232,7 @@ TEXT ·transpose32x256stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   128(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000010, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -5388,7 +6436,7 @@ TEXT ·transpose32x256streamstaged(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   128(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000010, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -5609,17 +6657,17 @@ fetched:
 	VMOVDQU        Y2, 160(DX)
 	VPUNPCKHQDQ    Y1, Y0, Y0
 	VMOVDQU        Y0, 224(DX)
-	MOVQ           DX, R11
-	LEAQ           256(DX), R12
+	LEAQ           256(DX), R11
+	MOVQ           DX, R12
 
 flush:
-	VMOVDQU  (R11), Y0
-	VMOVDQU  32(R11), Y1
+	VMOVDQU  (R12), Y0
+	VMOVDQU  32(R12), Y1
 	VMOVNTDQ Y0, (DI)
 	VMOVNTDQ Y1, 32(DI)
-	ADDQ     $0x40, R11
+	ADDQ     $0x40, R12
 	ADDQ     AX, DI
-	CMPQ     R11, R12
+	CMPQ     R12, R11
 	JNE      flush
 	SUBQ     $0x04, R9
 	ADDQ     $0x10, R10
@@ -5763,7 +6811,7 @@ TEXT ·transpose32x512stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   128(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000010, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -5997,7 +7045,7 @@ TEXT ·transpose32x512streamstaged(SB), NOSPLIT, $48-72
 	MOVQ   R8, 24(SP)
 	LEAQ   128(DI), DI
 	MOVQ   DI, 16(SP)
-	MOVQ   $0x00000008, R8
+	MOVQ   $0x00000010, R8
 
 lead:
 	ADDQ $0x40, SI
@@ -6323,7 +7371,7 @@ TEXT ·transpose64x256stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   64(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000020, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -6568,7 +7616,7 @@ TEXT ·transpose64x512stream(SB), NOSPLIT, $48-72
 	MOVQ   SI, 24(SP)
 	LEAQ   64(BX), BX
 	MOVQ   BX, 16(SP)
-	MOVQ   $0x00000008, SI
+	MOVQ   $0x00000020, SI
 
 lead:
 	ADDQ $0x40, DX
@@ -6840,7 +7888,7 @@ TEXT ·transpose128x256stream(SB), NOSPLIT, $48-72
 	MOVQ   DI, 24(SP)
 	LEAQ   32(SI), SI
 	MOVQ   SI, 16(SP)
-	MOVQ   $0x00000008, DI
+	MOVQ   $0x00000040, DI
 
 lead:
 	ADDQ $0x40, BX
@@ -7045,7 +8093,7 @@ TEXT ·transpose128x512stream(SB), NOSPLIT, $48-72
 	MOVQ   SI, 24(SP)
 	LEAQ   32(BX), BX
 	MOVQ   BX, 16(SP)
-	MOVQ   $0x00000008, SI
+	MOVQ   $0x00000040, SI
 
 lead:
 	ADDQ $0x40, DX
@@ -7147,450 +8195,6 @@ next:
 	ADDQ $0x00000020, CX
 	ADDQ $0x40, dst+0(FP)
 	SUBQ $0x04, m+32(FP)
-	JNZ  block
-	VZEROUPPER
-	RET
-
-// func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose8x512fewstream(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ rows+24(FP), BX
-	LEAQ (CX)(CX*2), SI
-
-block:
-	MOVQ            AX, DI
-	MOVQ            DX, R8
-	MOVQ            (BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z0
-	MOVQ            128(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z0, Z0
-	MOVQ            256(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z0, Z0
-	MOVQ            384(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z0, Z0
-	MOVQ            8(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z1
-	MOVQ            136(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z1, Z1
-	MOVQ            264(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z1, Z1
-	MOVQ            392(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z1, Z1
-	MOVQ            16(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z2
-	MOVQ            144(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z2, Z2
-	MOVQ            272(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z2, Z2
-	MOVQ            400(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z2, Z2
-	MOVQ            24(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z3
-	MOVQ            152(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z3, Z3
-	MOVQ            280(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z3, Z3
-	MOVQ            408(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z3, Z3
-	MOVQ            32(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z4
-	MOVQ            160(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z4, Z4
-	MOVQ            288(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z4, Z4
-	MOVQ            416(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z4, Z4
-	MOVQ            40(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z5
-	MOVQ            168(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z5, Z5
-	MOVQ            296(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z5, Z5
-	MOVQ            424(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z5, Z5
-	MOVQ            48(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z6
-	MOVQ            176(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z6, Z6
-	MOVQ            304(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z6, Z6
-	MOVQ            432(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z6, Z6
-	MOVQ            56(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z7
-	MOVQ            184(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z7, Z7
-	MOVQ            312(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z7, Z7
-	MOVQ            440(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z7, Z7
-	MOVQ            64(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z8
-	MOVQ            192(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z8, Z8
-	MOVQ            320(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z8, Z8
-	MOVQ            448(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z8, Z8
-	MOVQ            72(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z9
-	MOVQ            200(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z9, Z9
-	MOVQ            328(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z9, Z9
-	MOVQ            456(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z9, Z9
-	MOVQ            80(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z10
-	MOVQ            208(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z10, Z10
-	MOVQ            336(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z10, Z10
-	MOVQ            464(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z10, Z10
-	MOVQ            88(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z11
-	MOVQ            216(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z11, Z11
-	MOVQ            344(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z11, Z11
-	MOVQ            472(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z11, Z11
-	MOVQ            96(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z12
-	MOVQ            224(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z12, Z12
-	MOVQ            352(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z12, Z12
-	MOVQ            480(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z12, Z12
-	MOVQ            104(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z13
-	MOVQ            232(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z13, Z13
-	MOVQ            360(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z13, Z13
-	MOVQ            488(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z13, Z13
-	MOVQ            112(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z14
-	MOVQ            240(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z14, Z14
-	MOVQ            368(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z14, Z14
-	MOVQ            496(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z14, Z14
-	MOVQ            120(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z15
-	MOVQ            248(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z15, Z15
-	MOVQ            376(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z15, Z15
-	MOVQ            504(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z15, Z15
-	VPUNPCKLBW      Z1, Z0, Z16
-	VPUNPCKLBW      Z3, Z2, Z17
-	VPUNPCKLBW      Z5, Z4, Z18
-	VPUNPCKLBW      Z7, Z6, Z19
-	VPUNPCKLBW      Z9, Z8, Z20
-	VPUNPCKLBW      Z11, Z10, Z21
-	VPUNPCKLBW      Z13, Z12, Z22
-	VPUNPCKLBW      Z15, Z14, Z23
-	VPUNPCKLWD      Z17, Z16, Z24
-	VPUNPCKLWD      Z19, Z18, Z25
-	VPUNPCKLWD      Z21, Z20, Z26
-	VPUNPCKLWD      Z23, Z22, Z27
-	VPUNPCKLDQ      Z25, Z24, Z28
-	VPUNPCKLDQ      Z27, Z26, Z29
-	VPUNPCKLQDQ     Z29, Z28, Z30
-	CMPQ            n+40(FP), $0x00
-	JLE             none0
-	VMOVNTDQ        Z30, (DI)
-
-none0:
-	VPUNPCKHQDQ Z29, Z28, Z28
-	CMPQ        n+40(FP), $0x01
-	JLE         none1
-	VMOVNTDQ    Z28, (DI)(CX*1)
-
-none1:
-	VPUNPCKHDQ  Z25, Z24, Z24
-	VPUNPCKHDQ  Z27, Z26, Z25
-	VPUNPCKLQDQ Z25, Z24, Z26
-	CMPQ        n+40(FP), $0x02
-	JLE         none2
-	VMOVNTDQ    Z26, (DI)(CX*2)
-
-none2:
-	VPUNPCKHQDQ Z25, Z24, Z24
-	CMPQ        n+40(FP), $0x03
-	JLE         none3
-	VMOVNTDQ    Z24, (DI)(SI*1)
-
-none3:
-	LEAQ        (DI)(CX*4), DI
-	VPUNPCKHWD  Z17, Z16, Z16
-	VPUNPCKHWD  Z19, Z18, Z17
-	VPUNPCKHWD  Z21, Z20, Z18
-	VPUNPCKHWD  Z23, Z22, Z19
-	VPUNPCKLDQ  Z17, Z16, Z20
-	VPUNPCKLDQ  Z19, Z18, Z21
-	VPUNPCKLQDQ Z21, Z20, Z22
-	CMPQ        n+40(FP), $0x04
-	JLE         none4
-	VMOVNTDQ    Z22, (DI)
-
-none4:
-	VPUNPCKHQDQ Z21, Z20, Z20
-	CMPQ        n+40(FP), $0x05
-	JLE         none5
-	VMOVNTDQ    Z20, (DI)(CX*1)
-
-none5:
-	VPUNPCKHDQ  Z17, Z16, Z16
-	VPUNPCKHDQ  Z19, Z18, Z17
-	VPUNPCKLQDQ Z17, Z16, Z18
-	CMPQ        n+40(FP), $0x06
-	JLE         none6
-	VMOVNTDQ    Z18, (DI)(CX*2)
-
-none6:
-	VPUNPCKHQDQ Z17, Z16, Z16
-	CMPQ        n+40(FP), $0x07
-	JLE         none7
-	VMOVNTDQ    Z16, (DI)(SI*1)
-
-none7:
-	LEAQ        (DI)(CX*4), DI
-	VPUNPCKHBW  Z1, Z0, Z0
-	VPUNPCKHBW  Z3, Z2, Z1
-	VPUNPCKHBW  Z5, Z4, Z2
-	VPUNPCKHBW  Z7, Z6, Z3
-	VPUNPCKHBW  Z9, Z8, Z4
-	VPUNPCKHBW  Z11, Z10, Z5
-	VPUNPCKHBW  Z13, Z12, Z6
-	VPUNPCKHBW  Z15, Z14, Z7
-	VPUNPCKLWD  Z1, Z0, Z8
-	VPUNPCKLWD  Z3, Z2, Z9
-	VPUNPCKLWD  Z5, Z4, Z10
-	VPUNPCKLWD  Z7, Z6, Z11
-	VPUNPCKLDQ  Z9, Z8, Z12
-	VPUNPCKLDQ  Z11, Z10, Z13
-	VPUNPCKLQDQ Z13, Z12, Z14
-	CMPQ        n+40(FP), $0x08
-	JLE         none8
-	VMOVNTDQ    Z14, (DI)
-
-none8:
-	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        n+40(FP), $0x09
-	JLE         none9
-	VMOVNTDQ    Z12, (DI)(CX*1)
-
-none9:
-	VPUNPCKHDQ  Z9, Z8, Z8
-	VPUNPCKHDQ  Z11, Z10, Z9
-	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        n+40(FP), $0x0a
-	JLE         none10
-	VMOVNTDQ    Z10, (DI)(CX*2)
-
-none10:
-	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        n+40(FP), $0x0b
-	JLE         none11
-	VMOVNTDQ    Z8, (DI)(SI*1)
-
-none11:
-	LEAQ        (DI)(CX*4), DI
-	VPUNPCKHWD  Z1, Z0, Z0
-	VPUNPCKHWD  Z3, Z2, Z1
-	VPUNPCKHWD  Z5, Z4, Z2
-	VPUNPCKHWD  Z7, Z6, Z3
-	VPUNPCKLDQ  Z1, Z0, Z4
-	VPUNPCKLDQ  Z3, Z2, Z5
-	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        n+40(FP), $0x0c
-	JLE         none12
-	VMOVNTDQ    Z6, (DI)
-
-none12:
-	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        n+40(FP), $0x0d
-	JLE         none13
-	VMOVNTDQ    Z4, (DI)(CX*1)
-
-none13:
-	VPUNPCKHDQ  Z1, Z0, Z0
-	VPUNPCKHDQ  Z3, Z2, Z1
-	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        n+40(FP), $0x0e
-	JLE         none14
-	VMOVNTDQ    Z2, (DI)(CX*2)
-
-none14:
-	VPUNPCKHQDQ Z1, Z0, Z0
-	CMPQ        n+40(FP), $0x0f
-	JLE         none15
-	VMOVNTDQ    Z0, (DI)(SI*1)
-
-none15:
-	LEAQ (DI)(CX*4), DI
-	ADDQ $0x00000200, BX
-	ADDQ $0x40, AX
-	SUBQ $0x40, m+32(FP)
-	JNZ  block
-	VZEROUPPER
-	RET
-
-// func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·transpose16x512fewstream(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ rows+24(FP), BX
-	LEAQ (CX)(CX*2), SI
-
-block:
-	MOVQ            AX, DI
-	MOVQ            DX, R8
-	MOVQ            (BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z0
-	MOVQ            64(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z0, Z0
-	MOVQ            128(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z0, Z0
-	MOVQ            192(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z0, Z0
-	MOVQ            8(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z1
-	MOVQ            72(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z1, Z1
-	MOVQ            136(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z1, Z1
-	MOVQ            200(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z1, Z1
-	MOVQ            16(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z2
-	MOVQ            80(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z2, Z2
-	MOVQ            144(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z2, Z2
-	MOVQ            208(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z2, Z2
-	MOVQ            24(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z3
-	MOVQ            88(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z3, Z3
-	MOVQ            152(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z3, Z3
-	MOVQ            216(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z3, Z3
-	MOVQ            32(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z4
-	MOVQ            96(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z4, Z4
-	MOVQ            160(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z4, Z4
-	MOVQ            224(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z4, Z4
-	MOVQ            40(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z5
-	MOVQ            104(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z5, Z5
-	MOVQ            168(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z5, Z5
-	MOVQ            232(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z5, Z5
-	MOVQ            48(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z6
-	MOVQ            112(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z6, Z6
-	MOVQ            176(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z6, Z6
-	MOVQ            240(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z6, Z6
-	MOVQ            56(BX), R9
-	VBROADCASTI32X4 (R8)(R9*1), Z7
-	MOVQ            120(BX), R9
-	VINSERTI32X4    $0x01, (R8)(R9*1), Z7, Z7
-	MOVQ            184(BX), R9
-	VINSERTI32X4    $0x02, (R8)(R9*1), Z7, Z7
-	MOVQ            248(BX), R9
-	VINSERTI32X4    $0x03, (R8)(R9*1), Z7, Z7
-	VPUNPCKLWD      Z1, Z0, Z8
-	VPUNPCKLWD      Z3, Z2, Z9
-	VPUNPCKLWD      Z5, Z4, Z10
-	VPUNPCKLWD      Z7, Z6, Z11
-	VPUNPCKLDQ      Z9, Z8, Z12
-	VPUNPCKLDQ      Z11, Z10, Z13
-	VPUNPCKLQDQ     Z13, Z12, Z14
-	CMPQ            n+40(FP), $0x00
-	JLE             none0
-	VMOVNTDQ        Z14, (DI)
-
-none0:
-	VPUNPCKHQDQ Z13, Z12, Z12
-	CMPQ        n+40(FP), $0x01
-	JLE         none1
-	VMOVNTDQ    Z12, (DI)(CX*1)
-
-none1:
-	VPUNPCKHDQ  Z9, Z8, Z8
-	VPUNPCKHDQ  Z11, Z10, Z9
-	VPUNPCKLQDQ Z9, Z8, Z10
-	CMPQ        n+40(FP), $0x02
-	JLE         none2
-	VMOVNTDQ    Z10, (DI)(CX*2)
-
-none2:
-	VPUNPCKHQDQ Z9, Z8, Z8
-	CMPQ        n+40(FP), $0x03
-	JLE         none3
-	VMOVNTDQ    Z8, (DI)(SI*1)
-
-none3:
-	LEAQ        (DI)(CX*4), DI
-	VPUNPCKHWD  Z1, Z0, Z0
-	VPUNPCKHWD  Z3, Z2, Z1
-	VPUNPCKHWD  Z5, Z4, Z2
-	VPUNPCKHWD  Z7, Z6, Z3
-	VPUNPCKLDQ  Z1, Z0, Z4
-	VPUNPCKLDQ  Z3, Z2, Z5
-	VPUNPCKLQDQ Z5, Z4, Z6
-	CMPQ        n+40(FP), $0x04
-	JLE         none4
-	VMOVNTDQ    Z6, (DI)
-
-none4:
-	VPUNPCKHQDQ Z5, Z4, Z4
-	CMPQ        n+40(FP), $0x05
-	JLE         none5
-	VMOVNTDQ    Z4, (DI)(CX*1)
-
-none5:
-	VPUNPCKHDQ  Z1, Z0, Z0
-	VPUNPCKHDQ  Z3, Z2, Z1
-	VPUNPCKLQDQ Z1, Z0, Z2
-	CMPQ        n+40(FP), $0x06
-	JLE         none6
-	VMOVNTDQ    Z2, (DI)(CX*2)
-
-none6:
-	VPUNPCKHQDQ Z1, Z0, Z0
-	CMPQ        n+40(FP), $0x07
-	JLE         none7
-	VMOVNTDQ    Z0, (DI)(SI*1)
-
-none7:
-	LEAQ (DI)(CX*4), DI
-	ADDQ $0x00000100, BX
-	ADDQ $0x40, AX
-	SUBQ $0x20, m+32(FP)
 	JNZ  block
 	VZEROUPPER
 	RET

@@ -30,7 +30,7 @@ func TestTranspose(t *testing.T) {
 				{"stream", worker(kernels.Stream), 64, 64, least, 9*least + 2},
 				{"staged", worker(kernels.Staged), 64, 64, 4 * least, 9*least + 2},
 				{"narrow", kernels.Narrow, 16, 1, least, 5*least + 2},
-				{"fewstream", kernels.FewStream, 64, 64, 1, least},
+				{"few", worker(kernels.Few), 64, 64, 1, least},
 			} {
 				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) {
 					if f.transpose == nil {

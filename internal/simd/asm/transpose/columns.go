@@ -14,25 +14,16 @@ import (
 // the same one in every lane, by instructions that interleave: register c then has
 // column c of all these rows, in their order.
 type transposer struct {
-	size   int  // bytes of an element
-	lanes  int  // 16 bytes each: 1, 2 or 4
-	stream bool // past the caches
-	few    bool // of fewer columns than 16 bytes have
+	size  int // bytes of an element
+	lanes int // 16 bytes each: 1, 2 or 4
 
 	fetch fetch // of those with 2 lanes and more
 }
 
-func (t transposer) fetches() bool { return t.lanes > 1 && !t.few }
+func (t transposer) fetches() bool { return t.lanes > 1 }
 
 func (t transposer) name() string {
-	how := ""
-	if t.stream {
-		how = "stream"
-	}
-	if t.few {
-		how = "few" + how
-	}
-	return fmt.Sprintf("transpose%dx%d%s", t.size*8, t.lanes*128, how)
+	return fmt.Sprintf("transpose%dx%d", t.size*8, t.lanes*128)
 }
 
 // rows is how many rows of the source a block has.
@@ -58,21 +49,13 @@ func (t transposer) write() {
 	MOVQ(dst, d)
 	MOVQ(src, s)
 	from, none := t.rowsAt(s, rows), func(int) {}
-	if t.few {
-		t.block(1, from, t.columnsAt(d, stride, stride3, func(c int) {
-			CMPQ(n, Imm(uint64(c)))
-			JLE(LabelRef(fmt.Sprintf("none%d", c)))
-		}, func(c int) { Label(fmt.Sprintf("none%d", c)) }))
-		t.next(rows, dst, m)
-		return
-	}
 	MOVQ(n, left)
 
 	Label("columns")
 	if t.fetches() {
 		t.fetch.some()
 	}
-	t.block(1, from, t.columnsAt(d, stride, stride3, none, none))
+	t.block(1, from, t.columnsAt(d, stride, stride3, false, none, none))
 	ADDQ(Imm(16), s)
 	SUBQ(Imm(uint64(e)), left)
 	JZ(LabelRef("next"))
@@ -146,12 +129,12 @@ func (t transposer) rowsAt(s, rows Register) func(r, part int) VecVirtual {
 
 // columnsAt returns what stores columns as rows, of which the first is at d. It moves d to
 // the row after the last one.
-func (t transposer) columnsAt(d, stride, stride3 Register, before, after func(c int)) func(c, part int, v VecVirtual) {
+func (t transposer) columnsAt(d, stride, stride3 Register, past bool, before, after func(c int)) func(c, part int, v VecVirtual) {
 	e, in := 16/t.size, lanes(t.lanes)
 	return func(c, _ int, v VecVirtual) {
 		to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}[c&3]
 		before(c)
-		in.store(v, to, t.stream)
+		in.store(v, to, past)
 		after(c)
 		if c&3 == 3 || c == e-1 {
 			LEAQ(Mem{Base: d, Index: stride, Scale: uint8(min(e, 4))}, d)

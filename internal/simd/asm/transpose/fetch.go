@@ -55,8 +55,8 @@ func (f fetch) some() {
 	Label("fetched")
 }
 
-// lead is how many bytes of each row a cursor is ahead.
-const lead = 512
+// lead is how many bytes of all rows of a block a cursor is ahead.
+const lead = 16 << 10
 
 // cursor is what a kernel fetches that reads blocks of rows from one end to the other: the
 // lines that it will read some time later, and in the end the first ones of the next call.
@@ -84,7 +84,7 @@ func newCursor(rows, size int) cursor {
 	c.start()
 	c.block()
 	left := GP64()
-	MOVQ(U32(lead/emit.Line), left)
+	MOVQ(U32(uint32(lead/emit.Line/rows)), left)
 	Label("lead")
 	c.line("lead")
 	TESTQ(c.base, c.base)

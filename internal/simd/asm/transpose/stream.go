@@ -17,13 +17,18 @@ import (
 type streamer struct {
 	transposer
 	staged bool // lines of all rows are first brought together
+	few    bool // of fewer columns than 16 bytes have
 }
 
 func (t streamer) name() string {
-	if t.staged {
-		return t.transposer.name() + "staged"
+	name := t.transposer.name() + "stream"
+	switch {
+	case t.staged:
+		return name + "staged"
+	case t.few:
+		return name + "few"
 	}
-	return t.transposer.name()
+	return name
 }
 
 // rows is how many rows of the source a block has.
@@ -42,6 +47,10 @@ func (t streamer) write() {
 	stride3 := GP64()
 	if parts == 1 {
 		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	}
+	if t.few {
+		t.writeFew(dst, src, m, n, stride, stride3, rows, work)
+		return
 	}
 	c := newCursor(t.rows(), t.size)
 
@@ -69,10 +78,10 @@ func (t streamer) write() {
 	Label("again")
 	none := func(int) {}
 	if parts == 1 {
-		t.block(1, row, t.columnsAt(d, stride, stride3, none, none))
+		t.block(1, row, t.columnsAt(d, stride, stride3, true, none, none))
 	} else {
 		t.block(parts, row, t.columnsIn(work))
-		t.flush(d, stride, first, work)
+		t.flush(d, stride, first, t.lineAt(work, 16/t.size))
 	}
 	SUBQ(Imm(uint64(e)), left)
 	if t.staged {
@@ -86,6 +95,34 @@ func (t streamer) write() {
 		t.overlap(d, s, left, stride, stride3, first, work, row)
 	}
 
+	t.next(rows, dst, m)
+}
+
+// writeFew writes the loop over the rows, where a block has all columns.
+func (t streamer) writeFew(dst, src, m, n Mem, stride, stride3, rows, work Register) {
+	Label("block")
+	d, s := GP64(), GP64()
+	MOVQ(dst, d)
+	MOVQ(src, s)
+	row, parts := t.rowsAt(s, rows), 4/t.lanes
+	if parts == 1 {
+		t.block(1, row, t.columnsAt(d, stride, stride3, true, func(c int) {
+			CMPQ(n, Imm(uint64(c)))
+			JLE(LabelRef(fmt.Sprintf("none%d", c)))
+		}, func(c int) { Label(fmt.Sprintf("none%d", c)) }))
+	} else {
+		t.block(parts, row, t.columnsIn(work))
+		end := GP64()
+		MOVQ(n, end)
+		SHLQ(Imm(6), end)
+		ADDQ(work, end)
+		t.flush(d, stride, work, end)
+	}
+	t.next(rows, dst, m)
+}
+
+// next goes on to the next rows, or ends.
+func (t streamer) next(rows Register, dst, m Mem) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
 	ADDQ(Imm(emit.Line), dst)
@@ -123,7 +160,7 @@ func (t streamer) overlap(d, s, left, stride, stride3, first, work Register, row
 	MOVQ(stride, at)
 	IMULQ(back, at)
 	ADDQ(at, d)
-	t.block(1, row, t.columnsAt(d, stride, stride3, func(c int) {
+	t.block(1, row, t.columnsAt(d, stride, stride3, true, func(c int) {
 		if c < e-1 {
 			CMPQ(back, I8(int8(-c)))
 			JL(LabelRef(fmt.Sprintf("had%d", c)))
@@ -180,12 +217,18 @@ func (t streamer) columnsIn(work Register) func(c, part int, v VecVirtual) {
 	}
 }
 
-// flush writes the lines from one on.
-func (t streamer) flush(d, stride, first, work Register) {
+// lineAt returns where the i-th of the lines is that are put together.
+func (t streamer) lineAt(work Register, i int) Register {
+	at := GP64()
+	LEAQ(Mem{Base: work, Disp: i * emit.Line}, at)
+	return at
+}
+
+// flush writes the lines from one to another.
+func (t streamer) flush(d, stride, first, end Register) {
 	in := lanes(t.lanes)
-	line, end := GP64(), GP64()
+	line := GP64()
 	MOVQ(first, line)
-	LEAQ(Mem{Base: work, Disp: 16 / t.size * emit.Line}, end)
 	Label("flush")
 	var v []VecVirtual
 	for part := 0; part < emit.Line; part += 16 * t.lanes {
