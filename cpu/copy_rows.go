@@ -37,12 +37,20 @@ func (j *job) pathOf(d, na, size int64) path {
 	switch {
 	case kernels.Stream == nil || j.strings || !j.streams():
 		return cached
-	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+	case size >= streamRow || size >= leastLines() && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
 		return streamed
 	case j.a.d == size && na*size >= streamRow:
 		return staged
 	}
 	return cached
+}
+
+// leastLines is the size from which rows of whole lines are streamed.
+func leastLines() int64 {
+	if kernels.Direct {
+		return cacheLine
+	}
+	return 2 * cacheLine
 }
 
 // moveRows moves na dense rows of nb elements.
@@ -80,13 +88,13 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 // moveSets moves na sets of rows, those of the inner axis.
 func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	in, run := &j.inner, na*size
-	path := j.pathOf(d, na, size)
+	lines := j.pathOf(d, na, size) == streamed && in.d%cacheLine == 0
 	switch {
 	case kernels.Move == nil:
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
-	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
+	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow && !(lines && kernels.Direct):
 		// The rows of many sets that follow one another become runs.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {
@@ -95,7 +103,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
 	default:
 		move := kernels.Move
-		if path == streamed && in.d%cacheLine == 0 {
+		if lines {
 			move = kernels.Stream
 		}
 		for i := range na {

@@ -14,6 +14,10 @@ type Rows struct {
 	// calls.
 	Fence func()
 
+	// Direct says that lines made of elements or of short rows go past the caches faster from
+	// registers, or by way of a small block in L1, than by way of a large one.
+	Direct bool
+
 	// PlanPick prepares Pick for elements of size bytes that are a step apart, which may
 	// be negative. False: it would not pay.
 	PlanPick func(p *Shuffle, size, step int64) bool
@@ -21,8 +25,8 @@ type Rows struct {
 	// of the bytes from the lowest element to the highest one.
 	Pick func(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle)
 	// PickLines is Pick for whole lines of 64 bytes, of a Shuffle whose Lines is set; past
-	// the caches with past set: dst is a multiple of 64 then. ahead is in the place of
-	// Shuffle.Ahead. nil where there is none.
+	// the caches with past set: dst is a multiple of 64 then. Lines are taken in ascending
+	// order of the source, and fetched ahead bytes before. nil where there is none.
 	PickLines func(dst, src *byte, lines int64, p *Shuffle, ahead int64, past bool)
 
 	// PlanSpread prepares Spread.

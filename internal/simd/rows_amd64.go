@@ -5,6 +5,9 @@ package simd
 // fence is Rows.Fence.
 func fence()
 
+// vendor returns the first four letters of the name that CPUID has for the vendor.
+func vendor() uint32
+
 // streamAVX2 is Rows.Stream.
 //
 //go:noescape
@@ -40,6 +43,11 @@ func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //go:noescape
 func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
+// pickLines1AVX512 is Rows.PickLines for groups that span 1 vectors.
+//
+//go:noescape
+func pickLines1AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread1AVX512 is Rows.Spread for groups that span 1 vectors.
 //
 //go:noescape
@@ -59,6 +67,11 @@ func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
+// pickLines2AVX512 is Rows.PickLines for groups that span 2 vectors.
+//
+//go:noescape
+func pickLines2AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread2AVX512 is Rows.Spread for groups that span 2 vectors.
 //
@@ -80,6 +93,11 @@ func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //go:noescape
 func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
+// pickLines3AVX512 is Rows.PickLines for groups that span 3 vectors.
+//
+//go:noescape
+func pickLines3AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread3AVX512 is Rows.Spread for groups that span 3 vectors.
 //
 //go:noescape
@@ -99,6 +117,11 @@ func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
+// pickLines4AVX512 is Rows.PickLines for groups that span 4 vectors.
+//
+//go:noescape
+func pickLines4AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread4AVX512 is Rows.Spread for groups that span 4 vectors.
 //

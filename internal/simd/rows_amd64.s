@@ -8,6 +8,15 @@ TEXT ·fence(SB), NOSPLIT, $0
 	SFENCE
 	RET
 
+// func vendor() uint32
+// Requires: CPUID
+TEXT ·vendor(SB), NOSPLIT, $0-4
+	XORL AX, AX
+	XORL CX, CX
+	CPUID
+	MOVL BX, ret+0(FP)
+	RET
+
 // func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, CMOV, MMX+
 TEXT ·streamAVX2(SB), NOSPLIT, $0-48
@@ -648,55 +657,133 @@ done:
 // func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines1AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
 	PREFETCHT1  (CX)(R8*1)
-	VMOVDQU     (R9), X1
-	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VMOVDQU     (R11), X1
+	VINSERTI128 $0x01, (R11)(DX*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVDQU     Y1, (AX)
-	VMOVDQU     (R9)(SI*2), X1
-	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVDQU     (R11)(DX*2), X1
+	VINSERTI128 $0x01, (R11)(R10*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVDQU     Y1, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
 past:
 	PREFETCHT1  (CX)(R8*1)
-	VMOVDQU     (R9), X1
-	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VMOVDQU     (R11), X1
+	VINSERTI128 $0x01, (R11)(DX*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVNTDQ    Y1, (AX)
-	VMOVDQU     (R9)(SI*2), X1
-	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVDQU     (R11)(DX*2), X1
+	VINSERTI128 $0x01, (R11)(R10*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVNTDQ    Y1, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines1AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines1AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+0, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	VMOVDQU8.Z (CX), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	VMOVDQU8.Z (CX), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -996,47 +1083,63 @@ done:
 // func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines2AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
 	PREFETCHT1  (CX)(R8*1)
 	PREFETCHT1  64(CX)(R8*1)
 	VMOVDQU     (CX), X3
-	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, (CX)(DX*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9), X2
-	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VMOVDQU     (R11), X2
+	VINSERTI128 $0x01, (R11)(DX*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVDQU     Y3, (AX)
-	VMOVDQU     (CX)(SI*2), X3
-	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VMOVDQU     (CX)(DX*2), X3
+	VINSERTI128 $0x01, (CX)(R10*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9)(SI*2), X2
-	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VMOVDQU     (R11)(DX*2), X2
+	VINSERTI128 $0x01, (R11)(R10*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVDQU     Y3, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1044,26 +1147,95 @@ past:
 	PREFETCHT1  (CX)(R8*1)
 	PREFETCHT1  64(CX)(R8*1)
 	VMOVDQU     (CX), X3
-	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, (CX)(DX*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9), X2
-	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VMOVDQU     (R11), X2
+	VINSERTI128 $0x01, (R11)(DX*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVNTDQ    Y3, (AX)
-	VMOVDQU     (CX)(SI*2), X3
-	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VMOVDQU     (CX)(DX*2), X3
+	VINSERTI128 $0x01, (CX)(R10*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9)(SI*2), X2
-	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VMOVDQU     (R11)(DX*2), X2
+	VINSERTI128 $0x01, (R11)(R10*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVNTDQ    Y3, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines2AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines2AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+64, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU8.Z 64(CX), K1, Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU8.Z 64(CX), K1, Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -1419,23 +1591,39 @@ done:
 // func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines3AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	VBROADCASTI128 248(BX), Y2
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	VBROADCASTI128 248(DI), Y2
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
@@ -1443,33 +1631,33 @@ near:
 	PREFETCHT1  64(CX)(R8*1)
 	PREFETCHT1  128(CX)(R8*1)
 	VMOVDQU     (CX), X4
-	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, (CX)(DX*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
 	VMOVDQU     16(CX), X3
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9), X3
-	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VMOVDQU     (R11), X3
+	VINSERTI128 $0x01, (R11)(DX*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVDQU     Y4, (AX)
-	VMOVDQU     (CX)(SI*2), X4
-	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VMOVDQU     (CX)(DX*2), X4
+	VINSERTI128 $0x01, (CX)(R10*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
-	VMOVDQU     16(CX)(SI*2), X3
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VMOVDQU     16(CX)(DX*2), X3
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9)(SI*2), X3
-	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VMOVDQU     (R11)(DX*2), X3
+	VINSERTI128 $0x01, (R11)(R10*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVDQU     Y4, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1478,34 +1666,110 @@ past:
 	PREFETCHT1  64(CX)(R8*1)
 	PREFETCHT1  128(CX)(R8*1)
 	VMOVDQU     (CX), X4
-	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, (CX)(DX*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
 	VMOVDQU     16(CX), X3
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9), X3
-	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VMOVDQU     (R11), X3
+	VINSERTI128 $0x01, (R11)(DX*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVNTDQ    Y4, (AX)
-	VMOVDQU     (CX)(SI*2), X4
-	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VMOVDQU     (CX)(DX*2), X4
+	VINSERTI128 $0x01, (CX)(R10*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
-	VMOVDQU     16(CX)(SI*2), X3
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VMOVDQU     16(CX)(DX*2), X3
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9)(SI*2), X3
-	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VMOVDQU     (R11)(DX*2), X3
+	VINSERTI128 $0x01, (R11)(R10*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVNTDQ    Y4, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines3AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines3AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	KMOVQ    104(SI), K3
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+128, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU8.Z 128(CX), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU8.Z 128(CX), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -1915,24 +2179,40 @@ done:
 // func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines4AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	VBROADCASTI128 248(BX), Y2
-	VBROADCASTI128 312(BX), Y3
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	VBROADCASTI128 248(DI), Y2
+	VBROADCASTI128 312(DI), Y3
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
@@ -1941,41 +2221,41 @@ near:
 	PREFETCHT1  128(CX)(R8*1)
 	PREFETCHT1  192(CX)(R8*1)
 	VMOVDQU     (CX), X5
-	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VINSERTI128 $0x01, (CX)(DX*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
 	VMOVDQU     16(CX), X4
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     32(CX), X4
-	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 32(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9), X4
-	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VMOVDQU     (R11), X4
+	VINSERTI128 $0x01, (R11)(DX*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (AX)
-	VMOVDQU     (CX)(SI*2), X5
-	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (CX)(R10*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
-	VMOVDQU     16(CX)(SI*2), X4
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VMOVDQU     16(CX)(DX*2), X4
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     32(CX)(SI*2), X4
-	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VMOVDQU     32(CX)(DX*2), X4
+	VINSERTI128 $0x01, 32(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9)(SI*2), X4
-	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VMOVDQU     (R11)(DX*2), X4
+	VINSERTI128 $0x01, (R11)(R10*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1985,42 +2265,125 @@ past:
 	PREFETCHT1  128(CX)(R8*1)
 	PREFETCHT1  192(CX)(R8*1)
 	VMOVDQU     (CX), X5
-	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VINSERTI128 $0x01, (CX)(DX*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
 	VMOVDQU     16(CX), X4
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     32(CX), X4
-	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 32(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9), X4
-	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VMOVDQU     (R11), X4
+	VINSERTI128 $0x01, (R11)(DX*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVNTDQ    Y5, (AX)
-	VMOVDQU     (CX)(SI*2), X5
-	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (CX)(R10*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
-	VMOVDQU     16(CX)(SI*2), X4
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VMOVDQU     16(CX)(DX*2), X4
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     32(CX)(SI*2), X4
-	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VMOVDQU     32(CX)(DX*2), X4
+	VINSERTI128 $0x01, 32(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9)(SI*2), X4
-	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VMOVDQU     (R11)(DX*2), X4
+	VINSERTI128 $0x01, (R11)(R10*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVNTDQ    Y5, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines4AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines4AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	KMOVQ    104(SI), K3
+	KMOVQ    112(SI), K4
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+192, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	PREFETCHT1 192(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  128(CX), Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8.Z 192(CX), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	PREFETCHT1 192(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  128(CX), Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8.Z 192(CX), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER

@@ -11,6 +11,7 @@ import (
 
 func main() {
 	fence()
+	vendor()
 	streamAVX2()
 	streamAVX512()
 	moveAVX2()
@@ -18,7 +19,8 @@ func main() {
 	for count := 1; count <= vectors; count++ {
 		pickAVX2(count)
 		pickAVX512(count)
-		pickLines(count)
+		pickLines(emit.AVX2, count)
+		pickLines(emit.AVX512, count)
 		spreadAVX512(count)
 	}
 	for _, w := range []int{1, 2, 4, 8, 16} {

@@ -118,6 +118,17 @@ func streamAVX2() {
 	})
 }
 
+// vendor writes a function that returns the first letters of the processor's vendor.
+func vendor() {
+	TEXT("vendor", NOSPLIT, "func() uint32")
+	Doc("vendor returns the first four letters of the name that CPUID has for the vendor.")
+	XORL(reg.EAX, reg.EAX)
+	XORL(reg.ECX, reg.ECX)
+	CPUID()
+	Store(reg.EBX, ReturnIndex(0))
+	RET()
+}
+
 // fence writes Rows.Fence.
 func fence() {
 	TEXT("fence", NOSPLIT, "func()")
