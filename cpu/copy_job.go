@@ -167,7 +167,7 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 	for u := lo; ; {
 		a0, b0 := ai*j.blkA, bi*j.blkB
-		if j.class == transpose || j.shuffled == picks {
+		if j.class == dense || j.class == rows || j.class == transpose || j.shuffled == picks {
 			sc.next = j.next(s, ai, bi, sc)
 		}
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)

@@ -11,6 +11,11 @@ const (
 	// directRow is the length, in bytes, from which rows of whole cache lines are
 	// streamed one by one as fast as in runs.
 	directRow = 256
+	// joinAhead is about how many bytes before they are read rows are fetched that are joined.
+	joinAhead = 2 << 10
+	// stagePiece is about how many bytes go by way of a block at a time where small ones are
+	// faster.
+	stagePiece = 3 << 10
 	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
 	// kernel.
 	fullSet = 4 << 10
@@ -72,17 +77,47 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
 	case path == cached:
 		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+	case path == streamed && na == 1:
+		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), 0, sc.next-s, size, 1)
 	case path == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+	case kernels.Direct && size >= cacheLine:
+		j.joinRows(d, s, na, size)
 	default:
 		if j.shuffled == picks && j.shuffle.Ahead == 0 && na == j.a.n {
 			far := (na - 1) * j.a.s
 			j.fetch(sc.next+min(0, far), size+magnitude(far))
 		}
-		buf := (*byte)(room(&sc.tile, na*size))
-		j.moveShort(buf, ptr(j.src, s), size, na, size)
-		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
+		j.stageRows(d, s, na, size, sc)
 	}
+}
+
+// stageRows moves na rows that are neighbours in the destination by way of a buffer.
+func (j *job) stageRows(d, s, na, size int64, sc *scratch) {
+	buf, piece := (*byte)(room(&sc.tile, na*size)), na
+	if kernels.Direct {
+		// Whole lines of it at a time, as long as the rows make some.
+		unit := cacheLine / (size & -size)
+		piece = max(unit, stagePiece/size/unit*unit)
+	}
+	for ; na > 0; na -= piece {
+		n := min(na, piece)
+		j.moveShort(buf, ptr(j.src, s), size, n, size)
+		kernels.Stream(ptr(j.dst, d), buf, 0, 0, n*size, 1)
+		d, s = d+n*size, s+n*j.a.s
+	}
+}
+
+// joinRows moves na rows that are neighbours in the destination to whole lines of it, and
+// what is before and after these through the caches.
+func (j *job) joinRows(d, s, na, size int64) {
+	skip := min(-(int64(uintptr(j.dst))+d)&(cacheLine-1), na*size)
+	lines := (na*size - skip) / cacheLine
+	end := skip + lines*cacheLine
+	copy(span(j.dst, d, skip), span(j.src, s, skip))
+	kernels.Join(ptr(j.dst, d+skip), ptr(j.src, s), j.a.s, size, skip, lines, max(1, joinAhead/size)*j.a.s)
+	last := s + (na-1)*j.a.s
+	copy(span(j.dst, d+end, na*size-end), span(j.src, last+end-(na-1)*size, na*size-end))
 }
 
 // moveSets moves na sets of rows, those of the inner axis.

@@ -98,7 +98,7 @@ func pickRow[W word](j *job, d, s, n, next int64, past bool) {
 // fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
 // span, a step apart: not what is never read.
 func (j *job) fetchAhead(span, step int64) {
-	if span < fetchedRow && (j.class == rows || step > span+span/4) {
+	if kernels.Direct && (j.class == rows || j.shuffled == spreads) || span < fetchedRow && (j.class == rows || step > span+span/4) {
 		j.shuffle.Ahead = 0
 	}
 }

@@ -7,8 +7,13 @@ type Rows struct {
 	Move func(dst, src *byte, dStep, sStep, size, rows int64)
 	// Stream does so past the caches, for destinations that these cannot hold. Only whole
 	// cache lines gain: rows of the destination should have many, or begin and end with
-	// one.
+	// one. Near the end of a row, the last one too, it fetches the beginning of that sStep
+	// on.
 	Stream func(dst, src *byte, dStep, sStep, size, rows int64)
+	// Join copies dense rows of 64 bytes and more, sStep apart, to neighbours past the caches:
+	// so many lines of 64 bytes, of which dst is the first, from the byte skip of the row at
+	// src on, 0 <= skip < size. It fetches ahead bytes before it reads.
+	Join func(dst, src *byte, sStep, size, skip, lines, ahead int64)
 	// Fence orders what kernels wrote past the caches before what comes next: until then,
 	// other processors may not see it. It waits for all of it, so one is enough for many
 	// calls.

@@ -18,6 +18,16 @@ func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows
 //go:noescape
 func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 
+// joinAVX2 is Rows.Join.
+//
+//go:noescape
+func joinAVX2(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+
+// joinAVX512 is Rows.Join.
+//
+//go:noescape
+func joinAVX512(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+
 // moveAVX2 is Rows.Move.
 //
 //go:noescape

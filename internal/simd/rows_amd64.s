@@ -20,180 +20,198 @@ TEXT ·vendor(SB), NOSPLIT, $0-4
 // func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, CMOV, MMX+
 TEXT ·streamAVX2(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dStep+16(FP), DX
-	MOVQ  sStep+24(FP), BX
-	MOVQ  size+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	TESTQ DI, DI
-	JZ    done
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    sStep+24(FP), BX
+	MOVQ    size+32(FP), SI
+	MOVQ    rows+40(FP), DI
+	MOVQ    $0x00000800, R8
+	MOVQ    $0x00001000, R9
+	CMPQ    SI, sStep+24(FP)
+	CMOVQNE R9, R8
+	XORQ    R10, R10
+	MOVQ    R8, R9
+	SUBQ    SI, R9
+	CMOVQGT R10, R9
+	ADDQ    sStep+24(FP), R9
+	TESTQ   DI, DI
+	JZ      done
 
 row:
-	MOVQ    AX, R8
-	MOVQ    CX, R9
-	MOVQ    SI, R10
-	MOVQ    R8, R11
-	NEGQ    R11
-	ANDQ    $0x3f, R11
+	MOVQ    AX, R10
+	MOVQ    CX, R11
+	MOVQ    SI, R12
+	MOVQ    R10, R13
+	NEGQ    R13
+	ANDQ    $0x3f, R13
 	JZ      lines
-	CMPQ    R11, R10
-	CMOVQGT R10, R11
-	XORQ    R12, R12
-	TESTQ   $0x00000001, R11
+	CMPQ    R13, R12
+	CMOVQGT R12, R13
+	XORQ    R14, R14
+	TESTQ   $0x00000001, R13
 	JZ      headb
-	MOVB    (R9)(R12*1), R13
-	MOVB    R13, (R8)(R12*1)
-	ADDQ    $0x01, R12
+	MOVB    (R11)(R14*1), R15
+	MOVB    R15, (R10)(R14*1)
+	ADDQ    $0x01, R14
 
 headb:
-	TESTQ $0x00000002, R11
+	TESTQ $0x00000002, R13
 	JZ    headc
-	MOVW  (R9)(R12*1), R13
-	MOVW  R13, (R8)(R12*1)
-	ADDQ  $0x02, R12
+	MOVW  (R11)(R14*1), R15
+	MOVW  R15, (R10)(R14*1)
+	ADDQ  $0x02, R14
 
 headc:
-	TESTQ $0x00000004, R11
+	TESTQ $0x00000004, R13
 	JZ    heade
-	MOVL  (R9)(R12*1), R13
-	MOVL  R13, (R8)(R12*1)
-	ADDQ  $0x04, R12
+	MOVL  (R11)(R14*1), R15
+	MOVL  R15, (R10)(R14*1)
+	ADDQ  $0x04, R14
 
 heade:
-	TESTQ $0x00000008, R11
+	TESTQ $0x00000008, R13
 	JZ    headi
-	MOVQ  (R9)(R12*1), R13
-	MOVQ  R13, (R8)(R12*1)
-	ADDQ  $0x08, R12
+	MOVQ  (R11)(R14*1), R15
+	MOVQ  R15, (R10)(R14*1)
+	ADDQ  $0x08, R14
 
 headi:
-	TESTQ   $0x00000010, R11
+	TESTQ   $0x00000010, R13
 	JZ      headq
-	VMOVDQU (R9)(R12*1), X0
-	VMOVDQU X0, (R8)(R12*1)
-	ADDQ    $0x10, R12
+	VMOVDQU (R11)(R14*1), X0
+	VMOVDQU X0, (R10)(R14*1)
+	ADDQ    $0x10, R14
 
 headq:
-	TESTQ   $0x00000020, R11
+	TESTQ   $0x00000020, R13
 	JZ      headd
-	VMOVDQU (R9)(R12*1), Y0
-	VMOVDQU Y0, (R8)(R12*1)
-	ADDQ    $0x20, R12
+	VMOVDQU (R11)(R14*1), Y0
+	VMOVDQU Y0, (R10)(R14*1)
+	ADDQ    $0x20, R14
 
 headd:
-	ADDQ R11, R8
-	ADDQ R11, R9
-	SUBQ R11, R10
+	ADDQ R13, R10
+	ADDQ R13, R11
+	SUBQ R13, R12
 
 lines:
-	CMPQ       R10, $0x00000900
-	JL         near
-	PREFETCHT1 2048(R9)
-	PREFETCHT1 2112(R9)
-	PREFETCHT1 2176(R9)
-	PREFETCHT1 2240(R9)
-	VMOVDQU    (R9), Y0
-	VMOVDQU    32(R9), Y1
-	VMOVDQU    64(R9), Y2
-	VMOVDQU    96(R9), Y3
-	VMOVDQU    128(R9), Y4
-	VMOVDQU    160(R9), Y5
-	VMOVDQU    192(R9), Y6
-	VMOVDQU    224(R9), Y7
-	VMOVNTDQ   Y0, (R8)
-	VMOVNTDQ   Y1, 32(R8)
-	VMOVNTDQ   Y2, 64(R8)
-	VMOVNTDQ   Y3, 96(R8)
-	VMOVNTDQ   Y4, 128(R8)
-	VMOVNTDQ   Y5, 160(R8)
-	VMOVNTDQ   Y6, 192(R8)
-	VMOVNTDQ   Y7, 224(R8)
-	ADDQ       $0x00000100, R9
-	ADDQ       $0x00000100, R8
-	SUBQ       $0x00000100, R10
+	SUBQ       R8, R12
+	CMPQ       R12, $0x00000100
+	JL         last
+	PREFETCHT1 (R11)(R8*1)
+	PREFETCHT1 64(R11)(R8*1)
+	PREFETCHT1 128(R11)(R8*1)
+	PREFETCHT1 192(R11)(R8*1)
+	ADDQ       R8, R12
+	VMOVDQU    (R11), Y0
+	VMOVDQU    32(R11), Y1
+	VMOVDQU    64(R11), Y2
+	VMOVDQU    96(R11), Y3
+	VMOVDQU    128(R11), Y4
+	VMOVDQU    160(R11), Y5
+	VMOVDQU    192(R11), Y6
+	VMOVDQU    224(R11), Y7
+	VMOVNTDQ   Y0, (R10)
+	VMOVNTDQ   Y1, 32(R10)
+	VMOVNTDQ   Y2, 64(R10)
+	VMOVNTDQ   Y3, 96(R10)
+	VMOVNTDQ   Y4, 128(R10)
+	VMOVNTDQ   Y5, 160(R10)
+	VMOVNTDQ   Y6, 192(R10)
+	VMOVNTDQ   Y7, 224(R10)
+	ADDQ       $0x00000100, R11
+	ADDQ       $0x00000100, R10
+	SUBQ       $0x00000100, R12
 	JMP        lines
 
+last:
+	ADDQ R8, R12
+
 near:
-	CMPQ     R10, $0x00000100
-	JL       line
-	VMOVDQU  (R9), Y0
-	VMOVDQU  32(R9), Y1
-	VMOVDQU  64(R9), Y2
-	VMOVDQU  96(R9), Y3
-	VMOVDQU  128(R9), Y4
-	VMOVDQU  160(R9), Y5
-	VMOVDQU  192(R9), Y6
-	VMOVDQU  224(R9), Y7
-	VMOVNTDQ Y0, (R8)
-	VMOVNTDQ Y1, 32(R8)
-	VMOVNTDQ Y2, 64(R8)
-	VMOVNTDQ Y3, 96(R8)
-	VMOVNTDQ Y4, 128(R8)
-	VMOVNTDQ Y5, 160(R8)
-	VMOVNTDQ Y6, 192(R8)
-	VMOVNTDQ Y7, 224(R8)
-	ADDQ     $0x00000100, R9
-	ADDQ     $0x00000100, R8
-	SUBQ     $0x00000100, R10
-	JMP      near
+	CMPQ       R12, $0x00000100
+	JL         line
+	PREFETCHT1 (R11)(R9*1)
+	PREFETCHT1 64(R11)(R9*1)
+	PREFETCHT1 128(R11)(R9*1)
+	PREFETCHT1 192(R11)(R9*1)
+	VMOVDQU    (R11), Y0
+	VMOVDQU    32(R11), Y1
+	VMOVDQU    64(R11), Y2
+	VMOVDQU    96(R11), Y3
+	VMOVDQU    128(R11), Y4
+	VMOVDQU    160(R11), Y5
+	VMOVDQU    192(R11), Y6
+	VMOVDQU    224(R11), Y7
+	VMOVNTDQ   Y0, (R10)
+	VMOVNTDQ   Y1, 32(R10)
+	VMOVNTDQ   Y2, 64(R10)
+	VMOVNTDQ   Y3, 96(R10)
+	VMOVNTDQ   Y4, 128(R10)
+	VMOVNTDQ   Y5, 160(R10)
+	VMOVNTDQ   Y6, 192(R10)
+	VMOVNTDQ   Y7, 224(R10)
+	ADDQ       $0x00000100, R11
+	ADDQ       $0x00000100, R10
+	SUBQ       $0x00000100, R12
+	JMP        near
 
 line:
-	CMPQ     R10, $0x40
+	CMPQ     R12, $0x40
 	JL       tail
-	VMOVDQU  (R9), Y0
-	VMOVDQU  32(R9), Y1
-	VMOVNTDQ Y0, (R8)
-	VMOVNTDQ Y1, 32(R8)
-	ADDQ     $0x00000040, R9
-	ADDQ     $0x00000040, R8
-	SUBQ     $0x00000040, R10
+	VMOVDQU  (R11), Y0
+	VMOVDQU  32(R11), Y1
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     $0x00000040, R11
+	ADDQ     $0x00000040, R10
+	SUBQ     $0x00000040, R12
 	JMP      line
 
 tail:
-	TESTQ R10, R10
+	TESTQ R12, R12
 	JZ    next
-	XORQ  R11, R11
-	TESTQ $0x00000001, R10
+	XORQ  R13, R13
+	TESTQ $0x00000001, R12
 	JZ    endb
-	MOVB  (R9)(R11*1), R12
-	MOVB  R12, (R8)(R11*1)
-	ADDQ  $0x01, R11
+	MOVB  (R11)(R13*1), R14
+	MOVB  R14, (R10)(R13*1)
+	ADDQ  $0x01, R13
 
 endb:
-	TESTQ $0x00000002, R10
+	TESTQ $0x00000002, R12
 	JZ    endc
-	MOVW  (R9)(R11*1), R12
-	MOVW  R12, (R8)(R11*1)
-	ADDQ  $0x02, R11
+	MOVW  (R11)(R13*1), R14
+	MOVW  R14, (R10)(R13*1)
+	ADDQ  $0x02, R13
 
 endc:
-	TESTQ $0x00000004, R10
+	TESTQ $0x00000004, R12
 	JZ    ende
-	MOVL  (R9)(R11*1), R12
-	MOVL  R12, (R8)(R11*1)
-	ADDQ  $0x04, R11
+	MOVL  (R11)(R13*1), R14
+	MOVL  R14, (R10)(R13*1)
+	ADDQ  $0x04, R13
 
 ende:
-	TESTQ $0x00000008, R10
+	TESTQ $0x00000008, R12
 	JZ    endi
-	MOVQ  (R9)(R11*1), R12
-	MOVQ  R12, (R8)(R11*1)
-	ADDQ  $0x08, R11
+	MOVQ  (R11)(R13*1), R14
+	MOVQ  R14, (R10)(R13*1)
+	ADDQ  $0x08, R13
 
 endi:
-	TESTQ   $0x00000010, R10
+	TESTQ   $0x00000010, R12
 	JZ      endq
-	VMOVDQU (R9)(R11*1), X0
-	VMOVDQU X0, (R8)(R11*1)
-	ADDQ    $0x10, R11
+	VMOVDQU (R11)(R13*1), X0
+	VMOVDQU X0, (R10)(R13*1)
+	ADDQ    $0x10, R13
 
 endq:
-	TESTQ   $0x00000020, R10
+	TESTQ   $0x00000020, R12
 	JZ      endd
-	VMOVDQU (R9)(R11*1), Y0
-	VMOVDQU Y0, (R8)(R11*1)
-	ADDQ    $0x20, R11
+	VMOVDQU (R11)(R13*1), Y0
+	VMOVDQU Y0, (R10)(R13*1)
+	ADDQ    $0x20, R13
 
 endd:
 next:
@@ -209,93 +227,237 @@ done:
 // func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
 TEXT ·streamAVX512(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dStep+16(FP), DX
-	MOVQ  sStep+24(FP), BX
-	MOVQ  size+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	MOVQ  $-1, R8
-	TESTQ DI, DI
-	JZ    done
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    sStep+24(FP), BX
+	MOVQ    size+32(FP), SI
+	MOVQ    rows+40(FP), DI
+	MOVQ    $-1, R8
+	MOVQ    $0x00000800, R9
+	MOVQ    $0x00001000, R10
+	CMPQ    SI, sStep+24(FP)
+	CMOVQNE R10, R9
+	XORQ    R11, R11
+	MOVQ    R9, R10
+	SUBQ    SI, R10
+	CMOVQGT R11, R10
+	ADDQ    sStep+24(FP), R10
+	TESTQ   DI, DI
+	JZ      done
 
 row:
-	MOVQ       AX, R9
-	MOVQ       CX, R10
-	MOVQ       SI, R11
-	MOVQ       R9, R12
-	NEGQ       R12
-	ANDQ       $0x3f, R12
+	MOVQ       AX, R11
+	MOVQ       CX, R12
+	MOVQ       SI, R13
+	MOVQ       R11, R14
+	NEGQ       R14
+	ANDQ       $0x3f, R14
 	JZ         lines
-	CMPQ       R12, R11
-	CMOVQGT    R11, R12
-	BZHIQ      R12, R8, R13
-	KMOVQ      R13, K1
-	VMOVDQU8.Z (R10), K1, Z0
-	VMOVDQU8   Z0, K1, (R9)
-	ADDQ       R12, R9
-	ADDQ       R12, R10
-	SUBQ       R12, R11
+	CMPQ       R14, R13
+	CMOVQGT    R13, R14
+	BZHIQ      R14, R8, R15
+	KMOVQ      R15, K1
+	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8   Z0, K1, (R11)
+	ADDQ       R14, R11
+	ADDQ       R14, R12
+	SUBQ       R14, R13
 
 lines:
-	CMPQ       R11, $0x00000900
-	JL         near
-	PREFETCHT1 2048(R10)
-	PREFETCHT1 2112(R10)
-	PREFETCHT1 2176(R10)
-	PREFETCHT1 2240(R10)
-	VMOVDQU64  (R10), Z0
-	VMOVDQU64  64(R10), Z1
-	VMOVDQU64  128(R10), Z2
-	VMOVDQU64  192(R10), Z3
-	VMOVNTDQ   Z0, (R9)
-	VMOVNTDQ   Z1, 64(R9)
-	VMOVNTDQ   Z2, 128(R9)
-	VMOVNTDQ   Z3, 192(R9)
-	ADDQ       $0x00000100, R10
-	ADDQ       $0x00000100, R9
-	SUBQ       $0x00000100, R11
+	SUBQ       R9, R13
+	CMPQ       R13, $0x00000100
+	JL         last
+	PREFETCHT1 (R12)(R9*1)
+	PREFETCHT1 64(R12)(R9*1)
+	PREFETCHT1 128(R12)(R9*1)
+	PREFETCHT1 192(R12)(R9*1)
+	ADDQ       R9, R13
+	VMOVDQU64  (R12), Z0
+	VMOVDQU64  64(R12), Z1
+	VMOVDQU64  128(R12), Z2
+	VMOVDQU64  192(R12), Z3
+	VMOVNTDQ   Z0, (R11)
+	VMOVNTDQ   Z1, 64(R11)
+	VMOVNTDQ   Z2, 128(R11)
+	VMOVNTDQ   Z3, 192(R11)
+	ADDQ       $0x00000100, R12
+	ADDQ       $0x00000100, R11
+	SUBQ       $0x00000100, R13
 	JMP        lines
 
+last:
+	ADDQ R9, R13
+
 near:
-	CMPQ      R11, $0x00000100
-	JL        line
-	VMOVDQU64 (R10), Z0
-	VMOVDQU64 64(R10), Z1
-	VMOVDQU64 128(R10), Z2
-	VMOVDQU64 192(R10), Z3
-	VMOVNTDQ  Z0, (R9)
-	VMOVNTDQ  Z1, 64(R9)
-	VMOVNTDQ  Z2, 128(R9)
-	VMOVNTDQ  Z3, 192(R9)
-	ADDQ      $0x00000100, R10
-	ADDQ      $0x00000100, R9
-	SUBQ      $0x00000100, R11
-	JMP       near
+	CMPQ       R13, $0x00000100
+	JL         line
+	PREFETCHT1 (R12)(R10*1)
+	PREFETCHT1 64(R12)(R10*1)
+	PREFETCHT1 128(R12)(R10*1)
+	PREFETCHT1 192(R12)(R10*1)
+	VMOVDQU64  (R12), Z0
+	VMOVDQU64  64(R12), Z1
+	VMOVDQU64  128(R12), Z2
+	VMOVDQU64  192(R12), Z3
+	VMOVNTDQ   Z0, (R11)
+	VMOVNTDQ   Z1, 64(R11)
+	VMOVNTDQ   Z2, 128(R11)
+	VMOVNTDQ   Z3, 192(R11)
+	ADDQ       $0x00000100, R12
+	ADDQ       $0x00000100, R11
+	SUBQ       $0x00000100, R13
+	JMP        near
 
 line:
-	CMPQ      R11, $0x40
+	CMPQ      R13, $0x40
 	JL        tail
-	VMOVDQU64 (R10), Z0
-	VMOVNTDQ  Z0, (R9)
-	ADDQ      $0x00000040, R10
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R11
+	VMOVDQU64 (R12), Z0
+	VMOVNTDQ  Z0, (R11)
+	ADDQ      $0x00000040, R12
+	ADDQ      $0x00000040, R11
+	SUBQ      $0x00000040, R13
 	JMP       line
 
 tail:
-	TESTQ      R11, R11
+	TESTQ      R13, R13
 	JZ         next
-	BZHIQ      R11, R8, R11
-	KMOVQ      R11, K1
-	VMOVDQU8.Z (R10), K1, Z0
-	VMOVDQU8   Z0, K1, (R9)
+	BZHIQ      R13, R8, R13
+	KMOVQ      R13, K1
+	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8   Z0, K1, (R11)
 
 next:
 	ADDQ DX, AX
 	ADDQ BX, CX
 	DECQ DI
 	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func joinAVX2(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+// Requires: AVX, MMX+
+TEXT ·joinAVX2(SB), NOSPLIT, $192-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  sStep+16(FP), DX
+	MOVQ  size+24(FP), BX
+	MOVQ  skip+32(FP), SI
+	MOVQ  lines+40(FP), DI
+	MOVQ  ahead+48(FP), R8
+	MOVQ  BX, R9
+	SUBQ  $0x40, R9
+	LEAQ  (SP), R11
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	CMPQ SI, R9
+	JG   end
+
+line:
+	LEAQ       (CX)(SI*1), R10
+	PREFETCHT1 (R10)(R8*1)
+	VMOVDQU    (CX)(SI*1), Y0
+	VMOVDQU    32(CX)(SI*1), Y1
+	VMOVNTDQ   Y0, (AX)
+	VMOVNTDQ   Y1, 32(AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, SI
+	DECQ       DI
+	JZ         done
+	CMPQ       SI, R9
+	JLE        line
+
+end:
+	MOVQ     BX, R10
+	SUBQ     SI, R10
+	JZ       next
+	VMOVDQU  (CX)(R9*1), Y0
+	VMOVDQU  32(CX)(R9*1), Y1
+	VMOVDQU  Y0, (R11)(R10*1)
+	VMOVDQU  Y1, 32(R11)(R10*1)
+	ADDQ     DX, CX
+	VMOVDQU  (CX), Y0
+	VMOVDQU  32(CX), Y1
+	VMOVDQU  Y0, 64(R11)(R10*1)
+	VMOVDQU  Y1, 96(R11)(R10*1)
+	VMOVDQU  64(R11), Y0
+	VMOVDQU  96(R11), Y1
+	VMOVNTDQ Y0, (AX)
+	VMOVNTDQ Y1, 32(AX)
+	ADDQ     $0x40, AX
+	MOVQ     $0x00000040, SI
+	SUBQ     R10, SI
+	DECQ     DI
+	JNZ      row
+	JMP      done
+
+next:
+	ADDQ DX, CX
+	XORQ SI, SI
+	JMP  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func joinAVX512(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·joinAVX512(SB), NOSPLIT, $192-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  sStep+16(FP), DX
+	MOVQ  size+24(FP), BX
+	MOVQ  skip+32(FP), SI
+	MOVQ  lines+40(FP), DI
+	MOVQ  ahead+48(FP), R8
+	MOVQ  BX, R9
+	SUBQ  $0x40, R9
+	LEAQ  (SP), R11
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	CMPQ SI, R9
+	JG   end
+
+line:
+	LEAQ       (CX)(SI*1), R10
+	PREFETCHT1 (R10)(R8*1)
+	VMOVDQU64  (CX)(SI*1), Z0
+	VMOVNTDQ   Z0, (AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, SI
+	DECQ       DI
+	JZ         done
+	CMPQ       SI, R9
+	JLE        line
+
+end:
+	MOVQ      BX, R10
+	SUBQ      SI, R10
+	JZ        next
+	VMOVDQU64 (CX)(R9*1), Z0
+	VMOVDQU64 Z0, (R11)(R10*1)
+	ADDQ      DX, CX
+	VMOVDQU64 (CX), Z0
+	VMOVDQU64 Z0, 64(R11)(R10*1)
+	VMOVDQU64 64(R11), Z0
+	VMOVNTDQ  Z0, (AX)
+	ADDQ      $0x40, AX
+	MOVQ      $0x00000040, SI
+	SUBQ      R10, SI
+	DECQ      DI
+	JNZ       row
+	JMP       done
+
+next:
+	ADDQ DX, CX
+	XORQ SI, SI
+	JMP  row
 
 done:
 	VZEROUPPER

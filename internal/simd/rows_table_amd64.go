@@ -7,13 +7,13 @@ import (
 
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
-		k.Move, k.Stream, k.Fence = moveAVX2, streamAVX2, fence
+		k.Move, k.Stream, k.Join, k.Fence = moveAVX2, streamAVX2, joinAVX2, fence
 		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX2, pickAVX2, pickLinesAVX2
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX2, spreadAVX2
 		k.Direct = vendor() == amd
 	}
 	if l >= AVX512 {
-		k.Move, k.Stream = moveAVX512, streamAVX512
+		k.Move, k.Stream, k.Join = moveAVX512, streamAVX512, joinAVX512
 		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX512, pickAVX512, pickLinesAVX512
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX512, spreadAVX512
 		if !k.Direct {

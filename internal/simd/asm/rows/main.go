@@ -14,6 +14,8 @@ func main() {
 	vendor()
 	streamAVX2()
 	streamAVX512()
+	join(emit.AVX2)
+	join(emit.AVX512)
 	moveAVX2()
 	moveAVX512()
 	for count := 1; count <= vectors; count++ {
