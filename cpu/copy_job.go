@@ -218,6 +218,10 @@ func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 		j.packedKernel(d, s, na, nb, sc)
 		return
 	}
+	if j.permuted.swaps.on {
+		j.swapItems(d, s, na, nb, sc)
+		return
+	}
 	if j.permuted.on {
 		j.permuteItems(d, s, na, nb, sc)
 		return
