@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/race"
 )
 
 func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVariable)} }
@@ -57,6 +58,9 @@ var faults = map[string]string{
 func TestSuiteFails(t *testing.T) {
 	if os.Getenv(faultVariable) != "" {
 		t.Skip("inside")
+	}
+	if race.Enabled {
+		t.Skip("faults of one goroutine")
 	}
 	for fault, where := range faults {
 		t.Run(fault, func(t *testing.T) {
