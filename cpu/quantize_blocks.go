@@ -140,7 +140,7 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 	out.convert(b.operands[sideDst].dtype, layout.Float32, plain)
 	in.src, in.b = b.operands[sideSrc].base, axis{d: 1, s: b.step[sideSrc]}
 	out.dst, out.b, out.bytes = b.operands[sideDst].base, axis{d: b.step[sideDst], s: 1}, b.bytes
-	values := floatsOf(&sc.values)
+	values := floatsOf(&sc.values, castPiece)
 	in.dst, out.src = pointerTo(values), pointerTo(values)
 	last := &b.axes[len(b.axes)-1]
 	joined := last.by[sideDst] == b.n*b.step[sideDst] && last.by[sideSrc] == b.n*b.step[sideSrc]
