@@ -86,7 +86,7 @@ func (s Spec) denseDefines() []string {
 
 // byValue reports whether a form converts by value.
 func (f Form) byValue() bool {
-	return f == Cast || f == Value || f == Lookup || f == Dequantize || f == Quantize || f == Blocks
+	return f == Cast || f == Value || f == Lookup || f.scales()
 }
 
 // castSpec is the kernel for a pair of types.

@@ -83,6 +83,8 @@ func (s Spec) files() []Form {
 	switch {
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
+	case s.Form == Codes:
+		return []Form{Cast, "single", Value, Codes}
 	case s.scales():
 		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:

@@ -100,7 +100,7 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
-	case Blocks:
+	case Blocks, Codes:
 		return 1024 / GroupSize
 	case Dequantize:
 		if s.SrcBits < 32 {
@@ -226,7 +226,7 @@ func (s Spec) formDefines() []string {
 		return s.denseDefines()
 	case Reduce, Fold:
 		return s.reduceDefines()
-	case Dequantize, Quantize, Blocks:
+	case Dequantize, Quantize, Codes, Blocks:
 		return s.scalingDefines()
 	}
 	return nil
