@@ -17,7 +17,12 @@ func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVa
 // to fail.
 const faultVariable = "RESTRIDE_TEST_FAULT"
 
-func TestReference(t *testing.T) { Run(t, open) }
+func TestReference(t *testing.T) {
+	if race.Enabled {
+		t.Skip("TestSmall has all that goroutines do")
+	}
+	Run(t, open)
+}
 
 func TestSmall(t *testing.T) { Suite{Small: true}.Run(t, open) }
 
@@ -60,7 +65,7 @@ func TestSuiteFails(t *testing.T) {
 		t.Skip("inside")
 	}
 	if race.Enabled {
-		t.Skip("faults of one goroutine")
+		t.Skip("it runs TestReference")
 	}
 	for fault, where := range faults {
 		t.Run(fault, func(t *testing.T) {
