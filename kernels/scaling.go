@@ -40,6 +40,10 @@ func (s Spec) scales() bool {
 	return s.Form == Dequantize || s.Form == Quantize || s.Form == Blocks
 }
 
+// Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
+// the device: see source/arithmetic.h.
+func (s Spec) Computes() bool { return s.scales() || s.Form == Fold }
+
 // scalingSpecs lists the kernels that scale.
 func scalingSpecs() []Spec {
 	var all []Spec

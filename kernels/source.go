@@ -21,10 +21,13 @@ const (
 )
 
 // Source returns the program that holds the given kernels, each under the name
-// Spec.String.
+// Spec.String; without any, the dialect's prelude.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
 	b.WriteString(file(string(d)))
+	if len(specs) == 0 {
+		return b.String()
+	}
 	if d != CUDA {
 		b.WriteString(file("plain"))
 	}
@@ -40,7 +43,7 @@ func Source(d Dialect, specs ...Spec) string {
 		}
 	}
 	folds := func(s Spec) bool { return s.Form == Fold }
-	if slices.ContainsFunc(specs, func(s Spec) bool { return s.scales() || folds(s) }) {
+	if slices.ContainsFunc(specs, Spec.Computes) {
 		b.WriteString(file("arithmetic"))
 	}
 	if slices.ContainsFunc(specs, folds) {
