@@ -81,6 +81,10 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Turned && s.Form == Lookup:
+		return []Form{Cast, Lookup, "turned", "squares"}
+	case s.Turned:
+		return []Form{Value, "turned", "squares"}
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
 	case s.scales():
@@ -97,6 +101,8 @@ func (s Spec) files() []Form {
 		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
+	case s.Form == Transpose:
+		return []Form{Transpose, "squares"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

@@ -60,6 +60,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
+		case s.Turned:
+			c = turned(rng, s)
 		case s.Form == kernels.Dequantize && s.SrcBits < 32:
 			c = blocks(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
@@ -264,6 +266,22 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 			}
 		}
 	}
+	return c
+}
+
+// turned are matrices whose sides are dense along different axes.
+func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(100), 8 + rng.Int64N(100)}
+	side := func(strides ...int64) layout.Layout {
+		l, err := layout.Strided(shape, strides, rng.Int64N(70))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	wide, high := shape[2]+rng.Int64N(2)*rng.Int64N(20), shape[1]+rng.Int64N(2)*rng.Int64N(20)
+	c.Dst, c.Src = side(wide*shape[1], wide, 1), side(high*shape[2], 1, high)
 	return c
 }
 
