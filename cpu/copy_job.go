@@ -364,7 +364,17 @@ func (j *job) execute() {
 		j.run(0, j.units, sc)
 		return
 	}
-	j.shareOut(n, j.units, grainOf(j.units, j.bytes, n), sc)
+	j.shareOut(n, j.units, j.grain(n), sc)
+}
+
+// grain is grainOf; of transposes past the caches four times as much, where there is enough
+// for all: what is fetched for another goroutine is late.
+func (j *job) grain(goroutines int) int64 {
+	grain := grainOf(j.units, j.bytes, goroutines)
+	if j.class == transpose && j.streams() {
+		grain = max(grain, min(4*grain, j.units/int64(8*goroutines)))
+	}
+	return grain
 }
 
 // shareOut does units with goroutines-1 workers.

@@ -67,6 +67,9 @@ func testKernels(t *testing.T) {
 		{"transpose.8", "copy/uint8/13x13x1301/dst=16913,1301,1@0/src=1,13,169@2"}, // fewer columns than 16 bytes have
 		{"transpose.8", "copy/uint8/7x2x130100/dst=262144,131072,1@0/src=1,0,7@2"},
 		{"transpose.8", "copy/uint8/2049x1088/dst=1088,1@0/src=1,2049@0"}, // whole lines, and columns that remain
+		{"transpose.8", "copy/uint8/1090x1088/dst=1088,1@0/src=1,1536@0"}, // and rows that fall into few sets of L1
+		{"transpose.16", "copy/float16/1041x608/dst=608,1@0/src=1,2048@0"},
+		{"transpose.32", "copy/float/1037x304/dst=304,1@0/src=1,1536@0"},
 		{"transpose.16", "copy/float16/2049x555/dst=576,1@0/src=1,2049@0"},
 		{"transpose.32", "copy/float/1301x999/dst=1008,1@0/src=1,1301@1"},
 		{"transpose.64", "copy/double/1029x255/dst=256,1@0/src=-1,1029@1028"},

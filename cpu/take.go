@@ -188,6 +188,9 @@ func (t *take) execute(sc *scratch) {
 	}
 	t.share.work, t.share.units = t, t.count
 	t.share.grain = grainOf(t.count, cost, n)
+	if t.sharedTable() > 0 {
+		t.share.grain = max(t.share.grain, min(tableRows*t.axes[t.rank-1].n, t.count/int64(4*n)))
+	}
 	switch {
 	case t.classes > 0:
 		t.share.units, t.share.grain = t.classes, 1
