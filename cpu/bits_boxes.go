@@ -194,7 +194,7 @@ func (j *job) loadBoxes(ext *[maxAxes]int64, unit int64) bool {
 		return true
 	}, ext, unit)
 	dstRun, dense := unit, true
-	j.a, j.b = axis{n: 1}, axis{n: 1}
+	alongA, alongB := axis{n: 1}, axis{n: 1}
 	blkA, blkB := int64(1), int64(1)
 	for k := j.rank - 1; k >= 0; k-- {
 		x := boxAxis{axis: j.axes[k], inSrc: near>>k&1 != 0, halves: k == b.pairs.halves}
@@ -208,10 +208,10 @@ func (j *job) loadBoxes(ext *[maxAxes]int64, unit int64) bool {
 		if ext[k] < x.n {
 			dense = false
 			switch {
-			case j.b.n == 1:
-				x.cut, j.b, blkB = cutB, x.axis, ext[k]
-			case j.a.n == 1:
-				x.cut, j.a, blkA = cutA, x.axis, ext[k]
+			case alongB.n == 1:
+				x.cut, alongB, blkB = cutB, x.axis, ext[k]
+			case alongA.n == 1:
+				x.cut, alongA, blkA = cutA, x.axis, ext[k]
 			default:
 				return false
 			}
@@ -225,7 +225,7 @@ func (j *job) loadBoxes(ext *[maxAxes]int64, unit int64) bool {
 	if dstRun < leastBoxRun || srcRun < leastBoxRun {
 		return false
 	}
-	b.on = true
+	b.on, j.a, j.b = true, alongA, alongB
 	b.bufferSteps(srcRun, dstRun, unit)
 	j.nOut = 0
 	for k := range j.rank {

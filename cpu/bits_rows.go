@@ -298,6 +298,9 @@ func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
 	case j.boxes.on:
 		j.moveBox(d, s, na, nb, sc)
 		return
+	case j.permuted.swaps.on:
+		j.swapItems(d, s, na, nb, sc)
+		return
 	case j.permuted.on:
 		j.permuteWords(d, s, na, nb)
 		return

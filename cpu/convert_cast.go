@@ -29,7 +29,7 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 		c.toFloat = casterOf(layout.Float32, src, how)
 		c.sSize = 4
 		src = layout.Float32
-	case src.Bits() <= 4 && (dst.Bits() == 16 || dst.Bits() == 32):
+	case src.Bits() <= 8 && dst.Bits() <= 8, src.Bits() <= 4 && (dst.Bits() == 16 || dst.Bits() == 32):
 		c.byTable(tableOf(from, to), dst.Bits())
 	}
 	switch {
@@ -46,12 +46,18 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 	return c
 }
 
-// byTable gives a caster the kernel for tables of 16 elements of 16 or 32 bits.
+// byTable gives a caster the kernel for tables of 256 elements of at most 8 bits, or of 16
+// elements of 16 or 32.
 func (c *caster) byTable(table *[256]uint64, bits int) {
-	if bits == 16 {
+	switch bits {
+	case 16:
 		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp16 }
-	} else {
+	case 32:
 		c.kernel = func(k *simd.Kernels) simd.Cast { return k.LookUp32 }
+	default:
+		c.kernel = func(k *simd.Kernels) simd.Cast { return k.MapBytes }
+		c.tables = &bytesOfTable(table)[0]
+		return
 	}
 	c.tables = smallTable(table, bits)
 }

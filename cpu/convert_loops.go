@@ -61,10 +61,7 @@ func tableOf(from, to *number) *[256]uint64 {
 
 // lookUpBytes looks up bytes for bytes: eight at a time are written.
 func lookUpBytes(table *[256]uint64) loop {
-	var narrow [256]uint8
-	for i, v := range table {
-		narrow[i] = byte(v)
-	}
+	narrow := bytesOfTable(table)
 	return func(dst, src unsafe.Pointer, n int64) {
 		i := int64(0)
 		for ; i+8 <= n; i += 8 {
@@ -77,6 +74,15 @@ func lookUpBytes(table *[256]uint64) loop {
 			store8(dst, i, narrow[load8(src, i)])
 		}
 	}
+}
+
+// bytesOfTable is a table of elements of at most 8 bits.
+func bytesOfTable(table *[256]uint64) *[256]byte {
+	narrow := new([256]byte)
+	for i, v := range table {
+		narrow[i] = byte(v)
+	}
+	return narrow
 }
 
 func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
@@ -204,11 +210,11 @@ func truncate[D integer, S float32 | float64](least, most D) loop {
 		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*S)(src), n)
 		for i, v := range s {
 			switch {
+			case v >= low && v < beyond:
+				d[i] = D(v)
 			case v >= beyond:
 				d[i] = most
-			case v > low:
-				d[i] = D(v)
-			case v <= low:
+			case v < low:
 				d[i] = least
 			default: // NaN
 				d[i] = 0

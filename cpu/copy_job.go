@@ -136,11 +136,11 @@ type scratch struct {
 	wide        []byte    // the destination's
 	floats      []byte    // of a conversion by way of float32
 	values      []byte    // of a scaling
-	terms       []byte
-	conversions [sideCount]job                      // of a scaling's terms, of several blocks'
-	scales      [castPiece / scaledLine]simd.Scales // of the lines of a scaling
-	next        int64                               // where the next block begins in the source, to fetch it
-	sub         *job                                // its part of a job below a byte
+	terms       *simd.Terms
+	choices     *simd.Choices
+	conversions [sideCount]job // of a scaling's terms
+	next        int64          // where the next block begins in the source, to fetch it
+	sub         *job           // its part of a job below a byte
 	box         *boxWork
 }
 
@@ -167,7 +167,7 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 	for u := lo; ; {
 		a0, b0 := ai*j.blkA, bi*j.blkB
-		if j.class == transpose || j.shuffled == picks {
+		if j.class == dense || j.class == rows || j.class == transpose || j.shuffled == picks {
 			sc.next = j.next(s, ai, bi, sc)
 		}
 		j.kernel(d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
@@ -216,6 +216,10 @@ func (j *job) next(s, ai, bi int64, sc *scratch) int64 {
 func (j *job) kernel(d, s, na, nb int64, sc *scratch) {
 	if j.packed {
 		j.packedKernel(d, s, na, nb, sc)
+		return
+	}
+	if j.permuted.swaps.on {
+		j.swapItems(d, s, na, nb, sc)
 		return
 	}
 	if j.permuted.on {
@@ -360,7 +364,17 @@ func (j *job) execute() {
 		j.run(0, j.units, sc)
 		return
 	}
-	j.shareOut(n, j.units, grainOf(j.units, j.bytes, n), sc)
+	j.shareOut(n, j.units, j.grain(n), sc)
+}
+
+// grain is grainOf; of transposes past the caches four times as much, where there is enough
+// for all: what is fetched for another goroutine is late.
+func (j *job) grain(goroutines int) int64 {
+	grain := grainOf(j.units, j.bytes, goroutines)
+	if j.class == transpose && j.streams() {
+		grain = max(grain, min(4*grain, j.units/int64(8*goroutines)))
+	}
+	return grain
 }
 
 // shareOut does units with goroutines-1 workers.

@@ -44,18 +44,18 @@ func (j *job) plan() {
 			j.class = strided
 		}
 	}
-	j.permuted.on, j.boxes.on = false, false
+	j.permuted.on, j.permuted.swaps.on, j.boxes.on = false, false, false
 	if j.planFields() {
 		return
 	}
 	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
 		if terms := j.tileTerms(); terms > 0 {
-			_ = j.planPermute(terms) || terms > packedTerms && j.planBoxes()
+			_ = j.planSwaps() || j.planPermute(terms) || terms > packedTerms && j.planBoxes()
 		}
 		return
 	}
-	if j.shortRows() && (j.planPermute(anyTerms) || j.planWords() || j.planBoxes()) {
+	if j.shortRows() && (j.planSwaps() || j.planPermute(anyTerms) || j.planWords() || j.planBoxes()) {
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))

@@ -11,6 +11,11 @@ const (
 	// directRow is the length, in bytes, from which rows of whole cache lines are
 	// streamed one by one as fast as in runs.
 	directRow = 256
+	// joinAhead is about how many bytes before they are read rows are fetched that are joined.
+	joinAhead = 2 << 10
+	// stagePiece is about how many bytes go by way of a block at a time where small ones are
+	// faster.
+	stagePiece = 3 << 10
 	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
 	// kernel.
 	fullSet = 4 << 10
@@ -37,12 +42,20 @@ func (j *job) pathOf(d, na, size int64) path {
 	switch {
 	case kernels.Stream == nil || j.strings || !j.streams():
 		return cached
-	case size >= streamRow || size >= 2*cacheLine && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+	case size >= streamRow || size >= leastLines() && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
 		return streamed
 	case j.a.d == size && na*size >= streamRow:
 		return staged
 	}
 	return cached
+}
+
+// leastLines is the size from which rows of whole lines are streamed.
+func leastLines() int64 {
+	if kernels.Direct {
+		return cacheLine
+	}
+	return 2 * cacheLine
 }
 
 // moveRows moves na dense rows of nb elements.
@@ -64,29 +77,59 @@ func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
 	case path == cached:
 		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+	case path == streamed && na == 1:
+		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), 0, sc.next-s, size, 1)
 	case path == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+	case kernels.Direct && size >= cacheLine:
+		j.joinRows(d, s, na, size)
 	default:
 		if j.shuffled == picks && j.shuffle.Ahead == 0 && na == j.a.n {
 			far := (na - 1) * j.a.s
 			j.fetch(sc.next+min(0, far), size+magnitude(far))
 		}
-		buf := (*byte)(room(&sc.tile, na*size))
-		j.moveShort(buf, ptr(j.src, s), size, na, size)
-		kernels.Stream(ptr(j.dst, d), buf, 0, 0, na*size, 1)
+		j.stageRows(d, s, na, size, sc)
 	}
+}
+
+// stageRows moves na rows that are neighbours in the destination by way of a buffer.
+func (j *job) stageRows(d, s, na, size int64, sc *scratch) {
+	buf, piece := (*byte)(room(&sc.tile, na*size)), na
+	if kernels.Direct {
+		// Whole lines of it at a time, as long as the rows make some.
+		unit := cacheLine / (size & -size)
+		piece = max(unit, stagePiece/size/unit*unit)
+	}
+	for ; na > 0; na -= piece {
+		n := min(na, piece)
+		j.moveShort(buf, ptr(j.src, s), size, n, size)
+		kernels.Stream(ptr(j.dst, d), buf, 0, 0, n*size, 1)
+		d, s = d+n*size, s+n*j.a.s
+	}
+}
+
+// joinRows moves na rows that are neighbours in the destination to whole lines of it, and
+// what is before and after these through the caches.
+func (j *job) joinRows(d, s, na, size int64) {
+	skip := min(-(int64(uintptr(j.dst))+d)&(cacheLine-1), na*size)
+	lines := (na*size - skip) / cacheLine
+	end := skip + lines*cacheLine
+	copy(span(j.dst, d, skip), span(j.src, s, skip))
+	kernels.Join(ptr(j.dst, d+skip), ptr(j.src, s), j.a.s, size, skip, lines, max(1, joinAhead/size)*j.a.s)
+	last := s + (na-1)*j.a.s
+	copy(span(j.dst, d+end, na*size-end), span(j.src, last+end-(na-1)*size, na*size-end))
 }
 
 // moveSets moves na sets of rows, those of the inner axis.
 func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 	in, run := &j.inner, na*size
-	path := j.pathOf(d, na, size)
+	lines := j.pathOf(d, na, size) == streamed && in.d%cacheLine == 0
 	switch {
 	case kernels.Move == nil:
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
-	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow:
+	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow && !(lines && kernels.Direct):
 		// The rows of many sets that follow one another become runs.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {
@@ -95,7 +138,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
 	default:
 		move := kernels.Move
-		if path == streamed && in.d%cacheLine == 0 {
+		if lines {
 			move = kernels.Stream
 		}
 		for i := range na {

@@ -61,10 +61,12 @@ func (j *job) picksLines(path path, d, size, width int64) bool {
 }
 
 // pickRow picks n elements to neighbours at d by whole lines, and what is before and after
-// these by itself. Near the end of the row it fetches the beginning of the next one.
+// these by itself. Lines come in ascending order of the source; near its end they fetch
+// where the next row begins.
 func pickRow[W word](j *job, d, s, n, next int64, past bool) {
 	width, step := int64(unsafe.Sizeof(*new(W))), j.b.s
-	jump := next - (s + n*step)
+	by := magnitude(step)
+	jump := next - (s + n*by) // from the end of this row to the beginning of the next one
 	some := func(m int64) {
 		if m >= j.shuffle.Least {
 			kernels.Pick(ptr(j.dst, d), ptr(j.src, s), 0, 0, m, 1, &j.shuffle)
@@ -77,20 +79,26 @@ func pickRow[W word](j *job, d, s, n, next int64, past bool) {
 		some(min(-(int64(uintptr(j.dst))+d)&(cacheLine-1)/width, n))
 	}
 	const line = cacheLine
-	lines, ahead := n*width/line, j.shuffle.Ahead
-	last := min(lines, ahead*width/(line*step))
-	for _, m := range [...]int64{lines - last, last} {
-		kernels.PickLines(ptr(j.dst, d), ptr(j.src, s), m, &j.shuffle, ahead, past)
-		d, s, n = d+m*line, s+m*line/width*step, n-m*line/width
-		ahead += jump
+	lines, ahead := n*width/line, magnitude(j.shuffle.Ahead)
+	last := min(lines, ahead*width/(line*by))
+	pick := func(from, m, ahead int64) {
+		kernels.PickLines(ptr(j.dst, d+from*line), ptr(j.src, s+from*line/width*step), m, &j.shuffle, ahead, past)
 	}
+	if step > 0 {
+		pick(0, lines-last, ahead)
+		pick(lines-last, last, ahead+jump)
+	} else {
+		pick(last, lines-last, ahead)
+		pick(0, last, ahead+jump)
+	}
+	d, s, n = d+lines*line, s+lines*line/width*step, n-lines*line/width
 	some(n)
 }
 
 // fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
 // span, a step apart: not what is never read.
 func (j *job) fetchAhead(span, step int64) {
-	if span < fetchedRow && (j.class == rows || step > span+span/4) {
+	if kernels.Direct && (j.class == rows || j.shuffled == spreads) || span < fetchedRow && (j.class == rows || step > span+span/4) {
 		j.shuffle.Ahead = 0
 	}
 }

@@ -67,6 +67,9 @@ func testKernels(t *testing.T) {
 		{"transpose.8", "copy/uint8/13x13x1301/dst=16913,1301,1@0/src=1,13,169@2"}, // fewer columns than 16 bytes have
 		{"transpose.8", "copy/uint8/7x2x130100/dst=262144,131072,1@0/src=1,0,7@2"},
 		{"transpose.8", "copy/uint8/2049x1088/dst=1088,1@0/src=1,2049@0"}, // whole lines, and columns that remain
+		{"transpose.8", "copy/uint8/1090x1088/dst=1088,1@0/src=1,1536@0"}, // and rows that fall into few sets of L1
+		{"transpose.16", "copy/float16/1041x608/dst=608,1@0/src=1,2048@0"},
+		{"transpose.32", "copy/float/1037x304/dst=304,1@0/src=1,1536@0"},
 		{"transpose.16", "copy/float16/2049x555/dst=576,1@0/src=1,2049@0"},
 		{"transpose.32", "copy/float/1301x999/dst=1008,1@0/src=1,1301@1"},
 		{"transpose.64", "copy/double/1029x255/dst=256,1@0/src=-1,1029@1028"},
@@ -455,7 +458,15 @@ func testWrapUnaligned(t *testing.T) {
 }
 
 // TestStream are writes past the caches, which only large ones are elsewhere.
-func TestStream(t *testing.T) { cpu.EachLevel(t, testStream) }
+func TestStream(t *testing.T) {
+	cpu.EachLevel(t, testStream)
+	t.Run("otherwise", func(t *testing.T) {
+		cpu.EachLevel(t, func(t *testing.T) {
+			cpu.Otherwise(t)
+			testStream(t)
+		})
+	})
+}
 
 func testStream(t *testing.T) {
 	severalWorkers(t, 3)
@@ -511,6 +522,18 @@ func testStream(t *testing.T) {
 		"copy/uint8/50x512x3/dst=1536,3,1@0/src=1536,-3,1@1533",
 		"copy/uint8/4x3x4100/dst=12300,4100,1@0/src=12300,1,3@0",
 		"copy/float/4x3x4096/dst=12288,4096,1@0/src=12288,1,3@0",
+		"copy/double/3x70001/dst=70001,1@1/src=70001,-1@70000",
+		"copy/uint16/19x3001/dst=3008,1@3/src=9003,-3@9000",
+		// Rows that are joined, also backwards and over each other, and rows of whole lines.
+		"copy/uint8/700x65/dst=65,1@3/src=97,1@1",
+		"copy/uint8/700x224/dst=224,1@0/src=256,1@16",
+		"copy/uint8/31x40x127/dst=5080,127,1@63/src=10000,128,1@1",
+		"copy/float16/400x300/dst=300,1@7/src=-310,1@123690",
+		"copy/float/300x100/dst=100,1@1/src=9,1@2",
+		"copy/uint8/9x40x16x64/dst=40960,64,2560,1@64/src=40960,1024,64,1@1",
+		"copy/uint8/9x40x16x64/dst=81920,64,5120,1@0/src=40960,1024,64,1@0",
+		"copy/uint8/2000x12/dst=12,1@5/src=16,1@0",
+		"copy/uint8/2000x7/dst=7,1@0/src=9,1@0",
 		"fill/float/40x60x30/dst=2048,33,1@5",
 	} {
 		if cpu.Elsewhere(i) {

@@ -45,6 +45,8 @@ type tile struct {
 	dTab     []int64 // tileCols at the most; the memory is reused
 	sTab     []int64
 	dStep    int64 // between rows in the destination; 0: it varies
+	sStep    int64 // between rows in the source; 0: it varies
+	crowded  bool  // these fall into few sets of L1
 	stride   int64 // between rows in the buffer
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
@@ -159,7 +161,8 @@ func (j *job) planTile(near int) bool {
 	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = apart(run)
-	j.tile.dStep = step(j.tile.dTab)
+	j.tile.dStep, j.tile.sStep = step(j.tile.dTab), step(j.tile.sTab)
+	j.tile.crowded = !j.packed && crowdedRows(j.tile.sTab, w/8)
 	if plain && joined && j.tile.dStep == run {
 		j.tile.stride = run // a small tile: it goes out as one
 	}
@@ -176,14 +179,15 @@ func (j *job) planTile(near int) bool {
 // destination share lines, longer ones share fewer. Small copies have many small tiles,
 // which keep all workers busy.
 func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
-	long, few := int64(1024), 4*cacheLine*8/int64(j.dBits)
+	line := cacheLine * 8 / int64(j.dBits)
+	long, few := int64(2048), line
 	switch {
 	case j.packed:
-		long, few = 2048, 256
+		few = 256
 	case j.axes[near].d%cacheLine != 0:
-		long, few = 2048, 4*few
+		few = 16 * line
 	}
-	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, few*few))
+	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, 16*line*line))
 	k = min(jAll, few)
 	i = min(iAll, room/k, long)
 	return i, min(jAll, room/i, tileRows)

@@ -197,35 +197,16 @@ func transposer(size int64) *simd.Transposer {
 }
 
 // transposeTile is moveTile by vectors. Where rows of the destination are evenly apart,
-// they are written from registers. Where they are not, or share cache lines that go
-// past the caches, some rows at a time go through a buffer.
+// they are written from registers; elsewhere some rows at a time go through a buffer.
 func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
-	t := &j.tile
-	rows := t.sTab[:nj]
-	if kernels.FetchRows != nil && j.streams() {
+	if j.streams() {
 		j.streamTile(k, size, d, s, ni, nj, sc)
 		return
 	}
+	t := &j.tile
+	rows := t.sTab[:nj]
 	least := 16 / size // columns, and rows, of the smallest block
-	stream := k.Stream
-	if ni < least {
-		stream = k.FewStream
-		if !t.holds(s-j.sOff, 16) {
-			stream = nil
-		}
-	}
-	if t.dStep != 0 && j.streams() {
-		aligned := (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
-		if whole := nj &^ (cacheLine/size - 1); aligned && whole > 0 && stream != nil {
-			stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &rows[0], whole, ni, nil, nil)
-			rows = rows[whole:]
-			nj -= whole
-			d += whole * size
-		}
-		if nj == 0 {
-			return
-		}
-	} else if t.dStep != 0 && ni >= least && nj >= least {
+	if t.dStep != 0 && ni >= least && nj >= least {
 		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni, ahead{})
 		return
 	}
@@ -241,10 +222,6 @@ func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *sc
 		out, count := run, n
 		if joined {
 			out, count = n*run, 1
-		}
-		if j.streams() {
-			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, out, count)
-			continue
 		}
 		for i := range count {
 			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))

@@ -73,6 +73,9 @@ func testEdgesOfMemory(t *testing.T) {
 	require.NoError(t, err)
 	a, b := newFence(t, most), newFence(t, most)
 	for seed := range uint64(cases) {
+		if cpu.Elsewhere(int(seed)) {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(seed, 20))
 		limits := oracle.Limits{MaxBytes: int64(200) << rng.IntN(14), MaxRank: 6, Ops: []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}}
 		c := oracle.Random(rng, limits)

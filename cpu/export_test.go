@@ -36,6 +36,16 @@ func Elsewhere(number int) bool {
 	return race.Enabled && levels[number%len(levels)] != kernels.Level
 }
 
+// Otherwise has the kernels of the level be used as on processors of the other kind: see
+// simd.Rows.Direct.
+func Otherwise(t testing.TB) {
+	old := kernels
+	other := *old
+	other.Direct = !old.Direct
+	kernels = &other
+	t.Cleanup(func() { kernels = old })
+}
+
 // StreamFrom makes copies of a test that write so many bytes do it past the caches.
 func StreamFrom(t testing.TB, bytes int64) {
 	old := streamBytes

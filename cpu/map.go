@@ -102,7 +102,7 @@ func combine(table *[256]uint64, bits, wide int) *[256]uint64 {
 // tableCaster returns the caster that looks elements up in a table.
 func tableCaster(table *[256]uint64, dBits, sBits int) *caster {
 	c := &caster{dSize: int64(max(dBits/8, 1)), sSize: 1, loop: tableLoop(table, dBits)}
-	if sBits <= 4 && dBits >= 16 {
+	if sBits <= 4 || dBits <= 8 {
 		c.byTable(table, dBits)
 	}
 	return c

@@ -36,6 +36,7 @@ type permuted struct {
 	from        [permuteWidth]int64 // of each element of a block
 	bytes       [permuteWidth]int64 // of each byte
 	words       wordTurns           // below a byte, without kernels
+	swaps       swaps               // without kernels, too
 }
 
 // tileTerms returns how many terms a block may have to be faster than the tile that was
@@ -133,23 +134,34 @@ func (p *permuted) plan(to *simd.Permutation, items, width int64) bool {
 	return kernels.PlanPermute(to, from)
 }
 
+// nearItems returns the axis, -1 if there is none, with which the innermost one makes blocks,
+// and whether items are nearer along it in the source.
+func nearItems(axes []axis) (near int, nearer bool) {
+	last := len(axes) - 1
+	near = last - 1
+	for i := near - 1; i >= 0; i-- {
+		if magnitude(axes[i].s) < magnitude(axes[near].s) {
+			near = i
+		}
+	}
+	if near >= 0 && magnitude(axes[near].s) < magnitude(axes[last].s) {
+		return near, true
+	}
+	return last - 1, false
+}
+
 // blockItems cuts the axes in blocks of what is near on both sides.
 func (j *job) blockItems() {
 	p := &j.permuted
 	last := j.rank - 1
-	near := last - 1
-	for i := near - 1; i >= 0; i-- {
-		if magnitude(j.axes[i].s) < magnitude(j.axes[near].s) {
-			near = i
-		}
-	}
+	near, nearer := nearItems(j.axes[:j.rank])
 	perRow := max(1, blockBytes/p.size)
-	if near >= 0 && magnitude(j.axes[near].s) < magnitude(j.axes[last].s) {
+	if nearer {
 		// Square blocks use all of each cache line on both sides.
 		side := max(1, 4*cacheLine/p.size)
 		j.block(near, max(side, perRow/2/min(j.axes[last].n, side)), max(side, perRow/2/min(j.axes[near].n, side)))
 	} else {
-		j.block(last-1, max(1, perRow/min(j.axes[last].n, perRow)), perRow)
+		j.block(near, max(1, perRow/min(j.axes[last].n, perRow)), perRow)
 	}
 	if by := 64 * p.items; j.blkB < j.b.n { // of whole blocks, and of whole lines
 		if j.blkB < by {
@@ -165,6 +177,14 @@ func (j *job) permuteItems(d, s, na, nb int64, sc *scratch) {
 	path := j.pathOf(d, na, row)
 	if j.b.d != j.permuted.size {
 		path = cached
+	}
+	if piece := 64 * j.permuted.items; path != cached && kernels.Direct && na == 1 && nb > piece {
+		// Whole lines at a time: see stagePiece.
+		for ; nb > 0; nb -= piece {
+			j.permuteItems(d, s, 1, min(nb, piece), sc)
+			d, s = d+piece*j.b.d, s+piece*j.b.s
+		}
+		return
 	}
 	to, at, step := j.dst, d, j.a.d
 	if path != cached {

@@ -68,8 +68,8 @@ func (q *Queue) scale(op string, check func() error, operands [sideCount]*device
 	}
 	c := scalings.Get().(*scaling)
 	defer c.drop()
-	c.load(&operands, &regions)
 	prepare(c)
+	c.load(&operands, &regions)
 	c.execute(&q.sc)
 	q.launched(c.bytes)
 	return nil
@@ -82,8 +82,11 @@ type scaling struct {
 	how       device.Rounding // to dst
 	quantizes bool
 	subtract  bool         // of a dequantization
-	whole     bool         // its difference is of integers for which floats are too short
-	uniform   bool         // its terms are the same along the innermost axis
+	whole     bool         // its difference or sum is of integers for which floats are too short
+	uniform   bool         // the terms are the same along the innermost axis
+	line      int64        // elements of a line, of which all are whole ones with uniform terms; or 0
+	chooses   bool         // lines are looked up, in tables of what codes of few bits become
+	piece     int64        // the most elements of one
 	precision layout.DType // of a quantization
 
 	origin [sideCount]int64
@@ -108,13 +111,6 @@ type scaled struct {
 	values [256]float32 // of a type of at most 8 bits
 }
 
-// piece is a part of the innermost axis: its elements as floats, and where it lies.
-type piece struct {
-	values []float32
-	at     *[sideCount]int64
-	sc     *scratch
-}
-
 var scalings = sync.Pool{New: func() any { return new(scaling) }}
 
 func (c *scaling) drop() {
@@ -136,7 +132,7 @@ func (c *scaling) load(operands *[sideCount]*device.Operand, regions *[sideCount
 		}
 		layouts[i] = o.Layout
 		x := &c.operands[i]
-		if x.dtype, x.base, x.is = o.Type, regions[i].base, numbers[o.Type]; x.is.bits <= 8 && i >= sideScale {
+		if x.dtype, x.base, x.is = o.Type, regions[i].base, numbers[o.Type]; x.is.bits <= 8 && i >= sideScale || x.is.bits <= 4 {
 			x.tabulate()
 		}
 	}
@@ -156,9 +152,7 @@ func (c *scaling) load(operands *[sideCount]*device.Operand, regions *[sideCount
 	if c.rank == 0 {
 		c.rank, c.axes[0] = 1, scaleAxis{n: 1}
 	}
-	src, zero, by := &c.operands[sideSrc], &c.operands[sideZero], &c.axes[c.rank-1].by
-	c.whole = src.isInteger() && zero.isInteger() && max(src.is.bits, zero.is.bits) > 16
-	c.uniform = !c.whole && by[sideScale] == 0 && by[sideZero] == 0 && by[sideAdd] == 0
+	c.plan()
 	c.length = c.axes[c.rank-1].n
 	if in := &c.axes[c.rank-1].by; in[sideDst] != 1 || in[sideSrc] != 1 {
 		return
@@ -188,10 +182,10 @@ func (c *scaling) execute(sc *scratch) {
 // part does the elements with the numbers [lo, hi).
 func (c *scaling) part(lo, hi int64, sc *scratch) {
 	var index [maxAxes]int64
-	last, at := c.rank-1, c.origin
+	p, last := piece{at: c.origin, sc: sc}, c.rank-1
 	move := func(k int, by int64) {
-		for i := range at {
-			at[i] += by * c.axes[k].by[i]
+		for i := range p.at {
+			p.at[i] += by * c.axes[k].by[i]
 		}
 	}
 	for k, rest := last, lo; k >= 0; k-- {
@@ -199,40 +193,28 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		rest /= c.axes[k].n
 		move(k, index[k])
 	}
-	var in, out job // conversions from src, and to dst
-	inner := &c.axes[last].by
-	in.convert(layout.Float32, c.operands[sideSrc].dtype, plain)
-	out.convert(c.operands[sideDst].dtype, layout.Float32, c.how)
-	in.src, in.b = c.operands[sideSrc].base, axis{d: 1, s: inner[sideSrc]}
-	out.dst, out.b, out.bytes = c.operands[sideDst].base, axis{d: inner[sideDst], s: 1}, c.bytes
-	values := floatsOf(&sc.values)
-	p := piece{at: &at, sc: sc}
-	for side := sideScale; side < sideCount && last > 0; side++ {
-		if o, j := &c.operands[side], &sc.conversions[side]; o.is != nil {
-			j.convert(layout.Float32, o.dtype, plain)
-			j.src, j.b = o.base, axis{d: 1, s: c.axes[last-1].by[side]}
-		}
-	}
-	in.dst, out.src = unsafe.Pointer(&values[0]), unsafe.Pointer(&values[0])
+	c.begin(&p, hi-lo)
 	for lo < hi {
-		n := min(hi-lo, c.length-lo%c.length, castPiece)
-		d := at[sideDst]
-		in.valueRow(0, at[sideSrc], n, sc)
-		lined := !c.quantizes && c.uniform && kernels.ScaleFloat != nil && c.axes[last].n%scaledLine == 0 && index[last]%scaledLine == 0
+		n := min(hi-lo, c.length-lo%c.length, c.piece)
+		d := p.at[sideDst]
+		c.read(&p, n)
 		for done := int64(0); done < n; {
 			m, k, count := min(n-done, c.axes[last].n-index[last]), last, int64(0)
-			if lined && last > 0 && m == c.axes[last].n { // blocks that follow each other
-				k, count = last-1, min((n-done)/m, c.axes[last-1].n-index[last-1])
-				c.addBlocks(&p, done/scaledLine, count, m/scaledLine)
-				m *= count
-			} else {
-				p.values = values[done : done+m]
-				count = c.scaleRow(&p, done, lined)
-				if m == c.axes[last].n && last > 0 { // a row: the next one
-					k, count = last-1, 1
+			if m == c.axes[last].n && last > 0 { // a row, or several that follow each other
+				if k, count = last-1, 1; c.line > 0 {
+					count = min((n-done)/m, c.axes[last-1].n-index[last-1])
 				}
 			}
-			done += m
+			rows := max(count, 1)
+			if c.line > 0 {
+				c.note(&p, rows, m)
+			} else {
+				c.scaleRow(&p, done, m)
+			}
+			done += rows * m
+			if count == 0 {
+				count = m
+			}
 			index[k] += count
 			move(k, count)
 			for ; k > 0 && index[k] == c.axes[k].n; k-- { // the next index over the outer axes
@@ -242,31 +224,13 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 				move(k-1, 1)
 			}
 		}
-		if lined {
-			first := (*byte)(in.dst)
-			kernels.ScaleFloat(first, first, n/scaledLine, (*byte)(unsafe.Pointer(&sc.scales)), false)
-		}
-		out.valueRow(d, 0, n, sc)
+		c.write(&p, d, n)
 		lo += n
 	}
-	out.settle()
+	p.out.settle()
 	for i := range sc.conversions { // which outlive the buffers
 		sc.conversions[i].src = nil
 	}
-}
-
-// scaleRow scales a piece's values, or, where they are scaled by lines, notes by what. It
-// returns how many there are.
-func (c *scaling) scaleRow(p *piece, at int64, lined bool) int64 {
-	switch {
-	case c.quantizes:
-		c.quantize(p)
-	case lined:
-		c.addLines(p, at/scaledLine)
-	default:
-		c.dequantize(p)
-	}
-	return int64(len(p.values))
 }
 
 // convert makes the job one of conversions along its axis b.
@@ -291,7 +255,7 @@ func (j *job) valueRow(d, s, n int64, sc *scratch) {
 	moveRow(j.dst, j.src, 4*d, 4*s, axis{n, 4 * j.b.d, 4 * j.b.s}, 32)
 }
 
-// floatsOf is a piece's room for floats.
-func floatsOf(b *[]byte) []float32 {
-	return unsafe.Slice((*float32)(room(b, 4*castPiece)), castPiece)
+// floatsOf is room for floats.
+func floatsOf(b *[]byte, n int64) []float32 {
+	return unsafe.Slice((*float32)(room(b, 4*n)), n)
 }

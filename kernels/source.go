@@ -21,10 +21,13 @@ const (
 )
 
 // Source returns the program that holds the given kernels, each under the name
-// Spec.String.
+// Spec.String; without any, the dialect's prelude.
 func Source(d Dialect, specs ...Spec) string {
 	var b strings.Builder
 	b.WriteString(file(string(d)))
+	if len(specs) == 0 {
+		return b.String()
+	}
 	if d != CUDA {
 		b.WriteString(file("plain"))
 	}
@@ -40,7 +43,7 @@ func Source(d Dialect, specs ...Spec) string {
 		}
 	}
 	folds := func(s Spec) bool { return s.Form == Fold }
-	if slices.ContainsFunc(specs, func(s Spec) bool { return s.scales() || folds(s) }) {
+	if slices.ContainsFunc(specs, Spec.Computes) {
 		b.WriteString(file("arithmetic"))
 	}
 	if slices.ContainsFunc(specs, folds) {
@@ -78,8 +81,14 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Turned && s.Form == Lookup:
+		return []Form{Cast, Lookup, "turned", "squares"}
+	case s.Turned:
+		return []Form{Value, "turned", "squares"}
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
+	case s.Form == Codes:
+		return []Form{Cast, "single", Value, Codes}
 	case s.scales():
 		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:
@@ -94,6 +103,8 @@ func (s Spec) files() []Form {
 		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
+	case s.Form == Transpose:
+		return []Form{Transpose, "squares"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -146,6 +147,9 @@ var loadHost = sync.OnceValues(func() (*host, error) {
 
 func hostOf(t *testing.T) *host {
 	t.Helper()
+	if race.Enabled {
+		t.Skip("the race detector sees nothing of kernels in C")
+	}
 	_, err := exec.LookPath("g++")
 	devicetest.Require(t, "compilers", err)
 	h, err := loadHost()

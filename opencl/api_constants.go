@@ -18,6 +18,7 @@ const (
 	deviceMaxComputeUnits   = 0x1002
 	deviceMaxClock          = 0x100C
 	deviceMaxMemAllocSize   = 0x1010
+	deviceSingleFPConfig    = 0x101B
 	deviceGlobalMemSize     = 0x101F
 	deviceTimerResolution   = 0x1025
 	deviceEndianLittle      = 0x1026
@@ -30,7 +31,13 @@ const (
 	deviceVersion           = 0x102F
 	deviceExtensions        = 0x1030
 	devicePlatform          = 0x1031
+	deviceDoubleFPConfig    = 0x1032
 	deviceHostUnifiedMemory = 0x1035
+
+	fpDenorm                 = 1 << 0
+	fpInfNaN                 = 1 << 1
+	fpRoundToNearest         = 1 << 2
+	fpCorrectlyRoundedDivide = 1 << 7
 
 	typeCPU = 1 << 1
 	typeGPU = 1 << 2

@@ -63,6 +63,8 @@ type Options struct {
 	// CurrentGL. Where the driver does not share with it, opening the device is
 	// device.ErrUnsupported. The GL context must live until the device is closed.
 	GL GL
+
+	integers bool // arithmetic is on integers, as on devices that flush subnormal numbers
 }
 
 // OpenWith opens the device with an index, with a context and a pool of memory of its

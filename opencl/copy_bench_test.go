@@ -9,11 +9,15 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/race"
 )
 
 // TestLargeCopies has copies that are large enough to go past a CPU's caches,
 // with rows that begin and end within cache lines.
 func TestLargeCopies(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector sees nothing of kernels in C")
+	}
 	dev, err := device.Open("opencl")
 	devicetest.Require(t, "opencl", err)
 	defer dev.Close()

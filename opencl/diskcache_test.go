@@ -25,7 +25,10 @@ func works(t testing.TB, dev *Device) (compiled int64) {
 	t.Helper()
 	var n atomic.Int64
 	compile := dev.driver.programs.compile
-	dev.driver.programs.compile = func(source string) (uintptr, error) { n.Add(1); return compile(source) }
+	dev.driver.programs.compile = func(source, options string) (uintptr, error) {
+		n.Add(1)
+		return compile(source, options)
+	}
 	q := gputest.Queue(t, dev)
 	a := gputest.Alloc(t, dev, 64)
 	b := gputest.Alloc(t, dev, 64)
@@ -85,7 +88,7 @@ func TestDiskCache(t *testing.T) {
 		"a bit of the sum":     flipped(len(whole) - 1),
 	}
 	if dev := cached(t, folder); !strings.HasPrefix(dev.Info().Driver, "rusticl") { // aborts the process
-		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel, dev.driver.programs.source(someKernel)))
+		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel, dev.driver.programs.source(someKernel), buildOptions))
 	}
 	for what, content := range contents {
 		require.NoError(t, os.WriteFile(name, content, 0o600))

@@ -33,6 +33,15 @@
 // a cache of final code of its own (POCL_CACHE_DIR): a kernel that is in both first runs
 // after some 5 ms, in PoCL's alone after 30 ms, in this one alone after 200 to 500 ms.
 //
+// # Arithmetic
+//
+// Scaled and summed floats have the same bits on every device. A device that keeps
+// subnormal numbers, rounds to the nearest float (CL_DEVICE_SINGLE_FP_CONFIG,
+// CL_DEVICE_DOUBLE_FP_CONFIG), and divides exactly, as it says, computes with floats: once
+// a trial has shown that it does, before the first such kernel is compiled. All others
+// compute on integers, to the same result. PoCL has float arithmetic, Oclgrind all but
+// quotients, llvmpipe none.
+//
 // # Sharing with an engine
 //
 // [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] take an inference engine's own

@@ -33,7 +33,7 @@ func newDriver(p properties, context uintptr, o Options) (*driver, error) {
 	if d.gl = o.GL.context; d.gl.Handle != 0 {
 		d.glOrdered = p.has("cl_khr_gl_event")
 	}
-	d.programs.init(d)
+	d.programs.init(d, o.arithmetic(p))
 	return d, nil
 }
 

@@ -23,7 +23,10 @@ type programs struct {
 	disk   *diskCache
 	// Tests put others in place of these.
 	source  func(kernels.Spec) string
-	compile func(source string) (uintptr, error)
+	compile func(source, options string) (uintptr, error)
+	trial   string // of arithmetic
+
+	arithmetic func() arithmetic // the device's own, tried once
 
 	mu  sync.Mutex
 	all map[kernels.Spec]*program
@@ -37,10 +40,12 @@ type program struct {
 	unkept string  // its key in the disk cache, which is yet to have it
 }
 
-func (p *programs) init(d *driver) {
+func (p *programs) init(d *driver, claim arithmetic) {
 	p.driver, p.disk = d, newDiskCache()
 	p.source = func(s kernels.Spec) string { return kernels.Source(kernels.OpenCL, s) }
-	p.compile = p.fromSource
+	p.compile = p.compileWith
+	p.trial = kernels.Source(kernels.OpenCL) + trial
+	p.arithmetic = sync.OnceValue(func() arithmetic { return d.proven(claim) })
 	p.all = map[kernels.Spec]*program{}
 }
 
@@ -71,15 +76,15 @@ func (d *driver) LoadKernel(s kernels.Spec) error {
 
 // make loads a program from the disk, or compiles it.
 func (p *programs) make(one *program, s kernels.Spec) error {
-	source := p.source(s)
-	key := p.key(s, source)
+	source, options := p.source(s), p.options(s)
+	key := p.key(s, source, options)
 	if binary := p.disk.load(key); binary != nil {
-		if handle, err := p.fromBinary(binary); err == nil {
+		if handle, err := p.fromBinary(binary, options); err == nil {
 			one.handle = handle
 			return nil
 		} // else the driver changed, and its version did not
 	}
-	handle, err := p.compile(source)
+	handle, err := p.compile(source, options)
 	if err != nil {
 		return err
 	}
@@ -99,17 +104,21 @@ func (p *programs) keep(one *program) {
 	}
 }
 
-// key is the text of all that a compiled program depends on.
-func (p *programs) key(s kernels.Spec, source string) string {
-	info := &p.driver.properties.info
-	return strings.Join([]string{
-		info.Driver, info.Vendor, info.Name, p.driver.properties.version, buildOptions, s.String(),
-		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
-	}, "\n")
+// options are the compiler's for a kernel.
+func (p *programs) options(s kernels.Spec) string {
+	if !s.Computes() {
+		return buildOptions
+	}
+	return buildOptions + p.arithmetic().options()
 }
 
-func (p *programs) fromSource(source string) (uintptr, error) {
-	return p.compileWith(source, buildOptions)
+// key is the text of all that a compiled program depends on.
+func (p *programs) key(s kernels.Spec, source, options string) string {
+	info := &p.driver.properties.info
+	return strings.Join([]string{
+		info.Driver, info.Vendor, info.Name, p.driver.properties.version, options, s.String(),
+		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
+	}, "\n")
 }
 
 // compileWith compiles source with options of the compiler's.
@@ -124,7 +133,7 @@ func (p *programs) compileWith(source, options string) (uintptr, error) {
 	return p.build(handle, options)
 }
 
-func (p *programs) fromBinary(binary []byte) (uintptr, error) {
+func (p *programs) fromBinary(binary []byte, options string) (uintptr, error) {
 	at, length, status := address(unsafe.SliceData(binary)), uintptr(len(binary)), int32(0)
 	handle, err := clCreateProgramWithBinary.create(p.driver.context, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)),
 		uintptr(unsafe.Pointer(&length)), uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&status)))
@@ -136,7 +145,7 @@ func (p *programs) fromBinary(binary []byte) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.build(handle, buildOptions)
+	return p.build(handle, options)
 }
 
 // build makes a program ready for use; on failure it is released.

@@ -13,12 +13,13 @@ import (
 type properties struct {
 	platform, id uintptr
 	info         device.Info
-	version      string // of OpenCL
-	units        int    // a GPU's compute units; 0: unknown
-	groupSize    uint64 // the most work-items in a group
-	atomics32    bool   // its atomic operations are of 32 bits at the most
-	onHost       bool   // the device is the host's processor, and its memory the host's
-	hasClock     bool   // its queues keep time
+	version      string     // of OpenCL
+	units        int        // a GPU's compute units; 0: unknown
+	groupSize    uint64     // the most work-items in a group
+	atomics32    bool       // its atomic operations are of 32 bits at the most
+	onHost       bool       // the device is the host's processor, and its memory the host's
+	hasClock     bool       // its queues keep time
+	arithmetic   arithmetic // as it says
 	quirks
 }
 
@@ -52,7 +53,8 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 	}
 	p.groupSize = number(deviceMaxWorkGroupSize)
 	p.version = text(deviceVersion)
-	p.atomics32 = !slices.Contains(strings.Fields(text(deviceExtensions)), "cl_khr_int64_base_atomics")
+	extensions := strings.Fields(text(deviceExtensions))
+	p.atomics32 = !slices.Contains(extensions, "cl_khr_int64_base_atomics")
 	little, available, compiler := number(deviceEndianLittle), number(deviceAvailable), number(deviceCompilerAvailable)
 	for _, err := range errs {
 		if err != nil {
@@ -67,6 +69,9 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 		units, _ := clGetDeviceInfo.number(id, deviceMaxComputeUnits)
 		p.units = int(min(units, 1<<16))
 	}
+	single, _ := clGetDeviceInfo.number(id, deviceSingleFPConfig)
+	double, _ := clGetDeviceInfo.number(id, deviceDoubleFPConfig)
+	p.arithmetic = claimed(single, double, slices.Contains(extensions, "cl_khr_fp64"))
 	queues, _ := clGetDeviceInfo.number(id, deviceQueueProperties)
 	p.info.MHz = int(min(clock, 1<<20))
 	p.onHost = unified == yes && p.info.Kind == device.CPU

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/race"
 )
 
 func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVariable)} }
@@ -16,7 +17,12 @@ func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVa
 // to fail.
 const faultVariable = "RESTRIDE_TEST_FAULT"
 
-func TestReference(t *testing.T) { Run(t, open) }
+func TestReference(t *testing.T) {
+	if race.Enabled {
+		t.Skip("TestSmall has all that goroutines do")
+	}
+	Run(t, open)
+}
 
 func TestSmall(t *testing.T) { Suite{Small: true}.Run(t, open) }
 
@@ -57,6 +63,9 @@ var faults = map[string]string{
 func TestSuiteFails(t *testing.T) {
 	if os.Getenv(faultVariable) != "" {
 		t.Skip("inside")
+	}
+	if race.Enabled {
+		t.Skip("it runs TestReference")
 	}
 	for fault, where := range faults {
 		t.Run(fault, func(t *testing.T) {

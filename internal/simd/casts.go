@@ -22,13 +22,7 @@ type Casts struct {
 	// ByteToWord is a rule for bytes of a sign and a magnitude, ByteWords; WordToStep one
 	// for words, Steps. Those are their tables.
 	ByteToWord, WordToStep Cast
-	// ScaleFloat makes (x - Zero) * Scale + Add of floats, each step rounded, and of what
-	// is not a number the quiet NaN without a sign. Its table has Scales for each line.
-	ScaleFloat Cast
 }
-
-// Scales are what floats are scaled by. Without a sum, Add is -0.
-type Scales struct{ Zero, Scale, Add float32 }
 
 // ByteWords makes words of bytes, as float16 of float8. Magnitudes below 16 have a table,
 // of the low bytes and of the high ones; those above are shifted right by Shift, of which

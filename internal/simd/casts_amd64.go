@@ -54,7 +54,28 @@ func lookUp16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 func lookUp32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func lookUpEach32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func scaleFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func divideFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func quantizeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func scaleFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func divideFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func quantizeFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func codeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
@@ -111,12 +132,48 @@ func lookUp16AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 func lookUp32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func lookUpEach32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func scaleFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func divideFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func quantizeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func scaleFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func divideFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func quantizeFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func codeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func wordToStepAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func stepFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func boundFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func lookUpEach16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func mapBytesAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func mapBytesAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 func hasF16C() bool

@@ -1340,6 +1340,71 @@ done:
 	VZEROUPPER
 	RET
 
+// func lookUpEach32AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·lookUpEach32AVX2(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  AX, BX
+	MOVQ  lines+16(FP), DI
+	MOVB  past+32(FP), SI
+	TESTQ DI, DI
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	MOVL      (BX), SI
+	ADDQ      AX, SI
+	VMOVDQU   1024(SI), Y0
+	VMOVDQU   1056(SI), Y1
+	VPMOVZXBD (DX), Y2
+	VPERMD    Y0, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y4
+	VPERMD    Y1, Y2, Y2
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPMOVZXBD 8(DX), Y3
+	VPERMD    Y0, Y3, Y0
+	VPSLLD    $0x1c, Y3, Y4
+	VPERMD    Y1, Y3, Y3
+	VBLENDVPS Y4, Y3, Y0, Y3
+	VMOVDQU   Y2, (CX)
+	VMOVDQU   Y3, 32(CX)
+	ADDQ      $0x04, BX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x40, CX
+	DECQ      DI
+	JNE       near
+	JMP       done
+
+past:
+	MOVL      (BX), SI
+	ADDQ      AX, SI
+	VMOVDQU   1024(SI), Y0
+	VMOVDQU   1056(SI), Y1
+	VPMOVZXBD (DX), Y2
+	VPERMD    Y0, Y2, Y3
+	VPSLLD    $0x1c, Y2, Y4
+	VPERMD    Y1, Y2, Y2
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VPMOVZXBD 8(DX), Y3
+	VPERMD    Y0, Y3, Y0
+	VPSLLD    $0x1c, Y3, Y4
+	VPERMD    Y1, Y3, Y3
+	VBLENDVPS Y4, Y3, Y0, Y3
+	VMOVNTDQ  Y2, (CX)
+	VMOVNTDQ  Y3, 32(CX)
+	ADDQ      $0x04, BX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x40, CX
+	DECQ      DI
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX2
 TEXT ·scaleFloatAVX2(SB), NOSPLIT, $0-33
@@ -1356,8 +1421,8 @@ TEXT ·scaleFloatAVX2(SB), NOSPLIT, $0-33
 
 near:
 	VBROADCASTSS (AX), Y1
-	VBROADCASTSS 4(AX), Y2
-	VBROADCASTSS 8(AX), Y3
+	VBROADCASTSS 4096(AX), Y2
+	VBROADCASTSS 8192(AX), Y3
 	VMOVDQU      (DX), Y4
 	VSUBPS       Y1, Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -1372,7 +1437,7 @@ near:
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, Y0, Y4, Y4
 	VMOVDQU      Y4, 32(CX)
-	ADDQ         $0x0c, AX
+	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, CX
 	DECQ         BX
@@ -1381,8 +1446,8 @@ near:
 
 past:
 	VBROADCASTSS (AX), Y1
-	VBROADCASTSS 4(AX), Y2
-	VBROADCASTSS 8(AX), Y3
+	VBROADCASTSS 4096(AX), Y2
+	VBROADCASTSS 8192(AX), Y3
 	VMOVDQU      (DX), Y4
 	VSUBPS       Y1, Y4, Y4
 	VMULPS       Y2, Y4, Y4
@@ -1397,7 +1462,410 @@ past:
 	VCMPPS       $0x03, Y4, Y4, Y1
 	VBLENDVPS    Y1, Y0, Y4, Y4
 	VMOVNTDQ     Y4, 32(CX)
-	ADDQ         $0x0c, AX
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func divideFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX
+TEXT ·divideFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  lines+16(FP), BX
+	MOVB  past+32(FP), SI
+	TESTQ BX, BX
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	VBROADCASTSS 4096(AX), Y0
+	VMOVDQU      (DX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VMOVDQU      Y1, (CX)
+	VMOVDQU      32(DX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Y0
+	VMOVDQU      (DX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VMOVNTDQ     Y1, (CX)
+	VMOVDQU      32(DX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VMOVNTDQ     Y1, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func quantizeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·quantizeFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Y0
+	VBROADCASTSS 12292(AX), Y1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS (AX), Y2
+	VBROADCASTSS 4096(AX), Y3
+	VMOVDQU      (DX), Y4
+	VDIVPS       Y3, Y4, Y4
+	VCMPPS       $0x07, Y4, Y4, Y5
+	VPAND        Y5, Y4, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VMINPS       Y1, Y4, Y4
+	VMOVDQU      Y4, (CX)
+	VMOVDQU      32(DX), Y4
+	VDIVPS       Y3, Y4, Y4
+	VCMPPS       $0x07, Y4, Y4, Y3
+	VPAND        Y3, Y4, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VMINPS       Y1, Y4, Y4
+	VMOVDQU      Y4, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS (AX), Y2
+	VBROADCASTSS 4096(AX), Y3
+	VMOVDQU      (DX), Y4
+	VDIVPS       Y3, Y4, Y4
+	VCMPPS       $0x07, Y4, Y4, Y5
+	VPAND        Y5, Y4, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VMINPS       Y1, Y4, Y4
+	VMOVNTDQ     Y4, (CX)
+	VMOVDQU      32(DX), Y4
+	VDIVPS       Y3, Y4, Y4
+	VCMPPS       $0x07, Y4, Y4, Y3
+	VPAND        Y3, Y4, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VMINPS       Y1, Y4, Y4
+	VMOVNTDQ     Y4, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func scaleFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·scaleFloatsAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Y0
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   4096(AX), Y2
+	VMOVDQU   8192(AX), Y3
+	VMOVDQU   (DX), Y4
+	VSUBPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y1
+	VBLENDVPS Y1, Y0, Y4, Y4
+	VMOVDQU   Y4, (CX)
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   4128(AX), Y2
+	VMOVDQU   8224(AX), Y3
+	VMOVDQU   32(DX), Y4
+	VSUBPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y1
+	VBLENDVPS Y1, Y0, Y4, Y4
+	VMOVDQU   Y4, 32(CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   4096(AX), Y2
+	VMOVDQU   8192(AX), Y3
+	VMOVDQU   (DX), Y4
+	VSUBPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y1
+	VBLENDVPS Y1, Y0, Y4, Y4
+	VMOVNTDQ  Y4, (CX)
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   4128(AX), Y2
+	VMOVDQU   8224(AX), Y3
+	VMOVDQU   32(DX), Y4
+	VSUBPS    Y1, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x03, Y4, Y4, Y1
+	VBLENDVPS Y1, Y0, Y4, Y4
+	VMOVNTDQ  Y4, 32(CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
+// func divideFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX
+TEXT ·divideFloatsAVX2(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  lines+16(FP), BX
+	MOVB  past+32(FP), SI
+	TESTQ BX, BX
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	VMOVDQU 4096(AX), Y0
+	VMOVDQU (DX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVDQU Y1, (CX)
+	VMOVDQU 4128(AX), Y0
+	VMOVDQU 32(DX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVDQU Y1, 32(CX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, CX
+	DECQ    BX
+	JNE     near
+	JMP     done
+
+past:
+	VMOVDQU  4096(AX), Y0
+	VMOVDQU  (DX), Y1
+	VDIVPS   Y0, Y1, Y1
+	VMOVNTDQ Y1, (CX)
+	VMOVDQU  4128(AX), Y0
+	VMOVDQU  32(DX), Y1
+	VDIVPS   Y0, Y1, Y1
+	VMOVNTDQ Y1, 32(CX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x40, DX
+	ADDQ     $0x40, CX
+	DECQ     BX
+	JNE      past
+
+done:
+	VZEROUPPER
+	RET
+
+// func quantizeFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·quantizeFloatsAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Y0
+	VBROADCASTSS 12292(AX), Y1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU  (AX), Y2
+	VMOVDQU  4096(AX), Y3
+	VMOVDQU  (DX), Y4
+	VDIVPS   Y3, Y4, Y4
+	VCMPPS   $0x07, Y4, Y4, Y3
+	VPAND    Y3, Y4, Y4
+	VROUNDPS $0x08, Y4, Y4
+	VADDPS   Y2, Y4, Y4
+	VMAXPS   Y0, Y4, Y4
+	VMINPS   Y1, Y4, Y4
+	VMOVDQU  Y4, (CX)
+	VMOVDQU  32(AX), Y2
+	VMOVDQU  4128(AX), Y3
+	VMOVDQU  32(DX), Y4
+	VDIVPS   Y3, Y4, Y4
+	VCMPPS   $0x07, Y4, Y4, Y3
+	VPAND    Y3, Y4, Y4
+	VROUNDPS $0x08, Y4, Y4
+	VADDPS   Y2, Y4, Y4
+	VMAXPS   Y0, Y4, Y4
+	VMINPS   Y1, Y4, Y4
+	VMOVDQU  Y4, 32(CX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x40, DX
+	ADDQ     $0x40, CX
+	DECQ     BX
+	JNE      near
+	JMP      done
+
+past:
+	VMOVDQU  (AX), Y2
+	VMOVDQU  4096(AX), Y3
+	VMOVDQU  (DX), Y4
+	VDIVPS   Y3, Y4, Y4
+	VCMPPS   $0x07, Y4, Y4, Y3
+	VPAND    Y3, Y4, Y4
+	VROUNDPS $0x08, Y4, Y4
+	VADDPS   Y2, Y4, Y4
+	VMAXPS   Y0, Y4, Y4
+	VMINPS   Y1, Y4, Y4
+	VMOVNTDQ Y4, (CX)
+	VMOVDQU  32(AX), Y2
+	VMOVDQU  4128(AX), Y3
+	VMOVDQU  32(DX), Y4
+	VDIVPS   Y3, Y4, Y4
+	VCMPPS   $0x07, Y4, Y4, Y3
+	VPAND    Y3, Y4, Y4
+	VROUNDPS $0x08, Y4, Y4
+	VADDPS   Y2, Y4, Y4
+	VMAXPS   Y0, Y4, Y4
+	VMINPS   Y1, Y4, Y4
+	VMOVNTDQ Y4, 32(CX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x40, DX
+	ADDQ     $0x40, CX
+	DECQ     BX
+	JNE      past
+
+done:
+	VZEROUPPER
+	RET
+
+// func codeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·codeFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Y0
+	VBROADCASTSS 12292(AX), Y1
+	VBROADCASTSS 12296(AX), Y2
+	VBROADCASTSS 12300(AX), Y3
+	VBROADCASTSS 12304(AX), Y4
+	VPBROADCASTQ word8000000080000000<>+0(SB), Y5
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Y6
+	VMOVDQU      (DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y8
+	VPOR         Y4, Y8, Y8
+	VADDPS       Y8, Y7, Y7
+	VMOVDQU      Y7, (CX)
+	VMOVDQU      32(DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y6
+	VBLENDVPS    Y6, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y6
+	VPOR         Y4, Y6, Y6
+	VADDPS       Y6, Y7, Y7
+	VMOVDQU      Y7, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Y6
+	VMOVDQU      (DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y8
+	VPOR         Y4, Y8, Y8
+	VADDPS       Y8, Y7, Y7
+	VMOVNTDQ     Y7, (CX)
+	VMOVDQU      32(DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y6
+	VBLENDVPS    Y6, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y6
+	VPOR         Y4, Y6, Y6
+	VADDPS       Y6, Y7, Y7
+	VMOVNTDQ     Y7, 32(CX)
+	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, CX
 	DECQ         BX
@@ -2343,6 +2811,51 @@ done:
 	VZEROUPPER
 	RET
 
+// func lookUpEach32AVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·lookUpEach32AVX512(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  AX, BX
+	MOVQ  lines+16(FP), DI
+	MOVB  past+32(FP), SI
+	TESTQ DI, DI
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	MOVL      (BX), SI
+	ADDQ      AX, SI
+	VMOVDQU64 1024(SI), Z0
+	VPMOVZXBD (DX), Z1
+	VPERMD    Z0, Z1, Z1
+	VMOVDQU64 Z1, (CX)
+	ADDQ      $0x04, BX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x40, CX
+	DECQ      DI
+	JNE       near
+	JMP       done
+
+past:
+	MOVL      (BX), SI
+	ADDQ      AX, SI
+	VMOVDQU64 1024(SI), Z0
+	VPMOVZXBD (DX), Z1
+	VPERMD    Z0, Z1, Z1
+	VMOVNTDQ  Z1, (CX)
+	ADDQ      $0x04, BX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x40, CX
+	DECQ      DI
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX512F
 TEXT ·scaleFloatAVX512(SB), NOSPLIT, $0-33
@@ -2359,8 +2872,8 @@ TEXT ·scaleFloatAVX512(SB), NOSPLIT, $0-33
 
 near:
 	VBROADCASTSS (AX), Z1
-	VBROADCASTSS 4(AX), Z2
-	VBROADCASTSS 8(AX), Z3
+	VBROADCASTSS 4096(AX), Z2
+	VBROADCASTSS 8192(AX), Z3
 	VMOVDQU64    (DX), Z4
 	VSUBPS       Z1, Z4, Z4
 	VMULPS       Z2, Z4, Z4
@@ -2368,7 +2881,7 @@ near:
 	VCMPPS       $0x03, Z4, Z4, K1
 	VMOVDQA32    Z0, K1, Z4
 	VMOVDQU64    Z4, (CX)
-	ADDQ         $0x0c, AX
+	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, CX
 	DECQ         BX
@@ -2377,8 +2890,8 @@ near:
 
 past:
 	VBROADCASTSS (AX), Z1
-	VBROADCASTSS 4(AX), Z2
-	VBROADCASTSS 8(AX), Z3
+	VBROADCASTSS 4096(AX), Z2
+	VBROADCASTSS 8192(AX), Z3
 	VMOVDQU64    (DX), Z4
 	VSUBPS       Z1, Z4, Z4
 	VMULPS       Z2, Z4, Z4
@@ -2386,7 +2899,314 @@ past:
 	VCMPPS       $0x03, Z4, Z4, K1
 	VMOVDQA32    Z0, K1, Z4
 	VMOVNTDQ     Z4, (CX)
-	ADDQ         $0x0c, AX
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func divideFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·divideFloatAVX512(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  lines+16(FP), BX
+	MOVB  past+32(FP), SI
+	TESTQ BX, BX
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	VBROADCASTSS 4096(AX), Z0
+	VMOVDQU64    (DX), Z1
+	VDIVPS       Z0, Z1, Z1
+	VMOVDQU64    Z1, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Z0
+	VMOVDQU64    (DX), Z1
+	VDIVPS       Z0, Z1, Z1
+	VMOVNTDQ     Z1, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func quantizeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·quantizeFloatAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Z0
+	VBROADCASTSS 12292(AX), Z1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS (AX), Z2
+	VBROADCASTSS 4096(AX), Z3
+	VMOVDQU64    (DX), Z4
+	VDIVPS       Z3, Z4, Z4
+	VCMPPS       $0x07, Z4, Z4, K1
+	VMOVDQA32.Z  Z4, K1, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMAXPS       Z0, Z4, Z4
+	VMINPS       Z1, Z4, Z4
+	VMOVDQU64    Z4, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS (AX), Z2
+	VBROADCASTSS 4096(AX), Z3
+	VMOVDQU64    (DX), Z4
+	VDIVPS       Z3, Z4, Z4
+	VCMPPS       $0x07, Z4, Z4, K1
+	VMOVDQA32.Z  Z4, K1, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMAXPS       Z0, Z4, Z4
+	VMINPS       Z1, Z4, Z4
+	VMOVNTDQ     Z4, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+// func scaleFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·scaleFloatsAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7fc000007fc00000<>+0(SB), Z0
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU64 (AX), Z1
+	VMOVDQU64 4096(AX), Z2
+	VMOVDQU64 8192(AX), Z3
+	VMOVDQU64 (DX), Z4
+	VSUBPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
+	VADDPS    Z3, Z4, Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVDQA32 Z0, K1, Z4
+	VMOVDQU64 Z4, (CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU64 (AX), Z1
+	VMOVDQU64 4096(AX), Z2
+	VMOVDQU64 8192(AX), Z3
+	VMOVDQU64 (DX), Z4
+	VSUBPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
+	VADDPS    Z3, Z4, Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVDQA32 Z0, K1, Z4
+	VMOVNTDQ  Z4, (CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
+// func divideFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·divideFloatsAVX512(SB), NOSPLIT, $0-33
+	MOVQ  tables+24(FP), AX
+	MOVQ  dst+0(FP), CX
+	MOVQ  src+8(FP), DX
+	MOVQ  lines+16(FP), BX
+	MOVB  past+32(FP), SI
+	TESTQ BX, BX
+	JE    done
+	TESTB SI, SI
+	JNE   past
+
+near:
+	VMOVDQU64 4096(AX), Z0
+	VMOVDQU64 (DX), Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVDQU64 Z1, (CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU64 4096(AX), Z0
+	VMOVDQU64 (DX), Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVNTDQ  Z1, (CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
+
+// func quantizeFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·quantizeFloatsAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Z0
+	VBROADCASTSS 12292(AX), Z1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU64   (AX), Z2
+	VMOVDQU64   4096(AX), Z3
+	VMOVDQU64   (DX), Z4
+	VDIVPS      Z3, Z4, Z4
+	VCMPPS      $0x07, Z4, Z4, K1
+	VMOVDQA32.Z Z4, K1, Z4
+	VRNDSCALEPS $0x08, Z4, Z4
+	VADDPS      Z2, Z4, Z4
+	VMAXPS      Z0, Z4, Z4
+	VMINPS      Z1, Z4, Z4
+	VMOVDQU64   Z4, (CX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
+	DECQ        BX
+	JNE         near
+	JMP         done
+
+past:
+	VMOVDQU64   (AX), Z2
+	VMOVDQU64   4096(AX), Z3
+	VMOVDQU64   (DX), Z4
+	VDIVPS      Z3, Z4, Z4
+	VCMPPS      $0x07, Z4, Z4, K1
+	VMOVDQA32.Z Z4, K1, Z4
+	VRNDSCALEPS $0x08, Z4, Z4
+	VADDPS      Z2, Z4, Z4
+	VMAXPS      Z0, Z4, Z4
+	VMINPS      Z1, Z4, Z4
+	VMOVNTDQ    Z4, (CX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
+	DECQ        BX
+	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func codeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·codeFloatAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Z0
+	VBROADCASTSS 12292(AX), Z1
+	VBROADCASTSS 12296(AX), Z2
+	VBROADCASTSS 12300(AX), Z3
+	VBROADCASTSS 12304(AX), Z4
+	VPBROADCASTQ word8000000080000000<>+0(SB), Z5
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Z6
+	VMOVDQU64    (DX), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z2, Z7, Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VMOVDQA32    Z3, K1, Z7
+	VMAXPS       Z0, Z7, Z7
+	VMINPS       Z1, Z7, Z7
+	VPANDQ       Z5, Z7, Z6
+	VPORQ        Z4, Z6, Z6
+	VADDPS       Z6, Z7, Z7
+	VMOVDQU64    Z7, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Z6
+	VMOVDQU64    (DX), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z2, Z7, Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VMOVDQA32    Z3, K1, Z7
+	VMAXPS       Z0, Z7, Z7
+	VMINPS       Z1, Z7, Z7
+	VPANDQ       Z5, Z7, Z6
+	VPORQ        Z4, Z6, Z6
+	VADDPS       Z6, Z7, Z7
+	VMOVNTDQ     Z7, (CX)
+	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, CX
 	DECQ         BX
@@ -2713,6 +3533,697 @@ done:
 
 DATA word7fff7fff7fff7fff<>+0(SB)/8, $0x7fff7fff7fff7fff
 GLOBL word7fff7fff7fff7fff<>(SB), RODATA|NOPTR, $8
+
+// func stepFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·stepFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word3e8000003e800000<>+0(SB), Y0
+	VPBROADCASTQ word3f4000003f400000<>+0(SB), Y1
+	VPBROADCASTQ word3fa000003fa00000<>+0(SB), Y2
+	VPBROADCASTQ word3fe000003fe00000<>+0(SB), Y3
+	VPBROADCASTQ word4020000040200000<>+0(SB), Y4
+	VPBROADCASTQ word4060000040600000<>+0(SB), Y5
+	VPBROADCASTQ word40a0000040a00000<>+0(SB), Y6
+	VPBROADCASTQ word7fffffff7fffffff<>+0(SB), Y7
+	VPBROADCASTQ word0000000800000008<>+0(SB), Y8
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Y9
+	VMOVDQU      (DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y11
+	VPXOR        Y13, Y13, Y13
+	VCMPPS       $0x1e, Y0, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y1, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y2, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y3, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y4, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y5, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y6, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y13, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVDQU      Y10, (CX)
+	VMOVDQU      32(DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y9
+	VPXOR        Y12, Y12, Y12
+	VCMPPS       $0x1e, Y0, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y1, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y2, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y3, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y4, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y5, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y6, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y12, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y12, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVDQU      Y10, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Y9
+	VMOVDQU      (DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y11
+	VPXOR        Y13, Y13, Y13
+	VCMPPS       $0x1e, Y0, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y1, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y2, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y3, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y4, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y5, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y6, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y13, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVNTDQ     Y10, (CX)
+	VMOVDQU      32(DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y9
+	VPXOR        Y12, Y12, Y12
+	VCMPPS       $0x1e, Y0, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y1, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y2, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y3, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y4, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y5, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y6, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y12, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y12, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVNTDQ     Y10, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word3e8000003e800000<>+0(SB)/8, $0x3e8000003e800000
+GLOBL word3e8000003e800000<>(SB), RODATA|NOPTR, $8
+
+DATA word3f4000003f400000<>+0(SB)/8, $0x3f4000003f400000
+GLOBL word3f4000003f400000<>(SB), RODATA|NOPTR, $8
+
+DATA word3fa000003fa00000<>+0(SB)/8, $0x3fa000003fa00000
+GLOBL word3fa000003fa00000<>(SB), RODATA|NOPTR, $8
+
+DATA word3fe000003fe00000<>+0(SB)/8, $0x3fe000003fe00000
+GLOBL word3fe000003fe00000<>(SB), RODATA|NOPTR, $8
+
+DATA word4020000040200000<>+0(SB)/8, $0x4020000040200000
+GLOBL word4020000040200000<>(SB), RODATA|NOPTR, $8
+
+DATA word4060000040600000<>+0(SB)/8, $0x4060000040600000
+GLOBL word4060000040600000<>(SB), RODATA|NOPTR, $8
+
+DATA word40a0000040a00000<>+0(SB)/8, $0x40a0000040a00000
+GLOBL word40a0000040a00000<>(SB), RODATA|NOPTR, $8
+
+DATA word0000000800000008<>+0(SB)/8, $0x0000000800000008
+GLOBL word0000000800000008<>(SB), RODATA|NOPTR, $8
+
+// func boundFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·boundFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7f7fffff7f7fffff<>+0(SB), Y0
+	VPBROADCASTQ wordff7fffffff7fffff<>+0(SB), Y1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU      (DX), Y2
+	VCMPPS       $0x07, Y2, Y2, Y3
+	VPAND        Y3, Y2, Y2
+	VMINPS       Y0, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VMOVDQU      32(DX), Y3
+	VCMPPS       $0x07, Y3, Y3, Y4
+	VPAND        Y4, Y3, Y3
+	VMINPS       Y0, Y3, Y3
+	VMAXPS       Y1, Y3, Y3
+	VMOVDQU      Y3, 32(CX)
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSS       X4, (AX)
+	VMINPS       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0x4e, X2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0xb1, X2, X3
+	VMINPS       X3, X2, X2
+	VMOVSS       X2, 4(AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VMOVDQU      (DX), Y2
+	VCMPPS       $0x07, Y2, Y2, Y3
+	VPAND        Y3, Y2, Y2
+	VMINPS       Y0, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VMOVNTDQ     Y2, (CX)
+	VMOVDQU      32(DX), Y3
+	VCMPPS       $0x07, Y3, Y3, Y4
+	VPAND        Y4, Y3, Y3
+	VMINPS       Y0, Y3, Y3
+	VMAXPS       Y1, Y3, Y3
+	VMOVNTDQ     Y3, 32(CX)
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSS       X4, (AX)
+	VMINPS       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0x4e, X2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0xb1, X2, X3
+	VMINPS       X3, X2, X2
+	VMOVSS       X2, 4(AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word7f7fffff7f7fffff<>+0(SB)/8, $0x7f7fffff7f7fffff
+GLOBL word7f7fffff7f7fffff<>(SB), RODATA|NOPTR, $8
+
+DATA wordff7fffffff7fffff<>+0(SB)/8, $0xff7fffffff7fffff
+GLOBL wordff7fffffff7fffff<>(SB), RODATA|NOPTR, $8
+
+// func lookUpEach16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·lookUpEach16AVX2(SB), NOSPLIT, $0-33
+	MOVQ    tables+24(FP), AX
+	MOVQ    dst+0(FP), CX
+	MOVQ    src+8(FP), DX
+	VMOVDQU apartAVX2<>+0(SB), Y0
+	MOVQ    AX, BX
+	MOVQ    lines+16(FP), DI
+	MOVB    past+32(FP), SI
+	TESTQ   DI, DI
+	JE      done
+	TESTB   SI, SI
+	JNE     past
+
+near:
+	MOVL           (BX), SI
+	ADDQ           AX, SI
+	VBROADCASTI128 1024(SI), Y1
+	VBROADCASTI128 1040(SI), Y2
+	VPSHUFB        Y0, Y1, Y1
+	VPSHUFB        Y0, Y2, Y2
+	VPUNPCKLQDQ    Y2, Y1, Y3
+	VPUNPCKHQDQ    Y2, Y1, Y1
+	VPERMQ         $0xd8, (DX), Y2
+	VPSHUFB        Y2, Y3, Y3
+	VPSHUFB        Y2, Y1, Y1
+	VPUNPCKLBW     Y1, Y3, Y2
+	VPUNPCKHBW     Y1, Y3, Y3
+	VMOVDQU        Y2, (CX)
+	VMOVDQU        Y3, 32(CX)
+	ADDQ           $0x04, BX
+	ADDQ           $0x00000020, DX
+	ADDQ           $0x40, CX
+	DECQ           DI
+	JNE            near
+	JMP            done
+
+past:
+	MOVL           (BX), SI
+	ADDQ           AX, SI
+	VBROADCASTI128 1024(SI), Y1
+	VBROADCASTI128 1040(SI), Y2
+	VPSHUFB        Y0, Y1, Y1
+	VPSHUFB        Y0, Y2, Y2
+	VPUNPCKLQDQ    Y2, Y1, Y3
+	VPUNPCKHQDQ    Y2, Y1, Y1
+	VPERMQ         $0xd8, (DX), Y2
+	VPSHUFB        Y2, Y3, Y3
+	VPSHUFB        Y2, Y1, Y1
+	VPUNPCKLBW     Y1, Y3, Y2
+	VPUNPCKHBW     Y1, Y3, Y3
+	VMOVNTDQ       Y2, (CX)
+	VMOVNTDQ       Y3, 32(CX)
+	ADDQ           $0x04, BX
+	ADDQ           $0x00000020, DX
+	ADDQ           $0x40, CX
+	DECQ           DI
+	JNE            past
+
+done:
+	VZEROUPPER
+	RET
+
+DATA apartAVX2<>+0(SB)/8, $0x0e0c0a0806040200
+DATA apartAVX2<>+8(SB)/8, $0x0f0d0b0907050301
+DATA apartAVX2<>+16(SB)/8, $0x0e0c0a0806040200
+DATA apartAVX2<>+24(SB)/8, $0x0f0d0b0907050301
+GLOBL apartAVX2<>(SB), RODATA|NOPTR, $32
+
+// func mapBytesAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·mapBytesAVX2(SB), NOSPLIT, $256-33
+	MOVQ         tables+24(FP), AX
+	VMOVDQU      (AX), X0
+	VMOVDQU      X0, (SP)
+	VMOVDQU      16(AX), X0
+	VPXOR        (AX), X0, X0
+	VMOVDQU      X0, 16(SP)
+	VMOVDQU      32(AX), X0
+	VPXOR        16(AX), X0, X0
+	VMOVDQU      X0, 32(SP)
+	VMOVDQU      48(AX), X0
+	VPXOR        32(AX), X0, X0
+	VMOVDQU      X0, 48(SP)
+	VMOVDQU      64(AX), X0
+	VPXOR        48(AX), X0, X0
+	VMOVDQU      X0, 64(SP)
+	VMOVDQU      80(AX), X0
+	VPXOR        64(AX), X0, X0
+	VMOVDQU      X0, 80(SP)
+	VMOVDQU      96(AX), X0
+	VPXOR        80(AX), X0, X0
+	VMOVDQU      X0, 96(SP)
+	VMOVDQU      112(AX), X0
+	VPXOR        96(AX), X0, X0
+	VMOVDQU      X0, 112(SP)
+	VMOVDQU      128(AX), X0
+	VMOVDQU      X0, 128(SP)
+	VMOVDQU      144(AX), X0
+	VPXOR        128(AX), X0, X0
+	VMOVDQU      X0, 144(SP)
+	VMOVDQU      160(AX), X0
+	VPXOR        144(AX), X0, X0
+	VMOVDQU      X0, 160(SP)
+	VMOVDQU      176(AX), X0
+	VPXOR        160(AX), X0, X0
+	VMOVDQU      X0, 176(SP)
+	VMOVDQU      192(AX), X0
+	VPXOR        176(AX), X0, X0
+	VMOVDQU      X0, 192(SP)
+	VMOVDQU      208(AX), X0
+	VPXOR        192(AX), X0, X0
+	VMOVDQU      X0, 208(SP)
+	VMOVDQU      224(AX), X0
+	VPXOR        208(AX), X0, X0
+	VMOVDQU      X0, 224(SP)
+	VMOVDQU      240(AX), X0
+	VPXOR        224(AX), X0, X0
+	VMOVDQU      X0, 240(SP)
+	VPBROADCASTQ word1010101010101010<>+0(SB), Y0
+	VPBROADCASTQ word8080808080808080<>+0(SB), Y1
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         lines+16(FP), DX
+	MOVB         past+32(FP), BL
+	TESTQ        DX, DX
+	JE           done
+	TESTB        BL, BL
+	JNE          past
+
+near:
+	VPXOR          Y3, Y3, Y3
+	VPXOR          Y5, Y5, Y5
+	VBROADCASTI128 (SP), Y6
+	VMOVDQU        (CX), Y2
+	VPSHUFB        Y2, Y6, Y4
+	VPXOR          Y4, Y3, Y3
+	VMOVDQU        32(CX), Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 16(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 32(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 48(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 64(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 80(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 96(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 112(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y2
+	VPXOR          Y2, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y2
+	VPXOR          Y2, Y5, Y5
+	VBROADCASTI128 128(SP), Y6
+	VPXOR          (CX), Y1, Y2
+	VPSHUFB        Y2, Y6, Y4
+	VPXOR          Y4, Y3, Y3
+	VPXOR          32(CX), Y1, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 144(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 160(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 176(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 192(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 208(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 224(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 240(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y2
+	VPXOR          Y2, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y2
+	VPXOR          Y2, Y5, Y5
+	VMOVDQU        Y3, (AX)
+	VMOVDQU        Y5, 32(AX)
+	ADDQ           $0x40, CX
+	ADDQ           $0x40, AX
+	DECQ           DX
+	JNE            near
+	JMP            done
+
+past:
+	VPXOR          Y3, Y3, Y3
+	VPXOR          Y5, Y5, Y5
+	VBROADCASTI128 (SP), Y6
+	VMOVDQU        (CX), Y2
+	VPSHUFB        Y2, Y6, Y4
+	VPXOR          Y4, Y3, Y3
+	VMOVDQU        32(CX), Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 16(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 32(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 48(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 64(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 80(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 96(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 112(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y2
+	VPXOR          Y2, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y2
+	VPXOR          Y2, Y5, Y5
+	VBROADCASTI128 128(SP), Y6
+	VPXOR          (CX), Y1, Y2
+	VPSHUFB        Y2, Y6, Y4
+	VPXOR          Y4, Y3, Y3
+	VPXOR          32(CX), Y1, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 144(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 160(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 176(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 192(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 208(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 224(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y7
+	VPXOR          Y7, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y6
+	VPXOR          Y6, Y5, Y5
+	VBROADCASTI128 240(SP), Y6
+	VPSUBSB        Y0, Y2, Y2
+	VPSHUFB        Y2, Y6, Y2
+	VPXOR          Y2, Y3, Y3
+	VPSUBSB        Y0, Y4, Y4
+	VPSHUFB        Y4, Y6, Y2
+	VPXOR          Y2, Y5, Y5
+	VMOVNTDQ       Y3, (AX)
+	VMOVNTDQ       Y5, 32(AX)
+	ADDQ           $0x40, CX
+	ADDQ           $0x40, AX
+	DECQ           DX
+	JNE            past
+
+done:
+	VZEROUPPER
+	RET
+
+// func mapBytesAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·mapBytesAVX512(SB), NOSPLIT, $0-33
+	MOVQ      tables+24(FP), AX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 64(AX), Z1
+	VMOVDQU64 128(AX), Z2
+	VMOVDQU64 192(AX), Z3
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      lines+16(FP), DX
+	MOVB      past+32(FP), BL
+	TESTQ     DX, DX
+	JE        done
+	TESTB     BL, BL
+	JNE       past
+
+near:
+	VMOVDQU64 (CX), Z4
+	VPMOVB2M  Z4, K1
+	VMOVDQA64 Z4, Z5
+	VPERMI2B  Z1, Z0, Z4
+	VPERMI2B  Z3, Z2, Z5
+	VMOVDQU8  Z5, K1, Z4
+	VMOVDQU64 Z4, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       near
+	JMP       done
+
+past:
+	VMOVDQU64 (CX), Z4
+	VPMOVB2M  Z4, K1
+	VMOVDQA64 Z4, Z5
+	VPERMI2B  Z1, Z0, Z4
+	VPERMI2B  Z3, Z2, Z5
+	VMOVDQU8  Z5, K1, Z4
+	VMOVNTDQ  Z4, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       past
+
+done:
+	VZEROUPPER
+	RET
 
 // func hasF16C() bool
 // Requires: CPUID

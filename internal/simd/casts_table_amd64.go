@@ -19,7 +19,6 @@ func (k *Casts) avx2() {
 		LookUp32:      lookUp32AVX2,
 		ByteToWord:    byteToWordAVX2,
 		WordToStep:    wordToStepAVX2,
-		ScaleFloat:    scaleFloatAVX2,
 	}
 	if hasF16C() {
 		k.HalfToFloat, k.FloatToHalf = halfToFloatAVX2, floatToHalfAVX2
@@ -47,7 +46,6 @@ func (k *Casts) avx512() {
 		LookUp32:      lookUp32AVX512,
 		ByteToWord:    byteToWordAVX2,
 		WordToStep:    wordToStepAVX2,
-		ScaleFloat:    scaleFloatAVX512,
 		Int64ToFloat:  int64ToFloatAVX512,
 	}
 }

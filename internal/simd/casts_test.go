@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -38,7 +37,6 @@ var casts = map[string]struct {
 	"LookUp16":      {1, 2, func(x uint64, t []byte) uint64 { return uint64(t[x]) | uint64(t[16+x])<<8 }},
 	"ByteToWord":    {1, 2, byteToWord},
 	"WordToStep":    {2, 1, wordToStep},
-	"ScaleFloat":    {4, 4, scaleFloat},
 	"LookUp32":      {1, 4, func(x uint64, t []byte) uint64 { return uint64(binary.LittleEndian.Uint32(t[4*x:])) }},
 }
 
@@ -49,37 +47,6 @@ var (
 	}
 	steps = simd.Steps{Above: [7]int16{3, 5, 0x100, 0x1234, 0x3fff, 0x4000, 0x7000}, At: 0x7c00, Special: 5, Sign: 8}
 )
-
-// scales are the same for each line; TestScaleFloat has others.
-var scales = slices.Repeat([]simd.Scales{{Zero: 3, Scale: -.375, Add: 1 / 3.}}, 12)
-
-func scaleFloat(x uint64, _ []byte) uint64 { return scaled(x, scales[0]) }
-
-func scaled(x uint64, by simd.Scales) uint64 {
-	d := math.Float32frombits(uint32(x)) - by.Zero
-	p := float32(d * by.Scale)
-	return clean(p+by.Add, 0)
-}
-
-// TestScaleFloat: each line has scales of its own.
-func TestScaleFloat(t *testing.T) {
-	each(t, func(t *testing.T, k *simd.Kernels) {
-		if k.ScaleFloat == nil {
-			t.Skip("there is none")
-		}
-		const lines = 5
-		src, got := floats(64*lines), make([]byte, 64*lines)
-		var by []simd.Scales
-		for i := range lines {
-			by = append(by, simd.Scales{Zero: float32(i), Scale: 1 / float32(i+1), Add: float32(-i)})
-		}
-		k.ScaleFloat(&got[0], &src[0], lines, (*byte)(unsafe.Pointer(&by[0])), false)
-		for i := range 16 * lines {
-			x := binary.LittleEndian.Uint32(src[4*i:])
-			require.Equal(t, uint32(scaled(uint64(x), by[i/16])), binary.LittleEndian.Uint32(got[4*i:]), i)
-		}
-	})
-}
 
 func byteToWord(x uint64, _ []byte) uint64 {
 	m, sign := byte(x)&0x7f, byte(x)&0x80
@@ -223,8 +190,6 @@ func TestCasts(t *testing.T) {
 						switch name {
 						case "ByteToWord":
 							table = (*byte)(unsafe.Pointer(&words))
-						case "ScaleFloat":
-							table = (*byte)(unsafe.Pointer(&scales[0]))
 						case "WordToStep":
 							table = (*byte)(unsafe.Pointer(&steps))
 						}

@@ -101,8 +101,8 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 				for _, f := range map[string][]shuffleFunc{"pickAVX2": picksAVX2[:], "pickAVX512": picksAVX512[:], "spreadAVX2": spreadsAVX2[:], "spreadAVX512": spreadsAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
-			case "pickLinesAVX2":
-				for _, f := range linesAVX2 {
+			case "pickLinesAVX2", "pickLinesAVX512":
+				for _, f := range map[string][]lineFunc{"pickLinesAVX2": linesAVX2[:], "pickLinesAVX512": linesAVX512[:]}[name] {
 					reached(reflect.ValueOf(f), check)
 				}
 			case "permuteAVX2", "permuteAVX512":

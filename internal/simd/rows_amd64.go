@@ -5,6 +5,9 @@ package simd
 // fence is Rows.Fence.
 func fence()
 
+// vendor returns the first four letters of the name that CPUID has for the vendor.
+func vendor() uint32
+
 // streamAVX2 is Rows.Stream.
 //
 //go:noescape
@@ -14,6 +17,16 @@ func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows
 //
 //go:noescape
 func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
+
+// joinAVX2 is Rows.Join.
+//
+//go:noescape
+func joinAVX2(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+
+// joinAVX512 is Rows.Join.
+//
+//go:noescape
+func joinAVX512(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
 
 // moveAVX2 is Rows.Move.
 //
@@ -40,6 +53,11 @@ func pick1AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //go:noescape
 func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
+// pickLines1AVX512 is Rows.PickLines for groups that span 1 vectors.
+//
+//go:noescape
+func pickLines1AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread1AVX512 is Rows.Spread for groups that span 1 vectors.
 //
 //go:noescape
@@ -59,6 +77,11 @@ func pick2AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
+// pickLines2AVX512 is Rows.PickLines for groups that span 2 vectors.
+//
+//go:noescape
+func pickLines2AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread2AVX512 is Rows.Spread for groups that span 2 vectors.
 //
@@ -80,6 +103,11 @@ func pick3AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //go:noescape
 func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
+// pickLines3AVX512 is Rows.PickLines for groups that span 3 vectors.
+//
+//go:noescape
+func pickLines3AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread3AVX512 is Rows.Spread for groups that span 3 vectors.
 //
 //go:noescape
@@ -99,6 +127,11 @@ func pick4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows i
 //
 //go:noescape
 func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
+// pickLines4AVX512 is Rows.PickLines for groups that span 4 vectors.
+//
+//go:noescape
+func pickLines4AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 
 // spread4AVX512 is Rows.Spread for groups that span 4 vectors.
 //

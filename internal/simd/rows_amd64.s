@@ -8,183 +8,210 @@ TEXT ·fence(SB), NOSPLIT, $0
 	SFENCE
 	RET
 
+// func vendor() uint32
+// Requires: CPUID
+TEXT ·vendor(SB), NOSPLIT, $0-4
+	XORL AX, AX
+	XORL CX, CX
+	CPUID
+	MOVL BX, ret+0(FP)
+	RET
+
 // func streamAVX2(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, CMOV, MMX+
 TEXT ·streamAVX2(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dStep+16(FP), DX
-	MOVQ  sStep+24(FP), BX
-	MOVQ  size+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	TESTQ DI, DI
-	JZ    done
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    sStep+24(FP), BX
+	MOVQ    size+32(FP), SI
+	MOVQ    rows+40(FP), DI
+	MOVQ    $0x00000800, R8
+	MOVQ    $0x00001000, R9
+	CMPQ    SI, sStep+24(FP)
+	CMOVQNE R9, R8
+	XORQ    R10, R10
+	MOVQ    R8, R9
+	SUBQ    SI, R9
+	CMOVQGT R10, R9
+	ADDQ    sStep+24(FP), R9
+	TESTQ   DI, DI
+	JZ      done
 
 row:
-	MOVQ    AX, R8
-	MOVQ    CX, R9
-	MOVQ    SI, R10
-	MOVQ    R8, R11
-	NEGQ    R11
-	ANDQ    $0x3f, R11
+	MOVQ    AX, R10
+	MOVQ    CX, R11
+	MOVQ    SI, R12
+	MOVQ    R10, R13
+	NEGQ    R13
+	ANDQ    $0x3f, R13
 	JZ      lines
-	CMPQ    R11, R10
-	CMOVQGT R10, R11
-	XORQ    R12, R12
-	TESTQ   $0x00000001, R11
+	CMPQ    R13, R12
+	CMOVQGT R12, R13
+	XORQ    R14, R14
+	TESTQ   $0x00000001, R13
 	JZ      headb
-	MOVB    (R9)(R12*1), R13
-	MOVB    R13, (R8)(R12*1)
-	ADDQ    $0x01, R12
+	MOVB    (R11)(R14*1), R15
+	MOVB    R15, (R10)(R14*1)
+	ADDQ    $0x01, R14
 
 headb:
-	TESTQ $0x00000002, R11
+	TESTQ $0x00000002, R13
 	JZ    headc
-	MOVW  (R9)(R12*1), R13
-	MOVW  R13, (R8)(R12*1)
-	ADDQ  $0x02, R12
+	MOVW  (R11)(R14*1), R15
+	MOVW  R15, (R10)(R14*1)
+	ADDQ  $0x02, R14
 
 headc:
-	TESTQ $0x00000004, R11
+	TESTQ $0x00000004, R13
 	JZ    heade
-	MOVL  (R9)(R12*1), R13
-	MOVL  R13, (R8)(R12*1)
-	ADDQ  $0x04, R12
+	MOVL  (R11)(R14*1), R15
+	MOVL  R15, (R10)(R14*1)
+	ADDQ  $0x04, R14
 
 heade:
-	TESTQ $0x00000008, R11
+	TESTQ $0x00000008, R13
 	JZ    headi
-	MOVQ  (R9)(R12*1), R13
-	MOVQ  R13, (R8)(R12*1)
-	ADDQ  $0x08, R12
+	MOVQ  (R11)(R14*1), R15
+	MOVQ  R15, (R10)(R14*1)
+	ADDQ  $0x08, R14
 
 headi:
-	TESTQ   $0x00000010, R11
+	TESTQ   $0x00000010, R13
 	JZ      headq
-	VMOVDQU (R9)(R12*1), X0
-	VMOVDQU X0, (R8)(R12*1)
-	ADDQ    $0x10, R12
+	VMOVDQU (R11)(R14*1), X0
+	VMOVDQU X0, (R10)(R14*1)
+	ADDQ    $0x10, R14
 
 headq:
-	TESTQ   $0x00000020, R11
+	TESTQ   $0x00000020, R13
 	JZ      headd
-	VMOVDQU (R9)(R12*1), Y0
-	VMOVDQU Y0, (R8)(R12*1)
-	ADDQ    $0x20, R12
+	VMOVDQU (R11)(R14*1), Y0
+	VMOVDQU Y0, (R10)(R14*1)
+	ADDQ    $0x20, R14
 
 headd:
-	ADDQ R11, R8
-	ADDQ R11, R9
-	SUBQ R11, R10
+	ADDQ R13, R10
+	ADDQ R13, R11
+	SUBQ R13, R12
 
 lines:
-	CMPQ       R10, $0x00000900
-	JL         near
-	PREFETCHT1 2048(R9)
-	PREFETCHT1 2112(R9)
-	PREFETCHT1 2176(R9)
-	PREFETCHT1 2240(R9)
-	VMOVDQU    (R9), Y0
-	VMOVDQU    32(R9), Y1
-	VMOVDQU    64(R9), Y2
-	VMOVDQU    96(R9), Y3
-	VMOVDQU    128(R9), Y4
-	VMOVDQU    160(R9), Y5
-	VMOVDQU    192(R9), Y6
-	VMOVDQU    224(R9), Y7
-	VMOVNTDQ   Y0, (R8)
-	VMOVNTDQ   Y1, 32(R8)
-	VMOVNTDQ   Y2, 64(R8)
-	VMOVNTDQ   Y3, 96(R8)
-	VMOVNTDQ   Y4, 128(R8)
-	VMOVNTDQ   Y5, 160(R8)
-	VMOVNTDQ   Y6, 192(R8)
-	VMOVNTDQ   Y7, 224(R8)
-	ADDQ       $0x00000100, R9
-	ADDQ       $0x00000100, R8
-	SUBQ       $0x00000100, R10
+	SUBQ       R8, R12
+	CMPQ       R12, $0x00000100
+	JL         last
+	PREFETCHT1 (R11)(R8*1)
+	PREFETCHT1 64(R11)(R8*1)
+	PREFETCHT1 128(R11)(R8*1)
+	PREFETCHT1 192(R11)(R8*1)
+	ADDQ       R8, R12
+	VMOVDQU    (R11), Y0
+	VMOVDQU    32(R11), Y1
+	VMOVDQU    64(R11), Y2
+	VMOVDQU    96(R11), Y3
+	VMOVDQU    128(R11), Y4
+	VMOVDQU    160(R11), Y5
+	VMOVDQU    192(R11), Y6
+	VMOVDQU    224(R11), Y7
+	VMOVNTDQ   Y0, (R10)
+	VMOVNTDQ   Y1, 32(R10)
+	VMOVNTDQ   Y2, 64(R10)
+	VMOVNTDQ   Y3, 96(R10)
+	VMOVNTDQ   Y4, 128(R10)
+	VMOVNTDQ   Y5, 160(R10)
+	VMOVNTDQ   Y6, 192(R10)
+	VMOVNTDQ   Y7, 224(R10)
+	ADDQ       $0x00000100, R11
+	ADDQ       $0x00000100, R10
+	SUBQ       $0x00000100, R12
 	JMP        lines
 
+last:
+	ADDQ R8, R12
+
 near:
-	CMPQ     R10, $0x00000100
-	JL       line
-	VMOVDQU  (R9), Y0
-	VMOVDQU  32(R9), Y1
-	VMOVDQU  64(R9), Y2
-	VMOVDQU  96(R9), Y3
-	VMOVDQU  128(R9), Y4
-	VMOVDQU  160(R9), Y5
-	VMOVDQU  192(R9), Y6
-	VMOVDQU  224(R9), Y7
-	VMOVNTDQ Y0, (R8)
-	VMOVNTDQ Y1, 32(R8)
-	VMOVNTDQ Y2, 64(R8)
-	VMOVNTDQ Y3, 96(R8)
-	VMOVNTDQ Y4, 128(R8)
-	VMOVNTDQ Y5, 160(R8)
-	VMOVNTDQ Y6, 192(R8)
-	VMOVNTDQ Y7, 224(R8)
-	ADDQ     $0x00000100, R9
-	ADDQ     $0x00000100, R8
-	SUBQ     $0x00000100, R10
-	JMP      near
+	CMPQ       R12, $0x00000100
+	JL         line
+	PREFETCHT1 (R11)(R9*1)
+	PREFETCHT1 64(R11)(R9*1)
+	PREFETCHT1 128(R11)(R9*1)
+	PREFETCHT1 192(R11)(R9*1)
+	VMOVDQU    (R11), Y0
+	VMOVDQU    32(R11), Y1
+	VMOVDQU    64(R11), Y2
+	VMOVDQU    96(R11), Y3
+	VMOVDQU    128(R11), Y4
+	VMOVDQU    160(R11), Y5
+	VMOVDQU    192(R11), Y6
+	VMOVDQU    224(R11), Y7
+	VMOVNTDQ   Y0, (R10)
+	VMOVNTDQ   Y1, 32(R10)
+	VMOVNTDQ   Y2, 64(R10)
+	VMOVNTDQ   Y3, 96(R10)
+	VMOVNTDQ   Y4, 128(R10)
+	VMOVNTDQ   Y5, 160(R10)
+	VMOVNTDQ   Y6, 192(R10)
+	VMOVNTDQ   Y7, 224(R10)
+	ADDQ       $0x00000100, R11
+	ADDQ       $0x00000100, R10
+	SUBQ       $0x00000100, R12
+	JMP        near
 
 line:
-	CMPQ     R10, $0x40
+	CMPQ     R12, $0x40
 	JL       tail
-	VMOVDQU  (R9), Y0
-	VMOVDQU  32(R9), Y1
-	VMOVNTDQ Y0, (R8)
-	VMOVNTDQ Y1, 32(R8)
-	ADDQ     $0x00000040, R9
-	ADDQ     $0x00000040, R8
-	SUBQ     $0x00000040, R10
+	VMOVDQU  (R11), Y0
+	VMOVDQU  32(R11), Y1
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     $0x00000040, R11
+	ADDQ     $0x00000040, R10
+	SUBQ     $0x00000040, R12
 	JMP      line
 
 tail:
-	TESTQ R10, R10
+	TESTQ R12, R12
 	JZ    next
-	XORQ  R11, R11
-	TESTQ $0x00000001, R10
+	XORQ  R13, R13
+	TESTQ $0x00000001, R12
 	JZ    endb
-	MOVB  (R9)(R11*1), R12
-	MOVB  R12, (R8)(R11*1)
-	ADDQ  $0x01, R11
+	MOVB  (R11)(R13*1), R14
+	MOVB  R14, (R10)(R13*1)
+	ADDQ  $0x01, R13
 
 endb:
-	TESTQ $0x00000002, R10
+	TESTQ $0x00000002, R12
 	JZ    endc
-	MOVW  (R9)(R11*1), R12
-	MOVW  R12, (R8)(R11*1)
-	ADDQ  $0x02, R11
+	MOVW  (R11)(R13*1), R14
+	MOVW  R14, (R10)(R13*1)
+	ADDQ  $0x02, R13
 
 endc:
-	TESTQ $0x00000004, R10
+	TESTQ $0x00000004, R12
 	JZ    ende
-	MOVL  (R9)(R11*1), R12
-	MOVL  R12, (R8)(R11*1)
-	ADDQ  $0x04, R11
+	MOVL  (R11)(R13*1), R14
+	MOVL  R14, (R10)(R13*1)
+	ADDQ  $0x04, R13
 
 ende:
-	TESTQ $0x00000008, R10
+	TESTQ $0x00000008, R12
 	JZ    endi
-	MOVQ  (R9)(R11*1), R12
-	MOVQ  R12, (R8)(R11*1)
-	ADDQ  $0x08, R11
+	MOVQ  (R11)(R13*1), R14
+	MOVQ  R14, (R10)(R13*1)
+	ADDQ  $0x08, R13
 
 endi:
-	TESTQ   $0x00000010, R10
+	TESTQ   $0x00000010, R12
 	JZ      endq
-	VMOVDQU (R9)(R11*1), X0
-	VMOVDQU X0, (R8)(R11*1)
-	ADDQ    $0x10, R11
+	VMOVDQU (R11)(R13*1), X0
+	VMOVDQU X0, (R10)(R13*1)
+	ADDQ    $0x10, R13
 
 endq:
-	TESTQ   $0x00000020, R10
+	TESTQ   $0x00000020, R12
 	JZ      endd
-	VMOVDQU (R9)(R11*1), Y0
-	VMOVDQU Y0, (R8)(R11*1)
-	ADDQ    $0x20, R11
+	VMOVDQU (R11)(R13*1), Y0
+	VMOVDQU Y0, (R10)(R13*1)
+	ADDQ    $0x20, R13
 
 endd:
 next:
@@ -200,93 +227,237 @@ done:
 // func streamAVX512(dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
 TEXT ·streamAVX512(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dStep+16(FP), DX
-	MOVQ  sStep+24(FP), BX
-	MOVQ  size+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	MOVQ  $-1, R8
-	TESTQ DI, DI
-	JZ    done
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dStep+16(FP), DX
+	MOVQ    sStep+24(FP), BX
+	MOVQ    size+32(FP), SI
+	MOVQ    rows+40(FP), DI
+	MOVQ    $-1, R8
+	MOVQ    $0x00000800, R9
+	MOVQ    $0x00001000, R10
+	CMPQ    SI, sStep+24(FP)
+	CMOVQNE R10, R9
+	XORQ    R11, R11
+	MOVQ    R9, R10
+	SUBQ    SI, R10
+	CMOVQGT R11, R10
+	ADDQ    sStep+24(FP), R10
+	TESTQ   DI, DI
+	JZ      done
 
 row:
-	MOVQ       AX, R9
-	MOVQ       CX, R10
-	MOVQ       SI, R11
-	MOVQ       R9, R12
-	NEGQ       R12
-	ANDQ       $0x3f, R12
+	MOVQ       AX, R11
+	MOVQ       CX, R12
+	MOVQ       SI, R13
+	MOVQ       R11, R14
+	NEGQ       R14
+	ANDQ       $0x3f, R14
 	JZ         lines
-	CMPQ       R12, R11
-	CMOVQGT    R11, R12
-	BZHIQ      R12, R8, R13
-	KMOVQ      R13, K1
-	VMOVDQU8.Z (R10), K1, Z0
-	VMOVDQU8   Z0, K1, (R9)
-	ADDQ       R12, R9
-	ADDQ       R12, R10
-	SUBQ       R12, R11
+	CMPQ       R14, R13
+	CMOVQGT    R13, R14
+	BZHIQ      R14, R8, R15
+	KMOVQ      R15, K1
+	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8   Z0, K1, (R11)
+	ADDQ       R14, R11
+	ADDQ       R14, R12
+	SUBQ       R14, R13
 
 lines:
-	CMPQ       R11, $0x00000900
-	JL         near
-	PREFETCHT1 2048(R10)
-	PREFETCHT1 2112(R10)
-	PREFETCHT1 2176(R10)
-	PREFETCHT1 2240(R10)
-	VMOVDQU64  (R10), Z0
-	VMOVDQU64  64(R10), Z1
-	VMOVDQU64  128(R10), Z2
-	VMOVDQU64  192(R10), Z3
-	VMOVNTDQ   Z0, (R9)
-	VMOVNTDQ   Z1, 64(R9)
-	VMOVNTDQ   Z2, 128(R9)
-	VMOVNTDQ   Z3, 192(R9)
-	ADDQ       $0x00000100, R10
-	ADDQ       $0x00000100, R9
-	SUBQ       $0x00000100, R11
+	SUBQ       R9, R13
+	CMPQ       R13, $0x00000100
+	JL         last
+	PREFETCHT1 (R12)(R9*1)
+	PREFETCHT1 64(R12)(R9*1)
+	PREFETCHT1 128(R12)(R9*1)
+	PREFETCHT1 192(R12)(R9*1)
+	ADDQ       R9, R13
+	VMOVDQU64  (R12), Z0
+	VMOVDQU64  64(R12), Z1
+	VMOVDQU64  128(R12), Z2
+	VMOVDQU64  192(R12), Z3
+	VMOVNTDQ   Z0, (R11)
+	VMOVNTDQ   Z1, 64(R11)
+	VMOVNTDQ   Z2, 128(R11)
+	VMOVNTDQ   Z3, 192(R11)
+	ADDQ       $0x00000100, R12
+	ADDQ       $0x00000100, R11
+	SUBQ       $0x00000100, R13
 	JMP        lines
 
+last:
+	ADDQ R9, R13
+
 near:
-	CMPQ      R11, $0x00000100
-	JL        line
-	VMOVDQU64 (R10), Z0
-	VMOVDQU64 64(R10), Z1
-	VMOVDQU64 128(R10), Z2
-	VMOVDQU64 192(R10), Z3
-	VMOVNTDQ  Z0, (R9)
-	VMOVNTDQ  Z1, 64(R9)
-	VMOVNTDQ  Z2, 128(R9)
-	VMOVNTDQ  Z3, 192(R9)
-	ADDQ      $0x00000100, R10
-	ADDQ      $0x00000100, R9
-	SUBQ      $0x00000100, R11
-	JMP       near
+	CMPQ       R13, $0x00000100
+	JL         line
+	PREFETCHT1 (R12)(R10*1)
+	PREFETCHT1 64(R12)(R10*1)
+	PREFETCHT1 128(R12)(R10*1)
+	PREFETCHT1 192(R12)(R10*1)
+	VMOVDQU64  (R12), Z0
+	VMOVDQU64  64(R12), Z1
+	VMOVDQU64  128(R12), Z2
+	VMOVDQU64  192(R12), Z3
+	VMOVNTDQ   Z0, (R11)
+	VMOVNTDQ   Z1, 64(R11)
+	VMOVNTDQ   Z2, 128(R11)
+	VMOVNTDQ   Z3, 192(R11)
+	ADDQ       $0x00000100, R12
+	ADDQ       $0x00000100, R11
+	SUBQ       $0x00000100, R13
+	JMP        near
 
 line:
-	CMPQ      R11, $0x40
+	CMPQ      R13, $0x40
 	JL        tail
-	VMOVDQU64 (R10), Z0
-	VMOVNTDQ  Z0, (R9)
-	ADDQ      $0x00000040, R10
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R11
+	VMOVDQU64 (R12), Z0
+	VMOVNTDQ  Z0, (R11)
+	ADDQ      $0x00000040, R12
+	ADDQ      $0x00000040, R11
+	SUBQ      $0x00000040, R13
 	JMP       line
 
 tail:
-	TESTQ      R11, R11
+	TESTQ      R13, R13
 	JZ         next
-	BZHIQ      R11, R8, R11
-	KMOVQ      R11, K1
-	VMOVDQU8.Z (R10), K1, Z0
-	VMOVDQU8   Z0, K1, (R9)
+	BZHIQ      R13, R8, R13
+	KMOVQ      R13, K1
+	VMOVDQU8.Z (R12), K1, Z0
+	VMOVDQU8   Z0, K1, (R11)
 
 next:
 	ADDQ DX, AX
 	ADDQ BX, CX
 	DECQ DI
 	JNZ  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func joinAVX2(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+// Requires: AVX, MMX+
+TEXT ·joinAVX2(SB), NOSPLIT, $192-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  sStep+16(FP), DX
+	MOVQ  size+24(FP), BX
+	MOVQ  skip+32(FP), SI
+	MOVQ  lines+40(FP), DI
+	MOVQ  ahead+48(FP), R8
+	MOVQ  BX, R9
+	SUBQ  $0x40, R9
+	LEAQ  (SP), R11
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	CMPQ SI, R9
+	JG   end
+
+line:
+	LEAQ       (CX)(SI*1), R10
+	PREFETCHT1 (R10)(R8*1)
+	VMOVDQU    (CX)(SI*1), Y0
+	VMOVDQU    32(CX)(SI*1), Y1
+	VMOVNTDQ   Y0, (AX)
+	VMOVNTDQ   Y1, 32(AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, SI
+	DECQ       DI
+	JZ         done
+	CMPQ       SI, R9
+	JLE        line
+
+end:
+	MOVQ     BX, R10
+	SUBQ     SI, R10
+	JZ       next
+	VMOVDQU  (CX)(R9*1), Y0
+	VMOVDQU  32(CX)(R9*1), Y1
+	VMOVDQU  Y0, (R11)(R10*1)
+	VMOVDQU  Y1, 32(R11)(R10*1)
+	ADDQ     DX, CX
+	VMOVDQU  (CX), Y0
+	VMOVDQU  32(CX), Y1
+	VMOVDQU  Y0, 64(R11)(R10*1)
+	VMOVDQU  Y1, 96(R11)(R10*1)
+	VMOVDQU  64(R11), Y0
+	VMOVDQU  96(R11), Y1
+	VMOVNTDQ Y0, (AX)
+	VMOVNTDQ Y1, 32(AX)
+	ADDQ     $0x40, AX
+	MOVQ     $0x00000040, SI
+	SUBQ     R10, SI
+	DECQ     DI
+	JNZ      row
+	JMP      done
+
+next:
+	ADDQ DX, CX
+	XORQ SI, SI
+	JMP  row
+
+done:
+	VZEROUPPER
+	RET
+
+// func joinAVX512(dst *byte, src *byte, sStep int64, size int64, skip int64, lines int64, ahead int64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·joinAVX512(SB), NOSPLIT, $192-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  sStep+16(FP), DX
+	MOVQ  size+24(FP), BX
+	MOVQ  skip+32(FP), SI
+	MOVQ  lines+40(FP), DI
+	MOVQ  ahead+48(FP), R8
+	MOVQ  BX, R9
+	SUBQ  $0x40, R9
+	LEAQ  (SP), R11
+	TESTQ DI, DI
+	JZ    done
+
+row:
+	CMPQ SI, R9
+	JG   end
+
+line:
+	LEAQ       (CX)(SI*1), R10
+	PREFETCHT1 (R10)(R8*1)
+	VMOVDQU64  (CX)(SI*1), Z0
+	VMOVNTDQ   Z0, (AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x40, SI
+	DECQ       DI
+	JZ         done
+	CMPQ       SI, R9
+	JLE        line
+
+end:
+	MOVQ      BX, R10
+	SUBQ      SI, R10
+	JZ        next
+	VMOVDQU64 (CX)(R9*1), Z0
+	VMOVDQU64 Z0, (R11)(R10*1)
+	ADDQ      DX, CX
+	VMOVDQU64 (CX), Z0
+	VMOVDQU64 Z0, 64(R11)(R10*1)
+	VMOVDQU64 64(R11), Z0
+	VMOVNTDQ  Z0, (AX)
+	ADDQ      $0x40, AX
+	MOVQ      $0x00000040, SI
+	SUBQ      R10, SI
+	DECQ      DI
+	JNZ       row
+	JMP       done
+
+next:
+	ADDQ DX, CX
+	XORQ SI, SI
+	JMP  row
 
 done:
 	VZEROUPPER
@@ -648,55 +819,133 @@ done:
 // func pickLines1AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines1AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
 	PREFETCHT1  (CX)(R8*1)
-	VMOVDQU     (R9), X1
-	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VMOVDQU     (R11), X1
+	VINSERTI128 $0x01, (R11)(DX*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVDQU     Y1, (AX)
-	VMOVDQU     (R9)(SI*2), X1
-	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVDQU     (R11)(DX*2), X1
+	VINSERTI128 $0x01, (R11)(R10*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVDQU     Y1, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
 past:
 	PREFETCHT1  (CX)(R8*1)
-	VMOVDQU     (R9), X1
-	VINSERTI128 $0x01, (R9)(SI*1), Y1, Y1
+	VMOVDQU     (R11), X1
+	VINSERTI128 $0x01, (R11)(DX*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVNTDQ    Y1, (AX)
-	VMOVDQU     (R9)(SI*2), X1
-	VINSERTI128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVDQU     (R11)(DX*2), X1
+	VINSERTI128 $0x01, (R11)(R10*1), Y1, Y1
 	VPSHUFB     Y0, Y1, Y1
 	VMOVNTDQ    Y1, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines1AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines1AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+0, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	VMOVDQU8.Z (CX), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	VMOVDQU8.Z (CX), K1, Z1
+	VPERMB     Z1, Z0, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -996,47 +1245,63 @@ done:
 // func pickLines2AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines2AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
 	PREFETCHT1  (CX)(R8*1)
 	PREFETCHT1  64(CX)(R8*1)
 	VMOVDQU     (CX), X3
-	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, (CX)(DX*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9), X2
-	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VMOVDQU     (R11), X2
+	VINSERTI128 $0x01, (R11)(DX*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVDQU     Y3, (AX)
-	VMOVDQU     (CX)(SI*2), X3
-	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VMOVDQU     (CX)(DX*2), X3
+	VINSERTI128 $0x01, (CX)(R10*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9)(SI*2), X2
-	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VMOVDQU     (R11)(DX*2), X2
+	VINSERTI128 $0x01, (R11)(R10*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVDQU     Y3, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1044,26 +1309,95 @@ past:
 	PREFETCHT1  (CX)(R8*1)
 	PREFETCHT1  64(CX)(R8*1)
 	VMOVDQU     (CX), X3
-	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, (CX)(DX*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9), X2
-	VINSERTI128 $0x01, (R9)(SI*1), Y2, Y2
+	VMOVDQU     (R11), X2
+	VINSERTI128 $0x01, (R11)(DX*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVNTDQ    Y3, (AX)
-	VMOVDQU     (CX)(SI*2), X3
-	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	VMOVDQU     (CX)(DX*2), X3
+	VINSERTI128 $0x01, (CX)(R10*1), Y3, Y3
 	VPSHUFB     Y0, Y3, Y3
-	VMOVDQU     (R9)(SI*2), X2
-	VINSERTI128 $0x01, (R9)(DI*1), Y2, Y2
+	VMOVDQU     (R11)(DX*2), X2
+	VINSERTI128 $0x01, (R11)(R10*1), Y2, Y2
 	VPSHUFB     Y1, Y2, Y2
 	VPOR        Y2, Y3, Y3
 	VMOVNTDQ    Y3, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines2AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines2AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+64, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU8.Z 64(CX), K1, Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU8.Z 64(CX), K1, Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -1419,23 +1753,39 @@ done:
 // func pickLines3AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines3AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	VBROADCASTI128 248(BX), Y2
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	VBROADCASTI128 248(DI), Y2
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
@@ -1443,33 +1793,33 @@ near:
 	PREFETCHT1  64(CX)(R8*1)
 	PREFETCHT1  128(CX)(R8*1)
 	VMOVDQU     (CX), X4
-	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, (CX)(DX*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
 	VMOVDQU     16(CX), X3
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9), X3
-	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VMOVDQU     (R11), X3
+	VINSERTI128 $0x01, (R11)(DX*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVDQU     Y4, (AX)
-	VMOVDQU     (CX)(SI*2), X4
-	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VMOVDQU     (CX)(DX*2), X4
+	VINSERTI128 $0x01, (CX)(R10*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
-	VMOVDQU     16(CX)(SI*2), X3
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VMOVDQU     16(CX)(DX*2), X3
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9)(SI*2), X3
-	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VMOVDQU     (R11)(DX*2), X3
+	VINSERTI128 $0x01, (R11)(R10*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVDQU     Y4, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1478,34 +1828,110 @@ past:
 	PREFETCHT1  64(CX)(R8*1)
 	PREFETCHT1  128(CX)(R8*1)
 	VMOVDQU     (CX), X4
-	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, (CX)(DX*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
 	VMOVDQU     16(CX), X3
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9), X3
-	VINSERTI128 $0x01, (R9)(SI*1), Y3, Y3
+	VMOVDQU     (R11), X3
+	VINSERTI128 $0x01, (R11)(DX*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVNTDQ    Y4, (AX)
-	VMOVDQU     (CX)(SI*2), X4
-	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VMOVDQU     (CX)(DX*2), X4
+	VINSERTI128 $0x01, (CX)(R10*1), Y4, Y4
 	VPSHUFB     Y0, Y4, Y4
-	VMOVDQU     16(CX)(SI*2), X3
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y3, Y3
+	VMOVDQU     16(CX)(DX*2), X3
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y3, Y3
 	VPSHUFB     Y1, Y3, Y3
 	VPOR        Y3, Y4, Y4
-	VMOVDQU     (R9)(SI*2), X3
-	VINSERTI128 $0x01, (R9)(DI*1), Y3, Y3
+	VMOVDQU     (R11)(DX*2), X3
+	VINSERTI128 $0x01, (R11)(R10*1), Y3, Y3
 	VPSHUFB     Y2, Y3, Y3
 	VPOR        Y3, Y4, Y4
 	VMOVNTDQ    Y4, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines3AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines3AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	KMOVQ    104(SI), K3
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+128, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU8.Z 128(CX), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU8.Z 128(CX), K1, Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -1915,24 +2341,40 @@ done:
 // func pickLines4AVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·pickLines4AVX2(SB), NOSPLIT, $0-41
-	MOVQ           dst+0(FP), AX
-	MOVQ           src+8(FP), CX
-	MOVQ           lines+16(FP), DX
-	MOVQ           p+24(FP), BX
-	MOVQ           ahead+32(FP), R8
-	MOVQ           16(BX), SI
-	LEAQ           (SI)(SI*2), DI
-	ADDQ           24(BX), CX
-	MOVQ           72(BX), R9
-	ADDQ           CX, R9
-	VBROADCASTI128 120(BX), Y0
-	VBROADCASTI128 184(BX), Y1
-	VBROADCASTI128 248(BX), Y2
-	VBROADCASTI128 312(BX), Y3
-	MOVB           past+40(FP), BL
-	TESTQ          DX, DX
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), SI
+	MOVQ  p+24(FP), DI
+	MOVQ  ahead+32(FP), R8
+	MOVQ  16(DI), DX
+	ADDQ  24(DI), CX
+	MOVQ  DX, BX
+	SHLQ  $0x02, BX
+	MOVQ  $0x00000040, R9
+	TESTQ BX, BX
+	JNS   ascending
+	MOVQ  SI, R10
+	DECQ  R10
+	MOVQ  R10, R11
+	IMULQ BX, R11
+	ADDQ  R11, CX
+	SHLQ  $0x06, R10
+	ADDQ  R10, AX
+	NEGQ  BX
+	NEGQ  R9
+
+ascending:
+	LEAQ           (DX)(DX*2), R10
+	MOVQ           72(DI), R11
+	ADDQ           CX, R11
+	VBROADCASTI128 120(DI), Y0
+	VBROADCASTI128 184(DI), Y1
+	VBROADCASTI128 248(DI), Y2
+	VBROADCASTI128 312(DI), Y3
+	MOVB           past+40(FP), DI
+	TESTQ          SI, SI
 	JE             done
-	TESTB          BL, BL
+	TESTB          DI, DI
 	JNE            past
 
 near:
@@ -1941,41 +2383,41 @@ near:
 	PREFETCHT1  128(CX)(R8*1)
 	PREFETCHT1  192(CX)(R8*1)
 	VMOVDQU     (CX), X5
-	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VINSERTI128 $0x01, (CX)(DX*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
 	VMOVDQU     16(CX), X4
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     32(CX), X4
-	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 32(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9), X4
-	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VMOVDQU     (R11), X4
+	VINSERTI128 $0x01, (R11)(DX*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, (AX)
-	VMOVDQU     (CX)(SI*2), X5
-	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (CX)(R10*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
-	VMOVDQU     16(CX)(SI*2), X4
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VMOVDQU     16(CX)(DX*2), X4
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     32(CX)(SI*2), X4
-	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VMOVDQU     32(CX)(DX*2), X4
+	VINSERTI128 $0x01, 32(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9)(SI*2), X4
-	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VMOVDQU     (R11)(DX*2), X4
+	VINSERTI128 $0x01, (R11)(R10*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     Y5, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         near
 	JMP         done
 
@@ -1985,42 +2427,125 @@ past:
 	PREFETCHT1  128(CX)(R8*1)
 	PREFETCHT1  192(CX)(R8*1)
 	VMOVDQU     (CX), X5
-	VINSERTI128 $0x01, (CX)(SI*1), Y5, Y5
+	VINSERTI128 $0x01, (CX)(DX*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
 	VMOVDQU     16(CX), X4
-	VINSERTI128 $0x01, 16(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 16(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVDQU     32(CX), X4
-	VINSERTI128 $0x01, 32(CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, 32(CX)(DX*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9), X4
-	VINSERTI128 $0x01, (R9)(SI*1), Y4, Y4
+	VMOVDQU     (R11), X4
+	VINSERTI128 $0x01, (R11)(DX*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVNTDQ    Y5, (AX)
-	VMOVDQU     (CX)(SI*2), X5
-	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (CX)(R10*1), Y5, Y5
 	VPSHUFB     Y0, Y5, Y5
-	VMOVDQU     16(CX)(SI*2), X4
-	VINSERTI128 $0x01, 16(CX)(DI*1), Y4, Y4
+	VMOVDQU     16(CX)(DX*2), X4
+	VINSERTI128 $0x01, 16(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y1, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     32(CX)(SI*2), X4
-	VINSERTI128 $0x01, 32(CX)(DI*1), Y4, Y4
+	VMOVDQU     32(CX)(DX*2), X4
+	VINSERTI128 $0x01, 32(CX)(R10*1), Y4, Y4
 	VPSHUFB     Y2, Y4, Y4
 	VPOR        Y4, Y5, Y5
-	VMOVDQU     (R9)(SI*2), X4
-	VINSERTI128 $0x01, (R9)(DI*1), Y4, Y4
+	VMOVDQU     (R11)(DX*2), X4
+	VINSERTI128 $0x01, (R11)(R10*1), Y4, Y4
 	VPSHUFB     Y3, Y4, Y4
 	VPOR        Y4, Y5, Y5
 	VMOVNTDQ    Y5, 32(AX)
-	LEAQ        (CX)(SI*4), CX
-	LEAQ        (R9)(SI*4), R9
-	ADDQ        $0x40, AX
-	DECQ        DX
+	ADDQ        BX, R11
+	ADDQ        BX, CX
+	ADDQ        R9, AX
+	DECQ        SI
 	JNE         past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickLines4AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, MMX+
+TEXT ·pickLines4AVX512(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VMOVDQU8 120(SI), Z0
+	KMOVQ    88(SI), K1
+	KMOVQ    96(SI), K2
+	KMOVQ    104(SI), K3
+	KMOVQ    112(SI), K4
+	MOVQ     $-1, R9
+	MOVQ     32(SI), SI
+	SUBQ     $+192, SI
+	BZHIQ    SI, R9, SI
+	KMOVQ    SI, K1
+	MOVB     past+40(FP), SI
+	TESTQ    BX, BX
+	JE       done
+	TESTB    SI, SI
+	JNE      past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	PREFETCHT1 192(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  128(CX), Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8.Z 192(CX), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVDQU64  Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	PREFETCHT1 128(CX)(DI*1)
+	PREFETCHT1 192(CX)(DI*1)
+	VMOVDQU64  (CX), Z2
+	VPERMB     Z2, Z0, Z1
+	VMOVDQU64  64(CX), Z2
+	VPERMB     Z2, Z0, K2, Z1
+	VMOVDQU64  128(CX), Z2
+	VPERMB     Z2, Z0, K3, Z1
+	VMOVDQU8.Z 192(CX), K1, Z2
+	VPERMB     Z2, Z0, K4, Z1
+	VMOVNTDQ   Z1, (AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER

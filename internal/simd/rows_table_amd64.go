@@ -7,24 +7,35 @@ import (
 
 func (k *Rows) fill(l Level) {
 	if l >= AVX2 {
-		k.Move, k.Stream, k.Fence = moveAVX2, streamAVX2, fence
+		k.Move, k.Stream, k.Join, k.Fence = moveAVX2, streamAVX2, joinAVX2, fence
 		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX2, pickAVX2, pickLinesAVX2
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX2, spreadAVX2
+		k.Direct = vendor() == amd
 	}
 	if l >= AVX512 {
-		k.Move, k.Stream = moveAVX512, streamAVX512
-		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX512, pickAVX512, nil
+		k.Move, k.Stream, k.Join = moveAVX512, streamAVX512, joinAVX512
+		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX512, pickAVX512, pickLinesAVX512
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX512, spreadAVX512
+		if !k.Direct {
+			k.PickLines = nil // slower there than by way of a block
+		}
 	}
 }
 
-// shuffleFunc is a kernel for what spans a number of vectors.
-type shuffleFunc = func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)
+// amd is vendor on processors of AMD: "Auth".
+const amd = 0x68747541
+
+// Kernels for what spans a number of vectors.
+type (
+	shuffleFunc = func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)
+	lineFunc    = func(dst, src *byte, lines int64, p *byte, ahead int64, past bool)
+)
 
 var (
 	picksAVX2     = [vectors]shuffleFunc{pick1AVX2, pick2AVX2, pick3AVX2, pick4AVX2}
 	picksAVX512   = [vectors]shuffleFunc{pick1AVX512, pick2AVX512, pick3AVX512, pick4AVX512}
-	linesAVX2     = [vectors]func(dst, src *byte, lines int64, p *byte, ahead int64, past bool){pickLines1AVX2, pickLines2AVX2, pickLines3AVX2, pickLines4AVX2}
+	linesAVX2     = [vectors]lineFunc{pickLines1AVX2, pickLines2AVX2, pickLines3AVX2, pickLines4AVX2}
+	linesAVX512   = [vectors]lineFunc{pickLines1AVX512, pickLines2AVX512, pickLines3AVX512, pickLines4AVX512}
 	spreadsAVX2   = [...]shuffleFunc{spread1AVX2, spread2AVX2, spread4AVX2, spread8AVX2, spread16AVX2}
 	spreadsAVX512 = [vectors]shuffleFunc{spread1AVX512, spread2AVX512, spread3AVX512, spread4AVX512}
 )
@@ -35,6 +46,10 @@ func pickAVX2(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
 
 func pickLinesAVX2(dst, src *byte, n int64, p *Shuffle, ahead int64, past bool) {
 	linesAVX2[p.count-1](dst, src, n, (*byte)(unsafe.Pointer(p)), ahead, past)
+}
+
+func pickLinesAVX512(dst, src *byte, n int64, p *Shuffle, ahead int64, past bool) {
+	linesAVX512[p.count-1](dst, src, n, (*byte)(unsafe.Pointer(p)), ahead, past)
 }
 
 func pickAVX512(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {

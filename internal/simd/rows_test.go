@@ -59,6 +59,44 @@ func TestMove(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) { copies(t, k.Move) })
 }
 
+// Rows of all sizes about those of lines, between which nothing may be read that begins or
+// ends memory, from any byte of the first one on, to lines of which nothing else may change.
+func TestJoin(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Join == nil {
+			t.Skip("no kernel at this level")
+		}
+		const rows, line = 5, 64
+		room := rows * 320
+		first, last := fenced(t, room, false), fenced(t, room, true)
+		copy(first, noise(room))
+		copy(last, noise(room))
+		for size := line; size <= 260; size++ {
+			for _, gap := range []int{0, 1, 32, -2 * size} {
+				step, low := size+gap, 0
+				if step < 0 {
+					low = (rows - 1) * -step
+				}
+				span := (rows-1)*max(step, -step) + size
+				for _, src := range [][]byte{first[:span], last[room-span:]} {
+					var run []byte
+					for r := range rows {
+						run = append(run, src[low+r*step:][:size]...)
+					}
+					for _, skip := range []int{0, size % line, line - 1} {
+						lines := (len(run) - skip) / line
+						got, want := aligned((lines+2)*line), aligned((lines+2)*line)
+						copy(want[line:], run[skip:][:lines*line])
+						k.Join(&got[line], &src[low], int64(step), int64(size), int64(skip), int64(lines), 100)
+						require.Equal(t, want, got, "rows of %d bytes, %d apart, from byte %d", size, step, skip)
+					}
+				}
+			}
+		}
+		k.Join(&first[0], &last[0], 64, 64, 0, 0, 0)
+	})
+}
+
 func TestStream(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) { copies(t, k.Stream) })
 }

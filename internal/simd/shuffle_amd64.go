@@ -62,6 +62,7 @@ func (p *Shuffle) planPickAVX512(size, step int64) bool {
 	if !p.fit(vectorBytes, size, step, 4) {
 		return false
 	}
+	p.Lines = p.near == vectorBytes
 	for near, far := range p.offsets() {
 		p.shuffles[0][near] = byte(far % vectorBytes)
 		p.masks[far/vectorBytes] |= 1 << near

@@ -106,7 +106,7 @@ func TestPickLines(t *testing.T) {
 							for e := range n {
 								copy(want[at+int(e*size):][:size], src[low+e*step:])
 							}
-							k.PickLines(&got[at], &src[low], lines, &p, p.Ahead, at == line)
+							k.PickLines(&got[at], &src[low], lines, &p, 2<<10, at == line)
 							require.Equal(t, want, got, "%d lines of %d bytes, %d apart", lines, size, step)
 						}
 					}

@@ -40,6 +40,7 @@ type Kernels struct {
 	Transposes
 	Bits
 	Casts
+	Scalings
 	Takes
 	Permutes
 	Blends

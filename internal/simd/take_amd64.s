@@ -427,31 +427,22 @@ long:
 	SUBQ $0x40, R9
 
 longloop:
-	MOVQ       (DX)(R8*8), R10
-	ADDQ       CX, R10
-	PREFETCHT1 (R10)
-	MOVQ       $0x00000040, R11
-	JMP        longfetchtest
-
-longfetch:
-	PREFETCHT1 (R10)(R11*1)
-	ADDQ       $0x40, R11
-
-longfetchtest:
-	CMPQ       R11, SI
-	JL         longfetch
-	PREFETCHT1 -1(R10)(SI*1)
+	MOVQ       (DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 -1(R12)(SI*1)
 	MOVQ       (DX), R10
 	ADDQ       CX, R10
 	XORQ       R11, R11
 	JMP        longtest
 
 longline:
-	VMOVDQU (R10)(R11*1), Y0
-	VMOVDQU 32(R10)(R11*1), Y1
-	VMOVDQU Y0, (AX)(R11*1)
-	VMOVDQU Y1, 32(AX)(R11*1)
-	ADDQ    $0x40, R11
+	PREFETCHT1 (R12)(R11*1)
+	VMOVDQU    (R10)(R11*1), Y0
+	VMOVDQU    32(R10)(R11*1), Y1
+	VMOVDQU    Y0, (AX)(R11*1)
+	VMOVDQU    Y1, 32(AX)(R11*1)
+	ADDQ       $0x40, R11
 
 longtest:
 	CMPQ    R11, R9
@@ -468,36 +459,27 @@ longtest:
 
 past:
 pastloop:
-	MOVQ       (DX)(R8*8), R9
-	ADDQ       CX, R9
-	PREFETCHT1 (R9)
-	MOVQ       $0x00000040, R10
-	JMP        pastfetchtest
-
-pastfetch:
-	PREFETCHT1 (R9)(R10*1)
-	ADDQ       $0x40, R10
-
-pastfetchtest:
-	CMPQ       R10, SI
-	JL         pastfetch
-	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 -1(R11)(SI*1)
 	MOVQ       (DX), R9
 	ADDQ       CX, R9
 	XORQ       R10, R10
 
 pastline:
-	VMOVDQU  (R9)(R10*1), Y0
-	VMOVDQU  32(R9)(R10*1), Y1
-	VMOVNTDQ Y0, (AX)(R10*1)
-	VMOVNTDQ Y1, 32(AX)(R10*1)
-	ADDQ     $0x40, R10
-	CMPQ     R10, SI
-	JL       pastline
-	ADDQ     BX, AX
-	ADDQ     $0x08, DX
-	DECQ     DI
-	JNZ      pastloop
+	PREFETCHT1 (R11)(R10*1)
+	VMOVDQU    (R9)(R10*1), Y0
+	VMOVDQU    32(R9)(R10*1), Y1
+	VMOVNTDQ   Y0, (AX)(R10*1)
+	VMOVNTDQ   Y1, 32(AX)(R10*1)
+	ADDQ       $0x40, R10
+	CMPQ       R10, SI
+	JL         pastline
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        pastloop
 
 done:
 	VZEROUPPER
@@ -1038,29 +1020,20 @@ long:
 	SUBQ $0x40, R9
 
 longloop:
-	MOVQ       (DX)(R8*8), R10
-	ADDQ       CX, R10
-	PREFETCHT1 (R10)
-	MOVQ       $0x00000040, R11
-	JMP        longfetchtest
-
-longfetch:
-	PREFETCHT1 (R10)(R11*1)
-	ADDQ       $0x40, R11
-
-longfetchtest:
-	CMPQ       R11, SI
-	JL         longfetch
-	PREFETCHT1 -1(R10)(SI*1)
+	MOVQ       (DX)(R8*8), R12
+	ADDQ       CX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 -1(R12)(SI*1)
 	MOVQ       (DX), R10
 	ADDQ       CX, R10
 	XORQ       R11, R11
 	JMP        longtest
 
 longline:
-	VMOVDQU64 (R10)(R11*1), Z0
-	VMOVDQU64 Z0, (AX)(R11*1)
-	ADDQ      $0x40, R11
+	PREFETCHT1 (R12)(R11*1)
+	VMOVDQU64  (R10)(R11*1), Z0
+	VMOVDQU64  Z0, (AX)(R11*1)
+	ADDQ       $0x40, R11
 
 longtest:
 	CMPQ      R11, R9
@@ -1075,34 +1048,25 @@ longtest:
 
 past:
 pastloop:
-	MOVQ       (DX)(R8*8), R9
-	ADDQ       CX, R9
-	PREFETCHT1 (R9)
-	MOVQ       $0x00000040, R10
-	JMP        pastfetchtest
-
-pastfetch:
-	PREFETCHT1 (R9)(R10*1)
-	ADDQ       $0x40, R10
-
-pastfetchtest:
-	CMPQ       R10, SI
-	JL         pastfetch
-	PREFETCHT1 -1(R9)(SI*1)
+	MOVQ       (DX)(R8*8), R11
+	ADDQ       CX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 -1(R11)(SI*1)
 	MOVQ       (DX), R9
 	ADDQ       CX, R9
 	XORQ       R10, R10
 
 pastline:
-	VMOVDQU64 (R9)(R10*1), Z0
-	VMOVNTDQ  Z0, (AX)(R10*1)
-	ADDQ      $0x40, R10
-	CMPQ      R10, SI
-	JL        pastline
-	ADDQ      BX, AX
-	ADDQ      $0x08, DX
-	DECQ      DI
-	JNZ       pastloop
+	PREFETCHT1 (R11)(R10*1)
+	VMOVDQU64  (R9)(R10*1), Z0
+	VMOVNTDQ   Z0, (AX)(R10*1)
+	ADDQ       $0x40, R10
+	CMPQ       R10, SI
+	JL         pastline
+	ADDQ       BX, AX
+	ADDQ       $0x08, DX
+	DECQ       DI
+	JNZ        pastloop
 
 done:
 	VZEROUPPER
@@ -1196,4 +1160,17 @@ done:
 	KMOVB    K1, AX
 	MOVQ     AX, wrong+40(FP)
 	VZEROUPPER
+	RET
+
+// func fetch(src *byte, size int64)
+// Requires: MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-16
+	MOVQ src+0(FP), AX
+	MOVQ size+8(FP), CX
+
+line:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	SUBQ       $0x40, CX
+	JG         line
 	RET

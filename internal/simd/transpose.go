@@ -22,20 +22,27 @@ type Transposes struct {
 //	dst[i*stride + k*size] = src[rows[k] + i*size], i < n, k < m
 //
 // A kernel does a block of rows at a time, and m is a multiple of the block. It reads
-// 16 bytes at a time, the least that n elements may have, but for FewStream.
+// 16 bytes at a time, the least that n elements may have, but for Few.
 type Transposer struct {
 	Wide   TransposeFunc // blocks of Width/size rows
 	Narrow TransposeFunc // blocks of 16/size rows
 	// Stream writes past the caches, in blocks of 64/size rows: rows of dst start on
-	// lines. nil where there is none; FewStream, too.
-	Stream TransposeFunc
-	// FewStream is Stream for n elements of fewer than 16 bytes. It reads 16 bytes of
-	// each row nevertheless.
-	FewStream TransposeFunc
-	Width     int64
+	// lines. Staged is Stream for rows of 64 bytes and more that fall into few sets of the
+	// first cache. Few is Stream for n elements of fewer than 16 bytes: it reads 16 bytes
+	// of each row nevertheless, and fetches nothing. nil where there is none.
+	Stream, Staged, Few StreamFunc
+	Width               int64
 }
 
 // TransposeFunc is a kernel of a Transposer. Where there is FetchRows, it fetches
 // meanwhile, to the second cache, the lines at fetch[fetched[k]], k < m, and those after
 // them, as many as the n columns have; nil: nothing.
 type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64)
+
+// StreamFunc is a kernel of a Transposer that reads each row from one end to the other and
+// fetches what it reads later, in the end the first lines at fetch[fetched[k]], k < m; nil:
+// nothing. work is a buffer of StreamWork bytes, which begins on a line.
+type StreamFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)
+
+// StreamWork is the size of the buffer of a StreamFunc.
+const StreamWork = 5 << 10

@@ -12,6 +12,21 @@ func transpose8x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 //go:noescape
 func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose8x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x256streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose8x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -20,7 +35,17 @@ func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 // transpose8x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x512streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose16x128 is one of Transposes.Transpose.
 //
@@ -32,6 +57,21 @@ func transpose16x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose16x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x256streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose16x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -40,7 +80,17 @@ func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose16x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x512streamfew is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512streamfew(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose32x128 is one of Transposes.Transpose.
 //
@@ -52,6 +102,16 @@ func transpose32x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose32x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x256streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose32x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -60,7 +120,12 @@ func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose32x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x512streamstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose64x128 is one of Transposes.Transpose.
 //
@@ -72,6 +137,11 @@ func transpose64x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose64x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose64x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -80,7 +150,7 @@ func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 // transpose64x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose128x128 is one of Transposes.Transpose.
 //
@@ -92,6 +162,11 @@ func transpose128x128(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 //go:noescape
 func transpose128x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
 
+// transpose128x256stream is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose128x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose128x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -100,17 +175,7 @@ func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 // transpose128x512stream is one of Transposes.Transpose.
 //
 //go:noescape
-func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
-
-// transpose8x512fewstream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose8x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
-
-// transpose16x512fewstream is one of Transposes.Transpose.
-//
-//go:noescape
-func transpose16x512fewstream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64)
+func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // fetchRows is Transposes.FetchRows.
 //

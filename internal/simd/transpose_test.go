@@ -18,32 +18,40 @@ func TestTranspose(t *testing.T) {
 		}
 		for log, kernels := range k.Transpose {
 			size := 1 << log
+			least := 16 / size
 			for _, f := range []struct {
 				name      string
 				transpose simd.TransposeFunc
 				width     int
 				align     int
-				few       bool
+				lo, hi    int
 			}{
-				{"wide", kernels.Wide, int(kernels.Width), 1, false},
-				{"stream", kernels.Stream, 64, 64, false},
-				{"narrow", kernels.Narrow, 16, 1, false},
-				{"fewstream", kernels.FewStream, 64, 64, true},
+				{"wide", kernels.Wide, int(kernels.Width), 1, least, 5*least + 2},
+				{"stream", worker(kernels.Stream), 64, 64, least, 9*least + 2},
+				{"staged", worker(kernels.Staged), 64, 64, 4 * least, 9*least + 2},
+				{"narrow", kernels.Narrow, 16, 1, least, 5*least + 2},
+				{"few", worker(kernels.Few), 64, 64, 1, least},
 			} {
 				t.Run(fmt.Sprintf("%d-%s", 8*size, f.name), func(t *testing.T) {
-					least := 16 / size
-					lo, hi := least, 5*least+2
-					if f.few {
-						lo, hi = 1, least
-					}
 					if f.transpose == nil {
 						t.Skip("no kernel at this level")
 					}
-					testTranspose(t, f.transpose, size, f.width, f.align, lo, hi)
+					testTranspose(t, f.transpose, size, f.width, f.align, f.lo, f.hi)
 				})
 			}
 		}
 	})
+}
+
+// worker gives a kernel its buffer.
+func worker(stream simd.StreamFunc) simd.TransposeFunc {
+	if stream == nil {
+		return nil
+	}
+	work := aligned(simd.StreamWork)
+	return func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64) {
+		stream(dst, stride, src, rows, m, n, fetch, fetched, &work[0])
+	}
 }
 
 func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, align, lo, hi int) {

@@ -27,37 +27,18 @@ DEVICE u32 nearest_float(u64 m, i32 e, u32 sign) {
 // significand * 2^exponent.
 DEVICE u32 significand(u32 x) { return (x & 0x7fffff) | ((x & FLOAT_INFINITY) != 0) << 23; }
 
-#ifndef SUM_OF
-
 DEVICE i32 exponent_of(u32 x) { return MAX((i32)(x >> 23 & 255), 1) - 150; }
 
 DEVICE u32 is_finite(u32 x) { return (x & FLOAT_INFINITY) != FLOAT_INFINITY; }
 DEVICE u32 is_zero(u32 x) { return (x & ~FLOAT_SIGN) == 0; }
 
+#ifndef SUM_OF
 DEVICE u32 product_of(u32 a, u32 b) {
 	const u32 sign = (a ^ b) & FLOAT_SIGN;
 	if (is_finite(a) && is_finite(b)) {
 		return nearest_float((u64)significand(a) * significand(b), exponent_of(a) + exponent_of(b), sign);
 	}
 	return is_nan(a) || is_nan(b) || is_zero(a) || is_zero(b) ? FLOAT_NAN : sign | FLOAT_INFINITY;
-}
-
-DEVICE u32 quotient_of(u32 a, u32 b) {
-	const u32 sign = (a ^ b) & FLOAT_SIGN;
-	if (is_nan(a) || is_nan(b) || (is_zero(a) && is_zero(b)) || !(is_finite(a) || is_finite(b))) {
-		return FLOAT_NAN;
-	}
-	if (is_zero(a) || !is_finite(b)) {
-		return sign;
-	}
-	if (is_zero(b) || !is_finite(a)) {
-		return sign | FLOAT_INFINITY;
-	}
-	// With their highest bits in one place, the quotient has 39 bits at least.
-	const u32 up = LEADING32(significand(a)) - 8, down = LEADING32(significand(b)) - 8;
-	const u64 n = (u64)(significand(a) << up) << 39, m = significand(b) << down;
-	const u64 q = n / m;
-	return nearest_float(q << 1 | (q * m != n), exponent_of(a) - exponent_of(b) - 40 - (i32)up + (i32)down, sign);
 }
 
 DEVICE u32 sum_of(u32 a, u32 b) {
@@ -79,5 +60,26 @@ DEVICE u32 sum_of(u32 a, u32 b) {
 
 #define SUM_OF(a, b) sum_of(a, b)
 #define PRODUCT_OF(a, b) product_of(a, b)
+#endif
+
+#ifndef QUOTIENT_OF
+DEVICE u32 quotient_of(u32 a, u32 b) {
+	const u32 sign = (a ^ b) & FLOAT_SIGN;
+	if (is_nan(a) || is_nan(b) || (is_zero(a) && is_zero(b)) || !(is_finite(a) || is_finite(b))) {
+		return FLOAT_NAN;
+	}
+	if (is_zero(a) || !is_finite(b)) {
+		return sign;
+	}
+	if (is_zero(b) || !is_finite(a)) {
+		return sign | FLOAT_INFINITY;
+	}
+	// With their highest bits in one place, the quotient has 39 bits at least.
+	const u32 up = LEADING32(significand(a)) - 8, down = LEADING32(significand(b)) - 8;
+	const u64 n = (u64)(significand(a) << up) << 39, m = significand(b) << down;
+	const u64 q = n / m;
+	return nearest_float(q << 1 | (q * m != n), exponent_of(a) - exponent_of(b) - 40 - (i32)up + (i32)down, sign);
+}
+
 #define QUOTIENT_OF(a, b) quotient_of(a, b)
 #endif

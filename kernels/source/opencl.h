@@ -33,6 +33,22 @@ typedef uint4 u128;
 #define AS_FLOAT(x) as_float((u32)(x))
 #define AS_BITS(x) as_uint((float)(x))
 
+// Arithmetic on the bits of floats, where package opencl has found that the device's is
+// exact: else it is on integers (arithmetic.h, doubles.h).
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef FLOATS
+#define SUM_OF(a, b) AS_BITS(AS_FLOAT(a) + AS_FLOAT(b))
+#define PRODUCT_OF(a, b) AS_BITS(AS_FLOAT(a) * AS_FLOAT(b))
+#endif
+#ifdef QUOTIENTS
+#define QUOTIENT_OF(a, b) AS_BITS(AS_FLOAT(a) / AS_FLOAT(b))
+#endif
+#ifdef DOUBLES
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define DOUBLE_SUM_OF(a, b) as_ulong(as_double((u64)(a)) + as_double((u64)(b)))
+#define DOUBLE_PRODUCT_OF(a, b) as_ulong(as_double((u64)(a)) * as_double((u64)(b)))
+#endif
+
 // Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
 // for one to be read, and SCALAR is for short loops that vectors do not pay for.

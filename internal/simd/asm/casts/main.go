@@ -16,10 +16,17 @@ func main() {
 		fromFloats(v)
 		lookUp16(v)
 		lookUp32(v)
-		scaleFloat(v)
+		lookUpEach32(v)
+		scalings(v)
+		codeFloat(v)
 	}
 	byteToWord()
 	wordToStep()
+	stepFloat()
+	boundFloat()
+	lookUpEach16()
+	mapBytesAVX2()
+	mapBytesAVX512()
 	hasF16C()
 	WriteFiles()
 }
@@ -300,20 +307,23 @@ func lookUp32(v Vec) {
 	if v == AVX2 {
 		Read(Mem{Base: table, Disp: 32}, second)
 	}
-	kernel(1, 4, int(v)/4, func(src Mem) reg.VecVirtual {
-		x := v.Reg()
-		VPMOVZXBD(src, x)
-		if v == AVX512 {
-			VPERMD(first, x, x)
-			return x
-		}
-		y, is := v.Reg(), v.Reg()
-		VPERMD(first, x, y)
-		VPSLLD(Imm(28), x, is) // its highest bit chooses
-		VPERMD(second, x, x)
-		VBLENDVPS(is, x, y, x)
+	kernel(1, 4, int(v)/4, func(src Mem) reg.VecVirtual { return find32(v, first, second, src) })
+}
+
+// find32 finds words by bytes, in a table of which second is the rest.
+func find32(v Vec, first, second reg.VecVirtual, src Mem) reg.VecVirtual {
+	x := v.Reg()
+	VPMOVZXBD(src, x)
+	if v == AVX512 {
+		VPERMD(first, x, x)
 		return x
-	})
+	}
+	y, is := v.Reg(), v.Reg()
+	VPERMD(first, x, y)
+	VPSLLD(Imm(28), x, is) // its highest bit chooses
+	VPERMD(second, x, x)
+	VBLENDVPS(is, x, y, x)
+	return x
 }
 
 // hasF16C asks the processor, which package cpu of golang.org/x/sys does not.

@@ -10,43 +10,121 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// pickLines writes Rows.PickLines for groups of 16 bytes that span some vectors: a line
-// has four, of which two at a time are shuffled in the lanes of a register.
-func pickLines(count int) {
-	name := fmt.Sprintf("pickLines%dAVX2", count)
+// linePicker has what the kernels for whole lines share.
+type linePicker struct {
+	count          int // vectors that a group spans
+	d, s, far, sBy reg.GPVirtual
+}
+
+func field(p reg.GPVirtual, at int) Mem { return Mem{Base: p, Disp: at} }
+
+// pickLines writes Rows.PickLines. A line is a group of 64 bytes, or four of 16.
+func pickLines(v emit.Vec, count int) {
+	name := v.Name(fmt.Sprintf("pickLines%d", count))
 	TEXT(name, NOSPLIT, "func(dst, src *byte, lines int64, p *byte, ahead int64, past bool)")
 	Doc(fmt.Sprintf("%s is Rows.PickLines for groups that span %d vectors.", name, count))
 	Pragma("noescape")
-	d, s, lines, p := param("dst"), param("src"), param("lines"), param("p")
-	field := func(at int) Mem { return Mem{Base: p, Disp: at} }
-	far, far3, ahead, last := GP64(), GP64(), param("ahead"), GP64()
-	MOVQ(field(fieldFar), far)
-	LEAQ(Mem{Base: far, Index: far, Scale: 2}, far3)
-	ADDQ(field(fieldBase), s)
-	MOVQ(field(fieldLast), last)
-	ADDQ(s, last)
+	l := linePicker{count, param("dst"), param("src"), GP64(), GP64()}
+	lines, p, ahead := param("lines"), param("p"), param("ahead")
+	MOVQ(field(p, fieldFar), l.far)
+	ADDQ(field(p, fieldBase), l.s)
+	MOVQ(l.far, l.sBy)
+	if v == emit.AVX2 {
+		SHLQ(Imm(2), l.sBy)
+	}
+	dBy := l.ascend(lines)
+	pick := l.group
+	if v == emit.AVX2 {
+		pick = l.fourGroups
+	}
+	line := pick(p)
+	emit.Lines(lines, func(past bool) {
+		for i := range count {
+			PREFETCHT1(Mem{Base: l.s, Index: ahead, Scale: 1, Disp: emit.Line * i})
+		}
+		line(past)
+		ADDQ(l.sBy, l.s)
+		ADDQ(dBy, l.d)
+	})
+}
+
+// ascend has lines taken in ascending order of the source, the last one first where steps
+// are negative, and returns what to go on by on the other side: the processor fetches
+// better upwards than downwards, and the order of whole lines past the caches is nothing.
+func (l *linePicker) ascend(lines reg.GPVirtual) (dBy reg.GPVirtual) {
+	dBy = GP64()
+	MOVQ(U32(emit.Line), dBy)
+	TESTQ(l.sBy, l.sBy)
+	JNS(LabelRef("ascending"))
+	before, by := copyOf(lines), GP64()
+	DECQ(before)
+	MOVQ(before, by)
+	IMULQ(l.sBy, by)
+	ADDQ(by, l.s)
+	SHLQ(Imm(6), before)
+	ADDQ(before, l.d)
+	NEGQ(l.sBy)
+	NEGQ(dBy)
+	Label("ascending")
+	return dBy
+}
+
+// group picks a line by a vector, as pickAVX512 does.
+func (l *linePicker) group(p reg.GPVirtual) func(past bool) {
+	index, out, loaded, last := ZMM(), ZMM(), ZMM(), K()
+	masks := opmasks(l.count)
+	VMOVDQU8(field(p, fieldShuffles), index)
+	for i := range masks {
+		KMOVQ(field(p, fieldMasks+8*i), masks[i])
+	}
+	ones, t := GP64(), GP64()
+	MOVQ(I32(-1), ones)
+	MOVQ(field(p, fieldSpan), t)
+	SUBQ(I32(64*int32(l.count-1)), t)
+	first(t, ones, t, last)
+	return func(past bool) {
+		for i := range l.count {
+			if i < l.count-1 {
+				emit.Read(at(l.s, 64*i), loaded)
+			} else {
+				VMOVDQU8_Z(at(l.s, 64*i), last, loaded)
+			}
+			if i == 0 {
+				VPERMB(loaded, index, out)
+			} else {
+				VPERMB(loaded, index, masks[i], out)
+			}
+		}
+		emit.Write(out, at(l.d, 0), past)
+	}
+}
+
+// fourGroups picks a line by groups of 16 bytes, of which two at a time are shuffled in the
+// lanes of a register.
+func (l *linePicker) fourGroups(p reg.GPVirtual) func(past bool) {
+	far3, last := GP64(), GP64()
+	LEAQ(Mem{Base: l.far, Index: l.far, Scale: 2}, far3)
+	MOVQ(field(p, fieldLast), last)
+	ADDQ(l.s, last)
 	var tables []reg.VecVirtual
-	for i := range count {
-		tables = append(tables, emit.AVX2.Lanes(field(fieldShuffles+64*i)))
+	for i := range l.count {
+		tables = append(tables, emit.AVX2.Lanes(field(p, fieldShuffles+64*i)))
 	}
 	one, out := YMM(), YMM()
 	// from is where vector i of a group is.
 	from := func(i, group int) Mem {
-		base, disp := s, 16*i
-		if i == count-1 {
+		base, disp := l.s, 16*i
+		if i == l.count-1 {
 			base, disp = last, 0
 		}
 		return []Mem{
-			{Base: base, Disp: disp}, {Base: base, Index: far, Scale: 1, Disp: disp},
-			{Base: base, Index: far, Scale: 2, Disp: disp}, {Base: base, Index: far3, Scale: 1, Disp: disp},
+			{Base: base, Disp: disp}, {Base: base, Index: l.far, Scale: 1, Disp: disp},
+			{Base: base, Index: l.far, Scale: 2, Disp: disp}, {Base: base, Index: far3, Scale: 1, Disp: disp},
 		}[group]
 	}
-	line := func(past bool) {
-		for i := range count {
-			PREFETCHT1(Mem{Base: s, Index: ahead, Scale: 1, Disp: emit.Line * i})
-		}
+	return func(past bool) {
 		for group := 0; group < 4; group += 2 {
-			for i := range count {
+			for i := range l.count {
 				in := one
 				if i == 0 {
 					in = out
@@ -58,11 +136,8 @@ func pickLines(count int) {
 					VPOR(in, out, out)
 				}
 			}
-			emit.Write(out, at(d, 16*group), past)
+			emit.Write(out, at(l.d, 16*group), past)
 		}
-		LEAQ(Mem{Base: s, Index: far, Scale: 4}, s)
-		LEAQ(Mem{Base: last, Index: far, Scale: 4}, last)
-		ADDQ(Imm(emit.Line), d)
+		ADDQ(l.sBy, last)
 	}
-	emit.Lines(lines, line)
 }

@@ -11,14 +11,18 @@ import (
 
 func main() {
 	fence()
+	vendor()
 	streamAVX2()
 	streamAVX512()
+	join(emit.AVX2)
+	join(emit.AVX512)
 	moveAVX2()
 	moveAVX512()
 	for count := 1; count <= vectors; count++ {
 		pickAVX2(count)
 		pickAVX512(count)
-		pickLines(count)
+		pickLines(emit.AVX2, count)
+		pickLines(emit.AVX512, count)
 		spreadAVX512(count)
 	}
 	for _, w := range []int{1, 2, 4, 8, 16} {

@@ -10,7 +10,22 @@ import (
 // and what is before and after them does not. some copies n bytes, 0 < n < 64.
 func stream(name string, vectors []reg.VecVirtual, width int, before func(), some func(d, s, n reg.GPVirtual, label string)) {
 	var r rowRegisters
-	rowLoop(name, "Rows.Stream.", before, func() {
+	// How far ahead lines of the row are fetched, and near its end those of the next one.
+	var inRow, inNext reg.GPVirtual
+	rowLoop(name, "Rows.Stream.", func() {
+		before()
+		inRow, inNext = GP64(), GP64()
+		far, least := GP64(), GP64()
+		MOVQ(U32(ahead), inRow)
+		MOVQ(U32(aheadApart), far)
+		CMPQ(r.size, arg("sStep"))
+		CMOVQNE(far, inRow)
+		XORQ(least, least)
+		MOVQ(inRow, inNext)
+		SUBQ(r.size, inNext)
+		CMOVQGT(least, inNext)
+		ADDQ(arg("sStep"), inNext)
+	}, func() {
 		d, s, n := copyOf(r.d), copyOf(r.s), copyOf(r.size)
 		h := copyOf(d)
 		NEGQ(h)
@@ -34,18 +49,25 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 			ADDQ(U32(bytes), d)
 			SUBQ(U32(bytes), n)
 		}
-		Label("lines")
-		// The processor fetches ahead by itself, but not far enough.
-		CMPQ(n, U32(256+ahead))
-		JL(LabelRef("near"))
-		for i := range 4 {
-			PREFETCHT1(at(s, ahead+i*64))
+		fetch := func(by reg.GPVirtual) {
+			for i := range 4 {
+				PREFETCHT1(Mem{Base: s, Index: by, Scale: 1, Disp: i * 64})
+			}
 		}
+		Label("lines")
+		SUBQ(inRow, n)
+		CMPQ(n, U32(256))
+		JL(LabelRef("last"))
+		fetch(inRow)
+		ADDQ(inRow, n)
 		move(256)
 		JMP(LabelRef("lines"))
+		Label("last")
+		ADDQ(inRow, n)
 		Label("near")
 		CMPQ(n, U32(256))
 		JL(LabelRef("line"))
+		fetch(inNext)
 		move(256)
 		JMP(LabelRef("near"))
 		Label("line")
@@ -60,8 +82,9 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 	}, &r)
 }
 
-// ahead is how many bytes before they are read lines are fetched, within a row.
-const ahead = 2 << 10
+// How many bytes before they are read lines are fetched: the processor fetches ahead by
+// itself, but not far enough, and less so where rows do not follow one another.
+const ahead, aheadApart = 2 << 10, 4 << 10
 
 // unaligned is the unaligned load of a vector of a width.
 func unaligned(width int, from, to Op) {
@@ -116,6 +139,17 @@ func streamAVX2() {
 			Label(skip)
 		}
 	})
+}
+
+// vendor writes a function that returns the first letters of the processor's vendor.
+func vendor() {
+	TEXT("vendor", NOSPLIT, "func() uint32")
+	Doc("vendor returns the first four letters of the name that CPUID has for the vendor.")
+	XORL(reg.EAX, reg.EAX)
+	XORL(reg.ECX, reg.ECX)
+	CPUID()
+	Store(reg.EBX, ReturnIndex(0))
+	RET()
 }
 
 // fence writes Rows.Fence.

@@ -145,9 +145,10 @@ func (t taker) long() {
 	MOVQ(t.size, last)
 	SUBQ(Imm(64), last)
 	t.loop("long", 1, func() {
-		from, i := t.row("long")
+		from, later, i := t.row()
 		JMP(LabelRef("longtest"))
 		Label("longline")
+		PREFETCHT1(Mem{Base: later, Index: i, Scale: 1})
 		t.line(from, t.d, i, false)
 		ADDQ(Imm(64), i)
 		Label("longtest")
@@ -161,8 +162,9 @@ func (t taker) long() {
 // past moves rows of whole lines past the caches.
 func (t taker) past() {
 	Label("pastloop")
-	from, i := t.row("past")
+	from, later, i := t.row()
 	Label("pastline")
+	PREFETCHT1(Mem{Base: later, Index: i, Scale: 1})
 	t.line(from, t.d, i, true)
 	ADDQ(Imm(64), i)
 	CMPQ(i, t.size)
@@ -173,23 +175,17 @@ func (t taker) past() {
 	JNZ(LabelRef("pastloop"))
 }
 
-// row returns where a row is, and zero, and fetches one that comes later: each of its
-// lines, and that of its last byte.
-func (t taker) row(label string) (from, i reg.GPVirtual) {
-	from, i = t.fetch(0), GP64()
-	MOVQ(U32(64), i)
-	JMP(LabelRef(label + "fetchtest"))
-	Label(label + "fetch")
-	PREFETCHT1(Mem{Base: from, Index: i, Scale: 1})
-	ADDQ(Imm(64), i)
-	Label(label + "fetchtest")
-	CMPQ(i, t.size)
-	JL(LabelRef(label + "fetch"))
-	PREFETCHT1(Mem{Base: from, Index: t.size, Scale: 1, Disp: -1})
+// row returns where a row is and where one that comes later, and zero, and begins to fetch
+// the latter by the line of its last byte. The others are fetched as this row's are moved:
+// all at once they would wait for one another.
+func (t taker) row() (from, later, i reg.GPVirtual) {
+	from, i = GP64(), GP64()
+	later = t.fetch(0)
+	PREFETCHT1(Mem{Base: later, Index: t.size, Scale: 1, Disp: -1})
 	MOVQ(Mem{Base: t.offsets}, from)
 	ADDQ(t.s, from)
 	XORQ(i, i)
-	return from, i
+	return from, later, i
 }
 
 // line moves the 64 bytes at an index.

@@ -14,38 +14,20 @@ import (
 // the same one in every lane, by instructions that interleave: register c then has
 // column c of all these rows, in their order.
 type transposer struct {
-	size   int  // bytes of an element
-	lanes  int  // 16 bytes each: 1, 2 or 4
-	stream bool // past the caches
-	few    bool // of fewer columns than 16 bytes have
+	size  int // bytes of an element
+	lanes int // 16 bytes each: 1, 2 or 4
 
-	fetch fetch // of those with 2 lanes
+	fetch fetch // of those with 2 lanes and more
 }
 
-func (t transposer) fetches() bool { return t.lanes == 2 }
+func (t transposer) fetches() bool { return t.lanes > 1 }
 
 func (t transposer) name() string {
-	how := ""
-	if t.stream {
-		how = "stream"
-	}
-	if t.few {
-		how = "few" + how
-	}
-	return fmt.Sprintf("transpose%dx%d%s", t.size*8, t.lanes*128, how)
-}
-
-// parts is how many vectors a row of dst gets from a block: those that write past
-// the caches write whole lines.
-func (t transposer) parts() int {
-	if t.stream {
-		return 4 / t.lanes
-	}
-	return 1
+	return fmt.Sprintf("transpose%dx%d", t.size*8, t.lanes*128)
 }
 
 // rows is how many rows of the source a block has.
-func (t transposer) rows() int { return 16 / t.size * t.lanes * t.parts() }
+func (t transposer) rows() int { return 16 / t.size * t.lanes }
 
 // write writes the loops: over the rows, a block's at a time, and within over the
 // columns. The last block of columns overlaps the one before.
@@ -66,26 +48,14 @@ func (t transposer) write() {
 	d, s, left := GP64(), GP64(), GP64()
 	MOVQ(dst, d)
 	MOVQ(src, s)
-	if t.few {
-		labels := 0
-		t.block(d, s, rows, stride, stride3, func(c int) {
-			CMPQ(n, Imm(uint64(c)))
-			JLE(LabelRef(fmt.Sprintf("none%d", labels)))
-		}, func(c int) {
-			Label(fmt.Sprintf("none%d", labels))
-			labels++
-		})
-		t.next(rows, dst, m)
-		return
-	}
+	from, none := t.rowsAt(s, rows), func(int) {}
 	MOVQ(n, left)
 
 	Label("columns")
 	if t.fetches() {
 		t.fetch.some()
 	}
-	none := func(int) {}
-	t.block(d, s, rows, stride, stride3, none, none)
+	t.block(1, from, t.columnsAt(d, stride, stride3, false, none, none))
 	ADDQ(Imm(16), s)
 	SUBQ(Imm(uint64(e)), left)
 	JZ(LabelRef("next"))
@@ -99,25 +69,8 @@ func (t transposer) write() {
 	MOVQ(stride, at)
 	IMULQ(back, at)
 	ADDQ(at, d)
-	if t.stream && e > 1 {
-		// Lines are not written twice.
-		labels := 0
-		t.block(d, s, rows, stride, stride3, func(c int) {
-			if c < e-1 {
-				CMPQ(back, I8(int8(-c)))
-				JL(LabelRef(fmt.Sprintf("had%d", labels)))
-			}
-		}, func(c int) {
-			if c < e-1 {
-				Label(fmt.Sprintf("had%d", labels))
-				labels++
-			}
-		})
-	} else {
-		MOVQ(U32(uint32(e)), left)
-		JMP(LabelRef("columns"))
-	}
-
+	MOVQ(U32(uint32(e)), left)
+	JMP(LabelRef("columns"))
 	t.next(rows, dst, m)
 }
 
@@ -132,62 +85,59 @@ func (t transposer) next(rows, dst Register, m Mem) {
 	RET()
 }
 
-// block writes the transpose of one block, and moves d to the rows after it. What
-// before and after write stands around the store of each column.
-func (t transposer) block(d, s, rows, stride, stride3 Register, before, after func(c int)) {
+// block writes the transpose of one block: of the registers that row gives, 16 bytes of
+// rows r, r+e, and so on, in the given part of the block's rows, each to store.
+func (t transposer) block(parts int, row func(r, part int) VecVirtual, store func(c, part int, v VecVirtual)) {
 	e, in := 16/t.size, lanes(t.lanes)
-	at := GP64()
-	row := func(r, part int) VecVirtual {
-		v := in.register()
+	if e < 16 || t.lanes == 4 {
+		for part := range parts {
+			var v []VecVirtual
+			for r := range e {
+				v = append(v, row(r, part))
+			}
+			c := 0
+			in.transpose(t.size, v, func(v VecVirtual) { store(c, part, v); c++ })
+		}
+		return
+	}
+	// Fewer registers: one half of the columns, and then, from the source again, the
+	// other.
+	for half, unpack := range []unpack{in.low, in.high} {
+		for part := range parts {
+			var v []VecVirtual
+			for r := 0; r < e; r += 2 {
+				v = append(v, unpack(t.size, row(r, part), row(r+1, part)))
+			}
+			c := half * e / 2
+			in.transpose(2*t.size, v, func(v VecVirtual) { store(c, part, v); c++ })
+		}
+	}
+}
+
+// rowsAt returns what loads rows of the source, of which rows has the offsets from s.
+func (t transposer) rowsAt(s, rows Register) func(r, part int) VecVirtual {
+	e, in := 16/t.size, lanes(t.lanes)
+	return func(r, part int) VecVirtual {
+		v, at := in.register(), GP64()
 		for lane := range t.lanes {
 			MOVQ(Mem{Base: rows, Disp: 8 * ((part*t.lanes+lane)*e + r)}, at)
 			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
 		}
 		return v
 	}
-	// columns stores columns [c, c+n), of each part of the rows. Every four of them
-	// d moves on.
-	columns := func(c, n int, transpose func(part int, store func(VecVirtual))) {
-		start := GP64()
-		if t.parts() > 1 {
-			MOVQ(d, start)
+}
+
+// columnsAt returns what stores columns as rows, of which the first is at d. It moves d to
+// the row after the last one.
+func (t transposer) columnsAt(d, stride, stride3 Register, past bool, before, after func(c int)) func(c, part int, v VecVirtual) {
+	e, in := 16/t.size, lanes(t.lanes)
+	return func(c, _ int, v VecVirtual) {
+		to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}[c&3]
+		before(c)
+		in.store(v, to, past)
+		after(c)
+		if c&3 == 3 || c == e-1 {
+			LEAQ(Mem{Base: d, Index: stride, Scale: uint8(min(e, 4))}, d)
 		}
-		for part := range t.parts() {
-			if part > 0 {
-				MOVQ(start, d)
-			}
-			i := 0
-			transpose(part, func(v VecVirtual) {
-				to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}[i&3]
-				to.Disp = part * t.lanes * 16
-				before(c + i)
-				in.store(v, to, t.stream)
-				after(c + i)
-				if i++; i&3 == 0 || i == n {
-					LEAQ(Mem{Base: d, Index: stride, Scale: uint8(min(n, 4))}, d)
-				}
-			})
-		}
-	}
-	if e < 16 || t.lanes == 4 {
-		columns(0, e, func(part int, store func(VecVirtual)) {
-			var v []VecVirtual
-			for r := range e {
-				v = append(v, row(r, part))
-			}
-			in.transpose(t.size, v, store)
-		})
-		return
-	}
-	// Fewer registers: one half of the columns, and then, from the source again, the
-	// other.
-	for half, unpack := range []unpack{in.low, in.high} {
-		columns(half*e/2, e/2, func(part int, store func(VecVirtual)) {
-			var v []VecVirtual
-			for r := 0; r < e; r += 2 {
-				v = append(v, unpack(t.size, row(r, part), row(r+1, part)))
-			}
-			in.transpose(2*t.size, v, store)
-		})
 	}
 }

@@ -55,6 +55,106 @@ func (f fetch) some() {
 	Label("fetched")
 }
 
+// lead is how many bytes of all rows of a block a cursor is ahead.
+const lead = 16 << 10
+
+// cursor is what a kernel fetches that reads blocks of rows from one end to the other: the
+// lines that it will read some time later, and in the end the first ones of the next call.
+type cursor struct {
+	base, row       GPVirtual
+	begin, end      Mem // of the rows
+	rowsEnd, tabEnd Mem // of a block in the table, and of all
+	bytes, span     Mem // of a row, and of the table
+	rows            int // of a block
+}
+
+// newCursor begins, for blocks of so many rows of elements of size bytes.
+func newCursor(rows, size int) cursor {
+	local := func() Mem { return AllocLocal(8) }
+	c := cursor{GP64(), GP64(), local(), local(), local(), local(), local(), local(), rows}
+	Load(Param("src"), c.base)
+	Load(Param("rows"), c.row)
+	at := GP64()
+	MOVQ(argument("n"), at)
+	IMUL3Q(Imm(uint64(size)), at, at)
+	MOVQ(at, c.bytes)
+	MOVQ(argument("m"), at)
+	SHLQ(Imm(3), at)
+	MOVQ(at, c.span)
+	c.start()
+	c.block()
+	left := GP64()
+	MOVQ(U32(uint32(lead/emit.Line/rows)), left)
+	Label("lead")
+	c.line("lead")
+	TESTQ(c.base, c.base)
+	JZ(LabelRef("led"))
+	DECQ(left)
+	JNZ(LabelRef("lead"))
+	Label("led")
+	return c
+}
+
+// start sets the ends of all rows, the first of which are at base and row.
+func (c cursor) start() {
+	at := GP64()
+	MOVQ(c.base, c.begin)
+	MOVQ(c.base, at)
+	ADDQ(c.bytes, at)
+	MOVQ(at, c.end)
+	MOVQ(c.row, at)
+	ADDQ(c.span, at)
+	MOVQ(at, c.tabEnd)
+}
+
+// block sets the end of a block that begins at row.
+func (c cursor) block() {
+	at := GP64()
+	LEAQ(Mem{Base: c.row, Disp: 8 * c.rows}, at)
+	MOVQ(at, c.rowsEnd)
+}
+
+// line goes on to the next line of all rows of a block, to the next block, or to the next
+// call; then to nothing, which is base 0.
+func (c cursor) line(name string) {
+	ADDQ(Imm(emit.Line), c.base)
+	MOVQ(c.rowsEnd, c.row)
+	CMPQ(c.base, c.end)
+	JCS(LabelRef(name + "same"))
+	CMPQ(c.row, c.tabEnd)
+	JNE(LabelRef(name + "rows"))
+	Load(Param("fetch"), c.base)
+	Load(Param("fetched"), c.row)
+	c.start()
+	MOVQ(U32(0), argument("fetch"))
+	JMP(LabelRef(name + "block"))
+	Label(name + "rows")
+	MOVQ(c.begin, c.base)
+	Label(name + "block")
+	c.block()
+	JMP(LabelRef(name + "line"))
+	Label(name + "same")
+	SUBQ(U32(uint32(8*c.rows)), c.row)
+	Label(name + "line")
+}
+
+// fetch fetches a line of some rows: a quarter of a block's, whose lines have four times
+// its 16 bytes.
+func (c cursor) fetch() {
+	TESTQ(c.base, c.base)
+	JZ(LabelRef("fetched"))
+	at := GP64()
+	for i := range c.rows / 4 {
+		MOVQ(Mem{Base: c.row, Disp: 8 * i}, at)
+		PREFETCHT1(Mem{Base: c.base, Index: at, Scale: 1})
+	}
+	ADDQ(U32(uint32(2*c.rows)), c.row)
+	CMPQ(c.row, c.rowsEnd)
+	JNE(LabelRef("fetched"))
+	c.line("fetch")
+	Label("fetched")
+}
+
 // fetchRows writes the kernel that fetches pieces of rows, where a table says.
 func fetchRows() {
 	TEXT("fetchRows", NOSPLIT, "func(src *byte, rows *int64, m, size int64)")

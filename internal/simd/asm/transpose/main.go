@@ -9,13 +9,16 @@ func main() {
 	for _, size := range []int{1, 2, 4, 8, 16} {
 		for _, lanes := range []int{1, 2, 4} {
 			transposer{size: size, lanes: lanes}.write()
-			if lanes == 4 {
-				transposer{size: size, lanes: lanes, stream: true}.write()
+			if t := (transposer{size: size, lanes: lanes}); lanes > 1 {
+				streamer{transposer: t}.write()
+				if size <= 4 {
+					streamer{transposer: t, staged: true}.write()
+				}
+				if size <= 2 {
+					streamer{transposer: t, few: true}.write()
+				}
 			}
 		}
-	}
-	for _, size := range []int{1, 2} {
-		transposer{size: size, lanes: 4, few: true, stream: true}.write()
 	}
 	fetchRows()
 	for _, lanes := range []int{2, 4} {

@@ -1,0 +1,325 @@
+package cpu
+
+import (
+	"math/bits"
+	"slices"
+	"unsafe"
+)
+
+// Blocks of up to eight words without kernels, where extents are powers of two: the number
+// of an element of such a block is a string of bits, some for each axis, and the copy puts
+// these in another order. A delta swap, within words or of pairs of words, exchanges two.
+
+const (
+	// swapWords is the most words of a block, and swapRoom those of the blocks that are made
+	// at a time, in L1.
+	swapWords, swapRoom = 8, 512
+	// leastSwapRow is the fewest blocks of a row: fewer cost more than their words.
+	leastSwapRow = 8
+	// mostInner is the most bits that number the elements of a word, and mostNumber with
+	// those that number the words of a block.
+	mostInner, mostNumber = 6, 9
+	// swapWidth is that of the widest element.
+	swapWidth = 16
+)
+
+// deltaSwap exchanges the bits of a mask with those by higher: of the same word, or, where
+// apart is not 0, of the word that is so many before.
+type deltaSwap struct {
+	apart, by int
+	mask      uint64
+}
+
+// swaps are the blocks of a job.
+type swaps struct {
+	on       bool
+	steps    [2 * mostNumber]deltaSwap
+	count    int
+	words    int              // of a block
+	from, to [swapWords]int64 // where they are, in bytes
+}
+
+// numberBit is a bit of the index along an axis.
+type numberBit struct{ axis, bit int }
+
+// planSwaps plans such blocks. False: the axes are not made of them, or they begin within
+// bytes.
+func (j *job) planSwaps() bool {
+	w := j.dBits
+	if kernels.Permute != nil || !looseAlignment || j.strings || j.class == convert || j.bytes < permutedBytes || w > swapWidth {
+		return false
+	}
+	inner, unit := bits.TrailingZeros64(64/uint64(w)), j.unit(w)
+	var toBits, fromBits [mostInner]numberBit
+	to, from := toBits[:inner], fromBits[:inner]
+	if !j.inWord(to, unit, func(x *axis) int64 { return x.d }) ||
+		!j.inWord(from, unit, func(x *axis) int64 { return magnitude(x.s) }) {
+		return false
+	}
+	number := append(make([]numberBit, 0, mostNumber), from...)
+	for _, bit := range to {
+		if slices.Contains(number, bit) {
+			continue
+		}
+		if len(number) == inner+bits.TrailingZeros(swapWords) {
+			return false
+		}
+		number = append(number, bit)
+	}
+	t := &j.permuted.swaps
+	t.words, t.count = 1<<(len(number)-inner), 0
+	if !j.wholeBlocks(number) || !j.wordsFrom(number[inner:], from) {
+		return false
+	}
+	t.order(number, to, w)
+	backwards := func(bit numberBit) bool { return j.axes[bit.axis].s < 0 && slices.Contains(from, bit) }
+	for i, bit := range to {
+		if backwards(bit) {
+			t.add(deltaSwap{0, w << i, elements(w, i, -1)})
+		}
+	}
+	if !j.wordsTo(number[inner:], backwards) {
+		return false
+	}
+	return j.aroundBlocks(number)
+}
+
+// inWord lists the bits that number the elements of a word, by the steps of a side. False:
+// these are not neighbours.
+func (j *job) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
+	for found := 0; found < len(to); {
+		k := j.rank - 1
+		for k >= 0 && (j.axes[k].n == 1 || step(&j.axes[k]) != unit<<found) {
+			k--
+		}
+		if k < 0 {
+			return false
+		}
+		some := min(len(to)-found, bits.TrailingZeros64(uint64(j.axes[k].n)))
+		for bit := range some {
+			to[found] = numberBit{k, bit}
+			found++
+		}
+		if found < len(to) && j.axes[k].n != 1<<some {
+			return false
+		}
+	}
+	return true
+}
+
+// positionBits is what positions count.
+func (j *job) positionBits() int64 {
+	if j.packed {
+		return int64(j.dBits)
+	}
+	return 8
+}
+
+// blockExtent returns how much of an axis a block has.
+func blockExtent(axis int, number []numberBit) int64 {
+	n := int64(1)
+	for _, bit := range number {
+		if bit.axis == axis {
+			n *= 2
+		}
+	}
+	return n
+}
+
+// wholeBlocks reports whether steps from block to block, and the first one, are whole bytes
+// of both sides.
+func (j *job) wholeBlocks(number []numberBit) bool {
+	unit := j.positionBits()
+	odd := j.dOff * unit
+	for k := range j.rank {
+		x := &j.axes[k]
+		if n := blockExtent(k, number); n < x.n {
+			odd |= (x.d | x.s) * n * unit
+		}
+	}
+	return odd&7 == 0
+}
+
+// wordsFrom lists where the words of a block begin in the source, from the byte of its first
+// element on. False: within bytes.
+func (j *job) wordsFrom(words, inner []numberBit) bool {
+	t, unit := &j.permuted.swaps, j.positionBits()
+	first := j.sOff * unit & 7
+	for _, bit := range inner {
+		first += min(0, j.axes[bit.axis].s<<bit.bit*unit)
+	}
+	return place(t.from[:t.words], first, words, func(bit numberBit) int64 { return j.axes[bit.axis].s << bit.bit * unit })
+}
+
+// wordsTo lists where they begin in the destination.
+func (j *job) wordsTo(words []numberBit, backwards func(numberBit) bool) bool {
+	t, unit, first := &j.permuted.swaps, j.positionBits(), int64(0)
+	for _, bit := range words {
+		if backwards(bit) {
+			first += j.axes[bit.axis].d << bit.bit * unit
+		}
+	}
+	return place(t.to[:t.words], first, words, func(bit numberBit) int64 {
+		if by := j.axes[bit.axis].d << bit.bit * unit; !backwards(bit) {
+			return by
+		}
+		return -j.axes[bit.axis].d << bit.bit * unit
+	})
+}
+
+// place lists the bytes at which words begin, whose numbers have some bits, each of a step.
+func place(at []int64, first int64, words []numberBit, step func(numberBit) int64) bool {
+	for i := range at {
+		p := first
+		for b, bit := range words {
+			p += int64(i) >> b & 1 * step(bit)
+		}
+		if p&7 != 0 {
+			return false
+		}
+		at[i] = p >> 3
+	}
+	return true
+}
+
+// order lists the swaps that put a number's bits, those within words, in another order.
+// Those of pairs of words, which cost half as much, come first, as long as there are any.
+func (t *swaps) order(number, to []numberBit, w int) {
+	for more := true; more; {
+		more = false
+		for i, bit := range to {
+			if k := slices.Index(number, bit); k >= len(to) {
+				t.add(deltaSwap{1 << (k - len(to)), w << i, elements(w, i, -1)})
+				number[i], number[k] = number[k], number[i]
+				more = true
+			}
+		}
+	}
+	for i, bit := range to {
+		if k := slices.Index(number, bit); k != i {
+			t.add(deltaSwap{0, w<<k - w<<i, elements(w, k, i)})
+			number[i], number[k] = number[k], number[i]
+		}
+	}
+}
+
+func (t *swaps) add(step deltaSwap) {
+	t.steps[t.count] = step
+	t.count++
+}
+
+// elements returns the bits of a word's elements in whose numbers one bit is 0 and, unless
+// it is -1, another is 1.
+func elements(w, zero, one int) uint64 {
+	var mask uint64
+	for e := range 64 / w {
+		if e>>zero&1 == 0 && (one < 0 || e>>one&1 == 1) {
+			mask |= (1<<w - 1) << (e * w)
+		}
+	}
+	return mask
+}
+
+// aroundBlocks leaves loops over blocks. False: they have short rows of these only.
+func (j *job) aroundBlocks(number []numberBit) bool {
+	var around [maxAxes]axis
+	n := 0
+	for k := range j.rank {
+		x, inside := j.axes[k], blockExtent(k, number)
+		if x.n > inside {
+			around[n] = axis{x.n / inside, x.d * inside, x.s * inside}
+			n++
+		}
+	}
+	if a, _ := nearItems(around[:n]); n == 0 || around[n-1].n < leastSwapRow && (a < 0 || around[a].n < leastSwapRow) {
+		return false
+	}
+	p := &j.permuted
+	p.on, p.swaps.on = true, true
+	p.size, p.items, j.rank = int64(p.swaps.words)*8, 1, copy(j.axes[:], around[:n])
+	j.blockItems()
+	return true
+}
+
+// swapItems moves na rows of nb blocks.
+func (j *job) swapItems(d, s, na, nb int64, sc *scratch) {
+	t, unit := &j.permuted.swaps, j.positionBits()
+	some := int64(swapRoom / t.words)
+	buffer := planes{p: room(&sc.stage, 8*swapRoom), step: 8}
+	for word := range t.words {
+		buffer.at[word] = int64(word) * some * 8
+	}
+	a, b := &j.a, &j.b
+	if na > nb {
+		a, b, na, nb = b, a, nb, na
+	}
+	from, to := planes{j.src, t.from, b.s * unit >> 3}, planes{j.dst, t.to, b.d * unit >> 3}
+	for i := range na {
+		from.p, to.p = unsafe.Add(j.src, (s+i*a.s)*unit>>3), unsafe.Add(j.dst, (d+i*a.d)*unit>>3)
+		for n := nb; n > 0; n -= some {
+			t.swap(&to, &from, &buffer, min(n, some))
+			from.p, to.p = unsafe.Add(from.p, some*from.step), unsafe.Add(to.p, some*to.step)
+		}
+	}
+}
+
+// planes are words of blocks that are a step apart.
+type planes struct {
+	p    unsafe.Pointer
+	at   [swapWords]int64 // of the first block
+	step int64
+}
+
+// swap makes n blocks: the first swap reads the source, the last one writes the destination.
+func (t *swaps) swap(to, from, buffer *planes, n int64) {
+	for i := range t.steps[:t.count] {
+		step, d, s := &t.steps[i], buffer, buffer
+		if i == 0 {
+			s = from
+		}
+		if i == t.count-1 {
+			d = to
+		}
+		for x := range t.words {
+			y := x + step.apart
+			switch {
+			case step.apart == 0:
+				swapWithin(ptr(d.p, d.at[x]), d.step, ptr(s.p, s.at[x]), s.step, n, step)
+			case x&step.apart == 0:
+				swapPairs(ptr(d.p, d.at[x]), ptr(d.p, d.at[y]), d.step, ptr(s.p, s.at[x]), ptr(s.p, s.at[y]), s.step, n, step)
+			}
+		}
+	}
+}
+
+// swapWithin swaps within each of n words.
+func swapWithin(dst *byte, d int64, src *byte, s, n int64, step *deltaSwap) {
+	by, mask := step.by&63, step.mask
+	to, from := unsafe.Pointer(dst), unsafe.Pointer(src)
+	i, k := int64(0), int64(0)
+	for ; n >= 2; n -= 2 {
+		x, y := load64(from, i), load64(from, i+s)
+		t, u := (x>>by^x)&mask, (y>>by^y)&mask
+		store64(to, k, x^t^t<<by)
+		store64(to, k+d, y^u^u<<by)
+		i, k = i+2*s, k+2*d
+	}
+	if n > 0 {
+		x := load64(from, i)
+		t := (x>>by ^ x) & mask
+		store64(to, k, x^t^t<<by)
+	}
+}
+
+// swapPairs swaps between n words and as many others.
+func swapPairs(dx, dy *byte, d int64, sx, sy *byte, s, n int64, step *deltaSwap) {
+	by, mask := step.by&63, step.mask
+	toX, toY, fromX, fromY := unsafe.Pointer(dx), unsafe.Pointer(dy), unsafe.Pointer(sx), unsafe.Pointer(sy)
+	for i, k := int64(0), int64(0); n > 0; n-- {
+		x, y := load64(fromX, i), load64(fromY, i)
+		t := (x>>by ^ y) & mask
+		store64(toX, k, x^t<<by)
+		store64(toY, k, y^t)
+		i, k = i+s, k+d
+	}
+}

@@ -1,0 +1,263 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
+)
+
+// A scaling's pieces: where they lie, and by what their elements are scaled.
+
+// piece is a part of what is scaled, of up to castPiece elements. Their terms are those of
+// a line, or of each. One that chooses has up to choicePiece, and terms for each table.
+type piece struct {
+	at      [sideCount]int64
+	sc      *scratch
+	in, out job // conversions from src, and to dst
+	values  []float32
+	from    []float32      // where those are read that have terms by lines
+	codes   unsafe.Pointer // of a piece that chooses
+	lines   int64          // noted
+	tables  int64
+}
+
+// lineFloats is how many floats have one term in kernels for lines.
+const lineFloats = cacheLine / 4
+
+// leastTabled is the least number of codes for which a table pays.
+const leastTabled = 32
+
+const choicePiece = 4096
+
+// The room that kernels' tables have is what pieces need.
+var (
+	_ [castPiece]struct{}                   = [simd.MostTerms]struct{}{}
+	_ [choicePiece / leastTabled]struct{}   = [len(simd.Choices{}.Tables)]struct{}{}
+	_ [4 * choicePiece / cacheLine]struct{} = [len(simd.Choices{}.At)]struct{}{}
+)
+
+// plan chooses lines, after the axes are known.
+func (c *scaling) plan() {
+	dst, src, zero := &c.operands[sideDst], &c.operands[sideSrc], &c.operands[sideZero]
+	inner := &c.axes[c.rank-1]
+	c.whole = zero.isInteger() && (c.quantizes && zero.is.bits > 16 || src.isInteger() && max(src.is.bits, zero.is.bits) > 16)
+	c.line, c.chooses, c.piece = 0, false, castPiece
+	c.uniform = !c.whole && inner.by[sideScale] == 0 && inner.by[sideZero] == 0 && inner.by[sideAdd] == 0
+	if !c.uniform || inner.n%lineFloats != 0 {
+		return
+	}
+	c.line = lineFloats
+	if c.quantizes || src.is.bits > 4 || dst.is.bits != 16 && dst.is.bits != 32 || inner.by[sideDst] != 1 || inner.n%leastTabled != 0 || !looseAlignment {
+		return
+	}
+	c.line, c.chooses, c.piece = cacheLine*8/int64(dst.is.bits), true, choicePiece
+}
+
+// begin prepares a piece for those of a part of n elements.
+func (c *scaling) begin(p *piece, n int64) {
+	inner, src, dst := &c.axes[c.rank-1].by, &c.operands[sideSrc], &c.operands[sideDst]
+	p.in.convert(layout.Float32, src.dtype, plain)
+	p.out.convert(dst.dtype, layout.Float32, c.how)
+	p.in.src, p.in.b = src.base, axis{d: 1, s: inner[sideSrc]}
+	p.out.dst, p.out.b, p.out.bytes = dst.base, axis{d: inner[sideDst], s: 1}, c.bytes
+	p.values = floatsOf(&p.sc.values, max(castPiece, c.piece/leastTabled*16))
+	p.in.dst, p.out.src = pointerTo(p.values), pointerTo(p.values)
+	if p.sc.terms == nil {
+		p.sc.terms = new(simd.Terms)
+	}
+	n = min(n, c.piece)
+	for side := sideScale; side < sideCount; side++ {
+		if o, j := &c.operands[side], &p.sc.conversions[side]; o.is != nil {
+			j.convert(layout.Float32, o.dtype, plain)
+			j.src = o.base
+		}
+	}
+	terms := n
+	if c.uniform {
+		terms = linesFor(n)
+	}
+	fill(p.sc.terms.Zero[:terms], 0)
+	fill(p.sc.terms.Add[:terms], float32(math.Copysign(0, -1)))
+	if c.quantizes {
+		p.sc.terms.Least, p.sc.terms.Most = dst.bounds()
+	}
+	if c.chooses {
+		if p.sc.choices == nil {
+			p.sc.choices = new(simd.Choices)
+		}
+		for i := range (n + leastTabled - 1) / leastTabled {
+			copy(p.values[16*i:], src.values[:16])
+		}
+	}
+}
+
+// read takes the next n elements of src.
+func (c *scaling) read(p *piece, n int64) {
+	p.lines, p.tables = 0, 0
+	switch {
+	case c.chooses:
+		p.codes = room(&p.sc.wide, choicePiece) // conversions of terms need the others
+		p.in.spreadBits(p.codes, p.at[sideSrc], n, meaningOf(p.in.sBits, false), p.sc)
+	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.b.s == 1 && kernels.ScaleFloat != nil: // where they are
+		p.from = unsafe.Slice((*float32)(unsafe.Add(p.in.src, 4*p.at[sideSrc])), n)
+	default:
+		p.in.valueRow(0, p.at[sideSrc], n, p.sc)
+		p.from = p.values[:n]
+	}
+}
+
+// note adds what count blocks of n elements are scaled by, which follow each other along
+// the axis outside the innermost one.
+func (c *scaling) note(p *piece, count, n int64) {
+	lines := n / c.line
+	if !c.chooses {
+		c.setTerms(p, p.lines, count, lines)
+		p.lines += count * lines
+		return
+	}
+	c.setTerms(p, p.tables, count, 1)
+	size := 2 * c.operands[sideDst].is.bits // bytes of 16 elements
+	for ; count > 0; count-- {
+		at := p.sc.choices.At[p.lines:][:lines]
+		for i := range at {
+			at[i] = uint32(int(p.tables) * size)
+		}
+		p.lines += lines
+		p.tables++
+	}
+}
+
+// setTerms sets terms from the first on: of count blocks, so many times each.
+func (c *scaling) setTerms(p *piece, first, count, times int64) {
+	for side := sideScale; side < sideCount; side++ {
+		if c.operands[side].is == nil {
+			continue
+		}
+		step := int64(0)
+		if c.rank > 1 {
+			step = c.axes[c.rank-2].by[side]
+		}
+		row := c.row(p, side)[first:][:count*times]
+		c.readTerms(p, side, step, row[:count])
+		for i := count - 1; i >= 0 && times > 1; i-- {
+			fill(row[i*times:][:times], row[i])
+		}
+	}
+}
+
+// row is where the terms of an operand belong: the zero point of floats is what is added
+// to quotients.
+func (c *scaling) row(p *piece, side int) []float32 {
+	switch t := p.sc.terms; {
+	case side == sideScale:
+		return t.Scale[:]
+	case side == sideZero && !(c.quantizes && !c.operands[sideDst].isInteger()):
+		return t.Zero[:]
+	default:
+		return t.Add[:]
+	}
+}
+
+// readTerms reads neighbours along an axis on which an operand makes such steps.
+func (c *scaling) readTerms(p *piece, side int, step int64, into []float32) {
+	if j := &p.sc.conversions[side]; step == 0 || len(into) == 1 {
+		fill(into, c.operands[side].float(p.at[side]))
+	} else {
+		j.dst, j.b = pointerTo(into), axis{d: 1, s: step}
+		j.valueRow(0, p.at[side], int64(len(into)), p.sc)
+	}
+	if side == sideAdd && c.subtract {
+		for i, v := range into {
+			into[i] = -v
+		}
+	}
+}
+
+// write scales n elements, where that was only noted, and writes them.
+func (c *scaling) write(p *piece, d, n int64) {
+	if c.chooses {
+		c.choose(p, d)
+		return
+	}
+	values := p.values[:n]
+	switch {
+	case c.line > 0 && c.quantizes:
+		c.quantize(p, values, p.from, p.lines)
+	case c.line > 0 && p.out.cast == nil && p.out.b.d == 1 && kernels.ScaleFloat != nil:
+		to := unsafe.Add(p.out.dst, 4*d)
+		kernels.ScaleFloat((*byte)(to), (*byte)(pointerTo(p.from)), n/lineFloats, termsOf(p), p.streams(to))
+		return
+	case c.line > 0:
+		scaleBy(p, values, p.from, true)
+	}
+	p.out.valueRow(d, 0, n, p.sc)
+}
+
+// streams reports whether to write whole lines past the caches.
+func (p *piece) streams(to unsafe.Pointer) bool {
+	return p.out.streams() && uintptr(to)%cacheLine == 0
+}
+
+// linesFor is how many lines have some of n floats.
+func linesFor(n int64) int64 { return (n + lineFloats - 1) / lineFloats }
+
+// scaleRow scales n values of a row.
+func (c *scaling) scaleRow(p *piece, first, n int64) {
+	values, terms := p.values[first:][:n], n
+	if c.uniform {
+		terms = linesFor(n)
+	}
+	for side := sideScale; side < sideCount; side++ {
+		if c.operands[side].is != nil && !(c.whole && side == sideZero) {
+			c.readTerms(p, side, c.axes[c.rank-1].by[side], c.row(p, side)[:terms])
+		}
+	}
+	if c.quantizes {
+		c.quantize(p, values, values, terms)
+		return
+	}
+	if c.whole {
+		c.shift(p, values)
+	}
+	scaleBy(p, values, values, c.uniform)
+}
+
+// choose makes tables of what codes become, and looks the lines up there.
+func (c *scaling) choose(p *piece, d int64) {
+	t, size := p.sc.choices, int64(c.operands[sideDst].is.bits/8)
+	values := p.values[:16*p.tables]
+	tables := unsafe.Slice((*float32)(unsafe.Pointer(&t.Tables)), len(values))
+	if size == 2 {
+		tables = floatsOf(&p.sc.floats, int64(len(values)))
+	}
+	scaleBy(p, tables, values, true)
+	if size == 2 {
+		p.out.cast.run(unsafe.Pointer(&t.Tables), pointerTo(tables), int64(len(tables)), false, p.sc)
+	}
+	to, kernel := unsafe.Add(p.out.dst, size*d), kernels.LookUpEach32
+	if size == 2 {
+		kernel = kernels.LookUpEach16
+	}
+	switch {
+	case kernel != nil:
+		kernel((*byte)(to), (*byte)(p.codes), p.lines, (*byte)(unsafe.Pointer(t)), p.streams(to))
+	case size == 2:
+		lookUpLines[uint16](to, p.codes, p.lines, t)
+	default:
+		lookUpLines[uint32](to, p.codes, p.lines, t)
+	}
+}
+
+// lookUpLines is a kernel LookUpEach.
+func lookUpLines[D uint16 | uint32](dst, codes unsafe.Pointer, lines int64, t *simd.Choices) {
+	n := cacheLine / int64(unsafe.Sizeof(D(0)))
+	for i := range lines {
+		table := (*[16]D)(unsafe.Add(unsafe.Pointer(&t.Tables), t.At[i]))
+		d, s := unsafe.Slice((*D)(unsafe.Add(dst, i*cacheLine)), n), unsafe.Slice((*byte)(unsafe.Add(codes, i*n)), n)
+		for k, x := range s {
+			d[k] = table[x&15]
+		}
+	}
+}

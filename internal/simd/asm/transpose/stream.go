@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
+)
+
+// streamer describes a kernel that transposes past the caches: a block has as many rows as
+// a line of the destination has elements. With two lanes halves of lines come from
+// registers, and 16 bytes' columns are put together in a buffer. It reads every row from
+// one end to the other, and fetches what comes later.
+type streamer struct {
+	transposer
+	staged bool // lines of all rows are first brought together
+	few    bool // of fewer columns than 16 bytes have
+}
+
+func (t streamer) name() string {
+	name := t.transposer.name() + "stream"
+	switch {
+	case t.staged:
+		return name + "staged"
+	case t.few:
+		return name + "few"
+	}
+	return name
+}
+
+// rows is how many rows of the source a block has.
+func (t streamer) rows() int { return emit.Line / t.size }
+
+// The buffer has the lines that are put together, and then those of the source.
+const stageAt = 16 * emit.Line
+
+func (t streamer) write() {
+	e, parts := 16/t.size, 4/t.lanes
+	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)")
+	Doc(t.name() + " is one of Transposes.Transpose.")
+	Pragma("noescape")
+	dst, src, m, n := argument("dst"), argument("src"), argument("m"), argument("n")
+	stride, rows, work := Load(Param("stride"), GP64()), Load(Param("rows"), GP64()), Load(Param("work"), GP64())
+	stride3 := GP64()
+	if parts == 1 {
+		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	}
+	if t.few {
+		t.writeFew(dst, src, m, n, stride, stride3, rows, work)
+		return
+	}
+	c := newCursor(t.rows(), t.size)
+
+	Label("block")
+	d, s, left := GP64(), GP64(), GP64()
+	MOVQ(dst, d)
+	MOVQ(src, s)
+	MOVQ(n, left)
+	row := t.rowsAt(s, rows)
+	from := GP64() // the quarter of the lines that were brought together
+	if t.staged {
+		Label("lines")
+		t.stage(s, rows, work, d, stride, left)
+		LEAQ(Mem{Base: work, Disp: stageAt}, from)
+		row = t.rowsIn(from)
+	}
+
+	Label("columns")
+	c.fetch()
+	first := work // of the lines that are put together, but for the last block of columns
+	if parts > 1 && !t.staged {
+		first = GP64()
+		MOVQ(work, first)
+	}
+	Label("again")
+	none := func(int) {}
+	if parts == 1 {
+		t.block(1, row, t.columnsAt(d, stride, stride3, true, none, none))
+	} else {
+		t.block(parts, row, t.columnsIn(work))
+		t.flush(d, stride, first, t.lineAt(work, 16/t.size))
+	}
+	SUBQ(Imm(uint64(e)), left)
+	if t.staged {
+		ADDQ(Imm(16), from)
+		TESTB(U8(emit.Line-1), from.As8())
+		JNZ(LabelRef("columns"))
+		ADDQ(Imm(emit.Line), s)
+		TESTQ(left, left)
+		JNZ(LabelRef("lines"))
+	} else {
+		t.overlap(d, s, left, stride, stride3, first, work, row)
+	}
+
+	t.next(rows, dst, m)
+}
+
+// writeFew writes the loop over the rows, where a block has all columns.
+func (t streamer) writeFew(dst, src, m, n Mem, stride, stride3, rows, work Register) {
+	Label("block")
+	d, s := GP64(), GP64()
+	MOVQ(dst, d)
+	MOVQ(src, s)
+	row, parts := t.rowsAt(s, rows), 4/t.lanes
+	if parts == 1 {
+		t.block(1, row, t.columnsAt(d, stride, stride3, true, func(c int) {
+			CMPQ(n, Imm(uint64(c)))
+			JLE(LabelRef(fmt.Sprintf("none%d", c)))
+		}, func(c int) { Label(fmt.Sprintf("none%d", c)) }))
+	} else {
+		t.block(parts, row, t.columnsIn(work))
+		end := GP64()
+		MOVQ(n, end)
+		SHLQ(Imm(6), end)
+		ADDQ(work, end)
+		t.flush(d, stride, work, end)
+	}
+	t.next(rows, dst, m)
+}
+
+// next goes on to the next rows, or ends.
+func (t streamer) next(rows Register, dst, m Mem) {
+	Label("next")
+	ADDQ(U32(uint32(8*t.rows())), rows)
+	ADDQ(Imm(emit.Line), dst)
+	SUBQ(Imm(uint64(t.rows())), m)
+	JNZ(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// overlap goes on to the next columns. The last ones may overlap those before, whose lines
+// are not written again.
+func (t streamer) overlap(d, s, left, stride, stride3, first, work Register, row func(r, part int) VecVirtual) {
+	e := 16 / t.size
+	JZ(LabelRef("next"))
+	ADDQ(Imm(16), s)
+	if e == 1 {
+		JMP(LabelRef("columns"))
+		return
+	}
+	CMPQ(left, Imm(uint64(e)))
+	JGE(LabelRef("columns"))
+	back := GP64() // columns too many, as a negative number
+	MOVQ(left, back)
+	SUBQ(Imm(uint64(e)), back)
+	LEAQ(Mem{Base: s, Index: back, Scale: uint8(t.size)}, s)
+	if t.lanes == 2 {
+		MOVQ(U32(uint32(e)), left)
+		SHLQ(Imm(6), back)
+		MOVQ(work, first)
+		SUBQ(back, first)
+		JMP(LabelRef("again"))
+		return
+	}
+	at := GP64()
+	MOVQ(stride, at)
+	IMULQ(back, at)
+	ADDQ(at, d)
+	t.block(1, row, t.columnsAt(d, stride, stride3, true, func(c int) {
+		if c < e-1 {
+			CMPQ(back, I8(int8(-c)))
+			JL(LabelRef(fmt.Sprintf("had%d", c)))
+		}
+	}, func(c int) {
+		if c < e-1 {
+			Label(fmt.Sprintf("had%d", c))
+		}
+	}))
+}
+
+// stage brings a line of each row together. The last lines may overlap those before.
+func (t streamer) stage(s, rows, work, d, stride, left Register) {
+	all := 64 / t.size
+	CMPQ(left, Imm(uint64(all)))
+	JGE(LabelRef("whole"))
+	back := GP64()
+	MOVQ(left, back)
+	SUBQ(Imm(uint64(all)), back)
+	LEAQ(Mem{Base: s, Index: back, Scale: uint8(t.size)}, s)
+	IMULQ(stride, back)
+	ADDQ(back, d)
+	MOVQ(U32(uint32(all)), left)
+	Label("whole")
+	in := lanes(t.lanes)
+	for r := range t.rows() {
+		at := GP64()
+		MOVQ(Mem{Base: rows, Disp: 8 * r}, at)
+		for part := 0; part < emit.Line; part += 16 * t.lanes {
+			v := in.register()
+			in.read(Mem{Base: s, Index: at, Scale: 1, Disp: part}, v)
+			in.store(v, Mem{Base: work, Disp: stageAt + r*emit.Line + part}, false)
+		}
+	}
+}
+
+// rowsIn returns what loads rows whose lines were brought together.
+func (t streamer) rowsIn(from Register) func(r, part int) VecVirtual {
+	e, in := 16/t.size, lanes(t.lanes)
+	return func(r, part int) VecVirtual {
+		v := in.register()
+		for lane := range t.lanes {
+			in.load(Mem{Base: from, Disp: emit.Line * ((part*t.lanes+lane)*e + r)}, lane, v)
+		}
+		return v
+	}
+}
+
+// columnsIn returns what stores parts of columns as parts of lines.
+func (t streamer) columnsIn(work Register) func(c, part int, v VecVirtual) {
+	in := lanes(t.lanes)
+	return func(c, part int, v VecVirtual) {
+		in.store(v, Mem{Base: work, Disp: c*emit.Line + part*16*t.lanes}, false)
+	}
+}
+
+// lineAt returns where the i-th of the lines is that are put together.
+func (t streamer) lineAt(work Register, i int) Register {
+	at := GP64()
+	LEAQ(Mem{Base: work, Disp: i * emit.Line}, at)
+	return at
+}
+
+// flush writes the lines from one to another.
+func (t streamer) flush(d, stride, first, end Register) {
+	in := lanes(t.lanes)
+	line := GP64()
+	MOVQ(first, line)
+	Label("flush")
+	var v []VecVirtual
+	for part := 0; part < emit.Line; part += 16 * t.lanes {
+		v = append(v, in.register())
+		in.read(Mem{Base: line, Disp: part}, v[len(v)-1])
+	}
+	for i := range v {
+		in.store(v[i], Mem{Base: d, Disp: i * 16 * t.lanes}, true)
+	}
+	ADDQ(Imm(emit.Line), line)
+	ADDQ(stride, d)
+	CMPQ(line, end)
+	JNE(LabelRef("flush"))
+}
