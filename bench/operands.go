@@ -126,7 +126,8 @@ func (o *Operands) Run(q device.Queue) error {
 	case oracle.OpDequantize:
 		return q.Dequantize(o.Dst, o.Src, device.Scaling{Scale: o.scale, Zero: o.zero})
 	case oracle.OpQuantize:
-		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero})
+		by := o.operation.Terms
+		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero, Precision: by.Precision, FindScale: by.FindScale})
 	}
 	return q.Copy(o.Dst, o.Src)
 }
@@ -168,7 +169,7 @@ func (o *Operands) buffers() (all []device.Buffer) {
 }
 
 // scales are 1/8, in the types that scales of cases have.
-var scales = map[layout.DType][]byte{layout.Float16: {0x00, 0x30}, layout.Float32: {0, 0, 0, 0x3e}}
+var scales = map[layout.DType][]byte{layout.Float16: {0x00, 0x30}, layout.Float32: {0, 0, 0, 0x3e}, layout.Float8E8M0: {0x7c}}
 
 // poisoned is a byte that no case leaves in dst.
 const poisoned = 0xa5

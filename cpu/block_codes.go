@@ -5,61 +5,48 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
 // blockCode says how numbers of a block become codes, as device.Quantization has it.
 type blockCode struct {
 	// scale returns the scale of a block by its number of the largest magnitude, and what
-	// codes takes.
-	scale func(x float32) (scale, factor float32)
-	// codes replaces numbers by codes, or by what codes of floats stand for.
-	codes func(block []float32, factor float32)
+	// numbers are multiplied by.
+	scale  func(x float32) (scale, factor float32)
+	steps  bool        // codes are those of StepFloat
+	limits simd.Limits // or those of CodeFloat
+	codes  layout.DType
 }
 
-var blockCodes = map[layout.DType]blockCode{
+var blockCodes = map[layout.DType]*blockCode{
 	layout.Uint4: {
 		scale: func(x float32) (scale, factor float32) {
 			scale = x / -8
 			return scale, reciprocal(scale)
 		},
-		codes: func(block []float32, factor float32) {
-			for i, x := range block {
-				v := float32(x*factor) + 8.5
-				if v != v { // 0 times infinity
-					v = 8
-				}
-				block[i] = float32(int32(min(max(v, 0), 15)))
-			}
-		},
+		limits: simd.Limits{Bias: 8.5, None: 8, Most: 15},
+		codes:  layout.Uint4,
 	},
 	layout.Int8: {
 		scale: func(x float32) (scale, factor float32) {
 			scale = float32(math.Abs(float64(x))) / 127
 			return scale, reciprocal(scale)
 		},
-		codes: func(block []float32, factor float32) {
-			for i, x := range block {
-				v := float64(float32(x * factor))
-				if v != v {
-					v = 0
-				}
-				// The sum is exact, so that what is left of its fraction is the nearest.
-				block[i] = float32(int32(min(max(v, -127), 127) + math.Copysign(.5, v)))
-			}
-		},
+		// Of what is below a half by the least there is, the sum with a half is 1.
+		limits: simd.Limits{Bias: float32(math.Copysign(0, -1)), Least: -127, Most: 127, Half: math.Nextafter32(.5, 0)},
+		codes:  layout.Int8,
 	},
 	layout.Float4E2M1: {
 		scale: func(x float32) (scale, factor float32) {
 			exponent := microExponent(x)
-			// 1 / scale is a float: at the most 2^127, and for 2^126 a subnormal one.
-			return float32(math.Ldexp(1, exponent)), float32(math.Ldexp(1, -exponent))
-		},
-		codes: func(block []float32, factor float32) {
-			for i, x := range block {
-				block[i] = nearestE2M1(float64(x) * float64(factor))
+			if scale = math.Float32frombits(uint32(exponent+127) << 23); exponent == -127 {
+				scale = 0x1p-127
 			}
+			return scale, 1 / scale // 2^127 at the most
 		},
+		steps: true,
+		codes: layout.Uint4,
 	},
 }
 
@@ -68,6 +55,34 @@ func reciprocal(x float32) float32 {
 		return 0
 	}
 	return 1 / x
+}
+
+// code replaces numbers by codes, of blocks whose factors are terms by lines or of each.
+func (c *blockCode) code(p *piece, values []float32, lined bool) {
+	p.sc.terms.Limits = c.limits
+	if c.steps {
+		changeBy(p, values, values, lined, kernels.StepFloat, nil, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
+			for i := from; i < len(src); i++ {
+				dst[i] = stepOf(float32(src[i] * t.Scale[i>>(shift&31)&(simd.MostTerms-1)]))
+			}
+		})
+		return
+	}
+	changeBy(p, values, values, lined, kernels.CodeFloat, nil, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
+		for i := from; i < len(src); i++ {
+			product := float32(src[i] * t.Scale[i>>(shift&31)&(simd.MostTerms-1)])
+			x := product + t.Bias
+			switch {
+			case x != x: // 0 times infinity
+				x = t.None
+			case x < t.Least:
+				x = t.Least
+			case x > t.Most:
+				x = t.Most
+			}
+			dst[i] = x + math.Float32frombits(math.Float32bits(t.Half)|math.Float32bits(x)&floatSign)
+		}
+	})
 }
 
 // largest returns the number of the largest magnitude, the first of several, of a block
@@ -124,34 +139,18 @@ func microExponent(x float32) int {
 	return max(p-2, -127)
 }
 
-// nearestE2M1 returns the nearest number of Float4E2M1, the smaller one of two.
-func nearestE2M1(v float64) float32 {
-	m := math.Abs(v)
-	var n float32
-	switch {
-	case m <= .25:
-		return 0
-	case m <= 1.75:
-		n = float32(math.Ceil(2*m-.5)) / 2
-	case m <= 2.5:
-		n = 2
-	case m <= 3.5:
-		n = 3
-	case m <= 5:
-		n = 4
-	default:
-		n = 6
-	}
-	if v < 0 {
-		return -n
-	}
-	return n
-}
+// steps are the bits of the magnitudes above which codes of Float4E2M1 begin: .25, .75,
+// 1.25, 1.75, 2.5, 3.5 and 5.
+var steps = [...]uint32{0x3e800000, 0x3f400000, 0x3fa00000, 0x3fe00000, 0x40200000, 0x40600000, 0x40a00000}
 
-// set makes an element of a float.
-func (o *scaled) set(at int64, v float32) {
-	x := o.is.encode(numbers[layout.Float32].decode(uint64(math.Float32bits(v))))
-	o.is.put(o.base, at, x)
+// stepOf returns the code of the nearest number of Float4E2M1, the smaller one of two.
+func stepOf(v float32) float32 {
+	b := math.Float32bits(v)
+	m, code := b&^floatSign, uint32(0)
+	for _, step := range steps {
+		code += (step - m) >> 31 // 1, if m is above: without a branch
+	}
+	return float32(int32(code | -code>>31&(b>>31)<<3))
 }
 
 func pointerTo(values []float32) unsafe.Pointer { return unsafe.Pointer(&values[0]) }

@@ -36,7 +36,7 @@ type permuted struct {
 	from        [permuteWidth]int64 // of each element of a block
 	bytes       [permuteWidth]int64 // of each byte
 	words       wordTurns           // below a byte, without kernels
-	swaps       swaps               // without kernels, too
+	swaps       swaps               // where blocks are these
 }
 
 // tileTerms returns how many terms a block may have to be faster than the tile that was
@@ -177,6 +177,14 @@ func (j *job) permuteItems(d, s, na, nb int64, sc *scratch) {
 	path := j.pathOf(d, na, row)
 	if j.b.d != j.permuted.size {
 		path = cached
+	}
+	if piece := 64 * j.permuted.items; path != cached && kernels.Direct && na == 1 && nb > piece {
+		// Whole lines at a time: see stagePiece.
+		for ; nb > 0; nb -= piece {
+			j.permuteItems(d, s, 1, min(nb, piece), sc)
+			d, s = d+piece*j.b.d, s+piece*j.b.s
+		}
+		return
 	}
 	to, at, step := j.dst, d, j.a.d
 	if path != cached {

@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"
 )
 
@@ -46,7 +48,7 @@ const blockSides = sideScale + 1
 // blocks is a Quantize that finds scales, made ready to run: loops over the axes of blocks,
 // the innermost last.
 type blocks struct {
-	code     blockCode
+	code     *blockCode
 	operands [blockSides]scaled
 	origin   [blockSides]int64
 	axes     []blockAxis
@@ -135,56 +137,100 @@ func (b *blocks) separable(bits int) bool {
 
 // part does the blocks with the numbers [lo, hi).
 func (b *blocks) part(lo, hi int64, sc *scratch) {
-	var in, out job // conversions from src, and to dst
-	in.convert(layout.Float32, b.operands[sideSrc].dtype, plain)
-	out.convert(b.operands[sideDst].dtype, layout.Float32, plain)
-	in.src, in.b = b.operands[sideSrc].base, axis{d: 1, s: b.step[sideSrc]}
-	out.dst, out.b, out.bytes = b.operands[sideDst].base, axis{d: b.step[sideDst], s: 1}, b.bytes
-	values := floatsOf(&sc.values, castPiece)
-	in.dst, out.src = pointerTo(values), pointerTo(values)
+	p := piece{sc: sc, values: floatsOf(&sc.values, castPiece)}
+	if sc.terms == nil {
+		sc.terms = new(simd.Terms)
+	}
 	last := &b.axes[len(b.axes)-1]
+	var scales job // conversions of those that were found
+	p.in.convert(layout.Float32, b.operands[sideSrc].dtype, plain)
+	p.out.convert(b.code.codes, layout.Float32, plain)
+	scales.convert(b.operands[sideScale].dtype, layout.Float32, plain)
+	p.in.src, p.in.b = b.operands[sideSrc].base, axis{d: 1, s: b.step[sideSrc]}
+	p.out.dst, p.out.b, p.out.bytes = b.operands[sideDst].base, axis{d: b.step[sideDst], s: 1}, b.bytes
+	scales.dst, scales.b = b.operands[sideScale].base, axis{d: last.by[sideScale], s: 1}
+	p.in.dst, p.out.src, scales.src = pointerTo(p.values), pointerTo(p.values), unsafe.Pointer(&sc.terms.Add)
 	joined := last.by[sideDst] == b.n*b.step[sideDst] && last.by[sideSrc] == b.n*b.step[sideSrc]
 	for lo < hi {
-		at := b.spot(lo)
-		if b.n > castPiece {
-			b.long(&in, &out, values, &at, sc)
-			lo++
-			continue
-		}
-		some := int64(1)
-		if joined { // blocks that follow each other, converted at once
+		at, some := b.spot(lo), int64(1)
+		if joined && b.n <= castPiece { // blocks that follow each other, converted at once
 			some = min(castPiece/b.n, hi-lo, last.n-lo%last.n)
 		}
-		in.valueRow(0, at[sideSrc], some*b.n, sc)
-		for i := range some {
-			block := values[i*b.n:][:b.n]
-			scale, factor := b.code.scale(largest(block, 0, true))
-			b.code.codes(block, factor)
-			b.operands[sideScale].set(at[sideScale]+i*last.by[sideScale], scale)
+		if b.n > castPiece {
+			b.long(&p, &at)
+		} else {
+			p.in.valueRow(0, at[sideSrc], some*b.n, sc)
+			b.encode(&p, p.values[:some*b.n])
+			p.out.valueRow(at[sideDst], 0, some*b.n, sc)
 		}
-		out.valueRow(at[sideDst], 0, some*b.n, sc)
+		scales.valueRow(at[sideScale], 0, some, sc)
 		lo += some
 	}
-	out.settle()
+	p.out.settle()
 }
 
-// long is part for a block that is longer than a piece: it is read twice.
-func (b *blocks) long(in, out *job, values []float32, at *[blockSides]int64, sc *scratch) {
-	x := float32(0)
+// encode replaces the numbers of some blocks by their codes, and notes the scales as what
+// is added.
+func (b *blocks) encode(p *piece, values []float32) {
+	t, lined, terms := p.sc.terms, b.n%lineFloats == 0, b.n
+	if lined {
+		terms /= lineFloats
+	}
+	found := lined && kernels.BoundFloat != nil
+	if found {
+		first := (*byte)(pointerTo(values))
+		kernels.BoundFloat(first, first, int64(len(values)/lineFloats), termsOf(p), false)
+	}
+	for i := range int64(len(values)) / b.n {
+		var x, factor float32
+		if block := values[i*b.n:][:b.n]; found {
+			x = largestOf(block, t.Zero[2*i*terms:][:2*terms])
+		} else {
+			x = largest(block, 0, true)
+		}
+		t.Add[i], factor = b.code.scale(x)
+		fill(t.Scale[i*terms:][:terms], factor)
+	}
+	b.code.code(p, values, lined)
+}
+
+// largestOf is largest by what BoundFloat found in the lines of a block.
+func largestOf(block, found []float32) float32 {
+	most, least := found[0], found[1]
+	for i := 2; i < len(found); i += 2 {
+		most, least = max(most, found[i]), min(least, found[i+1])
+	}
+	switch {
+	case most > -least:
+		return most
+	case most < -least:
+		return least
+	}
+	i := 0
+	for block[i] != most && block[i] != least { // the first of both, or of zeros
+		i++
+	}
+	return block[i]
+}
+
+// long encodes a block that is longer than a piece: it is read twice.
+func (b *blocks) long(p *piece, at *[blockSides]int64) {
+	x, t := float32(0), p.sc.terms
 	for done := int64(0); done < b.n; done += castPiece {
 		m := min(b.n-done, castPiece)
-		in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, sc)
-		x = largest(values[:m], x, done == 0)
+		p.in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
+		x = largest(p.values[:m], x, done == 0)
 	}
 	scale, factor := b.code.scale(x)
+	t.Add[0] = scale
+	fill(t.Scale[:linesFor(castPiece)], factor)
 	for done := int64(0); done < b.n; done += castPiece {
 		m := min(b.n-done, castPiece)
-		in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, sc)
-		bound(values[:m])
-		b.code.codes(values[:m], factor)
-		out.valueRow(at[sideDst]+done*b.step[sideDst], 0, m, sc)
+		p.in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
+		bound(p.values[:m])
+		b.code.code(p, p.values[:m], true)
+		p.out.valueRow(at[sideDst]+done*b.step[sideDst], 0, m, p.sc)
 	}
-	b.operands[sideScale].set(at[sideScale], scale)
 }
 
 // spot returns where a block lies on all sides.

@@ -83,7 +83,8 @@ type scaling struct {
 	quantizes bool
 	subtract  bool         // of a dequantization
 	whole     bool         // its difference or sum is of integers for which floats are too short
-	line      int64        // elements of a line, which have terms in common; 0: they have not
+	uniform   bool         // the terms are the same along the innermost axis
+	line      int64        // elements of a line, of which all are whole ones with uniform terms; or 0
 	chooses   bool         // lines are looked up, in tables of what codes of few bits become
 	piece     int64        // the most elements of one
 	precision layout.DType // of a quantization

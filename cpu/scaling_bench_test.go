@@ -1,56 +1,48 @@
 package cpu_test
 
 import (
-	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device"
-	"github.com/restride/restride/layout"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/simd"
 )
 
-// BenchmarkDequantize dequantizes blocks of 32 codes, with a scale and a zero point each,
-// beside a copy of as many bytes as it writes.
-func BenchmarkDequantize(b *testing.B) {
-	dev, err := cpu.Open()
-	require.NoError(b, err)
-	defer dev.Close()
-	q, err := dev.NewQueue()
-	require.NoError(b, err)
-	const blocks, size = 1 << 18, 32
-	of := func(t layout.DType, strides ...int64) device.Operand {
-		n := int64(blocks)
-		if strides[1] != 0 {
-			n *= size
-		}
-		buffer, err := dev.Alloc(n*int64(t.Bits())/8 + 1)
-		require.NoError(b, err)
-		l, err := layout.Strided([]int64{blocks, size}, strides, 0)
-		require.NoError(b, err)
-		require.NoError(b, q.Write(buffer, 0, make([]byte, buffer.Size())))
-		return device.Operand{Buffer: buffer, Layout: l, Type: t}
-	}
-	for _, to := range []layout.DType{layout.Float16, layout.Float32} {
-		dst, other := of(to, size, 1), of(to, size, 1)
-		bytes := dst.Layout.Count() * int64(to.Bits()) / 8
-		b.Run(fmt.Sprintf("copy/%v", to), func(b *testing.B) {
-			b.SetBytes(bytes)
-			for b.Loop() {
-				require.NoError(b, q.Copy(dst, other))
-			}
-		})
-		for _, from := range []layout.DType{layout.Uint4, layout.Uint8, layout.Float4E2M1} {
-			src, scale, zero := of(from, size, 1), of(layout.Float16, 1, 0), of(from, 1, 0)
-			for name, by := range map[string]device.Scaling{"scale": {Scale: scale}, "zero": {Scale: scale, Zero: zero}} {
-				b.Run(fmt.Sprintf("%v/%v/%s", from, to, name), func(b *testing.B) {
-					b.SetBytes(bytes)
-					for b.Loop() {
-						require.NoError(b, q.Dequantize(dst, src, by))
-					}
-				})
-			}
+// BenchmarkScalings reports the cycles for each byte written as BenchmarkCycles does, of
+// what package bench has no case for: groups along either axis, blocks of GGUF, and
+// quantizations.
+func BenchmarkScalings(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, l := range simd.Levels() {
+		for name, scaling := range map[string]string{
+			"gptq-groups": "dequantize/uint4-float16/8x128x128/dst=16384,128,1@0/src=16384,128,1@0/scale=float16:128,0,1@0/zero=uint4:128,0,1@0",
+			"gptq-rows":   "dequantize/uint4-float16/1x32x4096/dst=131072,4096,1@0/src=131072,4096,1@0/scale=float16:4096,0,1@0/zero=uint4:4096,0,1@0",
+			"awq-groups":  "dequantize/uint4-float16/32x32x128/dst=4096,128,1@0/src=4096,128,1@0/scale=float16:32,1,0@0/zero=uint4:32,1,0@0",
+			"rows-half":   "dequantize/int8-float16/64x2048/dst=2048,1@0/src=2048,1@0/scale=float:1,0@0",
+			"columns":     "dequantize/int8-float/32x2048/dst=2048,1@0/src=2048,1@0/scale=float:0,1@0",
+			"odd-rows":    "dequantize/int8-float/64x1001/dst=1001,1@0/src=1001,1@0/scale=float:1,0@0",
+			"q4-0":        "dequantize/uint4-float16/4096x32/dst=32,1@0/src=32,1@0/scale=float16:1,0@0/zero=uint4:0,0@0",
+			"q8-0":        "dequantize/int8-float16/4096x32/dst=32,1@0/src=32,1@0/scale=float16:1,0@0",
+			"mxfp4":       "dequantize/float4e2m1-float16/4096x32/dst=32,1@0/src=32,1@0/scale=float8e8m0:1,0@0",
+			"to-uint4":    "quantize/float-uint4/2048x32/dst=32,1@0/src=32,1@0/scale=float:1,0@0/zero=uint4:1,0@0",
+			"to-float8":   "quantize/float-float8e4m3fn/64x1024/dst=1024,1@0/src=1024,1@0/scale=float:1,0@0",
+			"half-int8":   "quantize/float16-int8/64x1024/dst=1024,1@0/src=1024,1@0/scale=float16:1,0@0/precision=float16",
+			"to-columns":  "quantize/float-int8/64x1024/dst=1024,1@0/src=1024,1@0/scale=float:0,1@0",
+			"find-q4-0":   "quantize/float-uint4/2048x32/dst=32,1@0/src=32,1@0/scale=float16:1,0@0/find",
+			"find-q8-0":   "quantize/float-int8/2048x32/dst=32,1@0/src=32,1@0/scale=float16:1,0@0/find",
+			"find-mxfp4":  "quantize/float-float4e2m1/2048x32/dst=32,1@0/src=32,1@0/scale=float8e8m0:1,0@0/find",
+		} {
+			b.Run("level="+l.String()+"/"+name, func(b *testing.B) {
+				cpu.Force(b, l)
+				c, err := oracle.ParseCase(scaling)
+				require.NoError(b, err)
+				written, err := c.Dst.Shape().Bytes(c.DstType)
+				require.NoError(b, err)
+				benchmarkCycles(b, c, written)
+			})
 		}
 	}
 }

@@ -44,7 +44,8 @@ func (c *scaling) plan() {
 	inner := &c.axes[c.rank-1]
 	c.whole = zero.isInteger() && (c.quantizes && zero.is.bits > 16 || src.isInteger() && max(src.is.bits, zero.is.bits) > 16)
 	c.line, c.chooses, c.piece = 0, false, castPiece
-	if c.whole || inner.by[sideScale] != 0 || inner.by[sideZero] != 0 || inner.by[sideAdd] != 0 || inner.n%lineFloats != 0 {
+	c.uniform = !c.whole && inner.by[sideScale] == 0 && inner.by[sideZero] == 0 && inner.by[sideAdd] == 0
+	if !c.uniform || inner.n%lineFloats != 0 {
 		return
 	}
 	c.line = lineFloats
@@ -74,8 +75,8 @@ func (c *scaling) begin(p *piece, n int64) {
 		}
 	}
 	terms := n
-	if c.line > 0 {
-		terms = (n + lineFloats - 1) / lineFloats
+	if c.uniform {
+		terms = linesFor(n)
 	}
 	fill(p.sc.terms.Zero[:terms], 0)
 	fill(p.sc.terms.Add[:terms], float32(math.Copysign(0, -1)))
@@ -183,7 +184,7 @@ func (c *scaling) write(p *piece, d, n int64) {
 	values := p.values[:n]
 	switch {
 	case c.line > 0 && c.quantizes:
-		c.quantize(p, values, p.from, true)
+		c.quantize(p, values, p.from, p.lines)
 	case c.line > 0 && p.out.cast == nil && p.out.b.d == 1 && kernels.ScaleFloat != nil:
 		to := unsafe.Add(p.out.dst, 4*d)
 		kernels.ScaleFloat((*byte)(to), (*byte)(pointerTo(p.from)), n/lineFloats, termsOf(p), p.streams(to))
@@ -199,22 +200,28 @@ func (p *piece) streams(to unsafe.Pointer) bool {
 	return p.out.streams() && uintptr(to)%cacheLine == 0
 }
 
-// scaleRow scales n values that have terms of their own.
+// linesFor is how many lines have some of n floats.
+func linesFor(n int64) int64 { return (n + lineFloats - 1) / lineFloats }
+
+// scaleRow scales n values of a row.
 func (c *scaling) scaleRow(p *piece, first, n int64) {
-	values := p.values[first:][:n]
+	values, terms := p.values[first:][:n], n
+	if c.uniform {
+		terms = linesFor(n)
+	}
 	for side := sideScale; side < sideCount; side++ {
 		if c.operands[side].is != nil && !(c.whole && side == sideZero) {
-			c.readTerms(p, side, c.axes[c.rank-1].by[side], c.row(p, side)[:n])
+			c.readTerms(p, side, c.axes[c.rank-1].by[side], c.row(p, side)[:terms])
 		}
 	}
 	if c.quantizes {
-		c.quantize(p, values, values, false)
+		c.quantize(p, values, values, terms)
 		return
 	}
 	if c.whole {
 		c.shift(p, values)
 	}
-	scaleBy(p, values, values, false)
+	scaleBy(p, values, values, c.uniform)
 }
 
 // choose makes tables of what codes become, and looks the lines up there.

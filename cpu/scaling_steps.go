@@ -85,28 +85,25 @@ func (c *scaling) shift(p *piece, values []float32) {
 	}
 }
 
-// quantize makes round(v / scale) + zero of each value.
-func (c *scaling) quantize(p *piece, dst, src []float32, lined bool) {
-	scale := p.sc.terms.Scale[:len(src)]
-	if lined {
-		scale = scale[:p.lines]
-	}
-	whole, integers := c.whole, c.operands[sideDst].isInteger()
-	if c.rounds() || whole || !integers {
+// quantize makes round(v / scale) + zero of each value, by so many terms.
+func (c *scaling) quantize(p *piece, dst, src []float32, terms int64) {
+	scale := p.sc.terms.Scale[:terms]
+	integers := c.operands[sideDst].isInteger()
+	if c.rounds() || c.whole || !integers {
 		c.round(src, p.sc)
 		c.round(scale, p.sc)
-		divideBy(p, dst, src, lined)
+		divideBy(p, dst, src, c.uniform)
 		c.round(dst, p.sc)
 		fill(scale, 1)
 		src = dst
 	}
 	switch {
-	case whole:
+	case c.whole:
 		c.toIntegers(p, dst)
 	case integers:
-		quantizeBy(p, dst, src, lined)
+		quantizeBy(p, dst, src, c.uniform)
 	default:
-		scaleBy(p, dst, src, lined)
+		scaleBy(p, dst, src, c.uniform)
 	}
 }
 

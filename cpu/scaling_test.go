@@ -25,7 +25,8 @@ func testScalings(t *testing.T) {
 }
 
 // TestLongScalings are of several pieces: blocks and rows that tables are made for, those
-// that have terms by lines, and those that have neither, from where no line begins, too.
+// that have terms by lines, and those that have neither, from where no line begins, too;
+// and blocks whose scales are found.
 func TestLongScalings(t *testing.T) { cpu.EachLevel(t, testLongScalings) }
 
 func testLongScalings(t *testing.T) {
@@ -47,6 +48,13 @@ func testLongScalings(t *testing.T) {
 		"quantize/float16-uint8/9x1001/dst=1001,1@0/src=1001,1@3/scale=float:0,1@1",
 		"quantize/float-int16/7x1024/dst=1024,1@0/src=1024,1@3/scale=float:0,1@1/zero=int32:1,0@0",
 		"quantize/float-float8e4m3fn/7x1024/dst=1024,1@0/src=1024,1@3/scale=float:1,0@1/zero=float8e4m3fn:1,0@0",
+		"quantize/float-uint4/300x32/dst=32,1@0/src=32,1@3/scale=float16:1,0@1/find",
+		"quantize/float-int8/300x48/dst=48,1@0/src=48,1@0/scale=bfloat16:1,0@1/find",
+		"quantize/float-float4e2m1/300x32/dst=32,1@0/src=32,1@0/scale=float8e8m0:1,0@1/find",
+		"quantize/float4e2m1-uint4/2000x16/dst=16,1@0/src=16,1@0/scale=float:1,0@1/find",
+		"quantize/float8e5m2-int8/90x33/dst=33,1@0/src=33,1@0/scale=float16:1,0@1/find",
+		"quantize/float16-float4e2m1/3x2000/dst=2000,1@0/src=2000,1@0/scale=float8e8m0:1,0@1/find",
+		"quantize/bfloat16-uint4/40x32/dst=64,2@0/src=32,1@0/scale=float16:3,0@1/find",
 	} {
 		c, err := oracle.ParseCase(name)
 		require.NoError(t, err, name)

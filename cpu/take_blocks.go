@@ -17,30 +17,57 @@ const (
 	takeAhead, takeFetched = 4 << 10, 64
 	// fewTaken is the words below which a block does not pay.
 	fewTaken = 16
+	// mostTable is the most bytes of a table that is fetched before it is used, and tableRows
+	// how many rows of units each goroutine takes at a time, of which the first one's table
+	// is not.
+	mostTable, tableRows = 128 << 10, 8
 	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
 )
 
-// takenBlock has units evenly spaced in dst, with their offsets in src.
+// takenBlock has units evenly spaced in dst, with their offsets in src; of a put, the other
+// way round.
 type takenBlock struct {
 	offsets   []int64 // takeOffsets; a kernel reads takeFetched more
 	n, number int64   // units, and the number of the first one
-	d, step   int64   // its offset in dst, and the step between units
+	d, step   int64   // its offset where they are evenly spaced, and the step between units
 	wrong     bool    // an index is out of range
+	classes   classSet
+	even      []int64 // of a put: the offsets in src
+
+	// Where the part of the next table begins that is fetched with these units, and the bytes
+	// of one.
+	next, table int64
+}
+
+// sides returns a location's offset where units are evenly spaced, and that which an index
+// moves.
+func (t *take) sides(p location) (even, moved int64) {
+	if t.put {
+		return p.s, p.d
+	}
+	return p.d, p.s
 }
 
 // blocks takes the units with the numbers [lo, hi): it first computes the offsets of
-// some, and then moves them, so that many are in flight.
-func (t *take) blocks(lo, hi int64, sc *scratch) {
-	room := room(&sc.stage, 8*(takeOffsets+takeFetched))
-	b := takenBlock{offsets: unsafe.Slice((*int64)(room), takeOffsets), step: t.axes[t.rank-1].d}
+// some, and then moves them, so that many are in flight. Of a put, those of some classes.
+func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
+	room := unsafe.Slice((*int64)(room(&sc.stage, 8*(2*takeOffsets+takeFetched))), 2*takeOffsets+takeFetched)
+	x := &t.axes[t.rank-1]
+	b := takenBlock{offsets: room[:takeOffsets], even: room[takeOffsets+takeFetched:], classes: classes}
+	b.step, _ = t.sides(location{d: x.d, s: x.s})
+	b.table = t.sharedTable()
 	t.rows(lo, hi, func(p location, n, number int64) {
 		for n > 0 {
-			if b.n == takeOffsets || p.d != b.d+b.n*b.step {
+			even, _ := t.sides(p)
+			if b.n == takeOffsets || even != b.d+b.n*b.step {
 				t.flush(&b, sc)
 			}
 			if b.n == 0 {
-				b.d, b.number = p.d, number
+				b.d, b.number = even, number
+				if b.table > 0 {
+					b.next = p.s + t.axes[t.rank-2].s + number%x.n*b.table/x.n
+				}
 			}
 			some := min(n, takeOffsets-b.n)
 			t.locate(&b, p, some)
@@ -51,19 +78,52 @@ func (t *take) blocks(lo, hi int64, sc *scratch) {
 	t.flush(&b, sc)
 }
 
+// sharedTable returns the bytes of the table that all units along the innermost axis are
+// from, where these reach most of its lines, and it fits into the second cache. 0: there
+// is none.
+func (t *take) sharedTable() int64 {
+	x := &t.axes[t.rank-1]
+	if t.put || kernels.Fetch == nil || t.rank < 2 || x.s != 0 || x.a == 0 || len(t.by) != 1 || t.axes[t.rank-2].s == 0 {
+		return 0
+	}
+	by := &t.by[0]
+	if by.Stride < 0 || by.Stride > mostTable || by.Extent > mostTable || by.Extent*by.Stride > min(mostTable, x.n*cacheLine/2) {
+		return 0
+	}
+	return by.Extent * by.Stride
+}
+
+// takeUnits is kernels.Take for units of a block, from one on. With some at a time it fetches
+// as much of the next table: in sequence, and not in the order of the indices.
+func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, past bool) {
+	src, ahead := (*byte)(t.src), min(max(takeAhead/t.size, 1), takeFetched)
+	if b.table == 0 {
+		kernels.Take(dst, src, &b.offsets[from], step, t.size, n, ahead, past)
+		return
+	}
+	in := t.axes[t.rank-1].n
+	for at := int64(0); at < n; at += takeFetched {
+		lo, hi := (from+at)*b.table/in, (from+at+takeFetched)*b.table/in
+		kernels.Fetch(ptr(t.src, b.next+lo), hi-lo)
+		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, takeFetched), ahead, past)
+	}
+}
+
 // locate adds n units along the innermost axis to a block.
 func (t *take) locate(b *takenBlock, p location, n int64) {
 	x := &t.axes[t.rank-1]
 	to := b.offsets[b.n : b.n+n]
 	b.n += n
-	if x.s == 0 {
-		to[0] = p.s
+	_, first := t.sides(p)
+	_, step := t.sides(location{d: x.d, s: x.s})
+	if step == 0 {
+		to[0] = first
 		for i := 1; i < len(to); i *= 2 {
 			copy(to[i:], to[:i])
 		}
 	} else {
 		for i := range to {
-			to[i] = p.s + int64(i)*x.s
+			to[i] = first + int64(i)*step
 		}
 	}
 	for k := range t.by {
@@ -118,7 +178,9 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 	switch {
 	case b.n == 0:
 	case b.wrong:
-		t.rows(b.number, b.number+b.n, t.unitRow)
+		t.rows(b.number, b.number+b.n, func(p location, n, number int64) { t.unitsOf(b.classes, p, n, number) })
+	case t.put:
+		t.putUnits(b)
 	case kernels.Take == nil:
 		t.moveUnits(b)
 	default:
@@ -129,24 +191,22 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 
 // moveVectors moves a block's units by kernels.
 func (t *take) moveVectors(b *takenBlock, sc *scratch) {
-	src, offsets := (*byte)(t.src), &b.offsets[0]
-	ahead := min(max(takeAhead/t.size, 1), takeFetched)
 	past := t.past()
 	switch {
 	case past && (int64(uintptr(t.dst))|b.d|b.step|t.size)%cacheLine == 0:
-		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, true)
+		t.takeUnits(b, 0, b.n, ptr(t.dst, b.d), b.step, true)
 	case past && (t.size >= streamRow || b.step == t.size && t.size*b.n >= streamRow):
 		buf, some := (*byte)(room(&sc.tile, takeBlock)), takeBlock/t.size
 		for lo := int64(0); lo < b.n; lo += some {
 			n, size := min(some, b.n-lo), t.size
-			kernels.Take(buf, src, &b.offsets[lo], size, size, n, ahead, false)
+			t.takeUnits(b, lo, n, buf, size, false)
 			if b.step == size {
 				n, size = 1, n*size
 			}
 			kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, b.step, size, size, n)
 		}
 	default:
-		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, false)
+		t.takeUnits(b, 0, b.n, ptr(t.dst, b.d), b.step, false)
 	}
 }
 

@@ -75,6 +75,9 @@ func divideFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool
 func quantizeFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func codeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
@@ -150,10 +153,19 @@ func divideFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bo
 func quantizeFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func codeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func wordToStepAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func stepFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func boundFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func lookUpEach16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)

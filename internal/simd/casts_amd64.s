@@ -1791,6 +1791,90 @@ done:
 	VZEROUPPER
 	RET
 
+// func codeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·codeFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Y0
+	VBROADCASTSS 12292(AX), Y1
+	VBROADCASTSS 12296(AX), Y2
+	VBROADCASTSS 12300(AX), Y3
+	VBROADCASTSS 12304(AX), Y4
+	VPBROADCASTQ word8000000080000000<>+0(SB), Y5
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Y6
+	VMOVDQU      (DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y8
+	VPOR         Y4, Y8, Y8
+	VADDPS       Y8, Y7, Y7
+	VMOVDQU      Y7, (CX)
+	VMOVDQU      32(DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y6
+	VBLENDVPS    Y6, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y6
+	VPOR         Y4, Y6, Y6
+	VADDPS       Y6, Y7, Y7
+	VMOVDQU      Y7, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Y6
+	VMOVDQU      (DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y8
+	VPOR         Y4, Y8, Y8
+	VADDPS       Y8, Y7, Y7
+	VMOVNTDQ     Y7, (CX)
+	VMOVDQU      32(DX), Y7
+	VMULPS       Y6, Y7, Y7
+	VADDPS       Y2, Y7, Y7
+	VCMPPS       $0x03, Y7, Y7, Y6
+	VBLENDVPS    Y6, Y3, Y7, Y7
+	VMAXPS       Y0, Y7, Y7
+	VMINPS       Y1, Y7, Y7
+	VPAND        Y5, Y7, Y6
+	VPOR         Y4, Y6, Y6
+	VADDPS       Y6, Y7, Y7
+	VMOVNTDQ     Y7, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
 // func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX512F
 TEXT ·halfToFloatAVX512(SB), NOSPLIT, $0-33
@@ -3070,6 +3154,68 @@ done:
 	VZEROUPPER
 	RET
 
+// func codeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX512F
+TEXT ·codeFloatAVX512(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VBROADCASTSS 12288(AX), Z0
+	VBROADCASTSS 12292(AX), Z1
+	VBROADCASTSS 12296(AX), Z2
+	VBROADCASTSS 12300(AX), Z3
+	VBROADCASTSS 12304(AX), Z4
+	VPBROADCASTQ word8000000080000000<>+0(SB), Z5
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Z6
+	VMOVDQU64    (DX), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z2, Z7, Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VMOVDQA32    Z3, K1, Z7
+	VMAXPS       Z0, Z7, Z7
+	VMINPS       Z1, Z7, Z7
+	VPANDQ       Z5, Z7, Z6
+	VPORQ        Z4, Z6, Z6
+	VADDPS       Z6, Z7, Z7
+	VMOVDQU64    Z7, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Z6
+	VMOVDQU64    (DX), Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z2, Z7, Z7
+	VCMPPS       $0x03, Z7, Z7, K1
+	VMOVDQA32    Z3, K1, Z7
+	VMAXPS       Z0, Z7, Z7
+	VMINPS       Z1, Z7, Z7
+	VPANDQ       Z5, Z7, Z6
+	VPORQ        Z4, Z6, Z6
+	VADDPS       Z6, Z7, Z7
+	VMOVNTDQ     Z7, (CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
 // func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX2
 TEXT ·byteToWordAVX2(SB), NOSPLIT, $96-33
@@ -3387,6 +3533,269 @@ done:
 
 DATA word7fff7fff7fff7fff<>+0(SB)/8, $0x7fff7fff7fff7fff
 GLOBL word7fff7fff7fff7fff<>(SB), RODATA|NOPTR, $8
+
+// func stepFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·stepFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word3e8000003e800000<>+0(SB), Y0
+	VPBROADCASTQ word3f4000003f400000<>+0(SB), Y1
+	VPBROADCASTQ word3fa000003fa00000<>+0(SB), Y2
+	VPBROADCASTQ word3fe000003fe00000<>+0(SB), Y3
+	VPBROADCASTQ word4020000040200000<>+0(SB), Y4
+	VPBROADCASTQ word4060000040600000<>+0(SB), Y5
+	VPBROADCASTQ word40a0000040a00000<>+0(SB), Y6
+	VPBROADCASTQ word7fffffff7fffffff<>+0(SB), Y7
+	VPBROADCASTQ word0000000800000008<>+0(SB), Y8
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VBROADCASTSS 4096(AX), Y9
+	VMOVDQU      (DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y11
+	VPXOR        Y13, Y13, Y13
+	VCMPPS       $0x1e, Y0, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y1, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y2, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y3, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y4, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y5, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y6, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y13, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVDQU      Y10, (CX)
+	VMOVDQU      32(DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y9
+	VPXOR        Y12, Y12, Y12
+	VCMPPS       $0x1e, Y0, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y1, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y2, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y3, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y4, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y5, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y6, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y12, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y12, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVDQU      Y10, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VBROADCASTSS 4096(AX), Y9
+	VMOVDQU      (DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y11
+	VPXOR        Y13, Y13, Y13
+	VCMPPS       $0x1e, Y0, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y1, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y2, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y3, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y4, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y5, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VCMPPS       $0x1e, Y6, Y11, Y12
+	VPADDD       Y12, Y13, Y13
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y13, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVNTDQ     Y10, (CX)
+	VMOVDQU      32(DX), Y10
+	VMULPS       Y9, Y10, Y10
+	VPAND        Y7, Y10, Y9
+	VPXOR        Y12, Y12, Y12
+	VCMPPS       $0x1e, Y0, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y1, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y2, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y3, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y4, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y5, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VCMPPS       $0x1e, Y6, Y9, Y11
+	VPADDD       Y11, Y12, Y12
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y12, Y10, Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        Y8, Y10, Y10
+	VPSUBD       Y12, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMOVNTDQ     Y10, 32(CX)
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word3e8000003e800000<>+0(SB)/8, $0x3e8000003e800000
+GLOBL word3e8000003e800000<>(SB), RODATA|NOPTR, $8
+
+DATA word3f4000003f400000<>+0(SB)/8, $0x3f4000003f400000
+GLOBL word3f4000003f400000<>(SB), RODATA|NOPTR, $8
+
+DATA word3fa000003fa00000<>+0(SB)/8, $0x3fa000003fa00000
+GLOBL word3fa000003fa00000<>(SB), RODATA|NOPTR, $8
+
+DATA word3fe000003fe00000<>+0(SB)/8, $0x3fe000003fe00000
+GLOBL word3fe000003fe00000<>(SB), RODATA|NOPTR, $8
+
+DATA word4020000040200000<>+0(SB)/8, $0x4020000040200000
+GLOBL word4020000040200000<>(SB), RODATA|NOPTR, $8
+
+DATA word4060000040600000<>+0(SB)/8, $0x4060000040600000
+GLOBL word4060000040600000<>(SB), RODATA|NOPTR, $8
+
+DATA word40a0000040a00000<>+0(SB)/8, $0x40a0000040a00000
+GLOBL word40a0000040a00000<>(SB), RODATA|NOPTR, $8
+
+DATA word0000000800000008<>+0(SB)/8, $0x0000000800000008
+GLOBL word0000000800000008<>(SB), RODATA|NOPTR, $8
+
+// func boundFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+// Requires: AVX, AVX2
+TEXT ·boundFloatAVX2(SB), NOSPLIT, $0-33
+	MOVQ         tables+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         src+8(FP), DX
+	VPBROADCASTQ word7f7fffff7f7fffff<>+0(SB), Y0
+	VPBROADCASTQ wordff7fffffff7fffff<>+0(SB), Y1
+	MOVQ         lines+16(FP), BX
+	MOVB         past+32(FP), SI
+	TESTQ        BX, BX
+	JE           done
+	TESTB        SI, SI
+	JNE          past
+
+near:
+	VMOVDQU      (DX), Y2
+	VCMPPS       $0x07, Y2, Y2, Y3
+	VPAND        Y3, Y2, Y2
+	VMINPS       Y0, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VMOVDQU      32(DX), Y3
+	VCMPPS       $0x07, Y3, Y3, Y4
+	VPAND        Y4, Y3, Y3
+	VMINPS       Y0, Y3, Y3
+	VMAXPS       Y1, Y3, Y3
+	VMOVDQU      Y3, 32(CX)
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSS       X4, (AX)
+	VMINPS       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0x4e, X2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0xb1, X2, X3
+	VMINPS       X3, X2, X2
+	VMOVSS       X2, 4(AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          near
+	JMP          done
+
+past:
+	VMOVDQU      (DX), Y2
+	VCMPPS       $0x07, Y2, Y2, Y3
+	VPAND        Y3, Y2, Y2
+	VMINPS       Y0, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VMOVNTDQ     Y2, (CX)
+	VMOVDQU      32(DX), Y3
+	VCMPPS       $0x07, Y3, Y3, Y4
+	VPAND        Y4, Y3, Y3
+	VMINPS       Y0, Y3, Y3
+	VMAXPS       Y1, Y3, Y3
+	VMOVNTDQ     Y3, 32(CX)
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VMAXPS       X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSS       X4, (AX)
+	VMINPS       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0x4e, X2, X3
+	VMINPS       X3, X2, X2
+	VPSHUFD      $0xb1, X2, X3
+	VMINPS       X3, X2, X2
+	VMOVSS       X2, 4(AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNE          past
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word7f7fffff7f7fffff<>+0(SB)/8, $0x7f7fffff7f7fffff
+GLOBL word7f7fffff7f7fffff<>(SB), RODATA|NOPTR, $8
+
+DATA wordff7fffffff7fffff<>+0(SB)/8, $0xff7fffffff7fffff
+GLOBL wordff7fffffff7fffff<>(SB), RODATA|NOPTR, $8
 
 // func lookUpEach16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 // Requires: AVX, AVX2

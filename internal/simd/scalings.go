@@ -12,6 +12,15 @@ type Scalings struct {
 	// QuantizeFloat rounds x / Scale to the nearest integer, an even one if two are as
 	// near, what is not a number to 0, adds Zero, and bounds the sum by Least and Most.
 	QuantizeFloat, QuantizeFloats Cast
+	// BoundFloat replaces what is no number by 0, and infinities by the largest numbers.
+	// Its table is of what it finds, the largest and the least number of each line.
+	BoundFloat Cast
+	// CodeFloat makes x * Scale + Bias, None of what is no number, bounds it by Least and
+	// Most, and moves it by Half away from zero. Scales are by lines, as StepFloat's are.
+	CodeFloat Cast
+	// StepFloat makes the code of the number of float4e2m1 that is nearest to x * Scale,
+	// the smaller one of two, as a float. Zero has no sign.
+	StepFloat Cast
 	// LookUpEach16 and LookUpEach32 replace bytes below 16 by entries of a table. Their
 	// tables are Choices.
 	LookUpEach16, LookUpEach32 Cast
@@ -25,7 +34,13 @@ const MostTerms = 1024
 // Terms are what floats are scaled by. Without a sum, Add is -0.
 type Terms struct {
 	Zero, Scale, Add [MostTerms]float32
+	Limits
+}
+
+// Limits are the terms that all lines have in common.
+type Limits struct {
 	Least, Most      float32
+	Bias, None, Half float32
 }
 
 // Choices are tables of 16 elements, each after the other, and for each line how many

@@ -10,6 +10,9 @@ func (k *Scalings) avx2() {
 		QuantizeFloats: quantizeFloatsAVX2,
 		LookUpEach16:   lookUpEach16AVX2,
 		LookUpEach32:   lookUpEach32AVX2,
+		BoundFloat:     boundFloatAVX2,
+		CodeFloat:      codeFloatAVX2,
+		StepFloat:      stepFloatAVX2,
 		MapBytes:       mapBytesAVX2,
 	}
 }
@@ -24,6 +27,9 @@ func (k *Scalings) avx512() {
 		QuantizeFloats: quantizeFloatsAVX512,
 		LookUpEach16:   lookUpEach16AVX2,
 		LookUpEach32:   lookUpEach32AVX512,
+		BoundFloat:     boundFloatAVX2,
+		CodeFloat:      codeFloatAVX512,
+		StepFloat:      stepFloatAVX2,
 		MapBytes:       mapBytesAVX512,
 	}
 }

@@ -27,12 +27,15 @@ var scalings = map[string]struct {
 	"QuantizeFloats": {4, 4, byTerms, quantizeFloat},
 	"LookUpEach16":   {1, 2, (*byte)(unsafe.Pointer(choices)), func(x uint64, at int) uint64 { return choose(x, at, 2) }},
 	"LookUpEach32":   {1, 4, (*byte)(unsafe.Pointer(choices)), func(x uint64, at int) uint64 { return choose(x, at, 4) }},
+	"CodeFloat":      {4, 4, byTerms, func(x uint64, at int) uint64 { return codeFloat(x, at/16) }},
+	"StepFloat":      {4, 4, byTerms, func(x uint64, at int) uint64 { return stepFloat(x, at/16) }},
+	"BoundFloat":     {4, 4, (*byte)(unsafe.Pointer(new([64][2]float32))), func(x uint64, _ int) uint64 { return boundFloat(x) }},
 	"MapBytes":       {1, 1, &bytes[0], func(x uint64, _ int) uint64 { return uint64(bytes[x]) }},
 }
 
 var (
 	terms = func() *simd.Terms {
-		t := &simd.Terms{Least: -120, Most: 133}
+		t := &simd.Terms{Limits: simd.Limits{Least: -120, Most: 133, Bias: .25, None: 7, Half: .5}}
 		for i := range simd.MostTerms {
 			t.Zero[i], t.Scale[i], t.Add[i] = float32(i%9), 1/float32(3-i%7), float32(-i)/3
 		}
@@ -69,6 +72,58 @@ func quantizeFloat(x uint64, term int) uint64 {
 	}
 	sum := math.RoundToEven(v) + float64(terms.Zero[term])
 	return bitsOf(float32(min(max(sum, float64(terms.Least)), float64(terms.Most))))
+}
+
+func codeFloat(x uint64, term int) uint64 {
+	v := float32(math.Float32frombits(uint32(x)) * terms.Scale[term])
+	if v += terms.Bias; v != v {
+		v = terms.None
+	}
+	v = min(max(v, terms.Least), terms.Most)
+	return bitsOf(v + float32(math.Copysign(float64(terms.Half), float64(v))))
+}
+
+func stepFloat(x uint64, term int) uint64 {
+	v, code := float64(float32(math.Float32frombits(uint32(x))*terms.Scale[term])), 0
+	for _, step := range []float64{.25, .75, 1.25, 1.75, 2.5, 3.5, 5} {
+		if math.Abs(v) > step {
+			code++
+		}
+	}
+	if code > 0 && v < 0 {
+		code += 8
+	}
+	return bitsOf(float32(code))
+}
+
+func boundFloat(x uint64) uint64 {
+	v := math.Float32frombits(uint32(x))
+	if v != v {
+		return 0
+	}
+	return bitsOf(min(max(v, -math.MaxFloat32), math.MaxFloat32))
+}
+
+// TestBoundFloat: each line's largest and least number are found.
+func TestBoundFloat(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.BoundFloat == nil {
+			t.Skip("there is none")
+		}
+		const lines = 40
+		src := floats(64 * lines)
+		var found [lines + 1][2]float32
+		k.BoundFloat(&src[0], &src[0], lines, (*byte)(unsafe.Pointer(&found)), false)
+		for line := range lines {
+			want := [2]float32{-math.MaxFloat32, math.MaxFloat32}
+			for i := range 16 {
+				v := math.Float32frombits(binary.LittleEndian.Uint32(src[64*line+4*i:]))
+				want = [2]float32{max(want[0], v), min(want[1], v)}
+			}
+			require.Equal(t, want, found[line], line)
+		}
+		require.Zero(t, found[lines])
+	})
 }
 
 func choose(x uint64, at, size int) uint64 {

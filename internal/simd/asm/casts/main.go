@@ -18,9 +18,12 @@ func main() {
 		lookUp32(v)
 		lookUpEach32(v)
 		scalings(v)
+		codeFloat(v)
 	}
 	byteToWord()
 	wordToStep()
+	stepFloat()
+	boundFloat()
 	lookUpEach16()
 	mapBytesAVX2()
 	mapBytesAVX512()

@@ -13,6 +13,7 @@ const (
 	termsRow                        = 4 * 1024
 	termsZero, termsScale, termsAdd = 0, termsRow, 2 * termsRow
 	termsLeast, termsMost           = 3 * termsRow, 3*termsRow + 4
+	termsBias, termsNone, termsHalf = 3*termsRow + 8, 3*termsRow + 12, 3*termsRow + 16
 )
 
 // scalings writes the kernels of Scalings for floats.
@@ -24,15 +25,7 @@ func scalings(v Vec) {
 				VSUBPS(by[0], x, x)
 				VMULPS(by[1], x, x)
 				VADDPS(by[2], x, x)
-				if v == AVX512 {
-					k := K()
-					VCMPPS(unordered, x, x, k)
-					VMOVDQA32(none, k, x)
-				} else {
-					is := v.Reg()
-					VCMPPS(unordered, x, x, is)
-					VBLENDVPS(is, none, x, x)
-				}
+				replaceNaN(v, none, x)
 			}
 		})
 		byTerms(v, "divideFloat", each, []int{termsScale}, func(Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
