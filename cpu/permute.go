@@ -178,6 +178,14 @@ func (j *job) permuteItems(d, s, na, nb int64, sc *scratch) {
 	if j.b.d != j.permuted.size {
 		path = cached
 	}
+	if piece := 64 * j.permuted.items; path != cached && kernels.Direct && na == 1 && nb > piece {
+		// Whole lines at a time: see stagePiece.
+		for ; nb > 0; nb -= piece {
+			j.permuteItems(d, s, 1, min(nb, piece), sc)
+			d, s = d+piece*j.b.d, s+piece*j.b.s
+		}
+		return
+	}
 	to, at, step := j.dst, d, j.a.d
 	if path != cached {
 		to, at, step = room(&sc.tile, na*row), 0, row

@@ -190,6 +190,9 @@ func (t *take) execute(sc *scratch) {
 	}
 	t.share.work, t.share.units = t, t.count
 	t.share.grain = grainOf(t.count, cost, n)
+	if t.sharedTable() > 0 {
+		t.share.grain = max(t.share.grain, min(tableRows*t.axes[t.rank-1].n, t.count/int64(4*n)))
+	}
 	if t.bits < 8 {
 		t.share.grain = (t.share.grain + 63) &^ 63
 	}

@@ -17,6 +17,10 @@ const (
 	takeAhead, takeFetched = 4 << 10, 64
 	// fewTaken is the words below which a block does not pay.
 	fewTaken = 16
+	// mostTable is the most bytes of a table that is fetched before it is used, and tableRows
+	// how many rows of units each goroutine takes at a time, of which the first one's table
+	// is not.
+	mostTable, tableRows = 128 << 10, 8
 	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
 )
@@ -27,6 +31,10 @@ type takenBlock struct {
 	n, number int64   // units, and the number of the first one
 	d, step   int64   // its offset in dst, and the step between units
 	wrong     bool    // an index is out of range
+
+	// Where the part of the next table begins that is fetched with these units, and the bytes
+	// of one.
+	next, table int64
 }
 
 // blocks takes the units with the numbers [lo, hi): it first computes the offsets of
@@ -34,6 +42,7 @@ type takenBlock struct {
 func (t *take) blocks(lo, hi int64, sc *scratch) {
 	room := room(&sc.stage, 8*(takeOffsets+takeFetched))
 	b := takenBlock{offsets: unsafe.Slice((*int64)(room), takeOffsets), step: t.axes[t.rank-1].d}
+	b.table = t.sharedTable()
 	t.rows(lo, hi, func(p location, n, number int64) {
 		for n > 0 {
 			if b.n == takeOffsets || p.d != b.d+b.n*b.step {
@@ -41,6 +50,10 @@ func (t *take) blocks(lo, hi int64, sc *scratch) {
 			}
 			if b.n == 0 {
 				b.d, b.number = p.d, number
+				if b.table > 0 {
+					in := t.axes[t.rank-1].n
+					b.next = p.s + t.axes[t.rank-2].s + number%in*b.table/in
+				}
 			}
 			some := min(n, takeOffsets-b.n)
 			t.locate(&b, p, some)
@@ -49,6 +62,37 @@ func (t *take) blocks(lo, hi int64, sc *scratch) {
 		}
 	})
 	t.flush(&b, sc)
+}
+
+// sharedTable returns the bytes of the table that all units along the innermost axis are
+// from, where these reach most of its lines, and it fits into the second cache. 0: there
+// is none.
+func (t *take) sharedTable() int64 {
+	x := &t.axes[t.rank-1]
+	if kernels.Fetch == nil || t.rank < 2 || x.s != 0 || x.a == 0 || len(t.by) != 1 || t.axes[t.rank-2].s == 0 {
+		return 0
+	}
+	by := &t.by[0]
+	if by.Stride < 0 || by.Stride > mostTable || by.Extent > mostTable || by.Extent*by.Stride > min(mostTable, x.n*cacheLine/2) {
+		return 0
+	}
+	return by.Extent * by.Stride
+}
+
+// takeUnits is kernels.Take for units of a block, from one on. With some at a time it fetches
+// as much of the next table: in sequence, and not in the order of the indices.
+func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, past bool) {
+	src, ahead := (*byte)(t.src), min(max(takeAhead/t.size, 1), takeFetched)
+	if b.table == 0 {
+		kernels.Take(dst, src, &b.offsets[from], step, t.size, n, ahead, past)
+		return
+	}
+	in := t.axes[t.rank-1].n
+	for at := int64(0); at < n; at += takeFetched {
+		lo, hi := (from+at)*b.table/in, (from+at+takeFetched)*b.table/in
+		kernels.Fetch(ptr(t.src, b.next+lo), hi-lo)
+		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, takeFetched), ahead, past)
+	}
 }
 
 // locate adds n units along the innermost axis to a block.
@@ -129,24 +173,22 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 
 // moveVectors moves a block's units by kernels.
 func (t *take) moveVectors(b *takenBlock, sc *scratch) {
-	src, offsets := (*byte)(t.src), &b.offsets[0]
-	ahead := min(max(takeAhead/t.size, 1), takeFetched)
 	past := t.past()
 	switch {
 	case past && (int64(uintptr(t.dst))|b.d|b.step|t.size)%cacheLine == 0:
-		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, true)
+		t.takeUnits(b, 0, b.n, ptr(t.dst, b.d), b.step, true)
 	case past && (t.size >= streamRow || b.step == t.size && t.size*b.n >= streamRow):
 		buf, some := (*byte)(room(&sc.tile, takeBlock)), takeBlock/t.size
 		for lo := int64(0); lo < b.n; lo += some {
 			n, size := min(some, b.n-lo), t.size
-			kernels.Take(buf, src, &b.offsets[lo], size, size, n, ahead, false)
+			t.takeUnits(b, lo, n, buf, size, false)
 			if b.step == size {
 				n, size = 1, n*size
 			}
 			kernels.Stream(ptr(t.dst, b.d+lo*b.step), buf, b.step, size, size, n)
 		}
 	default:
-		kernels.Take(ptr(t.dst, b.d), src, offsets, b.step, t.size, b.n, ahead, false)
+		t.takeUnits(b, 0, b.n, ptr(t.dst, b.d), b.step, false)
 	}
 }
 

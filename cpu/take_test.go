@@ -40,6 +40,7 @@ func testTakes(t *testing.T) {
 		"take/int4/300001/dst=1@1/src=0@0/at=1@0/int64/by=0:999:1/wrong=0",
 		// Along the last axis, along the first one with few behind it, along columns.
 		"take/float/300x500/dst=500,1@0/src=700,0@0/at=0,1@0/int64/by=0:700:1/wrong=0",
+		"take/float/300x501/dst=501,1@0/src=700,0@0/at=501,1@0/int64/by=0:700:1/wrong=0", // from a table each
 		"take/float/50000x3/dst=3,1@0/src=0,1@0/at=3,1@0/int64/by=0:999:3/wrong=0",
 		"take/float/50000x3/dst=4,1@0/src=0,1@0/at=3,1@0/int32/by=0:999:3/wrong=0",
 		"take/float/500x301/dst=1,500@0/src=0,999@0/at=1,0@0/int32/by=0:999:1/wrong=0",

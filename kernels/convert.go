@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -56,6 +57,9 @@ func castSpecs() []Spec {
 			if dst > 2 || src > 2 { // between integers of one width, nothing is converted
 				all = append(all, denseCast(dst, src))
 			}
+			if turnedCast(dst, src) {
+				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Turned: true})
+			}
 		}
 	}
 	return all
@@ -79,6 +83,7 @@ func (s Spec) denseDefines() []string {
 	each := int(s.denseItem())
 	src, dst := int(s.SrcBits), int(s.DstBits)
 	return []string{
+		"ACROSS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))),
 		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
 		"UNIT_S " + strconv.Itoa(max(32, each*src)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
 	}
@@ -86,7 +91,7 @@ func (s Spec) denseDefines() []string {
 
 // byValue reports whether a form converts by value.
 func (f Form) byValue() bool {
-	return f == Cast || f == Value || f == Lookup || f == Dequantize || f == Quantize || f == Blocks
+	return f == Cast || f == Value || f == Lookup || f.scales()
 }
 
 // castSpec is the kernel for a pair of types.
@@ -125,6 +130,9 @@ func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
 	in := p.inner(0)
 	if p.planDense(k, dense) {
 		return dense, nil
+	}
+	if turned, ok := p.planTurned(k, dense); ok {
+		return turned, nil
 	}
 	rows := p.target.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
 	switch {

@@ -170,3 +170,39 @@ func TestDenseCastsAnywhere(t *testing.T) {
 	}
 	require.Greater(t, len(planned), 20)
 }
+
+// TestTurnedCasts converts matrices that lie transposed on one side, between guard pages,
+// and what has no matrices of the same pitch: reversed columns, lines that begin anywhere.
+func TestTurnedCasts(t *testing.T) {
+	h := hostOf(t)
+	rounds, rnd := sweep(t, 300, 13)
+	types := numberTypes()
+	planned := map[kernels.Spec]bool{}
+	for range rounds {
+		to, from := types[rnd.IntN(len(types))], types[rnd.IntN(len(types))]
+		if backend.ConversionOf(to, from) != backend.ByValue {
+			continue
+		}
+		dims := []int64{1 + rnd.Int64N(4), 8 + rnd.Int64N(150), 8 + rnd.Int64N(150)}
+		if rnd.IntN(3) == 0 { // lines that begin on 16 bytes
+			dims[1], dims[2] = dims[1]/16*16+16, dims[2]/16*16+16
+		}
+		wide, high := dims[2]+rnd.Int64N(2)*rnd.Int64N(33), dims[1]+rnd.Int64N(2)*rnd.Int64N(33)
+		dst, err := layout.Strided(dims, []int64{wide * dims[1], wide, 1}, rnd.Int64N(2)*rnd.Int64N(65))
+		require.NoError(t, err)
+		src, err := layout.Strided(dims, []int64{high * dims[2], 1, high}, rnd.Int64N(2)*rnd.Int64N(65))
+		if rnd.IntN(4) == 0 {
+			src, err = layout.Strided(dims, []int64{high * dims[2], -1, high}, src.Offset()+dims[1]-1)
+		}
+		require.NoError(t, err)
+		l := h.cast(t, rnd, dst, src, to, from, device.Rounding{}, func(src []byte) {
+			for i := range src {
+				src[i] = byte(rnd.Uint32())
+			}
+		})
+		if l.Spec.Turned {
+			planned[l.Spec] = true
+		}
+	}
+	require.Greater(t, len(planned), 12)
+}

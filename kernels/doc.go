@@ -64,7 +64,8 @@
 // value is cast's, in integer arithmetic, which goes in front of pack or element;
 // on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
-// float of 32 bits.
+// float of 32 bits. Where the sides are dense along different axes, both have kernels of their
+// own (Spec.Turned) that convert what they read, and transpose it as transpose does.
 // take, join and pick are for copies whose positions in src depend on indices: of rows,
 // of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, or of single elements. On a GPU all elements below a byte are join's.

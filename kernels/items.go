@@ -71,12 +71,17 @@ func (s Spec) itemDefines() []string {
 		return []string{"ROWS " + strconv.Itoa(joinRows)}
 	}
 	n := s.items()
-	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.FormatInt(s.flatMost()*n/takeRepeats, 10)}
+	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
 }
 
-// cutElements cuts axes, innermost first, into blocks of elements. On a GPU it takes as
-// many of them into a block as keeps most work-items busy, and leaves enough blocks.
+// cutElements cuts axes, innermost first, into blocks of elements.
 func (k *parameters) cutElements(spec Spec, axes []axis) error {
+	return k.cutRounds(spec, axes, 1)
+}
+
+// cutRounds is cutElements with so many rounds of items in a block. On a GPU it takes as
+// many of the axes into a block as keeps most work-items busy, and leaves enough blocks.
+func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
 	if spec.Serial {
 		return k.cutItems(axes, itemsPerBlock)
 	}
@@ -87,7 +92,7 @@ func (k *parameters) cutElements(spec Spec, axes []axis) error {
 	axes = append(slices.Clone(axes), axis{n: 1})
 	best, at, atFlat := 0.0, 0, int64(1)
 	for i, flat := 0, int64(1); i < len(axes) && flat <= spec.flatMost(); i++ {
-		cut := min(axes[i].n, spec.cut(flat))
+		cut := min(axes[i].n, spec.cut(flat)*rounds)
 		items := (cut + spec.items() - 1) / spec.items() * flat
 		busy := float64(cut*flat) / float64((items+GroupSize-1)/GroupSize*GroupSize*spec.items())
 		if blocks := total / float64(cut*flat); blocks < fewBlocks {
@@ -103,7 +108,7 @@ func (k *parameters) cutElements(spec Spec, axes []axis) error {
 	}
 	k.inner = append(k.inner, axes[:at]...)
 	k.flat = uint32(atFlat)
-	k.cutAxis(axes[at], spec.cut(atFlat))
+	k.cutAxis(axes[at], spec.cut(atFlat)*rounds)
 	if at == len(axes)-1 {
 		return k.setOuter()
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
 
@@ -18,6 +19,7 @@ import (
 const (
 	Dequantize Form = "dequantize"
 	Quantize   Form = "quantize"
+	Codes      Form = "codes"  // a quantization of dense rows
 	Blocks     Form = "blocks" // a quantization that finds scales
 )
 
@@ -36,8 +38,10 @@ type Scaling struct {
 type TermLayouts [3]*layout.Layout
 
 // scales reports whether a kernel has terms.
-func (s Spec) scales() bool {
-	return s.Form == Dequantize || s.Form == Quantize || s.Form == Blocks
+func (s Spec) scales() bool { return s.Form.scales() }
+
+func (f Form) scales() bool {
+	return f == Dequantize || f == Quantize || f == Codes || f == Blocks
 }
 
 // Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
@@ -61,6 +65,9 @@ func scalingSpecs() []Spec {
 		}
 		for _, bits := range []uint8{4, 8} {
 			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, Serial: serial})
+			if !serial {
+				all = append(all, Spec{Form: Codes, DstBits: bits, SrcBits: 32})
+			}
 		}
 	}
 	return all
@@ -72,25 +79,44 @@ func (s Spec) scalingDefines() []string {
 	if s.Form == Quantize {
 		quantize = "1"
 	}
-	each := int(scaledItem(s.DstBits))
+	each := int(s.scaledItem())
+	if s.Form == Codes {
+		each /= 2 // as value.h has it, two at a time
+	}
 	return []string{
 		"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{})),
 		"EACH " + strconv.Itoa(each), "ITEM_S " + strconv.Itoa(each*int(s.SrcBits)),
 	}
 }
 
-// scaledItem is how many elements an item has where elements are dense: 32 bytes of dst, as
-// finding terms takes as long as some elements.
-func scaledItem(bits uint8) int64 { return 256 / int64(bits) }
+// scaledItem is how many elements an item has where elements are dense, as finding terms
+// takes as long as some elements: 32 bytes of dst, or as many floats as become 16 bytes.
+func (s Spec) scaledItem() int64 {
+	if s.Form == Codes {
+		return 16
+	}
+	return 256 / int64(s.DstBits)
+}
 
-// gatherItems makes items the elements of a dequantization, if rows of both sides consist
-// of whole ones, and have their terms in common. It returns their kernel.
-func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
+// itemSpec is the kernel whose items are several elements; false: there is none.
+func (p *problem) itemSpec(by Scaling) (Spec, bool) {
 	s := Spec{Form: Dequantize, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
-	if by.Quantize || p.target.Serial || p.long || s.DstBits > 32 || s.SrcBits != 4 && s.SrcBits != 8 || by.Zero != layout.Invalid && by.Zero.Bits() > 16 || len(p.axes) == 0 || len(p.axes) > 8 {
+	some := s.DstBits <= 32 && (s.SrcBits == 4 || s.SrcBits == 8)
+	if by.Quantize {
+		s.Form, s.SrcBits = Codes, 32
+		some = (s.DstBits == 4 || s.DstBits == 8) && numeric.KindOf(by.From) == numeric.FloatKind && by.From.Bits() >= 16 && by.Precision != layout.Float16 && by.Precision != layout.BFloat16
+	}
+	return s, some && !p.target.Serial && !p.long && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
+}
+
+// gatherItems makes items the elements of a scaling, if rows of both sides consist of
+// whole ones, and have their terms in common. It returns their kernel.
+func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
+	s, some := p.itemSpec(by)
+	if !some {
 		return s, false
 	}
-	each, last := scaledItem(s.DstBits), len(p.axes)-1
+	each, last := s.scaledItem(), len(p.axes)-1
 	in := &p.axes[last]
 	whole := in.d == 1 && in.s == 1 && in.n%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
 	for i := range sides {
@@ -165,7 +191,7 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 			}
 		}
 		var err error
-		if p.dBits < 8 {
+		if p.dBits < 8 && spec.Form != Codes {
 			err = q.planWords(&of[i], len(q.axes), 1)
 		} else {
 			err = of[i].cutElements(spec, q.innermostFirst())

@@ -36,6 +36,12 @@ func TestPlanScaling(t *testing.T) {
 		require.NoError(t, err)
 		assert.Same(t, e, again)
 	}
+	codes := kernels.Scaling{Quantize: true, To: layout.Int8, From: layout.Float32, Scale: layout.Float32}
+	for want, scale := range map[string]*layout.Layout{"codes_8_32": &block, "quantize_8_32": &each} {
+		e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{scale}, codes)
+		require.NoError(t, err)
+		assert.Equal(t, want, e.Spec.String())
+	}
 	found := kernels.Scaling{Quantize: true, FindScale: true, To: layout.Uint4, From: layout.Float16, Scale: layout.Float16}
 	e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{&block, nil, nil}, found)
 	require.NoError(t, err)

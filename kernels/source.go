@@ -81,8 +81,14 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Turned && s.Form == Lookup:
+		return []Form{Cast, Lookup, "turned", "squares"}
+	case s.Turned:
+		return []Form{Value, "turned", "squares"}
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
+	case s.Form == Codes:
+		return []Form{Cast, "single", Value, Codes}
 	case s.scales():
 		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:
@@ -97,6 +103,8 @@ func (s Spec) files() []Form {
 		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
+	case s.Form == Transpose:
+		return []Form{Transpose, "squares"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

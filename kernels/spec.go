@@ -26,6 +26,7 @@ type Spec struct {
 	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
 	Mapped  bool  // by a table in memory: see source/map.h
 	Periods bool  // chunks come in periods: see source/periods.h
+	Turned  bool  // a cast that is a transposition: see source/turned.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -67,6 +68,9 @@ func (s Spec) String() string {
 	if s.Periods {
 		name += "_periods"
 	}
+	if s.Turned {
+		name += "_turned"
+	}
 	if s.Wide {
 		name += "_wide"
 	}
@@ -91,6 +95,9 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
+	if s.Turned {
+		return 1024 / GroupSize
+	}
 	switch s.Form {
 	case Transpose, Gather, Shuffle, Lookup, Blend:
 		return 1024 / GroupSize
@@ -100,7 +107,7 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
-	case Blocks:
+	case Blocks, Codes:
 		return 1024 / GroupSize
 	case Dequantize:
 		if s.SrcBits < 32 {
@@ -226,7 +233,7 @@ func (s Spec) formDefines() []string {
 		return s.denseDefines()
 	case Reduce, Fold:
 		return s.reduceDefines()
-	case Dequantize, Quantize, Blocks:
+	case Dequantize, Quantize, Codes, Blocks:
 		return s.scalingDefines()
 	}
 	return nil

@@ -145,13 +145,13 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (For
 	for i := range q.axes {
 		q.axes[len(q.axes)-1-i].s = steps[i]
 	}
-	cut := func(f Form) error {
+	cut := func(f Form, rounds int64) error {
 		*k, *indices = parameters{}, parameters{}
 		for _, c := range []struct {
 			*problem
 			to *parameters
 		}{{p, k}, {&q, indices}} {
-			if err := c.cutFor(f, c.to); err != nil {
+			if err := c.cutFor(f, c.to, rounds); err != nil {
 				return err
 			}
 		}
@@ -163,34 +163,89 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (For
 	}
 	switch {
 	case p.reduces:
-		return Reduce, cut(Reduce)
+		return Reduce, cut(Reduce, 1)
 	case join:
-		return Join, cut(Join)
+		return Join, cut(Join, 1)
 	case p.puts && p.dBits < 8:
-		return Place, cut(Place)
+		return Place, cut(Place, 1)
+	case p.target.Serial:
+		return rows, cut(rows, 1)
 	}
-	if err := cut(rows); err != nil || p.target.Serial {
-		return rows, err
+	for rounds := int64(max(2, 64/p.dBits)); rounds > 0; rounds /= 2 {
+		if err := cut(rows, rounds); err != nil {
+			return rows, err
+		}
+		if n := k.numberRows(indices); n <= takeRows && n*takeRepeats <= int64(k.flat)*int64(k.cut) {
+			return rows, nil
+		}
 	}
-	if n := k.numberRows(indices); n*takeRepeats <= int64(k.flat)*int64(k.cut) {
+	if p.inPieces(steps) {
+		if err := cut(rows, pieces); err != nil {
+			return rows, err
+		}
+		k.numberRows(indices)
+		k.tb = uint32(p.inner(0).n)
 		return rows, nil
 	}
-	return each, cut(each)
+	return each, cut(each, 1)
 }
 
-// cutFor cuts one side of a take into blocks.
-func (p *problem) cutFor(f Form, k *parameters) error {
+// inPieces reports whether a long axis at the innermost place is the only one that indices
+// depend on: blocks have a piece of it, and find its rows for many indices of the next one.
+func (p *problem) inPieces(steps []int64) bool {
+	n := p.inner(0).n
+	if len(p.axes) < 2 || steps[0] == 0 || n <= GroupSize || n >= limit || p.inner(1).n < takeRepeats {
+		return false
+	}
+	for _, s := range steps[1:] {
+		if s != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// pieces stands for a number of rounds.
+const pieces = 0
+
+// cutPieces makes blocks of a piece of the innermost axis, as long as can be, as each reads
+// most of src's sectors, and of some indices of the next one.
+func (k *parameters) cutPieces(spec Spec, axes []axis, blocks int64) error {
+	a := axes[0]
+	number := (a.n + takeRows - 1) / takeRows
+	n := (a.n + number - 1) / number
+	k.inner = []axis{{n, a.d, a.s}}
+	k.flat = uint32(n)
+	cut := spec.items()
+	for total := number; cut < 4*spec.items(); cut *= 2 {
+		for _, b := range axes[1:] {
+			total = min(total*b.n, limit)
+		}
+		if total/(2*cut) < blocks {
+			break
+		}
+	}
+	k.cutAxis(axes[1], cut)
+	return k.setOuter(append([]axis{{number, n * a.d, n * a.s}}, axes[2:]...)...)
+}
+
+// cutFor cuts one side of a take into blocks of so many rounds.
+func (p *problem) cutFor(f Form, k *parameters, rounds int64) error {
+	spec := p.spec(f)
 	switch {
 	case f == Join:
 		return p.planJoin(k)
 	case p.dBits < 8 && !p.puts:
 		return p.planWords(k, len(p.axes), 1)
+	case rounds == pieces:
+		return k.cutPieces(spec, p.innermostFirst(), p.target.fewBlocks())
 	}
-	return k.cutElements(p.spec(f), p.innermostFirst())
+	return k.cutRounds(spec, p.innermostFirst(), rounds)
 }
 
-// takeRepeats is how many elements there are at least for each of a block's rows.
-const takeRepeats = 2
+// takeRepeats is how many elements there are at least for each of a block's rows, and
+// takeRows how many of these it has at the most.
+const takeRepeats, takeRows = 2, 12 * GroupSize
 
 // numberRows numbers a block's rows: the combinations of indices along the axes that at
 // has steps along. It returns how many these are.

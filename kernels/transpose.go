@@ -90,7 +90,7 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 		}
 		return spec, p.planTile(k, near, t)
 	}
-	t := p.strip(near)
+	t := p.strip(spec, near)
 	if t.effort.cycles(p.bytes) >= atRoof*memoryCycles(p.bytes) {
 		if w := p.permutes(); w != nil && w.effort().cycles(p.bytes) < t.effort.cycles(p.bytes) {
 			if spec, ok := p.planPermute(k, w); ok {
@@ -102,7 +102,7 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 	if s := p.cheaper(t.effort); s != nil {
 		return s.plan(k)
 	}
-	return spec, p.planTranspose(k, near, t)
+	return spec, p.planTranspose(k, spec, near, t)
 }
 
 // cheaper returns the tile of a shuffle that takes less; nil: there is none.
@@ -128,14 +128,27 @@ func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error
 // blocks is the axis of blocks of n indices each.
 func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
 
-const (
-	// transposeSlots is how many slots of 16 bytes a tile of form transpose has.
-	transposeSlots = 8 * GroupSize
-	// transposeBlocks is how many blocks a group does, if there are enough.
-	transposeBlocks = 4
-)
+// blocksOfSquares is how many blocks a group does, if there are enough; of casts, which begin
+// with a table or with what the types are, four times as many.
+const blocksOfSquares = 4
 
-// strip is a shape of form transpose's tile: so many indices of the axes a and b, and
+// across is how many elements of a line a work-item of a transposition by squares reads.
+func (s Spec) across() int64 {
+	if s.Turned {
+		return max(s.denseItem(), int64(32/s.DstBits))
+	}
+	return min(int64(128/s.DstBits), 32)
+}
+
+// slots is how many slots of 16 bytes its tile has.
+func (s Spec) slots() int64 {
+	if s.Turned {
+		return 4 * GroupSize
+	}
+	return 8 * GroupSize
+}
+
+// strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes a and b, and
 // of c, another one, for where a and b are short. Blocks along b are step indices apart.
 type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
@@ -146,8 +159,8 @@ type strip struct {
 	effort     effort
 }
 
-// planTranspose plans form transpose, of axis a and dst's innermost one, b.
-func (p *problem) planTranspose(k *parameters, near int, t strip) error {
+// planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
+func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) error {
 	if p.inner(near).s < 0 {
 		p.reverseAxis(near)
 	}
@@ -171,7 +184,11 @@ func (p *problem) planTranspose(k *parameters, near int, t strip) error {
 	if err := k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
-	k.groups = max(k.blocks/transposeBlocks, min(k.blocks, 2*p.target.fewBlocks()))
+	each, few := int64(blocksOfSquares), 2*p.target.fewBlocks()
+	if spec.Turned {
+		each, few = 4*each, few/2
+	}
+	k.groups = max(k.blocks/each, min(k.blocks, few))
 	return nil
 }
 
@@ -179,16 +196,16 @@ func (p *problem) planTranspose(k *parameters, near int, t strip) error {
 func (t *strip) rows(n int64) int64 { return max(1, (n-t.tb+2*t.step-1)/t.step) }
 
 // strip chooses the shape that takes least.
-func (p *problem) strip(near int) strip {
+func (p *problem) strip(spec Spec, near int) strip {
 	best, least := strip{}, 0.0
 	dAligned := p.aligned(int64(128/p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
-	sAligned := p.aligned(p.across(), p.sBase, near, func(a axis) int64 { return a.s })
+	sAligned := p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s })
 	for width := 0; width <= 6; width++ {
 		for c := range p.axes {
-			if c == near && p.inner(near).n%(p.across()<<width) != 0 {
+			if c == near && p.inner(near).n%(spec.across()<<width) != 0 {
 				continue
 			}
-			t := p.stripOf(near, width, c, dAligned, sAligned)
+			t := p.stripOf(spec, near, width, c, dAligned, sAligned)
 			if t.step == 0 {
 				continue
 			}
@@ -200,16 +217,13 @@ func (p *problem) strip(near int) strip {
 	return best
 }
 
-// across is how many elements along a a work-item reads of a line.
-func (p *problem) across() int64 { return min(int64(128/p.dBits), 32) }
-
 // stripOf is the shape of the given width, with indices of axis c; no step: there is
 // none. Lines of dst and src are aligned, or not.
-func (p *problem) stripOf(near, width, c int, dAligned, sAligned bool) strip {
+func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool) strip {
 	a, b := p.inner(near), p.inner(0)
 	unit := int64(128 / p.dBits)
-	t := strip{width: width, ta: p.across() << width, c: c}
-	room := transposeSlots / t.ta * unit
+	t := strip{width: width, ta: spec.across() << width, c: c}
+	room := spec.slots() / t.ta * unit
 	for t.tb = unit; t.tb < b.n && t.tb < room; t.tb *= 2 {
 	}
 	t.step, t.tc = t.tb, room/t.tb
@@ -233,7 +247,7 @@ func (p *problem) stripOf(near, width, c int, dAligned, sAligned bool) strip {
 	t.effort.blocks = as * bs * others
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
 	lines := nc * na
-	reads := touched(nc*nb, na*int64(p.dBits)/8, sAligned)
+	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
@@ -262,7 +276,7 @@ func (p *problem) stripOf(near, width, c int, dAligned, sAligned bool) strip {
 		cost += 300 * ((2*lines + GroupSize - 1) / GroupSize)
 		writes += 2 * lines
 	}
-	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 768
+	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 3*spec.slots()/8
 	return t
 }
 

@@ -127,11 +127,11 @@ func (p *problem) spaced() bool {
 		return false
 	}
 	n := p.inner(0).n
-	return p.inner(1).d != n && n*int64(p.dBits) < spacedBytes*8
+	return p.inner(1).d != n && n < spacedElements
 }
 
-// spacedBytes is from which size on chunks are cheaper.
-const spacedBytes = 32
+// spacedElements is from how many elements on chunks are cheaper.
+const spacedElements = 104
 
 // anywhere is the form of words or chunks from elements anywhere.
 func (p *problem) anywhere() Form {

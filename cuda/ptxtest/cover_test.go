@@ -60,7 +60,9 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
-		case s.Form == kernels.Dequantize && s.SrcBits < 32:
+		case s.Turned:
+			c = turned(rng, s)
+		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
@@ -93,7 +95,7 @@ func typesOf(s kernels.Spec) []layout.DType {
 	if s.To != 0 || s.From != 0 {
 		return []layout.DType{s.To, s.From}
 	}
-	if s.Form == kernels.Dequantize || s.Form == kernels.Quantize || s.Form == kernels.Blocks { // of any type, to its width
+	if s.Computes() && s.Form != kernels.Fold { // of any type, to its width
 		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
 	}
 	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
@@ -114,7 +116,7 @@ func operationsOf(s kernels.Spec) []oracle.Op {
 		return []oracle.Op{oracle.OpWhere}
 	case s.Form == kernels.Dequantize:
 		return []oracle.Op{oracle.OpDequantize}
-	case s.Form == kernels.Quantize || s.Form == kernels.Blocks:
+	case s.Form == kernels.Quantize || s.Form == kernels.Codes || s.Form == kernels.Blocks:
 		return []oracle.Op{oracle.OpQuantize}
 	}
 	return nil
@@ -238,14 +240,20 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	return c
 }
 
-// blocks is a dequantization of blocks that lie densely, with their terms in common.
+// blocks is a scaling of blocks that lie densely, with their terms in common.
 func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
-	for c.SrcType.Bits() != int(s.SrcBits) {
+	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == kernels.Dequantize {
 		c = operation(rng, s)
 	}
 	each := 256 / int64(s.DstBits)
+	if s.Form == kernels.Codes {
+		each = 16
+	}
 	n := each * (1 + rng.Int64N(40))
+	if c.Terms.FindScale {
+		each, n = 32, 32
+	}
 	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
 	side := func() layout.Layout {
 		pitch := n + each*rng.Int64N(3)
@@ -259,11 +267,31 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	for _, t := range []*oracle.Term{&c.Terms.Scale, &c.Terms.Zero, &c.Terms.Add} {
 		if t.Type != layout.Invalid {
 			var err error
-			if t.Layout, err = layout.Strided(shape, []int64{rng.Int64N(9), rng.Int64N(3), 0}, rng.Int64N(9)); err != nil {
+			strides := []int64{rng.Int64N(9), rng.Int64N(3), 0}
+			if c.Terms.FindScale { // a scale for each block
+				strides = []int64{shape[1], 1, 0}
+			}
+			if t.Layout, err = layout.Strided(shape, strides, rng.Int64N(9)); err != nil {
 				panic(err)
 			}
 		}
 	}
+	return c
+}
+
+// turned are matrices whose sides are dense along different axes.
+func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(100), 8 + rng.Int64N(100)}
+	side := func(strides ...int64) layout.Layout {
+		l, err := layout.Strided(shape, strides, rng.Int64N(70))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	wide, high := shape[2]+rng.Int64N(2)*rng.Int64N(20), shape[1]+rng.Int64N(2)*rng.Int64N(20)
+	c.Dst, c.Src = side(wide*shape[1], wide, 1), side(high*shape[2], 1, high)
 	return c
 }
 

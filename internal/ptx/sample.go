@@ -336,6 +336,10 @@ func weight(opcode string) float64 {
 			return .3
 		}
 		return 1.2
+	case "div":
+		if last == "f32" {
+			return 9 // a reciprocal, steps, and a test for a call
+		}
 	case "clz":
 		return wide(2, 3)
 	case "neg":

@@ -67,7 +67,7 @@ done:
 	RET
 
 // func reverseBitsAVX2(dst *byte, src *byte, lines int64, shift int64, tables *byte, past bool)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·reverseBitsAVX2(SB), NOSPLIT, $0-41
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
@@ -89,7 +89,7 @@ TEXT ·reverseBitsAVX2(SB), NOSPLIT, $0-41
 	VPBROADCASTQ   word0f0f0f0f0f0f0f0f<>+0(SB), Y4
 	VMOVDQU        reversedAVX2<>+0(SB), Y5
 	SHLQ           $0x06, SI
-	ADDQ           SI, CX
+	ADDQ           SI, AX
 	MOVQ           lines+16(FP), BX
 	MOVB           past+40(FP), SI
 	TESTQ          BX, BX
@@ -98,73 +98,75 @@ TEXT ·reverseBitsAVX2(SB), NOSPLIT, $0-41
 	JNE            past
 
 near:
-	SUBQ    $0x40, CX
-	VMOVDQU 32(CX), Y6
-	VMOVDQU 32(CX)(DX*1), Y7
-	VPSRLVQ Y0, Y6, Y6
-	VPSLLVQ Y1, Y7, Y7
-	VPOR    Y7, Y6, Y6
-	VPSHUFB Y5, Y6, Y6
-	VPERMQ  $0x4e, Y6, Y6
-	VPSRLW  $0x04, Y6, Y7
-	VPAND   Y4, Y6, Y6
-	VPAND   Y4, Y7, Y7
-	VPSHUFB Y6, Y2, Y6
-	VPSHUFB Y7, Y3, Y7
-	VPOR    Y7, Y6, Y6
-	VMOVDQU Y6, (AX)
-	VMOVDQU (CX), Y6
-	VMOVDQU (CX)(DX*1), Y7
-	VPSRLVQ Y0, Y6, Y6
-	VPSLLVQ Y1, Y7, Y7
-	VPOR    Y7, Y6, Y6
-	VPSHUFB Y5, Y6, Y6
-	VPERMQ  $0x4e, Y6, Y6
-	VPSRLW  $0x04, Y6, Y7
-	VPAND   Y4, Y6, Y6
-	VPAND   Y4, Y7, Y7
-	VPSHUFB Y6, Y2, Y6
-	VPSHUFB Y7, Y3, Y7
-	VPOR    Y7, Y6, Y6
-	VMOVDQU Y6, 32(AX)
-	ADDQ    $0x40, AX
-	DECQ    BX
-	JNE     near
-	JMP     done
+	SUBQ       $0x40, AX
+	PREFETCHT1 2048(CX)
+	VMOVDQU    32(CX), Y6
+	VMOVDQU    32(CX)(DX*1), Y7
+	VPSRLVQ    Y0, Y6, Y6
+	VPSLLVQ    Y1, Y7, Y7
+	VPOR       Y7, Y6, Y6
+	VPSHUFB    Y5, Y6, Y6
+	VPERMQ     $0x4e, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPAND      Y4, Y7, Y7
+	VPSHUFB    Y6, Y2, Y6
+	VPSHUFB    Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	VMOVDQU    (CX), Y6
+	VMOVDQU    (CX)(DX*1), Y7
+	VPSRLVQ    Y0, Y6, Y6
+	VPSLLVQ    Y1, Y7, Y7
+	VPOR       Y7, Y6, Y6
+	VPSHUFB    Y5, Y6, Y6
+	VPERMQ     $0x4e, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPAND      Y4, Y7, Y7
+	VPSHUFB    Y6, Y2, Y6
+	VPSHUFB    Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x40, CX
+	DECQ       BX
+	JNE        near
+	JMP        done
 
 past:
-	SUBQ     $0x40, CX
-	VMOVDQU  32(CX), Y6
-	VMOVDQU  32(CX)(DX*1), Y7
-	VPSRLVQ  Y0, Y6, Y6
-	VPSLLVQ  Y1, Y7, Y7
-	VPOR     Y7, Y6, Y6
-	VPSHUFB  Y5, Y6, Y6
-	VPERMQ   $0x4e, Y6, Y6
-	VPSRLW   $0x04, Y6, Y7
-	VPAND    Y4, Y6, Y6
-	VPAND    Y4, Y7, Y7
-	VPSHUFB  Y6, Y2, Y6
-	VPSHUFB  Y7, Y3, Y7
-	VPOR     Y7, Y6, Y6
-	VMOVNTDQ Y6, (AX)
-	VMOVDQU  (CX), Y6
-	VMOVDQU  (CX)(DX*1), Y7
-	VPSRLVQ  Y0, Y6, Y6
-	VPSLLVQ  Y1, Y7, Y7
-	VPOR     Y7, Y6, Y6
-	VPSHUFB  Y5, Y6, Y6
-	VPERMQ   $0x4e, Y6, Y6
-	VPSRLW   $0x04, Y6, Y7
-	VPAND    Y4, Y6, Y6
-	VPAND    Y4, Y7, Y7
-	VPSHUFB  Y6, Y2, Y6
-	VPSHUFB  Y7, Y3, Y7
-	VPOR     Y7, Y6, Y6
-	VMOVNTDQ Y6, 32(AX)
-	ADDQ     $0x40, AX
-	DECQ     BX
-	JNE      past
+	SUBQ       $0x40, AX
+	PREFETCHT1 2048(CX)
+	VMOVDQU    32(CX), Y6
+	VMOVDQU    32(CX)(DX*1), Y7
+	VPSRLVQ    Y0, Y6, Y6
+	VPSLLVQ    Y1, Y7, Y7
+	VPOR       Y7, Y6, Y6
+	VPSHUFB    Y5, Y6, Y6
+	VPERMQ     $0x4e, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPAND      Y4, Y7, Y7
+	VPSHUFB    Y6, Y2, Y6
+	VPSHUFB    Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVNTDQ   Y6, (AX)
+	VMOVDQU    (CX), Y6
+	VMOVDQU    (CX)(DX*1), Y7
+	VPSRLVQ    Y0, Y6, Y6
+	VPSLLVQ    Y1, Y7, Y7
+	VPOR       Y7, Y6, Y6
+	VPSHUFB    Y5, Y6, Y6
+	VPERMQ     $0x4e, Y6, Y6
+	VPSRLW     $0x04, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPAND      Y4, Y7, Y7
+	VPSHUFB    Y6, Y2, Y6
+	VPSHUFB    Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVNTDQ   Y6, 32(AX)
+	ADDQ       $0x40, CX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER
@@ -623,7 +625,7 @@ done:
 	RET
 
 // func reverseBitsAVX512(dst *byte, src *byte, lines int64, shift int64, tables *byte, past bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV, MMX+
 TEXT ·reverseBitsAVX512(SB), NOSPLIT, $0-41
 	MOVQ            dst+0(FP), AX
 	MOVQ            src+8(FP), CX
@@ -645,7 +647,7 @@ TEXT ·reverseBitsAVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTQ    word0f0f0f0f0f0f0f0f<>+0(SB), Z4
 	VMOVDQU64       reversedAVX512<>+0(SB), Z5
 	SHLQ            $0x06, SI
-	ADDQ            SI, CX
+	ADDQ            SI, AX
 	MOVQ            lines+16(FP), BX
 	MOVB            past+40(FP), SI
 	TESTQ           BX, BX
@@ -654,43 +656,45 @@ TEXT ·reverseBitsAVX512(SB), NOSPLIT, $0-41
 	JNE             past
 
 near:
-	SUBQ      $0x40, CX
-	VMOVDQU64 (CX), Z6
-	VMOVDQU64 (CX)(DX*1), Z7
-	VPSRLVQ   Z0, Z6, Z6
-	VPSLLVQ   Z1, Z7, Z7
-	VPORQ     Z7, Z6, Z6
-	VPERMB    Z6, Z5, Z6
-	VPSRLW    $0x04, Z6, Z7
-	VPANDQ    Z4, Z6, Z6
-	VPANDQ    Z4, Z7, Z7
-	VPSHUFB   Z6, Z2, Z6
-	VPSHUFB   Z7, Z3, Z7
-	VPORQ     Z7, Z6, Z6
-	VMOVDQU64 Z6, (AX)
-	ADDQ      $0x40, AX
-	DECQ      BX
-	JNE       near
-	JMP       done
+	SUBQ       $0x40, AX
+	PREFETCHT1 2048(CX)
+	VMOVDQU64  (CX), Z6
+	VMOVDQU64  (CX)(DX*1), Z7
+	VPSRLVQ    Z0, Z6, Z6
+	VPSLLVQ    Z1, Z7, Z7
+	VPORQ      Z7, Z6, Z6
+	VPERMB     Z6, Z5, Z6
+	VPSRLW     $0x04, Z6, Z7
+	VPANDQ     Z4, Z6, Z6
+	VPANDQ     Z4, Z7, Z7
+	VPSHUFB    Z6, Z2, Z6
+	VPSHUFB    Z7, Z3, Z7
+	VPORQ      Z7, Z6, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       $0x40, CX
+	DECQ       BX
+	JNE        near
+	JMP        done
 
 past:
-	SUBQ      $0x40, CX
-	VMOVDQU64 (CX), Z6
-	VMOVDQU64 (CX)(DX*1), Z7
-	VPSRLVQ   Z0, Z6, Z6
-	VPSLLVQ   Z1, Z7, Z7
-	VPORQ     Z7, Z6, Z6
-	VPERMB    Z6, Z5, Z6
-	VPSRLW    $0x04, Z6, Z7
-	VPANDQ    Z4, Z6, Z6
-	VPANDQ    Z4, Z7, Z7
-	VPSHUFB   Z6, Z2, Z6
-	VPSHUFB   Z7, Z3, Z7
-	VPORQ     Z7, Z6, Z6
-	VMOVNTDQ  Z6, (AX)
-	ADDQ      $0x40, AX
-	DECQ      BX
-	JNE       past
+	SUBQ       $0x40, AX
+	PREFETCHT1 2048(CX)
+	VMOVDQU64  (CX), Z6
+	VMOVDQU64  (CX)(DX*1), Z7
+	VPSRLVQ    Z0, Z6, Z6
+	VPSLLVQ    Z1, Z7, Z7
+	VPORQ      Z7, Z6, Z6
+	VPERMB     Z6, Z5, Z6
+	VPSRLW     $0x04, Z6, Z7
+	VPANDQ     Z4, Z6, Z6
+	VPANDQ     Z4, Z7, Z7
+	VPSHUFB    Z6, Z2, Z6
+	VPSHUFB    Z7, Z3, Z7
+	VPORQ      Z7, Z6, Z6
+	VMOVNTDQ   Z6, (AX)
+	ADDQ       $0x40, CX
+	DECQ       BX
+	JNE        past
 
 done:
 	VZEROUPPER

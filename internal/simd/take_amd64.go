@@ -31,3 +31,8 @@ func offsets32AVX512(to *int64, at *byte, n int64, extent int64, stride int64) (
 //
 //go:noescape
 func offsets64AVX512(to *int64, at *byte, n int64, extent int64, stride int64) (wrong int64)
+
+// fetch is Takes.Fetch.
+//
+//go:noescape
+func fetch(src *byte, size int64)

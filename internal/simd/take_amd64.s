@@ -1161,3 +1161,16 @@ done:
 	MOVQ     AX, wrong+40(FP)
 	VZEROUPPER
 	RET
+
+// func fetch(src *byte, size int64)
+// Requires: MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-16
+	MOVQ src+0(FP), AX
+	MOVQ size+8(FP), CX
+
+line:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	SUBQ       $0x40, CX
+	JG         line
+	RET

@@ -141,3 +141,16 @@ func checkOffsets(t *testing.T, rng *rand.Rand, kernel func(to *int64, at *byte,
 		require.Zero(t, to[n], name)
 	}
 }
+
+// What is fetched need not be memory: nothing is read.
+func TestFetch(t *testing.T) {
+	each(t, func(t *testing.T, k *simd.Kernels) {
+		if k.Fetch == nil {
+			t.Skip("no kernel at this level")
+		}
+		b := fenced(t, 100, true)
+		for _, size := range []int64{-5, 0, 1, 64, 100, 1 << 20} {
+			k.Fetch(&b[0], size)
+		}
+	})
+}

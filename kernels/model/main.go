@@ -184,7 +184,7 @@ func measure(l *launches.Launch) (work, error) {
 	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
 	args[2] = l.Params
 	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
-	if l.Spec.Form == "dequantize" || l.Spec.Form == "quantize" || l.Spec.Form == "blocks" {
+	if l.Spec.Form == "dequantize" || l.Spec.Form == "quantize" || l.Spec.Form == "codes" || l.Spec.Form == "blocks" {
 		more = ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))
 	}
 	args = append(args, more[:l.Spec.Arguments()-len(args)]...)

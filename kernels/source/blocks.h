@@ -3,15 +3,21 @@
 // the parameters' run. Codes of 4 bits are written by words.
 
 #define ONE 0x3f800000
+#define QUARTER 0x3e800000
+#define THREE_QUARTERS 0x3f400000
 #define MINUS_EIGHTH 0xbe000000
 #define EIGHT_AND_A_HALF 0x41080000
+#define FIFTEEN 0x41700000
 #define ONE_HUNDRED_TWENTY_SEVEN 0x42fe0000
 #define LARGEST 0x7f7fffff
+#define AS_WHOLE 0x1p23f // what it is added to is rounded to the nearest integer, an even one if two are as near
+#define AS_WHOLE_BITS 0x4b000000
 
 // counted is a number of a block as it counts.
 DEVICE u32 PASTE(NAME, _counted)(u32 x) { return is_nan(x) ? 0 : MIN(x & ~FLOAT_SIGN, LARGEST) | (x & FLOAT_SIGN); }
 
 #define TOGETHER 8 // loads that overlap
+#define HELD 32    // numbers of a block that is kept in registers
 
 // some reads the numbers of a block from one on, and zeros behind its end. wide: there are
 // as many as it reads, next to each other, where pieces of 16 bytes begin.
@@ -43,7 +49,7 @@ INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, 
 		if (is.mantissa == 10) {
 			UNROLL
 			for (u32 j = 0; j < TOGETHER; j++) {
-				v[j] = float_of_half(v[j], 32);
+				v[j] = float_of_half(v[j], 8); // NaN does not count
 			}
 		} else {
 			UNROLL
@@ -57,11 +63,24 @@ INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, 
 			v[j] = j < left ? PASTE(NAME, _single)(src, at + j * step, is) : 0;
 		}
 	}
+}
+
+// counted_some is some, as they count.
+INLINED void PASTE(NAME, _counted_some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, u32 wide, const Number is) {
+	PASTE(NAME, _some)(v, src, at, step, left, wide, is);
 	UNROLL
 	for (u32 j = 0; j < TOGETHER; j++) {
 		v[j] = PASTE(NAME, _counted)(v[j]);
 	}
 }
+
+// LARGER makes x the first one of the largest magnitude among it and n numbers. (As a
+// function, clang unrolls it too late to keep them in registers.)
+#define LARGER(x, v, n) \
+	UNROLL \
+	for (u32 j = 0; j < n; j++) { \
+		x = (v[j] & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v[j] : x; \
+	}
 
 // reciprocal is 0 of 0.
 INLINED u32 PASTE(NAME, _reciprocal)(u32 x) { return (x & ~FLOAT_SIGN) == 0 ? 0 : QUOTIENT_OF(ONE, x); }
@@ -70,9 +89,9 @@ INLINED u32 PASTE(NAME, _reciprocal)(u32 x) { return (x & ~FLOAT_SIGN) == 0 ? 0 
 
 // code is the integer nearest to a float of at most 127, away from zero.
 INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
-	const u32 v = PRODUCT_OF(x, factor);
-	const i32 down = 150 - (i32)(v >> 23 & 255);
-	const u32 m = is_nan(v) || down > 24 ? 0 : down < 17 ? 127 : MIN((((v & 0x7fffff) | 0x800000) + (1 << (down - 1))) >> down, 127);
+	const u32 v = PRODUCT_OF(x, factor), a = is_nan(v) ? 0 : MIN(v & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN);
+	const float whole = AS_FLOAT(a) + AS_WHOLE;
+	const u32 m = AS_BITS(whole) - AS_WHOLE_BITS + (AS_FLOAT(a) - (whole - AS_WHOLE) == 0.5f);
 	return v >> 31 ? 0 - m : m;
 }
 
@@ -81,11 +100,9 @@ INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 // code is the integer part of x * factor + 8.5, from 0 to 15.
 INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 	const u32 v = SUM_OF(PRODUCT_OF(x, factor), EIGHT_AND_A_HALF);
-	const i32 down = 150 - (i32)(v >> 23 & 255);
-	if (is_nan(v)) {
-		return 8;
-	}
-	return v >> 31 || down > 24 ? 0 : down < 20 ? 15 : ((v & 0x7fffff) | 0x800000) >> down;
+	const u32 a = is_nan(v) ? EIGHT_AND_A_HALF : MIN((u32)MAX((i32)v, 0), FIFTEEN);
+	const float whole = AS_FLOAT(a) + AS_WHOLE;
+	return AS_BITS(whole) - AS_WHOLE_BITS - (whole - AS_WHOLE > AS_FLOAT(a));
 }
 
 // micro_exponent is the biased exponent of MXFP4's scale: floor(log2 |x|) - 2, where the
@@ -101,6 +118,12 @@ INLINED u32 PASTE(NAME, _micro_exponent)(u32 x) {
 // micro_code is the number of Float4E2M1 nearest to x / 2^(exponent - 127), the smaller one
 // of two.
 INLINED u32 PASTE(NAME, _micro_code)(u32 x, u32 exponent) {
+	if (exponent > 24) { // what is not normal becomes zero
+		// The quotient's bits: its mantissa is rounded to one bit, from 1 on.
+		const i32 q = (i32)(x & ~FLOAT_SIGN) - (i32)((exponent - 127) << 23);
+		const i32 code = q < ONE ? (q > QUARTER) + (q > THREE_QUARTERS) : MIN(((q - ONE + 0x1fffff) >> 22) + 2, 7);
+		return code == 0 ? 0 : (u32)code | (x >> 28 & 8);
+	}
 	// Four times the quotient, rounded up, as thresholds are whole.
 	const u32 m = significand(x), down = exponent + 21 - MAX(x >> 23 & 255, 1);
 	const u32 v = down > 24 ? m != 0 : (m + ((u32)1 << down) - 1) >> down;
@@ -121,6 +144,71 @@ INLINED void PASTE(NAME, _put)(GLOBAL u8 *to, i64 at, u32 bits, u32 v) {
 	}
 }
 
+// factor writes the scale of a block whose largest number is x, and returns what its
+// numbers are multiplied by, or of MXFP4 the scale's exponent.
+INLINED u32 PASTE(NAME, _factor)(u32 x, GLOBAL u8 *scale, i64 at, const Number unit) {
+#if DBITS == 8
+	const u32 found = QUOTIENT_OF(x & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN);
+#else
+	if (unit.scale) {
+		const u32 exponent = PASTE(NAME, _micro_exponent)(x);
+		PASTE(NAME, _put)(scale, at, unit.bits, exponent);
+		return exponent;
+	}
+	const u32 found = PRODUCT_OF(x, MINUS_EIGHTH);
+#endif
+	PASTE(NAME, _put)(scale, at, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
+	return PASTE(NAME, _reciprocal)(found);
+}
+
+// coded is a number's code.
+INLINED u32 PASTE(NAME, _coded)(u32 x, u32 factor, u32 micro) {
+#if DBITS == 4
+	if (micro) {
+		return PASTE(NAME, _micro_code)(x, factor);
+	}
+#endif
+	return PASTE(NAME, _code)(x, factor);
+}
+
+// held makes a block of HELD numbers, next to each other on both sides, where pieces of 16
+// bytes begin.
+INLINED void PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit) {
+	u32 v[HELD], words[HELD * DBITS / 32];
+	PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7), HELD, is);
+	u32 x = v[0]; // a zero may have a sign
+	LARGER(x, v, HELD)
+	if ((x & ~FLOAT_SIGN) > LARGEST) {
+		UNROLL
+		for (u32 k = 0; k < HELD; k++) {
+			v[k] = PASTE(NAME, _counted)(v[k]);
+		}
+		x = v[0];
+		LARGER(x, v, HELD)
+	}
+	const u32 factor = PASTE(NAME, _factor)(x, scale, p.scale, unit);
+	UNROLL
+	for (u32 k = 0; k < HELD; k++) {
+		v[k] = PASTE(NAME, _coded)(v[k], factor, unit.scale);
+	}
+	UNROLL
+	for (u32 k = 0; k < HELD * DBITS / 32; k++) {
+#if DBITS == 8
+		words[k] = four_bytes(v + 4 * k);
+#else
+		words[k] = 0;
+		UNROLL
+		for (u32 j = 0; j < 8; j++) {
+			words[k] |= v[8 * k + j] << (j * 4);
+		}
+#endif
+	}
+	UNROLL
+	for (u32 k = 0; k < HELD * DBITS / 128; k++) {
+		((GLOBAL Piece128 *)dst)[(p.d * DBITS >> 7) + k] = piece_128(words + 4 * k);
+	}
+}
+
 ENTRY {
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
@@ -132,69 +220,54 @@ ENTRY {
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			Spot p = begin;
-			u32 rest = item;
-			ROLLED
-			for (u32 k = 0; k < params->inner; k++) {
-				move_to(&p, params, params->outer + k, digit(&rest, AXES(params) + params->outer + k));
-			}
-			move_cut(&p, params, rest);
+			move_item(&p, params, item);
 			const u32 wide = sStep == 1 && n % TOGETHER == 0 && is.bits >= 16 && ((u64)src + (u64)p.s * (is.bits / 8)) % 16 == 0;
 			// Codes that are next to each other, where words begin, are written by these.
 			const u32 words = dStep == 1 && n % TOGETHER == 0 && ((u64)dst * 8 + (u64)p.d * DBITS) % 32 == 0;
+			const u32 aligned = ((u64)dst * 8 + (u64)p.d * DBITS) % 128 == 0;
+			if (n == HELD && wide && words && aligned) {
+				PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit);
+				continue;
+			}
 			u32 x = 0;
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
-				x = k == 0 ? v[0] : x; // a zero may have a sign
-				UNROLL
-				for (u32 j = 0; j < TOGETHER; j++) {
-					x = (v[j] & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v[j] : x;
-				}
+				PASTE(NAME, _counted_some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				x = k == 0 ? v[0] : x;
+				LARGER(x, v, TOGETHER)
 			}
+			const u32 factor = PASTE(NAME, _factor)(x, (GLOBAL u8 *)scale, p.scale, unit);
 #if DBITS == 8
-			const u32 found = QUOTIENT_OF(x & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN), factor = PASTE(NAME, _reciprocal)(found);
-			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				PASTE(NAME, _counted_some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				UNROLL
+				for (u32 j = 0; j < TOGETHER; j++) {
+					v[j] = PASTE(NAME, _code)(v[j], factor);
+				}
 				if (words) {
-					GLOBAL u32 *to = (GLOBAL u32 *)(dst + p.d + k);
 					UNROLL
 					for (u32 j = 0; j < TOGETHER; j += 4) {
-						u32 value = 0;
-						UNROLL
-						for (u32 i = 0; i < 4; i++) {
-							value |= (PASTE(NAME, _code)(v[j + i], factor) & 255) << (i * 8);
-						}
-						to[j / 4] = value;
+						((GLOBAL u32 *)(dst + p.d + k))[j / 4] = four_bytes(v + j);
 					}
 					continue;
 				}
 				UNROLL
 				for (u32 j = 0; j < TOGETHER; j++) {
 					if (k + j < n) {
-						dst[p.d + (k + j) * dStep] = (u8)PASTE(NAME, _code)(v[j], factor);
+						dst[p.d + (k + j) * dStep] = (u8)v[j];
 					}
 				}
 			}
 #else
-			const u32 micro = unit.scale, exponent = PASTE(NAME, _micro_exponent)(x), found = PRODUCT_OF(x, MINUS_EIGHTH), factor = PASTE(NAME, _reciprocal)(found);
-			PASTE(NAME, _put)((GLOBAL u8 *)scale, p.scale, unit.bits, micro ? exponent : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 			i64 word = p.d >> 3;
 			u32 value = 0, mask = 0;
 			for (u32 k = 0; k < n; k += TOGETHER) {
 				u32 v[TOGETHER];
-				PASTE(NAME, _some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
-				if (micro) {
-					UNROLL
-					for (u32 j = 0; j < TOGETHER; j++) {
-						v[j] = PASTE(NAME, _micro_code)(v[j], exponent);
-					}
-				} else {
-					UNROLL
-					for (u32 j = 0; j < TOGETHER; j++) {
-						v[j] = PASTE(NAME, _code)(v[j], factor);
-					}
+				PASTE(NAME, _counted_some)(v, src, p.s + k * sStep, sStep, n - k, wide, is);
+				UNROLL
+				for (u32 j = 0; j < TOGETHER; j++) {
+					v[j] = PASTE(NAME, _coded)(v[j], factor, unit.scale);
 				}
 				if (words) {
 					UNROLL
@@ -229,6 +302,13 @@ ENTRY {
 }
 
 #undef TOGETHER
+#undef HELD
+#undef LARGER
+#undef AS_WHOLE
+#undef AS_WHOLE_BITS
+#undef QUARTER
+#undef THREE_QUARTERS
+#undef FIFTEEN
 #undef ONE
 #undef MINUS_EIGHTH
 #undef EIGHT_AND_A_HALF

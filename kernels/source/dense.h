@@ -218,3 +218,6 @@ ENTRY {
 #undef PLACE
 #undef PREPARE
 #undef CONVERT
+#undef KNOWN
+#undef KNOWS
+#undef SLOT

@@ -28,6 +28,8 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
 	BARRIER();
 
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, table)
+#define KNOWN , SHARED_POINTER const SLOT *table
+#define KNOWS , table
 
 #define ITEMS 4
 #define TOGETHER 1
@@ -51,6 +53,5 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER cons
 
 #undef IN_BYTE
 #undef ENTRY_BITS
-#undef SLOT
 #undef ELEMENT
 #undef LEARN

@@ -105,12 +105,7 @@ ENTRY {
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			Spot p = begin;
-			u32 rest = item;
-			ROLLED
-			for (u32 k = 0; k < params->inner; k++) {
-				move_to(&p, params, params->outer + k, digit(&rest, AXES(params) + params->outer + k));
-			}
-			move_cut(&p, params, rest);
+			move_item(&p, params, item);
 			u32 raw[MAX(1, ITEM_S / 32)];
 			PASTE(words_, ITEM_S)(raw, ((GLOBAL const PASTE(Piece, ITEM_S) *)src)[p.s]);
 			// What is not there is 0 to be subtracted, and -0 to be added.

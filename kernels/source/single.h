@@ -11,3 +11,25 @@ INLINED u32 PASTE(NAME, _single)(GLOBAL const u8 *from, i64 at, const Number is)
 	}
 	return (u32)PASTE(NAME, _cast)(PASTE(NAME, _bits)(from, at, is.bits), is, number_of(SINGLE));
 }
+
+// read makes floats of 32 bits of n, of 16 or 32 bits, next to each other. What is not a
+// number is any such.
+INLINED void PASTE(NAME, _read)(u32 *v, GLOBAL const Piece128 *from, u32 n, const Number is) {
+	if (is.bits == 32) {
+		UNROLL
+		for (u32 k = 0; k < n / 4; k++) {
+			words_128(v + 4 * k, from[k]);
+		}
+		return;
+	}
+	UNROLL
+	for (u32 k = 0; k < n / 8; k++) {
+		u32 words[4];
+		words_128(words, from[k]);
+		UNROLL
+		for (u32 j = 0; j < 8; j++) {
+			const u32 x = words[j / 2] >> (j % 2 * 16) & 0xffff;
+			v[8 * k + j] = is.mantissa == 10 ? float_of_half(x, 8) : x << 16;
+		}
+	}
+}

@@ -2,7 +2,8 @@
 // go to positions in dst that do. There d is src's side, and s dst's. Below a
 // byte, which is for serial targets only, an item is a 32-bit word of dst, else it is of
 // elements. The elements of a row have their indices in common, which are looked at once:
-// serial kernels do a row in one go, others first find the rows of a block. pick is for
+// serial kernels do a row in one go, others first find the rows of a block. params->tb is how
+// long the only inner axis is if blocks have pieces of it, which outer axis 1 counts. pick is for
 // elements of which too few have indices in common. lo is the base of at.
 
 #if PUT
@@ -120,60 +121,153 @@ ENTRY {
 
 #else
 
-#define NOWHERE ((i64)((u64)1 << 63))
+#define LOOKS 2 // rows at once, at the most
+#define SIZE (DBITS / 8)
+#define AT(type, from, bytes) ((type *)((from) + (bytes)))
 
-ENTRY {
-	SHARED(i64, found, ROWS); // where rows begin on the side that indices move
-	GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst;
-	GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Position begin = BEGIN;
-		const u32 first = position_of(params, block, &begin);
-		const u32 cuts = cuts_of(params, first), rows = params->nb * (params->ta > 0 ? cuts : 1);
-		if (block != GROUP_ID) {
-			BARRIER();
+// look finds where rows begin on the side that indices move, in bytes; below 0: nowhere.
+// Work-items look at so many rows at once: one, or LOOKS.
+INLINED void PASTE(NAME, _look)(u32 looks, SHARED_POINTER i64 *found, CONSTANT Params *params, i64 s0, i64 a0, u32 rows, GLOBAL const u8 *at, GLOBAL u32 *status) {
+	for (u32 row = LOCAL_ID; row < rows; row += looks * GROUP) {
+		i64 s[LOOKS], a[LOOKS], index[LOOKS];
+		u32 missing = 0;
+		UNROLL
+		for (u32 j = 0; j < LOOKS; j++) {
+			s[j] = s0;
+			a[j] = row_at(params, MIN(row + j * GROUP, rows - 1), a0);
 		}
-		for (u32 row = LOCAL_ID; row < rows; row += GROUP) {
-			i64 s = begin.s;
-			found[row] = find(params, at, ABITS, row_at(params, row, begin.a), &s, status) ? s : NOWHERE;
-		}
-		BARRIER();
-		const u32 apart = APART(cuts), items = apart * params->flat;
-		const i64 dApart = apart * params->d, sApart = apart * params->s;
-		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
-			u32 x = item, row = 0;
-			Position p = {begin.d, 0, 0};
-			ROLLED
-			for (u32 k = params->outer; k < params->outer + params->inner; k++) {
-				const u32 i = digit(&x, AXES(params) + k);
-				step_to(&p, params, k, i);
-				row += i * (u32)at_axes(params)[k].d;
-			}
-			step_cut(&p, params, x);
-			row += x * params->ta;
-			WORD value[ITEMS];
-			u32 there = 0;
+		ROLLED
+		for (u32 k = 0; k < params->na; k++) {
 			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
-				if (x + j * apart < cuts) {
-					const i64 begins = found[row + j * apart * params->ta];
-					if (begins != NOWHERE) {
-						value[j] = READ(p.d + j * dApart, begins + p.s + j * sApart);
-						there |= 1 << j;
-					}
-				}
+			for (u32 j = 0; j < LOOKS; j++) { // loads first: they overlap
+				index[j] = j < looks ? index_at(at, a[j] + INDICES(params)[k].offset, ABITS) : 0;
 			}
 			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) {
-				if (there >> j & 1) {
-					WRITTEN(p.d + j * dApart, found[row + j * apart * params->ta] + p.s + j * sApart) = value[j];
+			for (u32 j = 0; j < LOOKS; j++) {
+				if (j < looks) {
+					missing |= (1 - add_index(params, k, index[j], &s[j], status)) << j;
 				}
+			}
+		}
+		UNROLL
+		for (u32 j = 0; j < LOOKS; j++) {
+			if (j < looks && row + j * GROUP < rows) {
+				found[row + j * GROUP] = missing >> j & 1 ? -1 : s[j] * SIZE;
 			}
 		}
 	}
 }
 
-#undef NOWHERE
+// MOVE moves those of an item's elements that there are: loads first, so that they overlap.
+#define MOVE(there, row) \
+	WORD value[ITEMS]; \
+	UNROLL \
+	for (u32 j = 0; j < ITEMS; j++) { \
+		if (there) { \
+			value[j] = *LOADED(j, row); \
+		} \
+	} \
+	UNROLL \
+	for (u32 j = 0; j < ITEMS; j++) { \
+		if (there) { \
+			*STORED(j, row) = value[j]; \
+		} \
+	}
+#if PUT
+#define LOADED(j, row) (mine + j * dApart)
+#define STORED(j, row) AT(GLOBAL WORD, moved + j * sApart, row)
+#else
+#define LOADED(j, row) AT(GLOBAL const WORD, moved + j * sApart, row)
+#define STORED(j, row) (mine + j * dApart)
+#endif
+
+ENTRY {
+	SHARED(i64, found, ROWS);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Position begin = BEGIN;
+		const u32 first = position_of(params, block, &begin);
+		const u32 cuts = cuts_of(params, first);
+		u32 rows = params->nb * (params->ta > 0 ? cuts : 1);
+		if (params->tb > 0) { // a piece of an axis
+			u32 rest = block;
+			digit(&rest, AXES(params));
+			const u32 before = digit(&rest, AXES(params) + 1) * rows;
+			rows = MIN(rows, params->tb - before);
+		}
+		if (block != GROUP_ID) {
+			BARRIER();
+		}
+		if (rows > GROUP) {
+			PASTE(NAME, _look)(LOOKS, found, params, begin.s, begin.a, rows, at, status);
+		} else {
+			PASTE(NAME, _look)(1, found, params, begin.s, begin.a, rows, at, status);
+		}
+		BARRIER();
+		const u32 apart = APART(cuts), items = apart * params->flat, rowApart = apart * params->ta;
+		const i64 dApart = apart * params->d, sApart = apart * params->s * SIZE;
+		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
+			u32 x = item, number = 0;
+			Position p = {begin.d, 0, 0};
+			ROLLED
+			for (u32 k = params->outer; k < params->outer + params->inner; k++) {
+				const u32 i = digit(&x, AXES(params) + k);
+				p.d += i * AXES(params)[k].d;
+				p.s += i * AXES(params)[k].s;
+				number += i * (u32)at_axes(params)[k].d;
+			}
+			if (number >= rows) { // behind the last piece
+				continue;
+			}
+			p.d += x * params->d;
+			p.s += x * params->s;
+			SHARED_POINTER const i64 *its = found + number + x * params->ta;
+#if PUT
+			GLOBAL const WORD *mine = (GLOBAL const WORD *)src + p.d;
+			GLOBAL u8 *moved = dst + p.s * SIZE;
+#else
+			GLOBAL WORD *mine = (GLOBAL WORD *)dst + p.d;
+			GLOBAL const u8 *moved = src + p.s * SIZE;
+#endif
+			const u32 full = x + (ITEMS - 1) * apart < cuts;
+			if (full && rowApart == 0) { // all of one row
+				const i64 one = *its;
+				if (one >= 0) {
+					MOVE(1, one)
+				}
+				continue;
+			}
+			i64 row[ITEMS];
+			u32 missing = 0;
+			const u32 last = (cuts - 1 - x) * params->ta; // of its rows
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) {
+				row[j] = its[MIN(j * rowApart, last)];
+			}
+			if (!full) {
+				UNROLL
+				for (u32 j = 0; j < ITEMS; j++) {
+					row[j] |= -(i64)(x + j * apart >= cuts);
+				}
+			}
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j++) {
+				missing |= (u32)(row[j] >> 32);
+			}
+			if (LIKELY((i32)missing >= 0)) {
+				MOVE(1, row[j])
+			} else {
+				MOVE(row[j] >= 0, row[j])
+			}
+		}
+	}
+}
+
+#undef LOOKS
+#undef SIZE
+#undef AT
+#undef MOVE
+#undef LOADED
+#undef STORED
 
 #endif
 

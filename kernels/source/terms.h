@@ -39,6 +39,15 @@ DEVICE void move_cut(Spot *p, CONSTANT Params *params, u32 i) {
 	p->add += i * params->db;
 }
 
+// move_item moves a spot from where its block begins to an item.
+DEVICE void move_item(Spot *p, CONSTANT Params *params, u32 item) {
+	ROLLED
+	for (u32 k = 0; k < params->inner; k++) {
+		move_to(p, params, params->outer + k, digit(&item, AXES(params) + params->outer + k));
+	}
+	move_cut(p, params, item);
+}
+
 // spot_of is block_of on all sides.
 DEVICE u32 spot_of(CONSTANT Params *params, u32 block, Spot *p) {
 	const u32 first = digit(&block, AXES(params));

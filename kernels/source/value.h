@@ -11,6 +11,8 @@
 	const Number is = number_of(lo), becomes = number_of(hi); \
 	const Fit fit = fit_of(becomes);
 #define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, is, becomes, fit)
+#define KNOWN , const Number is, const Number becomes, const Fit fit
+#define KNOWS , is, becomes, fit
 
 // decode makes floats of 32 bits, or integers, of items' elements.
 INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {

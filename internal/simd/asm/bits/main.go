@@ -73,8 +73,9 @@ func shiftBits(v Vec) {
 	})
 }
 
-// reverseBits turns the order of bytes, and by tables that of what is in them: one
-// gives a byte's high half from its low one, the other the opposite.
+// reverseBits turns the order of bytes, and by tables that of what is in them: one gives a
+// byte's high half from its low one, the other the opposite. It begins with the last line
+// of the destination: the processor fetches better upwards.
 func reverseBits(v Vec) {
 	v.Begin("reverseBits", ", shift int64, tables *byte")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
@@ -88,9 +89,10 @@ func reverseBits(v Vec) {
 		return byte(63 - i)
 	})
 	SHLQ(Imm(6), lines)
-	ADDQ(lines, src)
+	ADDQ(lines, dst)
 	Loop(func(past bool) {
-		SUBQ(Imm(Line), src)
+		SUBQ(Imm(Line), dst)
+		PREFETCHT1(Mem{Base: src, Disp: 2 << 10})
 		for at := 0; at < Line; at += int(v) {
 			x, y := f.read(src, Line-int(v)-at, int(v)), v.Reg()
 			if v == AVX2 {
@@ -107,7 +109,7 @@ func reverseBits(v Vec) {
 			Or(y, x)
 			Write(x, Mem{Base: dst, Disp: at}, past)
 		}
-		ADDQ(Imm(Line), dst)
+		ADDQ(Imm(Line), src)
 	})
 }
 

@@ -11,5 +11,6 @@ func main() {
 		offsets(v, 32)
 		offsets(v, 64)
 	}
+	fetch()
 	emit.WriteFiles()
 }

@@ -1,0 +1,71 @@
+// codes: a quantization of elements that lie densely along a row, which has its terms in
+// common, to 4 or 8 bits. It goes behind single.h and value.h. An item is ALL elements: of
+// floats of 16 or 32 bits.
+
+#define ALL (TOGETHER * EACH)
+#define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
+
+// codes rounds to the nearest integer, an even one if two are as near, by an addition: the
+// lowest bit of 1.5 * 2^23 is worth 1. What is beyond 2^18 is so with any zero point of 16 bits.
+INLINED void PASTE(NAME, _codes)(u32 *v, i32 zero, const Number to) {
+	const i32 most = (1 << (to.bits - (to.kind == KIND_INT))) - 1, least = to.kind == KIND_INT ? -most - 1 : 0;
+	EVERY {
+		const float x = AS_FLOAT(is_nan(v[k]) ? 0 : v[k]), near = MAX(MIN(x, 0x1p18f), -0x1p18f), rounded = near + 0x1.8p23f;
+		const i32 code = (i32)(AS_BITS(rounded) - 0x4b400000) + zero;
+		v[k] = (u32)MIN(MAX(code, least), most);
+	}
+}
+
+ENTRY {
+	CONSTANT Meanings *meanings = MEANINGS(params);
+	const Number is = number_of(meanings->src), becomes = number_of(meanings->dst), z = number_of(meanings->zero);
+	const Fit fit = fit_of(becomes);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
+		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
+		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+			Spot p = begin;
+			move_item(&p, params, item);
+			u32 v[ALL], bytes[ALL / 4];
+			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + p.s * (ALL * is.bits / 128), ALL, is);
+			const u32 by = PASTE(NAME, _single)(scale, p.scale, number_of(meanings->scale));
+			EVERY {
+				v[k] = QUOTIENT_OF(v[k], by);
+			}
+			if (becomes.kind == KIND_FLOAT) {
+				if (meanings->zero != 0) {
+					const u32 from = PASTE(NAME, _single)(zero, p.zero, z);
+					EVERY {
+						v[k] = SUM_OF(v[k], from);
+					}
+				}
+				EVERY {
+					v[k] = is_nan(v[k]) ? FLOAT_NAN : v[k];
+				}
+				PASTE(NAME, _floats)(bytes, v, number_of(SINGLE), becomes, fit);
+			} else {
+				const i32 from = meanings->zero == 0 ? 0 : (i32)whole_of(PASTE(NAME, _bits)(zero, p.zero, z.bits), z);
+				PASTE(NAME, _codes)(v, from, becomes);
+				UNROLL
+				for (u32 k = 0; k < ALL / 4; k++) {
+					bytes[k] = four_bytes(v + 4 * k) & (0x01010101 * ((1u << DBITS) - 1));
+				}
+			}
+#if DBITS == 8
+			((GLOBAL Piece128 *)dst)[p.d] = piece_128(bytes);
+#else
+			u32 joined[2];
+			joined[0] = joined_4(bytes[0], bytes[1]);
+			joined[1] = joined_4(bytes[2], bytes[3]);
+			((GLOBAL Piece64 *)dst)[p.d] = piece_64(joined);
+#endif
+		}
+	}
+}
+
+#undef ALL
+#undef EVERY
+#undef ITEMS
+#undef TOGETHER
+#undef PREPARE
+#undef CONVERT

@@ -1,0 +1,351 @@
+// squares: a transposition by way of squares of elements in registers. It goes behind
+// transpose or turned, which give it the constants and lines(), which fills the rows of
+// squares. src is dense along axis a, and dst along axis b; a block takes on indices of a
+// third axis, c, where a and b are short. A work-item has ACROSS elements each of LINES
+// lines of src: VEC words of what they become in dst. It transposes squares of PER x PER
+// elements, and puts what are now pieces of lines of dst into local memory. From there they
+// are written by 16 bytes. Of WAYS to load, 3 are compiled for themselves: that of full
+// tiles, that of aligned lines, and any other.
+//
+// Outer axes 0, 1 and 2 count the blocks along a, b and c; extent, d and s are those of
+// c, and cut is how many of its indices a block takes on. The tile has ta lines along b
+// of SLOTS/ta slots, 1<<params->words of them for each index of c. Work-items read side
+// by side, 1<<params->flat of them along a.
+//
+// Where lines of dst do not begin on 16 bytes, blocks overlap by a slot along b (tb is
+// less than there is room for), so that 16 bytes of dst are one block's, of whichever
+// lines: only a line's own ends are merged. Where a block has whole lines that follow each
+// other in dst (span), its 16 bytes are put together across lines, too: inner axes 0 and 1
+// have the extents of a line and of the lines for each index of c.
+
+#define PER (32 / DBITS)                 // elements in a word
+#define VEC (ACROSS * DBITS / 32)        // words of a line that a work-item has
+#define ACROSS (1u << ACROSS_LOG)        // elements of it
+#define UNIT (128 / DBITS)               // elements in 16 bytes
+#define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : DBITS == 8 ? 4 : DBITS == 4 ? 5 : 6)
+#define SLOTS (1u << SLOTS_LOG)          // of the tile, of 16 bytes
+
+// EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
+// wide, and the low halves of b's.
+#define BYTES(a, b, low, high)             \
+	{                                      \
+		const u32 t = bytes_of(a, b, low); \
+		b = bytes_of(a, b, high);          \
+		a = t;                             \
+	}
+#define BITS(a, b, bits, low)                           \
+	{                                                   \
+		const u32 t = choose(low, a, b << (bits));      \
+		b = choose(low, a >> (bits), b);                \
+		a = t;                                          \
+	}
+#define EXCHANGE16(a, b) BYTES(a, b, 0x5410, 0x7632)
+#define EXCHANGE8(a, b) BYTES(a, b, 0x6240, 0x7351)
+#define EXCHANGE4(a, b) BITS(a, b, 4, 0x0f0f0f0f)
+#define EXCHANGE2(a, b) BITS(a, b, 2, 0x33333333)
+
+#define ROW(k) (r + (k) * VEC) // what a work-item has of a line
+
+// SWAP does so with all pairs of lines that are as far apart as elements of that many
+// bits are.
+#define SWAP(bits)                                                      \
+	UNROLL                                                              \
+	for (u32 k = 0; k < LINES; k++) {                                   \
+		if ((k & (bits) / DBITS) == 0) {                                \
+			UNROLL                                                      \
+			for (u32 v = 0; v < VEC; v++) {                             \
+				EXCHANGE##bits(ROW(k)[v], ROW(k + (bits) / DBITS)[v])   \
+			}                                                           \
+		}                                                               \
+	}
+
+// Shape says where in the tile slots lie: a line has 1<<units of them, 1<<words for each
+// index of c, and begins so far from a multiple of 128 bytes as its number moved left by
+// apart says: lines of less than that lie beside each other. near is the same for lines
+// that are written by neighbouring work-items.
+typedef struct {
+	u32 units, words, apart, near;
+} PASTE(NAME, Shape);
+
+DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
+	PASTE(NAME, Shape) shape;
+	shape.units = SLOTS_LOG - ACROSS_LOG - params->flat;
+	shape.words = params->words;
+	shape.apart = shape.units < 3 ? 3 : params->words;
+	shape.near = UP_TO(3, params->flat);
+	return shape;
+}
+
+// slot is where a slot of a line lies: moved within 128 bytes, so that no way of going
+// through the tile meets a memory bank twice.
+INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slot) {
+	return ((line << shape.units) + slot) ^ (((line >> ACROSS_LOG << shape.near) ^ (line << shape.apart)) & 7);
+}
+
+// load fills the tile with na x nb x nc elements of src from position s on. full: these
+// are all that there is room for; aligned: all lines begin on ACROSS elements.
+INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 s, u32 na, u32 nb, u32 nc, u32 full, u32 aligned KNOWN) {
+	// Of 32 work-items, up to 8 are side by side.
+	u32 width = params->flat;
+	FRESH(width);
+	const u32 near = MIN(width, 3), warp = LOCAL_ID / 32;
+	const u32 x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
+	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
+	const u32 room = UNIT << params->words;
+	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
+	if (!full && (x * ACROSS >= na || b / UNIT * UNIT >= nb || c >= nc)) { // slots are filled
+		return;
+	}
+	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
+	const i32 left = (i32)(na - x * ACROSS); // elements of a line, from here on
+	u32 r[LINES * VEC];
+	PASTE(NAME, _lines)(r, src, at, params->sb, left, (i32)(nb - b), full, aligned KNOWS);
+#if DBITS <= 16
+	SWAP(16)
+#endif
+#if DBITS <= 8
+	SWAP(8)
+#endif
+#if DBITS <= 4
+	SWAP(4)
+#endif
+#if DBITS <= 2
+	SWAP(2)
+#endif
+	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
+	// this order, a bit of i changes, and what depends on that of where its slot lies.
+	const u32 piece = y * (LINES / PER); // in a line of the tile
+	u32 at16 = PASTE(NAME, _slot)(shape, x * ACROSS, piece / 4) * 16 + piece % 4 * 4;
+	UNROLL
+	for (u32 n = 0; n < ACROSS; n++) {
+		const u32 i = n ^ (n >> 1), changes = (n + 1) & ~n;
+		SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + at16;
+#define AT(g) ROW((g) * PER + i % PER)[i / PER]
+#if LINES / PER == 4
+		u128 value;
+		value.x = AT(0);
+		value.y = AT(1);
+		value.z = AT(2);
+		value.w = AT(3);
+		*(SHARED_POINTER u128 *)to = value;
+#elif LINES / PER == 2
+		u32x2 value;
+		value.x = AT(0);
+		value.y = AT(1);
+		*(SHARED_POINTER u32x2 *)to = value;
+#else
+		*(SHARED_POINTER u32 *)to = AT(0);
+#endif
+#undef AT
+		at16 ^= ((changes << shape.units) ^ ((changes << shape.apart) & 7)) * 16;
+	}
+}
+
+// store writes the 16 bytes that are full of the tile, to dst from position d on: those
+// of the first nb elements of each line. full: that is all of it; aligned: all lines
+// begin on 16 bytes.
+INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 full, u32 aligned) {
+	const u32 lines = GROUP >> shape.units; // that are written at once
+	const u32 first = LOCAL_ID >> shape.units, unit = LOCAL_ID & ((1 << shape.units) - 1), c = unit >> shape.words;
+	const u32 b = (unit & ((1 << shape.words) - 1)) * UNIT;
+	i64 at = d + c * params->d + first * params->da + b;
+	const i64 step = lines * params->da;
+	if (full) {
+		GLOBAL u8 *to = dst + (at * DBITS >> 3);
+		UNROLL
+		for (u32 i = 0; i < SLOTS / GROUP; i++) {
+			*(GLOBAL u128 *)to = tile[PASTE(NAME, _slot)(shape, first + i * lines, unit)];
+			to += step * DBITS >> 3;
+		}
+		return;
+	}
+	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
+	const u32 end = c < nc ? na : 0;
+	for (u32 line = first; line < end; line += lines) {
+		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT;
+		if ((i32)before <= most) {
+			const u32 key = PASTE(NAME, _slot)(shape, line, 0); // slots of a line: by ^
+			Pair p;
+			p.lo = tile[unit ^ key];
+			if (!aligned) {
+				p.hi = tile[((unit + 1) ^ key) % SLOTS]; // not wanted where it is another line's
+				p.shift = before * DBITS;
+			}
+			LOADED_WHOLE();
+			((GLOBAL u128 *)dst)[(u64)(at + before) / UNIT] = aligned ? p.lo : shifted(p);
+		}
+		at += step;
+	}
+}
+
+// merge writes bits [from, to) of a value.
+DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u32 to) {
+#define WHOLE(k, v)                            \
+	if (from <= k * 32 && k * 32 + 32 <= to) { \
+		word[k] = v;                           \
+	}
+	WHOLE(0, value.x)
+	WHOLE(1, value.y)
+	WHOLE(2, value.z)
+	WHOLE(3, value.w)
+#undef WHOLE
+	// The words that are dst's in part: one at either end, or one in all.
+	const u32 first = from / 32, final = to / 32;
+#define PICK(k) ((k) & 2 ? ((k) & 1 ? w : z) : (k) & 1 ? y : x)
+	const u32 x = value.x, y = value.y, z = value.z, w = value.w;
+	if (from % 32 > 0) {
+		MERGE(word + first, PICK(first), bits_between(from % 32, MIN(to - first * 32, 32)));
+	}
+	if (to % 32 > 0 && (final > first || from % 32 == 0)) {
+		MERGE(word + final, PICK(final), bits_between(0, to % 32));
+	}
+#undef PICK
+}
+
+// ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
+// last ones, or both.
+INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
+	const u32 lines = ACROSS_LOG + params->flat;
+	for (u32 i = LOCAL_ID; i < nc << lines << 1; i += GROUP) {
+		const u32 line = i / 2 & ((1 << lines) - 1), c = i / 2 >> lines, tail = i % 2;
+		const i64 at = d + c * params->d + line * params->da;
+		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
+		if (line >= na || (tail ? !tails || end % UNIT == 0 || (last == 0 && phase > 0) : !heads || phase == 0)) {
+			continue;
+		}
+		// Bits [from, to) are dst's.
+		const u32 from = tail ? 0 : phase * DBITS, to = (tail || last == 0 ? end % UNIT : UNIT) * DBITS;
+		const u32 unit = tail ? last : 0, slot = c << shape.words;
+		Pair p;
+		p.lo = tile[PASTE(NAME, _slot)(shape, line, slot + unit - (unit > 0 && phase > 0))];
+		p.hi = tile[PASTE(NAME, _slot)(shape, line, slot + MIN(unit, (nb - 1) / UNIT))];
+		LOADED_WHOLE();
+		p.shift = (UNIT - phase) % UNIT * DBITS;
+		const u128 value = shifted(p);
+		PASTE(NAME, _merge)((GLOBAL u32 *)((GLOBAL u128 *)dst + ((u64)at / UNIT + unit)), value, from, to);
+	}
+}
+
+// across writes the lines of a block, which follow each other from dst position d on: each
+// 16 bytes are put together from as many of them as it has.
+INLINED void PASTE(NAME, _across)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc) {
+	CONSTANT Axis *inner = AXES(params) + params->outer;
+	const u32 phase = (u32)d % UNIT, end = phase + na * nb * nc, lines = inner[1].n;
+	const i32 whole = (i32)((nb - 1) / UNIT * UNIT); // where a line's last slot begins
+	GLOBAL u128 *to = (GLOBAL u128 *)dst + (u64)d / UNIT;
+	for (u32 i = LOCAL_ID; i * UNIT < end; i += GROUP) {
+		const u32 from = i == 0 ? phase : 0, until = MIN(end - i * UNIT, UNIT); // elements that are dst's
+		u32 c = i * UNIT + from - phase;
+		const i32 begin = (i32)digit(&c, inner) - (i32)from; // in its line, of the 16 bytes
+		u32 a = digit(&c, inner + 1);
+		const u32 slot = (c << shape.words) + (u32)(begin >> UNIT_LOG), key = PASTE(NAME, _slot)(shape, a, 0);
+		const u32 more = begin < whole ? 0xffffffff : 0; // of the line
+		Pair p;
+		p.lo = tile[(slot ^ key) % SLOTS];
+		p.hi = tile[((slot + 1) ^ key) % SLOTS];
+		LOADED_WHOLE();
+		p.hi.x &= more;
+		p.hi.y &= more;
+		p.hi.z &= more;
+		p.hi.w &= more;
+		p.shift = (u32)begin % UNIT * DBITS;
+		u128 value = shifted(p);
+		for (i32 next = (i32)nb - begin; next < (i32)until; next += nb) { // the next line begins there
+			a++;
+			if (a == lines) {
+				a = 0;
+				c++;
+			}
+			p.lo.x = p.lo.y = p.lo.z = p.lo.w = 0;
+			p.hi = tile[PASTE(NAME, _slot)(shape, a, c << shape.words)];
+			LOADED_WHOLE();
+			p.shift = (UNIT - next) * DBITS;
+			const u128 line = shifted(p);
+			value.x |= line.x;
+			value.y |= line.y;
+			value.z |= line.z;
+			value.w |= line.w;
+		}
+		if (until - from == UNIT) {
+			to[i] = value;
+		} else {
+			PASTE(NAME, _merge)((GLOBAL u32 *)(to + i), value, from * DBITS, until * DBITS);
+		}
+	}
+}
+
+ENTRY {
+	PREPARE
+	SHARED(u128, tile, SLOTS);
+	const PASTE(NAME, Shape) shape = PASTE(NAME, _shape)(params);
+	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
+		CONSTANT Axis *axes = AXES(params);
+		const Tile t = tile_of(params, block, dBase, sBase);
+		u32 rest = block;
+		digit(&rest, axes);
+		const u32 first = digit(&rest, axes + 1), begin = first * params->tb;
+		const u32 room = UNIT << params->words, left = params->nb - begin;
+		const u32 third = digit(&rest, axes + 2) * params->cut;
+		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third);
+		const u32 na = t.na, nb = MIN(left, room);
+		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
+		const u32 sAligned = (t.s | params->sb | params->s) % ACROSS == 0;
+		const u32 dAligned = (t.d | params->da | params->d) % UNIT == 0;
+#if WAYS == 1
+		PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, whole, sAligned KNOWS);
+#else
+		if (!sAligned) {
+			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 0, 0 KNOWS);
+		} else if (whole) {
+			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 1, 1 KNOWS);
+		} else {
+			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 0, 1 KNOWS);
+		}
+#endif
+		BARRIER();
+		if (params->span) {
+			PASTE(NAME, _across)(dst, tile, params, shape, t.d, na, nb, nc);
+		} else if (whole && dAligned && params->tb == room) {
+			PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, nb, nc, 1, 1);
+		} else {
+			const u32 last = left <= room;
+			const u32 most = last ? nb : params->tb + UNIT - 1;
+			if (dAligned) {
+				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, most, nc, 0, 1);
+			} else {
+				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, most, nc, 0, 0);
+			}
+			const u32 heads = first == 0 && !dAligned, tails = last && (!dAligned || nb % UNIT > 0);
+			if (heads || tails) {
+				PASTE(NAME, _ends)(dst, tile, params, shape, t.d, na, nb, nc, heads, tails);
+			}
+		}
+		BARRIER(); // before the next block's loads
+	}
+}
+
+#undef PER
+#undef LINES
+#undef VEC
+#undef ACROSS
+#undef UNIT
+#undef UNIT_LOG
+#undef ACROSS_LOG
+#undef SLOTS
+#undef SLOTS_LOG
+#undef BYTES
+#undef BITS
+#undef EXCHANGE16
+#undef EXCHANGE8
+#undef EXCHANGE4
+#undef EXCHANGE2
+#undef SWAP
+#undef ROW
+#undef PREPARE
+#undef KNOWN
+#undef KNOWS
+#undef CONVERT
+#undef ITEMS
+#undef TOGETHER
+#undef SLOT
+#undef WAYS
