@@ -251,6 +251,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
+	steady := GroupSize*t.ta/spec.slots()*a.d%unit == 0 // lines that a work-item writes begin alike
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
 	if sAligned {
@@ -265,6 +266,8 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
 		cost += 120 * items
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
+	case !dAligned && steady:
+		cost += 38 * each
 	case !dAligned:
 		cost += 62 * each
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
@@ -272,9 +275,10 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	default:
 		cost += 35 * each
 	}
-	if !t.across && !dAligned && t.tb >= b.n {
-		cost += 300 * ((2*lines + GroupSize - 1) / GroupSize)
-		writes += 2 * lines
+	if !t.across && !dAligned { // both ends of lines, or one in blocks at an end of axis b
+		kinds := max(1, 3-bs)
+		cost += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
+		writes += 2 * lines / bs
 	}
 	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 3*spec.slots()/8
 	return t

@@ -161,9 +161,10 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	}
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
 	const u32 end = c < nc ? na : 0;
-	for (u32 line = first; line < end; line += lines) {
+	if ((u32)step % UNIT == 0) { // these lines begin alike
 		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT;
-		if ((i32)before <= most) {
+		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
+		for (u32 line = (i32)before <= most ? first : end; line < end; line += lines) {
 			const u32 key = PASTE(NAME, _slot)(shape, line, 0); // slots of a line: by ^
 			Pair p;
 			p.lo = tile[unit ^ key];
@@ -172,7 +173,21 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 				p.shift = before * DBITS;
 			}
 			LOADED_WHOLE();
-			((GLOBAL u128 *)dst)[(u64)(at + before) / UNIT] = aligned ? p.lo : shifted(p);
+			*(GLOBAL u128 *)to = aligned ? p.lo : shifted(p);
+			to += step * DBITS >> 3;
+		}
+		return;
+	}
+	for (u32 line = first; line < end; line += lines) {
+		const u32 before = (0 - (u32)at) % UNIT;
+		if ((i32)before <= most) {
+			const u32 key = PASTE(NAME, _slot)(shape, line, 0);
+			Pair p;
+			p.lo = tile[unit ^ key];
+			p.hi = tile[((unit + 1) ^ key) % SLOTS];
+			p.shift = before * DBITS;
+			LOADED_WHOLE();
+			((GLOBAL u128 *)dst)[(u64)(at + before) / UNIT] = shifted(p);
 		}
 		at += step;
 	}
@@ -205,12 +220,12 @@ DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u3
 // ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
 // last ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
-	const u32 lines = ACROSS_LOG + params->flat;
-	for (u32 i = LOCAL_ID; i < nc << lines << 1; i += GROUP) {
-		const u32 line = i / 2 & ((1 << lines) - 1), c = i / 2 >> lines, tail = i % 2;
+	const u32 lines = ACROSS_LOG + params->flat, both = heads & tails, items = nc << lines << both;
+	for (u32 i = LOCAL_ID; i < items; i += GROUP) {
+		const u32 line = i >> both & ((1 << lines) - 1), c = i >> both >> lines, tail = both ? i % 2 : tails;
 		const i64 at = d + c * params->d + line * params->da;
 		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
-		if (line >= na || (tail ? !tails || end % UNIT == 0 || (last == 0 && phase > 0) : !heads || phase == 0)) {
+		if (line >= na || (tail ? end % UNIT == 0 || (last == 0 && phase > 0) : phase == 0)) {
 			continue;
 		}
 		// Bits [from, to) are dst's.
