@@ -49,10 +49,10 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	rows := sc.rows[:nj]
 	odd := int64(0) // not 0: a row starts within a byte
 	for k, off := range t.sTab[:nj] {
-		rows[k] = (s + off) / per
+		rows[k] = off / per
 		odd |= (s + off) % per
 	}
-	first := rows[0]
+	first := s / per
 	even, by := evenly(rows)
 	gather := odd == 0 && kernels.FetchRows != nil && even == nj && by%crowded == 0
 	run := (nj + 63) &^ 63     // bytes of a row of bytes
@@ -60,9 +60,15 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	out := run/per + cacheLine // between rows of the result
 	most := max(transposeBuffer/wide, 16) * per
 	most = min(most, tileCols) // dTab has no more
+	if line := cacheLine * per; most > line {
+		most = most / line * line
+	}
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
+		if next := j.after(s, i+n, ni, sc); odd == 0 && next != s && next%per == 0 {
+			kernels.FetchRows(ptr(j.src, next/per), &rows[0], nj, in)
+		}
 		bytes := room(&sc.tile, (max(in, 16)+1)*(wide+out*per))
 		if odd != 0 || gather {
 			step := (max(in, 16) + 15) &^ 15
@@ -74,17 +80,29 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 				if !gather {
 					copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				}
-				rows[k] = int64(k) * step
+				sc.staged[k] = int64(k) * step
 			}
-			transposePadded(transposer(1), 1, bytes, wide, stage, 0, rows, max(in, 16), true, ahead{}, sc)
+			transposePadded(transposer(1), 1, bytes, wide, stage, 0, sc.staged[:nj], max(in, 16), true, ahead{}, sc)
 		} else {
-			transposePadded(transposer(1), 1, bytes, wide, j.src, i/per, rows, in, t.holds(s+i-j.sOff, 16*per), ahead{}, sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, first+i/per, rows, in, t.holds(s+i-j.sOff, 16*per), ahead{}, sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
 		to, tab := t.from(d, i)
 		j.scatterBits(to, tab[:n], bytes, done, out, nj, sc)
 	}
+}
+
+// after returns where that begins which is read after the first i of ni columns at s, if
+// it is to be fetched; otherwise s.
+func (j *job) after(s, i, ni int64, sc *scratch) int64 {
+	switch {
+	case kernels.FetchRows == nil || !j.streams():
+		return s
+	case i < ni:
+		return s + i
+	}
+	return sc.next
 }
 
 // scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus

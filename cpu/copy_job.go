@@ -131,11 +131,12 @@ type scratch struct {
 	tile        []byte
 	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
 	cols        [tileCols]int64
-	more        [16]int64 // rows, where a kernel wants more than there are
-	spread      []byte    // the source's elements below a byte, at a byte each
-	wide        []byte    // the destination's
-	floats      []byte    // of a conversion by way of float32
-	values      []byte    // of a scaling
+	staged      [tileRows]int64 // of these rows, where they were brought together
+	more        [16]int64       // rows, where a kernel wants more than there are
+	spread      []byte          // the source's elements below a byte, at a byte each
+	wide        []byte          // the destination's
+	floats      []byte          // of a conversion by way of float32
+	values      []byte          // of a scaling
 	terms       *simd.Terms
 	choices     *simd.Choices
 	conversions [sideCount]job // of a scaling's terms

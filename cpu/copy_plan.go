@@ -51,11 +51,11 @@ func (j *job) plan() {
 	if toRows && unit >= 0 && j.maybeTranspose(in.n) && j.planTile(unit) {
 		j.class = transpose
 		if terms := j.tileTerms(); terms > 0 {
-			_ = j.planSwaps() || j.planPermute(terms) || terms > packedTerms && j.planBoxes()
+			_ = kernels.Permute == nil && j.planSwaps() || j.planPermute(terms) || terms > packedTerms && j.planBoxes()
 		}
 		return
 	}
-	if j.shortRows() && (j.planSwaps() || j.planPermute(anyTerms) || j.planWords() || j.planBoxes()) {
+	if j.shortRows() && j.planShort() {
 		return
 	}
 	perRow := max(1, int64(blockBytes*8/max(j.dBits, j.sBits)))
@@ -75,6 +75,14 @@ func (j *job) plan() {
 		j.block(last-1, max(1, perRow/min(in.n, perRow)), perRow)
 	}
 	j.planShuffle()
+}
+
+// planShort plans blocks or boxes for short rows. False: they do not pay.
+func (j *job) planShort() bool {
+	if kernels.Permute == nil {
+		return j.planSwaps() || j.planPermute(anyTerms) || j.planWords() || j.planBoxes()
+	}
+	return j.planPermute(anyTerms) || j.planBoxes() || j.planSwaps()
 }
 
 // maybeTranspose reports whether tiles may pay, for rows of n elements: not where all is

@@ -36,7 +36,7 @@ type permuted struct {
 	from        [permuteWidth]int64 // of each element of a block
 	bytes       [permuteWidth]int64 // of each byte
 	words       wordTurns           // below a byte, without kernels
-	swaps       swaps               // without kernels, too
+	swaps       swaps               // where blocks are these
 }
 
 // tileTerms returns how many terms a block may have to be faster than the tile that was

@@ -6,9 +6,10 @@ import (
 	"unsafe"
 )
 
-// Blocks of up to eight words without kernels, where extents are powers of two: the number
-// of an element of such a block is a string of bits, some for each axis, and the copy puts
-// these in another order. A delta swap, within words or of pairs of words, exchanges two.
+// Blocks of up to eight words without kernels, or for fewer bytes than boxes pay for, where
+// extents are powers of two: the number of an element of such a block is a string of bits,
+// some for each axis, and the copy puts these in another order. A delta swap, within words or
+// of pairs of words, exchanges two.
 
 const (
 	// swapWords is the most words of a block, and swapRoom those of the blocks that are made
@@ -19,6 +20,8 @@ const (
 	// mostInner is the most bits that number the elements of a word, and mostNumber with
 	// those that number the words of a block.
 	mostInner, mostNumber = 6, 9
+	// swapBytes is the size of a copy below a byte from which this pays.
+	swapBytes = 256
 	// swapWidth is that of the widest element.
 	swapWidth = 16
 )
@@ -46,7 +49,7 @@ type numberBit struct{ axis, bit int }
 // bytes.
 func (j *job) planSwaps() bool {
 	w := j.dBits
-	if kernels.Permute != nil || !looseAlignment || j.strings || j.class == convert || j.bytes < permutedBytes || w > swapWidth {
+	if !looseAlignment || j.strings || j.class == convert || w > swapWidth || j.bytes < swapBytes || !j.packed && j.bytes < permutedBytes {
 		return false
 	}
 	inner, unit := bits.TrailingZeros64(64/uint64(w)), j.unit(w)
@@ -253,22 +256,26 @@ func (j *job) swapItems(d, s, na, nb int64, sc *scratch) {
 	if na > nb {
 		a, b, na, nb = b, a, nb, na
 	}
-	from, to := planes{j.src, t.from, b.s * unit >> 3}, planes{j.dst, t.to, b.d * unit >> 3}
+	from := planes{p: j.src, at: t.from, step: b.s * unit >> 3}
+	to := planes{p: j.dst, at: t.to, step: b.d * unit >> 3}
 	for i := range na {
-		from.p, to.p = unsafe.Add(j.src, (s+i*a.s)*unit>>3), unsafe.Add(j.dst, (d+i*a.d)*unit>>3)
+		from.first, to.first = (s+i*a.s)*unit>>3, (d+i*a.d)*unit>>3
 		for n := nb; n > 0; n -= some {
 			t.swap(&to, &from, &buffer, min(n, some))
-			from.p, to.p = unsafe.Add(from.p, some*from.step), unsafe.Add(to.p, some*to.step)
+			from.first, to.first = from.first+some*from.step, to.first+some*to.step
 		}
 	}
 }
 
-// planes are words of blocks that are a step apart.
+// planes are words of blocks that are a step apart, the first block at an offset.
 type planes struct {
-	p    unsafe.Pointer
-	at   [swapWords]int64 // of the first block
-	step int64
+	p           unsafe.Pointer
+	at          [swapWords]int64
+	first, step int64
 }
+
+// word returns the address of a word of the first block.
+func (p *planes) word(i int) *byte { return ptr(p.p, p.first+p.at[i]) }
 
 // swap makes n blocks: the first swap reads the source, the last one writes the destination.
 func (t *swaps) swap(to, from, buffer *planes, n int64) {
@@ -284,9 +291,9 @@ func (t *swaps) swap(to, from, buffer *planes, n int64) {
 			y := x + step.apart
 			switch {
 			case step.apart == 0:
-				swapWithin(ptr(d.p, d.at[x]), d.step, ptr(s.p, s.at[x]), s.step, n, step)
+				swapWithin(d.word(x), d.step, s.word(x), s.step, n, step)
 			case x&step.apart == 0:
-				swapPairs(ptr(d.p, d.at[x]), ptr(d.p, d.at[y]), d.step, ptr(s.p, s.at[x]), ptr(s.p, s.at[y]), s.step, n, step)
+				swapPairs(d.word(x), d.word(y), d.step, s.word(x), s.word(y), s.step, n, step)
 			}
 		}
 	}

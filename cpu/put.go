@@ -9,80 +9,177 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// leastPutRow is the size of rows, in bytes, beside which an index is nothing.
-const leastPutRow = 512
+const (
+	// fewClasses is the most classes of units shorter than leastPutRow: each reads all
+	// indices, which then take time, too.
+	fewClasses, leastPutRow = 4, 512
+	// leastPutBlock is the number of units from which blocks pay.
+	leastPutBlock = 8
+	// classBits is the size of the pieces of dst that are of one class, as a logarithm: more
+	// than a line, for which processors would wait for each other.
+	classBits = 8
+	// classValues is the number of values of a hash of where units go.
+	classValues = 64
+	// shortPut is the size of units for which memmove takes longer than words do.
+	shortPut = 256
+)
 
-// rowBytes is the size of the rows that a put moves in one piece, or reduces by one index.
-func (t *take) rowBytes() int64 {
-	if last := t.rank - 1; t.dense(last) {
-		return t.size * t.axes[last].n
-	}
-	return t.size
+// classSet has a bit for each of the values of a hash of an offset in dst: those of some
+// classes of units.
+type classSet uint64
+
+const everyClass = ^classSet(0)
+
+// bit is 1 where a unit that goes to an offset is of the classes.
+func (c classSet) bit(at int64) int {
+	return int(c >> (uint64(at>>classBits) * 0x9e3779b97f4a7c15 >> 58) & 1)
 }
 
-// putsRows reports whether a put is of long rows, no two of which overlap but where they go
-// to the same place.
-func (t *take) putsRows() bool {
-	size := t.rowBytes()
-	if !t.put || t.bits < 8 || t.loose || size < leastPutRow {
-		return false
+// sharePut chooses how a put is shared by up to n goroutines, and returns how many may. What
+// goes to one place is done by one of them, in order.
+func (t *take) sharePut(n int) int {
+	if t.bits > 0 && t.bits < 8 || t.loose {
+		return 1
+	}
+	if parts := t.partsApart(); parts >= int64(n) {
+		t.apartUnits = t.count / parts
+		return n
+	}
+	if t.bits == 0 || !t.placesApart() {
+		return 1
+	}
+	if n = min(n, classValues); t.size < leastPutRow {
+		n = min(n, fewClasses)
+	}
+	t.classes = int64(n)
+	return n
+}
+
+// partsApart returns how many parts a put has, one for each index over the outermost axes,
+// that go to different places whatever the indices are.
+func (t *take) partsApart() int64 {
+	reach := t.size
+	for i := range t.rank {
+		reach += magnitude(t.axes[i].d) * (t.axes[i].n - 1)
 	}
 	for i := range t.rank {
-		if t.axes[i].d%size != 0 && !(i == t.rank-1 && t.dense(i)) {
+		if t.axes[i].a != 0 { // they differ from unit to unit
+			for k := range t.by {
+				reach += magnitude(t.by[k].Stride) * (t.by[k].Extent - 1)
+			}
+			break
+		}
+	}
+	parts := int64(1)
+	for i := range t.rank {
+		x := &t.axes[i]
+		if reach -= magnitude(x.d) * (x.n - 1); reach > magnitude(x.d) {
+			break
+		}
+		parts *= x.n
+	}
+	return parts
+}
+
+// placesApart reports whether units that do not go to one place do not overlap.
+func (t *take) placesApart() bool {
+	for i := range t.rank {
+		if t.axes[i].d%t.size != 0 {
 			return false
 		}
 	}
 	for k := range t.by {
-		if t.by[k].Stride%size != 0 {
+		if t.by[k].Stride%t.size != 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// putClasses puts the rows of the classes [lo, hi), of as many as there are workers: those
-// that go to one place are of one class, and come in order.
-func (t *take) putClasses(lo, hi int64) {
-	last, size, past := t.rank-1, t.rowBytes(), t.past()
-	x, long := t.axes[last], t.dense(last)
-	for class := lo; class < hi; class++ {
-		t.rows(0, t.count, func(p location, n, number int64) {
-			if long {
-				n = 1
-			}
-			for i := range n {
-				to, ok := t.find(p, number+i)
-				place := (to.d - t.origin.d) / size
-				switch mine := (place%t.classes+t.classes)%t.classes == class; {
-				case !ok || !mine:
-				case t.reduce != nil:
-					t.reduceRow(p, x.n, number)
-				default:
-					moveRun(t.dst, to.d, t.src, to.s, size, past)
-				}
-				p.move(&x, 1)
-			}
-		})
+// putClass puts the units of a class.
+func (t *take) putClass(class int64, sc *scratch) {
+	var mine classSet
+	for i := class; i < classValues; i += t.classes {
+		mine |= 1 << i
 	}
-	if past {
+	t.blocks(0, t.count, mine, sc)
+	if t.past() {
 		kernels.Fence()
 	}
 }
 
-// reduceRow reduces n elements along the innermost axis, one after the other.
-func (t *take) reduceRow(p location, n, number int64) {
-	x := t.axes[t.rank-1]
-	same := x.a == 0 // one index for all
-	at, ok := t.find(p, number)
-	for i := range n {
-		if !same && i > 0 {
-			at, ok = t.find(p, number+i)
+// chosen returns where the units of a block go that are of its classes, and where they are.
+func (b *takenBlock) chosen() (to, from []int64) {
+	n, at := 0, b.d
+	if b.classes == everyClass {
+		for i := range b.even[:b.n] {
+			b.even[i] = at
+			at += b.step
 		}
-		if ok {
-			storeBits(t.dst, at.d, t.bits, t.reduce(loadBits(t.dst, at.d, t.bits), loadBits(t.src, at.s, t.bits)))
+		return b.offsets[:b.n], b.even[:b.n]
+	}
+	for _, to := range b.offsets[:b.n] { // without a branch that nobody can predict
+		b.offsets[n], b.even[n] = to, at
+		n += b.classes.bit(to)
+		at += b.step
+	}
+	return b.offsets[:n], b.even[:n]
+}
+
+// putUnits puts those of a block that are of its classes.
+func (t *take) putUnits(b *takenBlock) {
+	to, from := b.chosen()
+	switch {
+	case t.reduce != nil:
+		for i := range to {
+			t.reduceUnit(to[i], from[i])
 		}
-		p.move(&x, 1)
-		at.move(&x, 1)
+	case t.size*8 != int64(t.bits):
+		t.putRows(to, from)
+	case t.bits == 8:
+		putWords[uint8](t, to, from)
+	case t.bits == 16:
+		putWords[uint16](t, to, from)
+	case t.bits == 32:
+		putWords[uint32](t, to, from)
+	case t.bits == 64:
+		putWords[uint64](t, to, from)
+	default:
+		putWords[[2]uint64](t, to, from)
+	}
+}
+
+// putRows puts units of several elements. Whole lines go past the caches, however few.
+func (t *take) putRows(to, from []int64) {
+	past := t.past()
+	switch {
+	case past && (int64(uintptr(t.dst))|t.origin.d|t.size)%cacheLine == 0:
+		for i := range to {
+			kernels.Stream(ptr(t.dst, to[i]), ptr(t.src, from[i]), 0, 0, t.size, 1)
+		}
+	case t.size > shortPut:
+		for i := range to {
+			moveRun(t.dst, to[i], t.src, from[i], t.size, past)
+		}
+	default:
+		for i := range to {
+			moveSpans(t.dst, t.src, to[i], from[i], 1, 0, 0, t.size)
+		}
+	}
+}
+
+func putWords[W word](t *take, to, from []int64) {
+	from = from[:len(to)]
+	for i := range to {
+		store(t.dst, to[i], load[W](t.src, from[i]))
+	}
+}
+
+// reduceUnit reduces the elements of a unit.
+func (t *take) reduceUnit(d, s int64) {
+	element := max(int64(t.bits/8), 1)
+	for i := int64(0); i < t.size; i += element {
+		storeBits(t.dst, d+i, t.bits, t.reduce(loadBits(t.dst, d+i, t.bits), loadBits(t.src, s+i, t.bits)))
 	}
 }
 

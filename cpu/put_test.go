@@ -5,12 +5,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device/oracle"
 )
 
 // Puts of rows and elements of every width, of which several go to one place: the last one
 // counts, or all do, in order.
-func TestPuts(t *testing.T) {
+func TestPuts(t *testing.T) { cpu.EachLevel(t, testPuts) }
+
+func testPuts(t *testing.T) {
 	severalWorkers(t, 5)
 	dev := open(t)
 	defer dev.Close()
@@ -29,9 +32,23 @@ func TestPuts(t *testing.T) {
 		"put/int16/5x900x300/dst=27000,0,1@1/src=270000,300,1@0/at=900,1,0@0/int64/by=0:90:300:skip/wrong=2/max",
 		"put/double/2000x70/dst=0,1@1/src=0,1@0/at=1,0@0/int32/by=0:99:69/wrong=1/mul",
 		"put/float/300x200/dst=0,0@3/src=200,1@0/at=1,0@0/int32/by=0:9:1/wrong=0/set",
+		"put/float/300x900/dst=900,0@0/src=900,1@0/at=900,1@0/int64/by=0:900:1/wrong=0/set",
+		"put/uint16/3x100x900/dst=90000,-900,0@89100/src=90000,900,1@0/at=90000,900,1@0/int32/by=0:900:1:clamp/wrong=4/set",
+		"put/float/300x900/dst=899,0@0/src=900,1@0/at=900,1@0/int64/by=0:900:1/wrong=0/set",
+		"put/string/300x90/dst=90,0@0/src=90,1@0/at=90,1@0/int64/by=0:90:1/wrong=0/set",
+		"put/float/500x300/dst=1000,1@0/src=300,1@0/at=0,0@0/int64/by=0:500:1000,1:700:1:clampzero/wrong=0/set",
+		"put/float/9000x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:99:16:skip/wrong=7/add",
+		"put/float/9000x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:9000:16/wrong=0/set",
+		"put/float/9000x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:9000:15/wrong=0/set",
+		"put/bfloat16/100000/dst=0@0/src=1@0/at=1@0/int64/by=0:99:1/wrong=0/add",
+		"put/double/200x300/dst=300,0@0/src=1,200@0/at=1,200@0/int32/by=0:300:1/wrong=0/mul",
+		"put/int8/70x5000/dst=0,0@0/src=5000,1@0/at=0,1@0/int32/by=0:3000:1/wrong=0/min",
 	} {
+		if cpu.Elsewhere(i) {
+			continue
+		}
 		c, err := oracle.ParseCase(name)
-		require.NoError(t, err)
-		require.NoError(t, oracle.Check(dev, c, uint64(i)))
+		require.NoError(t, err, name)
+		require.NoError(t, oracle.Check(dev, c, uint64(i)), name)
 	}
 }

@@ -32,14 +32,40 @@ func changeBy(p *piece, dst, src []float32, lined bool, line, each simd.Cast, lo
 // of one.
 func scaleBy(p *piece, dst, src []float32, lined bool) {
 	changeBy(p, dst, src, lined, kernels.ScaleFloat, kernels.ScaleFloats, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
-		for i := from; i < len(src); i++ {
-			k := i >> (shift & 31) & (simd.MostTerms - 1)
-			product := float32(float32(src[i]-t.Zero[k]) * t.Scale[k])
-			x := product + t.Add[k]
-			if x != x {
-				x = math.Float32frombits(floatNaN)
+		if shift == 0 {
+			for i := from; i < len(src); i++ {
+				k := i & (simd.MostTerms - 1)
+				product := float32(float32(src[i]-t.Zero[k]) * t.Scale[k])
+				x := product + t.Add[k]
+				if dst[i] = x; x != x {
+					dst[i] = math.Float32frombits(floatNaN)
+				}
 			}
-			dst[i] = x
+			return
+		}
+		for from < len(src) {
+			k := from >> shift
+			line := src[from:min((k+1)<<shift, len(src))]
+			zero, scale, sum, to := t.Zero[k], t.Scale[k], t.Add[k], dst[from:][:len(line)]
+			if math.Float32bits(zero) == 0 && math.Float32bits(sum) == floatSign { // neither
+				for i, v := range line {
+					x := v * scale
+					if x != x {
+						x = math.Float32frombits(floatNaN)
+					}
+					to[i] = x
+				}
+			} else {
+				for i, v := range line {
+					product := float32(float32(v-zero) * scale)
+					x := product + sum
+					if x != x {
+						x = math.Float32frombits(floatNaN)
+					}
+					to[i] = x
+				}
+			}
+			from += len(line)
 		}
 	})
 }

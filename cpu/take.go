@@ -74,7 +74,8 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 type take struct {
 	put          bool                     // indices are dst's, and units come in order
 	reduce       func(a, b uint64) uint64 // nil: elements of dst are replaced
-	classes      int64                    // of rows that are put: see putClasses; 0: there are none
+	classes      int64                    // of units that are put, by where they go; 0: there are none
+	apartUnits   int64                    // of a part of a put that meets no other; 0: there are no parts
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -153,7 +154,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		t.axes[i] = takeAxis{d.Dim(i), d.Stride(i) * unit, s.Stride(i) * unit, a.Stride(i)}
 	}
 	t.size = unit
-	if t.reduce == nil && t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && t.axes[t.rank-1].n*unit <= takeBlock {
+	if t.bits >= 8 && t.rank > 0 && t.dense(t.rank-1) && (t.put || t.axes[t.rank-1].n*unit <= takeBlock) {
 		t.rank--
 		t.size *= t.axes[t.rank].n
 		t.count /= t.axes[t.rank].n
@@ -173,19 +174,16 @@ func (t *take) dense(axis int) bool {
 func (t *take) execute(sc *scratch) {
 	cost := max(t.bytes, t.count*leastTaken)
 	n := parallelism(t.count, cost)
-	if t.classes = 0; t.putsRows() {
-		t.classes = int64(n)
-	}
-	if t.put || t.bits > 0 && t.bits < 8 && !separable(t.origin.d, t.bits, t.rank, func(k int) (n, step int64) { return t.axes[k].n, t.axes[k].d }) {
-		n = int(max(t.classes, 1))
+	t.classes, t.apartUnits = 0, 0
+	switch {
+	case n == 1:
+	case t.put:
+		n = t.sharePut(n)
+	case t.bits > 0 && t.bits < 8 && !separable(t.origin.d, t.bits, t.rank, func(k int) (n, step int64) { return t.axes[k].n, t.axes[k].d }):
+		n = 1
 	}
 	if n == 1 {
 		t.run(0, t.count, sc)
-		return
-	}
-	if t.classes > 0 {
-		t.share.work, t.share.units, t.share.grain = t, t.classes, 1
-		allWorkers.run(&t.share, n-1, sc)
 		return
 	}
 	t.share.work, t.share.units = t, t.count
@@ -193,7 +191,12 @@ func (t *take) execute(sc *scratch) {
 	if t.sharedTable() > 0 {
 		t.share.grain = max(t.share.grain, min(tableRows*t.axes[t.rank-1].n, t.count/int64(4*n)))
 	}
-	if t.bits < 8 {
+	switch {
+	case t.classes > 0:
+		t.share.units, t.share.grain = t.classes, 1
+	case t.apartUnits > 0:
+		t.share.units, t.share.grain = t.count/t.apartUnits, max(1, t.share.grain/t.apartUnits)
+	case t.bits < 8:
 		t.share.grain = (t.share.grain + 63) &^ 63
 	}
 	allWorkers.run(&t.share, n-1, sc)
@@ -201,35 +204,35 @@ func (t *take) execute(sc *scratch) {
 
 // part does the units with the numbers [lo, hi).
 func (t *take) part(lo, hi int64, sc *scratch) {
-	if t.classes > 0 {
-		t.putClasses(lo, hi)
-		return
+	switch {
+	case t.classes > 0:
+		for class := lo; class < hi; class++ {
+			t.putClass(class, sc)
+		}
+	case t.apartUnits > 0:
+		t.run(lo*t.apartUnits, hi*t.apartUnits, sc)
+	default:
+		t.run(lo, hi, sc)
 	}
-	t.run(lo, hi, sc)
 }
 
 // run does the units with the numbers [lo, hi).
 func (t *take) run(lo, hi int64, sc *scratch) {
 	switch {
-	case t.classes > 0:
-		t.putClasses(0, t.classes)
-		return
-	case t.reduce != nil:
-		t.rows(lo, hi, t.reduceRow)
 	case t.bits == 0:
 		t.rows(lo, hi, t.wordRow(0))
-	case t.bits < 8:
+	case t.bits < 8 && t.reduce == nil:
 		t.rows(lo, hi, t.packedRow)
-	case t.loose:
+	case t.bits < 8 || t.loose || t.put && t.count < leastPutBlock:
 		t.rows(lo, hi, t.unitRow)
+	case t.put:
+		t.blocks(lo, hi, everyClass, sc)
 	case t.dense(t.rank - 1):
 		t.rows(lo, hi, t.longRow)
-	case t.put && t.size*8 != int64(t.bits):
-		t.rows(lo, hi, t.unitRow)
-	case t.put || t.apart():
+	case t.apart():
 		t.rows(lo, hi, t.wordRow(t.bits))
 	default:
-		t.blocks(lo, hi, sc)
+		t.blocks(lo, hi, everyClass, sc)
 	}
 	if t.past() {
 		kernels.Fence()
@@ -354,12 +357,19 @@ func takeWords[W word](t *take, p location, n, number int64) {
 	}
 }
 
-// unitRow takes n units of bytes along the innermost axis, one by one.
-func (t *take) unitRow(p location, n, number int64) {
-	x := t.axes[t.rank-1]
+// unitRow takes n units along the innermost axis, one by one.
+func (t *take) unitRow(p location, n, number int64) { t.unitsOf(everyClass, p, n, number) }
+
+// unitsOf takes those of some classes.
+func (t *take) unitsOf(classes classSet, p location, n, number int64) {
+	x, past := t.axes[t.rank-1], t.put && t.past()
 	for i := range n {
-		if p, ok := t.find(p, number+i); ok {
-			copy(span(t.dst, p.d, t.size), span(t.src, p.s, t.size))
+		if p, ok := t.find(p, number+i); ok && (classes == everyClass || classes.bit(p.d) == 1) {
+			if t.reduce == nil {
+				moveRun(t.dst, p.d, t.src, p.s, t.size, past)
+			} else {
+				t.reduceUnit(p.d, p.s)
+			}
 		}
 		p.move(&x, 1)
 	}

@@ -25,34 +25,48 @@ const (
 	leastTaken = 16
 )
 
-// takenBlock has units evenly spaced in dst, with their offsets in src.
+// takenBlock has units evenly spaced in dst, with their offsets in src; of a put, the other
+// way round.
 type takenBlock struct {
 	offsets   []int64 // takeOffsets; a kernel reads takeFetched more
 	n, number int64   // units, and the number of the first one
-	d, step   int64   // its offset in dst, and the step between units
+	d, step   int64   // its offset where they are evenly spaced, and the step between units
 	wrong     bool    // an index is out of range
+	classes   classSet
+	even      []int64 // of a put: the offsets in src
 
 	// Where the part of the next table begins that is fetched with these units, and the bytes
 	// of one.
 	next, table int64
 }
 
+// sides returns a location's offset where units are evenly spaced, and that which an index
+// moves.
+func (t *take) sides(p location) (even, moved int64) {
+	if t.put {
+		return p.s, p.d
+	}
+	return p.d, p.s
+}
+
 // blocks takes the units with the numbers [lo, hi): it first computes the offsets of
-// some, and then moves them, so that many are in flight.
-func (t *take) blocks(lo, hi int64, sc *scratch) {
-	room := room(&sc.stage, 8*(takeOffsets+takeFetched))
-	b := takenBlock{offsets: unsafe.Slice((*int64)(room), takeOffsets), step: t.axes[t.rank-1].d}
+// some, and then moves them, so that many are in flight. Of a put, those of some classes.
+func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
+	room := unsafe.Slice((*int64)(room(&sc.stage, 8*(2*takeOffsets+takeFetched))), 2*takeOffsets+takeFetched)
+	x := &t.axes[t.rank-1]
+	b := takenBlock{offsets: room[:takeOffsets], even: room[takeOffsets+takeFetched:], classes: classes}
+	b.step, _ = t.sides(location{d: x.d, s: x.s})
 	b.table = t.sharedTable()
 	t.rows(lo, hi, func(p location, n, number int64) {
 		for n > 0 {
-			if b.n == takeOffsets || p.d != b.d+b.n*b.step {
+			even, _ := t.sides(p)
+			if b.n == takeOffsets || even != b.d+b.n*b.step {
 				t.flush(&b, sc)
 			}
 			if b.n == 0 {
-				b.d, b.number = p.d, number
+				b.d, b.number = even, number
 				if b.table > 0 {
-					in := t.axes[t.rank-1].n
-					b.next = p.s + t.axes[t.rank-2].s + number%in*b.table/in
+					b.next = p.s + t.axes[t.rank-2].s + number%x.n*b.table/x.n
 				}
 			}
 			some := min(n, takeOffsets-b.n)
@@ -69,7 +83,7 @@ func (t *take) blocks(lo, hi int64, sc *scratch) {
 // is none.
 func (t *take) sharedTable() int64 {
 	x := &t.axes[t.rank-1]
-	if kernels.Fetch == nil || t.rank < 2 || x.s != 0 || x.a == 0 || len(t.by) != 1 || t.axes[t.rank-2].s == 0 {
+	if t.put || kernels.Fetch == nil || t.rank < 2 || x.s != 0 || x.a == 0 || len(t.by) != 1 || t.axes[t.rank-2].s == 0 {
 		return 0
 	}
 	by := &t.by[0]
@@ -100,14 +114,16 @@ func (t *take) locate(b *takenBlock, p location, n int64) {
 	x := &t.axes[t.rank-1]
 	to := b.offsets[b.n : b.n+n]
 	b.n += n
-	if x.s == 0 {
-		to[0] = p.s
+	_, first := t.sides(p)
+	_, step := t.sides(location{d: x.d, s: x.s})
+	if step == 0 {
+		to[0] = first
 		for i := 1; i < len(to); i *= 2 {
 			copy(to[i:], to[:i])
 		}
 	} else {
 		for i := range to {
-			to[i] = p.s + int64(i)*x.s
+			to[i] = first + int64(i)*step
 		}
 	}
 	for k := range t.by {
@@ -162,7 +178,9 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 	switch {
 	case b.n == 0:
 	case b.wrong:
-		t.rows(b.number, b.number+b.n, t.unitRow)
+		t.rows(b.number, b.number+b.n, func(p location, n, number int64) { t.unitsOf(b.classes, p, n, number) })
+	case t.put:
+		t.putUnits(b)
 	case kernels.Take == nil:
 		t.moveUnits(b)
 	default:
