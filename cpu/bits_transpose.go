@@ -60,7 +60,7 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 	out := run/per + cacheLine // between rows of the result
 	most := max(transposeBuffer/wide, 16) * per
 	most = min(most, tileCols) // dTab has no more
-	if line := cacheLine * per; most > line {
+	if line := cacheLine * per; most > line && j.streams() {
 		most = most / line * line
 	}
 	for i := int64(0); i < ni; i += most {

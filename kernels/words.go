@@ -127,11 +127,18 @@ func (p *problem) spaced() bool {
 		return false
 	}
 	n := p.inner(0).n
-	return p.inner(1).d != n && n < spacedElements
+	if p.inner(1).d == n {
+		return false
+	}
+	if p.sBits == 0 {
+		return n*int64(p.dBits) < spacedFill*8
+	}
+	return n < spacedElements
 }
 
-// spacedElements is from how many elements on chunks are cheaper.
-const spacedElements = 104
+// spacedElements is from how many elements on chunks are cheaper, and spacedFill from how
+// many bytes on they are of fills, which read nothing.
+const spacedElements, spacedFill = 104, 32
 
 // anywhere is the form of words or chunks from elements anywhere.
 func (p *problem) anywhere() Form {
