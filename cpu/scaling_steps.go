@@ -156,7 +156,7 @@ func (o *scaled) bounds() (least, most float32) {
 	return 0, float32(o.is.sign<<1 - 1)
 }
 
-// toIntegers is roundBy for zero points that are too long for floats.
+// toIntegers is quantizeBy for zero points that are too long for floats.
 func (c *scaling) toIntegers(p *piece, values []float32) {
 	zero, least, most := &c.operands[sideZero], float64(p.sc.terms.Least), float64(p.sc.terms.Most)
 	step := c.axes[c.rank-1].by[sideZero]

@@ -78,7 +78,8 @@ func denseCast(dst, src uint8) Spec {
 func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) }
 
 // denseDefines are the macros of these forms: elements of an item, its bits on either side,
-// the bits that are read at once of src where items begin anywhere, and those that hold what comes of a byte of src.
+// the bits that are read at once of src where items begin anywhere, and those that hold
+// what comes of a byte of src.
 func (s Spec) denseDefines() []string {
 	each := int(s.denseItem())
 	src, dst := int(s.SrcBits), int(s.DstBits)
@@ -131,7 +132,7 @@ func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
 	if p.planDense(k, dense) {
 		return dense, nil
 	}
-	if turned, ok := p.planTurned(k, dense); ok {
+	if turned, ok := p.planTurned(k, spec, dense); ok {
 		return turned, nil
 	}
 	rows := p.target.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide

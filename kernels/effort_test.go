@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
 )
 
 // TestFormsByEffort has transpositions at the border between forms: of long lines, and
@@ -35,5 +37,34 @@ func TestFormsByEffort(t *testing.T) {
 		l, err := kernels.PlanCopy(dense(c.count, c.row, c.rows), src, c.bits, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.form, l.Spec.Form, "%v", c)
+	}
+}
+
+// TestTurnedByEffort has casts that are transpositions at the border between elements and
+// tiles: small odd matrices are for the former where two types have a kernel of their own.
+func TestTurnedByEffort(t *testing.T) {
+	for _, c := range []struct {
+		to, from         layout.DType
+		count, rows, row int64 // matrices, and the extents of src's
+		turned           bool
+	}{
+		{layout.Float32, layout.Float16, 100000, 8, 8, true},
+		{layout.Float32, layout.Float16, 100000, 11, 9, false},
+		{layout.Float32, layout.Float16, 30000, 17, 17, false},
+		{layout.Float32, layout.Int8, 10000, 33, 31, false},
+		{layout.Float32, layout.Int8, 10000, 32, 32, true},
+		{layout.Float32, layout.Float16, 5000, 47, 41, false},
+		{layout.Float32, layout.Float16, 3000, 65, 63, false},
+		{layout.Float32, layout.Float16, 3000, 64, 64, true},
+		{layout.Float32, layout.BFloat16, 1000, 129, 127, true},
+		{layout.Float32, layout.Uint8, 60, 20000, 9, true},
+		{layout.Float32, layout.Uint4, 30000, 17, 17, true},
+		{layout.Float16, layout.Float32, 30000, 17, 17, true},
+		{layout.BFloat16, layout.Int8, 10000, 33, 31, true},
+	} {
+		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
+		l, err := kernels.PlanCast(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.turned, l.Spec.Turned, "%v: %v", c, l.Spec)
 	}
 }

@@ -28,6 +28,8 @@ func (s Spec) serves(types []layout.DType) bool {
 		return slices.Contains(types, s.To) && slices.Contains(types, s.From)
 	case s.Form == Cast: // which loads by 32 bits at least
 		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
+	case (s.Form == Value || s.Form == Lookup) && !s.Mapped:
+		return len(types) > 1 && of(s.DstBits) && of(s.SrcBits)
 	case s.Form == Join: // of parts of elements
 		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
 	case s.reduces():

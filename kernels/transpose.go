@@ -128,8 +128,7 @@ func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error
 // blocks is the axis of blocks of n indices each.
 func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
 
-// blocksOfSquares is how many blocks a group does, if there are enough; of casts, which begin
-// with a table or with what the types are, four times as many.
+// blocksOfSquares is how many blocks a group does, if there are enough: see grouped.
 const blocksOfSquares = 4
 
 // across is how many elements of a line a work-item of a transposition by squares reads.
@@ -184,12 +183,19 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	if err := k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
-	each, few := int64(blocksOfSquares), 2*p.target.fewBlocks()
-	if spec.Turned {
+	k.groups = spec.grouped(k.blocks, 2*p.target.fewBlocks())
+	return nil
+}
+
+// grouped is how many groups do so many blocks: at least few, if there are as many blocks.
+// Those of casts begin with a table or with what the types are: each does four times as
+// many blocks, and half as many groups are enough.
+func (s Spec) grouped(blocks, few int64) int64 {
+	each := int64(blocksOfSquares)
+	if s.Turned {
 		each, few = 4*each, few/2
 	}
-	k.groups = max(k.blocks/each, min(k.blocks, few))
-	return nil
+	return max(blocks/each, min(blocks, few))
 }
 
 // rows is how many blocks there are along b, of n indices.

@@ -11,9 +11,13 @@ func turnedCast(dst, src uint8) bool {
 // shortTurn is from which extent of both axes on such a kernel is taken.
 const shortTurn = 8
 
+// turnedGain is the share of the cycles of the cast by elements that such a kernel may
+// take at most: of the former more blocks are under way than cycles assumes.
+const turnedGain = .82
+
 // planTurned plans the transposition for the widths of the kernel dense; false: the copy is
-// none.
-func (p *problem) planTurned(k *parameters, dense Spec) (Spec, bool) {
+// none, or the cast by elements takes less.
+func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 	spec := dense
 	spec.Turned = true
 	near := p.nearest()
@@ -26,9 +30,29 @@ func (p *problem) planTurned(k *parameters, dense Spec) (Spec, bool) {
 	}
 	try, turned := p.clone(), parameters{}
 	try.sBits = int(dense.SrcBits)
-	if try.planTranspose(&turned, spec, near, try.strip(spec, near)) != nil || !turned.fits(spec) {
+	t := try.strip(spec, near)
+	if cast.pair() && !cast.packs() { // others take several times as long
+		if e := try.castEffort(cast, near); t.effort.cycles(p.bytes) > turnedGain*e.cycles(p.bytes) {
+			return spec, false
+		}
+	}
+	if try.planTranspose(&turned, spec, near, t) != nil || !turned.fits(spec) {
 		return spec, false
 	}
 	*p, *k = *try, turned
 	return spec, true
+}
+
+// castEffort is that of the cast by elements between two given types, to 32 bits.
+func (p *problem) castEffort(cast Spec, near int) effort {
+	k := parameters{}
+	if k.cutElements(cast, p.innermostFirst()) != nil || k.blocks == 0 {
+		return effort{blocks: 1, instructions: limit}
+	}
+	a, b := p.inner(near), p.inner(0)
+	each := (p.count() + k.blocks - 1) / k.blocks
+	lines := min(max(each/b.n, 1), a.n) // of dst, in a block; neighbours are read from one sector
+	reads := touched(each/lines, lines*int64(p.sBits)/8, false)
+	// Of the kernel's instructions, as predicted for several shapes.
+	return effort{blocks: k.blocks, instructions: 50 + 186*each/1024, sectors: reads + touched(1, each*int64(p.dBits)/8, true)}
 }

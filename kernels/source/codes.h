@@ -69,3 +69,5 @@ ENTRY {
 #undef TOGETHER
 #undef PREPARE
 #undef CONVERT
+#undef KNOWN
+#undef KNOWS
