@@ -54,6 +54,8 @@ func (j *job) picksLines(path path, d, size, width int64) bool {
 	switch {
 	case j.shuffled != picks || !j.shuffle.Lines || kernels.PickLines == nil || size < linedRow || path == staged:
 		return false
+	case !kernels.Lined && !kernels.Direct: // a block is faster
+		return false
 	case path == streamed:
 		return (int64(uintptr(j.dst))|d|j.a.d)%width == 0
 	}

@@ -58,7 +58,13 @@ func reach(t *testing.T, l layout.Layout, typ layout.DType) (layout.Layout, int6
 
 // Calls on memory that ends where pages end that nobody may touch, and starts at any
 // byte: nothing outside of the elements is read beyond them, or written.
-func TestEdgesOfMemory(t *testing.T) { cpu.EachLevel(t, testEdgesOfMemory) }
+func TestEdgesOfMemory(t *testing.T) {
+	cpu.EachLevel(t, testEdgesOfMemory)
+	t.Run("otherwise", func(t *testing.T) {
+		cpu.Otherwise(t)
+		testEdgesOfMemory(t)
+	})
+}
 
 func testEdgesOfMemory(t *testing.T) {
 	const most = 3 << 20

@@ -81,7 +81,8 @@ func (j *job) planSwaps() bool {
 			t.add(deltaSwap{0, w << i, elements(w, i, -1)})
 		}
 	}
-	if !j.wordsTo(number[inner:], backwards) {
+	// Without a swap, nothing would write.
+	if t.count == 0 || !j.wordsTo(number[inner:], backwards) {
 		return false
 	}
 	return j.aroundBlocks(number)

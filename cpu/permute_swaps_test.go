@@ -48,3 +48,23 @@ func testSwaps(t *testing.T) {
 		require.NoError(t, oracle.CheckOn(dev, q, c, uint64(i)), name)
 	}
 }
+
+// Parts of a packed copy whose words have one order on both sides were left unwritten.
+func TestBugSwapsOfOneOrder(t *testing.T) { cpu.EachLevel(t, testBugSwapsOfOneOrder) }
+
+func testBugSwapsOfOneOrder(t *testing.T) {
+	severalWorkers(t, 3)
+	dev := open(t)
+	defer dev.Close()
+	for i, name := range []string{
+		"copy/uint4/3x30000x16/dst=540001,18,1@0/src=600001,20,1@0",
+		"copy/bit/2x60000x64/dst=4320001,72,1@0/src=4800001,80,1@0",
+		"copy/uint2/2x9000x1x1x8x8/dst=576002,64,64,64,8,1@0/src=612000,68,8,8,8,1@8",
+		"copy/uint4/3x9000x8x4x8/dst=2322001,258,32,8,1@2/src=2322000,258,-32,8,1@224",
+		"copy/uint4/7x260x20x16/dst=94121,362,18,1@0/src=104521,402,20,1@0",
+	} {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err, name)
+		require.NoError(t, oracle.Check(dev, c, uint64(i)), name)
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
 )
 
@@ -68,26 +70,74 @@ func (o Options) arithmetic(p properties) arithmetic {
 //go:embed trial.cl
 var trial string
 
-// proven is that of a claim which the device keeps: it is tried on numbers for which
-// flushed subnormal numbers, fused products and inexact quotients give other bits. What
-// fails in any way is not proven.
-func (d *driver) proven(claim arithmetic) arithmetic {
+// trialNumbers is the version of the numbers that are tried: another set gets another, lest
+// verdicts on the disk be taken for its own.
+const trialNumbers = "1"
+
+// provenOf returns the function that says how much of a claim the device keeps, tried at its
+// first call. A trial that fails, as for want of memory, is no verdict: the next call tries
+// again.
+func (d *driver) provenOf(claim arithmetic) func() arithmetic {
+	var mu sync.Mutex
+	var is arithmetic
+	decided := false
+	return func() arithmetic {
+		mu.Lock()
+		defer mu.Unlock()
+		if !decided {
+			var err error
+			is, err = d.proven(claim)
+			decided = err == nil
+		}
+		return is
+	}
+}
+
+// proven is how much of a claim the device keeps, by the disk cache or by a trial. With an
+// error it may be used, but is no verdict.
+func (d *driver) proven(claim arithmetic) (arithmetic, error) {
 	if claim == 0 {
-		return 0
+		return 0, nil
 	}
-	kept, err := tried(d, "try_floats", claim, trials(23, 8, func(x uint64) float32 { return math.Float32frombits(uint32(x)) }))
-	if err != nil || !kept.exact {
-		return 0
+	p := &d.programs
+	key := p.key("trial of arithmetic "+trialNumbers, p.trial, buildOptions+claim.options())
+	if b := p.disk.load(key); len(b) == 1 && arithmetic(b[0])&^claim == 0 {
+		return arithmetic(b[0]), nil
 	}
-	if !kept.quotients {
+	is, err := d.tried(claim)
+	if err == nil {
+		p.disk.store(key, []byte{byte(is)})
+	}
+	return is, err
+}
+
+// tried tries a claim on numbers for which flushed subnormal numbers, fused products and
+// inexact quotients give other bits. Where doubles or exact quotients do not compile, sums
+// and products of 32 bits are tried alone.
+func (d *driver) tried(claim arithmetic) (_ arithmetic, err error) {
+	program, err := d.programs.compile(d.programs.trial, buildOptions+claim.options())
+	switch least := claim & floats; {
+	case err != nil && claim != least && !errors.Is(err, device.ErrOutOfMemory):
+		return d.tried(least)
+	case err != nil:
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, clReleaseProgram.call(program)) }()
+	single, err := try(d, program, "try_floats", trials(23, 8, func(x uint64) float32 { return math.Float32frombits(uint32(x)) }))
+	if err != nil || !single.exact {
+		return 0, err
+	}
+	if !single.quotients {
 		claim &^= quotients
 	}
-	if claim&doubles != 0 {
-		if kept, err = tried(d, "try_doubles", claim, trials(52, 11, math.Float64frombits)); err != nil || !kept.exact {
-			claim &^= doubles
-		}
+	if claim&doubles == 0 {
+		return claim, nil
 	}
-	return claim
+	double, err := try(d, program, "try_doubles", trials(52, 11, math.Float64frombits))
+	if err != nil || !double.exact {
+		claim &^= doubles
+	}
+	return claim, err
 }
 
 type float interface{ float32 | float64 }
@@ -124,14 +174,14 @@ func trials[F float](mantissa, exponent uint, of func(uint64) F) (all [][3]F) {
 // kept is what results were right.
 type kept struct{ exact, quotients bool }
 
-// tried runs a kernel of the trial, of a work-item for each case.
-func tried[F float](d *driver, name string, claim arithmetic, cases [][3]F) (k kept, err error) {
+// try runs a kernel of the trial, of a work-item for each case.
+func try[F float](d *driver, program uintptr, name string, cases [][3]F) (k kept, err error) {
 	in, err := binary.Append(nil, binary.LittleEndian, cases)
 	if err != nil {
 		return k, err
 	}
 	got := make([][4]F, len(cases)) // a + b, a * b, a * b + c, a / b
-	out, err := d.try(name, claim, in, len(cases), binary.Size(got))
+	out, err := d.runTrial(program, name, in, len(cases), binary.Size(got))
 	if err != nil {
 		return k, err
 	}
@@ -152,13 +202,13 @@ func same[F float](a, b F) bool {
 	return a == b && math.Signbit(float64(a)) == math.Signbit(float64(b)) || a != a && b != b
 }
 
-// try runs a kernel of the trial, of n work-items that read in and write out.
-func (d *driver) try(name string, claim arithmetic, in []byte, n, bytes int) (out []byte, err error) {
-	u, err := d.compile(d.programs.trial, name, buildOptions+claim.options())
+// runTrial runs a kernel of the trial, of n work-items that read in and write out.
+func (d *driver) runTrial(program uintptr, name string, in []byte, n, bytes int) (out []byte, err error) {
+	kernel, err := kernelOf(program, name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, u.Release()) }()
+	defer func() { err = errors.Join(err, clReleaseKernel.call(kernel)) }()
 	s, err := d.NewStream()
 	if err != nil {
 		return nil, err
@@ -177,7 +227,7 @@ func (d *driver) try(name string, claim arithmetic, in []byte, n, bytes int) (ou
 	const group = 64
 	values := []gpu.Value{{Kind: gpu.Pointer, Mem: dst}, {Kind: gpu.Pointer, Mem: src}, {Kind: gpu.Integer, Bytes: binary.LittleEndian.AppendUint32(nil, uint32(n))}}
 	grid := [3]uint32{uint32(n+group-1) / group, 1, 1}
-	if err := s.(*stream).LaunchProgram(u, grid, [3]uint32{group, 1, 1}, values, 0); err != nil {
+	if err := s.(*stream).LaunchProgram(&userKernel{kernel: kernel}, grid, [3]uint32{group, 1, 1}, values, 0); err != nil {
 		return nil, err
 	}
 	out = make([]byte, bytes)

@@ -1,6 +1,7 @@
 package opencl
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ var inexact = map[string]struct {
 	"doubles are fused": {
 		"DOUBLE_SUM_OF(DOUBLE_PRODUCT_OF(a, b), c)", "as_ulong(fma(as_double(a), as_double(b), as_double(c)))", floats | quotients,
 	},
-	"doubles do not compile":  {"__global const ulong", "__global const nothing", 0},
+	"doubles do not compile":  {"__global const ulong", "__global const nothing", floats},
+	"floats do not compile":   {"__global const uint", "__global const nothing", 0},
 	"the trial has no kernel": {"try_floats", "try_nothing", 0},
 }
 
@@ -42,7 +44,7 @@ var inexact = map[string]struct {
 func TestArithmeticIsTried(t *testing.T) {
 	for name, fault := range inexact {
 		t.Run(name, func(t *testing.T) {
-			dev := openTest(t, Options{})
+			dev := cached(t, "off")
 			defer func() { require.NoError(t, dev.Close()) }()
 			claim := dev.driver.properties.arithmetic
 			if fault.right == "" {
@@ -57,6 +59,82 @@ func TestArithmeticIsTried(t *testing.T) {
 			assert.Equal(t, fault.left, dev.driver.programs.arithmetic())
 		})
 	}
+}
+
+// judges returns the device's arithmetic, and how often the trial was compiled for it.
+func judges(t *testing.T, dev *Device) (is arithmetic, compiled int) {
+	t.Helper()
+	compile := dev.driver.programs.compile
+	dev.driver.programs.compile = func(source, options string) (uintptr, error) {
+		compiled++
+		return compile(source, options)
+	}
+	is = dev.driver.programs.arithmetic()
+	require.Equal(t, is, dev.driver.programs.arithmetic())
+	require.NoError(t, dev.Close())
+	return is, compiled
+}
+
+// TestArithmeticIsKept: the trial is compiled once, for the disk cache keeps what it showed.
+// What cannot be its verdict is tried again.
+func TestArithmeticIsKept(t *testing.T) {
+	folder := t.TempDir()
+	dev := cached(t, folder)
+	claim, p := dev.driver.properties.arithmetic, &dev.driver.programs
+	if claim == 0 {
+		t.Skip("the device claims none")
+	}
+	key := p.key("trial of arithmetic "+trialNumbers, p.trial, buildOptions+claim.options())
+	proven, compiled := judges(t, dev)
+	require.Equal(t, 1, compiled)
+	require.Len(t, files(t, folder), 1)
+	is, compiled := judges(t, cached(t, folder))
+	assert.Equal(t, proven, is)
+	assert.Zero(t, compiled)
+
+	name := files(t, folder)[0]
+	beyond := byte(doubles << 1)
+	for what, content := range map[string][]byte{
+		"no verdict":                 []byte("nonsense"),
+		"a verdict beyond the known": seal([]byte{byte(proven) | beyond}, key),
+		"a verdict of two bytes":     seal([]byte{byte(proven), 0}, key),
+		"no byte":                    seal(nil, key),
+		"another key":                seal([]byte{byte(proven)}, key+" "),
+	} {
+		require.NoError(t, os.WriteFile(name, content, 0o600))
+		is, compiled := judges(t, cached(t, folder))
+		assert.Equal(t, proven, is, what)
+		assert.Equal(t, 1, compiled, what)
+		is, compiled = judges(t, cached(t, folder))
+		assert.Equal(t, proven, is, what)
+		assert.Zero(t, compiled, "%s: it is replaced", what)
+	}
+
+	// Only what was claimed is believed.
+	dev = cached(t, folder)
+	p = &dev.driver.programs
+	key = p.key("trial of arithmetic "+trialNumbers, p.trial, buildOptions+floats.options())
+	p.disk.store(key, []byte{byte(floats | doubles)})
+	is, err := dev.driver.proven(floats)
+	require.NoError(t, err)
+	assert.Equal(t, floats&proven, is)
+}
+
+// TestArithmeticWithoutMemory: a trial that has no memory says nothing of the device.
+func TestArithmeticWithoutMemory(t *testing.T) {
+	folder := t.TempDir()
+	dev := cached(t, folder)
+	if dev.driver.properties.arithmetic == 0 {
+		t.Skip("the device claims none")
+	}
+	p := &dev.driver.programs
+	compile := p.compile
+	p.compile = func(string, string) (uintptr, error) { return 0, clBuildProgram.check(outOfHostMemory) }
+	assert.Zero(t, p.arithmetic())
+	assert.Empty(t, files(t, folder))
+	p.compile = compile
+	assert.NotZero(t, p.arithmetic(), "the next kernel tries again")
+	assert.Len(t, files(t, folder), 1)
 }
 
 func TestClaimedArithmetic(t *testing.T) {

@@ -16,8 +16,9 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// diskCache keeps compiled programs in files, one each. A file's name is a hash of its
-// key: all that the program depends on, as text. A file is
+// diskCache keeps compiled programs in files, one each; also, in place of a program, the
+// verdict of the trial of arithmetic, a byte. A file's name is a hash of its key: all that
+// the program depends on, as text. A file is
 //
 //	"restride opencl\n" | version | length of key | key | length of program | program | SHA-256 of all before
 //

@@ -88,7 +88,7 @@ func TestDiskCache(t *testing.T) {
 		"a bit of the sum":     flipped(len(whole) - 1),
 	}
 	if dev := cached(t, folder); !strings.HasPrefix(dev.Info().Driver, "rusticl") { // aborts the process
-		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel, dev.driver.programs.source(someKernel), buildOptions))
+		contents["nonsense that is whole"] = seal([]byte("nonsense"), dev.driver.programs.key(someKernel.String(), dev.driver.programs.source(someKernel), buildOptions))
 	}
 	for what, content := range contents {
 		require.NoError(t, os.WriteFile(name, content, 0o600))

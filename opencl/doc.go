@@ -38,9 +38,9 @@
 // Scaled and summed floats have the same bits on every device. A device that keeps
 // subnormal numbers, rounds to the nearest float (CL_DEVICE_SINGLE_FP_CONFIG,
 // CL_DEVICE_DOUBLE_FP_CONFIG), and divides exactly, as it says, computes with floats: once
-// a trial has shown that it does, before the first such kernel is compiled. All others
-// compute on integers, to the same result. PoCL has float arithmetic, Oclgrind all but
-// quotients, llvmpipe none.
+// a trial has shown that it does, before the first such kernel is compiled. The disk cache
+// keeps the verdict. All others compute on integers, to the same result. PoCL has float
+// arithmetic, Oclgrind all but quotients, llvmpipe none.
 //
 // # Sharing with an engine
 //

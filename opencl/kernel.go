@@ -54,16 +54,22 @@ func (d *driver) compile(source, name, options string) (*userKernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	kernel, err := kernelOf(program, name)
+	if err != nil {
+		return nil, errors.Join(err, clReleaseProgram.call(program))
+	}
+	return &userKernel{program: program, kernel: kernel}, nil
+}
+
+// kernelOf returns a program's kernel with a name.
+func kernelOf(program uintptr, name string) (uintptr, error) {
 	text := append([]byte(name), 0)
 	kernel, err := clCreateKernel.create(program, uintptr(unsafe.Pointer(&text[0])))
 	if isCode(err, invalidKernelName) {
 		has, _ := clGetProgramInfo.text(program, programKernelNames)
 		err = layout.Errorf(device.ErrInvalid, "clCreateKernel", "the source has no such kernel; it has %q", strings.Split(has, ";"))
 	}
-	if err != nil {
-		return nil, errors.Join(err, clReleaseProgram.call(program))
-	}
-	return &userKernel{program: program, kernel: kernel}, nil
+	return kernel, err
 }
 
 // Release may come while launches are under way: the driver keeps what they use.

@@ -26,7 +26,7 @@ type programs struct {
 	compile func(source, options string) (uintptr, error)
 	trial   string // of arithmetic
 
-	arithmetic func() arithmetic // the device's own, tried once
+	arithmetic func() arithmetic // the device's own, as far as it is exact
 
 	mu  sync.Mutex
 	all map[kernels.Spec]*program
@@ -45,7 +45,7 @@ func (p *programs) init(d *driver, claim arithmetic) {
 	p.source = func(s kernels.Spec) string { return kernels.Source(kernels.OpenCL, s) }
 	p.compile = p.compileWith
 	p.trial = kernels.Source(kernels.OpenCL) + trial
-	p.arithmetic = sync.OnceValue(func() arithmetic { return d.proven(claim) })
+	p.arithmetic = d.provenOf(claim)
 	p.all = map[kernels.Spec]*program{}
 }
 
@@ -77,7 +77,7 @@ func (d *driver) LoadKernel(s kernels.Spec) error {
 // make loads a program from the disk, or compiles it.
 func (p *programs) make(one *program, s kernels.Spec) error {
 	source, options := p.source(s), p.options(s)
-	key := p.key(s, source, options)
+	key := p.key(s.String(), source, options)
 	if binary := p.disk.load(key); binary != nil {
 		if handle, err := p.fromBinary(binary, options); err == nil {
 			one.handle = handle
@@ -112,11 +112,11 @@ func (p *programs) options(s kernels.Spec) string {
 	return buildOptions + p.arithmetic().options()
 }
 
-// key is the text of all that a compiled program depends on.
-func (p *programs) key(s kernels.Spec, source, options string) string {
+// key is the text of all that a compiled program depends on, and what it computes.
+func (p *programs) key(name, source, options string) string {
 	info := &p.driver.properties.info
 	return strings.Join([]string{
-		info.Driver, info.Vendor, info.Name, p.driver.properties.version, options, s.String(),
+		info.Driver, info.Vendor, info.Name, p.driver.properties.version, options, name,
 		fmt.Sprintf("%x", sha256.Sum256([]byte(source))),
 	}, "\n")
 }

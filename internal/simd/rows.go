@@ -20,8 +20,9 @@ type Rows struct {
 	Fence func()
 
 	// Direct says that lines made of elements or of short rows go past the caches faster from
-	// registers, or by way of a small block in L1, than by way of a large one.
-	Direct bool
+	// registers, or by way of a small block in L1, than by way of a large one. Lined says
+	// that PickLines is faster than a block even where Direct is false.
+	Direct, Lined bool
 
 	// PlanPick prepares Pick for elements of size bytes that are a step apart, which may
 	// be negative. False: it would not pay.

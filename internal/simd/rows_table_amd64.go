@@ -10,19 +10,16 @@ func (k *Rows) fill(l Level) {
 		k.Move, k.Stream, k.Join, k.Fence = moveAVX2, streamAVX2, joinAVX2, fence
 		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX2, pickAVX2, pickLinesAVX2
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX2, spreadAVX2
-		k.Direct = vendor() == amd
+		k.Direct, k.Lined = vendor() == amd, l == AVX2
 	}
 	if l >= AVX512 {
 		k.Move, k.Stream, k.Join = moveAVX512, streamAVX512, joinAVX512
 		k.PlanPick, k.Pick, k.PickLines = (*Shuffle).planPickAVX512, pickAVX512, pickLinesAVX512
 		k.PlanSpread, k.Spread = (*Shuffle).planSpreadAVX512, spreadAVX512
-		if !k.Direct {
-			k.PickLines = nil // slower there than by way of a block
-		}
 	}
 }
 
-// amd is vendor on processors of AMD: "Auth".
+// amd is vendor on processors of AMD, but not of Hygon: "Auth".
 const amd = 0x68747541
 
 // Kernels for what spans a number of vectors.
