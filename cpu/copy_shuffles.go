@@ -84,6 +84,9 @@ func pickRow[W word](j *job, d, s, n, next int64, past bool) {
 	lines, ahead := n*width/line, magnitude(j.shuffle.Ahead)
 	last := min(lines, ahead*width/(line*by))
 	pick := func(from, m, ahead int64) {
+		if m == 0 {
+			return // and no pointer
+		}
 		kernels.PickLines(ptr(j.dst, d+from*line), ptr(j.src, s+from*line/width*step), m, &j.shuffle, ahead, past)
 	}
 	if step > 0 {

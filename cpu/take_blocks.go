@@ -104,7 +104,7 @@ func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, pa
 	in := t.axes[t.rank-1].n
 	for at := int64(0); at < n; at += takeFetched {
 		lo, hi := (from+at)*b.table/in, (from+at+takeFetched)*b.table/in
-		kernels.Fetch(ptr(t.src, b.next+lo), hi-lo)
+		kernels.Fetch(src, b.next+lo, hi-lo)
 		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, takeFetched), ahead, past)
 	}
 }

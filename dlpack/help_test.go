@@ -49,6 +49,9 @@ func produce(t testing.TB, of layout.DType, data []byte, dims ...int64) *produce
 	*x = cTensor{device: onCPU, rank: int32(len(dims)), code: k.code, bits: k.bits, lanes: 1}
 	p.versioned.major, p.versioned.minor, p.versioned.deleter = 1, 1, deleter()
 	p.pinner.Pin(p)
+	// An earlier test's capsules may have been at these addresses.
+	forget(p.capsule())
+	forget(Capsule{unsafe.Pointer(&p.unversioned), true})
 	if len(data) > 0 {
 		p.pinner.Pin(&data[0])
 		x.data = uintptr(unsafe.Pointer(&data[0]))

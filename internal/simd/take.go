@@ -13,7 +13,7 @@ type Takes struct {
 	// range: the offsets are then of no use. Both extent and stride fit an int32. Indices
 	// are fetched ahead, too.
 	Offsets32, Offsets64 func(to *int64, at *byte, n, extent, stride int64) (wrong int64)
-	// Fetch fetches the lines of size bytes to the second cache, and one at the least. What
-	// is no memory is not fetched.
-	Fetch func(src *byte, size int64)
+	// Fetch fetches the lines of size bytes, from bytes after src, to the second cache, and
+	// one at the least. What is no memory is not fetched.
+	Fetch func(src *byte, from, size int64)
 }

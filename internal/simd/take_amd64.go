@@ -35,4 +35,4 @@ func offsets64AVX512(to *int64, at *byte, n int64, extent int64, stride int64) (
 // fetch is Takes.Fetch.
 //
 //go:noescape
-func fetch(src *byte, size int64)
+func fetch(src *byte, from int64, size int64)

@@ -1162,11 +1162,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func fetch(src *byte, size int64)
+// func fetch(src *byte, from int64, size int64)
 // Requires: MMX+
-TEXT ·fetch(SB), NOSPLIT, $0-16
+TEXT ·fetch(SB), NOSPLIT, $0-24
 	MOVQ src+0(FP), AX
-	MOVQ size+8(FP), CX
+	MOVQ size+16(FP), CX
+	MOVQ from+8(FP), DX
+	ADDQ DX, AX
 
 line:
 	PREFETCHT1 (AX)

@@ -150,7 +150,7 @@ func TestFetch(t *testing.T) {
 		}
 		b := fenced(t, 100, true)
 		for _, size := range []int64{-5, 0, 1, 64, 100, 1 << 20} {
-			k.Fetch(&b[0], size)
+			k.Fetch(&b[0], 4*size, size)
 		}
 	})
 }

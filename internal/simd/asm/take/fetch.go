@@ -9,10 +9,11 @@ import (
 
 // fetch writes Takes.Fetch.
 func fetch() {
-	TEXT("fetch", NOSPLIT, "func(src *byte, size int64)")
+	TEXT("fetch", NOSPLIT, "func(src *byte, from, size int64)")
 	Doc("fetch is Takes.Fetch.")
 	Pragma("noescape")
 	s, size := emit.Arg("src"), emit.Arg("size")
+	ADDQ(emit.Arg("from"), s)
 	Label("line")
 	PREFETCHT1(Mem{Base: s})
 	ADDQ(Imm(emit.Line), s)
