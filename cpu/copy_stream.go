@@ -78,14 +78,6 @@ func (j *job) streamLines(k *simd.Transposer, size, d, s, ni, nj int64, sc *scra
 	if !aligned || whole == 0 || k.Stream == nil {
 		return 0
 	}
-	var next ahead
-	if sc.next != s && whole == nj {
-		next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
-	}
-	if ni*size < cacheLine {
-		j.fetchShort(next, whole, ni*size)
-		next.src = nil
-	}
 	stream := k.Stream
 	switch {
 	case ni*size < 16 && !t.holds(s-j.sOff, 16):
@@ -97,6 +89,14 @@ func (j *job) streamLines(k *simd.Transposer, size, d, s, ni, nj int64, sc *scra
 	}
 	if stream == nil {
 		return 0
+	}
+	var next ahead
+	if sc.next != s && whole == nj {
+		next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
+	}
+	if ni*size < cacheLine {
+		j.fetchShort(next, whole, ni*size)
+		next.src = nil
 	}
 	work := (*byte)(room(&sc.stage, simd.StreamWork))
 	stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &t.sTab[0], whole, ni, next.src, next.rows, work)

@@ -147,8 +147,9 @@ func (s Spec) slots() int64 {
 	return 8 * GroupSize
 }
 
-// strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes a and b, and
-// of c, another one, for where a and b are short. Blocks along b are step indices apart.
+// strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
+// a and b, and of c, another one, for where a and b are short. Blocks along b are step
+// indices apart.
 type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc int64
