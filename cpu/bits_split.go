@@ -44,12 +44,14 @@ func (j *job) sharesBytes() bool {
 	return dLo <= sHi && sLo <= dHi
 }
 
-// parts are runs of the indices over the first few axes.
+// parts are runs of the indices over the first few axes; or of the innermost one: see
+// executeColumns.
 type parts struct {
-	lead  int   // how many axes
-	count int64 // their indices in all
-	size  int64 // indices in a part
-	inner int64 // elements under each index
+	lead    int   // how many axes
+	count   int64 // their indices in all
+	size    int64 // indices in a part
+	inner   int64 // elements under each index
+	columns bool  // of the innermost axis
 }
 
 // executePacked runs a job below a byte with workers. False: it cannot be cut.
@@ -71,6 +73,10 @@ func (j *job) executePacked(sc *scratch) bool {
 	p.size = max(1, p.count/int64(n*4))
 	if p.size > 64 {
 		p.size &^= 63
+	}
+	if j.thin(&p) {
+		j.executeColumns(n, sc)
+		return true
 	}
 	j.parts = p
 	j.units = (p.count + p.size - 1) / p.size
@@ -103,19 +109,25 @@ func (j *job) offsets(number int64) (d, s int64) {
 	return d, s
 }
 
-// runPart does one part, by the goroutine's own job.
-func (j *job) runPart(part int64, sc *scratch) {
+// partOf returns the goroutine's own job, as j is before it is planned.
+func (sc *scratch) partOf(j *job) *job {
 	if sc.sub == nil {
 		sc.sub = new(job)
 	}
-	p, sub := j.parts, sc.sub
+	sc.sub.move = j.move
+	return sc.sub
+}
+
+// runPart does one part, by the goroutine's own job.
+func (j *job) runPart(part int64, sc *scratch) {
+	p := j.parts
 	lo := part * p.size
 	hi := min(lo+p.size, p.count)
 	lastLead := j.axes[p.lead-1].n
 	for i := lo; i < hi; {
 		// As far as the last of the leading axes goes.
 		run := min(hi-i, lastLead-i%lastLead)
-		sub.move = j.move
+		sub := sc.partOf(j)
 		sub.dOff, sub.sOff = j.offsets(i * p.inner)
 		sub.rank = copy(sub.axes[:], j.axes[p.lead-1:j.rank])
 		sub.axes[0].n = run
@@ -127,9 +139,9 @@ func (j *job) runPart(part int64, sc *scratch) {
 		}
 		sub.plan()
 		sub.run(0, sub.units, sc)
+		sub.dst, sub.src = nil, nil
 		i += run
 	}
-	sub.dst, sub.src = nil, nil
 }
 
 // finish writes the elements of a part that lie in a byte of the part before.

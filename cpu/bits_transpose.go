@@ -5,7 +5,11 @@ import "unsafe"
 // transposePacked is moveTile below a byte: source rows are copied to whole words,
 // transposed in blocks of words, and written at their bits.
 func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
-	if kernels.Split4 != nil {
+	switch {
+	case kernels.Packed4.Wide != nil:
+		j.transposeVectors(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
+		return
+	case kernels.Split4 != nil:
 		j.transposeSplit(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
 		return
 	}
@@ -35,7 +39,7 @@ func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// transposeSplit is transposePacked by vectors. Source rows are transposed as bytes: a
+// transposeSplit is transposePacked by vectors of bytes. Source rows are transposed as bytes: a
 // row then has the elements of some columns in each byte, which become a row each.
 // Some columns at a time, so that all stays in L1.
 func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
@@ -53,56 +57,31 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 		odd |= (s + off) % per
 	}
 	first := s / per
-	even, by := evenly(rows)
-	gather := odd == 0 && kernels.FetchRows != nil && even == nj && by%crowded == 0
 	run := (nj + 63) &^ 63     // bytes of a row of bytes
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
 	most := max(transposeBuffer/wide, 16) * per
 	most = min(most, tileCols) // dTab has no more
-	if line := cacheLine * per; most > line && j.streams() {
-		most = most / line * line
-	}
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
-		if next := j.after(s, i+n, ni, sc); odd == 0 && next != s && next%per == 0 {
-			kernels.FetchRows(ptr(j.src, next/per), &rows[0], nj, in)
-		}
 		bytes := room(&sc.tile, (max(in, 16)+1)*(wide+out*per))
-		if odd != 0 || gather {
+		if odd != 0 {
 			step := (max(in, 16) + 15) &^ 15
 			stage := room(&sc.stage, nj*step)
-			if gather {
-				kernels.Move((*byte)(stage), ptr(j.src, first+i/per), step, by, in, nj)
-			}
 			for k, off := range t.sTab[:nj] {
-				if !gather {
-					copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
-				}
+				copyBits(stage, int64(k)*step*8, j.src, (s+off+i)*w, n*w)
 				sc.staged[k] = int64(k) * step
 			}
 			transposePadded(transposer(1), 1, bytes, wide, stage, 0, sc.staged[:nj], max(in, 16), true, ahead{}, sc)
 		} else {
-			transposePadded(transposer(1), 1, bytes, wide, j.src, first+i/per, rows, in, t.holds(s+i-j.sOff, 16*per), ahead{}, sc)
+			transposePadded(transposer(1), 1, bytes, wide, j.src, first+i/per, rows, in, t.holds(s+i-j.sOff, 16*per, nj), ahead{}, sc)
 		}
 		done := max(in, 16) * wide
 		split(ptr(bytes, done), out, (*byte)(bytes), wide, run, in)
 		to, tab := t.from(d, i)
 		j.scatterBits(to, tab[:n], bytes, done, out, nj, sc)
 	}
-}
-
-// after returns where that begins which is read after the first i of ni columns at s, if
-// it is to be fetched; otherwise s.
-func (j *job) after(s, i, ni int64, sc *scratch) int64 {
-	switch {
-	case kernels.FetchRows == nil || !j.streams():
-		return s
-	case i < ni:
-		return s + i
-	}
-	return sc.next
 }
 
 // scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus

@@ -16,9 +16,10 @@ import (
 type caster struct {
 	loop         loop
 	kernel       func(*simd.Kernels) simd.Cast
-	tables       *byte   // the kernel's
-	dSize, sSize int64   // bytes of an element
-	toFloat      *caster // the conversion to float32 that comes first, or nil
+	packing      func(*simd.Kernels) simd.Cast // one that packs elements of 4 bits, or nil
+	tables       *byte                         // the kernel's
+	dSize, sSize int64                         // bytes of an element
+	toFloat      *caster                       // the conversion to float32 that comes first, or nil
 }
 
 func newCaster(dst, src layout.DType, how device.Rounding) *caster {
@@ -41,7 +42,7 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 	}
 	c.loop = newLoop(dst, src, how)
 	if c.kernel == nil && looseAlignment {
-		c.byRule(dst, src)
+		c.byRule(dst, src, to)
 	}
 	return c
 }
@@ -63,19 +64,34 @@ func (c *caster) byTable(table *[256]uint64, bits int) {
 }
 
 // byRule gives a caster the kernel for the rule of its loop, if there is one.
-func (c *caster) byRule(dst, src layout.DType) {
+func (c *caster) byRule(dst, src layout.DType, to *number) {
 	switch {
 	case src.Bits() == 8 && dst.Bits() == 16:
 		if r := wordsOf(c.loop); r != nil {
 			c.tables = (*byte)(unsafe.Pointer(r))
 			c.kernel = func(k *simd.Kernels) simd.Cast { return k.ByteToWord }
 		}
-	case src.Bits() == 16 && dst.Bits() <= 4:
+	case src.Bits() == 16 && dst.Bits() <= 4: // faster than by narrowKernels
 		if r := stepsOf(c.loop); r != nil {
 			c.tables = (*byte)(unsafe.Pointer(r))
 			c.kernel = func(k *simd.Kernels) simd.Cast { return k.WordToStep }
+			if dst.Bits() == 4 {
+				c.packing = func(k *simd.Kernels) simd.Cast { return k.WordToNibble }
+			}
+		}
+	case narrowKernels[src] != nil:
+		if r := narrowOf(to); r != nil {
+			c.tables = (*byte)(unsafe.Pointer(r))
+			c.kernel = narrowKernels[src]
 		}
 	}
+}
+
+// narrowKernels are by the type that is made narrower.
+var narrowKernels = map[layout.DType]func(*simd.Kernels) simd.Cast{
+	layout.Float32:  func(k *simd.Kernels) simd.Cast { return k.FloatToNarrow },
+	layout.Float16:  func(k *simd.Kernels) simd.Cast { return k.HalfToNarrow },
+	layout.BFloat16: func(k *simd.Kernels) simd.Cast { return k.BfloatToNarrow },
 }
 
 // castKernels are by dst's and src's type.
@@ -157,6 +173,21 @@ func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
 	c.loop(dst, src, n)
 }
 
+// pack is run to packed elements from number d of dst on, as far as a kernel does it.
+func (c *caster) pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, n int64, past bool) (done int64) {
+	if c.packing == nil || d%2 != 0 || n < 2*cacheLine {
+		return 0
+	}
+	kernel := c.packing(kernels)
+	if kernel == nil {
+		return 0
+	}
+	past = past && (int64(uintptr(dst))+d/2)%cacheLine == 0
+	lines := n / (2 * cacheLine)
+	kernel(ptr(dst, d/2), (*byte)(src), lines, c.tables, past)
+	return lines * 2 * cacheLine
+}
+
 // casters are those of casterOf, by dst's and src's type and the rounding.
 var casters [32][32][12]atomic.Pointer[caster]
 
@@ -192,6 +223,10 @@ func (j *job) castRow(d, s, n int64, sc *scratch) {
 	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
 		j.cast.run(unsafe.Add(j.dst, d*dSize), unsafe.Add(j.src, s*sSize), n, j.streams(), sc)
 		return
+	}
+	if j.b.d == 1 && j.b.s == 1 && j.dBits == 4 && j.sBits >= 8 {
+		done := j.cast.pack(j.dst, d, unsafe.Add(j.src, s*sSize), n, j.streams())
+		d, s, n = d+done, s+done, n-done
 	}
 	for ; n > 0; n -= castPiece {
 		m := min(n, castPiece)

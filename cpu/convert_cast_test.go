@@ -73,6 +73,9 @@ func TestCasters(t *testing.T) {
 	}
 	for _, narrow := range []layout.DType{layout.Float8E4M3FN, layout.Float8E4M3FNUZ, layout.Float8E5M2, layout.Float8E5M2FNUZ} {
 		pairs[[2]layout.DType{layout.Float16, narrow}] = true
+		for _, wide := range []layout.DType{layout.Float16, layout.BFloat16, layout.Float32} {
+			pairs[[2]layout.DType{narrow, wide}] = true
+		}
 	}
 	pairs[[2]layout.DType{layout.Float4E2M1, layout.Float16}] = true
 	pairs[[2]layout.DType{layout.Float4E2M1, layout.BFloat16}] = true
@@ -83,7 +86,7 @@ func TestCasters(t *testing.T) {
 		dst, src := pair[0], pair[1]
 		t.Run(src.String()+"-"+dst.String(), func(t *testing.T) {
 			elements := hard(src)
-			for _, how := range []device.Rounding{{}, {Legacy: true}} {
+			for _, how := range []device.Rounding{{}, {Legacy: true}, {Unsaturated: true}} {
 				from, to := numberOf(src, how), numberOf(dst, how)
 				n := int64(len(elements)) / int64(max(src.Bits()/8, 1))
 				size := int64(max(dst.Bits()/8, 1))
@@ -101,6 +104,11 @@ func TestCasters(t *testing.T) {
 							for i := range got {
 								got[i] &= 1<<dst.Bits() - 1
 							}
+						}
+						packed := make([]byte, n)
+						done := c.pack(unsafe.Pointer(&packed[0]), 0, unsafe.Pointer(&elements[0]), n, past)
+						for i := range done {
+							require.Equal(t, want[i], getBits(unsafe.Pointer(&packed[0]), 4*i, 4), "packed element %d, %v, %+v", i, level, how)
 						}
 						if string(got) == string(want) {
 							continue

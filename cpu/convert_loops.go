@@ -229,45 +229,6 @@ const (
 	floatNaN  = 0x7fc00000
 )
 
-func floatToHalf(dst, src unsafe.Pointer, n int64) {
-	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*uint32)(src), n)
-	for i, x := range s {
-		sign := uint16(x >> 16 & 0x8000)
-		x &^= floatSign
-		var h uint32
-		switch {
-		case x > floatInf:
-			h = 0x7e00
-		case x >= 0x47800000: // 65536
-			h = 0x7c00
-		case x < 0x38800000: // subnormal: 0.5 has as many bits behind the point
-			h = math.Float32bits(math.Float32frombits(x)+.5) - 0x3f000000
-		default:
-			h = (x + 0xfff + x>>13&1 - 0x38000000) >> 13
-		}
-		d[i] = uint16(h) | sign
-	}
-}
-
-func halfToFloat(dst, src unsafe.Pointer, n int64) {
-	d, s := unsafe.Slice((*uint32)(dst), n), unsafe.Slice((*uint16)(src), n)
-	for i, h := range s {
-		sign := uint32(h) & 0x8000 << 16
-		x := uint32(h) & 0x7fff << 13
-		switch {
-		case x > 0x7c00<<13:
-			x = floatNaN
-		case x == 0x7c00<<13:
-			x = floatInf
-		case x >= 0x0400<<13:
-			x += 0x38000000
-		default: // subnormal
-			x = math.Float32bits(math.Float32frombits(x) * 0x1p112)
-		}
-		d[i] = x | sign
-	}
-}
-
 func floatToBfloat(dst, src unsafe.Pointer, n int64) {
 	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*uint32)(src), n)
 	for i, x := range s {

@@ -1,8 +1,11 @@
 package cpu
 
 import (
+	"math/bits"
 	"unsafe"
 
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/internal/simd"
 )
 
@@ -71,31 +74,65 @@ func stepsOf(l loop) *simd.Steps {
 		words[i] = uint16(i)
 	}
 	l(unsafe.Pointer(&bytes[0]), unsafe.Pointer(&words[0]), 2*signs)
-	r := simd.Steps{At: signs - 1, Special: int16(bytes[signs-1]), Sign: int16(bytes[signs] - bytes[0])}
-	for r.At > 0 && bytes[r.At] == bytes[signs-1] {
-		r.At--
+	r := &simd.Steps{Most: signs - 1, Special: bytes[signs-1], Sign: bytes[signs] - bytes[0]}
+	for r.Most > 0 && bytes[r.Most] == bytes[signs-1] {
+		r.Most--
 	}
-	steps := 0
-	for m := range int16(r.At) {
-		by := int(bytes[m+1]) - int(bytes[m])
-		if by < 0 || steps+by > len(r.Above) {
+	first := int16(0)
+	r.Shift = 14
+	for m := range r.Most {
+		if bytes[m+1] == bytes[m] {
+			continue
+		}
+		if first == 0 {
+			first = m
+		}
+		r.Shift = min(r.Shift, int64(max(bits.TrailingZeros16(uint16(m)), bits.TrailingZeros16(uint16(m+1)))))
+	}
+	r.Round = 1<<r.Shift - 1
+	r.Base = first &^ r.Round
+	for m := range r.Most + 1 {
+		r.Codes[placeOf(r, m)] = bytes[m]
+	}
+	for i, x := range words {
+		m := int16(x & (signs - 1))
+		want := r.Codes[placeOf(r, m)] + r.Sign*byte(x>>15)
+		if m > r.Most {
+			want = r.Special
+		}
+		if bytes[i] != want {
 			return nil
 		}
-		for range by {
-			r.Above[steps] = m
-			steps++
-		}
 	}
-	for i := steps; i < len(r.Above); i++ {
-		r.Above[i] = signs - 1
-	}
-	if bytes[0] != 0 {
+	return r
+}
+
+// placeOf is the place of a magnitude's code.
+func placeOf(r *simd.Steps, m int16) int {
+	above := int(max(m-r.Base, 0))
+	return min(above>>r.Shift+(above+int(r.Round))>>r.Shift, simd.StepPlaces-1)
+}
+
+// narrowOf returns the rule of conversions to a float of at most 8 bits; nil: it has none.
+func narrowOf(to *number) *simd.Narrow {
+	const mantissa, bias = 23, 127 // of float32
+	f := &to.format
+	if to.kind != numeric.FloatKind || to.bits > 8 || f.Unsigned || to.cuts || to.legacy {
 		return nil
 	}
-	for m := range signs {
-		if want := bytes[signs+m]; m <= int(r.At) && want != bytes[m]+byte(r.Sign) || m > int(r.At) && want != byte(r.Special) {
-			return nil
-		}
+	shift := mantissa - f.Mantissa
+	r := &simd.Narrow{Shift: int64(shift), Step: uint32(shift) << mantissa, Sign: byte(to.sign)}
+	r.One = uint32(1-f.Bias+shift+bias) << mantissa
+	r.First = uint16(r.One >> shift)
+	r.None = uint32(to.nan) + uint32(r.First)
+	if f.Special == numeric.NegativeZero {
+		r.Least = 1
 	}
-	return &r
+	// What is too much becomes what comes after the largest: an infinity, or a NaN.
+	most := uint32(to.largest)
+	if to.excess != device.ToLargest {
+		most++
+	}
+	r.Most = most<<shift + uint32(bias-f.Bias)<<mantissa
+	return r
 }

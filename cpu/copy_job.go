@@ -124,11 +124,20 @@ func (j *job) unit(bits int) int64 {
 	return int64(bits / 8)
 }
 
+// unitBits is the bits that a step of the destination counts.
+func (j *job) unitBits() int64 {
+	if j.packed {
+		return int64(j.dBits)
+	}
+	return 8
+}
+
 // scratch is the memory that a goroutine needs for itself.
 type scratch struct {
 	index       [maxAxes]int64
 	stage       []byte // grown by room
 	tile        []byte
+	dense       []byte          // rows of a tile that become one
 	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
 	cols        [tileCols]int64
 	staged      [tileRows]int64 // of these rows, where they were brought together
@@ -140,6 +149,7 @@ type scratch struct {
 	terms       *simd.Terms
 	choices     *simd.Choices
 	conversions [sideCount]job // of a scaling's terms
+	tileRows    int64          // of the tile
 	next        int64          // where the next block begins in the source, to fetch it
 	sub         *job           // its part of a job below a byte
 	box         *boxWork
@@ -198,17 +208,21 @@ func (j *job) run(lo, hi int64, sc *scratch) {
 	}
 }
 
-// next returns where the source of the block after that of some indices begins; for
-// those at which an outer axis but the innermost moves on, the block itself.
+// next returns where the source of the block after that of some indices begins; after the
+// last one, the block itself.
 func (j *job) next(s, ai, bi int64, sc *scratch) int64 {
-	k := j.nOut - 1
 	switch {
 	case bi+1 < j.numB:
 		return s + ai*j.blkA*j.a.s + (bi+1)*j.blkB*j.b.s
 	case ai+1 < j.numA:
 		return s + (ai+1)*j.blkA*j.a.s
-	case k >= 0 && sc.index[k]+1 < j.outer[k].n:
-		return s + j.outer[k].s
+	}
+	at := s
+	for k := j.nOut - 1; k >= 0; k-- {
+		if x := &j.outer[k]; sc.index[k]+1 < x.n {
+			return at + x.s
+		}
+		at -= sc.index[k] * j.outer[k].s
 	}
 	return s + ai*j.blkA*j.a.s + bi*j.blkB*j.b.s
 }
@@ -368,11 +382,11 @@ func (j *job) execute() {
 	j.shareOut(n, j.units, j.grain(n), sc)
 }
 
-// grain is grainOf; of transposes past the caches four times as much, where there is enough
-// for all: what is fetched for another goroutine is late.
+// grain is grainOf; past the caches four times as much, where there is enough for all: what
+// is fetched for another goroutine is late.
 func (j *job) grain(goroutines int) int64 {
 	grain := grainOf(j.units, j.bytes, goroutines)
-	if j.class == transpose && j.streams() {
+	if j.streams() {
 		grain = max(grain, min(4*grain, j.units/int64(8*goroutines)))
 	}
 	return grain
@@ -391,6 +405,10 @@ func (j *job) part(lo, hi int64, sc *scratch) {
 		return
 	}
 	for part := lo; part < hi; part++ {
-		j.runPart(part, sc)
+		if j.parts.columns {
+			j.runColumnsPart(part, sc)
+		} else {
+			j.runPart(part, sc)
+		}
 	}
 }

@@ -165,6 +165,9 @@ func (j *job) planNear(near int, perRow int64) {
 			next = i
 		}
 	}
+	if next >= 0 && kernels.Direct && j.streams() && j.planLines(near, next) {
+		return
+	}
 	if next < 0 || x.n*row*width >= fullSet {
 		j.block(near, max(1, perRow/min(row, perRow)), perRow)
 		return
@@ -173,4 +176,35 @@ func (j *job) planNear(near int, perRow int64) {
 	j.axes[near].n = 1
 	j.block(next, max(1, perRow/(x.n*row)), row)
 	j.axes[near].n = x.n
+}
+
+// planLines makes blocks whose short rows become whole lines of the destination along the
+// axis next, with all of the axis near, along which they are read, or with a part of it if
+// it is long. False: rows that make no lines or are such themselves, and long axes that have
+// no such parts.
+func (j *job) planLines(near, next int) bool {
+	x, y, row := j.axes[near], j.axes[next], j.axes[j.rank-1].n
+	size := row * int64(j.dBits/8)
+	if y.d != size || size%cacheLine == 0 || size >= directRow || y.n*size%cacheLine != 0 {
+		return false
+	}
+	unit := cacheLine / (size & -size) // rows of whole lines
+	along := max(unit, linesRun/size/unit*unit)
+	if fit := linesSet / (x.n * size) / unit * unit; fit > 0 {
+		along = min(along, fit)
+	}
+	along = min(along, y.n)
+	part := x.n
+	if run := along * size; run*part > linesSet {
+		for part = max(1, linesSet/2/run); x.n%part != 0; part-- {
+		}
+		if run*part < streamRow {
+			return false
+		}
+	}
+	j.inner = axis{part, x.d, x.s}
+	j.axes[near] = axis{x.n / part, part * x.d, part * x.s}
+	j.block(next, along, row)
+	j.axes[near] = x
+	return true
 }

@@ -19,6 +19,10 @@ const (
 	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
 	// kernel.
 	fullSet = 4 << 10
+	// linesRun is about how many bytes short rows make one after another, and linesSet the
+	// size of a block of these, where small blocks are faster.
+	linesRun = 256
+	linesSet = 8 << 10
 	// longRow is the length, in bytes, from which the runtime's memmove is as fast as a
 	// kernel.
 	longRow = 2 << 10
@@ -129,7 +133,7 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
-	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && run >= streamRow && !(lines && kernels.Direct):
+	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
 		// The rows of many sets that follow one another become runs.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {

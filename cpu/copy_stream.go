@@ -26,32 +26,97 @@ type ahead struct {
 	rows *int64
 }
 
-// streamTile is transposeTile past the caches. Rows that make whole lines of the
-// destination are read from one end to the other. Others go through a buffer, a piece at a
-// time; meanwhile the next piece is fetched: rows that are far apart are too many for the
-// processor to fetch by itself.
+// streamTile is transposeTile past the caches.
 func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
+	var next ahead
+	if sc.next != s {
+		next = ahead{ptr(j.src, sc.next), &j.tile.sTab[0]}
+	}
+	j.streamRows(k, size, d, s, ni, 0, nj, next, sc)
+}
+
+// streamRows does the rows [from, to) of a tile: by whole lines of the destination those
+// that make some, and what is before and after these in pieces.
+func (j *job) streamRows(k *simd.Transposer, size, d, s, ni, from, to int64, after ahead, sc *scratch) {
+	skip, whole := j.wholeLines(k, size, d+from*size, s, ni, to-from, sc)
+	if whole == 0 {
+		j.streamPieces(k, size, d, s, ni, from, to, after, sc)
+		return
+	}
+	lines := from + skip
+	j.streamPieces(k, size, d, s, ni, from, lines, ahead{}, sc)
+	next := after
+	if lines+whole < to {
+		next.src = nil
+	}
+	if ni*size < cacheLine {
+		j.fetchShort(next, whole, ni*size)
+		next.src = nil
+	}
+	j.streamLines(k, size, d+lines*size, s, ni, j.tile.sTab[lines:lines+whole], next, sc)
+	j.streamPieces(k, size, d, s, ni, lines+whole, to, after, sc)
+}
+
+// streamLines does rows that make whole lines.
+func (j *job) streamLines(k *simd.Transposer, size, d, s, ni int64, rows []int64, next ahead, sc *scratch) {
+	t, m := &j.tile, int64(len(rows))
+	dst, src, work := ptr(j.dst, d), ptr(j.src, s), (*byte)(room(&sc.stage, simd.StreamWork))
+	staged := ni*size >= cacheLine && k.Staged != nil && t.crowded
+	switch {
+	case t.placed && staged:
+		k.PlacedStaged(dst, &t.dTab[0], src, &rows[0], m, ni, next.src, next.rows, work)
+	case t.placed:
+		k.Placed(dst, &t.dTab[0], src, &rows[0], m, ni, next.src, next.rows, work)
+	case ni*size < 16:
+		k.Few(dst, t.dStep, src, &rows[0], m, ni, next.src, next.rows, work)
+	case staged:
+		k.Staged(dst, t.dStep, src, &rows[0], m, ni, next.src, next.rows, work)
+	default:
+		k.Stream(dst, t.dStep, src, &rows[0], m, ni, next.src, next.rows, work)
+	}
+}
+
+// wholeLines returns how many of m rows make whole lines of the destination that a kernel
+// writes, and how many come before these.
+func (j *job) wholeLines(k *simd.Transposer, size, d, s, ni, m int64, sc *scratch) (skip, whole int64) {
 	t := &j.tile
-	done := j.streamLines(k, size, d, s, ni, nj, sc)
+	at := int64(uintptr(j.dst)) + d
+	skip = -at & (cacheLine - 1) / size
+	switch {
+	case at%size != 0 || skip > m:
+		return 0, 0
+	case t.placed && (ni*size < 16 || k.Placed == nil):
+		return 0, 0
+	case !t.placed && (t.dStep == 0 || t.dStep%cacheLine != 0 || k.Stream == nil):
+		return 0, 0
+	case !t.placed && ni*size < 16 && (k.Few == nil || !t.holds(s-j.sOff, 16, sc.tileRows)):
+		return 0, 0
+	}
+	return skip, (m - skip) &^ (cacheLine/size - 1)
+}
+
+// streamPieces does the rows [from, to) of a tile through a buffer, a piece at a time;
+// meanwhile the next piece is fetched: rows that are far apart are too many for the
+// processor to fetch by itself.
+func (j *job) streamPieces(k *simd.Transposer, size, d, s, ni, from, to int64, after ahead, sc *scratch) {
+	t := &j.tile
 	cols := min(pieceRow/size, ni)
 	most := max(pieceBytes/(size*cols)&^31, leastPiece)
-	for first := done; first < nj; first += most {
-		m := min(most, nj-first)
+	for first := from; first < to; first += most {
+		m := min(most, to-first)
 		rows, run := t.sTab[first:first+m], m*size
 		stride, joined := t.buffered(run)
-		if m < nj {
+		if m < to-from {
 			stride, joined = apart(run), false
 		}
 		for i := int64(0); i < ni; i += cols {
 			n := min(cols, ni-i)
-			var next ahead
+			next := after
 			switch {
 			case i+n < ni:
 				next = ahead{ptr(j.src, s+(i+n)*size), &rows[0]}
-			case first+m < nj:
-				next = ahead{ptr(j.src, s), &t.sTab[min(first+m, nj-m)]}
-			case sc.next != s:
-				next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
+			case first+m < to:
+				next = ahead{ptr(j.src, s), &t.sTab[min(first+m, to-m)]}
 			}
 			if n*size < cacheLine {
 				j.fetchShort(next, m, n*size)
@@ -59,48 +124,14 @@ func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scrat
 			}
 			buf := room(&sc.tile, (max(n, 16/size)+1)*stride+cacheLine)
 			j.transposePiece(k, size, buf, stride, s+i*size, rows, n, next, sc)
-			to, tab := t.from(d+first*size, i)
+			at, tab := t.from(d+first*size, i)
 			if joined {
 				run, n = n*run, 1
 			}
-			kernels.ScatterRows(ptr(j.dst, to), &tab[0], (*byte)(buf), stride, run, n)
+			kernels.ScatterRows(ptr(j.dst, at), &tab[0], (*byte)(buf), stride, run, n)
 			run = m * size
 		}
 	}
-}
-
-// streamLines does the rows of a tile that make whole lines of the destination, and
-// returns their number.
-func (j *job) streamLines(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) int64 {
-	t := &j.tile
-	aligned := t.dStep != 0 && (uintptr(j.dst)+uintptr(d)|uintptr(t.dStep))%cacheLine == 0
-	whole := nj &^ (cacheLine/size - 1)
-	if !aligned || whole == 0 || k.Stream == nil {
-		return 0
-	}
-	stream := k.Stream
-	switch {
-	case ni*size < 16 && !t.holds(s-j.sOff, 16):
-		return 0
-	case ni*size < 16:
-		stream = k.Few
-	case ni*size >= cacheLine && k.Staged != nil && t.crowded:
-		stream = k.Staged
-	}
-	if stream == nil {
-		return 0
-	}
-	var next ahead
-	if sc.next != s && whole == nj {
-		next = ahead{ptr(j.src, sc.next), &t.sTab[0]}
-	}
-	if ni*size < cacheLine {
-		j.fetchShort(next, whole, ni*size)
-		next.src = nil
-	}
-	work := (*byte)(room(&sc.stage, simd.StreamWork))
-	stream(ptr(j.dst, d), t.dStep, ptr(j.src, s), &t.sTab[0], whole, ni, next.src, next.rows, work)
-	return whole
 }
 
 // fetchShort fetches m rows that are shorter than a line. Those whose lines follow one
@@ -112,10 +143,13 @@ func (j *job) fetchShort(next ahead, m, size int64) {
 }
 
 // crowdedRows reports whether a line of each of the rows that make one of the destination
-// falls into so few sets of L1 that it cannot hold them.
-func crowdedRows(rows []int64, size int64) bool {
-	even, by := evenly(rows[:min(int64(len(rows)), cacheLine/size)])
-	return even*size == cacheLine && even*(by&-by) >= firstCache
+// falls into so few sets of L1 that it cannot hold them. Elements have w bits.
+func crowdedRows(rows []int64, w int64) bool {
+	even, by := evenly(rows[:min(int64(len(rows)), cacheLine*8/w)])
+	if w < 8 {
+		by = by * w / 8
+	}
+	return even*w == cacheLine*8 && even*(by&-by) >= firstCache
 }
 
 // transposePiece transposes n columns of rows to buf. Bytes of crowded rows are brought
@@ -128,7 +162,7 @@ func (j *job) transposePiece(k *simd.Transposer, size int64, buf unsafe.Pointer,
 		transposeRows(k, size, buf, 0, stride, stage, 0, stagedPiece[:m], n, next)
 		return
 	}
-	transposePadded(k, size, buf, stride, j.src, s, rows, n, j.tile.holds(s-j.sOff, 16), next, sc)
+	transposePadded(k, size, buf, stride, j.src, s, rows, n, j.tile.holds(s-j.sOff, 16, sc.tileRows), next, sc)
 }
 
 // stagedPiece are the offsets of rows of a piece that were brought together.

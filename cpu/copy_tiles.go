@@ -23,6 +23,11 @@ const (
 	// tileRows and tileCols are the most rows and columns of a tile. A pass over rows
 	// touches a cache line for every column, which L1 must hold.
 	tileRows, tileCols = 1024, 256
+	// tornColumn is the most bytes of a column, and leastBlock the fewest of such columns side
+	// by side, that are not torn apart.
+	tornColumn, leastBlock = 8, 128
+	// placedCols is the most columns of a tile whose rows in the destination have a table.
+	placedCols = 1024
 	// tileRun is the run, in bytes, from which a tile gains nothing by another axis.
 	tileRun = 256
 	// fewRows is the most rows of the source that are read side by side, an element
@@ -42,7 +47,7 @@ const (
 // the source.
 type tile struct {
 	iIn, jIn int64
-	dTab     []int64 // tileCols at the most; the memory is reused
+	dTab     []int64 // tileCols at the most, of tiles that are not placed; the memory is reused
 	sTab     []int64
 	dStep    int64 // between rows in the destination; 0: it varies
 	sStep    int64 // between rows in the source; 0: it varies
@@ -50,8 +55,11 @@ type tile struct {
 	stride   int64 // between rows in the buffer
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
+	sRest    int64 // and of what the last tile along b has of it
 	reach    int64 // from the source's first element to the end of its highest one
 	threes   threes
+	runs     runs
+	placed   bool // rows of the destination are on lines, but not evenly apart
 }
 
 // planTile plans tiles between the innermost axis and axis near, where the source is
@@ -91,7 +99,7 @@ func (j *job) planTile(near int) bool {
 	}
 	ni, iIn := 1, int64(1)
 	iAxes[0] = near
-	for grown := true; grown; {
+	for grown := !j.oneBlock(near, jIn*j.axes[jAxes[nj-1]].n); grown; {
 		grown = false
 		run := iIn * j.axes[iAxes[ni-1]].n
 		if run*w >= tileRun*8 || run > tileCols/2 {
@@ -142,10 +150,27 @@ func (j *job) planTile(near int) bool {
 	if j.tile.direct {
 		iSide, jSide = room/jAll, jAll
 	}
-	if ni == 1 && kernels.ScatterRows != nil && j.streams() {
+	j.tile.runs.on, j.tile.placed = false, false
+	switch {
+	case kernels.ScatterRows == nil || !j.streams():
+	case ni == 1:
 		iSide, jSide = j.longTile(near, iAll, jAll)
+		j.tile.runs.on = iSide == iAll && j.shortRuns(iAll, jAxes[:nj])
+	case j.onLines(iAxes[:ni]):
+		j.tile.placed = true
+		iSide, jSide = j.longTile(near, iAll, jAll)
+		iSide = j.placedSide(min(iSide, placedCols), iIn, iAll)
 	}
 	j.a, j.b = j.axes[ai], j.axes[bi]
+	if j.tile.runs.on {
+		// All columns are in a tile, and so is an axis along which the runs go on.
+		j.a, iIn, iSide = axis{n: 1}, iAll, iAll
+		if k := j.nearest(free); k >= 0 {
+			use(k)
+			j.a = j.axes[k]
+			iSide *= j.runSteps(iAll * jSide)
+		}
+	}
 	j.nOut = 0
 	for k := range j.rank {
 		if free(k) {
@@ -157,21 +182,59 @@ func (j *job) planTile(near int) bool {
 	j.tile.iIn, j.tile.jIn = iIn, jIn
 	// Whole cache lines and whole words, where there are several blocks.
 	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
-	j.tabulate(&j.tile.dTab, min(iIn*j.blkA, tileCols), iAxes[:ni], func(x *axis) int64 { return x.d })
+	cols := min(iIn*j.blkA, tileCols)
+	if j.tile.placed {
+		cols = iIn * j.blkA
+	}
+	j.tabulate(&j.tile.dTab, cols, iAxes[:ni], func(x *axis) int64 { return x.d })
 	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
 	run := (jIn*j.blkB*w + 7) / 8
 	j.tile.stride = apart(run)
 	j.tile.dStep, j.tile.sStep = step(j.tile.dTab), step(j.tile.sTab)
-	j.tile.crowded = !j.packed && crowdedRows(j.tile.sTab, w/8)
+	j.tile.crowded = crowdedRows(j.tile.sTab, w)
 	if plain && joined && j.tile.dStep == run {
 		j.tile.stride = run // a small tile: it goes out as one
 	}
+	if j.tile.runs.on {
+		j.planRuns(iAll * w / 8)
+	}
 	j.tile.sMost = slices.Max(j.tile.sTab)
+	j.tile.sRest = slices.Max(j.tile.sTab[:jIn*(j.b.n-(j.numB-1)*j.blkB)])
 	j.tile.reach = su
 	for _, x := range j.axes[:j.rank] {
 		j.tile.reach += max(0, (x.n-1)*x.s)
 	}
 	return true
+}
+
+// oneBlock reports whether columns of n elements are but few bytes that axis near makes
+// neighbours in the destination: a block, which other axes would tear apart.
+func (j *job) oneBlock(near int, n int64) bool {
+	x, column := &j.axes[near], n*int64(j.dBits/8)
+	return kernels.ScatterRows != nil && !j.packed && magnitude(x.d) == column && column <= tornColumn && x.n*column >= leastBlock
+}
+
+// onLines reports whether along the listed axes, of a transpose by vectors, the destination
+// goes from one place in a line to the same place in another.
+func (j *job) onLines(axes []int) bool {
+	steps := int64(0)
+	for _, k := range axes {
+		steps |= j.axes[k].d
+	}
+	return !j.packed && steps%cacheLine == 0
+}
+
+// placedSide returns how many of a number of columns a tile has whose rows have a table, at
+// the most: as many runs of them as make whole lines of the source, so that no line is in two
+// tiles; if these are too many, about the same number in each tile.
+func (j *job) placedSide(most, run, all int64) int64 {
+	line := cacheLine * 8 / int64(j.dBits)
+	if unit := line * run / min(line, run&-run); unit <= most {
+		return most / unit * unit
+	}
+	most = max(most, run)
+	tiles := (all + most - 1) / most
+	return (all/run + tiles - 1) / tiles * run
 }
 
 // longTile returns the sides of a tile that is written past the caches. What counts
@@ -181,11 +244,8 @@ func (j *job) planTile(near int) bool {
 func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 	line := cacheLine * 8 / int64(j.dBits)
 	long, few := int64(2048), line
-	switch {
-	case j.packed:
-		few = 256
-	case j.axes[near].d%cacheLine != 0:
-		few = 16 * line
+	if j.axes[near].d*j.unitBits()%(cacheLine*8) != 0 {
+		few = min(16*line, tileRows)
 	}
 	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, 16*line*line))
 	k = min(jAll, few)
@@ -197,9 +257,15 @@ func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
 // that a column does not fall into one set of the cache.
 func apart(run int64) int64 { return (run+cacheLine-1)&^(cacheLine-1) | cacheLine }
 
-// holds reports whether the source has n elements of every row from one on, so that
-// they may be read.
-func (t *tile) holds(at, n int64) bool { return at+t.sMost+n <= t.reach }
+// holds reports whether the source has n elements of every row of a tile of so many rows
+// from one on, so that they may be read.
+func (t *tile) holds(at, n, rows int64) bool {
+	most := t.sMost
+	if rows < int64(len(t.sTab)) {
+		most = t.sRest
+	}
+	return at+most+n <= t.reach
+}
 
 // step returns the difference between neighbours, 0 if it varies.
 func step(tab []int64) int64 {

@@ -199,11 +199,16 @@ func transposer(size int64) *simd.Transposer {
 // transposeTile is moveTile by vectors. Where rows of the destination are evenly apart,
 // they are written from registers; elsewhere some rows at a time go through a buffer.
 func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
-	if j.streams() {
+	t := &j.tile
+	sc.tileRows = nj
+	switch {
+	case t.runs.on:
+		j.streamRuns(k, size, d, s, ni/t.iIn, nj, sc)
+		return
+	case j.streams():
 		j.streamTile(k, size, d, s, ni, nj, sc)
 		return
 	}
-	t := &j.tile
 	rows := t.sTab[:nj]
 	least := 16 / size // columns, and rows, of the smallest block
 	if t.dStep != 0 && ni >= least && nj >= least {
@@ -217,7 +222,7 @@ func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *sc
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16), ahead{}, sc)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16, nj), ahead{}, sc)
 		to, tab := t.from(d, i)
 		out, count := run, n
 		if joined {

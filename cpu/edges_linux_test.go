@@ -85,8 +85,11 @@ func testEdgesOfMemory(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 20))
 		limits := oracle.Limits{MaxBytes: int64(200) << rng.IntN(14), MaxRank: 6, Ops: []oracle.Op{oracle.OpCopy, oracle.OpFill, oracle.OpConvert}}
 		c := oracle.Random(rng, limits)
-		if seed%3 == 0 {
+		switch seed % 6 {
+		case 0, 3:
 			c = smallAxes(t, rng)
+		case 1:
+			c = packedTranspose(t, rng)
 		}
 		if c.Shared || c.DstType == layout.String || c.SrcType == layout.String {
 			continue
@@ -160,6 +163,8 @@ func testGaps(t *testing.T) {
 		"copy/int4/30x180/dst=256,1@0/src=181,1@1",
 		"copy/int4/60x180/dst=256,1@0/src=1,60@0",
 		"copy/int2/60x180/dst=256,1@0/src=1,60@0",
+		"copy/int4/60x128/dst=256,1@0/src=1,64@0",
+		"copy/int2/68x256/dst=512,1@0/src=1,68@0",
 		"convert/float-float16/30x90/dst=99,1@1/src=90,1@0",
 		"convert/float16-float/30x90/dst=99,1@1/src=90,1@0",
 		"convert/int4-int8/30x90/dst=99,1@1/src=90,1@0",

@@ -41,18 +41,21 @@ func (t *take) sharePut(n int) int {
 	if t.bits > 0 && t.bits < 8 || t.loose {
 		return 1
 	}
-	if parts := t.partsApart(); parts >= int64(n) {
+	classes := int64(1)
+	if t.bits > 0 && t.placesApart() {
+		if classes = int64(min(n, classValues)); t.size < leastPutRow {
+			classes = min(classes, fewClasses)
+		}
+	}
+	parts := t.partsApart()
+	switch {
+	case parts < classes:
+		t.classes = classes
+		return int(classes)
+	case parts > 1: // they read their own indices only
 		t.apartUnits = t.count / parts
-		return n
 	}
-	if t.bits == 0 || !t.placesApart() {
-		return 1
-	}
-	if n = min(n, classValues); t.size < leastPutRow {
-		n = min(n, fewClasses)
-	}
-	t.classes = int64(n)
-	return n
+	return int(min(int64(n), parts))
 }
 
 // partsApart returns how many parts a put has, one for each index over the outermost axes,
@@ -155,7 +158,8 @@ func (t *take) putRows(to, from []int64) {
 	switch {
 	case past && (int64(uintptr(t.dst))|t.origin.d|t.size)%cacheLine == 0:
 		for i := range to {
-			kernels.Stream(ptr(t.dst, to[i]), ptr(t.src, from[i]), 0, 0, t.size, 1)
+			next := from[min(i+1, len(from)-1)] - from[i] // to be fetched
+			kernels.Stream(ptr(t.dst, to[i]), ptr(t.src, from[i]), 0, next, t.size, 1)
 		}
 	case t.size > shortPut:
 		for i := range to {

@@ -42,6 +42,11 @@ func testPuts(t *testing.T) {
 		"put/float/9000x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:9000:15/wrong=0/set",
 		"put/bfloat16/100000/dst=0@0/src=1@0/at=1@0/int64/by=0:99:1/wrong=0/add",
 		"put/double/200x300/dst=300,0@0/src=1,200@0/at=1,200@0/int32/by=0:300:1/wrong=0/mul",
+		"put/float/3x3000x16/dst=200000,0,1@0/src=48000,16,1@0/at=3000,1,0@0/int64/by=0:9000:15/wrong=0/set",
+		"put/string/3x9000/dst=9000,0@0/src=9000,1@0/at=9000,1@0/int64/by=0:9000:1/wrong=0/set",
+		"put/int4/3000x4099/dst=0,1@1/src=4100,1@3/at=1,0@0/int64/by=0:99:4101/wrong=0/set",
+		"put/uint2/2000x900/dst=0,2@1/src=900,1@0/at=1,0@0/int32/by=0:99:1801:skip/wrong=3/set",
+		"put/int4/9000x40/dst=0,1@0/src=40,1@0/at=1,0@0/int64/by=0:99:39/wrong=2/add",
 		"put/int8/70x5000/dst=0,0@0/src=5000,1@0/at=0,1@0/int32/by=0:3000:1/wrong=0/min",
 	} {
 		if cpu.Elsewhere(i) {

@@ -19,8 +19,11 @@ type piece struct {
 	values  []float32
 	from    []float32      // where those are read that have terms by lines
 	codes   unsafe.Pointer // of a piece that chooses
+	packed  bool           // two codes in each byte
 	lines   int64          // noted
 	tables  int64
+	regular int64 // the first lines whose tables, as noted, follow one another, for so many lines each
+	each    int64
 }
 
 // lineFloats is how many floats have one term in kernels for lines.
@@ -97,7 +100,10 @@ func (c *scaling) begin(p *piece, n int64) {
 func (c *scaling) read(p *piece, n int64) {
 	p.lines, p.tables = 0, 0
 	switch {
+	case c.chooses && kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.b.s == 1 && p.at[sideSrc]%2 == 0:
+		p.codes, p.packed = unsafe.Add(p.in.src, p.at[sideSrc]/2), true
 	case c.chooses:
+		p.packed = false
 		p.codes = room(&p.sc.wide, choicePiece) // conversions of terms need the others
 		p.in.spreadBits(p.codes, p.at[sideSrc], n, meaningOf(p.in.sBits, false), p.sc)
 	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.b.s == 1 && kernels.ScaleFloat != nil: // where they are
@@ -119,14 +125,21 @@ func (c *scaling) note(p *piece, count, n int64) {
 	}
 	c.setTerms(p, p.tables, count, 1)
 	size := 2 * c.operands[sideDst].is.bits // bytes of 16 elements
-	for ; count > 0; count-- {
-		at := p.sc.choices.At[p.lines:][:lines]
-		for i := range at {
-			at[i] = uint32(int(p.tables) * size)
-		}
-		p.lines += lines
-		p.tables++
+	if lines != p.each || p.lines != lines*p.tables {
+		p.each, p.regular = lines, 0
 	}
+	after := p.lines + count*lines
+	if after > p.regular {
+		if p.lines <= p.regular {
+			p.regular = after
+		}
+		at := p.sc.choices.At[p.lines:after]
+		for i := range at {
+			at[i] = uint32((int(p.tables) + i/int(lines)) * size)
+		}
+	}
+	p.lines = after
+	p.tables += count
 }
 
 // setTerms sets terms from the first on: of count blocks, so many times each.
@@ -183,6 +196,10 @@ func (c *scaling) write(p *piece, d, n int64) {
 	}
 	values := p.values[:n]
 	switch {
+	case c.toBytes(p, n):
+		to := unsafe.Add(p.out.dst, d)
+		kernels.QuantizeBytes((*byte)(to), (*byte)(pointerTo(p.from)), n/cacheLine, termsOf(p), p.streams(to))
+		return
 	case c.line > 0 && c.quantizes:
 		c.quantize(p, values, p.from, p.lines)
 	case c.line > 0 && p.out.cast == nil && p.out.b.d == 1 && kernels.ScaleFloat != nil:
@@ -193,6 +210,13 @@ func (c *scaling) write(p *piece, d, n int64) {
 		scaleBy(p, values, p.from, true)
 	}
 	p.out.valueRow(d, 0, n, p.sc)
+}
+
+// toBytes reports whether a kernel makes neighbouring integers of 8 bits of n noted floats at once.
+func (c *scaling) toBytes(p *piece, n int64) bool {
+	dst := &c.operands[sideDst]
+	return kernels.QuantizeBytes != nil && c.line > 0 && c.quantizes && !c.whole && !c.rounds() &&
+		dst.isInteger() && dst.is.bits == 8 && p.out.b.d == 1 && n%cacheLine == 0
 }
 
 // streams reports whether to write whole lines past the caches.
@@ -239,6 +263,9 @@ func (c *scaling) choose(p *piece, d int64) {
 	to, kernel := unsafe.Add(p.out.dst, size*d), kernels.LookUpEach32
 	if size == 2 {
 		kernel = kernels.LookUpEach16
+	}
+	if p.packed {
+		kernel = kernels.LookUpPacked16
 	}
 	switch {
 	case kernel != nil:

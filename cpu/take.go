@@ -132,16 +132,15 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 		unit, t.bytes = stringSize, stringSize*d.Count()
 	case t.put:
 		t.bytes = (d.Count()*int64(bits) + 7) / 8
+		if last := d.Rank() - 1; t.reduce == nil && last >= 0 && d.Dim(last)*int64(bits) > 8 {
+			bits = t.widen(bits, max(bits, 8), &d, &s, &a) // the last axis stays, and so does the order
+		}
 		unit = int64(max(bits/8, 1))
 		t.loose = bits > 8*min(alignment(t.dst), alignment(t.src)) && !looseAlignment
 	default:
 		limit := 8 * min(alignment(t.dst), alignment(t.src))
 		t.bytes = (d.Count()*int64(bits) + 7) / 8
-		narrow := int64(bits)
-		bits = layout.Widen(bits, layout.WidthLimit(by, bits, limit), &d, &s, &a)
-		for i := range t.by {
-			t.by[i].Stride /= int64(bits) / narrow
-		}
+		bits = t.widen(bits, limit, &d, &s, &a)
 		unit = int64(max(bits/8, 1))
 		t.loose = bits > limit && !looseAlignment
 	}
@@ -162,6 +161,16 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 	if t.rank == 0 {
 		t.rank, t.axes[0] = 1, takeAxis{n: 1}
 	}
+}
+
+// widen makes elements as wide as layouts and indices allow, up to a limit, and returns how
+// wide.
+func (t *take) widen(bits, limit int, sides ...*layout.Layout) int {
+	wide := layout.Widen(bits, layout.WidthLimit(t.by, bits, limit), sides...)
+	for i := range t.by {
+		t.by[i].Stride /= int64(wide / bits)
+	}
+	return wide
 }
 
 // dense reports whether an axis makes dense rows of one index each.

@@ -17,10 +17,10 @@ const (
 	takeAhead, takeFetched = 4 << 10, 64
 	// fewTaken is the words below which a block does not pay.
 	fewTaken = 16
-	// mostTable is the most bytes of a table that is fetched before it is used, and tableRows
-	// how many rows of units each goroutine takes at a time, of which the first one's table
-	// is not.
-	mostTable, tableRows = 128 << 10, 8
+	// mostTable is the most bytes of a table that is fetched before it is used, a part of it
+	// with tableUnits, and tableRows how many rows of units each goroutine takes at a time,
+	// of which the first one's table is not.
+	mostTable, tableUnits, tableRows = 128 << 10, 256, 8
 	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
 )
@@ -96,16 +96,17 @@ func (t *take) sharedTable() int64 {
 // takeUnits is kernels.Take for units of a block, from one on. With some at a time it fetches
 // as much of the next table: in sequence, and not in the order of the indices.
 func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, past bool) {
-	src, ahead := (*byte)(t.src), min(max(takeAhead/t.size, 1), takeFetched)
+	src := (*byte)(t.src)
 	if b.table == 0 {
+		ahead := min(max(takeAhead/t.size, 1), takeFetched)
 		kernels.Take(dst, src, &b.offsets[from], step, t.size, n, ahead, past)
 		return
 	}
 	in := t.axes[t.rank-1].n
-	for at := int64(0); at < n; at += takeFetched {
-		lo, hi := (from+at)*b.table/in, (from+at+takeFetched)*b.table/in
+	for at := int64(0); at < n; at += tableUnits {
+		lo, hi := (from+at)*b.table/in, (from+at+tableUnits)*b.table/in
 		kernels.Fetch(src, b.next+lo, hi-lo)
-		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, takeFetched), ahead, past)
+		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, tableUnits), 0, past)
 	}
 }
 

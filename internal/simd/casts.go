@@ -20,8 +20,10 @@ type Casts struct {
 	// and 16 high ones, or 16 words.
 	LookUp16, LookUp32 Cast
 	// ByteToWord is a rule for bytes of a sign and a magnitude, ByteWords; WordToStep one
-	// for words, Steps. Those are their tables.
-	ByteToWord, WordToStep Cast
+	// for words, Steps. Those are their tables. WordToNibble packs two steps to a byte.
+	ByteToWord, WordToStep, WordToNibble Cast
+	// These make floats of at most 8 bits, by the rule Narrow.
+	FloatToNarrow, HalfToNarrow, BfloatToNarrow Cast
 }
 
 // ByteWords makes words of bytes, as float16 of float8. Magnitudes below 16 have a table,
@@ -38,11 +40,31 @@ type ByteWords struct {
 	_                [16]byte
 }
 
-// Steps makes bytes of words of a sign and a magnitude, as float4 of float16: the number
-// of entries of Above below the magnitude, and Sign for negative ones; but Special for
-// magnitudes above At.
+// Steps makes bytes of words of a sign and a magnitude, as float4 of float16: the magnitude
+// less Base, or 0, is divided by 1 << Shift, and the quotients, rounded down and, with Round
+// added before, up, are added. The sum, or the last place if it is beyond, has one of Codes,
+// to which Sign is added for negative ones. Magnitudes above Most are Special.
 type Steps struct {
-	Above             [7]int16
-	At, Special, Sign int16
-	_                 [44]byte
+	Codes             [StepPlaces]byte
+	_                 [64 - StepPlaces]byte
+	Shift             int64
+	Base, Round, Most int16
+	Sign, Special     byte
+}
+
+// StepPlaces is how many codes Steps has.
+const StepPlaces = 48
+
+// Narrow is how float32 becomes a float of at most 8 bits, whose mantissa has Shift bits fewer.
+// Its magnitude is bounded by Most. Step is Shift in a float's exponent; One the bits of the
+// float whose last bit is worth the least number of the narrow type, or a larger one: they are
+// added to a number's exponent, and bound it from below. First is One >> Shift, which the
+// result has too much before it is subtracted, and None the same of a NaN with it. Sign is the
+// bit that negative ones have, if they are not below Least.
+type Narrow struct {
+	Shift                 int64
+	Most, Step, One, None uint32
+	First                 uint16
+	Sign, Least           byte
+	_                     [4]byte
 }

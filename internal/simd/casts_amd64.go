@@ -75,7 +75,25 @@ func divideFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool
 func quantizeFloatsAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func quantizeBytesAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func codeFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func wordToStepAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func wordToNibbleAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func floatToNarrowAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func halfToNarrowAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func bfloatToNarrowAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func halfToFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
@@ -153,13 +171,28 @@ func divideFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bo
 func quantizeFloatsAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
+func quantizeBytesAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
 func codeFloatAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
-func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+func wordToStepAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
-func wordToStepAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+func wordToNibbleAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func floatToNarrowAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func halfToNarrowAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func bfloatToNarrowAVX512(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func byteToWordAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func stepFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
@@ -169,6 +202,9 @@ func boundFloatAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func lookUpEach16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
+
+//go:noescape
+func lookUpPacked16AVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)
 
 //go:noescape
 func mapBytesAVX2(dst *byte, src *byte, lines int64, tables *byte, past bool)

@@ -7,48 +7,57 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/restride/restride/internal/simd"
 )
 
 // casts has, for each kernel, the bytes of its elements and the rule. Package cpu
 // tests all values; here are such as every kernel may meet, in every place.
-var casts = map[string]struct {
-	from, to int
-	rule     func(x uint64, tables []byte) uint64
-}{
-	"HalfToFloat":   {2, 4, func(x uint64, _ []byte) uint64 { return clean(half(uint16(x)), x>>15) }},
-	"BfloatToFloat": {2, 4, func(x uint64, _ []byte) uint64 { return clean(bfloat(uint16(x)), x>>15) }},
-	"BoolToFloat":   {1, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(min(x, 1))) }},
-	"Int8ToFloat":   {1, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(int8(x))) }},
-	"Int16ToFloat":  {2, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(int16(x))) }},
-	"Int32ToFloat":  {4, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(int32(x))) }},
-	"Int64ToFloat":  {8, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(int64(x))) }},
-	"Uint8ToFloat":  {1, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(uint8(x))) }},
-	"Uint16ToFloat": {2, 4, func(x uint64, _ []byte) uint64 { return bitsOf(float32(uint16(x))) }},
-	"FloatToHalf":   {4, 2, func(x uint64, _ []byte) uint64 { return nearest(x, 0x7c00, 0x7e00, half) }},
-	"FloatToBfloat": {4, 2, func(x uint64, _ []byte) uint64 { return nearest(x, 0x7f80, 0x7fc0, bfloat) }},
-	"FloatToBool":   {4, 1, func(x uint64, _ []byte) uint64 { return min(x<<33, 1) }},
-	"FloatToInt8":   {4, 1, func(x uint64, _ []byte) uint64 { return uint64(uint8(truncate(x, -128, 127))) }},
-	"FloatToUint8":  {4, 1, func(x uint64, _ []byte) uint64 { return uint64(truncate(x, 0, 255)) }},
-	"FloatToInt32":  {4, 4, func(x uint64, _ []byte) uint64 { return uint64(uint32(truncate(x, math.MinInt32, math.MaxInt32))) }},
-	"FloatToLow":    {4, 1, func(x uint64, _ []byte) uint64 { return uint64(uint8(truncate(x, -1<<40, 1<<40))) }},
-	"LookUp16":      {1, 2, func(x uint64, t []byte) uint64 { return uint64(t[x]) | uint64(t[16+x])<<8 }},
-	"ByteToWord":    {1, 2, byteToWord},
-	"WordToStep":    {2, 1, wordToStep},
-	"LookUp32":      {1, 4, func(x uint64, t []byte) uint64 { return uint64(binary.LittleEndian.Uint32(t[4*x:])) }},
+var casts = map[string]linesRule{
+	"HalfToFloat":    {2, 4, nil, func(x uint64, _ int) uint64 { return clean(half(uint16(x)), x>>15) }},
+	"BfloatToFloat":  {2, 4, nil, func(x uint64, _ int) uint64 { return clean(bfloat(uint16(x)), x>>15) }},
+	"BoolToFloat":    {1, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(min(x, 1))) }},
+	"Int8ToFloat":    {1, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(int8(x))) }},
+	"Int16ToFloat":   {2, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(int16(x))) }},
+	"Int32ToFloat":   {4, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(int32(x))) }},
+	"Int64ToFloat":   {8, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(int64(x))) }},
+	"Uint8ToFloat":   {1, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(uint8(x))) }},
+	"Uint16ToFloat":  {2, 4, nil, func(x uint64, _ int) uint64 { return bitsOf(float32(uint16(x))) }},
+	"FloatToHalf":    {4, 2, nil, func(x uint64, _ int) uint64 { return nearest(x, 0x7c00, 0x7e00, half) }},
+	"FloatToBfloat":  {4, 2, nil, func(x uint64, _ int) uint64 { return nearest(x, 0x7f80, 0x7fc0, bfloat) }},
+	"FloatToBool":    {4, 1, nil, func(x uint64, _ int) uint64 { return min(x<<33, 1) }},
+	"FloatToInt8":    {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(uint8(truncate(x, -128, 127))) }},
+	"FloatToUint8":   {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(truncate(x, 0, 255)) }},
+	"FloatToInt32":   {4, 4, nil, func(x uint64, _ int) uint64 { return uint64(uint32(truncate(x, math.MinInt32, math.MaxInt32))) }},
+	"FloatToLow":     {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(uint8(truncate(x, -1<<40, 1<<40))) }},
+	"LookUp16":       {1, 2, &tables[0], func(x uint64, _ int) uint64 { return uint64(tables[x]) | uint64(tables[16+x])<<8 }},
+	"ByteToWord":     {1, 2, (*byte)(unsafe.Pointer(&words)), byteToWord},
+	"WordToStep":     {2, 1, bySteps, wordToStep},
+	"WordToNibble":   {4, 1, bySteps, func(x uint64, at int) uint64 { return wordToStep(x&0xffff, at)&15 | wordToStep(x>>16, at)<<4 }},
+	"FloatToNarrow":  {4, 1, byNarrow, toNarrow},
+	"HalfToNarrow":   {2, 1, byNarrow, func(x uint64, at int) uint64 { return toNarrow(bitsOf(half(uint16(x))), at) }},
+	"BfloatToNarrow": {2, 1, byNarrow, func(x uint64, at int) uint64 { return toNarrow(x<<16, at) }},
+	"LookUp32":       {1, 4, &tables[0], func(x uint64, _ int) uint64 { return uint64(binary.LittleEndian.Uint32(tables[4*x:])) }},
 }
 
-// words and steps are tables whose every field counts.
+// These are tables whose every field counts.
 var (
-	words = simd.ByteWords{
+	tables = noise(64)
+	words  = simd.ByteWords{
 		High: [16]byte(noise(16)), Low: [16]byte(noise(32)[16:]), Shift: 1, Mask: 0x3f, Bias: 0x15, Odd: 0x80, Flip: 0x80, Tested: 0xff, At: 0x7c, Sign: 0x80, Special: 0x3e,
 	}
-	steps = simd.Steps{Above: [7]int16{3, 5, 0x100, 0x1234, 0x3fff, 0x4000, 0x7000}, At: 0x7c00, Special: 5, Sign: 8}
+	steps = simd.Steps{Shift: 7, Base: 0x3210, Round: 0x7f, Most: 0x3a00, Special: 5, Sign: 8}
+	// narrow is of float8e4m3fnuz; what is too large becomes its NaN.
+	narrow   = simd.Narrow{Shift: 20, Step: 20 << 23, One: 140 << 23, First: 140 << 3, None: 140<<3 + 0x80, Most: 135 << 23, Sign: 0x80, Least: 1}
+	byNarrow = (*byte)(unsafe.Pointer(&narrow))
+	bySteps  = func() *byte {
+		for i, code := range noise(simd.StepPlaces) {
+			steps.Codes[i] = code & 7
+		}
+		return (*byte)(unsafe.Pointer(&steps))
+	}()
 )
 
-func byteToWord(x uint64, _ []byte) uint64 {
+func byteToWord(x uint64, _ int) uint64 {
 	m, sign := byte(x)&0x7f, byte(x)&0x80
 	high, low := m>>words.Shift&words.Mask+words.Bias, m<<7&words.Odd
 	if m < 16 {
@@ -61,20 +70,32 @@ func byteToWord(x uint64, _ []byte) uint64 {
 	return uint64(low) | uint64(high)<<8
 }
 
-func wordToStep(x uint64, _ []byte) uint64 {
-	m, sum := int16(x&0x7fff), uint64(0)
-	for _, step := range steps.Above {
-		if m > step {
-			sum++
+func wordToStep(x uint64, _ int) uint64 {
+	m := int(x & 0x7fff)
+	above := max(m-int(steps.Base), 0)
+	place := above>>steps.Shift + (above+int(steps.Round))>>steps.Shift
+	code := steps.Codes[min(place, simd.StepPlaces-1)]
+	if x>>15 == 1 {
+		code += steps.Sign
+	}
+	if m > int(steps.Most) {
+		code = steps.Special
+	}
+	return uint64(code)
+}
+
+func toNarrow(x uint64, _ int) uint64 {
+	code := nearest(x&(1<<31-1), 0x80, 0x80, func(code uint16) float32 {
+		exponent, mantissa := max(int(code>>3), 1), float64(code&7)
+		if code >= 8 {
+			mantissa += 8
 		}
+		return float32(math.Ldexp(mantissa, exponent-11))
+	})
+	if x>>31 == 1 && code != 0 {
+		code |= 0x80
 	}
-	switch {
-	case m > steps.At:
-		return uint64(steps.Special)
-	case x>>15 == 1:
-		return sum + uint64(steps.Sign)
-	}
-	return sum
+	return code
 }
 
 func bitsOf(x float32) uint64 { return uint64(math.Float32bits(x)) }
@@ -155,49 +176,7 @@ func floats(n int) []byte {
 }
 
 func TestCasts(t *testing.T) {
-	tables := noise(64)
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		all := reflect.ValueOf(k.Casts)
-		require.Equal(t, len(casts), all.NumField(), "a kernel without a test")
-		for name, c := range casts {
-			kernel := all.FieldByName(name).Interface().(simd.Cast)
-			if kernel == nil {
-				continue
-			}
-			for lines := range 12 {
-				for at := range 8 {
-					for _, atEnd := range []bool{false, true} {
-						past := at == 0
-						n := lines * 64 / c.to
-						src := fenced(t, max(n*c.from, 1), atEnd)
-						if c.from == 4 {
-							copy(src, floats(n*4))
-						}
-						if name[0] == 'L' {
-							for i := range src {
-								src[i] &= 15
-							}
-						}
-						got, start := room(lines*64, 7*at, past)
-						want := append([]byte{}, got...)
-						for i := range n {
-							var x, y [8]byte
-							copy(x[:], src[i*c.from:][:c.from])
-							binary.LittleEndian.PutUint64(y[:], c.rule(binary.LittleEndian.Uint64(x[:]), tables))
-							copy(want[start+i*c.to:], y[:c.to])
-						}
-						table := &tables[0]
-						switch name {
-						case "ByteToWord":
-							table = (*byte)(unsafe.Pointer(&words))
-						case "WordToStep":
-							table = (*byte)(unsafe.Pointer(&steps))
-						}
-						kernel(&got[start], &src[0], int64(lines), table, past)
-						require.Equal(t, want, got, "%s: %d lines to byte %d, past the caches: %v", name, lines, start, past)
-					}
-				}
-			}
-		}
+		testLines(t, reflect.ValueOf(k.Casts), casts, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 	})
 }

@@ -138,6 +138,16 @@ func pickLines4AVX512(dst *byte, src *byte, lines int64, p *byte, ahead int64, p
 //go:noescape
 func spread4AVX512(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 
+// pickSecondsAVX2 is Rows.PickLines for every second element of up to 8 bytes.
+//
+//go:noescape
+func pickSecondsAVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
+// pickReversedAVX2 is Rows.PickLines for neighbours in reverse.
+//
+//go:noescape
+func pickReversedAVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+
 // spread1AVX2 is Rows.Spread for elements of one or two words of 1 bytes.
 //
 //go:noescape

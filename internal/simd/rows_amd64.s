@@ -2715,6 +2715,155 @@ done:
 	VZEROUPPER
 	RET
 
+// func pickSecondsAVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickSecondsAVX2(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	SHLQ  $0x02, DX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	MOVQ           32(SI), R9
+	ADDQ           CX, R9
+	VBROADCASTI128 120(SI), Y0
+	VBROADCASTI128 184(SI), Y1
+	MOVB           past+40(FP), SI
+	TESTQ          BX, BX
+	JE             done
+	TESTB          SI, SI
+	JNE            past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU    (CX), Y2
+	VPSHUFB    Y0, Y2, Y2
+	VMOVDQU    (R9), Y3
+	VPSHUFB    Y1, Y3, Y3
+	VPOR       Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VMOVDQU    Y2, (AX)
+	VMOVDQU    64(CX), Y2
+	VPSHUFB    Y0, Y2, Y2
+	VMOVDQU    64(R9), Y3
+	VPSHUFB    Y1, Y3, Y3
+	VPOR       Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VMOVDQU    Y2, 32(AX)
+	ADDQ       DX, R9
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	PREFETCHT1 64(CX)(DI*1)
+	VMOVDQU    (CX), Y2
+	VPSHUFB    Y0, Y2, Y2
+	VMOVDQU    (R9), Y3
+	VPSHUFB    Y1, Y3, Y3
+	VPOR       Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VMOVNTDQ   Y2, (AX)
+	VMOVDQU    64(CX), Y2
+	VPSHUFB    Y0, Y2, Y2
+	VMOVDQU    64(R9), Y3
+	VPSHUFB    Y1, Y3, Y3
+	VPOR       Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VMOVNTDQ   Y2, 32(AX)
+	ADDQ       DX, R9
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
+
+done:
+	VZEROUPPER
+	RET
+
+// func pickReversedAVX2(dst *byte, src *byte, lines int64, p *byte, ahead int64, past bool)
+// Requires: AVX, AVX2, MMX+
+TEXT ·pickReversedAVX2(SB), NOSPLIT, $0-41
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  lines+16(FP), BX
+	MOVQ  p+24(FP), SI
+	MOVQ  ahead+32(FP), DI
+	MOVQ  16(SI), DX
+	ADDQ  24(SI), CX
+	SHLQ  $0x02, DX
+	MOVQ  $0x00000040, R8
+	TESTQ DX, DX
+	JNS   ascending
+	MOVQ  BX, R9
+	DECQ  R9
+	MOVQ  R9, R10
+	IMULQ DX, R10
+	ADDQ  R10, CX
+	SHLQ  $0x06, R9
+	ADDQ  R9, AX
+	NEGQ  DX
+	NEGQ  R8
+
+ascending:
+	VBROADCASTI128 120(SI), Y0
+	MOVB           past+40(FP), SI
+	TESTQ          BX, BX
+	JE             done
+	TESTB          SI, SI
+	JNE            past
+
+near:
+	PREFETCHT1 (CX)(DI*1)
+	VPERMQ     $0x4e, -16(CX), Y1
+	VPSHUFB    Y0, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VPERMQ     $0x4e, -48(CX), Y1
+	VPSHUFB    Y0, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        near
+	JMP        done
+
+past:
+	PREFETCHT1 (CX)(DI*1)
+	VPERMQ     $0x4e, -16(CX), Y1
+	VPSHUFB    Y0, Y1, Y1
+	VMOVNTDQ   Y1, (AX)
+	VPERMQ     $0x4e, -48(CX), Y1
+	VPSHUFB    Y0, Y1, Y1
+	VMOVNTDQ   Y1, 32(AX)
+	ADDQ       DX, CX
+	ADDQ       R8, AX
+	DECQ       BX
+	JNE        past
+
+done:
+	VZEROUPPER
+	RET
+
 // func spread1AVX2(dst *byte, src *byte, dStep int64, sStep int64, n int64, rows int64, p *byte)
 // Requires: AVX, MMX+
 TEXT ·spread1AVX2(SB), NOSPLIT, $0-56
@@ -2738,31 +2887,36 @@ row:
 	JL   rest
 
 eight:
-	MOVQ       (R10), R12
-	MOVB       R12, (BX)
-	PREFETCHT0 (BX)(R9*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(SI*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(SI*2)
-	PREFETCHT0 (BX)(R9*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(DI*1)
-	LEAQ       (BX)(SI*4), BX
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)
-	PREFETCHT0 (BX)(R9*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(SI*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(SI*2)
-	PREFETCHT0 (BX)(R9*1)
-	SHRQ       $0x08, R12
-	MOVB       R12, (BX)(DI*1)
-	LEAQ       (BX)(SI*4), BX
-	ADDQ       $0x00000008, R10
-	SUBQ       $0x08, R11
-	JGE        eight
+	TESTQ      R9, R9
+	JZ         fetched
+	LEAQ       (BX)(R9*1), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 (R12)(SI*2)
+	PREFETCHT0 (R12)(SI*4)
+	PREFETCHT0 (R12)(DI*2)
+
+fetched:
+	MOVQ (R10), R12
+	MOVB R12, (BX)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(SI*1)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(SI*2)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(DI*1)
+	LEAQ (BX)(SI*4), BX
+	SHRQ $0x08, R12
+	MOVB R12, (BX)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(SI*1)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(SI*2)
+	SHRQ $0x08, R12
+	MOVB R12, (BX)(DI*1)
+	LEAQ (BX)(SI*4), BX
+	ADDQ $0x00000008, R10
+	SUBQ $0x08, R11
+	JGE  eight
 
 rest:
 	ADDQ $0x08, R11
@@ -2811,31 +2965,36 @@ row:
 	JL   rest
 
 eight:
-	MOVQ       (R11), R13
-	MOVW       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(SI*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	MOVQ       8(R11), R13
-	MOVW       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(SI*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x10, R13
-	MOVW       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	ADDQ       $0x00000010, R11
-	SUBQ       $0x08, R12
-	JGE        eight
+	TESTQ      R9, R9
+	JZ         fetched
+	LEAQ       (R10)(R9*1), R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 (R13)(SI*2)
+	PREFETCHT0 (R13)(SI*4)
+	PREFETCHT0 (R13)(DI*2)
+
+fetched:
+	MOVQ (R11), R13
+	MOVW R13, (R10)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(SI*1)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(SI*2)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	MOVQ 8(R11), R13
+	MOVW R13, (R10)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(SI*1)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(SI*2)
+	SHRQ $0x10, R13
+	MOVW R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	ADDQ $0x00000010, R11
+	SUBQ $0x08, R12
+	JGE  eight
 
 rest:
 	ADDQ $0x08, R12
@@ -2896,31 +3055,36 @@ row:
 	JL   rest
 
 eight:
-	MOVQ       (R11), R13
-	MOVL       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x20, R13
-	MOVL       R13, (R10)(SI*1)
-	MOVQ       8(R11), R13
-	MOVL       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x20, R13
-	MOVL       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	MOVQ       16(R11), R13
-	MOVL       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x20, R13
-	MOVL       R13, (R10)(SI*1)
-	MOVQ       24(R11), R13
-	MOVL       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	SHRQ       $0x20, R13
-	MOVL       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	ADDQ       $0x00000020, R11
-	SUBQ       $0x08, R12
-	JGE        eight
+	TESTQ      R9, R9
+	JZ         fetched
+	LEAQ       (R10)(R9*1), R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 (R13)(SI*2)
+	PREFETCHT0 (R13)(SI*4)
+	PREFETCHT0 (R13)(DI*2)
+
+fetched:
+	MOVQ (R11), R13
+	MOVL R13, (R10)
+	SHRQ $0x20, R13
+	MOVL R13, (R10)(SI*1)
+	MOVQ 8(R11), R13
+	MOVL R13, (R10)(SI*2)
+	SHRQ $0x20, R13
+	MOVL R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	MOVQ 16(R11), R13
+	MOVL R13, (R10)
+	SHRQ $0x20, R13
+	MOVL R13, (R10)(SI*1)
+	MOVQ 24(R11), R13
+	MOVL R13, (R10)(SI*2)
+	SHRQ $0x20, R13
+	MOVL R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	ADDQ $0x00000020, R11
+	SUBQ $0x08, R12
+	JGE  eight
 
 rest:
 	ADDQ $0x08, R12
@@ -2981,31 +3145,36 @@ row:
 	JL   rest
 
 eight:
-	MOVQ       (R11), R13
-	MOVQ       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	MOVQ       8(R11), R13
-	MOVQ       R13, (R10)(SI*1)
-	MOVQ       16(R11), R13
-	MOVQ       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	MOVQ       24(R11), R13
-	MOVQ       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	MOVQ       32(R11), R13
-	MOVQ       R13, (R10)
-	PREFETCHT0 (R10)(R9*1)
-	MOVQ       40(R11), R13
-	MOVQ       R13, (R10)(SI*1)
-	MOVQ       48(R11), R13
-	MOVQ       R13, (R10)(SI*2)
-	PREFETCHT0 (R10)(R9*1)
-	MOVQ       56(R11), R13
-	MOVQ       R13, (R10)(DI*1)
-	LEAQ       (R10)(SI*4), R10
-	ADDQ       $0x00000040, R11
-	SUBQ       $0x08, R12
-	JGE        eight
+	TESTQ      R9, R9
+	JZ         fetched
+	LEAQ       (R10)(R9*1), R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 (R13)(SI*2)
+	PREFETCHT0 (R13)(SI*4)
+	PREFETCHT0 (R13)(DI*2)
+
+fetched:
+	MOVQ (R11), R13
+	MOVQ R13, (R10)
+	MOVQ 8(R11), R13
+	MOVQ R13, (R10)(SI*1)
+	MOVQ 16(R11), R13
+	MOVQ R13, (R10)(SI*2)
+	MOVQ 24(R11), R13
+	MOVQ R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	MOVQ 32(R11), R13
+	MOVQ R13, (R10)
+	MOVQ 40(R11), R13
+	MOVQ R13, (R10)(SI*1)
+	MOVQ 48(R11), R13
+	MOVQ R13, (R10)(SI*2)
+	MOVQ 56(R11), R13
+	MOVQ R13, (R10)(DI*1)
+	LEAQ (R10)(SI*4), R10
+	ADDQ $0x00000040, R11
+	SUBQ $0x08, R12
+	JGE  eight
 
 rest:
 	ADDQ $0x08, R12
@@ -3064,31 +3233,36 @@ row:
 	JL   rest
 
 eight:
-	VMOVDQU    (R10), X0
-	VMOVDQU    X0, (BX)
-	PREFETCHT0 (BX)(R9*1)
-	VMOVDQU    16(R10), X0
-	VMOVDQU    X0, (BX)(SI*1)
-	VMOVDQU    32(R10), X0
-	VMOVDQU    X0, (BX)(SI*2)
-	PREFETCHT0 (BX)(R9*1)
-	VMOVDQU    48(R10), X0
-	VMOVDQU    X0, (BX)(DI*1)
-	LEAQ       (BX)(SI*4), BX
-	VMOVDQU    64(R10), X0
-	VMOVDQU    X0, (BX)
-	PREFETCHT0 (BX)(R9*1)
-	VMOVDQU    80(R10), X0
-	VMOVDQU    X0, (BX)(SI*1)
-	VMOVDQU    96(R10), X0
-	VMOVDQU    X0, (BX)(SI*2)
-	PREFETCHT0 (BX)(R9*1)
-	VMOVDQU    112(R10), X0
-	VMOVDQU    X0, (BX)(DI*1)
-	LEAQ       (BX)(SI*4), BX
-	ADDQ       $0x00000080, R10
-	SUBQ       $0x08, R11
-	JGE        eight
+	TESTQ      R9, R9
+	JZ         fetched
+	LEAQ       (BX)(R9*1), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 (R12)(SI*2)
+	PREFETCHT0 (R12)(SI*4)
+	PREFETCHT0 (R12)(DI*2)
+
+fetched:
+	VMOVDQU (R10), X0
+	VMOVDQU X0, (BX)
+	VMOVDQU 16(R10), X0
+	VMOVDQU X0, (BX)(SI*1)
+	VMOVDQU 32(R10), X0
+	VMOVDQU X0, (BX)(SI*2)
+	VMOVDQU 48(R10), X0
+	VMOVDQU X0, (BX)(DI*1)
+	LEAQ    (BX)(SI*4), BX
+	VMOVDQU 64(R10), X0
+	VMOVDQU X0, (BX)
+	VMOVDQU 80(R10), X0
+	VMOVDQU X0, (BX)(SI*1)
+	VMOVDQU 96(R10), X0
+	VMOVDQU X0, (BX)(SI*2)
+	VMOVDQU 112(R10), X0
+	VMOVDQU X0, (BX)(DI*1)
+	LEAQ    (BX)(SI*4), BX
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x08, R11
+	JGE     eight
 
 rest:
 	ADDQ $0x08, R11

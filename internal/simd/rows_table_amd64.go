@@ -42,7 +42,14 @@ func pickAVX2(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
 }
 
 func pickLinesAVX2(dst, src *byte, n int64, p *Shuffle, ahead int64, past bool) {
-	linesAVX2[p.count-1](dst, src, n, (*byte)(unsafe.Pointer(p)), ahead, past)
+	pick := linesAVX2[p.count-1]
+	switch {
+	case p.count == 2 && p.far == 2*p.near:
+		pick = pickSecondsAVX2
+	case p.far == -p.near:
+		pick = pickReversedAVX2
+	}
+	pick(dst, src, n, (*byte)(unsafe.Pointer(p)), ahead, past)
 }
 
 func pickLinesAVX512(dst, src *byte, n int64, p *Shuffle, ahead int64, past bool) {

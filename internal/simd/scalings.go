@@ -12,6 +12,8 @@ type Scalings struct {
 	// QuantizeFloat rounds x / Scale to the nearest integer, an even one if two are as
 	// near, what is not a number to 0, adds Zero, and bounds the sum by Least and Most.
 	QuantizeFloat, QuantizeFloats Cast
+	// QuantizeBytes is QuantizeFloat to bytes, of which a line has four terms.
+	QuantizeBytes Cast
 	// BoundFloat replaces what is no number by 0, and infinities by the largest numbers.
 	// Its table is of what it finds, the largest and the least number of each line.
 	BoundFloat Cast
@@ -22,8 +24,8 @@ type Scalings struct {
 	// the smaller one of two, as a float. Zero has no sign.
 	StepFloat Cast
 	// LookUpEach16 and LookUpEach32 replace bytes below 16 by entries of a table. Their
-	// tables are Choices.
-	LookUpEach16, LookUpEach32 Cast
+	// tables are Choices. LookUpPacked16 has two codes in each byte.
+	LookUpEach16, LookUpEach32, LookUpPacked16 Cast
 	// MapBytes replaces bytes by entries of a table of 256.
 	MapBytes Cast
 }

@@ -14,18 +14,18 @@ import (
 
 // scalings has, for each kernel, the bytes of its elements, its table and the rule, by an
 // element's place. What kernels for a line do has their terms at the line's place.
-var scalings = map[string]struct {
-	from, to int
-	table    *byte
-	rule     func(x uint64, at int) uint64
-}{
+var scalings = map[string]linesRule{
 	"ScaleFloat":     {4, 4, byTerms, func(x uint64, at int) uint64 { return scaleFloat(x, at/16) }},
 	"ScaleFloats":    {4, 4, byTerms, scaleFloat},
 	"DivideFloat":    {4, 4, byTerms, func(x uint64, at int) uint64 { return divideFloat(x, at/16) }},
 	"DivideFloats":   {4, 4, byTerms, divideFloat},
 	"QuantizeFloat":  {4, 4, byTerms, func(x uint64, at int) uint64 { return quantizeFloat(x, at/16) }},
 	"QuantizeFloats": {4, 4, byTerms, quantizeFloat},
+	"QuantizeBytes": {4, 1, byTerms, func(x uint64, at int) uint64 {
+		return uint64(uint8(int(math.Float32frombits(uint32(quantizeFloat(x, at/16))))))
+	}},
 	"LookUpEach16":   {1, 2, (*byte)(unsafe.Pointer(choices)), func(x uint64, at int) uint64 { return choose(x, at, 2) }},
+	"LookUpPacked16": {1, 4, (*byte)(unsafe.Pointer(choices)), func(x uint64, at int) uint64 { return choose(x&15, 2*at, 2) | choose(x>>4, 2*at+1, 2)<<16 }},
 	"LookUpEach32":   {1, 4, (*byte)(unsafe.Pointer(choices)), func(x uint64, at int) uint64 { return choose(x, at, 4) }},
 	"CodeFloat":      {4, 4, byTerms, func(x uint64, at int) uint64 { return codeFloat(x, at/16) }},
 	"StepFloat":      {4, 4, byTerms, func(x uint64, at int) uint64 { return stepFloat(x, at/16) }},
@@ -45,7 +45,7 @@ var (
 	choices = func() *simd.Choices {
 		c := new(simd.Choices)
 		for i := range c.At {
-			c.At[i] = uint32(i*37%128) * 32
+			c.At[i] = uint32(i/2*37%128) * 32
 		}
 		for i := range c.Tables {
 			copy(c.Tables[i][:], noise(64 + i)[i:])
@@ -135,42 +135,7 @@ func choose(x uint64, at, size int) uint64 {
 
 func TestScalings(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
-		all := reflect.ValueOf(k.Scalings)
-		require.Equal(t, len(scalings), all.NumField(), "a kernel without a test")
-		for name, c := range scalings {
-			kernel := all.FieldByName(name).Interface().(simd.Cast)
-			if kernel == nil {
-				continue
-			}
-			for _, lines := range []int{0, 1, 2, 3, 7, 33, 64} {
-				for at := range 4 {
-					past := at == 0
-					n := lines * 64 / c.to
-					src := fenced(t, max(n*c.from, 1), at%2 == 0)
-					switch {
-					case c.from == 4:
-						copy(src, floats(n*4))
-						for i := 3; i+1 < n; i += 5 { // ties
-							binary.LittleEndian.PutUint32(src[4*i:], math.Float32bits(float32(i-n/2)/2))
-						}
-					case name != "MapBytes":
-						for i := range src {
-							src[i] &= 15
-						}
-					}
-					got, start := room(lines*64, 7*at, past)
-					want := append([]byte{}, got...)
-					for i := range n {
-						var x, y [8]byte
-						copy(x[:], src[i*c.from:][:c.from])
-						binary.LittleEndian.PutUint64(y[:], c.rule(binary.LittleEndian.Uint64(x[:]), i))
-						copy(want[start+i*c.to:], y[:c.to])
-					}
-					kernel(&got[start], &src[0], int64(lines), c.table, past)
-					require.Equal(t, want, got, "%s: %d lines to byte %d, past the caches: %v", name, lines, start, past)
-				}
-			}
-		}
+		testLines(t, reflect.ValueOf(k.Scalings), scalings, []int{0, 1, 2, 3, 7, 33, 64})
 	})
 }
 

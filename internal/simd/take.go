@@ -6,7 +6,7 @@ type Takes struct {
 	// With past set it writes them past the caches: rows are then whole lines of 64
 	// bytes at multiples of 64, and other processors see them from the return on. Rows
 	// are fetched ahead of their turn by the given number, so offsets has as many more,
-	// of any value.
+	// of any value; by 0, words of up to 32 bytes are not fetched.
 	Take func(dst, src *byte, offsets *int64, dStep, size, n, ahead int64, past bool)
 	// Offsets32 and 64 add index * stride to offsets, for n indices, a multiple of 8. A
 	// negative index counts from the end of extent. The result is not 0 if one is out of

@@ -39,9 +39,11 @@ TEXT ·takeAVX2(SB), NOSPLIT, $0-57
 	JMP   done
 
 word32:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word32x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word32near
+	SUBQ  $0x04, DI
+	JL    word32x4end
 
 word32x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -76,7 +78,35 @@ word32x4loop:
 word32x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word32rest
 
+word32near:
+	SUBQ $0x04, DI
+	JL   word32nearx4end
+
+word32nearx4loop:
+	MOVQ    (DX), R8
+	VMOVDQU (CX)(R8*1), Y0
+	MOVQ    8(DX), R8
+	VMOVDQU (CX)(R8*1), Y1
+	MOVQ    16(DX), R8
+	VMOVDQU (CX)(R8*1), Y2
+	MOVQ    24(DX), R8
+	VMOVDQU (CX)(R8*1), Y3
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (AX)(BX*1)
+	VMOVDQU Y2, (AX)(BX*2)
+	VMOVDQU Y3, (AX)(SI*1)
+	LEAQ    (AX)(BX*4), AX
+	ADDQ    $0x20, DX
+	SUBQ    $0x04, DI
+	JGE     word32nearx4loop
+
+word32nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word32rest:
 word32loop:
 	MOVQ    (DX), SI
 	VMOVDQU (CX)(SI*1), Y0
@@ -106,9 +136,11 @@ two32loop:
 	JMP        done
 
 word16:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word16x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word16near
+	SUBQ  $0x04, DI
+	JL    word16x4end
 
 word16x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -143,7 +175,35 @@ word16x4loop:
 word16x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word16rest
 
+word16near:
+	SUBQ $0x04, DI
+	JL   word16nearx4end
+
+word16nearx4loop:
+	MOVQ    (DX), R8
+	VMOVDQU (CX)(R8*1), X0
+	MOVQ    8(DX), R8
+	VMOVDQU (CX)(R8*1), X1
+	MOVQ    16(DX), R8
+	VMOVDQU (CX)(R8*1), X2
+	MOVQ    24(DX), R8
+	VMOVDQU (CX)(R8*1), X3
+	VMOVDQU X0, (AX)
+	VMOVDQU X1, (AX)(BX*1)
+	VMOVDQU X2, (AX)(BX*2)
+	VMOVDQU X3, (AX)(SI*1)
+	LEAQ    (AX)(BX*4), AX
+	ADDQ    $0x20, DX
+	SUBQ    $0x04, DI
+	JGE     word16nearx4loop
+
+word16nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word16rest:
 word16loop:
 	MOVQ    (DX), SI
 	VMOVDQU (CX)(SI*1), X0
@@ -173,9 +233,11 @@ two16loop:
 	JMP        done
 
 word8:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word8x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word8near
+	SUBQ  $0x04, DI
+	JL    word8x4end
 
 word8x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -210,7 +272,35 @@ word8x4loop:
 word8x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word8rest
 
+word8near:
+	SUBQ $0x04, DI
+	JL   word8nearx4end
+
+word8nearx4loop:
+	MOVQ (DX), R8
+	MOVQ (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVQ (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVQ (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVQ (CX)(R11*1), R11
+	MOVQ R8, (AX)
+	MOVQ R9, (AX)(BX*1)
+	MOVQ R10, (AX)(BX*2)
+	MOVQ R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word8nearx4loop
+
+word8nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word8rest:
 word8loop:
 	MOVQ (DX), SI
 	MOVQ (CX)(SI*1), SI
@@ -240,9 +330,11 @@ two8loop:
 	JMP        done
 
 word4:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word4x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word4near
+	SUBQ  $0x04, DI
+	JL    word4x4end
 
 word4x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -277,7 +369,35 @@ word4x4loop:
 word4x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word4rest
 
+word4near:
+	SUBQ $0x04, DI
+	JL   word4nearx4end
+
+word4nearx4loop:
+	MOVQ (DX), R8
+	MOVL (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVL (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVL (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVL (CX)(R11*1), R11
+	MOVL R8, (AX)
+	MOVL R9, (AX)(BX*1)
+	MOVL R10, (AX)(BX*2)
+	MOVL R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word4nearx4loop
+
+word4nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word4rest:
 word4loop:
 	MOVQ (DX), SI
 	MOVL (CX)(SI*1), SI
@@ -307,9 +427,11 @@ two4loop:
 	JMP        done
 
 word2:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word2x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word2near
+	SUBQ  $0x04, DI
+	JL    word2x4end
 
 word2x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -344,7 +466,35 @@ word2x4loop:
 word2x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word2rest
 
+word2near:
+	SUBQ $0x04, DI
+	JL   word2nearx4end
+
+word2nearx4loop:
+	MOVQ (DX), R8
+	MOVW (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVW (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVW (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVW (CX)(R11*1), R11
+	MOVW R8, (AX)
+	MOVW R9, (AX)(BX*1)
+	MOVW R10, (AX)(BX*2)
+	MOVW R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word2nearx4loop
+
+word2nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word2rest:
 word2loop:
 	MOVQ (DX), SI
 	MOVW (CX)(SI*1), SI
@@ -374,9 +524,11 @@ two2loop:
 	JMP        done
 
 word1:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word1x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word1near
+	SUBQ  $0x04, DI
+	JL    word1x4end
 
 word1x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -411,7 +563,35 @@ word1x4loop:
 word1x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word1rest
 
+word1near:
+	SUBQ $0x04, DI
+	JL   word1nearx4end
+
+word1nearx4loop:
+	MOVQ (DX), R8
+	MOVB (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVB (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVB (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVB (CX)(R11*1), R11
+	MOVB R8, (AX)
+	MOVB R9, (AX)(BX*1)
+	MOVB R10, (AX)(BX*2)
+	MOVB R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word1nearx4loop
+
+word1nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word1rest:
 word1loop:
 	MOVQ (DX), SI
 	MOVB (CX)(SI*1), SI
@@ -632,9 +812,11 @@ TEXT ·takeAVX512(SB), NOSPLIT, $0-57
 	JMP   done
 
 word32:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word32x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word32near
+	SUBQ  $0x04, DI
+	JL    word32x4end
 
 word32x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -669,7 +851,35 @@ word32x4loop:
 word32x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word32rest
 
+word32near:
+	SUBQ $0x04, DI
+	JL   word32nearx4end
+
+word32nearx4loop:
+	MOVQ    (DX), R8
+	VMOVDQU (CX)(R8*1), Y0
+	MOVQ    8(DX), R8
+	VMOVDQU (CX)(R8*1), Y1
+	MOVQ    16(DX), R8
+	VMOVDQU (CX)(R8*1), Y2
+	MOVQ    24(DX), R8
+	VMOVDQU (CX)(R8*1), Y3
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (AX)(BX*1)
+	VMOVDQU Y2, (AX)(BX*2)
+	VMOVDQU Y3, (AX)(SI*1)
+	LEAQ    (AX)(BX*4), AX
+	ADDQ    $0x20, DX
+	SUBQ    $0x04, DI
+	JGE     word32nearx4loop
+
+word32nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word32rest:
 word32loop:
 	MOVQ    (DX), SI
 	VMOVDQU (CX)(SI*1), Y0
@@ -699,9 +909,11 @@ two32loop:
 	JMP        done
 
 word16:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word16x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word16near
+	SUBQ  $0x04, DI
+	JL    word16x4end
 
 word16x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -736,7 +948,35 @@ word16x4loop:
 word16x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word16rest
 
+word16near:
+	SUBQ $0x04, DI
+	JL   word16nearx4end
+
+word16nearx4loop:
+	MOVQ    (DX), R8
+	VMOVDQU (CX)(R8*1), X0
+	MOVQ    8(DX), R8
+	VMOVDQU (CX)(R8*1), X1
+	MOVQ    16(DX), R8
+	VMOVDQU (CX)(R8*1), X2
+	MOVQ    24(DX), R8
+	VMOVDQU (CX)(R8*1), X3
+	VMOVDQU X0, (AX)
+	VMOVDQU X1, (AX)(BX*1)
+	VMOVDQU X2, (AX)(BX*2)
+	VMOVDQU X3, (AX)(SI*1)
+	LEAQ    (AX)(BX*4), AX
+	ADDQ    $0x20, DX
+	SUBQ    $0x04, DI
+	JGE     word16nearx4loop
+
+word16nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word16rest:
 word16loop:
 	MOVQ    (DX), SI
 	VMOVDQU (CX)(SI*1), X0
@@ -766,9 +1006,11 @@ two16loop:
 	JMP        done
 
 word8:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word8x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word8near
+	SUBQ  $0x04, DI
+	JL    word8x4end
 
 word8x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -803,7 +1045,35 @@ word8x4loop:
 word8x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word8rest
 
+word8near:
+	SUBQ $0x04, DI
+	JL   word8nearx4end
+
+word8nearx4loop:
+	MOVQ (DX), R8
+	MOVQ (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVQ (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVQ (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVQ (CX)(R11*1), R11
+	MOVQ R8, (AX)
+	MOVQ R9, (AX)(BX*1)
+	MOVQ R10, (AX)(BX*2)
+	MOVQ R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word8nearx4loop
+
+word8nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word8rest:
 word8loop:
 	MOVQ (DX), SI
 	MOVQ (CX)(SI*1), SI
@@ -833,9 +1103,11 @@ two8loop:
 	JMP        done
 
 word4:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word4x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word4near
+	SUBQ  $0x04, DI
+	JL    word4x4end
 
 word4x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -870,7 +1142,35 @@ word4x4loop:
 word4x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word4rest
 
+word4near:
+	SUBQ $0x04, DI
+	JL   word4nearx4end
+
+word4nearx4loop:
+	MOVQ (DX), R8
+	MOVL (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVL (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVL (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVL (CX)(R11*1), R11
+	MOVL R8, (AX)
+	MOVL R9, (AX)(BX*1)
+	MOVL R10, (AX)(BX*2)
+	MOVL R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word4nearx4loop
+
+word4nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word4rest:
 word4loop:
 	MOVQ (DX), SI
 	MOVL (CX)(SI*1), SI
@@ -900,9 +1200,11 @@ two4loop:
 	JMP        done
 
 word2:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word2x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word2near
+	SUBQ  $0x04, DI
+	JL    word2x4end
 
 word2x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -937,7 +1239,35 @@ word2x4loop:
 word2x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word2rest
 
+word2near:
+	SUBQ $0x04, DI
+	JL   word2nearx4end
+
+word2nearx4loop:
+	MOVQ (DX), R8
+	MOVW (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVW (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVW (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVW (CX)(R11*1), R11
+	MOVW R8, (AX)
+	MOVW R9, (AX)(BX*1)
+	MOVW R10, (AX)(BX*2)
+	MOVW R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word2nearx4loop
+
+word2nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word2rest:
 word2loop:
 	MOVQ (DX), SI
 	MOVW (CX)(SI*1), SI
@@ -967,9 +1297,11 @@ two2loop:
 	JMP        done
 
 word1:
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x04, DI
-	JL   word1x4end
+	LEAQ  (BX)(BX*2), SI
+	TESTQ R8, R8
+	JZ    word1near
+	SUBQ  $0x04, DI
+	JL    word1x4end
 
 word1x4loop:
 	MOVQ       (DX)(R8*8), R9
@@ -1004,7 +1336,35 @@ word1x4loop:
 word1x4end:
 	ADDQ $0x04, DI
 	JZ   done
+	JMP  word1rest
 
+word1near:
+	SUBQ $0x04, DI
+	JL   word1nearx4end
+
+word1nearx4loop:
+	MOVQ (DX), R8
+	MOVB (CX)(R8*1), R8
+	MOVQ 8(DX), R9
+	MOVB (CX)(R9*1), R9
+	MOVQ 16(DX), R10
+	MOVB (CX)(R10*1), R10
+	MOVQ 24(DX), R11
+	MOVB (CX)(R11*1), R11
+	MOVB R8, (AX)
+	MOVB R9, (AX)(BX*1)
+	MOVB R10, (AX)(BX*2)
+	MOVB R11, (AX)(SI*1)
+	LEAQ (AX)(BX*4), AX
+	ADDQ $0x20, DX
+	SUBQ $0x04, DI
+	JGE  word1nearx4loop
+
+word1nearx4end:
+	ADDQ $0x04, DI
+	JZ   done
+
+word1rest:
 word1loop:
 	MOVQ (DX), SI
 	MOVB (CX)(SI*1), SI

@@ -52,7 +52,7 @@ func TestTake(t *testing.T) {
 				for i, at := range offsets[:n] {
 					copy(want[i*step:][:size], src[at:])
 				}
-				k.Take(&dst[0], &src[0], &offsets[0], int64(step), int64(size), int64(n), int64(n%ahead+1), false)
+				k.Take(&dst[0], &src[0], &offsets[0], int64(step), int64(size), int64(n), int64(n%(ahead+1)), false)
 				require.Equal(t, want, dst, "%d rows of %d bytes", n, size)
 			}
 		}

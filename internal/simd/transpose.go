@@ -4,13 +4,15 @@ package simd
 type Transposes struct {
 	// Transpose has the kernels for elements of 1, 2, 4, 8 and 16 bytes.
 	Transpose [5]Transposer
+	// Packed2 and Packed4 have the kernels for elements of 2 and of 4 bits, at levels of x86.
+	Packed2, Packed4 Packer
 	// ScatterRows copies n rows of run bytes, stride apart in src, to dst plus the
 	// entries of tab. Lines that it writes as a whole go past the caches.
 	ScatterRows func(dst *byte, tab *int64, src *byte, stride, run, n int64)
 	// FetchRows fetches size bytes of each of m rows to the second cache. nil at levels
 	// whose kernels fetch nothing.
 	FetchRows func(src *byte, rows *int64, m, size int64)
-	// Split2 and Split4 separate the elements of 2 and of 4 bits in each byte. A row of
+	// Split2 and Split4, where there is no Packer, separate the elements of 2 and of 4 bits in each byte. A row of
 	// run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart: the first
 	// element of each byte, the second, and so on. There are n rows, step apart.
 	Split2, Split4 func(dst *byte, stride int64, src *byte, step, run, n int64)
@@ -31,7 +33,9 @@ type Transposer struct {
 	// first cache. Few is Stream for n elements of fewer than 16 bytes: it reads 16 bytes
 	// of each row nevertheless, and fetches nothing. nil where there is none.
 	Stream, Staged, Few StreamFunc
-	Width               int64
+	// Placed and PlacedStaged are Stream and Staged for rows of dst at dst[tab[i]].
+	Placed, PlacedStaged PlacedFunc
+	Width                int64
 }
 
 // TransposeFunc is a kernel of a Transposer. Where there is FetchRows, it fetches
@@ -43,6 +47,27 @@ type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n in
 // fetches what it reads later, in the end the first lines at fetch[fetched[k]], k < m; nil:
 // nothing. work is a buffer of StreamWork bytes, which begins on a line.
 type StreamFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)
+
+// PlacedFunc is a StreamFunc whose rows of dst lie where a table says.
+type PlacedFunc func(dst *byte, tab *int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)
+
+// Packer has the kernels for elements of w bits, of which a byte has 8/w. Rows of dst have
+// element i of each row of the source, those of src begin in whole bytes, and n counts their
+// bytes, 16 at the least:
+//
+//	element k of the row at dst[i*stride] = element i of the row at src[rows[k]], i < n*8/w, k < m
+//
+// A kernel does a block of rows at a time, and m is a multiple of the block.
+type Packer struct {
+	Wide   StreamFunc // blocks of Width*8/w rows; what it fetches is as of a TransposeFunc
+	Narrow StreamFunc // blocks of 16*8/w rows; it fetches nothing
+	// Stream and Staged are as those of a Transposer, in blocks of 64*8/w rows.
+	Stream, Staged StreamFunc
+	Width          int64
+}
+
+// PackedWork is the size of the buffer of a Packer's kernels.
+const PackedWork = 20 << 10
 
 // StreamWork is the size of the buffer of a StreamFunc.
 const StreamWork = 5 << 10

@@ -17,10 +17,20 @@ func transpose8x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 //go:noescape
 func transpose8x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose8x256placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose8x256streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose8x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x256placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x256placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose8x256streamfew is one of Transposes.Transpose.
 //
@@ -37,10 +47,20 @@ func transpose8x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n 
 //go:noescape
 func transpose8x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose8x512placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose8x512streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose8x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose8x512placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose8x512placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose8x512streamfew is one of Transposes.Transpose.
 //
@@ -62,10 +82,20 @@ func transpose16x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose16x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose16x256placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose16x256streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose16x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x256placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x256placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose16x256streamfew is one of Transposes.Transpose.
 //
@@ -82,10 +112,20 @@ func transpose16x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose16x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose16x512placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose16x512streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose16x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose16x512placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose16x512placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose16x512streamfew is one of Transposes.Transpose.
 //
@@ -107,10 +147,20 @@ func transpose32x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose32x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose32x256placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose32x256streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose32x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x256placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x256placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose32x512 is one of Transposes.Transpose.
 //
@@ -122,10 +172,20 @@ func transpose32x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose32x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose32x512placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x512placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose32x512streamstaged is one of Transposes.Transpose.
 //
 //go:noescape
 func transpose32x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose32x512placedstaged is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose32x512placedstaged(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose64x128 is one of Transposes.Transpose.
 //
@@ -142,6 +202,11 @@ func transpose64x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //go:noescape
 func transpose64x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose64x256placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose64x256placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // transpose64x512 is one of Transposes.Transpose.
 //
 //go:noescape
@@ -151,6 +216,11 @@ func transpose64x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n
 //
 //go:noescape
 func transpose64x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose64x512placed is one of Transposes.Transpose.
+//
+//go:noescape
+func transpose64x512placed(dst *byte, tab *int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
 // transpose128x128 is one of Transposes.Transpose.
 //
@@ -177,6 +247,76 @@ func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 //go:noescape
 func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
+// transpose2x128 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x256 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x256stream is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x256streamstaged is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x512 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x512stream is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose2x512streamstaged is one of Transposes.Packed.
+//
+//go:noescape
+func transpose2x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x128 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x256 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x256stream is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x256streamstaged is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x512 is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x512stream is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
+// transpose4x512streamstaged is one of Transposes.Packed.
+//
+//go:noescape
+func transpose4x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
+
 // fetchRows is Transposes.FetchRows.
 //
 //go:noescape
@@ -187,30 +327,10 @@ func fetchRows(src *byte, rows *int64, m int64, size int64)
 //go:noescape
 func scatterRowsAVX2(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
 
-// split2AVX2 is one of Transposes.Split.
-//
-//go:noescape
-func split2AVX2(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
-
-// split4AVX2 is one of Transposes.Split.
-//
-//go:noescape
-func split4AVX2(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
-
 // scatterRowsAVX512 is Transposes.ScatterRows.
 //
 //go:noescape
 func scatterRowsAVX512(dst *byte, tab *int64, src *byte, stride int64, run int64, n int64)
-
-// split2AVX512 is one of Transposes.Split.
-//
-//go:noescape
-func split2AVX512(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
-
-// split4AVX512 is one of Transposes.Split.
-//
-//go:noescape
-func split4AVX512(dst *byte, stride int64, src *byte, step int64, run int64, n int64)
 
 // split3LinesAVX2 is Threes.Split3Lines.
 //

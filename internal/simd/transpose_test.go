@@ -2,6 +2,7 @@ package simd_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,8 @@ func TestTranspose(t *testing.T) {
 				{"wide", kernels.Wide, int(kernels.Width), 1, least, 5*least + 2},
 				{"stream", worker(kernels.Stream), 64, 64, least, 9*least + 2},
 				{"staged", worker(kernels.Staged), 64, 64, 4 * least, 9*least + 2},
+				{"placed", placer(kernels.Placed), 64, 64, least, 9*least + 2},
+				{"placed-staged", placer(kernels.PlacedStaged), 64, 64, 4 * least, 9*least + 2},
 				{"narrow", kernels.Narrow, 16, 1, least, 5*least + 2},
 				{"few", worker(kernels.Few), 64, 64, 1, least},
 			} {
@@ -36,7 +39,11 @@ func TestTranspose(t *testing.T) {
 					if f.transpose == nil {
 						t.Skip("no kernel at this level")
 					}
-					testTranspose(t, f.transpose, size, f.width, f.align, f.lo, f.hi)
+					row := func(i, _ int) int { return i }
+					if strings.HasPrefix(f.name, "placed") {
+						row = swapped
+					}
+					testTranspose(t, f.transpose, size, f.width, f.align, f.lo, f.hi, row)
 				})
 			}
 		}
@@ -54,7 +61,31 @@ func worker(stream simd.StreamFunc) simd.TransposeFunc {
 	}
 }
 
-func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, align, lo, hi int) {
+// placer gives a kernel its buffer, and a table of rows each of which changes places with a
+// neighbour.
+func placer(placed simd.PlacedFunc) simd.TransposeFunc {
+	if placed == nil {
+		return nil
+	}
+	work := aligned(simd.StreamWork)
+	return func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64) {
+		tab := make([]int64, n)
+		for i := range tab {
+			tab[i] = int64(swapped(i, int(n))) * stride
+		}
+		placed(dst, &tab[0], src, rows, m, n, fetch, fetched, &work[0])
+	}
+}
+
+// swapped returns the neighbour of one of n rows.
+func swapped(i, n int) int {
+	if i^1 < n {
+		return i ^ 1
+	}
+	return i
+}
+
+func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, align, lo, hi int, row func(i, n int) int) {
 	block := width / size
 	const room = 64 << 10
 	first, last := fenced(t, room, false), fenced(t, room, true)
@@ -78,7 +109,7 @@ func testTranspose(t *testing.T, transpose simd.TransposeFunc, size, width, alig
 				got, want := aligned(64+at+n*stride), aligned(64+at+n*stride)
 				for i := range n {
 					for k := range m {
-						copy(want[at+i*stride+k*size:][:size], src[int(tab[k])+i*size:])
+						copy(want[at+row(i, n)*stride+k*size:][:size], src[int(tab[k])+i*size:])
 					}
 				}
 				transpose(&got[at], int64(stride), &src[0], &tab[0], int64(m), int64(n), &src[0], &tab[0])

@@ -19,12 +19,15 @@ func main() {
 		lookUpEach32(v)
 		scalings(v)
 		codeFloat(v)
+		wordToStep(v)
+		wordToNibble(v)
+		narrows(v)
 	}
 	byteToWord()
-	wordToStep()
 	stepFloat()
 	boundFloat()
-	lookUpEach16()
+	lookUpEach16("lookUpEach16", 1)
+	lookUpEach16("lookUpPacked16", 2)
 	mapBytesAVX2()
 	mapBytesAVX512()
 	hasF16C()
@@ -33,9 +36,10 @@ func main() {
 
 // Bits of a float32.
 const (
-	sign    = 1 << 31
-	nan     = 0x7fc00000
-	twoTo31 = 0x4f000000
+	sign     = 1 << 31
+	infinite = 0x7f800000
+	nan      = 0x7fc00000
+	twoTo31  = 0x4f000000
 )
 
 // What VCMPPS asks.

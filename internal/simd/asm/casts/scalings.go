@@ -32,23 +32,58 @@ func scalings(v Vec) {
 			return func(x reg.VecVirtual, by []reg.VecVirtual) { VDIVPS(by[0], x, x) }
 		})
 		byTerms(v, "quantizeFloat", each, []int{termsZero, termsScale}, func(terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
-			least, most := v.Reg(), v.Reg()
-			VBROADCASTSS(terms.Offset(termsLeast), least)
-			VBROADCASTSS(terms.Offset(termsMost), most)
-			return func(x reg.VecVirtual, by []reg.VecVirtual) {
-				VDIVPS(by[1], x, x)
-				zeroNaN(v, x, x)
-				if v == AVX512 {
-					VRNDSCALEPS(Imm(8), x, x) // to the nearest, even
-				} else {
-					VROUNDPS(Imm(8), x, x)
-				}
-				VADDPS(by[0], x, x)
-				VMAXPS(least, x, x)
-				VMINPS(most, x, x)
-			}
+			return quantized(v, terms)
 		})
 	}
+	quantizeBytes(v)
+}
+
+// quantized prepares what quantizes floats by a zero point and a scale.
+func quantized(v Vec, terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
+	least, most := v.Reg(), v.Reg()
+	VBROADCASTSS(terms.Offset(termsLeast), least)
+	VBROADCASTSS(terms.Offset(termsMost), most)
+	return func(x reg.VecVirtual, by []reg.VecVirtual) {
+		VDIVPS(by[1], x, x)
+		zeroNaN(v, x, x)
+		if v == AVX512 {
+			VRNDSCALEPS(Imm(8), x, x) // to the nearest, even
+		} else {
+			VROUNDPS(Imm(8), x, x)
+		}
+		VADDPS(by[0], x, x)
+		VMAXPS(least, x, x)
+		VMINPS(most, x, x)
+	}
+}
+
+// quantizeBytes writes Scalings.QuantizeBytes.
+func quantizeBytes(v Vec) {
+	begin(v, "quantizeBytes")
+	tables, dst, src := Arg("tables"), Arg("dst"), Arg("src")
+	change, low, order := quantized(v, Mem{Base: tables}), v.Splat32(0xff), v.Packed(4)
+	Loop(func(past bool) {
+		for at := 0; at < Line; at += int(v) {
+			var x [4]reg.VecVirtual
+			by := []reg.VecVirtual{v.Reg(), v.Reg()}
+			for i := range x {
+				from := 4*at + i*int(v)
+				if from%Line == 0 {
+					VBROADCASTSS(Mem{Base: tables, Disp: termsZero + from/Line*4}, by[0])
+					VBROADCASTSS(Mem{Base: tables, Disp: termsScale + from/Line*4}, by[1])
+				}
+				x[i] = v.Reg()
+				Read(Mem{Base: src, Disp: from}, x[i])
+				change(x[i], by)
+				VCVTPS2DQ(x[i], x[i])
+				And(low, x[i])
+			}
+			Write(narrow(x[:], order), Mem{Base: dst, Disp: at}, past)
+		}
+		ADDQ(Imm(16), tables)
+		ADDQ(U32(4*Line), src)
+		ADDQ(Imm(Line), dst)
+	})
 }
 
 // byTerms writes a kernel that changes floats by terms, of which there is one for each

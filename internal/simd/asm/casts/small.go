@@ -15,7 +15,10 @@ const (
 	wordsFlip, wordsTested, wordsAt = 43, 44, 45
 	wordsSign, wordsSpecial         = 46, 47
 
-	stepsCount, stepsAt, stepsSpecial, stepsSign = 7, 14, 16, 18
+	stepsPlaces                      = 48
+	stepsShift                       = 64
+	stepsBase, stepsRound, stepsMost = 72, 74, 76
+	stepsSign, stepsSpecial          = 78, 79
 )
 
 // byteToWord writes Casts.ByteToWord, for vectors of 32 bytes: they make a line.
@@ -33,13 +36,7 @@ func byteToWord() {
 	VMOVQ(Mem{Base: tables, Disp: wordsShift}, shift)
 	mask, bias := every(wordsMask), every(wordsBias)
 	flip, tested, at := every(wordsFlip), every(wordsTested), every(wordsAt)
-	// There are too few registers.
-	spilled := func(field int) Mem {
-		m := AllocLocal(int(v))
-		VMOVDQU(every(field), m)
-		return m
-	}
-	odd, sign, special := spilled(wordsOdd), spilled(wordsSign), spilled(wordsSpecial)
+	odd, sign, special := aside(v, every(wordsOdd)), aside(v, every(wordsSign)), aside(v, every(wordsSpecial))
 	signs, sixteen := v.Splat8(0x80), v.Splat8(16)
 	dst, src := Arg("dst"), Arg("src")
 	Loop(func(past bool) {
@@ -75,43 +72,134 @@ func byteToWord() {
 	})
 }
 
-// wordToStep writes Casts.WordToStep.
-func wordToStep() {
-	const v = AVX2
-	begin(v, "wordToStep")
-	tables := Arg("tables")
-	every := func(at int) reg.VecVirtual {
-		r := v.Reg()
-		VPBROADCASTW(Mem{Base: tables, Disp: at}, r)
+// aside puts a register on the stack with AVX2, which has too few of them.
+func aside(v Vec, r reg.VecVirtual) Op {
+	if v == AVX512 {
 		return r
 	}
-	var steps []reg.VecVirtual
-	for i := range stepsCount {
-		steps = append(steps, every(2*i))
-	}
-	at, special, sign, magnitude := every(stepsAt), every(stepsSpecial), every(stepsSign), v.Splat16(0x7fff)
-	kernel(2, 1, 32, func(src Mem) reg.VecVirtual {
-		half := func(src Mem) reg.VecVirtual {
-			x, m, t := v.Reg(), v.Reg(), v.Reg()
-			sum := v.Reg()
-			Read(src, x)
-			VPAND(magnitude, x, m)
-			VPCMPGTW(steps[0], m, sum)
-			for _, step := range steps[1:] {
-				VPCMPGTW(step, m, t)
-				VPADDW(t, sum, sum)
-			}
-			VPSRAW(Imm(15), x, x)
-			VPAND(sign, x, x)
-			VPSUBW(sum, x, sum) // each step counted -1
-			VPCMPGTW(at, m, t)
-			VPBLENDVB(t, special, sum, sum)
-			return sum
-		}
-		a := half(src)
-		b := half(src.Offset(32))
-		VPACKUSWB(b, a, a)
-		VPERMQ(Imm(0xd8), a, a)
-		return a
+	m := AllocLocal(int(v))
+	Write(r, m, false)
+	return m
+}
+
+// wordToStep writes Casts.WordToStep.
+func wordToStep(v Vec) {
+	begin(v, "wordToStep")
+	order, step := v.Packed(2), steps(v)
+	kernel(2, 1, int(v), func(src Mem) reg.VecVirtual {
+		x := step(src)
+		VPERMD(x, order, x)
+		return x
 	})
+}
+
+// wordToNibble writes Casts.WordToNibble.
+func wordToNibble(v Vec) {
+	begin(v, "wordToNibble")
+	order, pairs, step := v.Packed(4), aside(v, v.Splat16(0x1001)), steps(v)
+	dst, src := Arg("dst"), Arg("src")
+	Loop(func(past bool) {
+		for at := 0; at < Line; at += int(v) {
+			var x [2]reg.VecVirtual
+			for i := range x {
+				x[i] = step(Mem{Base: src, Disp: 4*at + 2*int(v)*i})
+				VPMADDUBSW(pairs, x[i], x[i])
+			}
+			VPACKUSWB(x[1], x[0], x[0])
+			VPERMD(x[0], order, x[0])
+			Write(x[0], Mem{Base: dst, Disp: at}, past)
+		}
+		ADDQ(U32(4*Line), src)
+		ADDQ(Imm(Line), dst)
+	})
+}
+
+// steps prepares what makes a vector of bytes of two of words, packed within their lanes.
+func steps(v Vec) func(src Mem) reg.VecVirtual {
+	tables := Arg("tables")
+	field := func(at int) Mem { return Mem{Base: tables, Disp: at} }
+	every := func(spread func(...Op), at int) reg.VecVirtual {
+		r := v.Reg()
+		spread(field(at), r)
+		return r
+	}
+	sign, special := aside(v, every(VPBROADCASTB, stepsSign)), aside(v, every(VPBROADCASTB, stepsSpecial))
+	most, base, round := aside(v, every(VPBROADCASTW, stepsMost)), every(VPBROADCASTW, stepsBase), every(VPBROADCASTW, stepsRound)
+	shift := XMM()
+	VMOVQ(field(stepsShift), shift)
+	magnitude, code := v.Splat16(0x7fff), codes(v, field(0))
+	return func(src Mem) reg.VecVirtual {
+		var x, place, above [2]reg.VecVirtual
+		for i := range x {
+			m := v.Reg()
+			x[i], place[i], above[i] = v.Reg(), v.Reg(), v.Reg()
+			Read(src.Offset(i*int(v)), x[i])
+			masked(x[i], magnitude, m)
+			if v == AVX512 {
+				k := K()
+				VPCMPGTW(most, m, k)
+				VPMOVM2W(k, above[i])
+			} else {
+				VPCMPGTW(most, m, above[i])
+			}
+			VPSUBUSW(base, m, m)
+			VPSRLW(shift, m, place[i])
+			VPADDW(round, m, m)
+			VPSRLW(shift, m, m)
+			VPADDW(m, place[i], place[i])
+		}
+		VPACKUSWB(place[1], place[0], place[0])
+		VPACKSSWB(x[1], x[0], x[0])
+		VPACKSSWB(above[1], above[0], above[0])
+		found := code(place[0])
+		if v == AVX512 {
+			k := K()
+			VPMOVB2M(x[0], k)
+			VPADDB(sign, found, k, found)
+			VPMOVB2M(above[0], k)
+			VMOVDQU8(special, k, found)
+			return found
+		}
+		zero := v.Reg()
+		VPXOR(zero, zero, zero)
+		VPCMPGTB(x[0], zero, x[0])
+		VPAND(sign, x[0], x[0])
+		VPADDB(x[0], found, found)
+		VPBLENDVB(above[0], special, found, found)
+		return found
+	}
+}
+
+// codes prepares what finds the codes of places.
+func codes(v Vec, tables Mem) func(x reg.VecVirtual) reg.VecVirtual {
+	last := aside(v, v.Splat8(stepsPlaces-1))
+	if v == AVX512 {
+		table := v.Reg()
+		Read(tables, table)
+		return func(x reg.VecVirtual) reg.VecVirtual {
+			VPMINUB(last, x, x)
+			VPERMB(table, x, x)
+			return x
+		}
+	}
+	// As in mapBytesAVX2, with sums.
+	var table [stepsPlaces / 16]reg.VecVirtual
+	for i := range table {
+		table[i] = v.Lanes(tables.Offset(16 * i))
+	}
+	for i := len(table) - 1; i > 0; i-- {
+		VPSUBB(table[i-1], table[i], table[i])
+	}
+	sixteen := aside(v, v.Splat8(16))
+	return func(x reg.VecVirtual) reg.VecVirtual {
+		VPMINUB(last, x, x)
+		found, sum := v.Reg(), v.Reg()
+		VPSHUFB(x, table[0], sum)
+		for _, t := range table[1:] {
+			VPSUBB(sixteen, x, x)
+			VPSHUFB(x, t, found)
+			VPADDB(found, sum, sum)
+		}
+		return sum
+	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -11,60 +13,82 @@ import (
 // Where simd.Choices has its tables.
 const choicesTables = 4 * 256
 
-// lookUpEach writes a kernel that replaces bytes below 16 by entries of so many bytes, of
-// a table that each line chooses.
-func lookUpEach(v Vec, name string, size int, prepare func() func(table, src Mem) []reg.VecVirtual) {
+// lookUpEach writes a kernel that replaces codes by entries of so many bytes, of a table that
+// each line chooses. A table that is the one before is not prepared again.
+func lookUpEach(v Vec, name string, size, codesInByte int, prepare func() (table func(Mem), find func(src Mem) []reg.VecVirtual)) {
 	begin(v, name)
-	tables, dst, src, at, table := Arg("tables"), Arg("dst"), Arg("src"), GP64(), GP64()
-	find := prepare()
+	tables, dst, src, at, table, last := Arg("tables"), Arg("dst"), Arg("src"), GP64(), GP64(), GP64()
+	load, find := prepare()
 	MOVQ(tables, at)
+	MOVQ(I32(-1), last)
 	Loop(func(past bool) {
+		same := fmt.Sprintf("same%v", past)
 		MOVL(Mem{Base: at}, table.As32())
+		CMPQ(table, last)
+		JE(LabelRef(same))
+		MOVQ(table, last)
 		ADDQ(tables, table)
-		for i, x := range find(Mem{Base: table, Disp: choicesTables}, Mem{Base: src}) {
+		load(Mem{Base: table, Disp: choicesTables})
+		Label(same)
+		for i, x := range find(Mem{Base: src}) {
 			Write(x, Mem{Base: dst, Disp: i * int(x.Size())}, past)
 		}
 		ADDQ(Imm(4), at)
-		ADDQ(U32(Line/size), src)
+		ADDQ(U32(uint32(Line/size/codesInByte)), src)
 		ADDQ(Imm(Line), dst)
 	})
 }
 
 // lookUpEach16 finds the low bytes and the high ones of words, and interleaves them: with
-// vectors of 32 bytes, of which a line has one.
-func lookUpEach16() {
+// vectors of 32 bytes, of which a line has one. Codes are bytes, or two in each.
+func lookUpEach16(name string, codesInByte int) {
 	const v = AVX2
-	lookUpEach(v, "lookUpEach16", 2, func() func(table, src Mem) []reg.VecVirtual {
+	lookUpEach(v, name, 2, codesInByte, func() (func(Mem), func(Mem) []reg.VecVirtual) {
 		// Of eight words the low bytes, and then the high ones.
 		apart := v.Table("apart", func(i int) byte { return byte(i%8*2 + i%16/8) })
-		return func(table, src Mem) []reg.VecVirtual {
+		low, high, nibbles := v.Reg(), v.Reg(), v.Splat8(15)
+		load := func(table Mem) {
 			first, second := v.Lanes(table), v.Lanes(table.Offset(16))
-			low, high, x := v.Reg(), v.Reg(), v.Reg()
 			VPSHUFB(apart, first, first)
 			VPSHUFB(apart, second, second)
 			VPUNPCKLQDQ(second, first, low)
 			VPUNPCKHQDQ(second, first, high)
-			VPERMQ(Imm(0xd8), src, x) // so that lanes are interleaved in order
-			VPSHUFB(x, low, low)
-			VPSHUFB(x, high, high)
-			VPUNPCKLBW(high, low, x)
-			VPUNPCKHBW(high, low, low)
-			return []reg.VecVirtual{x, low}
+		}
+		return load, func(src Mem) []reg.VecVirtual {
+			x, lows, highs := v.Reg(), v.Reg(), v.Reg()
+			if codesInByte == 2 {
+				VPMOVZXBW(src, x)
+				VPSLLW(Imm(4), x, lows)
+				VPOR(lows, x, x)
+				VPAND(nibbles, x, x)
+				VPERMQ(Imm(0xd8), x, x)
+			} else {
+				VPERMQ(Imm(0xd8), src, x) // so that lanes are interleaved in order
+			}
+			VPSHUFB(x, low, lows)
+			VPSHUFB(x, high, highs)
+			VPUNPCKLBW(highs, lows, x)
+			VPUNPCKHBW(highs, lows, lows)
+			return []reg.VecVirtual{x, lows}
 		}
 	})
 }
 
 // lookUpEach32 is lookUp32 with a table for each line.
 func lookUpEach32(v Vec) {
-	lookUpEach(v, "lookUpEach32", 4, func() func(table, src Mem) []reg.VecVirtual {
-		return func(table, src Mem) []reg.VecVirtual {
-			first, second := v.Reg(), v.Reg()
+	lookUpEach(v, "lookUpEach32", 4, 1, func() (func(Mem), func(Mem) []reg.VecVirtual) {
+		first, second := v.Reg(), v.Reg()
+		load := func(table Mem) {
 			Read(table, first)
-			if v == AVX512 {
-				return []reg.VecVirtual{find32(v, first, second, src)}
+			if v == AVX2 {
+				Read(table.Offset(32), second)
 			}
-			Read(table.Offset(32), second)
+		}
+		return load, func(src Mem) []reg.VecVirtual {
 			low := find32(v, first, second, src)
+			if v == AVX512 {
+				return []reg.VecVirtual{low}
+			}
 			return []reg.VecVirtual{low, find32(v, first, second, src.Offset(8))}
 		}
 	})

@@ -18,11 +18,34 @@ type linePicker struct {
 
 func field(p reg.GPVirtual, at int) Mem { return Mem{Base: p, Disp: at} }
 
+// picker returns how a line is picked, past the caches or not, after what it loads before
+// the first one.
+type picker = func(l *linePicker, p reg.GPVirtual) (line func(past bool))
+
 // pickLines writes Rows.PickLines. A line is a group of 64 bytes, or four of 16.
 func pickLines(v emit.Vec, count int) {
-	name := v.Name(fmt.Sprintf("pickLines%d", count))
+	pick := (*linePicker).fourGroups
+	if v == emit.AVX512 {
+		pick = (*linePicker).group
+	}
+	linesOf(v, fmt.Sprintf("pickLines%d", count), fmt.Sprintf("groups that span %d vectors", count), count, pick)
+}
+
+// pickSeconds writes it for every second element, pickReversed for neighbours in reverse:
+// registers of 32 bytes have all of two groups.
+func pickSeconds() {
+	linesOf(emit.AVX2, "pickSeconds", "every second element of up to 8 bytes", 2, (*linePicker).seconds)
+}
+
+func pickReversed() {
+	linesOf(emit.AVX2, "pickReversed", "neighbours in reverse", 1, (*linePicker).reversed)
+}
+
+// linesOf writes Rows.PickLines for some elements, in groups that span some vectors.
+func linesOf(v emit.Vec, name, elements string, count int, pick picker) {
+	name = v.Name(name)
 	TEXT(name, NOSPLIT, "func(dst, src *byte, lines int64, p *byte, ahead int64, past bool)")
-	Doc(fmt.Sprintf("%s is Rows.PickLines for groups that span %d vectors.", name, count))
+	Doc(fmt.Sprintf("%s is Rows.PickLines for %s.", name, elements))
 	Pragma("noescape")
 	l := linePicker{count, param("dst"), param("src"), GP64(), GP64()}
 	lines, p, ahead := param("lines"), param("p"), param("ahead")
@@ -33,11 +56,7 @@ func pickLines(v emit.Vec, count int) {
 		SHLQ(Imm(2), l.sBy)
 	}
 	dBy := l.ascend(lines)
-	pick := l.group
-	if v == emit.AVX2 {
-		pick = l.fourGroups
-	}
-	line := pick(p)
+	line := pick(&l, p)
 	emit.Lines(lines, func(past bool) {
 		for i := range count {
 			PREFETCHT1(Mem{Base: l.s, Index: ahead, Scale: 1, Disp: emit.Line * i})
@@ -139,5 +158,41 @@ func (l *linePicker) fourGroups(p reg.GPVirtual) func(past bool) {
 			emit.Write(out, at(l.d, 16*group), past)
 		}
 		ADDQ(l.sBy, last)
+	}
+}
+
+// seconds picks a line of every second element by groups of 16 bytes, whose two vectors are
+// the lanes of a register: one that begins with a group, and one that ends with the next,
+// since what follows its last element may be nobody's.
+func (l *linePicker) seconds(p reg.GPVirtual) func(past bool) {
+	end := GP64() // of the second group, less a register
+	MOVQ(field(p, fieldSpan), end)
+	ADDQ(l.s, end)
+	firsts, lasts := emit.AVX2.Lanes(field(p, fieldShuffles)), emit.AVX2.Lanes(field(p, fieldShuffles+64))
+	one, other := YMM(), YMM()
+	return func(past bool) {
+		for half := 0; half < emit.Line; half += int(emit.AVX2) {
+			VMOVDQU(at(l.s, 2*half), one)
+			VPSHUFB(firsts, one, one)
+			VMOVDQU(at(end, 2*half), other)
+			VPSHUFB(lasts, other, other)
+			VPOR(other, one, one)
+			VPERMQ(Imm(0b11_01_10_00), one, one) // halves of groups next to each other
+			emit.Write(one, at(l.d, half), past)
+		}
+		ADDQ(l.sBy, end)
+	}
+}
+
+// reversed picks a line of neighbours in reverse by groups of 16 bytes, of which two are the
+// lanes of a register, and change places.
+func (l *linePicker) reversed(p reg.GPVirtual) func(past bool) {
+	table, one := emit.AVX2.Lanes(field(p, fieldShuffles)), YMM()
+	return func(past bool) {
+		for half := 0; half < emit.Line; half += int(emit.AVX2) {
+			VPERMQ(Imm(0b01_00_11_10), at(l.s, -16-half), one)
+			VPSHUFB(table, one, one)
+			emit.Write(one, at(l.d, half), past)
+		}
 	}
 }

@@ -25,6 +25,8 @@ func main() {
 		pickLines(emit.AVX512, count)
 		spreadAVX512(count)
 	}
+	pickSeconds()
+	pickReversed()
 	for _, w := range []int{1, 2, 4, 8, 16} {
 		spreadAVX2(w)
 	}

@@ -168,6 +168,14 @@ func spreadAVX2(w int) {
 	SUBQ(Imm(8), left)
 	JL(LabelRef("rest"))
 	Label("eight")
+	TESTQ(ahead, ahead)
+	JZ(LabelRef("fetched"))
+	later := GP64()
+	LEAQ(Mem{Base: dg, Index: ahead, Scale: 1}, later)
+	for _, two := range []Mem{{Base: later}, {Base: later, Index: step, Scale: 2}, {Base: later, Index: step, Scale: 4}, {Base: later, Index: step3, Scale: 2}} {
+		PREFETCHT0(two)
+	}
+	Label("fetched")
 	for i := range 8 {
 		to := []Mem{{Base: dg}, {Base: dg, Index: step, Scale: 1}, {Base: dg, Index: step, Scale: 2}, {Base: dg, Index: step3, Scale: 1}}[i%4]
 		switch {
@@ -179,9 +187,6 @@ func spreadAVX2(w int) {
 		default:
 			SHRQ(Imm(uint64(8*w)), t)
 			store(t, to)
-		}
-		if i%2 == 0 {
-			PREFETCHT0(Mem{Base: dg, Index: ahead, Scale: 1})
 		}
 		if i%4 == 3 {
 			LEAQ(Mem{Base: dg, Index: step, Scale: 4}, dg)

@@ -92,26 +92,19 @@ func (t taker) fetch(off int) (from reg.GPVirtual) {
 	return from
 }
 
-// words moves rows that are one word.
+// words moves rows that are one word, and fetches none where that is 0 rows ahead.
 func (t taker) words(bytes int) {
 	label := fmt.Sprint("word", bytes)
 	Label(label)
 	three := GP64()
 	LEAQ(Mem{Base: t.step, Index: t.step, Scale: 2}, three)
-	t.loop(label+"x4", 4, func() {
-		var words [4]reg.Register
-		for i := range words {
-			at := t.fetch(8 * i)
-			MOVQ(Mem{Base: t.offsets, Disp: 8 * i}, at)
-			words[i] = word(bytes)
-			move(bytes, t.from(at, 0), words[i])
-		}
-		move(bytes, words[0], Mem{Base: t.d})
-		move(bytes, words[1], Mem{Base: t.d, Index: t.step, Scale: 1})
-		move(bytes, words[2], Mem{Base: t.d, Index: t.step, Scale: 2})
-		move(bytes, words[3], Mem{Base: t.d, Index: three, Scale: 1})
-		LEAQ(Mem{Base: t.d, Index: t.step, Scale: 4}, t.d)
-	})
+	TESTQ(t.ahead, t.ahead)
+	JZ(LabelRef(label + "near"))
+	t.loop(label+"x4", 4, func() { t.fourWords(bytes, three, true) })
+	JMP(LabelRef(label + "rest"))
+	Label(label + "near")
+	t.loop(label+"nearx4", 4, func() { t.fourWords(bytes, three, false) })
+	Label(label + "rest")
 	t.loop(label, 1, func() {
 		at, w := GP64(), word(bytes)
 		MOVQ(Mem{Base: t.offsets}, at)
@@ -119,6 +112,24 @@ func (t taker) words(bytes int) {
 		move(bytes, w, Mem{Base: t.d})
 		ADDQ(t.step, t.d)
 	})
+}
+
+func (t taker) fourWords(bytes int, three reg.GPVirtual, fetch bool) {
+	var words [4]reg.Register
+	for i := range words {
+		at := GP64()
+		if fetch {
+			at = t.fetch(8 * i)
+		}
+		MOVQ(Mem{Base: t.offsets, Disp: 8 * i}, at)
+		words[i] = word(bytes)
+		move(bytes, t.from(at, 0), words[i])
+	}
+	move(bytes, words[0], Mem{Base: t.d})
+	move(bytes, words[1], Mem{Base: t.d, Index: t.step, Scale: 1})
+	move(bytes, words[2], Mem{Base: t.d, Index: t.step, Scale: 2})
+	move(bytes, words[3], Mem{Base: t.d, Index: three, Scale: 1})
+	LEAQ(Mem{Base: t.d, Index: t.step, Scale: 4}, t.d)
 }
 
 // twoWords moves rows of more than one word, and less than two, as a first and a last

@@ -17,7 +17,7 @@ type transposer struct {
 	size  int // bytes of an element
 	lanes int // 16 bytes each: 1, 2 or 4
 
-	fetch fetch // of those with 2 lanes and more
+	fetch nextRows // of those with 2 lanes and more
 }
 
 func (t transposer) fetches() bool { return t.lanes > 1 }
@@ -39,7 +39,7 @@ func (t transposer) write() {
 	dst, stride, src := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("src"), GP64())
 	rows, m, n := Load(Param("rows"), GP64()), argument("m"), argument("n")
 	if t.fetches() {
-		t.fetch = newFetch(t.rows())
+		t.fetch = newNextRows(t.rows())
 	}
 	stride3 := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
@@ -48,7 +48,7 @@ func (t transposer) write() {
 	d, s, left := GP64(), GP64(), GP64()
 	MOVQ(dst, d)
 	MOVQ(src, s)
-	from, none := t.rowsAt(s, rows), func(int) {}
+	from, none := t.rowsAt(s, rows, 1), func(int) {}
 	MOVQ(n, left)
 
 	Label("columns")
@@ -114,13 +114,14 @@ func (t transposer) block(parts int, row func(r, part int) VecVirtual, store fun
 	}
 }
 
-// rowsAt returns what loads rows of the source, of which rows has the offsets from s.
-func (t transposer) rowsAt(s, rows Register) func(r, part int) VecVirtual {
+// rowsAt returns what loads rows of the source, of which rows has the offsets from s: each,
+// or every second or fourth one.
+func (t transposer) rowsAt(s, rows Register, every int) func(r, part int) VecVirtual {
 	e, in := 16/t.size, lanes(t.lanes)
 	return func(r, part int) VecVirtual {
 		v, at := in.register(), GP64()
 		for lane := range t.lanes {
-			MOVQ(Mem{Base: rows, Disp: 8 * ((part*t.lanes+lane)*e + r)}, at)
+			MOVQ(Mem{Base: rows, Disp: 8 * every * ((part*t.lanes+lane)*e + r)}, at)
 			in.load(Mem{Base: s, Index: at, Scale: 1}, lane, v)
 		}
 		return v

@@ -17,17 +17,17 @@ func argument(name string) Mem {
 	return b.Addr
 }
 
-// fetch is what a kernel fetches meanwhile: lines of the next block's rows, a few at a
+// nextRows are what a kernel fetches meanwhile: lines of the next block's rows, a few at a
 // time. They go to the second cache, since the first can wait for too few of them.
-type fetch struct {
+type nextRows struct {
 	base, row GPVirtual
 	end       Mem
 	rows      int // at a time
 }
 
-// newFetch begins, for blocks of so many rows by 16 bytes.
-func newFetch(rows int) fetch {
-	f := fetch{GP64(), GP64(), AllocLocal(8), (rows + 3) / 4}
+// newNextRows begins, for blocks of so many rows by 16 bytes.
+func newNextRows(rows int) nextRows {
+	f := nextRows{GP64(), GP64(), AllocLocal(8), (rows + 3) / 4}
 	MOVQ(argument("m"), f.row)
 	SHLQ(Imm(3), f.row)
 	ADDQ(argument("fetched"), f.row)
@@ -37,21 +37,28 @@ func newFetch(rows int) fetch {
 	return f
 }
 
-// some fetches a line of some rows: a quarter of a block's, whose lines have four times
-// its 16 bytes.
-func (f fetch) some() {
-	TESTQ(f.base, f.base)
+// some fetches a line of a quarter of the rows.
+func (f nextRows) some() {
+	fetchSome(f.base, f.row, f.end, f.rows, func() {
+		Load(Param("fetched"), f.row)
+		ADDQ(Imm(emit.Line), f.base)
+	})
+}
+
+// fetchSome fetches a line of some rows of a block, a quarter of them: lines have four times
+// the 16 bytes of a row that a kernel does meanwhile. After the last rows it goes on.
+func fetchSome(base, row GPVirtual, end Mem, rows int, on func()) {
+	TESTQ(base, base)
 	JZ(LabelRef("fetched"))
 	at := GP64()
-	for i := range f.rows {
-		MOVQ(Mem{Base: f.row, Disp: 8 * i}, at)
-		PREFETCHT1(Mem{Base: f.base, Index: at, Scale: 1})
+	for i := range rows {
+		MOVQ(Mem{Base: row, Disp: 8 * i}, at)
+		PREFETCHT1(Mem{Base: base, Index: at, Scale: 1})
 	}
-	ADDQ(Imm(uint64(8*f.rows)), f.row)
-	CMPQ(f.row, f.end)
+	ADDQ(U32(uint32(8*rows)), row)
+	CMPQ(row, end)
 	JNE(LabelRef("fetched"))
-	Load(Param("fetched"), f.row)
-	ADDQ(Imm(emit.Line), f.base)
+	on()
 	Label("fetched")
 }
 
@@ -138,21 +145,9 @@ func (c cursor) line(name string) {
 	Label(name + "line")
 }
 
-// fetch fetches a line of some rows: a quarter of a block's, whose lines have four times
-// its 16 bytes.
-func (c cursor) fetch() {
-	TESTQ(c.base, c.base)
-	JZ(LabelRef("fetched"))
-	at := GP64()
-	for i := range c.rows / 4 {
-		MOVQ(Mem{Base: c.row, Disp: 8 * i}, at)
-		PREFETCHT1(Mem{Base: c.base, Index: at, Scale: 1})
-	}
-	ADDQ(U32(uint32(2*c.rows)), c.row)
-	CMPQ(c.row, c.rowsEnd)
-	JNE(LabelRef("fetched"))
-	c.line("fetch")
-	Label("fetched")
+// some fetches a line of a quarter of a block's rows.
+func (c cursor) some() {
+	fetchSome(c.base, c.row, c.rowsEnd, c.rows/4, func() { c.line("fetch") })
 }
 
 // fetchRows writes the kernel that fetches pieces of rows, where a table says.

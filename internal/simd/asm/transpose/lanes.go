@@ -45,14 +45,6 @@ func (n lanes) read(from Mem, to VecVirtual) {
 	}
 }
 
-func (n lanes) and(a, b, to VecVirtual) {
-	if n == 4 {
-		VPANDD(a, b, to)
-	} else {
-		VPAND(a, b, to)
-	}
-}
-
 // store writes a register, past the caches or not.
 func (n lanes) store(v VecVirtual, to Mem, stream bool) {
 	switch {

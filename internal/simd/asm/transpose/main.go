@@ -11,8 +11,12 @@ func main() {
 			transposer{size: size, lanes: lanes}.write()
 			if t := (transposer{size: size, lanes: lanes}); lanes > 1 {
 				streamer{transposer: t}.write()
+				if size <= 8 {
+					streamer{transposer: t, placed: true}.write()
+				}
 				if size <= 4 {
 					streamer{transposer: t, staged: true}.write()
+					streamer{transposer: t, staged: true, placed: true}.write()
 				}
 				if size <= 2 {
 					streamer{transposer: t, few: true}.write()
@@ -20,12 +24,19 @@ func main() {
 			}
 		}
 	}
+	for _, width := range []int{2, 4} {
+		for _, n := range []int{1, 2, 4} {
+			t := transposer{size: 1, lanes: n}
+			packer{transposer: t, width: width}.write()
+			if n > 1 {
+				packer{transposer: t, width: width, past: true}.write()
+				packer{transposer: t, width: width, past: true, staged: true}.write()
+			}
+		}
+	}
 	fetchRows()
 	for _, lanes := range []int{2, 4} {
 		scatterRows(lanes)
-		for _, width := range []int{2, 4} {
-			split{width, lanes}.write()
-		}
 	}
 	split3Lines()
 	for _, lanes := range []int{1, 4} {

@@ -18,10 +18,17 @@ type streamer struct {
 	transposer
 	staged bool // lines of all rows are first brought together
 	few    bool // of fewer columns than 16 bytes have
+	placed bool // to rows where a table says
 }
+
+// direct reports whether lines go to the destination from registers.
+func (t streamer) direct() bool { return t.lanes == 4 && !t.placed }
 
 func (t streamer) name() string {
 	name := t.transposer.name() + "stream"
+	if t.placed {
+		name = t.transposer.name() + "placed"
+	}
 	switch {
 	case t.staged:
 		return name + "staged"
@@ -39,13 +46,20 @@ const stageAt = 16 * emit.Line
 
 func (t streamer) write() {
 	e, parts := 16/t.size, 4/t.lanes
-	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)")
+	to := "stride int64"
+	if t.placed {
+		to = "tab *int64"
+	}
+	TEXT(t.name(), NOSPLIT, "func(dst *byte, "+to+", src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)")
 	Doc(t.name() + " is one of Transposes.Transpose.")
 	Pragma("noescape")
 	dst, src, m, n := argument("dst"), argument("src"), argument("m"), argument("n")
-	stride, rows, work := Load(Param("stride"), GP64()), Load(Param("rows"), GP64()), Load(Param("work"), GP64())
+	stride, rows, work := GP64(), Load(Param("rows"), GP64()), Load(Param("work"), GP64())
+	if !t.placed {
+		Load(Param("stride"), stride)
+	}
 	stride3 := GP64()
-	if parts == 1 {
+	if t.direct() {
 		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	}
 	if t.few {
@@ -55,33 +69,37 @@ func (t streamer) write() {
 	c := newCursor(t.rows(), t.size)
 
 	Label("block")
-	d, s, left := GP64(), GP64(), GP64()
-	MOVQ(dst, d)
+	d, s, left := GP64(), GP64(), GP64() // d: where the next row of the destination is, or is told
+	if t.placed {
+		Load(Param("tab"), d)
+	} else {
+		MOVQ(dst, d)
+	}
 	MOVQ(src, s)
 	MOVQ(n, left)
-	row := t.rowsAt(s, rows)
+	row := t.rowsAt(s, rows, 1)
 	from := GP64() // the quarter of the lines that were brought together
 	if t.staged {
 		Label("lines")
 		t.stage(s, rows, work, d, stride, left)
 		LEAQ(Mem{Base: work, Disp: stageAt}, from)
-		row = t.rowsIn(from)
+		row = t.rowsIn(from, 1)
 	}
 
 	Label("columns")
-	c.fetch()
+	c.some()
 	first := work // of the lines that are put together, but for the last block of columns
-	if parts > 1 && !t.staged {
+	if !t.direct() && !t.staged {
 		first = GP64()
 		MOVQ(work, first)
 	}
 	Label("again")
 	none := func(int) {}
-	if parts == 1 {
+	if t.direct() {
 		t.block(1, row, t.columnsAt(d, stride, stride3, true, none, none))
 	} else {
 		t.block(parts, row, t.columnsIn(work))
-		t.flush(d, stride, first, t.lineAt(work, 16/t.size))
+		t.flush(dst, d, stride, first, t.lineAt(work, 16/t.size))
 	}
 	SUBQ(Imm(uint64(e)), left)
 	if t.staged {
@@ -104,7 +122,7 @@ func (t streamer) writeFew(dst, src, m, n Mem, stride, stride3, rows, work Regis
 	d, s := GP64(), GP64()
 	MOVQ(dst, d)
 	MOVQ(src, s)
-	row, parts := t.rowsAt(s, rows), 4/t.lanes
+	row, parts := t.rowsAt(s, rows, 1), 4/t.lanes
 	if parts == 1 {
 		t.block(1, row, t.columnsAt(d, stride, stride3, true, func(c int) {
 			CMPQ(n, Imm(uint64(c)))
@@ -116,7 +134,7 @@ func (t streamer) writeFew(dst, src, m, n Mem, stride, stride3, rows, work Regis
 		MOVQ(n, end)
 		SHLQ(Imm(6), end)
 		ADDQ(work, end)
-		t.flush(d, stride, work, end)
+		t.flush(dst, d, stride, work, end)
 	}
 	t.next(rows, dst, m)
 }
@@ -148,7 +166,7 @@ func (t streamer) overlap(d, s, left, stride, stride3, first, work Register, row
 	MOVQ(left, back)
 	SUBQ(Imm(uint64(e)), back)
 	LEAQ(Mem{Base: s, Index: back, Scale: uint8(t.size)}, s)
-	if t.lanes == 2 {
+	if !t.direct() {
 		MOVQ(U32(uint32(e)), left)
 		SHLQ(Imm(6), back)
 		MOVQ(work, first)
@@ -181,8 +199,12 @@ func (t streamer) stage(s, rows, work, d, stride, left Register) {
 	MOVQ(left, back)
 	SUBQ(Imm(uint64(all)), back)
 	LEAQ(Mem{Base: s, Index: back, Scale: uint8(t.size)}, s)
-	IMULQ(stride, back)
-	ADDQ(back, d)
+	if t.placed {
+		LEAQ(Mem{Base: d, Index: back, Scale: 8}, d)
+	} else {
+		IMULQ(stride, back)
+		ADDQ(back, d)
+	}
 	MOVQ(U32(uint32(all)), left)
 	Label("whole")
 	in := lanes(t.lanes)
@@ -197,13 +219,13 @@ func (t streamer) stage(s, rows, work, d, stride, left Register) {
 	}
 }
 
-// rowsIn returns what loads rows whose lines were brought together.
-func (t streamer) rowsIn(from Register) func(r, part int) VecVirtual {
+// rowsIn is rowsAt for rows whose lines were brought together.
+func (t transposer) rowsIn(from Register, every int) func(r, part int) VecVirtual {
 	e, in := 16/t.size, lanes(t.lanes)
 	return func(r, part int) VecVirtual {
 		v := in.register()
 		for lane := range t.lanes {
-			in.load(Mem{Base: from, Disp: emit.Line * ((part*t.lanes+lane)*e + r)}, lane, v)
+			in.load(Mem{Base: from, Disp: emit.Line * every * ((part*t.lanes+lane)*e + r)}, lane, v)
 		}
 		return v
 	}
@@ -225,21 +247,33 @@ func (t streamer) lineAt(work Register, i int) Register {
 }
 
 // flush writes the lines from one to another.
-func (t streamer) flush(d, stride, first, end Register) {
+func (t streamer) flush(dst Mem, d, stride, first, end Register) {
 	in := lanes(t.lanes)
-	line := GP64()
+	line, base := GP64(), GP64()
 	MOVQ(first, line)
+	if t.placed {
+		MOVQ(dst, base)
+	}
 	Label("flush")
+	to := Mem{Base: d}
+	if t.placed {
+		to = Mem{Base: base, Index: GP64(), Scale: 1}
+		MOVQ(Mem{Base: d}, to.Index)
+	}
 	var v []VecVirtual
 	for part := 0; part < emit.Line; part += 16 * t.lanes {
 		v = append(v, in.register())
 		in.read(Mem{Base: line, Disp: part}, v[len(v)-1])
 	}
 	for i := range v {
-		in.store(v[i], Mem{Base: d, Disp: i * 16 * t.lanes}, true)
+		in.store(v[i], to.Offset(i*16*t.lanes), true)
 	}
 	ADDQ(Imm(emit.Line), line)
-	ADDQ(stride, d)
+	if t.placed {
+		ADDQ(Imm(8), d)
+	} else {
+		ADDQ(stride, d)
+	}
 	CMPQ(line, end)
 	JNE(LabelRef("flush"))
 }

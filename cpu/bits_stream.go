@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+const (
+	// packedRow is the bytes of a row of the source, and packedBytes those of all rows, in a
+	// piece of a tile of elements below a byte.
+	packedRow, packedBytes = 64, 32 << 10
+	// packedBlock is the least of the columns of a kernel, in bytes.
+	packedBlock = 16
+)
+
+// packerOf returns the kernels for elements of w bits.
+func packerOf(w int64) *simd.Packer {
+	if w == 4 {
+		return &kernels.Packed4
+	}
+	return &kernels.Packed2
+}
+
+// bitTile is a tile of elements below a byte that vectors transpose.
+type bitTile struct {
+	j      *job
+	k      *simd.Packer
+	per    int64 // elements in a byte
+	d, s   int64
+	ni, nj int64
+	first  int64   // the byte that s is in
+	rows   []int64 // of the source, from there: the bytes that they begin in
+	odd    bool    // some begin within theirs
+}
+
+// transposeVectors is transposePacked by vectors. What does not begin and end in whole bytes,
+// or lines, goes through a buffer, a piece at a time.
+func (j *job) transposeVectors(d, s, ni, nj int64, sc *scratch) {
+	w := int64(j.dBits)
+	per := 8 / w
+	t := bitTile{j: j, k: packerOf(w), per: per, d: d, s: s, ni: ni, nj: nj, first: s / per, rows: sc.rows[:nj]}
+	odd := int64(0)
+	for k, off := range j.tile.sTab[:nj] {
+		t.rows[k] = (s+off)/per - t.first
+		odd |= (s + off) % per
+	}
+	t.odd = odd != 0
+	done, cols := t.stream(sc)
+	t.pieces(cols, ni, 0, done, sc)
+	t.pieces(0, ni, done, nj, sc)
+}
+
+// stream writes whole lines past the caches: of the rows of the source that it returns the
+// number of, and of so many columns.
+func (t *bitTile) stream(sc *scratch) (rows, cols int64) {
+	j := t.j
+	rows, cols = t.nj/(cacheLine*t.per)*(cacheLine*t.per), t.ni/t.per*t.per
+	dst, step, direct := t.direct(0, cols, 0, rows)
+	if !j.streams() || !direct || t.odd || cols < packedBlock*t.per || (uintptr(unsafe.Pointer(dst))|uintptr(step))%cacheLine != 0 {
+		return 0, 0
+	}
+	stream := t.k.Stream
+	if cols >= cacheLine*t.per && j.tile.crowded {
+		stream = t.k.Staged
+	}
+	var next ahead
+	if sc.next != t.s && rows == t.nj {
+		next = ahead{ptr(j.src, sc.next/t.per), &t.rows[0]}
+	}
+	work := (*byte)(room(&sc.tile, simd.PackedWork))
+	stream(dst, step, ptr(j.src, t.first), &t.rows[0], rows, cols/t.per, next.src, next.rows, work)
+	return rows, cols
+}
+
+// direct returns where n columns from i on of m rows from k on are written as whole blocks,
+// and the distance of rows there. False: they are not, or not by this goroutine alone.
+func (t *bitTile) direct(i, n, k, m int64) (dst *byte, step int64, _ bool) {
+	j := t.j
+	step = j.tile.dStep
+	first := t.d + i*step + k
+	last := first + (n-1)*step
+	if m == 0 || n%t.per != 0 || m%(packedBlock*t.per) != 0 || step == 0 || (t.d|step)%t.per != 0 || min(first, last) < j.clipLo || max(first, last)+m > j.clipHi {
+		return nil, 0, false
+	}
+	return ptr(j.dst, first/t.per), step / t.per, true
+}
+
+// pieces does the columns [i, ni) of the rows [k, nj) by way of a buffer. Meanwhile the next
+// piece is fetched.
+func (t *bitTile) pieces(i, ni, k, nj int64, sc *scratch) {
+	if i == ni {
+		return
+	}
+	cols, most := packedRow*t.per, t.rowsOfPiece()
+	for ; k < nj; k += most {
+		m := min(most, nj-k)
+		for at := i; at < ni; at += cols {
+			next := t.fetch(i, at+cols, ni, k, m, nj, sc)
+			t.piece(at, min(cols, ni-at), k, m, next, sc)
+		}
+	}
+}
+
+// rowsOfPiece is the most rows of a piece: those that are brought together first need as much
+// room again.
+func (t *bitTile) rowsOfPiece() int64 {
+	if t.odd || t.j.tile.crowded {
+		return packedBytes / packedRow / 2
+	}
+	return packedBytes / packedRow
+}
+
+// fetch returns what is to be fetched while the columns before the one at are done of m rows
+// from k on: of these rows the line in which the next columns end. What follows elsewhere it
+// fetches at once.
+func (t *bitTile) fetch(i, at, ni, k, m, nj int64, sc *scratch) ahead {
+	j := t.j
+	switch {
+	case !j.streams():
+	case at < ni:
+		return ahead{ptr(j.src, t.first+at/t.per+min(cacheLine-1, (ni-at-1)/t.per)), &t.rows[k]}
+	case k+m < nj:
+		kernels.FetchRows(ptr(j.src, t.first+i/t.per), &t.rows[k+m], min(m, nj-k-m), min(packedRow, (ni-i)/t.per+1))
+	case sc.next != t.s:
+		kernels.FetchRows(ptr(j.src, sc.next/t.per), &t.rows[0], min(t.rowsOfPiece(), t.nj), min(packedRow, t.ni/t.per+1))
+	}
+	return ahead{}
+}
+
+// piece does n columns from i on of m rows from k on.
+func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
+	j, block := t.j, packedBlock*t.per
+	in := (n + t.per - 1) / t.per
+	wide := max(in, packedBlock)
+	from, rows := ptr(j.src, t.first+i/t.per), t.rows[k:k+m]
+	if t.odd || in < packedBlock && !j.tile.holds(t.s+i-j.sOff, block, t.nj) || j.tile.crowded {
+		from, rows = t.stage(i, n, k, m, sc)
+	}
+	padded := (m + block - 1) / block * block
+	out := apart(padded / t.per)
+	work := room(&sc.tile, simd.PackedWork+wide*t.per*out)
+	if dst, step, direct := t.direct(i, n, k, m); direct && in == wide && !j.streams() {
+		t.transpose(dst, step, from, rows, in, next, (*byte)(work))
+		return
+	}
+	buf := ptr(work, simd.PackedWork)
+	for int64(len(rows)) < padded {
+		rows = append(rows, rows[0]) // in place: tables have room for whole blocks
+	}
+	t.transpose(buf, out, from, rows, wide, next, (*byte)(work))
+	to, tab := j.tile.from(t.d+k, i)
+	if m == j.tile.dStep && m%t.per == 0 {
+		run := m / t.per
+		dense := room(&sc.dense, n*run)
+		kernels.Move((*byte)(dense), buf, run, out, run, n)
+		j.scatterBits(to, tab[:1], dense, 0, 0, n*m, sc)
+		return
+	}
+	j.scatterBits(to, tab[:n], unsafe.Pointer(buf), 0, out, m, sc)
+}
+
+// transpose writes n bytes of columns as rows.
+func (t *bitTile) transpose(buf *byte, out int64, from *byte, rows []int64, n int64, next ahead, work *byte) {
+	m, block := int64(len(rows)), t.k.Width*t.per
+	whole := m / block * block
+	if whole > 0 {
+		t.k.Wide(buf, out, from, &rows[0], whole, n, next.src, next.rows, work)
+	}
+	if whole < m {
+		t.k.Narrow((*byte)(ptr(unsafe.Pointer(buf), whole/t.per)), out, from, &rows[whole], m-whole, n, nil, nil, work)
+	}
+}
+
+// stage brings a piece's rows together, so that they begin in whole bytes.
+func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
+	j, w := t.j, 8/t.per
+	in := (n + t.per - 1) / t.per
+	step := (max(in, packedBlock) + packedBlock - 1) &^ (packedBlock - 1)
+	stage := room(&sc.stage, m*step)
+	for r := range m {
+		sc.staged[r] = r * step
+	}
+	if by := j.tile.sStep; !t.odd && by != 0 {
+		kernels.Move((*byte)(stage), ptr(j.src, t.first+t.rows[k]+i/t.per), step, by/t.per, in, m)
+	} else {
+		for r, off := range j.tile.sTab[k : k+m] {
+			copyBits(stage, int64(r)*step*8, j.src, (t.s+off+i)*w, n*w)
+		}
+	}
+	return (*byte)(stage), sc.staged[:m]
+}

@@ -1,0 +1,143 @@
+package cpu
+
+import "github.com/restride/restride/internal/simd"
+
+const (
+	// fetchedRun is the length of a run of the source, in bytes, from which the processor
+	// fetches it well by itself.
+	fetchedRun = 4 << 10
+	// runLines is how many lines of each row of the destination are written at a time, and
+	// runRow how many bytes where these share lines.
+	runLines, runRow = 4, 1 << 10
+	// runLead is about how many bytes before they are read runs are fetched.
+	runLead = 4 << 10
+)
+
+// runs says how a tile is done whose rows are in short runs of the source, far from each
+// other: an axis along which all runs go on is job.a, and some rows go along all of it
+// before the next ones. So every run is read from one end to the other.
+type runs struct {
+	on   bool
+	rows int64   // at a time
+	size int64   // of a run, in bytes
+	lead int64   // steps
+	last int64   // steps of the last tile along job.a
+	from []int64 // the offsets of the runs
+	ends []int64 // of each group of rows in from
+}
+
+// shortRuns reports whether the rows of a tile, of n elements, over the listed axes, are in
+// short runs.
+func (j *job) shortRuns(n int64, axes []int) bool {
+	if j.packed {
+		return false
+	}
+	run := n * int64(j.dBits/8)
+	for _, k := range axes {
+		by := magnitude(j.axes[k].s)
+		if by > run+cacheLine {
+			break
+		}
+		run += (j.axes[k].n - 1) * by
+	}
+	return run < fetchedRun
+}
+
+// nearest returns the free axis whose source is nearest, -1 if there is none.
+func (j *job) nearest(free func(int) bool) int {
+	found := -1
+	for k := range j.rank {
+		if free(k) && (found < 0 || magnitude(j.axes[k].s) < magnitude(j.axes[found].s)) {
+			found = k
+		}
+	}
+	return found
+}
+
+// runSteps returns how many steps of job.a a tile has, of n elements each: about the same
+// number in each tile.
+func (j *job) runSteps(n int64) int64 {
+	most := max(1, min(j.bytes/32, farTile)/(n*int64(j.dBits/8)))
+	tiles := (j.a.n + most - 1) / most
+	return (j.a.n + tiles - 1) / tiles
+}
+
+// planRuns lists the runs of a tile's rows of so many bytes.
+func (j *job) planRuns(row int64) {
+	t, size := &j.tile, int64(j.dBits/8)
+	r := &t.runs
+	line := cacheLine / size
+	r.rows = runLines * line
+	more := line // rows before the first whole line, if there are any
+	switch {
+	case t.dStep%cacheLine != 0:
+		r.rows, more = runRow/size, 0
+	case j.a.d%cacheLine == 0:
+		more = 0
+	}
+	r.from, r.ends, r.size = r.from[:0], r.ends[:0], row
+	for first := int64(0); first < int64(len(t.sTab)); first += r.rows {
+		rows := t.sTab[first:min(first+r.rows+more, int64(len(t.sTab)))]
+		for len(rows) > 0 {
+			n := near(rows, row+cacheLine)
+			lo, hi := min(rows[0], rows[n-1]), max(rows[0], rows[n-1])
+			r.from = append(r.from, lo)
+			r.size = max(r.size, hi+row-lo)
+			rows = rows[n:]
+		}
+		r.ends = append(r.ends, int64(len(r.from)))
+	}
+	r.last = j.a.n - (j.numA-1)*j.blkA
+	r.lead = 1 + (runLead-1)/(r.rows*row)
+}
+
+// near returns how many rows, from the first one on, go one way by steps of at most so
+// many bytes.
+func near(rows []int64, most int64) int {
+	n := 1
+	for n < len(rows) && magnitude(rows[n]-rows[n-1]) <= most && (rows[n] > rows[n-1]) == (rows[1] > rows[0]) {
+		n++
+	}
+	return n
+}
+
+// streamRuns is streamTile for such a tile of so many steps.
+func (j *job) streamRuns(k *simd.Transposer, size, d, s, steps, nj int64, sc *scratch) {
+	t := &j.tile
+	r := &t.runs
+	groups := (nj + r.rows - 1) / r.rows
+	for group := range groups {
+		for step := range steps {
+			j.fetchRuns(group, step+r.lead, steps, groups, s, sc)
+			to := d + step*j.a.d
+			first, last := group*r.rows, min((group+1)*r.rows, nj)
+			if t.dStep%cacheLine == 0 {
+				// Groups end where lines do.
+				skip := -(int64(uintptr(j.dst)) + to) & (cacheLine - 1) / size
+				if first > 0 {
+					first = min(first+skip, nj)
+				}
+				last = min(last+skip, nj)
+			}
+			j.streamRows(k, size, to, s+step*j.a.s, t.iIn, first, last, ahead{}, sc)
+		}
+	}
+}
+
+// fetchRuns fetches the runs of a group of rows at a step, or where there are not so many of
+// a group behind it, or of the next tile.
+func (j *job) fetchRuns(group, step, steps, groups, s int64, sc *scratch) {
+	r := &j.tile.runs
+	group, step = group+step/steps, step%steps
+	if group >= groups {
+		if group > groups || step >= r.last || sc.next == s {
+			return
+		}
+		group, s = 0, sc.next
+	}
+	from := int64(0)
+	if group > 0 {
+		from = r.ends[group-1]
+	}
+	kernels.FetchRows(ptr(j.src, s+step*j.a.s), &r.from[from], r.ends[group]-from, r.size)
+}
