@@ -108,6 +108,11 @@ func (t *shape) asked(threads readers) int64 {
 			at[i] += x * step
 		}
 	}
+	return turnsOf(&at)
+}
+
+// turnsOf is how often the bank is asked that threads ask most, which read these bytes.
+func turnsOf(at *[warp]int64) int64 {
 	var words [banks][warp]int64 // that a bank is asked for
 	var count [banks]int
 	most := 0

@@ -41,6 +41,9 @@
 // too; element and gather are for what has axes too short or too far apart for their
 // tiles, and gather for rows of reversed elements shorter than two words.
 //
+// batch is for transposed matrices, of 2 to 16 bits, whose elements follow each other in
+// dst, small ones or strips: it reads them as they lie in src, and writes one run of dst.
+//
 // shuffle's tile holds rows of src as they lie there; each run of dst is put together from
 // it, by tables: in units of 8 or 16 aligned bytes, and single elements at its ends
 // afterwards. Rows of elements of 8 and 16 bits that are shorter than 16 bytes go the
@@ -53,7 +56,7 @@
 // registers. Words of which a side has some elements only, fields within bytes, are moved
 // as whole ones, and merged into dst's. Its tile has the bits that cost least in sectors and in what lies beyond
 // extents. What has axes that are not powers of two within a word goes by shuffle, of
-// 8 bits or more, or gather.
+// 8 bits or more, or gather; so does, of 8 and 16 bits, what takes less that way.
 //
 // field is for fields of a few bits at some pitch on either side, which no width of elements
 // fits: single bits, codes of 3, 5 and 6 bits, and what planes of bits add to codes. Its
@@ -66,9 +69,10 @@
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
 // float of 32 bits. Where the sides are dense along different axes, both have kernels of their
 // own (Spec.Turned) that convert what they read, and transpose it as transpose does.
-// take, join and pick are for copies whose positions in src depend on indices: of rows,
-// of rows of 16 elements and more that begin or end within 16 bytes, which join puts
-// together by chunks, or of single elements. On a GPU all elements below a byte are join's.
+// take, join, picks and pick are for copies whose positions in src depend on indices: of
+// rows, of rows of 16 elements and more that begin or end within 16 bytes, which join puts
+// together by chunks, of single elements whose indices are neighbours, also by chunks, or of
+// any others. On a GPU all elements below a byte are join's.
 // put and place are take and pick with indices of dst: those below a byte are merged.
 // reduce is place where elements are added and so on, by atomic operations. Where what
 // comes of that depends on the order, or there are none of 64 bits, it is fold: an item owns

@@ -5,6 +5,7 @@ import "math"
 // effort is about what a block of a form by tiles asks of a multiprocessor.
 type effort struct {
 	blocks       int64
+	live         int64 // how many of them a multiprocessor has at a time; 0: usualBlocks
 	instructions int64 // of a work-item
 	sectors      int64 // of memory that its loads and stores touch, one after the other
 	passes       int64 // through the banks of local memory
@@ -16,22 +17,29 @@ type effort struct {
 // constants are those of kernels/model for an H100.
 func (e effort) cycles(bytes int64) float64 {
 	instructions := float64(e.instructions)
+	live := e.live
+	if live == 0 {
+		live = usualBlocks
+	}
 	sum := 0.0
 	for _, part := range []float64{
 		2.9 * instructions,
 		1.35 * float64(e.sectors),
 		1.1 * float64(e.passes),
 		memoryCycles(bytes) / float64(e.blocks),
-		1.1*instructions + 750,
+		(1.1*instructions + 750) * usualBlocks / float64(live),
 	} {
 		sum += part * part * part
 	}
 	return float64(e.blocks) * math.Cbrt(sum)
 }
 
+// usualBlocks is how many of them live on a multiprocessor: 1,024 work-items.
+const usualBlocks = 4
+
 // atRoof is how much longer than memory takes by itself a copy may take for no other form
 // to be tried.
-const atRoof = 1.08
+const atRoof = 1.1
 
 // memoryCycles is about how many of them memory takes by itself.
 func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }

@@ -40,6 +40,28 @@ func TestFormsByEffort(t *testing.T) {
 	}
 }
 
+// TestShortAxesByEffort has permutations of words at the border to shuffles: where a word has two
+// elements in common with the other side alone, or words begin anywhere, tiles of whole rows
+// take less.
+func TestShortAxesByEffort(t *testing.T) {
+	for _, c := range []struct {
+		form       kernels.Form
+		bits       int
+		shape, src []int64 // dst's extents, and src's steps
+	}{
+		{kernels.Permute, 8, []int64{1 << 20, 4, 8}, []int64{32, 1, 4}},
+		{kernels.Permute, 16, []int64{1 << 20, 4, 4}, []int64{16, 1, 4}},
+		{kernels.Permute, 16, []int64{1 << 20, 4, 2}, []int64{8, 1, 4}},
+		{kernels.Shuffle, 16, []int64{1 << 20, 6, 6, 7}, []int64{252, 1, 42, 6}},
+		{kernels.Shuffle, 16, []int64{1 << 18, 30, 10}, []int64{-330, -1, 33}},
+		{kernels.Shuffle, 8, []int64{1 << 18, 7, 5, 7, 4, 2}, []int64{1960, 280, 4, 40, 1, 20}},
+	} {
+		l, err := kernels.PlanCopy(dense(c.shape...), strided(c.shape, c.src, 1<<30), c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.form, l.Spec.Form, "%v", c)
+	}
+}
+
 // TestTurnedByEffort has casts that are transpositions at the border between elements and
 // tiles: small odd matrices are for the former where two types have a kernel of their own.
 func TestTurnedByEffort(t *testing.T) {

@@ -89,10 +89,7 @@ func (p *problem) planJoin(k *parameters) error {
 	if width*int64(p.dBits) < 32 {
 		k.tb = 1
 	}
-	block := int64(GroupSize)
-	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
-		block *= 2
-	}
+	block := p.chunksPerBlock(GroupSize)
 	block = max(1, min(block, (joinRows-2)*min(width, limit)/per))
 	if chunks := (p.phase(per, rest) + k.length + per - 1) / per; chunks <= block { // runs as they are
 		block = min(max(block, GroupSize), joinRows/int64(k.nb)*chunks)

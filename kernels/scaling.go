@@ -9,6 +9,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/layout"
 )
 
@@ -55,7 +56,7 @@ func scalingSpecs() []Spec {
 		for _, bits := range []uint8{16, 32, 64} {
 			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, Serial: serial})
 		}
-		for _, bits := range []uint8{4, 8} {
+		for _, bits := range []uint8{2, 4, 8} {
 			if !serial {
 				all = append(all, Spec{Form: Dequantize, DstBits: 16, SrcBits: bits}, Spec{Form: Dequantize, DstBits: 32, SrcBits: bits})
 			}
@@ -80,8 +81,8 @@ func (s Spec) scalingDefines() []string {
 		quantize = "1"
 	}
 	each := int(s.scaledItem())
-	if s.Form == Codes {
-		each /= 2 // as value.h has it, two at a time
+	if s.severalScaled() {
+		each /= 2 // two at a time
 	}
 	return []string{
 		"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{})),
@@ -101,7 +102,7 @@ func (s Spec) scaledItem() int64 {
 // itemSpec is the kernel whose items are several elements; false: there is none.
 func (p *problem) itemSpec(by Scaling) (Spec, bool) {
 	s := Spec{Form: Dequantize, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
-	some := s.DstBits <= 32 && (s.SrcBits == 4 || s.SrcBits == 8)
+	some := s.DstBits <= 32 && s.SrcBits >= 2 && s.SrcBits <= 8
 	if by.Quantize {
 		s.Form, s.SrcBits = Codes, 32
 		some = (s.DstBits == 4 || s.DstBits == 8) && numeric.KindOf(by.From) == numeric.FloatKind && by.From.Bits() >= 16 && by.Precision != layout.Float16 && by.Precision != layout.BFloat16
@@ -164,13 +165,15 @@ func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target
 	}
 	layout.Simplify(all...)
 	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
-	items, dense := p.gatherItems(sides[2:], by)
 	l, err := p.plan("scale", func(p *problem, k *parameters) (Spec, error) {
-		spec := p.spec(form)
-		if dense {
-			spec = items
+		items := p.clone()
+		if spec, dense := items.gatherItems(sides[2:], by); dense && items.cutScaling(k, spec, sides[2:], by) == nil {
+			*p = *items
+			k.ta = p.scaledApart(spec.scaledItem())
+			return spec, nil
 		}
-		return spec, p.cutScaling(k, spec, sides[2:], by)
+		*k = parameters{}
+		return p.spec(form), p.cutScaling(k, p.spec(form), sides[2:], by)
 	})
 	for i, term := range terms {
 		if term != nil {
@@ -194,15 +197,47 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 		if p.dBits < 8 && spec.Form != Codes {
 			err = q.planWords(&of[i], len(q.axes), 1)
 		} else {
-			err = of[i].cutElements(spec, q.innermostFirst())
+			err = of[i].cutRounds(spec, q.innermostFirst(), p.scalingRounds(spec))
 		}
 		if err != nil {
 			return err
+		}
+		if d, s := of[i].reach(); spec.severalScaled() && max(d, s) >= limit {
+			return errTooLarge
 		}
 	}
 	k.join(&of)
 	k.mean(by)
 	return nil
+}
+
+// scaledApart is how far apart the units of an item are, of which there are two: the largest
+// power of two, up to a group's of work-items that store at once, by which items of rows go.
+// Operands whose offsets are the same modulo plankey.Period share a plan.
+func (p *problem) scaledApart(item int64) uint32 {
+	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).n
+	for _, a := range p.axes[:len(p.axes)-1] {
+		all |= a.d
+	}
+	return uint32(all & -all)
+}
+
+// severalScaled reports whether items are several elements, which the kernel finds in a block
+// with 32 bits.
+func (s Spec) severalScaled() bool { return s.Form == Codes || s.Form == Dequantize && s.SrcBits < 32 }
+
+// scalingRounds is how many rounds of items a block has: several where there are many, as
+// it takes as long to find a block as some items.
+func (p *problem) scalingRounds(spec Spec) int64 {
+	rounds := int64(1)
+	if !spec.severalScaled() {
+		return rounds
+	}
+	items := p.bytes * 8 / (int64(p.dBits) * spec.scaledItem())
+	for rounds < 4 && items >= 2*rounds*p.target.fewBlocks()*spec.items()*GroupSize {
+		rounds *= 2
+	}
+	return rounds
 }
 
 // join makes one of the parameters of src, scale, zero and add.

@@ -36,6 +36,15 @@ func TestPlanScaling(t *testing.T) {
 		require.NoError(t, err)
 		assert.Same(t, e, again)
 	}
+	by.Zero, by.From = layout.Invalid, layout.Uint2
+	e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{&block, nil, nil}, by)
+	require.NoError(t, err)
+	assert.Equal(t, "dequantize_16_2", e.Spec.String())
+	many := dense(6000, 400, 32)
+	far := strided([]int64{6000, 400, 32}, []int64{1, 1 << 26, 0}, 0) // a block's terms take more than 32 bits
+	e, err = c.Scale(&many, &many, &kernels.TermLayouts{&far, nil, nil}, by)
+	require.NoError(t, err)
+	assert.Equal(t, "dequantize_16_32", e.Spec.String())
 	codes := kernels.Scaling{Quantize: true, To: layout.Int8, From: layout.Float32, Scale: layout.Float32}
 	for want, scale := range map[string]*layout.Layout{"codes_8_32": &block, "quantize_8_32": &each} {
 		e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{scale}, codes)
@@ -43,7 +52,7 @@ func TestPlanScaling(t *testing.T) {
 		assert.Equal(t, want, e.Spec.String())
 	}
 	found := kernels.Scaling{Quantize: true, FindScale: true, To: layout.Uint4, From: layout.Float16, Scale: layout.Float16}
-	e, err := c.Scale(&dst, &dst, &kernels.TermLayouts{&block, nil, nil}, found)
+	e, err = c.Scale(&dst, &dst, &kernels.TermLayouts{&block, nil, nil}, found)
 	require.NoError(t, err)
 	assert.Equal(t, "blocks_4_32", e.Spec.String())
 }

@@ -82,13 +82,15 @@ func (s Spec) files() []Form {
 	}
 	switch {
 	case s.Turned && s.Form == Lookup:
-		return []Form{Cast, Lookup, "turned", "squares"}
+		return []Form{Cast, Lookup, "turned", "exchange", "squares"}
 	case s.Turned:
-		return []Form{Value, "turned", "squares"}
+		return []Form{Value, "turned", "exchange", "squares"}
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
 	case s.Form == Codes:
 		return []Form{Cast, "single", Value, Codes}
+	case s.Form == Dequantize && s.SrcBits < 32:
+		return []Form{Cast, "single", Dequantize}
 	case s.scales():
 		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:
@@ -104,7 +106,9 @@ func (s Spec) files() []Form {
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
 	case s.Form == Transpose:
-		return []Form{Transpose, "squares"}
+		return []Form{Transpose, "exchange", "squares"}
+	case s.Form == Batch:
+		return []Form{"exchange", Batch}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

@@ -99,7 +99,7 @@ func (s Spec) live() int {
 		return 1024 / GroupSize
 	}
 	switch s.Form {
-	case Transpose, Gather, Shuffle, Lookup, Blend:
+	case Transpose, Batch, Gather, Shuffle, Lookup, Blend:
 		return 1024 / GroupSize
 	case Cast:
 		if !s.pair() {
@@ -107,7 +107,7 @@ func (s Spec) live() int {
 		}
 	case Value, Join:
 		return 1536 / GroupSize
-	case Blocks, Codes:
+	case Blocks, Codes, Picks:
 		return 1024 / GroupSize
 	case Dequantize:
 		if s.SrcBits < 32 {
@@ -207,6 +207,7 @@ func (s Spec) defines() []string {
 		"PERIODIC " + flag(s.Periods),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
+		"ORDERED " + flag(s.Form == Shuffle),
 		"GROUP " + strconv.Itoa(int(s.group())),
 		"BLOCK_BYTES " + strconv.Itoa(blockBytes),
 		"MERGE " + merge,
@@ -221,6 +222,8 @@ func (s Spec) formDefines() []string {
 	switch s.Form {
 	case Tile, Transpose:
 		return s.transposeDefines()
+	case Batch:
+		return s.batchDefines()
 	case Shuffle:
 		return s.shuffleDefines()
 	case Permute:
@@ -241,6 +244,6 @@ func (s Spec) formDefines() []string {
 
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
-	all := slices.Concat(elementSpecs(), wordSpecs(), fieldSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs(), mapSpecs(), whereSpecs(), scalingSpecs())
+	all := slices.Concat(elementSpecs(), wordSpecs(), fieldSpecs(), castSpecs(), blockSpecs(), transposeSpecs(), batchSpecs(), shuffleSpecs(), permuteSpecs(), spreadSpecs(), takeSpecs(), mapSpecs(), whereSpecs(), scalingSpecs())
 	return append(all, longSpecs(all)...)
 }

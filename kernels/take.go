@@ -13,12 +13,15 @@ import (
 const (
 	Take  Form = "take"  // of rows, whose elements have their indices in common
 	Pick  Form = "pick"  // of elements by an index each
+	Picks Form = "picks" // Pick of chunks, whose indices are neighbours
 	Put   Form = "put"   // Take for puts: its source with d and s exchanged
 	Place Form = "place" // Pick for puts
 )
 
 // takes reports whether a kernel has indices.
-func (s Spec) takes() bool { return s.Form == Take || s.Form == Pick || s.Form == Join || s.puts() }
+func (s Spec) takes() bool {
+	return s.Form == Take || s.Form == Pick || s.Form == Picks || s.Form == Join || s.puts()
+}
 
 // puts reports whether the indices are dst's.
 func (s Spec) puts() bool { return s.Form == Put || s.Form == Place || s.reduces() }
@@ -40,6 +43,9 @@ func takeSpecs() []Spec {
 				}
 				if bits >= 8 && !serial {
 					add(Pick, bits, at, serial)
+				}
+				if bits >= 8 && bits <= mostPicked && !serial {
+					add(Picks, bits, at, serial)
 				}
 				if bits < 8 || !serial {
 					add(Place, bits, at, serial)
@@ -111,7 +117,7 @@ func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.I
 	}
 	return p.plan(kind, func(p *problem, k *parameters) (Spec, error) {
 		var indices parameters
-		form, err := p.cutTake(k, &indices, steps, join)
+		form, err := p.cutTake(k, &indices, steps, by, join)
 		if err != nil {
 			return Spec{}, err
 		}
@@ -140,7 +146,7 @@ func (p *problem) appendIndices(k, indices *parameters, by []layout.Index, per i
 
 // cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
 // steps it is given, in place of src.
-func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (Form, error) {
+func (p *problem) cutTake(k, indices *parameters, steps []int64, by []layout.Index, join bool) (Form, error) {
 	q := problem{target: p.target, puts: p.puts, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
 		q.axes[len(q.axes)-1-i].s = steps[i]
@@ -187,7 +193,37 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, join bool) (For
 		k.tb = uint32(p.inner(0).n)
 		return rows, nil
 	}
+	if p.picks(steps, by) {
+		each = Picks
+	}
 	return each, cut(each, 1)
+}
+
+// mostPicked is the width, in bits, of the widest elements of which Picks has chunks.
+const mostPicked = 32
+
+// picks reports whether a take of single elements goes by chunks: of rows that are dense in
+// dst, as their indices are in at, and have several chunks, from places that 32 bits reach.
+func (p *problem) picks(steps []int64, by []layout.Index) bool {
+	in := p.inner(0)
+	if p.puts || p.long || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*int64(128/p.dBits) {
+		return false
+	}
+	per := int64(128 / p.dBits)
+	reach := int64(0)
+	if in.s != 0 {
+		reach = min(magnitude(in.s), limit) * per
+	}
+	for _, x := range by {
+		if x.Extent < 1 || x.Extent >= limit || magnitude(x.Stride) >= limit {
+			return false
+		}
+		reach += (x.Extent - 1) * magnitude(x.Stride)
+		if reach >= limit {
+			return false
+		}
+	}
+	return reach < limit
 }
 
 // inPieces reports whether a long axis at the innermost place is the only one that indices
@@ -235,6 +271,8 @@ func (p *problem) cutFor(f Form, k *parameters, rounds int64) error {
 	switch {
 	case f == Join:
 		return p.planJoin(k)
+	case f == Picks:
+		return p.cutChunks(k, int64(128/p.dBits), p.chunksPerBlock(GroupSize), p.takeRun(k, 1))
 	case p.dBits < 8 && !p.puts:
 		return p.planWords(k, len(p.axes), 1)
 	case rounds == pieces:

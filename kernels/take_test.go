@@ -22,6 +22,29 @@ func rows(n, width int64) (dst, src, at layout.Layout) {
 	return dense(shape...), strided(shape, []int64{0, 1}, 0), strided(shape, []int64{1, 0}, 0)
 }
 
+// TestPlanPicks: single elements whose indices are neighbours go by chunks, where 32 bits reach.
+func TestPlanPicks(t *testing.T) {
+	for _, c := range []struct {
+		n, step, extent, stride int64
+		bits                    int
+		want                    string
+	}{
+		{100, 1, 1000, 3, 8, "picks_8_i64"},
+		{101, 1, 1000, -3, 16, "picks_16_i64"},
+		{100, 1, 1000, 3, 32, "picks_32_i64"},
+		{100, 1, 1000, 3, 64, "pick_64_i64"},
+		{100, 2, 1000, 3, 8, "pick_8_i64"},
+		{63, 1, 1000, 3, 8, "pick_8_i64"},
+		{100, 1, 1 << 31, 1, 8, "pick_8_i64"},
+		{100, 1, 1 << 20, 1 << 20, 8, "pick_8_i64"},
+	} {
+		l, err := kernels.PlanTake(dense(c.n), strided([]int64{c.n}, []int64{0}, 0), strided([]int64{c.n}, []int64{c.step}, 0),
+			[]layout.Index{{Extent: c.extent, Stride: c.stride}}, c.bits, 64, parallel)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, l.Spec.String())
+	}
+}
+
 // TestPlanTake names the kernels: elements that rows have in common are taken together,
 // odd rows are joined, and rows of one element are picked.
 func TestPlanTake(t *testing.T) {

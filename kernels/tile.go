@@ -11,12 +11,19 @@ const (
 	// lineBytes is how much of either side a group reads or writes in one run,
 	// at least; sectorBytes is the least that memory moves.
 	lineBytes, sectorBytes = 128, 32
+	// shuffleGain is the share of what a permutation of words takes that a shuffle may take at
+	// most, as either is known to a few percent.
+	shuffleGain = .95
 )
 
 // planTiles chooses among this file's forms; false: none of them fits.
 func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	if len(p.axes) < 2 || p.long {
 		return Spec{}, false, nil
+	}
+	if t := p.batched(); t != nil {
+		spec, err := t.plan(p, k)
+		return spec, true, err
 	}
 	if p.scattered() {
 		if form, near := p.transposes(); form != "" {
@@ -25,6 +32,10 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 		}
 	}
 	if t := p.permutes(); t != nil {
+		if s := p.cheaper(shuffleGain * t.effort().cycles(p.bytes)); s != nil {
+			spec, err := s.plan(k)
+			return spec, true, err
+		}
 		if spec, ok := p.planPermute(k, t); ok {
 			return spec, true, nil
 		}

@@ -411,7 +411,8 @@ func TestFarApart(t *testing.T) {
 	}{
 		{kernels.Tile, 32, []int64{30, 40}, []int64{40, 1}, []int64{1, far/4 + 3}},
 		{kernels.Tile, 32, []int64{30, 40}, []int64{far/4 + 3, 1}, []int64{1, 50}},
-		{kernels.Transpose, 8, []int64{50, 300}, []int64{300, 1}, []int64{1, far + 1}},
+		{kernels.Transpose, 8, []int64{50, 300}, []int64{301, 1}, []int64{1, far + 1}},
+		{kernels.Batch, 8, []int64{50, 300}, []int64{300, 1}, []int64{1, far + 1}},
 		{kernels.Transpose, 8, []int64{50, 300}, []int64{far + 1, 1}, []int64{1, 50}},
 		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{70, 7, 1}, []int64{1, far - 1, 60}},
 		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{far, 7, 1}, []int64{1, 50, 500}},

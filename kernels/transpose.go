@@ -64,7 +64,7 @@ func (p *problem) transposes() (Form, int) {
 		case p.target.Serial:
 			long = int64(64 / p.dBits)
 		default:
-			long = max(16, int64(64/p.dBits))
+			long = 16
 		}
 		if a.s != 1 && (a.s != -1 || p.target.Serial) {
 			return "", 0
@@ -85,7 +85,7 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 	}
 	if form == Tile {
 		t := p.oblong(spec, near)
-		if s := p.cheaper(t.effort); s != nil {
+		if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
 			return s.plan(k)
 		}
 		return spec, p.planTile(k, near, t)
@@ -99,15 +99,14 @@ func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, erro
 			*k = parameters{}
 		}
 	}
-	if s := p.cheaper(t.effort); s != nil {
+	if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
 		return s.plan(k)
 	}
 	return spec, p.planTranspose(k, spec, near, t)
 }
 
 // cheaper returns the tile of a shuffle that takes less; nil: there is none.
-func (p *problem) cheaper(than effort) *shape {
-	cycles := than.cycles(p.bytes)
+func (p *problem) cheaper(cycles float64) *shape {
 	if p.dBits < 8 || cycles < atRoof*memoryCycles(p.bytes) {
 		return nil
 	}

@@ -212,7 +212,7 @@ const manyChunks = 1 << 10
 // planChunks makes an item of each chunk, of so many elements, in the run that is there and
 // along the other axes.
 func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
-	return p.cutChunks(k, per, p.chunksPerBlock(), rest)
+	return p.cutChunks(k, per, p.chunksPerBlock(itemsPerBlock), rest)
 }
 
 // cutChunks is planChunks with up to the given number of chunks in a block.
@@ -231,9 +231,9 @@ func (p *problem) cutChunks(k *parameters, per, block int64, rest []axis) error 
 }
 
 // chunksPerBlock is more than other items' number where enough blocks are left: what all
-// work-items do once a block counts.
-func (p *problem) chunksPerBlock() int64 {
-	block := int64(itemsPerBlock)
+// work-items do once a block counts. It is least where there are few.
+func (p *problem) chunksPerBlock(least int64) int64 {
+	block := least
 	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
 		block *= 2
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/kernels/launches"
@@ -34,11 +35,17 @@ func TestEveryKernel(t *testing.T) {
 			d := ptxtest.New(ptxtest.Options{Diverge: true})
 			dev := gpu.New(d)
 			defer func() { require.NoError(t, dev.Close()) }()
+			q, err := dev.NewQueue()
+			require.NoError(t, err)
+			defer func() { require.NoError(t, q.Close()) }()
 			for seed, c := range find(t, s, each) {
 				if s.Wide {
 					checkSparse(t, d, dev, c, uint64(seed))
 				} else {
-					assert.NoError(t, oracle.Check(dev, c, uint64(seed)))
+					assert.NoError(t, oracle.CheckOn(dev, q, c, uint64(seed)))
+					if !s.Long && !c.Shared && !c.SharedB { // by the same plan
+						assert.NoError(t, oracle.CheckOn(dev, q, later(c), uint64(seed)))
+					}
 				}
 			}
 			assert.GreaterOrEqual(t, d.Launches()[s], each, "the kernel has hardly run")
@@ -64,6 +71,8 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = turned(rng, s)
 		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
+		case s.Form == kernels.Picks:
+			c = picked(rng, s)
 		case try%4 == 3 && s.Form == kernels.Join:
 			c = joined(rng, s)
 		case try%4 == 3 && (s.Form == kernels.Take || s.Form == kernels.Put):
@@ -87,6 +96,16 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 	}
 	require.Fail(t, "no layouts are planned for it", "%v: %d cases", s, len(all))
 	return nil
+}
+
+// later is a case with layouts that begin where plans for the case's own still hold.
+func later(c oracle.Case) oracle.Case {
+	for _, l := range []*layout.Layout{&c.Dst, &c.Src, &c.B, &c.Cond, &c.At} {
+		if l.Rank() > 0 {
+			*l, _ = layout.Strided(l.Shape(), l.Strides(), l.Offset()+plankey.Period)
+		}
+	}
+	return c
 }
 
 // typesOf are the types that a kernel may be planned for: of its widths, or, if it was
@@ -140,13 +159,16 @@ func operation(rng *rand.Rand, s kernels.Spec) oracle.Case {
 // long is a case of more axes, or indices, than most kernels' parameters have room for.
 func long(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
-	shape := make([]int64, 13+rng.IntN(3))
+	axes, indices := 13+rng.IntN(3), 0
+	switch {
+	case c.AtType != 0: // few elements, each with as many indices as fill the room
+		axes, indices = 4+rng.IntN(6), 20+rng.IntN(10)
+	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize: // axes three times
+		axes = 11 + rng.IntN(2)
+	}
+	shape := make([]int64, axes)
 	for i := range shape {
 		shape[i] = 2
-	}
-	indices := 1 + rng.IntN(4)
-	if s.Form == kernels.Fold { // one after the other
-		shape, indices = shape[:4], 20+rng.IntN(10)
 	}
 	filled := s.Form == kernels.Gather && s.SrcBits == 0
 	if filled { // rows, of many chunks
@@ -310,6 +332,27 @@ func joined(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c.Dst, c.Src, c.At = side(shape[1], 1), side(rng.Int64N(9), rng.Int64N(9)), side(rng.Int64N(9), rng.Int64N(9))
 	for range 1 + rng.IntN(3) {
 		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99)})
+	}
+	return c
+}
+
+// picked is a take of single elements, by indices that are neighbours: some out of range.
+func picked(rng *rand.Rand, s kernels.Spec) oracle.Case {
+	c := operation(rng, s)
+	for c.Op != oracle.OpTake {
+		c = operation(rng, s)
+	}
+	shape := []int64{1 + rng.Int64N(20), 64 + rng.Int64N(200)}
+	side := func(steps ...int64) layout.Layout {
+		l, err := layout.Strided(shape, steps, rng.Int64N(2)*rng.Int64N(70))
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	c.Dst, c.Src, c.At = side(shape[1]+rng.Int64N(9), 1), side(rng.Int64N(9), rng.Int64N(3)), side(shape[1]+rng.Int64N(9), 1)
+	for range 1 + rng.IntN(2) {
+		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99), Outside: device.Outside(rng.IntN(4))})
 	}
 	return c
 }

@@ -37,7 +37,7 @@ func TestElements(t *testing.T) {
 			n, dims := shapes(rng)
 			return fmt.Sprintf("fill/%v/%s/dst=%s", typ, dims, strides(rng, n, rng.IntN(2) == 0, false))
 		}},
-		"Take": {[]kernels.Form{kernels.Take, kernels.Pick, kernels.Join}, func(rng *rand.Rand, typ layout.DType) string {
+		"Take": {[]kernels.Form{kernels.Take, kernels.Pick, kernels.Picks, kernels.Join}, func(rng *rand.Rand, typ layout.DType) string {
 			n, dims := shapes(rng)
 			by := fmt.Sprintf("%d:%d:%d", rng.IntN(3), 1+rng.IntN(300), rng.IntN(70))
 			if rng.IntN(3) == 0 {

@@ -41,6 +41,28 @@ func TestTransposes(t *testing.T) {
 	assert.Greater(t, launchesOf(d, kernels.Transpose), 60, "other forms than transpose are taken")
 }
 
+// TestBatches checks transpositions of small matrices that follow each other, and of strips of
+// larger ones: odd extents, gaps in src between lines and between matrices, odd offsets.
+func TestBatches(t *testing.T) {
+	d := ptxtest.New(ptxtest.Options{Diverge: true})
+	dev := gpu.New(d)
+	defer func() { require.NoError(t, dev.Close()) }()
+	rng := rand.New(rand.NewPCG(7, 8))
+	extents := []int64{3, 7, 9, 11, 17, 24, 33, 49, 65, 100, 197, 513}
+	pick := func(of ...int64) int64 { return of[rng.IntN(len(of))] }
+	for try := range uint64(160) {
+		na, nb := pick(extents...), pick(extents...)
+		batch := min(pick(1, 7, 40, 333), max(1, 60000/(na*nb)))
+		line := na + pick(0, 0, 1, 40)
+		matrix := nb*line + pick(0, 0, 3, 64)
+		c, err := oracle.ParseCase(fmt.Sprintf("copy/%s/%dx%dx%d/dst=%d,%d,1@%d/src=%d,1,%d@%d",
+			[]string{"uint2", "uint4", "uint8", "float16"}[try%4], batch, na, nb, na*nb, nb, pick(0, 1, 5, 64), matrix, line, pick(0, 3, 64)))
+		require.NoError(t, err)
+		assert.NoError(t, oracle.Check(dev, c, try))
+	}
+	assert.Greater(t, launchesOf(d, kernels.Batch), 70, "other forms than batch are taken")
+}
+
 // TestTiles checks transpositions of words and wider elements by tiles of all shapes.
 func TestTiles(t *testing.T) {
 	d := ptxtest.New(ptxtest.Options{})

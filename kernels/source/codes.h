@@ -24,17 +24,16 @@ ENTRY {
 		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			Spot p = begin;
-			move_item(&p, params, item);
+			const Near p = near_item(params, item);
 			u32 v[ALL], bytes[ALL / 4];
-			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + p.s * (ALL * is.bits / 128), ALL, is);
-			const u32 by = PASTE(NAME, _single)(scale, p.scale, number_of(meanings->scale));
+			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (begin.s + p.s) * (ALL * is.bits / 128), ALL, is);
+			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, number_of(meanings->scale));
 			EVERY {
 				v[k] = QUOTIENT_OF(v[k], by);
 			}
 			if (becomes.kind == KIND_FLOAT) {
 				if (meanings->zero != 0) {
-					const u32 from = PASTE(NAME, _single)(zero, p.zero, z);
+					const u32 from = PASTE(NAME, _single)(zero, begin.zero + p.zero, z);
 					EVERY {
 						v[k] = SUM_OF(v[k], from);
 					}
@@ -44,7 +43,7 @@ ENTRY {
 				}
 				PASTE(NAME, _floats)(bytes, v, number_of(SINGLE), becomes, fit);
 			} else {
-				const i32 from = meanings->zero == 0 ? 0 : (i32)whole_of(PASTE(NAME, _bits)(zero, p.zero, z.bits), z);
+				const i32 from = meanings->zero == 0 ? 0 : (i32)whole_of(PASTE(NAME, _bits)(zero, begin.zero + p.zero, z.bits), z);
 				PASTE(NAME, _codes)(v, from, becomes);
 				UNROLL
 				for (u32 k = 0; k < ALL / 4; k++) {
@@ -52,12 +51,12 @@ ENTRY {
 				}
 			}
 #if DBITS == 8
-			((GLOBAL Piece128 *)dst)[p.d] = piece_128(bytes);
+			((GLOBAL Piece128 *)dst)[begin.d + p.d] = piece_128(bytes);
 #else
 			u32 joined[2];
 			joined[0] = joined_4(bytes[0], bytes[1]);
 			joined[1] = joined_4(bytes[2], bytes[3]);
-			((GLOBAL Piece64 *)dst)[p.d] = piece_64(joined);
+			((GLOBAL Piece64 *)dst)[begin.d + p.d] = piece_64(joined);
 #endif
 		}
 	}

@@ -7,6 +7,7 @@ typedef int i32;
 typedef long long i64;
 typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 typedef u32 u128 __attribute__((ext_vector_type(4)));
+typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 
 #define GLOBAL
 // STORE_GLOBAL says that it writes global memory, which clang does not see of all pointers that
@@ -19,13 +20,18 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 #define RESTRICT __restrict__
 #define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
 #define KERNEL(size) KERNEL_OF(size, 0)
+// IN_ORDER(1) leaves a kernel's blocks of code in their order, so that threads that left a loop's
+// body early wait at its end for the others.
+#define IN_ORDER_0
+#define IN_ORDER_1 __attribute__((minsize))
+#define IN_ORDER(yes) PASTE(IN_ORDER_, yes)
 // A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
 // for their upload. The compiler leaves them where the driver puts them, if all that is
 // done with a pointer to them is to add to it, and to load.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
-	KERNEL_OF(GROUP, LIVE) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
+	KERNEL_OF(GROUP, LIVE) IN_ORDER(ORDERED) void NAME(u8 *dst, const u8 *src, const PASTE(NAME, _parameters) all, ARGUMENTS) { \
 		PASTE(NAME, _body)(dst, src, &all.params, NAMED); \
 	} \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS)
@@ -137,6 +143,11 @@ DEVICE u32 local_16(Local at) {
 DEVICE u32 local_32(Local at) {
 	u32 v;
 	asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
+	return v;
+}
+DEVICE u32x2 local_pair(Local at) { // of words
+	u32x2 v;
+	asm volatile("ld.shared.u32 %0, [%2];\n\tld.shared.u32 %1, [%2+4];" : "=&r"(v.x), "=r"(v.y) : "r"(at));
 	return v;
 }
 DEVICE u64 local_64(Local at) {

@@ -108,19 +108,26 @@ DEVICE u32 exact_scale(u32 a, u32 up) {
 	return MIN((u32)power, 255);
 }
 
+// bfloat_of_number and half_of_number round to the nearest one. What becomes of NaN does not
+// count.
+DEVICE u32 bfloat_of_number(u32 x) { return (x + 0x7fff + (x >> 16 & 1)) >> 16; }
+
+DEVICE u32 half_of_number(u32 x, const Fit f) {
+#ifdef HALF_OF
+	return HALF_OF(x);
+#else
+	return (fitted(x & 0x7fffffff, f) & 0x7fff) | (x >> 16 & 0x8000);
+#endif
+}
+
 // bfloat_of_float rounds to the nearest one, or towards zero.
 DEVICE u32 bfloat_of_float(u32 x, u32 truncate) {
-	const u32 r = truncate ? x : x + 0x7fff + (x >> 16 & 1);
-	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7fc0 : r >> 16;
+	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7fc0 : truncate ? x >> 16 : bfloat_of_number(x);
 }
 
 // half_of_float rounds to the nearest one.
 DEVICE u32 half_of_float(u32 x, const Fit f) {
-#ifdef HALF_OF
-	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7e00 : HALF_OF(x);
-#else
-	return (is_nan(x) ? f.nan : fitted(x & 0x7fffffff, f) & 0x7fff) | (x >> 16 & 0x8000);
-#endif
+	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7e00 : half_of_number(x, f);
 }
 
 // float_of_half is exact. Of NaN, what is to become an element of fewer bits is but NaN,

@@ -10,6 +10,7 @@ typedef int32_t i32;
 typedef int64_t i64;
 struct alignas(8) u32x2 { u32 x, y; };
 struct alignas(16) u128 { u32 x, y, z, w; };
+struct alignas(16) u64x2 { u64 x, y; };
 
 struct host_position { u32 group, groups, local; };
 extern thread_local host_position host_item;

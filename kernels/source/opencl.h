@@ -7,6 +7,7 @@ typedef int i32;
 typedef long i64;
 typedef uint2 u32x2;
 typedef uint4 u128;
+typedef ulong2 u64x2;
 
 #define GLOBAL __global
 #define CONSTANT __constant

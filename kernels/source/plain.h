@@ -37,5 +37,11 @@ DEVICE Local local_of(SHARED_POINTER const void *p) { return (Local)p; }
 DEVICE u32 local_8(Local at) { return *at; }
 DEVICE u32 local_16(Local at) { return *(SHARED_POINTER const u16 *)at; }
 DEVICE u32 local_32(Local at) { return *(SHARED_POINTER const u32 *)at; }
+DEVICE u32x2 local_pair(Local at) {
+	u32x2 v;
+	v.x = local_32(at);
+	v.y = local_32(at + 4);
+	return v;
+}
 DEVICE u64 local_64(Local at) { return *(SHARED_POINTER const u64 *)at; }
 DEVICE u128 local_128(Local at) { return *(SHARED_POINTER const u128 *)at; }

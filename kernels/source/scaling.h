@@ -1,11 +1,8 @@
 // scaling: (src - zero) * scale + add of any elements of up to 32 bits, or (QUANTIZE)
 // round(src / scale) + zero, as device.Scaling and device.Quantization have it. It goes
-// behind single.h. An item is an element; or below a byte a word of dst, as in pack.h; or, of
-// elements of SBITS below 32 that lie densely along a row that has its terms in common,
-// EACH of them, 32 bytes of dst.
+// behind single.h. An item is an element; or below a byte a word of dst, as in pack.h.
 
-#if SBITS < 32
-#elif QUANTIZE
+#if QUANTIZE
 
 // precise rounds to the precision of a quotient.
 INLINED u32 PASTE(NAME, _precise)(u32 x, u64 precision) {
@@ -63,66 +60,6 @@ INLINED PASTE(u, DBITS) PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u
 
 #endif
 
-#if SBITS < 32
-
-// convert makes an item of dst. terms are those of the item: table has the floats of a
-// byte's elements.
-INLINED void PASTE(NAME, _convert)(GLOBAL u8 *to, const u32 *raw, SHARED_POINTER const u32 *table, u32 scale, u32 minus, u32 plus, const Number becomes) {
-#if DBITS == 16
-	const Fit fit = fit_of(becomes);
-#endif
-	u32 out[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-	UNROLL
-	for (u32 k = 0; k < EACH; k++) {
-		u32 v = table[raw[k * SBITS / 32] >> (k * SBITS % 32) & (0xff >> (8 - SBITS))];
-		v = SUM_OF(PRODUCT_OF(SUM_OF(v, minus), scale), plus);
-		v = is_nan(v) ? FLOAT_NAN : v;
-#if DBITS == 16
-		v = becomes.mantissa == 10 ? half_of_float(v, fit) & 0xffff : bfloat_of_float(v, 0);
-#endif
-		out[k * DBITS / 32] |= v << (k * DBITS % 32);
-	}
-	((GLOBAL u128 *)to)[0] = piece_128(out);
-	((GLOBAL u128 *)to)[1] = piece_128(out + 4);
-}
-
-// term reads a term: one of the type of what the table is of by that.
-INLINED u32 PASTE(NAME, _term)(GLOBAL const u8 *from, i64 at, u64 is, u64 tabled, SHARED_POINTER const u32 *table) {
-	if (is == tabled) {
-		return table[from[at * SBITS / 8] >> (at * SBITS % 8) & (0xff >> (8 - SBITS))];
-	}
-	return PASTE(NAME, _single)(from, at, number_of(is));
-}
-
-ENTRY {
-	SHARED(u32, table, 256);
-	CONSTANT Meanings *meanings = MEANINGS(params);
-	const Number becomes = number_of(meanings->dst);
-	table[LOCAL_ID] = (u32)PASTE(NAME, _cast)(LOCAL_ID & (0xff >> (8 - SBITS)), number_of(meanings->src), number_of(SINGLE));
-	BARRIER();
-	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
-		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
-		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
-			Spot p = begin;
-			move_item(&p, params, item);
-			u32 raw[MAX(1, ITEM_S / 32)];
-			PASTE(words_, ITEM_S)(raw, ((GLOBAL const PASTE(Piece, ITEM_S) *)src)[p.s]);
-			// What is not there is 0 to be subtracted, and -0 to be added.
-			u32 minus = FLOAT_SIGN, plus = FLOAT_SIGN;
-			if (meanings->zero != 0) {
-				minus = PASTE(NAME, _term)(zero, p.zero, meanings->zero, meanings->src, table) ^ FLOAT_SIGN;
-			}
-			if (meanings->add != 0) {
-				plus = PASTE(NAME, _single)(add, p.add, number_of(meanings->add)) ^ (u32)meanings->sign;
-			}
-			PASTE(NAME, _convert)(dst + p.d * 32, raw, table, PASTE(NAME, _single)(scale, p.scale, number_of(meanings->scale)), minus, plus, becomes);
-		}
-	}
-}
-
-#else
-
 ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
@@ -173,5 +110,3 @@ ENTRY {
 		}
 	}
 }
-
-#endif

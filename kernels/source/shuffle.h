@@ -205,26 +205,21 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i32 apart, PASTE(NAME, Par
 	PASTE(NAME, _places)(apart, low, before, place.across, at);
 	for (u32 i = place.line; i < place.count; i += place.step) {
 		const u128 line = runs[i];
-		if (!plain && !part.whole && PASTE(NAME, _cut)(part, line)) {
-			continue;
-		}
-		GLOBAL u8 *unit = to + AT(line);
-		if (!even) {
-			const u32 shift = (line.x + phase) % BYTES;
-			unit = to + (AT(line) + phase - shift);
-			if (shift / SIZE != before) { // lines have it in common where all begin at one byte
-				before = shift / SIZE;
-				PASTE(NAME, _places)(apart, low, before, place.across, at);
+		const u32 shift = even ? before * SIZE : (line.x + phase) % BYTES;
+		const u32 first = PER * place.across - shift / SIZE; // of the piece
+		const u32 missing = !plain && ((!part.whole && PASTE(NAME, _cut)(part, line)) | (first + (line.w >> 16) >= part.full) | (!even && (i32)first > part.most));
+		if (!missing) {
+			GLOBAL u8 *unit = to + AT(line);
+			if (!even) {
+				unit = to + (AT(line) + phase - shift);
+				if (shift / SIZE != before) { // lines have it in common where all begin at one byte
+					before = shift / SIZE;
+					PASTE(NAME, _places)(apart, low, before, place.across, at);
+				}
 			}
+			const Local from = tile + ((i32)line.z + (apart ? at[0] : 0));
+			*(GLOBAL PASTE(NAME, Unit) *)unit = PASTE(NAME, _unit)(from, apart, at);
 		}
-		if (!plain) {
-			const u32 first = PER * place.across - before; // of the piece
-			if (first + (line.w >> 16) >= part.full || (!even && (i32)first > part.most)) {
-				continue;
-			}
-		}
-		const Local from = tile + ((i32)line.z + (apart ? at[0] : 0));
-		*(GLOBAL PASTE(NAME, Unit) *)unit = PASTE(NAME, _unit)(from, apart, at);
 	}
 }
 
@@ -238,25 +233,20 @@ INLINED void PASTE(NAME, _ends)(PASTE(NAME, Part) part, u32 count, Local tile, S
 	ROLLED
 	for (u32 i = LOCAL_ID; i < 2 * SHARES * count; i += GROUP) {
 		const u128 line = runs[i / (2 * SHARES)];
-		if (!part.whole && PASTE(NAME, _cut)(part, line)) {
-			continue;
-		}
 		const i32 before = (i32)((line.x + phase) % BYTES / SIZE), begin = -(i32)(line.w >> 16), end = begin + (i32)part.length; // of the run
+		const u32 last = i & SHARES;
 		i32 first = -before; // of the unit
-		if (i & SHARES) {
+		if (last) {
 			first += (i32)((u32)(end + before) / PER * PER);
-			if (end + before <= 0 || first == end || first < begin || first > part.most) {
-				continue;
-			}
-		} else if (begin < 0 || before == 0) {
-			continue;
 		}
+		const u32 here = last ? (end + before > 0) & (first != end) & (first >= begin) & (first <= part.most) : (begin >= 0) & (before != 0);
+		const i32 until = here && (part.whole || !PASTE(NAME, _cut)(part, line)) ? end : begin; // of what is written
 		first += (i32)(i % SHARES * SHARE);
 		GLOBAL WORD *unit = (GLOBAL WORD *)(to + (i64)AT(line)) + first;
 		const Local from = tile + (i32)line.z;
 		UNROLL
 		for (i32 j = 0; j < SHARE; j++) {
-			if (first + j >= begin && first + j < end) {
+			if (first + j >= begin && first + j < until) {
 				unit[j] = (WORD)LOCAL(from + low[COLUMN((u32)(first + j + PER))]);
 			}
 		}

@@ -25,40 +25,6 @@
 #define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : DBITS == 8 ? 4 : DBITS == 4 ? 5 : 6)
 #define SLOTS (1u << SLOTS_LOG)          // of the tile, of 16 bytes
 
-// EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
-// wide, and the low halves of b's.
-#define BYTES(a, b, low, high)             \
-	{                                      \
-		const u32 t = bytes_of(a, b, low); \
-		b = bytes_of(a, b, high);          \
-		a = t;                             \
-	}
-#define BITS(a, b, bits, low)                           \
-	{                                                   \
-		const u32 t = choose(low, a, b << (bits));      \
-		b = choose(low, a >> (bits), b);                \
-		a = t;                                          \
-	}
-#define EXCHANGE16(a, b) BYTES(a, b, 0x5410, 0x7632)
-#define EXCHANGE8(a, b) BYTES(a, b, 0x6240, 0x7351)
-#define EXCHANGE4(a, b) BITS(a, b, 4, 0x0f0f0f0f)
-#define EXCHANGE2(a, b) BITS(a, b, 2, 0x33333333)
-
-#define ROW(k) (r + (k) * VEC) // what a work-item has of a line
-
-// SWAP does so with all pairs of lines that are as far apart as elements of that many
-// bits are.
-#define SWAP(bits)                                                      \
-	UNROLL                                                              \
-	for (u32 k = 0; k < LINES; k++) {                                   \
-		if ((k & (bits) / DBITS) == 0) {                                \
-			UNROLL                                                      \
-			for (u32 v = 0; v < VEC; v++) {                             \
-				EXCHANGE##bits(ROW(k)[v], ROW(k + (bits) / DBITS)[v])   \
-			}                                                           \
-		}                                                               \
-	}
-
 // Shape says where in the tile slots lie: a line has 1<<units of them, 1<<words for each
 // index of c, and begins so far from a multiple of 128 bytes as its number moved left by
 // apart says: lines of less than that lie beside each other. near is the same for lines
@@ -100,18 +66,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	const i32 left = (i32)(na - x * ACROSS); // elements of a line, from here on
 	u32 r[LINES * VEC];
 	PASTE(NAME, _lines)(r, src, at, params->sb, left, (i32)(nb - b), full, aligned KNOWS);
-#if DBITS <= 16
-	SWAP(16)
-#endif
-#if DBITS <= 8
-	SWAP(8)
-#endif
-#if DBITS <= 4
-	SWAP(4)
-#endif
-#if DBITS <= 2
-	SWAP(2)
-#endif
+	TRANSPOSE
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
 	const u32 piece = y * (LINES / PER); // in a line of the tile
@@ -355,6 +310,7 @@ ENTRY {
 #undef EXCHANGE4
 #undef EXCHANGE2
 #undef SWAP
+#undef TRANSPOSE
 #undef ROW
 #undef PREPARE
 #undef KNOWN

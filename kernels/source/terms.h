@@ -48,6 +48,32 @@ DEVICE void move_item(Spot *p, CONSTANT Params *params, u32 item) {
 	move_cut(p, params, item);
 }
 
+// Near is a spot, counted from where a block begins that has it in 32 bits.
+typedef struct {
+	i32 d, s, scale, zero, add;
+} Near;
+
+// near_item is where an item of such a block is.
+DEVICE Near near_item(CONSTANT Params *params, u32 item) {
+	const u32 all = ALL_AXES(params);
+	Near p = {0, 0, 0, 0, 0};
+	ROLLED
+	for (u32 k = params->outer; k < params->outer + params->inner; k++) {
+		const i32 i = (i32)digit(&item, AXES(params) + k);
+		p.d += i * (i32)AXES(params)[k].d;
+		p.s += i * (i32)AXES(params)[k].s;
+		p.scale += i * (i32)AXES(params)[k + all].d;
+		p.zero += i * (i32)AXES(params)[k + all].s;
+		p.add += i * (i32)AXES(params)[k + 2 * all].d;
+	}
+	p.d += (i32)item * (i32)params->d;
+	p.s += (i32)item * (i32)params->s;
+	p.scale += (i32)item * (i32)params->da;
+	p.zero += (i32)item * (i32)params->sa;
+	p.add += (i32)item * (i32)params->db;
+	return p;
+}
+
 // spot_of is block_of on all sides.
 DEVICE u32 spot_of(CONSTANT Params *params, u32 block, Spot *p) {
 	const u32 first = digit(&block, AXES(params));

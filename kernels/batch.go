@@ -1,0 +1,295 @@
+package kernels
+
+import (
+	"math"
+	"strconv"
+)
+
+// Batch is the form of a transposition of small matrices that follow each other in dst, or of
+// strips of larger ones: see source/batch.h.
+const Batch Form = "batch"
+
+// The local memory of form batch, in bytes: of elements as src has them, and of their
+// lines below a byte; either with what is read behind the last element.
+const (
+	batchBytes, narrowBytes = 31 << 10, 13 << 10
+	turnedBytes             = 18 << 10
+)
+
+func batchSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{2, 4, 8, 16} {
+		all = append(all, Spec{Form: Batch, DstBits: b, SrcBits: b})
+	}
+	return all
+}
+
+// batchRoom is how many elements, in vectors, local memory has room for.
+func batchRoom(bits int) int64 {
+	if bits < 8 {
+		return int64(narrowBytes * 8 / bits)
+	}
+	return int64(batchBytes * 8 / bits)
+}
+
+// batchDefines are the macros of this form.
+func (s Spec) batchDefines() []string {
+	vectors := batchRoom(int(s.DstBits)) * int64(s.DstBits) / 128
+	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TURNED " + strconv.Itoa(turnedBytes/vector)}
+}
+
+// batch is a block of matrices: how many indices it has of a, src's dense axis, and of c,
+// which counts matrices. Steps in local memory and lengths are in elements.
+type batch struct {
+	a, b, c    axis
+	near, axis int // a, and c, counted from the innermost axis; 0: none
+	ta, tc     int64
+
+	row        axis   // their number, and the steps in local memory and in src
+	length     int64  // of a row of src
+	less       int64  // of which each next row has less, as rows are pieces of one
+	missing    axis   // n rows, or d elements of rows, less for each matrix less
+	sb, sc     int64  // the steps of b and c in local memory
+	words      int64  // of a line along b; 0: elements are taken one by one
+	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
+	unit, room int64
+	effort     effort
+}
+
+// The share of what other forms take that this one may take at most, as what is known of
+// either is about right: of bytes, and of narrower elements.
+const batchGain, narrowBatchGain = .95, .75
+
+// batched returns the block of a form batch, where it takes less than other forms.
+func (p *problem) batched() *batch {
+	t := p.batches()
+	if t == nil {
+		return nil
+	}
+	least, gain := p.leastWithout(), batchGain
+	if p.dBits < 8 {
+		gain = narrowBatchGain
+		if !math.IsInf(least, 1) && (t.b.n%t.unit == 0 || t.b.n >= 4*t.unit) { // squares waste little
+			return nil
+		}
+	}
+	if t.effort.cycles(p.bytes) >= gain*least {
+		return nil
+	}
+	return t
+}
+
+// leastWithout is what the best of the other forms by tiles takes.
+func (p *problem) leastWithout() float64 {
+	least := math.Inf(1)
+	take := func(cycles float64) { least = min(least, cycles) }
+	if form, near := p.transposes(); form == Transpose && p.scattered() {
+		t := p.strip(p.spec(form), near)
+		take(t.effort.cycles(p.bytes))
+	}
+	if t := p.permutes(); t != nil {
+		take(t.effort().cycles(p.bytes))
+	}
+	if p.dBits >= 8 && (p.scattered() || p.short()) {
+		if t := p.shuffles(); t != nil {
+			take(t.cycles())
+		}
+	}
+	if p.dBits >= 8 && math.IsInf(least, 1) {
+		return 0 // by elements, which are near each other
+	}
+	return least
+}
+
+// batches chooses the block for a transposition of src's dense axis and dst's; nil: it is
+// none of matrices that follow each other.
+func (p *problem) batches() *batch {
+	near := p.nearest()
+	t := batch{near: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
+	if p.target.Serial || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
+		return nil
+	}
+	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
+	if p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2 || t.a.n >= limit || t.b.n > t.room {
+		return nil
+	}
+	for i := range p.axes {
+		if x := p.inner(i); i > 0 && i != near && x.d == t.a.n*t.b.n && x.s > 0 && x.n < limit {
+			t.axis, t.c = i, x
+		}
+	}
+	var best *batch
+	try := func(ta, tc int64) {
+		next := t
+		next.ta, next.tc = ta, tc
+		if next.lay(p) && (best == nil || next.effort.cycles(p.bytes) < best.effort.cycles(p.bytes)) {
+			best = &next
+		}
+	}
+	whole := t.a.n * t.b.n
+	enough := max(1, p.count()/(whole*p.target.fewBlocks()))
+	if most := min(t.c.n, t.room/whole, enough); most > 1 {
+		even := int64(1) // matrices of whole vectors
+		for even < t.unit && even*whole%t.unit > 0 {
+			even *= 2
+		}
+		for eighths := int64(4); eighths <= 8; eighths++ {
+			tc := most * eighths / 8
+			try(t.a.n, max(1, tc))
+			if tc > even {
+				try(t.a.n, tc/even*even)
+			}
+		}
+	}
+	try(t.a.n, 1)
+	for ta := t.unit; ta < t.a.n && ta*t.b.n <= t.room; ta += t.unit {
+		try(ta, 1)
+	}
+	return best
+}
+
+// lay lays the block out in local memory, if there is room.
+func (t *batch) lay(p *problem) bool {
+	apart := func(step, length int64) int64 { // to the next row
+		return length + t.unit - 1 + (step-length-t.unit+1)&(t.unit-1)
+	}
+	joined := t.b.s-t.ta < t.unit
+	if t.sb = t.b.s; !joined {
+		t.sb = apart(t.b.s, t.ta)
+	}
+	matrix := (t.b.n-1)*t.sb + t.ta
+	if t.tc > 1 && (!joined || t.c.s < matrix) {
+		return false
+	}
+	switch whole := GroupSize * t.unit; {
+	case !joined:
+		t.row, t.length = axis{t.b.n, t.sb, t.b.s}, t.ta
+	case t.tc > 1 && t.c.s-matrix >= t.unit:
+		t.sc = apart(t.c.s, matrix)
+		t.row, t.length, t.missing.n = axis{t.tc, t.sc, t.c.s}, matrix, 1
+	default:
+		t.sc, t.missing.d = t.c.s, t.c.s
+		t.length = (t.tc-1)*t.c.s + matrix
+		t.row, t.less = axis{(t.length+t.unit-2)/whole + 1, whole, whole}, whole
+	}
+	per := int64(32 / p.dBits) // lines that are read at once, of which the last ones may not exist
+	if (t.tc-1)*t.sc+matrix+(per-1)*t.sb+2*t.unit > t.room || t.vectors() > GroupSize {
+		return false
+	}
+	if p.dBits < 8 {
+		if t.words = (t.b.n + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.n+2)*t.words >= turnedBytes/4 {
+			return false
+		}
+	}
+	t.estimate(p)
+	return true
+}
+
+// vectors is how many of them a row touches at the most.
+func (t *batch) vectors() int64 {
+	n := (t.length+t.unit-2)/t.unit + 1
+	if t.less > 0 {
+		n = min(n, GroupSize)
+	}
+	return n
+}
+
+// estimate sets the effort, of the kernel's parts as predicted for several shapes.
+func (t *batch) estimate(p *problem) {
+	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
+	bits := int64(p.dBits)
+	size := t.tc * t.ta * t.b.n
+	vectors := t.row.n * t.vectors()
+	e := effort{blocks: p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n}
+	below := GroupSize / t.vectors()
+	e.instructions = 160 + 90*((t.row.n+4*below-1)/(4*below))
+	e.passes = vectors / 8
+	e.sectors = touched(1, size*bits/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*bits/8/sectorBytes+1)
+	if bits < 8 {
+		per := 32 / bits
+		squares := t.squares(per)
+		count := squares[0] * squares[1] * squares[2]
+		reads, writes := t.choose(per)
+		e.instructions += rounds(count)*per*(per+8) + rounds(size/per)*26
+		e.passes += count / warp * per * (2*reads + writes)
+		e.passes += size / per / warp * 2
+	} else {
+		per := 64 / bits
+		e.instructions += rounds(size/per) * (24 + 5*per)
+		e.passes += size / warp * t.turns(per)
+	}
+	t.effort = e
+}
+
+// turns is how often a warp asks the bank that it asks most, which takes units of so many
+// elements.
+func (t *batch) turns(per int64) int64 {
+	var at [2][warp]int64
+	size := 8 / per
+	for i := range at[0] {
+		for k := range at {
+			line := int64(i)*per + int64(k)*(per-1)
+			b := line % t.b.n
+			line /= t.b.n
+			at[k][i] = size * (b*t.sb + line%t.ta + line/t.ta*t.sc)
+		}
+	}
+	return (turnsOf(&at[0]) + turnsOf(&at[1]) + 1) / 2
+}
+
+// squares are how many there are along b, a and c.
+func (t *batch) squares(per int64) [3]int64 {
+	return [3]int64{(t.b.n + per - 1) / per, (t.ta + per - 1) / per, t.tc}
+}
+
+// choose chooses the order of squares by how often a warp asks the bank that it asks most.
+func (t *batch) choose(per int64) (reads, writes int64) {
+	n := t.squares(per)
+	raw := [3]int64{t.sb * 4, 4, t.sc * 4 / per}
+	tile := [3]int64{4, per * t.words * 4, t.ta * t.words * 4}
+	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		var from, to [warp]int64
+		for i := range from {
+			rest := int64(i)
+			for _, k := range order {
+				from[i] += rest % n[k] * raw[k]
+				to[i] += rest % n[k] * tile[k]
+				rest /= n[k]
+			}
+		}
+		if r, w := turnsOf(&from), turnsOf(&to); reads == 0 || 2*r+w < 2*reads+writes {
+			reads, writes, t.order = r, w, order
+		}
+	}
+	return reads, writes
+}
+
+// plan sets the parameters.
+func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
+	k.ta, k.na = uint32(t.ta), uint32(t.a.n)
+	k.tb, k.nb = uint32(t.tc), uint32(t.c.n)
+	k.extent, k.sa, k.sb = t.b.n, t.sc, t.sb
+	k.span, k.length, k.d = uint32(t.row.n), t.length, t.less
+	k.da, k.db = t.missing.n, t.missing.d
+	k.words = uint32(t.words)
+	vectors := t.vectors()
+	k.inner = []axis{{n: vectors}, {n: GroupSize / vectors, d: t.row.d, s: t.row.s}, {n: t.b.n}, {n: t.ta}}
+	if t.words > 0 {
+		n := t.squares(int64(32 / p.dBits))
+		k.cut = uint32(n[0] * n[1] * n[2])
+		k.inner = append(k.inner, axis{n: n[t.order[0]]}, axis{n: n[t.order[1]]})
+		for place, which := range t.order {
+			k.flat |= uint32(place) << (2 * which)
+		}
+	}
+	but := []int{0, t.near}
+	if t.axis > 0 {
+		but = append(but, t.axis)
+	}
+	spec := p.spec(Batch)
+	if err := k.setOuter(append([]axis{t.a.blocks(t.ta), t.c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+		return spec, err
+	}
+	k.groups = max(k.blocks/blocksOfSquares, min(k.blocks, 2*p.target.fewBlocks()))
+	return spec, nil
+}
