@@ -257,14 +257,21 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
-	steady := GroupSize*t.ta/spec.slots()*a.d%unit == 0 // lines that a work-item writes begin alike
+	apart := int64(1) // of so many lines that a work-item writes, one begins as the first does
+	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
+		apart *= 2
+	}
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
-	if sAligned {
+	switch {
+	case sAligned:
 		cost += 85
-	} else {
+	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
 		reads *= 2
+	default: // by local memory, but for the last one
+		cost += 330
+		reads += nc * nb
 	}
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
@@ -272,10 +279,8 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
 		cost += 120 * items
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
-	case !dAligned && steady:
-		cost += 38 * each
 	case !dAligned:
-		cost += 62 * each
+		cost += 36*each + 30*min(apart, each)
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
 		cost += 10 * each
 	default:

@@ -48,6 +48,11 @@ INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slo
 	return ((line << shape.units) + slot) ^ (((line >> ACROSS_LOG << shape.near) ^ (line << shape.apart)) & 7);
 }
 
+// key is where a line's slot 0 is, in bytes. The others lie there by ^.
+INLINED u32 PASTE(NAME, _key)(const PASTE(NAME, Shape) shape, u32 line) {
+	return (line << (shape.units + 4)) ^ (((line >> ACROSS_LOG << (shape.near + 4)) ^ (line << (shape.apart + 4))) & 0x70);
+}
+
 // load fills the tile with na x nb x nc elements of src from position s on. full: these
 // are all that there is room for; aligned: all lines begin on ACROSS elements.
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 s, u32 na, u32 nb, u32 nc, u32 full, u32 aligned KNOWN) {
@@ -59,13 +64,59 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 room = UNIT << params->words;
 	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
-	if (!full && (x * ACROSS >= na || b / UNIT * UNIT >= nb || c >= nc)) { // slots are filled
+	const u32 there = full || (x * ACROSS < na && b / UNIT * UNIT < nb && c < nc); // slots are filled
+	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
+	const i32 most = (i32)(nb - b); // lines from here on
+	u32 r[LINES * VEC];
+#ifdef NEIGHBOURS
+	if (aligned) {
+		if (!there) {
+			return;
+		}
+		PASTE(NAME, _lines)(r, src, at, params->sb, most, full, 1);
+	} else {
+		// Of each line, work-item 0 gives nothing, and so there is a place for what the last
+		// one is given: a piece in which the line may end.
+		SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
+#define GIVEN(y, x) (((y) << width) + ((x) ^ ((y) & ((1u << near) - 1))))
+		const u32 high = 8 - width;
+		u32 i = LOCAL_ID;
+		FRESH(i);
+		ROLLED
+		for (; i < LINES << high; i += GROUP) {
+			const u32 k = i >> high, y1 = i & ((1u << high) - 1), line = y1 * LINES + k;
+			const u32 b1 = line & (room - 1), c1 = line / UNIT >> params->words;
+			const i64 end = s + c1 * params->s + b1 * params->sb + (na - 1);
+			PIECE last = PASTE(NAME, _nothing)();
+			if (b1 < nb && c1 < nc && (u32)end % ACROSS < (na - 1) % ACROSS) { // not in the last one's own
+				last = *PASTE(NAME, _piece_of)(src, end);
+			}
+			LOADED_WHOLE();
+			pieces[k * GROUP + GIVEN(y1, (na - 1) / ACROSS)] = last;
+		}
+		if (there && most >= LINES) {
+			PASTE(NAME, _lines)(r, src, at, params->sb, most, 1, 0);
+		} else {
+			PASTE(NAME, _lines)(r, src, at, params->sb, there ? most : 0, 0, 0);
+		}
+		if (there && x > 0) {
+			PASTE(NAME, _give)(pieces + GIVEN(y, x - 1), r);
+		}
+		BARRIER();
+		if (there) {
+			PASTE(NAME, _join)(r, pieces + GIVEN(y, x), (u32)at, (u32)params->sb);
+		}
+		BARRIER(); // before squares take the place of pieces
+		if (!there) {
+			return;
+		}
+	}
+#else
+	if (!there) {
 		return;
 	}
-	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
-	const i32 left = (i32)(na - x * ACROSS); // elements of a line, from here on
-	u32 r[LINES * VEC];
-	PASTE(NAME, _lines)(r, src, at, params->sb, left, (i32)(nb - b), full, aligned KNOWS);
+	PASTE(NAME, _lines)(r, src, at, params->sb, (i32)(na - x * ACROSS), most, full, aligned KNOWS);
+#endif
 	TRANSPOSE
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
@@ -114,35 +165,33 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 		}
 		return;
 	}
+	// Lines that begin alike are a multiple of so many apart, of those that this work-item
+	// writes: what is found out about the first holds for them all.
+	u32 apart = 1;
+	ROLLED
+	while (!aligned && apart * (u32)step % UNIT > 0) {
+		apart *= 2;
+	}
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
 	const u32 end = c < nc ? na : 0;
-	if ((u32)step % UNIT == 0) { // these lines begin alike
+	const Local slots = local_of(tile);
+	u32 place = unit;
+	FRESH(place);
+	const u32 lo = place * 16, hi = (place + 1) % (1 << shape.units) * 16; // hi is not wanted behind the last
+	for (u32 k = 0; k < apart; k++) {
 		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT;
 		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
-		for (u32 line = (i32)before <= most ? first : end; line < end; line += lines) {
-			const u32 key = PASTE(NAME, _slot)(shape, line, 0); // slots of a line: by ^
+		for (u32 line = (i32)before <= most ? first + k * lines : end; line < end; line += apart * lines) {
+			const u32 key = PASTE(NAME, _key)(shape, line); // slots of a line: by ^
 			Pair p;
-			p.lo = tile[unit ^ key];
+			p.lo = local_128(slots + (lo ^ key));
 			if (!aligned) {
-				p.hi = tile[((unit + 1) ^ key) % SLOTS]; // not wanted where it is another line's
+				p.hi = local_128(slots + (hi ^ key));
 				p.shift = before * DBITS;
 			}
 			LOADED_WHOLE();
 			*(GLOBAL u128 *)to = aligned ? p.lo : shifted(p);
-			to += step * DBITS >> 3;
-		}
-		return;
-	}
-	for (u32 line = first; line < end; line += lines) {
-		const u32 before = (0 - (u32)at) % UNIT;
-		if ((i32)before <= most) {
-			const u32 key = PASTE(NAME, _slot)(shape, line, 0);
-			Pair p;
-			p.lo = tile[unit ^ key];
-			p.hi = tile[((unit + 1) ^ key) % SLOTS];
-			p.shift = before * DBITS;
-			LOADED_WHOLE();
-			((GLOBAL u128 *)dst)[(u64)(at + before) / UNIT] = shifted(p);
+			to += apart * step * DBITS >> 3;
 		}
 		at += step;
 	}
@@ -176,7 +225,9 @@ DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u3
 // last ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
 	const u32 lines = ACROSS_LOG + params->flat, both = heads & tails, items = nc << lines << both;
-	for (u32 i = LOCAL_ID; i < items; i += GROUP) {
+	u32 i = LOCAL_ID;
+	FRESH(i);
+	for (; i < items; i += GROUP) {
 		const u32 line = i >> both & ((1 << lines) - 1), c = i >> both >> lines, tail = both ? i % 2 : tails;
 		const i64 at = d + c * params->d + line * params->da;
 		const u32 phase = (u32)at % UNIT, end = phase + nb, last = end / UNIT;
@@ -203,7 +254,9 @@ INLINED void PASTE(NAME, _across)(GLOBAL u8 *dst, SHARED_POINTER const u128 *til
 	const u32 phase = (u32)d % UNIT, end = phase + na * nb * nc, lines = inner[1].n;
 	const i32 whole = (i32)((nb - 1) / UNIT * UNIT); // where a line's last slot begins
 	GLOBAL u128 *to = (GLOBAL u128 *)dst + (u64)d / UNIT;
-	for (u32 i = LOCAL_ID; i * UNIT < end; i += GROUP) {
+	u32 i = LOCAL_ID;
+	FRESH(i);
+	for (; i * UNIT < end; i += GROUP) {
 		const u32 from = i == 0 ? phase : 0, until = MIN(end - i * UNIT, UNIT); // elements that are dst's
 		u32 c = i * UNIT + from - phase;
 		const i32 begin = (i32)digit(&c, inner) - (i32)from; // in its line, of the 16 bytes
@@ -320,3 +373,8 @@ ENTRY {
 #undef TOGETHER
 #undef SLOT
 #undef WAYS
+#undef NEIGHBOURS
+#undef GIVEN
+#undef PIECE
+#undef IN_PIECE
+#undef PIECE_WORDS

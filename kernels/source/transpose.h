@@ -1,59 +1,112 @@
 // transpose: a transposition of elements narrower than a word (see squares.h): a work-item
 // reads 16 bytes of a line (2 bits: 8).
+//
+// Lines that begin anywhere are read by aligned pieces of that size, each of them once: those
+// in which a work-item's elements begin are its own. Those in which they end are the next
+// work-item's, and come by local memory.
 
 #define WAYS 3
 #define LINES (DBITS == 2 ? 16 : 8) // of src that a work-item reads
 #define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
 #define SLOTS_LOG 11
+#define NEIGHBOURS
 #define PREPARE
 #define KNOWN
 #define KNOWS
 
-// lines reads elements of LINES lines, the first of which are at at, and others sb further
-// on each: the first left ones along a line, and most along the other axis. full: these are
-// all; aligned: lines begin on as many elements as a work-item has.
-INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i32 left, i32 most, u32 full, u32 aligned) {
-	const u32 per = 128 / DBITS, vec = 32 / LINES; // elements in 16 bytes; words of a line
-	const u32 need = (u32)MIN(left, 1 << ACROSS_LOG) - 1; // elements behind a line's first one
-	GLOBAL const u8 *from = src + (at * DBITS >> 3);
-	const i64 step = sb * DBITS >> 3;
-	u128 none;
-	none.x = none.y = none.z = none.w = 0;
-	UNROLL
-	for (u32 n = 0; n < LINES; n += aligned ? LINES : 2) { // more would take too many registers
-		Pair line[LINES];
-		UNROLL
-		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) { // loads first: they overlap
-			line[k].shift = 0;
-			if (!full && (i32)k >= most) {
-				line[k].lo = line[k].hi = none;
-			} else if (aligned) {
+#define IN_PIECE (1u << ACROSS_LOG) // elements
 #if DBITS > 2
-				line[k].lo = *(GLOBAL const u128 *)(from + k * step);
+#define PIECE u128
+#define PIECE_WORDS 4
 #else
-				const u32x2 words = *(GLOBAL const u32x2 *)(from + k * step);
-				line[k].lo.x = words.x;
-				line[k].lo.y = words.y;
+#define PIECE u32x2
+#define PIECE_WORDS 2
 #endif
-			} else {
-				const u64 first = (u64)(at + k * sb);
-				const u32 phase = (u32)first % per;
-				GLOBAL const u128 *words = (GLOBAL const u128 *)src + first / per;
-				line[k].lo = words[0];
-				line[k].hi = words[(phase + need) / per];
-				line[k].shift = phase * DBITS;
-			}
-		}
-		LOADED_WHOLE();
-		UNROLL
-		for (u32 k = n; k < n + (aligned ? LINES : 2); k++) {
-			const u128 words = aligned ? line[k].lo : shifted(line[k]);
-			r[k * vec] = words.x;
-			r[k * vec + 1] = words.y;
+
+INLINED PIECE PASTE(NAME, _nothing)() {
+	PIECE v;
+	v.x = v.y = 0;
 #if DBITS > 2
-			r[k * vec + 2] = words.z;
-			r[k * vec + 3] = words.w;
+	v.z = v.w = 0;
 #endif
+	return v;
+}
+
+INLINED void PASTE(NAME, _words)(u32 *r, const PIECE v) {
+	r[0] = v.x;
+	r[1] = v.y;
+#if DBITS > 2
+	r[2] = v.z;
+	r[3] = v.w;
+#endif
+}
+
+// cut is what a piece has from bit shift on, and then what the next one has.
+INLINED void PASTE(NAME, _cut)(u32 *r, const PIECE next, u32 shift) {
+#if DBITS > 2
+	Pair p;
+	p.lo.x = r[0];
+	p.lo.y = r[1];
+	p.lo.z = r[2];
+	p.lo.w = r[3];
+	p.hi = next;
+	p.shift = shift;
+	PASTE(NAME, _words)(r, shifted(p));
+#else
+	const u32 one = 0 - (shift >> 5 & 1);
+	const u32 x = choose(one, r[1], r[0]), y = choose(one, next.x, r[1]), z = choose(one, next.y, next.x);
+	r[0] = funnel(x, y, shift);
+	r[1] = funnel(y, z, shift);
+#endif
+}
+
+// piece_of is where the piece with an element is.
+INLINED GLOBAL const PIECE *PASTE(NAME, _piece_of)(GLOBAL const u8 *src, i64 element) {
+	return (GLOBAL const PIECE *)src + ((u64)element >> ACROSS_LOG);
+}
+
+// lines reads the pieces of LINES lines, or of most if not full: the first has element at, and
+// others elements sb further on each. aligned: pieces begin with these.
+INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i32 most, u32 full, u32 aligned) {
+	GLOBAL const PIECE *from = PASTE(NAME, _piece_of)(src, at);
+	const i64 step = sb >> ACROSS_LOG;
+	PIECE line[LINES];
+	UNROLL
+	for (u32 k = 0; k < LINES; k++) { // loads first: they overlap
+		line[k] = PASTE(NAME, _nothing)();
+		if (full || (i32)k < most) {
+			line[k] = aligned ? from[k * step] : *PASTE(NAME, _piece_of)(src, at + k * sb);
 		}
+	}
+	LOADED_WHOLE();
+	UNROLL
+	for (u32 k = 0; k < LINES; k++) {
+		PASTE(NAME, _words)(r + k * PIECE_WORDS, line[k]);
+	}
+}
+
+// give puts the pieces where the work-item before takes them.
+INLINED void PASTE(NAME, _give)(SHARED_POINTER PIECE *to, const u32 *r) {
+	UNROLL
+	for (u32 k = 0; k < LINES; k++) {
+		PIECE v;
+		v.x = r[k * PIECE_WORDS];
+		v.y = r[k * PIECE_WORDS + 1];
+#if DBITS > 2
+		v.z = r[k * PIECE_WORDS + 2];
+		v.w = r[k * PIECE_WORDS + 3];
+#endif
+		to[k * GROUP] = v;
+	}
+}
+
+// join cuts a work-item's elements from its pieces and those that it was given. The lines'
+// first elements are at at, and sb further on each, as far as pieces go.
+INLINED void PASTE(NAME, _join)(u32 *r, SHARED_POINTER const PIECE *given, u32 at, u32 sb) {
+	UNROLL
+	for (u32 k = 0; k < LINES; k++) {
+		const PIECE next = given[k * GROUP];
+		LOADED_WHOLE();
+		PASTE(NAME, _cut)(r + k * PIECE_WORDS, next, (at + k * sb) * DBITS);
 	}
 }
