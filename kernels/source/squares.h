@@ -70,10 +70,9 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	u32 r[LINES * VEC];
 #ifdef NEIGHBOURS
 	if (aligned) {
-		if (!there) {
-			return;
+		if (there) {
+			PASTE(NAME, _lines)(r, src, at, params->sb, most, full, 1);
 		}
-		PASTE(NAME, _lines)(r, src, at, params->sb, most, full, 1);
 	} else {
 		// Of each line, work-item 0 gives nothing, and so there is a place for what the last
 		// one is given: a piece in which the line may end.
@@ -83,7 +82,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 		u32 i = LOCAL_ID;
 		FRESH(i);
 		ROLLED
-		for (; i < LINES << high; i += GROUP) {
+		for (; i < (u32)LINES << high; i += GROUP) {
 			const u32 k = i >> high, y1 = i & ((1u << high) - 1), line = y1 * LINES + k;
 			const u32 b1 = line & (room - 1), c1 = line / UNIT >> params->words;
 			const i64 end = s + c1 * params->s + b1 * params->sb + (na - 1);
@@ -107,16 +106,15 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 			PASTE(NAME, _join)(r, pieces + GIVEN(y, x), (u32)at, (u32)params->sb);
 		}
 		BARRIER(); // before squares take the place of pieces
-		if (!there) {
-			return;
-		}
 	}
 #else
+	if (there) {
+		PASTE(NAME, _lines)(r, src, at, params->sb, (i32)(na - x * ACROSS), most, full, aligned KNOWS);
+	}
+#endif
 	if (!there) {
 		return;
 	}
-	PASTE(NAME, _lines)(r, src, at, params->sb, (i32)(na - x * ACROSS), most, full, aligned KNOWS);
-#endif
 	TRANSPOSE
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
