@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -52,6 +53,7 @@ type batch struct {
 	sb, sc     int64  // the steps of b and c in local memory
 	words      int64  // of a line along b; 0: elements are taken one by one
 	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
+	per, side  int64  // elements of a unit; units that lie side by side for a warp, before others
 	unit, room int64
 	effort     effort
 }
@@ -185,7 +187,7 @@ func (t *batch) vectors() int64 {
 // that takes; about, if it is not less than given.
 func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
-	bits := int64(p.dBits)
+	width := int64(p.dBits)
 	size := t.tc * t.ta * t.b.n
 	vectors := t.row.n * t.vectors()
 	e := &t.effort
@@ -193,36 +195,70 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	below := GroupSize / t.vectors()
 	e.instructions = 160 + 90*((t.row.n+4*below-1)/(4*below))
 	e.passes = vectors / 8
-	e.sectors = touched(1, size*bits/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*bits/8/sectorBytes+1)
-	per, accesses, turns := 64/bits, size/warp, t.turns
-	if bits >= 8 {
-		e.instructions += rounds(size/per) * (24 + 5*per)
-	} else {
-		per = 32 / bits
-		n := t.squares(per)
-		count := n[0] * n[1] * n[2]
-		e.instructions += rounds(count)*per*(per+8) + rounds(size/per)*26
-		e.passes += size / per / warp * 2
-		accesses, turns = count/warp*per, t.choose
+	e.sectors = touched(1, size*width/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
+	if width >= 8 {
+		return t.arrange(p, size, least)
 	}
-	if cycles := t.effort.cycles(p.bytes); cycles >= least { // whatever the banks
-		return cycles
+	per := 32 / width
+	n := t.squares(per)
+	count := n[0] * n[1] * n[2]
+	e.instructions += rounds(count)*per*(per+8) + rounds(size/per)*26
+	e.passes += size / per / warp * 2
+	if t.effort.cycles(p.bytes) < least {
+		e.passes += count / warp * per * t.choose(per)
 	}
-	e.passes += accesses * turns(per)
 	return t.effort.cycles(p.bytes)
 }
 
-// turns is how often a warp asks the bank that it asks most, which takes units of so many
-// elements.
-func (t *batch) turns(per int64) int64 {
+// arrange chooses the units that so many elements are put together to, and where threads stand
+// along them: those of a warp side by side, or fewer, for others to ask other banks. Least is
+// that of estimate.
+func (t *batch) arrange(p *problem, size int64, least float64) float64 {
+	begun, best := t.effort, math.Inf(1)
+	next := *t
+	for _, per := range []int64{t.unit, t.unit / 2} {
+		if per > t.b.n {
+			continue // lines end once in a unit, at the most
+		}
+		e := begun
+		e.instructions += ((size/per + GroupSize - 1) / GroupSize) * (24 + 5*per)
+		if cycles := e.cycles(p.bytes); cycles >= min(best, least) { // whatever the banks
+			best = min(best, cycles)
+			continue
+		}
+		turns := int64(warp + 1)
+		for side := int64(warp); side*per*int64(p.dBits) >= sectorBytes*8 && turns > fewTurns; side /= 2 {
+			n := t.turns(per, side)
+			if n >= turns {
+				continue
+			}
+			turns = n
+			e.passes = begun.passes + size/warp*turns
+			if cycles := e.cycles(p.bytes); cycles < best {
+				best, next.per, next.side, next.effort = cycles, per, side, e
+			}
+		}
+	}
+	*t = next
+	return best
+}
+
+// turns is how often a warp asks the bank that it asks most, if it takes units of so many
+// elements, and so many of them side by side.
+func (t *batch) turns(per, side int64) int64 {
 	var at [2][warp]int64
-	size := 8 / per
-	for i := range at[0] {
-		for k := range at {
-			line := int64(i)*per + int64(k)*(per-1)
-			b := line % t.b.n
-			line /= t.b.n
-			at[k][i] = size * (b*t.sb + line%t.ta + line/t.ta*t.sc)
+	size := 128 / t.unit / 8
+	for k := range at {
+		a, b := int64(0), int64(k)*(per-1)
+		for i := range at[k] {
+			for ; b >= t.b.n; b -= t.b.n {
+				a++
+			}
+			at[k][i] = size * (b*t.sb + a%t.ta + a/t.ta*t.sc)
+			if b += per; int64(i+1)%side == 0 {
+				b += per * side * (GroupSize/warp - 1)
+				a, b = a+b/t.b.n, b%t.b.n
+			}
 		}
 	}
 	return (turnsOf(&at[0]) + turnsOf(&at[1]) + 1) / 2
@@ -271,7 +307,9 @@ func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
 	k.words = uint32(t.words)
 	vectors := t.vectors()
 	k.inner = []axis{{n: vectors}, {n: GroupSize / vectors, d: t.row.d, s: t.row.s}, {n: t.b.n}, {n: t.ta}}
-	if t.words > 0 {
+	if p.dBits >= 8 {
+		k.words, k.flat = uint32(t.per), uint32(bits.TrailingZeros64(uint64(t.side)))
+	} else {
 		n := t.squares(int64(32 / p.dBits))
 		k.cut = uint32(n[0] * n[1] * n[2])
 		k.inner = append(k.inner, axis{n: n[t.order[0]]}, axis{n: n[t.order[1]]})
