@@ -58,41 +58,33 @@ type batch struct {
 	effort     effort
 }
 
-// The share of what other forms take that this one may take at most, as what is known of
-// either is about right: of bytes, and of narrower elements.
-const batchGain, narrowBatchGain = .95, .75
+// batchGain is the share of what other forms take that this one may take at most, as what is known
+// of either is about right.
+const batchGain = .95
 
 // moreParts is into how many numbers of strips an axis is cut, from the fewest on.
 const moreParts = 8
 
 // batched returns the block of a form batch, where it takes less than the best of other forms.
 func (p *problem) batched(best *choice) *batch {
-	gain := batchGain
-	if p.dBits < 8 {
-		gain = narrowBatchGain
-	}
 	switch {
 	case best.form != "":
-		return p.batches(gain*best.cycles, p.dBits < 8)
+		return p.batches(batchGain * best.cycles)
 	case p.dBits < 8:
-		return p.batches(math.Inf(1), false)
+		return p.batches(math.Inf(1))
 	}
 	return nil // by elements, which are near each other
 }
 
 // batches chooses the block for a transposition of src's dense axis and dst's, which takes less
 // than so many cycles; nil: there is none, or these are no matrices that follow each other.
-// ragged: only lines of which squares waste much.
-func (p *problem) batches(least float64, ragged bool) *batch {
+func (p *problem) batches(least float64) *batch {
 	near := p.nearest()
 	t := batch{near: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
 	if p.target.Serial || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
 		return nil
 	}
 	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
-	if ragged && (t.b.n%t.unit == 0 || t.b.n >= 4*t.unit) {
-		return nil
-	}
 	if p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2 || t.a.n >= limit || t.b.n > t.room {
 		return nil
 	}
@@ -193,7 +185,10 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	e := &t.effort
 	e.blocks = p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n
 	below := GroupSize / t.vectors()
-	e.instructions = 160 + 90*((t.row.n+4*below-1)/(4*below))
+	loads := (t.row.n + 4*below - 1) / (4 * below) // four at a time
+	if e.instructions = 160 + 140*loads; t.less > 0 {
+		e.instructions = 110 + 15*loads
+	}
 	e.passes = vectors / 8
 	e.sectors = touched(1, size*width/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
 	if width >= 8 {
@@ -202,7 +197,7 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	per := 32 / width
 	n := t.squares(per)
 	count := n[0] * n[1] * n[2]
-	e.instructions += rounds(count)*per*(per+8) + rounds(size/per)*26
+	e.instructions += count*per*23/GroupSize + rounds(size/per)*34
 	e.passes += size / per / warp * 2
 	if t.effort.cycles(p.bytes) < least {
 		e.passes += count / warp * per * t.choose(per)
@@ -234,6 +229,7 @@ func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 			}
 			turns = n
 			e.passes = begun.passes + size/warp*turns
+			e.sectors = begun.sectors + size/per*(warp/side-1)/warp // more ends
 			if cycles := e.cycles(p.bytes); cycles < best {
 				best, next.per, next.side, next.effort = cycles, per, side, e
 			}

@@ -240,13 +240,18 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		cost += 85
 	} else {
 		cost += 350
-		reads *= 2
+		// In two accesses: sectors of lines that are near each other are read no more than twice.
+		together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+		reads = 2 * min(reads, together)
 	}
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
 		cost += 120 * items
+		if p.dBits < 8 { // and lines that end within 16 bytes
+			cost += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned && steady:
 		cost += 38 * each
