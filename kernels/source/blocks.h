@@ -232,14 +232,53 @@ INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
 #endif
 }
 
+#if SERIAL
+#define TILE
+#define TILE_OF
+#else
+// Blocks that follow each other are read by the group, into a tile: pieces that neighbours
+// read lie next to each other in memory. They are moved, so that no memory bank is met twice.
+#define TILE , Local tile, u32 near
+#define TILE_OF , tile, near
+#define SLOT(q) ((q) ^ ((q) >> 3 & 7))
+
+// fill reads four pieces for the tile, from one on: those behind the last one do not count.
+INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *from, u32 begin, u32 last) {
+	u128 piece[4];
+	UNROLL
+	for (u32 k = 0; k < 4; k++) { // loads first: they overlap
+		piece[k] = from[MIN(begin + k * GROUP + LOCAL_ID, last)];
+	}
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		tile[begin + k * GROUP + SLOT(LOCAL_ID)] = piece[k];
+	}
+}
+#endif
+
+// PIECES reads n pieces of a work-item's block. (As a function, clang unrolls it too late, too.)
+#define READ_PIECES(words, n, piece) \
+	UNROLL \
+	for (u32 k = 0; k < n; k++) { \
+		words_128(words + 4 * k, piece); \
+	}
+#if SERIAL
+#define PIECES(words, n) READ_PIECES(words, n, from[k])
+#else
+#define PIECES(words, n) \
+	if (near) { \
+		const u32 first = SLOT(LOCAL_ID * n); \
+		READ_PIECES(words, n, local_128(tile + (first ^ k) * 16)) \
+	} else { \
+		READ_PIECES(words, n, from[k]) \
+	}
+#endif
+
 // numbers reads a block of HELD numbers, of which those that are none become 0; without their
 // signs if these are wanted apart.
-INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const Piece128 *from, const Number is) {
+INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const Piece128 *from, const Number is TILE) {
 	if (is.bits == 32) {
-		UNROLL
-		for (u32 k = 0; k < HELD / 4; k++) {
-			words_128(v + 4 * k, from[k]);
-		}
+		PIECES(v, HELD / 4)
 		UNROLL
 		for (u32 k = 0; apart && k < HELD / 8; k++) {
 			PASTE(NAME, _signs)(signs + k * DBITS / 4, v + 8 * k, 1);
@@ -251,10 +290,7 @@ INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const P
 		return;
 	}
 	u32 words[HELD / 2];
-	UNROLL
-	for (u32 k = 0; k < HELD / 8; k++) {
-		words_128(words + 4 * k, from[k]);
-	}
+	PIECES(words, HELD / 8)
 	UNROLL
 	for (u32 k = 0; apart && k < HELD / 8; k++) {
 		PASTE(NAME, _signs)(signs + k * DBITS / 4, words + 4 * k, 0);
@@ -278,22 +314,22 @@ INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const P
 
 // held makes a block of HELD numbers, next to each other on both sides, where pieces of 16
 // bytes begin. It returns 0, and has done nothing, if they need more care.
-INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit) {
+INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit TILE) {
 	GLOBAL const Piece128 *from = (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7);
 	u32 v[HELD], signs[HELD / 4], words[HELD * DBITS / 32], x = 0;
 #if DBITS == 8
-	PASTE(NAME, _numbers)(v, signs, 1, from, is);
+	PASTE(NAME, _numbers)(v, signs, 1, from, is TILE_OF);
 	EVERY {
 		x = MAX(x, v[k]);
 	}
 #else
 	if (unit.scale) {
-		PASTE(NAME, _numbers)(v, signs, 1, from, is);
+		PASTE(NAME, _numbers)(v, signs, 1, from, is TILE_OF);
 		EVERY {
 			x = MAX(x, v[k]);
 		}
 	} else {
-		PASTE(NAME, _numbers)(v, signs, 0, from, is);
+		PASTE(NAME, _numbers)(v, signs, 0, from, is TILE_OF);
 		u32 low = v[0];
 		x = v[0];
 		EVERY {
@@ -350,6 +386,10 @@ INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *
 }
 
 ENTRY {
+#if !SERIAL
+	SHARED(u128, held, 8 * GROUP); // of all work-items
+	const Local tile = local_of(held);
+#endif
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
 	const Number is = number_of(meanings->src), unit = number_of(meanings->scale);
@@ -358,14 +398,33 @@ ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
-		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+#if !SERIAL
+		const u32 near = n == HELD && sStep == 1 && params->inner == 0 && params->s == HELD && is.bits >= 16 && ((u64)src + (u64)begin.s * (is.bits / 8)) % 16 == 0;
+		GLOBAL const u128 *from = (GLOBAL const u128 *)src + ((u64)begin.s * is.bits >> 7);
+#endif
+		for (u32 round = 0; round < left; round += GROUP) {
+			const u32 item = round + LOCAL_ID;
+#if !SERIAL
+			if (near) {
+				const u32 per = is.bits * HELD / 128, last = MIN(left - round, GROUP) * per - 1; // pieces of a block, and the last one
+				BARRIER(); // before the last round's are lost
+				PASTE(NAME, _fill)(held, from + round * per, 0, last);
+				if (per > 4) {
+					PASTE(NAME, _fill)(held, from + round * per, 4 * GROUP, last);
+				}
+				BARRIER();
+			}
+#endif
+			if (item >= left) {
+				continue;
+			}
 			Spot p = begin;
 			move_item(&p, params, item);
 			const u32 wide = sStep == 1 && n % TOGETHER == 0 && is.bits >= 16 && ((u64)src + (u64)p.s * (is.bits / 8)) % 16 == 0;
 			// Codes that are next to each other, where words begin, are written by these.
 			const u32 words = dStep == 1 && n % TOGETHER == 0 && ((u64)dst * 8 + (u64)p.d * DBITS) % 32 == 0;
 			const u32 aligned = ((u64)dst * 8 + (u64)p.d * DBITS) % 128 == 0;
-			if (n == HELD && wide && words && aligned && PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit)) {
+			if (n == HELD && wide && words && aligned && PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit TILE_OF)) {
 				continue;
 			}
 			u32 x = 0;
@@ -442,6 +501,11 @@ ENTRY {
 
 #undef TOGETHER
 #undef HELD
+#undef TILE
+#undef TILE_OF
+#undef SLOT
+#undef READ_PIECES
+#undef PIECES
 #undef EVERY
 #undef LARGER
 #undef AS_WHOLE

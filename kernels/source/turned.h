@@ -4,8 +4,8 @@
 // they are read, so that what is in registers and in local memory is dst's.
 
 #define WAYS 1
-#define LINES (1024 / DBITS >> ACROSS_LOG) // of src that a work-item reads
-#define SLOTS_LOG 11
+#define SLOTS_LOG (DBITS == 4 && SBITS > 8 ? 10 : 11) // these have more lines than compilers unroll
+#define LINES ((1 << SLOTS_LOG) / 2 / DBITS >> ACROSS_LOG) // of src that a work-item reads
 #define ALONG ((1 << ACROSS_LOG) / EACH)    // items of a line
 #define RAW (PIECE_S < 32 ? 1 : PIECE_S / 32) // words of what is read at once
 #define PART (PIECE_S / SBITS)              // its elements
@@ -21,6 +21,7 @@
 // these are all; aligned: lines begin on as many elements as a work-item has.
 INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i32 left, i32 most, u32 full, u32 aligned KNOWN) {
 	const u32 end = (u32)MIN(left, 1 << ACROSS_LOG); // of a line's elements that are wanted
+	at += MIN(most - 1, 0) * sb; // of lines that are not there, the last one is read
 	UNROLL
 	for (u32 n = 0; n < LINES * PARTS; n += ROUND) {
 		u32 raw[ROUND * RAW];
