@@ -299,7 +299,7 @@ INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const P
 	UNROLL
 	for (u32 k = 0; k < HELD / 2; k++) {
 		const u32 a = words[k] & 0x7fff7fff, above = a + finite;
-		words[k] = (apart ? a : words[k]) & ~signs_of(above, above, 0x3311);
+		words[k] = choose(signs_of(above, above, 0x3311), 0, apart ? a : words[k]);
 	}
 	if (is.mantissa == 10) {
 		EVERY {
