@@ -159,8 +159,8 @@ INLINED u32 PASTE(NAME, _factor)(u32 x, GLOBAL u8 *scale, i64 at, const Number u
 	}
 	const u32 found = PRODUCT_OF(x, MINUS_EIGHTH);
 #endif
-	const u32 half = unit.kind == KIND_FLOAT && unit.mantissa == 10;
-	PASTE(NAME, _put)(scale, at, unit.bits, half ? half_of_number(found, fit_of(unit)) : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
+	const u32 halves = unit.kind == KIND_FLOAT && unit.mantissa == 10;
+	PASTE(NAME, _put)(scale, at, unit.bits, halves ? half_of_number(found, fit_of(unit)) : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 	return PASTE(NAME, _reciprocal)(found);
 }
 
