@@ -76,49 +76,25 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTransposed plans a transposition of axis a and dst's innermost one, b, or a
-// permutation of bits or a shuffle where that takes less.
-func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, error) {
-	spec := p.spec(form)
-	if spec.Serial {
-		return spec, p.planSerialTransposed(k, spec, near)
+// transposed is the choice of the tile for a transposition of two long axes, if that is what
+// the copy is.
+func (p *problem) transposed() choice {
+	form, near := p.transposes()
+	c := choice{form: form, near: near}
+	switch {
+	case form == Tile:
+		c.oblong = p.oblong(p.spec(form), near)
+		c.cycles = c.oblong.effort.cycles(p.bytes)
+	case form == Transpose && !p.target.Serial:
+		c.strip = p.strip(p.spec(form), near)
+		c.cycles = c.strip.effort.cycles(p.bytes)
 	}
-	if form == Tile {
-		t := p.oblong(spec, near)
-		if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
-			return s.plan(k)
-		}
-		return spec, p.planTile(k, near, t)
-	}
-	t := p.strip(spec, near)
-	if t.effort.cycles(p.bytes) >= atRoof*memoryCycles(p.bytes) {
-		if w := p.permutes(); w != nil && w.effort().cycles(p.bytes) < t.effort.cycles(p.bytes) {
-			if spec, ok := p.planPermute(k, w); ok {
-				return spec, nil
-			}
-			*k = parameters{}
-		}
-	}
-	if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
-		return s.plan(k)
-	}
-	return spec, p.planTranspose(k, spec, near, t)
+	return c
 }
 
-// cheaper returns the tile of a shuffle that takes less; nil: there is none.
-func (p *problem) cheaper(cycles float64) *shape {
-	if p.dBits < 8 || cycles < atRoof*memoryCycles(p.bytes) {
-		return nil
-	}
-	if t := p.shuffles(); t != nil && t.cycles() < cycles {
-		return t
-	}
-	return nil
-}
-
-func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error {
+func (p *problem) planSerialTransposed(k *parameters, near int) error {
 	a, b := p.inner(near), p.inner(0)
-	ta, tb := spec.tileSize()
+	ta, tb := p.spec(Transpose).tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.n), b.d, b.s
 	return k.setOuter(append([]axis{a.blocks(ta), b.blocks(tb)}, p.others(0, near)...)...)
