@@ -108,18 +108,26 @@ const blocksOfSquares = 4
 
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
-	if s.Turned {
-		return max(s.denseItem(), int64(32/s.DstBits))
+	switch {
+	case s.Turned && s.SrcBits == 32: // 16 bytes, so that neighbours touch the same sectors
+		return max(4, int64(32/s.DstBits))
+	case s.Turned:
+		return max(s.denseItem(), 8)
 	}
 	return min(int64(128/s.DstBits), 32)
 }
 
 // slots is how many slots of 16 bytes its tile has.
 func (s Spec) slots() int64 {
-	if s.Turned {
+	if s.Turned && s.DstBits == 4 && s.SrcBits > 8 {
 		return 4 * GroupSize
 	}
 	return 8 * GroupSize
+}
+
+// lines is how many lines it reads.
+func (s Spec) lines() int64 {
+	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
 // strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
@@ -206,7 +214,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	unit := int64(128 / p.dBits)
 	t := strip{width: width, ta: spec.across() << width, c: c}
 	room := spec.slots() / t.ta * unit
-	for t.tb = unit; t.tb < b.n && t.tb < room; t.tb *= 2 {
+	for t.tb = max(unit, spec.lines()); t.tb < b.n && t.tb < room; t.tb *= 2 {
 	}
 	t.step, t.tc = t.tb, room/t.tb
 	if t.tb < b.n && !dAligned {

@@ -76,13 +76,20 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 		const u32 i = n ^ (n >> 1), changes = (n + 1) & ~n;
 		SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + at16;
 #define AT(g) ROW((g) * PER + i % PER)[i / PER]
-#if LINES / PER == 4
+#if LINES / PER >= 4
 		u128 value;
 		value.x = AT(0);
 		value.y = AT(1);
 		value.z = AT(2);
 		value.w = AT(3);
 		*(SHARED_POINTER u128 *)to = value;
+#if LINES / PER == 8 // the next slot
+		value.x = AT(4);
+		value.y = AT(5);
+		value.z = AT(6);
+		value.w = AT(7);
+		*(SHARED_POINTER u128 *)((SHARED_POINTER u8 *)tile + (at16 ^ 16)) = value;
+#endif
 #elif LINES / PER == 2
 		u32x2 value;
 		value.x = AT(0);
