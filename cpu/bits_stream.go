@@ -102,13 +102,25 @@ func (t *bitTile) pieces(i, ni, k, nj int64, sc *scratch) {
 	}
 }
 
-// rowsOfPiece is the most rows of a piece: those that are brought together first need as much
-// room again.
+// rowsOfPiece is the most rows of a piece. Those that are brought together first need as much
+// room again. Rows of the destination that begin within lines share the fewer the longer they
+// are, so these pieces are in the second cache.
 func (t *bitTile) rowsOfPiece() int64 {
-	if t.odd || t.j.tile.crowded {
+	switch {
+	case t.torn():
+		return tileRows
+	case t.odd || t.j.tile.crowded:
 		return packedBytes / packedRow / 2
 	}
 	return packedBytes / packedRow
+}
+
+// torn reports whether rows of the destination begin within lines, which are written past the
+// caches.
+func (t *bitTile) torn() bool {
+	j := t.j
+	line := cacheLine * t.per
+	return j.streams() && (j.tile.dStep%line != 0 || (t.d+int64(uintptr(j.dst))*t.per)%line != 0)
 }
 
 // fetch returns what is to be fetched while the columns before the one at are done of m rows
@@ -150,14 +162,31 @@ func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
 	}
 	t.transpose(buf, out, from, rows, wide, next, (*byte)(work))
 	to, tab := j.tile.from(t.d+k, i)
-	if m == j.tile.dStep && m%t.per == 0 {
-		run := m / t.per
-		dense := room(&sc.dense, n*run)
-		kernels.Move((*byte)(dense), buf, run, out, run, n)
-		j.scatterBits(to, tab[:1], dense, 0, 0, n*m, sc)
+	if m == j.tile.dStep && (m*8/t.per > 64 || (to|m)%t.per == 0) {
+		t.join(to, n, m, buf, out, sc)
 		return
 	}
 	j.scatterBits(to, tab[:n], unsafe.Pointer(buf), 0, out, m, sc)
+}
+
+// join writes n rows of m elements, out bytes apart in buf, that follow one another from d on:
+// as one run.
+func (t *bitTile) join(d, n, m int64, buf *byte, out int64, sc *scratch) {
+	j, w := t.j, 8/t.per
+	phase := d % t.per // the run begins at the same bit of a byte as there
+	dense := room(&sc.dense, (n*m+phase)*w/8+1)
+	if (phase|m)%t.per == 0 {
+		kernels.Move((*byte)(dense), buf, m/t.per, out, m/t.per, n)
+	} else {
+		at := sc.cols[:n]
+		for i := range at {
+			at[i] = (phase + int64(i)*m) * w
+		}
+		kernels.PlaceRows((*byte)(dense), &at[0], buf, out, m*w, n, false)
+	}
+	if lo, hi := max(d, j.clipLo), min(d+n*m, j.clipHi); lo < hi {
+		moveBits(j.dst, lo*w, dense, (lo-d+phase)*w, (hi-lo)*w, j.streams())
+	}
 }
 
 // transpose writes n bytes of columns as rows.
@@ -176,17 +205,43 @@ func (t *bitTile) transpose(buf *byte, out int64, from *byte, rows []int64, n in
 func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
 	j, w := t.j, 8/t.per
 	in := (n + t.per - 1) / t.per
-	step := (max(in, packedBlock) + packedBlock - 1) &^ (packedBlock - 1)
+	step := (in + 31) &^ 31 // a kernel's
 	stage := room(&sc.stage, m*step)
 	for r := range m {
 		sc.staged[r] = r * step
 	}
 	if by := j.tile.sStep; !t.odd && by != 0 {
 		kernels.Move((*byte)(stage), ptr(j.src, t.first+t.rows[k]+i/t.per), step, by/t.per, in, m)
-	} else {
-		for r, off := range j.tile.sTab[k : k+m] {
-			copyBits(stage, int64(r)*step*8, j.src, (t.s+off+i)*w, n*w)
+		return (*byte)(stage), sc.staged[:m]
+	}
+	offs := j.tile.sTab[k : k+m]
+	done := t.aligned(i, in, offs)
+	if done > 0 {
+		bits := sc.bits[:done]
+		phase := t.s % t.per
+		for r := range bits {
+			bits[r] = (phase + offs[r]) * w
 		}
+		kernels.AlignRows((*byte)(stage), step, ptr(j.src, t.first+i/t.per), &bits[0], in, done)
+	}
+	for r, off := range offs[done:] {
+		copyBits(stage, (done+int64(r))*step*8, j.src, (t.s+off+i)*w, n*w)
 	}
 	return (*byte)(stage), sc.staged[:m]
+}
+
+// aligned returns how many of some rows, from the first one on, a kernel may read that reads
+// more than in bytes of each.
+func (t *bitTile) aligned(i, in int64, offs []int64) int64 {
+	end := ((in+31)&^31 + 1) * t.per // a byte more at the most: it begins in the first one
+	at := t.s + i - t.j.sOff
+	if t.j.tile.holds(at, end, t.nj) {
+		return int64(len(offs))
+	}
+	for r, off := range offs {
+		if at+off+end > t.j.tile.reach {
+			return int64(r)
+		}
+	}
+	return int64(len(offs))
 }

@@ -85,23 +85,27 @@ func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
 }
 
 // scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus
-// the entries of tab.
+// the entries of tab. buf has a byte more before them, and behind them.
 func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
-	if j.streams() && n%per == 0 {
-		odd := int64(0)
-		low, high := d, d
-		cols := sc.cols[:len(tab)]
-		for i, off := range tab {
-			cols[i] = (d + off) / per
-			odd |= (d + off) % per
-			low, high = min(low, d+off), max(high, d+off)
+	odd, low, high := n%per, d, d
+	cols := sc.cols[:len(tab)]
+	for i, off := range tab {
+		cols[i] = (d + off) * w
+		odd |= (d + off) % per
+		low, high = min(low, d+off), max(high, d+off)
+	}
+	switch inside := low >= j.clipLo && high+n <= j.clipHi; {
+	case inside && odd == 0 && j.streams():
+		for i := range cols {
+			cols[i] /= 8
 		}
-		if odd == 0 && low >= j.clipLo && high+n <= j.clipHi {
-			kernels.ScatterRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
-			return
-		}
+		kernels.ScatterRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
+		return
+	case inside && n*w > 64 && kernels.PlaceRows != nil:
+		kernels.PlaceRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n*w, int64(len(tab)), j.streams())
+		return
 	}
 	for i, off := range tab {
 		at := d + off

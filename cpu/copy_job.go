@@ -141,6 +141,7 @@ type scratch struct {
 	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
 	cols        [tileCols]int64
 	staged      [tileRows]int64 // of these rows, where they were brought together
+	bits        [tileRows]int64 // offsets in bits
 	more        [16]int64       // rows, where a kernel wants more than there are
 	spread      []byte          // the source's elements below a byte, at a byte each
 	wide        []byte          // the destination's

@@ -521,6 +521,12 @@ func testStream(t *testing.T) {
 		"copy/int2/901x530/dst=768,1@0/src=1,904@0",
 		"copy/int2/1003x530/dst=768,1@256/src=1,8192@4",
 		"copy/int4/3x200x256/dst=51200,256,1@0/src=51200,-1,200@199",
+		// Rows that begin within bytes, or end there, in several pieces and as one run.
+		"copy/int4/700x2300/dst=2300,1@1/src=1,701@1",
+		"copy/int2/900x2301/dst=2301,1@3/src=1,903@5",
+		"copy/int4/40x300x51/dst=15300,51,1@1/src=15300,1,300@3",
+		"copy/int2/40x300x67/dst=20101,67,1@3/src=20100,1,300@2",
+		"copy/int4/5x300x16/dst=4800,16,1@1/src=4801,1,300@1",
 		"copy/float16/200x300/dst=300,1@3/src=1,1024@0",
 		"copy/float/300x170/dst=192,1@0/src=1,300@0",
 		"copy/double/130x170/dst=170,1@0/src=1,131@0",

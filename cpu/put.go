@@ -131,24 +131,24 @@ func (b *takenBlock) chosen() (to, from []int64) {
 
 // putUnits puts those of a block that are of its classes.
 func (t *take) putUnits(b *takenBlock) {
-	to, from := b.chosen()
 	switch {
 	case t.reduce != nil:
+		to, from := b.chosen()
 		for i := range to {
 			t.reduceUnit(to[i], from[i])
 		}
 	case t.size*8 != int64(t.bits):
-		t.putRows(to, from)
+		t.putRows(b.chosen())
 	case t.bits == 8:
-		putWords[uint8](t, to, from)
+		putWords[uint8](t, b)
 	case t.bits == 16:
-		putWords[uint16](t, to, from)
+		putWords[uint16](t, b)
 	case t.bits == 32:
-		putWords[uint32](t, to, from)
+		putWords[uint32](t, b)
 	case t.bits == 64:
-		putWords[uint64](t, to, from)
+		putWords[uint64](t, b)
 	default:
-		putWords[[2]uint64](t, to, from)
+		putWords[[2]uint64](t, b)
 	}
 }
 
@@ -172,7 +172,24 @@ func (t *take) putRows(to, from []int64) {
 	}
 }
 
-func putWords[W word](t *take, to, from []int64) {
+// putWords puts single elements; those of all classes need no table of where they are.
+func putWords[W word](t *take, b *takenBlock) {
+	if b.classes == everyClass {
+		at := b.d
+		for first := int64(0); first < b.n; first += tableUnits {
+			if b.table > 0 {
+				in := t.axes[t.rank-1].n
+				lo, hi := first*b.table/in, (first+tableUnits)*b.table/in
+				kernels.Fetch((*byte)(t.dst), b.next+lo, hi-lo)
+			}
+			for _, to := range b.offsets[first:min(first+tableUnits, b.n)] {
+				store(t.dst, to, load[W](t.src, at))
+				at += b.step
+			}
+		}
+		return
+	}
+	to, from := b.chosen()
 	from = from[:len(to)]
 	for i := range to {
 		store(t.dst, to[i], load[W](t.src, from[i]))

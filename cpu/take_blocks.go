@@ -66,7 +66,9 @@ func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
 			if b.n == 0 {
 				b.d, b.number = even, number
 				if b.table > 0 {
-					b.next = p.s + t.axes[t.rank-2].s + number%x.n*b.table/x.n
+					_, row := t.sides(p)
+					_, next := t.sides(location{d: t.axes[t.rank-2].d, s: t.axes[t.rank-2].s})
+					b.next = row + next + number%x.n*b.table/x.n
 				}
 			}
 			some := min(n, takeOffsets-b.n)
@@ -79,11 +81,16 @@ func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
 }
 
 // sharedTable returns the bytes of the table that all units along the innermost axis are
-// from, where these reach most of its lines, and it fits into the second cache. 0: there
-// is none.
+// from, or go to, where these reach most of its lines, and it fits into the second cache. 0:
+// there is none.
 func (t *take) sharedTable() int64 {
 	x := &t.axes[t.rank-1]
-	if t.put || kernels.Fetch == nil || t.rank < 2 || x.s != 0 || x.a == 0 || len(t.by) != 1 || t.axes[t.rank-2].s == 0 {
+	if kernels.Fetch == nil || t.rank < 2 || x.a == 0 || len(t.by) != 1 {
+		return 0
+	}
+	_, here := t.sides(location{d: x.d, s: x.s})
+	_, next := t.sides(location{d: t.axes[t.rank-2].d, s: t.axes[t.rank-2].s})
+	if here != 0 || next == 0 {
 		return 0
 	}
 	by := &t.by[0]

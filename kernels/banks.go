@@ -1,7 +1,5 @@
 package kernels
 
-import "slices"
-
 // The banks of local memory that a shuffle's tile lies in.
 
 const (
@@ -113,17 +111,23 @@ func (t *shape) asked(threads readers) int64 {
 
 // turnsOf is how often the bank is asked that threads ask most, which read these bytes.
 func turnsOf(at *[warp]int64) int64 {
-	var words [banks][warp]int64 // that a bank is asked for
-	var count [banks]int
-	most := 0
-	for _, x := range at {
+	// Threads have numbers from 1 on here: the last one that asks a bank for another word, and
+	// the one before it.
+	var last, count [banks]int8
+	var before [warp + 1]int8
+	most := int8(0)
+next:
+	for i, x := range at {
 		word := x >> 2
 		bank := word & (banks - 1)
-		if n := count[bank]; !slices.Contains(words[bank][:n], word) {
-			words[bank][n] = word
-			count[bank]++
-			most = max(most, n+1)
+		for k := last[bank]; k > 0; k = before[k] {
+			if at[k-1]>>2 == word {
+				continue next
+			}
 		}
+		before[i+1], last[bank] = last[bank], int8(i+1)
+		count[bank]++
+		most = max(most, count[bank])
 	}
 	return int64(most)
 }

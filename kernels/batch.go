@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -52,58 +53,32 @@ type batch struct {
 	sb, sc     int64  // the steps of b and c in local memory
 	words      int64  // of a line along b; 0: elements are taken one by one
 	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
+	per, side  int64  // elements of a unit; units that lie side by side for a warp, before others
 	unit, room int64
 	effort     effort
 }
 
-// The share of what other forms take that this one may take at most, as what is known of
-// either is about right: of bytes, and of narrower elements.
-const batchGain, narrowBatchGain = .95, .75
+// batchGain is the share of what other forms take that this one may take at most, as what is known
+// of either is about right.
+const batchGain = .95
 
-// batched returns the block of a form batch, where it takes less than other forms.
-func (p *problem) batched() *batch {
-	t := p.batches()
-	if t == nil {
-		return nil
+// moreParts is into how many numbers of strips an axis is cut, from the fewest on.
+const moreParts = 8
+
+// batched returns the block of a form batch, where it takes less than the best of other forms.
+func (p *problem) batched(best *choice) *batch {
+	switch {
+	case best.form != "":
+		return p.batches(batchGain * best.cycles)
+	case p.dBits < 8:
+		return p.batches(math.Inf(1))
 	}
-	least, gain := p.leastWithout(), batchGain
-	if p.dBits < 8 {
-		gain = narrowBatchGain
-		if !math.IsInf(least, 1) && (t.b.n%t.unit == 0 || t.b.n >= 4*t.unit) { // squares waste little
-			return nil
-		}
-	}
-	if t.effort.cycles(p.bytes) >= gain*least {
-		return nil
-	}
-	return t
+	return nil // by elements, which are near each other
 }
 
-// leastWithout is what the best of the other forms by tiles takes.
-func (p *problem) leastWithout() float64 {
-	least := math.Inf(1)
-	take := func(cycles float64) { least = min(least, cycles) }
-	if form, near := p.transposes(); form == Transpose && p.scattered() {
-		t := p.strip(p.spec(form), near)
-		take(t.effort.cycles(p.bytes))
-	}
-	if t := p.permutes(); t != nil {
-		take(t.effort().cycles(p.bytes))
-	}
-	if p.dBits >= 8 && (p.scattered() || p.short()) {
-		if t := p.shuffles(); t != nil {
-			take(t.cycles())
-		}
-	}
-	if p.dBits >= 8 && math.IsInf(least, 1) {
-		return 0 // by elements, which are near each other
-	}
-	return least
-}
-
-// batches chooses the block for a transposition of src's dense axis and dst's; nil: it is
-// none of matrices that follow each other.
-func (p *problem) batches() *batch {
+// batches chooses the block for a transposition of src's dense axis and dst's, which takes less
+// than so many cycles; nil: there is none, or these are no matrices that follow each other.
+func (p *problem) batches(least float64) *batch {
 	near := p.nearest()
 	t := batch{near: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
 	if p.target.Serial || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
@@ -118,12 +93,14 @@ func (p *problem) batches() *batch {
 			t.axis, t.c = i, x
 		}
 	}
-	var best *batch
+	best, found := t, false
 	try := func(ta, tc int64) {
 		next := t
 		next.ta, next.tc = ta, tc
-		if next.lay(p) && (best == nil || next.effort.cycles(p.bytes) < best.effort.cycles(p.bytes)) {
-			best = &next
+		if next.lay(p) {
+			if cycles := next.estimate(p, least); cycles < least {
+				best, least, found = next, cycles, true
+			}
 		}
 	}
 	whole := t.a.n * t.b.n
@@ -133,7 +110,7 @@ func (p *problem) batches() *batch {
 		for even < t.unit && even*whole%t.unit > 0 {
 			even *= 2
 		}
-		for eighths := int64(4); eighths <= 8; eighths++ {
+		for eighths := int64(8); eighths >= 4; eighths-- {
 			tc := most * eighths / 8
 			try(t.a.n, max(1, tc))
 			if tc > even {
@@ -142,10 +119,15 @@ func (p *problem) batches() *batch {
 		}
 	}
 	try(t.a.n, 1)
-	for ta := t.unit; ta < t.a.n && ta*t.b.n <= t.room; ta += t.unit {
-		try(ta, 1)
+	if fewest := (whole + t.room - 1) / t.room; fewest > 1 || !found { // strips, as equal as they can be
+		for parts := max(2, fewest); parts < max(2, fewest)+moreParts; parts++ {
+			try((t.a.n+parts*t.unit-1)/(parts*t.unit)*t.unit, 1)
+		}
 	}
-	return best
+	if !found {
+		return nil
+	}
+	return &best
 }
 
 // lay lays the block out in local memory, if there is room.
@@ -181,7 +163,6 @@ func (t *batch) lay(p *problem) bool {
 			return false
 		}
 	}
-	t.estimate(p)
 	return true
 }
 
@@ -194,44 +175,86 @@ func (t *batch) vectors() int64 {
 	return n
 }
 
-// estimate sets the effort, of the kernel's parts as predicted for several shapes.
-func (t *batch) estimate(p *problem) {
+// estimate sets the effort, of the kernel's parts as predicted for several shapes, and returns what
+// that takes; about, if it is not less than given.
+func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
-	bits := int64(p.dBits)
+	width := int64(p.dBits)
 	size := t.tc * t.ta * t.b.n
 	vectors := t.row.n * t.vectors()
-	e := effort{blocks: p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n}
+	e := &t.effort
+	e.blocks = p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n
 	below := GroupSize / t.vectors()
-	e.instructions = 160 + 90*((t.row.n+4*below-1)/(4*below))
-	e.passes = vectors / 8
-	e.sectors = touched(1, size*bits/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*bits/8/sectorBytes+1)
-	if bits < 8 {
-		per := 32 / bits
-		squares := t.squares(per)
-		count := squares[0] * squares[1] * squares[2]
-		reads, writes := t.choose(per)
-		e.instructions += rounds(count)*per*(per+8) + rounds(size/per)*26
-		e.passes += count / warp * per * (2*reads + writes)
-		e.passes += size / per / warp * 2
-	} else {
-		per := 64 / bits
-		e.instructions += rounds(size/per) * (24 + 5*per)
-		e.passes += size / warp * t.turns(per)
+	loads := (t.row.n + 4*below - 1) / (4 * below) // four at a time
+	if e.instructions = 160 + 140*loads; t.less > 0 {
+		e.instructions = 110 + 15*loads
 	}
-	t.effort = e
+	e.passes = vectors / 8
+	e.sectors = touched(1, size*width/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
+	if width >= 8 {
+		return t.arrange(p, size, least)
+	}
+	per := 32 / width
+	n := t.squares(per)
+	count := n[0] * n[1] * n[2]
+	e.instructions += count*per*23/GroupSize + rounds(size/per)*34
+	e.passes += size / per / warp * 2
+	if t.effort.cycles(p.bytes) < least {
+		e.passes += count / warp * per * t.choose(per)
+	}
+	return t.effort.cycles(p.bytes)
 }
 
-// turns is how often a warp asks the bank that it asks most, which takes units of so many
-// elements.
-func (t *batch) turns(per int64) int64 {
+// arrange chooses the units that so many elements are put together to, and where threads stand
+// along them: those of a warp side by side, or fewer, for others to ask other banks. Least is
+// that of estimate.
+func (t *batch) arrange(p *problem, size int64, least float64) float64 {
+	begun, best := t.effort, math.Inf(1)
+	next := *t
+	for _, per := range []int64{t.unit, t.unit / 2} {
+		if per > t.b.n {
+			continue // lines end once in a unit, at the most
+		}
+		e := begun
+		e.instructions += ((size/per + GroupSize - 1) / GroupSize) * (24 + 5*per)
+		if cycles := e.cycles(p.bytes); cycles >= min(best, least) { // whatever the banks
+			best = min(best, cycles)
+			continue
+		}
+		turns := int64(warp + 1)
+		for side := int64(warp); side*per*int64(p.dBits) >= sectorBytes*8 && turns > fewTurns; side /= 2 {
+			n := t.turns(per, side)
+			if n >= turns {
+				continue
+			}
+			turns = n
+			e.passes = begun.passes + size/warp*turns
+			e.sectors = begun.sectors + size/per*(warp/side-1)/warp // more ends
+			if cycles := e.cycles(p.bytes); cycles < best {
+				best, next.per, next.side, next.effort = cycles, per, side, e
+			}
+		}
+	}
+	*t = next
+	return best
+}
+
+// turns is how often a warp asks the bank that it asks most, if it takes units of so many
+// elements, and so many of them side by side.
+func (t *batch) turns(per, side int64) int64 {
 	var at [2][warp]int64
-	size := 8 / per
-	for i := range at[0] {
-		for k := range at {
-			line := int64(i)*per + int64(k)*(per-1)
-			b := line % t.b.n
-			line /= t.b.n
-			at[k][i] = size * (b*t.sb + line%t.ta + line/t.ta*t.sc)
+	size := 128 / t.unit / 8
+	for k := range at {
+		a, b := int64(0), int64(k)*(per-1)
+		for i := range at[k] {
+			for ; b >= t.b.n; b -= t.b.n {
+				a++
+			}
+			at[k][i] = size * (b*t.sb + a%t.ta + a/t.ta*t.sc)
+			if b += per; int64(i+1)%side == 0 {
+				b += per * side * (GroupSize/warp - 1)
+				a, b = a+b/t.b.n, b%t.b.n
+			}
 		}
 	}
 	return (turnsOf(&at[0]) + turnsOf(&at[1]) + 1) / 2
@@ -242,26 +265,32 @@ func (t *batch) squares(per int64) [3]int64 {
 	return [3]int64{(t.b.n + per - 1) / per, (t.ta + per - 1) / per, t.tc}
 }
 
-// choose chooses the order of squares by how often a warp asks the bank that it asks most.
-func (t *batch) choose(per int64) (reads, writes int64) {
+// choose chooses the order of squares by how often a warp asks the bank that it asks most: twice
+// to read a line, and once to write one.
+func (t *batch) choose(per int64) (least int64) {
 	n := t.squares(per)
 	raw := [3]int64{t.sb * 4, 4, t.sc * 4 / per}
 	tile := [3]int64{4, per * t.words * 4, t.ta * t.words * 4}
 	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		var from, to [warp]int64
+		var at [3]int64
 		for i := range from {
-			rest := int64(i)
+			for k, x := range at {
+				from[i] += x * raw[k]
+				to[i] += x * tile[k]
+			}
 			for _, k := range order {
-				from[i] += rest % n[k] * raw[k]
-				to[i] += rest % n[k] * tile[k]
-				rest /= n[k]
+				if at[k]++; at[k] < n[k] {
+					break
+				}
+				at[k] = 0
 			}
 		}
-		if r, w := turnsOf(&from), turnsOf(&to); reads == 0 || 2*r+w < 2*reads+writes {
-			reads, writes, t.order = r, w, order
+		if turns := 2*turnsOf(&from) + turnsOf(&to); least == 0 || turns < least {
+			least, t.order = turns, order
 		}
 	}
-	return reads, writes
+	return least
 }
 
 // plan sets the parameters.
@@ -274,7 +303,9 @@ func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
 	k.words = uint32(t.words)
 	vectors := t.vectors()
 	k.inner = []axis{{n: vectors}, {n: GroupSize / vectors, d: t.row.d, s: t.row.s}, {n: t.b.n}, {n: t.ta}}
-	if t.words > 0 {
+	if p.dBits >= 8 {
+		k.words, k.flat = uint32(t.per), uint32(bits.TrailingZeros64(uint64(t.side)))
+	} else {
 		n := t.squares(int64(32 / p.dBits))
 		k.cut = uint32(n[0] * n[1] * n[2])
 		k.inner = append(k.inner, axis{n: n[t.order[0]]}, axis{n: n[t.order[1]]})

@@ -79,14 +79,19 @@ func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) 
 
 // denseDefines are the macros of these forms: elements of an item, its bits on either side,
 // the bits that are read at once of src where items begin anywhere, and those that hold
-// what comes of a byte of src.
+// what comes of a byte of src. A transposition reads PIECE_S bits of a line at once.
 func (s Spec) denseDefines() []string {
 	each := int(s.denseItem())
 	src, dst := int(s.SrcBits), int(s.DstBits)
+	piece, unit := min(128, int(s.across())*src), each*src
+	if s.Turned {
+		unit = piece
+	}
 	return []string{
 		"ACROSS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))),
 		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
-		"UNIT_S " + strconv.Itoa(max(32, each*src)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
+		"PIECE_S " + strconv.Itoa(piece),
+		"UNIT_S " + strconv.Itoa(max(32, unit)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
 	}
 }
 

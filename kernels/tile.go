@@ -21,31 +21,28 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	if len(p.axes) < 2 || p.long {
 		return Spec{}, false, nil
 	}
-	if t := p.batched(); t != nil {
-		spec, err := t.plan(p, k)
-		return spec, true, err
-	}
-	if p.scattered() {
-		if form, near := p.transposes(); form != "" {
-			spec, err := p.planTransposed(k, form, near)
-			return spec, true, err
-		}
-	}
-	if t := p.permutes(); t != nil {
-		if s := p.cheaper(shuffleGain * t.effort().cycles(p.bytes)); s != nil {
-			spec, err := s.plan(k)
-			return spec, true, err
-		}
-		if spec, ok := p.planPermute(k, t); ok {
+	best := p.chooseTiles(true)
+	if best.form == Permute {
+		if spec, ok := p.planPermute(k, best.words); ok {
 			return spec, true, nil
 		}
 		*k = parameters{} // too many axes
+		best = p.chooseTiles(false)
 	}
-	if p.dBits >= 8 && (p.scattered() || p.short()) {
-		if t := p.shuffles(); t != nil {
-			spec, err := t.plan(k)
-			return spec, true, err
+	switch best.form {
+	case Tile:
+		return p.spec(Tile), true, p.planTile(k, best.near, best.oblong)
+	case Transpose:
+		if p.target.Serial {
+			return p.spec(Transpose), true, p.planSerialTransposed(k, best.near)
 		}
+		return p.spec(Transpose), true, p.planTranspose(k, p.spec(Transpose), best.near, best.strip)
+	case Shuffle:
+		spec, err := best.shape.plan(k)
+		return spec, true, err
+	case Batch:
+		spec, err := best.batch.plan(p, k)
+		return spec, true, err
 	}
 	if p.dBits >= 32 {
 		if c := p.repeats(); c > 0 {
@@ -54,6 +51,61 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 		}
 	}
 	return Spec{}, false, nil
+}
+
+// choice is a form by tiles, and about how long it takes.
+type choice struct {
+	form   Form // "": none
+	cycles float64
+	near   int // of a transposition of long axes: that along which src is dense
+	oblong oblong
+	strip  strip
+	words  *permutation
+	shape  *shape
+	batch  *batch
+}
+
+// above reports whether a share of what the choice takes is more than others take at least:
+// whether it pays to look for them.
+func (c *choice) above(p *problem, share float64) bool {
+	return c.form == "" || share*c.cycles >= atRoof*memoryCycles(p.bytes)
+}
+
+// chooseTiles returns the form that takes least. Forms are looked for in the order of what that
+// costs, and no further where one takes hardly more than memory does.
+func (p *problem) chooseTiles(permute bool) choice {
+	var best choice
+	scattered := p.scattered()
+	if scattered {
+		best = p.transposed()
+	}
+	if p.target.Serial {
+		return best
+	}
+	if p.dBits < 32 && permute && best.above(p, 1) {
+		if t := p.permutes(); t != nil {
+			if cycles := t.effort().cycles(p.bytes); best.form == "" || cycles < best.cycles {
+				best = choice{form: Permute, cycles: cycles, words: t}
+			}
+		}
+	}
+	gain := 1.0
+	if best.form == Permute {
+		gain = shuffleGain
+	}
+	if p.dBits >= 8 && (best.form != "" || scattered || p.short()) && best.above(p, gain) {
+		if t := p.shuffles(); t != nil {
+			if cycles := t.cycles(); best.form == "" || cycles < gain*best.cycles {
+				best = choice{form: Shuffle, cycles: cycles, shape: t}
+			}
+		}
+	}
+	if best.above(p, 1) {
+		if t := p.batched(&best); t != nil {
+			best = choice{form: Batch, batch: t}
+		}
+	}
+	return best
 }
 
 // srcOrder lists the axes, counted from dst's innermost one, in the order of src's

@@ -76,49 +76,25 @@ func (p *problem) transposes() (Form, int) {
 	return form, near
 }
 
-// planTransposed plans a transposition of axis a and dst's innermost one, b, or a
-// permutation of bits or a shuffle where that takes less.
-func (p *problem) planTransposed(k *parameters, form Form, near int) (Spec, error) {
-	spec := p.spec(form)
-	if spec.Serial {
-		return spec, p.planSerialTransposed(k, spec, near)
+// transposed is the choice of the tile for a transposition of two long axes, if that is what
+// the copy is.
+func (p *problem) transposed() choice {
+	form, near := p.transposes()
+	c := choice{form: form, near: near}
+	switch {
+	case form == Tile:
+		c.oblong = p.oblong(p.spec(form), near)
+		c.cycles = c.oblong.effort.cycles(p.bytes)
+	case form == Transpose && !p.target.Serial:
+		c.strip = p.strip(p.spec(form), near)
+		c.cycles = c.strip.effort.cycles(p.bytes)
 	}
-	if form == Tile {
-		t := p.oblong(spec, near)
-		if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
-			return s.plan(k)
-		}
-		return spec, p.planTile(k, near, t)
-	}
-	t := p.strip(spec, near)
-	if t.effort.cycles(p.bytes) >= atRoof*memoryCycles(p.bytes) {
-		if w := p.permutes(); w != nil && w.effort().cycles(p.bytes) < t.effort.cycles(p.bytes) {
-			if spec, ok := p.planPermute(k, w); ok {
-				return spec, nil
-			}
-			*k = parameters{}
-		}
-	}
-	if s := p.cheaper(t.effort.cycles(p.bytes)); s != nil {
-		return s.plan(k)
-	}
-	return spec, p.planTranspose(k, spec, near, t)
+	return c
 }
 
-// cheaper returns the tile of a shuffle that takes less; nil: there is none.
-func (p *problem) cheaper(cycles float64) *shape {
-	if p.dBits < 8 || cycles < atRoof*memoryCycles(p.bytes) {
-		return nil
-	}
-	if t := p.shuffles(); t != nil && t.cycles() < cycles {
-		return t
-	}
-	return nil
-}
-
-func (p *problem) planSerialTransposed(k *parameters, spec Spec, near int) error {
+func (p *problem) planSerialTransposed(k *parameters, near int) error {
 	a, b := p.inner(near), p.inner(0)
-	ta, tb := spec.tileSize()
+	ta, tb := p.spec(Transpose).tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.n), b.d, b.s
 	return k.setOuter(append([]axis{a.blocks(ta), b.blocks(tb)}, p.others(0, near)...)...)
@@ -132,18 +108,26 @@ const blocksOfSquares = 4
 
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
-	if s.Turned {
-		return max(s.denseItem(), int64(32/s.DstBits))
+	switch {
+	case s.Turned && s.SrcBits == 32: // 16 bytes, so that neighbours touch the same sectors
+		return max(4, int64(32/s.DstBits))
+	case s.Turned:
+		return max(s.denseItem(), 8)
 	}
 	return min(int64(128/s.DstBits), 32)
 }
 
 // slots is how many slots of 16 bytes its tile has.
 func (s Spec) slots() int64 {
-	if s.Turned {
+	if s.Turned && s.DstBits == 4 && s.SrcBits > 8 {
 		return 4 * GroupSize
 	}
 	return 8 * GroupSize
+}
+
+// lines is how many lines it reads.
+func (s Spec) lines() int64 {
+	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
 // strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
@@ -230,7 +214,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	unit := int64(128 / p.dBits)
 	t := strip{width: width, ta: spec.across() << width, c: c}
 	room := spec.slots() / t.ta * unit
-	for t.tb = unit; t.tb < b.n && t.tb < room; t.tb *= 2 {
+	for t.tb = max(unit, spec.lines()); t.tb < b.n && t.tb < room; t.tb *= 2 {
 	}
 	t.step, t.tc = t.tb, room/t.tb
 	if t.tb < b.n && !dAligned {
@@ -261,6 +245,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
 		apart *= 2
 	}
+	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
 	switch {
@@ -268,16 +253,20 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		cost += 85
 	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
-		reads *= 2
+		// In two accesses: sectors of lines that are near each other are read no more than twice.
+		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
 		cost += 330
-		reads += nc * nb
+		reads = min(reads+nc*nb, 2*together)
 	}
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
 		cost += 120 * items
+		if p.dBits < 8 { // and lines that end within 16 bytes
+			cost += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
 		cost += 36*each + 30*min(apart, each)

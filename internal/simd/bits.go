@@ -26,4 +26,13 @@ type Bits struct {
 	// of the byte at>>3 on: all 8 bytes from there are read, and no others. From a word
 	// to the next, at grows by step bits.
 	ExtractBits8, ExtractBits16, ExtractBits32 func(dst, src *byte, n, at, step, mask int64)
+	// AlignRows copies m rows of n bytes, the k-th from the bit at[k] of src on, to rows that
+	// are step bytes apart. It writes n rounded up to a multiple of 32, and reads one byte
+	// more than that.
+	AlignRows func(dst *byte, step int64, src *byte, at *int64, n, m int64)
+	// PlaceRows is the opposite: m rows of n > 64 bits, step bytes apart in src, go to dst, the
+	// k-th from the bit at[k] on. It reads the byte before src and up to one more than a row
+	// has, and writes bits of rows only, but for other bits of their bytes as they are. Past the
+	// caches go whole lines of long rows.
+	PlaceRows func(dst *byte, at *int64, src *byte, step, n, m int64, past bool)
 }

@@ -46,3 +46,9 @@ func extractBits16(dst *byte, src *byte, n int64, at int64, step int64, mask int
 
 //go:noescape
 func extractBits32(dst *byte, src *byte, n int64, at int64, step int64, mask int64)
+
+//go:noescape
+func alignRowsAVX2(dst *byte, step int64, src *byte, at *int64, n int64, m int64)
+
+//go:noescape
+func placeRowsAVX2(dst *byte, at *int64, src *byte, step int64, n int64, m int64, past bool)

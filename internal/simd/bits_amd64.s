@@ -1063,3 +1063,398 @@ next:
 	DECQ  DX
 	JNE   next
 	RET
+
+// func alignRowsAVX2(dst *byte, step int64, src *byte, at *int64, n int64, m int64)
+// Requires: AVX, AVX2
+TEXT ·alignRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  step+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  at+24(FP), BX
+	MOVQ  n+32(FP), SI
+	MOVQ  m+40(FP), DI
+	MOVQ  $0x00000008, R9
+	VMOVQ R9, X2
+
+row:
+	MOVQ   (BX), R9
+	MOVQ   R9, R8
+	SARQ   $0x03, R9
+	ANDL   $0x07, R8
+	ADDQ   DX, R9
+	VMOVQ  R8, X1
+	VPSUBQ X1, X2, X0
+	MOVQ   AX, R8
+	MOVQ   SI, R10
+
+some:
+	VMOVDQU (R9), Y3
+	VMOVDQU 1(R9), Y4
+	VPSRLW  X1, Y3, Y3
+	VPSLLW  X0, Y4, Y4
+	VPOR    Y4, Y3, Y3
+	VMOVDQU Y3, (R8)
+	ADDQ    $0x20, R9
+	ADDQ    $0x20, R8
+	SUBQ    $0x20, R10
+	JG      some
+	ADDQ    $0x08, BX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func placeRowsAVX2(dst *byte, at *int64, src *byte, step int64, n int64, m int64, past bool)
+// Requires: AVX, AVX2, BMI, BMI2
+TEXT ·placeRowsAVX2(SB), NOSPLIT, $0-49
+	MOVQ     at+8(FP), AX
+	MOVQ     m+40(FP), CX
+	MOVQ     src+16(FP), SI
+	MOVQ     $0x00000008, DI
+	VMOVQ    DI, X3
+	VPCMPEQB Y2, Y2, Y2
+	MOVB     past+48(FP), DL
+	MOVQ     $-1, R9
+	SHRQ     $0x01, R9
+	TESTB    DL, DL
+	JZ       row
+	MOVQ     $0x000000c0, R9
+
+row:
+	MOVQ   dst+0(FP), DI
+	MOVQ   (AX), BX
+	MOVQ   BX, DX
+	SARQ   $0x03, BX
+	ANDL   $0x07, DX
+	ADDQ   DI, BX
+	MOVQ   n+32(FP), DI
+	ADDQ   DX, DI
+	MOVQ   DI, R8
+	NEGQ   R8
+	ANDL   $0x07, R8
+	ADDQ   $0x07, DI
+	SHRQ   $0x03, DI
+	VMOVQ  DX, X0
+	VPSUBQ X0, X3, X1
+	CMPQ   DI, $0x20
+	JG     long
+	CMPQ   DI, $0x10
+	JG     vectors
+	BZHIQ  DX, (BX), R10
+	MOVQ   -8(BX)(DI*1), R11
+	SHLXQ  DX, (SI), R12
+	ORQ    R10, R12
+	MOVQ   R12, (BX)
+	MOVQ   $0x00000008, R10
+	SUBQ   DX, R10
+	SHLXQ  DX, -8(SI)(DI*1), DX
+	SHRXQ  R10, -9(SI)(DI*1), R10
+	ORQ    R10, DX
+	MOVQ   $-1, R10
+	SHRXQ  R8, R10, R10
+	ANDQ   R10, DX
+	ANDNQ  R11, R10, R10
+	ORQ    R10, DX
+	MOVQ   DX, -8(BX)(DI*1)
+	JMP    next
+
+vectors:
+	VMOVDQU (BX), X4
+	VMOVDQU -16(BX)(DI*1), X5
+	VPSLLVQ X0, X2, X6
+	VMOVDQU (SI), X8
+	VMOVDQU -1(SI), X7
+	VPSLLW  X0, X8, X8
+	VPSRLW  X1, X7, X7
+	VPOR    X8, X7, X7
+	VPAND   X6, X7, X7
+	VPANDN  X4, X6, X6
+	VPOR    X6, X7, X7
+	VMOVDQU X7, (BX)
+	VMOVQ   R8, X4
+	VPSLLDQ $0x08, X4, X4
+	VPSRLVQ X4, X2, X4
+	VMOVDQU -16(SI)(DI*1), X7
+	VMOVDQU -17(SI)(DI*1), X6
+	VPSLLW  X0, X7, X7
+	VPSRLW  X1, X6, X6
+	VPOR    X7, X6, X6
+	VPAND   X4, X6, X6
+	VPANDN  X5, X4, X4
+	VPOR    X4, X6, X6
+	VMOVDQU X6, -16(BX)(DI*1)
+	JMP     next
+
+long:
+	CMPQ    DI, R9
+	JGE     lines
+	VMOVDQU (BX), Y4
+	VMOVDQU -32(BX)(DI*1), Y5
+	VPSLLVQ Y0, Y2, Y6
+	VMOVDQU (SI), Y8
+	VMOVDQU -1(SI), Y7
+	VPSLLW  X0, Y8, Y8
+	VPSRLW  X1, Y7, Y7
+	VPOR    Y8, Y7, Y7
+	VPAND   Y6, Y7, Y7
+	VPANDN  Y4, Y6, Y6
+	VPOR    Y6, Y7, Y7
+	VMOVDQU Y7, (BX)
+	VMOVQ   R8, X9
+	VPERMQ  $0x15, Y9, Y9
+	VPSRLVQ Y9, Y2, Y9
+	VMOVDQU -32(SI)(DI*1), Y6
+	VMOVDQU -33(SI)(DI*1), Y4
+	VPSLLW  X0, Y6, Y6
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y6, Y4, Y4
+	VPAND   Y9, Y4, Y4
+	VPANDN  Y5, Y9, Y9
+	VPOR    Y9, Y4, Y4
+	VMOVDQU Y4, -32(BX)(DI*1)
+	MOVQ    $0x00000020, R10
+	LEAQ    -32(DI), R11
+	CMPQ    R10, R11
+	JGE     next
+
+middle:
+	VMOVDQU (SI)(R10*1), Y5
+	VMOVDQU -1(SI)(R10*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, (BX)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, R11
+	JL      middle
+	JMP     next
+
+lines:
+	MOVQ    BX, R10
+	NEGQ    R10
+	ANDQ    $0x3f, R10
+	CMPQ    R10, $0x20
+	JL      head16
+	VMOVDQU (BX), Y4
+	VPSLLVQ Y0, Y2, Y5
+	VMOVDQU (SI), Y7
+	VMOVDQU -1(SI), Y6
+	VPSLLW  X0, Y7, Y7
+	VPSRLW  X1, Y6, Y6
+	VPOR    Y7, Y6, Y6
+	VPAND   Y5, Y6, Y6
+	VPANDN  Y4, Y5, Y5
+	VPOR    Y5, Y6, Y6
+	VMOVDQU Y6, (BX)
+	CMPQ    R10, $0x20
+	JE      tail
+	VMOVDQU -32(SI)(R10*1), Y5
+	VMOVDQU -33(SI)(R10*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, -32(BX)(R10*1)
+	JMP     tail
+
+head16:
+	CMPQ    R10, $0x10
+	JL      head8
+	VMOVDQU (BX), X4
+	VPSLLVQ X0, X2, X5
+	VMOVDQU (SI), X7
+	VMOVDQU -1(SI), X6
+	VPSLLW  X0, X7, X7
+	VPSRLW  X1, X6, X6
+	VPOR    X7, X6, X6
+	VPAND   X5, X6, X6
+	VPANDN  X4, X5, X5
+	VPOR    X5, X6, X6
+	VMOVDQU X6, (BX)
+	CMPQ    R10, $0x10
+	JE      tail
+	VMOVDQU -16(SI)(R10*1), X5
+	VMOVDQU -17(SI)(R10*1), X4
+	VPSLLW  X0, X5, X5
+	VPSRLW  X1, X4, X4
+	VPOR    X5, X4, X4
+	VMOVDQU X4, -16(BX)(R10*1)
+	JMP     tail
+
+head8:
+	CMPQ  R10, $0x08
+	JL    head4
+	BZHIQ DX, (BX), R11
+	SHLXQ DX, (SI), R12
+	ORQ   R11, R12
+	MOVQ  R12, (BX)
+	CMPQ  R10, $0x08
+	JE    tail
+	MOVQ  $0x00000008, R12
+	SUBQ  DX, R12
+	SHLXQ DX, -8(SI)(R10*1), R11
+	SHRXQ R12, -9(SI)(R10*1), R12
+	ORQ   R12, R11
+	MOVQ  R11, -8(BX)(R10*1)
+	JMP   tail
+
+head4:
+	VMOVDQU (BX), Y4
+	VPSLLVQ Y0, Y2, Y5
+	VMOVDQU (SI), Y7
+	VMOVDQU -1(SI), Y6
+	VPSLLW  X0, Y7, Y7
+	VPSRLW  X1, Y6, Y6
+	VPOR    Y7, Y6, Y6
+	VPAND   Y5, Y6, Y6
+	VPANDN  Y4, Y5, Y5
+	VPOR    Y5, Y6, Y6
+	VMOVDQU Y6, (BX)
+	ADDQ    $0x40, R10
+	VMOVDQU -56(SI)(R10*1), Y5
+	VMOVDQU -57(SI)(R10*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, -56(BX)(R10*1)
+	VMOVDQU -32(SI)(R10*1), Y5
+	VMOVDQU -33(SI)(R10*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, -32(BX)(R10*1)
+
+tail:
+	LEAQ    (BX)(DI*1), R12
+	ANDQ    $0x3f, R12
+	MOVQ    DI, R11
+	SUBQ    R12, R11
+	CMPQ    R12, $0x20
+	JL      tail16
+	VMOVDQU -32(BX)(DI*1), Y4
+	VMOVQ   R8, X10
+	VPERMQ  $0x15, Y10, Y10
+	VPSRLVQ Y10, Y2, Y10
+	VMOVDQU -32(SI)(DI*1), Y6
+	VMOVDQU -33(SI)(DI*1), Y5
+	VPSLLW  X0, Y6, Y6
+	VPSRLW  X1, Y5, Y5
+	VPOR    Y6, Y5, Y5
+	VPAND   Y10, Y5, Y5
+	VPANDN  Y4, Y10, Y10
+	VPOR    Y10, Y5, Y5
+	VMOVDQU Y5, -32(BX)(DI*1)
+	CMPQ    R12, $0x20
+	JE      line
+	VMOVDQU (SI)(R11*1), Y5
+	VMOVDQU -1(SI)(R11*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, (BX)(R11*1)
+	JMP     line
+
+tail16:
+	CMPQ    R12, $0x10
+	JL      tail8
+	VMOVDQU -16(BX)(DI*1), X4
+	VMOVQ   R8, X5
+	VPSLLDQ $0x08, X5, X5
+	VPSRLVQ X5, X2, X5
+	VMOVDQU -16(SI)(DI*1), X7
+	VMOVDQU -17(SI)(DI*1), X6
+	VPSLLW  X0, X7, X7
+	VPSRLW  X1, X6, X6
+	VPOR    X7, X6, X6
+	VPAND   X5, X6, X6
+	VPANDN  X4, X5, X5
+	VPOR    X5, X6, X6
+	VMOVDQU X6, -16(BX)(DI*1)
+	CMPQ    R12, $0x10
+	JE      line
+	VMOVDQU (SI)(R11*1), X5
+	VMOVDQU -1(SI)(R11*1), X4
+	VPSLLW  X0, X5, X5
+	VPSRLW  X1, X4, X4
+	VPOR    X5, X4, X4
+	VMOVDQU X4, (BX)(R11*1)
+	JMP     line
+
+tail8:
+	CMPQ  R12, $0x08
+	JL    tail4
+	MOVQ  -8(BX)(DI*1), R13
+	MOVQ  $0x00000008, R15
+	SUBQ  DX, R15
+	SHLXQ DX, -8(SI)(DI*1), R14
+	SHRXQ R15, -9(SI)(DI*1), R15
+	ORQ   R15, R14
+	MOVQ  $-1, R15
+	SHRXQ R8, R15, R15
+	ANDQ  R15, R14
+	ANDNQ R13, R15, R15
+	ORQ   R15, R14
+	MOVQ  R14, -8(BX)(DI*1)
+	CMPQ  R12, $0x08
+	JE    line
+	MOVQ  $0x00000008, DI
+	SUBQ  DX, DI
+	SHLXQ DX, (SI)(R11*1), DX
+	SHRXQ DI, -1(SI)(R11*1), DI
+	ORQ   DI, DX
+	MOVQ  DX, (BX)(R11*1)
+	JMP   line
+
+tail4:
+	SUBQ    $0x40, R11
+	VMOVDQU -32(BX)(DI*1), Y4
+	VMOVQ   R8, X11
+	VPERMQ  $0x15, Y11, Y11
+	VPSRLVQ Y11, Y2, Y11
+	VMOVDQU -32(SI)(DI*1), Y6
+	VMOVDQU -33(SI)(DI*1), Y5
+	VPSLLW  X0, Y6, Y6
+	VPSRLW  X1, Y5, Y5
+	VPOR    Y6, Y5, Y5
+	VPAND   Y11, Y5, Y5
+	VPANDN  Y4, Y11, Y11
+	VPOR    Y11, Y5, Y5
+	VMOVDQU Y5, -32(BX)(DI*1)
+	VMOVDQU (SI)(R11*1), Y5
+	VMOVDQU -1(SI)(R11*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, (BX)(R11*1)
+	VMOVDQU 8(SI)(R11*1), Y5
+	VMOVDQU 7(SI)(R11*1), Y4
+	VPSLLW  X0, Y5, Y5
+	VPSRLW  X1, Y4, Y4
+	VPOR    Y5, Y4, Y4
+	VMOVDQU Y4, 8(BX)(R11*1)
+
+line:
+	VMOVDQU  (SI)(R10*1), Y5
+	VMOVDQU  -1(SI)(R10*1), Y4
+	VPSLLW   X0, Y5, Y5
+	VPSRLW   X1, Y4, Y4
+	VPOR     Y5, Y4, Y4
+	VMOVNTDQ Y4, (BX)(R10*1)
+	VMOVDQU  32(SI)(R10*1), Y5
+	VMOVDQU  31(SI)(R10*1), Y4
+	VPSLLW   X0, Y5, Y5
+	VPSRLW   X1, Y4, Y4
+	VPOR     Y5, Y4, Y4
+	VMOVNTDQ Y4, 32(BX)(R10*1)
+	ADDQ     $0x40, R10
+	CMPQ     R10, R11
+	JL       line
+
+next:
+	ADDQ $0x08, AX
+	MOVQ step+24(FP), DI
+	ADDQ DI, SI
+	DECQ CX
+	JNZ  row
+	VZEROUPPER
+	RET

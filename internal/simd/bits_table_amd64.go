@@ -11,6 +11,8 @@ func (k *Bits) avx2() {
 		ExtractBits8:  extractBits8,
 		ExtractBits16: extractBits16,
 		ExtractBits32: extractBits32,
+		AlignRows:     alignRowsAVX2,
+		PlaceRows:     placeRowsAVX2,
 	}
 }
 

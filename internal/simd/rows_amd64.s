@@ -586,11 +586,41 @@ TEXT ·moveAVX512(SB), NOSPLIT, $0-48
 	MOVQ  SI, R8
 	DECQ  R8
 	ANDQ  $-64, R8
-	MOVQ  SI, R9
-	SUBQ  R8, R9
-	MOVQ  $-1, SI
-	BZHIQ R9, SI, SI
-	KMOVQ SI, K1
+	MOVQ  SI, R10
+	SUBQ  R8, R10
+	MOVQ  $-1, R9
+	BZHIQ R10, R9, R9
+	KMOVQ R9, K1
+	CMPQ  SI, $0x20
+	JNE   nowhole32
+	TESTQ DI, DI
+	JZ    done
+
+whole32:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    DX, AX
+	ADDQ    BX, CX
+	DECQ    DI
+	JNZ     whole32
+	JMP     done
+
+nowhole32:
+	CMPQ  SI, $0x40
+	JNE   nowhole64
+	TESTQ DI, DI
+	JZ    done
+
+whole64:
+	VMOVDQU64 (CX), Z0
+	VMOVDQU64 Z0, (AX)
+	ADDQ      DX, AX
+	ADDQ      BX, CX
+	DECQ      DI
+	JNZ       whole64
+	JMP       done
+
+nowhole64:
 	TESTQ DI, DI
 	JZ    done
 

@@ -13,7 +13,7 @@
 // one.
 //
 // There are span rows, of length elements; in a block with fewer matrices, for each that is
-// missing, da rows less, or rows of db elements less. Of row i, i*d elements less are left.
+// missing, da rows less, or rows of db elements less. Where d is not 0, all is one row.
 // Inner axis 0 has the extent of a row, in vectors, 1 counts rows below each other, with the
 // steps of a row in local memory and in src; 2 and 3 have the extents of b and a; 4 and 5
 // count squares, cut in all. flat says which of them, and of what remains, counts them along
@@ -35,16 +35,37 @@ typedef struct {
 // load lays the rows into local memory.
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *raw, GLOBAL const u8 *src, CONSTANT Params *params, i64 s, const PASTE(NAME, Batch) batch) {
 	CONSTANT Axis *across = AXES(params) + params->outer, *rows = across + 1;
+	GLOBAL const u128 *from = (GLOBAL const u128 *)src + (u64)s / UNIT;
+	const u32 missing = params->tb - batch.nc;
+	const u32 length = (u32)params->length - missing * (u32)params->db - (params->ta - batch.na);
 	u32 row = LOCAL_ID;
-	const u32 vector = digit(&row, across), step = rows->n, missing = params->tb - batch.nc;
+	if (params->d) {
+		const u32 vectors = (batch.phase + length + UNIT - 1) / UNIT;
+		for (; row < vectors; row += ITEMS * GROUP) {
+			u128 value[ITEMS];
+			UNROLL
+			for (u32 k = 0; k < ITEMS; k++) { // loads first: they overlap
+				if (row + k * GROUP < vectors) {
+					value[k] = from[row + k * GROUP];
+				}
+			}
+			UNROLL
+			for (u32 k = 0; k < ITEMS; k++) {
+				if (row + k * GROUP < vectors) {
+					raw[row + k * GROUP] = value[k];
+				}
+			}
+		}
+		return;
+	}
+	const u32 vector = digit(&row, across), step = rows->n;
 	const u32 count = params->span - missing * (u32)params->da;
 	const i64 more = step * rows->s;
 	const u32 morePlace = step * (u32)rows->d;
-	const i32 less = (i32)(step * (u32)params->d);
 	i64 at = batch.phase + row * rows->s;
 	u32 place = batch.phase + row * (u32)rows->d;
-	i32 left = (i32)((u32)params->length - missing * (u32)params->db - (params->ta - batch.na) - row * (u32)params->d - vector * UNIT);
-	GLOBAL const u128 *from = (GLOBAL const u128 *)src + ((u64)s / UNIT + vector);
+	const i32 left = (i32)(length - vector * UNIT);
+	from += vector;
 	for (row = row < step ? row : count; row < count; row += ITEMS * step) {
 		u128 value[ITEMS];
 		u32 to[ITEMS];
@@ -57,7 +78,6 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *raw, GLOBAL const u8 *src, 
 			}
 			at += more;
 			place += morePlace;
-			left -= less;
 		}
 		UNROLL
 		for (u32 k = 0; k < ITEMS; k++) {
@@ -83,11 +103,11 @@ DEVICE u32 PASTE(NAME, _element)(SHARED_POINTER const u8 *raw, CONSTANT Params *
 // ends writes the elements in front of the first whole unit, and behind the last one: those
 // before head, and from tail to end.
 DEVICE void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u8 *raw, CONSTANT Params *params, u32 phase, i64 d, u32 head, u32 tail, u32 end) {
-	if (LOCAL_ID >= 2 * PER) {
+	if (LOCAL_ID >= 2 * UNIT) {
 		return;
 	}
-	const u32 x = LOCAL_ID % PER, number = LOCAL_ID < PER ? x : tail + x;
-	if (number >= (LOCAL_ID < PER ? head : end)) {
+	const u32 x = LOCAL_ID % UNIT, number = LOCAL_ID < UNIT ? x : tail + x;
+	if (number >= (LOCAL_ID < UNIT ? head : end)) {
 		return;
 	}
 	const u32 value = PASTE(NAME, _element)(raw, params, phase, number);
@@ -167,37 +187,55 @@ INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, Local tile, CONSTANT Params *pa
 
 #else
 
-// store writes whole units, the first of which begins with the given element.
-INLINED void PASTE(NAME, _store)(GLOBAL u64 *to, Local raw, CONSTANT Params *params, u32 phase, u32 first, u32 units) {
+// store writes whole units of per elements, PER or twice that, the first of which begins with the
+// given element.
+INLINED void PASTE(NAME, _store)(GLOBAL u8 *to, Local raw, CONSTANT Params *params, u32 phase, u32 first, u32 units, const u32 per) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 nb = inner[2].n, na = inner[3].n;
 	const i32 sb = (i32)params->sb * (DBITS / 8);
 	const i32 nextA = (DBITS / 8) - (i32)nb * sb, nextC = ((i32)params->sa - (i32)na) * (DBITS / 8); // what is added where b, and where a, begins again
-	u32 c = first + LOCAL_ID * PER, moreC = GROUP * PER;
+	// Of a warp, 1<<flat work-items are side by side.
+	const u32 side = params->flat, x = LOCAL_ID % 32;
+	const u32 number = (x & ((1 << side) - 1)) | (LOCAL_ID / 32 | x >> side << 3) << side;
+	u32 c = first + number * per, moreC = GROUP * per;
 	u32 b = digit(&c, inner + 2), a = digit(&c, inner + 3);
 	const u32 moreB = digit(&moreC, inner + 2), moreA = digit(&moreC, inner + 3);
 	i32 at = (i32)((phase + c * (u32)params->sa + a) * (DBITS / 8)) + (i32)b * sb;
 	const i32 more = (i32)((moreC * (u32)params->sa + moreA) * (DBITS / 8)) + (i32)moreB * sb;
-	for (u32 i = LOCAL_ID; i < units; i += GROUP) {
+	for (u32 i = number; i < units; i += GROUP) {
 		const u32 left = nb - b; // elements before b begins again
 		const i32 next = sb + nextA + (a + 1 == na ? nextC : 0);
 		Local from = raw + at;
-		u32 v[PER];
-		v[0] = PASTE(local_, DBITS)(from);
+		u32 word[4];
 		UNROLL
-		for (u32 k = 1; k < PER; k++) {
-			from += k == left ? next : sb;
-			v[k] = PASTE(local_, DBITS)(from);
-		}
-		u32x2 value;
+		for (u32 k = 0; k < per * DBITS / 32; k++) {
+			u32 v[32 / DBITS];
+			UNROLL
+			for (u32 n = 0; n < 32 / DBITS; n++) {
+				if (k + n > 0) {
+					from += k * (32 / DBITS) + n == left ? next : sb;
+				}
+				v[n] = PASTE(local_, DBITS)(from);
+			}
 #if DBITS == 8
-		value.x = pack_bytes(v[0], v[1], v[2], v[3]);
-		value.y = pack_bytes(v[4], v[5], v[6], v[7]);
+			word[k] = pack_bytes(v[0], v[1], v[2], v[3]);
 #else
-		value.x = pack_halves(v[0], v[1]);
-		value.y = pack_halves(v[2], v[3]);
+			word[k] = pack_halves(v[0], v[1]);
 #endif
-		((GLOBAL u32x2 *)to)[i] = value;
+		}
+		if (per == PER) {
+			u32x2 value;
+			value.x = word[0];
+			value.y = word[1];
+			((GLOBAL u32x2 *)to)[i] = value;
+		} else {
+			u128 value;
+			value.x = word[0];
+			value.y = word[1];
+			value.z = word[2];
+			value.w = word[3];
+			((GLOBAL u128 *)to)[i] = value;
+		}
 		b += moreB;
 		a += moreA;
 		at += more;
@@ -241,14 +279,19 @@ ENTRY {
 		PASTE(NAME, _turn)((SHARED_POINTER u32 *)tile, local_of(raw), params, batch);
 		BARRIER();
 #endif
-		const u32 end = batch.nc * batch.na * (u32)params->extent, head = MIN((0 - (u32)t.d) % PER, end), units = (end - head) / PER;
+		const u32 per = DBITS < 8 ? PER : params->words; // elements of a unit
+		const u32 end = batch.nc * batch.na * (u32)params->extent, head = MIN((0 - (u32)t.d) % per, end), units = (end - head) / per;
 		GLOBAL u8 *to = dst + (t.d + head) * DBITS / 8;
 #if DBITS < 8
 		PASTE(NAME, _store)((GLOBAL u32 *)to, local_of(tile), params, head, units);
 #else
-		PASTE(NAME, _store)((GLOBAL u64 *)to, local_of(raw), params, batch.phase, head, units);
+		if (per == PER) {
+			PASTE(NAME, _store)(to, local_of(raw), params, batch.phase, head, units, PER);
+		} else {
+			PASTE(NAME, _store)(to, local_of(raw), params, batch.phase, head, units, 2 * PER);
+		}
 #endif
-		PASTE(NAME, _ends)(dst, (SHARED_POINTER const u8 *)raw, params, batch.phase, t.d, head, head + units * PER, end);
+		PASTE(NAME, _ends)(dst, (SHARED_POINTER const u8 *)raw, params, batch.phase, t.d, head, head + units * per, end);
 		BARRIER(); // before the next block's loads
 	}
 }

@@ -52,6 +52,28 @@ INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, 
 #endif
 }
 
+// whole is a chunk of a or b that begins where one of its own does, or repeats an element.
+INLINED u128 PASTE(NAME, _whole)(GLOBAL const u8 *side, i64 at, u32 repeats) {
+	if (!repeats) {
+		return ((GLOBAL const u128 *)side)[at / PER];
+	}
+	Pair p;
+	PASTE(NAME, _read)(&p, side, at, 0, PER, 1);
+	return p.lo;
+}
+
+// whole_conditions are those of a chunk, where pieces of so many begin.
+INLINED void PASTE(NAME, _whole_conditions)(u32 *word, GLOBAL const u8 *cond, i64 at) {
+#if PER >= 16
+	UNROLL
+	for (u32 k = 0; k < PER / 16; k++) {
+		words_128(word + 4 * k, ((GLOBAL const u128 *)(cond + at))[k]);
+	}
+#else
+	PASTE(words_, COND_BITS)(word, *(GLOBAL const PASTE(Piece, COND_BITS) *)(cond + at));
+#endif
+}
+
 // mask is ones in those slots of word k of a chunk whose conditions are true.
 INLINED u32 PASTE(NAME, _mask)(const u32 *word, u32 k) {
 #if DBITS == 32
@@ -83,12 +105,21 @@ INLINED u128 PASTE(NAME, _chosen)(CONSTANT Params *params, GLOBAL const u8 *src,
 		LOADED_WHOLE();
 		return shifted(x);
 	}
-	PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
-	PASTE(NAME, _read)(&y, more, p.b, from, end, params->nb);
 	u32 c[PER / 4];
-	PASTE(NAME, _conditions)(c, cond, p.c, from, end);
-	LOADED_WHOLE();
-	const u128 a = shifted(x), b = shifted(y);
+	u128 a, b;
+	const u32 begin = (params->na ? 0 : (u32)p.a) | (params->nb ? 0 : (u32)p.b) | (u32)p.c;
+	if (begin % PER == 0 && end - from == PER) {
+		a = PASTE(NAME, _whole)(src, p.a, params->na);
+		b = PASTE(NAME, _whole)(more, p.b, params->nb);
+		PASTE(NAME, _whole_conditions)(c, cond, p.c);
+	} else {
+		PASTE(NAME, _read)(&x, src, p.a, from, end, params->na);
+		PASTE(NAME, _read)(&y, more, p.b, from, end, params->nb);
+		PASTE(NAME, _conditions)(c, cond, p.c, from, end);
+		LOADED_WHOLE();
+		a = shifted(x);
+		b = shifted(y);
+	}
 	v.x = choose(PASTE(NAME, _mask)(c, 0), a.x, b.x);
 	v.y = choose(PASTE(NAME, _mask)(c, 1), a.y, b.y);
 	v.z = choose(PASTE(NAME, _mask)(c, 2), a.z, b.z);

@@ -10,6 +10,7 @@
 #define FIFTEEN 0x41700000
 #define ONE_HUNDRED_TWENTY_SEVEN 0x42fe0000
 #define LARGEST 0x7f7fffff
+#define PLAIN 0x0d800000 // 2^-100
 #define AS_WHOLE 0x1p23f // what it is added to is rounded to the nearest integer, an even one if two are as near
 #define AS_WHOLE_BITS 0x4b000000
 
@@ -18,6 +19,7 @@ DEVICE u32 PASTE(NAME, _counted)(u32 x) { return is_nan(x) ? 0 : MIN(x & ~FLOAT_
 
 #define TOGETHER 8 // loads that overlap
 #define HELD 32    // numbers of a block that is kept in registers
+#define EVERY UNROLL for (u32 k = 0; k < HELD; k++)
 
 // some reads the numbers of a block from one on, and zeros behind its end. wide: there are
 // as many as it reads, next to each other, where pieces of 16 bytes begin.
@@ -157,7 +159,8 @@ INLINED u32 PASTE(NAME, _factor)(u32 x, GLOBAL u8 *scale, i64 at, const Number u
 	}
 	const u32 found = PRODUCT_OF(x, MINUS_EIGHTH);
 #endif
-	PASTE(NAME, _put)(scale, at, unit.bits, (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
+	const u32 halves = unit.kind == KIND_FLOAT && unit.mantissa == 10;
+	PASTE(NAME, _put)(scale, at, unit.bits, halves ? half_of_number(found, fit_of(unit)) : (u32)PASTE(NAME, _cast)(found, number_of(SINGLE), unit));
 	return PASTE(NAME, _reciprocal)(found);
 }
 
@@ -171,45 +174,222 @@ INLINED u32 PASTE(NAME, _coded)(u32 x, u32 factor, u32 micro) {
 	return PASTE(NAME, _code)(x, factor);
 }
 
-// held makes a block of HELD numbers, next to each other on both sides, where pieces of 16
-// bytes begin.
-INLINED void PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit) {
-	u32 v[HELD], words[HELD * DBITS / 32];
-	PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7), HELD, is);
-	u32 x = v[0]; // a zero may have a sign
-	LARGER(x, v, HELD)
-	if ((x & ~FLOAT_SIGN) > LARGEST) {
-		UNROLL
-		for (u32 k = 0; k < HELD; k++) {
-			v[k] = PASTE(NAME, _counted)(v[k]);
-		}
-		x = v[0];
-		LARGER(x, v, HELD)
-	}
-	const u32 factor = PASTE(NAME, _factor)(x, scale, p.scale, unit);
-	UNROLL
-	for (u32 k = 0; k < HELD; k++) {
-		v[k] = PASTE(NAME, _coded)(v[k], factor, unit.scale);
-	}
-	UNROLL
-	for (u32 k = 0; k < HELD * DBITS / 32; k++) {
-#if DBITS == 8
-		words[k] = four_bytes(v + 4 * k);
+// plain reports whether numbers of a block of which this is the largest magnitude need no
+// care: neither it nor what they are multiplied by is near the ends of floats, but for
+// infinity, so that no other product exceeds the largest one's by more than a rounding.
+DEVICE u32 PASTE(NAME, _plain)(u32 most) { return most == 0 || most >= PLAIN; }
+
+// plain_code is code of such a number, below other bits. Those of 8 bits are of magnitudes.
+INLINED u32 PASTE(NAME, _plain_code)(u32 x, u32 factor) {
+#ifndef TRUNCATED_SUM
+	return PASTE(NAME, _code)(x, factor);
+#elif DBITS == 8
+	const u32 v = MIN(PRODUCT_OF(x, factor), ONE_HUNDRED_TWENTY_SEVEN);
+	return AS_BITS(TRUNCATED_SUM(TRUNCATED_SUM(AS_FLOAT(v), 0.5f), AS_WHOLE));
 #else
-		words[k] = 0;
-		UNROLL
-		for (u32 j = 0; j < 8; j++) {
-			words[k] |= v[8 * k + j] << (j * 4);
-		}
+	const u32 v = SUM_OF(PRODUCT_OF(x, factor), EIGHT_AND_A_HALF);
+	return AS_BITS(TRUNCATED_SUM(AS_FLOAT(MIN((i32)v, FIFTEEN)), AS_WHOLE)); // of -infinity, its low bits
 #endif
+}
+
+#if DBITS == 4
+
+// plain_micro is micro_code of such a magnitude, below other bits. With q, the quotient, it is
+// 2q, q + 2 or q / 2 + 4, whichever is least, to the nearest integer: q is made less by so
+// little that of two as near, the smaller one is nearer.
+INLINED u32 PASTE(NAME, _plain_micro)(u32 a, u32 exponent) {
+#ifdef FUSED
+	const u32 below = ((254 - exponent) << 23) - 1; // less than 2^(127 - exponent) by a unit
+	const u32 x = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below + (1 << 23)), AS_WHOLE));
+	const u32 y = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below), AS_WHOLE + 2));
+	const u32 z = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below - (1 << 23)), AS_WHOLE + 4));
+	return MIN(MIN(x, y), MIN(z, AS_WHOLE_BITS + 7));
+#else
+	return PASTE(NAME, _micro_code)(a, exponent);
+#endif
+}
+
+// eight puts the low bytes of eight words together, as codes.
+INLINED u32 PASTE(NAME, _eight)(const u32 *v) { return pack_bytes(v[0], v[2], v[4], v[6]) | pack_bytes(v[1], v[3], v[5], v[7]) << 4; }
+
+#endif
+
+// signs is those of eight numbers where their codes have them: of 8 bits, each eight times. In
+// words, bytes are where numbers end.
+INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
+	u32 ends[4]; // of two numbers each, twice
+	UNROLL
+	for (u32 j = 0; j < 4; j++) {
+		ends[j] = wide ? bytes_of(v[2 * j], v[2 * j + 1], 0x7373) : bytes_of(v[j], v[j], 0x3131);
 	}
+#if DBITS == 8
+	signs[0] = signs_of(ends[0], ends[1], 0x5410);
+	signs[1] = signs_of(ends[2], ends[3], 0x5410);
+#else
+	const u32 even = bytes_of(bytes_of(ends[0], ends[1], 0x0040), bytes_of(ends[2], ends[3], 0x0040), 0x5410);
+	const u32 odd = bytes_of(bytes_of(ends[0], ends[1], 0x0051), bytes_of(ends[2], ends[3], 0x0051), 0x5410);
+	signs[0] = choose(0x08080808, even >> 4, odd) & 0x88888888;
+#endif
+}
+
+#if SERIAL
+#define TILE
+#define TILE_OF
+#else
+// Blocks that follow each other are read by the group, into a tile: pieces that neighbours
+// read lie next to each other in memory. They are moved, so that no memory bank is met twice.
+#define TILE , Local tile, u32 near
+#define TILE_OF , tile, near
+#define SLOT(q) ((q) ^ ((q) >> 3 & 7))
+
+// fill reads four pieces for the tile, from one on: those behind the last one do not count.
+INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *from, u32 begin, u32 last) {
+	u128 piece[4];
+	UNROLL
+	for (u32 k = 0; k < 4; k++) { // loads first: they overlap
+		piece[k] = from[MIN(begin + k * GROUP + LOCAL_ID, last)];
+	}
+	UNROLL
+	for (u32 k = 0; k < 4; k++) {
+		tile[begin + k * GROUP + SLOT(LOCAL_ID)] = piece[k];
+	}
+}
+#endif
+
+// PIECES reads n pieces of a work-item's block. (As a function, clang unrolls it too late, too.)
+#define READ_PIECES(words, n, piece) \
+	UNROLL \
+	for (u32 k = 0; k < n; k++) { \
+		words_128(words + 4 * k, piece); \
+	}
+#if SERIAL
+#define PIECES(words, n) READ_PIECES(words, n, from[k])
+#else
+#define PIECES(words, n) \
+	if (near) { \
+		const u32 first = SLOT(LOCAL_ID * n); \
+		READ_PIECES(words, n, local_128(tile + (first ^ k) * 16)) \
+	} else { \
+		READ_PIECES(words, n, from[k]) \
+	}
+#endif
+
+// numbers reads a block of HELD numbers, of which those that are none become 0; without their
+// signs if these are wanted apart.
+INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const Piece128 *from, const Number is TILE) {
+	if (is.bits == 32) {
+		PIECES(v, HELD / 4)
+		UNROLL
+		for (u32 k = 0; apart && k < HELD / 8; k++) {
+			PASTE(NAME, _signs)(signs + k * DBITS / 4, v + 8 * k, 1);
+		}
+		EVERY {
+			const u32 a = v[k] & ~FLOAT_SIGN;
+			v[k] = a > FLOAT_INFINITY ? 0 : apart ? a : v[k];
+		}
+		return;
+	}
+	u32 words[HELD / 2];
+	PIECES(words, HELD / 8)
+	UNROLL
+	for (u32 k = 0; apart && k < HELD / 8; k++) {
+		PASTE(NAME, _signs)(signs + k * DBITS / 4, words + 4 * k, 0);
+	}
+	const u32 finite = is.mantissa == 10 ? 0x03ff03ff : 0x007f007f; // up to infinity
+	UNROLL
+	for (u32 k = 0; k < HELD / 2; k++) {
+		const u32 a = words[k] & 0x7fff7fff, above = a + finite;
+		words[k] = choose(signs_of(above, above, 0x3311), 0, apart ? a : words[k]);
+	}
+	if (is.mantissa == 10) {
+		EVERY {
+			v[k] = float_of_half(words[k / 2] >> (k % 2 * 16) & 0xffff, 8);
+		}
+	} else {
+		EVERY {
+			v[k] = k % 2 ? words[k / 2] & 0xffff0000 : words[k / 2] << 16;
+		}
+	}
+}
+
+// held makes a block of HELD numbers, next to each other on both sides, where pieces of 16
+// bytes begin. It returns 0, and has done nothing, if they need more care.
+INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit TILE) {
+	GLOBAL const Piece128 *from = (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7);
+	u32 v[HELD], signs[HELD / 4], words[HELD * DBITS / 32], x = 0;
+#if DBITS == 8
+	PASTE(NAME, _numbers)(v, signs, 1, from, is TILE_OF);
+	EVERY {
+		x = MAX(x, v[k]);
+	}
+#else
+	if (unit.scale) {
+		PASTE(NAME, _numbers)(v, signs, 1, from, is TILE_OF);
+		EVERY {
+			x = MAX(x, v[k]);
+		}
+	} else {
+		PASTE(NAME, _numbers)(v, signs, 0, from, is TILE_OF);
+		u32 low = v[0];
+		x = v[0];
+		EVERY {
+			x = (u32)MAX((i32)x, (i32)v[k]);
+			low = MAX(low, v[k]); // the one with a sign of the largest magnitude, if there are any
+		}
+		const i32 up = (i32)x, down = low >> 31 ? (i32)(low & ~FLOAT_SIGN) : -1;
+		x = up > down ? x : low;
+		if (up == down) { // the first one counts
+			x = v[0];
+			LARGER(x, v, HELD)
+		}
+	}
+#endif
+	u32 most = x & ~FLOAT_SIGN;
+	if (!PASTE(NAME, _plain)(most) || (is.bits == 32 && most > LARGEST)) {
+		return 0;
+	}
+	x = MIN(most, LARGEST) | (x & FLOAT_SIGN);
+	const u32 factor = PASTE(NAME, _factor)(x, scale, p.scale, unit);
+#if DBITS == 8
+	UNROLL
+	for (u32 k = 0; k < HELD / 4; k++) {
+		UNROLL
+		for (u32 j = 0; j < 4; j++) {
+			v[4 * k + j] = PASTE(NAME, _plain_code)(v[4 * k + j], factor);
+		}
+		const u32 four = four_bytes(v + 4 * k), minus = 0x80808080 - four; // with another top bit
+		words[k] = choose(signs[k], minus, four) ^ (signs[k] & 0x80808080);
+	}
+#else
+	if (unit.scale) {
+		EVERY {
+			v[k] = PASTE(NAME, _plain_micro)(v[k], factor);
+		}
+	} else {
+		EVERY {
+			v[k] = PASTE(NAME, _plain_code)(v[k], factor);
+		}
+	}
+	UNROLL
+	for (u32 k = 0; k < HELD / 8; k++) {
+		words[k] = PASTE(NAME, _eight)(v + 8 * k);
+		if (unit.scale) { // no zero has a sign
+			words[k] |= (words[k] + 0x77777777) & signs[k];
+		}
+	}
+#endif
 	UNROLL
 	for (u32 k = 0; k < HELD * DBITS / 128; k++) {
 		((GLOBAL Piece128 *)dst)[(p.d * DBITS >> 7) + k] = piece_128(words + 4 * k);
 	}
+	return 1;
 }
 
 ENTRY {
+#if !SERIAL
+	SHARED(u128, held, 8 * GROUP); // of all work-items
+	const Local tile = local_of(held);
+#endif
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
 	const Number is = number_of(meanings->src), unit = number_of(meanings->scale);
@@ -218,15 +398,33 @@ ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
-		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
+#if !SERIAL
+		const u32 near = n == HELD && sStep == 1 && params->inner == 0 && params->s == HELD && is.bits >= 16 && ((u64)src + (u64)begin.s * (is.bits / 8)) % 16 == 0;
+		GLOBAL const u128 *from = (GLOBAL const u128 *)src + ((u64)begin.s * is.bits >> 7);
+#endif
+		for (u32 round = 0; round < left; round += GROUP) {
+			const u32 item = round + LOCAL_ID;
+#if !SERIAL
+			if (near) {
+				const u32 per = is.bits * HELD / 128, last = MIN(left - round, GROUP) * per - 1; // pieces of a block, and the last one
+				BARRIER(); // before the last round's are lost
+				PASTE(NAME, _fill)(held, from + round * per, 0, last);
+				if (per > 4) {
+					PASTE(NAME, _fill)(held, from + round * per, 4 * GROUP, last);
+				}
+				BARRIER();
+			}
+#endif
+			if (item >= left) {
+				continue;
+			}
 			Spot p = begin;
 			move_item(&p, params, item);
 			const u32 wide = sStep == 1 && n % TOGETHER == 0 && is.bits >= 16 && ((u64)src + (u64)p.s * (is.bits / 8)) % 16 == 0;
 			// Codes that are next to each other, where words begin, are written by these.
 			const u32 words = dStep == 1 && n % TOGETHER == 0 && ((u64)dst * 8 + (u64)p.d * DBITS) % 32 == 0;
 			const u32 aligned = ((u64)dst * 8 + (u64)p.d * DBITS) % 128 == 0;
-			if (n == HELD && wide && words && aligned) {
-				PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit);
+			if (n == HELD && wide && words && aligned && PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit TILE_OF)) {
 				continue;
 			}
 			u32 x = 0;
@@ -303,6 +501,12 @@ ENTRY {
 
 #undef TOGETHER
 #undef HELD
+#undef TILE
+#undef TILE_OF
+#undef SLOT
+#undef READ_PIECES
+#undef PIECES
+#undef EVERY
 #undef LARGER
 #undef AS_WHOLE
 #undef AS_WHOLE_BITS
@@ -314,3 +518,4 @@ ENTRY {
 #undef EIGHT_AND_A_HALF
 #undef ONE_HUNDRED_TWENTY_SEVEN
 #undef LARGEST
+#undef PLAIN

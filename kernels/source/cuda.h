@@ -68,6 +68,8 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define SUM_OF(a, b) AS_BITS(__nvvm_add_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define PRODUCT_OF(a, b) AS_BITS(__nvvm_mul_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define QUOTIENT_OF(a, b) AS_BITS(__nvvm_div_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
+#define TRUNCATED_SUM(a, b) __nvvm_add_rz_f(a, b) // rounded towards zero
+#define FUSED(a, b, c) __nvvm_fma_rn_f(a, b, c)
 #define AS_DOUBLE(x) __builtin_bit_cast(double, (u64)(x))
 #define DOUBLE_SUM_OF(a, b) __builtin_bit_cast(u64, __nvvm_add_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
 #define DOUBLE_PRODUCT_OF(a, b) __builtin_bit_cast(u64, __nvvm_mul_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
@@ -130,6 +132,11 @@ DEVICE u32 ones_above(u32 n) {
 // pointer. local_of makes one of a pointer.
 typedef u32 Local;
 DEVICE Local local_of(const void *p) { return (u32)(u64)(__attribute__((address_space(3))) const void *)p; }
+DEVICE Local local_at(Local p, u32 i, u32 size) { // the address of element i: in C, of two instructions
+	Local v;
+	asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(v) : "r"(i), "r"(size), "r"(p));
+	return v;
+}
 DEVICE u32 local_8(Local at) {
 	u32 v;
 	asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at));

@@ -27,15 +27,24 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
 	table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, NAMED); \
 	BARRIER();
 
-#define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, table)
+#define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, local_of(table))
 #define KNOWN , SHARED_POINTER const SLOT *table
 #define KNOWS , table
 
 #define ITEMS 4
 #define TOGETHER 1
 
+// IN_SLOT is what comes of byte k of an item.
+#define IN_SLOT(k) PASTE(local_, SLOT_BITS)(local_at(table, raw[(k) / 4] >> ((k) % 4 * 8) & 255, SLOT_BITS / 8))
+
 // convert looks an item up.
-INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER const SLOT *table) {
+INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, Local table) {
+#if ENTRY_BITS == 16 && EACH / IN_BYTE % 2 == 0
+	UNROLL
+	for (u32 k = 0; k < EACH / IN_BYTE; k += 2) {
+		out[k / 2] = pack_halves(IN_SLOT(k), IN_SLOT(k + 1));
+	}
+#else
 	UNROLL
 	for (u32 i = 0; i < MAX(1, ITEM_D / 32); i++) {
 		out[i] = 0;
@@ -43,14 +52,24 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, SHARED_POINTER cons
 	UNROLL
 	for (u32 k = 0; k < EACH / IN_BYTE; k++) {
 		u32 made[MAX(1, ENTRY_BITS / 32)];
-		PASTE(words_, SLOT_BITS)(made, table[raw[k / 4] >> (k % 4 * 8) & 255]);
+#if SLOT_BITS == 128
+		words_128(made, IN_SLOT(k));
+#elif SLOT_BITS == 64
+		const u64 two = IN_SLOT(k);
+		made[0] = (u32)two;
+		made[1] = (u32)(two >> 32);
+#else
+		made[0] = IN_SLOT(k);
+#endif
 		UNROLL
 		for (u32 i = 0; i < MAX(1, ENTRY_BITS / 32); i++) {
 			out[k * ENTRY_BITS / 32 + i] |= made[i] << (k * ENTRY_BITS % 32);
 		}
 	}
+#endif
 }
 
+#undef IN_SLOT
 #undef IN_BYTE
 #undef ENTRY_BITS
 #undef ELEMENT

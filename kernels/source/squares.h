@@ -4,8 +4,8 @@
 // third axis, c, where a and b are short. A work-item has ACROSS elements each of LINES
 // lines of src: VEC words of what they become in dst. It transposes squares of PER x PER
 // elements, and puts what are now pieces of lines of dst into local memory. From there they
-// are written by 16 bytes. Of WAYS to load, 3 are compiled for themselves: that of full
-// tiles, that of aligned lines, and any other.
+// are written by 16 bytes. With NEIGHBOURS, pieces of lines that begin anywhere are read once,
+// and given on by way of local memory.
 //
 // Outer axes 0, 1 and 2 count the blocks along a, b and c; extent, d and s are those of
 // c, and cut is how many of its indices a block takes on. The tile has ta lines along b
@@ -53,85 +53,96 @@ INLINED u32 PASTE(NAME, _key)(const PASTE(NAME, Shape) shape, u32 line) {
 	return (line << (shape.units + 4)) ^ (((line >> ACROSS_LOG << (shape.near + 4)) ^ (line << (shape.apart + 4))) & 0x70);
 }
 
-// load fills the tile with na x nb x nc elements of src from position s on. full: these
-// are all that there is room for; aligned: all lines begin on ACROSS elements.
-INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 s, u32 na, u32 nb, u32 nc, u32 full, u32 aligned KNOWN) {
+// Share is what a work-item loads of a block's na x nb x nc elements, which begin at position s of
+// src: ACROSS elements, the first at x * ACROSS along a and at in src, of LINES lines, the first
+// of which is y * LINES and most of which follow. there: the block has any of them.
+typedef struct {
+	i64 at;
+	u32 x, y, there;
+	i32 most;
+} PASTE(NAME, Share);
+
+INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc) {
 	// Of 32 work-items, up to 8 are side by side.
 	u32 width = params->flat;
 	FRESH(width);
 	const u32 near = MIN(width, 3), warp = LOCAL_ID / 32;
-	const u32 x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
-	const u32 y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 room = UNIT << params->words;
-	const u32 b = y * LINES & (room - 1), c = y * LINES / UNIT >> params->words;
-	const u32 there = full || (x * ACROSS < na && b / UNIT * UNIT < nb && c < nc); // slots are filled
-	const i64 at = s + c * params->s + b * params->sb + x * ACROSS;
-	const i32 most = (i32)(nb - b); // lines from here on
-	u32 r[LINES * VEC];
+	PASTE(NAME, Share) share;
+	share.x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
+	share.y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
+	const u32 b = share.y * LINES & (room - 1), c = share.y * LINES / UNIT >> params->words;
+	share.there = share.x * ACROSS < na && b / UNIT * UNIT < nb && c < nc;
+	share.at = s + c * params->s + b * params->sb + share.x * ACROSS;
+	share.most = (i32)(nb - b);
+	return share;
+}
+
 #ifdef NEIGHBOURS
-	if (aligned) {
-		if (there) {
-			PASTE(NAME, _lines)(r, src, at, params->sb, most, full, 1);
+// given is where local memory has the first of the pieces that a neighbour gives.
+INLINED u32 PASTE(NAME, _given)(u32 width, u32 y, u32 x) {
+	return (y << width) + (x ^ (y & ((1u << MIN(width, 3)) - 1)));
+}
+
+// pieces reads a work-item's pieces of lines that begin anywhere, and puts into local memory
+// what others need of them.
+INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Share) share, i64 s, u32 na, u32 nb, u32 nc) {
+	// Of each line, work-item 0 gives nothing, and so there is a place for what the last one
+	// is given: a piece in which the line may end.
+	u32 width = params->flat;
+	FRESH(width);
+	const u32 high = 8 - width, room = UNIT << params->words;
+	u32 i = LOCAL_ID;
+	FRESH(i);
+	ROLLED
+	for (; i < (u32)LINES << high; i += GROUP) {
+		const u32 k = i >> high, y = i & ((1u << high) - 1), line = y * LINES + k;
+		const u32 b = line & (room - 1), c = line / UNIT >> params->words;
+		const i64 end = s + c * params->s + b * params->sb + (na - 1);
+		PIECE last = PASTE(NAME, _nothing)();
+		if (b < nb && c < nc && (u32)end % ACROSS < (na - 1) % ACROSS) { // not in the last one's own
+			last = *PASTE(NAME, _piece_of)(src, end);
 		}
+		LOADED_WHOLE();
+		pieces[k * GROUP + PASTE(NAME, _given)(width, y, (na - 1) / ACROSS)] = last;
+	}
+	if (share.there && share.most >= LINES) {
+		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 1, 0);
 	} else {
-		// Of each line, work-item 0 gives nothing, and so there is a place for what the last
-		// one is given: a piece in which the line may end.
-		SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
-#define GIVEN(y, x) (((y) << width) + ((x) ^ ((y) & ((1u << near) - 1))))
-		const u32 high = 8 - width;
-		u32 i = LOCAL_ID;
-		FRESH(i);
-		ROLLED
-		for (; i < (u32)LINES << high; i += GROUP) {
-			const u32 k = i >> high, y1 = i & ((1u << high) - 1), line = y1 * LINES + k;
-			const u32 b1 = line & (room - 1), c1 = line / UNIT >> params->words;
-			const i64 end = s + c1 * params->s + b1 * params->sb + (na - 1);
-			PIECE last = PASTE(NAME, _nothing)();
-			if (b1 < nb && c1 < nc && (u32)end % ACROSS < (na - 1) % ACROSS) { // not in the last one's own
-				last = *PASTE(NAME, _piece_of)(src, end);
-			}
-			LOADED_WHOLE();
-			pieces[k * GROUP + GIVEN(y1, (na - 1) / ACROSS)] = last;
-		}
-		if (there && most >= LINES) {
-			PASTE(NAME, _lines)(r, src, at, params->sb, most, 1, 0);
-		} else {
-			PASTE(NAME, _lines)(r, src, at, params->sb, there ? most : 0, 0, 0);
-		}
-		if (there && x > 0) {
-			PASTE(NAME, _give)(pieces + GIVEN(y, x - 1), r);
-		}
-		BARRIER();
-		if (there) {
-			PASTE(NAME, _join)(r, pieces + GIVEN(y, x), (u32)at, (u32)params->sb);
-		}
-		BARRIER(); // before squares take the place of pieces
+		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.there ? share.most : 0, 0, 0);
 	}
-#else
-	if (there) {
-		PASTE(NAME, _lines)(r, src, at, params->sb, (i32)(na - x * ACROSS), most, full, aligned KNOWS);
+	if (share.there && share.x > 0) {
+		PASTE(NAME, _give)(pieces + PASTE(NAME, _given)(width, share.y, share.x - 1), r);
 	}
+}
 #endif
-	if (!there) {
-		return;
-	}
+
+// put transposes what a work-item has loaded, into the tile.
+INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NAME, Shape) shape, const PASTE(NAME, Share) share) {
 	TRANSPOSE
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
-	const u32 piece = y * (LINES / PER); // in a line of the tile
-	u32 at16 = PASTE(NAME, _slot)(shape, x * ACROSS, piece / 4) * 16 + piece % 4 * 4;
+	const u32 piece = share.y * (LINES / PER); // in a line of the tile
+	u32 at16 = PASTE(NAME, _slot)(shape, share.x * ACROSS, piece / 4) * 16 + piece % 4 * 4;
 	UNROLL
 	for (u32 n = 0; n < ACROSS; n++) {
 		const u32 i = n ^ (n >> 1), changes = (n + 1) & ~n;
 		SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + at16;
 #define AT(g) ROW((g) * PER + i % PER)[i / PER]
-#if LINES / PER == 4
+#if LINES / PER >= 4
 		u128 value;
 		value.x = AT(0);
 		value.y = AT(1);
 		value.z = AT(2);
 		value.w = AT(3);
 		*(SHARED_POINTER u128 *)to = value;
+#if LINES / PER == 8 // the next slot
+		value.x = AT(4);
+		value.y = AT(5);
+		value.z = AT(6);
+		value.w = AT(7);
+		*(SHARED_POINTER u128 *)((SHARED_POINTER u8 *)tile + (at16 ^ 16)) = value;
+#endif
 #elif LINES / PER == 2
 		u32x2 value;
 		value.x = AT(0);
@@ -312,17 +323,30 @@ ENTRY {
 		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
 		const u32 sAligned = (t.s | params->sb | params->s) % ACROSS == 0;
 		const u32 dAligned = (t.d | params->da | params->d) % UNIT == 0;
-#if WAYS == 1
-		PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, whole, sAligned KNOWS);
-#else
+		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, na, nb, nc);
+		u32 r[LINES * VEC];
+#ifdef NEIGHBOURS
+		// PoCL needs barriers that no condition has, even one that is the same for a group.
 		if (!sAligned) {
-			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 0, 0 KNOWS);
+			PASTE(NAME, _pieces)((SHARED_POINTER PIECE *)tile, r, src, params, share, t.s, na, nb, nc);
 		} else if (whole) {
-			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 1, 1 KNOWS);
-		} else {
-			PASTE(NAME, _load)(tile, src, params, shape, t.s, na, nb, nc, 0, 1 KNOWS);
+			PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 1, 1);
+		} else if (share.there) {
+			PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 0, 1);
+		}
+		BARRIER();
+		if (!sAligned && share.there) {
+			PASTE(NAME, _join)(r, (SHARED_POINTER PIECE *)tile + PASTE(NAME, _given)(params->flat, share.y, share.x), (u32)share.at, (u32)params->sb);
+		}
+		BARRIER(); // before squares take the place of pieces
+#else
+		if (share.there) {
+			PASTE(NAME, _lines)(r, src, share.at, params->sb, (i32)(na - share.x * ACROSS), share.most, whole, sAligned KNOWS);
 		}
 #endif
+		if (share.there) {
+			PASTE(NAME, _put)(tile, r, shape, share);
+		}
 		BARRIER();
 		if (params->span) {
 			PASTE(NAME, _across)(dst, tile, params, shape, t.d, na, nb, nc);
@@ -370,9 +394,7 @@ ENTRY {
 #undef ITEMS
 #undef TOGETHER
 #undef SLOT
-#undef WAYS
 #undef NEIGHBOURS
-#undef GIVEN
 #undef PIECE
 #undef IN_PIECE
 #undef PIECE_WORDS

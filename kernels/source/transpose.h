@@ -5,7 +5,6 @@
 // in which a work-item's elements begin are its own. Those in which they end are the next
 // work-item's, and come by local memory.
 
-#define WAYS 3
 #define LINES (DBITS == 2 ? 16 : 8) // of src that a work-item reads
 #define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
 #define SLOTS_LOG 11

@@ -3,48 +3,54 @@
 // of EACH elements, and what that has to know: KNOWN and KNOWS. Elements are converted as
 // they are read, so that what is in registers and in local memory is dst's.
 
-#define WAYS 1
-#define LINES (512 / DBITS >> ACROSS_LOG) // of src that a work-item reads
-#define SLOTS_LOG 10
-#define ALONG ((1 << ACROSS_LOG) / EACH)         // items of a line
-#define RAW (ITEM_S < 32 ? 1 : ITEM_S / 32)      // words of an item in src
-#define OUT (EACH * DBITS < 32 ? 1 : EACH * DBITS / 32) // and in dst
-#define READ (UNIT_S / SBITS)                    // elements that are read at once, where lines begin anywhere
-#define ROUND (16 / RAW > LINES * ALONG ? LINES * ALONG : 16 / RAW) // items that are read before others are converted
-#define SHIFT_OF(n) ((n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : 5)
+#define SLOTS_LOG (DBITS == 4 && SBITS > 8 ? 10 : 11) // these have more lines than compilers unroll
+#define LINES ((1 << SLOTS_LOG) / 2 / DBITS >> ACROSS_LOG) // of src that a work-item reads
+#define ALONG ((1 << ACROSS_LOG) / EACH)    // items of a line
+#define RAW (PIECE_S < 32 ? 1 : PIECE_S / 32) // words of what is read at once
+#define PART (PIECE_S / SBITS)              // its elements
+#define PARTS ((1 << ACROSS_LOG) / PART)    // of a line
+#define HAS (PART / EACH)                   // its items
+#define OUT (EACH * DBITS < 32 ? 1 : EACH * DBITS / 32) // words of an item in dst
+#define READ (UNIT_S / SBITS)               // elements that are read at once, where lines begin anywhere
+#define ROUND (8 / RAW > LINES * PARTS ? LINES * PARTS : 8 / RAW) // pieces that are read before others are converted
+#define SHIFT_OF(n) ((n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : 5)
 
 // lines reads and converts elements of LINES lines, the first of which are at at, and others
 // sb further on each: the first left ones along a line, and most along the other axis. full:
 // these are all; aligned: lines begin on as many elements as a work-item has.
 INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i32 left, i32 most, u32 full, u32 aligned KNOWN) {
+	const u32 end = (u32)MIN(left, 1 << ACROSS_LOG); // of a line's elements that are wanted
+	at += MIN(most - 1, 0) * sb; // of lines that are not there, the last one is read
 	UNROLL
-	for (u32 n = 0; n < LINES * ALONG; n += ROUND) {
+	for (u32 n = 0; n < LINES * PARTS; n += ROUND) {
 		u32 raw[ROUND * RAW];
 		i64 from[ROUND];
-		i32 last[ROUND]; // of the elements that are wanted
 		UNROLL
 		for (u32 k = 0; k < ROUND; k++) { // of what is not wanted, something else is read
-			const i32 line = (i32)((n + k) / ALONG), skip = (i32)((n + k) % ALONG * EACH);
-			from[k] = at + MIN(line, most - 1) * sb + (skip < left ? skip : 0);
-			last[k] = MIN(left - (skip < left ? skip : 0), EACH) - 1;
+			const u32 line = (n + k) / PARTS, skip = (n + k) % PARTS * PART;
+			from[k] = at + (skip < end ? skip : 0);
+			if ((n + k + 1) % PARTS == 0) {
+				at += (i32)line + 1 < most ? sb : 0;
+			}
 		}
 		if (aligned) {
-			PASTE(Piece, ITEM_S) piece[ROUND];
+			PASTE(Piece, PIECE_S) piece[ROUND];
 			UNROLL
 			for (u32 k = 0; k < ROUND; k++) { // loads first: they overlap
-				piece[k] = *(GLOBAL const PASTE(Piece, ITEM_S) *)(src + (from[k] * SBITS >> 3));
+				piece[k] = *(GLOBAL const PASTE(Piece, PIECE_S) *)(src + (from[k] * SBITS >> 3));
 			}
 			UNROLL
 			for (u32 k = 0; k < ROUND; k++) {
-				PASTE(words_, ITEM_S)(raw + k * RAW, piece[k]);
+				PASTE(words_, PIECE_S)(raw + k * RAW, piece[k]);
 			}
 		} else {
 			PASTE(Piece, UNIT_S) lo[ROUND], hi[ROUND];
 			UNROLL
 			for (u32 k = 0; k < ROUND; k++) {
+				const u32 skip = (n + k) % PARTS * PART, last = MIN(end - (skip < end ? skip : 0), PART) - 1;
 				GLOBAL const PASTE(Piece, UNIT_S) *units = (GLOBAL const PASTE(Piece, UNIT_S) *)src + ((u64)from[k] >> SHIFT_OF(READ));
 				lo[k] = units[0];
-				hi[k] = units[((u32)from[k] % READ + (u32)last[k]) / READ];
+				hi[k] = units[((u32)from[k] % READ + last) / READ];
 			}
 			LOADED_WHOLE();
 			UNROLL
@@ -53,21 +59,27 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i
 			}
 		}
 		UNROLL
-		for (u32 k = 0; k < ROUND; k += TOGETHER) {
+		for (u32 k = 0; k < ROUND * HAS; k += TOGETHER) {
 			u32 out[TOGETHER * OUT];
-			CONVERT(out, raw + k * RAW);
+#if ITEM_S < 32
+			const u32 some = raw[k / HAS * RAW + k % HAS * ITEM_S / 32] >> (k % HAS * ITEM_S % 32);
+			CONVERT(out, &some);
+#else
+			CONVERT(out, raw + k * ITEM_S / 32);
+#endif
 			UNROLL
 			for (u32 j = 0; j < TOGETHER; j++) {
-				const i32 line = (i32)((n + k + j) / ALONG);
+				const u32 item = n * HAS + k + j;
+				const u32 wanted = full || (i32)(item / ALONG) < most;
 #if EACH * DBITS >= 32
 				UNROLL
 				for (u32 i = 0; i < OUT; i++) {
-					r[(n + k + j) * OUT + i] = full || line < most ? out[j * OUT + i] : 0;
+					r[item * OUT + i] = wanted ? out[j * OUT + i] : 0;
 				}
 #else
-				const u32 before = (n + k + j) * EACH * DBITS % 32; // in a word
-				const u32 piece = full || line < most ? (out[j] & ((1u << EACH * DBITS) - 1)) << before : 0;
-				r[(n + k + j) * EACH * DBITS / 32] = before > 0 ? r[(n + k + j) * EACH * DBITS / 32] | piece : piece;
+				const u32 before = item * EACH * DBITS % 32; // in a word
+				const u32 piece = wanted ? (out[j] & ((1u << EACH * DBITS) - 1)) << before : 0;
+				r[item * EACH * DBITS / 32] = before > 0 ? r[item * EACH * DBITS / 32] | piece : piece;
 #endif
 			}
 		}
@@ -76,6 +88,9 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i
 
 #undef ALONG
 #undef RAW
+#undef PART
+#undef PARTS
+#undef HAS
 #undef OUT
 #undef READ
 #undef ROUND

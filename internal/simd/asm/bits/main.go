@@ -22,6 +22,8 @@ func main() {
 	for _, bytes := range []int{1, 2, 4} {
 		extractBits(bytes)
 	}
+	alignRows()
+	placeRows()
 	WriteFiles()
 }
 

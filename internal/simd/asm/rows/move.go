@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -20,6 +22,7 @@ func rowLoop(name, doc string, before, body func(), row *rowRegisters) {
 	dStep, sStep := param("dStep"), param("sStep")
 	row.size = param("size")
 	rows := param("rows")
+	row.dStep, row.sStep, row.rows = dStep, sStep, rows
 	before()
 	TESTQ(rows, rows)
 	JZ(LabelRef("done"))
@@ -35,7 +38,7 @@ func rowLoop(name, doc string, before, body func(), row *rowRegisters) {
 	RET()
 }
 
-type rowRegisters struct{ d, s, size reg.GPVirtual }
+type rowRegisters struct{ d, s, size, dStep, sStep, rows reg.GPVirtual }
 
 // move copies whole vectors that follow one another, from an offset in the row on.
 func (r *rowRegisters) move(at reg.GPVirtual, vectors ...reg.VecVirtual) {
@@ -63,6 +66,23 @@ func moveAVX512() {
 		SUBQ(last, n)
 		MOVQ(I32(-1), ones)
 		first(n, ones, t, k)
+		// Whole vectors, if there is one: AMD's processors take longer for masks.
+		for _, v := range []reg.VecVirtual{YMM(), ZMM()} {
+			label := fmt.Sprintf("whole%d", v.Size())
+			CMPQ(r.size, Imm(uint64(v.Size())))
+			JNE(LabelRef("no" + label))
+			TESTQ(r.rows, r.rows)
+			JZ(LabelRef("done"))
+			Label(label)
+			emit.Read(Mem{Base: r.s}, v)
+			emit.Write(v, Mem{Base: r.d}, false)
+			ADDQ(r.dStep, r.d)
+			ADDQ(r.sStep, r.s)
+			DECQ(r.rows)
+			JNZ(LabelRef(label))
+			JMP(LabelRef("done"))
+			Label("no" + label)
+		}
 	}, func() {
 		TESTQ(last, last)
 		JNZ(LabelRef("vectors")) // out of the way: short rows take one jump each

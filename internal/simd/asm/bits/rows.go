@@ -1,0 +1,294 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	. "github.com/restride/restride/internal/simd/asm/emit"
+)
+
+// Rows that begin within bytes, each in its own way: they are too short for a call each. Both
+// kernels have vectors of 32 bytes at every level: what lies across lines costs as much as
+// what is wider.
+
+// bitRow is a row that begins at a bit: that of its byte, and as counts of shifts in vectors.
+type bitRow struct {
+	shift    reg.GPVirtual
+	up, down reg.VecVirtual
+}
+
+// begin reads the next entry of a table, and sets p to the byte that it is in.
+func (r *bitRow) begin(at, base, p reg.GPVirtual) {
+	MOVQ(Mem{Base: at}, p)
+	MOVQ(p, r.shift)
+	SARQ(Imm(3), p)
+	ANDL(Imm(7), r.shift.As32())
+	ADDQ(base, p)
+}
+
+// alignRows is shiftBits for rows, 32 bytes of each at a time.
+func alignRows() {
+	TEXT(AVX2.Name("alignRows"), attr.NOSPLIT, "func(dst *byte, step int64, src *byte, at *int64, n, m int64)")
+	Pragma("noescape")
+	dst, step, src, at, n, m := Arg("dst"), Arg("step"), Arg("src"), Arg("at"), Arg("n"), Arg("m")
+	row := bitRow{GP64(), XMM(), XMM()}
+	p, d, left, eight := GP64(), GP64(), GP64(), XMM()
+	MOVQ(U32(8), p)
+	VMOVQ(p, eight)
+	Label("row")
+	row.begin(at, src, p)
+	VMOVQ(row.shift, row.down)
+	VPSUBQ(row.down, eight, row.up)
+	MOVQ(dst, d)
+	MOVQ(n, left)
+	Label("some")
+	low, high := YMM(), YMM()
+	Read(Mem{Base: p}, low)
+	Read(Mem{Base: p, Disp: 1}, high)
+	VPSRLW(row.down, low, low)
+	VPSLLW(row.up, high, high)
+	Or(high, low)
+	Write(low, Mem{Base: d}, false)
+	ADDQ(Imm(32), p)
+	ADDQ(Imm(32), d)
+	SUBQ(Imm(32), left)
+	JG(LabelRef("some"))
+	ADDQ(Imm(8), at)
+	ADDQ(step, dst)
+	DECQ(m)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// placedRow is a row of size bytes that begins within one: where it goes to and comes from, the
+// bits of its last byte that are not its own, and a vector of ones.
+type placedRow struct {
+	bitRow
+	p, src, size, rest reg.GPVirtual
+	ones               reg.VecVirtual
+}
+
+// word returns 8 bytes of the row from an address on.
+func (r placedRow) word(from Mem) reg.GPVirtual {
+	high, low, down := GP64(), GP64(), GP64()
+	MOVQ(U32(8), down)
+	SUBQ(r.shift, down)
+	SHLXQ(r.shift, from, high)
+	from.Disp--
+	SHRXQ(down, from, low)
+	ORQ(low, high)
+	return high
+}
+
+// read returns other numbers of bytes.
+func (r placedRow) read(from Mem, bytes int) reg.VecVirtual {
+	low, high := Vec(bytes).Reg(), Vec(bytes).Reg()
+	Read(from, high)
+	from.Disp--
+	Read(from, low)
+	VPSLLW(r.up, high, high)
+	VPSRLW(r.down, low, low)
+	Or(high, low)
+	return low
+}
+
+// plain writes some bytes, neither the first one nor the last.
+func (r placedRow) plain(bytes, disp int, at reg.GPVirtual, past bool) {
+	from, to := Mem{Base: r.src, Index: at, Scale: 1, Disp: disp}, Mem{Base: r.p, Index: at, Scale: 1, Disp: disp}
+	if bytes == 8 {
+		MOVQ(r.word(from), to)
+		return
+	}
+	Write(r.read(from, bytes), to, past)
+}
+
+// first returns what writes the first bytes, and reads what is before the row in the first one.
+func (r placedRow) first(bytes int) func() {
+	to := Mem{Base: r.p}
+	if bytes == 8 {
+		old := GP64()
+		BZHIQ(r.shift, to, old)
+		return func() {
+			v := GP64()
+			SHLXQ(r.shift, Mem{Base: r.src}, v)
+			ORQ(old, v)
+			MOVQ(v, to)
+		}
+	}
+	old := Vec(bytes).Reg()
+	Read(to, old)
+	return func() {
+		mask := Vec(bytes).Reg()
+		VPSLLVQ(First(r.up.AsY().(reg.VecVirtual), bytes), First(r.ones, bytes), mask)
+		r.merge(old, mask, Mem{Base: r.src}, to)
+	}
+}
+
+// last does the same for the last ones.
+func (r placedRow) last(bytes int) func() {
+	from, to := Mem{Base: r.src, Index: r.size, Scale: 1, Disp: -bytes}, Mem{Base: r.p, Index: r.size, Scale: 1, Disp: -bytes}
+	if bytes == 8 {
+		old := GP64()
+		MOVQ(to, old)
+		return func() {
+			v, mask := r.word(from), GP64()
+			MOVQ(I32(-1), mask)
+			SHRXQ(r.rest, mask, mask)
+			ANDQ(mask, v)
+			ANDNQ(old, mask, mask)
+			ORQ(mask, v)
+			MOVQ(v, to)
+		}
+	}
+	old := Vec(bytes).Reg()
+	Read(to, old)
+	return func() {
+		count := Vec(bytes).Reg()
+		VMOVQ(r.rest, count.AsX())
+		if bytes == 16 {
+			VPSLLDQ(Imm(8), count, count)
+		} else {
+			VPERMQ(Imm(0x15), count, count)
+		}
+		VPSRLVQ(count, First(r.ones, bytes), count)
+		r.merge(old, count, from, to)
+	}
+}
+
+// merge writes the bits of the row that a mask has, and the old ones elsewhere.
+func (r placedRow) merge(old, mask reg.VecVirtual, from, to Mem) {
+	v := r.read(from, int(mask.Size()))
+	And(mask, v)
+	VPANDN(old, mask, mask)
+	Or(mask, v)
+	Write(v, to, false)
+}
+
+// ends writes the first bytes of a row and the last ones, between which there are others or
+// which overlap, but neither has the row's first byte and its last.
+func (r placedRow) ends(bytes int) {
+	first, last := r.first(bytes), r.last(bytes)
+	first()
+	last()
+}
+
+// placeRows puts what the first byte and the last one have of other elements into these before
+// they are written: others may read it. Whole lines go past the caches, where that is wanted, but
+// those that have fewer than 8 bytes of the row before or behind them.
+func placeRows() {
+	TEXT(AVX2.Name("placeRows"), attr.NOSPLIT, "func(dst *byte, at *int64, src *byte, step, n, m int64, past bool)")
+	Pragma("noescape")
+	at, m := Arg("at"), Arg("m")
+	row := placedRow{bitRow{GP64(), XMM(), XMM()}, GP64(), Arg("src"), GP64(), GP64(), YMM()}
+	eight, least, t := XMM(), GP64(), GP64()
+	MOVQ(U32(8), t)
+	VMOVQ(t, eight)
+	VPCMPEQB(row.ones, row.ones, row.ones)
+	past := GP8()
+	Load(Param("past"), past)
+	MOVQ(I32(-1), least) // bytes of a row that has lines
+	SHRQ(Imm(1), least)
+	TESTB(past, past)
+	JZ(LabelRef("row"))
+	MOVQ(U32(192), least)
+
+	Label("row")
+	Load(Param("dst"), t)
+	row.begin(at, t, row.p)
+	Load(Param("n"), row.size)
+	ADDQ(row.shift, row.size)
+	MOVQ(row.size, row.rest)
+	NEGQ(row.rest)
+	ANDL(Imm(7), row.rest.As32())
+	ADDQ(Imm(7), row.size)
+	SHRQ(Imm(3), row.size)
+	VMOVQ(row.shift, row.up)
+	VPSUBQ(row.up, eight, row.down)
+	i, end := GP64(), GP64()
+	CMPQ(row.size, Imm(32))
+	JG(LabelRef("long"))
+	CMPQ(row.size, Imm(16))
+	JG(LabelRef("vectors"))
+	row.ends(8)
+	JMP(LabelRef("next"))
+	Label("vectors")
+	row.ends(16)
+	JMP(LabelRef("next"))
+
+	Label("long")
+	CMPQ(row.size, least)
+	JGE(LabelRef("lines"))
+	row.ends(32)
+	MOVQ(U32(32), i)
+	LEAQ(Mem{Base: row.size, Disp: -32}, end)
+	CMPQ(i, end)
+	JGE(LabelRef("next"))
+	Label("middle")
+	row.plain(32, 0, i, false)
+	ADDQ(Imm(32), i)
+	CMPQ(i, end)
+	JL(LabelRef("middle"))
+	JMP(LabelRef("next"))
+
+	// The first line begins at i, and what follows the last one at end.
+	Label("lines")
+	MOVQ(row.p, i)
+	NEGQ(i)
+	ANDQ(Imm(63), i)
+	for _, bytes := range []int{32, 16, 8} {
+		skip := fmt.Sprintf("head%d", bytes/2)
+		CMPQ(i, Imm(uint64(bytes)))
+		JL(LabelRef(skip))
+		row.first(bytes)()
+		CMPQ(i, Imm(uint64(bytes)))
+		JE(LabelRef("tail"))
+		row.plain(bytes, -bytes, i, false)
+		JMP(LabelRef("tail"))
+		Label(skip)
+	}
+	row.first(32)()
+	ADDQ(Imm(64), i)
+	row.plain(32, -56, i, false)
+	row.plain(32, -32, i, false)
+	Label("tail")
+	rest := GP64()
+	LEAQ(Mem{Base: row.p, Index: row.size, Scale: 1}, rest)
+	ANDQ(Imm(63), rest)
+	MOVQ(row.size, end)
+	SUBQ(rest, end)
+	for _, bytes := range []int{32, 16, 8} {
+		skip := fmt.Sprintf("tail%d", bytes/2)
+		CMPQ(rest, Imm(uint64(bytes)))
+		JL(LabelRef(skip))
+		row.last(bytes)()
+		CMPQ(rest, Imm(uint64(bytes)))
+		JE(LabelRef("line"))
+		row.plain(bytes, 0, end, false)
+		JMP(LabelRef("line"))
+		Label(skip)
+	}
+	SUBQ(Imm(64), end)
+	row.last(32)()
+	row.plain(32, 0, end, false)
+	row.plain(32, 8, end, false)
+	Label("line")
+	row.plain(32, 0, i, true)
+	row.plain(32, 32, i, true)
+	ADDQ(Imm(64), i)
+	CMPQ(i, end)
+	JL(LabelRef("line"))
+
+	Label("next")
+	ADDQ(Imm(8), at)
+	Load(Param("step"), t)
+	ADDQ(t, row.src)
+	DECQ(m)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
