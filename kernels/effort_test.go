@@ -79,7 +79,7 @@ func TestTurnedByEffort(t *testing.T) {
 		{layout.Float32, layout.Int8, 10000, 33, 31, false},
 		{layout.Float32, layout.Int8, 10000, 32, 32, true},
 		{layout.Float32, layout.Float16, 5000, 47, 41, false},
-		{layout.Float32, layout.Float16, 3000, 65, 63, false},
+		{layout.Float32, layout.Float16, 3000, 65, 63, true},
 		{layout.Float32, layout.Float16, 3000, 64, 64, true},
 		{layout.Float32, layout.BFloat16, 1000, 129, 127, true},
 		{layout.Float32, layout.Uint8, 60, 20000, 9, true},

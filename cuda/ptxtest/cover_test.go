@@ -277,8 +277,12 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		each, n = 32, 32
 	}
 	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
+	apart := int64(3)
+	if c.Terms.FindScale && rng.IntN(2) == 0 { // more of them, next to each other, than a group has
+		shape[0], apart = 60+rng.Int64N(100), 1
+	}
 	side := func() layout.Layout {
-		pitch := n + each*rng.Int64N(3)
+		pitch := n + each*rng.Int64N(apart)
 		l, err := layout.Strided(shape, []int64{pitch * shape[1], pitch, 1}, each*rng.Int64N(5))
 		if err != nil {
 			panic(err)
