@@ -345,7 +345,7 @@ INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *
 	}
 #endif
 	u32 most = x & ~FLOAT_SIGN;
-	if (!PASTE(NAME, _plain)(most) || (is.bits == 32 && most > LARGEST)) {
+	if (!PASTE(NAME, _plain)(most) || (most > LARGEST && (is.bits == 32 || unit.scale))) {
 		return 0;
 	}
 	x = MIN(most, LARGEST) | (x & FLOAT_SIGN);
