@@ -66,11 +66,11 @@ func TestCase(t *testing.T) {
 	for i, p := range all {
 		assert.Equal(t, names[i], p.Name)
 	}
-	turned := printed(t, printer{}, "copy/int4/64x64/dst=64,1@128/src=1,64@0")[0]
+	turned := printed(t, printer{}, "copy/int4/512x512/dst=512,1@128/src=1,512@0")[0]
 	assert.Equal(t, "transpose.4", turned.Kind)
 	assert.Equal(t, "transpose_4", turned.Spec)
 	assert.EqualValues(t, 128, turned.DB)
-	assert.EqualValues(t, 64*64/2, turned.Bytes)
+	assert.EqualValues(t, 512*512/2, turned.Bytes)
 }
 
 // TestRefused: what is no case is an error that names it.
