@@ -119,7 +119,7 @@ func (s Spec) across() int64 {
 
 // slots is how many slots of 16 bytes its tile has.
 func (s Spec) slots() int64 {
-	if s.Turned && s.DstBits == 4 && s.SrcBits > 8 {
+	if s.Turned && (s.DstBits == 4 || s.SrcBits <= 8) {
 		return 4 * GroupSize
 	}
 	return 8 * GroupSize

@@ -3,7 +3,9 @@
 // of EACH elements, and what that has to know: KNOWN and KNOWS. Elements are converted as
 // they are read, so that what is in registers and in local memory is dst's.
 
-#define SLOTS_LOG (DBITS == 4 && SBITS > 8 ? 10 : 11) // these have more lines than compilers unroll
+// Codes of 4 bits have more lines than compilers unroll otherwise; and a table takes its part of
+// the 32 KiB of local memory that a device has at least.
+#define SLOTS_LOG (DBITS == 4 || SBITS <= 8 ? 10 : 11)
 #define LINES ((1 << SLOTS_LOG) / 2 / DBITS >> ACROSS_LOG) // of src that a work-item reads
 #define ALONG ((1 << ACROSS_LOG) / EACH)    // items of a line
 #define RAW (PIECE_S < 32 ? 1 : PIECE_S / 32) // words of what is read at once
