@@ -95,7 +95,7 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
-	if s.Turned {
+	if s.Turned || s.Periods && (s.Form == Run || s.Form == Repack) {
 		return 1024 / GroupSize
 	}
 	switch s.Form {

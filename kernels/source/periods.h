@@ -8,6 +8,8 @@
 // chunk has a piece of one row or of two. Of others each has its own chunks: items are
 // first those that a row fills, params->words at most in each and params->flat in all, then
 // those of either end.
+//
+// Where rows are long, work-items share what they read of src: see together in chunks.h.
 
 // Piece is what one row has of a chunk, in the period in which its row has the given index
 // along the axis of periods: NO_ROW in none.
