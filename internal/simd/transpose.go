@@ -12,9 +12,9 @@ type Transposes struct {
 	// FetchRows fetches size bytes of each of m rows to the second cache. nil at levels
 	// whose kernels fetch nothing.
 	FetchRows func(src *byte, rows *int64, m, size int64)
-	// Split2 and Split4, where there is no Packer, separate the elements of 2 and of 4 bits in each byte. A row of
-	// run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart: the first
-	// element of each byte, the second, and so on. There are n rows, step apart.
+	// Split2 and Split4, where there is no Packer, separate the elements of 2 and of 4 bits
+	// in each byte. A row of run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart:
+	// the first element of each byte, the second, and so on. There are n rows, step apart.
 	Split2, Split4 func(dst *byte, stride int64, src *byte, step, run, n int64)
 	Threes
 }
