@@ -74,7 +74,8 @@ quant-peers:
 # other libraries beside them, keeps the report in bench/results, and writes the tables.
 # On a quiet machine, please. To try it elsewhere, in a minute: make results
 # FILTER='c-heads|pack' SIZE=1M TIME=20ms PEERS=numpy RESULTS=build/results, which has
-# copies of the pages then.
+# copies of the pages then. A lower level of vector kernels is a machine of its own:
+# RESTRIDE_SIMD=avx2 make results DEVICES=cpu MACHINE=epyc-2cores-avx2.
 DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results
 results:

@@ -1,15 +1,16 @@
 package cpu
 
 // Transposes with few rows are cut along these, the innermost axis of the destination: parts of
-// few rows each would be too thin for tiles. A row may begin and end within bytes then, in other
-// places than the one before. Unless parts begin with a byte in every row, they leave as many
-// elements out before each as a byte has, and the caller does these at the end: what two
-// goroutines write has no byte in common.
+// few rows each would be too thin for tiles. A part of a row may begin and end within bytes then,
+// in each row at another bit. Unless parts begin with a byte in every row, the first elements of
+// each, as many as a byte has, are left out, and the caller does these at the end: so no two
+// goroutines write to one byte.
 
 // thinPart is the number of rows from which a part of a transpose is not thin.
 const thinPart = 64
 
-// thin reports whether parts would be: the source is dense along the axis that they cut.
+// thin reports whether parts would be, of a transpose: the source is dense along the axis that
+// they cut.
 func (j *job) thin(p *parts) bool {
 	cut, last := &j.axes[p.lead-1], &j.axes[j.rank-1]
 	return p.size < thinPart && magnitude(cut.s) == 1 && last.s != 1 && last.d == 1 && last.n >= 4*p.count
@@ -27,7 +28,7 @@ func (j *job) executeColumns(goroutines int, sc *scratch) {
 	}
 }
 
-// leftOut is how many elements are left out before a part.
+// leftOut is how many elements are left out where a part of a row begins.
 func (j *job) leftOut() int64 {
 	if j.dBits >= 8 {
 		return 0
@@ -58,7 +59,5 @@ func (j *job) runColumns(lo, hi int64, sc *scratch) {
 	x.n = hi - lo
 	sub.dOff += lo * x.d
 	sub.sOff += lo * x.s
-	sub.plan()
-	sub.run(0, sub.units, sc)
-	sub.dst, sub.src = nil, nil
+	sub.runAll(sc)
 }

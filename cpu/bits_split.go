@@ -118,6 +118,14 @@ func (sc *scratch) partOf(j *job) *job {
 	return sc.sub
 }
 
+// runAll plans a goroutine's own job, runs it, and drops its addresses, which would keep memory
+// alive.
+func (j *job) runAll(sc *scratch) {
+	j.plan()
+	j.run(0, j.units, sc)
+	j.dst, j.src = nil, nil
+}
+
 // runPart does one part, by the goroutine's own job.
 func (j *job) runPart(part int64, sc *scratch) {
 	p := j.parts
@@ -137,9 +145,7 @@ func (j *job) runPart(part int64, sc *scratch) {
 		if hi < p.count {
 			_, sub.clipHi = j.start(part + 1)
 		}
-		sub.plan()
-		sub.run(0, sub.units, sc)
-		sub.dst, sub.src = nil, nil
+		sub.runAll(sc)
 		i += run
 	}
 }

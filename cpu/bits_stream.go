@@ -26,16 +26,16 @@ func packerOf(w int64) *simd.Packer {
 type bitTile struct {
 	j      *job
 	k      *simd.Packer
-	per    int64 // elements in a byte
-	d, s   int64
-	ni, nj int64
+	per    int64   // elements in a byte
+	d, s   int64   // where it begins on either side, in elements
+	ni, nj int64   // its columns, and its rows of the source
 	first  int64   // the byte that s is in
 	rows   []int64 // of the source, from there: the bytes that they begin in
 	odd    bool    // some begin within theirs
 }
 
-// transposeVectors is transposePacked by vectors. What does not begin and end in whole bytes,
-// or lines, goes through a buffer, a piece at a time.
+// transposeVectors is transposePacked by vectors of packed elements. What does not begin and end
+// in whole bytes, or lines, goes through a buffer, a piece at a time.
 func (j *job) transposeVectors(d, s, ni, nj int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w
@@ -102,12 +102,12 @@ func (t *bitTile) pieces(i, ni, k, nj int64, sc *scratch) {
 	}
 }
 
-// rowsOfPiece is the most rows of a piece. Those that are brought together first need as much
-// room again. Rows of the destination that begin within lines share the fewer the longer they
-// are, so these pieces are in the second cache.
+// rowsOfPiece is the most rows of the source in a piece. Those that are brought together first
+// need as much room again. Of rows of the destination that begin within lines, longer ones share
+// fewer lines: that pays even though such pieces fit the second cache only.
 func (t *bitTile) rowsOfPiece() int64 {
 	switch {
-	case t.torn():
+	case t.sharesLines():
 		return tileRows
 	case t.odd || t.j.tile.crowded:
 		return packedBytes / packedRow / 2
@@ -115,17 +115,17 @@ func (t *bitTile) rowsOfPiece() int64 {
 	return packedBytes / packedRow
 }
 
-// torn reports whether rows of the destination begin within lines, which are written past the
-// caches.
-func (t *bitTile) torn() bool {
+// sharesLines reports whether rows of the destination, written past the caches, begin within
+// lines.
+func (t *bitTile) sharesLines() bool {
 	j := t.j
 	line := cacheLine * t.per
 	return j.streams() && (j.tile.dStep%line != 0 || (t.d+int64(uintptr(j.dst))*t.per)%line != 0)
 }
 
-// fetch returns what is to be fetched while the columns before the one at are done of m rows
-// from k on: of these rows the line in which the next columns end. What follows elsewhere it
-// fetches at once.
+// fetch returns what a kernel is to fetch while it does columns of m rows from k on: of each of
+// these rows the line in which the next columns end, which begin at the one at. After the last
+// columns it fetches what comes next, of other rows or another tile, at once.
 func (t *bitTile) fetch(i, at, ni, k, m, nj int64, sc *scratch) ahead {
 	j := t.j
 	switch {

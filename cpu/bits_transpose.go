@@ -39,7 +39,7 @@ func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// transposeSplit is transposePacked by vectors of bytes. Source rows are transposed as bytes: a
+// transposeSplit is transposePacked by vectors of bytes (NEON). Source rows are transposed as bytes: a
 // row then has the elements of some columns in each byte, which become a row each.
 // Some columns at a time, so that all stays in L1.
 func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {

@@ -11,9 +11,8 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// BenchmarkCasts reports the cycles for each byte that is read or written as BenchmarkCycles
-// does for each that is written, of casts to types of at most 8 bits and of those from them that
-// package bench has no case for.
+// BenchmarkCasts is BenchmarkCycles for casts, most of them to and from types of at most 8 bits
+// that package bench has no case for. Its cycles are for each byte that is read or written.
 func BenchmarkCasts(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, l := range simd.Levels() {

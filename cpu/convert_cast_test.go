@@ -107,6 +107,9 @@ func TestCasters(t *testing.T) {
 						}
 						packed := make([]byte, n)
 						done := c.pack(unsafe.Pointer(&packed[0]), 0, unsafe.Pointer(&elements[0]), n, past)
+						if c.packing != nil && c.packing(kernels) != nil {
+							require.Positive(t, done, "packed elements, %v", level)
+						}
 						for i := range done {
 							require.Equal(t, want[i], getBits(unsafe.Pointer(&packed[0]), 4*i, 4), "packed element %d, %v, %+v", i, level, how)
 						}

@@ -9,8 +9,9 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Conversions from 8 to 16 bits and from 16 to at most 4 by rules that kernels have. What
-// a loop gives for every element says whether it follows one, and with which tables.
+// Conversions by rules that kernels have. From 8 to 16 bits and from 16 to at most 4, what a
+// loop gives for every element says whether it follows one, and with which tables. Of those
+// to other floats of at most 8 bits, the format says so.
 
 // wordsOf returns the rule of a conversion from 8 to 16 bits, as from float8 to float16;
 // nil: it is another one.
@@ -87,6 +88,8 @@ func stepsOf(l loop) *simd.Steps {
 		if first == 0 {
 			first = m
 		}
+		// From m to m+1, the quotient rounded down grows if m+1 is a multiple of the divisor, and
+		// the one rounded up if m is.
 		r.Shift = min(r.Shift, int64(max(bits.TrailingZeros16(uint16(m)), bits.TrailingZeros16(uint16(m+1)))))
 	}
 	r.Round = 1<<r.Shift - 1

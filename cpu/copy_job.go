@@ -124,7 +124,7 @@ func (j *job) unit(bits int) int64 {
 	return int64(bits / 8)
 }
 
-// unitBits is the bits that a step of the destination counts.
+// unitBits is how many bits a step of 1 is in the destination.
 func (j *job) unitBits() int64 {
 	if j.packed {
 		return int64(j.dBits)
@@ -141,7 +141,7 @@ type scratch struct {
 	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
 	cols        [tileCols]int64
 	staged      [tileRows]int64 // of these rows, where they were brought together
-	bits        [tileRows]int64 // offsets in bits
+	bits        [tileRows]int64 // their offsets in bits
 	more        [16]int64       // rows, where a kernel wants more than there are
 	spread      []byte          // the source's elements below a byte, at a byte each
 	wide        []byte          // the destination's
@@ -150,7 +150,7 @@ type scratch struct {
 	terms       *simd.Terms
 	choices     *simd.Choices
 	conversions [sideCount]job // of a scaling's terms
-	tileRows    int64          // of the tile
+	tileRows    int64          // how many the tile has that is being done: see tile.holds
 	next        int64          // where the next block begins in the source, to fetch it
 	sub         *job           // its part of a job below a byte
 	box         *boxWork

@@ -19,8 +19,8 @@ const (
 	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
 	// kernel.
 	fullSet = 4 << 10
-	// linesRun is about how many bytes short rows make one after another, and linesSet the
-	// size of a block of these, where small blocks are faster.
+	// linesRun is about how many bytes of the destination short rows make that follow one
+	// another there, and linesSet about the size of a block of these (planLines).
 	linesRun = 256
 	linesSet = 8 << 10
 	// longRow is the length, in bytes, from which the runtime's memmove is as fast as a

@@ -18,9 +18,9 @@ const (
 // before the next ones. So every run is read from one end to the other.
 type runs struct {
 	on   bool
-	rows int64   // at a time
-	size int64   // of a run, in bytes
-	lead int64   // steps
+	rows int64   // of the destination at a time: a group
+	size int64   // of the longest run, in bytes
+	lead int64   // steps along job.a by which runs are fetched ahead
 	last int64   // steps of the last tile along job.a
 	from []int64 // the offsets of the runs
 	ends []int64 // of each group of rows in from
@@ -79,7 +79,7 @@ func (j *job) planRuns(row int64) {
 	for first := int64(0); first < int64(len(t.sTab)); first += r.rows {
 		rows := t.sTab[first:min(first+r.rows+more, int64(len(t.sTab)))]
 		for len(rows) > 0 {
-			n := near(rows, row+cacheLine)
+			n := oneWay(rows, row+cacheLine)
 			lo, hi := min(rows[0], rows[n-1]), max(rows[0], rows[n-1])
 			r.from = append(r.from, lo)
 			r.size = max(r.size, hi+row-lo)
@@ -91,9 +91,9 @@ func (j *job) planRuns(row int64) {
 	r.lead = 1 + (runLead-1)/(r.rows*row)
 }
 
-// near returns how many rows, from the first one on, go one way by steps of at most so
-// many bytes.
-func near(rows []int64, most int64) int {
+// oneWay returns how many rows, from the first one on, lie in one direction, at most so many
+// bytes from each to the next.
+func oneWay(rows []int64, most int64) int {
 	n := 1
 	for n < len(rows) && magnitude(rows[n]-rows[n-1]) <= most && (rows[n] > rows[n-1]) == (rows[1] > rows[0]) {
 		n++
@@ -101,7 +101,7 @@ func near(rows []int64, most int64) int {
 	return n
 }
 
-// streamRuns is streamTile for such a tile of so many steps.
+// streamRuns is streamTile for a tile whose rows are in short runs, of so many steps along job.a.
 func (j *job) streamRuns(k *simd.Transposer, size, d, s, steps, nj int64, sc *scratch) {
 	t := &j.tile
 	r := &t.runs
@@ -124,8 +124,8 @@ func (j *job) streamRuns(k *simd.Transposer, size, d, s, steps, nj int64, sc *sc
 	}
 }
 
-// fetchRuns fetches the runs of a group of rows at a step, or where there are not so many of
-// a group behind it, or of the next tile.
+// fetchRuns fetches the runs of a group of rows at a step. Steps behind the last one are those of
+// the next group, and behind the last group those of the next tile.
 func (j *job) fetchRuns(group, step, steps, groups, s int64, sc *scratch) {
 	r := &j.tile.runs
 	group, step = group+step/steps, step%steps

@@ -23,9 +23,9 @@ const (
 	// tileRows and tileCols are the most rows and columns of a tile. A pass over rows
 	// touches a cache line for every column, which L1 must hold.
 	tileRows, tileCols = 1024, 256
-	// tornColumn is the most bytes of a column, and leastBlock the fewest of such columns side
-	// by side, that are not torn apart.
-	tornColumn, leastBlock = 8, 128
+	// blockColumn is the most bytes of a column, and leastBlock the fewest bytes of such columns
+	// side by side, that stay a block: see oneBlock.
+	blockColumn, leastBlock = 8, 128
 	// placedCols is the most columns of a tile whose rows in the destination have a table.
 	placedCols = 1024
 	// tileRun is the run, in bytes, from which a tile gains nothing by another axis.
@@ -55,7 +55,7 @@ type tile struct {
 	stride   int64 // between rows in the buffer
 	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
-	sRest    int64 // and of what the last tile along b has of it
+	sRest    int64 // the highest of those that the last tile along b has
 	reach    int64 // from the source's first element to the end of its highest one
 	threes   threes
 	runs     runs
@@ -207,11 +207,11 @@ func (j *job) planTile(near int) bool {
 	return true
 }
 
-// oneBlock reports whether columns of n elements are but few bytes that axis near makes
-// neighbours in the destination: a block, which other axes would tear apart.
+// oneBlock reports whether columns of n elements are few bytes each, and neighbours in the
+// destination along axis near: a block, which columns along other axes as well would tear apart.
 func (j *job) oneBlock(near int, n int64) bool {
 	x, column := &j.axes[near], n*int64(j.dBits/8)
-	return kernels.ScatterRows != nil && !j.packed && magnitude(x.d) == column && column <= tornColumn && x.n*column >= leastBlock
+	return kernels.ScatterRows != nil && !j.packed && magnitude(x.d) == column && column <= blockColumn && x.n*column >= leastBlock
 }
 
 // onLines reports whether along the listed axes, of a transpose by vectors, the destination
@@ -224,9 +224,10 @@ func (j *job) onLines(axes []int) bool {
 	return !j.packed && steps%cacheLine == 0
 }
 
-// placedSide returns how many of a number of columns a tile has whose rows have a table, at
-// the most: as many runs of them as make whole lines of the source, so that no line is in two
-// tiles; if these are too many, about the same number in each tile.
+// placedSide returns how many of all columns a placed tile has, about most at the most. It has
+// whole runs of so many columns: of those over the inner axes. As many make whole lines of the
+// source, so that no line is in two tiles; if these are too many, each tile has about the same
+// number of runs.
 func (j *job) placedSide(most, run, all int64) int64 {
 	line := cacheLine * 8 / int64(j.dBits)
 	if unit := line * run / min(line, run&-run); unit <= most {

@@ -178,9 +178,7 @@ func putWords[W word](t *take, b *takenBlock) {
 		at := b.d
 		for first := int64(0); first < b.n; first += tableUnits {
 			if b.table > 0 {
-				in := t.axes[t.rank-1].n
-				lo, hi := first*b.table/in, (first+tableUnits)*b.table/in
-				kernels.Fetch((*byte)(t.dst), b.next+lo, hi-lo)
+				t.fetchTable(b, first)
 			}
 			for _, to := range b.offsets[first:min(first+tableUnits, b.n)] {
 				store(t.dst, to, load[W](t.src, at))

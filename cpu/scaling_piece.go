@@ -19,11 +19,11 @@ type piece struct {
 	values  []float32
 	from    []float32      // where those are read that have terms by lines
 	codes   unsafe.Pointer // of a piece that chooses
-	packed  bool           // two codes in each byte
+	packed  bool           // two of these in each byte
 	lines   int64          // noted
 	tables  int64
-	regular int64 // the first lines whose tables, as noted, follow one another, for so many lines each
-	each    int64
+	regular int64 // so many lines, from the first on, have tables that follow one another, with
+	each    int64 // so many lines for each, as Choices.At has it already
 }
 
 // lineFloats is how many floats have one term in kernels for lines.
@@ -100,7 +100,7 @@ func (c *scaling) begin(p *piece, n int64) {
 func (c *scaling) read(p *piece, n int64) {
 	p.lines, p.tables = 0, 0
 	switch {
-	case c.chooses && kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.b.s == 1 && p.at[sideSrc]%2 == 0:
+	case c.chooses && c.fromPacked(p):
 		p.codes, p.packed = unsafe.Add(p.in.src, p.at[sideSrc]/2), true
 	case c.chooses:
 		p.packed = false
@@ -112,6 +112,11 @@ func (c *scaling) read(p *piece, n int64) {
 		p.in.valueRow(0, p.at[sideSrc], n, p.sc)
 		p.from = p.values[:n]
 	}
+}
+
+// fromPacked reports whether a kernel reads codes of 4 bits where they are.
+func (c *scaling) fromPacked(p *piece) bool {
+	return kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.b.s == 1 && p.at[sideSrc]%2 == 0
 }
 
 // note adds what count blocks of n elements are scaled by, which follow each other along
@@ -212,7 +217,8 @@ func (c *scaling) write(p *piece, d, n int64) {
 	p.out.valueRow(d, 0, n, p.sc)
 }
 
-// toBytes reports whether a kernel makes neighbouring integers of 8 bits of n noted floats at once.
+// toBytes reports whether one kernel quantizes n floats whose terms are noted and writes them as
+// neighbouring integers of 8 bits.
 func (c *scaling) toBytes(p *piece, n int64) bool {
 	dst := &c.operands[sideDst]
 	return kernels.QuantizeBytes != nil && c.line > 0 && c.quantizes && !c.whole && !c.rounds() &&

@@ -17,9 +17,9 @@ const (
 	takeAhead, takeFetched = 4 << 10, 64
 	// fewTaken is the words below which a block does not pay.
 	fewTaken = 16
-	// mostTable is the most bytes of a table that is fetched before it is used, a part of it
-	// with tableUnits, and tableRows how many rows of units each goroutine takes at a time,
-	// of which the first one's table is not.
+	// mostTable is the most bytes of a table that is fetched before it is used: a part of it
+	// with each tableUnits units of the row before. tableRows is how many rows of units each
+	// goroutine takes at a time, of which the first one's table is not fetched.
 	mostTable, tableUnits, tableRows = 128 << 10, 256, 8
 	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
@@ -109,12 +109,21 @@ func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, pa
 		kernels.Take(dst, src, &b.offsets[from], step, t.size, n, ahead, past)
 		return
 	}
-	in := t.axes[t.rank-1].n
 	for at := int64(0); at < n; at += tableUnits {
-		lo, hi := (from+at)*b.table/in, (from+at+tableUnits)*b.table/in
-		kernels.Fetch(src, b.next+lo, hi-lo)
+		t.fetchTable(b, from+at)
 		kernels.Take(ptr(unsafe.Pointer(dst), at*step), src, &b.offsets[from+at], step, t.size, min(n-at, tableUnits), 0, past)
 	}
+}
+
+// fetchTable fetches the part of the next table that goes with tableUnits units of a block, from
+// the first on.
+func (t *take) fetchTable(b *takenBlock, first int64) {
+	moved, in := t.src, t.axes[t.rank-1].n
+	if t.put {
+		moved = t.dst
+	}
+	lo, hi := first*b.table/in, (first+tableUnits)*b.table/in
+	kernels.Fetch((*byte)(moved), b.next+lo, hi-lo)
 }
 
 // locate adds n units along the innermost axis to a block.

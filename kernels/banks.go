@@ -109,7 +109,8 @@ func (t *shape) asked(threads readers) int64 {
 	return turnsOf(&at)
 }
 
-// turnsOf is how often the bank is asked that threads ask most, which read these bytes.
+// turnsOf is how many turns a warp takes whose threads read at these bytes: as many as the words
+// that it asks of the bank that it asks for most.
 func turnsOf(at *[warp]int64) int64 {
 	// Threads have numbers from 1 on here: the last one that asks a bank for another word, and
 	// the one before it.

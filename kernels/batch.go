@@ -10,11 +10,13 @@ import (
 // strips of larger ones: see source/batch.h.
 const Batch Form = "batch"
 
-// The local memory of form batch, in bytes: of elements as src has them, and of their
-// lines below a byte; either with what is read behind the last element.
+// The local memory of form batch, in bytes, with what is read behind the last element:
+// batchBytes of elements as src has them, or below a byte batchNarrowBytes, and there
+// batchTileBytes of their lines along dst's dense axis.
 const (
-	batchBytes, narrowBytes = 31 << 10, 13 << 10
-	turnedBytes             = 18 << 10
+	batchBytes       = 31 << 10
+	batchNarrowBytes = 13 << 10
+	batchTileBytes   = 18 << 10
 )
 
 func batchSpecs() []Spec {
@@ -28,7 +30,7 @@ func batchSpecs() []Spec {
 // batchRoom is how many elements, in vectors, local memory has room for.
 func batchRoom(bits int) int64 {
 	if bits < 8 {
-		return int64(narrowBytes * 8 / bits)
+		return int64(batchNarrowBytes * 8 / bits)
 	}
 	return int64(batchBytes * 8 / bits)
 }
@@ -36,33 +38,33 @@ func batchRoom(bits int) int64 {
 // batchDefines are the macros of this form.
 func (s Spec) batchDefines() []string {
 	vectors := batchRoom(int(s.DstBits)) * int64(s.DstBits) / 128
-	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TURNED " + strconv.Itoa(turnedBytes/vector)}
+	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TILE_VECTORS " + strconv.Itoa(batchTileBytes/vector)}
 }
 
 // batch is a block of matrices: how many indices it has of a, src's dense axis, and of c,
 // which counts matrices. Steps in local memory and lengths are in elements.
 type batch struct {
-	a, b, c    axis
-	near, axis int // a, and c, counted from the innermost axis; 0: none
-	ta, tc     int64
+	a, b, c  axis
+	aAt, cAt int // which axes a and c are, counted from the innermost one; cAt 0: there is no c
+	ta, tc   int64
 
-	row        axis   // their number, and the steps in local memory and in src
+	row        axis   // of rows: their number, and the steps in local memory and in src
 	length     int64  // of a row of src
-	less       int64  // of which each next row has less, as rows are pieces of one
+	less       int64  // what a row has less than the one before, where rows are pieces of one
 	missing    axis   // n rows, or d elements of rows, less for each matrix less
 	sb, sc     int64  // the steps of b and c in local memory
 	words      int64  // of a line along b; 0: elements are taken one by one
 	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
-	per, side  int64  // elements of a unit; units that lie side by side for a warp, before others
+	per, side  int64  // elements of a unit of dst; how many units side by side a warp puts together
 	unit, room int64
 	effort     effort
 }
 
-// batchGain is the share of what other forms take that this one may take at most, as what is known
-// of either is about right.
+// batchGain is the share of what other forms take that this one may take at most, as what either
+// takes is known to a few percent.
 const batchGain = .95
 
-// moreParts is into how many numbers of strips an axis is cut, from the fewest on.
+// moreParts is how many numbers of strips are tried, from the fewest on.
 const moreParts = 8
 
 // batched returns the block of a form batch, where it takes less than the best of other forms.
@@ -73,14 +75,14 @@ func (p *problem) batched(best *choice) *batch {
 	case p.dBits < 8:
 		return p.batches(math.Inf(1))
 	}
-	return nil // by elements, which are near each other
+	return nil // of short sides: elements that are near each other go one by one
 }
 
 // batches chooses the block for a transposition of src's dense axis and dst's, which takes less
 // than so many cycles; nil: there is none, or these are no matrices that follow each other.
 func (p *problem) batches(least float64) *batch {
 	near := p.nearest()
-	t := batch{near: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
+	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
 	if p.target.Serial || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
 		return nil
 	}
@@ -90,7 +92,7 @@ func (p *problem) batches(least float64) *batch {
 	}
 	for i := range p.axes {
 		if x := p.inner(i); i > 0 && i != near && x.d == t.a.n*t.b.n && x.s > 0 && x.n < limit {
-			t.axis, t.c = i, x
+			t.cAt, t.c = i, x
 		}
 	}
 	best, found := t, false
@@ -159,7 +161,7 @@ func (t *batch) lay(p *problem) bool {
 		return false
 	}
 	if p.dBits < 8 {
-		if t.words = (t.b.n + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.n+2)*t.words >= turnedBytes/4 {
+		if t.words = (t.b.n + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.n+2)*t.words >= batchTileBytes/4 {
 			return false
 		}
 	}
@@ -175,8 +177,8 @@ func (t *batch) vectors() int64 {
 	return n
 }
 
-// estimate sets the effort, of the kernel's parts as predicted for several shapes, and returns what
-// that takes; about, if it is not less than given.
+// estimate sets the effort, of the kernel's parts as predicted for several shapes, and returns the
+// cycles that it takes: roughly, if these are not fewer than least.
 func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
 	width := int64(p.dBits)
@@ -205,9 +207,8 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	return t.effort.cycles(p.bytes)
 }
 
-// arrange chooses the units that so many elements are put together to, and where threads stand
-// along them: those of a warp side by side, or fewer, for others to ask other banks. Least is
-// that of estimate.
+// arrange chooses the units that so many elements are put together to, and how many of a warp's
+// are side by side: fewer, if the others then ask other banks. Least is that of estimate.
 func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 	begun, best := t.effort, math.Inf(1)
 	next := *t
@@ -313,9 +314,9 @@ func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
 			k.flat |= uint32(place) << (2 * which)
 		}
 	}
-	but := []int{0, t.near}
-	if t.axis > 0 {
-		but = append(but, t.axis)
+	but := []int{0, t.aAt}
+	if t.cAt > 0 {
+		but = append(but, t.cAt)
 	}
 	spec := p.spec(Batch)
 	if err := k.setOuter(append([]axis{t.a.blocks(t.ta), t.c.blocks(t.tc)}, p.others(but...)...)...); err != nil {

@@ -56,7 +56,7 @@
 // registers. Words of which a side has some elements only, fields within bytes, are moved
 // as whole ones, and merged into dst's. Its tile has the bits that cost least in sectors and in what lies beyond
 // extents. What has axes that are not powers of two within a word goes by shuffle, of
-// 8 bits or more, or gather; so does, of 8 and 16 bits, what takes less that way.
+// 8 bits or more, or gather. Elements of 8 and 16 bits go by shuffle also where that takes less.
 //
 // field is for fields of a few bits at some pitch on either side, which no width of elements
 // fits: single bits, codes of 3, 5 and 6 bits, and what planes of bits add to codes. Its
@@ -69,6 +69,7 @@
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
 // float of 32 bits. Where the sides are dense along different axes, both have kernels of their
 // own (Spec.Turned) that convert what they read, and transpose it as transpose does.
+//
 // take, join, picks and pick are for copies whose positions in src depend on indices: of
 // rows, of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, of single elements whose indices are neighbours, also by chunks, or of
@@ -83,6 +84,12 @@
 // bits, where rows of a chunk and more are dense in dst, and dense or of one element on
 // the other sides: it reads and writes 16 bytes at a time; else it is where's, element by
 // element, or below a byte by words of dst.
+//
+// Elements are scaled by terms, which have layouts of their own. On a GPU, codes of 2 to 8 bits
+// that lie densely along a row with its terms in common are dequantize's by units of 16 bytes of
+// dst; codes does the same for quantizations of floats to 4 and 8 bits. Else dequantize and
+// quantize go element by element, or below a byte by words of dst. blocks is a quantization in
+// blocks that finds each one's scale.
 //
 // Beside its operands a kernel reads the parameters of its launch: the extents, steps
 // and magic numbers of the axes, the same on every target. In CUDA they are an argument

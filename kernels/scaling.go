@@ -211,9 +211,9 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 	return nil
 }
 
-// scaledApart is how far apart the units of an item are, of which there are two: the largest
-// power of two, up to a group's of work-items that store at once, by which items of rows go.
-// Operands whose offsets are the same modulo plankey.Period share a plan.
+// scaledApart is the distance of an item's two units, in units: the largest power of two by which
+// rows begin and end, in items, up to the 32 that a warp stores at once, and up to plankey.Period,
+// as operands whose offsets are the same modulo that share a plan.
 func (p *problem) scaledApart(item int64) uint32 {
 	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).n
 	for _, a := range p.axes[:len(p.axes)-1] {

@@ -205,11 +205,10 @@ const mostPicked = 32
 // picks reports whether a take of single elements goes by chunks: of rows that are dense in
 // dst, as their indices are in at, and have several chunks, from places that 32 bits reach.
 func (p *problem) picks(steps []int64, by []layout.Index) bool {
-	in := p.inner(0)
-	if p.puts || p.long || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*int64(128/p.dBits) {
+	in, per := p.inner(0), int64(128/p.dBits)
+	if p.puts || p.long || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*per {
 		return false
 	}
-	per := int64(128 / p.dBits)
 	reach := int64(0)
 	if in.s != 0 {
 		reach = min(magnitude(in.s), limit) * per

@@ -44,7 +44,8 @@ var plants = map[string]plant{
 }
 
 // shuffles are permutations of short axes, whose runs begin anywhere in a word: once, the
-// table of elements was read by way of an address in front of it.
+// table of elements was read by way of an address in front of it. Those of 2 to 16 bits at the
+// end are matrices that form batch transposes.
 var shuffles = []string{
 	"copy/uint8/3x3x13x17/dst=663,221,17,1@3/src=663,1,51,3@0",
 	"copy/uint8/5x7x13x9/dst=819,117,9,1@5/src=819,13,1,91@2",
@@ -52,7 +53,7 @@ var shuffles = []string{
 	"copy/float/5x7x13x9/dst=819,117,9,1@1/src=819,13,1,91@2",
 	"copy/double/5x7x13x9/dst=819,117,9,1@0/src=819,13,1,91@0",
 	"copy/complex128/5x7x13x9/dst=819,117,9,1@0/src=819,13,1,91@0",
-	"copy/uint2/20x17x49/dst=833,49,1@5/src=1683,1,33@64", // by form batch
+	"copy/uint2/20x17x49/dst=833,49,1@5/src=1683,1,33@64",
 	"copy/uint4/21x9x7/dst=63,7,1@1/src=63,1,9@3",
 	"copy/uint8/20x33x33/dst=1089,33,1@1/src=1089,1,33@3",
 	"copy/float16/3x33x49/dst=1617,49,1@5/src=3577,1,73@64",

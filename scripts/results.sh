@@ -2,10 +2,11 @@
 # Measures DEVICES and other libraries (bench_peers.sh), keeps the report in the folder
 # RESULTS, and writes the tables of docs/speed.md and bench/results/README.md: results.sh
 # DEVICES RESULTS. A trial in any other folder begins as a copy of bench/results and
-# docs/speed.md. FILTER, SIZE and TIME are those of bench_peers.sh.
+# docs/speed.md. FILTER, SIZE and TIME are those of bench_peers.sh; MACHINE is in the
+# report's name, in place of the processor's.
 set -eu
 cd "$(dirname "$0")/.."
-: "${GO:=go}" "${FILTER:=}" "${SIZE:=}" "${TIME:=}"
+: "${GO:=go}" "${FILTER:=}" "${SIZE:=}" "${TIME:=}" "${MACHINE:=}"
 devices=$1 results=$2
 
 page=docs/speed.md
@@ -19,4 +20,4 @@ elif [ -n "$FILTER$SIZE$TIME" ]; then
 	exit 1
 fi
 GO=$GO DEVICE=$devices sh scripts/bench_peers.sh --json build/results.json
-$GO run ./bench/results -folder "$results" -page "$page" build/results.json
+$GO run ./bench/results -folder "$results" -page "$page" ${MACHINE:+-machine "$MACHINE"} build/results.json

@@ -136,7 +136,7 @@ func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, s
 		if !slices.Contains(yards, what) {
 			yards = append(yards, what)
 		}
-		names = append(names, fmt.Sprintf("%s is %s, beside %.1f GB/s", cell(d.Device.ID), cell(d.Device.Name), yardstick(d).GBps))
+		names = append(names, fmt.Sprintf("%s is %s (%s), beside %.1f GB/s", cell(d.Device.ID), cell(d.Device.Name), cell(d.Device.Driver), yardstick(d).GBps))
 	}
 	fmt.Fprintf(b, "Ratios to %s%s in the same pass of the run, medians of %d passes%s; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
 		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)

@@ -22,7 +22,7 @@ type Casts struct {
 	// ByteToWord is a rule for bytes of a sign and a magnitude, ByteWords; WordToStep one
 	// for words, Steps. Those are their tables. WordToNibble packs two steps to a byte.
 	ByteToWord, WordToStep, WordToNibble Cast
-	// These make floats of at most 8 bits, by the rule Narrow.
+	// These make floats of at most 8 bits, by the rule Narrow: their table.
 	FloatToNarrow, HalfToNarrow, BfloatToNarrow Cast
 }
 
@@ -56,11 +56,11 @@ type Steps struct {
 const StepPlaces = 48
 
 // Narrow is how float32 becomes a float of at most 8 bits, whose mantissa has Shift bits fewer.
-// Its magnitude is bounded by Most. Step is Shift in a float's exponent; One the bits of the
-// float whose last bit is worth the least number of the narrow type, or a larger one: they are
-// added to a number's exponent, and bound it from below. First is One >> Shift, which the
-// result has too much before it is subtracted, and None the same of a NaN with it. Sign is the
-// bit that negative ones have, if they are not below Least.
+// A magnitude, bounded by Most, is rounded by adding a power of two whose last bit is worth as much
+// as the result's. Step, which is Shift as a float's exponent, makes it of the magnitude's exponent;
+// One, whose last bit is worth the narrow type's least number, is the least there is: that of
+// subnormal results. What is left of the sum is too large by First, which is One >> Shift; None is
+// the code of NaN plus First. Sign is the bit that negative results have which are not below Least.
 type Narrow struct {
 	Shift                 int64
 	Most, Step, One, None uint32

@@ -12,9 +12,9 @@ type Transposes struct {
 	// FetchRows fetches size bytes of each of m rows to the second cache. nil at levels
 	// whose kernels fetch nothing.
 	FetchRows func(src *byte, rows *int64, m, size int64)
-	// Split2 and Split4, where there is no Packer, separate the elements of 2 and of 4 bits in each byte. A row of
-	// run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart: the first
-	// element of each byte, the second, and so on. There are n rows, step apart.
+	// Split2 and Split4, where there is no Packer, separate the elements of 2 and of 4 bits
+	// in each byte. A row of run bytes, a multiple of 64, becomes 4 or 2 rows, stride apart:
+	// the first element of each byte, the second, and so on. There are n rows, step apart.
 	Split2, Split4 func(dst *byte, stride int64, src *byte, step, run, n int64)
 	Threes
 }
@@ -35,7 +35,7 @@ type Transposer struct {
 	Stream, Staged, Few StreamFunc
 	// Placed and PlacedStaged are Stream and Staged for rows of dst at dst[tab[i]].
 	Placed, PlacedStaged PlacedFunc
-	Width                int64
+	Width                int64 // of Wide's vectors, in bytes
 }
 
 // TransposeFunc is a kernel of a Transposer. Where there is FetchRows, it fetches
@@ -45,7 +45,8 @@ type TransposeFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n in
 
 // StreamFunc is a kernel of a Transposer that reads each row from one end to the other and
 // fetches what it reads later, in the end the first lines at fetch[fetched[k]], k < m; nil:
-// nothing. work is a buffer of StreamWork bytes, which begins on a line.
+// nothing. work is a buffer of StreamWork bytes, or PackedWork of a Packer's, which begins on a
+// line.
 type StreamFunc func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)
 
 // PlacedFunc is a StreamFunc whose rows of dst lie where a table says.
@@ -59,15 +60,13 @@ type PlacedFunc func(dst *byte, tab *int64, src *byte, rows *int64, m, n int64, 
 //
 // A kernel does a block of rows at a time, and m is a multiple of the block.
 type Packer struct {
-	Wide   StreamFunc // blocks of Width*8/w rows; what it fetches is as of a TransposeFunc
+	Wide   StreamFunc // blocks of Width*8/w rows; it fetches what a TransposeFunc does
 	Narrow StreamFunc // blocks of 16*8/w rows; it fetches nothing
 	// Stream and Staged are as those of a Transposer, in blocks of 64*8/w rows.
 	Stream, Staged StreamFunc
-	Width          int64
+	Width          int64 // of Wide's vectors, in bytes
 }
 
-// PackedWork is the size of the buffer of a Packer's kernels.
-const PackedWork = 20 << 10
-
-// StreamWork is the size of the buffer of a StreamFunc.
-const StreamWork = 5 << 10
+// StreamWork and PackedWork are the sizes of buffers, in bytes: of a Transposer's StreamFunc,
+// and of a Packer's.
+const StreamWork, PackedWork = 5 << 10, 20 << 10

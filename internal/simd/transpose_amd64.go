@@ -247,72 +247,72 @@ func transpose128x512(dst *byte, stride int64, src *byte, rows *int64, m int64, 
 //go:noescape
 func transpose128x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x128 is one of Transposes.Packed.
+// transpose2x128 is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x256 is one of Transposes.Packed.
+// transpose2x256 is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x256stream is one of Transposes.Packed.
+// transpose2x256stream is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x256streamstaged is one of Transposes.Packed.
+// transpose2x256streamstaged is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x512 is one of Transposes.Packed.
+// transpose2x512 is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x512stream is one of Transposes.Packed.
+// transpose2x512stream is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose2x512streamstaged is one of Transposes.Packed.
+// transpose2x512streamstaged is one of Transposes.Packed2.
 //
 //go:noescape
 func transpose2x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x128 is one of Transposes.Packed.
+// transpose4x128 is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x128(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x256 is one of Transposes.Packed.
+// transpose4x256 is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x256(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x256stream is one of Transposes.Packed.
+// transpose4x256stream is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x256stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x256streamstaged is one of Transposes.Packed.
+// transpose4x256streamstaged is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x256streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x512 is one of Transposes.Packed.
+// transpose4x512 is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x512(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x512stream is one of Transposes.Packed.
+// transpose4x512stream is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x512stream(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)
 
-// transpose4x512streamstaged is one of Transposes.Packed.
+// transpose4x512streamstaged is one of Transposes.Packed4.
 //
 //go:noescape
 func transpose4x512streamstaged(dst *byte, stride int64, src *byte, rows *int64, m int64, n int64, fetch *byte, fetched *int64, work *byte)

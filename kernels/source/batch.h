@@ -8,16 +8,18 @@
 //
 // From a byte on, a work-item puts units of dst together from elements that it takes from
 // where they are. Narrower ones are first transposed by squares of PER x PER elements in
-// registers, and put into lines along b, of words words each: units are words of a line and,
-// where it ends, of the next ones. Elements of units that are not whole are written one by
-// one.
+// registers, and put into lines along b, of params->words words each: units are words of a
+// line and, where it ends, of the next ones. Elements of units that are not whole are written
+// one by one.
 //
 // There are span rows, of length elements; in a block with fewer matrices, for each that is
 // missing, da rows less, or rows of db elements less. Where d is not 0, all is one row.
 // Inner axis 0 has the extent of a row, in vectors, 1 counts rows below each other, with the
-// steps of a row in local memory and in src; 2 and 3 have the extents of b and a; 4 and 5
-// count squares, cut in all. flat says which of them, and of what remains, counts them along
-// b, by two bits, a and c.
+// steps of a row in local memory and in src; 2 and 3 have the extents of b and a. From a byte
+// on, words is the elements of a unit, and 1<<flat of a warp's work-items take units side by
+// side. Below a byte, 4 and 5 count squares, cut in all, along two of the axes b, a and c, and
+// what remains along the third: flat says which does along b (0: axis 4, 1: axis 5, 2: what
+// remains), in the next two bits along a, and then along c.
 
 #define UNIT (128 / DBITS) // elements of 16 bytes
 #define ITEMS 4
@@ -256,13 +258,13 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *to, Local raw, CONSTANT Params *para
 ENTRY {
 	SHARED(u128, raw, VECTORS);
 #if DBITS < 8
-	SHARED(u128, tile, TURNED);
+	SHARED(u128, tile, TILE_VECTORS);
 	u128 none; // words of what is not there are read, and their elements not used
 	none.x = none.y = none.z = none.w = 0;
 	for (u32 i = LOCAL_ID; i < VECTORS; i += GROUP) {
 		raw[i] = none;
 	}
-	for (u32 i = LOCAL_ID; i < TURNED; i += GROUP) {
+	for (u32 i = LOCAL_ID; i < TILE_VECTORS; i += GROUP) {
 		tile[i] = none;
 	}
 	BARRIER();

@@ -52,7 +52,7 @@ INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, 
 #endif
 }
 
-// whole is a chunk of a or b that begins where one of its own does, or repeats an element.
+// whole is a chunk of a or b that begins at a multiple of PER elements, or repeats an element.
 INLINED u128 PASTE(NAME, _whole)(GLOBAL const u8 *side, i64 at, u32 repeats) {
 	if (!repeats) {
 		return ((GLOBAL const u128 *)side)[at / PER];
@@ -62,7 +62,7 @@ INLINED u128 PASTE(NAME, _whole)(GLOBAL const u8 *side, i64 at, u32 repeats) {
 	return p.lo;
 }
 
-// whole_conditions are those of a chunk, where pieces of so many begin.
+// whole_conditions are those of a chunk that begin at a multiple of PER of cond's.
 INLINED void PASTE(NAME, _whole_conditions)(u32 *word, GLOBAL const u8 *cond, i64 at) {
 #if PER >= 16
 	UNROLL

@@ -179,7 +179,7 @@ INLINED u32 PASTE(NAME, _coded)(u32 x, u32 factor, u32 micro) {
 // infinity, so that no other product exceeds the largest one's by more than a rounding.
 DEVICE u32 PASTE(NAME, _plain)(u32 most) { return most == 0 || most >= PLAIN; }
 
-// plain_code is code of such a number, below other bits. Those of 8 bits are of magnitudes.
+// plain_code is code of such a number, in the low bits of a word: of 8 bits, that of a magnitude.
 INLINED u32 PASTE(NAME, _plain_code)(u32 x, u32 factor) {
 #ifndef TRUNCATED_SUM
 	return PASTE(NAME, _code)(x, factor);
@@ -194,9 +194,9 @@ INLINED u32 PASTE(NAME, _plain_code)(u32 x, u32 factor) {
 
 #if DBITS == 4
 
-// plain_micro is micro_code of such a magnitude, below other bits. With q, the quotient, it is
-// 2q, q + 2 or q / 2 + 4, whichever is least, to the nearest integer: q is made less by so
-// little that of two as near, the smaller one is nearer.
+// plain_micro is micro_code of such a magnitude, in the low bits of a word. With q, the quotient,
+// it is the integer nearest to 2q, q + 2 or q / 2 + 4, whichever is least; of two as near, the
+// smaller one, as q's factor is made less by a unit in its last place.
 INLINED u32 PASTE(NAME, _plain_micro)(u32 a, u32 exponent) {
 #ifdef FUSED
 	const u32 below = ((254 - exponent) << 23) - 1; // less than 2^(127 - exponent) by a unit
@@ -214,8 +214,9 @@ INLINED u32 PASTE(NAME, _eight)(const u32 *v) { return pack_bytes(v[0], v[2], v[
 
 #endif
 
-// signs is those of eight numbers where their codes have them: of 8 bits, each eight times. In
-// words, bytes are where numbers end.
+// signs is the signs of eight numbers, floats of 32 bits if wide, else of 16, where their codes
+// have them; of codes of 8 bits each sign eight times, in all bits of the code. A sign is found in
+// the byte in which its number ends.
 INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
 	u32 ends[4]; // of two numbers each, twice
 	UNROLL
@@ -237,7 +238,8 @@ INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
 #define TILE_OF
 #else
 // Blocks that follow each other are read by the group, into a tile: pieces that neighbours
-// read lie next to each other in memory. They are moved, so that no memory bank is met twice.
+// read lie next to each other in memory. SLOT is where a piece lies in the tile: so that pieces
+// that work-items take together are in different banks.
 #define TILE , Local tile, u32 near
 #define TILE_OF , tile, near
 #define SLOT(q) ((q) ^ ((q) >> 3 & 7))
@@ -256,7 +258,7 @@ INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *fr
 }
 #endif
 
-// PIECES reads n pieces of a work-item's block. (As a function, clang unrolls it too late, too.)
+// PIECES reads n pieces of a work-item's block. (Like LARGER, no function.)
 #define READ_PIECES(words, n, piece) \
 	UNROLL \
 	for (u32 k = 0; k < n; k++) { \
@@ -274,8 +276,8 @@ INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *fr
 	}
 #endif
 
-// numbers reads a block of HELD numbers, of which those that are none become 0; without their
-// signs if these are wanted apart.
+// numbers reads a block of HELD numbers, of which NaN becomes 0. apart: their signs go to signs,
+// and v has magnitudes.
 INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const Piece128 *from, const Number is TILE) {
 	if (is.bits == 32) {
 		PIECES(v, HELD / 4)
@@ -312,8 +314,8 @@ INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const P
 	}
 }
 
-// held makes a block of HELD numbers, next to each other on both sides, where pieces of 16
-// bytes begin. It returns 0, and has done nothing, if they need more care.
+// held does a block of HELD numbers, next to each other on both sides, where pieces of 16
+// bytes begin. It returns 0, and has written nothing, if they are not plain.
 INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit TILE) {
 	GLOBAL const Piece128 *from = (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7);
 	u32 v[HELD], signs[HELD / 4], words[HELD * DBITS / 32], x = 0;
@@ -334,7 +336,7 @@ INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *
 		x = v[0];
 		EVERY {
 			x = (u32)MAX((i32)x, (i32)v[k]);
-			low = MAX(low, v[k]); // the one with a sign of the largest magnitude, if there are any
+			low = MAX(low, v[k]); // of negative ones, if there are any, that of the largest magnitude
 		}
 		const i32 up = (i32)x, down = low >> 31 ? (i32)(low & ~FLOAT_SIGN) : -1;
 		x = up > down ? x : low;

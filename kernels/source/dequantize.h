@@ -1,12 +1,14 @@
 // dequantize: what scaling does, of codes of 2 to 8 bits that lie densely along a row, which
 // has its terms in common. It goes behind single.h. An item is two units of 16 bytes of dst,
-// of EACH elements: params->ta of them apart, so that those of neighbours lie together.
+// of EACH elements. Between them lie params->ta - 1 units of other items, so that work-items
+// next to each other store next to each other.
 
 #define EVERY UNROLL for (u32 k = 0; k < EACH; k++)
 #define RAW MAX(1, ITEM_S / 32) // words of a unit in src
 #define ONES (0xff >> (8 - SBITS))
 
-// CODE is a code of a unit, below bits that the device may add as fast.
+// CODE is code k of a unit, with the bits of above over it: by the instruction that takes the
+// code out of its word, where the device has such.
 #if SBITS == 8 && BYTES_OF
 #define CODE(raw, k, above) bytes_of(raw[(k) / 4], above, 0x7650 + (k) % 4)
 #else
@@ -27,7 +29,7 @@ INLINED void PASTE(NAME, _whole)(u32 *v, const u32 *raw, u32 sign, i32 zero) {
 	}
 }
 
-// write makes a unit of dst. There may be something among the numbers that is none.
+// write makes a unit of dst. nans: there may be a NaN among the numbers.
 INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, u32 *v, u32 nans, const Number becomes) {
 #if DBITS == 32
 	if (nans) {
@@ -61,12 +63,12 @@ INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, u32 *v, u32 nans, const Number b
 }
 
 ENTRY {
-	SHARED(u32, table, 256); // the floats of codes that are none
+	SHARED(u32, table, 256); // of codes that are no integers: their floats
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	const Number is = number_of(meanings->src), becomes = number_of(meanings->dst), z = number_of(meanings->zero);
 	const u32 integers = is.kind <= KIND_INT, sign = is.kind == KIND_INT ? 1u << (SBITS - 1) : 0;
 	const u32 zeros = meanings->zero != 0, adds = meanings->add != 0, folded = zeros && integers && z.kind <= KIND_INT;
-	const u32 nones = SBITS == 8 ? !integers : 0; // codes may be no numbers
+	const u32 nones = SBITS == 8 ? !integers : 0; // codes may be NaN or infinite
 	if (!integers) {
 		table[LOCAL_ID] = (u32)PASTE(NAME, _cast)(LOCAL_ID & ONES, is, number_of(SINGLE));
 	}

@@ -7,7 +7,8 @@
 #define TOGETHER (128 / ABITS) // indices that are read at once
 #define EVERY UNROLL for (u32 k = 0; k < PER; k++)
 
-// read reads a chunk's indices: what does not fit 32 bits as the number next to it.
+// read reads a chunk's indices. One that does not fit 32 bits becomes the number nearest to it
+// that does, which is out of range on the same side.
 INLINED void PASTE(NAME, _read)(i32 *index, GLOBAL const u8 *at, i64 first) {
 #if ABITS == 32
 	if (first % TOGETHER == 0) {
@@ -47,7 +48,7 @@ INLINED void PASTE(NAME, _read)(i32 *index, GLOBAL const u8 *at, i64 first) {
 #endif
 }
 
-// step moves elements by an index each, and returns whether all of these are in range.
+// step moves elements by an index each, and returns whether one of these is out of range.
 INLINED u32 PASTE(NAME, _step)(i32 *s, const i32 *index, i32 extent, i32 stride, u32 outside) {
 	const i32 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
 	u32 missing = 0;

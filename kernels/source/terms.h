@@ -48,7 +48,7 @@ DEVICE void move_item(Spot *p, CONSTANT Params *params, u32 item) {
 	move_cut(p, params, item);
 }
 
-// Near is a spot, counted from where a block begins that has it in 32 bits.
+// Near is a spot counted from where its block begins, of blocks for which 32 bits are enough.
 typedef struct {
 	i32 d, s, scale, zero, add;
 } Near;

@@ -9,8 +9,7 @@
 #define WIDTH (TILE_A / PER) // of the tile, in squares along a
 #define HEIGHT (TILE_B / PER)
 #define COLUMN (PER * WIDTH + 1) // words from a square to the next one along b
-#define ALONG_A MIN(WIDTH, GROUP)  // work-items side by side, to load
-#define ALONG_B MIN(HEIGHT, GROUP) // and to store
+#define ALONG_B MIN(HEIGHT, GROUP) // work-items side by side, to store
 
 // SWAP takes pairs of lines, as far apart as elements of that many bits are: it
 // exchanges the high halves of the first line's fields, which are twice as wide, and
@@ -133,7 +132,6 @@ ENTRY {
 #undef WIDTH
 #undef HEIGHT
 #undef COLUMN
-#undef ALONG_A
 #undef ALONG_B
 #undef SWAP
 #undef TRANSPOSE

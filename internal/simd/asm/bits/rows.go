@@ -11,11 +11,12 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Rows that begin within bytes, each in its own way: they are too short for a call each. Both
-// kernels have vectors of 32 bytes at every level: what lies across lines costs as much as
-// what is wider.
+// Rows that begin within bytes, each at another bit: they are too short for a call each. Both
+// kernels have vectors of 32 bytes at every level: a vector of 64 that lies across two lines
+// costs as much as two of 32.
 
-// bitRow is a row that begins at a bit: that of its byte, and as counts of shifts in vectors.
+// bitRow is a row that begins at a bit: which one of its byte, and the counts of the shifts of
+// vectors that this means.
 type bitRow struct {
 	shift    reg.GPVirtual
 	up, down reg.VecVirtual
@@ -73,7 +74,7 @@ type placedRow struct {
 	ones               reg.VecVirtual
 }
 
-// word returns 8 bytes of the row from an address on.
+// word returns 8 bytes as the row has them, of the source from an address on.
 func (r placedRow) word(from Mem) reg.GPVirtual {
 	high, low, down := GP64(), GP64(), GP64()
 	MOVQ(U32(8), down)
@@ -85,7 +86,7 @@ func (r placedRow) word(from Mem) reg.GPVirtual {
 	return high
 }
 
-// read returns other numbers of bytes.
+// read is word for 16 or 32 bytes.
 func (r placedRow) read(from Mem, bytes int) reg.VecVirtual {
 	low, high := Vec(bytes).Reg(), Vec(bytes).Reg()
 	Read(from, high)
@@ -129,7 +130,7 @@ func (r placedRow) first(bytes int) func() {
 	}
 }
 
-// last does the same for the last ones.
+// last is first for the last bytes.
 func (r placedRow) last(bytes int) func() {
 	from, to := Mem{Base: r.src, Index: r.size, Scale: 1, Disp: -bytes}, Mem{Base: r.p, Index: r.size, Scale: 1, Disp: -bytes}
 	if bytes == 8 {
@@ -148,15 +149,15 @@ func (r placedRow) last(bytes int) func() {
 	old := Vec(bytes).Reg()
 	Read(to, old)
 	return func() {
-		count := Vec(bytes).Reg()
-		VMOVQ(r.rest, count.AsX())
+		mask := Vec(bytes).Reg()
+		VMOVQ(r.rest, mask.AsX())
 		if bytes == 16 {
-			VPSLLDQ(Imm(8), count, count)
+			VPSLLDQ(Imm(8), mask, mask)
 		} else {
-			VPERMQ(Imm(0x15), count, count)
+			VPERMQ(Imm(0x15), mask, mask)
 		}
-		VPSRLVQ(count, First(r.ones, bytes), count)
-		r.merge(old, count, from, to)
+		VPSRLVQ(mask, First(r.ones, bytes), mask)
+		r.merge(old, mask, from, to)
 	}
 }
 
@@ -177,6 +178,10 @@ func (r placedRow) ends(bytes int) {
 	last()
 }
 
+// leastWithLines is the bytes of a row that has a whole line wherever it begins, and 8 more bytes
+// on either side.
+const leastWithLines = 192
+
 // placeRows puts what the first byte and the last one have of other elements into these before
 // they are written: others may read it. Whole lines go past the caches, where that is wanted, but
 // those that have fewer than 8 bytes of the row before or behind them.
@@ -191,11 +196,11 @@ func placeRows() {
 	VPCMPEQB(row.ones, row.ones, row.ones)
 	past := GP8()
 	Load(Param("past"), past)
-	MOVQ(I32(-1), least) // bytes of a row that has lines
+	MOVQ(I32(-1), least) // bytes of a row whose lines go past the caches
 	SHRQ(Imm(1), least)
 	TESTB(past, past)
 	JZ(LabelRef("row"))
-	MOVQ(U32(192), least)
+	MOVQ(U32(leastWithLines), least)
 
 	Label("row")
 	Load(Param("dst"), t)

@@ -11,9 +11,6 @@ import (
 // largest is the largest finite float32.
 const largest = 0x7f7fffff
 
-// greater is what VCMPPS asks.
-const greater = U8(0x1e)
-
 // boundFloat writes Scalings.BoundFloat.
 func boundFloat() {
 	const v = AVX2
@@ -50,12 +47,8 @@ func boundFloat() {
 // codeFloat writes Scalings.CodeFloat.
 func codeFloat(v Vec) {
 	byTerms(v, "codeFloat", false, []int{termsScale}, func(terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
-		every := func(at int) reg.VecVirtual {
-			r := v.Reg()
-			VBROADCASTSS(terms.Offset(at), r)
-			return r
-		}
-		least, most, bias, none, half := every(termsLeast), every(termsMost), every(termsBias), every(termsNone), every(termsHalf)
+		term := func(at int) reg.VecVirtual { return every(v, VBROADCASTSS, terms.Offset(at)) }
+		least, most, bias, none, half := term(termsLeast), term(termsMost), term(termsBias), term(termsNone), term(termsHalf)
 		signs := v.Splat32(sign)
 		return func(x reg.VecVirtual, by []reg.VecVirtual) {
 			VMULPS(by[0], x, x)
@@ -64,11 +57,7 @@ func codeFloat(v Vec) {
 			VMAXPS(least, x, x)
 			VMINPS(most, x, x)
 			away := v.Reg()
-			if v == AVX512 {
-				VPANDQ(signs, x, away)
-			} else {
-				VPAND(signs, x, away)
-			}
+			masked(signs, x, away)
 			Or(half, away)
 			VADDPS(away, x, x)
 		}

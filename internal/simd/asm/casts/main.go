@@ -42,12 +42,40 @@ const (
 	twoTo31  = 0x4f000000
 )
 
-// What VCMPPS asks.
+// What VCMPPS asks, and VPCMPUB: notBelow.
 const (
 	unordered    = U8(3)
 	ordered      = U8(7)
 	greaterEqual = U8(0x1d)
+	greater      = U8(0x1e)
+	notBelow     = U8(5)
 )
+
+// every returns a vector of the element at an address, by the instruction for its size.
+func every(v Vec, spread func(...Op), from Mem) reg.VecVirtual {
+	r := v.Reg()
+	spread(from, r)
+	return r
+}
+
+// masked sets to to x & by.
+func masked(x, by, to reg.VecVirtual) {
+	if x.Size() == 64 {
+		VPANDQ(x, by, to)
+	} else {
+		VPAND(x, by, to)
+	}
+}
+
+// aside puts a register on the stack with AVX2, which has too few of them.
+func aside(v Vec, r reg.VecVirtual) Op {
+	if v == AVX512 {
+		return r
+	}
+	m := AllocLocal(int(v))
+	Write(r, m, false)
+	return m
+}
 
 // begin starts a kernel. All have tables, which a few use: so they are of one type.
 func begin(v Vec, name string) { v.Begin(name, ", tables *byte") }

@@ -12,7 +12,7 @@ import (
 const (
 	narrowShift                       = 0
 	narrowMost, narrowStep, narrowOne = 8, 12, 16
-	narrowNaN, narrowFirst            = 20, 24
+	narrowNone, narrowFirst           = 20, 24
 	narrowSign, narrowLeast           = 26, 27
 )
 
@@ -32,19 +32,15 @@ func narrows(v Vec) {
 func toNarrow(v Vec, name string, from int, load func(src Mem, x reg.VecVirtual)) {
 	begin(v, name)
 	tables := Arg("tables")
-	every := func(spread func(...Op), at int) reg.VecVirtual {
-		r := v.Reg()
-		spread(Mem{Base: tables, Disp: at}, r)
-		return r
-	}
+	field := func(spread func(...Op), at int) reg.VecVirtual { return every(v, spread, Mem{Base: tables, Disp: at}) }
 	magnitude, infinity, exponent := v.Splat32(sign-1), aside(v, v.Splat32(infinite)), v.Splat32(infinite)
-	most, step, one := every(VPBROADCASTD, narrowMost), every(VPBROADCASTD, narrowStep), every(VPBROADCASTD, narrowOne)
-	none, first := aside(v, every(VPBROADCASTD, narrowNaN)), aside(v, every(VPBROADCASTW, narrowFirst))
-	signs, least := aside(v, every(VPBROADCASTB, narrowSign)), aside(v, every(VPBROADCASTB, narrowLeast))
+	most, step, one := field(VPBROADCASTD, narrowMost), field(VPBROADCASTD, narrowStep), field(VPBROADCASTD, narrowOne)
+	none, first := aside(v, field(VPBROADCASTD, narrowNone)), aside(v, field(VPBROADCASTW, narrowFirst))
+	signs, least := aside(v, field(VPBROADCASTB, narrowSign)), aside(v, field(VPBROADCASTB, narrowLeast))
 	order, shift := v.Packed(4), XMM()
 	VMOVQ(Mem{Base: tables, Disp: narrowShift}, shift)
 
-	// narrowed leaves of a float what becomes the code with first subtracted.
+	// narrowed returns a float's code without its sign, plus first.
 	narrowed := func(x reg.VecVirtual) reg.VecVirtual {
 		r, by, is, k := v.Reg(), v.Reg(), v.Reg(), K()
 		masked(x, magnitude, r)
@@ -88,16 +84,7 @@ func toNarrow(v Vec, name string, from int, load func(src Mem, x reg.VecVirtual)
 	})
 }
 
-// masked sets to to x & by.
-func masked(x, by, to reg.VecVirtual) {
-	if x.Size() == 64 {
-		VPANDQ(x, by, to)
-	} else {
-		VPAND(x, by, to)
-	}
-}
-
-// addSigns sets the sign in those bytes r whose x is negative and that are not below least.
+// addSigns sets the sign in those bytes of r that are not below least and whose x is negative.
 func addSigns(v Vec, x, r reg.VecVirtual, sign, least Op) {
 	t := v.Reg()
 	if v == AVX512 {
@@ -116,6 +103,3 @@ func addSigns(v Vec, x, r reg.VecVirtual, sign, least Op) {
 	VPAND(sign, x, x)
 	VPOR(x, r, r)
 }
-
-// notBelow is what VPCMPUB asks.
-const notBelow = U8(5)

@@ -40,9 +40,7 @@ func scalings(v Vec) {
 
 // quantized prepares what quantizes floats by a zero point and a scale.
 func quantized(v Vec, terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
-	least, most := v.Reg(), v.Reg()
-	VBROADCASTSS(terms.Offset(termsLeast), least)
-	VBROADCASTSS(terms.Offset(termsMost), most)
+	least, most := every(v, VBROADCASTSS, terms.Offset(termsLeast)), every(v, VBROADCASTSS, terms.Offset(termsMost))
 	return func(x reg.VecVirtual, by []reg.VecVirtual) {
 		VDIVPS(by[1], x, x)
 		zeroNaN(v, x, x)

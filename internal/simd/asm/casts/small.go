@@ -26,17 +26,13 @@ func byteToWord() {
 	const v = AVX2
 	begin(v, "byteToWord")
 	tables := Arg("tables")
-	every := func(at int) reg.VecVirtual {
-		r := v.Reg()
-		VPBROADCASTB(Mem{Base: tables, Disp: at}, r)
-		return r
-	}
+	field := func(at int) reg.VecVirtual { return every(v, VPBROADCASTB, Mem{Base: tables, Disp: at}) }
 	low, high := v.Lanes(Mem{Base: tables, Disp: wordsLow}), v.Lanes(Mem{Base: tables, Disp: wordsHigh})
 	shift := XMM()
 	VMOVQ(Mem{Base: tables, Disp: wordsShift}, shift)
-	mask, bias := every(wordsMask), every(wordsBias)
-	flip, tested, at := every(wordsFlip), every(wordsTested), every(wordsAt)
-	odd, sign, special := aside(v, every(wordsOdd)), aside(v, every(wordsSign)), aside(v, every(wordsSpecial))
+	mask, bias := field(wordsMask), field(wordsBias)
+	flip, tested, at := field(wordsFlip), field(wordsTested), field(wordsAt)
+	odd, sign, special := aside(v, field(wordsOdd)), aside(v, field(wordsSign)), aside(v, field(wordsSpecial))
 	signs, sixteen := v.Splat8(0x80), v.Splat8(16)
 	dst, src := Arg("dst"), Arg("src")
 	Loop(func(past bool) {
@@ -70,16 +66,6 @@ func byteToWord() {
 		ADDQ(Imm(32), src)
 		ADDQ(Imm(Line), dst)
 	})
-}
-
-// aside puts a register on the stack with AVX2, which has too few of them.
-func aside(v Vec, r reg.VecVirtual) Op {
-	if v == AVX512 {
-		return r
-	}
-	m := AllocLocal(int(v))
-	Write(r, m, false)
-	return m
 }
 
 // wordToStep writes Casts.WordToStep.
@@ -117,17 +103,12 @@ func wordToNibble(v Vec) {
 // steps prepares what makes a vector of bytes of two of words, packed within their lanes.
 func steps(v Vec) func(src Mem) reg.VecVirtual {
 	tables := Arg("tables")
-	field := func(at int) Mem { return Mem{Base: tables, Disp: at} }
-	every := func(spread func(...Op), at int) reg.VecVirtual {
-		r := v.Reg()
-		spread(field(at), r)
-		return r
-	}
-	sign, special := aside(v, every(VPBROADCASTB, stepsSign)), aside(v, every(VPBROADCASTB, stepsSpecial))
-	most, base, round := aside(v, every(VPBROADCASTW, stepsMost)), every(VPBROADCASTW, stepsBase), every(VPBROADCASTW, stepsRound)
+	field := func(spread func(...Op), at int) reg.VecVirtual { return every(v, spread, Mem{Base: tables, Disp: at}) }
+	sign, special := aside(v, field(VPBROADCASTB, stepsSign)), aside(v, field(VPBROADCASTB, stepsSpecial))
+	most, base, round := aside(v, field(VPBROADCASTW, stepsMost)), field(VPBROADCASTW, stepsBase), field(VPBROADCASTW, stepsRound)
 	shift := XMM()
-	VMOVQ(field(stepsShift), shift)
-	magnitude, code := v.Splat16(0x7fff), codes(v, field(0))
+	VMOVQ(Mem{Base: tables, Disp: stepsShift}, shift)
+	magnitude, code := v.Splat16(0x7fff), codes(v, Mem{Base: tables})
 	return func(src Mem) reg.VecVirtual {
 		var x, place, above [2]reg.VecVirtual
 		for i := range x {

@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
 // transposer describes a kernel that transposes blocks within registers. With e the
@@ -131,11 +133,11 @@ func (t transposer) rowsAt(s, rows Register, every int) func(r, part int) VecVir
 // columnsAt returns what stores columns as rows, of which the first is at d. It moves d to
 // the row after the last one.
 func (t transposer) columnsAt(d, stride, stride3 Register, past bool, before, after func(c int)) func(c, part int, v VecVirtual) {
-	e, in := 16/t.size, lanes(t.lanes)
+	e := 16 / t.size
 	return func(c, _ int, v VecVirtual) {
 		to := []Mem{{Base: d}, {Base: d, Index: stride, Scale: 1}, {Base: d, Index: stride, Scale: 2}, {Base: d, Index: stride3, Scale: 1}}[c&3]
 		before(c)
-		in.store(v, to, past)
+		emit.Write(v, to, past)
 		after(c)
 		if c&3 == 3 || c == e-1 {
 			LEAQ(Mem{Base: d, Index: stride, Scale: uint8(min(e, 4))}, d)

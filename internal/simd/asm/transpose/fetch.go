@@ -20,9 +20,9 @@ func argument(name string) Mem {
 // nextRows are what a kernel fetches meanwhile: lines of the next block's rows, a few at a
 // time. They go to the second cache, since the first can wait for too few of them.
 type nextRows struct {
-	base, row GPVirtual
-	end       Mem
-	rows      int // at a time
+	base, row GPVirtual // the line of the first row, and the next row's place in the table
+	end       Mem       // of the table
+	rows      int       // at a time
 }
 
 // newNextRows begins, for blocks of so many rows by 16 bytes.
@@ -46,8 +46,9 @@ func (f nextRows) some() {
 }
 
 // fetchSome fetches a line of some rows of a block, a quarter of them: lines have four times
-// the 16 bytes of a row that a kernel does meanwhile. After the last rows it goes on.
-func fetchSome(base, row GPVirtual, end Mem, rows int, on func()) {
+// the 16 bytes of a row that a kernel does meanwhile. After the last rows, next goes on to other
+// lines.
+func fetchSome(base, row GPVirtual, end Mem, rows int, next func()) {
 	TESTQ(base, base)
 	JZ(LabelRef("fetched"))
 	at := GP64()
@@ -58,7 +59,7 @@ func fetchSome(base, row GPVirtual, end Mem, rows int, on func()) {
 	ADDQ(U32(uint32(8*rows)), row)
 	CMPQ(row, end)
 	JNE(LabelRef("fetched"))
-	on()
+	next()
 	Label("fetched")
 }
 

@@ -4,20 +4,14 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
 // lanes are the 128-bit lanes of a vector: 1, 2 or 4.
 type lanes int
 
-func (n lanes) register() VecVirtual {
-	switch n {
-	case 1:
-		return XMM()
-	case 2:
-		return YMM()
-	}
-	return ZMM()
-}
+func (n lanes) register() VecVirtual { return emit.Vec(16 * n).Reg() }
 
 // load reads 16 bytes to a lane. Lane 0 comes first: it goes to all, which is as
 // cheap.
@@ -33,27 +27,6 @@ func (n lanes) load(from Mem, lane int, to VecVirtual) {
 		VINSERTI128(Imm(1), from, to, to)
 	default:
 		VINSERTI32X4(Imm(uint64(lane)), from, to, to)
-	}
-}
-
-// read reads a whole register.
-func (n lanes) read(from Mem, to VecVirtual) {
-	if n == 4 {
-		VMOVDQU64(from, to)
-	} else {
-		VMOVDQU(from, to)
-	}
-}
-
-// store writes a register, past the caches or not.
-func (n lanes) store(v VecVirtual, to Mem, stream bool) {
-	switch {
-	case stream:
-		VMOVNTDQ(v, to)
-	case n == 4:
-		VMOVDQU64(v, to)
-	default:
-		VMOVDQU(v, to)
 	}
 }
 

@@ -52,7 +52,7 @@ func (p packer) set() int { return 16 * p.unit() }
 
 func (p packer) write() {
 	TEXT(p.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64, work *byte)")
-	Doc(p.name() + " is one of Transposes.Packed.")
+	Doc(fmt.Sprintf("%s is one of Transposes.Packed%d.", p.name(), p.width))
 	Pragma("noescape")
 	dst, src, m, n := argument("dst"), argument("src"), argument("m"), argument("n")
 	stride, rows, work := Load(Param("stride"), GP64()), Load(Param("rows"), GP64()), Load(Param("work"), GP64())
@@ -111,13 +111,12 @@ func (p packer) write() {
 // sets transposes the bytes of 16 columns of each set. The rows of one are step bytes in at
 // after those of the one before.
 func (p packer) sets(work, at Register, step int, row func(r, part int) VecVirtual) {
-	in := lanes(p.lanes)
 	to, end := GP64(), GP64()
 	MOVQ(work, to)
 	LEAQ(Mem{Base: work, Disp: p.per() * p.set()}, end)
 	Label("set")
 	p.block(p.parts(), row, func(c, part int, v VecVirtual) {
-		in.store(v, Mem{Base: to, Disp: c*p.unit() + part*16*p.lanes}, false)
+		emit.Write(v, Mem{Base: to, Disp: c*p.unit() + part*16*p.lanes}, false)
 	})
 	ADDQ(U32(uint32(step)), at)
 	ADDQ(U32(uint32(p.set())), to)
@@ -141,7 +140,7 @@ func (p packer) flush(d, stride, work, first Register) {
 	for k := range v {
 		for part := range p.parts() {
 			r := in.register()
-			in.read(Mem{Base: first, Disp: k*p.set() + part*int(vec)}, r)
+			emit.Read(Mem{Base: first, Disp: k*p.set() + part*int(vec)}, r)
 			v[k] = append(v[k], r)
 		}
 	}
@@ -156,7 +155,7 @@ func (p packer) flush(d, stride, work, first Register) {
 	}
 	for k := range v {
 		for part, r := range v[k] {
-			in.store(r, Mem{Base: d, Disp: part * int(vec)}, p.past)
+			emit.Write(r, Mem{Base: d, Disp: part * int(vec)}, p.past)
 		}
 		ADDQ(stride, d)
 	}
@@ -205,8 +204,8 @@ func (p packer) stage(s, rows, work, d, stride, left Register) {
 		MOVQ(Mem{Base: row, Disp: 8 * r}, at)
 		for part := 0; part < emit.Line; part += 16 * p.lanes {
 			v := in.register()
-			in.read(Mem{Base: s, Index: at, Scale: 1, Disp: part}, v)
-			in.store(v, Mem{Base: to, Disp: r*emit.Line + part}, false)
+			emit.Read(Mem{Base: s, Index: at, Scale: 1, Disp: part}, v)
+			emit.Write(v, Mem{Base: to, Disp: r*emit.Line + part}, false)
 		}
 	}
 	ADDQ(U32(8*some), row)

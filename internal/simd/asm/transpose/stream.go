@@ -213,8 +213,8 @@ func (t streamer) stage(s, rows, work, d, stride, left Register) {
 		MOVQ(Mem{Base: rows, Disp: 8 * r}, at)
 		for part := 0; part < emit.Line; part += 16 * t.lanes {
 			v := in.register()
-			in.read(Mem{Base: s, Index: at, Scale: 1, Disp: part}, v)
-			in.store(v, Mem{Base: work, Disp: stageAt + r*emit.Line + part}, false)
+			emit.Read(Mem{Base: s, Index: at, Scale: 1, Disp: part}, v)
+			emit.Write(v, Mem{Base: work, Disp: stageAt + r*emit.Line + part}, false)
 		}
 	}
 }
@@ -233,9 +233,8 @@ func (t transposer) rowsIn(from Register, every int) func(r, part int) VecVirtua
 
 // columnsIn returns what stores parts of columns as parts of lines.
 func (t streamer) columnsIn(work Register) func(c, part int, v VecVirtual) {
-	in := lanes(t.lanes)
 	return func(c, part int, v VecVirtual) {
-		in.store(v, Mem{Base: work, Disp: c*emit.Line + part*16*t.lanes}, false)
+		emit.Write(v, Mem{Base: work, Disp: c*emit.Line + part*16*t.lanes}, false)
 	}
 }
 
@@ -263,10 +262,10 @@ func (t streamer) flush(dst Mem, d, stride, first, end Register) {
 	var v []VecVirtual
 	for part := 0; part < emit.Line; part += 16 * t.lanes {
 		v = append(v, in.register())
-		in.read(Mem{Base: line, Disp: part}, v[len(v)-1])
+		emit.Read(Mem{Base: line, Disp: part}, v[len(v)-1])
 	}
 	for i := range v {
-		in.store(v[i], to.Offset(i*16*t.lanes), true)
+		emit.Write(v[i], to.Offset(i*16*t.lanes), true)
 	}
 	ADDQ(Imm(emit.Line), line)
 	if t.placed {

@@ -36,7 +36,7 @@ func (m permute3) write() {
 	for j := range 3 {
 		for range map[int]int{1: 3, 4: 2}[m.lanes] {
 			v := in.register()
-			in.read(Mem{Base: tab, Disp: at}, v)
+			emit.Read(Mem{Base: tab, Disp: at}, v)
 			tables[j] = append(tables[j], v)
 			at += m.lanes * 16
 		}
@@ -53,7 +53,7 @@ func (m permute3) write() {
 	var from []VecVirtual
 	for _, a := range three(src, sGap) {
 		v := in.register()
-		in.read(a, v)
+		emit.Read(a, v)
 		from = append(from, v)
 	}
 	for j, to := range three(dst, dGap) {
@@ -70,7 +70,7 @@ func (m permute3) write() {
 				VPOR(y, x, x)
 			}
 		}
-		in.store(x, to, m.stream)
+		emit.Write(x, to, m.stream)
 	}
 	ADDQ(sStep, src)
 	ADDQ(dStep, dst)
@@ -116,7 +116,7 @@ func split3Lines() {
 				}
 			}
 			to.Disp = half * 2 * vector
-			in.store(all, to, true)
+			emit.Write(all, to, true)
 		}
 	}
 	ADDQ(U32(3*emit.Line), src)
