@@ -43,7 +43,7 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	if err := k.setOuter(append(cuts, others...)...); err != nil {
 		return spec, err
 	}
-	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 4*p.target.fewBlocks()))
+	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 2*p.target.fewBlocks()))
 	return spec, nil
 }
 
