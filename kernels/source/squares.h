@@ -38,7 +38,7 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	shape.units = SLOTS_LOG - ACROSS_LOG - params->flat;
 	shape.words = params->words;
 	shape.apart = shape.units < 3 ? 3 : SPREAD(params) ? 0 : params->words;
-	shape.near = SPREAD(params) && shape.units >= 3 ? 3 : UP_TO(3, params->flat);
+	shape.near = SPREAD(params) ? 3 : UP_TO(3, params->flat); // 3: none
 	return shape;
 }
 

@@ -41,12 +41,11 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, u
 	UNROLL
 	for (u32 n = 0; n < LINES * PARTS; n += ROUND) {
 		u32 raw[ROUND * RAW];
-		i64 from[ROUND], lines[ROUND]; // where pieces begin, and their lines
+		i64 from[ROUND]; // where pieces begin, or their lines
 		UNROLL
 		for (u32 k = 0; k < ROUND; k++) { // of what is not wanted, something else is read
 			const u32 line = (n + k) / PARTS, skip = (n + k) % PARTS * PART;
-			lines[k] = at;
-			from[k] = at + (skip < end ? skip : 0);
+			from[k] = at + (skip < end && (aligned || !SPREADS) ? skip : 0);
 			if ((n + k + 1) % PARTS == 0) {
 				at += (i32)line + 1 < most ? sb : 0;
 			}
@@ -66,7 +65,7 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, u
 #if SPREADS
 			UNROLL
 			for (u32 k = 0; k < ROUND; k++) {
-				GLOBAL const u8 *line = src + lines[k] * (SBITS / 8);
+				GLOBAL const u8 *line = src + from[k] * (SBITS / 8);
 				UNROLL
 				for (u32 j = 0; j < PART; j++) {
 					raw[k * PART + j] = *(GLOBAL const u32 *)(line + further[(n + k) % PARTS * PART + j]);
