@@ -45,7 +45,11 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, u
 		UNROLL
 		for (u32 k = 0; k < ROUND; k++) { // of what is not wanted, something else is read
 			const u32 line = (n + k) / PARTS, skip = (n + k) % PARTS * PART;
-			from[k] = at + (skip < end && (aligned || !SPREADS) ? skip : 0);
+#if SPREADS
+			from[k] = at + (aligned && skip < end ? skip : 0);
+#else
+			from[k] = at + (skip < end ? skip : 0);
+#endif
 			if ((n + k + 1) % PARTS == 0) {
 				at += (i32)line + 1 < most ? sb : 0;
 			}
