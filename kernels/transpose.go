@@ -160,6 +160,9 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(t.step), uint32(b.n), b.d, b.s
 	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
+	if spec.spreads() && !p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s }) {
+		k.length = 1
+	}
 	if t.across {
 		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
 	}
@@ -251,6 +254,9 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	switch {
 	case sAligned:
 		cost += 85
+	case spec.spreads(): // a load of each element, as many side by side as work-items are
+		cost += 200
+		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.

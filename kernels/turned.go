@@ -15,6 +15,10 @@ const shortTurn = 8
 // take at most: of the former more blocks are under way than cycles assumes.
 const turnedGain = .82
 
+// spreads reports whether lines that begin anywhere are read by single words: see
+// source/turned.h.
+func (s Spec) spreads() bool { return s.Turned && s.SrcBits == 32 }
+
 // planTurned plans the transposition for the widths of the kernel dense; false: the copy is
 // none, or the cast by elements takes less.
 func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {

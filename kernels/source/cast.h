@@ -225,6 +225,7 @@ INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Num
 #if !CAST
 #define LEARN const Number is = number_of(lo), becomes = number_of(hi);
 #define ELEMENT(x) PASTE(NAME, _cast)(x, is, becomes)
+#define WHOLE_HALVES (is.kind <= KIND_INT && becomes.kind == KIND_FLOAT && becomes.mantissa == 10) // integers become halves
 #endif
 
 #undef WIDE_BITS

@@ -60,6 +60,7 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 // NaN is open, but 0 as an integer. See floats.h for devices without.
 #define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
 #define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
+#define HALVES_LESS(a, b) halves_less(a, b) // of two halves, two others
 #define INTEGER_OF(x) __nvvm_f2i_rz(AS_FLOAT(x))
 #define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
@@ -73,6 +74,12 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define AS_DOUBLE(x) __builtin_bit_cast(double, (u64)(x))
 #define DOUBLE_SUM_OF(a, b) __builtin_bit_cast(u64, __nvvm_add_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
 #define DOUBLE_PRODUCT_OF(a, b) __builtin_bit_cast(u64, __nvvm_mul_rn_d(AS_DOUBLE(a), AS_DOUBLE(b)))
+
+DEVICE u32 halves_less(u32 a, u32 b) {
+	u32 v;
+	asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
+	return v;
+}
 
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {

@@ -135,12 +135,12 @@ DEVICE u32 half_of_float(u32 x, const Fit f) {
 DEVICE u32 float_of_half(u32 h, u32 bits) {
 	const u32 a = h & 0x7fff, sign = (h & 0x8000) << 16;
 #ifdef FLOAT_OF
-	const u32 number = FLOAT_OF(h);
 	if (bits < 32) {
-		return bits < 16 ? number : number | sign;
+		return bits < 16 ? FLOAT_OF(h) : FLOAT_OF(h) | sign;
 	}
+	return choose(0x80000000, h << 16, MIN(FLOAT_OF(a), 0x7fc00000)); // the least quiet NaN
 #else
 	const u32 number = sign | (a == 0x7c00 ? 0x7f800000 : a < 0x0400 ? AS_BITS((float)a * 0x1p-24f) : (a << 13) + (112u << 23));
-#endif
 	return a > 0x7c00 ? sign | 0x7fc00000 : number;
+#endif
 }

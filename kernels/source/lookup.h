@@ -22,14 +22,37 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
 	return PASTE(piece_, SLOT_BITS)(word);
 }
 
+// Where bytes are integers that become halves, a subtraction takes the table's place: half
+// 0x6400 + byte is 1024 more than the byte.
+#if SBITS == 8 && DBITS == 16 && defined(WHOLE_HALVES) && defined(HALVES_LESS)
+#define SUBTRACTS 1
+#else
+#define SUBTRACTS 0
+#endif
+
+// less is what two such halves are too large by, of bytes whose sign was turned round; 0: the
+// table is asked.
+DEVICE u32 PASTE(NAME, _less)(ARGUMENTS) {
+#if SUBTRACTS
+	LEARN
+	if (WHOLE_HALVES) {
+		return is.kind == KIND_INT ? 0x64806480 : 0x64006400;
+	}
+#endif
+	return 0;
+}
+
 #define PREPARE \
 	SHARED(PASTE(Piece, SLOT_BITS), table, 256); \
-	table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, NAMED); \
+	const u32 less = PASTE(NAME, _less)(NAMED); \
+	if (less == 0) { \
+		table[LOCAL_ID] = PASTE(NAME, _entry)(LOCAL_ID, NAMED); \
+	} \
 	BARRIER();
 
-#define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, local_of(table))
-#define KNOWN , SHARED_POINTER const SLOT *table
-#define KNOWS , table
+#define CONVERT(out, raw) PASTE(NAME, _convert)(out, raw, local_of(table), less)
+#define KNOWN , SHARED_POINTER const SLOT *table, u32 less
+#define KNOWS , table, less
 
 #define ITEMS 4
 #define TOGETHER 1
@@ -37,8 +60,20 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
 // IN_SLOT is what comes of byte k of an item.
 #define IN_SLOT(k) PASTE(local_, SLOT_BITS)(local_at(table, raw[(k) / 4] >> ((k) % 4 * 8) & 255, SLOT_BITS / 8))
 
-// convert looks an item up.
-INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, Local table) {
+// convert looks an item up, or subtracts.
+INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, Local table, u32 less) {
+#if SUBTRACTS
+	if (less != 0) {
+		const u32 turn = (less & 0x00800080) * 0x0101;
+		UNROLL
+		for (u32 k = 0; k < EACH; k += 4) {
+			const u32 four = raw[k / 4] ^ turn;
+			out[k / 2] = HALVES_LESS(bytes_of(four, 0x64646464, 0x4140), less);
+			out[k / 2 + 1] = HALVES_LESS(bytes_of(four, 0x64646464, 0x4342), less);
+		}
+		return;
+	}
+#endif
 #if ENTRY_BITS == 16 && EACH / IN_BYTE % 2 == 0
 	UNROLL
 	for (u32 k = 0; k < EACH / IN_BYTE; k += 2) {
@@ -74,3 +109,5 @@ INLINED void PASTE(NAME, _convert)(u32 *out, const u32 *raw, Local table) {
 #undef ENTRY_BITS
 #undef ELEMENT
 #undef LEARN
+#undef WHOLE_HALVES
+#undef SUBTRACTS

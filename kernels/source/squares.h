@@ -37,8 +37,8 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	PASTE(NAME, Shape) shape;
 	shape.units = SLOTS_LOG - ACROSS_LOG - params->flat;
 	shape.words = params->words;
-	shape.apart = shape.units < 3 ? 3 : params->words;
-	shape.near = UP_TO(3, params->flat);
+	shape.apart = shape.units < 3 ? 3 : SPREAD(params) ? 0 : params->words;
+	shape.near = SPREAD(params) ? 3 : UP_TO(3, params->flat); // 3: none
 	return shape;
 }
 
@@ -54,26 +54,29 @@ INLINED u32 PASTE(NAME, _key)(const PASTE(NAME, Shape) shape, u32 line) {
 }
 
 // Share is what a work-item loads of a block's na x nb x nc elements, which begin at position s of
-// src: ACROSS elements, the first at x * ACROSS along a and at in src, of LINES lines, the first
-// of which is y * LINES and most of which follow. there: the block has any of them.
+// src: ACROSS elements, the first at begin along a and at in src, others 1<<side further on each, of
+// LINES lines, the first of which is y * LINES and most of which follow. It is the x-th of those
+// side by side. there: the block has any of them.
 typedef struct {
 	i64 at;
-	u32 x, y, there;
+	u32 x, y, begin, side, there;
 	i32 most;
 } PASTE(NAME, Share);
 
 INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc) {
-	// Of 32 work-items, up to 8 are side by side.
+	// Of 32 work-items, up to 8 are side by side, or all where their elements are, too.
 	u32 width = params->flat;
 	FRESH(width);
-	const u32 near = MIN(width, 3), warp = LOCAL_ID / 32;
+	const u32 near = MIN(width, SPREAD(params) ? 5 : 3), warp = LOCAL_ID / 32;
 	const u32 room = UNIT << params->words;
 	PASTE(NAME, Share) share;
 	share.x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
 	share.y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
 	const u32 b = share.y * LINES & (room - 1), c = share.y * LINES / UNIT >> params->words;
-	share.there = share.x * ACROSS < na && b / UNIT * UNIT < nb && c < nc;
-	share.at = s + c * params->s + b * params->sb + share.x * ACROSS;
+	share.side = SPREAD(params) ? near : 0;
+	share.begin = (share.x >> share.side << (share.side + ACROSS_LOG)) | (share.x & ((1u << share.side) - 1));
+	share.there = share.begin < na && b / UNIT * UNIT < nb && c < nc;
+	share.at = s + c * params->s + b * params->sb + share.begin;
 	share.most = (i32)(nb - b);
 	return share;
 }
@@ -123,10 +126,10 @@ INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NA
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
 	const u32 piece = share.y * (LINES / PER); // in a line of the tile
-	u32 at16 = PASTE(NAME, _slot)(shape, share.x * ACROSS, piece / 4) * 16 + piece % 4 * 4;
+	u32 at16 = PASTE(NAME, _slot)(shape, share.begin, piece / 4) * 16 + piece % 4 * 4;
 	UNROLL
 	for (u32 n = 0; n < ACROSS; n++) {
-		const u32 i = n ^ (n >> 1), changes = (n + 1) & ~n;
+		const u32 i = n ^ (n >> 1), changes = ((n + 1) & ~n) << share.side;
 		SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + at16;
 #define AT(g) ROW((g) * PER + i % PER)[i / PER]
 #if LINES / PER >= 4
@@ -321,7 +324,7 @@ ENTRY {
 		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third);
 		const u32 na = t.na, nb = MIN(left, room);
 		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
-		const u32 sAligned = (t.s | params->sb | params->s) % ACROSS == 0;
+		const u32 sAligned = !SPREAD(params) && (t.s | params->sb | params->s) % ACROSS == 0;
 		const u32 dAligned = (t.d | params->da | params->d) % UNIT == 0;
 		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, na, nb, nc);
 		u32 r[LINES * VEC];
@@ -341,7 +344,7 @@ ENTRY {
 		BARRIER(); // before squares take the place of pieces
 #else
 		if (share.there) {
-			PASTE(NAME, _lines)(r, src, share.at, params->sb, (i32)(na - share.x * ACROSS), share.most, whole, sAligned KNOWS);
+			PASTE(NAME, _lines)(r, src, share.at, params->sb, share.side, (i32)(na - share.begin), share.most, whole, sAligned KNOWS);
 		}
 #endif
 		if (share.there) {
@@ -394,6 +397,8 @@ ENTRY {
 #undef ITEMS
 #undef TOGETHER
 #undef SLOT
+#undef SPREAD
+#undef SPREADS
 #undef NEIGHBOURS
 #undef PIECE
 #undef IN_PIECE

@@ -9,6 +9,7 @@
 #define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
 #define SLOTS_LOG 11
 #define NEIGHBOURS
+#define SPREAD(params) 0
 #define PREPARE
 #define KNOWN
 #define KNOWS
