@@ -35,6 +35,15 @@ func TestCasts(t *testing.T) {
 	check("convert/uint16-int2/4x2x6/dst=12,6,1@9/src=12,6,1@108/how=nearest", 1)
 	check("convert/uint4-int2/1x1x1x251x1x1/dst=251,251,251,1,1,1@58/src=1,251,1,1,1,1@112/how=unsaturated,down", 1)
 
+	// Slots of few lines were not where they were looked for.
+	for _, text := range []string{
+		"convert/float-float4e2m1/1x200x33/dst=8203,41,1@1/src=6600,1,200@1", "convert/float-int4/5x200x100/dst=21603,108,1@0/src=20000,1,200@0",
+		"convert/float-int4/3x9x65/dst=657,73,1@0/src=651,1,10@0", "convert/float-float4e2m1/2x129x17/dst=2580,20,1@0/src=2210,-1,130@131",
+		"convert/float-int4/2x1000x12/dst=12000,12,1@0/src=12012,1,1001@3",
+	} {
+		check(text, 1)
+	}
+
 	var types []layout.DType
 	for _, u := range layout.DTypes() {
 		if u.Bits() <= 32 && u != layout.String && numeric.KindOf(u) != 0 {
