@@ -401,5 +401,4 @@ ENTRY {
 #undef SPREADS
 #undef NEIGHBOURS
 #undef PIECE
-#undef IN_PIECE
 #undef PIECE_WORDS

@@ -14,7 +14,6 @@
 #define KNOWN
 #define KNOWS
 
-#define IN_PIECE (1u << ACROSS_LOG) // elements
 #if DBITS > 2
 #define PIECE u128
 #define PIECE_WORDS 4
