@@ -60,6 +60,9 @@ func castSpecs() []Spec {
 			if turnedCast(dst, src) {
 				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Turned: true})
 			}
+			if columnCast(dst, src) {
+				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Columns: true})
+			}
 		}
 	}
 	return all
@@ -87,12 +90,16 @@ func (s Spec) denseDefines() []string {
 	if s.Turned {
 		unit = piece
 	}
-	return []string{
-		"ACROSS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))),
-		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
-		"PIECE_S " + strconv.Itoa(piece),
-		"UNIT_S " + strconv.Itoa(max(32, unit)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
+	var more []string
+	if s.Columns {
+		more = s.columnDefines()
 	}
+	return append(more,
+		"ACROSS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))),
+		"EACH "+strconv.Itoa(each), "ITEM_D "+strconv.Itoa(each*dst), "ITEM_S "+strconv.Itoa(each*src),
+		"PIECE_S "+strconv.Itoa(piece),
+		"UNIT_S "+strconv.Itoa(max(32, unit)), "SLOT_BITS "+strconv.Itoa(max(8, 8*dst/src)),
+	)
 }
 
 // byValue reports whether a form converts by value.

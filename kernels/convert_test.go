@@ -184,15 +184,25 @@ func TestTurnedCasts(t *testing.T) {
 			continue
 		}
 		dims := []int64{1 + rnd.Int64N(4), 8 + rnd.Int64N(150), 8 + rnd.Int64N(150)}
+		if rnd.IntN(4) == 0 { // by columns
+			dims[1], dims[2] = dims[1]+rnd.Int64N(300), dims[2]+rnd.Int64N(300)
+		}
 		if rnd.IntN(3) == 0 { // lines that begin on 16 bytes
 			dims[1], dims[2] = dims[1]/16*16+16, dims[2]/16*16+16
+		}
+		backwards := rnd.IntN(4) == 0
+		if backwards && rnd.IntN(2) == 0 { // lines that end on 16 bytes
+			dims[1] = dims[1]/16*16 + 1
 		}
 		wide, high := dims[2]+rnd.Int64N(2)*rnd.Int64N(33), dims[1]+rnd.Int64N(2)*rnd.Int64N(33)
 		dst, err := layout.Strided(dims, []int64{wide * dims[1], wide, 1}, rnd.Int64N(2)*rnd.Int64N(65))
 		require.NoError(t, err)
 		src, err := layout.Strided(dims, []int64{high * dims[2], 1, high}, rnd.Int64N(2)*rnd.Int64N(65))
-		if rnd.IntN(4) == 0 {
-			src, err = layout.Strided(dims, []int64{high * dims[2], -1, high}, src.Offset()+dims[1]-1)
+		if backwards {
+			if dims[1]%16 == 1 {
+				high = high/16*16 + 16
+			}
+			src, err = layout.Strided(dims, []int64{high * dims[2], -1, high}, (src.Offset()+dims[1]+15)/16*16)
 		}
 		require.NoError(t, err)
 		l := h.cast(t, rnd, dst, src, to, from, device.Rounding{}, func(src []byte) {
@@ -200,9 +210,13 @@ func TestTurnedCasts(t *testing.T) {
 				src[i] = byte(rnd.Uint32())
 			}
 		})
-		if l.Spec.Turned {
+		if l.Spec.Turned || l.Spec.Columns {
 			planned[l.Spec] = true
 		}
 	}
-	require.Greater(t, len(planned), 12)
+	require.Greater(t, len(planned), 14)
+	for _, dst := range []uint8{16, 32} {
+		require.Contains(t, planned, kernels.Spec{Form: kernels.Value, DstBits: dst, SrcBits: 16, Columns: true})
+		require.Contains(t, planned, kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Columns: true})
+	}
 }

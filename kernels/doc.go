@@ -68,7 +68,9 @@
 // on a GPU, what is dense on both sides, in rows of 16 bytes or more on the side with the
 // wider elements, is lookup's, of elements up to 8 bits, or value's, which pass through a
 // float of 32 bits. Where the sides are dense along different axes, both have kernels of their
-// own (Spec.Turned) that convert what they read, and transpose it as transpose does.
+// own: some convert what they read, and transpose it as transpose does (Spec.Turned); those of
+// longer lines, from 8 and 16 bits to 16 and 32, take elements from lines of src in local memory,
+// and convert them as they are written (Spec.Columns).
 //
 // take, join, picks and pick are for copies whose positions in src depend on indices: of
 // rows, of rows of 16 elements and more that begin or end within 16 bytes, which join puts

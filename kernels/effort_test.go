@@ -65,31 +65,41 @@ func TestShortAxesByEffort(t *testing.T) {
 	}
 }
 
-// TestTurnedByEffort has casts that are transpositions at the border between elements and
-// tiles: small odd matrices are for the former where two types have a kernel of their own.
+// TestTurnedByEffort has casts that are transpositions at the borders between elements, squares
+// and columns: small odd matrices are for the first where two types have a kernel of their own,
+// and others of short lines for the second.
 func TestTurnedByEffort(t *testing.T) {
 	for _, c := range []struct {
 		to, from         layout.DType
 		count, rows, row int64 // matrices, and the extents of src's
-		turned           bool
+		tiles            string
 	}{
-		{layout.Float32, layout.Float16, 100000, 8, 8, true},
-		{layout.Float32, layout.Float16, 100000, 11, 9, false},
-		{layout.Float32, layout.Float16, 30000, 17, 17, false},
-		{layout.Float32, layout.Int8, 10000, 33, 31, false},
-		{layout.Float32, layout.Int8, 10000, 32, 32, true},
-		{layout.Float32, layout.Float16, 5000, 47, 41, false},
-		{layout.Float32, layout.Float16, 3000, 65, 63, true},
-		{layout.Float32, layout.Float16, 3000, 64, 64, true},
-		{layout.Float32, layout.BFloat16, 1000, 129, 127, true},
-		{layout.Float32, layout.Uint8, 60, 20000, 9, true},
-		{layout.Float32, layout.Uint4, 30000, 17, 17, true},
-		{layout.Float16, layout.Float32, 30000, 17, 17, true},
-		{layout.BFloat16, layout.Int8, 10000, 33, 31, true},
+		{layout.Float32, layout.Float16, 100000, 8, 8, "turned"},
+		{layout.Float32, layout.Float16, 100000, 11, 9, ""},
+		{layout.Float32, layout.Float16, 30000, 17, 17, ""},
+		{layout.Float32, layout.Int8, 10000, 33, 31, ""},
+		{layout.Float32, layout.Int8, 10000, 32, 32, "turned"},
+		{layout.Float32, layout.Float16, 5000, 47, 41, ""},
+		{layout.Float32, layout.Float16, 3000, 65, 63, "turned"},
+		{layout.Float32, layout.Float16, 3000, 64, 64, "turned"},
+		{layout.Float32, layout.BFloat16, 1000, 129, 127, "columns"},
+		{layout.Float32, layout.Uint8, 60, 20000, 9, "turned"},
+		{layout.Float32, layout.Uint4, 30000, 17, 17, "turned"},
+		{layout.Float16, layout.Float32, 30000, 17, 17, "turned"},
+		{layout.BFloat16, layout.Int8, 10000, 33, 31, "turned"},
+		{layout.Float32, layout.Float16, 2, 4096, 4096, "columns"},
+		{layout.Float32, layout.Float16, 43, 777, 1001, "columns"},
+		{layout.Float32, layout.Uint8, 1, 8191, 4097, "columns"},
+		{layout.Float16, layout.Int8, 300, 257, 300, "columns"},
+		{layout.BFloat16, layout.Float16, 1, 8191, 8193, "columns"},
+		{layout.BFloat16, layout.Float16, 2000, 128, 128, "turned"},
+		{layout.Int8, layout.Float16, 1, 8191, 8193, "turned"},
+		{layout.Float32, layout.Float16, 100, 100000, 9, "turned"},
 	} {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
 		l, err := kernels.PlanCast(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}, kernels.Target{})
 		require.NoError(t, err)
-		assert.Equal(t, c.turned, l.Spec.Turned, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "turned", l.Spec.Turned, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "columns", l.Spec.Columns, "%v: %v", c, l.Spec)
 	}
 }

@@ -145,6 +145,7 @@ func (p *problem) reverseAxis(i int) {
 	x := &p.axes[len(p.axes)-1-i]
 	p.d.add += ((x.n - 1) * x.d) << p.d.shift
 	p.s.add += ((x.n - 1) * x.s) << p.s.shift
+	p.dBase, p.sBase = p.dBase+(x.n-1)*x.d, p.sBase+(x.n-1)*x.s
 	x.d, x.s = -x.d, -x.s
 }
 

@@ -81,6 +81,10 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Columns && s.Form == Lookup:
+		return []Form{Cast, Lookup, "columns"}
+	case s.Columns:
+		return []Form{Value, "columns"}
 	case s.Turned && s.Form == Lookup:
 		return []Form{Cast, Lookup, "turned", "exchange", "squares"}
 	case s.Turned:

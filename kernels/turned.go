@@ -34,13 +34,29 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 	}
 	try, turned := p.clone(), parameters{}
 	try.sBits = int(dense.SrcBits)
-	t := try.strip(spec, near)
+	if a.s < 0 { // before it is found out where lines begin
+		try.reverseAxis(near)
+	}
+	t, c := try.strip(spec, near), columns{}
+	least := t.effort.cycles(p.bytes)
+	if columnCast(dense.DstBits, dense.SrcBits) {
+		dense.Columns = true
+		if c = try.columns(dense, near); c.step > 0 && c.effort.cycles(p.bytes) < least {
+			spec, least = dense, c.effort.cycles(p.bytes)
+		}
+	}
 	if cast.pair() && !cast.packs() { // others take several times as long
-		if e := try.castEffort(cast, near); t.effort.cycles(p.bytes) > turnedGain*e.cycles(p.bytes) {
+		if e := try.castEffort(cast, near); least > turnedGain*e.cycles(p.bytes) {
 			return spec, false
 		}
 	}
-	if try.planTranspose(&turned, spec, near, t) != nil || !turned.fits(spec) {
+	var err error
+	if spec.Columns {
+		err = try.planColumns(&turned, spec, near, c)
+	} else {
+		err = try.planTranspose(&turned, spec, near, t)
+	}
+	if err != nil || !turned.fits(spec) {
 		return spec, false
 	}
 	*p, *k = *try, turned

@@ -67,7 +67,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
-		case s.Turned:
+		case s.Turned, s.Columns:
 			c = turned(rng, s)
 		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
@@ -312,7 +312,11 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 // turned are matrices whose sides are dense along different axes.
 func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
-	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(100), 8 + rng.Int64N(100)}
+	most := int64(100)
+	if s.Columns { // more than a tile has
+		most = 500
+	}
+	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(most), 8 + rng.Int64N(most)}
 	side := func(strides ...int64) layout.Layout {
 		l, err := layout.Strided(shape, strides, rng.Int64N(70))
 		if err != nil {

@@ -144,6 +144,8 @@ DEVICE Local local_at(Local p, u32 i, u32 size) { // the address of element i: i
 	asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(v) : "r"(i), "r"(size), "r"(p));
 	return v;
 }
+// LOCAL_VALUE is one so many bytes further on, which is a part of the instruction if it is constant.
+#define LOCAL_VALUE(type, at, bytes) (*(__attribute__((address_space(3))) const type *)((u64)(at) + (bytes)))
 DEVICE u32 local_8(Local at) {
 	u32 v;
 	asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at));

@@ -1,0 +1,118 @@
+package kernels
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// Casts whose sides are dense along different axes, by columns of a tile: see source/columns.h.
+
+// columnCast reports whether there is such a kernel between two widths: to 8 bits, of which
+// as many lines of src as 16 bytes have are a large part of the tile, others take less.
+func columnCast(dst, src uint8) bool {
+	return (dst == 16 || dst == 32) && (src == 8 || src == 16)
+}
+
+// columnSlots is how many slots of 16 bytes the tile has: with the table of a lookup, 32 KiB.
+const columnSlots = 1984
+
+// columnRows is how many lines of src the tile has: of 16 lines of dst or more, 16 bytes are
+// written at once.
+func (s Spec) columnRows() int64 {
+	if s.DstBits == 32 {
+		return 64
+	}
+	return 128
+}
+
+// columnLines is what the tile's extent along lines of src is a multiple of: all lines of dst of
+// which work-items convert 16 bytes at once, or the two that CONVERT has.
+func (s Spec) columnLines() int64 {
+	lines := GroupSize * 128 / (s.columnRows() * int64(s.DstBits))
+	if s.Form == Value {
+		return 2 * lines
+	}
+	return lines
+}
+
+// columnDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
+// read before any is put into it.
+func (s Spec) columnDefines() []string {
+	return []string{
+		"ROWS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
+		"COLUMN_SLOTS " + strconv.Itoa(columnSlots),
+		"AHEAD 4",
+	}
+}
+
+// columns is a shape of the tile: so many indices of axis a, in pieces of 16 bytes. Blocks along b
+// are step indices apart, and so many.
+type columns struct {
+	ta, pieces   int64
+	step, blocks int64
+	effort       effort
+}
+
+// columns chooses the shape that takes least.
+func (p *problem) columns(spec Spec, near int) columns {
+	a, b := p.inner(near), p.inner(0)
+	unit, piece, rows, lines := int64(128/p.dBits), int64(128/p.sBits), spec.columnRows(), spec.columnLines()
+	dAligned := p.aligned(unit, p.dBase, 0, func(a axis) int64 { return a.d })
+	sAligned := p.aligned(piece, p.sBase, near, func(a axis) int64 { return a.s })
+	each := int64(30) // instructions for 16 bytes
+	if p.dBits == p.sBits {
+		each = 45
+	}
+	best, least := columns{}, 0.0
+	for ta := lines; ta < a.n+lines; ta += lines {
+		c := columns{ta: ta, pieces: (ta + piece - 1) / piece, step: rows, blocks: (b.n + rows - 1) / rows}
+		if !sAligned {
+			c.pieces = (ta + 2*piece - 2) / piece
+		}
+		if !dAligned { // and the last one has the 16 bytes in which a line ends
+			c.step = rows - unit
+			c.blocks = (b.n - 1 + c.step - 1) / c.step
+		}
+		if rows*c.pieces+rows/unit > columnSlots {
+			break
+		}
+		na, nb := min(a.n, ta), min(b.n, rows)
+		reads := touched(nb, na*int64(p.sBits)/8, sAligned)
+		writes := touched(na, min(nb, c.step)*int64(p.dBits)/8, true)
+		read := (nb<<c.width() + GroupSize - 1) / GroupSize
+		written := (na + lines - 1) / lines * lines * rows / (unit * GroupSize)
+		// Of the kernel's parts, as predicted for several shapes.
+		cost := 110 + 10*unit + 13*read + each*written
+		if !dAligned || b.n%unit > 0 { // lines' ends, by single elements
+			cost += 4 * unit * written * min(c.blocks, 2) / c.blocks
+			writes += unit * na * min(c.blocks, 2) / c.blocks
+		}
+		c.effort = effort{
+			blocks:       a.blocks(ta).n * c.blocks * (p.count() / (a.n * b.n)),
+			instructions: cost,
+			sectors:      reads + writes,
+			passes:       2 * na * nb * int64(p.dBits) / 1024,
+		}
+		if cycles := c.effort.cycles(p.bytes); least == 0 || cycles < least {
+			best, least = c, cycles
+		}
+	}
+	return best
+}
+
+// width is the logarithm of how many work-items read a row.
+func (c *columns) width() int { return bits.Len64(uint64(c.pieces - 1)) }
+
+// planColumns plans the cast by columns of axis a.
+func (p *problem) planColumns(k *parameters, spec Spec, near int, c columns) error {
+	a, b := p.inner(near), p.inner(0)
+	k.flat, k.span = uint32(c.width()), uint32(c.pieces)
+	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s
+	k.tb, k.nb, k.db, k.sb = uint32(c.step), uint32(b.n), b.d, b.s
+	rows := axis{c.blocks, c.step * b.d, c.step * b.s}
+	if err := k.setOuter(append([]axis{a.blocks(c.ta), rows}, p.others(0, near)...)...); err != nil {
+		return err
+	}
+	k.groups = spec.grouped(k.blocks, 2*p.target.fewBlocks())
+	return nil
+}
