@@ -134,6 +134,7 @@ DEVICE u32 ones_above(u32 n) {
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.
 #define FRESH(x) asm volatile("" : "+r"(x))
+#define FRESH64(x) asm volatile("" : "+l"(x))
 
 // Local is an address of local memory, of 32 bits: half of what it takes to add to a
 // pointer. local_of makes one of a pointer.

@@ -10,6 +10,7 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) { return (a & 0xff) | (b & 0xf
 #define STORE_GLOBAL(type, to, v) (*(GLOBAL type *)(to) = (v))
 #define LOADED_WHOLE()
 #define FRESH(x)
+#define FRESH64(x)
 #define LIKELY(x) (x)
 #define TOGETHER_AGAIN(params)
 

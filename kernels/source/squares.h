@@ -177,33 +177,33 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 		}
 		return;
 	}
-	// Lines that begin alike are a multiple of so many apart, of those that this work-item
-	// writes: what is found out about the first holds for them all.
-	u32 apart = 1;
-	ROLLED
-	while (!aligned && apart * (u32)step % UNIT > 0) {
-		apart *= 2;
-	}
+	// Lines a stride apart begin alike: what is found out about the first holds for all of these
+	// that a work-item writes. Their slots lie further on by the same each time, and are moved
+	// within 128 bytes by a number that grows.
+	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), further = stride << (shape.units + 4);
+	i64 jump = step * (stride / lines) * DBITS >> 3;
+	FRESH64(jump);
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
-	const u32 end = c < nc ? na : 0;
+	const u32 end = c < nc ? na << (shape.units + 4) : 0;
 	const Local slots = local_of(tile);
 	u32 place = unit;
 	FRESH(place);
 	const u32 lo = place * 16, hi = (place + 1) % (1 << shape.units) * 16; // hi is not wanted behind the last
-	for (u32 k = 0; k < apart; k++) {
-		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT;
+	for (u32 k = first; k < stride; k += lines) {
+		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT, key = PASTE(NAME, _key)(shape, k);
 		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
-		for (u32 line = (i32)before <= most ? first + k * lines : end; line < end; line += apart * lines) {
-			const u32 key = PASTE(NAME, _key)(shape, line); // slots of a line: by ^
+		u32 moved = 0;
+		for (u32 line = (i32)before <= most ? key : end; line < end; line += further) { // in bytes
 			Pair p;
-			p.lo = local_128(slots + (lo ^ key));
+			p.lo = local_128(slots + (line ^ (moved & 0x70) ^ lo));
 			if (!aligned) {
-				p.hi = local_128(slots + (hi ^ key));
+				p.hi = local_128(slots + (line ^ (moved & 0x70) ^ hi));
 				p.shift = before * DBITS;
 			}
 			LOADED_WHOLE();
 			*(GLOBAL u128 *)to = aligned ? p.lo : shifted(p);
-			to += apart * step * DBITS >> 3;
+			to += jump;
+			moved += stride >> ACROSS_LOG << (shape.near + 4);
 		}
 		at += step;
 	}
