@@ -83,6 +83,9 @@ func (p *problem) columns(spec Spec, near int) columns {
 		written := (na + lines - 1) / lines * lines * rows / (unit * GroupSize)
 		// Of the kernel's parts, as predicted for several shapes.
 		cost := 110 + 10*unit + 13*read + each*written
+		if spec.Form == Lookup {
+			cost += 140 // a part of the table
+		}
 		if !dAligned || b.n%unit > 0 { // lines' ends, by single elements
 			cost += 4 * unit * written * min(c.blocks, 2) / c.blocks
 			writes += unit * na * min(c.blocks, 2) / c.blocks
@@ -100,6 +103,15 @@ func (p *problem) columns(spec Spec, near int) columns {
 	return best
 }
 
+// castGroups is how many groups do so many blocks: one each, if there are not more than some
+// times few, or those of lookups, which begin with a table, several.
+func (s Spec) castGroups(blocks, few int64) int64 {
+	if s.Form == Lookup {
+		return s.grouped(blocks, 4*few)
+	}
+	return s.grouped(blocks, 8*few)
+}
+
 // width is the logarithm of how many work-items read a row.
 func (c *columns) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
@@ -113,6 +125,6 @@ func (p *problem) planColumns(k *parameters, spec Spec, near int, c columns) err
 	if err := k.setOuter(append([]axis{a.blocks(c.ta), rows}, p.others(0, near)...)...); err != nil {
 		return err
 	}
-	k.groups = spec.grouped(k.blocks, 2*p.target.fewBlocks())
+	k.groups = spec.castGroups(k.blocks, p.target.fewBlocks())
 	return nil
 }

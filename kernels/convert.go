@@ -62,6 +62,7 @@ func castSpecs() []Spec {
 			}
 			if columnCast(dst, src) {
 				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Columns: true})
+				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Batched: true})
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func (s Spec) denseDefines() []string {
 		unit = piece
 	}
 	var more []string
-	if s.Columns {
+	if s.Columns || s.Batched {
 		more = s.columnDefines()
 	}
 	return append(more,

@@ -179,22 +179,33 @@ func TestTurnedCasts(t *testing.T) {
 	types := numberTypes()
 	planned := map[kernels.Spec]bool{}
 	for range rounds {
-		to, from := types[rnd.IntN(len(types))], types[rnd.IntN(len(types))]
+		any := func() layout.DType { return types[rnd.IntN(len(types))] }
+		to, from := any(), any()
+		long, small := rnd.IntN(4) == 0, rnd.IntN(4) == 0 // by columns, and matrices that follow each other
+		for (long || small) && (to.Bits() < 16 || from.Bits() < 8 || from.Bits() > 16) {
+			to, from = any(), any()
+		}
 		if backend.ConversionOf(to, from) != backend.ByValue {
 			continue
 		}
 		dims := []int64{1 + rnd.Int64N(4), 8 + rnd.Int64N(150), 8 + rnd.Int64N(150)}
-		if rnd.IntN(4) == 0 { // by columns
-			dims[1], dims[2] = dims[1]+rnd.Int64N(300), dims[2]+rnd.Int64N(300)
+		if long {
+			dims[0], dims[1], dims[2] = 1, dims[1]+rnd.Int64N(300), dims[2]+rnd.Int64N(300)
 		}
 		if rnd.IntN(3) == 0 { // lines that begin on 16 bytes
 			dims[1], dims[2] = dims[1]/16*16+16, dims[2]/16*16+16
+		}
+		if small {
+			dims = []int64{1 + rnd.Int64N(80), 8 + rnd.Int64N(30), 3 + rnd.Int64N(30)}
 		}
 		backwards := rnd.IntN(4) == 0
 		if backwards && rnd.IntN(2) == 0 { // lines that end on 16 bytes
 			dims[1] = dims[1]/16*16 + 1
 		}
 		wide, high := dims[2]+rnd.Int64N(2)*rnd.Int64N(33), dims[1]+rnd.Int64N(2)*rnd.Int64N(33)
+		if small {
+			wide, high = dims[2], dims[1]
+		}
 		dst, err := layout.Strided(dims, []int64{wide * dims[1], wide, 1}, rnd.Int64N(2)*rnd.Int64N(65))
 		require.NoError(t, err)
 		src, err := layout.Strided(dims, []int64{high * dims[2], 1, high}, rnd.Int64N(2)*rnd.Int64N(65))
@@ -210,13 +221,14 @@ func TestTurnedCasts(t *testing.T) {
 				src[i] = byte(rnd.Uint32())
 			}
 		})
-		if l.Spec.Turned || l.Spec.Columns {
+		if l.Spec.Turned || l.Spec.Columns || l.Spec.Batched {
 			planned[l.Spec] = true
 		}
 	}
-	require.Greater(t, len(planned), 14)
+	require.Greater(t, len(planned), 18)
 	for _, dst := range []uint8{16, 32} {
-		require.Contains(t, planned, kernels.Spec{Form: kernels.Value, DstBits: dst, SrcBits: 16, Columns: true})
-		require.Contains(t, planned, kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Columns: true})
+		require.True(t, planned[kernels.Spec{Form: kernels.Value, DstBits: dst, SrcBits: 16, Columns: true}])
+		require.True(t, planned[kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Columns: true}])
+		require.True(t, planned[kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Batched: true}])
 	}
 }

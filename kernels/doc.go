@@ -70,7 +70,8 @@
 // float of 32 bits. Where the sides are dense along different axes, both have kernels of their
 // own: some convert what they read, and transpose it as transpose does (Spec.Turned); those of
 // longer lines, from 8 and 16 bits to 16 and 32, take elements from lines of src in local memory,
-// and convert them as they are written (Spec.Columns).
+// and convert them as they are written (Spec.Columns), as do those of small matrices that follow
+// each other (Spec.Batched).
 //
 // take, join, picks and pick are for copies whose positions in src depend on indices: of
 // rows, of rows of 16 elements and more that begin or end within 16 bytes, which join puts

@@ -65,9 +65,9 @@ func TestShortAxesByEffort(t *testing.T) {
 	}
 }
 
-// TestTurnedByEffort has casts that are transpositions at the borders between elements, squares
-// and columns: small odd matrices are for the first where two types have a kernel of their own,
-// and others of short lines for the second.
+// TestTurnedByEffort has casts that are transpositions at the borders between elements, squares,
+// columns and batches: lines of few elements are for squares, long ones for columns, and small
+// matrices for batches, unless both sides' lines begin on 16 bytes.
 func TestTurnedByEffort(t *testing.T) {
 	for _, c := range []struct {
 		to, from         layout.DType
@@ -75,18 +75,19 @@ func TestTurnedByEffort(t *testing.T) {
 		tiles            string
 	}{
 		{layout.Float32, layout.Float16, 100000, 8, 8, "turned"},
-		{layout.Float32, layout.Float16, 100000, 11, 9, ""},
-		{layout.Float32, layout.Float16, 30000, 17, 17, ""},
-		{layout.Float32, layout.Int8, 10000, 33, 31, ""},
+		{layout.Float32, layout.Float16, 100000, 11, 9, "batched"},
+		{layout.Float32, layout.Float16, 30000, 17, 17, "batched"},
+		{layout.Float32, layout.Int8, 10000, 33, 31, "batched"},
 		{layout.Float32, layout.Int8, 10000, 32, 32, "turned"},
-		{layout.Float32, layout.Float16, 5000, 47, 41, ""},
-		{layout.Float32, layout.Float16, 3000, 65, 63, "turned"},
+		{layout.Float32, layout.Float16, 5000, 47, 41, "batched"},
+		{layout.Float32, layout.Float16, 3000, 65, 63, "batched"},
 		{layout.Float32, layout.Float16, 3000, 64, 64, "turned"},
 		{layout.Float32, layout.BFloat16, 1000, 129, 127, "columns"},
 		{layout.Float32, layout.Uint8, 60, 20000, 9, "turned"},
 		{layout.Float32, layout.Uint4, 30000, 17, 17, "turned"},
 		{layout.Float16, layout.Float32, 30000, 17, 17, "turned"},
-		{layout.BFloat16, layout.Int8, 10000, 33, 31, "turned"},
+		{layout.BFloat16, layout.Int8, 10000, 33, 31, "batched"},
+		{layout.Float32, layout.Float16, 3000, 20, 100, "batched"},
 		{layout.Float32, layout.Float16, 2, 4096, 4096, "columns"},
 		{layout.Float32, layout.Float16, 43, 777, 1001, "columns"},
 		{layout.Float32, layout.Uint8, 1, 8191, 4097, "columns"},
@@ -101,5 +102,6 @@ func TestTurnedByEffort(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.tiles == "turned", l.Spec.Turned, "%v: %v", c, l.Spec)
 		assert.Equal(t, c.tiles == "columns", l.Spec.Columns, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "batched", l.Spec.Batched, "%v: %v", c, l.Spec)
 	}
 }

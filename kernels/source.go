@@ -81,6 +81,10 @@ func (s Spec) files() []Form {
 		values = "map"
 	}
 	switch {
+	case s.Batched && s.Form == Lookup:
+		return []Form{Cast, Lookup, "cast_batch"}
+	case s.Batched:
+		return []Form{Value, "cast_batch"}
 	case s.Columns && s.Form == Lookup:
 		return []Form{Cast, Lookup, "columns"}
 	case s.Columns:

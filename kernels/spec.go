@@ -28,6 +28,7 @@ type Spec struct {
 	Periods bool  // chunks come in periods: see source/periods.h
 	Turned  bool  // a cast that is a transposition: see source/turned.h
 	Columns bool  // the same, of longer lines: see source/columns.h
+	Batched bool  // the same, of small matrices: see source/cast_batch.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -75,6 +76,9 @@ func (s Spec) String() string {
 	if s.Columns {
 		name += "_columns"
 	}
+	if s.Batched {
+		name += "_batched"
+	}
 	if s.Wide {
 		name += "_wide"
 	}
@@ -99,7 +103,7 @@ func (s Spec) group() uint32 {
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
 // would by itself.)
 func (s Spec) live() int {
-	if s.Turned || s.Columns || s.Periods && (s.Form == Run || s.Form == Repack) {
+	if s.Turned || s.Columns || s.Batched || s.Periods && (s.Form == Run || s.Form == Repack) {
 		return 1024 / GroupSize
 	}
 	switch s.Form {

@@ -179,7 +179,7 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 // many blocks, and half as many groups are enough.
 func (s Spec) grouped(blocks, few int64) int64 {
 	each := int64(blocksOfSquares)
-	if s.Turned || s.Columns {
+	if s.Turned || s.Columns || s.Batched {
 		each, few = 4*each, few/2
 	}
 	return max(blocks/each, min(blocks, few))

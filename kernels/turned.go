@@ -15,6 +15,9 @@ const shortTurn = 8
 // take at most: of the former more blocks are under way than cycles assumes.
 const turnedGain = .82
 
+// batchedGain is the same of matrices that follow each other: their blocks are full.
+const batchedGain = .95
+
 // spreads reports whether lines that begin anywhere are read by single words: see
 // source/turned.h.
 func (s Spec) spreads() bool { return s.Turned && s.SrcBits == 32 }
@@ -37,23 +40,34 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 	if a.s < 0 { // before it is found out where lines begin
 		try.reverseAxis(near)
 	}
-	t, c := try.strip(spec, near), columns{}
+	t, c, batch := try.strip(spec, near), columns{}, castBatch{}
 	least := t.effort.cycles(p.bytes)
 	if columnCast(dense.DstBits, dense.SrcBits) {
-		dense.Columns = true
-		if c = try.columns(dense, near); c.step > 0 && c.effort.cycles(p.bytes) < least {
-			spec, least = dense, c.effort.cycles(p.bytes)
+		long, small := dense, dense
+		long.Columns, small.Batched = true, true
+		if c = try.columns(long, near); c.step > 0 && c.effort.cycles(p.bytes) < least {
+			spec, least = long, c.effort.cycles(p.bytes)
+		}
+		if batch = try.castBatches(near); batch.cut > 0 && batch.effort.cycles(p.bytes) < least {
+			spec, least = small, batch.effort.cycles(p.bytes)
 		}
 	}
 	if cast.pair() && !cast.packs() { // others take several times as long
-		if e := try.castEffort(cast, near); least > turnedGain*e.cycles(p.bytes) {
+		gain := turnedGain
+		if spec.Batched {
+			gain = batchedGain
+		}
+		if e := try.castEffort(cast, near); least > gain*e.cycles(p.bytes) {
 			return spec, false
 		}
 	}
 	var err error
-	if spec.Columns {
+	switch {
+	case spec.Batched:
+		err = try.planCastBatch(&turned, spec, near, batch)
+	case spec.Columns:
 		err = try.planColumns(&turned, spec, near, c)
-	} else {
+	default:
 		err = try.planTranspose(&turned, spec, near, t)
 	}
 	if err != nil || !turned.fits(spec) {

@@ -67,7 +67,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
-		case s.Turned, s.Columns:
+		case s.Turned, s.Columns, s.Batched:
 			c = turned(rng, s)
 		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
@@ -323,6 +323,11 @@ func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 			panic(err)
 		}
 		return l
+	}
+	if s.Batched { // matrices that follow each other
+		shape = []int64{1 + rng.Int64N(40), 8 + rng.Int64N(40), 8 + rng.Int64N(40)}
+		c.Dst, c.Src = side(shape[1]*shape[2], shape[2], 1), side(shape[1]*shape[2], 1, shape[1])
+		return c
 	}
 	wide, high := shape[2]+rng.Int64N(2)*rng.Int64N(20), shape[1]+rng.Int64N(2)*rng.Int64N(20)
 	c.Dst, c.Src = side(wide*shape[1], wide, 1), side(high*shape[2], 1, high)

@@ -166,10 +166,9 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	const u32 lines = GROUP >> shape.units; // that are written at once
 	const u32 first = LOCAL_ID >> shape.units, unit = LOCAL_ID & ((1 << shape.units) - 1), c = unit >> shape.words;
 	const u32 b = (unit & ((1 << shape.words) - 1)) * UNIT;
-	i64 at = d + c * params->d + first * params->da + b;
-	const i64 step = lines * params->da;
+	const i64 at = d + c * params->d + b, step = lines * params->da;
 	if (full) {
-		GLOBAL u8 *to = dst + (at * DBITS >> 3);
+		GLOBAL u8 *to = dst + ((at + first * params->da) * DBITS >> 3);
 		UNROLL
 		for (u32 i = 0; i < SLOTS / GROUP; i++) {
 			*(GLOBAL u128 *)to = tile[PASTE(NAME, _slot)(shape, first + i * lines, unit)];
@@ -181,6 +180,9 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	// that a work-item writes. Their slots lie further on by the same each time, and are moved
 	// within 128 bytes by a number that grows.
 	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), further = stride << (shape.units + 4);
+	// Neighbours write lines that begin in the same word of 16 bytes, where da is odd: for the
+	// k-th line from at on, that is the one with da * line + at = -k, in elements.
+	const u32 da = (u32)params->da | 1, inverse = da * (2 - da * da); // modulo 64
 	i64 jump = step * (stride / lines) * DBITS >> 3;
 	FRESH64(jump);
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
@@ -190,8 +192,10 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	FRESH(place);
 	const u32 lo = place * 16, hi = (place + 1) % (1 << shape.units) * 16; // hi is not wanted behind the last
 	for (u32 k = first; k < stride; k += lines) {
-		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT, key = PASTE(NAME, _key)(shape, k);
-		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
+		const u32 number = aligned ? k : k / UNIT * UNIT + (0 - (k + (u32)at) * inverse) % UNIT;
+		const i64 begin = at + number * params->da;
+		const u32 before = aligned ? 0 : (0 - (u32)begin) % UNIT, key = PASTE(NAME, _key)(shape, number);
+		GLOBAL u8 *to = dst + ((begin + before) * DBITS >> 3);
 		u32 moved = 0;
 		for (u32 line = (i32)before <= most ? key : end; line < end; line += further) { // in bytes
 			Pair p;
@@ -201,11 +205,10 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 				p.shift = before * DBITS;
 			}
 			LOADED_WHOLE();
-			*(GLOBAL u128 *)to = aligned ? p.lo : shifted(p);
+			*(GLOBAL u128 *)to = aligned ? p.lo : shifted_alike(p);
 			to += jump;
 			moved += stride >> ACROSS_LOG << (shape.near + 4);
 		}
-		at += step;
 	}
 }
 
