@@ -23,11 +23,14 @@ func TestTransposes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	extents := []int64{16, 20, 24, 33, 40, 64, 65, 100, 128, 257, 300, 513}
 	pick := func(of ...int64) int64 { return of[rng.IntN(len(of))] }
-	for try := range uint64(100) {
+	for try := range uint64(120) {
 		bits := try % 4
 		least := []int64{33, 16, 16, 16}[bits]
 		na, nb := max(pick(extents...), least), max(pick(extents...), least)
 		batch := pick(1, 3, 17)
+		if rng.IntN(5) == 0 { // many short lines of dst
+			na, nb, batch = 2000+pick(extents...), least+pick(0, 1, 17), 1
+		}
 		d, s := nb+pick(0, 0, 1, 64), na+pick(0, 0, 1, 7, 64)
 		a, offset := int64(1), pick(0, 3, 64)
 		if rng.IntN(4) == 0 {

@@ -131,8 +131,6 @@ DEVICE u32 ones_above(u32 n) {
 // that skip it wait for the others.
 #define LIKELY(x) __builtin_expect(x, 1)
 
-#define WARPS // work-items that do the same go together
-
 // What is computed from x is computed again for each block, instead of being kept in
 // registers.
 #define FRESH(x) asm volatile("" : "+r"(x))

@@ -150,31 +150,3 @@ DEVICE u128 shifted(const Pair p) {
 	v.w = funnel(j, k, p.shift);
 	return v;
 }
-
-// shifted_alike is shifted, where work-items that are neighbours mostly shift by as many words: a
-// GPU branches.
-DEVICE u128 shifted_alike(const Pair p) {
-#ifdef WARPS
-	u128 v;
-#define CUT(a, b, c, d, e)                 \
-	v.x = funnel(p.a, p.b, p.shift);       \
-	v.y = funnel(p.b, p.c, p.shift);       \
-	v.z = funnel(p.c, p.d, p.shift);       \
-	v.w = funnel(p.d, p.e, p.shift);       \
-	break;
-	switch (p.shift / 32) {
-	case 0:
-		CUT(lo.x, lo.y, lo.z, lo.w, hi.x)
-	case 1:
-		CUT(lo.y, lo.z, lo.w, hi.x, hi.y)
-	case 2:
-		CUT(lo.z, lo.w, hi.x, hi.y, hi.z)
-	default:
-		CUT(lo.w, hi.x, hi.y, hi.z, hi.w)
-	}
-#undef CUT
-	return v;
-#else
-	return shifted(p);
-#endif
-}

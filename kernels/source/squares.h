@@ -42,15 +42,15 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	return shape;
 }
 
-// slot is where a slot of a line lies: moved within 128 bytes, so that no way of going
-// through the tile meets a memory bank twice.
-INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slot) {
-	return ((line << shape.units) + slot) ^ (((line >> ACROSS_LOG << shape.near) ^ (line << shape.apart)) & 7);
+// moved is how slots of a line are moved (by ^), within 128 bytes, so that no way of going through
+// the tile meets a memory bank twice.
+INLINED u32 PASTE(NAME, _moved)(const PASTE(NAME, Shape) shape, u32 line) {
+	return ((line >> ACROSS_LOG << shape.near) ^ (line << shape.apart)) & 7;
 }
 
-// key is where a line's slot 0 is, in bytes. The others lie there by ^.
-INLINED u32 PASTE(NAME, _key)(const PASTE(NAME, Shape) shape, u32 line) {
-	return (line << (shape.units + 4)) ^ (((line >> ACROSS_LOG << (shape.near + 4)) ^ (line << (shape.apart + 4))) & 0x70);
+// slot is where a slot of a line lies.
+INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slot) {
+	return ((line << shape.units) + slot) ^ PASTE(NAME, _moved)(shape, line);
 }
 
 // Share is what a work-item loads of a block's na x nb x nc elements, which begin at position s of
@@ -166,9 +166,10 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	const u32 lines = GROUP >> shape.units; // that are written at once
 	const u32 first = LOCAL_ID >> shape.units, unit = LOCAL_ID & ((1 << shape.units) - 1), c = unit >> shape.words;
 	const u32 b = (unit & ((1 << shape.words) - 1)) * UNIT;
-	const i64 at = d + c * params->d + b, step = lines * params->da;
+	i64 at = d + c * params->d + first * params->da + b;
+	const i64 step = lines * params->da;
 	if (full) {
-		GLOBAL u8 *to = dst + ((at + first * params->da) * DBITS >> 3);
+		GLOBAL u8 *to = dst + (at * DBITS >> 3);
 		UNROLL
 		for (u32 i = 0; i < SLOTS / GROUP; i++) {
 			*(GLOBAL u128 *)to = tile[PASTE(NAME, _slot)(shape, first + i * lines, unit)];
@@ -177,38 +178,34 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 		return;
 	}
 	// Lines a stride apart begin alike: what is found out about the first holds for all of these
-	// that a work-item writes. Their slots lie further on by the same each time, and are moved
-	// within 128 bytes by a number that grows.
-	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), further = stride << (shape.units + 4);
-	// Neighbours write lines that begin in the same word of 16 bytes, where da is odd: for the
-	// k-th line from at on, that is the one with da * line + at = -k, in elements.
-	const u32 da = (u32)params->da | 1, inverse = da * (2 - da * da); // modulo 64
+	// that a work-item writes. Their slots are moved by a number that grows.
+	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), bytes = shape.units + 4; // of a line, the logarithm
 	i64 jump = step * (stride / lines) * DBITS >> 3;
 	FRESH64(jump);
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
-	const u32 end = c < nc ? na << (shape.units + 4) : 0;
+	const u32 end = c < nc ? na << bytes : 0;
 	const Local slots = local_of(tile);
 	u32 place = unit;
 	FRESH(place);
-	const u32 lo = place * 16, hi = (place + 1) % (1 << shape.units) * 16; // hi is not wanted behind the last
 	for (u32 k = first; k < stride; k += lines) {
-		const u32 number = aligned ? k : k / UNIT * UNIT + (0 - (k + (u32)at) * inverse) % UNIT;
-		const i64 begin = at + number * params->da;
-		const u32 before = aligned ? 0 : (0 - (u32)begin) % UNIT, key = PASTE(NAME, _key)(shape, number);
-		GLOBAL u8 *to = dst + ((begin + before) * DBITS >> 3);
-		u32 moved = 0;
-		for (u32 line = (i32)before <= most ? key : end; line < end; line += further) { // in bytes
+		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT, moved = PASTE(NAME, _moved)(shape, k);
+		const u32 lo = (place ^ moved) * 16, hi = ((place + 1) % (1 << shape.units) ^ moved) * 16; // hi is not wanted behind the last
+		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
+		u32 more = 0;
+		for (u32 line = (i32)before <= most ? k << bytes : end; line < end; line += stride << bytes) {
+			const u32 begin = line ^ (more & 0x70);
 			Pair p;
-			p.lo = local_128(slots + (line ^ (moved & 0x70) ^ lo));
+			p.lo = local_128(slots + (begin ^ lo));
 			if (!aligned) {
-				p.hi = local_128(slots + (line ^ (moved & 0x70) ^ hi));
+				p.hi = local_128(slots + (begin ^ hi));
 				p.shift = before * DBITS;
 			}
 			LOADED_WHOLE();
-			*(GLOBAL u128 *)to = aligned ? p.lo : shifted_alike(p);
+			*(GLOBAL u128 *)to = aligned ? p.lo : shifted(p);
 			to += jump;
-			moved += stride >> ACROSS_LOG << (shape.near + 4);
+			more += stride >> ACROSS_LOG << (shape.near + 4);
 		}
+		at += step;
 	}
 }
 
