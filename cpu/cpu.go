@@ -57,7 +57,7 @@ var host = sync.OnceValue(func() device.Info {
 
 // driver names the code that moves elements.
 func driver(l simd.Level, ignored error) string {
-	s := fmt.Sprintf("Go %s, %v", runtime.Version(), l)
+	s := fmt.Sprintf("%s, %v", runtime.Version(), l)
 	if ignored != nil {
 		s += fmt.Sprintf(" (ignored: %v)", ignored)
 	}

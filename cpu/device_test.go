@@ -42,10 +42,10 @@ func TestDriverNamesTheLevel(t *testing.T) {
 		return
 	}
 	levels := simd.Levels()
-	best := "Go " + runtime.Version() + ", " + levels[len(levels)-1].String()
+	best := runtime.Version() + ", " + levels[len(levels)-1].String()
 	for value, want := range map[string]string{
 		"":     best + "\n",
-		"go":   "Go " + runtime.Version() + ", go\n",
+		"go":   runtime.Version() + ", go\n",
 		"avx9": best + ` (ignored: RESTRIDE_SIMD="avx9"`,
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDriverNamesTheLevel$")

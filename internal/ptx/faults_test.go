@@ -159,3 +159,12 @@ func TestSample(t *testing.T) {
 	assert.Greater(t, c.Cycles, 700.)
 	assert.Less(t, c.Cycles, 1000.)
 }
+
+// TestBugBanksOfIdleLanes: lanes that are idle leave those behind them in their part of the warp.
+func TestBugBanksOfIdleLanes(t *testing.T) {
+	p := program(t, `and.b32 %r2, %r1, 7; setp.eq.u32 %p2, %r2, 7; shl.b32 %r3, %r1, 4; cvt.u64.u32 %rd5, %r3; add.s64 %rd5, %rd3, %rd5;
+	@!%p2 st.shared.v4.u32 [%rd5], {%r1, %r1, %r1, %r1};`)
+	c, err := p.Sample(Launch{Groups: 3, Threads: 256, Args: [][]byte{Words(SampleSrc)[0], nil}}, 1, 0)
+	require.NoError(t, err)
+	assert.EqualValues(t, 8*4, c.Conflicts)
+}

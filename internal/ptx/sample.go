@@ -190,7 +190,7 @@ func (m *sampler) load(w *warp, in *instr, active uint32) float64 {
 	case x.space == param:
 		return latencyL1
 	case x.space == shared:
-		m.Conflicts += passes(where(w, in, active), x.bytes())
+		m.Conflicts += passes(w, in, active)
 		return latencyShared
 	}
 	all := where(w, in, active)
@@ -223,11 +223,11 @@ func (m *sampler) load(w *warp, in *instr, active uint32) float64 {
 }
 
 func (m *sampler) store(w *warp, in *instr, active uint32) {
-	all := where(w, in, active)
 	if in.mem.space == shared {
-		m.Conflicts += passes(all, in.mem.bytes())
+		m.Conflicts += passes(w, in, active)
 		return
 	}
+	all := where(w, in, active)
 	touched := sectors(all, in.mem.bytes())
 	m.Stores++
 	m.StoreSectors += float64(len(touched))
@@ -237,15 +237,19 @@ func (m *sampler) store(w *warp, in *instr, active uint32) {
 }
 
 // passes is how often shared memory is accessed for a warp: each of its banks gives one
-// word of 4 bytes at a time. Wide accesses are done a part of the warp at a time.
-func passes(addresses []uint64, bytes int64) float64 {
-	parts := max(int(bytes)/4, 1)
-	sum := 0
-	for part := range slices.Chunk(addresses, banks/parts) {
+// word of 4 bytes at a time. Wide accesses are done a part of the warp at a time, of lanes that
+// follow each other, whether they are active or not.
+func passes(w *warp, in *instr, active uint32) float64 {
+	at, bytes := &w.values[in.src[0]], uint64(max(in.mem.bytes(), 4))
+	part, sum := banks/int(bytes/4), 0
+	for first := 0; first < len(at); first += part {
 		words := map[uint64]struct{}{}
-		for _, a := range part {
-			for o := uint64(0); o < uint64(max(bytes, 4)); o += 4 {
-				words[(a+o)/4] = struct{}{}
+		for lane := first; lane < first+part; lane++ {
+			if active>>lane&1 == 0 {
+				continue
+			}
+			for o := uint64(0); o < bytes; o += 4 {
+				words[(at[lane]+uint64(in.mem.off)+o)/4] = struct{}{}
 			}
 		}
 		var load [banks]int

@@ -15,7 +15,7 @@ import (
 // it can stand beside itself, without vectors, say, or as it was some commits ago.
 type restride struct {
 	queue  device.Queue
-	driver string // "Go go1.26.8, avx512"
+	driver string // "go1.26.8, avx512"
 }
 
 func newRestride() (library, error) {
