@@ -177,3 +177,8 @@ DEVICE u128 local_128(Local at) {
 	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
 	return v;
 }
+DEVICE void put_local_32(Local at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" : : "r"(at), "r"(v) : "memory"); }
+DEVICE void put_local_pair(Local at, u32x2 v) { asm volatile("st.shared.v2.u32 [%0], {%1, %2};" : : "r"(at), "r"(v.x), "r"(v.y) : "memory"); }
+DEVICE void put_local_128(Local at, u128 v) {
+	asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" : : "r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}

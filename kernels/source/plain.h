@@ -48,3 +48,6 @@ DEVICE u32x2 local_pair(Local at) {
 }
 DEVICE u64 local_64(Local at) { return *(SHARED_POINTER const u64 *)at; }
 DEVICE u128 local_128(Local at) { return *(SHARED_POINTER const u128 *)at; }
+DEVICE void put_local_32(Local at, u32 v) { *(SHARED_POINTER u32 *)at = v; }
+DEVICE void put_local_pair(Local at, u32x2 v) { *(SHARED_POINTER u32x2 *)at = v; }
+DEVICE void put_local_128(Local at, u128 v) { *(SHARED_POINTER u128 *)at = v; }

@@ -126,11 +126,12 @@ INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NA
 	// Column i has the words of lines i % PER, i % PER + PER, ... From one to the next in
 	// this order, a bit of i changes, and what depends on that of where its slot lies.
 	const u32 piece = share.y * (LINES / PER); // in a line of the tile
+	const Local slots = local_of(tile);
 	u32 at16 = PASTE(NAME, _slot)(shape, share.begin, piece / 4) * 16 + piece % 4 * 4;
 	UNROLL
 	for (u32 n = 0; n < ACROSS; n++) {
 		const u32 i = n ^ (n >> 1), changes = ((n + 1) & ~n) << share.side;
-		SHARED_POINTER u8 *to = (SHARED_POINTER u8 *)tile + at16;
+		const Local to = slots + at16;
 #define AT(g) ROW((g) * PER + i % PER)[i / PER]
 #if LINES / PER >= 4
 		u128 value;
@@ -138,21 +139,21 @@ INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NA
 		value.y = AT(1);
 		value.z = AT(2);
 		value.w = AT(3);
-		*(SHARED_POINTER u128 *)to = value;
+		put_local_128(to, value);
 #if LINES / PER == 8 // the next slot
 		value.x = AT(4);
 		value.y = AT(5);
 		value.z = AT(6);
 		value.w = AT(7);
-		*(SHARED_POINTER u128 *)((SHARED_POINTER u8 *)tile + (at16 ^ 16)) = value;
+		put_local_128(slots + (at16 ^ 16), value);
 #endif
 #elif LINES / PER == 2
 		u32x2 value;
 		value.x = AT(0);
 		value.y = AT(1);
-		*(SHARED_POINTER u32x2 *)to = value;
+		put_local_pair(to, value);
 #else
-		*(SHARED_POINTER u32 *)to = AT(0);
+		put_local_32(to, AT(0));
 #endif
 #undef AT
 		at16 ^= ((changes << shape.units) ^ ((changes << shape.apart) & 7)) * 16;
