@@ -181,7 +181,7 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	// Lines a stride apart begin alike: what is found out about the first holds for all of these
 	// that a work-item writes. Their slots are moved by a number that grows.
 	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), bytes = shape.units + 4; // of a line, the logarithm
-	i64 jump = step * (stride / lines) * DBITS >> 3;
+	i64 jump = stride * params->da * DBITS >> 3;
 	FRESH64(jump);
 	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
 	const u32 end = c < nc ? na << bytes : 0;
