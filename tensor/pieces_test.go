@@ -109,7 +109,9 @@ func TestWriteToTakesLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		n, err = x.WriteTo(watch{w, func() { peak = max(peak, s.Device().Stats().Live-base) }})
 		runtime.ReadMemStats(&after)
-		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(6<<20))
+		// A piece, and what copies need: that is some 100 KB each, again and again where
+		// sync.Pool forgets it, as it does at random under the race detector.
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20), "bytes on the host")
 		return n, err
 	}
 	n, err := measure(&limited{100 << 20}, keep(t)(nibble.Expand(1<<20, 1<<20)))
