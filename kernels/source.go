@@ -90,9 +90,9 @@ func (s Spec) files() []Form {
 	case s.Columns:
 		return []Form{Value, "columns"}
 	case s.Turned && s.Form == Lookup:
-		return []Form{Cast, Lookup, "turned", "exchange", "squares"}
+		return []Form{Cast, Lookup, "turned", "exchange", "squares", "slots", "forget"}
 	case s.Turned:
-		return []Form{Value, "turned", "exchange", "squares"}
+		return []Form{Value, "turned", "exchange", "squares", "slots", "forget"}
 	case s.Form == Blocks:
 		return []Form{Cast, "single", Blocks}
 	case s.Form == Codes:
@@ -113,10 +113,12 @@ func (s Spec) files() []Form {
 		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
+	case s.Ring:
+		return []Form{Transpose, "exchange", "squares", "ring", "forget"}
 	case s.Form == Transpose:
-		return []Form{Transpose, "exchange", "squares"}
+		return []Form{Transpose, "exchange", "squares", "slots", "forget"}
 	case s.Form == Batch:
-		return []Form{"exchange", Batch}
+		return []Form{"exchange", Batch, "forget"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

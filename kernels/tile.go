@@ -36,7 +36,9 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 		if p.target.Serial {
 			return p.spec(Transpose), true, p.planSerialTransposed(k, best.near)
 		}
-		return p.spec(Transpose), true, p.planTranspose(k, p.spec(Transpose), best.near, best.strip)
+		spec := p.spec(Transpose)
+		spec.Ring = best.strip.ring
+		return spec, true, p.planTranspose(k, spec, best.near, best.strip)
 	case Shuffle:
 		spec, err := best.shape.plan(k)
 		return spec, true, err

@@ -20,6 +20,9 @@ func transposeSpecs() []Spec {
 	for _, b := range []uint8{2, 4, 8, 16} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
 	}
+	for _, b := range []uint8{4, 8, 16} {
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Ring: true})
+	}
 	for _, b := range []uint8{2, 4} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
 	}
@@ -130,14 +133,18 @@ func (s Spec) lines() int64 {
 	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
+// ringWidth is the width of a tile whose slots are rings.
+const ringWidth = 3
+
 // strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
 // a and b, and of c, another one, for where a and b are short. Blocks along b are step
-// indices apart.
+// indices apart, and a group does a run of them, which keeps what they have in common.
 type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc int64
-	step       int64
+	step, run  int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
+	ring       bool // slots of lines are one
 	across     bool // 16 bytes of dst are put together across lines
 	effort     effort
 }
@@ -166,11 +173,15 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	if t.across {
 		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
 	}
-	rows := axis{t.rows(b.n), t.step * b.d, t.step * b.s}
+	rows := b.blocks(t.run * t.step)
+	rows.n = (t.rows(b.n) + t.run - 1) / t.run
 	if err := k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
 	k.groups = spec.grouped(k.blocks, 2*p.target.fewBlocks())
+	if t.run > 1 {
+		k.groups = k.blocks
+	}
 	return nil
 }
 
@@ -238,9 +249,15 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	nc := min(t.tc, cs)
 	t.effort.blocks = as * bs * others
+	t.run = 1
+	t.ring = spec.Form == Transpose && spec.DstBits > 2 && width == ringWidth && t.tc == 1 && t.step < t.tb
+	if t.ring && spec.DstBits == 4 {
+		t.run = max(1, min(bs, t.effort.blocks/spec.grouped(t.effort.blocks, 2*p.target.fewBlocks())))
+	}
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
+	fresh := nb - (t.tb-t.step)*(t.run-1)/t.run // indices along b that are read, in the mean
 	lines := nc * na
-	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
+	reads := touched(nc*fresh, na*int64(p.sBits)/8, sAligned)
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
@@ -248,7 +265,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
 		apart *= 2
 	}
-	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+	together := nc * touched(1, ((fresh-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
 	switch {
@@ -256,15 +273,16 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		cost += 85
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
 		cost += 200
-		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
+		reads = min(reads+nc*fresh*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
 		cost += 330
-		reads = min(reads+nc*nb, 2*together)
+		reads = min(reads+nc*fresh, 2*together)
 	}
+	cost = cost * fresh / nb
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
@@ -275,7 +293,11 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
-		cost += 36*each + 30*min(apart, each)
+		if t.ring {
+			cost += 19*each - 40
+		} else {
+			cost += 36*each + 30*min(apart, each)
+		}
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
 		cost += 10 * each
 	default:

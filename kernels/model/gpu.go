@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"strconv"
@@ -185,5 +186,8 @@ func (g *gpu) predict(w *work, r resources) prediction {
 		issue: moved / 32 * 50 / 32 / (cycles * g.issue),
 	}
 	total := p.total() + g.launch
+	if os.Getenv("PARTS") != "" {
+		fmt.Fprintf(os.Stderr, "memory %.0f issue %.0f loads %.0f cache %.0f latency %.0f\n", p.memory*1e6, p.issue*1e6, p.loads*1e6, p.cache*1e6, p.latency*1e6)
+	}
 	return prediction{(dense.total() + g.launch) / total, p.bound(), blocks, total}
 }

@@ -297,19 +297,3 @@ ENTRY {
 		BARRIER(); // before the next block's loads
 	}
 }
-
-#undef UNIT
-#undef ITEMS
-#undef UNIT_BITS
-#undef PER
-#undef VEC
-#undef LINES
-#undef BYTES
-#undef BITS
-#undef EXCHANGE16
-#undef EXCHANGE8
-#undef EXCHANGE4
-#undef EXCHANGE2
-#undef SWAP
-#undef TRANSPOSE
-#undef ROW

@@ -147,6 +147,7 @@ DEVICE Local local_at(Local p, u32 i, u32 size) { // the address of element i: i
 }
 // LOCAL_VALUE is one so many bytes further on, which is a part of the instruction if it is constant.
 #define LOCAL_VALUE(type, at, bytes) (*(__attribute__((address_space(3))) const type *)((u64)(at) + (bytes)))
+#define LOCAL_PLACE(type, at, bytes) (*(__attribute__((address_space(3))) type *)((u64)(at) + (bytes)))
 DEVICE u32 local_8(Local at) {
 	u32 v;
 	asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at));

@@ -37,6 +37,7 @@ typedef SHARED_POINTER const u8 *Local;
 DEVICE Local local_of(SHARED_POINTER const void *p) { return (Local)p; }
 DEVICE Local local_at(Local p, u32 i, u32 size) { return p + i * size; }
 #define LOCAL_VALUE(type, at, bytes) (*(SHARED_POINTER const type *)((at) + (bytes)))
+#define LOCAL_PLACE(type, at, bytes) (*(SHARED_POINTER type *)((at) + (bytes)))
 DEVICE u32 local_8(Local at) { return *at; }
 DEVICE u32 local_16(Local at) { return *(SHARED_POINTER const u16 *)at; }
 DEVICE u32 local_32(Local at) { return *(SHARED_POINTER const u32 *)at; }

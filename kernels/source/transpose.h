@@ -9,6 +9,7 @@
 #define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
 #define SLOTS_LOG 11
 #define NEIGHBOURS
+#define NEXT 32 // pieces from one line to the next of those that are given
 #define SPREAD(params) 0
 #define PREPARE
 #define KNOWN
@@ -95,7 +96,7 @@ INLINED void PASTE(NAME, _give)(SHARED_POINTER PIECE *to, const u32 *r) {
 		v.z = r[k * PIECE_WORDS + 2];
 		v.w = r[k * PIECE_WORDS + 3];
 #endif
-		to[k * GROUP] = v;
+		to[k * NEXT] = v;
 	}
 }
 
@@ -104,7 +105,7 @@ INLINED void PASTE(NAME, _give)(SHARED_POINTER PIECE *to, const u32 *r) {
 INLINED void PASTE(NAME, _join)(u32 *r, SHARED_POINTER const PIECE *given, u32 at, u32 sb) {
 	UNROLL
 	for (u32 k = 0; k < LINES; k++) {
-		const PIECE next = given[k * GROUP];
+		const PIECE next = given[k * NEXT];
 		LOADED_WHOLE();
 		PASTE(NAME, _cut)(r + k * PIECE_WORDS, next, (at + k * sb) * DBITS);
 	}

@@ -1,0 +1,36 @@
+// forget goes behind kernels by squares or batch.
+
+#undef PER
+#undef LINES
+#undef VEC
+#undef ACROSS
+#undef UNIT
+#undef UNIT_LOG
+#undef ACROSS_LOG
+#undef SLOTS
+#undef SLOTS_LOG
+#undef BYTES
+#undef BITS
+#undef EXCHANGE16
+#undef EXCHANGE8
+#undef EXCHANGE4
+#undef EXCHANGE2
+#undef SWAP
+#undef TRANSPOSE
+#undef ROW
+#undef PREPARE
+#undef KNOWN
+#undef KNOWS
+#undef CONVERT
+#undef ITEMS
+#undef TOGETHER
+#undef SLOT
+#undef SPREAD
+#undef SPREADS
+#undef NEIGHBOURS
+#undef PIECE
+#undef PIECE_WORDS
+#undef NEXT
+#undef FLAT
+#undef WORDS
+#undef UNIT_BITS
