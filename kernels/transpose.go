@@ -294,9 +294,9 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
 		if t.ring {
-			cost += 19*each - 40
+			cost += 19 * each
 		} else {
-			cost += 36*each + 30*min(apart, each)
+			cost += 44*each + 36*min(apart, each)
 		}
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
 		cost += 10 * each

@@ -94,7 +94,7 @@ ENTRY {
 		shape.turn = 0;
 		do {
 			const u32 left = params->nb - start, last = left <= room, nb = MIN(left, room);
-			const u32 whole = na == 8 * ACROSS && nb == room && had == 0;
+			const u32 whole = na == 8 * ACROSS && nb == room;
 			const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, had, na, nb, 1);
 			u32 r[LINES * VEC];
 			PASTE(NAME, _load)(tile, r, src, params, shape, share, na, whole, sAligned);
