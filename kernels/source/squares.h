@@ -101,8 +101,9 @@ INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL c
 	}
 }
 
-// load reads what a work-item has of a block; whole: all of its lines do have na elements. PoCL needs
-// barriers that no condition has, even one that is the same for a group.
+// load reads a work-item's share of a block. whole: the block has all that there is room for;
+// aligned: lines of src begin on pieces. PoCL needs barriers that no condition has, even one that is
+// the same for a group.
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, u32 *r, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, const PASTE(NAME, Share) share, u32 na, u32 whole, u32 aligned) {
 	SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
 	if (!aligned) {
