@@ -108,7 +108,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, u32 *r, GLOBAL const 
 	SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
 	if (!aligned) {
 		PASTE(NAME, _pieces)(pieces, r, src, params, shape, share, na);
-	} else if (whole && (!RING || share.own)) {
+	} else if ((!RING || share.own) && whole) {
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 1, 1);
 	} else if (share.there) {
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 0, 1);
