@@ -322,6 +322,5 @@ func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
 	if err := k.setOuter(append([]axis{t.a.blocks(t.ta), t.c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return spec, err
 	}
-	k.groups = max(k.blocks/blocksOfSquares, min(k.blocks, 2*p.target.fewBlocks()))
 	return spec, nil
 }

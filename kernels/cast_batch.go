@@ -53,6 +53,6 @@ func (p *problem) planCastBatch(k *parameters, spec Spec, near int, c castBatch)
 	if err := k.setOuter(axis{n: (c.count + c.cut - 1) / c.cut}); err != nil {
 		return err
 	}
-	k.groups = spec.castGroups(k.blocks, p.target.fewBlocks())
+	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())
 	return nil
 }

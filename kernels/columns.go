@@ -57,7 +57,8 @@ type columns struct {
 func (p *problem) columns(spec Spec, near int) columns {
 	a, b := p.inner(near), p.inner(0)
 	unit, piece, rows, lines := int64(128/p.dBits), int64(128/p.sBits), spec.columnRows(), spec.columnLines()
-	dAligned := p.aligned(unit, p.dBase, 0, func(a axis) int64 { return a.d })
+	sector := sectorBytes * 8 / int64(p.dBits)
+	dAligned := p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
 	sAligned := p.aligned(piece, p.sBase, near, func(a axis) int64 { return a.s })
 	each := int64(30) // instructions for 16 bytes
 	if p.dBits == p.sBits {
@@ -69,8 +70,8 @@ func (p *problem) columns(spec Spec, near int) columns {
 		if !sAligned {
 			c.pieces = (ta + 2*piece - 2) / piece
 		}
-		if !dAligned { // and the last one has the 16 bytes in which a line ends
-			c.step = rows - unit
+		if !dAligned { // and the last one has the sector in which a line ends
+			c.step = rows - sector
 			c.blocks = (b.n - 1 + c.step - 1) / c.step
 		}
 		if rows*c.pieces+rows/unit > columnSlots {
@@ -103,15 +104,6 @@ func (p *problem) columns(spec Spec, near int) columns {
 	return best
 }
 
-// castGroups is how many groups do so many blocks: one each, if there are not more than some
-// times few, or those of lookups, which begin with a table, several.
-func (s Spec) castGroups(blocks, few int64) int64 {
-	if s.Form == Lookup {
-		return s.grouped(blocks, 4*few)
-	}
-	return s.grouped(blocks, 8*few)
-}
-
 // width is the logarithm of how many work-items read a row.
 func (c *columns) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
@@ -120,11 +112,11 @@ func (p *problem) planColumns(k *parameters, spec Spec, near int, c columns) err
 	a, b := p.inner(near), p.inner(0)
 	k.flat, k.span = uint32(c.width()), uint32(c.pieces)
 	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(c.step), uint32(b.n), b.d, b.s
-	rows := axis{c.blocks, c.step * b.d, c.step * b.s}
-	if err := k.setOuter(append([]axis{a.blocks(c.ta), rows}, p.others(0, near)...)...); err != nil {
+	k.tb, k.nb, k.db, k.sb = uint32(spec.columnRows()), uint32(b.n), b.d, b.s
+	k.step, k.rows = uint32(c.step), uint32(c.blocks)
+	if err := k.setBands(a.blocks(c.ta), b, p.others(0, near)...); err != nil {
 		return err
 	}
-	k.groups = spec.castGroups(k.blocks, p.target.fewBlocks())
+	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())
 	return nil
 }

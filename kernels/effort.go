@@ -5,10 +5,11 @@ import "math"
 // effort is about what a block of a form by tiles asks of a multiprocessor.
 type effort struct {
 	blocks       int64
-	live         int64 // how many of them a multiprocessor has at a time; 0: usualBlocks
-	instructions int64 // of a work-item
-	sectors      int64 // of memory that its loads and stores touch, one after the other
-	passes       int64 // through the banks of local memory
+	live         int64   // how many of them a multiprocessor has at a time; 0: usualBlocks
+	instructions int64   // of a work-item
+	sectors      int64   // of memory that its loads and stores touch, one after the other
+	passes       int64   // through the banks of local memory
+	strain       float64 // how much longer memory takes, as lines are short: see strain
 }
 
 // cycles is about how many of them a copy of so many bytes takes on one multiprocessor of
@@ -26,12 +27,18 @@ func (e effort) cycles(bytes int64) float64 {
 		2.9 * instructions,
 		1.35 * float64(e.sectors),
 		1.1 * float64(e.passes),
-		memoryCycles(bytes) / float64(e.blocks),
+		memoryCycles(bytes) / float64(e.blocks) * (1 + e.strain),
 		(1.1*instructions + 750) * usualBlocks / float64(live),
 	} {
 		sum += part * part * part
 	}
 	return float64(e.blocks) * math.Cbrt(sum)
+}
+
+// unstrained is the effort as other forms tell theirs.
+func (e effort) unstrained() effort {
+	e.strain = 0
+	return e
 }
 
 // usualBlocks is how many of them live on a multiprocessor: 1,024 work-items.
@@ -43,6 +50,29 @@ const atRoof = 1.1
 
 // memoryCycles is about how many of them memory takes by itself.
 func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }
+
+// strain is how much longer memory takes for blocks of na indices of axis near, along which src
+// is dense, and nb of dst's innermost one, as their lines are short: as was measured on an H100 with
+// transpositions by several tiles.
+func (p *problem) strain(near int, na, nb int64) float64 {
+	read, written := na*int64(p.sBits)/8, nb*int64(p.dBits)/8
+	if na == magnitude(p.inner(0).s) { // lines follow each other
+		read *= nb
+	}
+	if nb == p.inner(near).d {
+		written *= na
+	}
+	sum := 0.0
+	for _, line := range []int64{read, written} {
+		if line < lineBytes {
+			sum += .25 - .25*float64(line)/lineBytes
+		}
+		if line < 2*lineBytes {
+			sum += .03
+		}
+	}
+	return sum
+}
 
 // touched is how many sectors lines of so many bytes touch, each for itself.
 func touched(lines, bytes int64, aligned bool) int64 {

@@ -6,10 +6,15 @@ import "strconv"
 // element longer than they need to be.
 const tileRoom = 17 << 10
 
+// overlapBytes is up to which length of lines of dst, in bytes, blocks overlap if they do not begin on
+// sectors: of longer ones, those that two blocks complete are few.
+const overlapBytes = 512
+
 // oblong is a shape of form tile's block: so many indices of the axes a and b, and of
 // c, another one, for where a and b are short.
 type oblong struct {
 	a, b, c       int64
+	step          int64 // of blocks along b: less than b where they overlap
 	axis          int   // c, counted from the innermost axis; 0: none
 	reads, writes int64 // lines that a work-item reads, and writes
 	effort        effort
@@ -31,7 +36,7 @@ func (s Spec) tileDefines() []string {
 // planTile plans form tile, of axis a and dst's innermost one, b.
 func (p *problem) planTile(k *parameters, near int, t oblong) error {
 	a, b, but := p.inner(near), p.inner(0), []int{0, near}
-	cuts := []axis{a.blocks(t.a), b.blocks(t.b)}
+	var cuts []axis
 	k.cut = uint32(t.c)
 	if t.axis > 0 {
 		c := p.inner(t.axis)
@@ -40,15 +45,17 @@ func (p *problem) planTile(k *parameters, near int, t oblong) error {
 	}
 	k.ta, k.na, k.da, k.sa = uint32(t.a), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.n), b.d, b.s
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.b, t.step))
 	k.inner = []axis{{n: t.a}, {n: t.readers(), d: t.reads}, {n: t.b}, {n: t.writers(), d: t.writes}}
-	return k.setOuter(append(cuts, p.others(but...)...)...)
+	return k.setBands(a.blocks(t.a), b, append(cuts, p.others(but...)...)...)
 }
 
 // oblong chooses the shape that costs least. One of the usual size is taken where others
 // are not much better: its kernel has fewer instructions.
 func (p *problem) oblong(spec Spec, near int) oblong {
 	ta, tb := spec.tileSize()
-	best := p.oblongOf(near, 0, ta, tb)
+	aligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
+	best := p.oblongOf(near, 0, ta, tb, aligned)
 	best.effort.instructions -= best.effort.instructions / 8
 	least := best.effort.cycles(p.bytes)
 	for _, a := range p.extents(p.inner(near).n) {
@@ -57,7 +64,7 @@ func (p *problem) oblong(spec Spec, near int) oblong {
 				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
 					continue
 				}
-				if t := p.oblongOf(near, c, a, b); t.c > 0 {
+				if t := p.oblongOf(near, c, a, b, aligned); t.c > 0 {
 					if cycles := t.effort.cycles(p.bytes); cycles < least {
 						best, least = t, cycles
 					}
@@ -89,14 +96,20 @@ func (p *problem) extents(n int64) []int64 {
 }
 
 // oblongOf is the shape with so many indices of a and b, and as many of c as there is
-// room for; without any, if there is none.
-func (p *problem) oblongOf(near, c int, a, b int64) oblong {
+// room for; without any, if there is none. aligned: lines of dst begin on sectors.
+func (p *problem) oblongOf(near, c int, a, b int64, aligned bool) oblong {
 	size := int64(p.dBits / 8)
 	loads := 64 / size
 	if p.dBits == 32 {
 		loads = 20
 	}
-	t := oblong{a: a, b: b, axis: c}
+	t := oblong{a: a, b: b, step: b, axis: c}
+	torn := b < p.inner(0).n && !aligned
+	if torn && b*size <= overlapBytes {
+		if t.step -= sectorBytes / size; t.step <= 0 {
+			return t
+		}
+	}
 	most := int64(1)
 	if c > 0 {
 		most = p.inner(c).n
@@ -112,7 +125,7 @@ func (p *problem) oblongOf(near, c int, a, b int64) oblong {
 	if t.c = most; t.c == 0 {
 		return t
 	}
-	blocks := p.inner(near).blocks(a).n * p.inner(0).blocks(b).n
+	blocks := p.inner(near).blocks(a).n * rowsOf(p.inner(0).n, b, t.step)
 	for i := range p.axes {
 		switch n := p.inner(i).n; {
 		case i == 0 || i == near:
@@ -129,6 +142,13 @@ func (p *problem) oblongOf(near, c int, a, b int64) oblong {
 		instructions: 150 + 7*(t.reads+t.writes),
 		sectors:      touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
 		passes:       2 * na * nb * t.c * size / lineBytes,
+		strain:       p.strain(near, na, nb),
+	}
+	switch {
+	case t.step < b:
+		t.effort.instructions += 6 * t.writes
+	case torn: // memory writes the sectors at lines' ends twice, and reads them in between
+		t.effort.strain += 75 / float64(nb*size)
 	}
 	return t
 }

@@ -21,6 +21,7 @@ type parameters struct {
 
 	na, nb, ta, tb uint32
 	da, sa, db, sb int64
+	step, rows     uint32
 
 	outer, inner, run []axis
 
@@ -52,6 +53,21 @@ func (k *parameters) setOuter(cuts ...axis) error {
 	return nil
 }
 
+// bandBlocks is how many blocks along b a band has at most: see banded_of in source/common.h.
+const bandBlocks = 8
+
+// setBands makes blocks of axes a, the blocks along it, and b, rows of which are step
+// indices apart, then of the others.
+func (k *parameters) setBands(a, b axis, others ...axis) error {
+	rows, d, s := int64(k.rows), int64(k.step)*b.d, int64(k.step)*b.s
+	bands := (rows + bandBlocks - 1) / bandBlocks
+	each := (rows + bands - 1) / bands
+	return k.setOuter(append([]axis{{each, d, s}, a, {bands, each * d, each * s}}, others...)...)
+}
+
+// rowsOf is how many blocks of tb of n indices there are, which are step apart.
+func rowsOf(n, tb, step int64) int64 { return max(1, (n-tb+2*step-1)/step) }
+
 // bytes is the size of the parameters.
 func (k *parameters) bytes() int {
 	return headerBytes + axisBytes*(len(k.outer)+len(k.inner)+len(k.run)) + len(k.more)
@@ -77,6 +93,8 @@ func (k *parameters) encode(room int) []byte {
 	for _, v := range []int64{k.da, k.sa, k.db, k.sb} {
 		b = le.AppendUint64(b, uint64(v))
 	}
+	b = le.AppendUint32(b, k.step)
+	b = le.AppendUint32(b, k.rows)
 	b = append(b, make([]byte, headerBytes-len(b))...)
 	for _, axes := range [][]axis{k.outer, k.inner, k.run} {
 		for _, a := range axes {

@@ -19,9 +19,6 @@ const (
 	permuteOuter, permuteStages = 12, 8
 	// permuteRoom is how many axes its parameters take: see source/permute.h.
 	permuteRoom = permuteOuter + (2+2*(groupBits+4)+permuteStages+1)/2
-	// permuteBlocks is how many blocks a group does, so that it finds its place once, if
-	// there are enough.
-	permuteBlocks = 8
 )
 
 // permuteSpecs lists the kernels of this form.
@@ -308,7 +305,6 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.groups = max(k.blocks/permuteBlocks, min(k.blocks, 4*p.target.fewBlocks()))
 	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
 	p.d.add += (t.base[toDst] - p.dBase) << p.d.shift
 	p.s.add += (t.base[fromSrc] - p.sBase) << p.s.shift

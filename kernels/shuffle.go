@@ -21,8 +21,6 @@ const (
 	mostPieces = 8
 	// Of a cut axis, tiles have from half of what they have at first to almost twice that.
 	leastEighths, mostEighths = 5, 13
-	// shuffleBlocks is how many blocks a group does, if there are enough.
-	shuffleBlocks = 4
 )
 
 // shuffleSpecs lists the kernels of this form.

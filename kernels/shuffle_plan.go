@@ -43,7 +43,6 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	if err := k.setOuter(append(cuts, others...)...); err != nil {
 		return spec, err
 	}
-	k.groups = max(k.blocks/shuffleBlocks, min(k.blocks, 2*p.target.fewBlocks()))
 	return spec, nil
 }
 

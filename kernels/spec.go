@@ -29,7 +29,6 @@ type Spec struct {
 	Turned  bool  // a cast that is a transposition: see source/turned.h
 	Columns bool  // the same, of longer lines: see source/columns.h
 	Batched bool  // the same, of small matrices: see source/cast_batch.h
-	Ring    bool  // a transposition whose lines of dst begin anywhere: see source/ring.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -80,9 +79,6 @@ func (s Spec) String() string {
 	if s.Batched {
 		name += "_batched"
 	}
-	if s.Ring {
-		name += "_ring"
-	}
 	if s.Wide {
 		name += "_wide"
 	}
@@ -105,25 +101,27 @@ func (s Spec) group() uint32 {
 
 // live is how many groups live on a multiprocessor at least, for which the compiler
 // keeps to so few registers; 0: it chooses. (Where it is told 1, it takes more than it
-// would by itself.)
+// would by itself.) What does not fit goes to memory: an H100 is up to five times faster
+// without, and up to a tenth with more groups.
 func (s Spec) live() int {
-	if s.Turned || s.Columns || s.Batched || s.Periods && (s.Form == Run || s.Form == Repack) {
+	if s.Turned {
+		return 768 / GroupSize
+	}
+	if s.Columns || s.Batched || s.Periods && (s.Form == Run || s.Form == Repack) {
 		return 1024 / GroupSize
 	}
 	switch s.Form {
-	case Transpose, Batch, Gather, Shuffle, Lookup, Blend:
+	case Transpose:
+		return 768 / GroupSize
+	case Batch, Gather, Shuffle, Lookup, Blend, Value, Join, Blocks, Codes, Picks:
 		return 1024 / GroupSize
 	case Cast:
 		if !s.pair() {
 			return 1024 / GroupSize
 		}
-	case Value, Join:
-		return 1536 / GroupSize
-	case Blocks, Codes, Picks:
-		return 1024 / GroupSize
 	case Dequantize:
 		if s.SrcBits < 32 {
-			return 1536 / GroupSize
+			return 1024 / GroupSize
 		}
 	}
 	if s.Form == Permute {
@@ -217,7 +215,6 @@ func (s Spec) defines() []string {
 		"PUT " + flag(s.puts()),
 		"REDUCES " + flag(s.reduces()),
 		"PERIODIC " + flag(s.Periods),
-		"RING " + flag(s.Ring),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
 		"ORDERED " + flag(s.Form == Shuffle),

@@ -20,9 +20,6 @@ func transposeSpecs() []Spec {
 	for _, b := range []uint8{2, 4, 8, 16} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
 	}
-	for _, b := range []uint8{4, 8, 16} {
-		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Ring: true})
-	}
 	for _, b := range []uint8{2, 4} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
 	}
@@ -87,10 +84,10 @@ func (p *problem) transposed() choice {
 	switch {
 	case form == Tile:
 		c.oblong = p.oblong(p.spec(form), near)
-		c.cycles = c.oblong.effort.cycles(p.bytes)
+		c.cycles = c.oblong.effort.unstrained().cycles(p.bytes)
 	case form == Transpose && !p.target.Serial:
 		c.strip = p.strip(p.spec(form), near)
-		c.cycles = c.strip.effort.cycles(p.bytes)
+		c.cycles = c.strip.effort.unstrained().cycles(p.bytes)
 	}
 	return c
 }
@@ -105,9 +102,6 @@ func (p *problem) planSerialTransposed(k *parameters, near int) error {
 
 // blocks is the axis of blocks of n indices each.
 func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
-
-// blocksOfSquares is how many blocks a group does, if there are enough: see grouped.
-const blocksOfSquares = 4
 
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
@@ -133,18 +127,14 @@ func (s Spec) lines() int64 {
 	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
-// ringWidth is the width of a tile whose slots are rings.
-const ringWidth = 3
-
 // strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
 // a and b, and of c, another one, for where a and b are short. Blocks along b are step
-// indices apart, and a group does a run of them, which keeps what they have in common.
+// indices apart.
 type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc int64
-	step, run  int64
+	step       int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
-	ring       bool // slots of lines are one
 	across     bool // 16 bytes of dst are put together across lines
 	effort     effort
 }
@@ -165,7 +155,8 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	unit := int64(128 / p.dBits)
 	k.flat, k.words = uint32(t.width), uint32(bits.TrailingZeros64(uint64(t.tb/unit)))
 	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(t.step), uint32(b.n), b.d, b.s
+	k.tb, k.nb, k.db, k.sb = uint32(t.tb), uint32(b.n), b.d, b.s
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.tb, t.step))
 	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
 	if spec.spreads() && !p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s }) {
 		k.length = 1
@@ -173,36 +164,30 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	if t.across {
 		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
 	}
-	rows := b.blocks(t.run * t.step)
-	rows.n = (t.rows(b.n) + t.run - 1) / t.run
-	if err := k.setOuter(append([]axis{a.blocks(t.ta), rows, c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+	if err := k.setBands(a.blocks(t.ta), b, append([]axis{c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
-	k.groups = spec.grouped(k.blocks, 2*p.target.fewBlocks())
-	if t.run > 1 {
-		k.groups = k.blocks
-	}
+	k.groups = spec.groups(k.blocks, p.target.fewBlocks())
 	return nil
 }
 
-// grouped is how many groups do so many blocks: at least few, if there are as many blocks.
-// Those of casts begin with a table or with what the types are: each does four times as
-// many blocks, and half as many groups are enough.
-func (s Spec) grouped(blocks, few int64) int64 {
-	each := int64(blocksOfSquares)
-	if s.Turned || s.Columns || s.Batched {
-		each, few = 4*each, few/2
-	}
-	return max(blocks/each, min(blocks, few))
-}
+// blocksOfTable is how many blocks a group does that begins with a table.
+const blocksOfTable = 16
 
-// rows is how many blocks there are along b, of n indices.
-func (t *strip) rows(n int64) int64 { return max(1, (n-t.tb+2*t.step-1)/t.step) }
+// groups is how many groups do so many blocks: one each, as an H100 is up to a tenth faster with
+// these than with groups that do some, one after the other. Where each begins with a table, they
+// are fewer: at least few, if there are as many blocks.
+func (s Spec) groups(blocks, few int64) int64 {
+	if s.Form != Lookup {
+		return blocks
+	}
+	return max(blocks/blocksOfTable, min(blocks, few))
+}
 
 // strip chooses the shape that takes least.
 func (p *problem) strip(spec Spec, near int) strip {
 	best, least := strip{}, 0.0
-	dAligned := p.aligned(int64(128/p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
+	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
 	sAligned := p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s })
 	for width := 0; width <= 6; width++ {
 		for c := range p.axes {
@@ -232,12 +217,13 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	t.step, t.tc = t.tb, room/t.tb
 	if t.tb < b.n && !dAligned {
-		t.step -= unit
+		t.step -= sectorBytes * 8 / int64(p.dBits)
 	}
-	if t.step == 0 {
+	if t.step <= 0 {
+		t.step = 0
 		return t
 	}
-	as, bs, cs := a.blocks(t.ta).n, t.rows(b.n), int64(1)
+	as, bs, cs := a.blocks(t.ta).n, rowsOf(b.n, t.tb, t.step), int64(1)
 	others := p.count() / (a.n * b.n)
 	switch {
 	case c == near:
@@ -249,15 +235,9 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	nc := min(t.tc, cs)
 	t.effort.blocks = as * bs * others
-	t.run = 1
-	t.ring = spec.Form == Transpose && spec.DstBits > 2 && width == ringWidth && t.tc == 1 && t.step < t.tb
-	if t.ring && spec.DstBits == 4 {
-		t.run = max(1, min(bs, t.effort.blocks/spec.grouped(t.effort.blocks, 2*p.target.fewBlocks())))
-	}
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
-	fresh := nb - (t.tb-t.step)*(t.run-1)/t.run // indices along b that are read, in the mean
 	lines := nc * na
-	reads := touched(nc*fresh, na*int64(p.sBits)/8, sAligned)
+	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
@@ -265,7 +245,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
 		apart *= 2
 	}
-	together := nc * touched(1, ((fresh-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
 	switch {
@@ -273,16 +253,15 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		cost += 85
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
 		cost += 200
-		reads = min(reads+nc*fresh*(na>>min(width, 5)), 2*min(reads, together))
+		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
 		cost += 330
-		reads = min(reads+nc*fresh, 2*together)
+		reads = min(reads+nc*nb, 2*together)
 	}
-	cost = cost * fresh / nb
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
@@ -293,11 +272,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
-		if t.ring {
-			cost += 19 * each
-		} else {
-			cost += 44*each + 36*min(apart, each)
-		}
+		cost += 44*each + 36*min(apart, each)
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
 		cost += 10 * each
 	default:
@@ -309,6 +284,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		writes += 2 * lines / bs
 	}
 	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 3*spec.slots()/8
+	t.effort.strain = p.strain(near, na, nb)
 	return t
 }
 

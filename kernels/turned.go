@@ -41,7 +41,7 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 		try.reverseAxis(near)
 	}
 	t, c, batch := try.strip(spec, near), columns{}, castBatch{}
-	least := t.effort.cycles(p.bytes)
+	least := t.effort.unstrained().cycles(p.bytes)
 	if columnCast(dense.DstBits, dense.SrcBits) {
 		long, small := dense, dense
 		long.Columns, small.Batched = true, true

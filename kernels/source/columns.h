@@ -4,15 +4,16 @@
 // elements of 16 aligned bytes of dst from as many of these rows, wherever they begin, and
 // convert them: nothing has to be shifted, nor put into the tile once more.
 //
-// src is dense along axis a, and dst along axis b. Outer axes 0 and 1 count the blocks along a
-// and b; the tile has ROWS rows of params->span pieces, for ta elements that begin anywhere in
-// the first one, and 1<<params->flat work-items read a row. A work-item's 16 bytes are in
-// lines of dst that are LINES apart, which begin alike: so it finds out once where rows are.
+// src is dense along axis a, and dst along axis b. Blocks go in bands (see common.h). The tile has
+// ROWS rows of params->span pieces, for ta elements that begin anywhere in the first one, and
+// 1<<params->flat work-items read a row. A work-item's 16 bytes are in lines of dst that are LINES
+// apart, which begin alike: so it finds out once where rows are.
 //
-// Where lines of dst do not begin on 16 bytes, blocks overlap along b (tb is less than ROWS),
-// so that 16 bytes of dst are one block's, and only those at a line's own ends are in part.
+// Where lines of dst do not begin on sectors, blocks overlap along b (step is less than ROWS), so
+// that a sector of dst is one block's, and only those at a line's own ends are in part.
 
 #define UNIT (128 / DBITS)     // elements in 16 bytes of dst
+#define SECTOR (256 / DBITS)   // and in a sector of memory
 #define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : 4)
 #define ROWS (1 << ROWS_LOG)
 #define UNITS_LOG (ROWS_LOG - UNIT_LOG) // of 16 bytes in a line
@@ -57,16 +58,16 @@ INLINED void PASTE(NAME, _rows)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 }
 
 // columns writes what becomes of the tile's na columns, to dst from position d on. follows:
-// the block before has written the first 16 bytes.
+// the block before has written the first sector.
 INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 s, u32 na, u32 nb, u32 follows KNOWN) {
 	const u32 warp = LOCAL_ID / 32;
 	const u32 unit = (LOCAL_ID & ((1 << NEAR) - 1)) | (warp & ((1 << (UNITS_LOG - NEAR)) - 1)) << NEAR;
 	const u32 first = (LOCAL_ID % 32 >> NEAR) | warp >> (UNITS_LOG - NEAR) << (5 - NEAR);
 	const i64 at = d + first * params->da;
-	const u32 phase = (u32)at % UNIT, pieces = params->span, sb = (u32)params->sb;
+	const u32 phase = (u32)at % SECTOR, pieces = params->span, sb = (u32)params->sb;
 	const i32 begin = (i32)(unit * UNIT - phase);
 	const i32 from = MAX(-begin, 0), until = MIN((i32)nb - begin, UNIT); // elements that are dst's
-	const u32 end = until > 0 && (unit > 0 || !follows) ? na : 0;
+	const u32 end = until > 0 && (unit >= SECTOR / UNIT || !follows) ? na : 0;
 	const u32 whole = from == 0 && until == UNIT ? end : 0;
 	Local row[UNIT]; // where a work-item's element is in it
 	UNROLL
@@ -122,23 +123,22 @@ ENTRY {
 	PREPARE
 	SHARED(u128, tile, COLUMN_SLOTS);
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		CONSTANT Axis *axes = AXES(params);
-		const Tile t = tile_of(params, block, dBase, sBase);
-		u32 rest = block;
-		digit(&rest, axes);
-		const u32 first = digit(&rest, axes + 1), nb = MIN(params->nb - first * params->tb, ROWS);
+		u32 row, third;
+		const Tile t = banded_of(params, block, dBase, sBase, &row, &third);
+		const u32 nb = t.nb;
 		if (nb == ROWS && (ROWS << params->flat) % (AHEAD * GROUP) == 0) {
 			PASTE(NAME, _rows)(tile, src, params, t.s, t.na, nb, 1);
 		} else {
 			PASTE(NAME, _rows)(tile, src, params, t.s, t.na, nb, 0);
 		}
 		BARRIER();
-		PASTE(NAME, _columns)(dst, tile, params, t.d, (u32)t.s, t.na, nb, first > 0 && params->tb < ROWS KNOWS);
+		PASTE(NAME, _columns)(dst, tile, params, t.d, (u32)t.s, t.na, nb, row > 0 && params->step < ROWS KNOWS);
 		BARRIER(); // before the next block's rows
 	}
 }
 
 #undef UNIT
+#undef SECTOR
 #undef UNIT_LOG
 #undef UNITS_LOG
 #undef ROWS

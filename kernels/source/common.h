@@ -30,7 +30,8 @@ typedef struct {
 	// Of kernels that work on tiles and blocks: see there.
 	u32 na, nb, ta, tb;
 	i64 da, sa, db, sb;
-	i64 unused[2];
+	u32 step, rows; // of blocks along b: see banded_of
+	i64 unused;
 } Params;
 
 #define AXES(params) ((CONSTANT Axis *)((params) + 1))
@@ -84,6 +85,31 @@ DEVICE Tile tile_of(CONSTANT Params *params, u32 block, i64 d, i64 s) {
 		const u32 i = digit(&block, axes + k);
 		t.d += i * axes[k].d;
 		t.s += i * axes[k].s;
+	}
+	return t;
+}
+
+// banded_of is tile_of where blocks go in bands along axis a, so that those that are under way
+// at a time lie together on both sides. Outer axis 0 counts a band's blocks along b, 1 those
+// along a, 2 the bands. Blocks are step indices apart along b, and may overlap. row is a block's
+// number along b: of rows; the last band may have more, in which there is nothing. third is its
+// number along outer axis 3.
+DEVICE Tile banded_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 *row, u32 *third) {
+	CONSTANT Axis *axes = AXES(params);
+	Tile t;
+	const u32 in = digit(&block, axes), a = digit(&block, axes + 1), b = digit(&block, axes + 2) * axes[0].n + in;
+	t.d = d + a * axes[1].d + b * axes[0].d;
+	t.s = s + a * axes[1].s + b * axes[0].s;
+	t.na = b < params->rows ? MIN(params->ta, params->na - a * params->ta) : 0;
+	t.nb = b < params->rows ? MIN(params->tb, params->nb - b * params->step) : 0;
+	*row = b;
+	*third = 0;
+	ROLLED
+	for (u32 k = 3; k < params->outer; k++) {
+		const u32 i = digit(&block, axes + k);
+		t.d += i * axes[k].d;
+		t.s += i * axes[k].s;
+		*third = k == 3 ? i : *third;
 	}
 	return t;
 }

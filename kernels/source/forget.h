@@ -5,6 +5,7 @@
 #undef VEC
 #undef ACROSS
 #undef UNIT
+#undef SECTOR
 #undef UNIT_LOG
 #undef ACROSS_LOG
 #undef SLOTS

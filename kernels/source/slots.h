@@ -1,11 +1,12 @@
 // slots: where the tile of a transposition by squares has slots, of any shape of it, and how they are
 // written.
 //
-// Where lines of dst do not begin on 16 bytes, blocks overlap by a slot along b (tb is
-// less than there is room for), so that 16 bytes of dst are one block's, of whichever
-// lines: only a line's own ends are merged. Where a block has whole lines that follow each
-// other in dst (span), its 16 bytes are put together across lines, too: inner axes 0 and 1
-// have the extents of a line and of the lines for each index of c.
+// Where lines of dst do not begin on sectors, blocks overlap by one along b (step is less than
+// tb), so that a sector of dst is one block's, of whichever lines: memory
+// writes what two blocks complete twice, and reads it in between. Only 16 bytes at a line's own
+// ends are merged. Where a block has whole lines that follow each other in dst (span), its
+// 16 bytes are put together across lines, too: inner axes 0 and 1 have the extents of a line
+// and of the lines for each index of c.
 
 DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	PASTE(NAME, Shape) shape;
@@ -13,7 +14,6 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	shape.words = params->words;
 	shape.apart = shape.units < 3 ? 3 : SPREAD(params) ? 0 : params->words;
 	shape.near = SPREAD(params) ? 3 : UP_TO(3, params->flat); // 3: none
-	shape.turn = 0;
 	return shape;
 }
 
@@ -50,10 +50,11 @@ INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NA
 	}
 }
 
-// store writes the 16 bytes that are full of the tile, to dst from position d on: those
-// of the first nb elements of each line. full: that is all of it; aligned: all lines
-// begin on 16 bytes.
-INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 full, u32 aligned) {
+// store writes the 16 bytes that are full of the tile, to dst from position d on: those of nb
+// elements of each line, without what the blocks before have written, or later ones do, if
+// this is not the first or the last. full: that is all of it; aligned: all lines begin on
+// 16 bytes, and blocks do not overlap.
+INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 head, u32 last, u32 full, u32 aligned) {
 	const u32 lines = GROUP >> shape.units; // that are written at once
 	const u32 first = LOCAL_ID >> shape.units, unit = LOCAL_ID & ((1 << shape.units) - 1), c = unit >> shape.words;
 	const u32 b = (unit & ((1 << shape.words) - 1)) * UNIT;
@@ -70,20 +71,22 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	}
 	// Lines a stride apart begin alike: what is found out about the first holds for all of these
 	// that a work-item writes. Their slots are moved by a number that grows.
-	const u32 stride = MAX(lines, MAX(MAX(UNIT, ACROSS), 8)), bytes = shape.units + 4; // of a line, the logarithm
+	const u32 stride = MAX(lines, MAX(SECTOR, ACROSS)), bytes = shape.units + 4; // of a line, the logarithm
 	i64 jump = stride * params->da * DBITS >> 3;
 	FRESH64(jump);
-	const i32 most = (i32)(nb - b) - UNIT; // elements before the first 16 bytes that are full
-	const u32 end = c < nc ? na << bytes : 0;
+	const u32 wanted = c < nc ? na << bytes : 0;
 	const Local slots = local_of(tile);
 	u32 place = unit;
 	FRESH(place);
 	for (u32 k = first; k < stride; k += lines) {
-		const u32 before = aligned ? 0 : (0 - (u32)at) % UNIT, moved = PASTE(NAME, _moved)(shape, k);
-		const u32 lo = (place ^ moved) * 16, hi = ((place + 1) % (1 << shape.units) ^ moved) * 16; // hi is not wanted behind the last
+		const u32 begun = (b - (u32)at) % SECTOR; // elements of the line before its first whole sector
+		const u32 before = aligned ? 0 : head ? begun % UNIT : begun, moved = PASTE(NAME, _moved)(shape, k);
+		const u32 slot = place + before / UNIT;
+		const u32 lo = (slot ^ moved) * 16, hi = ((slot + 1) % (1 << shape.units) ^ moved) * 16; // hi is not wanted behind the last
+		const u32 end = before + b + UNIT <= (last || aligned ? nb : begun + params->step) ? wanted : 0;
 		GLOBAL u8 *to = dst + ((at + before) * DBITS >> 3);
 		u32 more = 0;
-		for (u32 line = (i32)before <= most ? k << bytes : end; line < end; line += stride << bytes) {
+		for (u32 line = k << bytes; line < end; line += stride << bytes) {
 			const u32 begin = line ^ (more & 0x70);
 			Pair p;
 			p.lo = local_128(slots + (begin ^ lo));
@@ -155,19 +158,14 @@ ENTRY {
 	SHARED(u128, tile, SLOTS);
 	const PASTE(NAME, Shape) shape = PASTE(NAME, _shape)(params);
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		CONSTANT Axis *axes = AXES(params);
-		const Tile t = tile_of(params, block, dBase, sBase);
-		u32 rest = block;
-		digit(&rest, axes);
-		const u32 first = digit(&rest, axes + 1), begin = first * params->tb;
-		const u32 room = UNIT << params->words, left = params->nb - begin;
-		const u32 third = digit(&rest, axes + 2) * params->cut;
-		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third);
-		const u32 na = t.na, nb = MIN(left, room);
+		u32 row, third;
+		const Tile t = banded_of(params, block, dBase, sBase, &row, &third);
+		const u32 na = t.na, nb = t.nb, room = UNIT << params->words;
+		const u32 nc = (u32)MIN((i64)params->cut, params->extent - (i64)third * params->cut);
 		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
 		const u32 sAligned = !SPREAD(params) && (t.s | params->sb | params->s) % ACROSS == 0;
-		const u32 dAligned = (t.d | params->da | params->d) % UNIT == 0;
-		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, 0, na, nb, nc);
+		const u32 dAligned = params->step == room && (t.d | params->da | params->d) % UNIT == 0;
+		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, na, nb, nc);
 		u32 r[LINES * VEC];
 #ifdef NEIGHBOURS
 		PASTE(NAME, _load)(tile, r, src, params, shape, share, na, whole, sAligned);
@@ -182,17 +180,16 @@ ENTRY {
 		BARRIER();
 		if (params->span) {
 			PASTE(NAME, _across)(dst, tile, params, shape, t.d, na, nb, nc);
-		} else if (whole && dAligned && params->tb == room) {
-			PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, nb, nc, 1, 1);
+		} else if (whole && dAligned) {
+			PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, nb, nc, 1, 1, 1, 1);
 		} else {
-			const u32 last = left <= room;
-			const u32 most = last ? nb : params->tb + UNIT - 1;
+			const u32 head = row == 0, last = row + 1 == params->rows;
 			if (dAligned) {
-				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, most, nc, 0, 1);
+				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, nb, nc, 1, 1, 0, 1);
 			} else {
-				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, most, nc, 0, 0);
+				PASTE(NAME, _store)(dst, tile, params, shape, t.d, na, nb, nc, head, last, 0, 0);
 			}
-			const u32 heads = first == 0 && !dAligned, tails = last && (!dAligned || nb % UNIT > 0);
+			const u32 heads = head && !dAligned, tails = last && (!dAligned || nb % UNIT > 0);
 			if (heads || tails) {
 				PASTE(NAME, _ends)(dst, tile, params, shape, t.d, na, nb, nc, heads, tails);
 			}

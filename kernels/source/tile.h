@@ -4,12 +4,17 @@
 // A line of the tile has an odd number of elements, so that neither way of going
 // through it meets a memory bank twice, or few.
 //
-// Outer axes 0, 1 and 2 count the blocks along a, b and c; extent, d and s are those of c.
+// Where lines of dst do not begin on sectors, blocks overlap by one along b (step is less than
+// tb), so that a sector of dst is one block's: memory writes what two blocks complete twice, and
+// reads it in between.
+//
+// Blocks go in bands (see common.h), and outer axis 3 counts those along c; extent, d and s are those of c.
 // Work-items stand side by side along a line, then below each other, then along c. Each
 // has some lines, d of inner axis 1 where they are read, and of 3 where they are written.
 // A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
 
 #define LINE (TILE_A + 1)
+#define SECTOR (256 / DBITS) // elements
 #define LOADS (TILE_A * TILE_B / GROUP) // of a work-item
 #define MOST (DBITS == 32 ? 20 : LOADS) // of one, in a block of another shape
 
@@ -32,14 +37,26 @@
 		}                                           \
 	}
 
+// STORE_OWN stores an element of a line that begins at position at of dst, if it is the block's: the
+// one at bx of its part. That begins at the first whole sector, but in the first block, and is of step
+// elements, but in the last.
+#define STORE_OWN(at, offset, element)                                            \
+	const i32 begun = (0 - (u32)(at)) % SECTOR, skip = row > 0 ? begun : 0;       \
+	if ((i32)bx + skip - (last ? 0 : begun) < most) {                             \
+		to[(offset) + skip] = (element)[skip * line];                             \
+	}
+
 ENTRY {
 	SHARED(WORD, tile, TILE);
 	CONSTANT Axis *inner = AXES(params) + params->outer;
-	const u32 usual = params->ta == TILE_A && params->tb == TILE_B;
+	const u32 usual = params->ta == TILE_A && params->tb == TILE_B, overlap = params->step < params->tb;
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
-		const Tile t = tile_of(params, block, dBase, sBase);
+		u32 row, third;
+		const Tile t = banded_of(params, block, dBase, sBase, &row, &third);
 		GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src + t.s;
 		GLOBAL WORD *RESTRICT to = (GLOBAL WORD *)dst + t.d;
+		const u32 last = row + 1 == params->rows;
+		const i32 most = last ? t.nb : params->step;
 		if (usual && t.na == TILE_A && t.nb == TILE_B) {
 			const u32 ax = LOCAL_ID % TILE_A, ay = LOCAL_ID / TILE_A; // to load: along a, along b
 			const u32 bx = LOCAL_ID % TILE_B, by = LOCAL_ID / TILE_B; // to store: along b, along a
@@ -58,9 +75,17 @@ ENTRY {
 				in[j * (GROUP / TILE_A) * LINE] = value[j];
 			}
 			BARRIER();
-			UNROLL
-			for (u32 j = 0; j < LOADS; j++) {
-				to[j * dLines] = out[j * (GROUP / TILE_B)];
+			if (overlap) {
+				const u32 line = LINE;
+				UNROLL
+				for (u32 j = 0; j < LOADS; j++) {
+					STORE_OWN(t.d + by * params->da + j * dLines, j * dLines, out + j * (GROUP / TILE_B))
+				}
+			} else {
+				UNROLL
+				for (u32 j = 0; j < LOADS; j++) {
+					to[j * dLines] = out[j * (GROUP / TILE_B)];
+				}
 			}
 		} else {
 			const u32 line = params->ta | 1;
@@ -68,11 +93,7 @@ ENTRY {
 			const u32 ax = digit(&az, inner), ay = digit(&az, inner + 1) * (u32)inner[1].d;
 			const u32 bx = digit(&bz, inner + 2), by = digit(&bz, inner + 3) * (u32)inner[3].d;
 			if (nc > 1) {
-				u32 rest = block;
-				digit(&rest, AXES(params));
-				digit(&rest, AXES(params) + 1);
-				const i64 left = params->extent - (i64)(digit(&rest, AXES(params) + 2) * nc);
-				nc = (u32)MIN((i64)nc, left);
+				nc = (u32)MIN((i64)nc, params->extent - (i64)third * nc);
 			}
 			SHARED_POINTER WORD *in = tile + ((az * params->tb + ay) * line + ax);
 			SHARED_POINTER const WORD *out = tile + ((bz * params->tb + bx) * line + by);
@@ -86,13 +107,20 @@ ENTRY {
 			LINES(reads, value[j] = *from; from += params->sb)
 			LINES(reads, *in = value[j]; in += line)
 			BARRIER();
-			LINES(writes, *to = out[j]; to += params->da)
+			if (overlap) {
+				u32 at = (u32)(t.d + by * params->da + bz * params->d);
+				LINES(writes, STORE_OWN(at, 0, out + j); to += params->da; at += (u32)params->da)
+			} else {
+				LINES(writes, *to = out[j]; to += params->da)
+			}
 		}
 		BARRIER(); // before the next block's loads
 	}
 }
 
 #undef LINE
+#undef SECTOR
+#undef STORE_OWN
 #undef LINES
 #undef LOADS
 #undef MOST
