@@ -243,7 +243,7 @@ type CaseResult struct {
 	Kernel   string  `json:"kernel,omitempty"` // that the device's planner chose
 	Verified string  `json:"verified,omitempty"`
 	Logical  int64   `json:"logical_bytes"` // see cases.LogicalBytes
-	Touched  int64   `json:"touched_bytes"` // the least traffic of memory, in sectors
+	Touched  int64   `json:"touched_bytes"` // the least traffic of memory, in sectors: see cases.Touched
 	Rotated  int64   `json:"rotated_bytes"` // of all buffers
 	Time     *Timing `json:"time,omitempty"`
 	GBps     float64 `json:"gb_per_s,omitempty"` // of logical bytes
