@@ -27,7 +27,7 @@ func (r *runner) verify(c cases.Case, at oracle.Case, o *Operands) (string, erro
 			return "", err
 		}
 	}
-	if err := oracle.CheckOn(r.dev, r.q, whole, r.Seed); err != nil {
+	if err := r.roomy(func() error { return oracle.CheckOn(r.dev, r.q, whole, r.Seed) }); err != nil {
 		return "", err
 	}
 	switch {
@@ -62,7 +62,7 @@ func (r *runner) verify(c cases.Case, at oracle.Case, o *Operands) (string, erro
 func (r *runner) sample(o oracle.Case, x *Operands, got []byte) (int, error) {
 	var at []byte
 	if b := x.At.Buffer; b != nil {
-		at = indices(o, b.Size(), r.Seed)
+		at = r.made(&o, b.Size())
 	}
 	rng := rand.New(rand.NewPCG(r.Seed, 1))
 	index := make([]int64, o.Dst.Rank())
