@@ -100,7 +100,7 @@ func (o *Operands) fill(q device.Queue, c *contents, filled *Operands) error {
 		}
 	}
 	if b := o.scale.Buffer; b != nil {
-		if err := q.Fill(whole(b, o.scale.Type), scales[o.scale.Type]); err != nil {
+		if err := q.Fill(whole(b, o.scale.Type), cases.Scale(o.scale.Type)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (o *Operands) Run(q device.Queue) error {
 		return q.Dequantize(o.Dst, o.Src, device.Scaling{Scale: o.scale, Zero: o.zero})
 	case oracle.OpQuantize:
 		by := o.operation.Terms
-		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero, Precision: by.Precision, FindScale: by.FindScale})
+		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero, Precision: by.Precision, Unsaturated: o.operation.How.Unsaturated, FindScale: by.FindScale})
 	}
 	return q.Copy(o.Dst, o.Src)
 }
@@ -166,9 +166,6 @@ func (o *Operands) buffers() (all []device.Buffer) {
 	}
 	return all
 }
-
-// scales are 1/8, in the types that scales of cases have.
-var scales = map[layout.DType][]byte{layout.Float16: {0x00, 0x30}, layout.Float32: {0, 0, 0, 0x3e}, layout.Float8E8M0: {0x7c}}
 
 // poisoned is a byte that no case leaves in dst.
 const poisoned = 0xa5

@@ -163,8 +163,20 @@ func byStride(axes []step) []step {
 	return all
 }
 
-// Reaches reports whether a layout has an element at a position. Each stride has to be
-// larger than the span of narrower axes, as in slices of tensors.
+// Nests reports whether each stride of a layout is larger than the span of narrower axes, as
+// in slices of tensors.
+func Nests(l layout.Layout) bool {
+	span := int64(0)
+	for _, axis := range byStride(steps(l)) {
+		if axis.stride <= span {
+			return false
+		}
+		span += (axis.n - 1) * axis.stride
+	}
+	return true
+}
+
+// Reaches reports whether a layout that [Nests] has an element at a position.
 func Reaches(l layout.Layout, position int64) bool {
 	low, _, ok := l.Extent()
 	if !ok {

@@ -238,7 +238,7 @@ func (r *Roofline) Fastest() *Rate {
 type CaseResult struct {
 	Name     string  `json:"name"`
 	Class    string  `json:"class"`
-	Op       string  `json:"op"`               // "copy", "convert", "fill" or "take"
+	Op       string  `json:"op"`               // "copy", "convert", "fill", "take" and so on
 	Case     string  `json:"case"`             // as restride verify --case takes it
 	Kernel   string  `json:"kernel,omitempty"` // that the device's planner chose
 	Verified string  `json:"verified,omitempty"`
