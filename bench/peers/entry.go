@@ -83,8 +83,9 @@ func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 // along which its source does not move.
 func tableOf(o oracle.Case) (table layout.Layout, axis int, err error) {
 	dims, strides := o.Src.Shape(), o.Src.Strides()
-	if axis = slices.Index(strides, 0); axis < 0 {
-		return table, axis, fmt.Errorf("%w: %v takes along no axis of its own", layout.ErrUnsupported, o)
+	axis = slices.Index(strides, 0)
+	if axis < 0 || slices.Contains(strides[axis+1:], 0) {
+		return table, axis, fmt.Errorf("%w: %v its source does not stand still along one axis", layout.ErrUnsupported, o)
 	}
 	dims[axis], strides[axis] = o.By[0].Extent, o.By[0].Stride
 	table, err = layout.Strided(dims, strides, o.Src.Offset())
