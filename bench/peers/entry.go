@@ -85,7 +85,7 @@ func tableOf(o oracle.Case) (table layout.Layout, axis int, err error) {
 	dims, strides := o.Src.Shape(), o.Src.Strides()
 	axis = slices.Index(strides, 0)
 	if axis < 0 || slices.Contains(strides[axis+1:], 0) {
-		return table, axis, fmt.Errorf("%w: %v its source does not stand still along one axis", layout.ErrUnsupported, o)
+		return table, axis, fmt.Errorf("%w: %v: its source does not stand still along one axis", layout.ErrUnsupported, o)
 	}
 	dims[axis], strides[axis] = o.By[0].Extent, o.By[0].Stride
 	table, err = layout.Strided(dims, strides, o.Src.Offset())
