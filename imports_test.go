@@ -45,7 +45,7 @@ var policy = map[string][]string{
 	"cuda/ptxtest":      {"device", "kernels", "cuda", "internal/gpu", "internal/ptx"},
 	"tensor":            {"layout", "device", "device/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
 	"bench":             {"layout", "device", "cpu", "tensor", "device/oracle", "bench/cases", "bench/report", "bench/peers", "internal/quote"},
-	"bench/cases":       {"layout", "device", "device/oracle"},
+	"bench/cases":       {"layout", "device", "device/oracle", "internal/quote"},
 	"bench/report":      {"layout", "device", "device/budget", "internal/file", "internal/quote"},
 	"bench/peers":       {"layout", "device/oracle", "bench/cases", "bench/report", "internal/quote"}, // and a module of its own, for libraries in Go
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},

@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 
 	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
@@ -79,29 +77,30 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 // conditions of which half are true, scales of 1/8, and indices, each as likely as any
 // other: the same for the same seed. It overwrites all of Dst.
 func (o *Operands) Fill(q device.Queue, src []byte, seed uint64) error {
+	return o.fill(q, &contents{noise: src, seed: seed}, &Operands{})
+}
+
+// fill writes what is read. Indices and conditions are those of other operands of the same
+// operation that are filled, if they have buffers.
+func (o *Operands) fill(q device.Queue, c *contents, filled *Operands) error {
 	for _, x := range []device.Operand{o.Src, o.b, o.table, o.zero} {
-		if b := x.Buffer; b != nil {
-			if err := q.Write(b, 0, src[:b.Size()]); err != nil {
-				return err
-			}
+		if x.Buffer == nil {
+			continue
+		}
+		if err := c.putNoise(q, x.Buffer); err != nil {
+			return err
 		}
 	}
-	if b := o.cond.Buffer; b != nil {
-		set := make([]byte, b.Size())
-		for i := range set {
-			set[i] = src[i] & 1
+	for _, x := range [][2]device.Operand{{o.cond, filled.cond}, {o.At, filled.At}} {
+		if x[0].Buffer == nil {
+			continue
 		}
-		if err := q.Write(b, 0, set); err != nil {
+		if err := c.putMade(q, x[0].Buffer, x[1].Buffer, &o.operation); err != nil {
 			return err
 		}
 	}
 	if b := o.scale.Buffer; b != nil {
-		if err := q.Fill(whole(b, o.scale.Type), scales[o.scale.Type]); err != nil {
-			return err
-		}
-	}
-	if b := o.At.Buffer; b != nil {
-		if err := q.Write(b, 0, indices(o.operation, b.Size(), seed)); err != nil {
+		if err := q.Fill(whole(b, o.scale.Type), cases.Scale(o.scale.Type)); err != nil {
 			return err
 		}
 	}
@@ -127,7 +126,7 @@ func (o *Operands) Run(q device.Queue) error {
 		return q.Dequantize(o.Dst, o.Src, device.Scaling{Scale: o.scale, Zero: o.zero})
 	case oracle.OpQuantize:
 		by := o.operation.Terms
-		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero, Precision: by.Precision, FindScale: by.FindScale})
+		return q.Quantize(o.Dst, o.Src, device.Quantization{Scale: o.scale, Zero: o.zero, Precision: by.Precision, Unsaturated: o.operation.How.Unsaturated, FindScale: by.FindScale})
 	}
 	return q.Copy(o.Dst, o.Src)
 }
@@ -168,9 +167,6 @@ func (o *Operands) buffers() (all []device.Buffer) {
 	return all
 }
 
-// scales are 1/8, in the types that scales of cases have.
-var scales = map[layout.DType][]byte{layout.Float16: {0x00, 0x30}, layout.Float32: {0, 0, 0, 0x3e}, layout.Float8E8M0: {0x7c}}
-
 // poisoned is a byte that no case leaves in dst.
 const poisoned = 0xa5
 
@@ -189,18 +185,4 @@ func whole(b device.Buffer, t layout.DType) device.Operand {
 		panic(err) // a size that exists
 	}
 	return device.Operand{Buffer: b, Layout: l, Type: t}
-}
-
-// indices are so many bytes of indices.
-func indices(o oracle.Case, size int64, seed uint64) []byte {
-	rng := rand.New(rand.NewPCG(seed, 3))
-	at := make([]byte, 0, size)
-	for int64(len(at)) < size {
-		if i := uint64(rng.Int64N(o.By[0].Extent)); o.AtType == layout.Int32 {
-			at = binary.LittleEndian.AppendUint32(at, uint32(i))
-		} else {
-			at = binary.LittleEndian.AppendUint64(at, i)
-		}
-	}
-	return at
 }

@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/device"
 )
 
 const (
@@ -40,7 +42,7 @@ func (r *runner) askPeers(c cases.Case, rotation int, all []*report.Peer) error 
 			return r.meter.ctx.Err()
 		}
 		if err != nil {
-			a = &peers.Answer{Error: peers.OneLine(err.Error())}
+			a = &peers.Answer{Error: peers.OneLine(err.Error()), Unsupported: errors.Is(err, device.ErrUnsupported)}
 		}
 		if a.Error != "" {
 			*theirs = report.PeerCase{Name: c.Name, Error: a.Error, Unsupported: a.Unsupported}

@@ -33,10 +33,11 @@ func (r *runner) plain(bytes int64) (plain, error) {
 	n := 2 * r.rotation(2*bytes)
 	var all plain
 	for range n {
-		b, err := r.dev.Alloc(bytes)
+		var b device.Buffer
+		err := r.roomy(func() (err error) { b, err = r.dev.Alloc(bytes); return err })
 		if err == nil {
 			all = append(all, b)
-			err = r.q.Write(b, 0, r.noise[:bytes])
+			err = r.putNoise(r.q, b)
 		}
 		if err != nil {
 			return nil, errors.Join(err, all.free())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -69,10 +68,11 @@ func NewReport() *report.Report {
 // runner measures the cases on a device.
 type runner struct {
 	Options
-	dev     device.Device
-	q       device.Queue
-	meter   *meter
-	noise   []byte // what sources hold
+	dev   device.Device
+	q     device.Queue
+	meter *meter
+	contents
+	scarce  bool   // memory is: there is no mirror of the noise
 	scratch []byte // for results
 	series  map[string]*series
 	now     *report.Reading // the pass's
@@ -124,7 +124,14 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 	if info.Kind == device.CPU {
 		result.Sector = 64 // a cache line
 	}
-	r.hold(r.Size)
+	r.seed = r.Seed
+	if info.Kind == device.GPU {
+		r.kept, r.room = map[string][]byte{}, mostKept
+	}
+	defer func() { err = errors.Join(err, r.dropMirror()) }()
+	if err := r.hold(r.Size); err != nil {
+		return nil, err
+	}
 	for range Passes {
 		if err := r.pass(result); err != nil {
 			return nil, err
@@ -219,13 +226,6 @@ func (r *runner) measureBy(m *meter, name string, rotation int, call func(i int)
 	return s.timing(), nil
 }
 
-// hold makes noise of at least so many bytes.
-func (r *runner) hold(bytes int64) {
-	if int64(len(r.noise)) < bytes {
-		r.noise = oracle.RandomBytes(rand.New(rand.NewPCG(r.Seed, 2)), bytes)
-	}
-}
-
 // rotation is how many operands of so many bytes rotate.
 func (r *runner) rotation(bytes int64) int {
 	if r.Cached {
@@ -286,16 +286,23 @@ func fail(c *report.CaseResult, err error) {
 // operands returns those that rotate, with noise in sources and every page of memory
 // written.
 func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
+	filled := &Operands{}
 	for n := 1; len(all) < n; {
-		o, err := NewOperands(r.dev, at)
+		var o Operands
+		err := r.roomy(func() (err error) { o, err = NewOperands(r.dev, at); return err })
 		if err != nil {
 			return all, fmt.Errorf("operands %d: %w", len(all), err)
 		}
 		all = append(all, o)
 		n = r.rotation(o.size())
-		r.hold(o.Noise())
-		if err := o.Fill(r.q, r.noise, r.Seed); err != nil {
+		if err := r.hold(o.Noise()); err != nil {
 			return all, err
+		}
+		if err := o.fill(r.q, &r.contents, filled); err != nil {
+			return all, err
+		}
+		if r.mirror != nil {
+			filled = &all[0]
 		}
 	}
 	return all, r.q.Wait()

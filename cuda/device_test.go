@@ -21,6 +21,7 @@ func TestDevice(t *testing.T) {
 			devicetest.Run(t, func(t *testing.T) device.Device {
 				dev, err := OpenWith(info.Index, Options{})
 				require.NoError(t, err)
+				devicetest.Keep(info, func() (device.Device, error) { return OpenWith(info.Index, Options{}) })
 				return dev
 			})
 		})

@@ -63,6 +63,7 @@ func openTest(tb testing.TB) *Device {
 	}
 	dev, err := OpenWith(0, Options{})
 	devicetest.Require(tb, "cuda", err)
+	devicetest.Keep(dev.Info(), func() (device.Device, error) { return OpenWith(0, Options{}) })
 	tb.Cleanup(func() { _ = dev.Close() })
 	return dev
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -38,6 +39,7 @@ func open(tb testing.TB) *tensor.Stream {
 		dev, err = cpu.Open()
 	}
 	require.NoError(tb, err)
+	devicetest.Keep(dev.Info(), func() (device.Device, error) { return device.Open(os.Getenv("RESTRIDE_TEST_DEVICE")) })
 	return openOn(tb, dev)
 }
 

@@ -30,6 +30,7 @@ $GO list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} 
 		echo
 	done
 done >$dir/NOTICES
+cp kernels/model/cases.txt $dir
 cp scripts/gpu_run.sh $dir/run.sh
 cp scripts/gpu_variants.sh $dir/variants.sh
 chmod +x $dir/run.sh $dir/variants.sh

@@ -10,6 +10,8 @@ trap 'rm -rf "$work"' EXIT
 cases=
 [ ! -d "$CASES" ] || cases=$(cd "$CASES" && pwd)
 tar -C "$work" -xzf build/gpu-bundle.tar.gz
+[ -s "$work/gpu-bundle/cases.txt" ] || { echo "gpu_bundle_test: there are no cases.txt" >&2; exit 1; }
+echo 'rows/8 copy/uint8/64x100/dst=100,1@0/src=128,1@3' >"$work/gpu-bundle/cases.txt" # the others are for GPUs
 mkdir "$work/bin"
 cat >"$work/bin/compute-sanitizer" <<'END'
 #!/bin/sh
@@ -40,7 +42,7 @@ for text in '^===== gonum.org/v1/plot ' 'SIL OPEN FONT LICENSE' '^===== Go go1';
 done
 
 run right --quick ${cases:+"$cases"} || fail "it fails on the simulator"
-for step in devices cold warm micro first verify cuda gl bench cached peers memcheck racecheck variants operators gpu; do
+for step in devices cold warm micro first verify cuda gl bench layouts cached peers memcheck racecheck variants operators gpu; do
 	grep -q "^$step  *PASS" "$work/right/summary.txt" || fail "step $step did not pass"
 done
 [ -z "$cases" ] || grep -q "^conform  *PASS" "$work/right/summary.txt" || fail "step conform did not pass"
@@ -52,6 +54,7 @@ done
 # The results are JSON, with figures: Go reads them, and says that they are no report
 # of the benchmark alone.
 "$work/gpu-bundle/restride" bench --from "$work/right/results.json" 2>&1 | grep -q 'its format is 0; ' || fail "results.json is no JSON"
+grep -q '"name": "rows/8"' "$work/right/results.json" || fail "results.json lacks the layouts of cases.txt"
 grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks figures"
 
 grep -q '"latency"' "$work/right/calibration.json" || fail "there is no calibration"

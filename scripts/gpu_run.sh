@@ -4,8 +4,8 @@
 #
 #	./run.sh [--time MINUTES] [--quick] [--list] [CONFORMANCE_DIR] [STEP...]
 #
-# It does all steps, or those that are named, in the order of --list; none takes 10
-# minutes. A later call for other steps adds to the results of an earlier one. With
+# It does all steps, or those that are named, in the order of --list, but for those that
+# measure nothing, which run side by side; none takes 10 minutes. A later call for other steps adds to the results of an earlier one. With
 # --time, steps for which no time is left are not run; --quick is --time 9 with less of
 # each. CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of
 # an ONNX checkout). What the machine lacks is not run, and no failure. Results go to the
@@ -26,22 +26,23 @@ set -u
 # first.
 steps='
 devices 30      the devices that are found
-cold 300        each kernel loaded, and what it takes of a multiprocessor
-warm 60         the same anew: the driver kept what it compiled
+cold 150        each kernel loaded, and what it takes of a multiprocessor
+warm 30         the same anew: the driver kept what it compiled
 micro 60        what the model of GPUs assumes, measured
 first 60        cases at which that model is to be checked first
 verify 300      random copies, fills, conversions and takes against the oracle
 cuda 540        the device suite
 gl 120          buffers that CUDA and OpenGL have in common, without a window
-bench 400       every case
+memcheck 150    the device suite under compute-sanitizer
+racecheck 240   the same, for races in shared memory
+operators 300   operators on random graphs and types
+conform 120     the test cases of ONNX
+gpu 150         what the devices of all drivers have in common
+bench 300       every case
+layouts 300     the layouts of cases.txt, which has those of the model, too
 cached 300      every case, with buffers that stay in the second-level cache
 peers 540       known cases beside PyTorch and others
-memcheck 540    the device suite under compute-sanitizer
-racecheck 540   the same, for races in shared memory
 variants 540    known cases by variants of the kernels
-operators 300   operators on random graphs and types
-conform 300     the test cases of ONNX
-gpu 300         what the devices of all drivers have in common
 opencl 540      the device suite on OpenCL
 '
 
@@ -72,7 +73,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-if [ -n "$quick" ]; then : "${VERIFY_CASES:=2000}"; else : "${VERIFY_CASES:=20000}"; fi
+if [ -n "$quick" ]; then : "${VERIFY_CASES:=2000}"; else : "${VERIFY_CASES:=10000}"; fi
 : "${OUT:=results}" "${DEVICE:=cuda:0}" "${BENCH_SIZE:=}" "${BENCH_TIME:=}" "${BENCH_FILTER:=}"
 mkdir -p "$OUT/steps" || exit 2
 out=$(cd "$OUT" && pwd)
@@ -80,7 +81,7 @@ cd "$(dirname "$0")" || exit 2
 
 start=$(date +%s)
 deadline=$((start + 60 * ${minutes:-1440} - 20))
-failed=0 ran=' ' unreached=
+ran=' devices ' unreached=
 
 say() { echo "$*" | tee -a "$out/summary.txt"; }
 
@@ -91,9 +92,11 @@ json() {
 	printf '"'
 }
 
-# note adds a step to the results: name, status, exit status, seconds, what it said.
+# note adds a step to the results: name, status, exit status, seconds, what it said, and
+# more for the summary. It writes that at once, since others run beside it.
 note() {
-	say "$(printf '%-12s %-8s %4ss  %s' "$1" "$2" "$4" "$5")"
+	say "$(printf '%-12s %-8s %4ss  %s%s' "$1" "$2" "$4" "$5" "${6:+
+$6}")"
 	printf '\t\t{"name": "%s", "status": "%s", "rc": %s, "seconds": %s, "said": %s}' "$1" "$2" "$3" "$4" "$(printf '%s' "$5" | json)" >"$out/steps/$1"
 }
 
@@ -103,6 +106,7 @@ skip() { note "$1" "not run" null 0 "$2"; }
 wanted() {
 	case " $only " in '  ' | *" $1 "*) ;; *) return 1 ;; esac
 	[ $((deadline - $(date +%s))) -ge 5 ] || { unreached="$unreached $1"; return 1; }
+	ran="$ran$1 "
 }
 
 # step runs a command, for as long as --list says, into a log: step NAME COMMAND... It
@@ -111,7 +115,6 @@ check=
 step() {
 	name=$1 log=$out/$1.log limit=$(echo "$steps" | sed -n "s/^$1 \([0-9]*\) .*/\1/p")
 	shift
-	ran="$ran$name "
 	began=$(date +%s)
 	[ -z "$quick" ] || limit=$(((limit + 2) / 3))
 	[ "$name" = devices ] || [ "$limit" -le $((deadline - began)) ] || limit=$((deadline - began))
@@ -131,11 +134,12 @@ step() {
 	elif [ $rc = 0 ] && [ -n "$check" ] && ! grep -Eq "$check" "$log"; then
 		rc=1 said="its log lacks: $check"
 	fi
+	faults=
 	if [ $rc != 0 ]; then
-		status=FAIL failed=1
+		status=FAIL
+		faults=$(grep -E '^ *--- FAIL|^FAIL |panic:|^=+ .*(Error|Invalid|hazard)' "$log" | head -n 10 | sed 's/^/    /')
 	fi
-	note "$name" $status $rc $took "$said"
-	[ $rc = 0 ] || grep -E '^ *--- FAIL|^FAIL |panic:|^=+ .*(Error|Invalid|hazard)' "$log" | head -n 10 | sed 's/^/    /' | tee -a "$out/summary.txt"
+	note "$name" $status $rc $took "$said" "$faults"
 	return $rc
 }
 
@@ -193,43 +197,58 @@ fi
 ! wanted warm || step warm env RESTRIDE_MEASURE="$out/warm.json" ./cuda.test -test.v -test.run '^TestLoading$'
 ! wanted micro || step micro env RESTRIDE_MEASURE="$out/calibration.json" ./cuda.test -test.v -test.run '^TestMicro$'
 ! wanted first || bench first --filter '^(odd-byte/8|a-transpose/2|flip-nhwc/8|half-to-float4/4)$'
-! wanted verify || checked ' 0 failed' step verify ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES"
-! wanted cuda || step cuda env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short
-if wanted gl; then # one of its tests says whether the GPU has OpenGL without a window
+
+# What measures nothing runs side by side.
+if wanted verify; then
+	checked ' 0 failed' step verify ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES" &
+fi
+if wanted cuda; then
+	step cuda env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short &
+fi
+gl() { # one of its tests says whether the GPU has OpenGL without a window
 	absent=$(./cuda.test -test.v -test.run '^TestShareGL$/^Copy$' 2>&1 | grep -B 99 -- '--- SKIP' | grep -m 1 '_test.go:' | sed 's/^[^:]*:[0-9]*: //' | cut -c 1-200)
 	if [ -n "$absent" ]; then
 		skip gl "$absent"
 	else
 		step gl ./cuda.test -test.v -test.run '^TestShareGL$'
 	fi
+}
+if wanted gl; then
+	gl &
 fi
-! wanted bench || bench bench --filter "$BENCH_FILTER"
-! wanted cached || bench cached --cached --filter "${BENCH_FILTER:-${quick:+$known}}"
-# The libraries that python3 has; what it lacks is in the log.
-! wanted peers || bench peers --peer auto --filter "${BENCH_FILTER:-${quick:+$known}}"
-
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 sanitize() { # STEP TOOL-AND-FLAGS TESTS
-	wanted "$1" || return 0
 	[ -n "$sanitizer" ] || { skip "$1" "no compute-sanitizer"; return 0; }
 	checked 'SUMMARY: 0 (errors|hazards)' step "$1" env RESTRIDE_SUITE=small RESTRIDE_REQUIRE=cuda "$sanitizer" --tool $2 --error-exitcode 99 ./cuda.test -test.v -test.short -test.run "$3"
 }
-# Calls that the driver refuses are part of the suite: memory that is not there.
-sanitize memcheck 'memcheck --report-api-errors no' '^TestDevice$'
-# Races in shared memory: that is what it sees.
-sanitize racecheck 'racecheck --racecheck-report all' '^TestDevice$/^0$/^(Runs|Edges|Sweep|Random|Convert)$'
-
-! wanted variants || checked ' 0 failed' step variants env OUT="$out" DEVICE="$DEVICE" BENCH_FILTER="${BENCH_FILTER:-$known}" BENCH_TIME="$BENCH_TIME" BENCH_SIZE="$BENCH_SIZE" ./variants.sh
-
-! wanted operators || step operators env RESTRIDE_TEST_DEVICE="$DEVICE" ./onnx.test -test.v $short -test.run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
+if wanted memcheck; then # calls that the driver refuses are part of the suite: memory that is not there
+	sanitize memcheck 'memcheck --report-api-errors no' '^TestDevice$' &
+fi
+if wanted racecheck; then # races in shared memory: that is what it sees
+	sanitize racecheck 'racecheck --racecheck-report all' '^TestDevice$/^0$/^(Runs|Edges|Sweep|Random|Convert)$' &
+fi
+if wanted operators; then
+	step operators env RESTRIDE_TEST_DEVICE="$DEVICE" ./onnx.test -test.v $short -test.run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention' &
+fi
 if wanted conform; then
 	if [ -n "$conform" ]; then
-		checked ' 0 failed' step conform ./restride conform --device "$DEVICE" "$conform"
+		checked ' 0 failed' step conform ./restride conform --device "$DEVICE" "$conform" &
 	else
 		skip conform "no folder of test cases was named"
 	fi
 fi
-! wanted gpu || step gpu ./gpu.test -test.v $short
+if wanted gpu; then
+	step gpu ./gpu.test -test.v $short &
+fi
+wait
+
+! wanted bench || bench bench --filter "$BENCH_FILTER"
+! wanted layouts || bench layouts --cases cases.txt
+! wanted cached || bench cached --cached --filter "${BENCH_FILTER:-${quick:+$known}}"
+# The libraries that python3 has; what it lacks is in the log.
+! wanted peers || bench peers --peer auto --filter "${BENCH_FILTER:-${quick:+$known}}"
+! wanted variants || checked ' 0 failed' step variants env OUT="$out" DEVICE="$DEVICE" BENCH_FILTER="${BENCH_FILTER:-$known}" BENCH_TIME="$BENCH_TIME" BENCH_SIZE="$BENCH_SIZE" ./variants.sh
+
 if wanted opencl; then
 	if has opencl:; then
 		step opencl env RESTRIDE_REQUIRE=opencl ./opencl.test -test.v $short
@@ -238,6 +257,10 @@ if wanted opencl; then
 	fi
 fi
 
+failed=0
+for name in $ran; do
+	! grep -q '"status": "FAIL"' "$out/steps/$name" || failed=1
+done
 seconds=$(($(date +%s) - start))
 {
 	printf '{\n\t"bundle": 2,\n\t"date": "%s",\n\t"quick": %s,\n\t"seconds": %s,\n\t"passed": %s,\n' \
@@ -253,14 +276,14 @@ seconds=$(($(date +%s) - start))
 		comma=,
 	done
 	printf '\n\t]'
-	for name in calibration cold warm first bench cached peers; do
+	for name in calibration cold warm first bench layouts cached peers; do
 		printf ',\n\t"%s": ' $name
 		if [ -s "$out/$name.json" ]; then cat "$out/$name.json"; else echo null; fi
 	done
 	printf '}\n'
 } >"$out/results.json"
 say
-for name in bench peers; do
+for name in bench layouts peers; do
 	case $ran in
 	*" $name "*)
 		cat "$out/$name.log" >>"$out/summary.txt"

@@ -36,17 +36,22 @@ type Case struct {
 	// scales: that of the scales, and the types of these and of the zero points.
 	cond, b, scale      view
 	scaleType, zeroType layout.DType
+
+	fixed *oracle.Case // of a case of one size, which has nothing of the above
 }
 
 // view makes a layout of a dense one.
 type view func(layout.Layout) (layout.Layout, error)
 
-// At scales the case to a size, of at least 1. Axes stay multiples of the power of two
+// At scales the case to a size, of at least 1, unless it is a fixed one. Axes stay multiples of the power of two
 // that divides them, up to 64, while they are longer than that. Where the axes that grow
 // are 1, as a batch of one image, another one shrinks.
 func (c Case) At(bytes int64) (oracle.Case, error) {
 	if bytes < 1 {
 		return oracle.Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
+	}
+	if c.fixed != nil {
+		return *c.fixed, nil
 	}
 	factor := math.Pow(float64(bytes)/Reference, 1/float64(len(c.grow)))
 	dims := slices.Clone(c.dims)

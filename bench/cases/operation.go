@@ -17,6 +17,21 @@ func Pattern(t layout.DType) []byte {
 	return p
 }
 
+// Scale is the element that scales of a type have, 1/8; nil: cases have no such scales.
+func Scale(t layout.DType) []byte {
+	switch t {
+	case layout.Float16:
+		return []byte{0x00, 0x30}
+	case layout.BFloat16:
+		return []byte{0x00, 0x3e}
+	case layout.Float32:
+		return []byte{0, 0, 0, 0x3e}
+	case layout.Float8E8M0:
+		return []byte{0x7c}
+	}
+	return nil
+}
+
 // LogicalBytes is the traffic of an operation by its own account: the elements that it
 // writes and, except in a fill, as many that it reads. A take or a put also reads its
 // indices, a where its conditions, and what scales its terms, each once.

@@ -24,16 +24,65 @@ func TestTouched(t *testing.T) {
 		"copy/uint8/scalar/dst=@0/src=@3":            64,
 		"copy/float/4x8x8/dst=64,8,1@0/src=0,1,8@0":  1024 + 256,
 		"copy/uint8/64x100/dst=100,1@0/src=1000,1@0": 6400 + 64*128,
-		"fill/float/64/dst=2@0":                      512,
+		"fill/float/64/dst=2@0":                      512 + 512, // merged
+		"copy/float/1024/dst=2@0/src=1@0":            8192 + 8192 + 4096,
+		"copy/float/64/dst=100@0/src=1@0":            2*64*32 + 256,
+		"fill/float/16x112/dst=128,1@0":              16 * 448,
+		"fill/float/16x60/dst=128,1@0":               16 * (256 + 32), // of which the last of each row is merged
+		"fill/float/16x112/dst=114,1@0":              16*456 + 16*32,  // the last with the first of the next row
+		"fill/float/1000/dst=1@1":                    4000,
 		// 8 rows of 64 bytes, of 100 or of 2; an index for each
 		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:100:16/wrong=0": 512 + 512 + 64,
 		"take/float/8x16/dst=16,1@0/src=0,1@0/at=1,0@0/int64/by=0:2:16/wrong=0":   512 + 128 + 64,
 		// 128 elements, of rows of 1000 or of 16; an index for each
 		"take/float/8x16/dst=16,1@0/src=1000,0@0/at=16,1@0/int64/by=0:1000:1/wrong=0": 512 + 128*32 + 1024,
 		"take/float/8x16/dst=16,1@0/src=16,0@0/at=16,1@0/int64/by=0:16:1/wrong=0":     512 + 512 + 1024,
+		// 8 rows of 64 bytes, then 128 elements, whose sectors are merged, and 16 of them that are reduced
+		"put/float/8x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:100:16/wrong=0/set/once":    512 + 512 + 64,
+		"put/float/8x16/dst=0,0@0/src=16,1@0/at=16,1@0/int64/by=0:1000:1/wrong=0/set/once":   4000 + 4000 + 512 + 1024,
+		"put/float/8x16/dst=0,0@0/src=16,1@0/at=16,1@0/int64/by=0:10000:16/wrong=0/set/once": 2*128*32 + 512 + 1024,
+		"put/float/8x16/dst=0,1@0/src=16,1@0/at=1,0@0/int64/by=0:100:16/wrong=0/add":         2*512 + 512 + 64,
 	} {
 		read, written := Touched(parse(t, name), 32)
 		assert.Equal(t, want, read+written, name)
+	}
+}
+
+// Sectors of which runs fill a part, counted one by one, over whole turns of how runs lie in
+// sectors.
+func TestMerged(t *testing.T) {
+	for _, axes := range [][]step{
+		{{64, 2}}, {{64, 3}, {1, 9}}, {{7, 1}, {64, 8}}, {{7, 1}, {64, 9}}, {{7, 1}, {64, 32}}, {{16, 1}, {64, 17}}, {{16, 1}, {64, 19}},
+		{{33, 1}, {64, 36}}, {{40, 1}, {64, 48}}, {{30, 1}, {64, 48}}, {{30, 1}, {64, 50}}, {{2, 1}, {32, 5}, {64, 160}}, {{8, 1}, {64, 64}},
+	} {
+		for _, dtype := range []layout.DType{layout.Int4, layout.Uint8, layout.Float32, layout.Complex128} {
+			filled := map[int64]int64{} // elements of each sector
+			each := 32 * 8 / int64(dtype.Bits())
+			index := make([]int64, len(axes))
+			for more := true; more; {
+				at := int64(0)
+				for i, a := range axes {
+					at += index[i] * a.stride
+				}
+				filled[at/each]++
+				more = false
+				for i := range axes {
+					if index[i]++; index[i] < axes[i].n {
+						more = true
+						break
+					}
+					index[i] = 0
+				}
+			}
+			want := int64(0)
+			for _, n := range filled {
+				if n < each {
+					want += 32
+				}
+			}
+			r := runsOf(axes, dtype, 32)
+			assert.InDelta(t, want, r.merged(32, touched(axes, dtype, 32)), 64, "%v of %v", axes, dtype)
+		}
 	}
 }
 

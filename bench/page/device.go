@@ -207,7 +207,7 @@ func (c *caseView) bounded() string {
 
 func (d *deviceView) newCase(c *report.CaseResult) *caseView {
 	v := &caseView{CaseResult: c, layout: c.Name, spread: -1, peers: make([]figures, len(d.Peers))}
-	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 {
+	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 && bits(c.Name[at+1:]) != none { // else it has no width, as a user's own
 		v.layout, v.width = c.Name[:at], c.Name[at+1:]
 	}
 	if c.Error != "" || c.Time == nil || sound(c.Time.Median) == 0 {

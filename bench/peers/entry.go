@@ -2,6 +2,7 @@ package peers
 
 import (
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/restride/restride/bench/cases"
@@ -60,6 +61,9 @@ func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 		at = asBytes(at)
 	}
 	e.Dst = locate(at.Dst, at.DstType)
+	if at.How != (oracle.Case{}).How {
+		return e, fmt.Errorf("%w: %v: peers are told no rounding", layout.ErrUnsupported, at)
+	}
 	switch at.Op {
 	case oracle.OpFill:
 		e.Pattern = hex.EncodeToString(cases.Pattern(at.DstType))
@@ -80,6 +84,9 @@ func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 func tableOf(o oracle.Case) (table layout.Layout, axis int, err error) {
 	dims, strides := o.Src.Shape(), o.Src.Strides()
 	axis = slices.Index(strides, 0)
+	if axis < 0 || slices.Contains(strides[axis+1:], 0) {
+		return table, axis, fmt.Errorf("%w: %v: its source does not stand still along one axis", layout.ErrUnsupported, o)
+	}
 	dims[axis], strides[axis] = o.By[0].Extent, o.By[0].Stride
 	table, err = layout.Strided(dims, strides, o.Src.Offset())
 	return table, axis, err

@@ -84,3 +84,18 @@ func TestNewEntry(t *testing.T) {
 	_, err = NewEntry(cases.All()[0], 0, 1)
 	require.ErrorIs(t, err, device.ErrInvalid)
 }
+
+// What a user's own case has and the protocol does not tell is refused.
+func TestEntryRefuses(t *testing.T) {
+	for text, rule := range map[string]string{
+		"take/float/8x16/dst=16,1@0/src=16,1@0/at=1,0@0/int64/by=0:4:128/wrong=0": "does not stand still along one axis",
+		"take/float/8x16/dst=16,1@0/src=0,0@0/at=16,1@0/int64/by=0:128:1/wrong=0": "does not stand still along one axis",
+		"convert/float-float8e4m3fn/16/dst=1@0/src=1@0/how=unsaturated":           "peers are told no rounding",
+	} {
+		c, err := cases.Parse(text)
+		require.NoError(t, err)
+		_, err = NewEntry(c, 1, 1)
+		require.ErrorIs(t, err, layout.ErrUnsupported)
+		assert.ErrorContains(t, err, rule)
+	}
+}

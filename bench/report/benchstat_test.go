@@ -61,6 +61,8 @@ func TestWriteBenchmarks(t *testing.T) {
 
 func TestBenchmarkName(t *testing.T) {
 	assert.Equal(t, "case=b-nchw-nhwc/width=16", BenchmarkName("b-nchw-nhwc/16"))
+	assert.Equal(t, "case=mine", BenchmarkName("mine"))
+	assert.Equal(t, "case=copy:int4:3:dst=1@0:src=1@0", BenchmarkName("copy/int4/3/dst=1@0/src=1@0"))
 	for _, c := range cases.All() {
 		assert.Regexp(t, `^case=[a-z0-9-]+/width=[0-9]+$`, BenchmarkName(c.Name))
 	}

@@ -238,12 +238,12 @@ func (r *Roofline) Fastest() *Rate {
 type CaseResult struct {
 	Name     string  `json:"name"`
 	Class    string  `json:"class"`
-	Op       string  `json:"op"`               // "copy", "convert", "fill" or "take"
+	Op       string  `json:"op"`               // "copy", "convert", "fill", "take" and so on
 	Case     string  `json:"case"`             // as restride verify --case takes it
 	Kernel   string  `json:"kernel,omitempty"` // that the device's planner chose
 	Verified string  `json:"verified,omitempty"`
 	Logical  int64   `json:"logical_bytes"` // see cases.LogicalBytes
-	Touched  int64   `json:"touched_bytes"` // the least traffic of memory, in sectors
+	Touched  int64   `json:"touched_bytes"` // the least traffic of memory, in sectors: see cases.Touched
 	Rotated  int64   `json:"rotated_bytes"` // of all buffers
 	Time     *Timing `json:"time,omitempty"`
 	GBps     float64 `json:"gb_per_s,omitempty"` // of logical bytes

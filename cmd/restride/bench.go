@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 )
 
@@ -22,6 +24,8 @@ import (
 type benchFlags struct {
 	devices, peers []string
 	filter         string
+	own            []string // cases of the user's own
+	list           string   // and a file of such
 	cached         bool
 	sizes          []string
 	time           time.Duration
@@ -29,7 +33,7 @@ type benchFlags struct {
 	jsonFile, html string
 	from, compare  string
 	benchstat      string
-	cases          []cases.Case // that the filter leaves
+	cases          []cases.Case // the user's own, or else all, as far as the filter leaves them
 	bytes          []int64      // the sizes; 0: what fits the device
 	choices        []peers.Choice
 	patience       time.Duration
@@ -57,6 +61,13 @@ What has become slower since, beyond what runs differ by, fails it as well with
 
 and --from new.json in the place of --json compares without measuring, or prints.
 
+Layouts of one's own, as restride verify names them, are measured alone, or beside the
+cases that --filter names:
+
+  restride bench --case rows/8=copy/uint8/4096x1000/dst=1000,1@0/src=1024,1@3
+
+They have the size that they say, whatever --size is.
+
 Other libraries are measured on the same cases, in the same passes, right after each
 of ours:
 
@@ -72,6 +83,8 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	}
 	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
 	cmd.Flags().StringVar(&f.filter, "filter", "", `only cases whose name matches this regular expression, as "transpose"`)
+	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, NAME=CASE or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
+	cmd.Flags().StringVar(&f.list, "cases", "", `a file of such, in lines of a name and a case; "#" begins a comment`)
 	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
 	cmd.Flags().BoolVar(&f.cached, "cached", false, "the same buffers at each call, which caches hold (without --size: 512K on processors, 16M on others): what is no slower than in memory is bound by instructions or latency, not by memory")
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
@@ -83,7 +96,7 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
 	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
 	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
-	for _, measures := range []string{"device", "filter", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"} {
+	for _, measures := range []string{"device", "filter", "case", "cases", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"} {
 		cmd.MarkFlagsMutuallyExclusive("from", measures)
 	}
 	return cmd
@@ -102,18 +115,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 
 // parse reads what the flags say.
 func (f *benchFlags) parse() error {
-	filter, err := regexp.Compile(f.filter)
+	err := f.choose()
 	if err != nil {
-		return fmt.Errorf("--filter: %w", quote.Error(err))
-	}
-	for _, c := range cases.All() {
-		if filter.MatchString(c.Name) {
-			f.cases = append(f.cases, c)
-		}
+		return err
 	}
 	switch {
-	case len(f.cases) == 0:
-		return fmt.Errorf("--filter: no case matches %q", f.filter)
 	case len(f.devices) == 0:
 		return errors.New("--device: none is named")
 	case f.time < 0:
@@ -150,6 +156,64 @@ func (f *benchFlags) parse() error {
 		f.choices = append(f.choices, c)
 	}
 	return nil
+}
+
+// choose finds the cases: the user's own, and those of the list unless there are own ones
+// and no filter.
+func (f *benchFlags) choose() error {
+	filter, err := regexp.Compile(f.filter)
+	if err != nil {
+		return fmt.Errorf("--filter: %w", quote.Error(err))
+	}
+	own, err := f.ownCases()
+	if err != nil {
+		return err
+	}
+	if len(own) == 0 || f.filter != "" {
+		for _, c := range cases.All() {
+			if filter.MatchString(c.Name) {
+				f.cases = append(f.cases, c)
+			}
+		}
+		if len(f.cases) == 0 {
+			return fmt.Errorf("--filter: no case matches %q", f.filter)
+		}
+	}
+	for _, c := range own {
+		if slices.ContainsFunc(f.cases, func(other cases.Case) bool { return other.Name == c.Name }) {
+			return fmt.Errorf("--case: %s is there twice", quote.Plain(c.Name))
+		}
+		f.cases = append(f.cases, c)
+	}
+	return nil
+}
+
+// mostList is how many bytes a file of cases has at most.
+const mostList = 1 << 20
+
+func (f *benchFlags) ownCases() (own []cases.Case, err error) {
+	for _, text := range f.own {
+		c, err := cases.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--case: %w", quote.Error(err))
+		}
+		own = append(own, c)
+	}
+	if f.list == "" {
+		return own, nil
+	}
+	text, err := file.Content(f.list, mostList)
+	if err != nil {
+		return nil, fmt.Errorf("--cases: %w", err)
+	}
+	listed, err := cases.Read(bytes.NewReader(text))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--cases: %s: %w", quote.Path(f.list), quote.Error(err))
+	case len(listed) == 0:
+		return nil, fmt.Errorf("--cases: %s has no cases", quote.Path(f.list))
+	}
+	return append(own, listed...), nil
 }
 
 // parseSize reads a number of bytes: 4096, 64K, 64MiB, 1G.

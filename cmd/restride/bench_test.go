@@ -79,36 +79,72 @@ func TestBench(t *testing.T) {
 	assert.Contains(t, string(again), "Other 1.2")
 }
 
+// Layouts of the user's own are measured alone, or beside those of the filter.
+func TestBenchOwn(t *testing.T) {
+	dir := t.TempDir()
+	list, file := filepath.Join(dir, "list.txt"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(list, []byte("# of mine\nlisted/16 fill/float16/64x4/dst=16,1@4\n"), 0o600))
+	const text = "copy/int4/3x5/dst=5,1@1/src=-1,3@14"
+	args := []string{"bench", "--device", "cpu", "--size", "4K", "--time", "1us", "--json", file, "--html", filepath.Join(dir, "page.html"), "--case", text, "--case", "rows/8=copy/uint8/64x100/dst=100,1@0/src=128,1@3", "--cases", list}
+	for filter, before := range map[string][]string{"": nil, "^pack/": {"pack/4", "pack/2"}} {
+		out, err := restride(append(args, "--filter", filter)...)
+		require.NoError(t, err)
+		r, err := report.Load(file)
+		require.NoError(t, err)
+		var names []string
+		for _, c := range r.Devices[0].Cases {
+			names = append(names, c.Name)
+			assert.Contains(t, out, "\n"+c.Name+" ")
+			assert.NotNil(t, c.Time)
+		}
+		assert.Equal(t, append(before, text, "rows/8", "listed/16"), names)
+		own := r.Devices[0].Cases[len(before)+1]
+		assert.Equal(t, "copy/uint8/64x100/dst=100,1@0/src=128,1@3", own.Case, "--size does not change it")
+		assert.Equal(t, "own", own.Class)
+	}
+}
+
 func TestBenchRefuses(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.json")
 	require.NoError(t, os.WriteFile(bad, []byte("{}"), 0o600))
+	empty := filepath.Join(dir, "empty")
+	require.NoError(t, os.WriteFile(empty, []byte("# none\n"), 0o600))
 	elsewhere := filepath.Join(dir, "elsewhere")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\nexit 4\n"), 0o700))
 	for word, args := range map[string][]string{
-		`no case matches "zzz"`:          {"--filter", "zzz"},
-		"--filter: error parsing regexp": {"--filter", "("},
-		`"x" is no size`:                 {"--size", "x"},
-		`"0" is no size`:                 {"--size", "0"},
-		`"-5" is no size`:                {"--size", "-5"},
-		`"5MM" is no size`:               {"--size", "5MM"},
-		`"9000000000G" is more bytes`:    {"--size", "9000000000G"},
-		"--time -1s":                     {"--time", "-1s"},
-		"--peer: \"=x\": want a name":    {"--peer", "=x"},
-		"--peer: error parsing regexp":   {"--peer", "numpy=("},
-		"bad.json: permission denied":    {"--peer", bad},
-		"no such file":                   {"--peer", filepath.Join(dir, "none")},
-		"for none of cpu":                {"--peer", elsewhere},
-		"--json: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
-		"--from: open":                   {"--from", filepath.Join(dir, "none.json"), "--html", filepath.Join(dir, "page.html")},
-		"format is 0":                    {"--from", bad, "--html", filepath.Join(dir, "page.html")},
-		"--html: open":                   {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--html", filepath.Join(dir, "no", "page.html")},
-		"no device":                      {"--device", "tpu:0"},
-		"1024 is there twice":            {"--size", "1K,2K,1024"},
-		"cpu is there already, at 1024":  {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"},
-		"[from json] were all set":       {"--from", bad, "--json", filepath.Join(dir, "other.json")},
-		"[filter from] were all set":     {"--from", bad, "--filter", "pack"},
-		"[from peer] were all set":       {"--from", bad, "--peer", "auto"},
+		`no case matches "zzz"`:                     {"--filter", "zzz"},
+		"--filter: error parsing regexp":            {"--filter", "("},
+		`"x" is no size`:                            {"--size", "x"},
+		`"0" is no size`:                            {"--size", "0"},
+		`"-5" is no size`:                           {"--size", "-5"},
+		`"5MM" is no size`:                          {"--size", "5MM"},
+		`"9000000000G" is more bytes`:               {"--size", "9000000000G"},
+		"--time -1s":                                {"--time", "-1s"},
+		"--peer: \"=x\": want a name":               {"--peer", "=x"},
+		"--peer: error parsing regexp":              {"--peer", "numpy=("},
+		"bad.json: permission denied":               {"--peer", bad},
+		"no such file":                              {"--peer", filepath.Join(dir, "none")},
+		"for none of cpu":                           {"--peer", elsewhere},
+		"--json: open":                              {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--json", filepath.Join(dir, "no", "report.json")},
+		"--from: open":                              {"--from", filepath.Join(dir, "none.json"), "--html", filepath.Join(dir, "page.html")},
+		"format is 0":                               {"--from", bad, "--html", filepath.Join(dir, "page.html")},
+		"--html: open":                              {"--filter", "pack/4", "--size", "1K", "--time", "1us", "--html", filepath.Join(dir, "no", "page.html")},
+		"no device":                                 {"--device", "tpu:0"},
+		"1024 is there twice":                       {"--size", "1K,2K,1024"},
+		"cpu is there already, at 1024":             {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"},
+		"[from json] were all set":                  {"--from", bad, "--json", filepath.Join(dir, "other.json")},
+		"[filter from] were all set":                {"--from", bad, "--filter", "pack"},
+		"[case from] were all set":                  {"--from", bad, "--case", "copy/int8/3/dst=1@0/src=1@0"},
+		"[cases from] were all set":                 {"--from", bad, "--cases", bad},
+		"--case: ParseCase: \"copy/int8\"":          {"--case", "copy/int8"},
+		"--case: Case: x: all indices are in range": {"--case", "x=take/int4/3/dst=1@0/src=0@0/at=1@0/int32/by=0:7:5/wrong=1"},
+		"--case: x is there twice":                  {"--case", "x=copy/int8/3/dst=1@0/src=1@0", "--case", "x=copy/int8/4/dst=1@0/src=1@0"},
+		"--case: pack/4 is there twice":             {"--case", "pack/4=copy/int8/3/dst=1@0/src=1@0", "--filter", "pack"},
+		"--cases: open":                             {"--cases", filepath.Join(dir, "none")},
+		"--cases: " + bad + ": line 1: Case: want a name and an operation": {"--cases", bad},
+		"--cases: " + empty + " has no cases":                        {"--cases", empty},
+		"[from peer] were all set":                                   {"--from", bad, "--peer", "auto"},
 	} {
 		if word != "no device" && !slices.Contains(args, "--from") {
 			args = append(args, "--device", "cpu")

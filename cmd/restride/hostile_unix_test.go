@@ -97,6 +97,9 @@ func TestHostileArguments(t *testing.T) {
 		{"bench", "--device", csv(evil)},
 		{"bench", "--filter", "(" + pattern},
 		{"bench", "--filter", pattern},
+		{"bench", "--case", strings.ReplaceAll(evil, "=", "")},
+		{"bench", "--case", strings.ReplaceAll(evil, "=", "") + "=copy/int8/3/dst=1@0/src=1@0"},
+		{"bench", "--case", "x=" + evil},
 		{"bench", "--size", csv(evil)},
 		{"bench", "--time", evil},
 		{"bench", "--peer", csv("x=(" + pattern)},
@@ -130,6 +133,7 @@ func TestHostilePaths(t *testing.T) {
 		named(t, "repack", at(name), "--to", "packed", "--output", at("x.safetensors"))
 		named(t, "bench", "--from", at(name))
 		named(t, "bench", "--compare", at(name))
+		named(t, "bench", "--cases", at(name))
 		if name != "huge" {
 			named(t, "run", attention, "--input", "x="+at(name+".npy"))
 		}

@@ -21,7 +21,7 @@ type Launch struct {
 	Extent int64  // of the index of a take or a put, of what a map looks up, or of conditions: numbers are below
 	Add    int64  // of a scaling: the base of what is added
 
-	Read, Written int64 // bytes that memory moves at least
+	Read, Written int64 // bytes that memory moves at least: see cases.Touched
 }
 
 // sector is the least that a GPU's memory moves, in bytes.

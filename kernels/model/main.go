@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bufio"
 	_ "embed" // for the list of cases
 	"flag"
 	"fmt"
@@ -103,23 +102,16 @@ func operations(given []string, size int64) ([]operation, error) {
 	if len(given) > 0 {
 		return all, nil
 	}
-	for _, c := range cases.All() {
+	own, err := cases.Read(strings.NewReader(more))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range slices.Concat(cases.All(), own) {
 		o, err := c.At(size)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, operation{c.Name, o})
-	}
-	for scan := bufio.NewScanner(strings.NewReader(more)); scan.Scan(); {
-		name, text, ok := strings.Cut(scan.Text(), " ")
-		if !ok || strings.HasPrefix(name, "#") {
-			continue
-		}
-		c, err := oracle.ParseCase(strings.TrimSpace(text))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, operation{name, c})
 	}
 	return all, nil
 }
