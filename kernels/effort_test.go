@@ -51,7 +51,7 @@ func TestRingsByEffort(t *testing.T) {
 		ring              bool
 	}{
 		{4, 16383, 32769, 32769, true},
-		{4, 16383, 32769, 32800, false}, // of 16 bytes
+		{4, 16383, 32769, 32832, false}, // of sectors
 		{8, 16383, 16385, 16385, true},
 		{16, 8191, 16385, 16385, true},
 		{2, 16383, 65537, 65537, false},
