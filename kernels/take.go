@@ -176,6 +176,12 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, by []layout.Ind
 		return Place, cut(Place, 1)
 	case p.target.Serial:
 		return rows, cut(rows, 1)
+	case p.byColumns(steps, by):
+		if err := cut(rows, columnsOf); err != nil {
+			return rows, err
+		}
+		k.numberRows(indices)
+		return rows, nil
 	}
 	for rounds := int64(max(2, 64/p.dBits)); rounds > 0; rounds /= 2 {
 		if err := cut(rows, rounds); err != nil {
@@ -184,14 +190,6 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, by []layout.Ind
 		if n := k.numberRows(indices); n <= takeRows && n*takeRepeats <= int64(k.flat)*int64(k.cut) {
 			return rows, nil
 		}
-	}
-	if p.inPieces(steps) {
-		if err := cut(rows, pieces); err != nil {
-			return rows, err
-		}
-		k.numberRows(indices)
-		k.tb = uint32(p.inner(0).n)
-		return rows, nil
 	}
 	if p.picks(steps, by) {
 		each = Picks
@@ -225,11 +223,12 @@ func (p *problem) picks(steps []int64, by []layout.Index) bool {
 	return reach < limit
 }
 
-// inPieces reports whether a long axis at the innermost place is the only one that indices
-// depend on: blocks have a piece of it, and find its rows for many indices of the next one.
-func (p *problem) inPieces(steps []int64) bool {
-	n := p.inner(0).n
-	if len(p.axes) < 2 || steps[0] == 0 || n <= GroupSize || n >= limit || p.inner(1).n < takeRepeats {
+// byColumns reports whether a long axis at the innermost place, dense in dst, is the only one that
+// indices depend on: blocks have many indices of the next one, for which places are the same, if 32
+// bits reach these.
+func (p *problem) byColumns(steps []int64, by []layout.Index) bool {
+	in, n := p.inner(0), p.inner(0).n
+	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.d != 1 || steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).n < takeRepeats || p.inner(1).n >= limit {
 		return false
 	}
 	for _, s := range steps[1:] {
@@ -237,31 +236,38 @@ func (p *problem) inPieces(steps []int64) bool {
 			return false
 		}
 	}
-	return true
+	reach := limit / (int64(p.dBits) / 8)
+	if magnitude(in.s) >= reach/n {
+		return false
+	}
+	reach -= n * magnitude(in.s)
+	for _, x := range by {
+		if x.Extent >= limit || magnitude(x.Stride) >= limit {
+			return false
+		}
+		reach -= x.Extent * magnitude(x.Stride)
+	}
+	return reach > 0
 }
 
-// pieces stands for a number of rounds.
-const pieces = 0
+// columnsOf stands for a number of rounds.
+const columnsOf = 0
 
-// cutPieces makes blocks of a piece of the innermost axis, as long as can be, as each reads
-// most of src's sectors, and of some indices of the next one.
-func (k *parameters) cutPieces(spec Spec, axes []axis, blocks int64) error {
-	a := axes[0]
-	number := (a.n + takeRows - 1) / takeRows
-	n := (a.n + number - 1) / number
-	k.inner = []axis{{n, a.d, a.s}}
-	k.flat = uint32(n)
-	cut := spec.items()
-	for total := number; cut < 4*spec.items(); cut *= 2 {
-		for _, b := range axes[1:] {
-			total = min(total*b.n, limit)
-		}
-		if total/(2*cut) < blocks {
-			break
-		}
+// cutColumns makes blocks of as many columns as work-items have elements, in equal parts, and of some
+// rows: see source/take.h.
+func (k *parameters) cutColumns(spec Spec, axes []axis, blocks int64) error {
+	column, row := axes[0], axes[1]
+	parts := (column.n + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
+	total := parts
+	for _, b := range axes[1:] {
+		total = min(total*b.n, limit)
 	}
-	k.cutAxis(axes[1], cut)
-	return k.setOuter(append([]axis{{number, n * a.d, n * a.s}}, axes[2:]...)...)
+	rows := min(max(total/blocks, 4), 64)
+	side := max(1, 32/int64(spec.DstBits))
+	k.cutAxis(column, ((column.n+parts-1)/parts+side-1)/side*side)
+	k.flat, k.tb, k.span = 1, uint32(rows), uint32(row.n)
+	k.inner = []axis{{rows, row.d, row.s}}
+	return k.setOuter(append([]axis{row.blocks(rows)}, axes[2:]...)...)
 }
 
 // cutFor cuts one side of a take into blocks of so many rounds.
@@ -274,8 +280,8 @@ func (p *problem) cutFor(f Form, k *parameters, rounds int64) error {
 		return p.cutChunks(k, int64(128/p.dBits), p.chunksPerBlock(GroupSize), p.takeRun(k, 1))
 	case p.dBits < 8 && !p.puts:
 		return p.planWords(k, len(p.axes), 1)
-	case rounds == pieces:
-		return k.cutPieces(spec, p.innermostFirst(), p.target.fewBlocks())
+	case rounds == columnsOf:
+		return k.cutColumns(spec, p.innermostFirst(), p.target.fewBlocks())
 	}
 	return k.cutRounds(spec, p.innermostFirst(), rounds)
 }

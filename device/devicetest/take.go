@@ -61,11 +61,13 @@ func (r runner) take(t *testing.T) {
 			}
 		}
 	}
-	// Columns of long rows: GPUs take them in pieces.
+	// Columns of long rows: GPUs take those of many rows, one after the other.
 	if !r.Small {
 		for _, name := range []string{
 			"take/uint8/9x3073/dst=3073,1@3/src=999,0@5/at=0,1@0/int32/by=0:999:1:skip/wrong=3",
 			"take/float16/2x17x1025/dst=20000,1025,1@1/src=-9000,500,0@9000/at=0,0,-1@1024/int64/by=0:500:1:clamp/wrong=2",
+			"take/uint8/70x4096/dst=4096,1@0/src=999,0@0/at=0,1@0/int64/by=0:999:1/wrong=0",
+			"take/float16/3x33x2050/dst=67650,2050,1@0/src=9000,100,1@0/at=0,0,1@0/int32/by=0:40:3:skip/wrong=1",
 			"put/float/9x3073/dst=4096,0@0/src=3073,1@1/at=0,1@2/int32/by=0:4096:1:skip/wrong=0/set/once",
 		} {
 			c, err := oracle.ParseCase(name)

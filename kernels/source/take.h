@@ -2,9 +2,12 @@
 // go to positions in dst that do. There d is src's side, and s dst's. Below a
 // byte, which is for serial targets only, an item is a 32-bit word of dst, else it is of
 // elements. The elements of a row have their indices in common, which are looked at once:
-// serial kernels do a row in one go, others first find the rows of a block. params->tb is how
-// long the only inner axis is if blocks have pieces of it, which outer axis 1 counts. pick is for
-// elements of which too few have indices in common. lo is the base of at.
+// serial kernels do a row in one go, others first find the rows of a block. pick is for elements of
+// which too few have indices in common. lo is the base of at.
+//
+// Where the cut axis is the innermost one, and the only one along which at has steps (columns), blocks
+// have up to params->tb of the params->span indices of inner axis 0, which outer axis 1 counts, one
+// after the other: a row of src is then read while the caches have all of it.
 
 #if PUT
 #define READ(d, s) from[d]
@@ -158,6 +161,70 @@ INLINED void PASTE(NAME, _look)(u32 looks, SHARED_POINTER i64 *found, CONSTANT P
 	}
 }
 
+#define COLUMNS (DBITS < 128)
+#if COLUMNS
+// Where a work-item's elements are side by side: a word of them.
+#define SIDE (DBITS < 32 ? 32 / DBITS : 1)
+#define COLUMN(j, id) (((j) / SIDE * GROUP + (id)) * SIDE + (j) % SIDE)
+
+// columns moves the elements of a block of columns, ITEMS for each work-item, from position d on of
+// the side that indices do not move, which is dense, and s of the other.
+INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, GLOBAL const u8 *src, SHARED_POINTER const i64 *found, CONSTANT Params *params, i64 d, i64 s, u32 block, u32 cuts) {
+	CONSTANT Axis *axes = AXES(params), *line = axes + params->outer;
+	digit(&block, axes);
+	const u32 left = params->span - digit(&block, axes + 1) * params->tb, lines = MIN(params->tb, left);
+	i32 behind[ITEMS]; // s, in bytes
+	u32 there = 0;
+	UNROLL
+	for (u32 j = 0; j < ITEMS; j++) {
+		const u32 column = COLUMN(j, LOCAL_ID);
+		const i64 one = column < cuts ? found[column] : -1;
+		there |= (u32)(one >= 0) << j;
+		behind[j] = (i32)(one + (column * params->s - s) * SIZE);
+	}
+	const u32 all = there == (1u << ITEMS) - 1;
+	d += COLUMN(0, LOCAL_ID);
+	for (u32 y = 0; y < lines; y++, d += line->d, s += line->s) {
+#if PUT
+#define LOADED(j) ((GLOBAL const WORD *)src + d + COLUMN(j, 0))
+#define STORED(j) AT(GLOBAL WORD, dst + s * SIZE, behind[j])
+#else
+#define LOADED(j) AT(GLOBAL const WORD, src + s * SIZE, behind[j])
+#define STORED(j) ((GLOBAL WORD *)dst + d + COLUMN(j, 0))
+#endif
+		WORD value[ITEMS];
+		UNROLL
+		for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
+			if (all || there >> j & 1) {
+				value[j] = *LOADED(j);
+			}
+		}
+#if SIDE > 1 && !PUT
+		if (all && d % SIDE == 0) {
+			UNROLL
+			for (u32 j = 0; j < ITEMS; j += SIDE) {
+				u32 word = 0;
+				UNROLL
+				for (u32 i = 0; i < SIDE; i++) {
+					word |= (u32)value[j + i] << (i * DBITS);
+				}
+				*(GLOBAL u32 *)STORED(j) = word;
+			}
+			continue;
+		}
+#endif
+		UNROLL
+		for (u32 j = 0; j < ITEMS; j++) {
+			if (all || there >> j & 1) {
+				*STORED(j) = value[j];
+			}
+		}
+#undef LOADED
+#undef STORED
+	}
+}
+#endif
+
 // MOVE moves those of an item's elements that there are: loads first, so that they overlap.
 #define MOVE(there, row) \
 	WORD value[ITEMS]; \
@@ -188,12 +255,6 @@ ENTRY {
 		const u32 first = position_of(params, block, &begin);
 		const u32 cuts = cuts_of(params, first);
 		u32 rows = params->nb * (params->ta > 0 ? cuts : 1);
-		if (params->tb > 0) { // a piece of an axis
-			u32 rest = block;
-			digit(&rest, AXES(params));
-			const u32 before = digit(&rest, AXES(params) + 1) * rows;
-			rows = MIN(rows, params->tb - before);
-		}
 		if (block != GROUP_ID) {
 			BARRIER();
 		}
@@ -203,6 +264,12 @@ ENTRY {
 			PASTE(NAME, _look)(1, found, params, begin.s, begin.a, rows, at, status);
 		}
 		BARRIER();
+#if COLUMNS
+		if (params->tb > 0) {
+			PASTE(NAME, _columns)(dst, src, found, params, begin.d, begin.s, block, cuts);
+			continue;
+		}
+#endif
 		const u32 apart = APART(cuts), items = apart * params->flat, rowApart = apart * params->ta;
 		const i64 dApart = apart * params->d, sApart = apart * params->s * SIZE;
 		for (u32 item = LOCAL_ID; item < items; item += GROUP) {
@@ -214,9 +281,6 @@ ENTRY {
 				p.d += i * AXES(params)[k].d;
 				p.s += i * AXES(params)[k].s;
 				number += i * (u32)at_axes(params)[k].d;
-			}
-			if (number >= rows) { // behind the last piece
-				continue;
 			}
 			p.d += x * params->d;
 			p.s += x * params->s;
@@ -265,6 +329,9 @@ ENTRY {
 #undef LOOKS
 #undef SIZE
 #undef AT
+#undef COLUMNS
+#undef SIDE
+#undef COLUMN
 #undef MOVE
 #undef LOADED
 #undef STORED
