@@ -114,7 +114,7 @@ func (p *problem) planColumns(k *parameters, spec Spec, near int, c columns) err
 	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(spec.columnRows()), uint32(b.n), b.d, b.s
 	k.step, k.rows = uint32(c.step), uint32(c.blocks)
-	if err := k.setBands(a.blocks(c.ta), b, p.others(0, near)...); err != nil {
+	if err := k.setBands(a.blocks(c.ta), b, p.band(near), p.others(0, near)...); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())

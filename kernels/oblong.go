@@ -47,7 +47,7 @@ func (p *problem) planTile(k *parameters, near int, t oblong) error {
 	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.n), b.d, b.s
 	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.b, t.step))
 	k.inner = []axis{{n: t.a}, {n: t.readers(), d: t.reads}, {n: t.b}, {n: t.writers(), d: t.writes}}
-	return k.setBands(a.blocks(t.a), b, append(cuts, p.others(but...)...)...)
+	return k.setBands(a.blocks(t.a), b, p.band(near), append(cuts, p.others(but...)...)...)
 }
 
 // oblong chooses the shape that costs least. One of the usual size is taken where others

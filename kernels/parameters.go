@@ -53,14 +53,11 @@ func (k *parameters) setOuter(cuts ...axis) error {
 	return nil
 }
 
-// bandBlocks is how many blocks along b a band has at most: see banded_of in source/common.h.
-const bandBlocks = 8
-
-// setBands makes blocks of axes a, the blocks along it, and b, rows of which are step
-// indices apart, then of the others.
-func (k *parameters) setBands(a, b axis, others ...axis) error {
+// setBands makes blocks of axes a, the blocks along it, and b, rows of which are step indices apart,
+// then of the others. A band has up to most rows: see banded_of in source/common.h.
+func (k *parameters) setBands(a, b axis, most int64, others ...axis) error {
 	rows, d, s := int64(k.rows), int64(k.step)*b.d, int64(k.step)*b.s
-	bands := (rows + bandBlocks - 1) / bandBlocks
+	bands := (rows + most - 1) / most
 	each := (rows + bands - 1) / bands
 	return k.setOuter(append([]axis{{each, d, s}, a, {bands, each * d, each * s}}, others...)...)
 }

@@ -11,6 +11,10 @@ const (
 	// lineBytes is how much of either side a group reads or writes in one run,
 	// at least; sectorBytes is the least that memory moves.
 	lineBytes, sectorBytes = 128, 32
+	// bandPitch is up to how many bytes apart lines of dst are written by bands of blocks, and bandBlocks
+	// how many of them are side by side, at the most. As blocks write parts of lines, memory writes more
+	// of them at a time; of longer lines, an H100 is up to a twentieth slower so.
+	bandPitch, bandBlocks = 8 << 10, 32
 	// shuffleGain is the share of what a permutation of words takes that a shuffle may take at
 	// most, as either is known to a few percent.
 	shuffleGain = .95
@@ -53,6 +57,14 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 		}
 	}
 	return Spec{}, false, nil
+}
+
+// band is how many blocks along dst's innermost axis a band has at most, of lines along axis near.
+func (p *problem) band(near int) int64 {
+	if p.inner(near).d*int64(p.dBits)/8 <= bandPitch {
+		return bandBlocks
+	}
+	return 1
 }
 
 // choice is a form by tiles, and about how long it takes.

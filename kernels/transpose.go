@@ -175,7 +175,7 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	if t.across {
 		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
 	}
-	if err := k.setBands(a.blocks(t.ta), b, append([]axis{c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+	if err := k.setBands(a.blocks(t.ta), b, p.band(near), append([]axis{c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, p.target.fewBlocks())
