@@ -48,12 +48,16 @@ DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, i32 a, i32
 // the next behind them.
 INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, u32 *after) {
 	const u32 phase = (u32)part.d & (PER - 1), first = phase > 0;
-	const Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	// A pass begins with a sector: one that two passes write a part of each would cost memory much.
+	const u32 before = (u32)((u64)part.d / PER) & (256 / CHUNK - 1);
+	Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	c.d -= before;
+	c.e -= (i32)(before * PER);
 	GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
 	Place p = PASTE(NAME, _place)(src, c, 0, PER);
 	*after = MAX(MIN((part.length + phase) / PER, part.items), first);
-	for (u32 item = LOCAL_ID; item < *after; item += GROUP) {
-		if (item >= first) {
+	for (i32 item = (i32)(LOCAL_ID - before); item < (i32)*after; item += GROUP) {
+		if (item >= (i32)first) {
 			const Pair x = pair_at(p);
 			LOADED_WHOLE();
 			PASTE(NAME, _store)(to, OF_BITS(shifted(x)), 0, CHUNK);
@@ -69,6 +73,8 @@ INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT 
 #endif
 
 #if PERIODIC
+
+#define SOME 4 // periods of which elements are read before any is stored
 
 #if SBITS > 0
 // read reads a chunk's pieces, of those asked for, and puts them together.
@@ -221,8 +227,27 @@ ENTRY {
 			continue;
 		}
 		if (all) {
+			u32 k = 0;
+#if SBITS > 0 && !defined(OF_BITS)
+			for (; sStep != 0 && k + SOME <= periods; k += SOME) {
+				LOADED x[SOME], y[SOME];
+				UNROLL
+				for (u32 n = 0; n < SOME; n++) {
+					x[n] = y[n] = READ(f);
+					if (two) {
+						y[n] = READ(g);
+					}
+					FORWARD(f, sStep);
+					FORWARD(g, sStep);
+				}
+				UNROLL
+				for (u32 n = 0; n < SOME; n++, to += dStep) {
+					PASTE(NAME, _store)(to, with_above(MAKE(p.chunk, x[n]), MAKE(q.chunk, y[n]), (u32)q.chunk.a * DBITS), 0, CHUNK);
+				}
+			}
+#endif
 			const u32 same = SBITS == 0 || sStep == 0 ? periods : 1; // periods of the same chunk
-			for (u32 k = 0; k < periods; k += same) {
+			for (; k < periods; k += same) {
 #if SBITS > 0
 				value = PASTE(NAME, _read)(src, p, q, f, g, 1, two);
 				FORWARD(f, sStep);
@@ -294,6 +319,7 @@ ENTRY {
 #endif
 
 #undef PER
+#undef SOME
 #undef AT_ONCE
 #undef AT_LEAST
 #undef CHUNK
