@@ -56,7 +56,9 @@ func (p *problem) chunked(spec Spec, k *parameters) bool {
 		return false
 	}
 	cost := rowsCost
-	if len(p.axes) < 2 {
+	if p.sBits == 0 { // of fewer instructions than elements, too
+		cost = 0
+	} else if len(p.axes) < 2 {
 		cost = runCost
 	}
 	if p.torn(spec, k) <= cost {
