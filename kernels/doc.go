@@ -34,8 +34,12 @@
 // Run and repack shift and rearrange whole 16-byte words of src for them, gather reads
 // elements below a byte, or one that a row repeats. Of many rows at any pitch, chunks come in
 // periods (source/periods.h): what a work-item finds out about its chunk holds for several.
+// Rows that src repeats are read once, and those of fewer elements than a chunk, below a byte,
+// are put together once for all periods (source/stamp.h).
 // Rows shorter than 32 bytes with gaps between them in dst go element by element, as merging
-// the ends of chunks costs more. On a CPU items are words of dst. Other elements are moved
+// the ends of chunks costs more. Rows of 32 and 64 bits that begin anywhere in sectors of dst
+// go by chunks, too, where several passes of a block would write a part of a sector each
+// (torn.go): forwards, and fills, as elements of 16 bits. On a CPU items are words of dst. Other elements are moved
 // one by one, by element or fill, several by a work-item. Where lines
 // of dst come from many lines of src, other classes go by tile, transpose and shuffle,
 // too; element and gather are for what has axes too short or too far apart for their

@@ -16,22 +16,26 @@ const (
 	fewFields = 8
 )
 
-// planFields plans a copy of fields along an axis: of single bits, or of several elements
-// below a byte that are no wider element. False: it is something else, and stays as it is.
+// planFields plans a copy of fields along an axis: of single bits, of several elements
+// below a byte that are no wider element, or of single elements below a byte that have gaps between
+// them in dst, or small ones in src alone. False: it is something else, and stays as it is.
 func (p *problem) planFields(k *parameters) (Spec, bool) {
-	if p.target.Serial || p.long || p.dBits > 2 || len(p.axes) == 0 {
+	if p.target.Serial || p.long || p.dBits > 4 || len(p.axes) == 0 {
 		return Spec{}, false
 	}
 	in, unit := p.inner(0), int64(p.dBits)
 	rows := in.d == 1 && in.s == 1
-	if unit == 2 && (!rows || in.n != 3) || rows && (len(p.axes) == 1 || in.n > widestField) {
+	switch {
+	case rows && (len(p.axes) == 1 || in.n > widestField || unit > 2 || unit == 2 && in.n != 3):
+		return Spec{}, false
+	case !rows && unit > 1 && in.d == 1 && (in.s < 2 || in.s*unit > nearPitch): // reading elements is cheaper
 		return Spec{}, false
 	}
 	q := p.narrow(1, rows)
 	rest := q.innermostFirst()
 	field, x, rest := rest[0], rest[1], rest[2:]
 	pitch, width, step := x.d, field.n, x.s
-	if x.n < fewFields || pitch == unit || pitch > widestPitch || x.n >= limit {
+	if x.n < fewFields || pitch == unit && unit == 1 || pitch > widestPitch || x.n >= limit {
 		return Spec{}, false
 	}
 	k.length = (x.n-1)*pitch + width

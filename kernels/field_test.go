@@ -5,16 +5,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/kernels"
 )
 
 // TestFields moves fields of a few bits between pitches, of streams and of bytes.
 func TestFields(t *testing.T) {
 	h := hostOf(t)
-	rounds, rnd := sweep(t, 60, 17)
+	rounds, rnd := sweep(t, 90, 17)
 	for round := range rounds {
-		unit := 1 + rnd.IntN(2)
+		unit := 1 << rnd.IntN(3)
 		width := 1 + rnd.Int64N(9)
-		if unit == 2 {
+		if unit > 1 {
+			width = 1
+		}
+		if unit == 2 && rnd.IntN(2) == 0 {
 			width = 3
 		}
 		pitch := func() int64 { return width + rnd.Int64N(32/int64(unit)-width+1) }
@@ -43,6 +49,23 @@ func TestFields(t *testing.T) {
 		h.check(t, rnd, strided(dims, dStrides, dAt), strided(dims, sStrides, sAt), unit, parallel)
 	}
 	assert.Positive(t, h.forms["field_1"], "%v", h.forms)
+}
+
+// TestPlanFields: elements below a byte that have gaps between them in dst go by its words, as do
+// those that have small ones in src.
+func TestPlanFields(t *testing.T) {
+	for _, c := range []struct {
+		bits         int
+		dStep, sStep int64
+		kernel       string
+	}{
+		{4, 2, 1, "field_1"}, {4, 8, 1, "field_1"}, {4, 9, 1, "gather_4"}, {2, 3, -1, "field_1"}, {2, 16, 5, "field_1"},
+		{4, 1, 2, "field_1"}, {4, 1, 3, "gather_4"}, {2, 1, 4, "field_1"}, {2, 1, 5, "gather_2"}, {2, 1, -2, "gather_2"},
+	} {
+		l, err := kernels.PlanCopy(strided([]int64{99999}, []int64{c.dStep}, 0), strided([]int64{99999}, []int64{c.sStep}, max(0, -99999*c.sStep)), c.bits, parallel)
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
+	}
 }
 
 // manyRows adds 12 outer axes of two indices, which do not merge, to strides of so many

@@ -76,7 +76,7 @@ func (p *problem) narrow(bits int, rows bool) *problem {
 	q.dBase *= per
 	q.sBase *= per
 	q.d.parts, q.s.parts = per, per
-	q.dBits, q.sBits = bits, bits
+	q.dBits, q.sBits = bits, min(p.sBits, bits)
 	return q
 }
 

@@ -7,13 +7,21 @@ package kernels
 const (
 	// periodsPerBlock is for how many periods a work-item finds out about its chunk at once.
 	periodsPerBlock = 16
+	// stampsPerBlock is the same where it puts the chunk together from single elements.
+	stampsPerBlock = 4 * periodsPerBlock
 	// periodsCost is what that costs, in periods.
 	periodsCost = 4
 	// endsCost is what the ends of a row that is not joined with others cost, in chunks.
 	endsCost = 8
-	// manyPeriods is how many numbers of rows in a period are tried.
+	// manyPeriods is how many numbers of rows in a period are tried at least: more where these
+	// are too short for a group's work-items.
 	manyPeriods = 16
 )
+
+// stamps reports whether chunks are put together once for all periods: see source/stamp.h.
+func (s Spec) stamps() bool {
+	return s.Form == Gather && s.Periods && s.Step == 0 && s.SrcBits == s.DstBits && s.DstBits < 8 && s.DstBits > 1
+}
 
 // period is a choice of periods: so many indices each of an axis, counted from the
 // innermost one.
@@ -65,7 +73,7 @@ func (p *problem) joined(axis int) bool {
 // periodsOf chooses the periods along an axis: those that keep work-items busy.
 func (p *problem) periodsOf(at int, joined bool) (best period) {
 	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
-	if joined && (n < per-1 || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+	if joined && (n < per-1 && !p.halves() && !p.stamps(at) || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
 		return best
 	}
 	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
@@ -77,15 +85,15 @@ func (p *problem) periodsOf(at int, joined bool) (best period) {
 			return best
 		}
 	}
-	least := int64(1) // rows after which both sides are at the same place in 16 bytes
-	for least*a.d%per != 0 || p.sBits > 0 && p.inner(0).s != 0 && least*a.s%p.srcChunk() != 0 {
+	least := int64(1) // rows after which both sides are at the same place in 16 bytes, or in one
+	for least*a.d%per != 0 || p.sBits > 0 && least*a.s%p.srcStep() != 0 {
 		least *= 2
 	}
-	for t := int64(1); t <= manyPeriods; t++ {
+	for t := int64(1); t <= max(manyPeriods, GroupSize*per/(least*n)); t++ {
 		c := period{axis: at, n: least * t, joined: joined}
 		if joined {
 			c.items = c.n * a.d / per
-			c.number = (a.n + c.n) / c.n // with the last chunk
+			c.number = (a.n*a.d + per - 1 + c.n*a.d - 1) / (c.n * a.d) // with what begins in front of the last chunk
 		} else {
 			c.items = c.n * rows * (n/per + 2)
 			c.number = (a.n + c.n - 1) / c.n
@@ -109,26 +117,47 @@ func (p *problem) periodsOf(at int, joined bool) (best period) {
 	return best
 }
 
-// srcChunk is how many elements of src are in 16 bytes.
-func (p *problem) srcChunk() int64 { return int64(128 / p.sBits) }
+// stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
+// dst, where src repeats them: along this axis.
+func (p *problem) stamps(axis int) bool {
+	n, a := p.inner(0).n, p.inner(axis)
+	return !p.target.Serial && p.sBits == p.dBits && p.dBits < 8 && p.dBits > 1 && axis == 1 && len(p.axes) > 1 && p.dense() && a.s == 0 && a.d == n && n < p.perChunk()-1
+}
+
+// halves reports whether each chunk has two rows, whole.
+func (p *problem) halves() bool {
+	return 2*p.inner(0).n == p.perChunk() && !p.uneven(p.inner(0).n*int64(p.dBits)/8)
+}
+
+// srcStep is of how many elements of src steps from period to period are: 16 bytes, or where
+// elements are read singly one byte, or one element.
+func (p *problem) srcStep() int64 {
+	if p.inner(0).s == 0 {
+		return int64(max(8/p.sBits, 1))
+	}
+	return int64(128 / p.sBits)
+}
 
 // layPeriods makes the parameters; false: of too many blocks.
 func (p *problem) layPeriods(k *parameters, c period) bool {
 	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
 	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
 	k.da, k.sa = c.n*a.d/per, c.n*a.s
-	if p.sBits > 0 && row.s != 0 {
-		k.sa /= p.srcChunk()
+	if p.sBits > 0 {
+		k.sa /= p.srcStep()
 	}
-	if c.joined {
+	switch {
+	case p.stamps(c.axis):
+		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
+	case c.joined:
 		k.span = 1
 		k.inner = []axis{{n: row.n}}
-	} else {
+	default:
 		full := row.n / per
 		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
 		k.inner = []axis{{n: full}}
 	}
-	for i := 1; i <= c.axis; i++ {
+	for i := 1; i <= c.axis && !p.stamps(c.axis); i++ {
 		k.run = append(k.run, p.inner(i))
 	}
 	k.cutAxis(axis{n: c.items}, GroupSize)
@@ -137,6 +166,9 @@ func (p *problem) layPeriods(k *parameters, c period) bool {
 		blocks *= a.n
 	}
 	each := min(periodsPerBlock, c.number)
+	if p.stamps(c.axis) {
+		each = min(stampsPerBlock, c.number)
+	}
 	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {
 		each /= 2
 	}

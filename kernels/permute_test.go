@@ -145,7 +145,7 @@ func TestPlanNotPermute(t *testing.T) {
 	}{
 		{"rows of nibbles", 4, strided([]int64{4096, 512}, []int64{1001, 1}, 1), "rows.4"},
 		{"reversed rows", 4, strided([]int64{4096, 512}, []int64{1024, -1}, 511), "reversed.4"},
-		{"every second nibble", 4, strided([]int64{4096, 512}, []int64{1024, 2}, 0), "strided.4"},
+		{"every second nibble", 4, strided([]int64{4096, 512}, []int64{1024, 2}, 0), "strided.1 field_1"},
 		{"transposed nibbles", 4, strided([]int64{4096, 4096}, []int64{1, 4096}, 0), "transpose.4 transpose_4"},
 		{"words of 3 by 5", 4, strided([]int64{4096, 5, 3}, []int64{15, 1, 5}, 0), "shuffle.4 gather_4"},
 		{"a few words", 4, strided([]int64{32, 4, 2}, []int64{8, 1, 4}, 0), "shuffle.4 gather_4"},

@@ -245,13 +245,16 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 	if spec, ok, err := p.planTiles(k); ok || err != nil {
 		return spec, err
 	}
+	if spec := p.spec(Gather); p.stamps(1) && p.planPeriods(k, &spec) {
+		return spec, nil
+	}
 	if spec, ok := p.planFields(k); ok {
 		return spec, nil
 	}
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return p.choosePack(k)
 	}
-	return p.planElements(Element, k)
+	return p.chooseElements(Element, k)
 }
 
 // chooseFill picks the kernel of a fill.
@@ -259,5 +262,15 @@ func (p *problem) chooseFill(k *parameters) (Spec, error) {
 	if p.dBits < 8 || p.dBits < 32 && p.dense() {
 		return p.choosePack(k)
 	}
-	return p.planElements(Fill, k)
+	return p.chooseElements(Fill, k)
+}
+
+// chooseElements picks the kernel for wider elements.
+func (p *problem) chooseElements(f Form, k *parameters) (Spec, error) {
+	spec, err := p.planElements(f, k)
+	if err == nil && p.chunked(spec, k) {
+		*k = parameters{}
+		return p.choosePack(k)
+	}
+	return spec, err
 }

@@ -67,7 +67,7 @@ func TestPlanCopy(t *testing.T) {
 		{"reversed nibbles", 4, strided([]int64{64, 64}, []int64{64, -1}, 63), cpu, "reversed.4 repack_4_back1_serial"},
 		{"short rows reversed", 4, strided([]int64{64, 15}, []int64{15, -1}, 14), gpu, "reversed.4 repack_4_back1"},
 		{"repeated column", 32, strided([]int64{64, 64}, []int64{1, 0}, 0), gpu, "broadcast.32"},
-		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.128"},
+		{"repeated row", 32, strided([]int64{64, 64}, []int64{0, 1}, 0), gpu, "broadcast.16 run_16_periods"},
 		{"transposed floats", 32, square, gpu, "transpose.32"},
 		{"transposed nibbles", 4, square, gpu, "transpose.4"},
 		{"transposed doubles", 64, square, cpu, "transpose.64"},
@@ -104,6 +104,65 @@ func TestPlanSpaced(t *testing.T) {
 		{16, 15, 16, "element_16"}, {16, 103, 104, "element_16"}, {16, 105, 106, "run_16_periods"}, {4, 7, 9, "run_4"},
 	} {
 		l, err := kernels.PlanCopy(strided([]int64{999, c.n}, []int64{c.pitch, 1}, 0), dense(999, c.n), c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
+	}
+}
+
+// TestPlanTorn: rows of wider elements that begin anywhere in sectors of dst go by chunks where
+// passes of a block would write parts of sectors.
+func TestPlanTorn(t *testing.T) {
+	for _, c := range []struct {
+		bits     int
+		n, pitch int64 // of dst
+		offset   int64
+		step     int64 // of src
+		kernel   string
+	}{
+		{32, 1025, 1025, 0, 1, "run_16_periods"}, {32, 1025, 1025, 0, -1, "repack_32_back1_periods"}, {32, 1025, 1025, 0, 2, "element_32"},
+		{32, 1025, 1032, 0, 1, "element_32"}, {32, 1025, 1032, 5, 1, "run_16_periods"},
+		{32, 255, 255, 0, 1, "element_32"}, {32, 633, 633, 0, 1, "run_16_periods"}, {64, 1025, 1025, 0, 1, "element_64"},
+		{32, 3, 3, 0, 1, "element_32"}, {64, 4095, 4096, 0, 1, "element_64"},
+	} {
+		src := strided([]int64{9999, c.n}, []int64{2*c.n + 1, c.step}, c.n)
+		l, err := kernels.PlanCopy(strided([]int64{9999, c.n}, []int64{c.pitch, 1}, c.offset), src, c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
+	}
+	for _, c := range []struct {
+		bits     int
+		n, pitch int64
+		offset   int64
+		kernel   string
+	}{
+		{32, 112, 114, 115, "gather_16_fill_periods"}, {32, 20, 23, 1, "gather_16_fill_periods"}, {32, 112, 120, 0, "fill_128"}, {32, 3, 5, 0, "fill_32"},
+		{64, 33, 35, 1, "gather_16_fill_periods"}, {32, 1 << 20, 1 << 20, 1, "gather_16_fill"},
+	} {
+		l, err := kernels.PlanFill(strided([]int64{999, c.n}, []int64{c.pitch, 1}, c.offset), c.bits, kernels.Target{})
+		require.NoError(t, err)
+		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
+	}
+}
+
+// TestPlanRepeated: rows that src repeats, and elements that it repeats along rows, are read once,
+// or several ahead.
+func TestPlanRepeated(t *testing.T) {
+	for _, c := range []struct {
+		bits   int
+		n      int64
+		row    bool
+		kernel string
+	}{
+		{16, 100, true, "run_16_periods"}, {32, 100, true, "run_16_periods"}, {64, 16, true, "run_16_periods"}, {128, 16, true, "run_16_periods"},
+		{32, 4096, true, "spread_128"}, {32, 16, true, "element_128"},
+		{4, 16, false, "gather_4_repeat_periods"}, {8, 16, false, "gather_8_repeat_periods"}, {16, 16, false, "gather_16_repeat_periods"},
+		{8, 100, false, "gather_8_repeat_periods"}, {32, 16, false, "element_32"},
+	} {
+		src := strided([]int64{1 << 20, c.n}, []int64{1, 0}, 0)
+		if c.row {
+			src = strided([]int64{1 << 20, c.n}, []int64{0, 1}, 0)
+		}
+		l, err := kernels.PlanCopy(dense(1<<20, c.n), src, c.bits, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}

@@ -34,8 +34,10 @@ func (s Spec) serves(types []layout.DType) bool {
 		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
 	case s.reduces():
 		return of(s.DstBits)
-	case s.Form == Field: // of single bits, and of three elements of 2
-		return of(1) || of(2)
+	case s.Form == Field: // of single bits, and of those of elements below a byte
+		return of(1) || of(2) || of(4)
+	case s.chunks() && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0): // of wider ones, too
+		return true
 	case s.SrcBits != 0 && s.SrcBits != s.DstBits:
 		return of(s.DstBits) && of(s.SrcBits)
 	}

@@ -119,6 +119,8 @@ func (s Spec) files() []Form {
 		return []Form{Transpose, "exchange", "squares", "slots", "forget"}
 	case s.Form == Batch:
 		return []Form{"exchange", Batch, "forget"}
+	case s.stamps():
+		return []Form{s.Form, Store, "stamp"}
 	case s.chunks():
 		return []Form{s.Form, Store, Chunks}
 	case s.Form == Join || s.Form == Blend:

@@ -33,6 +33,22 @@ func (p *problem) repeats() int {
 	return 0
 }
 
+// planRepeated plans a copy of elements that src repeats along axis c: of rows that keep a
+// group busy by spread, of shorter ones, if they are dense in src, by chunks in periods, as
+// elements of 16 bits. These are read once, too.
+func (p *problem) planRepeated(k *parameters, c int) (Spec, error) {
+	spec, err := p.planSpread(k, c)
+	if p.inner(0).s == 1 && (err != nil || 2*k.cut*k.flat < uint32(GroupSize*spec.items())) {
+		q, chunks := p.narrow(16, true), parameters{}
+		run := q.spec(Run)
+		if q.planPeriods(&chunks, &run) {
+			*p, *k = *q, chunks
+			return run, nil
+		}
+	}
+	return spec, err
+}
+
 // planSpread plans a copy of elements that src repeats along axis c.
 func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
 	spec := p.spec(Spread)

@@ -52,7 +52,7 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	}
 	if p.dBits >= 32 {
 		if c := p.repeats(); c > 0 {
-			spec, err := p.planSpread(k, c)
+			spec, err := p.planRepeated(k, c)
 			return spec, true, err
 		}
 	}

@@ -416,8 +416,8 @@ func TestFarApart(t *testing.T) {
 		{kernels.Transpose, 8, []int64{50, 300}, []int64{far + 1, 1}, []int64{1, 50}},
 		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{70, 7, 1}, []int64{1, far - 1, 60}},
 		{kernels.Shuffle, 8, []int64{50, 10, 7}, []int64{far, 7, 1}, []int64{1, 50, 500}},
-		{kernels.Spread, 32, []int64{9, 7, 43}, []int64{far / 4, 43, 1}, []int64{43, 0, 1}},
-		{kernels.Spread, 32, []int64{9, 7, 43}, []int64{43, far / 4, 1}, []int64{far / 4, 0, 1}},
+		{kernels.Spread, 32, []int64{9, 7, 2301}, []int64{far / 4, 2301, 1}, []int64{2301, 0, 1}},
+		{kernels.Run, 32, []int64{9, 7, 43}, []int64{43, far / 4, 1}, []int64{far / 4, 0, 1}},
 	} {
 		dst, err := layout.Strided(c.dims, c.dst, 3)
 		require.NoError(t, err)

@@ -59,10 +59,12 @@ func wordSpecs() []Spec {
 			}
 		}
 	}
+	add(Repack, 32, 32, false).Step = -1
 	for _, s := range slices.Clone(all) { // the same of chunks in periods
-		if s.chunks() && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
-			s.Periods = true
-			all = append(all, s)
+		periods := s
+		periods.Periods = true
+		if s.chunks() && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0 || periods.stamps()) {
+			all = append(all, periods)
 		}
 	}
 	return all

@@ -41,16 +41,24 @@ func TestRuns(t *testing.T) {
 // element or row several times, with gaps and without, over one axis of rows or two.
 func TestPeriods(t *testing.T) {
 	h := hostOf(t)
-	rounds, rnd := sweep(t, 300, 13)
+	rounds, rnd := sweep(t, 900, 13)
 	ran := map[string]int{}
 	for range rounds {
-		bits := 2 << rnd.IntN(4)
+		bits := 2 << rnd.IntN(6)
 		per := int64(128 / bits)
-		n := per - 2 + rnd.Int64N(6*per)
-		if rnd.IntN(10) == 0 { // more than a block does
+		n, most, how := per-2+rnd.Int64N(6*per), int64(150), rnd.IntN(7)
+		switch {
+		case bits >= 32 && rnd.IntN(2) == 0: // more than a pass of elements
+			n = 257 + rnd.Int64N(800)
+		case rnd.IntN(10) == 0: // more than a block does
 			n = 255*per + rnd.Int64N(4*per)
+		case rnd.IntN(4) == 0:
+			n, most, how = 1+rnd.Int64N(per), 700, 3
 		}
-		dims := []int64{1 + rnd.Int64N(3), 1 + rnd.Int64N(150), n}
+		if n = max(n, 1); rnd.IntN(8) == 0 { // two in a chunk
+			n = per / 2
+		}
+		dims := []int64{1 + rnd.Int64N(3), 1 + rnd.Int64N(most), n}
 		if rnd.IntN(2) == 0 {
 			dims[0], dims[1] = dims[1], dims[0]
 		}
@@ -60,10 +68,10 @@ func TestPeriods(t *testing.T) {
 			return []int64{pitch*dims[1] + gap(), pitch, 1}
 		}
 		dst, steps, offset := strided(dims, side(), rnd.Int64N(2*per)), side(), rnd.Int64N(2*per)
-		switch rnd.IntN(6) {
+		switch how {
 		case 0:
 			steps[2], offset = -1, offset+n-1
-		case 1:
+		case 1, 6:
 			steps = []int64{1 + gap()*dims[1], 1, 0}
 		case 2:
 			steps[0] = 0
@@ -80,5 +88,8 @@ func TestPeriods(t *testing.T) {
 		for bits := 2; bits <= 16; bits *= 2 {
 			assert.NotZero(t, ran[fmt.Sprintf(form, bits)], form, bits)
 		}
+	}
+	for _, kernel := range []string{"gather_2_periods", "gather_4_periods", "repack_32_back1_periods"} {
+		assert.NotZero(t, ran[kernel], kernel)
 	}
 }

@@ -48,12 +48,16 @@ DEVICE Place PASTE(NAME, _place)(GLOBAL const u8 *src, const Chunk c, i32 a, i32
 // the next behind them.
 INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, u32 *after) {
 	const u32 phase = (u32)part.d & (PER - 1), first = phase > 0;
-	const Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	// A pass begins with a sector: one that two passes write a part of each would cost memory much.
+	const u32 before = (u32)((u64)part.d / PER) & (256 / CHUNK - 1);
+	Chunk c = chunk_of(params, part, LOCAL_ID, PER);
+	c.d -= before;
+	c.e -= (i32)(before * PER);
 	GLOBAL u32 *to = (GLOBAL u32 *)dst + c.d * (CHUNK / 32);
 	Place p = PASTE(NAME, _place)(src, c, 0, PER);
 	*after = MAX(MIN((part.length + phase) / PER, part.items), first);
-	for (u32 item = LOCAL_ID; item < *after; item += GROUP) {
-		if (item >= first) {
+	for (i32 item = (i32)(LOCAL_ID - before); item < (i32)*after; item += GROUP) {
+		if (item >= (i32)first) {
 			const Pair x = pair_at(p);
 			LOADED_WHOLE();
 			PASTE(NAME, _store)(to, OF_BITS(shifted(x)), 0, CHUNK);
@@ -69,6 +73,8 @@ INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT 
 #endif
 
 #if PERIODIC
+
+#define SOME 4 // periods of which elements are read before any is stored
 
 #if SBITS > 0
 // read reads a chunk's pieces, of those asked for, and puts them together.
@@ -96,7 +102,7 @@ INLINED u128 PASTE(NAME, _read)(GLOBAL const u8 *src, const Piece p, const Piece
 // together writes the chunks that a block has in all of its periods, if it returns 1. A chunk is
 // cut from two words of src: a work-item reads the first, and its neighbour gives it the second.
 // Where the neighbour's is another row, or none, it is read, too. i is the row of the first piece.
-INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 *to, CONSTANT Params *params, const Piece p, const Piece q, const Place f, const Place g, u32 item, u32 i, u32 periods, u32 all) {
+INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, CONSTANT Params *params, const Piece p, const Piece q, Place *f, Place *g, u32 item, u32 i, u32 periods, u32 all) {
 	const i64 dStep = params->da * (CHUNK / 32), sStep = params->sa;
 	const u32 turns = sStep == 0 || periods < AT_ONCE || params->length < AT_LEAST ? 0 : periods;
 	const u32 step = params->ta, rows = params->na;
@@ -106,21 +112,23 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 *to, C
 	const u32 neighbour = LOCAL_ID + 1;
 	const u32 given = LOCAL_ID + 1 < GROUP && item + 1 < params->extent && p.chunk.e + (params->span > 0 ? PER + 1 : 2 * PER) <= (i32)params->length;
 #endif
-	const u32 more = f.last > 0 && !given, two = q.row != NO_ROW, gives = p.chunk.a == 0;
-	GLOBAL const u128 *from = f.from + f.first, *next = g.from;
+	const u32 more = f->last > 0 && !given, two = q.row != NO_ROW, gives = p.chunk.a == 0;
 	for (u32 k = 0; k < turns; k += AT_ONCE) {
 		if (k + AT_ONCE > periods) { // the last ones, of which some are done again
 			const i32 again = (i32)(periods - k) - AT_ONCE;
-			from += again * sStep;
-			next += again * sStep;
-			to += again * dStep;
+			f->from += again * sStep;
+			if (all) {
+				g->from += again * sStep;
+				*to += again * dStep;
+			}
 			i += again * (i32)step;
 		}
 		if (all) {
 			u128 word[AT_ONCE];
+			GLOBAL const u128 *at = f->from + f->first;
 			UNROLL
-			for (u32 n = 0; n < AT_ONCE; n++) {
-				word[n] = from[n * sStep];
+			for (u32 n = 0; n < AT_ONCE; n++, at += sStep) {
+				word[n] = *at;
 			}
 			LOADED_WHOLE();
 			UNROLL
@@ -128,12 +136,12 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 *to, C
 				words[n * GROUP + LOCAL_ID] = word[n];
 			}
 		} else if (gives) { // to one that has all
+			GLOBAL const u128 *at = f->from + f->first;
 			ROLLED
-			for (u32 n = 0; n < AT_ONCE; n++) {
+			for (u32 n = 0; n < AT_ONCE; n++, at += sStep) {
 				if (i + n * step < rows) {
-					words[n * GROUP + LOCAL_ID] = *from;
+					words[n * GROUP + LOCAL_ID] = *at;
 				}
-				from += sStep;
 			}
 		}
 		BARRIER();
@@ -144,27 +152,31 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 *to, C
 			x.lo = local_128(own);
 			x.hi = local_128(other);
 			if (LIKELY(more)) { // in line: work-items that skip it wait for the others
-				x.hi = from[1 - f.first];
+				x.hi = f->from[1];
 			}
-			x.shift = f.shift;
+			x.shift = f->shift;
 			LOADED_WHOLE();
 			u128 value = OF_BITS(shifted(x));
 			if (LIKELY(two)) {
-				Place at = g;
-				at.from = next;
-				const Pair y = pair_at(at);
+				const Pair y = pair_at(*g);
 				LOADED_WHOLE();
 				value = with_above(value, OF_BITS(shifted(y)), (u32)q.chunk.a * DBITS);
 			}
-			PASTE(NAME, _store)(to, value, 0, CHUNK);
+			PASTE(NAME, _store)(*to, value, 0, CHUNK);
 			own += GROUP * 16;
 			other += GROUP * 16;
-			from += sStep;
-			next += sStep;
-			to += dStep;
+			f->from += sStep;
+			g->from += sStep;
+			*to += dStep;
 		}
 		BARRIER(); // before the next words
 		i += AT_ONCE * step;
+		if (!all) {
+			f->from += AT_ONCE * sStep;
+		}
+	}
+	if (!all) { // what it goes on with is where it was: copies would take registers
+		f->from -= turns * sStep;
 	}
 	return turns > 0 && all;
 }
@@ -207,7 +219,7 @@ ENTRY {
 		const u32 whole = p.chunk.a == 0 && q.chunk.b == PER;
 		const u32 all = whole && both_in(i, i + more, rows) && (!two || both_in(j, j + more, rows));
 #ifdef OF_BITS
-		if (PASTE(NAME, _together)(words, to, params, p, q, f, g, item, i, periods, all)) {
+		if (PASTE(NAME, _together)(words, &to, params, p, q, &f, &g, item, i, periods, all)) {
 			continue;
 		}
 #endif
@@ -215,8 +227,27 @@ ENTRY {
 			continue;
 		}
 		if (all) {
+			u32 k = 0;
+#if SBITS > 0 && !defined(OF_BITS)
+			for (; sStep != 0 && k + SOME <= periods; k += SOME) {
+				LOADED x[SOME], y[SOME];
+				UNROLL
+				for (u32 n = 0; n < SOME; n++) {
+					x[n] = y[n] = READ(f);
+					if (two) {
+						y[n] = READ(g);
+					}
+					FORWARD(f, sStep);
+					FORWARD(g, sStep);
+				}
+				UNROLL
+				for (u32 n = 0; n < SOME; n++, to += dStep) {
+					PASTE(NAME, _store)(to, with_above(MAKE(p.chunk, x[n]), MAKE(q.chunk, y[n]), (u32)q.chunk.a * DBITS), 0, CHUNK);
+				}
+			}
+#endif
 			const u32 same = SBITS == 0 || sStep == 0 ? periods : 1; // periods of the same chunk
-			for (u32 k = 0; k < periods; k += same) {
+			for (; k < periods; k += same) {
 #if SBITS > 0
 				value = PASTE(NAME, _read)(src, p, q, f, g, 1, two);
 				FORWARD(f, sStep);
@@ -288,6 +319,7 @@ ENTRY {
 #endif
 
 #undef PER
+#undef SOME
 #undef AT_ONCE
 #undef AT_LEAST
 #undef CHUNK

@@ -5,6 +5,12 @@
 #define ALL (TOGETHER * EACH)
 #define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
 
+// number is number_of, for each item anew: kept for all, it takes registers.
+INLINED Number PASTE(NAME, _number)(u64 meaning) {
+	FRESH64(meaning);
+	return number_of(meaning);
+}
+
 // codes rounds to the nearest integer, an even one if two are as near, by an addition: the
 // lowest bit of 1.5 * 2^23 is worth 1. What is beyond 2^18 is so with any zero point of 16 bits.
 INLINED void PASTE(NAME, _codes)(u32 *v, i32 zero, const Number to) {
@@ -18,8 +24,7 @@ INLINED void PASTE(NAME, _codes)(u32 *v, i32 zero, const Number to) {
 
 ENTRY {
 	CONSTANT Meanings *meanings = MEANINGS(params);
-	const Number is = number_of(meanings->src), becomes = number_of(meanings->dst), z = number_of(meanings->zero);
-	const Fit fit = fit_of(becomes);
+	const Number is = number_of(meanings->src), becomes = number_of(meanings->dst);
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Spot begin = {dBase, sBase, (i64)lo, (i64)hi, addBase};
 		const u32 first = spot_of(params, block, &begin), left = items_of(params, first);
@@ -27,10 +32,11 @@ ENTRY {
 			const Near p = near_item(params, item);
 			u32 v[ALL], bytes[ALL / 4];
 			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (begin.s + p.s) * (ALL * is.bits / 128), ALL, is);
-			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, number_of(meanings->scale));
+			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale));
 			EVERY {
 				v[k] = QUOTIENT_OF(v[k], by);
 			}
+			const Number z = PASTE(NAME, _number)(meanings->zero);
 			if (becomes.kind == KIND_FLOAT) {
 				if (meanings->zero != 0) {
 					const u32 from = PASTE(NAME, _single)(zero, begin.zero + p.zero, z);
@@ -41,7 +47,7 @@ ENTRY {
 				EVERY {
 					v[k] = is_nan(v[k]) ? FLOAT_NAN : v[k];
 				}
-				PASTE(NAME, _floats)(bytes, v, number_of(SINGLE), becomes, fit);
+				PASTE(NAME, _floats)(bytes, v, number_of(SINGLE), becomes, fit_of(becomes));
 			} else {
 				const i32 from = meanings->zero == 0 ? 0 : (i32)whole_of(PASTE(NAME, _bits)(zero, begin.zero + p.zero, z.bits), z);
 				PASTE(NAME, _codes)(v, from, becomes);

@@ -10,6 +10,7 @@
 
 #define RAW MAX(1, ITEM_S / 32) // words of an item in src
 #define OUT MAX(1, ITEM_D / 32) // and in dst
+#define FEWER 2 // of items that are not whole, or begin anywhere in src: of more, the places would take too many registers
 #define BASE 64 // what positions in a block are counted from is a multiple of that
 #define UNIT MAX(EACH, 32 / DBITS) // elements of whole items and whole words
 #define READ (UNIT_S / SBITS) // elements of src that are read at once, where items begin anywhere
@@ -69,6 +70,40 @@ INLINED PASTE(NAME, _across) PASTE(NAME, _read)(GLOBAL const u8 *src, const PLAC
 	x.hi = from[(p.s + (i32)p.end - 1) >> SHIFT_OF(READ)];
 	x.bit = (u32)(p.s & (READ - 1)) * SBITS;
 	return x;
+}
+
+// gather finds and reads FEWER items, the first with the given number, of so many.
+INLINED void PASTE(NAME, _gather)(u32 *raw, PLACE *place, GLOBAL const u8 *from, CONSTANT Params *params, u32 first, u32 item, u32 left, u32 run, i32 d, i32 s) {
+	PASTE(Piece, ITEM_S) piece[FEWER];
+	PASTE(NAME, _across) across[FEWER];
+	const u32 none[4] = {0, 0, 0, 0};
+	UNROLL
+	for (u32 j = 0; j < FEWER; j++) { // loads first: they overlap
+		place[j].d = place[j].s = 0;
+		place[j].begin = place[j].end = place[j].alone = 0;
+		piece[j] = PASTE(piece_, ITEM_S)(none);
+		across[j].lo = across[j].hi = PASTE(piece_, UNIT_S)(none);
+		across[j].bit = 0;
+		if (item + j * GROUP < left) {
+			place[j] = PASTE(NAME, _find)(params, first, item + j * GROUP, run, d, s);
+		}
+		if (place[j].begin >= place[j].end) {
+			continue;
+		}
+		if (params->ta) {
+			piece[j] = *(GLOBAL const PASTE(Piece, ITEM_S) *)(from + BYTES(place[j].s, SBITS));
+		} else {
+			across[j] = PASTE(NAME, _read)(from, place[j]);
+		}
+	}
+	UNROLL
+	for (u32 j = 0; j < FEWER; j++) {
+		if (params->ta) {
+			PASTE(words_, ITEM_S)(raw + j * RAW, piece[j]);
+		} else {
+			PASTE(across_, UNIT_S)(raw + j * RAW, across[j].lo, across[j].hi, across[j].bit);
+		}
+	}
 }
 
 // write stores a whole item.
@@ -145,59 +180,41 @@ ENTRY {
 		const i32 d = (i32)d0 & (BASE - 1), s = (i32)s0 & (BASE - 1);
 		const PASTE(NAME, _many) many = PASTE(NAME, _together)(params, first, run, to, from, d, s);
 		for (u32 item = LOCAL_ID; item < left; item += ITEMS * GROUP) {
-			PLACE place[ITEMS];
-			PASTE(Piece, ITEM_S) piece[ITEMS];
-			PASTE(NAME, _across) across[ITEMS];
-			u32 raw[ITEMS * RAW];
-			const u32 whole = (i32)item >= many.begin && (i32)(item + (ITEMS - 1) * GROUP) < many.end;
-			const u32 none[4] = {0, 0, 0, 0};
-			// Loads first: they overlap.
-			if (whole) {
-				GLOBAL const PASTE(Piece, ITEM_S) *at = (GLOBAL const PASTE(Piece, ITEM_S) *)many.from + item;
+			if ((i32)item >= many.begin && (i32)(item + (ITEMS - 1) * GROUP) < many.end) {
+				PASTE(Piece, ITEM_S) piece[ITEMS];
+				u32 raw[ITEMS * RAW];
+				GLOBAL const PASTE(Piece, ITEM_S) *in = (GLOBAL const PASTE(Piece, ITEM_S) *)many.from + item;
+				GLOBAL u8 *at = many.to + (u64)item * (ITEM_D / 8);
+				UNROLL
+				for (u32 j = 0; j < ITEMS; j++) { // loads first: they overlap
+					piece[j] = in[j * GROUP];
+				}
 				UNROLL
 				for (u32 j = 0; j < ITEMS; j++) {
-					piece[j] = at[j * GROUP];
+					PASTE(words_, ITEM_S)(raw + j * RAW, piece[j]);
+				}
+				UNROLL
+				for (u32 j = 0; j < ITEMS; j += TOGETHER) {
+					u32 out[TOGETHER * OUT];
+					CONVERT(out, raw + j * RAW);
+					UNROLL
+					for (u32 i = 0; i < TOGETHER; i++) {
+						PASTE(NAME, _write)(at + (j + i) * GROUP * (ITEM_D / 8), out + i * OUT);
+					}
 				}
 			} else {
-				UNROLL
-				for (u32 j = 0; j < ITEMS; j++) {
-					place[j].d = place[j].s = 0;
-					place[j].begin = place[j].end = place[j].alone = 0;
-					piece[j] = PASTE(piece_, ITEM_S)(none);
-					across[j].lo = across[j].hi = PASTE(piece_, UNIT_S)(none);
-					across[j].bit = 0;
-					if (item + j * GROUP < left) {
-						place[j] = PASTE(NAME, _find)(params, first, item + j * GROUP, run, d, s);
+				ROLLED
+				for (u32 j = item; j < MIN(left, item + ITEMS * GROUP); j += FEWER * GROUP) {
+					PLACE place[FEWER];
+					u32 raw[FEWER * RAW], out[FEWER * OUT];
+					PASTE(NAME, _gather)(raw, place, from, params, first, j, left, run, d, s);
+					UNROLL
+					for (u32 i = 0; i < FEWER; i += TOGETHER) {
+						CONVERT(out + i * OUT, raw + i * RAW);
 					}
-					if (place[j].begin >= place[j].end) {
-						continue;
-					}
-					if (params->ta) {
-						piece[j] = *(GLOBAL const PASTE(Piece, ITEM_S) *)(from + BYTES(place[j].s, SBITS));
-					} else {
-						across[j] = PASTE(NAME, _read)(from, place[j]);
-					}
-				}
-			}
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j++) {
-				if (params->ta) {
-					PASTE(words_, ITEM_S)(raw + j * RAW, piece[j]);
-				} else {
-					PASTE(across_, UNIT_S)(raw + j * RAW, across[j].lo, across[j].hi, across[j].bit);
-				}
-			}
-			GLOBAL u8 *at = many.to + (u64)item * (ITEM_D / 8);
-			UNROLL
-			for (u32 j = 0; j < ITEMS; j += TOGETHER) {
-				u32 out[TOGETHER * OUT];
-				CONVERT(out, raw + j * RAW);
-				UNROLL
-				for (u32 i = 0; i < TOGETHER; i++) {
-					if (whole) {
-						PASTE(NAME, _write)(at + (j + i) * GROUP * (ITEM_D / 8), out + i * OUT);
-					} else {
-						PASTE(NAME, _write_part)(to, out + i * OUT, place[j + i]);
+					UNROLL
+					for (u32 i = 0; i < FEWER; i++) {
+						PASTE(NAME, _write_part)(to, out + i * OUT, place[i]);
 					}
 				}
 			}
@@ -210,6 +227,7 @@ ENTRY {
 #undef OUT
 #undef ITEMS
 #undef TOGETHER
+#undef FEWER
 #undef BASE
 #undef UNIT
 #undef READ

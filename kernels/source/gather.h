@@ -34,26 +34,54 @@ typedef struct {
 	u32 x[AT_ONCE];
 } PASTE(NAME, _Slots);
 
-// load reads the element at a position.
-DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
 #if SBITS < 8
-	u32 v = (u32)src[at / (8 / SBITS)] >> ((u32)at % (8 / SBITS) * SBITS) & ((1 << SBITS) - 1);
+#define PART u8
+#else
+#define PART PASTE(u, SBITS)
+#endif
+// At is where an element is: from which bit on, below a byte.
+typedef struct {
+	GLOBAL const PART *from;
+	u32 shift;
+} PASTE(NAME, _At);
+
+// at finds the element at a position.
+DEVICE PASTE(NAME, _At) PASTE(NAME, _at)(GLOBAL const u8 *src, i64 at) {
+	PASTE(NAME, _At) a;
+	a.shift = 0;
+#if SBITS < 8
+	a.from = src + (at * SBITS >> 3); // in front of src, where a period begins before it
+	a.shift = (u32)at * SBITS & 7;
+#else
+	a.from = (GLOBAL const PART *)src + at;
+#endif
+	return a;
+}
+
+// cut is the element of what was read.
+DEVICE u32 PASTE(NAME, _cut)(u32 v, u32 shift) {
+#if SBITS < 8
+	v = v >> shift & ((1 << SBITS) - 1);
 #if SIGNED
 	v = (v ^ 1 << (SBITS - 1)) - (1 << (SBITS - 1));
 #endif
-	return v;
-#else
-	return ((GLOBAL const PASTE(u, SBITS) *)src)[at];
 #endif
+	return v;
+}
+
+// load reads the element at a position.
+DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
+	const PASTE(NAME, _At) a = PASTE(NAME, _at)(src, at);
+	return PASTE(NAME, _cut)(a.from[0], a.shift);
 }
 
 #if STEP == 127
 
-#define FOUND i64
-#define FIND(c) (c).s
-#define FORWARD(at, steps) (at) += steps
+#define FOUND PASTE(NAME, _At)
+#define FIND(c) PASTE(NAME, _at)(src, (c).s)
+#define FORWARD(at, steps) (at).from += steps
 #define LOADED u32
-#define READ(at) PASTE(NAME, _load)(src, at)
+#define READ(at) PASTE(NAME, _cut)((at).from[0], (at).shift)
 #define NOTHING 0
 #define LOAD(c) READ(FIND(c))
 #define MAKE(c, x) PASTE(NAME, _repeated)(x)
@@ -194,4 +222,5 @@ INLINED u128 PASTE(NAME, _chunk)(const PASTE(NAME, _Slots) s) {
 #endif
 
 #undef AT_ONCE
+#undef PART
 #endif

@@ -164,6 +164,8 @@ ENTRY {
 DEVICE u32 PASTE(NAME, _reversed)(u32 v) {
 #if DBITS == 16
 	return bytes_of(v, v, 0x1032);
+#elif DBITS == 32
+	return v;
 #else
 #if DBITS == 2
 	v = choose(0x33333333, v >> 2, v << 2);
