@@ -4,9 +4,10 @@
 //	go run ./kernels/model --case copy/uint8/4096x8191/dst=8191,1@0/src=8192,1@3
 //
 // Three blocks of each launch run, as package internal/ptx has it: that counts
-// instructions, sectors of memory, bank conflicts and the cycles of a block alone. Which
-// share of the dense copy of the same bytes that makes, and what bounds it, is in
-// gpu.go. Registers are the assembler's (--ptxas), or else assumed.
+// instructions, sectors and requests, bank conflicts and the cycles of a block alone; what
+// that makes of memory is in traffic.go. Which share of the dense copy of the same bytes a
+// launch reaches, and what bounds it, is in gpu.go. Registers, and what is spilled of them,
+// are the assembler's (--ptxas), or else assumed.
 package main
 
 import (
