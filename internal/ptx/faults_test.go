@@ -142,29 +142,3 @@ func TestRefused(t *testing.T) {
 	}
 	assert.Equal(t, []Param{{0, 8}, {8, 64}}, p.Params)
 }
-
-// TestSample counts a block whose work is known.
-func TestSample(t *testing.T) {
-	p := program(t, `ld.global.u32 %r2, [%rd2]; st.shared.u32 [%rd4], %r2; bar.sync 0;
-	shl.b32 %r3, %r1, 7; and.b32 %r3, %r3, 4095; cvt.u64.u32 %rd5, %r3; add.s64 %rd5, %rd3, %rd5;
-	ld.shared.u32 %r4, [%rd5]; st.global.u32 [%rd2], %r2;`)
-	c, err := p.Sample(Launch{Groups: 3, Threads: 256, Args: [][]byte{Words(SampleSrc)[0], nil}}, 1, 0)
-	require.NoError(t, err)
-	assert.EqualValues(t, 8, c.Loads)
-	assert.EqualValues(t, 32, c.LoadSectors)
-	assert.EqualValues(t, 32, c.ReadSectors)
-	assert.EqualValues(t, 8, c.Stores)
-	assert.EqualValues(t, 32, c.StoreSectors)
-	assert.EqualValues(t, 8+8*32, c.Conflicts) // one pass each, and all lanes in one bank
-	assert.Greater(t, c.Cycles, 700.)
-	assert.Less(t, c.Cycles, 1000.)
-}
-
-// TestBugBanksOfIdleLanes: lanes that are idle leave those behind them in their part of the warp.
-func TestBugBanksOfIdleLanes(t *testing.T) {
-	p := program(t, `and.b32 %r2, %r1, 7; setp.eq.u32 %p2, %r2, 7; shl.b32 %r3, %r1, 4; cvt.u64.u32 %rd5, %r3; add.s64 %rd5, %rd3, %rd5;
-	@!%p2 st.shared.v4.u32 [%rd5], {%r1, %r1, %r1, %r1};`)
-	c, err := p.Sample(Launch{Groups: 3, Threads: 256, Args: [][]byte{Words(SampleSrc)[0], nil}}, 1, 0)
-	require.NoError(t, err)
-	assert.EqualValues(t, 8*4, c.Conflicts)
-}

@@ -1,37 +1,29 @@
 package ptx
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Counts are what the threads of a block do, as a model of a GPU wants it: of one block,
 // or the mean of some.
 type Counts struct {
 	Instructions float64 // of warps, weighted by what they cost (see weight)
-	Loads        float64 // of global memory, by warps
-	LoadSectors  float64 // sectors of 32 bytes that these touch
-	Stores       float64
-	StoreSectors float64
-	Tables       float64 // loads of constants and indices
-	Conflicts    float64 // passes through shared memory's banks
-	ReadSectors  float64 // sectors that a block reads, each once
-	WriteSectors float64
+	Passes       float64 // of warps through the first-level cache and shared memory's banks
+	Requests     float64 // of the second-level cache: each is a line that a warp reads or writes
+	Reads        float64 // sectors that these read
+	Writes       float64
 	Cycles       float64 // until the last warp is done, if the block is alone
+	Cached       float64 // and if the second-level cache has all that it reads
 }
 
-// Latencies in cycles, of a GPU that does nothing else.
+// Sector is the bytes that are moved at least, and Line those that a request is for at
+// most.
 const (
-	latencyMemory = 700
-	latencyL1     = 38
-	latencyShared = 30
-	latencyALU    = 5
-	issueCycles   = 2  // between instructions of a warp
-	barrierCycles = 20 // of all warps
-	sectorBytes   = 32
-	banks         = 32
+	Sector = 32
+	Line   = 4 * Sector
 )
+
+// nearby is how many sectors, read for the first time, the first-level cache keeps for a
+// block.
+const nearby = 1024
 
 // The addresses of a sample's arguments: memory holds hashes.
 const (
@@ -41,27 +33,41 @@ const (
 	SampleStatus
 )
 
+// Block is what a sample found of a block: its counts, and by address the sectors that it
+// reads and writes. Those of global memory that holds a program's tables are left out.
+type Block struct {
+	Counts
+	Read     map[uint64]struct{}
+	Written  map[uint64]Write
+	Executed []float64 // how often warps execute the instructions that Program.Lines lists
+}
+
+// Write is what is written of a sector.
+type Write struct {
+	Bytes uint32  // a bit for each
+	Late  bool    // the last of it a wait for memory after the first, or more
+	first float64 // cycle
+}
+
 // Sample runs one block for its counts. It computes with hashes in place of memory, but
 // for indices, which are below extent; l.Args name memory by the constants above.
-func (p *Program) Sample(l Launch, number uint32, extent int64) (Counts, error) {
+func (p *Program) Sample(l Launch, number uint32, extent int64) (*Block, error) {
 	b, err := p.prepare(NewMemory(), l)
 	if err != nil {
-		return Counts{}, err
+		return nil, err
 	}
-	m := &sampler{extent: uint64(max(extent, 1)), read: map[uint64]struct{}{}, written: map[uint64]struct{}{}}
+	m := &sampler{
+		Block:  Block{Read: map[uint64]struct{}{}, Written: map[uint64]Write{}, Executed: make([]float64, len(p.code))},
+		extent: uint64(max(extent, 1)), last: map[uint64]int{},
+		alone:  p.schedule(latencyMemory, len(b.warps)),
+		cached: p.schedule(latencyL2, len(b.warps)),
+	}
 	b.model, b.number = m, number
-	m.warps = make([]timing, len(b.warps))
-	for i := range m.warps {
-		m.warps[i] = timing{ready: make([]float64, len(p.regs)+len(p.consts)), predicates: make([]float64, p.preds)}
-	}
 	if err := b.sample(); err != nil {
-		return Counts{}, err
+		return nil, err
 	}
-	for _, w := range m.warps {
-		m.Cycles = max(m.Cycles, w.next)
-	}
-	m.ReadSectors, m.WriteSectors = float64(len(m.read)), float64(len(m.written))
-	return m.Counts, nil
+	m.Cycles, m.Cached = m.alone.end(), m.cached.end()
+	return &m.Block, nil
 }
 
 // sample runs a block with its warps side by side.
@@ -86,76 +92,49 @@ func (b *block) sample() error {
 			return err
 		}
 		b.shared.barrier()
-		b.model.barrier()
+		b.model.alone.barrier()
+		b.model.cached.barrier()
 	}
 }
 
 // sampler counts.
 type sampler struct {
-	Counts
-	extent  uint64
-	warps   []timing
-	read    map[uint64]struct{} // sectors
-	written map[uint64]struct{}
-}
-
-// timing is when a warp's next instruction can be, and its registers are ready.
-type timing struct {
-	next       float64
-	ready      []float64
-	predicates []float64
-}
-
-// barrier makes all warps wait for the last.
-func (m *sampler) barrier() {
-	last := 0.0
-	for _, w := range m.warps {
-		last = max(last, w.next)
-	}
-	for i := range m.warps {
-		m.warps[i].next = last + barrierCycles
-	}
+	Block
+	extent uint64
+	last   map[uint64]int // sectors: how many had been read when they were last
+	alone  schedule
+	cached schedule
 }
 
 // step notes an instruction of a warp.
 func (m *sampler) step(w *warp, pc int32, active uint32) {
 	in, cost := &w.program.code[pc], w.program.weights[pc]
 	m.Instructions += cost
-	t := &m.warps[w.first/32]
-	start := t.next
-	for _, s := range in.src[:in.n] {
-		start = max(start, t.ready[s])
-	}
-	for _, p := range []int32{in.guard, in.pa, in.pb} {
-		if p >= 0 {
-			start = max(start, t.predicates[p])
-		}
-	}
-	t.next = start
-	if cost > 0 {
-		t.next += max(cost, 1) * issueCycles
-	}
+	m.Executed[pc]++
+	start := m.alone.issue(w, in, cost)
+	cached := m.cached.issue(w, in, cost)
 	if active == 0 {
 		return
 	}
-	done := start
+	latency, fresh := 0.0, false
 	if cost >= 1 {
-		done += latencyALU * cost
+		latency = latencyALU * cost
 	}
 	switch in.kind {
-	case kindLoad, kindAtom:
-		done = start + m.load(w, in, active)
+	case kindLoad:
+		latency, fresh = m.load(w, in, active)
+	case kindAtom:
+		fresh = m.atomic(w, in, active)
 	case kindStore:
-		m.store(w, in, active)
+		m.store(w, in, active, start)
 	}
-	for _, d := range in.dst {
-		if d >= 0 {
-			t.ready[d] = done
-		}
+	if !fresh {
+		m.alone.done(w, in, start+latency)
+		m.cached.done(w, in, cached+latency)
+		return
 	}
-	if in.pdst >= 0 {
-		t.predicates[in.pdst] = done
-	}
+	m.alone.done(w, in, start+m.alone.memory)
+	m.cached.done(w, in, cached+m.cached.memory)
 }
 
 // where is the addresses that a warp accesses.
@@ -169,76 +148,97 @@ func where(w *warp, in *instr, active uint32) []uint64 {
 	return all
 }
 
-// sectors is which sectors these are, each once.
-func sectors(addresses []uint64, bytes int64) []uint64 {
-	all := map[uint64]struct{}{}
-	for _, a := range addresses {
-		all[a/sectorBytes] = struct{}{}
-		all[(a+uint64(bytes)-1)/sectorBytes] = struct{}{}
+// within is the pieces of memory in which accesses lie, each once, by number. No access
+// crosses one's border.
+func within(addresses []uint64, piece uint64) []uint64 {
+	all := make([]uint64, len(addresses))
+	for i, a := range addresses {
+		all[i] = a / piece
 	}
-	return slices.Collect(maps.Keys(all))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// load counts a load, and returns its latency.
-func (m *sampler) load(w *warp, in *instr, active uint32) float64 {
+// load counts a load, and returns its latency, unless it is fresh: it takes as long as
+// memory does.
+func (m *sampler) load(w *warp, in *instr, active uint32) (latency float64, fresh bool) {
 	x := &in.mem
 	switch {
-	case in.kind == kindAtom:
-		return latencyMemory
 	case x.space == param && int(in.src[0]) >= len(w.program.regs): // at a constant address
-		return 0
+		return 0, false
 	case x.space == param:
-		return latencyL1
+		return latencyL1, false
 	case x.space == shared:
-		m.Conflicts += passes(w, in, active)
-		return latencyShared
+		m.Passes += passes(w, in, active)
+		return latencyShared, false
 	}
 	all := where(w, in, active)
-	touched := sectors(all, x.bytes())
-	index := all[0] >= SampleAt
-	if index {
-		m.Tables++
-	} else {
-		m.Loads++
-		m.LoadSectors += float64(len(touched))
+	m.Passes += max(passes(w, in, active), lookups(all))
+	if all[0] >= dataBase {
+		return latencyL1, false
 	}
-	seen := true
-	for _, s := range touched {
-		if _, ok := m.read[s]; !ok {
-			seen = false
-			if !index {
-				m.read[s] = struct{}{}
-			}
+	missed := map[uint64]struct{}{}
+	for _, s := range within(all, Sector) {
+		last, seen := m.last[s]
+		fresh = fresh || !seen
+		if !seen || len(m.Read)-last >= nearby {
+			m.Reads++
+			missed[s*Sector/Line] = struct{}{}
 		}
+		m.last[s] = len(m.Read)
+		m.Read[s] = struct{}{}
 	}
-	switch {
-	case all[0] >= dataBase:
-		return latencyL1
-	case !seen:
-		return latencyMemory
-	case len(touched) <= 1:
-		return latencyL1
+	m.Requests += float64(len(missed))
+	if len(missed) > 0 {
+		return latencyL2, fresh
 	}
-	return .6 * latencyMemory // from the second-level cache
+	return latencyL1, false
 }
 
-func (m *sampler) store(w *warp, in *instr, active uint32) {
+// lookups is how often the first-level cache looks lines up: two at a time.
+func lookups(addresses []uint64) float64 { return float64(len(within(addresses, Line))) / 2 }
+
+// write counts the requests and sectors of a store or an atomic operation.
+func (m *sampler) write(all []uint64) {
+	m.Requests += float64(len(within(all, Line)))
+	m.Writes += float64(len(within(all, Sector)))
+}
+
+// atomic counts an atomic operation, which the second-level cache does.
+func (m *sampler) atomic(w *warp, in *instr, active uint32) (fresh bool) {
 	if in.mem.space == shared {
-		m.Conflicts += passes(w, in, active)
+		m.Passes += passes(w, in, active)
+		return false
+	}
+	m.write(where(w, in, active))
+	return true
+}
+
+// store counts a store that begins in a cycle.
+func (m *sampler) store(w *warp, in *instr, active uint32, cycle float64) {
+	if in.mem.space == shared {
+		m.Passes += passes(w, in, active)
 		return
 	}
 	all := where(w, in, active)
-	touched := sectors(all, in.mem.bytes())
-	m.Stores++
-	m.StoreSectors += float64(len(touched))
-	for _, s := range touched {
-		m.written[s] = struct{}{}
+	m.Passes += max(passes(w, in, active), lookups(all))
+	m.write(all)
+	bytes := uint32(1<<in.mem.bytes() - 1)
+	for _, a := range all {
+		s, ok := m.Written[a/Sector]
+		if !ok {
+			s.first = cycle
+		}
+		s.Bytes |= bytes << (a % Sector)
+		s.Late = s.Late || cycle-s.first >= latencyMemory || s.first-cycle >= latencyMemory
+		m.Written[a/Sector] = s
 	}
 }
 
 // passes is how often shared memory is accessed for a warp: each of its banks gives one
 // word of 4 bytes at a time. Wide accesses are done a part of the warp at a time, of lanes that
-// follow each other, whether they are active or not.
+// follow each other, whether they are active or not. The first-level cache is the same
+// memory.
 func passes(w *warp, in *instr, active uint32) float64 {
 	at, bytes := &w.values[in.src[0]], uint64(max(in.mem.bytes(), 4))
 	part, sum := banks/int(bytes/4), 0
@@ -260,6 +260,8 @@ func passes(w *warp, in *instr, active uint32) float64 {
 	}
 	return float64(sum)
 }
+
+const banks = 32
 
 // access gives a load its hashes; what is stored is forgotten.
 func (m *sampler) access(w *warp, in *instr, active uint32) bool {
@@ -288,80 +290,13 @@ func (m *sampler) access(w *warp, in *instr, active uint32) bool {
 	return true
 }
 
-// weight is about how many instructions of the machine one of PTX is.
-func weight(opcode string) float64 {
-	words := strings.Split(opcode, ".")
-	last := words[len(words)-1]
-	double := strings.HasSuffix(last, "64")
-	wide := func(one, two float64) float64 {
-		if double {
-			return two
-		}
-		return one
-	}
-	has := func(word string) bool { return slices.Contains(words, word) }
-	switch words[0] {
-	case "ld", "st":
-		if has("param") {
-			return 0
-		}
-		return 1
-	case "cvta":
-		return 0
-	case "mov":
-		return .25
-	case "cvt":
-		if opcode == "cvt.s64.s32" {
-			return 1
-		}
-		return .1
-	case "add", "sub":
-		return wide(1, 1.6)
-	case "mul":
-		if has("wide") || has("hi") {
-			return 1
-		}
-		return wide(1, 3)
-	case "shl", "shr":
-		return wide(1, 1.7)
-	case "setp":
-		return wide(1, 1.8)
-	case "selp":
-		return wide(1, 1.9)
-	case "and", "or", "xor", "not":
-		if last == "pred" {
-			return .5
-		}
-		return wide(.8, 1.6)
-	case "min", "max":
-		return wide(1, 4)
-	case "bra":
-		if has("uni") {
-			return .3
-		}
-		return 1.2
-	case "div":
-		if last == "f32" {
-			return 9 // a reciprocal, steps, and a test for a call
-		}
-	case "clz":
-		return wide(2, 3)
-	case "neg":
-		return wide(1, 1.5)
-	}
-	return 1
-}
-
 // Add adds a part of other counts.
-func (c *Counts) Add(other Counts, part float64) {
+func (c *Counts) Add(other *Counts, part float64) {
 	c.Instructions += part * other.Instructions
-	c.Loads += part * other.Loads
-	c.LoadSectors += part * other.LoadSectors
-	c.Stores += part * other.Stores
-	c.StoreSectors += part * other.StoreSectors
-	c.Tables += part * other.Tables
-	c.Conflicts += part * other.Conflicts
-	c.ReadSectors += part * other.ReadSectors
-	c.WriteSectors += part * other.WriteSectors
+	c.Passes += part * other.Passes
+	c.Requests += part * other.Requests
+	c.Reads += part * other.Reads
+	c.Writes += part * other.Writes
 	c.Cycles += part * other.Cycles
+	c.Cached += part * other.Cached
 }

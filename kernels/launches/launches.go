@@ -10,6 +10,7 @@ import (
 	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
 )
 
 // Launch is a kernels.Launch with its arguments. Groups are 0 where there is nothing to
@@ -22,24 +23,54 @@ type Launch struct {
 	Add    int64  // of a scaling: the base of what is added
 
 	Read, Written int64 // bytes that memory moves at least: see cases.Touched
+	Fetched       int64 // and that it reads if all sectors of dst are written as a whole
+	Reach         int64 // bytes in which a take or a put finds its rows, by indices; 0: there are none
 }
 
 // sector is the least that a GPU's memory moves, in bytes.
 const sector = 32
 
 // Of plans an operation.
-func Of(o oracle.Case, target kernels.Target) (Launch, error) {
-	var l Launch
+func Of(o oracle.Case, target kernels.Target) (l Launch, err error) {
 	if err := l.plan(o, target); err != nil {
 		return l, fmt.Errorf("%v: %w", o, err)
 	}
 	l.Read, l.Written = cases.Touched(o, sector)
+	if l.Fetched, err = fetched(o); err != nil {
+		return l, err
+	}
+	for _, x := range o.By {
+		l.Reach = max(l.Reach, x.Extent*x.Stride*int64(o.DstType.Bits())/8)
+	}
 	src := o.Src
 	if o.Op == oracle.OpFill {
 		src = o.Dst
 	}
 	l.D, l.S = l.Bases(o.Dst.Offset(), src.Offset())
 	return l, nil
+}
+
+// fetched is the bytes that are read, but for those of dst. A put's are those of copies of
+// src and of the indices.
+func fetched(o oracle.Case) (int64, error) {
+	switch {
+	case o.Op == oracle.OpFill:
+		return 0, nil
+	case o.Op == oracle.OpPut:
+		src, err := fetched(oracle.Case{Op: oracle.OpCopy, DstType: o.SrcType, SrcType: o.SrcType, Dst: o.Src, Src: o.Src})
+		if err != nil {
+			return 0, err
+		}
+		at, err := fetched(oracle.Case{Op: oracle.OpCopy, DstType: o.AtType, SrcType: o.AtType, Dst: o.At, Src: o.At})
+		return src + at, err
+	}
+	dense, err := layout.Contiguous(o.Dst.Shape()...)
+	if err != nil {
+		return 0, err
+	}
+	o.Dst = dense
+	read, _ := cases.Touched(o, sector)
+	return read, nil
 }
 
 func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {

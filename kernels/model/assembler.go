@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,12 +10,32 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/ptx"
 	"github.com/restride/restride/kernels"
 )
+
+// resources are what the assembler gives a kernel.
+type resources struct {
+	registers, shared int
+	spilled           int             // bytes of registers that it keeps in memory
+	local             map[int]spilled // by the lines of PTX that they belong to
+}
+
+// note says how much is spilled, if anything is.
+func (r *resources) note() string {
+	if r.spilled == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d spilled", r.spilled)
+}
+
+// assumed is taken for a kernel's without an assembler.
+var assumed = resources{registers: 40}
 
 var (
 	usedRegisters = regexp.MustCompile(`Used (\d+) registers`)
 	usedShared    = regexp.MustCompile(`(\d+) bytes smem`)
+	spillStores   = regexp.MustCompile(`(\d+) bytes spill stores`)
 )
 
 // resources asks the assembler.
@@ -30,28 +51,68 @@ func (m *model) resources(s kernels.Spec, arch string) (resources, error) {
 	if err != nil {
 		return resources{}, err
 	}
-	folder, err := os.MkdirTemp("", "model")
+	r, err := assemble(m.assembler, arch, text)
 	if err != nil {
-		return resources{}, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	in := filepath.Join(folder, "in.ptx")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return resources{}, err
-	}
-	said, err := exec.Command(m.assembler, "-v", "-arch="+arch, in, "-o", filepath.Join(folder, "out")).CombinedOutput()
-	if err != nil {
-		return resources{}, fmt.Errorf("%v for %s: %w: %s", s, arch, err, said)
-	}
-	found := usedRegisters.FindSubmatch(said)
-	if found == nil {
-		return resources{}, fmt.Errorf("%v for %s: the assembler names no registers: %s", s, arch, said)
-	}
-	r := resources{}
-	r.registers, _ = strconv.Atoi(string(found[1]))
-	if found = usedShared.FindSubmatch(said); found != nil {
-		r.shared, _ = strconv.Atoi(string(found[1]))
+		return resources{}, fmt.Errorf("%v for %s: %w", s, arch, err)
 	}
 	m.known[key] = r
 	return r, nil
+}
+
+func assemble(assembler, arch string, text []byte) (r resources, err error) {
+	p, err := ptx.Parse(text)
+	if err != nil {
+		return r, err
+	}
+	folder, err := os.MkdirTemp("", "model")
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	in, out := filepath.Join(folder, "in.ptx"), filepath.Join(folder, "out")
+	if err := os.WriteFile(in, located(text, p.Lines()), 0o600); err != nil {
+		return r, err
+	}
+	said, err := exec.Command(assembler, "-v", "-lineinfo", "-arch="+arch, in, "-o", out).CombinedOutput()
+	if err != nil {
+		return r, fmt.Errorf("%w: %s", err, said)
+	}
+	number := func(of *regexp.Regexp) int {
+		n := 0
+		if found := of.FindSubmatch(said); found != nil {
+			n, _ = strconv.Atoi(string(found[1]))
+		}
+		return n
+	}
+	r = resources{registers: number(usedRegisters), shared: number(usedShared), spilled: number(spillStores)}
+	if r.registers == 0 {
+		return r, fmt.Errorf("the assembler names no registers: %s", said)
+	}
+	if r.spilled == 0 {
+		return r, nil
+	}
+	cubin, err := os.ReadFile(out)
+	if err != nil {
+		return r, err
+	}
+	r.local, err = spills(cubin)
+	return r, err
+}
+
+// located puts the number of its line before each instruction, for the assembler to say
+// which of the machine's are made of it.
+func located(text []byte, lines []int) []byte {
+	instruction := map[int]bool{}
+	for _, l := range lines[:len(lines)-1] { // without the end
+		instruction[l] = true
+	}
+	var out bytes.Buffer
+	for i, l := range bytes.SplitAfter(text, []byte("\n")) {
+		if instruction[i+1] {
+			fmt.Fprintf(&out, ".loc 1 %d 0\n", i+1)
+		}
+		out.Write(l)
+	}
+	out.WriteString("\n.file 1 \"kernel.ptx\"\n")
+	return out.Bytes()
 }

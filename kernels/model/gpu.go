@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -19,7 +18,8 @@ type gpu struct {
 	clock       float64
 	memory      float64 // bytes that a copy reads and writes
 	read, write float64 // and loads or stores alone; 0: the same
-	cache       float64 // bytes of the second-level cache
+	cache       float64 // bytes that the second-level cache gives; it takes half as many
+	holds       float64 // bytes
 	threads     int     // of a multiprocessor, as registers and shared bytes are
 	registers   int
 	shared      int
@@ -29,19 +29,30 @@ type gpu struct {
 }
 
 // gpus are the GPUs that are predicted: their makers' figures, with the share of the
-// memory's peak that copies are known to reach.
+// memory's peak that copies are known to reach. The H100's clock and its cache's rate were
+// measured, and the other caches are taken to be as much faster than they were thought to be.
 var gpus = []gpu{
-	{name: "H100", arch: "sm_90", processors: 132, clock: 1.755e9, memory: .905 * 3.35e12, cache: 5.5e12, threads: 2048, registers: 65536, shared: 228 << 10},
-	{name: "A100", arch: "sm_80", processors: 108, clock: 1.41e9, memory: .9 * 2.039e12, cache: 4e12, threads: 2048, registers: 65536, shared: 164 << 10},
-	{name: "L4", arch: "sm_89", processors: 58, clock: 1.7e9, memory: .9 * 300e9, cache: 1.6e12, threads: 1536, registers: 65536, shared: 100 << 10},
-	{name: "B200", arch: "sm_100", processors: 148, clock: 1.85e9, memory: .9 * 7.7e12, cache: 9e12, threads: 2048, registers: 65536, shared: 228 << 10},
+	{name: "H100", arch: "sm_90", processors: 132, clock: 1.965e9, memory: .905 * 3.35e12, cache: 6.5e12, holds: 50e6, threads: 2048, registers: 65536, shared: 228 << 10},
+	{name: "A100", arch: "sm_80", processors: 108, clock: 1.41e9, memory: .9 * 2.039e12, cache: 4.7e12, holds: 40e6, threads: 2048, registers: 65536, shared: 164 << 10},
+	{name: "L4", arch: "sm_89", processors: 58, clock: 1.7e9, memory: .9 * 300e9, cache: 1.9e12, holds: 48e6, threads: 1536, registers: 65536, shared: 100 << 10},
+	{name: "B200", arch: "sm_100", processors: 148, clock: 1.85e9, memory: .9 * 7.7e12, cache: 10.6e12, holds: 126e6, threads: 2048, registers: 65536, shared: 228 << 10},
 }
 
 func init() {
 	for i := range gpus {
-		gpus[i].issue, gpus[i].latency, gpus[i].launch = 3, 700, 2.5e-6
+		gpus[i].issue, gpus[i].latency, gpus[i].launch = 3, 700, 3e-6
 	}
 }
+
+// What an H100 showed, and what other GPUs are taken to do as well: fitted to some 1,000
+// launches. See docs/gpu-model.md.
+const (
+	alone       = 1.05 // memory would be so much faster than a copy, if that did not need the cache
+	brokenBytes = 650  // what a sector that memory gets in parts costs, if there are few, and
+	brokenAll   = 3    // so many times less if that is so with all
+	perRequest  = 43   // bytes of the cache's rate: one request a cycle and slice
+	loaded      = 1.8  // a block takes so many times as long among others as alone
+)
 
 // target is the GPU as the planner knows it.
 func (g *gpu) target() kernels.Target {
@@ -49,81 +60,12 @@ func (g *gpu) target() kernels.Target {
 	return kernels.Target{Multiprocessors: int(g.processors), Capability: capability}
 }
 
-// calibration is what micro-benchmarks measured of a GPU; 0: not measured.
-type calibration struct {
-	Copy         float64 `json:"copy"`         // bytes a second, read and written
-	Read         float64 `json:"read"`         // by loads alone
-	Write        float64 `json:"write"`        // by stores alone
-	Instructions float64 `json:"instructions"` // a cycle and multiprocessor
-	Latency      float64 `json:"latency"`      // cycles to memory
-	Launch       float64 `json:"launch"`       // seconds
-}
-
-// calibrate reads a file of calibrations by the names that GPUs tell, as "NVIDIA H100
-// PCIe", if there is one, and says which GPUs it has.
-func calibrate(path string) ([]string, error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all map[string]calibration
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	var names []string
-	for i := range gpus {
-		g := &gpus[i]
-		var c calibration
-		for name, one := range all {
-			if strings.Contains(name, g.name) {
-				c, names = one, append(names, g.name)
-				break
-			}
-		}
-		for _, v := range []struct {
-			to   *float64
-			from float64
-		}{{&g.memory, c.Copy}, {&g.read, c.Read}, {&g.write, c.Write}, {&g.issue, c.Instructions}, {&g.latency, c.Latency}, {&g.launch, c.Launch}} {
-			if v.from > 0 {
-				*v.to = v.from
-			}
-		}
-	}
-	return names, nil
-}
-
-// resources are what the assembler gives a kernel.
-type resources struct{ registers, shared int }
-
-// assumed is taken for a kernel's without an assembler.
-var assumed = resources{registers: 40}
-
 // prediction is what a launch would be on a GPU.
 type prediction struct {
 	share   float64 // of the speed of the dense copy of as many bytes
 	bound   string  // what takes longest
 	blocks  int     // that a multiprocessor has at a time
 	seconds float64
-}
-
-// work is what a launch does: counts of a block, and totals.
-type work struct {
-	counts        ptx.Counts
-	blocks        float64
-	threads       int
-	read, written float64 // bytes that memory moves
-	bytes         float64 // of dst
-}
-
-// machine is how many instructions of the machine there are to the weighted ones of PTX.
-const machine = 1.08
-
-// each is the instructions of a thread for 16 bytes of dst.
-func (w *work) each() float64 {
-	return w.counts.Instructions * machine * 32 * w.blocks / (w.bytes / 16)
 }
 
 // bandwidth is the memory's for this mixture of loads and stores.
@@ -139,55 +81,107 @@ func (g *gpu) bandwidth(read, written float64) float64 {
 }
 
 // parts are the seconds that each part of the GPU needs, if it were the only one.
-type parts struct{ memory, issue, loads, cache, latency float64 }
+type parts struct{ memory, issue, loads, requests, cache, latency float64 }
 
-// total adds parts: they overlap, but not wholly.
-func (p parts) total() float64 {
-	sum := 0.0
-	for _, v := range []float64{p.memory, p.issue, p.loads, p.cache, p.latency} {
-		sum += v * v * v
-	}
-	return math.Cbrt(sum)
+type part struct {
+	name    string
+	seconds float64
 }
 
-func (p parts) bound() string {
-	name, most := "memory", p.memory
-	for _, v := range []struct {
-		name    string
-		seconds float64
-	}{{"issue", p.issue}, {"load/store", p.loads}, {"cache", p.cache}, {"latency", p.latency}} {
-		if v.seconds > most {
-			name, most = v.name, v.seconds
+func (p *parts) each() []part {
+	return []part{{"memory", p.memory}, {"issue", p.issue}, {"load/store", p.loads}, {"requests", p.requests}, {"cache", p.cache}, {"latency", p.latency}}
+}
+
+// total adds parts: they overlap, but not wholly.
+func (p *parts) total() float64 {
+	sum := 0.0
+	for _, v := range p.each() {
+		sum += v.seconds * v.seconds * v.seconds * v.seconds
+	}
+	return math.Sqrt(math.Sqrt(sum))
+}
+
+func (p *parts) bound() string {
+	most := p.each()[0]
+	for _, v := range p.each() {
+		if v.seconds > most.seconds {
+			most = v
 		}
 	}
-	return name
+	return most.name
+}
+
+// moving is the seconds of memory for a launch.
+func (g *gpu) moving(w *work) float64 {
+	read, written := w.fetched, w.written
+	if lines := w.lines * ptx.Line * w.blocks; w.put {
+		written = max(written, lines)
+	} else if w.reach > g.holds { // rows of which the cache has a part only
+		read = max(read, lines*(1-g.holds/w.reach))
+	}
+	read += (w.halves + w.merged) * ptx.Sector * w.blocks
+	broken := w.broken * w.blocks
+	cost := brokenBytes / (1 + (brokenAll-1)*broken*ptx.Sector/w.written)
+	return (read + written + broken*cost) / (alone * g.bandwidth(read, written))
+}
+
+// cycles are a block's, if it is alone. Blocks that read the same find it in the
+// second-level cache: the first one of them waits for memory.
+func (g *gpu) cycles(w *work) float64 {
+	first := 1.0
+	if w.distinct > 0 {
+		first = min(1, w.fetched/(w.distinct*ptx.Sector*w.blocks))
+	}
+	waits := (w.Cycles - w.Cached) / ptx.Waiting
+	return w.Cached + first*waits*(g.latency-ptx.FromCache)
+}
+
+// live is the blocks that a multiprocessor has at a time.
+func (g *gpu) live(threads int, r resources) int {
+	blocks := min(g.threads/threads, g.registers/((r.registers+7)/8*8*threads))
+	if r.shared > 0 {
+		blocks = min(blocks, g.shared/(r.shared+1<<10))
+	}
+	return blocks
 }
 
 // predict predicts a launch of a kernel with these resources.
 func (g *gpu) predict(w *work, r resources) prediction {
-	cycles := g.processors * g.clock
-	c := &w.counts
-	blocks := min(g.threads/w.threads, g.registers/((r.registers+7)/8*8*w.threads))
-	if r.shared > 0 {
-		blocks = min(blocks, g.shared/(r.shared+1<<10))
-	}
-	moved, rate := w.read+w.written, g.bandwidth(w.read, w.written)
+	cycles, blocks := g.processors*g.clock, g.live(w.threads, r)
+	stores, loads := w.spills(r)
+	const sectors = 4 // of a warp's register
 	p := parts{
-		memory:  moved / rate,
-		issue:   c.Instructions * machine * w.blocks / (cycles * g.issue),
-		loads:   (c.Loads + c.Stores + c.Conflicts) * w.blocks / (cycles * .9),
-		cache:   (min(c.LoadSectors, 2*c.ReadSectors) + c.StoreSectors) * 32 * w.blocks / g.cache,
-		latency: (c.Cycles*1.15 + g.latency) * w.blocks / (cycles * float64(blocks)),
+		memory:   g.moving(w),
+		issue:    w.Instructions * machine * w.blocks / (cycles * g.issue),
+		loads:    (w.Passes + stores + loads) * w.blocks / cycles,
+		requests: (w.Requests + stores) * perRequest * w.blocks / g.cache,
+		cache:    (w.Reads + 2*(w.Writes+sectors*stores)) * ptx.Sector * w.blocks / g.cache,
+		latency:  g.cycles(w) * loaded * w.blocks / (cycles * float64(blocks)),
 	}
-	// A dense copy of the same traffic: 50 instructions of a thread for 16 bytes that it
+	// A dense copy of the least traffic: 50 instructions of a thread for 16 bytes that it
 	// writes, a quarter of the time in flight.
-	dense := parts{
-		memory: p.memory, cache: moved / g.cache, latency: p.memory / 4,
-		issue: moved / 32 * 50 / 32 / (cycles * g.issue),
+	d := parts{
+		memory:   w.least / (alone * g.bandwidth(w.leastRead, w.least-w.leastRead)),
+		issue:    w.least / 32 * 50 / 32 / (cycles * g.issue),
+		requests: w.least / ptx.Line * perRequest / g.cache,
+		cache:    (w.leastRead + 2*(w.least-w.leastRead)) / g.cache,
+	}
+	d.latency = d.memory / 4
+	if os.Getenv("PARTS") != "" {
+		for _, v := range p.each() {
+			fmt.Fprintf(os.Stderr, "%s %.0f ", v.name, 1e6*v.seconds)
+		}
+		fmt.Fprintln(os.Stderr)
 	}
 	total := p.total() + g.launch
-	if os.Getenv("PARTS") != "" {
-		fmt.Fprintf(os.Stderr, "memory %.0f issue %.0f loads %.0f cache %.0f latency %.0f\n", p.memory*1e6, p.issue*1e6, p.loads*1e6, p.cache*1e6, p.latency*1e6)
+	return prediction{(d.total() + g.launch) / total, p.bound(), blocks, total}
+}
+
+// spills counts the spilled registers that a block's warps store and load.
+func (w *work) spills(r resources) (stores, loads float64) {
+	for line, n := range r.local {
+		stores += n.stores * w.executions[line]
+		loads += n.loads * w.executions[line]
 	}
-	return prediction{(dense.total() + g.launch) / total, p.bound(), blocks, total}
+	return stores, loads
 }

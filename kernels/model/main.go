@@ -4,9 +4,10 @@
 //	go run ./kernels/model --case copy/uint8/4096x8191/dst=8191,1@0/src=8192,1@3
 //
 // Three blocks of each launch run, as package internal/ptx has it: that counts
-// instructions, sectors of memory, bank conflicts and the cycles of a block alone. Which
-// share of the dense copy of the same bytes that makes, and what bounds it, is in
-// gpu.go. Registers are the assembler's (--ptxas), or else assumed.
+// instructions, sectors and requests, bank conflicts and the cycles of a block alone; what
+// that makes of memory is in traffic.go. Which share of the dense copy of the same bytes a
+// launch reaches, and what bounds it, is in gpu.go. Registers, and what is spilled of them,
+// are the assembler's (--ptxas), or else assumed.
 package main
 
 import (
@@ -20,9 +21,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device/oracle"
-	"github.com/restride/restride/internal/ptx"
 	"github.com/restride/restride/kernels/launches"
 )
 
@@ -127,14 +126,14 @@ type line struct {
 	name, kernel string
 	each         float64 // instructions of a thread for 16 bytes
 	on           []prediction
-	registers    []int
+	kernels      []resources // there
 }
 
 // line predicts an operation as each GPU is given it. Its kernel and instructions are the
 // first one's.
 func (m *model) line(o operation) (line, error) {
 	out := line{name: o.name}
-	measured := map[string]work{} // by launch: GPUs often share one
+	measured := map[string]*work{} // by launch: GPUs often share one
 	for i := range gpus {
 		l, err := launches.Of(o.Case, gpus[i].target())
 		if err != nil {
@@ -146,7 +145,7 @@ func (m *model) line(o operation) (line, error) {
 		key := fmt.Sprintf("%v %d %x", l.Spec, l.Groups, l.Params)
 		w, ok := measured[key]
 		if !ok {
-			if w, err = measure(&l); err != nil {
+			if w, err = measure(o, &l); err != nil {
 				return out, err
 			}
 			measured[key] = w
@@ -158,49 +157,15 @@ func (m *model) line(o operation) (line, error) {
 		if i == 0 {
 			out.kernel, out.each = l.Spec.String(), w.each()
 		}
-		out.on, out.registers = append(out.on, gpus[i].predict(&w, r)), append(out.registers, r.registers)
+		out.on, out.kernels = append(out.on, gpus[i].predict(w, r)), append(out.kernels, r)
 	}
 	return out, nil
-}
-
-// measure runs three blocks.
-func measure(l *launches.Launch) (work, error) {
-	text, err := cuda.PTX(l.Spec)
-	if err != nil {
-		return work{}, err
-	}
-	p, err := ptx.Parse(text)
-	if err != nil {
-		return work{}, err
-	}
-	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
-	args[2] = l.Params
-	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
-	if l.Spec.Form == "dequantize" || l.Spec.Form == "quantize" || l.Spec.Form == "codes" || l.Spec.Form == "blocks" {
-		more = ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))
-	}
-	args = append(args, more[:l.Spec.Arguments()-len(args)]...)
-	blocks := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
-	slices.Sort(blocks)
-	blocks = slices.Compact(blocks)
-	w := work{blocks: float64(l.Groups), threads: int(l.Local), read: float64(l.Read), written: float64(l.Written), bytes: float64(l.Bytes)}
-	for _, b := range blocks {
-		c, err := p.Sample(ptx.Launch{Groups: l.Groups, Threads: l.Local, Args: args}, b, l.Extent)
-		if err != nil {
-			return w, err
-		}
-		w.counts.Add(c, 1/float64(len(blocks)))
-	}
-	if w.read == 0 {
-		w.read = w.counts.ReadSectors * 32 * w.blocks
-	}
-	return w, nil
 }
 
 func (l *line) print(to io.Writer) {
 	fmt.Fprintf(to, "%-26s %-22s %5.0f instructions", l.name, l.kernel, l.each)
 	for i, p := range l.on {
-		fmt.Fprintf(to, "  %s %3.0f%% %s, %d registers, %d blocks, %.0f us;", gpus[i].name, 100*p.share, p.bound, l.registers[i], p.blocks, 1e6*p.seconds)
+		fmt.Fprintf(to, "  %s %3.0f%% %s, %d registers%s, %d blocks, %.0f us;", gpus[i].name, 100*p.share, p.bound, l.kernels[i].registers, l.kernels[i].note(), p.blocks, 1e6*p.seconds)
 	}
 	fmt.Fprintln(to)
 }

@@ -27,31 +27,46 @@ func TestBounds(t *testing.T) {
 	g := h100()
 	// A dense copy of 256 MiB by blocks that write 16 KiB.
 	copying := work{
-		counts: ptx.Counts{Instructions: 8 * 50 * 4, Loads: 32, LoadSectors: 512, Stores: 32, StoreSectors: 512, ReadSectors: 512, Cycles: 2000},
-		blocks: 1 << 14, threads: 256, read: 1 << 28, written: 1 << 28, bytes: 1 << 28,
+		Counts: ptx.Counts{Instructions: 8 * 50 * 4, Passes: 256, Requests: 256, Reads: 512, Writes: 512, Cycles: 2000, Cached: 2000 - ptx.Waiting},
+		blocks: 1 << 14, threads: 256, fetched: 1 << 28, written: 1 << 28, least: 1 << 29, leastRead: 1 << 28, bytes: 1 << 28,
 	}
-	p := g.predict(&copying, resources{registers: 32})
+	predict := func(change func(*work), r resources) prediction {
+		w := copying
+		change(&w)
+		return g.predict(&w, r)
+	}
+	few := resources{registers: 32}
+	p := predict(func(*work) {}, few)
 	assert.InDelta(t, 1, p.share, .02)
 	assert.Equal(t, "memory", p.bound)
 	assert.Equal(t, 8, p.blocks)
 	assert.InDelta(t, 50*machine, copying.each(), .01)
-
-	slow := copying
-	slow.counts.Instructions *= 20
-	p = g.predict(&slow, resources{registers: 32})
-	assert.Equal(t, "issue", p.bound)
-	assert.Less(t, p.share, .5)
-
-	slow = copying
-	slow.counts.Conflicts = 4000
-	assert.Equal(t, "load/store", g.predict(&slow, resources{registers: 32}).bound)
-
-	slow = copying
-	slow.counts.Cycles *= 5
-	p = g.predict(&slow, resources{registers: 255})
-	assert.Equal(t, 1, p.blocks)
-	assert.Equal(t, "latency", p.bound)
-	assert.Equal(t, 2, g.predict(&copying, resources{registers: 32, shared: 80 << 10}).blocks)
+	for bound, change := range map[string]func(*work){
+		"issue":      func(w *work) { w.Instructions *= 20 },
+		"load/store": func(w *work) { w.Passes = 8000 },
+		"requests":   func(w *work) { w.Requests *= 8 },
+		"cache":      func(w *work) { w.Reads *= 8 },
+		"latency":    func(w *work) { w.Cycles *= 20 },
+	} {
+		p := predict(change, few)
+		assert.Equal(t, bound, p.bound)
+		assert.Less(t, p.share, .8, bound)
+	}
+	for name, change := range map[string]func(*work){
+		"halves":  func(w *work) { w.halves = 512 },
+		"merged":  func(w *work) { w.merged = 512 },
+		"broken":  func(w *work) { w.broken = 50 },
+		"scatter": func(w *work) { w.put, w.lines = true, 512 },
+		"gather":  func(w *work) { w.reach, w.lines = 1e9, 512 },
+	} {
+		p := predict(change, few)
+		assert.Equal(t, "memory", p.bound)
+		assert.Less(t, p.share, .75, name)
+	}
+	assert.Equal(t, 1, predict(func(*work) {}, resources{registers: 255}).blocks)
+	assert.Equal(t, 2, predict(func(*work) {}, resources{registers: 32, shared: 80 << 10}).blocks)
+	p = predict(func(w *work) { w.executions = map[int]float64{7: 8} }, resources{registers: 32, local: map[int]spilled{7: {stores: 100, loads: 100}, 8: {stores: 9}}})
+	assert.Equal(t, "cache", p.bound)
 }
 
 // TestCases: all of bench's and of the list can be predicted, by their names.
@@ -71,7 +86,7 @@ func TestCases(t *testing.T) {
 			require.NoError(t, err)
 			assert.Positive(t, l.each)
 			assert.Len(t, l.on, len(gpus))
-			assert.Equal(t, assumed.registers, l.registers[0])
+			assert.Equal(t, assumed, l.kernels[0])
 			for _, p := range l.on {
 				assert.Positive(t, p.share)
 				assert.LessOrEqual(t, p.share, 1.1)
@@ -109,14 +124,14 @@ func TestCalibration(t *testing.T) {
 func TestPage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	require.NoError(t, os.WriteFile(path, []byte("# Title\n"+begin+"old\n"+end+"more\n"), 0o600))
-	l := line{name: "dense/8", kernel: "run_8", each: 61, registers: []int{40, 40, 40, 40}, on: make([]prediction, len(gpus))}
+	l := line{name: "dense/8", kernel: "run_8", each: 61, kernels: []resources{{registers: 40}, {registers: 40, spilled: 8}, {}, {}}, on: make([]prediction, len(gpus))}
 	l.on[0] = prediction{share: .97, bound: "memory"}
 	require.NoError(t, write(path, []line{l}, false, []string{"H100"}))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(text), "# Title\n"+begin))
 	assert.True(t, strings.HasSuffix(string(text), end+"more\n"))
-	assert.Contains(t, string(text), "| dense/8 | run_8 | 61 | 97 memory, 40 |")
+	assert.Contains(t, string(text), "| dense/8 | run_8 | 61 | 97 memory, 40 | 0 , 40, 8 spilled |")
 	assert.Contains(t, string(text), "40 registers are assumed")
 	assert.Contains(t, string(text), "measured on: H100")
 	assert.NotContains(t, string(text), "old")

@@ -46,7 +46,7 @@ func table(lines []line, assembled bool, known []string) string {
 	for _, l := range lines {
 		fmt.Fprintf(&b, "| %s | %s | %.0f |", l.name, l.kernel, l.each)
 		for i, p := range l.on {
-			fmt.Fprintf(&b, " %.0f %s, %d |", 100*p.share, p.bound, l.registers[i])
+			fmt.Fprintf(&b, " %.0f %s, %d%s |", 100*p.share, p.bound, l.kernels[i].registers, l.kernels[i].note())
 		}
 		b.WriteString("\n")
 	}

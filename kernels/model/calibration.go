@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+)
+
+// calibration is what micro-benchmarks measured of a GPU; 0: not measured.
+type calibration struct {
+	Copy         float64 `json:"copy"`         // bytes a second, read and written
+	Read         float64 `json:"read"`         // by loads alone
+	Write        float64 `json:"write"`        // by stores alone
+	Instructions float64 `json:"instructions"` // a cycle and multiprocessor
+	Latency      float64 `json:"latency"`      // cycles to memory
+	Launch       float64 `json:"launch"`       // seconds
+}
+
+// calibrate reads a file of calibrations by the names that GPUs tell, as "NVIDIA H100
+// PCIe", if there is one, and says which GPUs it has.
+func calibrate(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]calibration
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range gpus {
+		g := &gpus[i]
+		var c calibration
+		for name, one := range all {
+			if strings.Contains(name, g.name) {
+				c, names = one, append(names, g.name)
+				break
+			}
+		}
+		for _, v := range []struct {
+			to   *float64
+			from float64
+		}{{&g.memory, c.Copy}, {&g.read, c.Read}, {&g.write, c.Write}, {&g.issue, c.Instructions}, {&g.latency, c.Latency}, {&g.launch, c.Launch}} {
+			if v.from > 0 {
+				*v.to = v.from
+			}
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/ptx"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
+)
+
+// work is what a launch does: means of blocks, and totals in bytes.
+type work struct {
+	ptx.Counts
+	traffic
+	blocks     float64
+	threads    int
+	bytes      float64 // of dst
+	least      float64 // that memory moves at least: what shares are of
+	leastRead  float64 // of these
+	fetched    float64 // that it reads of operands but dst
+	written    float64
+	reach      float64         // in which indices find rows; 0: there are none
+	put        bool            // and write them
+	executions map[int]float64 // of the lines of a program, by a block's warps
+}
+
+// machine is how many instructions of the machine there are to the weighted ones of PTX:
+// the mean of 95 launches on an H100.
+const machine = 1.13
+
+// each is the instructions of a thread for 16 bytes of dst.
+func (w *work) each() float64 {
+	return w.Instructions * machine * 32 * w.blocks / (w.bytes / 16)
+}
+
+// scaling forms have arguments of their own.
+var scaling = []kernels.Form{"dequantize", "quantize", "codes", "blocks"}
+
+// arguments are a launch's, for a sample.
+func arguments(l *launches.Launch) [][]byte {
+	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
+	args[2] = l.Params
+	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
+	if slices.Contains(scaling, l.Spec.Form) {
+		more = ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))
+	}
+	return append(args, more[:l.Spec.Arguments()-len(args)]...)
+}
+
+// measure runs three blocks, of which two follow each other.
+func measure(o operation, l *launches.Launch) (*work, error) {
+	text, err := cuda.PTX(l.Spec)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ptx.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{
+		blocks: float64(l.Groups), threads: int(l.Local), bytes: float64(l.Bytes),
+		least: float64(l.Read + l.Written), leastRead: float64(l.Read), fetched: float64(l.Fetched), written: float64(l.Written),
+		reach: float64(l.Reach), put: l.Spec.Form == "put" || l.Spec.Form == "place", executions: map[int]float64{},
+	}
+	numbers := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	part := 1 / float64(len(numbers))
+	seen, err := observe(o.Case)
+	if err != nil {
+		return nil, err
+	}
+	launch := ptx.Launch{Groups: l.Groups, Threads: l.Local, Args: arguments(l)}
+	for _, number := range numbers {
+		b, err := p.Sample(launch, number, l.Extent)
+		if err != nil {
+			return nil, err
+		}
+		w.Add(&b.Counts, part)
+		for i, line := range p.Lines() {
+			w.executions[line] += part * b.Executed[i]
+		}
+		w.traffic.add(seen.traffic(b, number), part)
+	}
+	w.halves -= half * min(seen.near, w.halves)
+	return w, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/kernels/launches"
+)
+
+// record names a file of times, [{"Case": "copy/...", "US": 190.3}, ...], with which those of
+// testdata are written again: at the root, with build/nvcc/ptxas,
+//
+//	go test ./kernels/model -run TestMeasured -record $PWD/times.json -commit 8110e5a
+//
+// Cases without a new time keep theirs.
+var (
+	record = flag.String("record", "", "a `file` of times, with which those of testdata are written again")
+	commit = flag.String("commit", "", "of these times")
+)
+
+const (
+	measuredTimes = "testdata/h100.json"
+	// farApart is how far predictions may be from times on average: a third more than they
+	// were when the constants of gpu.go were fitted.
+	farApart = .12
+)
+
+// measured is what a GPU took.
+type measured struct {
+	GPU     string
+	Cases   []measuredCase
+	Kernels map[string]measuredKernel // by their names
+}
+
+type measuredCase struct {
+	Name, Case string
+	Launch     string // of a kernel, and the hash of it and its program
+	US         float64
+	Commit     string
+}
+
+// measuredKernel is what the assembler said of one: resources, for machines without it.
+type measuredKernel struct {
+	Registers, Shared int
+	Local             map[string][2]float64 `json:",omitempty"` // stores and loads of spilled registers, by lines
+}
+
+func (k *measuredKernel) resources(t *testing.T) resources {
+	r := resources{registers: k.Registers, shared: k.Shared, local: map[int]spilled{}}
+	for line, n := range k.Local {
+		at, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		r.local[at] = spilled{n[0], n[1]}
+	}
+	return r
+}
+
+// launchOf is what a case is planned as, and its name: all that its time depends on.
+func launchOf(t *testing.T, text string) (o operation, l launches.Launch, name string) {
+	c, err := oracle.ParseCase(text)
+	require.NoError(t, err)
+	g := h100()
+	l, err = launches.Of(c, g.target())
+	require.NoError(t, err)
+	program, err := cuda.PTX(l.Spec)
+	require.NoError(t, err)
+	h := sha256.New()
+	h.Write(program)
+	h.Write(bytes.Join(arguments(&l), []byte{0}))
+	fmt.Fprint(h, l.Groups, l.Local)
+	return operation{text, c}, l, fmt.Sprintf("%v %.6x", l.Spec, h.Sum(nil))
+}
+
+// TestMeasured compares predictions with what an H100 took, in all cases that are still
+// planned as they were then, as the same program.
+func TestMeasured(t *testing.T) {
+	var all measured
+	text, err := os.ReadFile(measuredTimes)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &all))
+	if *record != "" {
+		again(t, &all)
+		return
+	}
+	before := append([]gpu(nil), gpus...)
+	defer func() { gpus = before }()
+	_, err = calibrate("calibration.json")
+	require.NoError(t, err)
+	g := h100()
+	far, n := 0.0, 0.0
+	for i, c := range all.Cases {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
+		o, l, name := launchOf(t, c.Case)
+		k, ok := all.Kernels[l.Spec.String()]
+		if !ok || name != c.Launch {
+			continue
+		}
+		w, err := measure(o, &l)
+		require.NoError(t, err)
+		p := g.predict(w, k.resources(t))
+		e := math.Log(1e6 * p.seconds / c.US)
+		far, n = far+math.Abs(e), n+1
+		t.Logf("%-28s %-36s measured %7.1f us, predicted %7.1f (%+3.0f %%), %3.0f %% %s", c.Name, name, c.US, 1e6*p.seconds, 100*math.Expm1(e), 100*p.share, p.bound)
+	}
+	require.Positive(t, n, "no case is planned as it was: measure again")
+	t.Logf("%.0f of %d cases, %.1f %% apart", n, len(all.Cases), 100*far/n)
+	assert.Less(t, far/n, farApart)
+}
+
+// again takes the times of a file.
+func again(t *testing.T, all *measured) {
+	text, err := os.ReadFile(*record)
+	require.NoError(t, err)
+	var times []struct {
+		Case string
+		US   float64
+	}
+	require.NoError(t, json.Unmarshal(text, &times))
+	took := map[string]float64{}
+	for _, x := range times {
+		took[x.Case] = x.US
+	}
+	for i := range all.Cases {
+		c := &all.Cases[i]
+		us, ok := took[c.Case]
+		if !ok {
+			continue
+		}
+		_, l, name := launchOf(t, c.Case)
+		c.Launch, c.US, c.Commit = name, us, *commit
+		program, err := cuda.PTX(l.Spec)
+		require.NoError(t, err)
+		r, err := assemble("../../build/nvcc/ptxas", gpus[0].arch, program)
+		require.NoError(t, err)
+		k := measuredKernel{Registers: r.registers, Shared: r.shared, Local: map[string][2]float64{}}
+		for line, n := range r.local {
+			k.Local[strconv.Itoa(line)] = [2]float64{n.stores, n.loads}
+		}
+		all.Kernels[l.Spec.String()] = k
+	}
+	text, err = json.MarshalIndent(all, "", "\t")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(measuredTimes, append(text, '\n'), 0o644))
+}
