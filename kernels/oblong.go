@@ -6,10 +6,6 @@ import "strconv"
 // element longer than they need to be.
 const tileRoom = 17 << 10
 
-// overlapBytes is up to which length of lines of dst, in bytes, blocks overlap if they do not begin on
-// sectors: of longer ones, those that two blocks complete are few.
-const overlapBytes = 512
-
 // oblong is a shape of form tile's block: so many indices of the axes a and b, and of
 // c, another one, for where a and b are short.
 type oblong struct {
@@ -54,20 +50,27 @@ func (p *problem) planTile(k *parameters, near int, t oblong) error {
 // are not much better: its kernel has fewer instructions.
 func (p *problem) oblong(spec Spec, near int) oblong {
 	ta, tb := spec.tileSize()
-	aligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
-	best := p.oblongOf(near, 0, ta, tb, aligned)
+	sector := sectorBytes * 8 / int64(p.dBits)
+	overlaps, torn := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
+	if torn {
+		overlaps = []int64{sector, 0}
+	}
+	best := p.oblongOf(near, 0, ta, tb, overlaps[0], torn)
 	best.effort.instructions -= best.effort.instructions / 8
 	least := best.effort.cycles(p.bytes)
+	try := func(t oblong) {
+		if cycles := t.effort.cycles(p.bytes); t.c > 0 && cycles < least {
+			best, least = t, cycles
+		}
+	}
 	for _, a := range p.extents(p.inner(near).n) {
 		for _, b := range p.extents(p.inner(0).n) {
 			for c := range p.axes {
 				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
 					continue
 				}
-				if t := p.oblongOf(near, c, a, b, aligned); t.c > 0 {
-					if cycles := t.effort.cycles(p.bytes); cycles < least {
-						best, least = t, cycles
-					}
+				for _, overlap := range overlaps {
+					try(p.oblongOf(near, c, a, b, overlap, torn))
 				}
 			}
 		}
@@ -95,20 +98,22 @@ func (p *problem) extents(n int64) []int64 {
 	return all
 }
 
-// oblongOf is the shape with so many indices of a and b, and as many of c as there is
-// room for; without any, if there is none. aligned: lines of dst begin on sectors.
-func (p *problem) oblongOf(near, c int, a, b int64, aligned bool) oblong {
+// oblongOf is the shape with so many indices of a and b, and as many of c as there is room for;
+// without any, if there is none. Where there are several along b, they overlap by some. torn: lines
+// of dst do not begin on sectors.
+func (p *problem) oblongOf(near, c int, a, b, overlap int64, torn bool) oblong {
 	size := int64(p.dBits / 8)
 	loads := 64 / size
 	if p.dBits == 32 {
 		loads = 20
 	}
+	several := b < p.inner(0).n
 	t := oblong{a: a, b: b, step: b, axis: c}
-	torn := b < p.inner(0).n && !aligned
-	if torn && b*size <= overlapBytes {
-		if t.step -= sectorBytes / size; t.step <= 0 {
-			return t
-		}
+	if several {
+		t.step -= overlap
+	}
+	if t.step <= 0 {
+		return t
 	}
 	most := int64(1)
 	if c > 0 {
@@ -147,8 +152,8 @@ func (p *problem) oblongOf(near, c int, a, b int64, aligned bool) oblong {
 	switch {
 	case t.step < b:
 		t.effort.instructions += 6 * t.writes
-	case torn: // memory writes the sectors at lines' ends twice, and reads them in between
-		t.effort.strain += 75 / float64(nb*size)
+	case several && torn: // memory writes the sectors at lines' ends twice, and reads them in between: as measured
+		t.effort.strain += 25e3 / float64(nb*size*nb*size)
 	}
 	return t
 }

@@ -117,6 +117,8 @@ func (s Spec) live() int {
 	switch s.Form {
 	case Transpose:
 		return 768 / GroupSize
+	case Tile:
+		return 1280 / GroupSize
 	case Batch, Gather, Shuffle, Lookup, Blend, Value, Join, Blocks, Codes, Picks:
 		return 1024 / GroupSize
 	case Cast:

@@ -54,11 +54,11 @@ func (p *problem) chunked(spec Spec, k *parameters) bool {
 		return false
 	case p.inner(0).n*int64(p.dBits)/8 < shortRow:
 		return false
+	case p.sBits == 0 && len(p.axes) > 1: // sectors at rows' ends stay torn, which takes longest
+		return false
 	}
 	cost := rowsCost
-	if p.sBits == 0 { // of fewer instructions than elements, too
-		cost = 0
-	} else if len(p.axes) < 2 {
+	if len(p.axes) < 2 {
 		cost = runCost
 	}
 	if p.torn(spec, k) <= cost {
