@@ -47,9 +47,7 @@
 //
 // transpose, below 32 bits, has squares of elements in registers, and a tile of 16-byte slots of
 // lines of dst. Where these lines do not begin on sectors of memory, 32 bytes, its tiles overlap by
-// one, as those of tile do: a sector that two groups complete costs a GPU much more than its bytes. A
-// kernel of its own (Spec.Ring) has their slots in rings: it writes without choosing words, and where
-// lines have 4 bits, a group that does several tiles of them reads nothing twice.
+// one, as those of tile do: a sector that two groups complete costs a GPU much more than its bytes.
 //
 // batch is for transposed matrices, of 2 to 16 bits, whose elements follow each other in
 // dst, small ones or strips: it reads them as they lie in src, and writes one run of dst.

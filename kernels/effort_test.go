@@ -43,32 +43,6 @@ func TestFormsByEffort(t *testing.T) {
 	}
 }
 
-// TestRingsByEffort has transpositions whose lines of dst begin anywhere: long ones go by rings, of
-// which groups do runs where there are more blocks than a GPU has at a time.
-func TestRingsByEffort(t *testing.T) {
-	for _, c := range []struct {
-		bits, a, b, pitch int64 // dst's extents, and its lines' pitch
-		ring              bool
-	}{
-		{4, 16383, 32769, 32769, true},
-		{4, 16383, 32769, 32832, false}, // of sectors
-		{8, 16383, 16385, 16385, true},
-		{16, 8191, 16385, 16385, true},
-		{2, 16383, 65537, 65537, false},
-		{4, 1 << 20, 100, 101, false}, // shorter than a tile
-	} {
-		dst, src := strided([]int64{c.a, c.b}, []int64{c.pitch, 1}, 0), strided([]int64{c.a, c.b}, []int64{1, c.a}, 0)
-		l, err := kernels.PlanCopy(dst, src, int(c.bits), kernels.Target{Multiprocessors: 132})
-		require.NoError(t, err)
-		assert.Equal(t, c.ring, l.Spec.Ring, "%v", c)
-		if c.ring && c.bits == 4 {
-			large, err := kernels.PlanCopy(dst, src, 4, kernels.Target{Multiprocessors: 4000})
-			require.NoError(t, err)
-			assert.Less(t, l.Groups, large.Groups, "%v: runs", c)
-		}
-	}
-}
-
 // TestShortAxesByEffort has permutations of words at the border to shuffles: where a word has two
 // elements in common with the other side alone, or words begin anywhere, tiles of whole rows
 // take less.

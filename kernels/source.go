@@ -113,8 +113,6 @@ func (s Spec) files() []Form {
 		return []Form{Spread, Element}
 	case s.Form == Transpose && s.Serial:
 		return []Form{"transpose_serial"}
-	case s.Ring:
-		return []Form{Transpose, "exchange", "squares", "ring", "forget"}
 	case s.Form == Transpose:
 		return []Form{Transpose, "exchange", "squares", "slots", "forget"}
 	case s.Form == Batch:

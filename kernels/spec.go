@@ -29,7 +29,6 @@ type Spec struct {
 	Turned  bool  // a cast that is a transposition: see source/turned.h
 	Columns bool  // the same, of longer lines: see source/columns.h
 	Batched bool  // the same, of small matrices: see source/cast_batch.h
-	Ring    bool  // a transposition whose lines of dst begin anywhere: see source/ring.h
 	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
@@ -79,9 +78,6 @@ func (s Spec) String() string {
 	}
 	if s.Batched {
 		name += "_batched"
-	}
-	if s.Ring {
-		name += "_ring"
 	}
 	if s.Wide {
 		name += "_wide"
@@ -221,7 +217,6 @@ func (s Spec) defines() []string {
 		"PUT " + flag(s.puts()),
 		"REDUCES " + flag(s.reduces()),
 		"PERIODIC " + flag(s.Periods),
-		"RING " + flag(s.Ring),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.live()),
 		"ORDERED " + flag(s.Form == Shuffle),

@@ -41,7 +41,6 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 			return p.spec(Transpose), true, p.planSerialTransposed(k, best.near)
 		}
 		spec := p.spec(Transpose)
-		spec.Ring = best.strip.ring
 		return spec, true, p.planTranspose(k, spec, best.near, best.strip)
 	case Shuffle:
 		spec, err := best.shape.plan(k)

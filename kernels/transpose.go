@@ -20,9 +20,6 @@ func transposeSpecs() []Spec {
 	for _, b := range []uint8{2, 4, 8, 16} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
 	}
-	for _, b := range []uint8{4, 8, 16} {
-		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Ring: true})
-	}
 	for _, b := range []uint8{2, 4} {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
 	}
@@ -130,22 +127,14 @@ func (s Spec) lines() int64 {
 	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
-// ringWidth is the width of a tile whose slots are rings.
-const ringWidth = 3
-
-// blocksOfRing is how many blocks a group does at most, one after the other, that keeps what they have in
-// common: lines of 4 bits, of which a tile has so few elements that a sector is a quarter.
-const blocksOfRing = 4
-
 // strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
 // a and b, and of c, another one, for where a and b are short. Blocks along b are step
-// indices apart, and a group does a run of them.
+// indices apart.
 type strip struct {
 	width      int // the logarithm of how many work-items are side by side along a
 	ta, tb, tc int64
-	step, run  int64
+	step       int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
-	ring       bool // slots of lines are one
 	across     bool // 16 bytes of dst are put together across lines
 	effort     effort
 }
@@ -167,7 +156,7 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 	k.flat, k.words = uint32(t.width), uint32(bits.TrailingZeros64(uint64(t.tb/unit)))
 	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(t.tb), uint32(b.n), b.d, b.s
-	k.step, k.rows = uint32(t.step*t.run), uint32((rowsOf(b.n, t.tb, t.step)+t.run-1)/t.run)
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.tb, t.step))
 	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
 	if spec.spreads() && !p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s }) {
 		k.length = 1
@@ -179,9 +168,6 @@ func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) err
 		return err
 	}
 	k.groups = spec.groups(k.blocks, p.target.fewBlocks())
-	if t.ring {
-		k.length = t.step
-	}
 	return nil
 }
 
@@ -249,15 +235,9 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	nc := min(t.tc, cs)
 	t.effort.blocks = as * bs * others
-	t.run = 1
-	t.ring = spec.Form == Transpose && spec.DstBits > 2 && width == ringWidth && t.tc == 1 && t.step < t.tb
-	if t.ring && spec.DstBits == 4 {
-		t.run = max(1, min(bs, blocksOfRing, t.effort.blocks/(2*p.target.fewBlocks())))
-	}
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
-	fresh := nb - (t.tb-t.step)*(t.run-1)/t.run // indices along b that are read, in the mean
 	lines := nc * na
-	reads := touched(nc*fresh, na*int64(p.sBits)/8, sAligned)
+	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
@@ -265,7 +245,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
 		apart *= 2
 	}
-	together := nc * touched(1, ((fresh-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
 	cost := int64(230)
 	switch {
@@ -273,16 +253,15 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		cost += 85
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
 		cost += 200
-		reads = min(reads+nc*fresh*(na>>min(width, 5)), 2*min(reads, together))
+		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Turned: // what follows in a line is read by both neighbours
 		cost += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
 		cost += 330
-		reads = min(reads+nc*fresh, 2*together)
+		reads = min(reads+nc*nb, 2*together)
 	}
-	cost = cost * fresh / nb
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
@@ -292,8 +271,6 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 			cost += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
 		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
-	case t.ring:
-		cost += 23 * each
 	case !dAligned:
 		cost += 44*each + 36*min(apart, each)
 	case a.n%t.ta == 0 && b.n%t.tb == 0:

@@ -67,7 +67,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
-		case s.Turned, s.Columns, s.Batched, s.Ring:
+		case s.Turned, s.Columns, s.Batched:
 			c = turned(rng, s)
 		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
@@ -322,7 +322,7 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	most := int64(100)
-	if s.Columns || s.Ring { // more than a tile has
+	if s.Columns { // more than a tile has
 		most = 500
 	}
 	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(most), 8 + rng.Int64N(most)}

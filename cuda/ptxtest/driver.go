@@ -27,8 +27,6 @@ type Options struct {
 	// Blocks is how many blocks a group does, one after the other; 0: one. Kernels take
 	// any number of groups.
 	Blocks uint32
-	// Target is what kernels are planned for.
-	Target kernels.Target
 	// Text changes a kernel's program before it is read: for tests of tests.
 	Text func(s kernels.Spec, text []byte) []byte
 }
@@ -84,7 +82,7 @@ func (d *Driver) Ran(s kernels.Spec) map[int]bool {
 // Properties describes a GPU.
 func (d *Driver) Properties() gpu.Properties {
 	info := device.Info{Backend: "ptx", Name: "an interpreter of PTX", Kind: device.GPU, Memory: 1 << 40, MaxAlloc: 1 << 38}
-	return gpu.Properties{Info: info, Target: d.options.Target, Pinned: true}
+	return gpu.Properties{Info: info, Pinned: true}
 }
 
 func (d *Driver) Alloc(bytes int64) (gpu.Mem, error) {

@@ -14,7 +14,6 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	shape.words = params->words;
 	shape.apart = shape.units < 3 ? 3 : SPREAD(params) ? 0 : params->words;
 	shape.near = SPREAD(params) ? 3 : UP_TO(3, params->flat); // 3: none
-	shape.turn = 0;
 	return shape;
 }
 
@@ -166,7 +165,7 @@ ENTRY {
 		const u32 whole = na == ACROSS << params->flat && nb == room && nc << (params->words + params->flat + ACROSS_LOG) == SLOTS;
 		const u32 sAligned = !SPREAD(params) && (t.s | params->sb | params->s) % ACROSS == 0;
 		const u32 dAligned = params->step == room && (t.d | params->da | params->d) % UNIT == 0;
-		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, 0, na, nb, nc);
+		const PASTE(NAME, Share) share = PASTE(NAME, _share)(params, t.s, na, nb, nc);
 		u32 r[LINES * VEC];
 #ifdef NEIGHBOURS
 		PASTE(NAME, _load)(tile, r, src, params, shape, share, na, whole, sAligned);

@@ -1,6 +1,6 @@
 // squares: what transpositions by way of squares of elements in registers have in common. It goes
 // behind transpose or turned, which give it the constants and lines(), which fills the rows of
-// squares, and before slots or ring, which say where the tile has what. src is dense along axis a,
+// squares, and before slots, which says where the tile has what. src is dense along axis a,
 // and dst along axis b; a block takes on indices of a third axis, c, where a and b are short. A
 // work-item has ACROSS elements each of LINES lines of src: VEC words of what they become in dst. It
 // transposes squares of PER x PER elements, and puts what are now pieces of lines of dst into local
@@ -20,52 +20,40 @@
 #define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : DBITS == 8 ? 4 : DBITS == 4 ? 5 : 6)
 #define SLOTS (1u << SLOTS_LOG)          // of the tile, of 16 bytes
 
-// FLAT and WORDS are constants where slots are a ring.
-#if RING
-#define FLAT(params) 3
-#define WORDS(params) (SLOTS_LOG - ACROSS_LOG - 3)
-#else
-#define FLAT(params) (params)->flat
-#define WORDS(params) (params)->words
-#endif
-
 // Shape says where in the tile slots lie: a line has 1<<units of them, 1<<words for each
 // index of c, and begins so far from a multiple of 128 bytes as its number moved left by
 // apart says: lines of less than that lie beside each other. near is the same for lines
-// that are written by neighbouring work-items. turn is how far a ring has turned.
+// that are written by neighbouring work-items.
 typedef struct {
-	u32 units, words, apart, near, turn;
+	u32 units, words, apart, near;
 } PASTE(NAME, Shape);
 
 // slot is where a slot of a line lies.
 INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slot);
 
 // Share is what a work-item loads of a block's na x nb x nc elements, which begin at position s of
-// src, and of which the tile has the first had along b: ACROSS elements, the first at begin along a
-// and at in src, others 1<<side further on each, of LINES lines, the first of which is y * LINES and
-// most of which follow. It is the x-th of those side by side. own: the lines are wanted; there:
-// and the block has any of the elements, too.
+// src: ACROSS elements, the first at begin along a and at in src, others 1<<side further on each, of
+// LINES lines, the first of which is y * LINES and most of which follow. It is the x-th of those side
+// by side. own: the block has any of the lines; there: and any of the elements, too.
 typedef struct {
 	i64 at;
 	u32 x, y, begin, side, own, there;
 	i32 most;
 } PASTE(NAME, Share);
 
-INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u32 had, u32 na, u32 nb, u32 nc) {
+INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc) {
 	// Of 32 work-items, up to 8 are side by side, or all where their elements are, too.
-	u32 width = FLAT(params);
-#if !RING
+	u32 width = params->flat;
 	FRESH(width);
-#endif
 	const u32 near = MIN(width, SPREAD(params) ? 5 : 3), warp = LOCAL_ID / 32;
-	const u32 room = UNIT << WORDS(params);
+	const u32 room = UNIT << params->words;
 	PASTE(NAME, Share) share;
 	share.x = (LOCAL_ID & ((1 << near) - 1)) | (warp & ((1 << width >> near) - 1)) << near;
 	share.y = (LOCAL_ID % 32 >> near) | warp >> (width - near) << (5 - near);
-	const u32 b = share.y * LINES & (room - 1), c = share.y * LINES / UNIT >> WORDS(params);
+	const u32 b = share.y * LINES & (room - 1), c = share.y * LINES / UNIT >> params->words;
 	share.side = SPREAD(params) ? near : 0;
 	share.begin = (share.x >> share.side << (share.side + ACROSS_LOG)) | (share.x & ((1u << share.side) - 1));
-	share.own = had <= b && b / UNIT * UNIT < nb && c < nc;
+	share.own = b / UNIT * UNIT < nb && c < nc;
 	share.there = share.own && share.begin < na;
 	share.at = s + c * params->s + b * params->sb + share.begin;
 	share.most = (i32)(nb - b);
@@ -83,14 +71,14 @@ INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL c
 	// Of each line, work-item 0 gives nothing, and so there is a place for what the last one
 	// is given: a piece in which the line may end.
 	ROLLED
-	for (u32 k = share.own ? share.x : LINES; k < LINES; k += 1 << FLAT(params)) {
+	for (u32 k = share.own ? share.x : LINES; k < LINES; k += 1 << params->flat) {
 		const i64 end = share.at + k * params->sb + (i32)(na - 1 - share.begin);
 		PIECE last = PASTE(NAME, _nothing)();
 		if ((i32)k < share.most && (u32)end % ACROSS < (na - 1) % ACROSS) { // not in the last one's own
 			last = *PASTE(NAME, _piece_of)(src, end);
 		}
 		LOADED_WHOLE();
-		pieces[PASTE(NAME, _given)(shape, FLAT(params), (na - 1) / ACROSS, share.y) + k * NEXT] = last;
+		pieces[PASTE(NAME, _given)(shape, params->flat, (na - 1) / ACROSS, share.y) + k * NEXT] = last;
 	}
 	if (share.there && share.most >= LINES) {
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 1, 0);
@@ -98,7 +86,7 @@ INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL c
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.there ? share.most : 0, 0, 0);
 	}
 	if (share.there && share.x > 0) {
-		PASTE(NAME, _give)(pieces + PASTE(NAME, _given)(shape, FLAT(params), share.x - 1, share.y), r);
+		PASTE(NAME, _give)(pieces + PASTE(NAME, _given)(shape, params->flat, share.x - 1, share.y), r);
 	}
 }
 
@@ -109,14 +97,14 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, u32 *r, GLOBAL const 
 	SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
 	if (!aligned) {
 		PASTE(NAME, _pieces)(pieces, r, src, params, shape, share, na);
-	} else if ((!RING || share.own) && whole) {
+	} else if (whole) {
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 1, 1);
 	} else if (share.there) {
 		PASTE(NAME, _lines)(r, src, share.at, params->sb, share.most, 0, 1);
 	}
 	BARRIER();
 	if (!aligned && share.there) {
-		PASTE(NAME, _join)(r, pieces + PASTE(NAME, _given)(shape, FLAT(params), share.x, share.y), (u32)share.at, (u32)params->sb);
+		PASTE(NAME, _join)(r, pieces + PASTE(NAME, _given)(shape, params->flat, share.x, share.y), (u32)share.at, (u32)params->sb);
 	}
 	BARRIER(); // before squares take the place of pieces
 }
@@ -178,7 +166,7 @@ DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u3
 // ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
 // last ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
-	const u32 lines = ACROSS_LOG + FLAT(params), both = heads & tails, items = nc << lines << both;
+	const u32 lines = ACROSS_LOG + params->flat, both = heads & tails, items = nc << lines << both;
 	u32 i = LOCAL_ID;
 	FRESH(i);
 	for (; i < items; i += GROUP) {
