@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// look is the time for a peer to verify a case, in the first pass.
-	look = time.Second
-	// settle is a pause after a peer's answer: threads of some libraries spin for
-	// milliseconds after their work.
+	// look is the time for a peer to verify a case, in the first pass: on the processor, and glance
+	// on a GPU, which others may be waiting for.
+	look, glance = time.Second, 300 * time.Millisecond
+	// settle is a pause after a peer's answer on a processor: threads of some libraries spin
+	// for milliseconds after their work.
 	settle = 30 * time.Millisecond
 )
 
@@ -47,7 +48,9 @@ func (r *runner) askPeers(c cases.Case, rotation int, all []*report.Peer) error 
 		if a.Error != "" {
 			*theirs = report.PeerCase{Name: c.Name, Error: a.Error, Unsupported: a.Unsupported}
 		}
-		time.Sleep(settle)
+		if !r.onGPU() {
+			time.Sleep(settle)
+		}
 	}
 	return nil
 }
@@ -60,6 +63,9 @@ func (r *runner) askPeer(process *peers.Process, c cases.Case, rotation int, the
 	q := peers.Request{Case: entry, Time: r.meter.budget.Seconds(), Batch: s.batch}
 	if theirs.Verified == "" {
 		q.Check = look.Seconds()
+		if r.onGPU() {
+			q.Check = glance.Seconds()
+		}
 	}
 	a, err := process.Ask(q)
 	if err != nil || a.Error != "" {

@@ -144,6 +144,8 @@ func Run(ctx context.Context, dev device.Device, o Options) (result *report.Resu
 	return result, nil
 }
 
+func (r *runner) onGPU() bool { return r.dev.Info().Kind == device.GPU }
+
 // pass measures every figure once.
 func (r *runner) pass(result *report.Result) error {
 	result.Readings = append(result.Readings, report.Reading{})

@@ -15,6 +15,7 @@ import numpy as np
 from check import Unsupported, check
 
 THREADS = int(os.environ.get("RESTRIDE_THREADS") or os.cpu_count() or 1)  # for libraries to run on
+POISON = 0xA5
 SLOW = 0.3e9  # nanoseconds: of a call, there is no time for many; of those that warm up, it is enough
 
 # By ONNX's names. Other types are below a byte, or floats that numpy lacks.
@@ -87,6 +88,16 @@ class Library:
     def buffer(self, raw):
         """The library's memory for bytes, and with them."""
         return raw
+
+    def poisoned(self, size):
+        """Its memory, with bytes that no case leaves there."""
+        raw = memory(size)
+        raw.fill(POISON)
+        return self.buffer(raw)
+
+    def random(self, noise, size):
+        """Its memory, with noise."""
+        return self.buffer(noise.get(size))
 
     def read(self, buffer):
         """What is in it."""
@@ -166,14 +177,11 @@ def measure(library, case, noise, request):
     """A pass of a case, as package bench does it: see measure.go there."""
     runs, buffers = [], []
     while len(runs) < case.rotation:
-        poison = memory(case.dst.bytes)
-        poison.fill(0xA5)
-        raw = [poison]
+        buffers.append([library.poisoned(case.dst.bytes)])
         if case.src:
-            raw.append(noise.get(case.src.bytes))
+            buffers[-1].append(library.random(noise, case.src.bytes))
         if case.indices:
-            raw.append(noise.indices(case))
-        buffers.append([library.buffer(b) for b in raw])
+            buffers[-1].append(library.buffer(noise.indices(case)))
         runs.append(library.operation(case, *buffers[-1]))
     done = 0
 

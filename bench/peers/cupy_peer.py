@@ -9,6 +9,7 @@ import numpy_peer
 class Peer(numpy_peer.Peer):
     arrays = cupy
     trusting = {}
+    noise = None  # on the GPU, where it is sent once
 
     def __init__(self, kind, number):
         if kind != "cuda":
@@ -19,6 +20,14 @@ class Peer(numpy_peer.Peer):
 
     def buffer(self, raw):
         return cupy.asarray(raw)
+
+    def poisoned(self, size):
+        return cupy.full(size, common.POISON, cupy.uint8)
+
+    def random(self, noise, size):
+        if self.noise is None or self.noise.size < size:
+            self.noise = self.buffer(noise.get(size))
+        return self.noise[:size].copy()
 
     def read(self, buffer):
         return cupy.asnumpy(buffer)

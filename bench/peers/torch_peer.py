@@ -30,7 +30,7 @@ class Peer(common.Library):
             raise common.NotHere("PyTorch runs on cpu and cuda here")
         if self.gpu and number >= torch.cuda.device_count():
             raise common.NotHere("PyTorch sees %d GPUs" % torch.cuda.device_count())
-        self.on = torch.device(kind, number)
+        self.on, self.noise = torch.device(kind, number), None
         torch.set_num_threads(common.THREADS)
         self.device = "cpu, %d threads" % torch.get_num_threads()
         if self.gpu:
@@ -39,6 +39,20 @@ class Peer(common.Library):
 
     def buffer(self, raw):
         return torch.from_numpy(raw).to(self.on)  # on the processor, the same memory
+
+    # On a GPU: noise is sent there once.
+
+    def poisoned(self, size):
+        if not self.gpu:
+            return super().poisoned(size)
+        return torch.full((size,), common.POISON, dtype=torch.uint8, device=self.on)
+
+    def random(self, noise, size):
+        if not self.gpu:
+            return super().random(noise, size)
+        if self.noise is None or len(self.noise) < size:
+            self.noise = self.buffer(noise.get(size))
+        return self.noise[:size].clone()
 
     def read(self, buffer):
         return buffer.cpu().numpy()
