@@ -15,7 +15,7 @@
 //	transpose  dense along different, long axes  tile       transpose  transpose  block     transpose
 //	shuffle    dense along different axes        shuffle    permute    permute    block     pack
 //	reversed   src's rows run backwards          element    repack     repack     block     repack
-//	strided    src's rows have gaps              element    element    gather     block     pack
+//	strided    src's rows have gaps              element    element    field      block     pack
 //	broadcast  src repeats elements              spread     gather     gather     block     pack
 //	general    anything else                     element    element    gather     block     pack
 //	fill       -                                 fill       gather     gather     fill      pack
@@ -36,18 +36,18 @@
 // periods (source/periods.h): what a work-item finds out about its chunk holds for several.
 // Rows that src repeats are read once, and those of fewer elements than a chunk, below a byte,
 // are put together once for all periods (source/stamp.h).
-// Rows shorter than 32 bytes with gaps between them in dst go element by element, as merging
-// the ends of chunks costs more. Rows of 32 and 64 bits that begin anywhere in sectors of dst
-// go by chunks, too, where several passes of a block would write a part of a sector each
-// (torn.go): forwards, and fills, as elements of 16 bits. On a CPU items are words of dst. Other elements are moved
-// one by one, by element or fill, several by a work-item. Where lines
-// of dst come from many lines of src, other classes go by tile, transpose and shuffle,
-// too; element and gather are for what has axes too short or too far apart for their
-// tiles, and gather for rows of reversed elements shorter than two words.
+// Short rows with gaps between them in dst go element by element, as merging the ends of chunks
+// costs more. Rows of 32 and 64 bits that begin anywhere in sectors of dst go by chunks, too,
+// where several passes of a block would write a part of a sector each (torn.go): forwards, and a
+// fill of one run, as elements of 16 bits. On a CPU items are words of dst. Other elements are
+// moved one by one, by element or fill, several by a work-item. Where lines of dst come from many
+// lines of src, other classes go by tile, transpose and shuffle, too; element and gather are for
+// what has axes too short or too far apart for their tiles, and gather for rows of reversed
+// elements shorter than two words.
 //
 // transpose, below 32 bits, has squares of elements in registers, and a tile of 16-byte slots of
 // lines of dst. Where these lines do not begin on sectors of memory, 32 bytes, its tiles overlap by
-// one, as those of tile do: a sector that two groups complete costs a GPU much more than its bytes.
+// a sector, as those of tile may: one that two groups complete costs a GPU much more than its bytes.
 //
 // batch is for transposed matrices, of 2 to 16 bits, whose elements follow each other in
 // dst, small ones or strips: it reads them as they lie in src, and writes one run of dst.
@@ -67,8 +67,9 @@
 // 8 bits or more, or gather. Elements of 8 and 16 bits go by shuffle also where that takes less.
 //
 // field is for fields of a few bits at some pitch on either side, which no width of elements
-// fits: single bits, codes of 3, 5 and 6 bits, and what planes of bits add to codes. Its
-// items are words of dst.
+// fits: single bits, codes of 3, 5 and 6 bits, and what planes of bits add to codes; and for
+// elements of 2 and 4 bits with gaps between them in dst, or small ones in src. Its items are
+// words of dst.
 //
 // A conversion between a type below a byte and 8 bits by the low bits is repack's
 // where both sides are dense, in rows of two words or more, and else gather's. One by
@@ -84,7 +85,9 @@
 // take, join, picks and pick are for copies whose positions in src depend on indices: of
 // rows, of rows of 16 elements and more that begin or end within 16 bytes, which join puts
 // together by chunks, of single elements whose indices are neighbours, also by chunks, or of
-// any others. On a GPU all elements below a byte are join's.
+// any others. On a GPU all elements below a byte are join's. Of long rows whose elements have
+// indices in common with those of other rows, columns, take and put move one row after the other,
+// which the caches then have as a whole.
 // put and place are take and pick with indices of dst: those below a byte are merged.
 // reduce is place where elements are added and so on, by atomic operations. Where what
 // comes of that depends on the order, or there are none of 64 bits, it is fold: an item owns

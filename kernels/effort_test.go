@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,6 +41,36 @@ func TestFormsByEffort(t *testing.T) {
 		l, err := kernels.PlanCopy(dense(c.count, c.row, c.rows), src, c.bits, kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.form, l.Spec.Form, "%v", c)
+	}
+}
+
+// TestBands has transpositions whose lines of dst do not begin on sectors, where blocks overlap by one,
+// and that lie near each other, where blocks go in bands: the same forwards and backwards.
+func TestBands(t *testing.T) {
+	for _, c := range []struct {
+		bits, a, b, pitch int64     // dst's extents, and its lines' pitch
+		tb, step          uint32    // of blocks along b
+		outer             [3]uint32 // a band's blocks along b, those along a, and bands
+	}{
+		{32, 1000, 2047, 2047, 64, 56, [3]uint32{19, 16, 2}},
+		{32, 1000, 2048, 2048, 64, 64, [3]uint32{32, 16, 1}},
+		{32, 1000, 4097, 4097, 64, 56, [3]uint32{1, 16, 74}}, // far from each other
+		{8, 1000, 7999, 7999, 256, 224, [3]uint32{18, 8, 2}},
+		{8, 1000, 7999, 8000, 128, 128, [3]uint32{32, 4, 2}},
+	} {
+		for _, back := range []bool{false, true} {
+			dst, src := strided([]int64{c.a, c.b}, []int64{c.pitch, 1}, 0), strided([]int64{c.a, c.b}, []int64{1, c.a}, 0)
+			if back {
+				src = strided([]int64{c.a, c.b}, []int64{-1, c.a}, c.a-1)
+			}
+			l, err := kernels.PlanCopy(dst, src, int(c.bits), kernels.Target{Multiprocessors: 132})
+			require.NoError(t, err)
+			word := func(i int) uint32 { return binary.LittleEndian.Uint32(l.Params[4*i:]) }
+			axis := func(i int) uint32 { return word(32 + 8*i) }
+			assert.Equal(t, c.tb, word(19), "%v, back: %v", c, back)
+			assert.Equal(t, c.step, word(28), "%v, back: %v", c, back)
+			assert.Equal(t, c.outer, [3]uint32{axis(0), axis(1), axis(2)}, "%v, back: %v", c, back)
+		}
 	}
 }
 

@@ -54,12 +54,13 @@ func (k *parameters) setOuter(cuts ...axis) error {
 }
 
 // setBands makes blocks of axes a, the blocks along it, and b, rows of which are step indices apart,
-// then of the others. A band has up to most rows: see banded_of in source/common.h.
+// then of the others. A band has up to most rows: see banded_of in source/common.h, which reads no
+// steps of bands.
 func (k *parameters) setBands(a, b axis, most int64, others ...axis) error {
 	rows, d, s := int64(k.rows), int64(k.step)*b.d, int64(k.step)*b.s
 	bands := (rows + most - 1) / most
 	each := (rows + bands - 1) / bands
-	return k.setOuter(append([]axis{{each, d, s}, a, {bands, each * d, each * s}}, others...)...)
+	return k.setOuter(append([]axis{{each, d, s}, a, {n: bands}}, others...)...)
 }
 
 // rowsOf is how many blocks of tb of n indices there are, which are step apart.

@@ -40,15 +40,20 @@ func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
 	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
 		return false
 	}
+	asked := *spec
+	asked.Periods = true
 	best := period{busy: .1}
 	for at := 1; at < len(p.axes); at++ {
 		for _, joined := range []bool{true, false} {
-			if c := p.periodsOf(at, joined); c.busy > best.busy {
+			if asked.stamps() && (at > 1 || !joined) {
+				continue
+			}
+			if c := p.periodsOf(asked, at, joined); c.busy > best.busy {
 				best = c
 			}
 		}
 	}
-	spec.Periods = best.n > 0 && p.layPeriods(k, best)
+	spec.Periods = best.n > 0 && p.layPeriods(k, asked, best)
 	if !spec.Periods {
 		*k = parameters{}
 	}
@@ -71,9 +76,9 @@ func (p *problem) joined(axis int) bool {
 }
 
 // periodsOf chooses the periods along an axis: those that keep work-items busy.
-func (p *problem) periodsOf(at int, joined bool) (best period) {
+func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
-	if joined && (n < per-1 && !p.halves() && !p.stamps(at) || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+	if joined && (n < per-1 && !p.halves() && !spec.stamps() || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
 		return best
 	}
 	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
@@ -118,10 +123,13 @@ func (p *problem) periodsOf(at int, joined bool) (best period) {
 }
 
 // stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
-// dst, where src repeats them: along this axis.
-func (p *problem) stamps(axis int) bool {
-	n, a := p.inner(0).n, p.inner(axis)
-	return !p.target.Serial && p.sBits == p.dBits && p.dBits < 8 && p.dBits > 1 && axis == 1 && len(p.axes) > 1 && p.dense() && a.s == 0 && a.d == n && n < p.perChunk()-1
+// dst, where src repeats them: along the next axis.
+func (p *problem) stamps() bool {
+	if p.target.Serial || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
+		return false
+	}
+	n, a := p.inner(0).n, p.inner(1)
+	return a.s == 0 && a.d == n && n < p.perChunk()-1
 }
 
 // halves reports whether each chunk has two rows, whole.
@@ -139,7 +147,7 @@ func (p *problem) srcStep() int64 {
 }
 
 // layPeriods makes the parameters; false: of too many blocks.
-func (p *problem) layPeriods(k *parameters, c period) bool {
+func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
 	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
 	k.da, k.sa = c.n*a.d/per, c.n*a.s
@@ -147,7 +155,7 @@ func (p *problem) layPeriods(k *parameters, c period) bool {
 		k.sa /= p.srcStep()
 	}
 	switch {
-	case p.stamps(c.axis):
+	case spec.stamps():
 		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
 	case c.joined:
 		k.span = 1
@@ -157,7 +165,7 @@ func (p *problem) layPeriods(k *parameters, c period) bool {
 		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
 		k.inner = []axis{{n: full}}
 	}
-	for i := 1; i <= c.axis && !p.stamps(c.axis); i++ {
+	for i := 1; i <= c.axis && !spec.stamps(); i++ {
 		k.run = append(k.run, p.inner(i))
 	}
 	k.cutAxis(axis{n: c.items}, GroupSize)
@@ -166,7 +174,7 @@ func (p *problem) layPeriods(k *parameters, c period) bool {
 		blocks *= a.n
 	}
 	each := min(periodsPerBlock, c.number)
-	if p.stamps(c.axis) {
+	if spec.stamps() {
 		each = min(stampsPerBlock, c.number)
 	}
 	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {

@@ -223,9 +223,9 @@ func (p *problem) picks(steps []int64, by []layout.Index) bool {
 	return reach < limit
 }
 
-// byColumns reports whether a long axis at the innermost place, dense in dst, is the only one that
-// indices depend on: blocks have many indices of the next one, for which places are the same, if 32
-// bits reach these.
+// byColumns reports whether a long axis at the innermost place, dense on the side that indices do not
+// move, is the only one that these depend on: blocks have many indices of the next one, for which
+// places are the same, if 32 bits reach these.
 func (p *problem) byColumns(steps []int64, by []layout.Index) bool {
 	in, n := p.inner(0), p.inner(0).n
 	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.d != 1 || steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).n < takeRepeats || p.inner(1).n >= limit {
@@ -245,9 +245,11 @@ func (p *problem) byColumns(steps []int64, by []layout.Index) bool {
 		if x.Extent >= limit || magnitude(x.Stride) >= limit {
 			return false
 		}
-		reach -= x.Extent * magnitude(x.Stride)
+		if reach -= x.Extent * magnitude(x.Stride); reach <= 0 {
+			return false
+		}
 	}
-	return reach > 0
+	return true
 }
 
 // columnsOf stands for a number of rounds.

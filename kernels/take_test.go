@@ -98,6 +98,35 @@ func TestPlanTake(t *testing.T) {
 	}
 }
 
+// TestColumns has what decides whether columns go row by row: their number and width, and how far indices
+// reach.
+func TestColumns(t *testing.T) {
+	for _, c := range []struct {
+		rows, columns, extent int64
+		bits                  int
+		byColumns             bool
+	}{
+		{100, 4096, 8192, 32, true},
+		{100, 1024, 8192, 8, true},
+		{100, 1023, 8192, 8, false},
+		{1, 4096, 8192, 32, false}, // a row
+		{100, 4096, 8192, 128, false},
+		{100, 4096, 1<<29 - 4096, 32, true},
+		{100, 4096, 1 << 29, 32, false}, // beyond 32 bits
+	} {
+		shape := []int64{c.rows, c.columns}
+		for _, puts := range []bool{false, true} {
+			l, err := kernels.PlanTake(dense(shape...), strided(shape, []int64{c.extent, 0}, 0), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64, parallel)
+			if puts {
+				l, err = kernels.PlanPut(strided(shape, []int64{c.extent, 0}, 0), dense(shape...), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64, parallel)
+			}
+			require.NoError(t, err)
+			rows := binary.LittleEndian.Uint32(l.Params[4*19:]) // of a block, one after the other
+			assert.Equal(t, c.byColumns, rows > 0, "%v, puts: %v: %v", c, puts, l.Spec)
+		}
+	}
+}
+
 // TestPlanPut names the kernels: rows of many elements go together, others one by one.
 func TestPlanPut(t *testing.T) {
 	for _, c := range []struct {

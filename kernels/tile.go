@@ -11,9 +11,9 @@ const (
 	// lineBytes is how much of either side a group reads or writes in one run,
 	// at least; sectorBytes is the least that memory moves.
 	lineBytes, sectorBytes = 128, 32
-	// bandPitch is up to how many bytes apart lines of dst are written by bands of blocks, and bandBlocks
-	// how many of them are side by side, at the most. As blocks write parts of lines, memory writes more
-	// of them at a time; of longer lines, an H100 is up to a twentieth slower so.
+	// bandPitch is up to how many bytes lines of dst are apart that blocks write in bands, of bandBlocks
+	// side by side at the most: parts of a line are then written soon after each other, as an H100 wants
+	// it. Where lines are longer, it is up to a twentieth slower with bands.
 	bandPitch, bandBlocks = 8 << 10, 32
 	// shuffleGain is the share of what a permutation of words takes that a shuffle may take at
 	// most, as either is known to a few percent.
@@ -60,7 +60,7 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 
 // band is how many blocks along dst's innermost axis a band has at most, of lines along axis near.
 func (p *problem) band(near int) int64 {
-	if p.inner(near).d*int64(p.dBits)/8 <= bandPitch {
+	if magnitude(p.inner(near).d)*int64(p.dBits)/8 <= bandPitch {
 		return bandBlocks
 	}
 	return 1

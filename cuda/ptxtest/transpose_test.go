@@ -44,6 +44,26 @@ func TestTransposes(t *testing.T) {
 	assert.Greater(t, launchesOf(d, kernels.Transpose), 60, "other forms than transpose are taken")
 }
 
+// TestBands checks transpositions by several bands of blocks, the last of which has blocks that do not
+// exist: kernels.TestBands has their plans.
+func TestBands(t *testing.T) {
+	dev := gpu.New(ptxtest.New(ptxtest.Options{Diverge: true}))
+	defer func() { require.NoError(t, dev.Close()) }()
+	for seed, name := range []string{
+		"copy/float/65x2047/dst=2047,1@1/src=1,65@0",
+		"copy/float/65x2047/dst=2047,1@0/src=-1,66@64",
+		"copy/double/33x3x1022/dst=3066,1022,1@0/src=1,33,99@3",
+		"copy/uint8/129x7999/dst=7999,1@1/src=1,129@3",
+		"copy/float16/2x70x4090/dst=286300,4090,1@3/src=286300,1,70@0",
+		"convert/uint8-float16/225x4090/dst=4090,1@0/src=1,225@0",
+		"convert/float-float16/65x4090/dst=4090,1@5/src=1,65@0",
+	} {
+		c, err := oracle.ParseCase(name)
+		require.NoError(t, err)
+		assert.NoError(t, oracle.Check(dev, c, uint64(seed)))
+	}
+}
+
 // TestBatches checks transpositions of small matrices that follow each other, and of strips of
 // larger ones: odd extents, gaps in src between lines and between matrices, odd offsets.
 func TestBatches(t *testing.T) {

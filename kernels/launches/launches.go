@@ -40,7 +40,7 @@ func Of(o oracle.Case, target kernels.Target) (l Launch, err error) {
 		return l, err
 	}
 	for _, x := range o.By {
-		l.Reach = max(l.Reach, x.Extent*x.Stride*int64(o.DstType.Bits())/8)
+		l.Reach = max(l.Reach, x.Extent*max(x.Stride, -x.Stride)*int64(o.DstType.Bits())/8)
 	}
 	src := o.Src
 	if o.Op == oracle.OpFill {

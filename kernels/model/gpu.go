@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -167,12 +165,6 @@ func (g *gpu) predict(w *work, r resources) prediction {
 		cache:    (w.leastRead + 2*(w.least-w.leastRead)) / g.cache,
 	}
 	d.latency = d.memory / 4
-	if os.Getenv("PARTS") != "" {
-		for _, v := range p.each() {
-			fmt.Fprintf(os.Stderr, "%s %.0f ", v.name, 1e6*v.seconds)
-		}
-		fmt.Fprintln(os.Stderr)
-	}
 	total := p.total() + g.launch
 	return prediction{(d.total() + g.launch) / total, p.bound(), blocks, total}
 }

@@ -21,7 +21,7 @@ typedef struct {
 	u32 blocks;
 	u32 outer, inner, run; // numbers of axes
 	u32 cut;               // indices of the cut axis in one block
-	u32 flat;              // product of the inner axes: items per cut index
+	u32 flat;              // product of the inner axes: items per cut index (of columns of takes: 1)
 	u32 words;             // words in a run; 0: the words are the cut axis
 	u32 span;              // words per item
 	i64 extent;            // of the cut axis

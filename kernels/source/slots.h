@@ -1,9 +1,9 @@
 // slots: where the tile of a transposition by squares has slots, of any shape of it, and how they are
 // written.
 //
-// Where lines of dst do not begin on sectors, blocks overlap by one along b (step is less than
-// tb), so that a sector of dst is one block's, of whichever lines: memory
-// writes what two blocks complete twice, and reads it in between. Only 16 bytes at a line's own
+// Where lines of dst do not begin on sectors, blocks overlap by a sector along b (step is less
+// than tb), so that a sector of dst is one block's, of whichever lines: memory writes what two
+// blocks complete twice, and reads it in between. Only 16 bytes at a line's own
 // ends are merged. Where a block has whole lines that follow each other in dst (span), its
 // 16 bytes are put together across lines, too: inner axes 0 and 1 have the extents of a line
 // and of the lines for each index of c.

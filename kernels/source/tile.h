@@ -4,11 +4,12 @@
 // A line of the tile has an odd number of elements, so that neither way of going
 // through it meets a memory bank twice, or few.
 //
-// Where lines of dst do not begin on sectors, blocks overlap by one along b (step is less than
-// tb), so that a sector of dst is one block's: memory writes what two blocks complete twice, and
+// Where lines of dst do not begin on sectors, blocks may overlap by a sector along b (step is less
+// than tb), so that a sector of dst is one block's: memory writes what two blocks complete twice, and
 // reads it in between.
 //
-// Blocks go in bands (see common.h), and outer axis 3 counts those along c; extent, d and s are those of c.
+// Blocks go in bands (see common.h), and outer axis 3 counts those along c; extent, d and s are those
+// of c.
 // Work-items stand side by side along a line, then below each other, then along c. Each
 // has some lines, d of inner axis 1 where they are read, and of 3 where they are written.
 // A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
