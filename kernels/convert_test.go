@@ -20,12 +20,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// numberTypes are the types of at most 32 bits that are converted by value.
-func numberTypes() (all []layout.DType) {
+// numberTypes are the types of at most so many bits that are converted by value.
+func numberTypes(most int) (all []layout.DType) {
 	for _, t := range layout.DTypes() {
 		switch numeric.KindOf(t) {
 		case numeric.BoolKind, numeric.IntKind, numeric.UintKind, numeric.FloatKind:
-			if t.Bits() <= 32 {
+			if t.Bits() <= most {
 				all = append(all, t)
 			}
 		}
@@ -92,7 +92,7 @@ func (h *host) cast(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, to, fr
 func TestDenseCasts(t *testing.T) {
 	h := hostOf(t)
 	_, rnd := sweep(t, 0, 11)
-	for _, from := range numberTypes() {
+	for _, from := range numberTypes(32) {
 		n, every := int64(1)<<11, int64(1)
 		switch {
 		case from.Bits() < 16:
@@ -104,7 +104,7 @@ func TestDenseCasts(t *testing.T) {
 		case soak.Enabled():
 			n = 1 << 13
 		}
-		for _, to := range numberTypes() {
+		for _, to := range numberTypes(32) {
 			if backend.ConversionOf(to, from) != backend.ByValue {
 				continue
 			}
@@ -131,12 +131,42 @@ func TestDenseCasts(t *testing.T) {
 	}
 }
 
+// TestWideCasts converts from and to types of 64 bits values that are hard to convert, and any.
+func TestWideCasts(t *testing.T) {
+	h := hostOf(t)
+	n, rnd := sweep(t, 1<<9, 23)
+	for _, from := range numberTypes(64) {
+		for _, to := range numberTypes(64) {
+			if backend.ConversionOf(to, from) != backend.ByValue || max(to.Bits(), from.Bits()) < 64 {
+				continue
+			}
+			for _, how := range roundings(to) {
+				l := h.cast(t, rnd, dense(int64(n)), dense(int64(n)), to, from, how, func(src []byte) {
+					for i := range int64(n) {
+						switch v := oracle.Edge(rnd, to, from); from.Bits() {
+						case 64:
+							binary.LittleEndian.PutUint64(src[8*i:], v)
+						case 32:
+							binary.LittleEndian.PutUint32(src[4*i:], uint32(v))
+						case 16:
+							binary.LittleEndian.PutUint16(src[2*i:], uint16(v))
+						default:
+							src[i*int64(from.Bits())/8] = byte(v)
+						}
+					}
+				})
+				require.Equal(t, kernels.Cast, l.Spec.Form)
+			}
+		}
+	}
+}
+
 // TestDenseCastsAnywhere converts rows of all lengths from and to all places, between guard
 // pages, by plans that were made for other offsets.
 func TestDenseCastsAnywhere(t *testing.T) {
 	h := hostOf(t)
 	rounds, rnd := sweep(t, 600, 12)
-	types := numberTypes()
+	types := numberTypes(32)
 	lengths := []int64{4, 7, 8, 13, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4099}
 	planned := map[kernels.Spec]bool{}
 	for range rounds {
@@ -176,7 +206,7 @@ func TestDenseCastsAnywhere(t *testing.T) {
 func TestTurnedCasts(t *testing.T) {
 	h := hostOf(t)
 	rounds, rnd := sweep(t, 300, 13)
-	types := numberTypes()
+	types := numberTypes(32)
 	planned := map[kernels.Spec]bool{}
 	for range rounds {
 		any := func() layout.DType { return types[rnd.IntN(len(types))] }

@@ -48,7 +48,7 @@ func (s Spec) items() int64 {
 		return 1
 	case s.Serial || s.DstBits > 32:
 		return 4
-	case s.Form == Element || s.Form == Fill:
+	case s.Form == Element:
 		return 16
 	case s.Form == Take || s.Form == Put:
 		return 8

@@ -42,6 +42,9 @@ func Source(d Dialect, specs ...Spec) string {
 			b.WriteString(file(name))
 		}
 	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form == Cast && !s.Serial && max(s.DstBits, s.SrcBits) == 64 }) {
+		b.WriteString(file("wide"))
+	}
 	folds := func(s Spec) bool { return s.Form == Fold }
 	if slices.ContainsFunc(specs, Spec.Computes) {
 		b.WriteString(file("arithmetic"))

@@ -115,8 +115,10 @@ func (s Spec) live() int {
 		return 768 / GroupSize
 	case Tile:
 		return 1280 / GroupSize
-	case Batch, Gather, Shuffle, Lookup, Blend, Value, Join, Blocks, Codes, Picks:
+	case Batch, Gather, Shuffle, Lookup, Blend, Value, Join, Codes, Picks:
 		return 1024 / GroupSize
+	case Blocks:
+		return 512 / GroupSize
 	case Cast:
 		if !s.pair() {
 			return 1024 / GroupSize

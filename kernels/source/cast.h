@@ -191,17 +191,38 @@ CASTING MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Numbe
 }
 
 #if CAST && !SERIAL
-// direct is cast, but where an instruction or two do: between integers, which are
-// extended, from those of 64 bits to a float, and, for a pair of types, through a float.
+// direct is cast, but where fewer instructions do: between integers, which are extended,
+// between types of which one has 64 bits, and, for a pair of types, through a float.
 INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Number to) {
 	const MAGNITUDE sign = from.kind == KIND_INT ? (MAGNITUDE)1 << (from.bits - 1) : 0;
 	const MAGNITUDE extended = (x ^ sign) - sign;
 	if (from.kind <= KIND_INT && to.kind <= KIND_INT) {
 		return extended;
 	}
-#if SBITS == 64 && DBITS == 32
-	if (from.kind <= KIND_INT && to.kind == KIND_FLOAT) {
-		return from.kind == KIND_INT ? AS_BITS((float)(i64)extended) : AS_BITS((float)x);
+#if SBITS == 64
+	if (from.kind == KIND_FLOAT && to.kind <= KIND_INT) {
+		return whole_of_double(x, DBITS, to);
+	}
+	if (to.kind == KIND_BOOL) {
+		return (from.kind == KIND_FLOAT ? x << 1 : x) != 0;
+	}
+#if DBITS == 64
+	if (from.kind <= KIND_INT) {
+		return double_of_integer(x, from.kind == KIND_INT);
+	}
+#elif DBITS == 32
+	return from.kind == KIND_FLOAT ? float_of_double(x, 0, 0x7f800000) : from.kind == KIND_INT ? AS_BITS((float)(i64)x) : AS_BITS((float)x);
+#else
+	const u32 excess = to.truncate ? 0x7f7fffff : 0x7f800000; // that is no infinity if it is rounded to zero
+	return narrowed(from.kind == KIND_FLOAT ? float_of_double(x, 1, excess) : odd_float_of_integer(x, from.kind == KIND_INT), DBITS, to);
+#endif
+#elif DBITS == 64
+	if (from.kind <= KIND_INT) {
+		return double_of_integer(extended, 1);
+	}
+	if (from.kind == KIND_FLOAT && from.bits >= 16) {
+		const u32 v = from.bits == 32 ? (u32)x : from.mantissa == 10 ? float_of_half((u32)x, 32) : (u32)x << 16;
+		return to.kind == KIND_FLOAT ? double_of_float(v) : whole_of_float(v, 64, to);
 	}
 #endif
 #if PAIR && SBITS == 32
