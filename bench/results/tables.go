@@ -66,17 +66,15 @@ func lead(b *strings.Builder, d *report.Result) {
 	var times []float64
 	var behind []string
 	for _, c := range d.Cases {
-		best := 0.
+		x := 0.
 		for _, p := range d.Peers {
-			if !strings.HasPrefix(p.Name, "Restride") {
-				best = max(best, p.Ratio(c, yardstick(d)))
+			if faster, _ := p.Faster(c); faster > 0 && !strings.HasPrefix(p.Name, "Restride") {
+				x = cmp.Or(min(x, faster), faster)
 			}
 		}
-		if best == 0 || c.Time == nil {
+		if x == 0 {
 			continue
 		}
-		x, _ := of(d, c)
-		x /= best
 		times = append(times, x)
 		if x < 1 {
 			behind = append(behind, fmt.Sprintf("%s (%s)", cell(c.Name), ratio(x)))
