@@ -143,8 +143,8 @@ func TestBenchRefuses(t *testing.T) {
 		"--case: pack/4 is there twice":             {"--case", "pack/4=copy/int8/3/dst=1@0/src=1@0", "--filter", "pack"},
 		"--cases: open":                             {"--cases", filepath.Join(dir, "none")},
 		"--cases: " + bad + ": line 1: Case: want a name and an operation": {"--cases", bad},
-		"--cases: " + empty + " has no cases":                        {"--cases", empty},
-		"[from peer] were all set":                                   {"--from", bad, "--peer", "auto"},
+		"--cases: " + empty + " has no cases":                              {"--cases", empty},
+		"[from peer] were all set":                                         {"--from", bad, "--peer", "auto"},
 	} {
 		if word != "no device" && !slices.Contains(args, "--from") {
 			args = append(args, "--device", "cpu")
