@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // calibration is what micro-benchmarks measured of a GPU; 0: not measured.
@@ -34,9 +37,9 @@ func calibrate(path string) ([]string, error) {
 	for i := range gpus {
 		g := &gpus[i]
 		var c calibration
-		for name, one := range all {
-			if strings.Contains(name, g.name) {
-				c, names = one, append(names, g.name)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if named(name, g.name) {
+				c, names = all[name], append(names, g.name)
 				break
 			}
 		}
@@ -50,4 +53,9 @@ func calibrate(path string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// named says whether a GPU's name has a word: an L40S is no L4.
+func named(name, word string) bool {
+	return slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), word)
 }

@@ -33,8 +33,10 @@ var (
 const (
 	measuredTimes = "testdata/h100.json"
 	// farApart is how far predictions may be from times on average: a third more than they
-	// were when the constants of gpu.go were fitted.
-	farApart = .12
+	// were when the times were taken.
+	farApart = .09
+	// enough is the share of the times that must still say something.
+	enough = .6
 )
 
 // measured is what a GPU took.
@@ -99,11 +101,12 @@ func TestMeasured(t *testing.T) {
 	_, err = calibrate("calibration.json")
 	require.NoError(t, err)
 	g := h100()
-	far, n := 0.0, 0.0
+	far, n, tried := 0.0, 0.0, 0.0
 	for i, c := range all.Cases {
 		if testing.Short() && i%4 != 0 {
 			continue
 		}
+		tried++
 		o, l, name := launchOf(t, c.Case)
 		k, ok := all.Kernels[l.Spec.String()]
 		if !ok || name != c.Launch {
@@ -116,8 +119,8 @@ func TestMeasured(t *testing.T) {
 		far, n = far+math.Abs(e), n+1
 		t.Logf("%-28s %-36s measured %7.1f us, predicted %7.1f (%+3.0f %%), %3.0f %% %s", c.Name, name, c.US, 1e6*p.seconds, 100*math.Expm1(e), 100*p.share, p.bound)
 	}
-	require.Positive(t, n, "no case is planned as it was: measure again")
-	t.Logf("%.0f of %d cases, %.1f %% apart", n, len(all.Cases), 100*far/n)
+	require.Greater(t, n, enough*tried, "too few cases are planned as they were: measure again")
+	t.Logf("%.0f of %.0f cases, %.1f %% apart", n, tried, 100*far/n)
 	assert.Less(t, far/n, farApart)
 }
 
