@@ -49,6 +49,9 @@ func Source(d Dialect, specs ...Spec) string {
 	if slices.ContainsFunc(specs, Spec.Computes) {
 		b.WriteString(file("arithmetic"))
 	}
+	if slices.ContainsFunc(specs, func(s Spec) bool { return s.Form == Codes }) {
+		b.WriteString(file("divisor"))
+	}
 	if slices.ContainsFunc(specs, folds) {
 		b.WriteString(file("doubles"))
 	}

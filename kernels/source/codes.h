@@ -32,9 +32,9 @@ ENTRY {
 			const Near p = near_item(params, item);
 			u32 v[ALL], bytes[ALL / 4];
 			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (begin.s + p.s) * (ALL * is.bits / 128), ALL, is);
-			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale));
+			const Divisor by = divisor_of(PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale)));
 			EVERY {
-				v[k] = QUOTIENT_OF(v[k], by);
+				v[k] = divided(v[k], by);
 			}
 			const Number z = PASTE(NAME, _number)(meanings->zero);
 			if (becomes.kind == KIND_FLOAT) {
