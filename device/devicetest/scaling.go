@@ -17,7 +17,7 @@ import (
 func (r runner) scaling(t *testing.T) {
 	shared := r.rig(t)
 	t.Run("Steps", func(t *testing.T) { scaleSteps(shared.fork(t)) })
-	t.Run("Ties", func(t *testing.T) { scaleTies(shared.fork(t), r.seed) })
+	t.Run("Quotients", func(t *testing.T) { r.quotients(shared.fork(t)) })
 	rows, blocks, n, limits := int64(3), []int64{1, 7, 32, 300}, 3000, oracle.Limits{MaxBytes: 64 << 10}
 	if r.few() {
 		n, blocks = 250, []int64{7, 32}
@@ -137,7 +137,11 @@ func scaleSteps(r rig) {
 			sides[i] = binary.LittleEndian.AppendUint32(sides[i], s[i])
 		}
 		want = binary.LittleEndian.AppendUint32(want, s[3])
-		quotients = append(quotients, codeOf(math.Float32frombits(s[0]), math.Float32frombits(s[1])))
+		q := math.Float32frombits(s[0]) / math.Float32frombits(s[1])
+		quotients = append(quotients, byte(min(max(math.RoundToEven(float64(q)), -128), 127)))
+		if q != q {
+			quotients[len(quotients)-1] = 0
+		}
 	}
 	dst, src, scale, add := r.buffer(make([]byte, 4*n)), r.buffer(sides[0]), r.buffer(sides[1]), r.buffer(sides[2])
 	of := func(b device.Buffer) device.Operand { return operand(b, layout.Float32, dense(0, n)) }
@@ -150,47 +154,6 @@ func scaleSteps(r rig) {
 		return hexOf(sides[0], layout.Float32, i) + " / " + hexOf(sides[1], layout.Float32, i)
 	})
 	r.ok(errors.Join(dst.Free(), src.Free(), scale.Free(), add.Free()))
-}
-
-// codeOf is the int8 of a quotient.
-func codeOf(a, b float32) byte {
-	q := a / b
-	if q != q {
-		return 0
-	}
-	return byte(int8(min(max(math.RoundToEven(float64(q)), -128), 127)))
-}
-
-// scaleTies quantises rows by scales of every magnitude: numbers of which the quotient is half
-// way between two integers, or next to that.
-func scaleTies(r rig, seed uint64) {
-	const row = 64
-	random := rand.New(rand.NewPCG(seed, 5))
-	scales := []float32{0, 1, 3, math.Float32frombits(1), math.MaxFloat32, float32(math.Inf(1)), float32(math.NaN())}
-	for exponent := uint32(0); exponent < 255; exponent++ {
-		for _, significand := range []uint32{0, 1, 1<<23 - 1, random.Uint32() % (1 << 23)} {
-			scales = append(scales, math.Float32frombits(exponent<<23|significand|random.Uint32()&(1<<31)))
-		}
-	}
-	var of, by, want []byte
-	for _, s := range scales {
-		by = binary.LittleEndian.AppendUint32(by, math.Float32bits(s))
-		for range row {
-			tie := float32(float64(random.IntN(300)) / 2 * float64(s))
-			x := math.Float32frombits(math.Float32bits(tie) + uint32(random.IntN(5)-2))
-			of = binary.LittleEndian.AppendUint32(of, math.Float32bits(x))
-			want = append(want, codeOf(x, s))
-		}
-	}
-	rows := int64(len(scales))
-	shape := []int64{rows, row}
-	dst, src, scale := r.buffer(make([]byte, len(want))), r.buffer(of), r.buffer(by)
-	r.ok(r.q.Quantize(operand(dst, layout.Int8, dense(0, shape...)), operand(src, layout.Float32, dense(0, shape...)),
-		device.Quantization{Scale: operand(scale, layout.Float32, strided(shape, []int64{1, 0}, 0))}))
-	r.same("src / scale", layout.Int8, r.bytes(dst), want, func(i int64) string {
-		return hexOf(of, layout.Float32, i) + " / " + hexOf(by, layout.Float32, i/row)
-	})
-	r.ok(errors.Join(dst.Free(), src.Free(), scale.Free()))
 }
 
 // scalingRules checks that calls which break a rule are refused and change nothing.

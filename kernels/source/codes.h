@@ -32,9 +32,16 @@ ENTRY {
 			const Near p = near_item(params, item);
 			u32 v[ALL], bytes[ALL / 4];
 			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (begin.s + p.s) * (ALL * is.bits / 128), ALL, is);
-			const Divisor by = divisor_of(PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale)));
-			EVERY {
-				v[k] = divided(v[k], by);
+			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale));
+			if (becomes.kind == KIND_FLOAT && meanings->zero != 0) { // which may leave any part of a quotient
+				EVERY {
+					v[k] = QUOTIENT_OF(v[k], by);
+				}
+			} else {
+				const Divisor d = divisor_of(by);
+				EVERY {
+					v[k] = divided(v[k], d);
+				}
 			}
 			const Number z = PASTE(NAME, _number)(meanings->zero);
 			if (becomes.kind == KIND_FLOAT) {

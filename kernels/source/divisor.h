@@ -1,14 +1,12 @@
 // divisor: several quotients by the same number, as its reciprocal where a product and a sum can
-// be fused. A division then takes no branch, so that several go on at a time. What a quotient
-// lacks is found from its remainder, which is exact if nothing is out of range, and makes the
-// second correction the nearest float (Markstein, "Computation of elementary functions on the IBM
-// RISC System/6000 processor", theorem 8.1). It goes behind arithmetic.h.
+// be fused. A division then takes no branch, so that several go on at a time. It goes behind
+// arithmetic.h.
 
 #ifdef FUSED
 typedef struct { float by, inverse, scale; } Divisor;
 
-// divisor_of moves a divisor that is not 2^-48 to 2^48 towards 1, and what it divides with it, so
-// that neither its reciprocal nor a remainder is subnormal.
+// divisor_of moves a divisor that is not 2^-48 to 2^48 towards 1, and what it divides with it: its
+// reciprocal is not subnormal, nor is the remainder of a quotient that counts rounded.
 DEVICE Divisor divisor_of(u32 by) {
 	const u32 magnitude = by & ~FLOAT_SIGN, least = (127 - 48) << 23, most = (127 + 48) << 23;
 	Divisor d;
@@ -18,8 +16,10 @@ DEVICE Divisor divisor_of(u32 by) {
 	return d;
 }
 
-// divided is QUOTIENT_OF of any magnitude from 2^-40 to 2^20. Beyond, it is a few units in the
-// last place off, which codes of 8 bits do not show: they are 0 there, or saturate.
+// divided is a quotient as codes of 8 bits show it: that of QUOTIENT_OF from 2^-39 to 2^19. What is
+// less may be less, or zero, and what is more may be more, or infinite, with the same sign. Two
+// corrections by the remainder: the first leaves an error below one unit in the last place, the
+// second makes it the nearest float (P. Markstein, 1990).
 DEVICE u32 divided(u32 a, const Divisor d) {
 	const float x = AS_FLOAT(a) * d.scale, near = x * d.inverse;
 	const float nearer = FUSED(FUSED(-near, d.by, x), d.inverse, near);
