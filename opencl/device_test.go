@@ -11,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
@@ -61,6 +62,25 @@ func TestDevice(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestBugFirstWordOfItems: as PoCL 3.1 compiled it, a cast of 16 bits to 2 by the parallel
+// planner lost the first two elements of eight.
+func TestBugFirstWordOfItems(t *testing.T) {
+	c, err := oracle.ParseCase("convert/uint16-uint2/8/dst=1@0/src=1@0")
+	require.NoError(t, err)
+	for _, info := range listed(t) {
+		dev, err := opencl.OpenWith(info.Index, opencl.Options{Planner: opencl.Parallel})
+		if errors.Is(err, device.ErrUnsupported) {
+			continue
+		}
+		require.NoError(t, err)
+		q, err := dev.NewQueue()
+		require.NoError(t, err)
+		require.NoError(t, oracle.CheckOn(dev, q, c, 1), info.Name)
+		require.NoError(t, q.Close())
+		require.NoError(t, dev.Close())
 	}
 }
 

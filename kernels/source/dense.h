@@ -72,8 +72,9 @@ INLINED PASTE(NAME, _across) PASTE(NAME, _read)(GLOBAL const u8 *src, const PLAC
 	return x;
 }
 
-// gather finds and reads FEWER items, the first with the given number, of so many.
-INLINED void PASTE(NAME, _gather)(u32 *raw, PLACE *place, GLOBAL const u8 *from, CONSTANT Params *params, u32 first, u32 item, u32 left, u32 run, i32 d, i32 s) {
+// gather finds and reads FEWER items, the first with the given number, of so many. Where the
+// compiler inlines it: inlined early, PoCL 3.1 (LLVM 15) loses the first word of some items.
+DEVICE void PASTE(NAME, _gather)(u32 *raw, PLACE *place, GLOBAL const u8 *from, CONSTANT Params *params, u32 first, u32 item, u32 left, u32 run, i32 d, i32 s) {
 	PASTE(Piece, ITEM_S) piece[FEWER];
 	PASTE(NAME, _across) across[FEWER];
 	const u32 none[4] = {0, 0, 0, 0};
