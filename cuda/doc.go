@@ -70,8 +70,9 @@
 // The device is device.GLSharer, for GL contexts on its own GPU, by EGL, GLX or WGL:
 // ShareGL registers a buffer object, Acquire maps it on the queue's stream, and Release
 // unmaps it (cuGraphicsGLRegisterBuffer, cuGraphicsMapResources). The driver puts the work
-// of both in order, so that nobody waits. Under WSL2 the driver has none of that. This was
-// never run on a GPU: it is tested on the simulated driver, over buffers of Mesa's llvmpipe.
+// of both in order, so that nobody waits. Under WSL2 the driver has none of that. It ran on an
+// H100 (see docs/gl.md); without a GPU it is tested on the simulated driver, over buffers of
+// Mesa's llvmpipe.
 //
 // # Errors
 //

@@ -131,7 +131,8 @@ func TestDenseCasts(t *testing.T) {
 	}
 }
 
-// TestWideCasts converts from and to types of 64 bits values that are hard to convert, and any.
+// TestWideCasts converts from and to types of 64 bits values that are hard to convert, and any of
+// usual magnitude.
 func TestWideCasts(t *testing.T) {
 	h := hostOf(t)
 	n, rnd := sweep(t, 1<<9, 23)
@@ -142,16 +143,25 @@ func TestWideCasts(t *testing.T) {
 			}
 			for _, how := range roundings(to) {
 				l := h.cast(t, rnd, dense(int64(n)), dense(int64(n)), to, from, how, func(src []byte) {
+					for i := range src {
+						src[i] = byte(rnd.Uint32())
+					}
 					for i := range int64(n) {
-						switch v := oracle.Edge(rnd, to, from); from.Bits() {
-						case 64:
+						v := oracle.Edge(rnd, to, from)
+						switch bits := int64(from.Bits()); {
+						case bits == 64 && i%2 == 0:
 							binary.LittleEndian.PutUint64(src[8*i:], v)
-						case 32:
+						case bits == 64: // near 1, or an integer of any length
+							binary.LittleEndian.PutUint64(src[8*i:], rnd.Uint64()>>rnd.IntN(64))
+							if numeric.KindOf(from) == numeric.FloatKind {
+								src[8*i+7], src[8*i+6] = byte(0x3c+rnd.IntN(8)|rnd.IntN(2)<<7), byte(rnd.Uint32())
+							}
+						case bits == 32:
 							binary.LittleEndian.PutUint32(src[4*i:], uint32(v))
-						case 16:
+						case bits == 16:
 							binary.LittleEndian.PutUint16(src[2*i:], uint16(v))
-						default:
-							src[i*int64(from.Bits())/8] = byte(v)
+						case bits == 8:
+							src[i] = byte(v)
 						}
 					}
 				})

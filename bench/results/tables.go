@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,10 +62,14 @@ func figures(b *strings.Builder, f kept, devices []*report.Result, link string) 
 	}
 }
 
+// asFast is how far times may be apart that count as the same.
+const asFast = .02
+
 // lead says how much faster a device is than the fastest other library in each case.
 func lead(b *strings.Builder, d *report.Result) {
 	var times []float64
 	var behind []string
+	even := 0
 	for _, c := range d.Cases {
 		x := 0.
 		for _, p := range d.Peers {
@@ -76,7 +81,10 @@ func lead(b *strings.Builder, d *report.Result) {
 			continue
 		}
 		times = append(times, x)
-		if x < 1 {
+		switch {
+		case math.Abs(x-1) < asFast:
+			even++
+		case x < 1:
 			behind = append(behind, fmt.Sprintf("%s (%s)", cell(c.Name), ratio(x)))
 		}
 	}
@@ -84,7 +92,10 @@ func lead(b *strings.Builder, d *report.Result) {
 		return
 	}
 	slices.Sort(times)
-	fmt.Fprintf(b, "\nOf the %d cases that another library has, %s is faster than the fastest of them in %d, %.1f times in the median", len(times), cell(d.Device.ID), len(times)-len(behind), times[len(times)/2])
+	fmt.Fprintf(b, "\nOf the %d cases that another library has, %s is faster than the fastest of them in %d, %.1f times in the median", len(times), cell(d.Device.ID), len(times)-len(behind)-even, times[len(times)/2])
+	if even > 0 {
+		fmt.Fprintf(b, "; as fast, within %.0f%%, in %d", 100*asFast, even)
+	}
 	if len(behind) > 0 {
 		fmt.Fprintf(b, "; slower in %s", strings.Join(behind, ", "))
 	}
