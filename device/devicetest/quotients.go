@@ -16,10 +16,13 @@ func (r runner) quotients(shared rig) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
 	scales := []float32{1, 3, 0, math.Float32frombits(1), math.MaxFloat32, float32(math.Inf(-1)), float32(math.NaN())}
 	apart := uint32(1)
-	if r.Small {
+	switch {
+	case r.Small:
 		apart = 32
+	case r.few():
+		apart = 4
 	}
-	for exponent := uint32(0); exponent < 255; exponent += apart {
+	for exponent := random.Uint32() % apart; exponent < 255; exponent += apart {
 		for _, significand := range []uint32{0, 1, 1<<23 - 1, random.Uint32() % (1 << 23)} {
 			scales = append(scales, math.Float32frombits(exponent<<23|significand|random.Uint32()&(1<<31)))
 		}
