@@ -26,7 +26,7 @@ func (s Spec) room() int {
 		return joinRoom
 	case s.takes() || s.wheres():
 		return takeRoom
-	case s.scales():
+	case s.Scales():
 		return scalingRoom
 	case s.Form == Permute:
 		return permuteRoom
@@ -48,7 +48,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Where || s.takes() && s.Form != Picks && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair() || s.scales() && s.SrcBits == 32 && s.Form != Codes
+		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Where || s.takes() && s.Form != Picks && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair() || s.Scales() && s.SrcBits == 32 && s.Form != Codes
 		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)

@@ -22,7 +22,7 @@ func (s Spec) serves(types []layout.DType) bool {
 	switch {
 	case s.Long:
 		return false
-	case s.scales():
+	case s.Scales():
 		return len(types) > 1 && of(s.DstBits)
 	case s.pair():
 		return slices.Contains(types, s.To) && slices.Contains(types, s.From)

@@ -38,8 +38,8 @@ type Scaling struct {
 // TermLayouts are those of scale, zero and add; nil: there is none.
 type TermLayouts [3]*layout.Layout
 
-// scales reports whether a kernel has terms.
-func (s Spec) scales() bool { return s.Form.scales() }
+// Scales reports whether a kernel has terms: it has other arguments than the rest.
+func (s Spec) Scales() bool { return s.Form.scales() }
 
 func (f Form) scales() bool {
 	return f == Dequantize || f == Quantize || f == Codes || f == Blocks
@@ -47,7 +47,7 @@ func (f Form) scales() bool {
 
 // Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
 // the device: see source/arithmetic.h.
-func (s Spec) Computes() bool { return s.scales() || s.Form == Fold }
+func (s Spec) Computes() bool { return s.Scales() || s.Form == Fold }
 
 // scalingSpecs lists the kernels that scale.
 func scalingSpecs() []Spec {

@@ -55,7 +55,7 @@ func Source(d Dialect, specs ...Spec) string {
 	if slices.ContainsFunc(specs, folds) {
 		b.WriteString(file("doubles"))
 	}
-	if slices.ContainsFunc(specs, Spec.scales) {
+	if slices.ContainsFunc(specs, Spec.Scales) {
 		b.WriteString(file("terms"))
 	}
 	if slices.ContainsFunc(specs, Spec.wheres) {
@@ -105,7 +105,7 @@ func (s Spec) files() []Form {
 		return []Form{Cast, "single", Value, Codes}
 	case s.Form == Dequantize && s.SrcBits < 32:
 		return []Form{Cast, "single", Dequantize}
-	case s.scales():
+	case s.Scales():
 		return []Form{Cast, "single", "scaling"}
 	case s.Form == Lookup:
 		return []Form{values, Lookup, "dense"}

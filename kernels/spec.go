@@ -151,7 +151,7 @@ func (s Spec) memory() []string {
 		return mapMemory
 	case s.wheres():
 		return whereMemory
-	case s.scales():
+	case s.Scales():
 		return scaleMemory
 	}
 	return nil
@@ -210,7 +210,7 @@ func (s Spec) defines() []string {
 		"INDEX " + index,
 		"SIGNED " + flag(s.Signed),
 		"CAST " + flag(s.Form == Cast),
-		"SCALES " + flag(s.scales()),
+		"SCALES " + flag(s.Scales()),
 		"PAIR " + flag(s.pair()),
 		"FBITS " + strconv.Itoa(read),
 		"FROM " + fmt.Sprintf("%#x", from),

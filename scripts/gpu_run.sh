@@ -5,9 +5,9 @@
 #	./run.sh [--time MINUTES] [--quick] [--list] [CONFORMANCE_DIR] [STEP...]
 #
 # It does all steps, or those that are named, in the order of --list, but for those that
-# measure nothing, which run side by side; none takes 10 minutes. A later call for other steps adds to the results of an earlier one. With
-# --time, steps for which no time is left are not run; --quick is --time 9 with less of
-# each. CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of
+# measure nothing, which run side by side; none takes 10 minutes. A later call for other
+# steps adds to the results of an earlier one. With --time, steps for which no time is left
+# are not run; --quick is --time 9 with less of each. CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of
 # an ONNX checkout). What the machine lacks is not run, and no failure. Results go to the
 # folder $OUT, or ./results:
 #

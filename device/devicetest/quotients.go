@@ -47,7 +47,7 @@ func (r rig) quotients(random *rand.Rand, scales []float32, to, zero layout.DTyp
 	var src []byte
 	for _, scale := range scales {
 		terms.Scale.Data = binary.LittleEndian.AppendUint32(terms.Scale.Data, math.Float32bits(scale))
-		power := math.Ldexp(1, random.IntN(290)-150) // which bfloat16 has
+		power := math.Ldexp(1, random.IntN(290)-150) // of which bfloat16 has most
 		for range row {
 			q := float64(random.IntN(600)-300) / 2
 			if isFloat(to) {

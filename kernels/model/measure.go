@@ -34,15 +34,12 @@ func (w *work) each() float64 {
 	return w.Instructions * machine * 32 * w.blocks / (w.bytes / 16)
 }
 
-// scaling forms have arguments of their own.
-var scaling = []kernels.Form{"dequantize", "quantize", "codes", "blocks"}
-
 // arguments are a launch's, for a sample.
 func arguments(l *launches.Launch) [][]byte {
 	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
 	args[2] = l.Params
 	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
-	if slices.Contains(scaling, l.Spec.Form) {
+	if l.Spec.Scales() {
 		more = ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))
 	}
 	return append(args, more[:l.Spec.Arguments()-len(args)]...)
@@ -61,7 +58,7 @@ func measure(o operation, l *launches.Launch) (*work, error) {
 	w := &work{
 		blocks: float64(l.Groups), threads: int(l.Local), bytes: float64(l.Bytes),
 		least: float64(l.Read + l.Written), leastRead: float64(l.Read), fetched: float64(l.Fetched), written: float64(l.Written),
-		reach: float64(l.Reach), put: l.Spec.Form == "put" || l.Spec.Form == "place", executions: map[int]float64{},
+		reach: float64(l.Reach), put: l.Spec.Form == kernels.Put || l.Spec.Form == kernels.Place, executions: map[int]float64{},
 	}
 	numbers := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
 	slices.Sort(numbers)
