@@ -69,6 +69,17 @@ func (d *driver) Free(m gpu.Mem) error {
 	return d.giveBack(func(*frame) error { return d.release(m.(*memory)) })
 }
 
+// PartAlign is that of what kernels access as words.
+func (d *driver) PartAlign() int64 { return 16 }
+
+// Part returns the address of a part.
+func (d *driver) Part(m gpu.Mem, off, _ int64) (gpu.Mem, error) {
+	return &memory{at: m.(*memory).at + cuDevicePtr(off)}, nil
+}
+
+// FreePart has nothing to free.
+func (d *driver) FreePart(gpu.Mem) error { return nil }
+
 func (d *driver) AllocHost(bytes int64) ([]byte, error) {
 	var p unsafe.Pointer
 	err := d.with(func(*frame) error {

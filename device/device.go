@@ -42,16 +42,20 @@ type Operand struct {
 func (o Operand) String() string { return fmt.Sprintf("%v%v", o.Type, o.Layout) }
 
 // Queue runs work on a device, in order. A call returns when the work is
-// queued, perhaps before it is done; an error shows in the call or, at the
-// latest, in Wait. Calls that break a rule fail at once, with ErrInvalid or
-// ErrUnsupported, and queue nothing. All methods may be called from any
-// goroutine.
+// queued, perhaps before it is done. Calls that break a rule fail at once, with
+// ErrInvalid or ErrUnsupported, and queue nothing. All methods may be called from
+// any goroutine.
+//
+// What shows only when the work is done, an index out of range or a fault of the
+// device, is an error of every Read of bytes that the work wrote, or that other work
+// made of these; Wait returns it if no call has. Reads of other bytes succeed. Bytes
+// that are written again, all of them, are right again.
 type Queue interface {
 	// Write copies src to the buffer from byte off. src may be changed once
 	// Write has returned.
 	Write(dst Buffer, off int64, src []byte) error
 	// Read copies len(dst) bytes of the buffer from byte off, and waits for
-	// that: when it returns, dst is filled.
+	// that: when it returns, dst is filled. After an error, dst is undefined.
 	Read(dst []byte, src Buffer, off int64) error
 	// Copy copies every element of src to the element of dst with the same
 	// index. Shapes must be the same, and so must element widths; types may
@@ -81,8 +85,8 @@ type Queue interface {
 	// meet of dst and what the other two reach. There are at most MostIndices in by.
 	//
 	// An index out of range leaves its element of dst as it was, and is ErrInvalid
-	// with its value and extent: from Take, or at the latest from the next Wait or
-	// Read. Of several, one is named. by[k].Outside may say otherwise: OutsideSkip
+	// with its value and extent: from Take, or later (see Queue). Of several, one is
+	// named. by[k].Outside may say otherwise: OutsideSkip
 	// leaves the element as it was, without an error; OutsideClamp and
 	// OutsideClampZero take the nearest index in range. An element that one index
 	// leaves as it was stays so, whatever its others are.
@@ -157,7 +161,7 @@ type Queue interface {
 type Event interface {
 	// Done reports, without waiting, whether the point has been reached.
 	Done() bool
-	// Wait returns when it is.
+	// Wait returns when it is. That of ReadAsync's event returns what Read would.
 	Wait() error
 }
 

@@ -19,6 +19,13 @@ type AsyncQueue interface {
 	ReadAsync(dst []byte, src Buffer, off int64) (Event, error)
 }
 
+// Checker is implemented by queues that learn of errors after a call has returned.
+type Checker interface {
+	// CheckBuffer returns the error of the work that n bytes of a buffer from byte off
+	// depend on, as Read would. It waits only if it is not known yet whether there is one.
+	CheckBuffer(b Buffer, off, n int64) error
+}
+
 // PeerQueue is implemented by queues that copy from another device's memory
 // without the host, as GPUs of one driver can.
 type PeerQueue interface {

@@ -52,7 +52,7 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	e := &export{tensor: held, queue: o.Queue}
 	d, err := e.describe()
 	if err == nil {
-		err = wait(held.Stream(), o)
+		err = wait(held, o)
 	}
 	if err != nil {
 		_ = held.Release() // t has the memory still
@@ -67,17 +67,24 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	return e.begin(o.Unversioned), nil
 }
 
-// wait makes the consumer's work come after the stream's.
-func wait(s *tensor.Stream, o ExportOptions) error {
+// wait makes the consumer's work come after the stream's on a tensor, of which it returns
+// the error.
+func wait(t *tensor.Tensor, o ExportOptions) error {
+	q := t.Stream().Queue()
 	switch {
 	case o.NoWait:
 		return nil
 	case o.Queue == nil:
-		return s.Wait()
+		return t.Wait()
 	}
-	ready, err := s.Queue().Record()
+	ready, err := q.Record()
 	if err != nil {
 		return err
+	}
+	if c, ok := q.(device.Checker); ok { // the consumer has no way to learn of it later
+		if err := c.CheckBuffer(t.Buffer(), 0, t.Buffer().Size()); err != nil {
+			return err
+		}
 	}
 	return o.Queue.WaitFor(ready)
 }

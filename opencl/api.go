@@ -42,6 +42,7 @@ var (
 	clFinish              = bind("clFinish")
 
 	clCreateBuffer          = bind("clCreateBuffer")
+	clCreateSubBuffer       = bind("clCreateSubBuffer")
 	clRetainMemObject       = bind("clRetainMemObject")
 	clReleaseMemObject      = bind("clReleaseMemObject")
 	clGetMemObjectInfo      = bind("clGetMemObjectInfo")

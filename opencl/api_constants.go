@@ -18,6 +18,7 @@ const (
 	deviceMaxComputeUnits   = 0x1002
 	deviceMaxClock          = 0x100C
 	deviceMaxMemAllocSize   = 0x1010
+	deviceMemBaseAddrAlign  = 0x1019
 	deviceSingleFPConfig    = 0x101B
 	deviceGlobalMemSize     = 0x101F
 	deviceTimerResolution   = 0x1025
@@ -67,6 +68,8 @@ const (
 	memSize         = 0x1102
 	memContext      = 0x1106
 	memObjectBuffer = 0x10F0
+
+	bufferCreateRegion = 0x1220
 
 	mapRead  = 1 << 0
 	mapWrite = 1 << 1

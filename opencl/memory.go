@@ -38,6 +38,22 @@ func (d *driver) Free(m gpu.Mem) error {
 	return errors.Join(clReleaseMemObject.call(mem.handle), mem.host.Free())
 }
 
+// PartAlign is the device's alignment of sub-buffers.
+func (d *driver) PartAlign() int64 { return d.properties.partAlign }
+
+// Part returns a sub-buffer.
+func (d *driver) Part(m gpu.Mem, off, bytes int64) (gpu.Mem, error) {
+	region := [2]uintptr{uintptr(off), uintptr(bytes)}
+	handle, err := clCreateSubBuffer.create(m.(*memory).handle, memReadWrite, bufferCreateRegion, uintptr(unsafe.Pointer(&region)))
+	if err != nil {
+		return nil, err
+	}
+	return &memory{handle: handle}, nil
+}
+
+// FreePart releases a sub-buffer.
+func (d *driver) FreePart(m gpu.Mem) error { return clReleaseMemObject.call(m.(*memory).handle) }
+
 func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	handle, err := clCreateBuffer.create(d.context, memReadOnly|memCopyHostPtr, uintptr(len(parameters)), uintptr(unsafe.Pointer(&parameters[0])))
 	if err != nil {

@@ -16,6 +16,7 @@ type properties struct {
 	version      string     // of OpenCL
 	units        int        // a GPU's compute units; 0: unknown
 	groupSize    uint64     // the most work-items in a group
+	partAlign    int64      // of sub-buffers, in bytes
 	atomics32    bool       // its atomic operations are of 32 bits at the most
 	onHost       bool       // the device is the host's processor, and its memory the host's
 	hasClock     bool       // its queues keep time
@@ -52,6 +53,7 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 		MaxAlloc: int64(min(number(deviceMaxMemAllocSize), 1<<62)) &^ 15,
 	}
 	p.groupSize = number(deviceMaxWorkGroupSize)
+	p.partAlign = int64(min(number(deviceMemBaseAddrAlign), 1<<20)) / 8
 	p.version = text(deviceVersion)
 	extensions := strings.Fields(text(deviceExtensions))
 	p.atomics32 = !slices.Contains(extensions, "cl_khr_int64_base_atomics")

@@ -27,6 +27,7 @@ type slot struct {
 	// downloaded.
 	held, results []*tensor.Tensor
 	lends         []bool // of the results: Sink gets their memory itself
+	reads         []device.Event
 
 	spans                [3]span // of upload, work and download
 	source               time.Duration
@@ -245,7 +246,10 @@ func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 		return nil
 	}
 	if p.r.async {
-		_, err = p.r.down.(device.AsyncQueue).ReadAsync(a.Bytes(), x.Buffer(), from)
+		read, err := p.r.down.(device.AsyncQueue).ReadAsync(a.Bytes(), x.Buffer(), from)
+		if err == nil {
+			p.reads = append(p.reads, read)
+		}
 		return err
 	}
 	return p.r.down.Read(a.Bytes(), x.Buffer(), from)
@@ -257,6 +261,11 @@ func (p *slot) wait() error {
 		// An event may tell of the errors of its own queue only.
 		if err := p.spans[i].end.event.Wait(); err != nil {
 			return p.fail(stage, err)
+		}
+	}
+	for _, read := range p.reads {
+		if err := read.Wait(); err != nil { // of the work that made the result
+			return p.fail("work", err)
 		}
 	}
 	for _, a := range p.out {
@@ -273,7 +282,8 @@ func (p *slot) release() error {
 	}
 	clear(p.held)
 	clear(p.results)
-	p.held, p.results, p.lends = p.held[:0], p.results[:0], p.lends[:0]
+	clear(p.reads)
+	p.held, p.results, p.lends, p.reads = p.held[:0], p.results[:0], p.lends[:0], p.reads[:0]
 	return errors.Join(errs...)
 }
 

@@ -28,6 +28,30 @@ func (t *Tensor) Read(dst any) error {
 	return t.download(op, func(x *Tensor) error { return x.load(dst) })
 }
 
+// Wait returns when the stream's work so far is done, with the error of the work that the
+// elements depend on, as Read would: nil if they are right, whatever other work has failed.
+func (t *Tensor) Wait() error {
+	const op = "Wait"
+	if err := t.hold(op); err != nil {
+		return err
+	}
+	defer t.memory.drop()
+	e, err := t.stream.queue.Record()
+	if err == nil {
+		err = e.Wait()
+	}
+	if c, ok := t.stream.queue.(device.Checker); ok && err == nil && t.Count() > 0 {
+		lo, hi, _ := t.layout.Extent()
+		bits := int64(t.dtype.Bits())
+		first, end := lo*bits/8, (hi*bits+bits+7)/8
+		err = c.CheckBuffer(t.memory.buffer, first, end-first)
+	}
+	if err != nil {
+		return t.fail(op, err)
+	}
+	return nil
+}
+
 // checkRoom checks that dst is a slice to read exactly the elements into.
 func (t *Tensor) checkRoom(op string, dst any) error {
 	room, want := int64(0), t.Count()
@@ -205,7 +229,10 @@ func (t *Tensor) bytes(op string) (out []byte, err error) {
 		}
 		return x.load(out)
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Values returns a copy of the elements in row-major order.
@@ -224,7 +251,10 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 		}
 		return x.load(layout.Plain(out))
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // ReadInto copies the packed elements to the start of dst, which may be longer, and

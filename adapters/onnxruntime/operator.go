@@ -70,7 +70,7 @@ func (o *operator) run(c *onnx.Call) error {
 			return err
 		}
 		in[k], operands[k] = x, operand{x.DType(), x.Shape()}
-		if err := x.Stream().Wait(); err != nil { // for what the session has queued
+		if err := x.Wait(); err != nil {
 			return err
 		}
 	}

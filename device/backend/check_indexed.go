@@ -90,19 +90,19 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, pu
 		if err := CheckOperand(op, "at", &a); err != nil {
 			return err
 		}
-		if dst.Buffer == at.Buffer && meet(bytesOf(dst, ofDst), bytesOf(&a, nil)) {
+		if dst.Buffer == at.Buffer && meet(BytesOf(dst, ofDst), BytesOf(&a, nil)) {
 			return invalid(op, "%v by %v in one buffer: they share bytes", *dst, a)
 		}
 	}
-	if dst.Buffer == src.Buffer && meet(bytesOf(dst, ofDst), bytesOf(src, ofSrc)) {
+	if dst.Buffer == src.Buffer && meet(BytesOf(dst, ofDst), BytesOf(src, ofSrc)) {
 		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
 	}
 	return nil
 }
 
-// bytesOf returns the first and the last byte (of strings: the string) of an
-// operand that has elements, all of them in its buffer.
-func bytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {
+// BytesOf returns the first and the last byte (of strings: the string) of an
+// operand that has elements, all of them in its buffer: with indices, of all that they reach.
+func BytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {
 	lo, hi, _ := layout.Reach(&o.Layout, by)
 	switch w := int64(o.Type.Bits()); {
 	case w == 0:

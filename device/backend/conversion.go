@@ -66,7 +66,7 @@ func CheckConvertBuffers(dst, src *device.Operand) error {
 }
 
 func checkBytesApart(op string, dst, src *device.Operand) error {
-	if dst.Buffer == src.Buffer && dst.Layout.Count() > 0 && meet(bytesOf(dst, nil), bytesOf(src, nil)) {
+	if dst.Buffer == src.Buffer && dst.Layout.Count() > 0 && meet(BytesOf(dst, nil), BytesOf(src, nil)) {
 		return invalid(op, "%v to %v in one buffer: they share bytes", *src, *dst)
 	}
 	return nil

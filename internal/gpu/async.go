@@ -17,7 +17,8 @@ func (q *Queue) WriteAsync(dst device.Buffer, off int64, src []byte) (device.Eve
 	return e, nil
 }
 
-// ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting.
+// ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting. Wait of the
+// event returns the error of the work that the bytes depend on.
 func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Event, error) {
 	e, err := q.async("ReadAsync", "src", src, off, dst, func(b *block) error { return q.download(dst, b, off) })
 	if err != nil {
@@ -46,11 +47,16 @@ func (q *Queue) async(op, role string, buffer device.Buffer, off int64, host []b
 			return nil, err
 		}
 	}
-	e, err := q.stream.Record()
+	e, err := q.record()
 	if err != nil {
 		q.drain(q.seq) // the host memory is the caller's again
 		return nil, err
 	}
+	if end := off + int64(len(host)); role == written {
+		b.depend(off, end, true, nil)
+	} else {
+		e.suspects = b.suspects(off, end, nil)
+	}
 	q.reached(q.done.Load()) // unpins the memory of earlier transfers
-	return q.newEvent(e), nil
+	return e, nil
 }

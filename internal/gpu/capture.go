@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -28,7 +29,30 @@ type capture struct {
 	hold     *Queue
 	launches int64
 	bytes    int64
-	takes    bool // there are takes in it
+	takes    bool  // there are takes in it
+	page     *page // for their status: of one slot, in which each run notes the first one's
+
+	// What the work reads that it has not written before, and what it writes.
+	reads, writes []part
+}
+
+// mostRuns bounds the runs of a replay whose outcomes are unknown: then one waits.
+const mostRuns = 64
+
+// note adds a piece of work.
+func (c *capture) note(dst part, srcs []part) {
+	covers := func(p part) func(part) bool {
+		return func(w part) bool { return w.b == p.b && w.lo <= p.lo && p.hi <= w.hi }
+	}
+	for _, s := range srcs {
+		own := slices.ContainsFunc(c.writes, func(w part) bool { return w.dense && covers(s)(w) })
+		if !own && !slices.ContainsFunc(c.reads, covers(s)) {
+			c.reads = append(c.reads, s)
+		}
+	}
+	if !slices.ContainsFunc(c.writes, func(w part) bool { return (w.dense || !dst.dense) && covers(dst)(w) }) {
+		c.writes = append(c.writes, dst)
+	}
 }
 
 // replay is a device.Replay.
@@ -59,13 +83,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if err := q.begin("Capture"); err != nil {
 		return nil, err
 	}
-	err := q.prepareTakes() // allocation cannot be captured
-	if err == nil {
-		err = s.BeginCapture()
-	}
-	if err == nil {
-		q.capture = &capture{hold: new(Queue)}
-	}
+	err := q.beginCapture(s)
 	q.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -86,6 +104,26 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	return r, nil
 }
 
+// beginCapture begins a capture.
+func (q *Queue) beginCapture(s Capturer) error {
+	var p *page // now, as allocation cannot be captured
+	var err error
+	if idle := q.statuses.captures; len(idle) > 0 {
+		p, q.statuses.captures = idle[len(idle)-1], idle[:len(idle)-1]
+	} else if p, err = q.newUndivided(mostRuns); err != nil {
+		return err
+	}
+	if err = p.ready(q); err == nil {
+		err = s.BeginCapture()
+	}
+	if err != nil {
+		q.statuses.captures = append(q.statuses.captures, p)
+		return err
+	}
+	q.capture = &capture{hold: new(Queue), page: p}
+	return nil
+}
+
 // captured ends the capture, and returns what it captured.
 func (q *Queue) captured(s Capturer) (*replay, error) {
 	q.mu.Lock()
@@ -95,7 +133,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 	}
 	g, err := s.EndCapture()
 	if err != nil {
-		q.capture.release()
+		q.release(q.capture)
 		q.capture = nil
 		return nil, err
 	}
@@ -122,12 +160,16 @@ func (q *Queue) endCapture() {
 	if g, err := q.stream.(Capturer).EndCapture(); err == nil {
 		_ = g.Close() // it has not run
 	}
-	q.capture.release()
+	q.release(q.capture)
 	q.capture = nil
 }
 
-// release ends the hold on the buffers.
-func (c *capture) release() { raise(&c.hold.done, 1) }
+// release ends a capture's hold on buffers and its page, whose outcomes are lost.
+func (q *Queue) release(c *capture) {
+	raise(&c.hold.done, 1)
+	c.page.lose(q)
+	q.statuses.captures = append(q.statuses.captures, c.page)
+}
 
 // Run queues the work.
 func (r *replay) Run() error {
@@ -140,12 +182,74 @@ func (r *replay) Run() error {
 		return layout.Errorf(device.ErrClosed, "Run", "the replay is closed")
 	}
 	q.seq++
-	err := r.graph.Launch()
-	if err == nil {
-		q.takes.queued = q.takes.queued || r.takes
-		q.dev.counters.Replay(r.launches, r.bytes)
+	if err := r.makeReady(); err != nil {
+		return err
 	}
-	return err
+	if err := r.graph.Launch(); err != nil {
+		return err
+	}
+	q.dev.counters.Replay(r.launches, r.bytes)
+	r.flow(r.ask())
+	return nil
+}
+
+// makeReady makes room for the outcome of a run, and clears what the last one may have
+// noted.
+func (r *replay) makeReady() error {
+	p := r.page
+	if !r.takes || p.used == 0 {
+		return nil
+	}
+	if p.used == len(p.outcomes) {
+		r.q.drain(r.q.seq - 1)
+		if err := p.ready(r.q); err != nil {
+			return err
+		}
+	}
+	if p.used > 0 && p.outcomes[p.used-1].state.Load() != good {
+		p.soil(r.q)
+	}
+	return p.zero(r.q)
+}
+
+// ask queues the way of the status to the host, before the next run can write it, and
+// returns the run's outcome; nil: there are no takes.
+func (r *replay) ask() *outcome {
+	if !r.takes {
+		return nil
+	}
+	q, p := r.q, r.page
+	o := p.next(q)
+	q.seq++
+	err := q.stream.Download(p.host[o.at:][:statusBytes], p.block.mem, 0)
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	if err != nil {
+		o.end(err)
+	} else {
+		o.asked = q.seq
+	}
+	return o
+}
+
+// flow makes what a run writes depend on its outcome, and on what it reads.
+func (r *replay) flow(own *outcome) {
+	q := r.q
+	on := q.suspected[:0]
+	for _, p := range r.reads {
+		on = p.b.suspects(p.lo, p.hi, on)
+	}
+	if own != nil {
+		on = append(on, own)
+	}
+	for _, p := range r.writes {
+		p.b.mu.Lock()
+		p.b.written(use{q, q.seq})
+		p.b.mu.Unlock()
+		p.b.depend(p.lo, p.hi, p.dense, on)
+	}
+	clear(on)
+	q.suspected = on[:0]
 }
 
 // Close waits for the queue, and ends the hold on the buffers.
@@ -166,7 +270,7 @@ func (r *replay) Close() error {
 func (r *replay) end() error {
 	err := r.graph.Close()
 	r.graph = nil
-	r.release()
+	r.q.release(&r.capture)
 	delete(r.q.replays, r)
 	return err
 }

@@ -33,5 +33,5 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	if err != nil {
 		return err
 	}
-	return q.launch(e, to, from, &dst.Layout, &src.Layout, [2]uint64{lo, hi})
+	return q.launch(e, to, from, &dst, &src, [2]uint64{lo, hi})
 }

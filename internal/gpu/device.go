@@ -26,6 +26,8 @@ type Device struct {
 	life   sync.RWMutex
 	closed atomic.Bool
 
+	faulted atomic.Bool // some queue has had a fault
+
 	mu      sync.Mutex
 	queues  map[*Queue]struct{}
 	buffers map[*Buffer]struct{}

@@ -33,9 +33,11 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		if err := queue.Used(dst, src); err != nil {
 			return err
 		}
-		if err := copy(queue.stream, dst.(*Buffer).Mem(), src.(*Buffer).Mem()); err != nil {
+		to, from := dst.(*Buffer), src.(*Buffer)
+		if err := copy(queue.stream, to.Mem(), from.Mem()); err != nil {
 			return err
 		}
+		to.depend(0, bytes, true, from.suspects(0, bytes, nil))
 		return queue.Used(dst, src)
 	})
 }

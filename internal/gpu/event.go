@@ -12,15 +12,16 @@ import (
 // queueEvent is a device.Event: an event of the stream, and the number of the work
 // before it. It outlives the queue.
 type queueEvent struct {
-	q     *Queue
-	seq   uint64
-	event Event
+	q        *Queue
+	seq      uint64
+	event    Event
+	suspects []*outcome // of what ReadAsync has read
 }
 
 // newEvent returns the event of the work so far. The stream's is released when the
 // queue's is garbage.
 func (q *Queue) newEvent(e Event) *queueEvent {
-	of := &queueEvent{q, q.seq, e}
+	of := &queueEvent{q: q, seq: q.seq, event: e}
 	runtime.AddCleanup(of, Event.Release, e)
 	return of
 }
@@ -31,12 +32,23 @@ func (q *Queue) Record() (device.Event, error) {
 		return nil, err
 	}
 	defer q.mu.Unlock()
-	q.seq++ // others may have queued work on the stream since the last number
+	return q.record()
+}
+
+// record queues an event, and before it the way of statuses to the host: who waits for the
+// event then learns of them without a wait for later work.
+func (q *Queue) record() (*queueEvent, error) {
+	asked, _ := q.ask() // or a later wait does
+	q.seq++             // others may have queued work on the stream since the last number
 	e, err := q.stream.Record()
 	if err != nil {
 		return nil, err
 	}
-	return q.newEvent(e), nil
+	of := q.newEvent(e)
+	if asked {
+		q.answeredBy(of)
+	}
+	return of, nil
 }
 
 // WaitFor makes later work of this queue wait for the event.
@@ -64,24 +76,30 @@ func (e *queueEvent) Done() bool {
 		return true
 	}
 	if e.event.Done() {
-		raise(&e.q.done, e.seq)
+		e.q.passed(e.seq, e.event.Wait())
 	}
 	runtime.KeepAlive(e)
 	return e.q.done.Load() >= e.seq
 }
 
-// Wait returns when the point has been reached.
+// Wait returns when the point has been reached: the event of a read with an error if what
+// was read is wrong.
 func (e *queueEvent) Wait() error {
 	if e.q.dev.closed.Load() && e.q.done.Load() >= e.seq {
-		return nil // Close has returned errors
+		return waitAll(e.suspects) // Close has returned other errors
 	}
 	if !e.Done() {
 		e.q.dev.counters.Wait()
 	}
 	err := e.event.Wait()
-	raise(&e.q.done, e.seq)
+	if fault := e.q.passed(e.seq, err); fault != nil && err != nil {
+		fault.told.Store(true)
+	}
 	runtime.KeepAlive(e)
-	return err
+	if err != nil {
+		return err
+	}
+	return waitAll(e.suspects)
 }
 
 // Since returns the device time from an earlier event to this one.

@@ -106,6 +106,24 @@ func (f *fake) Free(m gpu.Mem) error {
 	return f.call("Free")
 }
 
+// PartAlign is more than a status has.
+func (f *fake) PartAlign() int64 { return 64 }
+
+func (f *fake) Part(m gpu.Mem, off, bytes int64) (gpu.Mem, error) {
+	assert.Zero(f.t, off%f.PartAlign())
+	if err := f.call("Part"); err != nil {
+		return nil, err
+	}
+	f.count(&f.mems, 1)
+	return &mem{bytes: m.(*mem).bytes[off:][:bytes]}, nil
+}
+
+func (f *fake) FreePart(m gpu.Mem) error {
+	assert.False(f.t, m.(*mem).freed.Swap(true), "a part is freed twice")
+	f.count(&f.mems, -1)
+	return f.call("FreePart")
+}
+
 func (f *fake) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	if err := f.call("LoadParameters"); err != nil {
 		return nil, err
@@ -189,7 +207,7 @@ type stream struct {
 	mu  sync.Mutex
 	err error // of work
 
-	status *mem // of the last take
+	noted [2]int64 // what the next take notes: an index and its extent; 0: nothing
 }
 
 // job is a transfer, a launch or something to do.
@@ -250,8 +268,10 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 			j.mems[3+i] = m.(*mem)
 		}
 	}
-	if l.Spec.AtBits > 0 {
-		s.status = j.mems[4]
+	if l.Spec.AtBits > 0 && s.noted[1] > 0 {
+		status, noted := j.mems[4].bytes, s.noted
+		j.do = func() { note(status, noted[0], noted[1]) }
+		s.noted = [2]int64{}
 	}
 	return s.queue("Launch", j)
 }

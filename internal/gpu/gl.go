@@ -185,7 +185,7 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 	}
 	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
 	b.buffer.gl = b
-	b.buffer.touch(q, q.seq)
+	b.buffer.touch(use{q, q.seq}, true)
 	return b.buffer, nil
 }
 
@@ -243,12 +243,13 @@ func (b *glBuffer) Release(on device.Queue) error {
 	if err := b.mem.Release(q.stream); err != nil {
 		return err
 	}
-	if !b.mem.Ordered() {
+	suspects := b.buffer.suspects(0, b.bytes, nil)
+	if !b.mem.Ordered() || len(suspects) > 0 {
 		q.drain(q.seq)
 	}
 	b.buffer = nil
 	b.dev.returnGL(b)
-	return nil
+	return anyFailed(suspects)
 }
 
 // Close makes the device forget the buffer.
@@ -362,11 +363,11 @@ func (all uses) follow(q *Queue) error {
 }
 
 // checkUse refuses what an operation may not do with the memory of a glBuffer.
-func (b *glBuffer) checkUse(op, role string, captured bool) error {
+func (b *glBuffer) checkUse(op, role string, writes, captured bool) error {
 	switch {
 	case captured:
 		return layout.Errorf(device.ErrInvalid, op, "%s is GL buffer %d, whose address may be another one after Acquire: it can be no part of a capture", role, b.name)
-	case role == written && b.use == device.GLRead:
+	case writes && b.use == device.GLRead:
 		return layout.Errorf(device.ErrInvalid, op, "%s is GL buffer %d, which is shared to be read", role, b.name)
 	}
 	return nil

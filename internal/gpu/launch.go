@@ -97,37 +97,59 @@ func (d *Device) releaseKernels() error {
 	return errors.Join(errs...)
 }
 
-// Launch queues a kernel of the user's.
+// Launch queues a kernel of the user's. Which of its arguments it writes is not known: so
+// that none is taken for wrong that is not, it waits until it is known what the buffers
+// are worth.
 func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...any) error {
 	const op = "Launch"
-	if err := q.begin(op); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
 	k, ok := kernel.(*Kernel)
 	if !ok || k == nil {
 		return layout.Errorf(device.ErrInvalid, op, "the kernel is a %T, which is none of %s", kernel, q.dev.Info().ID())
 	}
+	for {
+		suspects, err := q.launchUser(k, grid, block, args)
+		if len(suspects) > 0 {
+			if err = waitAll(suspects); err == nil {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+// launchUser is Launch, unless there are outcomes that a buffer depends on.
+func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*outcome, error) {
+	const op = "Launch"
+	if err := q.begin(op); err != nil {
+		return nil, err
+	}
+	defer q.mu.Unlock()
 	s, ok := q.stream.(Launcher)
 	if !ok {
-		return layout.Errorf(device.ErrUnsupported, op, "%s runs no kernels but its own", q.dev.Info().ID())
+		return nil, layout.Errorf(device.ErrUnsupported, op, "%s runs no kernels but its own", q.dev.Info().ID())
 	}
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if err := k.check(q.dev, &grid, &block); err != nil {
-		return layout.Named(k.call(op), err)
+		return nil, layout.Named(k.call(op), err)
 	}
 	b := binding{q: q, parameters: k.parameters}
 	if err := b.all(args); err != nil {
-		return layout.Named(k.call(op), err)
+		return nil, layout.Named(k.call(op), err)
 	}
 	q.seq++
+	used := make([]*Buffer, len(b.buffers))
+	var suspects []*outcome
 	for i, buffer := range b.buffers {
-		used, err := q.use(op, b.roles[i], buffer)
-		if err != nil {
-			return layout.Named(k.call(op), err)
+		var err error
+		if used[i], err = q.use(op, b.roles[i], buffer); err != nil {
+			return nil, layout.Named(k.call(op), err)
 		}
-		b.values[b.places[i]].Mem = used.Mem()
+		b.values[b.places[i]].Mem = used[i].Mem()
+		suspects = used[i].suspects(0, used[i].size, suspects)
+	}
+	if len(suspects) > 0 {
+		return suspects, nil
 	}
 	launch := func() error { return s.LaunchProgram(k.program, grid, block, b.values, b.shared) }
 	err := launch()
@@ -135,10 +157,16 @@ func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...an
 		q.makeRoom()
 		err = q.noRoom(launch())
 	}
-	if err == nil {
-		q.dev.counters.Launch(0)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for _, buffer := range used {
+		buffer.mu.Lock()
+		buffer.written(use{q, q.seq})
+		buffer.mu.Unlock()
+	}
+	q.dev.counters.Launch(0)
+	return nil, nil
 }
 
 func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name(k.name) }

@@ -19,8 +19,7 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 	if err != nil {
 		return err
 	}
-	entries, err := q.use(op, "table", table.Buffer)
-	if err != nil {
+	if _, err := q.use(op, "table", table.Buffer); err != nil {
 		return err
 	}
 	bits := src.Type.Bits()
@@ -29,5 +28,5 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 		return err
 	}
 	first := uint64(table.Layout.Offset())
-	return q.launch(e, to, from, &dst.Layout, &src.Layout, [2]uint64{first, uint64(bits)}, entries)
+	return q.launch(e, to, from, &dst, &src, [2]uint64{first, uint64(bits)}, &table)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -31,6 +32,11 @@ type Buffer struct {
 	freed bool
 	uses  []use
 	first [2]use // the uses of most buffers: few are used by more queues
+
+	wrote     use // the last work that wrote the buffer
+	marks     []mark
+	firstMark [1]mark     // the marks of most buffers
+	marked    atomic.Bool // there are marks
 }
 
 // use is the last work of a queue that uses a buffer.
@@ -57,25 +63,36 @@ func (b *Buffer) Mem() Mem {
 // Device returns the buffer's device.
 func (b *Buffer) Device() *Device { return b.dev }
 
-// touch notes that the work of a queue with a number uses the buffer. False: the
-// buffer is freed.
-func (b *Buffer) touch(q *Queue, seq uint64) bool {
+// touch notes that work uses the buffer, and whether it writes there. False: the buffer
+// is freed.
+func (b *Buffer) touch(by use, writes bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.freed {
 		return false
 	}
+	if writes {
+		b.written(by)
+	}
 	for i := range b.uses {
-		if u := &b.uses[i]; u.q == q || !u.pending() {
-			*u = use{q, seq} // two entries of one queue do no harm
+		if u := &b.uses[i]; u.q == by.q || !u.pending() {
+			*u = by // two entries of one queue do no harm
 			return true
 		}
 	}
 	if b.uses == nil {
 		b.uses = b.first[:0]
 	}
-	b.uses = append(b.uses, use{q, seq})
+	b.uses = append(b.uses, by)
 	return true
+}
+
+// written notes the last work that writes the buffer, which is locked.
+func (b *Buffer) written(by use) {
+	if o := b.wrote.fault(); o != nil { // it may be overwritten in part
+		b.mark(o, 0, b.size)
+	}
+	b.wrote = by
 }
 
 // Free returns the memory to the pool when the queued work that uses it is done. It

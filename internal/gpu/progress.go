@@ -26,6 +26,7 @@ func (q *Queue) poll() {
 		if !q.probe.event.Done() {
 			return
 		}
+		q.passed(q.probe.seq, q.probe.event.Wait())
 		q.reached(q.probe.seq)
 	}
 	if q.done.Load() >= q.wanted.Load() {

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -25,16 +26,20 @@ type Queue struct {
 	mu       sync.Mutex // calls come one at a time
 	closed   bool
 	seq      uint64 // the number of the last piece of work
-	err      error  // of work, yet to be returned by a call
 	probe    probe
 	launches *kernels.Cache[Mem]
 	ring     ring
 	args     Args
-	takes    takes
+	statuses statuses
+	records  records
 	pins     []pin
 	capture  *capture // nil: work is run, not captured
 	replays  map[*replay]struct{}
 	lent     Lent // nil: the stream is nobody else's
+
+	// For flow, so that it allocates nothing.
+	parts     []part
+	suspected []*outcome
 }
 
 // mostLaunches is the most launches that a queue keeps planned.
@@ -82,8 +87,12 @@ func lentOutError(op string) error {
 // written is the role of a buffer that a call writes.
 const written = "dst"
 
-// use notes that the next piece of work uses a buffer.
+// use notes that the next piece of work uses a buffer, and writes it if that is its role.
 func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
+	return q.useAs(op, role, b, role == written)
+}
+
+func (q *Queue) useAs(op, role string, b device.Buffer, writes bool) (*Buffer, error) {
 	buf, ok := b.(*Buffer)
 	if !ok || buf == nil {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of %s", role, b, q.dev.Info().ID())
@@ -92,15 +101,15 @@ func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another device or context", role)
 	}
 	if buf.gl != nil {
-		if err := buf.gl.checkUse(op, role, q.capture != nil); err != nil {
+		if err := buf.gl.checkUse(op, role, writes, q.capture != nil); err != nil {
 			return nil, err
 		}
 	}
-	if !buf.touch(q, q.seq) {
+	if !buf.touch(use{q, q.seq}, writes) {
 		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
 	}
 	if q.capture != nil {
-		buf.touch(q.capture.hold, 1)
+		buf.touch(use{q.capture.hold, 1}, false)
 	}
 	return buf, nil
 }
@@ -137,7 +146,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 	case len(src) == 0:
 	case direct > 0 && int64(len(src)) >= direct:
 		if err = q.upload(b.block, off, src); err == nil {
-			err = q.finish()
+			err = q.waitForWork()
 		}
 		runtime.KeepAlive(src) // nothing else may refer to it
 	default:
@@ -146,32 +155,58 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 	if err != nil {
 		return err
 	}
+	b.depend(off, off+int64(len(src)), true, nil)
 	q.dev.counters.Upload(int64(len(src)))
 	return nil
 }
 
-// Read copies len(dst) bytes of the buffer from byte off.
+// Read copies len(dst) bytes of the buffer from byte off. With an error it fills dst with
+// zeros: what was there is wrong, or was never written.
 func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
-	if err := q.begin("Read"); err != nil {
-		return err
+	suspects, err := q.read(dst, src, off)
+	if err == nil {
+		err = waitAll(suspects)
 	}
-	defer q.mu.Unlock()
-	b, err := q.useRange("Read", "src", src, off, int64(len(dst)))
 	if err != nil {
+		clear(dst)
 		return err
-	}
-	if len(dst) > 0 {
-		if err := q.download(dst, b.block, off); err != nil {
-			return err
-		}
-		err := q.finish()
-		runtime.KeepAlive(dst) // nothing else may refer to it
-		if err != nil {
-			return err
-		}
 	}
 	q.dev.counters.Download(int64(len(dst)))
 	return nil
+}
+
+// read is Read but for what the bytes depend on, which it returns.
+func (q *Queue) read(dst []byte, src device.Buffer, off int64) ([]*outcome, error) {
+	if err := q.begin("Read"); err != nil {
+		return nil, err
+	}
+	defer q.mu.Unlock()
+	n := int64(len(dst))
+	b, err := q.useRange("Read", "src", src, off, n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if err := q.download(dst, b.block, off); err != nil {
+		return nil, err
+	}
+	err = q.waitForWork()
+	runtime.KeepAlive(dst) // nothing else may refer to it
+	return b.suspects(off, off+n, nil), err
+}
+
+// CheckBuffer returns the error of the work that n bytes of a buffer from byte off depend
+// on.
+func (q *Queue) CheckBuffer(of device.Buffer, off, n int64) error {
+	const op = "CheckBuffer"
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	b, err := q.useRange(op, "the buffer", of, off, n)
+	q.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return waitAll(b.suspects(off, off+n, nil))
 }
 
 // upload queues a transfer to a block; the caller keeps the host memory alive.
@@ -195,17 +230,29 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 	return err
 }
 
-// launch queues a planned launch, whose kernel has more buffers beside dst and src.
-func (q *Queue) launch(e *kernels.Entry[Mem], dst, src *Buffer, dl, sl *layout.Layout, values [2]uint64, more ...*Buffer) error {
+// launch queues a planned launch, whose kernel has more operands beside dst and src. A
+// fill has no source: its src is dst.
+func (q *Queue) launch(e *kernels.Entry[Mem], to, from *Buffer, dst, src *device.Operand, values [2]uint64, more ...*device.Operand) error {
 	if e.Groups == 0 {
 		return nil
 	}
-	d, s := e.Bases(dl.Offset(), sl.Offset())
-	q.args = Args{Dst: dst.block.mem, Src: src.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Values: values}
-	for i, b := range more {
-		q.args.More[i] = b.block.mem
+	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
+	q.args = Args{Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Values: values}
+	for i, o := range more {
+		q.args.More[i] = o.Buffer.(*Buffer).block.mem
 	}
-	return q.send(e)
+	if err := q.send(e); err != nil {
+		return err
+	}
+	switch {
+	case src == dst:
+		q.flow(dst)
+	case len(more) == 0:
+		q.flow(dst, src)
+	default:
+		q.flow(dst, src, more[0], more[len(more)-1])
+	}
+	return nil
 }
 
 // send queues a launch with the arguments q.args.
@@ -281,7 +328,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 	if err != nil {
 		return err
 	}
-	return q.launch(e, to, from, &dst.Layout, &src.Layout, [2]uint64{})
+	return q.launch(e, to, from, &dst, &src, [2]uint64{})
 }
 
 // Fill sets every element of dst to the pattern.
@@ -303,7 +350,7 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 		return err
 	}
 	lo, hi := kernels.Pattern(pattern, bits)
-	return q.launch(e, to, to, &dst.Layout, &dst.Layout, [2]uint64{lo, hi})
+	return q.launch(e, to, to, &dst, &dst, [2]uint64{lo, hi})
 }
 
 // KernelName returns the class of a copy and the width in bits of the elements that
@@ -331,30 +378,43 @@ func (q *Queue) Wait() error {
 // finish waits for all work, and returns the first error of it that is yet to be
 // returned.
 func (q *Queue) finish() error {
-	q.drain(q.seq)
-	err := q.err
-	q.err = nil
-	return err
+	_, err := q.drain(q.seq)
+	return cmp.Or(q.firstUntold(), err)
+}
+
+// waitForWork waits for all work. An error of the device's is returned, as nobody knows
+// whose it is; those of takes and puts reach who depends on them.
+func (q *Queue) waitForWork() error {
+	if fault, _ := q.drain(q.seq); fault != nil {
+		return fault.tell()
+	}
+	return nil
 }
 
 // drain waits for all that is queued, after which work up to a number is done: not
-// the last piece, where it or a part of it is yet to be queued.
-func (q *Queue) drain(seq uint64) {
+// the last piece, where it or a part of it is yet to be queued. The error says why the
+// outcomes of takes and puts are not known.
+func (q *Queue) drain(seq uint64) (fault *outcome, notAsked error) {
 	if q.capture != nil || q.lentOut() {
-		return // a capture may not be waited for, and none of it runs
+		return nil, nil // a capture may not be waited for, and none of it runs
 	}
 	q.dev.counters.Wait()
-	asked, err := q.askTakes()
-	if e := q.stream.Finish(); err == nil {
-		err = e
+	q.closeFaults(seq)
+	_, notAsked = q.ask()
+	err := q.stream.Finish()
+	if err != nil {
+		_ = q.stream.Finish() // a call that failed may not have waited
 	}
-	if asked && err == nil {
-		err = q.answerTakes()
+	q.records.mu.Lock()
+	if err != nil {
+		fault = q.faulted(seq, err)
+		q.askAgain(err)
+	} else {
+		q.look()
 	}
-	if q.err == nil {
-		q.err = err
-	}
+	q.records.mu.Unlock()
 	q.reached(seq) // also after an error: what failed does not go on
+	return fault, notAsked
 }
 
 // Close waits, then ends the queue.
@@ -389,7 +449,7 @@ func (q *Queue) end() error {
 	q.done.Store(1<<64 - 1) // whatever its number
 	q.launches.Clear()
 	q.ring.release(q.dev)
-	q.takes.release(q.dev)
+	q.statuses.release(q)
 	q.launches = nil // buffers may refer to the queue
 	return errors.Join(err, q.stream.Close())
 }

@@ -47,7 +47,7 @@ func (q *Queue) scale(op string, dst, src *device.Operand, terms [3]*device.Oper
 		if t.Buffer == nil {
 			continue
 		}
-		b, err := q.use(op, [3]string{"scale", "zero", "add"}[i], t.Buffer)
+		b, err := q.useAs(op, [3]string{"scale", "zero", "add"}[i], t.Buffer, i == 0 && how.FindScale)
 		if err != nil {
 			return err
 		}
@@ -66,5 +66,18 @@ func (q *Queue) scale(op string, dst, src *device.Operand, terms [3]*device.Oper
 	for i, b := range buffers {
 		q.args.Terms[i] = b.block.mem
 	}
-	return q.send(e)
+	if err := q.send(e); err != nil {
+		return err
+	}
+	srcs := append(make([]*device.Operand, 0, 4), src)
+	for _, t := range terms {
+		if t.Buffer != nil {
+			srcs = append(srcs, t)
+		}
+	}
+	if how.FindScale {
+		q.flow(terms[0], src)
+	}
+	q.flow(dst, srcs...)
+	return nil
 }

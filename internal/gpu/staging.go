@@ -53,15 +53,7 @@ func (q *Queue) slot() (*slot, error) {
 		s.reset()
 	}
 	if s.used >= slotSize { // the device is yet to read it
-		var err error
-		if s.full != nil {
-			if !s.full.Done() {
-				q.dev.counters.Wait()
-			}
-			err = s.full.Wait()
-		} else {
-			q.drain(q.seq - 1)
-		}
+		err := q.empty(s)
 		s.reset()
 		if err != nil {
 			return nil, err
@@ -71,6 +63,27 @@ func (q *Queue) slot() (*slot, error) {
 		s.mem, s.pinned = q.dev.staging(slotSize)
 	}
 	return s, nil
+}
+
+// empty waits until the device has read a slot. An error is that of the write under way;
+// what became of earlier ones, readers of their buffers are told.
+func (q *Queue) empty(s *slot) error {
+	if s.full == nil {
+		q.drain(q.seq - 1)
+		return nil
+	}
+	if !s.full.Done() {
+		q.dev.counters.Wait()
+	}
+	err := s.full.Wait()
+	if err == nil || s.seq == q.seq {
+		return err
+	}
+	q.records.mu.Lock()
+	q.faulted(open, err)
+	q.records.mu.Unlock()
+	q.drain(q.seq - 1)
+	return nil
 }
 
 func (s *slot) reset() {

@@ -19,12 +19,10 @@ func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 	if err != nil {
 		return err
 	}
-	other, err := q.use(op, "b", b.Buffer)
-	if err != nil {
+	if _, err := q.use(op, "b", b.Buffer); err != nil {
 		return err
 	}
-	bytes, err := q.use(op, "cond", cond.Buffer)
-	if err != nil {
+	if _, err := q.use(op, "cond", cond.Buffer); err != nil {
 		return err
 	}
 	e, err := q.launches.Where(&dst.Layout, &cond.Layout, &a.Layout, &b.Layout, dst.Type.Bits())
@@ -32,5 +30,5 @@ func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 		return err
 	}
 	bases := [2]uint64{uint64(e.AtBase(cond.Layout.Offset())), uint64(e.BBase(b.Layout.Offset()))}
-	return q.launch(e, to, from, &dst.Layout, &a.Layout, bases, bytes, other)
+	return q.launch(e, to, from, &dst, &a, bases, &cond, &b)
 }

@@ -1,0 +1,231 @@
+package gpu
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// outcome is how a piece of work ended, which the host learns late: an index out of range,
+// or a fault of the device. Buffers refer to the outcomes that their contents depend on
+// (see mark).
+type outcome struct {
+	q     *Queue
+	state atomic.Uint32
+	told  atomic.Bool // a call has returned err
+	err   error       // of a failed one; written before state
+
+	// Of a take or put, guarded by the queue's records:
+	page  *page
+	at    int64       // where host memory of the page has its status,
+	asked uint64      // once work up to this number is done; 0: that is yet to be queued
+	after *queueEvent // an event behind that, if there is one
+}
+
+// The states of an outcome.
+const (
+	unknown uint32 = iota
+	good
+	failed
+)
+
+// records are what became of a queue's work. They are read by the calls of other queues,
+// too, whose work depends on it: hence a lock of their own, which comes after all others
+// but the driver's.
+type records struct {
+	mu     sync.Mutex
+	faults []fault
+	untold []*outcome // that failed, for Wait to return
+}
+
+// fault is work that may have failed with the device: the numbers in (after, upTo].
+type fault struct {
+	after, upTo uint64
+	*outcome
+}
+
+// open is the upTo of a fault that may still reach the work that is queued.
+const open = math.MaxUint64
+
+// mostUntold bounds the errors that are kept for a Wait that may never come.
+const mostUntold = 64
+
+// fail ends an outcome with an error. The records are locked.
+func (o *outcome) fail(err error) {
+	o.err = err
+	o.state.Store(failed)
+	r := &o.q.records
+	left := r.untold[:0]
+	for _, u := range r.untold {
+		if !u.told.Load() {
+			left = append(left, u)
+		}
+	}
+	clear(r.untold[len(left):])
+	if r.untold = left; len(left) < mostUntold {
+		r.untold = append(left, o)
+	}
+}
+
+// tell returns the error of an outcome that failed.
+func (o *outcome) tell() error {
+	o.told.Store(true)
+	return o.err
+}
+
+// known reports whether the outcome is known, if need be by a look at what the device
+// has noted. It does not wait.
+func (o *outcome) known() bool {
+	if o.state.Load() != unknown {
+		return true
+	}
+	r := &o.q.records
+	r.mu.Lock()
+	asked, after := o.asked, o.after
+	r.mu.Unlock()
+	if asked == 0 || o.q.done.Load() < asked && (after == nil || !after.Done()) {
+		return o.state.Load() != unknown
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.look(o.q.done.Load())
+	return o.state.Load() != unknown
+}
+
+// look reads the status, if it has come with the work up to a number. The records are
+// locked.
+func (o *outcome) look(upTo uint64) {
+	if o.state.Load() == unknown && o.asked > 0 && o.asked <= upTo && o.q.faultAt(o.asked) == nil {
+		o.end(readStatus(o.page.host[o.at:][:statusBytes]))
+	}
+}
+
+// end makes an outcome of a take or put known. The records are locked.
+func (o *outcome) end(err error) {
+	o.page.known++
+	if err == nil {
+		o.state.Store(good)
+		return
+	}
+	o.page.dirty = true
+	o.fail(err)
+}
+
+// wait returns the outcome's error, and waits for its queue if it is not known. The
+// caller holds no queue's lock.
+func (o *outcome) wait() error {
+	var asked error
+	if !o.known() {
+		o.q.mu.Lock()
+		if !o.q.closed {
+			_, asked = o.q.drain(o.q.seq)
+		}
+		o.q.mu.Unlock()
+	}
+	switch {
+	case o.known() && o.state.Load() == good:
+		return nil
+	case o.state.Load() == failed:
+		return o.tell()
+	case asked != nil:
+		return asked
+	}
+	return layout.Errorf(device.ErrInvalid, "", "whether its indices are in range is not known while a queue is captured")
+}
+
+// waitAll returns the first error of some outcomes.
+func waitAll(all []*outcome) error {
+	for _, o := range all {
+		if err := o.wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anyFailed returns the error of one that is known to have failed.
+func anyFailed(all []*outcome) error {
+	for _, o := range all {
+		if o.known() && o.state.Load() == failed {
+			return o.tell()
+		}
+	}
+	return nil
+}
+
+// faulted notes that work which is not known to be done, up to a number, may have
+// failed. The records are locked.
+func (q *Queue) faulted(upTo uint64, err error) *outcome {
+	o := &outcome{q: q}
+	o.fail(err)
+	q.records.faults = append(q.records.faults, fault{q.done.Load(), upTo, o})
+	q.dev.faulted.Store(true)
+	return o
+}
+
+// passed notes that a point of the stream was reached, with the error of an event there,
+// and returns the fault of the work before it, if there is one. The work behind the point
+// may have used what failed: it is as suspect, until a wait for all of it.
+func (q *Queue) passed(seq uint64, err error) *outcome {
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	if err != nil && q.done.Load() < seq {
+		q.faulted(open, err)
+	}
+	raise(&q.done, seq)
+	return q.faultAt(seq)
+}
+
+// fault returns the fault that may have hit the work, if there was one.
+func (u use) fault() *outcome {
+	if u.q == nil || !u.q.dev.faulted.Load() {
+		return nil
+	}
+	u.q.records.mu.Lock()
+	defer u.q.records.mu.Unlock()
+	return u.q.faultAt(u.seq)
+}
+
+// faultAt is fault, with the records locked.
+func (q *Queue) faultAt(seq uint64) *outcome {
+	for _, f := range q.records.faults {
+		if f.after < seq && seq <= f.upTo {
+			return f.outcome
+		}
+	}
+	return nil
+}
+
+// firstUntold returns the first error that no call has returned, and forgets the others:
+// readers of what they spoil still get them.
+func (q *Queue) firstUntold() (err error) {
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	for _, o := range q.records.untold {
+		if !o.told.Swap(true) && err == nil {
+			err = o.err
+		}
+	}
+	clear(q.records.untold)
+	q.records.untold = q.records.untold[:0]
+	return err
+}
+
+// closeFaults ends the reach of faults that an event told of, at the work that is queued:
+// a wait for it will tell of others. The queue is locked.
+func (q *Queue) closeFaults(seq uint64) {
+	if !q.dev.faulted.Load() {
+		return
+	}
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	for i := range q.records.faults {
+		if f := &q.records.faults[i]; f.upTo == open {
+			f.upTo = seq
+			q.askAgain(f.err)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package gpu
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/layout"
+)
+
+// statusBytes is the size of a status: a few words on the device in which a take or put
+// notes an index that is out of range (see kernels/source/indices.h).
+const statusBytes = 2 * blockAlign
+
+// A Divider is implemented by drivers whose memory has parts that kernels can be given.
+type Divider interface {
+	// PartAlign is the alignment of parts in bytes: a power of two.
+	PartAlign() int64
+	// Part returns a part of what Alloc returned, and FreePart frees it, before Free frees
+	// the whole.
+	Part(m Mem, off, bytes int64) (Mem, error)
+	FreePart(Mem) error
+}
+
+// page is memory for statuses on the device, each in a slot, and where they are read to.
+type page struct {
+	block   *block
+	slots   []Mem // parts of the block, or the block itself
+	stride  int64 // bytes from slot to slot
+	divided bool  // the slots are parts
+	host    []byte
+	pinned  bool
+
+	outcomes []outcome // of the slots in use; others for each use of the page
+	used     int       // slots
+	sent     int       // slots whose way to the host is queued
+
+	// Guarded by the queue's records:
+	known int  // outcomes
+	dirty bool // a slot has an index
+}
+
+// pageSlots is the number of slots in a page of a driver that divides memory.
+const pageSlots = 64
+
+// mostSlots bounds the takes whose outcomes are unknown: then a take waits.
+const mostSlots = 1024
+
+// statuses are the pages of a queue.
+type statuses struct {
+	pages    []*page // in the order of use; only the last one has slots that are free
+	idle     []*page
+	captures []*page   // idle ones of one slot
+	outcomes []outcome // for the next pages
+}
+
+// newPage allocates a page of as many slots as the driver makes of memory.
+func (q *Queue) newPage() (*page, error) {
+	by, ok := q.dev.driver.(Divider)
+	if !ok {
+		return q.newUndivided(1)
+	}
+	stride := max(int64(statusBytes), by.PartAlign())
+	p, err := q.newMemory(stride, pageSlots, pageSlots)
+	if err != nil {
+		return nil, err
+	}
+	for i := range int64(pageSlots) {
+		part, err := by.Part(p.block.mem, i*stride, statusBytes)
+		if err != nil {
+			p.free(q.dev)
+			return nil, err
+		}
+		p.slots = append(p.slots, part)
+	}
+	p.divided = true
+	return p, nil
+}
+
+// newUndivided allocates a page of one slot, and host memory for what it was at so many
+// times.
+func (q *Queue) newUndivided(times int) (*page, error) {
+	p, err := q.newMemory(statusBytes, 1, times)
+	if err == nil {
+		p.slots = []Mem{p.block.mem}
+	}
+	return p, err
+}
+
+// newMemory allocates a page without slots.
+func (q *Queue) newMemory(stride int64, slots, outcomes int) (*page, error) {
+	// Not counted, as parameters are not: it is as little.
+	size := stride * int64(slots)
+	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(size) })
+	if err != nil {
+		return nil, err
+	}
+	p := &page{block: &block{mem, size}, stride: stride, outcomes: q.statuses.take(outcomes), dirty: true}
+	p.host, p.pinned = q.dev.staging(stride * int64(outcomes))
+	return p, nil
+}
+
+func (p *page) free(d *Device) {
+	if p.divided {
+		for _, s := range p.slots {
+			_ = d.driver.(Divider).FreePart(s)
+		}
+	}
+	_ = d.driver.Free(p.block.mem)
+	if p.pinned {
+		_ = d.freeHost(p.host)
+	}
+}
+
+// zeros are what a page is cleared with.
+var zeros [1 << 16]byte
+
+// ready makes a page ready for other outcomes than those that it has, which are known.
+func (p *page) ready(q *Queue) error {
+	if err := p.zero(q); err != nil {
+		return err
+	}
+	if p.used > 0 {
+		q.records.mu.Lock()
+		defer q.records.mu.Unlock()
+		p.outcomes, p.used, p.sent, p.known = q.statuses.take(len(p.outcomes)), 0, 0, 0
+	}
+	return nil
+}
+
+// take returns so many new outcomes, which are allocated for many takes at a time.
+func (s *statuses) take(n int) []outcome {
+	if len(s.outcomes) < n {
+		s.outcomes = make([]outcome, pageSlots)
+	}
+	all := s.outcomes[:n:n]
+	s.outcomes = s.outcomes[n:]
+	return all
+}
+
+// zero queues zeros, if the page has something else.
+func (p *page) zero(q *Queue) error {
+	q.records.mu.Lock()
+	dirty := p.dirty
+	p.dirty = false
+	q.records.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	for off := int64(0); off < p.block.size; off += int64(len(zeros)) {
+		if err := q.upload(p.block, off, zeros[:min(p.block.size-off, int64(len(zeros)))]); err != nil {
+			p.soil(q)
+			return err
+		}
+	}
+	return nil
+}
+
+// soil notes that the page may have something else than zeros.
+func (p *page) soil(q *Queue) {
+	q.records.mu.Lock()
+	p.dirty = true
+	q.records.mu.Unlock()
+}
+
+// next is the outcome that the next slot of a page gets.
+func (p *page) next(q *Queue) *outcome {
+	o := &p.outcomes[p.used]
+	o.q, o.page, o.at = q, p, p.stride*int64(p.used)
+	p.used++
+	return o
+}
+
+// status returns a page with a slot that is free.
+func (q *Queue) status() (*page, error) {
+	s := &q.statuses
+	if n := len(s.pages); n > 0 && s.pages[n-1].used < len(s.pages[n-1].slots) {
+		return s.pages[n-1], nil
+	}
+	q.retire()
+	if n := len(s.pages); n > 0 && n*len(s.pages[0].slots) >= mostSlots {
+		q.drain(q.seq - 1)
+		q.retire()
+		if len(s.pages) == n {
+			return nil, layout.Errorf(device.ErrDriver, "", "the status of %d takes and puts cannot be read", mostSlots)
+		}
+	}
+	var p *page
+	if n := len(s.idle); n > 0 {
+		p, s.idle = s.idle[n-1], s.idle[:n-1]
+	} else {
+		var err error
+		if p, err = q.newPage(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.ready(q); err != nil {
+		s.idle = append(s.idle, p)
+		return nil, err
+	}
+	s.pages = append(s.pages, p)
+	return p, nil
+}
+
+// retire makes pages idle that are used up and whose outcomes are known.
+func (q *Queue) retire() {
+	s := &q.statuses
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	kept := s.pages[:0]
+	for _, p := range s.pages {
+		if p.used == len(p.slots) && p.known == p.used {
+			s.idle = append(s.idle, p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	clear(s.pages[len(kept):])
+	s.pages = kept
+}
+
+// ask queues the way of statuses to the host, of takes and puts whose have not been asked
+// for, and reports whether there were any. The queue is locked.
+func (q *Queue) ask() (asked bool, err error) {
+	for _, p := range q.statuses.pages {
+		if p.sent == p.used {
+			continue
+		}
+		if !asked {
+			q.seq++ // what is behind this number has come when the work of the number is done
+			asked = true
+		}
+		from, to := p.stride*int64(p.sent), p.stride*int64(p.used)
+		if err := q.stream.Download(p.host[from:to], p.block.mem, from); err != nil {
+			return asked, err
+		}
+		q.records.mu.Lock()
+		for ; p.sent < p.used; p.sent++ {
+			p.outcomes[p.sent].asked = q.seq
+		}
+		q.records.mu.Unlock()
+	}
+	return asked, nil
+}
+
+// answeredBy notes the event behind which the statuses have come that were asked for last.
+func (q *Queue) answeredBy(e *queueEvent) {
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	for _, p := range q.statuses.pages {
+		p.each(func(o *outcome) {
+			if o.asked > 0 && o.after == nil {
+				o.after = e
+			}
+		})
+	}
+}
+
+// askAgain forgets that statuses were asked for which a fault may have kept from coming;
+// those of replays are overwritten, and lost. Queue and records are locked.
+func (q *Queue) askAgain(fault error) {
+	for _, p := range q.statuses.pages {
+		p.sent = 0
+		for i := range p.outcomes[:p.used] {
+			p.outcomes[i].asked, p.outcomes[i].after = 0, nil
+		}
+	}
+	for r := range q.replays {
+		r.page.each(func(o *outcome) { o.end(fault) })
+	}
+}
+
+// look reads the statuses, all of which have come. Queue and records are locked.
+func (q *Queue) look() {
+	for _, p := range q.statuses.pages {
+		p.look(q.seq)
+	}
+	for r := range q.replays {
+		r.page.look(q.seq)
+	}
+}
+
+// look reads the statuses that have come with the work up to a number.
+func (p *page) look(upTo uint64) {
+	for i := range p.outcomes[:p.used] {
+		p.outcomes[i].look(upTo)
+	}
+}
+
+// each calls f with the outcomes that are unknown. The records are locked.
+func (p *page) each(f func(*outcome)) {
+	for i := range p.outcomes[:p.used] {
+		if o := &p.outcomes[i]; o.state.Load() == unknown {
+			f(o)
+		}
+	}
+}
+
+// lose ends the outcomes of a page that nobody can learn any more.
+func (p *page) lose(q *Queue) {
+	q.records.mu.Lock()
+	defer q.records.mu.Unlock()
+	p.each(func(o *outcome) {
+		o.end(layout.Errorf(device.ErrClosed, "", "what queued the work was closed before it was known whether its indices are in range"))
+	})
+}
+
+// release frees the pages of a queue that is closed.
+func (s *statuses) release(q *Queue) {
+	d := q.dev
+	for _, p := range s.pages {
+		p.lose(q)
+	}
+	for _, p := range slices.Concat(s.pages, s.idle, s.captures) {
+		p.free(d)
+	}
+	*s = statuses{}
+}
+
+// readStatus returns the error that a status tells of.
+func readStatus(status []byte) error {
+	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(status[4*i:])) }
+	if word(0) == 0 {
+		return nil
+	}
+	index, extent := int64(word(1)|word(2)<<32), int64(word(3)|word(4)<<32)
+	op := "Take"
+	if word(5) != 0 {
+		op = "Put"
+	}
+	return layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(index, extent))
+}
