@@ -55,7 +55,8 @@ type Queue interface {
 	// Write has returned.
 	Write(dst Buffer, off int64, src []byte) error
 	// Read copies len(dst) bytes of the buffer from byte off, and waits for
-	// that: when it returns, dst is filled. After an error, dst is undefined.
+	// that: when it returns, dst is filled. It is, too, when the error is of an index
+	// out of range; after other errors dst is undefined.
 	Read(dst []byte, src Buffer, off int64) error
 	// Copy copies every element of src to the element of dst with the same
 	// index. Shapes must be the same, and so must element widths; types may

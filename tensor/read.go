@@ -85,6 +85,7 @@ func (t *Tensor) load(dst any) error {
 	}
 	raw, of, _ := hostSlice(dst)
 	if err := t.stream.queue.Read(raw, t.memory.buffer, t.byteOffset()); err != nil {
+		clear(raw) // what an index out of range has left, perhaps what memory had before
 		return err
 	}
 	if used := t.Count() * int64(t.dtype.Bits()) % 8; used != 0 {

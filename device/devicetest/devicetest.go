@@ -99,6 +99,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"CloseQueue", r.closeQueue},
 		{"CloseDevice", r.closeDevice},
 		{"Order", r.order},
+		{"Late", r.late},
 		{"Parallel", r.parallel},
 	} {
 		if s.Lone && test.name == "Parallel" {
@@ -198,6 +199,16 @@ func (r rig) bytes(b device.Buffer) []byte {
 	r.Helper()
 	data := noise(b.Size(), 99)
 	r.ok(r.q.Read(data, b, 0))
+	return data
+}
+
+// left returns all that a buffer holds after work on it that was told to have failed.
+func (r rig) left(b device.Buffer) []byte {
+	r.Helper()
+	data := noise(b.Size(), 99)
+	if err := r.q.Read(data, b, 0); err != nil {
+		r.is(err, device.ErrInvalid, "an index out of range")
+	}
 	return data
 }
 

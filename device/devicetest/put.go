@@ -212,9 +212,10 @@ func (r runner) putOrder(t *testing.T) {
 	want = append([]byte{want[n-1]}, want[:n-1]...)
 	last := want[6]
 	want[6] = noise(n, 1)[3] // as it was after three puts
-	if got := rig.bytes(b); !bytes.Equal(got, want) {
+	if got := rig.left(b); !bytes.Equal(got, want) {
 		rig.Errorf("after a wrong index dst is %v, want %v", got, want)
 	}
+	rig.ok(rig.q.Write(b, 0, want)) // it is right again
 	by.Outside = device.OutsideSkip
 	rig.ok(rig.q.Put(to(b), row(a), ints(wrong), device.Set, by))
 	rig.ok(rig.q.Wait())

@@ -15,7 +15,7 @@ func (q *refQueue) Dequantize(dst, src device.Operand, by device.Scaling) error 
 		by.Add = device.Operand{}
 	}
 	terms := oracle.Terms{Scale: termOf(by.Scale), Zero: termOf(by.Zero), Add: termOf(by.Add), Subtract: by.Subtract}
-	return q.scale(oracle.OpDequantize, dst, src, terms, device.Rounding{})
+	return q.scale(oracle.OpDequantize, dst, src, by.Scale, terms, device.Rounding{})
 }
 
 func (q *refQueue) Quantize(dst, src device.Operand, by device.Quantization) error {
@@ -26,13 +26,13 @@ func (q *refQueue) Quantize(dst, src device.Operand, by device.Quantization) err
 	if q.dev.has("no precision") {
 		terms.Precision = layout.Float32
 	}
-	return q.scale(oracle.OpQuantize, dst, src, terms, device.Rounding{Unsaturated: by.Unsaturated})
+	return q.scale(oracle.OpQuantize, dst, src, by.Scale, terms, device.Rounding{Unsaturated: by.Unsaturated})
 }
 
-func (q *refQueue) scale(op oracle.Op, dst, src device.Operand, terms oracle.Terms, how device.Rounding) error {
+func (q *refQueue) scale(op oracle.Op, dst, src, scale device.Operand, terms oracle.Terms, how device.Rounding) error {
 	return q.launch(dst, func() {
 		oracle.Scale(op, memory(dst.Buffer), dst.Layout, dst.Type, memory(src.Buffer), src.Layout, src.Type, &terms, how)
-	})
+	}, src, scale)
 }
 
 // termOf is an operand as the oracle has it.

@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -28,6 +29,7 @@ func (d *reference) has(fault string) bool { return d.fault == fault }
 type refBuffer struct {
 	dev   *reference
 	data  []byte
+	bad   []error // of each byte or string, as far as there are any
 	freed bool
 }
 
@@ -164,7 +166,7 @@ type refQueue struct {
 
 	mu     sync.Mutex
 	closed bool
-	err    error // of a Take
+	err    error // of a Take, that no call has returned
 }
 
 type refEvent struct {
@@ -214,7 +216,8 @@ func (q *refQueue) first(checks ...error) error {
 	return nil
 }
 
-func (q *refQueue) launch(dst device.Operand, f func()) error {
+// count queues f, if there is anything to do, and counts it.
+func (q *refQueue) count(dst device.Operand, f func()) error {
 	n := dst.Layout.Count()
 	if n == 0 && !q.dev.has("empty launches") {
 		return nil
@@ -251,18 +254,10 @@ func (q *refQueue) Write(dst device.Buffer, off int64, src []byte) error {
 	if !q.dev.has("write keeps the slice") {
 		src = slices.Clone(src)
 	}
-	return q.do(func() { copy(memory(dst)[off:], src) })
-}
-
-func (q *refQueue) Read(dst []byte, src device.Buffer, off int64) error {
-	if err := q.first(q.dev.of(src), plain("Read", src), backend.CheckRange("Read", src, off, int64(len(dst)))); err != nil {
-		return err
-	}
-	q.dev.counters.Download(int64(len(dst)))
-	if q.dev.has("uncounted reads") {
-		q.dev.counters.Download(-int64(len(dst)))
-	}
-	return q.waitAfter(func() { copy(dst, memory(src)[off:]) })
+	return q.do(func() {
+		copy(memory(dst)[off:], src)
+		span{dst.(*refBuffer), off, off + int64(len(src))}.set(nil)
+	})
 }
 
 func (q *refQueue) waitAfter(f func()) error {
@@ -271,13 +266,7 @@ func (q *refQueue) waitAfter(f func()) error {
 		return err
 	}
 	<-done
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	err := q.err
-	if !q.dev.has("errors stay") {
-		q.err = nil
-	}
-	return err
+	return nil
 }
 
 func (q *refQueue) Copy(dst, src device.Operand) error {
@@ -297,7 +286,7 @@ func (q *refQueue) Copy(dst, src device.Operand) error {
 		if q.dev.has("tail nibble") && dst.Type.Bits() < 8 {
 			damageTail(dst)
 		}
-	})
+	}, src)
 }
 
 // damageTail overwrites what shares the last byte with dst's last element.
@@ -335,7 +324,7 @@ func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 	}
 	return q.launch(dst, func() {
 		oracle.Convert(memory(dst.Buffer), dst.Layout, dst.Type, memory(src.Buffer), src.Layout, from, how)
-	})
+	}, src)
 }
 
 func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
@@ -347,9 +336,10 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 		return err
 	}
 	by = slices.Clone(by)
-	return q.launch(dst, func() {
-		q.tell("Take", by, oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, mover(dst, src)))
-	})
+	return q.launchFrom(dst, func() error {
+		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, mover(dst, src))
+		return cmp.Or(q.tell("Take", by, wrong), spanOf(src, by...).error())
+	}, at)
 }
 
 // mover returns what moves an element of src to one of dst, by their positions.
@@ -366,20 +356,6 @@ func mover(dst, src device.Operand) func(p, s int64) {
 	}
 }
 
-// tell makes an error of indices out of range, if there are any.
-func (q *refQueue) tell(op string, by []device.Index, wrong []int64) {
-	if len(wrong) == 0 || q.dev.has("silent indices") {
-		return
-	}
-	x := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
-	if q.dev.has("half an extent") {
-		x.Extent &= 1<<32 - 1
-	}
-	q.mu.Lock()
-	q.err = layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(wrong[0], x.Extent))
-	q.mu.Unlock()
-}
-
 func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
 	rules := backend.CheckPut(&dst, &src, &at, how, by)
 	if q.dev.has("puts meet") && dst.Buffer == src.Buffer && dst.Buffer != nil {
@@ -389,7 +365,7 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 		return err
 	}
 	by = slices.Clone(by)
-	return q.launch(dst, func() {
+	return q.count(dst, func() {
 		move := mover(dst, src)
 		if how != device.Set {
 			move = func(p, s int64) { oracle.Reduce(memory(dst.Buffer), p, memory(src.Buffer), s, dst.Type, how) }
@@ -403,7 +379,10 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 				put[p] = true
 			}
 		}
-		q.tell("Put", by, oracle.Put(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move))
+		wrong := oracle.Put(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
+		if err := cmp.Or(q.tell("Put", by, wrong), spanOf(src).error(), spanOf(at).error()); err != nil {
+			spanOf(dst, by...).set(err) // what is not put is as it was
+		}
 	})
 }
 
@@ -417,7 +396,7 @@ func (q *refQueue) Map(dst, src, table device.Operand) error {
 	}
 	return q.launch(dst, func() {
 		oracle.Map(memory(dst.Buffer), dst.Layout, dst.Type.Bits(), memory(src.Buffer), src.Layout, src.Type.Bits(), memory(table.Buffer), first)
-	})
+	}, src, table)
 }
 
 func (q *refQueue) Where(dst, cond, a, b device.Operand) error {
@@ -443,7 +422,7 @@ func (q *refQueue) Where(dst, cond, a, b device.Operand) error {
 			}
 			mover(dst, x)(p, from)
 		})
-	})
+	}, cond, a, b)
 }
 
 func (q *refQueue) Record() (device.Event, error) {
@@ -461,8 +440,6 @@ func (q *refQueue) WaitFor(event device.Event) error {
 	}
 	return q.do(func() { <-e.done })
 }
-
-func (q *refQueue) Wait() error { return q.waitAfter(func() {}) }
 
 func (q *refQueue) Close() error {
 	q.mu.Lock()
@@ -502,7 +479,8 @@ func (q *refQueue) ReadStrings(dst []string, src device.Buffer, off int64) error
 		return err
 	}
 	q.dev.counters.Download(16 * int64(len(dst)))
-	return q.waitAfter(func() { copy(dst, src.(*refStrings).words[off:]) })
+	words := src.(*refStrings)
+	return q.readFrom(span{&words.refBuffer, off, off + int64(len(dst))}, func() { copy(dst, words.words[off:]) })
 }
 
 func (q *refQueue) FillString(dst device.Operand, s string) error {

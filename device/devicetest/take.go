@@ -233,7 +233,7 @@ func (r runner) takeOrder(t *testing.T) {
 	rig.is(told, device.ErrInvalid, "an index out of range")
 	rig.ok(rig.q.Wait())
 	want = append(want[1:n:n], want[0])
-	if got := rig.bytes(b); !bytes.Equal(got, want) {
+	if got := rig.left(b); !bytes.Equal(got, want) {
 		rig.Errorf("after a wrong index dst is %v, want %v", got, want)
 	}
 	if got := rig.bytes(a); got[0] != 7 {

@@ -357,7 +357,8 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	case OpWhere:
 		err = q.Where(to, device.Operand{Buffer: at, Layout: c.Cond, Type: layout.Bool}, source, device.Operand{Buffer: b, Layout: c.B, Type: c.DstType})
 	}
-	if err == nil && c.Wrong > 0 {
+	late := err == nil && c.Wrong > 0
+	if late {
 		err = q.Wait()
 	}
 	if c.Wrong <= 0 && err != nil {
@@ -369,7 +370,11 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 			return err
 		}
 	}
-	if err := errors.Join(m.read(got, dst), m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
+	unread := m.read(got, dst)
+	if len(wrong) > 0 && (late || unread != nil) { // every read tells, and gives the elements all the same
+		unread = checkNamed(unread, wrong)
+	}
+	if err := errors.Join(unread, m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
 	if c.Op == OpPut && c.Reduction == device.Set && !dev.Info().PutsInOrder {

@@ -160,15 +160,13 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 	return nil
 }
 
-// Read copies len(dst) bytes of the buffer from byte off. With an error it fills dst with
-// zeros: what was there is wrong, or was never written.
+// Read copies len(dst) bytes of the buffer from byte off.
 func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 	suspects, err := q.read(dst, src, off)
 	if err == nil {
 		err = waitAll(suspects)
 	}
 	if err != nil {
-		clear(dst)
 		return err
 	}
 	q.dev.counters.Download(int64(len(dst)))
