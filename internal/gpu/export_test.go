@@ -31,3 +31,10 @@ func (q *Queue) Pins() int {
 
 // QueueEvent is what Record of a queue returns.
 type QueueEvent = queueEvent
+
+// Marks returns the number of outcomes that the buffer is marked with.
+func (b *Buffer) Marks() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.marks)
+}

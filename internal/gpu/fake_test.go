@@ -328,7 +328,7 @@ func (e *event) Done() bool {
 func (e *event) Wait() error {
 	assert.False(e.f.t, e.released.Load(), "Wait of an event that is released")
 	<-e.reached
-	return nil
+	return e.f.call("EventWait")
 }
 
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {

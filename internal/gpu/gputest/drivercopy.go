@@ -57,4 +57,8 @@ func CopyByDriver(t *testing.T, dev, other Copier) {
 		assert.ErrorIs(t, err, device.ErrInvalid, name)
 	}
 	require.NoError(t, dev.CopyByDriver(q, y, z, 0))
+	spoil(t, q, z)
+	require.NoError(t, dev.CopyByDriver(q, y, z, 64))
+	require.ErrorContains(t, q.Read(make([]byte, 8), y, 0), "index 100 is outside")
+	require.NoError(t, q.Read(make([]byte, 8), y, 64))
 }

@@ -93,6 +93,12 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Equal(t, before, dev.Stats().Launches)
+	spoil(t, q, w)
+	require.ErrorContains(t, q.Launch(turned, device.Grid{1}, device.Grid{32}, append([]any{w}, room...)...), "index 100 is outside")
+	require.ErrorContains(t, q.Launch(scale, one, one, append([]any{w}, args(float32(1))[1:]...)...), "index 100 is outside")
+	require.NoError(t, q.Launch(scale, one, one, args(float32(1))...))
+	require.NoError(t, q.Write(w, 0, words))
+	require.NoError(t, q.Launch(turned, device.Grid{1}, device.Grid{32}, append([]any{w}, room...)...))
 	require.NoError(t, q.Wait())
 	if r, ok := any(q).(device.Recorder); ok {
 		_, err = r.Capture(func() error { return q.Launch(scale, one, one, args(float32(1))...) })

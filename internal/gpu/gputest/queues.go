@@ -80,6 +80,14 @@ func Take(dst, src, at device.Buffer) (d, s, a device.Operand, by device.Index) 
 	return d, s, a, device.Index{Extent: n, Stride: 1}
 }
 
+// spoil makes the first bytes of a buffer depend on an index out of range.
+func spoil(tb testing.TB, q *gpu.Queue, b device.Buffer) {
+	at := Alloc(tb, q, 64)
+	require.NoError(tb, q.Write(at, 0, bytes.Repeat([]byte{100, 0, 0, 0, 0, 0, 0, 0}, 8)))
+	d, s, a, by := Take(b, Alloc(tb, q, 64), at)
+	require.NoError(tb, q.Take(d, s, a, by))
+}
+
 // Transfers that are not waited for, from and to pinned memory and Go's.
 func async(t *testing.T, open func(testing.TB) *gpu.Device) {
 	dev := open(t)

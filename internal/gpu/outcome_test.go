@@ -1,0 +1,216 @@
+package gpu_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
+)
+
+// readOf reads the first bytes of a buffer.
+func readOf(q *gpu.Queue, b device.Buffer) error { return q.Read(make([]byte, 8), b, 0) }
+
+// TestBugLateErrorsGoAstray: once, whoever waited first got the error of whoever was wrong,
+// and a second read of what was wrong gave none.
+func TestBugLateErrorsGoAstray(t *testing.T) {
+	dev := open(t, newFake(t))
+	q := gputest.Queue(t, dev)
+	src, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	right, wrong, copied := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	take := func(dst device.Buffer) {
+		d, s, i, by := gputest.Take(dst, src, at)
+		require.NoError(t, q.Take(d, s, i, by))
+	}
+	take(right)
+	q.Stream().(*stream).noted = [2]int64{9, 8}
+	take(wrong)
+	require.NoError(t, q.Copy(gputest.Bytes(copied, 8), gputest.Bytes(wrong, 8)))
+	for range 2 {
+		require.NoError(t, readOf(q, right))
+		require.NoError(t, q.CheckBuffer(right, 0, 64))
+		for _, b := range []device.Buffer{wrong, copied} {
+			require.ErrorContains(t, readOf(q, b), "Take: index 9 is outside")
+			require.ErrorContains(t, q.CheckBuffer(b, 0, 8), "Take: index 9 is outside")
+			require.NoError(t, q.CheckBuffer(b, 8, 56), "which nothing has written")
+			e, err := q.ReadAsync(make([]byte, 8), b, 0)
+			require.NoError(t, err)
+			require.ErrorContains(t, e.Wait(), "Take: index 9 is outside")
+		}
+	}
+	require.NoError(t, q.Wait(), "it was told")
+
+	// What is written over is right again, all of it or a part.
+	require.NoError(t, q.Write(wrong, 2, make([]byte, 4)))
+	require.NoError(t, q.CheckBuffer(wrong, 2, 4))
+	require.Error(t, q.CheckBuffer(wrong, 0, 2))
+	require.Error(t, q.CheckBuffer(wrong, 6, 2))
+	take(wrong)
+	require.NoError(t, readOf(q, wrong))
+	require.NoError(t, q.Fill(gputest.Bytes(copied, 8), []byte{1}))
+	require.NoError(t, readOf(q, copied))
+}
+
+// Who reads on another queue, behind an event, needs no wait for later work of the first.
+func TestOutcomesAcrossQueues(t *testing.T) {
+	dev := open(t, newFake(t))
+	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
+	a, b, c, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
+	q.Stream().(*stream).noted = [2]int64{9, 8}
+	require.NoError(t, q.Take(d, s, i, by))
+	e, err := q.Record()
+	require.NoError(t, err)
+	require.NoError(t, other.WaitFor(e))
+	require.NoError(t, other.Copy(gputest.Bytes(c, 8), gputest.Bytes(b, 8)))
+	require.NoError(t, e.Wait(), "the point is reached")
+	letGo := hold(t, q)
+	gputest.Fill(t, q, a, 1) // later work, which does not end
+	require.ErrorContains(t, readOf(other, c), "index 9 is outside")
+	letGo()
+
+	// Without an event, the first queue is waited for.
+	require.NoError(t, q.Take(d, s, i, by))
+	require.NoError(t, readOf(other, b))
+
+	// Nobody can tell of a queue that was closed while the driver failed.
+	f := newFake(t)
+	dev = open(t, f)
+	q, other = gputest.Queue(t, dev), gputest.Queue(t, dev)
+	a, b, at = gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by = gputest.Take(b, a, at)
+	require.NoError(t, q.Take(d, s, i, by))
+	f.fail("Download", errWork)
+	require.ErrorIs(t, q.Close(), errWork)
+	require.ErrorContains(t, readOf(other, b), "closed before it was known")
+}
+
+// A fault of the device is an error of what the work before it has written, and of what
+// was made of that, each time; not of other buffers, nor of what is written later.
+func TestFaultsFollowBuffers(t *testing.T) {
+	for name, tell := range map[string]func(*testing.T, *fake, *gpu.Queue) error{
+		"Wait": func(t *testing.T, f *fake, q *gpu.Queue) error { return q.Wait() },
+		"Event": func(t *testing.T, f *fake, q *gpu.Queue) error {
+			f.fail("EventWait", errWork)
+			f.fail("EventWait", errWork)
+			e, err := q.Record()
+			require.NoError(t, err)
+			return e.Wait()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			dev := open(t, f)
+			q := gputest.Queue(t, dev)
+			before, wrong, copied, after := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+			gputest.Fill(t, q, before, 1)
+			require.NoError(t, q.Wait())
+			if name == "Wait" {
+				f.fail("work", errWork)
+			}
+			gputest.Fill(t, q, wrong, 1)
+			require.ErrorIs(t, tell(t, f, q), errWork)
+			require.NoError(t, q.Copy(gputest.Bytes(copied, 8), gputest.Bytes(wrong, 8)))
+			gputest.Fill(t, q, after, 1)
+			for range 2 {
+				require.ErrorIs(t, readOf(q, wrong), errWork)
+				require.ErrorIs(t, readOf(q, copied), errWork)
+				require.NoError(t, readOf(q, before))
+			}
+			require.NoError(t, q.Write(wrong, 0, make([]byte, 4)))
+			require.ErrorIs(t, readOf(q, wrong), errWork, "a part is as it was")
+			gputest.Fill(t, q, wrong, 2)
+			require.NoError(t, readOf(q, wrong))
+			require.NoError(t, q.Wait())
+			gputest.Fill(t, q, after, 1)
+			require.NoError(t, readOf(q, after))
+		})
+	}
+}
+
+// What failed while its way to the host was queued is asked for again.
+func TestOutcomesAfterFaults(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := gputest.Queue(t, dev)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
+	for range 100 {
+		q.Stream().(*stream).noted = [2]int64{9, 8}
+		require.NoError(t, q.Take(d, s, i, by))
+		f.fail("Finish", errWork)
+		require.ErrorIs(t, q.Wait(), errWork)
+		require.ErrorContains(t, q.Wait(), "index 9 is outside")
+		require.NoError(t, q.Take(d, s, i, by), "which makes b right again")
+		require.NoError(t, readOf(q, b))
+	}
+}
+
+// More takes than there are slots wait, and each has its own outcome.
+func TestManyOutcomes(t *testing.T) {
+	dev := open(t, newFake(t))
+	q := gputest.Queue(t, dev)
+	const n = 3000
+	a, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	all := make([]*gpu.Buffer, n)
+	for k := range all {
+		all[k] = gputest.Alloc(t, dev, 64)
+		d, s, i, by := gputest.Take(all[k], a, at)
+		if k%3 == 0 {
+			q.Stream().(*stream).noted = [2]int64{int64(8 + k), 8}
+		}
+		require.NoError(t, q.Take(d, s, i, by))
+	}
+	for k, b := range all {
+		if err := q.CheckBuffer(b, 0, 8); k%3 == 0 {
+			require.ErrorContains(t, err, "index")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, errors.Join(readOf(q, all[1]), q.Wait()))
+
+	// A chain for which nobody waits does not gather outcomes without end.
+	for k := range n {
+		d, s, i, by := gputest.Take(all[(k+1)%2], all[k%2], at)
+		require.NoError(t, q.Take(d, s, i, by))
+	}
+	assert.Less(t, all[n%2].Marks(), 1100)
+	require.NoError(t, q.Wait())
+}
+
+// What another device has copied is as wrong as its source.
+func TestPeerOutcomes(t *testing.T) {
+	p := newPair(t)
+	src, at := gputest.Alloc(t, p.devs[0], 64), gputest.Alloc(t, p.devs[0], 64)
+	d, s, i, by := gputest.Take(p.bufs[0], src, at)
+	p.queues[0].Stream().(*stream).noted = [2]int64{9, 8}
+	require.NoError(t, p.queues[0].Take(d, s, i, by))
+	require.NoError(t, p.copyOver())
+	require.ErrorContains(t, readOf(p.queues[1], p.bufs[1]), "index 9 is outside")
+	require.NoError(t, p.queues[0].Take(d, s, i, by))
+	require.NoError(t, p.copyOver())
+	require.NoError(t, readOf(p.queues[1], p.bufs[1]))
+}
+
+// A transfer that fails on the way is an error of the buffer that it was for, though only
+// a later write looks.
+func TestStagedWritesThatFail(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := gputest.Queue(t, dev)
+	lost, other := gputest.Alloc(t, dev, gpu.SlotSize), gputest.Alloc(t, dev, gpu.SlotSize)
+	f.fail("EventWait", errWork)
+	data := make([]byte, gpu.SlotSize)
+	require.NoError(t, q.Write(lost, 0, data))
+	for range 4 {
+		require.NoError(t, q.Write(other, 0, data))
+	}
+	require.ErrorIs(t, readOf(q, lost), errWork)
+	require.NoError(t, q.Write(other, 0, data))
+	require.NoError(t, readOf(q, other))
+}
