@@ -17,8 +17,8 @@ import (
 // index; every second; all of them backwards). Otherwise it is a copy on t's device,
 // after a transfer of the indices if they are elsewhere. An index out of range is
 // device.ErrInvalid: at once if the indices are on Host or the device's memory is the
-// host's, otherwise of the stream's next wait at the latest. A policy says otherwise, on the
-// device and without a wait: with device.OutsideSkip the result is zero (or the empty
+// host's, otherwise from every read of the result, and of what is computed from it (see
+// device.Queue). A policy says otherwise, on the device and without a wait: with device.OutsideSkip the result is zero (or the empty
 // string) there, with device.OutsideClamp and device.OutsideClampZero the nearest index in
 // range takes its place.
 func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {

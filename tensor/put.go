@@ -22,8 +22,8 @@ type PutOption interface {
 // src is of t's type. It writes to t, as CopyFrom does, and to every view of its memory.
 // Negative indices count from the end.
 //
-// An index out of range is device.ErrInvalid, of the stream's next wait at the latest, and
-// goes nowhere. A policy says otherwise, on the device and without a wait: with
+// An index out of range goes nowhere, and is device.ErrInvalid: at once, or from every read
+// of t and of what is computed from it (see device.Queue). A policy says otherwise, on the device and without a wait: with
 // device.OutsideSkip it is left out, with device.OutsideClamp and
 // device.OutsideClampZero the nearest index in range takes its place.
 //

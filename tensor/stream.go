@@ -108,7 +108,8 @@ func (s *Stream) Queue() device.Queue { return s.queue }
 // is no transfer (see [device.HostMemory]).
 func (s *Stream) IsHost() bool { return s.host != nil }
 
-// Wait returns when all work on the stream is done, with its first error.
+// Wait returns when all work on the stream is done, with the first error of it that no
+// call has returned, whoever queued the work: [Tensor.Wait] asks for one tensor.
 func (s *Stream) Wait() error {
 	if s == nil {
 		return nilStream("Wait")
