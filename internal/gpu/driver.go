@@ -5,8 +5,9 @@
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
 // [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader],
-// [Trimmer] and [GLDriver]. A driver knows nothing of buffers, queues and layouts. Packages opencl and cuda have one each, in files of
-// the same names; package gputest has the tests for a new one.
+// [Trimmer], [Divider] and [GLDriver]. A driver knows nothing of buffers, queues and
+// layouts. Packages opencl and cuda have one each, in files of the same names; package
+// gputest has the tests for a new one.
 //
 // # Work
 //
@@ -15,11 +16,21 @@
 // freed buffer returns to the pool when all of these are done: until then it is a
 // deferred free, for which nobody waits.
 //
+// # Late errors
+//
+// An index out of range shows when a take or put runs: the kernel notes it in a slot of
+// its own, and the slot comes to the host before a wait, an event or a read needs it.
+// Until then the outcome is unknown. The bytes that the take wrote are marked with it, and
+// whatever work reads marked bytes marks those that it writes. A read returns the error of
+// the marks in its range; bytes that are written anew have none. A fault of the device is
+// an outcome, too, of all work that it may have hit.
+//
 // # Locks
 //
 // Locks are taken in this order: that of a device's life, that of a GL buffer, that of a
-// queue (of two, the older queue's first), that of a buffer, and last that of the deferred
-// frees, the pool, or the device's lists, of which no two are held at once. A driver is called with
+// queue (of two, the older queue's first), that of a buffer, and last that of a queue's
+// records, the deferred frees, the pool, or the device's lists, of which no two are held at
+// once. A driver is called with
 // any of them held but those of the lists: it must not call back. Locks of its own
 // come after all of these.
 package gpu
