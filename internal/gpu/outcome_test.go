@@ -214,3 +214,27 @@ func TestStagedWritesThatFail(t *testing.T) {
 	require.NoError(t, q.Write(other, 0, data))
 	require.NoError(t, readOf(q, other))
 }
+
+// What an event told of a fault may not have come to the host: it is not believed, and is
+// asked for again.
+func TestOutcomesThatDidNotCome(t *testing.T) {
+	f := newFake(t)
+	dev := open(t, f)
+	q := gputest.Queue(t, dev)
+	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
+	require.NoError(t, q.Take(d, s, i, by)) // has its page cleared
+	require.NoError(t, q.Wait())
+	f.then("work", func() error { return nil }) // the take
+	f.fail("work", errWork)                     // the way to the host
+	q.Stream().(*stream).noted = [2]int64{9, 8}
+	require.NoError(t, q.Take(d, s, i, by))
+	f.fail("EventWait", errWork)
+	f.fail("EventWait", errWork)
+	e, err := q.Record()
+	require.NoError(t, err)
+	require.ErrorIs(t, e.Wait(), errWork)
+	f.fail("work", errWork) // which Finish tells
+	require.ErrorIs(t, readOf(q, b), errWork)
+	require.ErrorContains(t, q.Wait(), "index 9 is outside")
+}
