@@ -239,7 +239,7 @@ func (t *Tensor) gather(g *gathering, indices *Tensor, outside []device.Outside)
 		return nil, err
 	}
 	defer indices.memory.drop()
-	out, err := t.gatherHeld(g, indices)
+	out, err := published(t.gatherHeld(g, indices))
 	if err != nil {
 		return nil, layout.Named(fmt.Sprintf("%s of %v%v by %v%v", g.op, t.dtype, t.layout.Shape(), indices.dtype, indices.layout.Shape()), err)
 	}
@@ -261,7 +261,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 		}
 		if copied == 0 {
 			l, err := layout.Contiguous(g.shape...)
-			return t.view(t.stream, g.op, &l, err)
+			return t.reference(t.stream, g.op, &l, err)
 		}
 		out, err := allocate(t.stream, g.op, t.dtype, g.shape)
 		if err == nil {
@@ -276,7 +276,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if indices.stream == Host() {
 		if raw, ok := indices.hostBytes(); ok {
 			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.IsHost()); ok || err != nil {
-				return t.view(t.stream, g.op, &l, err)
+				return t.reference(t.stream, g.op, &l, err)
 			}
 		}
 	}
@@ -309,7 +309,7 @@ func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, 
 		err = indices.usedOn(t.stream)
 	case at.Buffer == indices.memory.buffer:
 		var moved *Tensor
-		if moved, err = indices.To(t.stream); err != nil {
+		if moved, err = indices.to("To", t.stream); err != nil {
 			return at, free, err
 		}
 		free, at.Buffer = moved.Release, moved.memory.buffer
