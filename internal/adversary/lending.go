@@ -77,12 +77,12 @@ func tryLending(t *Trial) error {
 	return errors.Join(append(errs, soon(l.settled))...)
 }
 
-// patience is how long owners of memory, which a goroutine may tell, may have to wait.
-var patience = time.Second
+// lateness is how late owners of memory may be told, as a goroutine may do it.
+var lateness = time.Second
 
-// soon calls checks until all hold, or patience is over.
+// soon calls checks until all hold, or it is too late.
 func soon(checks []func() error) error {
-	for late := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(lateness); ; time.Sleep(5 * time.Millisecond) {
 		for len(checks) > 0 && checks[0]() == nil {
 			checks = checks[1:]
 		}

@@ -39,8 +39,8 @@ func (d *careless) Alloc(bytes int64) (device.Buffer, error) {
 func TestLendingFindsFaults(t *testing.T) {
 	some, err := Named("lending")
 	require.NoError(t, err)
-	defer func(was time.Duration) { patience = was }(patience)
-	patience = 50 * time.Millisecond
+	defer func(was time.Duration) { lateness = was }(lateness)
+	lateness = 50 * time.Millisecond
 	for says, d := range map[string]*careless{"told 2 times": {told: 2}, "told 0 times": {}, "freed": {told: 1, frees: true}} {
 		d.Device = openCPU(t).(*cpu.Device)
 		require.ErrorContains(t, Once(some[0], open(t, d), t.TempDir(), 1, 0, time.Minute), says)
