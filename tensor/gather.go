@@ -20,7 +20,8 @@ import (
 // host's, otherwise of the stream's next wait at the latest. A policy says otherwise, on the
 // device and without a wait: with device.OutsideSkip the result is zero (or the empty
 // string) there, with device.OutsideClamp and device.OutsideClampZero the nearest index in
-// range takes its place.
+// range takes its place. Of an axis without elements all indices are out of range, and there is
+// no nearest one: that is device.ErrInvalid, unless they are skipped.
 func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
 	return t.GatherAs("Gather", axis, indices, outside...)
 }
@@ -222,6 +223,14 @@ func (g *gathering) setOutside(outside []device.Outside) error {
 	return nil
 }
 
+// checkExtents refuses indices of an axis that has no elements, unless they are left out.
+func (g *gathering) checkExtents(indices *Tensor) error {
+	if indices.Count() > 0 && layout.LeadNowhere(g.by) && !g.skips() {
+		return layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	}
+	return nil
+}
+
 // skips reports whether elements are left out that indices out of range name.
 func (g *gathering) skips() bool {
 	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideSkip })
@@ -251,8 +260,8 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices.Count() > 0 && slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
-		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	if err := g.checkExtents(indices); err != nil {
+		return nil, err
 	}
 	if count == 0 {
 		copied, err := t.checkUnused(g, indices)
