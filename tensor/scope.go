@@ -99,7 +99,7 @@ func (sc *Scope) release() error {
 	sc.mu.Unlock()
 	var errs []error
 	for _, x := range ended {
-		errs = append(errs, x.memory.drop())
+		errs = append(errs, x.letGo())
 	}
 	return errors.Join(errs...)
 }

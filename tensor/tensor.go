@@ -191,7 +191,7 @@ func (t *Tensor) hold(op string) error {
 // Release gives up the tensor. The memory is freed, in order after the work
 // queued on it, when no view of it is left. Releasing a tensor twice does
 // nothing; using it afterwards is ErrReleased. Release on a nil tensor does
-// nothing.
+// nothing. A device that is closed has freed the memory: that is device.ErrClosed.
 func (t *Tensor) Release() error {
 	if t == nil || t.released.Swap(true) {
 		return nil
@@ -199,7 +199,15 @@ func (t *Tensor) Release() error {
 	if t.scope.Load() != nil {
 		t.leaveScope()
 	}
-	return t.memory.drop()
+	return t.letGo()
+}
+
+// letGo gives up the reference of a tensor that is marked as released.
+func (t *Tensor) letGo() error {
+	if err := t.memory.drop(); err != nil {
+		return t.fail("Release", err)
+	}
+	return nil
 }
 
 func (m *memory) drop() error {
@@ -209,6 +217,9 @@ func (m *memory) drop() error {
 	m.owner.live.remove(m)
 	if m.lent {
 		return nil
+	}
+	if m.owner.deviceClosed.Load() {
+		return layout.Errorf(device.ErrClosed, "", "its stream was closed, and the device %s with it, which freed the memory", m.owner.dev.Info().ID())
 	}
 	return m.buffer.Free()
 }

@@ -346,6 +346,9 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
+	if layout.LeadNowhere(by) {
+		return nil
+	}
 	by = slices.Clone(by)
 	return q.launch(dst, func() {
 		q.tell("Take", by, oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, mover(dst, src)))
@@ -387,6 +390,9 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	}
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
+	}
+	if layout.LeadNowhere(by) {
+		return nil
 	}
 	by = slices.Clone(by)
 	return q.launch(dst, func() {
