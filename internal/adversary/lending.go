@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,7 @@ type borrower struct {
 
 func tryLending(t *Trial) error {
 	dev := t.Stream.Device()
-	live := dev.Stats().Live
+	live, goroutines := dev.Stats().Live, runtime.NumGoroutine()
 	second, err := tensor.NewStream(dev)
 	if err != nil {
 		return err
@@ -68,6 +69,12 @@ func tryLending(t *Trial) error {
 		errs = append(errs, s.Wait())
 	}
 	errs = append(errs, second.Close())
+	l.check(func() error { // those that tell owners, and give capsules back
+		if now := runtime.NumGoroutine(); now > goroutines {
+			return fmt.Errorf("there were %d goroutines, and are %d", goroutines, now)
+		}
+		return nil
+	})
 	l.check(func() error {
 		if now := dev.Stats().Live; now != live {
 			return fmt.Errorf("%d bytes were in use, and %d are", live, now)
