@@ -192,8 +192,8 @@ func (d *Device) adopt(m *memory, op string) error {
 		m.next.prev = m
 	}
 	d.live = m
+	d.counters.Allocated(m.statBytes()) // within the lock, behind which Close frees it
 	d.mu.Unlock()
-	d.counters.Allocated(m.statBytes())
 	return nil
 }
 

@@ -112,6 +112,9 @@ func (d *Device) settle() {
 // Free gives the memory back when no call uses it any more.
 func (m *memory) Free() error {
 	if !m.retire() {
+		if m.dev != nil && m.dev.closed.Load() {
+			return layout.Errorf(device.ErrClosed, "Free", "the cpu device is closed, and the buffer of size %d was freed before or with it", m.size)
+		}
 		return layout.Errorf(device.ErrClosed, "Free", "the buffer of size %d was freed before", m.size)
 	}
 	return nil

@@ -48,7 +48,7 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 		return err
 	}
 	defer q.letGo(to, from, indices)
-	if dst.Layout.Count() == 0 {
+	if dst.Layout.Count() == 0 || layout.LeadNowhere(by) {
 		return nil
 	}
 	t := takes.Get().(*take)

@@ -91,6 +91,10 @@ type Queue interface {
 	// leaves the element as it was, without an error; OutsideClamp and
 	// OutsideClampZero take the nearest index in range. An element that one index
 	// leaves as it was stays so, whatever its others are.
+	//
+	// Where an extent is 0, no index is in range: with OutsideSkip nothing is moved, no
+	// index is read, and src needs no place for an element; otherwise it is ErrInvalid at
+	// once, unless dst has no elements.
 	Take(dst, src, at Operand, by ...Index) error
 	// Dequantize sets every element of dst, a float of 16 bits or more, to
 	//

@@ -11,7 +11,9 @@ type Kernel interface {
 }
 
 // Grid is a number of blocks (work-groups), or of threads (work-items) in a block, along
-// x, y and z. 0 stands for 1: Grid{6} and Grid{6, 1, 1} are the same.
+// x, y and z. Zeros behind the last extent that is not 0 stand for 1: Grid{6} and
+// Grid{6, 1, 1} are the same. Any other 0 is one: Grid{0}, Grid{} and Grid{6, 0, 2} have
+// nothing.
 type Grid [3]uint32
 
 // Launcher is implemented by queues that run kernels of the user's.
@@ -33,7 +35,8 @@ type Launcher interface {
 	// Offsets, extents and strides count elements. What the driver tells of the
 	// kernel's parameters is checked before anything runs: a wrong count or kind, a
 	// number that does not fit, a buffer that is freed or another device's is
-	// ErrInvalid.
+	// ErrInvalid. A grid that has no blocks runs nothing, after the same checks; a block
+	// that has no threads is ErrInvalid.
 	Launch(k Kernel, grid, block Grid, args ...any) error
 }
 

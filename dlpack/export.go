@@ -44,11 +44,10 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	if o.Unversioned && o.ReadOnly {
 		return Capsule{}, layout.Errorf(device.ErrUnsupported, op, "a capsule before DLPack 1.0 cannot say that memory is only to be read")
 	}
-	held, err := t.WithLayout(op, t.Layout())
+	held, err := t.Kept(op) // the consumer's, not a scope's
 	if err != nil {
 		return Capsule{}, err
 	}
-	tensor.Keep(held) // the consumer's, not a scope's
 	e := &export{tensor: held, queue: o.Queue}
 	d, err := e.describe()
 	if err == nil {

@@ -71,6 +71,9 @@ func PlanReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, 
 	layout.Merge(&d, &s, &a)
 	p.sBits = of.Bits()
 	p.walk(d, s, src.Offset(), dst.Offset(), of.Bits(), 1)
+	if layout.LeadNowhere(by) {
+		p.bytes = 0
+	}
 	l, err := p.plan("put", func(p *problem, k *parameters) (Spec, error) {
 		spec := p.spec(Fold)
 		spec.AtBits = uint8(atBits)

@@ -106,6 +106,9 @@ func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.I
 	per := int64(wide / bits)
 	p.sBits = wide
 	p.walk(*d, *s, dOffset, sOffset, wide, per)
+	if layout.LeadNowhere(by) {
+		p.bytes = 0
+	}
 
 	steps := make([]int64, 0, d.Rank()) // of at, innermost first
 	for i := d.Rank(); i > 0; i-- {

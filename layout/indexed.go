@@ -26,7 +26,8 @@ type Index struct {
 type Outside uint8
 
 // What an index out of range does. But for OutsideClampZero, the indices from -Extent to
-// -1 are in range.
+// -1 are in range. Of extent 0 none is, and there is no nearest one: but for OutsideSkip, that
+// is an error.
 const (
 	OutsideError     Outside = iota // no element is moved, and it is an error
 	OutsideSkip                     // no element is moved
@@ -70,6 +71,12 @@ func (x *Index) Resolve(index int64) (int64, bool) {
 		return 0, true
 	}
 	return x.Extent - 1, true
+}
+
+// LeadNowhere reports whether one of the indices has extent 0: whatever they are, there is no
+// element that they name.
+func LeadNowhere(by []Index) bool {
+	return slices.ContainsFunc(by, func(x Index) bool { return x.Extent == 0 })
 }
 
 // Reach returns the lowest and the highest position that a layout and indices

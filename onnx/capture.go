@@ -46,17 +46,16 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 		if !ok || x == nil {
 			continue // no node reads its elements: of what is no tensor, only Identity takes it
 		}
-		if x, err = x.Alias(); err != nil {
+		if x, err = x.Kept(op); err != nil {
 			return c, err
 		}
-		tensor.Keep(x)
 		c.inputs = append(c.inputs, x)
 	}
 	c.replay, err = q.Capture(func() error {
 		c.outputs, err = s.Run(ctx, inputs)
 		for _, v := range c.outputs {
-			if x, ok := v.(*tensor.Tensor); ok {
-				tensor.Keep(x)
+			if x, ok := v.(*tensor.Tensor); ok && err == nil {
+				err = tensor.Keep(x)
 			}
 		}
 		return err

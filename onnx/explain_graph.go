@@ -225,6 +225,9 @@ func (e *explainer) guess(x *explained, st *step, ins []Value, because string) (
 	n := x.opening(st)
 	var dense bool
 	n.Outcome, n.Why, dense = ruleOf(st, ins)
+	if n.Outcome == IsCopy && sends(st, ins) {
+		n.Outcome, n.Why = IsTransfer, n.Why+"; operands are sent to the device"
+	}
 	if because != "" {
 		n.Why += "; " + because
 	}
@@ -252,13 +255,19 @@ func (x *explained) opening(st *step) Explained {
 	return Explained{Graph: x.path, Index: st.index, Name: st.name, Op: st.d.name, Inputs: x.graph.Nodes[st.index].Inputs}
 }
 
-// outputs makes up the outputs of a node from what is declared, or else from its inputs.
+// outputs makes up the outputs of a node from what is declared, or else from its inputs. What
+// the host works out has elements that are not known, and is nowhere on the device, whatever
+// is declared of its type.
 func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []Value {
 	outs := make([]Value, len(st.outputs))
 	types := e.typesBy(st, ins)
+	value := e.value
+	if st.home == tensor.Host() {
+		value = func(name string, t model.Type, dense bool) Value { return &unknown{e.completed(name, t), dense, true} }
+	}
 	for i, name := range st.outputs {
 		if types != nil {
-			outs[i] = e.value(name, types[i], dense)
+			outs[i] = value(name, types[i], dense)
 			continue
 		}
 		t, declared := x.declared[name]
@@ -269,7 +278,7 @@ func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []V
 				t.Elem = u.Elem
 			}
 		}
-		outs[i] = e.value(name, t, dense)
+		outs[i] = value(name, t, dense)
 	}
 	return outs
 }

@@ -39,15 +39,27 @@ var generally = map[string]struct {
 	"Scatter":         {IsCopy, "in place if nothing else uses the input"},
 	"ScatterElements": {IsCopy, "in place if nothing else uses the input"},
 	"ScatterND":       {IsCopy, "in place if nothing else uses the input"},
+	"Compress":        {ViewUnless, "a copy if the elements are not at equal steps"},
+	"ReverseSequence": {ViewUnless, "a copy if something is reversed"},
 	"OneHot":          {IsCopy, "new elements"},
 	"Concat":          {IsCopy, "put together"},
-	"ReverseSequence": {IsCopy, "put together"},
 	"ConstantOfShape": {IsCopy, "new elements"},
 	"EyeLike":         {IsCopy, "new elements"},
 }
 
 // keepsOrder are the operators whose view of contiguous elements is contiguous.
 var keepsOrder = map[string]bool{"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true}
+
+// sends reports whether a node on the device has operands that the host works out, beside
+// those that it reads there.
+func sends(st *step, ins []Value) bool {
+	for i, v := range ins {
+		if st.d.host>>i&1 == 0 && isOnHost(v) {
+			return true
+		}
+	}
+	return false
+}
 
 // ruleOf returns what a node does whose inputs are not all known; dense: its outputs are
 // contiguous for certain.

@@ -10,6 +10,18 @@ import (
 type unknown struct {
 	typ   model.Type
 	dense bool // contiguous for certain
+	host  bool // worked out there
+}
+
+// isOnHost reports whether a value is one of the host's.
+func isOnHost(v Value) bool {
+	switch v := v.(type) {
+	case *unknown:
+		return v.host
+	case *tensor.Tensor:
+		return v.Stream() == tensor.Host()
+	}
+	return false
 }
 
 // Release does nothing.
@@ -68,9 +80,9 @@ func isDense(v Value) bool {
 	return false
 }
 
-// value returns a value of a type, after extents have been put in place of their names:
-// a tensor without elements if all of it is known.
-func (e *explainer) value(name string, t model.Type, dense bool) Value {
+// completed returns a type with the shape that was given of a value, and with extents in place
+// of their names.
+func (e *explainer) completed(name string, t model.Type) model.Type {
 	if shape, ok := e.shapes[name]; ok && (t.Kind == model.TensorType || t.Kind == model.UnknownType) {
 		of := typeOfShape(t.Elem, shape)
 		t.Kind, t.HasShape, t.Dims = of.Kind, true, of.Dims
@@ -81,12 +93,19 @@ func (e *explainer) value(name string, t model.Type, dense bool) Value {
 			t.Dims[i] = model.Known(n)
 		}
 	}
+	return t
+}
+
+// value returns a value of a type: a tensor of the device, without elements, if all of the
+// type is known.
+func (e *explainer) value(name string, t model.Type, dense bool) Value {
+	t = e.completed(name, t)
 	if shape, ok := t.Shape(); ok && dense && t.Elem.Valid() && t.Elem != layout.String && t.Kind == model.TensorType {
 		if x, err := tensor.Empty(e.on, t.Elem, shape...); err == nil { // else it is too large
 			return e.hold(x)
 		}
 	}
-	return &unknown{t, dense}
+	return &unknown{t, dense, false}
 }
 
 // declaredIn returns the types that a graph declares of its values.

@@ -73,8 +73,10 @@ func (r *run) fold(s *Session, st *step, left *room) (folded bool, err error) {
 	for _, slot := range st.out {
 		if slot >= 0 {
 			x := r.values[slot].(*tensor.Tensor)
-			tensor.Keep(x)
 			s.constants = append(s.constants, held{slot, x})
+			if err := tensor.Keep(x); err != nil {
+				return false, errors.Join(err, r.forget(st))
+			}
 		}
 	}
 	report.Kind, report.Why, report.Read, report.Sent = tensor.Transfer, whyFolded, 0, 0

@@ -187,10 +187,12 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	dev, host := wanted[onDevice], wanted[onHost] || wanted[anywhere] && !wanted[onDevice]
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := c.load(on, t)
+		if err == nil {
+			err = tensor.Keep(x) // the session's, whatever scope it is made in
+		}
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
-		tensor.Keep(x) // the session's, whatever scope it is made in
 		c.s.constants = append(c.s.constants, held{slot, x})
 		return x, nil
 	}

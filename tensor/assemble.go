@@ -36,7 +36,7 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 		return nil, err
 	}
 	if out.Count() == 0 {
-		return out, nil
+		return out.publish(), nil
 	}
 	if s.noCopies.Load() {
 		err = layout.Errorf(ErrCopy, op, "it is put together from %d parts, and copies are forbidden on this stream", len(parts))
@@ -46,7 +46,7 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 	if err != nil {
 		return nil, out.fail(op, errors.Join(err, out.Release()))
 	}
-	return out, nil
+	return out.publish(), nil
 }
 
 // Assemble sets the elements of t, which keeps its layout, from parts. If t has
@@ -70,13 +70,10 @@ func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 		return nil, err
 	}
 	out := &Tensor{stream: t.stream, memory: t.memory, layout: t.layout, dtype: t.dtype}
-	if t.stream.scope.Load() != nil {
-		t.stream.collect(out)
-	}
 	if err := out.assemble(op, parts, true); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
-	return out, nil
+	return out.publish(), nil
 }
 
 // assemble runs the parts. All layouts come first, so that what cannot be done

@@ -34,10 +34,10 @@ func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
 	case to.Bits() != t.dtype.Bits():
 		l, err = l.Bitcast(t.dtype.Bits(), to.Bits())
 	}
-	v, err := t.view(t.stream, op, &l, err)
+	v, err := t.reference(t.stream, op, &l, err)
 	if err != nil {
 		return nil, err
 	}
 	v.dtype = to
-	return v, nil
+	return v.publish(), nil
 }

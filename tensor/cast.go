@@ -23,6 +23,10 @@ func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
 
 // CastAs is Cast under the name of the operation that asks for it.
 func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
+	return published(t.cast(op, to, how))
+}
+
+func (t *Tensor) cast(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor(op)
 	}
@@ -30,7 +34,7 @@ func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tenso
 		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "%v is not an element type", to))
 	}
 	if to == t.dtype {
-		return t.view(t.stream, op, &t.layout, nil)
+		return t.reference(t.stream, op, &t.layout, nil)
 	}
 	if err := t.hold(op); err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ import (
 // host's, otherwise from every read of the result, and of what is computed from it (see
 // device.Queue). A policy says otherwise, on the device and without a wait: with device.OutsideSkip the result is zero (or the empty
 // string) there, with device.OutsideClamp and device.OutsideClampZero the nearest index in
-// range takes its place.
+// range takes its place. Of an axis without elements all indices are out of range, and there is
+// no nearest one: that is device.ErrInvalid, unless they are skipped.
 func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
 	return t.GatherAs("Gather", axis, indices, outside...)
 }
@@ -222,6 +223,14 @@ func (g *gathering) setOutside(outside []device.Outside) error {
 	return nil
 }
 
+// checkExtents refuses indices of an axis that has no elements, unless they are left out.
+func (g *gathering) checkExtents(indices *Tensor) error {
+	if indices.Count() > 0 && layout.LeadNowhere(g.by) && !g.skips() {
+		return layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	}
+	return nil
+}
+
 // skips reports whether elements are left out that indices out of range name.
 func (g *gathering) skips() bool {
 	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideSkip })
@@ -239,7 +248,7 @@ func (t *Tensor) gather(g *gathering, indices *Tensor, outside []device.Outside)
 		return nil, err
 	}
 	defer indices.memory.drop()
-	out, err := t.gatherHeld(g, indices)
+	out, err := published(t.gatherHeld(g, indices))
 	if err != nil {
 		return nil, layout.Named(fmt.Sprintf("%s of %v%v by %v%v", g.op, t.dtype, t.layout.Shape(), indices.dtype, indices.layout.Shape()), err)
 	}
@@ -251,8 +260,8 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices.Count() > 0 && slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
-		return nil, layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
+	if err := g.checkExtents(indices); err != nil {
+		return nil, err
 	}
 	if count == 0 {
 		copied, err := t.checkUnused(g, indices)
@@ -261,7 +270,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 		}
 		if copied == 0 {
 			l, err := layout.Contiguous(g.shape...)
-			return t.view(t.stream, g.op, &l, err)
+			return t.reference(t.stream, g.op, &l, err)
 		}
 		out, err := allocate(t.stream, g.op, t.dtype, g.shape)
 		if err == nil {
@@ -276,7 +285,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if indices.stream == Host() {
 		if raw, ok := indices.hostBytes(); ok {
 			if l, ok, err := g.asView(hostIndices{raw, indices.dtype}, &at, t.stream.IsHost()); ok || err != nil {
-				return t.view(t.stream, g.op, &l, err)
+				return t.reference(t.stream, g.op, &l, err)
 			}
 		}
 	}
@@ -309,7 +318,7 @@ func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, 
 		err = indices.usedOn(t.stream)
 	case at.Buffer == indices.memory.buffer:
 		var moved *Tensor
-		if moved, err = indices.To(t.stream); err != nil {
+		if moved, err = indices.to("To", t.stream); err != nil {
 			return at, free, err
 		}
 		free, at.Buffer = moved.Release, moved.memory.buffer

@@ -19,11 +19,7 @@ func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	x, err := wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims)
-	if err == nil {
-		x.memory.lent = true
-	}
-	return x, err
+	return published(wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims, true))
 }
 
 // FromHostBytes is FromHost for any type but String: over the caller's packed
@@ -38,12 +34,11 @@ func FromHostBytes(t layout.DType, data []byte, dims ...int64) (*Tensor, error) 
 	if err != nil {
 		return nil, named(op, t, err)
 	}
-	x := own(Host(), cpu.Wrap(data), t, l)
-	x.memory.lent = true
-	return x, nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: true}, t, l).publish(), nil
 }
 
-func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tensor, error) {
+// wrap returns a tensor over memory of n elements, which is the caller's if it is lent.
+func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bool) (*Tensor, error) {
 	if err := checkCount(op, t, dims, n); err != nil {
 		return nil, err
 	}
@@ -51,7 +46,7 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64) (*Tenso
 	if err != nil {
 		return nil, err
 	}
-	return own(Host(), cpu.Wrap(data), t, l), nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: lent}, t, l), nil
 }
 
 // HostInts returns a small int64 tensor on Host that was worked out from what
@@ -64,12 +59,12 @@ func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, er
 	if t.released.Load() {
 		return nil, t.fail(op, ErrReleased)
 	}
-	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims)
+	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims, false)
 	if err != nil {
 		return nil, err
 	}
 	t.stream.report(op, Verdict{}, t.dtype, &t.layout, &out.layout)
-	return out, nil
+	return out.publish(), nil
 }
 
 // maxInts bounds what AppendInts returns: a tensor that repeats one element

@@ -28,7 +28,7 @@ func Iota(s *Stream, t layout.DType, axis int, dims ...int64) (*Tensor, error) {
 	}
 	row, err := indices(s, op, t, dims[at])
 	if err != nil || len(dims) == 1 {
-		return row, err
+		return published(row, err)
 	}
 	defer row.Release()
 	after := make([]int, len(dims)-at-1)
@@ -69,15 +69,15 @@ func indices(s *Stream, op string, t layout.DType, n int64) (*Tensor, error) {
 	for i := range values {
 		values[i] = int64(i)
 	}
-	x, err := FromHost(values)
+	x, err := wrap(op, layout.Int64, bytesOfSlice(values), n, []int64{n}, false)
 	if err != nil {
 		return nil, err
 	}
 	defer x.Release()
-	y, err := x.CastAs(op, t, device.Rounding{})
+	y, err := x.cast(op, t, device.Rounding{})
 	if err != nil {
 		return nil, err
 	}
 	defer y.Release()
-	return y.To(s)
+	return y.to(op, s)
 }

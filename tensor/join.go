@@ -111,7 +111,7 @@ func (t *Tensor) Split(axis int, sizes ...int64) ([]*Tensor, error) {
 	from := int64(0)
 	for _, n := range sizes {
 		l, err := t.layout.Slice(at, from, from+n, 1)
-		part, err := t.view(t.stream, op, &l, err)
+		part, err := t.reference(t.stream, op, &l, err)
 		if err != nil {
 			for _, p := range parts {
 				_ = p.Release()
@@ -120,6 +120,9 @@ func (t *Tensor) Split(axis int, sizes ...int64) ([]*Tensor, error) {
 		}
 		parts = append(parts, part)
 		from += n
+	}
+	for _, p := range parts {
+		p.publish()
 	}
 	return parts, nil
 }

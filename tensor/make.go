@@ -13,19 +13,19 @@ func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	const op = "New"
 	x, err := allocate(s, op, t, dims)
 	if err != nil || t == layout.String || x.Count() == 0 {
-		return x, err // AllocStrings gives empty strings
+		return published(x, err) // AllocStrings gives empty strings
 	}
 	if err := s.queue.Fill(x.Operand(), make([]byte, (t.Bits()+7)/8)); err != nil {
 		return nil, x.fail(op, errors.Join(err, x.Release()))
 	}
 	x.note(op, move{verdict: Verdict{Copy, bytesOf(t, x.Count()), "fill"}}, x)
-	return x, nil
+	return x.publish(), nil
 }
 
 // Empty returns a contiguous tensor whose elements are undefined: to be filled
 // through CopyFrom, the stream's queue or kernels of the caller's.
 func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
-	return allocate(s, "Empty", t, dims)
+	return published(allocate(s, "Empty", t, dims))
 }
 
 // FromSlice returns a contiguous tensor with the elements of data in row-major
@@ -72,7 +72,7 @@ func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 		return nil, t.fail(op, errors.Join(err, t.Release()))
 	}
 	t.note(op, move{verdict: Verdict{Kind: Transfer, Bytes: bytesOf(t.dtype, t.Count())}}, t)
-	return t, nil
+	return t.publish(), nil
 }
 
 // checkBytes checks that n bytes are just those of elements of the extents.

@@ -28,7 +28,7 @@ func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
 	if err := t.checkTable(op, table); err != nil {
 		return nil, t.fail(op, err)
 	}
-	entries, err := table.Contiguous()
+	entries, err := table.contiguous(op)
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
@@ -44,7 +44,7 @@ func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(out.dtype, out.Count()), "map"}}, t)
-	return out, nil
+	return out.publish(), nil
 }
 
 // checkTable checks a table for t, as far as the device does not.

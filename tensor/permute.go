@@ -30,14 +30,14 @@ func (t *Tensor) PermuteInPlace(perm ...int) (*Tensor, error) {
 	if err == nil {
 		to, err = to.Rebase(t.layout.Offset())
 	}
-	out, err := t.view(t.stream, op, &to, err)
+	out, err := t.reference(t.stream, op, &to, err)
 	if err != nil || from.IsContiguous() {
-		return out, err
+		return published(out, err)
 	}
 	if err := out.permute(op, from); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
-	return out, nil
+	return out.publish(), nil
 }
 
 // permute sets the elements of t, which is contiguous, to those that another layout finds

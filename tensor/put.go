@@ -25,7 +25,8 @@ type PutOption interface {
 // An index out of range goes nowhere, and is device.ErrInvalid: at once, or from every read
 // of t and of what is computed from it (see device.Queue). A policy says otherwise, on the device and without a wait: with
 // device.OutsideSkip it is left out, with device.OutsideClamp and
-// device.OutsideClampZero the nearest index in range takes its place.
+// device.OutsideClampZero the nearest index in range takes its place. Of an axis without
+// elements, see Gather.
 //
 // If several indices name one slice, each of its elements becomes one of theirs: on the
 // cpu device the last one's (see device.Info's PutsInOrder). With device.Add, Mul, Min or
@@ -138,8 +139,8 @@ func (t *Tensor) putHeld(g *gathering, indices, src *Tensor, how device.Reductio
 	if !slices.Equal(src.Shape(), g.shape) {
 		return fail("the elements have the shape %v; %v is what the indices ask for", src.Shape(), layout.Shape(g.shape))
 	}
-	if indices.Count() > 0 && slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Extent == 0 }) {
-		return fail("there are indices of an axis of extent 0, which has no elements")
+	if err := g.checkExtents(indices); err != nil {
+		return err
 	}
 	if src.Count() == 0 {
 		return nil

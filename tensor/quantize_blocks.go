@@ -42,7 +42,7 @@ func (t *Tensor) QuantizeBlocks(to, scale layout.DType, size int64) (codes, scal
 		return nil, nil, errors.Join(t.fail(op, err), codes.Release(), scales.Release())
 	}
 	codes.note(op, move{verdict: Verdict{Copy, bytesOf(to, codes.Count()) + bytesOf(scale, scales.Count()), "scale"}}, t)
-	return codes, scales, nil
+	return codes.publish(), scales.publish(), nil
 }
 
 // quantizeBlocks calls the queue for blocks of one size, and for the shorter ones at the end.

@@ -284,8 +284,9 @@ func (t *Tensor) ReadInto(dst []byte) (int64, error) {
 // and the other stream's work on it waits for this one's so far; on another
 // device it is a transfer to a contiguous copy: without the host, and without
 // waiting, where the devices can (see device.PeerQueue).
-func (t *Tensor) To(s *Stream) (*Tensor, error) {
-	const op = "To"
+func (t *Tensor) To(s *Stream) (*Tensor, error) { return published(t.to("To", s)) }
+
+func (t *Tensor) to(op string, s *Stream) (*Tensor, error) {
 	if err := t.hold(op); err != nil {
 		return nil, err
 	}
@@ -294,7 +295,7 @@ func (t *Tensor) To(s *Stream) (*Tensor, error) {
 		return nil, t.fail(op, nilStream(op))
 	}
 	if s.dev == t.stream.dev {
-		return t.view(s, op, &t.layout, t.usedOn(s))
+		return t.reference(s, op, &t.layout, t.usedOn(s))
 	}
 	var out *Tensor
 	err := t.download(op, func(x *Tensor) (err error) {

@@ -76,5 +76,5 @@ func (t *Tensor) rearranged(op string, l layout.Layout, dims []int64, err error)
 	}
 	defer t.memory.drop()
 	seen := Tensor{stream: t.stream, memory: t.memory, layout: l, dtype: t.dtype}
-	return seen.compact(op, dims)
+	return published(seen.compact(op, dims))
 }

@@ -113,7 +113,7 @@ func (t *Tensor) scaledTo(op string, to layout.DType, scale func(out *Tensor) er
 		return nil, errors.Join(err, out.Release())
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "scale"}}, t)
-	return out, nil
+	return out.publish(), nil
 }
 
 func (t *Tensor) dequantize(op string, out *Tensor, by Scaling) error {

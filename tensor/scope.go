@@ -18,7 +18,9 @@ type Scope struct {
 
 // NewScope opens a scope: Close releases all tensors, views too, that were made on the
 // stream in between, by any call, and not taken out by Keep. A tensor that is released
-// before is no matter. The sessions of package onnx keep what is theirs.
+// before is no matter. The sessions of package onnx keep what is theirs. A tensor is in the
+// scope from when the call that makes it returns. Goroutines that share a stream share its
+// scopes: each needs a stream of its own, or another's Close releases what it still uses.
 //
 //	scope := tensor.NewScope(s)
 //	defer scope.Close()
@@ -33,13 +35,29 @@ func NewScope(s *Stream) *Scope {
 }
 
 // Keep takes tensors out of the scopes that they were made in: they are the caller's to
-// release again. Nil tensors, and those of no scope, are passed over.
-func Keep(xs ...*Tensor) {
+// release again. Nil tensors, and those of no scope, are passed over. ErrReleased says that
+// one is released already, as by another goroutine's Scope.Close; the others are kept. See
+// [Tensor.Kept] for a reference that no scope ever has.
+func Keep(xs ...*Tensor) error {
+	var errs []error
 	for _, x := range xs {
-		if x != nil {
-			x.leaveScope()
+		if x == nil {
+			continue
+		}
+		if x.leaveScope(); x.released.Load() {
+			errs = append(errs, x.fail("Keep", ErrReleased))
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// Kept is Alias, but the reference is in no scope: the caller's to release. op names the
+// operation to the trace hook and in errors.
+func (t *Tensor) Kept(op string) (*Tensor, error) {
+	if t == nil {
+		return nil, nilTensor(op)
+	}
+	return t.reference(t.stream, op, &t.layout, nil)
 }
 
 // Close releases the scope's tensors, after those of scopes that were opened in it and
@@ -69,14 +87,19 @@ func (sc *Scope) Close() error {
 }
 
 func (sc *Scope) release() error {
+	var ended []*Tensor
 	sc.mu.Lock()
-	sc.closed = true
-	made := sc.made
-	sc.made = nil
+	for x := range sc.made {
+		if !x.released.Swap(true) { // within the lock: so Keep, which takes it, knows
+			x.scope.Store(nil)
+			ended = append(ended, x)
+		}
+	}
+	sc.made, sc.closed = nil, true
 	sc.mu.Unlock()
 	var errs []error
-	for x := range made {
-		errs = append(errs, x.Release())
+	for _, x := range ended {
+		errs = append(errs, x.letGo())
 	}
 	return errors.Join(errs...)
 }
@@ -95,11 +118,13 @@ func (s *Stream) collect(t *Tensor) {
 	}
 }
 
-// leaveScope takes a tensor out of its scope.
+// leaveScope takes a tensor out of its scope. One that the scope's end releases is marked so
+// when it returns.
 func (t *Tensor) leaveScope() {
-	if sc := t.scope.Swap(nil); sc != nil {
+	if sc := t.scope.Load(); sc != nil {
 		sc.mu.Lock()
 		delete(sc.made, t)
 		sc.mu.Unlock()
+		t.scope.Store(nil)
 	}
 }

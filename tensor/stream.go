@@ -27,6 +27,8 @@ type Stream struct {
 	// streams follow this one before they use what it made.
 	alloc  func(bytes int64) (device.Buffer, error)
 	closes func() error
+	// deviceClosed: closes has closed the device, which frees the memory of all tensors.
+	deviceClosed atomic.Bool
 
 	trace    atomic.Pointer[func(Event)]
 	noCopies atomic.Bool
@@ -48,7 +50,13 @@ func Open(name string) (*Stream, error) {
 		return nil, errors.Join(err, dev.Close())
 	}
 	endQueue := s.closes
-	s.closes = func() error { return errors.Join(endQueue(), dev.Close()) }
+	s.closes = func() error {
+		err := errors.Join(endQueue(), dev.Close())
+		if err == nil {
+			s.deviceClosed.Store(true)
+		}
+		return err
+	}
 	return s, nil
 }
 
@@ -145,7 +153,8 @@ func (s *Stream) WaitContext(ctx context.Context) error {
 	return s.Wait()
 }
 
-// Close waits for the stream's work and closes what the stream opened.
+// Close waits for the stream's work and closes what the stream opened: the device of a stream
+// that Open made. The device frees the memory of its tensors; release those before.
 func (s *Stream) Close() error {
 	if s == nil {
 		return nilStream("Close")

@@ -41,7 +41,9 @@ type memory struct {
 // ErrInvalid.
 var ErrReleased = fmt.Errorf("%w: the tensor has been released", device.ErrInvalid)
 
-// allocate returns a tensor with undefined elements, contiguous.
+// allocate returns a tensor with undefined elements, contiguous. Like all that own and
+// reference return, it is in no scope, so that nobody else releases it: publish gives it to
+// one when the call that makes it is done with it.
 func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, error) {
 	if s == nil {
 		return nil, nilStream(op)
@@ -68,7 +70,7 @@ func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, err
 	if err != nil {
 		return nil, fmt.Errorf("%s of %v%v: %w", op, t, l.Shape(), err)
 	}
-	return own(s, b, t, l), nil
+	return own(s, &memory{buffer: b}, t, l), nil
 }
 
 // named names the operation and the element type that err is about, where
@@ -77,43 +79,52 @@ func named(op string, t layout.DType, err error) error {
 	return layout.Named(fmt.Sprintf("%s of %v", op, t), err)
 }
 
-// own returns the first tensor over a buffer.
-func own(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) *Tensor {
-	m := &memory{buffer: b, owner: s}
+// own returns the first tensor over memory whose buffer is set, and whose it is.
+func own(s *Stream, m *memory, t layout.DType, l layout.Layout) *Tensor {
+	m.owner = s
 	m.refs.Store(1)
 	s.live.add(m, t, l)
-	x := &Tensor{stream: s, memory: m, layout: l, dtype: t}
-	if s.scope.Load() != nil {
-		s.collect(x)
+	return &Tensor{stream: s, memory: m, layout: l, dtype: t}
+}
+
+// publish gives a tensor that is complete to the stream's scope, if it has one.
+func (t *Tensor) publish() *Tensor {
+	if t.stream.scope.Load() != nil {
+		t.stream.collect(t)
 	}
-	return x
+	return t
+}
+
+// published is the end of a call that makes a tensor.
+func published(t *Tensor, err error) (*Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t.publish(), nil
 }
 
 // FromBuffer returns a tensor over a buffer of the stream's device. If lend is
 // set the buffer stays the caller's, who keeps it alive and frees it;
 // otherwise the last Release frees it. After an error it is the caller's.
 func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
-	const op = "FromBuffer"
-	if s == nil {
-		return nil, nilStream(op)
-	}
-	o := device.Operand{Buffer: b, Layout: l, Type: t}
-	if err := backend.CheckOperand(op, "the tensor", &o); err != nil {
-		return nil, err
-	}
-	x := own(s, b, t, l)
-	x.memory.lent = lend
-	return x, nil
+	return fromMemory(s, "FromBuffer", &memory{buffer: b, lent: lend}, t, l)
 }
 
 // FromSharedBuffer is FromBuffer, without lend, for memory whose elements others may read
 // and change meanwhile: no call takes it for its own, to write results to it (see Unshared).
 func FromSharedBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
-	x, err := FromBuffer(s, b, t, l, false)
-	if err == nil {
-		x.memory.shared = true
+	return fromMemory(s, "FromSharedBuffer", &memory{buffer: b, shared: true}, t, l)
+}
+
+func fromMemory(s *Stream, op string, m *memory, t layout.DType, l layout.Layout) (*Tensor, error) {
+	if s == nil {
+		return nil, nilStream(op)
 	}
-	return x, err
+	o := device.Operand{Buffer: m.buffer, Layout: l, Type: t}
+	if err := backend.CheckOperand(op, "the tensor", &o); err != nil {
+		return nil, err
+	}
+	return own(s, m, t, l).publish(), nil
 }
 
 // WithLayout returns a view of the same memory through another layout, which
@@ -131,6 +142,11 @@ func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 // error that making the layout gave, or with a layout that stays within the
 // buffer.
 func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tensor, error) {
+	return published(t.reference(s, op, l, err))
+}
+
+// reference is view without a scope.
+func (t *Tensor) reference(s *Stream, op string, l *layout.Layout, err error) (*Tensor, error) {
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
@@ -140,11 +156,7 @@ func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tenso
 	if s.trace.Load() != nil {
 		s.report(op, Verdict{}, t.dtype, &t.layout, l)
 	}
-	x := &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}
-	if s.scope.Load() != nil {
-		s.collect(x)
-	}
-	return x, nil
+	return &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}, nil
 }
 
 // retain takes one more reference, unless t is released. A last Release in
@@ -179,7 +191,7 @@ func (t *Tensor) hold(op string) error {
 // Release gives up the tensor. The memory is freed, in order after the work
 // queued on it, when no view of it is left. Releasing a tensor twice does
 // nothing; using it afterwards is ErrReleased. Release on a nil tensor does
-// nothing.
+// nothing. A device that is closed has freed the memory: that is device.ErrClosed.
 func (t *Tensor) Release() error {
 	if t == nil || t.released.Swap(true) {
 		return nil
@@ -187,7 +199,15 @@ func (t *Tensor) Release() error {
 	if t.scope.Load() != nil {
 		t.leaveScope()
 	}
-	return t.memory.drop()
+	return t.letGo()
+}
+
+// letGo gives up the reference of a tensor that is marked as released.
+func (t *Tensor) letGo() error {
+	if err := t.memory.drop(); err != nil {
+		return t.fail("Release", err)
+	}
+	return nil
 }
 
 func (m *memory) drop() error {
@@ -197,6 +217,9 @@ func (m *memory) drop() error {
 	m.owner.live.remove(m)
 	if m.lent {
 		return nil
+	}
+	if m.owner.deviceClosed.Load() {
+		return layout.Errorf(device.ErrClosed, "", "its stream was closed, and the device %s with it, which freed the memory", m.owner.dev.Info().ID())
 	}
 	return m.buffer.Free()
 }

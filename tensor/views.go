@@ -109,20 +109,21 @@ func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
 	}
 	l, err := t.layout.Reshape(dims...)
 	if errors.Is(err, layout.ErrNeedsCopy) {
-		return t.compact(op, dims)
+		return published(t.compact(op, dims))
 	}
 	return t.view(t.stream, op, &l, err)
 }
 
 // Contiguous returns the tensor in row-major order without gaps: a view if it
 // is so already, a copy otherwise.
-func (t *Tensor) Contiguous() (*Tensor, error) {
-	const op = "Contiguous"
+func (t *Tensor) Contiguous() (*Tensor, error) { return published(t.contiguous("Contiguous")) }
+
+func (t *Tensor) contiguous(op string) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor(op)
 	}
 	if t.layout.IsContiguous() {
-		return t.view(t.stream, op, &t.layout, nil)
+		return t.reference(t.stream, op, &t.layout, nil)
 	}
 	return t.compact(op, t.layout.Shape())
 }
@@ -150,7 +151,7 @@ func (t *Tensor) Clone() (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Clone")
 	}
-	return t.copyOut("Clone", t.layout.Shape())
+	return published(t.copyOut("Clone", t.layout.Shape()))
 }
 
 func (t *Tensor) copyOut(op string, dims []int64) (*Tensor, error) {
@@ -228,13 +229,13 @@ func (t *Tensor) Unpack() (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Unpack")
 	}
-	return t.repack("Unpack", t.dtype.Container())
+	return published(t.repack("Unpack", t.dtype.Container()))
 }
 
 // Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
 // that has it as its container. The low bits are kept: integers out of range
 // wrap, and floats are made of bits.
-func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return t.repack("Pack", to) }
+func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return published(t.repack("Pack", to)) }
 
 // bitsOf returns the integer type that packs and unpacks as a type's bits do.
 func bitsOf(t layout.DType) layout.DType {

@@ -38,7 +38,7 @@ func WhereAs(op string, cond, a, b *Tensor) (*Tensor, error) {
 		return nil, whereFailed(op, cond, a, b, errors.Join(err, out.Release()))
 	}
 	out.note(op, move{verdict: Verdict{Copy, bytesOf(a.dtype, out.Count()), "where"}}, a)
-	return out, nil
+	return out.publish(), nil
 }
 
 // FillWhere sets the elements of t to those of value where cond is true, and keeps the

@@ -41,11 +41,13 @@ func (e *Device) alloc(op string, size int64) (gt.Memory, error) {
 		return nil, err
 	}
 	x, err := tensor.Empty(e.s, layout.Uint8, size)
+	if err == nil {
+		err = tensor.Keep(x) // Free releases it, no scope of the caller's
+	}
 	if err != nil {
 		addresses.give(address)
 		return nil, layout.Named(op, err)
 	}
-	tensor.Keep(x) // Free releases it, no scope of the caller's
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.blocks[address] = x

@@ -28,6 +28,17 @@ func CheckRange(op string, b device.Buffer, off, n int64) error {
 
 // CheckOperand checks that every element of an operand lies in its buffer.
 func CheckOperand(op, role string, o *device.Operand) error {
+	if err := checkType(op, role, o); err != nil {
+		return err
+	}
+	if lo, hi, some := o.Layout.Extent(); some && !reaches(o, lo, hi) {
+		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
+	}
+	return nil
+}
+
+// checkType checks that an operand has a buffer of elements of its type.
+func checkType(op, role string, o *device.Operand) error {
 	if o.Buffer == nil {
 		return invalid(op, "%s has no buffer", role)
 	}
@@ -39,9 +50,6 @@ func CheckOperand(op, role string, o *device.Operand) error {
 		return invalid(op, "%s is of type %v but its buffer holds strings", role, o.Type)
 	case !strings && o.Type == layout.String:
 		return invalid(op, "%s is of type %v but its buffer holds bytes", role, o.Type)
-	}
-	if lo, hi, some := o.Layout.Extent(); some && !reaches(o, lo, hi) {
-		return invalid(op, "%s %v reaches beyond its buffer of size %d", role, *o, o.Buffer.Size())
 	}
 	return nil
 }

@@ -11,7 +11,13 @@ import (
 // are.
 func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	const op = "Take"
-	if err := checkPair(op, dst, src); err != nil {
+	if err := CheckOperand(op, "dst", dst); err != nil {
+		return err
+	}
+	if err := checkMoved(op, "src", src, by); err != nil {
+		return err
+	}
+	if err := checkDistinct(op, dst); err != nil {
 		return err
 	}
 	return checkIndexed(op, dst, src, at, by, false)
@@ -20,11 +26,11 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 // CheckPut checks the rules of Queue.Put, but for what the indices in memory are.
 func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	const op = "Put"
-	if err := checkBuffers(op, dst, src); err != nil {
+	if err := checkMoved(op, "dst", dst, by); err != nil {
 		return err
 	}
-	if !dst.Layout.SameShape(&src.Layout) {
-		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
+	if err := CheckOperand(op, "src", src); err != nil {
+		return err
 	}
 	if !how.Valid() {
 		return invalid(op, "%v to %v: there is no %v", *src, *dst, how)
@@ -38,12 +44,23 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.In
 	return checkIndexed(op, dst, src, at, by, true)
 }
 
+// checkMoved checks the operand whose elements indices name: where they name none, it needs
+// no place for one.
+func checkMoved(op, role string, o *device.Operand, by []device.Index) error {
+	if layout.LeadNowhere(by) {
+		return checkType(op, role, o)
+	}
+	return CheckOperand(op, role, o)
+}
+
 // checkIndexed checks what takes and puts have in common. put: the indices are dst's.
 func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, put bool) error {
 	if err := CheckOperand(op, "at", at); err != nil {
 		return err
 	}
 	switch {
+	case !dst.Layout.SameShape(&src.Layout):
+		return invalid(op, "%v to %v: the shapes differ", *src, *dst)
 	case dst.Type.Bits() != src.Type.Bits():
 		return invalid(op, "%v to %v: elements of %d and of %d bits", *src, *dst, src.Type.Bits(), dst.Type.Bits())
 	case dst.Type == layout.Bit:
@@ -68,16 +85,19 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, pu
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
+	for i := range by {
+		if by[i].Extent == 0 && by[i].Outside != device.OutsideSkip {
+			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
+		}
+	}
+	if layout.LeadNowhere(by) {
+		return nil
+	}
 	ofDst, ofSrc, moved, role := []device.Index(nil), by, src, "src"
 	if put {
 		ofDst, ofSrc, moved, role = by, nil, dst, "dst"
 	}
 	lo, hi, ok := layout.Reach(&moved.Layout, by)
-	for i := range by {
-		if by[i].Extent == 0 {
-			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
-		}
-	}
 	if !ok || !reaches(moved, lo, hi) {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d by its indices %v", role, *moved, moved.Buffer.Size(), by)
 	}

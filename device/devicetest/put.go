@@ -129,6 +129,9 @@ func (r runner) putRules(t *testing.T) {
 		{"no index", one, of(b, 4), ints(0, 4), device.Set, nil, device.ErrInvalid},
 		{"too many", one, of(b, 4), ints(0, 4), device.Set, make([]device.Index, device.MostIndices+1), device.ErrUnsupported},
 		{"extent 0", one, of(b, 4), ints(0, 4), device.Set, by(0, 1), device.ErrInvalid},
+		{"extent 0, clamped", one, of(b, 4), ints(0, 4), device.Set, []device.Index{{Outside: device.OutsideClamp}}, device.ErrInvalid},
+		{"extent 0, clamped to 0", one, of(b, 4), ints(0, 4), device.Add, []device.Index{{Outside: device.OutsideClampZero}}, device.ErrInvalid},
+		{"extent 0, src and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), device.Set, []device.Index{{Outside: device.OutsideSkip}}, device.ErrInvalid},
 		{"dst is reached beyond", one, of(b, 4), ints(0, 4), device.Set, by(65, 1), device.ErrInvalid},
 		{"dst is reached far beyond", one, of(b, 4), ints(0, 4), device.Set, by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
 		{"dst is reached before", one, of(b, 4), ints(0, 4), device.Set, by(2, -1), device.ErrInvalid},
@@ -154,9 +157,20 @@ func (r runner) putRules(t *testing.T) {
 	// What is nothing to do, and what is just within the rules.
 	before = rig.dev.Stats()
 	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.Set, by(0, 1)...))
+	nothing := []device.Index{{Outside: device.OutsideSkip, Stride: 1}, {Extent: 2, Stride: 1}}
+	empty := rig.buffer(nil)
+	for how := device.Set; how <= device.Max; how++ {
+		rig.ok(rig.q.Put(one, of(b, 4), ints(0, 4), how, nothing...))
+		rig.ok(rig.q.Put(of(empty, 4), of(b, 4), ints(0, 4), how, nothing[:1]...)) // to a table without rows
+	}
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("an empty put was launched")
 	}
+	rig.ok(errors.Join(rig.q.Wait(), empty.Free()))
+	if !bytes.Equal(rig.bytes(a), data) {
+		rig.Error("a put to nowhere changed a buffer")
+	}
+	before = rig.dev.Stats()
 	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), ints(0, 4), device.Set, by(8, 1)...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+4 {
 		rig.Errorf("a put of 4 bytes took the stats from %+v to %+v", before, after)

@@ -335,6 +335,9 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
+	if layout.LeadNowhere(by) {
+		return nil
+	}
 	by = slices.Clone(by)
 	return q.launchFrom(dst, func() error {
 		wrong := oracle.Take(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, mover(dst, src))
@@ -363,6 +366,9 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	}
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
+	}
+	if layout.LeadNowhere(by) {
+		return nil
 	}
 	by = slices.Clone(by)
 	return q.count(dst, func() {

@@ -144,6 +144,10 @@ func (r runner) takeRules(t *testing.T) {
 		{"no index", of(a, 4), one, ints(0, 4), nil, device.ErrInvalid},
 		{"too many", of(a, 4), one, ints(0, 4), many, device.ErrUnsupported},
 		{"extent 0", of(a, 4), one, ints(0, 4), by(0, 1), device.ErrInvalid},
+		{"extent 0, clamped", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideClamp}}, device.ErrInvalid},
+		{"extent 0, clamped to 0", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideClampZero}}, device.ErrInvalid},
+		{"extents 0, one of them skipped", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideSkip}, {}}, device.ErrInvalid},
+		{"extent 0, dst and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), []device.Index{{Outside: device.OutsideSkip}}, device.ErrInvalid},
 		{"extent -1", of(a, 4), one, ints(0, 4), by(-1, 1), device.ErrInvalid},
 		{"src is reached beyond", of(a, 4), one, ints(0, 4), by(65, 1), device.ErrInvalid},
 		{"src is reached far beyond", of(a, 4), one, ints(0, 4), by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
@@ -169,9 +173,18 @@ func (r runner) takeRules(t *testing.T) {
 	// What is nothing to do, and what is just within the rules.
 	before = rig.dev.Stats()
 	rig.ok(rig.q.Take(of(a, 0), of(b, 0), ints(0, 0), by(0, 1)...))
+	nothing := []device.Index{{Outside: device.OutsideSkip, Stride: 1}, {Extent: 2, Stride: 1}}
+	empty := rig.buffer(nil)
+	rig.ok(rig.q.Take(of(a, 4), one, ints(0, 4), nothing...))
+	rig.ok(rig.q.Take(of(a, 4), of(empty, 4), ints(0, 4), nothing[:1]...)) // of a table without rows
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("an empty take was launched")
 	}
+	rig.ok(errors.Join(rig.q.Wait(), empty.Free()))
+	if !bytes.Equal(rig.bytes(a), data) {
+		rig.Error("a take of nothing changed a buffer")
+	}
+	before = rig.dev.Stats()
 	rig.ok(rig.q.Take(operand(b, layout.Uint8, dense(8, 4)), one, ints(0, 4), by(8, 1)...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+4 {
 		rig.Errorf("a take of 4 bytes took the stats from %+v to %+v", before, after)

@@ -309,11 +309,14 @@ func (g generator) indexed(c *Case, elements int64) bool {
 		} else if g.chance(.3) {
 			x.Outside = device.Outside(g.IntN(4))
 		}
+		if g.chance(.02) {
+			x.Extent, x.Outside = 0, device.OutsideSkip
+		}
 		c.By = append(c.By, x)
 	}
 	// Indices that walk backwards need room before what they move.
 	for _, x := range c.By {
-		if x.Stride < 0 {
+		if x.Stride < 0 && x.Extent > 0 {
 			if !transform(c.moved(), 1, -x.Stride*(x.Extent-1)) {
 				return false
 			}

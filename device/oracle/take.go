@@ -27,6 +27,9 @@ func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, mo
 
 // indexed walks two layouts in row-major order, with what the indices add.
 func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, visit func(p, q, by int64)) (wrong []int64) {
+	if layout.LeadNowhere(by) {
+		return nil
+	}
 	number := int64(0)
 	walk(d, s, func(p, q int64) {
 		position := a.At(index(d, number)...)
@@ -91,7 +94,7 @@ func (c Case) walkableIndices() bool {
 		return false
 	}
 	for _, x := range c.By {
-		if x.Extent <= 0 || c.Once && x.Outside != device.OutsideSkip {
+		if x.Extent < 0 || x.Extent == 0 && x.Outside != device.OutsideSkip || c.Once && x.Outside != device.OutsideSkip {
 			return false
 		}
 	}
@@ -106,7 +109,7 @@ func (c Case) walkableIndices() bool {
 	}
 	moved := c.moved()
 	_, _, ok := layout.Reach(moved, c.By)
-	return ok
+	return ok || layout.LeadNowhere(c.By)
 }
 
 // moved is the layout that indices move.
@@ -145,7 +148,7 @@ func (c Case) Sizes() (dst, src, at int64) {
 	}
 	reach, last := int64(0), int64(0)
 	for _, x := range c.By {
-		if x.Stride > 0 && c.Dst.Count() > 0 {
+		if x.Stride > 0 && x.Extent > 0 && c.Dst.Count() > 0 {
 			reach += x.Stride * (x.Extent - 1)
 		}
 		last = max(last, x.Offset)
@@ -201,7 +204,7 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	}
 	slices.Sort(positions)
 	for _, p := range positions {
-		writeIndex(at[:size/unit*unit], c.AtType, p, rng.Int64N(2*least[p])-least[p])
+		writeIndex(at[:size/unit*unit], c.AtType, p, rng.Int64N(max(2*least[p], 1))-least[p])
 	}
 	for range c.Wrong {
 		if len(all) == 0 {

@@ -115,8 +115,7 @@ func (p *pipeline) output(planes *tensor.Tensor) (err error) {
 	if err != nil {
 		return err
 	}
-	tensor.Keep(bytes)
-	if err := errors.Join(p.planes.Release(), p.setPixels(bytes)); err != nil {
+	if err := errors.Join(tensor.Keep(bytes), p.planes.Release(), p.setPixels(bytes)); err != nil {
 		return err
 	}
 	p.planes = bytes

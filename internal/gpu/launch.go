@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/restride/restride/device"
@@ -130,7 +131,8 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*o
 	}
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if err := k.check(q.dev, &grid, &block); err != nil {
+	some := filled(&grid)
+	if err := k.check(q.dev, &block); err != nil {
 		return nil, layout.Named(k.call(op), err)
 	}
 	b := binding{q: q, parameters: k.parameters}
@@ -148,7 +150,7 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*o
 		b.values[b.places[i]].Mem = used[i].Mem()
 		suspects = used[i].suspects(0, used[i].size, suspects)
 	}
-	if len(suspects) > 0 {
+	if len(suspects) > 0 || !some {
 		return suspects, nil
 	}
 	launch := func() error { return s.LaunchProgram(k.program, grid, block, b.values, b.shared) }
@@ -171,17 +173,24 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*o
 
 func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name(k.name) }
 
-// check checks a kernel against the device and the size of a launch, whose zeros it makes
-// ones.
-func (k *Kernel) check(d *Device, grid, block *device.Grid) error {
-	threads := uint64(1)
-	for i := range block {
-		grid[i], block[i] = max(grid[i], 1), max(block[i], 1)
-		if threads *= uint64(block[i]); threads > 1<<31 {
-			threads = 1 << 31
-		}
+// filled makes ones of the zeros that stand for them, those at the end behind the first
+// extent. It reports whether no other extent is 0.
+func filled(g *device.Grid) bool {
+	for i := len(g) - 1; i > 0 && g[i] == 0; i-- {
+		g[i] = 1
+	}
+	return !slices.Contains(g[:], 0)
+}
+
+// check checks a kernel against the device and the size of its blocks.
+func (k *Kernel) check(d *Device, block *device.Grid) error {
+	some, threads := filled(block), uint64(1)
+	for _, n := range block {
+		threads = min(threads*uint64(n), 1<<31)
 	}
 	switch {
+	case !some:
+		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads has none", block[0], block[1], block[2])
 	case k.dev != d:
 		return layout.Errorf(device.ErrInvalid, "", "the kernel is another device's")
 	case k.closed:

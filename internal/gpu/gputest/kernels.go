@@ -88,9 +88,16 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 		"the kernel is closed":                      q.Launch(closed, one, one, args(float32(1))...),
 		"the kernel is a <nil>":                     q.Launch(nil, one, one),
 		"a block of 65536 by 65536 by 1 threads":    q.Launch(scale, one, device.Grid{1 << 16, 1 << 16}, args(float32(1))...),
+		"a block of 0 by 1 by 1 threads has none":   q.Launch(scale, one, device.Grid{}, args(float32(1))...),
+		"a block of 1 by 0 by 2 threads has none":   q.Launch(scale, device.Grid{}, device.Grid{1, 0, 2}, args(float32(1))...),
+		"a buffer of size 64, is freed":             q.Launch(scale, device.Grid{}, one, append([]any{freed}, args(float32(1))[1:]...)...),
 	} {
 		require.ErrorIs(t, err, device.ErrInvalid, says)
 		assert.ErrorContains(t, err, says)
+	}
+	was := Read(t, q, y.Buffer)
+	for _, none := range []device.Grid{{}, {0, 3}, {3, 0, 2}} { // no blocks: nothing runs
+		require.NoError(t, q.Launch(scale, none, device.Grid{1, 2}, args(float32(1))...), none)
 	}
 	assert.Equal(t, before, dev.Stats().Launches)
 	spoil(t, q, w)
@@ -100,6 +107,7 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 	require.NoError(t, q.Write(w, 0, words))
 	require.NoError(t, q.Launch(turned, device.Grid{1}, device.Grid{32}, append([]any{w}, room...)...))
 	require.NoError(t, q.Wait())
+	require.Equal(t, was, Read(t, q, y.Buffer))
 	if r, ok := any(q).(device.Recorder); ok {
 		_, err = r.Capture(func() error { return q.Launch(scale, one, one, args(float32(1))...) })
 		require.Error(t, err, "a capture has no kernels of the user's")

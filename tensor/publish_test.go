@@ -1,0 +1,363 @@
+package tensor_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// scopeCloser is a cpu device whose queues close a scope in the middle of each call, as
+// another goroutine might.
+type scopeCloser struct {
+	*cpu.Device
+	scope atomic.Pointer[tensor.Scope]
+}
+
+type scopeClosingQueue struct {
+	*cpu.Queue
+	dev *scopeCloser
+}
+
+func (d *scopeCloser) NewQueue() (device.Queue, error) {
+	q, err := d.Device.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	return &scopeClosingQueue{q.(*cpu.Queue), d}, nil
+}
+
+func (q *scopeClosingQueue) close() {
+	if sc := q.dev.scope.Swap(nil); sc != nil {
+		_ = sc.Close()
+	}
+}
+
+func (q *scopeClosingQueue) Write(dst device.Buffer, off int64, src []byte) error {
+	q.close()
+	return q.Queue.Write(dst, off, src)
+}
+
+func (q *scopeClosingQueue) WriteStrings(dst device.Buffer, off int64, src []string) error {
+	q.close()
+	return q.Queue.WriteStrings(dst, off, src)
+}
+
+func (q *scopeClosingQueue) Copy(dst, src device.Operand) error {
+	q.close()
+	return q.Queue.Copy(dst, src)
+}
+
+func (q *scopeClosingQueue) Fill(dst device.Operand, pattern []byte) error {
+	q.close()
+	return q.Queue.Fill(dst, pattern)
+}
+
+func (q *scopeClosingQueue) Convert(dst, src device.Operand, how device.Rounding) error {
+	q.close()
+	return q.Queue.Convert(dst, src, how)
+}
+
+func (q *scopeClosingQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	q.close()
+	return q.Queue.Take(dst, src, at, by...)
+}
+
+func (q *scopeClosingQueue) Map(dst, src, table device.Operand) error {
+	q.close()
+	return q.Queue.Map(dst, src, table)
+}
+
+func (q *scopeClosingQueue) Where(dst, cond, a, b device.Operand) error {
+	q.close()
+	return q.Queue.Where(dst, cond, a, b)
+}
+
+func (q *scopeClosingQueue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	q.close()
+	return q.Queue.Dequantize(dst, src, by)
+}
+
+func (q *scopeClosingQueue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	q.close()
+	return q.Queue.Quantize(dst, src, by)
+}
+
+// makers returns calls that make tensors, by the name of the function: at least one for each
+// that the package exports.
+func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, error) {
+	x := keep(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5}, 2, 3))
+	xt := keep(t)(x.Transpose())
+	bytes := keep(t)(tensor.FromSlice(s, []int8{0, 1, 2, 1}, 4))
+	nibbles := keep(t)(bytes.Pack(layout.Int4))
+	table := keep(t)(tensor.FromSlice(s, make([]int32, 256), 256))
+	scattered := keep(t)(table.Slice(0, -1, -257, -1))
+	at := keep(t)(tensor.FromSlice(s, []int64{1, 0, 0}, 3))
+	elements := keep(t)(tensor.FromSlice(s, []int64{1, 0, 0}, 1, 3))
+	tuples := keep(t)(tensor.FromSlice(s, []int64{1, 0, 0, 2}, 2, 2))
+	onHost := keep(t)(tensor.FromHost([]int64{1, 0, 0}))
+	starts := keep(t)(tensor.FromSlice(s, []int64{1, 1}, 2))
+	cond := keep(t)(tensor.FromSlice(s, []bool{true, false, true}, 3))
+	scale := keep(t)(tensor.FromSlice(s, []float32{2}, 1))
+	none := keep(t)(tensor.New(s, layout.Float32, 2, 0))
+	type maker = func() (*tensor.Tensor, error)
+	identity := func(l layout.Layout) (layout.Layout, error) { return l, nil }
+	buffer := func() device.Buffer {
+		b, err := s.Device().Alloc(24)
+		require.NoError(t, err)
+		return b
+	}
+	first := func(xs []*tensor.Tensor, err error) (*tensor.Tensor, error) {
+		if err != nil {
+			return nil, err
+		}
+		return xs[0], nil
+	}
+	return map[string]maker{
+		"New":                  func() (*tensor.Tensor, error) { return tensor.New(s, layout.Int8, 3) },
+		"New of strings":       func() (*tensor.Tensor, error) { return tensor.New(s, layout.String, 3) },
+		"Empty":                func() (*tensor.Tensor, error) { return tensor.Empty(s, layout.Int8, 3) },
+		"FromSlice":            func() (*tensor.Tensor, error) { return tensor.FromSlice(s, []int16{1, 2}) },
+		"FromSlice of strings": func() (*tensor.Tensor, error) { return tensor.FromSlice(s, []string{"a", "1"}) },
+		"FromBytes":            func() (*tensor.Tensor, error) { return tensor.FromBytes(s, layout.Int8, []byte{1, 2}, 2) },
+		"FromReaderAt": func() (*tensor.Tensor, error) {
+			return tensor.FromReaderAt(s, layout.Int8, strings.NewReader("abc"), 0, 3)
+		},
+		"FromBuffer":       func() (*tensor.Tensor, error) { return tensor.FromBuffer(s, buffer(), x.DType(), x.Layout(), false) },
+		"FromSharedBuffer": func() (*tensor.Tensor, error) { return tensor.FromSharedBuffer(s, buffer(), x.DType(), x.Layout()) },
+		"Assemble": func() (*tensor.Tensor, error) {
+			return tensor.Assemble(s, "op", layout.Float32, []int64{2, 3}, tensor.Part{}, tensor.Part{Src: x})
+		},
+		"Overwrite":        func() (*tensor.Tensor, error) { return x.Overwrite("op", tensor.Part{Into: identity}) },
+		"Bitcast":          func() (*tensor.Tensor, error) { return x.Bitcast(layout.Int32) },
+		"BitcastAs":        func() (*tensor.Tensor, error) { return x.BitcastAs("op", layout.Int16) },
+		"Cast":             func() (*tensor.Tensor, error) { return x.Cast(layout.Int8, device.Rounding{}) },
+		"Cast to strings":  func() (*tensor.Tensor, error) { return x.Cast(layout.String, device.Rounding{}) },
+		"CastAs":           func() (*tensor.Tensor, error) { return x.CastAs("op", layout.Float32, device.Rounding{}) },
+		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at) },
+		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost) },
+		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at) },
+		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, device.OutsideSkip) },
+		"GatherAs":         func() (*tensor.Tensor, error) { return x.GatherAs("op", 1, at) },
+		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements) },
+		"TakeAlongAs":      func() (*tensor.Tensor, error) { return x.TakeAlongAs("op", 0, elements) },
+		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples) },
+		"GatherNDAs":       func() (*tensor.Tensor, error) { return x.GatherNDAs("op", 0, tuples) },
+		"SliceAt":          func() (*tensor.Tensor, error) { return x.SliceAt(starts, 1, 2) },
+		"Iota":             func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2, 3) },
+		"Iota of one axis": func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2) },
+		"Concat":           func() (*tensor.Tensor, error) { return tensor.Concat(0, x, x) },
+		"Concat of one":    func() (*tensor.Tensor, error) { return tensor.Concat(0, x) },
+		"Concat of none":   func() (*tensor.Tensor, error) { return tensor.Concat(0, none, none) },
+		"Stack":            func() (*tensor.Tensor, error) { return tensor.Stack(0, x, x) },
+		"Split":            func() (*tensor.Tensor, error) { return first(x.Split(1, 3)) },
+		"Map":              func() (*tensor.Tensor, error) { return bytes.Map(table) },
+		"Map, reversed":    func() (*tensor.Tensor, error) { return bytes.Map(scattered) },
+		"PermuteInPlace":   func() (*tensor.Tensor, error) { return x.PermuteInPlace(1, 0) },
+		"Pad": func() (*tensor.Tensor, error) {
+			return x.Pad(tensor.PadConstant, nil, tensor.Padding{Before: 1}, tensor.Padding{})
+		},
+		"QuantizeBlocks": func() (*tensor.Tensor, error) {
+			c, sc, err := x.QuantizeBlocks(layout.Int8, layout.Float32, 2)
+			return c, joined(err, sc)
+		},
+		"Dequantize": func() (*tensor.Tensor, error) { return bytes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale}) },
+		"DequantizeAs": func() (*tensor.Tensor, error) {
+			return bytes.DequantizeAs("op", layout.Float32, tensor.Scaling{Scale: scale})
+		},
+		"Quantize": func() (*tensor.Tensor, error) { return x.Quantize(layout.Int8, tensor.Quantization{Scale: scale}) },
+		"QuantizeAs": func() (*tensor.Tensor, error) {
+			return x.QuantizeAs("op", layout.Int8, tensor.Quantization{Scale: scale})
+		},
+		"To":                func() (*tensor.Tensor, error) { return x.To(s) },
+		"To, from the host": func() (*tensor.Tensor, error) { return onHost.To(s) },
+		"Flip":              func() (*tensor.Tensor, error) { return x.Flip() },
+		"Tile":              func() (*tensor.Tensor, error) { return x.Tile(2, 2) },
+		"Repeat":            func() (*tensor.Tensor, error) { return x.Repeat(0, 2) },
+		"WithLayout":        func() (*tensor.Tensor, error) { return x.WithLayout("op", x.Layout()) },
+		"Transpose":         func() (*tensor.Tensor, error) { return x.Transpose() },
+		"Slice":             func() (*tensor.Tensor, error) { return x.Slice(0, 0, 1, 1) },
+		"Expand":            func() (*tensor.Tensor, error) { return x.Expand(4, 2, 3) },
+		"Squeeze":           func() (*tensor.Tensor, error) { return x.Squeeze() },
+		"Unsqueeze":         func() (*tensor.Tensor, error) { return x.Unsqueeze(0) },
+		"Alias":             func() (*tensor.Tensor, error) { return x.Alias() },
+		"Reshape":           func() (*tensor.Tensor, error) { return x.Reshape(6) },
+		"Reshape, a copy":   func() (*tensor.Tensor, error) { return xt.Reshape(6) },
+		"ReshapeAs":         func() (*tensor.Tensor, error) { return xt.ReshapeAs("op", 6) },
+		"Flatten":           func() (*tensor.Tensor, error) { return xt.Flatten(0) },
+		"Contiguous":        func() (*tensor.Tensor, error) { return xt.Contiguous() },
+		"Clone":             func() (*tensor.Tensor, error) { return x.Clone() },
+		"Unpack":            func() (*tensor.Tensor, error) { return nibbles.Unpack() },
+		"Pack":              func() (*tensor.Tensor, error) { return bytes.Pack(layout.Int4) },
+		"Where":             func() (*tensor.Tensor, error) { return tensor.Where(cond, x, x) },
+		"WhereAs":           func() (*tensor.Tensor, error) { return tensor.WhereAs("op", cond, x, x) },
+	}
+}
+
+// joined is the error of a call whose second result nobody wants.
+func joined(err error, second *tensor.Tensor) error {
+	if err == nil {
+		err = tensor.Keep(second)
+	}
+	if err == nil {
+		err = second.Release()
+	}
+	return err
+}
+
+// notOfScopes are exported functions whose results are in no scope of the stream's: those
+// of tensor.Host().
+var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true, "HostInts": true, "Kept": true}
+
+// A tensor is in a scope when it is complete, and not before: a scope that ends in the
+// middle of a call that makes one neither spoils the call nor releases the result.
+func TestBugScopeEndsWithinCall(t *testing.T) {
+	inner, err := cpu.Open()
+	require.NoError(t, err)
+	dev := &scopeCloser{Device: inner}
+	s := openOn(t, dev)
+	for name, call := range makers(t, s) {
+		sc := tensor.NewScope(s)
+		dev.scope.Store(sc)
+		y, err := call()
+		within := dev.scope.Swap(nil) == nil
+		if assert.NoError(t, err, name) && within {
+			_, err = y.Bytes()
+			if y.DType() == layout.String {
+				_, err = tensor.Values[string](y)
+			}
+			assert.NoError(t, err, "%s: the scope ended before the tensor was made", name)
+		}
+		require.NoError(t, sc.Close())
+		require.NoError(t, y.Release())
+	}
+}
+
+// Every function of the package that makes tensors gives them to the scope, and no other
+// references are left in a call.
+func TestScopeHasAll(t *testing.T) {
+	s := openCPU(t)
+	calls := makers(t, s)
+	before := s.Device().Stats()
+	for name, call := range calls {
+		sc := tensor.NewScope(s)
+		y, err := call()
+		require.NoError(t, err, name)
+		require.NoError(t, sc.Close())
+		_, err = y.Alias()
+		assert.ErrorIs(t, err, tensor.ErrReleased, name)
+		assert.Equal(t, before.Buffers, s.Device().Stats().Buffers, name)
+	}
+	for _, name := range exportedMakers(t) {
+		assert.True(t, calls[name] != nil || notOfScopes[name], "%s makes tensors, and makers does not call it", name)
+	}
+}
+
+// exportedMakers returns the exported functions and methods that return tensors.
+func exportedMakers(t *testing.T) []string {
+	paths, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	var names []string
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Name.IsExported() && f.Type.Results != nil && makesTensors(f.Type.Results.List[0].Type) {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	require.Contains(t, names, "Transpose")
+	return names
+}
+
+// makesTensors reports whether a result is *Tensor or []*Tensor.
+func makesTensors(result ast.Expr) bool {
+	if list, ok := result.(*ast.ArrayType); ok {
+		result = list.Elt
+	}
+	star, ok := result.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	name, ok := star.X.(*ast.Ident)
+	return ok && name.Name == "Tensor"
+}
+
+// Keep and the end of a scope, in two goroutines, agree: what Keep has kept is alive, and of
+// what it has not it says so.
+func TestBugKeepRacesScope(t *testing.T) {
+	s := openCPU(t)
+	x := keep(t)(tensor.FromSlice(s, []int8{1, 2}, 2))
+	for range 2000 {
+		sc := tensor.NewScope(s)
+		y, err := x.Clone()
+		require.NoError(t, err)
+		ended := make(chan error)
+		go func() { ended <- sc.Close() }()
+		kept := tensor.Keep(y)
+		require.NoError(t, <-ended)
+		_, err = y.Bytes()
+		require.Equal(t, kept == nil, err == nil, "Keep says %v, a read %v", kept, err)
+		require.NoError(t, y.Release())
+		require.ErrorIs(t, tensor.Keep(y), tensor.ErrReleased)
+	}
+}
+
+// What is kept from the start is in no scope.
+func TestKept(t *testing.T) {
+	s := openCPU(t)
+	x := keep(t)(tensor.FromSlice(s, []int8{1, 2}, 2))
+	sc := tensor.NewScope(s)
+	y, err := x.Kept("op")
+	require.NoError(t, err)
+	require.NoError(t, sc.Close())
+	requireIs(t, contents(t, x), y)
+	require.NoError(t, y.Release())
+	_, err = y.Kept("op")
+	require.ErrorIs(t, err, tensor.ErrReleased)
+	require.ErrorContains(t, err, "op of int8[2]")
+	var none *tensor.Tensor
+	_, err = none.Kept("op")
+	require.ErrorIs(t, err, device.ErrInvalid)
+}
+
+// A buffer that is lent stays the caller's, however early a scope ends. The race detector
+// sees the fault in the first rounds.
+func TestBugScopeFreesLentBuffer(t *testing.T) {
+	s := openCPU(t)
+	l, err := layout.Contiguous(4, 4)
+	require.NoError(t, err)
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !stop.Load() {
+			_ = tensor.NewScope(s).Close()
+		}
+	}()
+	defer func() { stop.Store(true); <-ended }()
+	for i := range 20000 {
+		b, err := s.Device().Alloc(64)
+		require.NoError(t, err)
+		x, err := tensor.FromBuffer(s, b, layout.Int32, l, true)
+		require.NoError(t, err)
+		require.NoError(t, b.Free(), "round %d", i)
+		require.NoError(t, x.Release())
+	}
+}
