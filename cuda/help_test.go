@@ -91,12 +91,14 @@ func simulated(t *testing.T) knobs {
 
 // turn turns a knob until the test ends.
 func (k knobs) turn(t *testing.T, name, value string) {
-	call := func(value string) {
-		n, v := append([]byte(name), 0), append([]byte(value), 0)
-		dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
-	}
-	call(value)
-	t.Cleanup(func() { call("") })
+	k.say(name, value)
+	t.Cleanup(func() { k.say(name, "") })
+}
+
+// say turns a knob.
+func (k knobs) say(name, value string) {
+	n, v := append([]byte(name), 0), append([]byte(value), 0)
+	dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
 }
 
 // counter is how often a function was called, or a number of things.
