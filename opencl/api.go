@@ -72,7 +72,6 @@ var (
 	clWaitForEvents              = bind("clWaitForEvents")
 	clGetEventInfo               = bind("clGetEventInfo")
 	clGetEventProfilingInfo      = bind("clGetEventProfilingInfo")
-	clRetainEvent                = bind("clRetainEvent")
 	clReleaseEvent               = bind("clReleaseEvent")
 )
 
