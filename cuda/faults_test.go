@@ -3,20 +3,16 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/faults"
-	"github.com/restride/restride/internal/soak"
 )
 
 // faultyDriver is the simulator.
@@ -128,48 +124,16 @@ func adopted(p *faults.Program) error {
 	return errors.Join(same.Free(), q.Close())
 }
 
-// TestFaults fails each call of the driver, and holds what becomes of a program of all
-// kinds of work against what it should: all faults in soaks, else a sample.
+// TestFaults fails each call of the driver, and holds what becomes of a program of all kinds
+// of work against what it should: as many faults as RESTRIDE_FAULTS says, else a sample.
 func TestFaults(t *testing.T) {
 	if os.Getenv(child) == "" {
-		out, err := inChild(t, "^TestFaults$", "RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_DELAY=60", "RESTRIDE_FAULTS="+faultCount())
+		out, err := inChild(t, "^TestFaults$", "RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_DELAY=60")
 		require.NoError(t, err, "%s", out)
-		t.Log(strings.Join(lines(out, "faults"), "\n"))
+		t.Log(strings.Join(lines(out, "faults in"), "\n"))
 		return
 	}
-	target := sweepTarget(newFaultyDriver(t))
-	sweep(t, target)
-}
-
-// faultCount is how many faults are tried: "all", or a number.
-func faultCount() string {
-	if soak.Enabled() {
-		return "all"
-	}
-	return "60"
-}
-
-func sweep(t *testing.T, target *faults.Target) {
-	all, err := target.Faults()
+	what, err := sweepTarget(newFaultyDriver(t)).Sweep()
+	t.Log(what)
 	require.NoError(t, err)
-	number, seed := len(all), uint64(time.Now().UnixNano())
-	if count := os.Getenv("RESTRIDE_FAULTS"); count != "all" {
-		all = faults.Sample(all, 60, seed)
-	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	silent, told := 0, 0
-	functions := map[string]bool{}
-	for _, f := range all {
-		functions[f.Call] = true
-		r, err := target.Try(f)
-		if !assert.NoError(t, err) && errors.Is(err, faults.ErrHangs) {
-			break
-		}
-		if r.Told != nil {
-			told++
-		} else {
-			silent++
-		}
-	}
-	t.Logf("%d of %d faults in %d functions, seed %d: %d were told, %d changed nothing", len(all), number, len(functions), seed, told, silent)
 }

@@ -146,6 +146,26 @@ func TestBugEventQueryFails(t *testing.T) {
 	}
 }
 
+// A capture that the driver does not end is ended all the same: the stream runs work again.
+func TestBugCaptureFails(t *testing.T) {
+	k := simulated(t)
+	for _, fail := range []string{"cuStreamEndCapture=999:times=1", "cuGraphInstantiateWithFlags=1:times=1", "cuGraphDestroy=1:times=1"} {
+		t.Run(fail, func(t *testing.T) {
+			dev := openTest(t)
+			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
+			execs := func() int { return k.counter("cuGraphInstantiateWithFlags") - k.counter("cuGraphExecDestroy") }
+			before := execs()
+			k.turn(t, "FAIL", fail)
+			_, err := q.Capture(func() error { return fillOne(dev, q, b) })
+			require.ErrorIs(t, err, device.ErrDriver)
+			require.NoError(t, fillOne(dev, q, b))
+			assert.EqualValues(t, 0x04030201, words(t, q, b)[15])
+			assert.LessOrEqual(t, execs()-before, 1, "what failed made none")
+			require.NoError(t, dev.Close())
+		})
+	}
+}
+
 // A wait is over when the work is, also if the driver refuses to wait.
 func TestBugWaitFails(t *testing.T) {
 	k := simulated(t)

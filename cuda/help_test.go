@@ -116,7 +116,7 @@ func inChild(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
 	path, err := simulatorPath()
 	devicetest.Require(t, "compilers", err)
-	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=300s")
+	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "LD_LIBRARY_PATH="+filepath.Dir(path), "GORACE=exitcode=66", "RESTRIDE_SOAK=")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()

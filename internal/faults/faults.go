@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -108,7 +110,8 @@ func (t *Target) Faults() ([]Fault, error) {
 	return all, nil
 }
 
-// Sample returns n of the faults: of each function one, and as many others as there is room.
+// Sample returns n of the faults, or all there are, in random order: first those of different
+// functions.
 func Sample(all []Fault, n int, seed uint64) []Fault {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	all = slices.Clone(all)
@@ -123,8 +126,45 @@ func Sample(all []Fault, n int, seed uint64) []Fault {
 			rest = append(rest, f)
 		}
 	}
-	return append(first, rest...)[:min(max(n, len(first)), len(all))]
+	return append(first, rest...)[:min(n, len(all))]
 }
+
+// Sweep tries faults: those that the environment variable RESTRIDE_FAULTS says, a number or
+// "all", in random order, else a few. It returns a line of what was tried, and what was wrong.
+func (t *Target) Sweep() (string, error) {
+	all, err := t.Faults()
+	if err != nil {
+		return "", err
+	}
+	n, seed := few, uint64(time.Now().UnixNano())
+	if word := os.Getenv("RESTRIDE_FAULTS"); word == "all" {
+		n = len(all)
+	} else if word != "" {
+		if n, err = strconv.Atoi(word); err != nil {
+			return "", fmt.Errorf("RESTRIDE_FAULTS: %w", err)
+		}
+	}
+	tried := Sample(all, n, seed)
+	told, functions := 0, map[string]bool{}
+	var wrong []error
+	for _, f := range tried {
+		functions[f.Call] = true
+		r, err := t.Try(f)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		if errors.Is(err, ErrHangs) {
+			break
+		}
+		if r.Told != nil {
+			told++
+		}
+	}
+	return fmt.Sprintf("%d of %d faults in %d functions, seed %d: %d were told", len(tried), len(all), len(functions), seed, told), errors.Join(wrong...)
+}
+
+// few is what tests try by default.
+const few = 20
 
 // ErrHangs ends a sweep: what hangs cannot be ended.
 var ErrHangs = errors.New("it hangs")
