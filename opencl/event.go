@@ -58,7 +58,7 @@ func (e *event) Done() bool {
 	s, err := status(event)
 	done := s <= 0 || err != nil
 	if done {
-		e.settle(event)
+		e.settle(event, s)
 	}
 	e.drop()
 	return done
@@ -66,7 +66,7 @@ func (e *event) Done() bool {
 
 func (e *event) Wait() error {
 	if event := e.hold(); event != 0 {
-		e.settle(event)
+		e.settle(event, 0)
 		e.drop()
 	}
 	if err := e.driver.gone(); err != nil {
@@ -118,9 +118,12 @@ func (e *event) release() {
 }
 
 // settle waits for the work, without the lock, so that others may call Done, and notes its
-// error and when it was over.
-func (e *event) settle(event uintptr) {
+// error, which a state below 0 is, and when it was over.
+func (e *event) settle(event uintptr, state int32) {
 	err := e.driver.over(event)
+	if err == nil {
+		err = clWaitForEvents.check(state)
+	}
 	end, timed := uint64(0), errNoClock
 	if e.hasClock {
 		end, timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
@@ -141,15 +144,14 @@ func (e *event) settle(event uintptr) {
 // not wait is asked until it says so.
 func (d *driver) over(event uintptr) error {
 	err := clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event)))
-	if err == nil {
-		return nil
-	}
 	for {
 		s, asked := status(event)
 		switch {
-		case asked != nil:
+		case asked != nil && err != nil:
 			d.lose(err, asked)
 			return err
+		case asked != nil: // whether the work failed is not known
+			return asked
 		case s < 0: // the code of the work that failed
 			return clWaitForEvents.check(s)
 		case s == 0:
