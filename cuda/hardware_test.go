@@ -124,8 +124,11 @@ func TestBugEventQueryFails(t *testing.T) {
 		"cuCtxGetCurrent=4000:times=1": false, "cuEventQuery=1,cuEventSynchronize=1": true,
 	} {
 		t.Run(fail, func(t *testing.T) {
+			openTest(t) // another user of the context
+			before := k.counter("allocations")
 			dev := openTest(t)
 			q, e, over := slow(t, k, dev)
+			b := gputest.Alloc(t, dev, 64)
 			k.turn(t, "FAIL", fail)
 			for !e.Done() {
 			}
@@ -138,12 +141,48 @@ func TestBugEventQueryFails(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, ErrLost)
-			require.ErrorIs(t, q.Wait(), ErrLost)
-			_, err = dev.Alloc(64)
-			require.ErrorIs(t, err, ErrLost)
+			for what, call := range map[string]func() error{
+				"Wait": q.Wait, "Fill": func() error { return fillOne(dev, q, b) },
+				"Write":  func() error { return q.Write(b, 0, make([]byte, 64)) },
+				"Read":   func() error { return q.Read(make([]byte, 64), b, 0) },
+				"Record": func() error { _, err := q.Record(); return err },
+				"Alloc":  func() error { _, err := dev.Alloc(1 << 20); return err },
+			} {
+				require.ErrorIs(t, call(), ErrLost, what)
+			}
+			_ = q.Close()
 			require.ErrorIs(t, dev.Close(), ErrLost)
+			assert.Equal(t, before, k.counter("allocations"), "it is given back, as the context lives on for others")
 		})
 	}
+}
+
+// What frees is tried again if it could not begin: nobody else does it.
+func TestBugFreeDoesNotBegin(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	host, err := dev.AllocHost(64)
+	require.NoError(t, err)
+	before := k.counter("cuMemFreeHost")
+	k.turn(t, "FAIL", "cuCtxGetCurrent=1:times=1")
+	require.NoError(t, dev.FreeHost(host))
+	assert.Equal(t, 1, k.counter("cuMemFreeHost")-before)
+}
+
+// What the driver does not tell of an engine's stream or memory is not taken for harmless.
+func TestBugUnknownOfAdopted(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	b := gputest.Alloc(t, dev, 64)
+	q, err := dev.AdoptStream(StreamOf(gputest.Queue(t, dev)))
+	require.NoError(t, err)
+	k.turn(t, "FAIL", "cuStreamIsCapturing=999")
+	require.ErrorIs(t, fillOne(dev, q, b), device.ErrInvalid)
+	k.turn(t, "FAIL", "cuPointerGetAttribute=999:after=4") // the context
+	_, err = dev.AdoptBuffer(PointerOf(b), 64)
+	require.ErrorIs(t, err, device.ErrDriver)
+	k.turn(t, "FAIL", "")
+	require.NoError(t, fillOne(dev, q, b))
 }
 
 // A capture that the driver does not end is ended all the same: the stream runs work again.

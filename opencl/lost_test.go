@@ -69,6 +69,19 @@ func TestBugWaitFails(t *testing.T) {
 	}
 }
 
+// Errors of calls that ask, and that release, are returned.
+func TestBugErrorsDropped(t *testing.T) {
+	dev := openTest(t, Options{})
+	d := newFaultyDriver(t)
+	d.Fail(faults.Fault{Call: "clGetKernelArgInfo", Code: -5})
+	_, err := dev.Compile(userSource, "turned", "")
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
+	q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
+	require.NoError(t, q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}))
+	d.Fail(faults.Fault{Call: "clReleaseKernel", Code: -48})
+	require.ErrorIs(t, q.Close(), device.ErrDriver)
+}
+
 // An event is counted on while somebody waits for it: a call that fails to count releases
 // nothing too often.
 func TestBugEventReleasedOnce(t *testing.T) {
