@@ -87,6 +87,7 @@ var policy = map[string][]string{
 	"internal/npy":         {"layout"},
 	"internal/ndarray":     {"layout", "tensor"},
 	"internal/fraction":    {"layout", "device", "internal/numeric"},
+	"internal/faults":      {"layout", "device", "pipeline", "tensor"}, // of drivers, for tests
 	"internal/graphs":      {"layout", "device", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
 	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 

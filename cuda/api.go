@@ -94,7 +94,7 @@ type api interface {
 	parameter(fn cuFunction, i int) (bytes int, ok bool, err error)
 
 	beginCapture(cuStream) error
-	endCapture(cuStream) (cuGraphExec, error)
+	endCapture(cuStream) (cuGraphExec, error) // perhaps both
 	replay(*frame, cuGraphExec, cuStream) error
 	destroyGraph(cuGraphExec) error
 }

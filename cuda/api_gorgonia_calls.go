@@ -163,7 +163,10 @@ func (l *gorgoniaCU) locate(p cuDevicePtr) (location, error) {
 		}
 	}
 	var ctx C.CUcontext // memory of no context need not have one
-	if C.cuPointerGetAttribute(unsafe.Pointer(&ctx), C.CU_POINTER_ATTRIBUTE_CONTEXT, C.CUdeviceptr(p)) != C.CUDA_SUCCESS {
+	if err := checkC("cuPointerGetAttribute", C.cuPointerGetAttribute(unsafe.Pointer(&ctx), C.CU_POINTER_ATTRIBUTE_CONTEXT, C.CUdeviceptr(p))); err != nil {
+		if codeOf(err) != codeInvalidValue {
+			return location{}, err
+		}
 		ctx = nil
 	}
 	return location{int(ordinal), kind == C.CU_MEMORYTYPE_DEVICE, cuContext(unsafe.Pointer(ctx)), cuDevicePtr(base), int64(bytes)}, nil
@@ -297,8 +300,7 @@ func (l *gorgoniaCU) endCapture(s cuStream) (cuGraphExec, error) {
 	}
 	var g C.CUgraphExec
 	err := checkC("cuGraphInstantiate", C.graphInstantiate(l.graphInstantiate, &g, draft))
-	C.cuGraphDestroy(draft)
-	return cuGraphExec(unsafe.Pointer(g)), err
+	return cuGraphExec(unsafe.Pointer(g)), errors.Join(err, checkC("cuGraphDestroy", C.cuGraphDestroy(draft)))
 }
 
 func (l *gorgoniaCU) replay(_ *frame, g cuGraphExec, s cuStream) error {

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"runtime"
 	"unsafe"
 
@@ -110,7 +111,10 @@ func (l *libcuda) locate(p cuDevicePtr) (location, error) {
 	}
 	ctx := new(cuContext)
 	if err := l.do("cuPointerGetAttribute", dl.Call(l.pointerAttribute, uintptr(unsafe.Pointer(ctx)), pointerContext, uintptr(p))); err != nil {
-		*ctx = 0 // memory of no context need not have the attribute
+		if codeOf(err) != codeInvalidValue { // memory of no context need not have the attribute
+			return location{}, err
+		}
+		*ctx = 0
 	}
 	return location{int(numbers[0]), numbers[1] == typeDevice, *ctx, cuDevicePtr(numbers[2]), int64(numbers[3])}, nil
 }
@@ -257,8 +261,7 @@ func (l *libcuda) endCapture(s cuStream) (cuGraphExec, error) {
 		return 0, err
 	}
 	err := l.do("cuGraphInstantiate", dl.Call(l.graphInstantiate, uintptr(unsafe.Pointer(g)), *draft, 0))
-	dl.Call(l.graphDestroyDraft, *draft)
-	return *g, err
+	return *g, errors.Join(err, l.do("cuGraphDestroy", dl.Call(l.graphDestroyDraft, *draft)))
 }
 
 func (l *libcuda) replay(f *frame, g cuGraphExec, s cuStream) error {

@@ -1,6 +1,10 @@
 package cuda
 
-import "github.com/restride/restride/internal/gpu"
+import (
+	"errors"
+
+	"github.com/restride/restride/internal/gpu"
+)
 
 // BeginCapture and EndCapture make a CUDA graph of the launches in between. The driver
 // keeps a copy of their arguments in it.
@@ -13,15 +17,33 @@ func (s *stream) BeginCapture() error {
 func (s *stream) EndCapture() (gpu.Graph, error) {
 	s.capturing = false
 	var exec cuGraphExec
-	err := s.driver.with(func(*frame) error {
+	err := s.driver.with(func(f *frame) error {
 		var err error
-		exec, err = s.driver.api.endCapture(s.handle)
+		if exec, err = s.driver.api.endCapture(s.handle); err != nil {
+			err = errors.Join(err, s.dropCapture(f, exec))
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &replay{s, exec}, nil
+}
+
+// dropCapture gives up what endCapture, which failed, has made so far, and ends a capture that
+// it has not: the stream would run nothing any more.
+func (s *stream) dropCapture(f *frame, exec cuGraphExec) error {
+	api := s.driver.api
+	if exec == 0 {
+		if is, err := api.isCapturing(f, s.handle); err != nil || !is {
+			return err
+		}
+		var err error
+		if exec, err = api.endCapture(s.handle); exec == 0 {
+			return err
+		}
+	}
+	return api.destroyGraph(exec)
 }
 
 // replay is a graph that can run.

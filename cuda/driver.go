@@ -26,7 +26,7 @@ type driver struct {
 	held    int64    // bytes of the pool that are in use
 	side    cuStream // for allocations, which wait for it
 	modules modules
-	lost    atomic.Bool // the context is lost: no call succeeds any more
+	lost    atomic.Pointer[error] // why the context is lost
 
 	bus         string // its PCI address; "": unknown
 	sensors     sensors
@@ -85,25 +85,6 @@ func (d *driver) releaseContext() error {
 	return d.api.releasePrimary(d.ordinal)
 }
 
-// check returns the error of a call, and notes if the context is lost.
-func (d *driver) check(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, ErrLost) {
-		d.lost.Store(true)
-	}
-	return err
-}
-
-// giveBack is with for freeing what a lost context no longer has.
-func (d *driver) giveBack(f func(*frame) error) error {
-	if d.lost.Load() {
-		return nil
-	}
-	return d.with(f)
-}
-
 func (d *driver) Properties() gpu.Properties {
 	return gpu.Properties{Info: d.info, Target: d.target, Pinned: true, Shared: true}
 }
@@ -120,5 +101,5 @@ func (d *driver) Close() error {
 		errs = append(errs, d.modules.unload(), d.api.synchronize(f, d.side), d.closePool(), d.api.destroyStream(d.side))
 		return errors.Join(errs...)
 	})
-	return errors.Join(err, d.releaseContext())
+	return errors.Join(err, d.gone(), d.releaseContext())
 }

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"time"
 
 	"github.com/restride/restride/device"
@@ -41,7 +40,8 @@ func (s *stream) WaitFor(e gpu.Event) error {
 		return err
 	}
 	defer s.driver.leave(&s.thread)
-	return s.driver.check(s.driver.api.waitEvent(&s.thread.frame, s.handle, e.(*event).handle))
+	of := e.(*event)
+	return s.driver.checkBoth(&s.thread.frame, of.driver, s.driver.api.waitEvent(&s.thread.frame, s.handle, of.handle))
 }
 
 // newEvent returns an event that is not in use. One that is recorded again does not
@@ -68,35 +68,69 @@ func (d *driver) reuse(e cuEvent) {
 }
 
 // with calls f unless the device is closed. Several events may be waited for at once.
-func (e *event) with(f func(*frame) error) error {
+func (e *event) with(f func() error) error {
 	e.driver.life.RLock()
 	defer e.driver.life.RUnlock()
 	if e.driver.closed {
 		return nil
 	}
-	return e.driver.with(f)
+	return f()
 }
 
+// Done waits for the work if the driver does not say whether it is done.
 func (e *event) Done() bool {
 	done := true
-	err := e.with(func(f *frame) error {
+	_ = e.with(func() error {
+		return e.driver.over(func() (err error) {
+			done, err = e.query()
+			return err
+		}, func() error {
+			done = true
+			return e.await()
+		})
+	}) // Wait returns the error of the work
+	return done
+}
+
+// Wait asks until the work is done if the driver does not wait for it.
+func (e *event) Wait() error {
+	return e.with(func() error {
+		return e.driver.over(e.await, func() error {
+			for {
+				if done, err := e.query(); done || err != nil {
+					return err
+				}
+				time.Sleep(50 * time.Microsecond)
+			}
+		})
+	})
+}
+
+func (e *event) query() (done bool, err error) {
+	err = e.driver.anyway(func(f *frame) error {
 		var err error
 		done, err = e.driver.api.done(f, e.handle)
 		return err
 	})
-	return err == nil && done || errors.Is(err, ErrLost) // another error says nothing of the work
+	return done, err
 }
 
-func (e *event) Wait() error {
-	return e.with(func(f *frame) error { return e.driver.api.await(f, e.handle) })
+func (e *event) await() error {
+	return e.driver.anyway(func(f *frame) error { return e.driver.api.await(f, e.handle) })
 }
 
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
-	ms, err := float32(0), layout.Errorf(device.ErrClosed, "Since", "the device is closed, which kept the time")
-	_ = e.with(func(*frame) error {
-		ms, err = e.driver.api.elapsed(earlier.(*event).handle, e.handle)
-		return e.driver.check(err)
+	ms, open := float32(0), false
+	err := e.with(func() error {
+		open = true
+		return e.driver.with(func(*frame) (err error) {
+			ms, err = e.driver.api.elapsed(earlier.(*event).handle, e.handle)
+			return err
+		})
 	})
+	if !open {
+		err = layout.Errorf(device.ErrClosed, "Since", "the device is closed, which kept the time")
+	}
 	return time.Duration(float64(ms) * float64(time.Millisecond)), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -98,21 +99,134 @@ func TestBugEventUnderGlobalCapture(t *testing.T) {
 
 const nonBlockingStream = 1
 
-// An error of a query that does not say that the context is lost says nothing of the
-// work before.
+// slow queues work that takes a while, and returns an event behind it, and what is true when
+// the work is over.
+func slow(t *testing.T, k knobs, dev *Device) (q device.Queue, e device.Event, over func() bool) {
+	q = gputest.Queue(t, dev)
+	b := gputest.Alloc(t, dev, 64)
+	before := k.counter("kernels")
+	k.turn(t, "DELAY", "300")
+	for range 40 {
+		require.NoError(t, fillOne(dev, q, b))
+	}
+	e, err := q.Record()
+	require.NoError(t, err)
+	return q, e, func() bool { return k.counter("kernels") == before+40 }
+}
+
+// An event is done when the work is over, also if the driver does not answer the question.
+// If that is because the context is lost, nothing succeeds any more, even if no other call
+// of the driver says so.
 func TestBugEventQueryFails(t *testing.T) {
 	k := simulated(t)
+	for fail, gone := range map[string]bool{
+		"cuEventQuery=900": false, "cuEventQuery=999:times=1": false, "cuEventQuery=719:times=1": true, "cuEventQuery=700": true,
+		"cuCtxGetCurrent=4000:times=1": false, "cuEventQuery=1,cuEventSynchronize=1": true,
+	} {
+		t.Run(fail, func(t *testing.T) {
+			openTest(t) // another user of the context
+			before := k.counter("allocations")
+			dev := openTest(t)
+			q, e, over := slow(t, k, dev)
+			b := gputest.Alloc(t, dev, 64)
+			k.turn(t, "FAIL", fail)
+			for !e.Done() {
+			}
+			assert.True(t, over() || strings.Contains(fail, ","))
+			k.turn(t, "FAIL", "")
+			err := e.Wait()
+			if !gone {
+				require.NoError(t, err)
+				require.NoError(t, q.Wait())
+				return
+			}
+			require.ErrorIs(t, err, ErrLost)
+			for what, call := range map[string]func() error{
+				"Wait": q.Wait, "Fill": func() error { return fillOne(dev, q, b) },
+				"Write":  func() error { return q.Write(b, 0, make([]byte, 64)) },
+				"Read":   func() error { return q.Read(make([]byte, 64), b, 0) },
+				"Record": func() error { _, err := q.Record(); return err },
+				"Alloc":  func() error { _, err := dev.Alloc(1 << 20); return err },
+			} {
+				require.ErrorIs(t, call(), ErrLost, what)
+			}
+			_ = q.Close()
+			require.ErrorIs(t, dev.Close(), ErrLost)
+			assert.Equal(t, before, k.counter("allocations"), "it is given back, as the context lives on for others")
+		})
+	}
+}
+
+// What frees is tried again if it could not begin: nobody else does it.
+func TestBugFreeDoesNotBegin(t *testing.T) {
+	k := simulated(t)
 	dev := openTest(t)
-	q := gputest.Queue(t, dev)
-	event, err := q.Record()
+	host, err := dev.AllocHost(64)
 	require.NoError(t, err)
-	k.turn(t, "FAIL", "cuEventQuery=900")
-	assert.False(t, event.Done())
-	k.turn(t, "FAIL", "cuCtxGetCurrent=4000") // before it
-	assert.False(t, event.Done())
-	k.turn(t, "FAIL", "cuEventQuery=719")
-	assert.True(t, event.Done())
+	before := k.counter("cuMemFreeHost")
+	k.turn(t, "FAIL", "cuCtxGetCurrent=1:times=1")
+	require.NoError(t, dev.FreeHost(host))
+	assert.Equal(t, 1, k.counter("cuMemFreeHost")-before)
+}
+
+// What the driver does not tell of an engine's stream or memory is not taken for harmless.
+func TestBugUnknownOfAdopted(t *testing.T) {
+	k := simulated(t)
+	dev := openTest(t)
+	b := gputest.Alloc(t, dev, 64)
+	q, err := dev.AdoptStream(StreamOf(gputest.Queue(t, dev)))
+	require.NoError(t, err)
+	k.turn(t, "FAIL", "cuStreamIsCapturing=999")
+	require.ErrorIs(t, fillOne(dev, q, b), device.ErrInvalid)
+	k.turn(t, "FAIL", "cuPointerGetAttribute=999:after=4") // the context
+	_, err = dev.AdoptBuffer(PointerOf(b), 64)
+	require.ErrorIs(t, err, device.ErrDriver)
 	k.turn(t, "FAIL", "")
+	require.NoError(t, fillOne(dev, q, b))
+}
+
+// A capture that the driver does not end is ended all the same: the stream runs work again.
+func TestBugCaptureFails(t *testing.T) {
+	k := simulated(t)
+	for _, fail := range []string{"cuStreamEndCapture=999:times=1", "cuGraphInstantiateWithFlags=1:times=1", "cuGraphDestroy=1:times=1"} {
+		t.Run(fail, func(t *testing.T) {
+			dev := openTest(t)
+			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
+			execs := func() int { return k.counter("cuGraphInstantiateWithFlags") - k.counter("cuGraphExecDestroy") }
+			before := execs()
+			k.turn(t, "FAIL", fail)
+			_, err := q.Capture(func() error { return fillOne(dev, q, b) })
+			require.ErrorIs(t, err, device.ErrDriver)
+			require.NoError(t, fillOne(dev, q, b))
+			assert.EqualValues(t, 0x04030201, words(t, q, b)[15])
+			assert.LessOrEqual(t, execs()-before, 1, "what failed made none")
+			require.NoError(t, dev.Close())
+		})
+	}
+}
+
+// A wait is over when the work is, also if the driver refuses to wait.
+func TestBugWaitFails(t *testing.T) {
+	k := simulated(t)
+	for fail, gone := range map[string]bool{
+		"cuStreamSynchronize=999": false, "cuStreamSynchronize=1:times=1": false, "cuStreamSynchronize=719:times=1": true,
+		"cuStreamSynchronize=1,cuEventSynchronize=1": true, "cuThreadExchangeStreamCaptureMode=1:times=1": false,
+	} {
+		t.Run(fail, func(t *testing.T) {
+			dev := openTest(t)
+			q, _, over := slow(t, k, dev)
+			k.turn(t, "FAIL", fail)
+			require.ErrorIs(t, q.Wait(), device.ErrDriver)
+			assert.True(t, over() || strings.Contains(fail, ","))
+			k.turn(t, "FAIL", "")
+			err := q.Wait()
+			if gone {
+				require.ErrorIs(t, err, ErrLost)
+			} else {
+				require.NoError(t, err)
+			}
+		})
+	}
 }
 
 // A context that others destroyed is no longer valid: that is lost, too. Of a call on
@@ -132,7 +246,7 @@ func TestBugInvalidContextIsLost(t *testing.T) {
 	k.turn(t, "FAIL", "cuCtxSetCurrent=201")
 	require.ErrorIs(t, fillOne(dev, q, b), ErrLost)
 	k.turn(t, "FAIL", "")
-	require.True(t, dev.driver.lost.Load())
+	require.Error(t, dev.driver.gone())
 }
 
 // Memory of another context of the same GPU was adopted: the first kernel on it takes

@@ -91,12 +91,14 @@ func simulated(t *testing.T) knobs {
 
 // turn turns a knob until the test ends.
 func (k knobs) turn(t *testing.T, name, value string) {
-	call := func(value string) {
-		n, v := append([]byte(name), 0), append([]byte(value), 0)
-		dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
-	}
-	call(value)
-	t.Cleanup(func() { call("") })
+	k.say(name, value)
+	t.Cleanup(func() { k.say(name, "") })
+}
+
+// say turns a knob.
+func (k knobs) say(name, value string) {
+	n, v := append([]byte(name), 0), append([]byte(value), 0)
+	dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
 }
 
 // counter is how often a function was called, or a number of things.
@@ -114,7 +116,7 @@ func inChild(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
 	path, err := simulatorPath()
 	devicetest.Require(t, "compilers", err)
-	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=300s")
+	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "LD_LIBRARY_PATH="+filepath.Dir(path), "GORACE=exitcode=66", "RESTRIDE_SOAK=")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()

@@ -112,7 +112,8 @@ func (u *userKernel) load(image []byte, ptx bool, name string) error {
 		return errors.Join(err, api.unload(m))
 	}
 	u.module = m
-	u.most, _ = api.functionAttribute(u.function, maxThreads)
+	u.most, err = api.functionAttribute(u.function, maxThreads)
+	_ = u.driver.check(err) // launches tell if there are too many
 	return nil
 }
 

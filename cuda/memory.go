@@ -23,7 +23,7 @@ func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 		var err error
 		m, err = d.alloc(f, bytes)
 		if errors.Is(err, device.ErrOutOfMemory) {
-			if free, total, infoErr := d.api.memory(); infoErr == nil {
+			if free, total, infoErr := d.api.memory(); d.check(infoErr) == nil {
 				err = fmt.Errorf("%w: %d bytes asked for; %d of %d are free", err, bytes, free, total)
 			}
 		}

@@ -36,8 +36,9 @@ func (s *stream) CopyPeer(dst gpu.Mem, dstOff int64, from gpu.Stream, src gpu.Me
 	}
 	defer s.driver.leave(&s.thread)
 	s.driver.openPeer(api, other)
-	return s.driver.check(api.copyPeer(&s.thread.frame, dst.(*memory).at+cuDevicePtr(dstOff), s.driver.ctx,
-		src.(*memory).at+cuDevicePtr(srcOff), other.ctx, bytes, s.handle))
+	err := api.copyPeer(&s.thread.frame, dst.(*memory).at+cuDevicePtr(dstOff), s.driver.ctx,
+		src.(*memory).at+cuDevicePtr(srcOff), other.ctx, bytes, s.handle)
+	return s.driver.checkBoth(&s.thread.frame, other, err)
 }
 
 // openPeer makes copies from another device go direct, where they can; elsewhere the
@@ -54,7 +55,8 @@ func (d *driver) openPeer(api peerAPI, from *driver) {
 	if can, err := api.reaches(d.ordinal, from.ordinal); err != nil || !can {
 		return
 	}
-	// An error says that it was done before, or cannot be done.
+	// An error says that it was done before, or cannot be done; or that a device is lost,
+	// which the copy tells.
 	_ = api.openContext(from.ctx)
 	if from.pool != 0 {
 		_ = api.openPool(from.pool, d.ordinal)

@@ -18,7 +18,7 @@ func (d *driver) openPool(o Options) {
 		return
 	}
 	pool, err := d.api.newPool(d.ordinal)
-	if err != nil {
+	if d.check(err) != nil {
 		return // the default one will do
 	}
 	d.pool = pool
@@ -53,7 +53,7 @@ func (d *driver) hold(bytes int64) {
 	d.heldMu.Lock()
 	defer d.heldMu.Unlock()
 	d.held += bytes
-	_ = d.api.setThreshold(d.pool, d.held+d.keeps) // without it, the pool keeps less
+	_ = d.check(d.api.setThreshold(d.pool, d.held+d.keeps)) // without it, the pool keeps less
 }
 
 // Trim gives freed memory back to the system.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/soak"
 )
@@ -122,6 +123,9 @@ func TestLostDevice(t *testing.T) {
 		require.NoError(t, q.Read(got, b, 60))
 		assert.Equal(t, []byte{1, 2, 3, 4}, got)
 	}
+	works(q2, b2)
+	k.turn(t, "FAIL", "cuStreamWaitEvent=700:times=1") // of the other device
+	require.ErrorIs(t, q2.(*gpu.Queue).Stream().WaitFor(&event{driver: sick.driver}), ErrLost)
 	works(q2, b2)
 	require.ErrorIs(t, sick.FreeHost(host[1:]), device.ErrInvalid)
 	require.NoError(t, sick.FreeHost(host))

@@ -100,7 +100,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		}
 		p[10] = uint64(a.AddBase)
 	}
-	if s.home && !s.capturing && s.submit(l) == nil {
+	if s.home && !s.capturing && s.driver.gone() == nil && s.submit(l) == nil {
 		return nil
 	}
 	if err := s.driver.enter(&s.thread); err != nil {
@@ -119,15 +119,33 @@ func (s *stream) submit(l *kernels.Launch) error {
 	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Arguments()])
 }
 
-func (s *stream) Finish() error {
-	if err := s.driver.enter(&s.thread); err != nil {
+func (s *stream) Finish() error { return s.driver.over(s.synchronize, s.pass) }
+
+// synchronize waits for the stream.
+func (s *stream) synchronize() error {
+	if err := s.driver.bind(&s.thread); err != nil {
 		return err
 	}
 	defer s.driver.leave(&s.thread)
 	if err := s.driver.relax(&s.thread); err != nil {
 		return err
 	}
-	return s.driver.check(s.driver.api.synchronize(&s.thread.frame, s.handle))
+	return s.driver.api.synchronize(&s.thread.frame, s.handle)
+}
+
+// pass waits for an event behind the stream's work.
+func (s *stream) pass() error {
+	return s.driver.anyway(func(f *frame) error {
+		e, err := s.driver.newEvent()
+		if err != nil {
+			return err
+		}
+		defer s.driver.reuse(e)
+		if err := s.driver.api.record(f, e, s.handle); err != nil {
+			return err
+		}
+		return s.driver.api.await(f, e)
+	})
 }
 
 // Captured asks for adopted streams: as Launch does, first with the context that is
@@ -146,7 +164,9 @@ func (s *stream) Captured() bool {
 	}
 	defer s.driver.leave(&s.thread)
 	is, err := s.driver.api.isCapturing(&s.thread.frame, s.handle)
-	return is || codeOf(err) == codeCaptureImplicit
+	// Of a stream that the driver does not tell about, the worse is taken to be true: work
+	// that becomes part of a capture would find its buffers freed.
+	return is || s.driver.check(err) != nil && s.driver.gone() == nil
 }
 
 func (s *stream) Close() error {

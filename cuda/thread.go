@@ -15,8 +15,17 @@ type threadContext struct {
 
 // enter makes the device's context current on the OS thread, to which the goroutine is
 // bound until leave. That makes the former context current again; where there was
-// none, the device's stays, which costs the next call less.
+// none, the device's stays, which costs the next call less. If the context is lost, the
+// error says so.
 func (d *driver) enter(t *threadContext) error {
+	if err := d.gone(); err != nil {
+		return err
+	}
+	return d.bind(t)
+}
+
+// bind is enter also where the context is lost, for calls that wait and that free.
+func (d *driver) bind(t *threadContext) error {
 	runtime.LockOSThread()
 	t.mode = -1
 	var err error
@@ -43,7 +52,8 @@ func (d *driver) relax(t *threadContext) error {
 // leave ends an enter that returned no error.
 func (d *driver) leave(t *threadContext) {
 	if t.mode >= 0 {
-		_, _ = d.api.captureMode(&t.frame, t.mode)
+		_, err := d.api.captureMode(&t.frame, t.mode)
+		_ = d.check(err) // the call that was made has succeeded, or has an error of its own
 	}
 	if t.before != d.ctx && t.before != 0 {
 		_ = d.api.setCurrent(&t.frame, t.before) // fails if that has ended or is lost: then it is not needed
@@ -55,9 +65,17 @@ var threadContexts = sync.Pool{New: func() any { return new(threadContext) }}
 
 // with calls f with the device's context current, relaxed.
 func (d *driver) with(f func(*frame) error) error {
+	if err := d.gone(); err != nil {
+		return err
+	}
+	return d.anyway(f)
+}
+
+// anyway is with also where the context is lost.
+func (d *driver) anyway(f func(*frame) error) error {
 	t := threadContexts.Get().(*threadContext)
 	defer threadContexts.Put(t)
-	if err := d.enter(t); err != nil {
+	if err := d.bind(t); err != nil {
 		return err
 	}
 	defer d.leave(t)

@@ -118,7 +118,7 @@ func TestThreadsOfOthers(t *testing.T) {
 	k.turn(t, "PLANT", "")
 	step(ours, ours, 1)
 	step(theirs, theirs, 2)
-	require.False(t, dev.driver.lost.Load())
+	require.NoError(t, dev.driver.gone())
 	_ = other.Close()
 	require.NoError(t, l.setCurrent(new(frame), ours))
 	end()

@@ -73,7 +73,6 @@ var (
 	clWaitForEvents              = bind("clWaitForEvents")
 	clGetEventInfo               = bind("clGetEventInfo")
 	clGetEventProfilingInfo      = bind("clGetEventProfilingInfo")
-	clRetainEvent                = bind("clRetainEvent")
 	clReleaseEvent               = bind("clReleaseEvent")
 )
 

@@ -6,6 +6,7 @@ const (
 	memObjectAllocationFailure = -4
 	outOfResources             = -5
 	outOfHostMemory            = -6
+	argInfoNotAvailable        = -19
 	invalidKernelName          = -46
 	platformNotFound           = -1001
 

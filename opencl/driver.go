@@ -3,6 +3,7 @@ package opencl
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/restride/restride/internal/glcontext"
 	"github.com/restride/restride/internal/gpu"
@@ -17,6 +18,7 @@ type driver struct {
 	gl         glcontext.Context // that the context was made for sharing with; the zero one: none
 	glOrdered  bool              // acquiring and releasing put work in order
 	programs   programs
+	lost       atomic.Pointer[error] // why the device cannot be used any more
 
 	mu    sync.Mutex
 	hosts map[uintptr]uintptr // the cl_mem of host memory, by its address
@@ -51,7 +53,7 @@ func (d *driver) Properties() gpu.Properties {
 }
 
 func (d *driver) Close() error {
-	errs := []error{d.programs.release()}
+	errs := []error{d.gone(), d.programs.release()}
 	if d.maps != 0 {
 		errs = append(errs, clReleaseCommandQueue.call(d.maps))
 	}

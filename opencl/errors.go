@@ -9,7 +9,7 @@ import (
 // check returns the error of a code; 0 is none. Codes for want of memory are
 // device.ErrOutOfMemory, too: of any function, as drivers may allocate late.
 func (f *fn) check(code int32) error {
-	if code >= 0 {
+	if code == 0 {
 		return nil
 	}
 	err := &device.DriverError{Call: f.name, Code: int64(code), Name: codeName(code)}

@@ -3,6 +3,7 @@ package opencl
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -11,94 +12,162 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// event is a cl_event, which is released as soon as it is known to be done, or by
-// Release.
+// event is a cl_event, which is released as soon as it is known to be done and nobody uses
+// it any more, or by Release.
 type event struct {
-	hasClock bool // the device keeps time
+	driver   *driver
+	stream   *failure // of the stream
+	hasClock bool     // the device keeps time
 
 	mu     sync.Mutex
-	handle uintptr // of the cl_event; 0: done
-	err    error   // of the work
-	end    uint64  // when it was done, in nanoseconds of the device
-	timed  error   // why there is no time
+	handle uintptr // of the cl_event; 0: released
+	users  int     // calls that have the handle
+	done   bool
+	err    *error // of the work
+	end    uint64 // when it was done, in nanoseconds of the device
+	timed  error  // why there is no time
+}
+
+// failure is the error of a stream's work that an event told of, and no call has returned.
+type failure struct{ err atomic.Pointer[error] }
+
+// take returns the error, and forgets it.
+func (f *failure) take() error {
+	if err := f.err.Swap(nil); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // errNoClock is the reason why there is no time although an adopted queue keeps it: see
 // hasClock.
 var errNoClock = errors.New("its clock does not run")
 
-// status is the state of a cl_event: positive until it is done, negative if its work, or
-// the question, failed.
-func status(event uintptr) int32 {
-	var s int32
-	if err := clGetEventInfo.call(event, eventCommandExecutionStatus, unsafe.Sizeof(s), uintptr(unsafe.Pointer(&s)), 0); err != nil {
-		return -1
-	}
-	return s
+// status is the state of a cl_event: positive until it is done, negative if its work failed.
+func status(event uintptr) (s int32, err error) {
+	err = clGetEventInfo.call(event, eventCommandExecutionStatus, unsafe.Sizeof(s), uintptr(unsafe.Pointer(&s)), 0)
+	return s, err
 }
 
+// Done waits for the work if the driver does not say whether it is done.
 func (e *event) Done() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.handle != 0 {
-		if status(e.handle) > 0 {
-			return false
-		}
-		e.settle()
+	event := e.hold()
+	if event == 0 {
+		return true
 	}
-	return true
+	s, err := status(event)
+	done := s <= 0 || err != nil
+	if done {
+		e.settle(event, s)
+	}
+	e.drop()
+	return done
 }
 
 func (e *event) Wait() error {
-	if event := e.retain(); event != 0 {
-		// Without the lock, so that others may call Done.
-		_ = clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event)))
-		e.mu.Lock()
-		if e.handle != 0 {
-			e.settle()
-		}
-		e.mu.Unlock()
-		_ = clReleaseEvent.call(event)
+	if event := e.hold(); event != 0 {
+		e.settle(event, 0)
+		e.drop()
+	}
+	if err := e.driver.gone(); err != nil {
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.err
+	if e.err == nil {
+		return nil
+	}
+	e.stream.err.CompareAndSwap(e.err, nil) // it is returned here
+	return *e.err
 }
 
-// retain returns the cl_event for the caller to release; 0: it is done.
-func (e *event) retain() uintptr {
+// failed returns the error of the work, as far as it is known.
+func (e *event) failed() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.handle != 0 {
-		_ = clRetainEvent.call(e.handle)
+	if e.err == nil {
+		return nil
 	}
+	return *e.err
+}
+
+// hold returns the cl_event, which stays until drop; 0: it is done.
+func (e *event) hold() uintptr {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done || e.handle == 0 {
+		return 0
+	}
+	e.users++
 	return e.handle
 }
 
-// settle takes error and time from the cl_event, which is done, and releases it. The
-// event is locked.
-func (e *event) settle() {
-	event := e.handle
-	if err := clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event))); err != nil {
-		e.err = err
-		if code := status(event); code < -1 { // the code of the work that failed
-			e.err = clWaitForEvents.check(code)
-		}
+// drop ends hold.
+func (e *event) drop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.users--; e.users == 0 && e.done {
+		e.release()
 	}
-	if e.timed = errNoClock; e.hasClock {
-		e.end, e.timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
-	}
+}
+
+// release releases the cl_event, of which nothing is asked any more. The event is locked.
+func (e *event) release() {
+	_ = clReleaseEvent.call(e.handle) // all that it was for is known
 	e.handle = 0
-	_ = clReleaseEvent.call(event)
+}
+
+// settle waits for the work, without the lock, so that others may call Done, and notes its
+// error, which a state below 0 is, and when it was over.
+func (e *event) settle(event uintptr, state int32) {
+	err := e.driver.over(event)
+	if err == nil {
+		err = clWaitForEvents.check(state)
+	}
+	end, timed := uint64(0), errNoClock
+	if e.hasClock {
+		end, timed = clGetEventProfilingInfo.number(event, profilingCommandEnd)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done {
+		return
+	}
+	e.done, e.end, e.timed = true, end, timed
+	if err != nil {
+		e.err = &err
+		e.stream.err.CompareAndSwap(nil, e.err)
+	}
+}
+
+// over returns when the work before a cl_event is over, with its error. A driver that does
+// not wait is asked until it says so.
+func (d *driver) over(event uintptr) error {
+	err := clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event)))
+	for {
+		s, asked := status(event)
+		switch {
+		case asked != nil && err != nil:
+			d.lose(err, asked)
+			return err
+		case asked != nil: // whether the work failed is not known
+			return asked
+		case s < 0: // the code of the work that failed
+			return clWaitForEvents.check(s)
+		case s == 0:
+			return err
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
 }
 
 func (e *event) Release() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.handle != 0 {
-		_ = clReleaseEvent.call(e.handle)
-		e.handle = 0
+	if e.handle != 0 && e.users == 0 {
+		e.release()
 	}
+	e.done = true // the last of those who use it releases it
 }
 
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {

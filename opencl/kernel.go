@@ -87,12 +87,19 @@ func (u *userKernel) parameters() ([]gpu.Parameter, error) {
 	for i := range all {
 		p := &all[i]
 		space, err := clGetKernelArgInfo.number(u.kernel, uintptr(i), kernelArgAddressQualifier)
-		if err != nil { // the driver does not tell: all that it takes is right
+		if isCode(err, argInfoNotAvailable) { // the driver does not tell: all that it takes is right
 			p.Kind = gpu.Pointer | gpu.LocalMemory | gpu.ByValue
 			continue
 		}
-		p.Name, _ = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgName)
-		p.Type, _ = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgTypeName)
+		if err == nil {
+			p.Name, err = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgName)
+		}
+		if err == nil {
+			p.Type, err = clGetKernelArgInfo.text(u.kernel, uintptr(i), kernelArgTypeName)
+		}
+		if err != nil {
+			return nil, err
+		}
 		switch space {
 		case addressGlobal, addressConstant:
 			p.Kind = gpu.Pointer
@@ -139,6 +146,9 @@ func valueOf(name string) (gpu.Kind, int) {
 
 // LaunchProgram queues a kernel of the user's.
 func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gpu.Value, _ uint32) error {
+	if err := s.driver.gone(); err != nil {
+		return err
+	}
 	u := p.(*userKernel)
 	u.mu.Lock()
 	defer u.mu.Unlock()

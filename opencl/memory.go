@@ -18,6 +18,9 @@ type memory struct {
 }
 
 func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
+	if err := d.gone(); err != nil {
+		return nil, err
+	}
 	m := &memory{}
 	flags, at := uintptr(memReadWrite), uintptr(0)
 	if d.properties.onHost && d.properties.smallPages && bytes >= hugemem.Page {
@@ -35,7 +38,10 @@ func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 
 func (d *driver) Free(m gpu.Mem) error {
 	mem := m.(*memory)
-	return errors.Join(clReleaseMemObject.call(mem.handle), mem.host.Free())
+	if err := clReleaseMemObject.call(mem.handle); err != nil {
+		return err // the driver still has the memory of ours
+	}
+	return mem.host.Free()
 }
 
 // PartAlign is the device's alignment of sub-buffers.

@@ -1,6 +1,7 @@
 package opencl
 
 import (
+	"cmp"
 	"errors"
 	"runtime"
 	"unsafe"
@@ -18,6 +19,8 @@ type stream struct {
 	last    *kernels.Launch // the last launch,
 	kernel  *kernel         // and its kernel
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
+	failure *failure
+	behind  []*event // of other streams, that work waits for; each is held
 }
 
 func (d *driver) NewStream() (gpu.Stream, error) {
@@ -34,7 +37,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 
 // newStream makes a stream of a handle, of which it takes over a reference.
 func newStream(d *driver, handle uintptr) *stream {
-	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}}
+	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}, failure: new(failure)}
 }
 
 func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
@@ -46,6 +49,9 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 }
 
 func (s *stream) transfer(f *fn, m gpu.Mem, off int64, host []byte) error {
+	if err := s.driver.gone(); err != nil {
+		return err
+	}
 	s.frame = [9]uintptr{
 		s.handle, m.(*memory).handle, 0, uintptr(off), uintptr(len(host)), address(unsafe.SliceData(host)),
 	}
@@ -55,6 +61,48 @@ func (s *stream) transfer(f *fn, m gpu.Mem, off int64, host []byte) error {
 }
 
 func (s *stream) Finish() error {
+	err := s.finish()
+	if err != nil {
+		if again := s.pass(); again != nil {
+			s.driver.lose(err, again)
+		}
+	}
+	return cmp.Or(err, s.driver.gone(), s.failure.take(), s.forget())
+}
+
+// mostBehind is how many events a stream holds before it looks which of them are done.
+const mostBehind = 64
+
+// forget lets go of the events of other streams that are done, and returns the first error of
+// the work before them: the stream's own had to come after.
+func (s *stream) forget() (err error) {
+	left := s.behind[:0]
+	for _, e := range s.behind {
+		if !e.Done() {
+			left = append(left, e)
+			continue
+		}
+		err = cmp.Or(err, e.failed())
+		e.drop()
+	}
+	clear(s.behind[len(left):])
+	s.behind = left
+	return err
+}
+
+// pass waits for an event behind the stream's work, where clFinish fails: none of the work may
+// go on after Finish.
+func (s *stream) pass() error {
+	event, err := s.marker()
+	if err != nil {
+		return err
+	}
+	_ = s.driver.over(event)
+	return clReleaseEvent.call(event)
+}
+
+// finish waits for the stream.
+func (s *stream) finish() error {
 	s.frame = [9]uintptr{s.handle}
 	if s.driver.properties.finishForgets {
 		if err := clEnqueueMarkerWithWaitList.check(int32(dl.Call(clEnqueueMarkerWithWaitList.addr, s.frame[:4]...))); err != nil {
@@ -65,11 +113,13 @@ func (s *stream) Finish() error {
 }
 
 func (s *stream) Close() error {
+	var errs []error
 	for _, k := range s.kernels {
-		k.release()
+		errs = append(errs, clReleaseKernel.call(k.handle))
 	}
 	s.kernels = nil
-	return clReleaseCommandQueue.call(s.handle)
+	errs = append(errs, s.forget())
+	return errors.Join(append(errs, clReleaseCommandQueue.call(s.handle))...)
 }
 
 // kernel is a cl_kernel of one stream. The driver keeps arguments in it, so that only
@@ -110,9 +160,10 @@ func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
 	return k, nil
 }
 
-func (k *kernel) release() { _ = clReleaseKernel.call(k.handle) }
-
 func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+	if err := s.driver.gone(); err != nil {
+		return err
+	}
 	if l != s.last {
 		k, err := s.kernelOf(l.Spec)
 		if err != nil {
@@ -169,18 +220,31 @@ func (s *stream) marker() (uintptr, error) {
 }
 
 func (s *stream) Record() (gpu.Event, error) {
+	if err := s.driver.gone(); err != nil {
+		return nil, err
+	}
 	handle, err := s.marker()
 	if err != nil {
 		return nil, err
 	}
-	return &event{handle: handle, hasClock: s.driver.properties.hasClock}, nil
+	return &event{driver: s.driver, stream: s.failure, handle: handle, hasClock: s.driver.properties.hasClock}, nil
 }
 
 func (s *stream) WaitFor(e gpu.Event) error {
-	handle := e.(*event).retain()
+	if err := s.driver.gone(); err != nil {
+		return err
+	}
+	of := e.(*event)
+	handle := of.hold()
 	if handle == 0 {
+		return of.failed()
+	}
+	if err := clEnqueueBarrierWithWaitList.call(s.handle, 1, uintptr(unsafe.Pointer(&handle)), 0); err != nil {
+		of.drop()
+		return err
+	}
+	if s.behind = append(s.behind, of); len(s.behind) < mostBehind {
 		return nil
 	}
-	err := clEnqueueBarrierWithWaitList.call(s.handle, 1, uintptr(unsafe.Pointer(&handle)), 0)
-	return errors.Join(err, clReleaseEvent.call(handle))
+	return s.forget()
 }

@@ -16,4 +16,7 @@ cuda:0"
 fi
 count=$(echo "$devices" | wc -l)
 # The simulator takes minutes for what a device copies in a second.
+# Each call of the drivers fails, in each way: it takes minutes. FAULTS is how many, of those
+# on each device.
+RESTRIDE_FAULTS=${FAULTS:=all} $GO test -count=1 -timeout 2h -v -run '^TestFaults$' ./cuda ./opencl
 build/soak --deadline 10m --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"

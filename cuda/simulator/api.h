@@ -81,6 +81,7 @@ inline void require(bool ok, Result otherwise = ERROR_INVALID_VALUE) {
 struct Context;
 
 void enter(const char *name);       // counts the call; throws what is to be injected
+void loseCurrent(Result code);      // ends this thread's context, if it has one, with a sticky error
 void initialised();                 // throws before cuInit
 std::shared_ptr<Context> current(); // of this thread; throws if there is none, or its sticky error
 

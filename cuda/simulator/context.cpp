@@ -129,6 +129,16 @@ std::shared_ptr<Context> current() {
 	return c;
 }
 
+void loseCurrent(Result code) {
+	if (currents.empty()) {
+		return;
+	}
+	try {
+		registry<Context>().find(currents.back())->fail(code, "the context is lost: injected");
+	} catch (const Error &) { // it is destroyed
+	}
+}
+
 } // namespace sim
 
 using namespace sim;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -13,7 +14,15 @@ namespace {
 struct Injected {
 	Result code;
 	long after; // calls that succeed first
+	long times; // calls that fail then; 0: all
+	bool lose;  // the context is lost with the first of them
 };
+
+// option is the number behind a word in "cuInit=100:after=3"; 0 without it.
+long option(const std::string &item, const char *word) {
+	const size_t at = item.find(word);
+	return at == std::string::npos ? 0 : std::atol(item.c_str() + at + std::strlen(word));
+}
 
 struct Knobs {
 	std::mutex lock;
@@ -36,13 +45,14 @@ struct Knobs {
 		if (name != "FAIL") {
 			return;
 		}
-		failures.clear(); // "cuInit=100,cuMemAlloc=2:after=3"
+		failures.clear(); // "cuInit=100,cuMemAlloc=2:after=3:times=1,cuEventQuery=700:lose"
 		std::stringstream list(value);
 		for (std::string item; std::getline(list, item, ',');) {
-			const size_t equals = item.find('='), after = item.find(":after=");
+			const size_t equals = item.find('=');
 			if (equals != std::string::npos) {
-				const long calls = after == std::string::npos ? 0 : std::atol(item.c_str() + after + 7);
-				failures[item.substr(0, equals)] = {Result(std::atoi(item.c_str() + equals + 1)), calls};
+				const auto code = Result(std::atoi(item.c_str() + equals + 1));
+				const bool lose = item.find(":lose") != std::string::npos;
+				failures[item.substr(0, equals)] = {code, option(item, ":after="), option(item, ":times="), lose};
 			}
 		}
 	}
@@ -109,16 +119,38 @@ void count(const char *counter, long by) {
 	k.counters[counter] += by;
 }
 
-void enter(const char *name) {
+namespace {
+
+// injected is what a call is to fail with; code SUCCESS: nothing.
+Injected injected(const char *name) {
 	Knobs &k = knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
 	const std::string bare = plain(name);
 	k.counters[bare]++;
 	auto at = k.failures.find(name);
 	at = at == k.failures.end() ? k.failures.find(bare) : at;
-	if (at != k.failures.end() && at->second.after-- <= 0) {
-		throw Error{at->second.code};
+	if (at == k.failures.end() || at->second.after-- > 0) {
+		return {SUCCESS, 0, 0, false};
 	}
+	const Injected now = at->second;
+	if (now.times > 0 && --at->second.times == 0) {
+		k.failures.erase(at);
+	}
+	k.counters["injected"]++;
+	return now;
+}
+
+} // namespace
+
+void enter(const char *name) {
+	const Injected now = injected(name);
+	if (now.code == SUCCESS) {
+		return;
+	}
+	if (now.lose) {
+		loseCurrent(now.code);
+	}
+	throw Error{now.code};
 }
 
 } // namespace sim
@@ -134,12 +166,26 @@ API restrideSimSet(const char *name, const char *value) {
 }
 
 // restrideSimCount is how often a function was called ("cuLaunchKernel"), or a
-// number of things: "allocations" and "bytes" of device memory in use now,
+// number of things: "injected" failures, "allocations" and "bytes" of device memory in use now,
 // "kernels" that ran, "peerDirect" and "peerStaged" copies between devices.
 extern "C" __attribute__((visibility("default"))) long restrideSimCount(const char *name) {
 	sim::Knobs &k = sim::knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
 	return k.counters[sim::plain(name)];
+}
+
+// restrideSimCalls writes the names of the functions that were called so far, a space
+// behind each, and returns how many bytes that is.
+extern "C" __attribute__((visibility("default"))) long restrideSimCalls(char *buffer, size_t size) {
+	sim::Knobs &k = sim::knobs();
+	const std::lock_guard<std::mutex> hold(k.lock);
+	std::string all;
+	for (const auto &one : k.counters) {
+		if (one.first.compare(0, 2, "cu") == 0) {
+			all += one.first + " ";
+		}
+	}
+	return std::snprintf(buffer, size, "%s", all.c_str());
 }
 
 // restrideSimEnter and restrideSimNumber are enter and number for the simulated NVML,

@@ -82,6 +82,14 @@ void testFaults() {
 		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
 		OK(restrideSimSet("DELAY", "0"));
 	}
+	{
+		Session s;
+		OK(restrideSimSet("FAIL", "cuMemGetInfo=700:times=1:lose"));
+		size_t n;
+		IS(cuMemGetInfo_v2(&n, &n), ERROR_ILLEGAL_ADDRESS);
+		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
+		OK(restrideSimSet("FAIL", ""));
+	}
 	OK(cuCtxSetCurrent(healthy.context));
 	CHECK(healthy.download(p, 1)[0] == 8);
 	OK(cuMemFree_v2(p));

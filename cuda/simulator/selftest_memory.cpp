@@ -90,6 +90,9 @@ void testMemory() {
 	OK(restrideSimSet("FAIL", "cuMemAllocAsync=801:after=1"));
 	OK(cuMemAllocAsync(&p, 64, stream));
 	IS(cuMemAllocAsync(&q, 64, stream), ERROR_NOT_SUPPORTED);
+	OK(restrideSimSet("FAIL", "cuMemAllocAsync=2:times=1"));
+	IS(cuMemAllocAsync(&q, 64, stream), ERROR_OUT_OF_MEMORY);
+	OK(cuMemAllocAsync(&q, 64, stream));
 	OK(restrideSimSet("FAIL", ""));
 	OK(cuCtxDestroy_v2(context)); // with its memory
 }
