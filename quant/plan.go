@@ -258,6 +258,9 @@ func (w *Weight) bits(r role) (n int64) {
 // whole refuses a plan that would lose numbers of the source. Zero points that all are half
 // of the range, and groups in order, need no place.
 func (p *Plan) whole() error {
+	if p.From.unordered && !p.From.Params.Sorted && !p.To.has(groups) {
+		return p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")
+	}
 	for r := range role(roleCount) {
 		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting || r == shape {
 			continue
