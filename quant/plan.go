@@ -57,7 +57,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
-	params, err := to.accept(to, w.Params, w.ext)
+	have := w.Params
+	have.ZeroLess = false // which only gptq-v1 keeps
+	params, err := to.accept(to, have, w.ext)
 	if err != nil {
 		return nil, err
 	}

@@ -73,3 +73,6 @@ func (p Params) scaleRule(f *Format, t Tensor) error {
 	}
 	return nil
 }
+
+// Grouped reports whether the weight's scales are those of groups, or of rows.
+func (w *Weight) Grouped() bool { return w.has(scales) || w.has(superScales) }

@@ -282,8 +282,11 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 }
 
 // has reports whether a tensor with the name of codes can be codes: one of another type, or
-// rank, is something else that is named so, such as a bias.
+// rank, is something else that is named so, such as a bias. One without elements has none.
 func (f *Format) has(p Params, t Tensor) bool {
+	if slices.Contains(t.Dims, 0) {
+		return false
+	}
 	if p.Bits == 0 {
 		return slices.ContainsFunc(f.possible(t), func(bits int64) bool {
 			p := p

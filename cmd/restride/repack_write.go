@@ -13,9 +13,17 @@ import (
 )
 
 // writeAll writes the files of this part, then what the folder says of all files.
-func (r *repack) writeAll(ctx context.Context) error {
+func (r *repack) writeAll(ctx context.Context) (err error) {
+	defer func() {
+		if final(err) {
+			err = errors.Join(err, r.undo())
+		}
+	}()
 	if r.folder() {
-		if err := os.Mkdir(r.output, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		switch err := os.Mkdir(r.output, 0o777); {
+		case err == nil:
+			r.begun = append(r.begun, r.output)
+		case !errors.Is(err, os.ErrExist):
 			return quote.Error(err)
 		}
 	}
@@ -51,6 +59,7 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	if err != nil {
 		return err
 	}
+	r.begun = append(r.begun, f.path+checkpoint.Partial)
 	defer w.Close()
 	if r.sync {
 		if err := w.Sync(); err != nil {
@@ -83,7 +92,11 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 			return fmt.Errorf("%s: %w", quote.Plain(t.Name), err)
 		}
 	}
-	return w.Commit()
+	err = w.Commit()
+	if err == nil {
+		r.begun = append(r.begun, f.path)
+	}
+	return err
 }
 
 // isWhole reports whether an earlier run has written a file of a folder.
