@@ -57,6 +57,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
+	if err := w.ordered(); err != nil {
+		return nil, err
+	}
 	params, err := to.accept(to, w.Params, w.ext)
 	if err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 		}
 	}
 	p.findViews()
-	return p, p.whole()
+	return p, p.complete()
 }
 
 // sameAxes refuses a target whose codes have other axes than the source's, such as experts.
@@ -255,9 +258,9 @@ func (w *Weight) bits(r role) (n int64) {
 	return n
 }
 
-// whole refuses a plan that would lose numbers of the source. Zero points that all are half
+// complete refuses a plan that would lose numbers of the source. Zero points that all are half
 // of the range, and groups in order, need no place.
-func (p *Plan) whole() error {
+func (p *Plan) complete() error {
 	for r := range role(roleCount) {
 		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting || r == shape {
 			continue
