@@ -110,7 +110,7 @@ func TestBugCheckOfPieces(t *testing.T) {
 			}
 			for _, axis := range []byte{axisN, axisK} {
 				unit := p.unit(axis)
-				if unit == 0 {
+				if unit == 0 || p.partMemory(axis, unit) > p.Cost().Memory { // words would be cut
 					continue
 				}
 				cuts++
