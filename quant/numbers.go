@@ -139,8 +139,8 @@ func plainArrays(w *Weight) (out []array) {
 }
 
 // runNumbers is Run of a plan of numbers.
-func (p *Plan) runNumbers(s *tensor.Stream, src Memory) (dst Memory, err error) {
-	have, err := p.plain.Run(s, src)
+func (p *Plan) runNumbers(s *tensor.Stream, src Memory, at int64) (dst Memory, err error) {
+	have, err := p.plain.run(s, src, at)
 	if err != nil {
 		return nil, err
 	}
