@@ -35,6 +35,7 @@ type Format struct {
 	name       func(name string) string
 	table      string // Params.Table of its weights
 	anyCodes   bool   // it keeps codes whatever they stand for
+	oneIsRow   bool   // a group that has all of a row is kept as a row's scale
 	signs      bool   // it keeps codes with a sign as they are
 	takesNames bool   // its tensors have the names of the source's
 	numbers    bool   // its weights are the numbers that codes stand for

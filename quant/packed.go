@@ -78,6 +78,9 @@ var packed = &Format{
 		return p, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Signed && p.Zeros {
+			return p, f.refuse("codes with a sign, and zero points, which are of codes without")
+		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: byteCodes(p.Bits)}, 1, 2, 3, 4, 5, 6, 7, 8)
 	},
 }

@@ -212,6 +212,9 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 			return err
 		}
 		if i == 0 {
+			if k := w.ext[axisK]; w.Format.oneIsRow && w.Params.Group >= k {
+				w.Params.Group = 0
+			}
 			w.ext.group(w.Params)
 		}
 		w.arrays = append(w.arrays, a)
