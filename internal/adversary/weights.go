@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/quant"
 )
 
@@ -145,9 +146,6 @@ func (t *weightsTry) output(to *quant.Format) string {
 func (t *weightsTry) repack(to *quant.Format, output string, more ...string) error {
 	args := append([]string{"repack", t.source, "--to", to.Name, "--output", output}, t.flags...)
 	_, err := t.run(append(args, more...)...)
-	if errors.Is(err, errUnclear) {
-		return err
-	}
 	return err
 }
 
@@ -202,8 +200,11 @@ func (t *weightsTry) holdOnly(said inspected, to *quant.Format) error {
 // holdRefusal repacks to a format that not all weights can become.
 func (t *weightsTry) holdRefusal(to *quant.Format) error {
 	output := t.output(to)
-	if t.repack(to, output) == nil {
+	switch err := t.repack(to, output); {
+	case err == nil:
 		return fmt.Errorf("inspect does not promise %s, and it is made", to.Name)
+	case errors.Is(err, errUnclear):
+		return err
 	}
 	return t.gone(output)
 }
@@ -229,7 +230,7 @@ func (t *weightsTry) holdOutput(said inspected, to *quant.Format, output string)
 		return fmt.Errorf("the output of %s cannot be inspected: %w", to.Name, err)
 	case numbers || to.Readable() != nil:
 		return nil
-	case to.File() == quant.Formats()[0].File() && got.Format != to.Name:
+	case to.File() == checkpoint.Safetensors && got.Format != to.Name && to.Name != "gptq-v1": // which configurations call gptq
 		return fmt.Errorf("the output of %s is of format %q", to.Name, got.Format)
 	case len(got.Weights) != len(said.Weights):
 		return fmt.Errorf("of %d weights the output of %s has %d", len(said.Weights), to.Name, len(got.Weights))
@@ -261,10 +262,7 @@ func (t *weightsTry) holdNumbers(said, got inspected, output string) error {
 	if b, _ := got.becomes(format); a != of || b != of {
 		return nil
 	}
-	to, err := quant.Lookup(format)
-	if err != nil {
-		return err
-	}
+	to := formatOf(format)
 	want, have := filepath.Join(t.Dir, "want.safetensors"), filepath.Join(t.Dir, "have.safetensors")
 	defer os.Remove(want)
 	defer os.Remove(have)

@@ -20,14 +20,14 @@ func (t *weightsTry) configure(w madeWeight) {
 		}
 		t.flags = append(t.flags, "--from", name)
 	}
-	if len(t.flags) > 0 && !coin(rng, 3) || coin(rng, 12) {
+	if len(t.flags) > 0 && !coin(rng, 3) && w.params.Type == "" || coin(rng, 12) {
 		bits := w.params.Bits
 		if coin(rng, 8) {
 			bits = pick[int64](rng, 1, 2, 3, 4, 5, 8, 16)
 		}
 		t.flags = append(t.flags, "--bits", fmt.Sprint(bits))
 	}
-	if coin(rng, 8) {
+	if coin(rng, 16) {
 		group := w.params.Group
 		if group == 0 || coin(rng, 4) {
 			group = pick[int64](rng, -1, 16, 32, 64, 128)
@@ -48,7 +48,7 @@ func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]
 	if err != nil {
 		return nil, err
 	}
-	switch rng.IntN(12) {
+	switch rng.IntN(20) {
 	case 0, 1:
 		said = changedJSON(rng, said)
 	case 2:

@@ -30,6 +30,9 @@ func (t *weightsTry) makeSource() error {
 	rng := t.Rand
 	var made []madeWeight
 	kind := pick(rng, quant.Formats()...)
+	if coin(rng, 3) {
+		kind = formatOf(pick(rng, "gptq", "gptq", "gptq-v1", "awq", "marlin", "packed", "packed", "matmulnbits", "compressed-tensors", "gguf", "float"))
+	}
 	for len(made) == 0 || coin(rng, 3) && len(made) < 4 {
 		if coin(rng, 8) {
 			kind = pick(rng, quant.Formats()...) // of several formats
@@ -66,6 +69,15 @@ func (t *weightsTry) makeSource() error {
 		return t.writeShards(in, metadata, tensors, data)
 	}
 	return t.writeSafetensors(filepath.Join(in, "model.safetensors"), metadata, tensors, data)
+}
+
+// formatOf is the format of a name.
+func formatOf(name string) *quant.Format {
+	f, err := quant.Lookup(name)
+	if err != nil {
+		panic(err) // a constant of this package
+	}
+	return f
 }
 
 // gatherTensors lists the tensors of weights and others beside them, one of a name.
@@ -109,14 +121,22 @@ func (t *weightsTry) makeWeight(f *quant.Format, number int) (w madeWeight, ok b
 		return w, false
 	}
 	rng := t.Rand
-	w = madeWeight{format: f, params: params(rng), data: map[string][]byte{}}
-	switch w.params.Scale {
-	case "F64", "U8", "I8", "I16", "F8_E4M3":
-		if coin(rng, 2) {
-			w.params.Scale = "F16"
+	w = madeWeight{format: f, data: map[string][]byte{}}
+	var tensors []quant.Tensor
+	for valid := !coin(rng, 8); ; {
+		w.params = params(rng)
+		tensors = randomTensors(rng, f, w.params)
+		p := w.params
+		said := quant.Params{Bits: p.Bits, Group: p.Group, Zeros: p.Zeros, ZeroLess: p.ZeroLess, Sorted: p.Sorted}
+		if p.Type != "" {
+			said.Bits = 0 // it is the type's
+		}
+		all, _, err := quant.Find(f, said, tensors, func(string) bool { return true })
+		if !valid || err == nil && len(all) == 1 {
+			break
 		}
 	}
-	for _, x := range randomTensors(rng, f, w.params) {
+	for _, x := range tensors {
 		if number > 0 {
 			x.Name = fmt.Sprintf("layer%d.%s", number, x.Name)
 		}
@@ -280,7 +300,7 @@ func sameNumbers(want, have string) error {
 		if !ok {
 			continue // GGUF has other names
 		}
-		if i := slices.IndexFunc(a[name], func(float32) bool { return false }); i >= 0 || len(got) != len(a[name]) {
+		if len(got) != len(a[name]) {
 			return fmt.Errorf("tensor %q has %d numbers, and had %d", name, len(got), len(a[name]))
 		}
 		for i, x := range a[name] {
