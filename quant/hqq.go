@@ -80,13 +80,10 @@ func readHQQ(s *sayings, p Params) (Params, error) {
 	if s.err != nil {
 		return p, s.err
 	}
-	bits := p.Bits
 	p.Bits, p.Said.Numbers = hqqPacking[packing], numberTypes[strings.TrimPrefix(numbers, "torch.")]
 	switch {
 	case p.Bits == 0:
 		s.refuse("the packing %s is not known", quote.Name(packing))
-	case p.Bits != bits:
-		s.refuse("%s has codes of %d bits, as its packing says, and %d are said", quote.Plain(s.weight.Name), p.Bits, bits)
 	case p.Said.Numbers == "" && numbers != "":
 		s.refuse("numbers of type %s", quote.Name(numbers))
 	case axis != 0 && axis != 1:

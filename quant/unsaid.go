@@ -35,9 +35,9 @@ func (f *Format) openUnsaid(p Params, first Tensor, lookup func(string) (Tensor,
 			fits = append(fits, p.Bits)
 		case err != nil:
 			refused = cmp.Or(refused, err)
-		default:
+		case !slices.Contains(fits, w.Params.Bits): // which the tensor may say itself
 			found = w
-			fits = append(fits, p.Bits)
+			fits = append(fits, w.Params.Bits)
 		}
 	}
 	switch {

@@ -67,13 +67,17 @@ func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) 
 	if p.Bits == 0 {
 		return f.openUnsaid(p, first, lookup)
 	}
-	return f.open(p, first, lookup)
+	w, err := f.open(p, first, lookup)
+	if err == nil && w.Params.Bits != p.Bits {
+		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s has codes of %d bits, and %d are said", quote.Name(name), w.Params.Bits, p.Bits)
+	}
+	return w, err
 }
 
-// open is Open with codes of known bits.
+// open is Open with codes of known bits, unless their tensor says other ones.
 func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	w := &Weight{Format: f, ext: extents{}}
-	unsaid, bits := p.Group < 0, p.Bits
+	unsaid := p.Group < 0
 	p, err := f.complete(p, first, w.ext)
 	if err != nil {
 		return nil, err
@@ -87,9 +91,6 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 		if p, err = f.said(&sayings{weight: w, lookup: lookup}, p); err != nil {
 			return nil, err
 		}
-	}
-	if p.Bits != bits {
-		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s has codes of %d bits, and %d are said", quote.Name(first.Name), p.Bits, bits)
 	}
 	if unsaid {
 		p.Zeros, p.Sorted = true, true // if there are such tensors
