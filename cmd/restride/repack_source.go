@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/internal/quote"
@@ -20,11 +19,11 @@ import (
 type said struct {
 	from        string
 	bits, group int64 // 0: nothing is said
-	flags       *pflag.FlagSet
+	cmd         *cobra.Command
 }
 
 func (s *said) register(cmd *cobra.Command) {
-	s.flags = cmd.Flags()
+	s.cmd = cmd
 	cmd.Flags().StringVar(&s.from, "from", "", "format of the source's weights (default: what the file or config.json says)")
 	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where neither the file nor config.json says it")
 	cmd.Flags().Int64Var(&s.group, "group", 0, "columns that share a scale, -1 for a row, where neither the file nor config.json says it")
@@ -32,10 +31,10 @@ func (s *said) register(cmd *cobra.Command) {
 
 // check refuses what no weight is, before any file is opened.
 func (s *said) check() error {
-	if s.flags.Changed("bits") && (s.bits < 1 || s.bits > 64) {
+	if s.cmd.Flags().Changed("bits") && (s.bits < 1 || s.bits > 64) {
 		return fmt.Errorf("--bits %d: codes have 1 or more", s.bits)
 	}
-	if s.flags.Changed("group") && (s.group < -1 || s.group == 0 || s.group > 1<<40) {
+	if s.cmd.Flags().Changed("group") && (s.group < -1 || s.group == 0 || s.group > 1<<40) {
 		return fmt.Errorf("--group %d: groups have 1 column or more; -1 is a row", s.group)
 	}
 	if s.from == "" {

@@ -65,6 +65,9 @@ func (t *weightsTry) try() error {
 		return err
 	}
 	said, err := t.inspect(t.source, t.flags...)
+	if errors.Is(err, errUnclear) {
+		return err
+	}
 	var targets []*quant.Format
 	for _, i := range t.Rand.Perm(len(quant.Formats())) {
 		targets = append(targets, quant.Formats()[i])
