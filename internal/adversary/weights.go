@@ -212,12 +212,13 @@ func (t *weightsTry) holdRefusal(to *quant.Format) error {
 	return t.gone(output)
 }
 
-// gone refuses an output that is there.
+// gone refuses an output that is there, or a partial one.
 func (t *weightsTry) gone(output string) error {
-	if _, err := os.Lstat(output); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there after an error", output)
+	left, err := filepath.Glob(output + "*")
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("%q is there after an error", left)
 	}
-	return nil
+	return err
 }
 
 // holdOutput inspects an output, and compares its numbers with the source's.

@@ -18,11 +18,11 @@ func TestWeightsFound(t *testing.T) {
 	const says = `{"Format":"packed","Weights":[{"Name":"w","Becomes":{"gptq":{},"marlin":{"Refused":"no"}}}]}`
 	output := func(args []string) string { return args[slices.Index(args, "--output")+1] }
 	for fault, c := range map[string]func(args []string) error{
-		"inspect promises gptq":   func([]string) error { return errors.New("no") },
-		"does not promise":        func([]string) error { return nil },
-		"is there after an error": func(args []string) error { return errors.Join(os.Mkdir(output(args), 0o700), errors.New("no")) },
-		"text with":               func([]string) error { return errors.New("\x1b") },
-		"there were the files": func(args []string) error {
+		"inspect promises gptq":      func([]string) error { return errors.New("no") },
+		"does not promise":           func([]string) error { return nil },
+		`"] is there after an error`: func(args []string) error { return errors.Join(os.Mkdir(output(args), 0o700), errors.New("no")) },
+		"text with":                  func([]string) error { return errors.New("\x1b") },
+		`.partial"] is there`: func(args []string) error {
 			return errors.Join(os.WriteFile(output(args)+".partial", nil, 0o600), errors.New("no"))
 		},
 		"the output of gptq is of format": func(args []string) error {
