@@ -23,7 +23,7 @@ func init() {
 // tryConversion converts a random weight to a format that can have it.
 func tryConversion(t *Trial) error {
 	for range 100 {
-		w, data := randomWeight(t.Rand)
+		w, data := RandomWeight(t.Rand)
 		if w == nil {
 			continue
 		}

@@ -95,9 +95,9 @@ func ofCache(rng *rand.Rand) quant.Params {
 	return quant.Params{Bits: 16, Type: pick(rng, "F16", "BF16", "F32", "I8", "F8_E4M3")}
 }
 
-// randomWeight is a weight of a random format with random bytes, as a file's tensors have
+// RandomWeight is a weight of a random format with random bytes, as a file's tensors have
 // it; nil: there is none of the shape that was chosen, or the format refuses it.
-func randomWeight(rng *rand.Rand) (*quant.Weight, content) {
+func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	kinds := quant.Formats()
 	f := kinds[rng.IntN(len(kinds))]
 	params, ok := weightKinds[f.Name]
