@@ -1,6 +1,7 @@
 #!/bin/sh
-# Tries random input (cmd/soak) on every device of the machine, in one process, for
-# SOAKTIME seconds each. The seed is new each time, and printed: SEED repeats it.
+# Converts random weights with the command, for SOAKTIME seconds; then tries random input
+# (cmd/soak) on every device of the machine, in one process, for SOAKTIME seconds each. The
+# seed is new each time, and printed: SEED repeats it.
 set -eu
 : "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}"
 mkdir -p build
@@ -15,5 +16,6 @@ if ! echo "$devices" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 cuda:0"
 fi
 count=$(echo "$devices" | wc -l)
+RESTRIDE_SOAK=1 SOAKTIME="$SOAKTIME" SEED="$SEED" $GO test -count=1 -timeout 2h -v -run '^TestRepackRandom$' ./cmd/restride
 # The simulator takes minutes for what a device copies in a second.
 build/soak --deadline 10m --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"
