@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -83,13 +84,18 @@ func (c *repackCase) source() bool {
 	bytes := map[string][]byte{"norm": {1, 2, 3}}
 	said := sameWeight{kind: kindOf(w)}
 	for i := range 2 {
-		for j, x := range w.Tensors {
+		for j, x := range slices.Concat(w.Tensors, w.Said) {
 			kind, err := checkpoint.Safetensors.Type(x.Type)
 			if err != nil {
 				return false
 			}
 			name := fmt.Sprintf("l.%d.%s", i, x.Name)
 			h.Tensors, bytes[name] = append(h.Tensors, &checkpoint.Tensor{Name: name, Type: kind, Dims: x.Dims}), data[x.Name]
+			if bytes[name] == nil { // which nothing reads
+				n, err := kind.Size(x.Dims)
+				require.NoError(c, err)
+				bytes[name] = make([]byte, n)
+			}
 			if j == 0 {
 				said.Codes = append(said.Codes, name)
 			}

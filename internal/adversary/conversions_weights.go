@@ -96,7 +96,8 @@ func ofCache(rng *rand.Rand) quant.Params {
 }
 
 // RandomWeight is a weight of a random format with random bytes, as a file's tensors have
-// it; nil: there is none of the shape that was chosen, or the format refuses it.
+// it, Said among them; nil: there is none of the shape that was chosen, or the format refuses
+// it.
 func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	kinds := quant.Formats()
 	f := kinds[rng.IntN(len(kinds))]
@@ -105,15 +106,20 @@ func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 		return nil, nil // it is written only, or another of numbers
 	}
 	p := params(rng)
-	tensors := randomTensors(rng, f, p)
-	if len(tensors) == 0 {
-		return nil, nil
+	d := described{tensors: randomTensors(rng, f, p)}
+	said := saidOf(rng, p)
+	if other := describedKinds[f.Name]; other != nil && rng.IntN(2) == 0 {
+		d, said = other(rng), quant.Params{Group: -1}
 	}
-	all, _, err := quant.Find(f, saidOf(rng, p), tensors, func(string) bool { return true })
+	all, _, err := quant.Find(f, said, d.tensors, func(string) bool { return true })
 	if err != nil || len(all) != 1 {
 		return nil, nil
 	}
-	return all[0], randomContent(rng, all[0])
+	data := randomContent(rng, all[0])
+	for name, b := range d.said {
+		data[name] = b
+	}
+	return all[0], data
 }
 
 // saidOf is what a file says of a weight beside its tensors, or nothing.
