@@ -60,7 +60,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if err := w.ordered(); err != nil {
 		return nil, err
 	}
-	params, err := to.accept(to, w.Params, w.ext)
+	have := w.Params
+	have.ZeroLess = false // which only gptq-v1 keeps
+	params, err := to.accept(to, have, w.ext)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +263,9 @@ func (w *Weight) bits(r role) (n int64) {
 // complete refuses a plan that would lose numbers of the source. Zero points that all are half
 // of the range, and groups in order, need no place.
 func (p *Plan) complete() error {
+	if p.From.unordered && !p.From.Params.Sorted && !p.To.has(groups) {
+		return p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")
+	}
 	for r := range role(roleCount) {
 		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting || r == shape {
 			continue

@@ -12,9 +12,17 @@ import (
 )
 
 // writeAll writes the files of this part, then what the folder says of all files.
-func (r *repack) writeAll(ctx context.Context) error {
+func (r *repack) writeAll(ctx context.Context) (err error) {
+	defer func() {
+		if final(err) {
+			err = errors.Join(err, r.undo())
+		}
+	}()
 	if r.folder() {
-		if err := os.Mkdir(r.output, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		switch err := os.Mkdir(r.output, 0o777); {
+		case err == nil:
+			r.begun = append(r.begun, r.output)
+		case !errors.Is(err, os.ErrExist):
 			return quote.Error(err)
 		}
 	}
@@ -44,12 +52,13 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	}
 	if have := r.finished(f, source); have != nil {
 		defer have.Close()
-		return r.compare(ctx, f, have)
+		return r.revisit(ctx, f, have)
 	}
 	w, err := checkpoint.Create(f.path, f.header, source)
 	if err != nil {
 		return err
 	}
+	r.begun = append(r.begun, f.path+checkpoint.Partial)
 	defer w.Close()
 	if r.sync {
 		if err := w.Sync(); err != nil {
@@ -64,12 +73,16 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	if err := o.fill(ctx, f); err != nil {
 		return err
 	}
-	return w.Commit()
+	err = w.Commit()
+	if err == nil {
+		r.begun = append(r.begun, f.path)
+	}
+	return err
 }
 
-// compare compares a file that an earlier run has written with what is made again, if that
+// revisit compares a file that an earlier run has written with what is made again, if that
 // is asked for.
-func (r *repack) compare(ctx context.Context, f *outFile, have *checkpoint.File) error {
+func (r *repack) revisit(ctx context.Context, f *outFile, have *checkpoint.File) error {
 	if r.verify {
 		o := &output{repack: r, earlier: ofWhole(have)}
 		return o.fill(ctx, f)
