@@ -123,7 +123,8 @@ func (c *repackCase) run(batch int64, output string, more ...string) (said repac
 	if err != nil {
 		require.True(c, errors.Is(err, layout.ErrInvalid) || errors.Is(err, layout.ErrUnsupported), "%s: %v", c.what, err)
 		require.Empty(c, out, c.what)
-		require.NoFileExists(c, c.at(output))
+		require.NoFileExists(c, c.at(output), c.what)
+		require.NoFileExists(c, c.at(output)+checkpoint.Partial, c.what)
 		return said, err
 	}
 	require.NoError(c, json.Unmarshal([]byte(out), &said), c.what)
@@ -156,7 +157,6 @@ func (c *repackCase) hold() bool {
 		if _, err = c.run(wholeBatch, "want"+c.file); err == nil {
 			break
 		}
-		os.Remove(c.at("want" + c.file + checkpoint.Partial))
 	}
 	if err != nil {
 		return false
@@ -245,8 +245,7 @@ func (c *repackCase) resumes() {
 			case !verify:
 				require.NoError(c, err, c.what)
 			}
-			_ = os.Remove(c.at(output))
-			_ = os.Remove(c.at(output + checkpoint.Partial))
+			_ = os.Remove(c.at(output)) // after errors it is not there
 		}
 	}
 	c.interrupted(want)
