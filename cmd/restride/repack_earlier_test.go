@@ -88,6 +88,8 @@ func TestBugVerifyOfEarlierFiles(t *testing.T) {
 	assert.NotContains(t, out, "same")
 	out, err = restride("repack", dir, "--to", "matmulnbits", "--output", at("out"), "--verify")
 	require.NoError(t, err)
+	assert.Contains(t, out, "0 weights from gptq to matmulnbits, 0 tensors as they were, 0 B")
+	assert.Contains(t, out, "0 tensors by 0 copies on cpu, 0 views")
 	assert.Contains(t, out, "an earlier run has written 2 weights, 2 tensors as they were, 9.1 KiB in all: made again, and the same")
 	assert.Contains(t, out, "2 weights turned back, and the same")
 
@@ -158,7 +160,12 @@ func TestBugVerifyOfEarlierTensors(t *testing.T) {
 		require.NotNil(t, said.Earlier)
 		assert.Equal(t, 1, said.Earlier.Weights)
 		assert.Equal(t, 1, said.Earlier.Copied)
-		assert.Equal(t, int64(3*(4096+512+36)), said.Bytes+said.Earlier.Bytes)
+		there := int64(4096 + 512 + 36)
+		if verify {
+			there += 512 // of a weight that is not all there: its other tensor is made, this one compared
+		}
+		assert.Equal(t, there, said.Earlier.Bytes)
+		assert.Equal(t, 3*(4096+512+36)-there, said.Bytes)
 		assert.Equal(t, []bool{true, false, false}, []bool{said.Weights[0].Earlier, said.Weights[1].Earlier, said.Weights[2].Earlier})
 		for _, w := range said.Weights {
 			assert.Equal(t, map[bool]string{true: "same"}[verify], w.Back)
@@ -185,6 +192,14 @@ func TestBugVerifyOfEarlierTensors(t *testing.T) {
 		require.NoFileExists(t, output)
 		require.NoFileExists(t, output+checkpoint.Partial)
 	}
+}
+
+// TestVerifyClaims: of a weight that was not turned back nothing is said.
+func TestVerifyClaims(t *testing.T) {
+	r := &repack{verify: true, part: part{1, 1}, files: []*outFile{{weights: []*weight{{turned: true}, {}, {}}}}}
+	var out bytes.Buffer
+	require.NoError(t, r.tellBack(&out))
+	require.Equal(t, "1 weights turned back, and the same\n", out.String())
 }
 
 // TestBugVerifyOfViews: weights whose tensors go from file to file are turned back, too.

@@ -101,6 +101,9 @@ func ofCache(rng *rand.Rand) quant.Params {
 func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	kinds := quant.Formats()
 	f := kinds[rng.IntN(len(kinds))]
+	if rng.IntN(4) == 0 { // whose rows may be in any order
+		f, _ = quant.Lookup(pick(rng, "gptq", "gptq-v1", "marlin", "marlin"))
+	}
 	params, ok := weightKinds[f.Name]
 	if !ok {
 		return nil, nil // it is written only, or another of numbers
