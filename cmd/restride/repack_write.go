@@ -189,7 +189,7 @@ func (o *output) finish(name string) error {
 }
 
 // pieceBytes is how much is copied at once.
-const pieceBytes = 4 << 20
+const pieceBytes = 1 << 20
 
 // copy copies a tensor as it is in the source: made, unless an earlier run has.
 func (o *output) copy(ctx context.Context, to, from string) (made bool, err error) {
