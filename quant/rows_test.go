@@ -201,3 +201,22 @@ func TestReportsOneGroup(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 }
+
+// TestBugOrderIsRead: the tensors that say the order of rows must be there, though no byte of
+// theirs moves.
+func TestBugOrderIsRead(t *testing.T) {
+	p := Params{Bits: 4, Sorted: true, Scale: "F16"}
+	ext := extents{axisN: 64, axisK: 32}
+	ext.group(p)
+	w := only(t, marlin, p, tensors(t, marlin, p, ext))
+	plan, err := w.Plan(marlin)
+	require.NoError(t, err)
+	for _, name := range []string{"w.g_idx", "w.g_idx_sort_indices"} {
+		data := randomBytes(w, rand.New(rand.NewPCG(1, 1)))
+		delete(data, name)
+		src := upload(t, tensor.Host(), data)
+		_, err := plan.Run(tensor.Host(), src)
+		require.ErrorContains(t, err, name)
+		require.NoError(t, src.Release())
+	}
+}

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Tries random input (cmd/soak) on every device of the machine, in one process, for
-# SOAKTIME seconds each; and WEIGHTFILES random files of weights, with the command itself,
-# which is a package that its own tests alone can call. The seed is new each time, and printed: SEED repeats it.
+# Converts random weights with the command, for SOAKTIME seconds, and has it inspect and
+# convert WEIGHTFILES files of weights, valid and hostile; then tries random input (cmd/soak)
+# on every device of the machine, in one process, for SOAKTIME seconds each. The seed is new
+# each time, and printed: SEED repeats it.
 set -eu
 : "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}" "${WEIGHTFILES:=5000}"
 mkdir -p build
@@ -16,8 +17,7 @@ if ! echo "$devices" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 cuda:0"
 fi
 count=$(echo "$devices" | wc -l)
+RESTRIDE_SOAK=1 SOAKTIME="$SOAKTIME" SEED="$SEED" $GO test -count=1 -timeout 2h -v -run '^TestRepackRandom$' ./cmd/restride
+RESTRIDE_WEIGHT_FILES="$WEIGHTFILES" RESTRIDE_WEIGHT_SEED="$SEED" $GO test -count=1 -timeout 12h -run '^TestWeightFiles$' ./cmd/restride
 # The simulator takes minutes for what a device copies in a second.
 build/soak --deadline 10m --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"
-$GO test -c -o build/weights.test ./cmd/restride
-cd cmd/restride
-RESTRIDE_WEIGHT_FILES=$WEIGHTFILES RESTRIDE_WEIGHT_SEED=$SEED ../../build/weights.test -test.run '^TestWeightFiles$' -test.timeout 0

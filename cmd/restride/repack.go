@@ -90,7 +90,8 @@ type repack struct {
 	stream     *tensor.Stream
 
 	progress *progress
-	done     int64 // bytes written, of all
+	did      account
+	done     int64 // bytes written or there, of all
 	all      int64
 }
 

@@ -121,6 +121,10 @@ func TestBugRepackRaggedGroups(t *testing.T) {
 		shape := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 16), uint64(c.k))
 		writeFilled(t, at("in/model.safetensors"), map[string][]byte{"p.weight_shape": shape}, safetensor(t, "p.weight_packed", "I32", 16, c.k*c.bits/32),
 			safetensor(t, "p.weight_scale", "F16", 16, 3), safetensor(t, "p.weight_shape", "I64", 2))
+		patch(t, at("in/model.safetensors"), "p.weight_shape", func(b []byte) {
+			binary.LittleEndian.PutUint64(b, 16)
+			binary.LittleEndian.PutUint64(b[8:], uint64(c.k))
+		})
 		require.NoError(t, os.WriteFile(at("in/config.json"), fmt.Appendf(nil, `{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized",
 			"config_groups": {"group_0": {"weights": {"num_bits": %d, "type": "int", "symmetric": true, "strategy": "group", "group_size": 32}}}}}`, c.bits), 0o600))
 		repacked := func(source, to, output string) string {

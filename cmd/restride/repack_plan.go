@@ -22,6 +22,9 @@ type weight struct {
 	views  map[string]string // tensors that are copied from file to file
 	pieces *quant.Pieces     // nil: all are
 	back   error             // with --verify, why it cannot be turned back
+
+	turned  bool // it was turned back, and is the same
+	earlier bool // an earlier run has written it
 }
 
 // outFile is a file to be written.

@@ -23,7 +23,7 @@ func init() {
 // tryConversion converts a random weight to a format that can have it.
 func tryConversion(t *Trial) error {
 	for range 100 {
-		w, data := randomWeight(t.Rand)
+		w, data := RandomWeight(t.Rand)
 		if w == nil {
 			continue
 		}
@@ -154,13 +154,21 @@ func checkPiece(s *tensor.Stream, p quant.Piece, src, dst content) (err error) {
 	return p.Check(s, from, to)
 }
 
+// mostPieces is how many pieces a conversion has at most: a try is not to be long.
+const mostPieces = 300
+
 // cutMemory is memory for pieces of the plan: the least, or more.
 func cutMemory(t *Trial, p *quant.Plan) int64 {
-	least, all := p.Least(), p.Cost().Memory
+	most, all := p.Least(), p.Cost().Memory
 	if t.Rand.IntN(2) == 0 {
-		return least
+		most += t.Rand.Int64N(all - most + 1)
 	}
-	return least + t.Rand.Int64N(all-least+1)
+	for {
+		if pieces, err := p.Cut(most); err != nil || pieces.Len <= mostPieces {
+			return most // convert tells the error
+		}
+		most *= 2
+	}
 }
 
 // convert converts by pieces of so much memory, in any order, and checks each that can be

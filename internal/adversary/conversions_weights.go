@@ -95,25 +95,34 @@ func ofCache(rng *rand.Rand) quant.Params {
 	return quant.Params{Bits: 16, Type: pick(rng, "F16", "BF16", "F32", "I8", "F8_E4M3")}
 }
 
-// randomWeight is a weight of a random format with random bytes, as a file's tensors have
-// it; nil: there is none of the shape that was chosen, or the format refuses it.
-func randomWeight(rng *rand.Rand) (*quant.Weight, content) {
+// RandomWeight is a weight of a random format with random bytes, as a file's tensors have
+// it, Said among them; nil: there is none of the shape that was chosen, or the format refuses
+// it.
+func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	kinds := quant.Formats()
 	f := kinds[rng.IntN(len(kinds))]
+	if rng.IntN(4) == 0 { // whose rows may be in any order
+		f, _ = quant.Lookup(pick(rng, "gptq", "gptq-v1", "marlin", "marlin"))
+	}
 	params, ok := weightKinds[f.Name]
 	if !ok {
 		return nil, nil // it is written only, or another of numbers
 	}
 	p := params(rng)
-	tensors := randomTensors(rng, f, p)
-	if len(tensors) == 0 {
-		return nil, nil
+	d := described{tensors: randomTensors(rng, f, p)}
+	said := saidOf(rng, p)
+	if other := describedKinds[f.Name]; other != nil && rng.IntN(2) == 0 {
+		d, said = other(rng), quant.Params{Group: -1}
 	}
-	all, _, err := quant.Find(f, saidOf(rng, p), tensors, func(string) bool { return true })
+	all, _, err := quant.Find(f, said, d.tensors, func(string) bool { return true })
 	if err != nil || len(all) != 1 {
 		return nil, nil
 	}
-	return all[0], randomContent(rng, all[0])
+	data := randomContent(rng, all[0])
+	for name, b := range d.said {
+		data[name] = b
+	}
+	return all[0], data
 }
 
 // saidOf is what a file says of a weight beside its tensors, or nothing.
