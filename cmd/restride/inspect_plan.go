@@ -90,7 +90,11 @@ func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, r
 		plan := k.plans[to.Name]
 		r.weights = append(r.weights, &weight{Plan: &quant.Plan{From: w, To: plan.Target(w)}})
 	}
-	for _, r.output = range []string{"out." + to.File().String(), "out"} {
+	outputs := []string{"out." + to.File().String(), "out"}
+	if len(r.source.Files) == 1 {
+		outputs = outputs[1:] // a folder has what a file has, and config.json
+	}
+	for _, r.output = range outputs {
 		r.files = nil
 		if err := r.prepare(rest); err != nil {
 			return err

@@ -51,8 +51,9 @@ func (r *repack) describeFiles(source string) (unlike, err error) {
 	return r.readBack(), nil
 }
 
-// readBack finds the weights in the headers that will be written. Of numbers and of formats
-// that are not read there are none.
+// readBack finds weights in the headers that will be written: one of each kind, those that
+// have other tensors beside them, and what looks like one and is not. Numbers and formats that
+// are not read have none.
 func (r *repack) readBack() error {
 	format := r.weights[0].To.Format
 	if format.Readable() != nil || r.weights[0].To.Config() == nil {
@@ -62,13 +63,17 @@ func (r *repack) readBack() error {
 	if r.folder() {
 		c.Config = r.configText
 	}
-	copied := map[string]bool{}
+	var all []quant.Tensor
 	for _, f := range r.files {
-		for _, t := range f.rest {
-			copied[t.Name] = true
-		}
 		c.Files = append(c.Files, &checkpoint.File{Path: f.path, Header: f.header})
-		c.Tensors = append(c.Tensors, f.header.Tensors...)
+		for _, t := range f.rest {
+			t.Content = r.source.Lookup(t.Name)
+			all = append(all, t)
+		}
+	}
+	some := r.sample(all)
+	for _, w := range some {
+		all = append(all, w.To.Tensors...)
 	}
 	said := said{}
 	if r.left > 0 {
@@ -78,34 +83,43 @@ func (r *repack) readBack() error {
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	var all []quant.Tensor
-	for _, f := range r.files {
-		for _, t := range f.header.Tensors {
-			all = append(all, quant.Tensor{Name: t.Name, Type: t.Type.Name, Dims: t.Dims})
-		}
-	}
-	for i := range all {
-		if t := r.source.Lookup(all[i].Name); t != nil && copied[all[i].Name] {
-			all[i].Content = t
-		}
-	}
 	found, _, err := known.find(all, func(string) bool { return true })
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	return r.compare(found)
+	return r.compare(some, found)
+}
+
+// sample returns a weight of each kind, and those that have tensors beside them.
+func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
+	beside := map[string]bool{}
+	for _, t := range rest {
+		for i, c := range t.Name {
+			if c == '.' || c == '_' {
+				beside[t.Name[:i]] = true
+			}
+		}
+	}
+	kinds := map[string]bool{}
+	for _, w := range r.weights {
+		if kind := w.To.Kind(); !kinds[kind] || w.To.Name == "" || beside[w.To.Name] {
+			kinds[kind] = true
+			some = append(some, w)
+		}
+	}
+	return some
 }
 
 // compare says how weights that were found differ from those that are written.
-func (r *repack) compare(found []*quant.Weight) error {
+func (r *repack) compare(written []*weight, found []*quant.Weight) error {
 	byCodes := make(map[string]*quant.Weight, len(found))
 	for _, w := range found {
 		byCodes[w.Tensors[0].Name] = w
 	}
-	if len(found) > len(r.weights) && r.left == 0 {
-		return unlike("", fmt.Sprintf("of %d weights %d were found", len(r.weights), len(found)))
+	if len(found) > len(written) && r.left == 0 {
+		return unlike("", "tensors beside weights would be taken for weights")
 	}
-	for _, w := range r.weights {
+	for _, w := range written {
 		have := byCodes[w.To.Tensors[0].Name]
 		if have == nil {
 			return unlike(w.To.Name, "it was not found")
