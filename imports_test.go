@@ -89,7 +89,7 @@ var policy = map[string][]string{
 	"internal/fraction":    {"layout", "device", "internal/numeric"},
 	"internal/faults":      {"layout", "device", "pipeline", "tensor"}, // of drivers, for tests
 	"internal/graphs":      {"layout", "device", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
-	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
+	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "checkpoint", "device", "device/budget", "device/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
 		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",

@@ -28,8 +28,9 @@ var bitsandbytes = &Format{
 		}
 		return out
 	},
+	bits: func(Tensor) []int64 { return []int64{4} },
 	params: func(p Params, t Tensor, ext extents) (Params, error) {
-		p.Bits, p.Table, p.Flat = 4, "nf4", len(t.Dims) == 2 && t.Dims[1] == 1
+		p.Bits, p.Table, p.Flat = 4, unknownTable, len(t.Dims) == 2 && t.Dims[1] == 1
 		return p, nil
 	},
 	said: readBitsandbytes,
@@ -37,6 +38,10 @@ var bitsandbytes = &Format{
 		return p, f.widths(p, ext, map[byte]int64{axisK: 2}, 4)
 	},
 }
+
+// unknownTable is Params.Table of bitsandbytes' codes alone, which stand for the numbers of one
+// or the other of its tables.
+const unknownTable = "nf4 or fp4"
 
 // nestedBlock is how many scales of bitsandbytes' share one.
 const nestedBlock = 256

@@ -3,6 +3,7 @@ package quant
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/restride/restride/internal/quote"
@@ -10,8 +11,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// ErrDiffers: the way back does not give what the weight was made from.
-var ErrDiffers = errors.New("the way back gives other bytes")
+// ErrDiffers: what a conversion is compared with has other bytes, such as the source where
+// the way back does not give it. It is also layout.ErrInvalid.
+var ErrDiffers = fmt.Errorf("%w: other bytes", layout.ErrInvalid)
 
 // back is the way back of a plan, once it is asked for.
 type back struct {
@@ -40,6 +42,11 @@ func (p *Plan) turn() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.of != nil {
+		if back.of, err = p.of.Back(); err != nil {
+			return nil, err
+		}
+	}
 	if len(back.To.Tensors) != len(p.From.Tensors) {
 		return nil, p.From.Format.refuse("the way back makes %d of its %d tensors", len(back.To.Tensors), len(p.From.Tensors))
 	}
@@ -48,12 +55,15 @@ func (p *Plan) turn() (*Plan, error) {
 
 // Check goes the way back on the stream and compares, byte for byte on the host: src has
 // the tensors that p was run on, dst what it made of them. A difference is ErrDiffers.
-func (p *Plan) Check(s *tensor.Stream, src, dst Memory) (err error) {
+func (p *Plan) Check(s *tensor.Stream, src, dst Memory) error { return p.check(s, src, dst, 0) }
+
+// check is Check of a piece of a plan whose first column is column at of the whole.
+func (p *Plan) check(s *tensor.Stream, src, dst Memory, at int64) (err error) {
 	back, err := p.Back()
 	if err != nil {
 		return err
 	}
-	got, err := back.Run(s, dst)
+	got, err := back.run(s, dst, at)
 	if err != nil {
 		return err
 	}
@@ -71,7 +81,7 @@ func (p *Plan) Check(s *tensor.Stream, src, dst Memory) (err error) {
 			return err
 		}
 		if at := differ(want, have); at >= 0 {
-			return layout.Errorf(ErrDiffers, "quant", "tensor %s: %v, byte %d first", quote.Name(t.Name), ErrDiffers, at)
+			return layout.Errorf(ErrDiffers, "quant", "tensor %s: the way back gives other bytes, byte %d first", quote.Name(t.Name), at)
 		}
 	}
 	return nil

@@ -58,18 +58,23 @@ func describeOwn(name string, text json.RawMessage) (*Format, Params, error) {
 	if err != nil {
 		return nil, Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quant_method %s is not known", quote.Name(name))
 	}
-	c := struct {
-		Bits  int64 `json:"bits"`
-		Group int64 `json:"group_size"`
-	}{Group: -1}
+	var c struct {
+		Bits  int64  `json:"bits"`
+		Group *int64 `json:"group_size"`
+	}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, Params{}, unread(err)
 	}
-	if c.Bits < 1 || c.Bits > 16 {
+	if c.Bits < 1 || c.Bits > 64 {
 		return nil, Params{}, layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: bits is %d", c.Bits)
 	}
-	said, err := group(c.Group)
-	return f, Params{Bits: c.Bits, Group: -1, GroupHint: said}, err
+	p := Params{Bits: c.Bits, Group: -1}
+	if c.Group != nil {
+		if p.GroupHint, err = group(*c.Group); p.GroupHint == 0 {
+			p.GroupHint = -1
+		}
+	}
+	return f, p, err
 }
 
 func unread(err error) error {

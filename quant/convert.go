@@ -26,8 +26,11 @@ func (m Memory) Release() error {
 // Run converts: src has the bytes of From's tensors, the result those of To's. Views (see
 // Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
 // out. On devices that work on their own it returns before the work is done.
-func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
-	if err := p.check(src); err != nil {
+func (p *Plan) Run(s *tensor.Stream, src Memory) (Memory, error) { return p.run(s, src, 0) }
+
+// run is Run of a piece of a plan whose first column is column at of the whole.
+func (p *Plan) run(s *tensor.Stream, src Memory, at int64) (dst Memory, err error) {
+	if err := p.lacks(src); err != nil {
 		return nil, err
 	}
 	switch {
@@ -35,7 +38,7 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	case p.quantises():
 		return p.runBlocks(s, src)
 	default:
-		return p.runNumbers(s, src)
+		return p.runNumbers(s, src, at)
 	}
 	dst, more := Memory{}, Memory{}
 	defer func() {
@@ -45,7 +48,7 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 			dst = nil
 		}
 	}()
-	r, err := p.rows(src)
+	r, err := p.rows(src, at)
 	if err != nil {
 		return dst, err
 	}
@@ -79,7 +82,7 @@ func (p *Plan) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 		}
 	}
 	for _, f := range p.fills {
-		if err := p.fill(f, dst, r); err != nil {
+		if err := p.fill(f, dst, r, at); err != nil {
 			return dst, err
 		}
 	}
@@ -144,71 +147,18 @@ func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
 	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
 }
 
-// check refuses memory that lacks a tensor which is read. Those that views alone are made of
-// may be left out, but for groups, whose order is looked at.
-func (p *Plan) check(src Memory) error {
+// lacks refuses memory that lacks a tensor which is read. Those that views alone are made of
+// may be left out, but for those that say the order of rows, which is looked at.
+func (p *Plan) lacks(src Memory) error {
 	w := p.From
 	viewed := slices.Collect(maps.Values(p.views))
-	for _, t := range w.Tensors {
-		isGroups := w.has(groups) && t.Name == joined(w.Name, w.suffix(groups))
-		if src[t.Name] == nil && (p.plain != nil || isGroups || !slices.Contains(viewed, t.Name)) {
+	for i, t := range w.Tensors {
+		isRows := w.arrays[i].has(groups) || w.arrays[i].has(sorting)
+		if src[t.Name] == nil && (p.plain != nil || isRows || !slices.Contains(viewed, t.Name)) {
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "tensor %s of the weight is missing", quote.Name(t.Name))
 		}
 	}
 	return nil
-}
-
-// rows says which group each row of k belongs to, and which row of the source each row of
-// sorted codes, or of codes put back, is.
-type rows struct{ group, order []int32 }
-
-// rows reads the groups, where these count. Groups that are not in order are an error in a
-// weight that is not said to have such, and has no place for them.
-func (p *Plan) rows(src Memory) (r rows, err error) {
-	w := p.From
-	if !w.has(groups) || w.Params.Group == 0 || w.ext[axisK] == 0 {
-		return r, nil
-	}
-	b, err := src[joined(w.Name, w.suffix(groups))].Bytes()
-	if err != nil {
-		return r, err
-	}
-	r.group = int32s(b)
-	inOrder := true
-	count, first := w.ext[axisG], int64(0)
-	if p.of != nil { // whose groups have the numbers of the whole
-		count, first = p.of.From.ext[axisG], int64(r.group[0])
-	}
-	for i, g := range r.group {
-		if g < 0 || int64(g) >= count {
-			return r, layout.Errorf(layout.ErrInvalid, w.Format.Name, "row %d is of group %d; there are %d", i, g, count)
-		}
-		inOrder = inOrder && int64(g) == first+int64(i)/w.Params.Group
-	}
-	if !inOrder && !w.Params.Sorted && !p.To.has(groups) {
-		return r, p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")
-	}
-	r.order = make([]int32, len(r.group))
-	for i := range r.order {
-		r.order[i] = int32(i)
-	}
-	if !w.has(sorting) {
-		slices.SortStableFunc(r.order, func(a, b int32) int { return int(r.group[a]) - int(r.group[b]) })
-		return r, nil
-	}
-	if b, err = src[joined(w.Name, w.suffix(sorting))].Bytes(); err != nil {
-		return r, err
-	}
-	for i := range r.order {
-		r.order[i] = -1
-	}
-	for i, k := range int32s(b) { // sorted row i is row k
-		if k < 0 || int(k) >= len(r.order) || r.order[k] >= 0 {
-			return r, layout.Errorf(layout.ErrInvalid, w.Format.Name, "sorted row %d is row %d: of %d rows each is wanted once", i, k, len(r.order))
-		}
-		r.order[k] = int32(i)
-	}
-	return r, nil
 }
 
 func int32s(b []byte) []int32 {
@@ -269,7 +219,7 @@ func change(t *tensor.Tensor, do func([]byte)) (err error) {
 }
 
 // fill makes the numbers that the source does not have.
-func (p *Plan) fill(f fill, dst Memory, r rows) error {
+func (p *Plan) fill(f fill, dst Memory, r rows, at int64) error {
 	a, t := p.To.arrays[f.array], dst[p.To.Tensors[f.array].Name]
 	return change(t, func(b []byte) {
 		switch f.role {
@@ -277,20 +227,14 @@ func (p *Plan) fill(f fill, dst Memory, r rows) error {
 			half := int64(1)<<(a.bits-1) - a.slots[0].less
 			eachOf(b, a.bits, a.bits, func(uint64) uint64 { return uint64(half) })
 		case shape:
-			ext := p.To.ext
-			if p.of != nil {
-				ext = p.of.To.ext
-			}
+			ext := p.whole().To.ext
 			binary.LittleEndian.PutUint64(b, uint64(ext[axisN]))
 			binary.LittleEndian.PutUint64(b[8:], uint64(ext[axisK]))
 		case groups:
 			for i := range len(b) / 4 {
-				g := uint32(0)
-				switch {
-				case p.sorted:
+				g := uint32(p.To.Params.groupOf(at + int64(i)))
+				if p.sorted {
 					g = uint32(r.group[r.order[i]])
-				case p.To.Params.Group > 0:
-					g = uint32(int64(i) / p.To.Params.Group)
 				}
 				binary.LittleEndian.PutUint32(b[4*i:], g)
 			}

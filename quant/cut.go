@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
 )
 
 // Pieces are the parts of a plan along an axis, for weights that are larger than the memory
@@ -24,6 +25,18 @@ type Pieces struct {
 type Piece struct {
 	*Plan
 	Src, Dst []Region // of Plan.From's tensors, and of Plan.To's
+
+	column int64 // of the whole, which is the first of the piece
+}
+
+// Run is Plan.Run of the piece.
+func (p Piece) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
+	return p.run(s, src, p.column)
+}
+
+// Check is Plan.Check of the piece.
+func (p Piece) Check(s *tensor.Stream, src, dst Memory) error {
+	return p.check(s, src, dst, p.column)
 }
 
 // Region is where a part of a tensor's bytes lie in it: runs of the same length, one each
@@ -111,8 +124,7 @@ func (p *Plan) unit(axis byte) int64 {
 	if extent == 0 || extent > 1<<50 { // no sum of two overflows
 		return 0
 	}
-	inOrder := func(f fill) bool { return f.role == groups || f.role == sorting } // from the first k on
-	if axis == axisK && (p.sorted || p.From.Params.Said.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted || slices.ContainsFunc(p.fills, inOrder)) {
+	if axis == axisK && (p.sorted || p.From.Params.Said.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted) {
 		return 0
 	}
 	unit := int64(1)
@@ -235,7 +247,7 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := from.plan(&Weight{Name: p.From.Name, Format: p.To.Format, Params: p.To.Params}, p.To.arrays)
+	part, err := from.plan(&Weight{Name: p.To.Name, Format: p.To.Format, Params: p.To.Params}, p.To.arrays)
 	if err == nil {
 		part.of = p
 	}
@@ -283,6 +295,9 @@ func (p *Pieces) runs() (n int64) {
 // written with the first.
 func (p *Pieces) At(i int) Piece {
 	out := Piece{Plan: p.full}
+	if p.cut.axis == axisK {
+		out.column = int64(i) * p.cut.size
+	}
 	if i == p.Len-1 {
 		out.Plan = p.last
 	}

@@ -25,7 +25,7 @@ type Format struct {
 	// accept says what a weight's parameters become, or the rule that refuses them. The
 	// extents are n, k and g.
 	accept func(f *Format, p Params, ext extents) (Params, error)
-	// bits lists how many codes may have where nothing says it, the likeliest first.
+	// bits lists how many codes may have by the type of their tensor, the likeliest first; nil: any.
 	bits func(t Tensor) []int64
 	// params completes the parameters, and may set extents, by the tensor of codes.
 	params func(p Params, t Tensor, ext extents) (Params, error)
@@ -35,19 +35,22 @@ type Format struct {
 	name       func(name string) string
 	table      string // Params.Table of its weights
 	anyCodes   bool   // it keeps codes whatever they stand for
+	oneIsRow   bool   // a group that has all of a row is kept as a row's scale
 	signs      bool   // it keeps codes with a sign as they are
 	takesNames bool   // its tensors have the names of the source's
 	numbers    bool   // its weights are the numbers that codes stand for
+	unread     string // why it can be written, not read; "": it can be read
+	codesOnly  bool   // of a weight it knows codes alone: what else is beside them is another's
 	blocks     string // the type of GGUF's blocks that numbers become
 	wide       bool   // these are float64: whole numbers times a scale, as numpy has it
 }
 
 // Params is what the tensors of a weight do not tell by themselves.
 type Params struct {
-	Bits  int64 // of a code; 0: what the shapes say, or 4
+	Bits  int64 // of a code; 0: what the tensors say
 	Group int64 // k that share a scale; 0: all; -1: as many as the scales' shape says
-	// GroupHint counts, if Group is -1, where the scales' shape allows it: the last group of
-	// a row may be smaller than the others.
+	// GroupHint is, if Group is -1, what the scales' shape must agree with; 0: nothing is
+	// known; -1: a row. The last group of a row may be smaller than the others.
 	GroupHint int64
 	// Zeros: the codes' zero points are stored. Otherwise all are half of the codes' range.
 	Zeros bool
@@ -71,8 +74,8 @@ type Params struct {
 	// sign, where they have a scale themselves.
 	ScaleZero   int64
 	ScaleSigned bool
-	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4" (of
-	// bitsandbytes' codes alone also fp4), "fp4", "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
+	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4",
+	// "fp4", "nf4 or fp4" (of bitsandbytes' codes alone), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
 	Table string
 	// Batch: there are several matrices, experts.
 	Batch bool

@@ -42,6 +42,14 @@ func (f *Format) File() checkpoint.Format {
 	return checkpoint.Safetensors
 }
 
+// Readable is nil, or says why weights of the format cannot be read: it can be written alone.
+func (f *Format) Readable() error {
+	if f.unread == "" {
+		return nil
+	}
+	return f.refuse("%s", f.unread)
+}
+
 // refuse is the error of a format that cannot take a weight.
 func (f *Format) refuse(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, f.Name, format, args...)

@@ -166,12 +166,12 @@ func TestAnyShape(t *testing.T) {
 		numbers := []int64{-1, 0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 1 << 40, 1<<63 - 1}
 		any := func() int64 { return numbers[rng.IntN(len(numbers))] }
 		f := all[rng.IntN(len(all))]
-		p := Params{Bits: any(), Group: any(), Zeros: rng.IntN(2) == 0, Sorted: rng.IntN(2) == 0, Tiles: any(), Part: any()}
+		p := Params{Bits: any() * rng.Int64N(2), Group: any(), Zeros: rng.IntN(2) == 0, Sorted: rng.IntN(2) == 0, Tiles: any(), Part: any()}
 		var have []Tensor
 		for _, suffix := range []string{f.suffix, ".scales", ".qzeros", ".zeros", "_scales", ".zero_points"} {
 			x := Tensor{Name: "w" + suffix, Type: []string{"I32", "U8", "F16", "Q4_0", "Q6_K"}[rng.IntN(5)]}
 			for range rng.IntN(5) {
-				x.Dims = append(x.Dims, max(0, any()))
+				x.Dims = append(x.Dims, max(rng.Int64N(8), any()))
 			}
 			have = append(have, x)
 		}

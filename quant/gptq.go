@@ -123,6 +123,7 @@ var awqGEMV = &Format{
 var marlin = &Format{
 	Name:       "marlin",
 	About:      "vLLM's Marlin: tiles of 16 by 64, in the order of a warp's registers",
+	oneIsRow:   true,
 	suffix:     ".qweight",
 	takesNames: true,
 	arrays: func(p Params) []array {
@@ -147,6 +148,9 @@ var marlin = &Format{
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		if p.Zeros && p.Bits != 4 {
 			return p, f.refuse("zero points of %d bits; it has them with 4", p.Bits)
+		}
+		if p.Group >= ext[axisK] {
+			p.Group = 0
 		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: 16, axisN: 64}, 4, 8)
 	},

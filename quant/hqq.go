@@ -8,9 +8,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// hqqGroup is how many rows HQQ's groups have where nothing else is said.
-const hqqGroup = 64
-
 var hqq = &Format{
 	Name:   "hqq",
 	About:  "HQQ: a byte, of 3 bits a word, has rows that are far apart",
@@ -33,16 +30,12 @@ var hqq = &Format{
 		}
 		return append(out, dense(scales, ".scale", p.Scale, order, bits), dense(floatZeros, ".zero", p.Scale, order, bits))
 	},
-	// A file of codes alone does not say their bits. The rows are those of a group, 64 or
-	// more unless HQQ is told otherwise: fewer than 32 rows of bytes are no codes of 4 bits.
+	// Bytes do not say how many codes they have: packing does, if it is there.
 	bits: func(t Tensor) []int64 {
-		switch {
-		case t.Type == "I32":
+		if t.Type == "I32" {
 			return []int64{3}
-		case len(t.Dims) > 0 && t.Dims[0] < hqqGroup/2:
-			return []int64{2}
 		}
-		return []int64{4}
+		return []int64{4, 8, 2, 1}
 	},
 	params: func(p Params, t Tensor, ext extents) (Params, error) {
 		if len(t.Dims) != 2 || t.Dims[0] == 0 || t.Dims[0] > 1<<40 {
@@ -78,7 +71,7 @@ func readHQQ(s *sayings, p Params) (Params, error) {
 	}
 	n, k := s.matrix(s.integers(".shape"))
 	axis, group, packing := s.integer(".axis"), s.integer(".group_size"), s.text(".packing")
-	numbers := "torch.float16"
+	numbers := ""
 	if _, ok := s.find(".compute_dtype"); ok {
 		numbers = s.text(".compute_dtype")
 	}
@@ -91,7 +84,7 @@ func readHQQ(s *sayings, p Params) (Params, error) {
 	switch {
 	case p.Bits == 0:
 		s.refuse("the packing %s is not known", quote.Name(packing))
-	case p.Said.Numbers == "":
+	case p.Said.Numbers == "" && numbers != "":
 		s.refuse("numbers of type %s", quote.Name(numbers))
 	case axis != 0 && axis != 1:
 		s.refuse("axis is %d; 0 or 1 is wanted", axis)

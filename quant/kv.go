@@ -17,6 +17,7 @@ func cache(name, about string, order func(x int64) string) *Format {
 		About:      about,
 		anyCodes:   true,
 		takesNames: true,
+		codesOnly:  true,
 		arrays: func(p Params) []array {
 			return []array{dense(codes, "", p.Type, order(max(1, 128/max(1, p.Bits))), p.Bits)}
 		},

@@ -62,6 +62,9 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	if p.Flat || !w.has(scales) && !w.has(superScales) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}
+	if p.Said.Rows > 0 && p.Said.Numbers == "" {
+		return nil, f.refuse("the tensor compute_dtype is not there, which says how the weight's numbers are rounded")
+	}
 	if out.Params.Type == "" {
 		out.Params.Type = cmp.Or(p.Said.Numbers, "F32")
 		if w.Format.wide {
@@ -136,8 +139,8 @@ func plainArrays(w *Weight) (out []array) {
 }
 
 // runNumbers is Run of a plan of numbers.
-func (p *Plan) runNumbers(s *tensor.Stream, src Memory) (dst Memory, err error) {
-	have, err := p.plain.Run(s, src)
+func (p *Plan) runNumbers(s *tensor.Stream, src Memory, at int64) (dst Memory, err error) {
+	have, err := p.plain.run(s, src, at)
 	if err != nil {
 		return nil, err
 	}

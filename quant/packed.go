@@ -13,8 +13,12 @@ func pad(axis byte, bits int64) string {
 	if bits == 8 {
 		return string(rune(axis))
 	}
-	per := byteCodes(bits)
-	return fmt.Sprintf("%c/%d %c%%%d", axis, per, axis, per)
+	return padTo(axis, byteCodes(bits))
+}
+
+// padTo is the order of an axis whose rows are padded to a multiple.
+func padTo(axis byte, multiple int64) string {
+	return fmt.Sprintf("%c/%d %c%%%d", axis, multiple, axis, multiple)
 }
 
 // bitsOf returns how many an element of a type has, as checkpoints name it: 16 if it is not
@@ -74,6 +78,9 @@ var packed = &Format{
 		return p, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Signed && p.Zeros {
+			return p, f.refuse("codes with a sign, and zero points, which are of codes without")
+		}
 		return p, f.widths(p, ext, map[byte]int64{axisK: byteCodes(p.Bits)}, 1, 2, 3, 4, 5, 6, 7, 8)
 	},
 }
@@ -113,7 +120,7 @@ var compressedTensors = &Format{
 	suffix: ".weight_packed",
 	arrays: func(p Params) []array {
 		out := []array{
-			dense(codes, ".weight_packed", "I32", "n | k", p.Bits),
+			dense(codes, ".weight_packed", "I32", "n | "+padTo(axisK, wordCodes(p.Bits)), p.Bits),
 			dense(scales, ".weight_scale", p.Scale, "n | g", 16),
 		}
 		if p.Zeros {
@@ -122,10 +129,22 @@ var compressedTensors = &Format{
 		}
 		return append(out, dense(shape, ".weight_shape", "I64", "x%2", 64))
 	},
+	said: readShape,
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		if p.Zeros && 32%p.Bits != 0 {
 			return p, f.refuse("zero points of %d bits, which cross words", p.Bits)
 		}
-		return p, f.widths(p, ext, map[byte]int64{axisK: wordCodes(p.Bits)}, 2, 3, 4, 5, 6, 7, 8)
+		return p, f.widths(p, ext, nil, 2, 3, 4, 5, 6, 7, 8)
 	},
+}
+
+// readShape reads the shape of a compressed tensor, whose rows may end in padding.
+func readShape(s *sayings, p Params) (Params, error) {
+	if _, ok := s.find(".weight_shape"); !ok {
+		return p, nil
+	}
+	n, k := s.matrix(s.integers(".weight_shape"))
+	s.weight.Said = nil // it is one of the weight's tensors
+	s.weight.ext[axisN], s.weight.ext[axisK] = n, k
+	return p, s.err
 }

@@ -57,7 +57,12 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
 		return nil, to.refuse("codes that stand for the numbers of %q; its own stand for those of %q", p.Table, to.table)
 	}
-	params, err := to.accept(to, w.Params, w.ext)
+	if err := w.ordered(); err != nil {
+		return nil, err
+	}
+	have := w.Params
+	have.ZeroLess = false // which only gptq-v1 keeps
+	params, err := to.accept(to, have, w.ext)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +106,7 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 		}
 	}
 	p.findViews()
-	return p, p.whole()
+	return p, p.complete()
 }
 
 // sameAxes refuses a target whose codes have other axes than the source's, such as experts.
@@ -255,9 +260,12 @@ func (w *Weight) bits(r role) (n int64) {
 	return n
 }
 
-// whole refuses a plan that would lose numbers of the source. Zero points that all are half
+// complete refuses a plan that would lose numbers of the source. Zero points that all are half
 // of the range, and groups in order, need no place.
-func (p *Plan) whole() error {
+func (p *Plan) complete() error {
+	if p.From.unordered && !p.From.Params.Sorted && !p.To.has(groups) {
+		return p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")
+	}
 	for r := range role(roleCount) {
 		if r == zeros && !p.From.Params.Zeros || r == groups && !p.From.Params.Sorted || r == sorting || r == shape {
 			continue

@@ -22,9 +22,7 @@ func quantised(name, about, blocks string) *Format {
 			p.Blocks = blocks
 			return gguf.arrays(p)
 		},
-		params: func(p Params, t Tensor, _ extents) (Params, error) {
-			return p, layout.Errorf(layout.ErrUnsupported, name, "it is what numbers become; blocks of GGUF's are read as gguf")
-		},
+		unread: "it is what numbers become; blocks of GGUF's are read as gguf",
 		accept: func(f *Format, p Params, ext extents) (Params, error) {
 			q := ggufBlocks()[blocks].params
 			q.Blocks, q.Batch = blocks, p.Batch

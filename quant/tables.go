@@ -16,9 +16,11 @@ var errParts = layout.Errorf(layout.ErrUnsupported, "quant", "a number is added 
 // their bits go: of elements of width bits, which have several fields or one. nil: the
 // field stays as it is.
 func added(by int64, f field, width int64) ([]byte, error) {
+	if by == 0 {
+		return nil, nil
+	}
 	count := int64(1) << f.all
-	by = (by%count + count) % count
-	switch {
+	switch by = (by%count + count) % count; {
 	case by == 0:
 		return nil, nil
 	case f.bits == f.all:

@@ -7,6 +7,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
+func init() {
+	tiles128x4.unread = "it can be written, not read: its tensors do not say how many rows and columns are padding"
+}
+
 // Of tiles, codes alone are known: what scales they have is another tensor's affair.
 
 var tilePacked = &Format{
@@ -17,7 +21,8 @@ var tilePacked = &Format{
 		p.Tiles = max(2, p.Tiles)
 		return []array{dense(codes, ".weight", "I32", fmt.Sprintf("n/8 | k/%d | n%%8 k/2%%4 | k/32%%%d k%%2 k/8%%4", 16*p.Tiles, p.Tiles/2), 4)}
 	},
-	bits: func(Tensor) []int64 { return []int64{4} },
+	codesOnly: true,
+	bits:      func(Tensor) []int64 { return []int64{4} },
 	params: func(p Params, t Tensor, _ extents) (Params, error) {
 		if len(t.Dims) != 4 || t.Dims[3] < 1 || t.Dims[3] > 4 {
 			return p, layout.Errorf(layout.ErrInvalid, "tilepacked", "tensor %s of shape %v; [N/8, K/(16*tiles), 32, tiles/2] is wanted", quote.Name(t.Name), layout.Shape(t.Dims))
@@ -39,11 +44,13 @@ var tilePacked = &Format{
 // ofScales is a format of scales of a byte each.
 func ofScales(name, about, order string) *Format {
 	return &Format{
-		Name:     name,
-		About:    about,
-		anyCodes: true,
-		suffix:   ".weight_scale",
-		arrays:   func(p Params) []array { return []array{dense(codes, ".weight_scale", "U8", order, 8)} },
+		Name:      name,
+		About:     about,
+		anyCodes:  true,
+		codesOnly: true,
+		suffix:    ".weight_scale",
+		bits:      func(Tensor) []int64 { return []int64{8} },
+		arrays:    func(p Params) []array { return []array{dense(codes, ".weight_scale", "U8", order, 8)} },
 		params: func(p Params, _ Tensor, _ extents) (Params, error) {
 			p.Bits, p.Table = 8, "bytes"
 			return p, nil

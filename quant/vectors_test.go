@@ -23,7 +23,10 @@ import (
 const vectors = "../../shared/quant/vectors"
 
 // about is what about.json of a case says beside config.json.
-type about struct{ From, To string }
+type about struct {
+	From, To string
+	Bits     int64 // 0: 4, where it counts
+}
 
 func open(t *testing.T, path string) *checkpoint.Checkpoint {
 	c, err := checkpoint.Open(path)
@@ -70,6 +73,9 @@ func convert(t *testing.T, s *tensor.Stream, dir string) {
 	require.NoError(t, err)
 	if config == nil {
 		p = quant.Params{Group: -1}
+		if a.From == "hqq" || a.From == "packed" { // whose codes alone do not say it
+			p.Bits = cmp.Or(a.Bits, 4)
+		}
 	}
 	plan, got := repack(t, s, from, p, to, described(c), func(name string) []byte { return content(t, c.Lookup(name)) })
 	want := open(t, filepath.Join(dir, "expected.safetensors"))
@@ -91,10 +97,7 @@ func convert(t *testing.T, s *tensor.Stream, dir string) {
 		from, err = quant.Lookup("gptq-v1")
 		require.NoError(t, err)
 	}
-	said := quant.Params{Group: -1}
-	if a.From == "hqq" { // whose codes are without scales, from which to tell their bits
-		said.Bits = plan.To.Params.Bits
-	}
+	said := quant.Params{Bits: plan.To.Params.Bits, Group: -1}
 	back, again := repack(t, s, to, said, from, plan.To.Tensors, func(name string) []byte { return got[name] })
 	require.Len(t, back.To.Tensors, len(c.Tensors))
 	for _, x := range back.To.Tensors {

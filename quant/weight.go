@@ -1,7 +1,6 @@
 package quant
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -31,8 +30,11 @@ type Weight struct {
 	Said    []Tensor // that say what it is, and are read by Open
 
 	offset float32 // of scales that are codes
-	ext    extents
-	arrays []array // of Tensors
+	// unordered: the groups of k are in no order. Of a weight whose tensors have no content it
+	// is not known.
+	unordered bool
+	ext       extents
+	arrays    []array // of Tensors
 }
 
 // suffixed returns what comes before a suffix in a tensor's name. A name may be the suffix
@@ -53,36 +55,26 @@ func joined(prefix, suffix string) string {
 }
 
 // Open finds the weight of a format whose codes are in the named tensor. lookup returns
-// the file's tensor of a name.
+// the file's tensor of a name. What neither p nor the tensors say for certain is ErrUnsaid.
 func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	first, ok := lookup(name)
 	if !ok {
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "there is no tensor %s", quote.Name(name))
 	}
-	if p.Bits != 0 {
-		return f.open(p, first, lookup)
+	if err := f.Readable(); err != nil {
+		return nil, err
 	}
-	var w *Weight
-	var err error
-	for _, p.Bits = range f.usual(first) { // the first with which all shapes agree
-		var e error
-		if w, e = f.open(p, first, lookup); e == nil {
-			return w, nil
-		}
-		err = cmp.Or(err, e)
+	if p.Bits == 0 {
+		return f.openUnsaid(p, first, lookup)
 	}
-	return nil, err
+	w, err := f.open(p, first, lookup)
+	if err == nil && w.Params.Bits != p.Bits {
+		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s has codes of %d bits, and %d are said", quote.Name(name), w.Params.Bits, p.Bits)
+	}
+	return w, err
 }
 
-// usual lists the bits that codes may have where nothing says it, the likeliest first.
-func (f *Format) usual(t Tensor) []int64 {
-	if f.bits != nil {
-		return f.bits(t)
-	}
-	return []int64{4, 8, 2}
-}
-
-// open is Open with codes of known bits.
+// open is Open with codes of known bits, unless their tensor says other ones.
 func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	w := &Weight{Format: f, ext: extents{}}
 	unsaid := p.Group < 0
@@ -104,31 +96,25 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 		p.Zeros, p.Sorted = true, true // if there are such tensors
 	}
 	w.Params = p
-	if err := w.collect(names, lookup); err != nil || !unsaid {
-		return w, err
+	if err := w.collect(names, lookup); err != nil {
+		return nil, err
 	}
-	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
-	if p.Group < 0 {
-		if w.Params.Group, err = groupOf(p, w.ext); err != nil {
-			return nil, layout.Errorf(layout.ErrInvalid, f.Name, "%s has %v", quote.Name(first.Name), err)
+	if unsaid {
+		w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
+		if p.Group < 0 {
+			if w.Params.Group, err = groupOf(p, w.ext); err != nil {
+				return nil, layout.Named(f.Name, fmt.Errorf("%s: %w", quote.Name(first.Name), err))
+			}
+		}
+		if err := w.collect(names, lookup); err != nil {
+			return nil, err
 		}
 	}
 	w.Params.GroupHint = 0
-	return w, w.collect(names, lookup)
-}
-
-// groupOf returns the size of groups by how many there are.
-func groupOf(p Params, ext extents) (int64, error) {
-	k, g := ext[axisK], ext[axisG]
-	switch {
-	case g <= 1:
-		return 0, nil
-	case p.GroupHint > 0 && (k-1)/p.GroupHint+1 == g:
-		return p.GroupHint, nil
-	case k%g != 0:
-		return 0, fmt.Errorf("scales for %d groups of %d columns", g, k)
+	if err := w.rules(lookup); err != nil {
+		return nil, err
 	}
-	return k / g, nil
+	return w, w.readOrder()
 }
 
 // complete completes the parameters of a weight by the tensor of its codes.
@@ -213,6 +199,9 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 			continue
 		}
 		if a.typ == "" {
+			if err := w.Params.scaleRule(w.Format, t); err != nil {
+				return err
+			}
 			w.Params.Scale = t.Type
 			a = w.Format.arrays(w.Params)[i]
 			a.suffix = suffix
@@ -224,6 +213,9 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 			return err
 		}
 		if i == 0 {
+			if k := w.ext[axisK]; w.Format.oneIsRow && w.Params.Group >= k {
+				w.Params.Group = 0
+			}
 			w.ext.group(w.Params)
 		}
 		w.arrays = append(w.arrays, a)
@@ -294,10 +286,17 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 }
 
 // has reports whether a tensor with the name of codes can be codes: one of another type, or
-// rank, is something else that is named so, such as a bias.
+// rank, is something else that is named so, such as a bias. One without elements has none.
 func (f *Format) has(p Params, t Tensor) bool {
+	if slices.Contains(t.Dims, 0) {
+		return false
+	}
 	if p.Bits == 0 {
-		p.Bits = f.usual(t)[0]
+		return slices.ContainsFunc(f.possible(t), func(bits int64) bool {
+			p := p
+			p.Bits = bits
+			return f.has(p, t)
+		})
 	}
 	p, err := f.complete(p, t, extents{})
 	if err != nil {

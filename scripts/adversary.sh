@@ -1,8 +1,10 @@
 #!/bin/sh
-# Tries random input (cmd/soak) on every device of the machine, in one process, for
-# SOAKTIME seconds each. The seed is new each time, and printed: SEED repeats it.
+# Converts random weights with the command, for SOAKTIME seconds, and has it inspect and
+# convert WEIGHTFILES files of weights, valid and hostile; then tries random input (cmd/soak)
+# on every device of the machine, in one process, for SOAKTIME seconds each. The seed is new
+# each time, and printed: SEED repeats it.
 set -eu
-: "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}"
+: "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}" "${WEIGHTFILES:=5000}"
 mkdir -p build
 $GO build -o build/restride ./cmd/restride
 $GO build -o build/soak ./cmd/soak
@@ -15,6 +17,8 @@ if ! echo "$devices" | grep -q '^cuda:' && command -v g++ >/dev/null; then
 cuda:0"
 fi
 count=$(echo "$devices" | wc -l)
+RESTRIDE_SOAK=1 SOAKTIME="$SOAKTIME" SEED="$SEED" $GO test -count=1 -timeout 2h -v -run '^TestRepackRandom$' ./cmd/restride
+RESTRIDE_WEIGHT_FILES="$WEIGHTFILES" RESTRIDE_WEIGHT_SEED="$SEED" $GO test -count=1 -timeout 12h -run '^TestWeightFiles$' ./cmd/restride
 # The simulator takes minutes for what a device copies in a second.
 # Each call of the drivers fails, in each way: it takes minutes. FAULTS is how many, of those
 # on each device.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -119,16 +118,19 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 	}
 	all := tensorsOf(c)
 	known, err := said.describe(c)
-	if err != nil {
-		out.Unsaid, out.MayBe = err.Error(), mayBe(all, said.bits)
+	if errors.Is(err, quant.ErrUnsaid) || errors.Is(err, layout.ErrUnsupported) {
+		out.Unsaid, out.MayBe = err.Error(), mayBe(all, said)
 		return out, out.rest(c, all)
 	}
-	out.Format, out.SaidBy = known.format.Name, known.by
-	weights, rest, err := known.find(c, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	plans := planner{}
+	out.Format, out.SaidBy = known.format.Name, known.by
+	weights, rest, err := known.find(all, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	plans := newPlanner()
 	for _, w := range weights {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
@@ -144,6 +146,9 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 		}
 		out.Weights = append(out.Weights, x)
 	}
+	if err := plans.refuse(ctx, repack{said: said, source: c, known: known, from: known.format}, weights, rest); err != nil {
+		return nil, err
+	}
 	return out, out.rest(c, rest)
 }
 
@@ -156,43 +161,16 @@ func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
 }
 
 // mayBe are the formats that names and shapes of the first tensors allow.
-func mayBe(all []quant.Tensor, bits int64) (names []string) {
+func mayBe(all []quant.Tensor, said said) (names []string) {
 	all = all[:min(len(all), mostShapes)]
+	p := quant.Params{Bits: said.bits, Group: -1, GroupHint: said.group}
 	for _, f := range quant.Formats() {
-		w, _, err := quant.Find(f, quant.Params{Bits: bits, Group: -1}, all, func(string) bool { return true })
-		if err == nil && len(w) > 0 {
+		w, _, err := quant.Find(f, p, all, func(string) bool { return true })
+		if err == nil && len(w) > 0 || errors.Is(err, quant.ErrUnsaid) {
 			names = append(names, f.Name)
 		}
 	}
 	return names
-}
-
-// mostShapes is how many different weights are looked at. Models have a few dozen.
-const mostShapes = 1000
-
-// planner knows what weights become, by what plans depend on.
-type planner map[string]map[string]becoming
-
-func (p planner) becomes(w *quant.Weight) map[string]becoming {
-	key := fmt.Sprint(w.Format.Name, w.Params, w.Shape())
-	for _, t := range w.Tensors {
-		key += fmt.Sprint(t.Type, t.Dims)
-	}
-	if all, ok := p[key]; ok || len(p) >= mostShapes {
-		return all
-	}
-	all := map[string]becoming{}
-	for _, to := range quant.Formats() {
-		plan, err := w.Plan(to)
-		if err != nil {
-			all[to.Name] = becoming{Refused: reason(err)}
-			continue
-		}
-		c := plan.Cost()
-		all[to.Name] = becoming{Verdict: verdictOf(c), Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory}
-	}
-	p[key] = all
-	return all
 }
 
 // verdictOf says whether anything has to move.

@@ -22,6 +22,8 @@ func (i *inspection) print(out io.Writer) error {
 		fmt.Fprintf(out, "%d weights of format %s, as %s says\n", len(i.Weights), i.Format, i.SaidBy)
 	case len(i.MayBe) > 0:
 		fmt.Fprintf(out, "%s\nby names and shapes the weights may be of format %s: --from says which\n", i.Unsaid, strings.Join(i.MayBe, ", "))
+	case i.Unsaid != errUnnamed.Error():
+		fmt.Fprintln(out, i.Unsaid)
 	default:
 		fmt.Fprintln(out, "no quantised weights: no names and shapes of a known format")
 	}

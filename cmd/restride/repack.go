@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -82,11 +83,15 @@ type repack struct {
 	leftOut []string       // keys of metadata that the output cannot have
 	files   []*outFile     // all of them, also those of other parts
 	config  map[string]any // nil: records say it
-	memory  memory
-	stream  *tensor.Stream
+	// configText is the output's config.json; nil: there is none.
+	configText json.RawMessage
+	begun      []string // files that this run has begun, partial ones among them
+	memory     memory
+	stream     *tensor.Stream
 
 	progress *progress
-	done     int64 // bytes written, of all
+	did      account
+	done     int64 // bytes written or there, of all
 	all      int64
 }
 

@@ -75,7 +75,7 @@ func (c *conversion) load(_ context.Context, in []*pipeline.Array) error {
 
 // convert converts a batch, and turns it back, if it shall.
 func (c *conversion) convert(_ context.Context, in []*tensor.Tensor) (out []*tensor.Tensor, err error) {
-	w, p, _ := c.next(&c.turns)
+	w, p, last := c.next(&c.turns)
 	src := quant.Memory{}
 	for i, t := range p.From.Tensors {
 		src[t.Name] = in[i]
@@ -87,6 +87,10 @@ func (c *conversion) convert(_ context.Context, in []*tensor.Tensor) (out []*ten
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", quote.Plain(w.From.Name), errors.Join(err, dst.Release()))
 	}
+	if !w.earlier {
+		c.did.moves += p.Cost().Moves
+	}
+	w.turned = last && c.verify && w.back == nil
 	for _, t := range p.To.Tensors {
 		if _, view := w.views[t.Name]; !view {
 			out = append(out, dst[t.Name])
@@ -107,14 +111,16 @@ func (c *conversion) store(_ context.Context, out []*pipeline.Array) error {
 		b, r := out[0].Bytes(), p.Dst[i]
 		out = out[1:]
 		for n := range r.Count {
-			if err := c.file.WriteAt(c.index[t.Name], b[n*r.Bytes:][:r.Bytes], r.At+n*r.Step); err != nil {
+			if err := c.put(t.Name, b[n*r.Bytes:][:r.Bytes], r.At+n*r.Step); err != nil {
 				return fmt.Errorf("%s: %w", quote.Plain(t.Name), err)
 			}
 		}
-		c.count(r.Size())
 		if last {
-			if err := c.file.Finish(c.index[t.Name]); err != nil {
+			if err := c.finish(t.Name); err != nil {
 				return err
+			}
+			if !c.compares(t.Name) {
+				c.did.moved++
 			}
 		}
 	}

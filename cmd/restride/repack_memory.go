@@ -16,10 +16,11 @@ type memory struct {
 	need   int64   // of all memory
 }
 
+// batchBytes is what a batch has at most, on both sides together, where memory is not
+// limited: enough for whole weights of most models. Tests have less.
+var batchBytes int64 = 64 << 20
+
 const (
-	// batchBytes is what a batch has at most, on both sides together, where memory is not
-	// limited: enough for whole weights of most models.
-	batchBytes = 64 << 20
 	// depth is how many batches are under way: one is read, one converted, one written.
 	depth = 3
 )
@@ -29,7 +30,7 @@ func (r *repack) cut() error {
 	limit, by := budget.Process().Limit()
 	room := limit - budget.Process().InUse()
 	for _, d := range []int{depth, 1} {
-		for most := int64(batchBytes); ; most /= 2 {
+		for most := batchBytes; ; most /= 2 {
 			m, least, err := r.tryCut(most, d)
 			if err != nil {
 				return err
@@ -57,8 +58,8 @@ func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error)
 	results, between := int64(0), int64(0)
 	for _, f := range r.mine() {
 		for _, w := range f.weights {
-			if len(w.views) == len(w.To.Tensors) {
-				continue
+			if len(w.views) == len(w.To.Tensors) && (!r.verify || w.back != nil) {
+				continue // from file to file
 			}
 			smallest := w.Least()
 			if least = least && smallest >= most; smallest > most {

@@ -118,8 +118,13 @@ func TestBugRepackRaggedGroups(t *testing.T) {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		require.NoError(t, os.Mkdir(at("in"), 0o700))
-		writeTensors(t, at("in/model.safetensors"), safetensor(t, "p.weight_packed", "I32", 16, c.k*c.bits/32),
+		shape := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 16), uint64(c.k))
+		writeFilled(t, at("in/model.safetensors"), map[string][]byte{"p.weight_shape": shape}, safetensor(t, "p.weight_packed", "I32", 16, c.k*c.bits/32),
 			safetensor(t, "p.weight_scale", "F16", 16, 3), safetensor(t, "p.weight_shape", "I64", 2))
+		patch(t, at("in/model.safetensors"), "p.weight_shape", func(b []byte) {
+			binary.LittleEndian.PutUint64(b, 16)
+			binary.LittleEndian.PutUint64(b[8:], uint64(c.k))
+		})
 		require.NoError(t, os.WriteFile(at("in/config.json"), fmt.Appendf(nil, `{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized",
 			"config_groups": {"group_0": {"weights": {"num_bits": %d, "type": "int", "symmetric": true, "strategy": "group", "group_size": 32}}}}}`, c.bits), 0o600))
 		repacked := func(source, to, output string) string {
@@ -185,11 +190,11 @@ func TestBugRepackTensorsWithoutElements(t *testing.T) {
 	assert.Len(t, got, 3)
 	for name, dims := range map[string][]int64{"none": {0, 64}, "empty": {4, 0}} { // codes, too
 		writeTensors(t, at(name+".safetensors"), safetensor(t, "a.weight", "U8", dims...), safetensor(t, "b.weight", "U8", 4, 64))
-		_, err = restride("repack", at(name+".safetensors"), "--from", "packed", "--to", "hqq", "--output", at(name+"-out.safetensors"))
+		_, err = restride("repack", at(name+".safetensors"), "--from", "packed", "--bits", "4", "--to", "hqq", "--output", at(name+"-out.safetensors"))
 		require.NoError(t, err)
 	}
 	writeTensors(t, at("wrong.safetensors"), safetensor(t, "a.weight", "U8", 4, 64), safetensor(t, "a.scales", "F16", 5, 2))
-	_, err = restride("repack", at("wrong.safetensors"), "--from", "packed", "--to", "gptq", "--output", at("out.safetensors"))
+	_, err = restride("repack", at("wrong.safetensors"), "--from", "packed", "--bits", "4", "--to", "gptq", "--output", at("out.safetensors"))
 	require.ErrorContains(t, err, `"a.scales" of shape [5,2] is no F16 of n | g, where k is 128, n is 4, s is 1`)
 }
 

@@ -25,23 +25,7 @@ func (r *repack) describeOutput() error {
 	if r.source.Config == nil {
 		return nil
 	}
-	if r.left > 0 { // and it says what these are
-		return writeJSON(filepath.Join(r.output, "config.json"), r.source.Config)
-	}
-	config := map[string]json.RawMessage{}
-	if err := json.Unmarshal(r.source.Config, &config); err != nil {
-		return err
-	}
-	if said := r.config; said == nil {
-		delete(config, configKey) // of numbers, which are not quantised, or of weights that differ
-	} else {
-		text, err := json.Marshal(said)
-		if err != nil {
-			return err
-		}
-		config[configKey] = text
-	}
-	return writeJSON(filepath.Join(r.output, "config.json"), config)
+	return writeJSON(filepath.Join(r.output, "config.json"), json.RawMessage(r.configText))
 }
 
 // writeIndex writes which file has which tensor.

@@ -22,6 +22,9 @@ type weight struct {
 	views  map[string]string // tensors that are copied from file to file
 	pieces *quant.Pieces     // nil: all are
 	back   error             // with --verify, why it cannot be turned back
+
+	turned  bool // it was turned back, and is the same
+	earlier bool // an earlier run has written it
 }
 
 // outFile is a file to be written.
@@ -40,6 +43,7 @@ func (r *repack) plan() error {
 		return err
 	}
 	r.known, r.from = known, known.format
+	all := tensorsOf(r.source)
 	match := func(string) bool { return true }
 	if r.only != "" {
 		e, err := regexp.Compile(r.only)
@@ -48,7 +52,7 @@ func (r *repack) plan() error {
 		}
 		match = e.MatchString
 	}
-	weights, rest, err := known.find(r.source, match)
+	weights, rest, err := known.find(all, match)
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func (r *repack) plan() error {
 		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), r.from.Name)
 	}
 	if r.only != "" {
-		every, _, err := known.find(r.source, func(string) bool { return true })
+		every, _, err := known.find(all, func(string) bool { return true })
 		if err != nil {
 			return err
 		}
@@ -72,21 +76,7 @@ func (r *repack) plan() error {
 			_, r.weights[len(r.weights)-1].back = p.Back()
 		}
 	}
-	if err := r.lay(); err != nil {
-		return err
-	}
-	r.share(rest)
-	source, err := r.identity()
-	if err != nil {
-		return err
-	}
-	r.config = r.commonConfig()
-	for i, f := range r.files {
-		if err := r.describeFile(f, i, source); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.prepare(rest)
 }
 
 // fileFormat returns the format that a file's name says, or 0.
@@ -186,6 +176,7 @@ const sourceKey = "restride.source"
 
 // describeFile makes a file's header.
 func (r *repack) describeFile(f *outFile, number int, source string) error {
+	f.header, f.bytes = checkpoint.Header{Format: f.header.Format}, 0
 	h := &f.header
 	add := func(t quant.Tensor) error {
 		kind, err := h.Format.Type(t.Type)
@@ -279,7 +270,7 @@ func (r *repack) commonConfig() map[string]any {
 // identity names what a file depends on.
 func (r *repack) identity() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, len(r.files), string(r.source.Config))
+	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))
 	for _, f := range r.source.Files {
 		info, err := os.Stat(f.Path)
 		if err != nil {

@@ -47,7 +47,7 @@ func (k kind) params() quant.Params {
 }
 
 // tableBits are the bits of codes that stand for a table's numbers.
-var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "fp4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
+var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "fp4": 4, "nf4 or fp4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
 
 // check refuses what no weight is.
 func (k kind) check() error {
@@ -92,6 +92,9 @@ func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 		return err
 	}
 	if r.Format != "" {
+		if all.format != "" && all.format != r.Format {
+			return layout.Errorf(layout.ErrInvalid, "repack", "weights are of format %s, and in another file of %s", quote.Name(r.Format), quote.Name(all.format))
+		}
 		all.format = r.Format
 	}
 	for _, w := range r.Weights {
@@ -99,6 +102,9 @@ func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 			return err
 		}
 		for _, name := range w.Codes {
+			if other, ok := all.of[name]; ok && other != w.kind {
+				return layout.Errorf(layout.ErrInvalid, "repack", "tensor %s is described twice, as other codes", quote.Name(name))
+			}
 			all.of[name] = w.kind
 		}
 	}
@@ -107,6 +113,7 @@ func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 
 // described is what is known of a source's weights.
 type described struct {
+	said    said
 	format  *quant.Format
 	params  quant.Params // of those that no record names
 	by      string       // who says so
@@ -128,18 +135,22 @@ func (d *described) recorded() bool {
 }
 
 // find is quant.Find, by what records say first.
-func (d *described) find(c *checkpoint.Checkpoint, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
-	all := d.recorded()
-	return quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
+func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
+	recorded := d.recorded()
+	weights, rest, err := quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
 		k, ok := d.records.of[codes]
 		switch {
-		case !match(name), ok && k.Format != d.format.Name, !ok && all:
+		case !match(name), ok && k.Format != d.format.Name, !ok && recorded:
 			return quant.Params{}, false
 		case ok:
 			return k.params(), true
 		}
 		return d.params, true
-	}, tensorsOf(c))
+	}, all)
+	if err == nil {
+		err = d.said.agree(weights)
+	}
+	return weights, rest, err
 }
 
 // record returns what a file has to say of its weights: of the converted ones, unless they

@@ -23,8 +23,11 @@ type repackReport struct {
 	Files   []string       `json:"files"`
 	Weights []weightReport `json:"weights"`
 	Copied  int            `json:"copied"` // tensors that are no weights
-	Bytes   int64          `json:"bytes"`  // of all tensors written
-	Memory  int64          `json:"memory"` // at once, at most
+	Bytes   int64          `json:"bytes"`  // of all tensors written by this run
+	// Earlier is what an earlier run has written, and this one has not, but compared with
+	// --verify.
+	Earlier *amount `json:"earlier,omitempty"`
+	Memory  int64   `json:"memory"` // at once, at most
 	// LeftOut are the keys of metadata that the output cannot have.
 	LeftOut []string `json:"metadata_left_out,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
@@ -41,8 +44,10 @@ type weightReport struct {
 	Bytes   int64  `json:"bytes"`  // that moves write
 	Memory  int64  `json:"memory"` // of the whole weight
 	Pieces  int    `json:"pieces"`
-	// Back is "same" where the way back gives the source, or why there is none; only with
-	// --verify.
+	// Earlier: an earlier run has written it.
+	Earlier bool `json:"earlier,omitempty"`
+	// Back is "same" where the way back gives the source ("can be" of a dry run), or why
+	// there is none; only with --verify.
 	Back string `json:"back,omitempty"`
 }
 
@@ -53,18 +58,25 @@ func (r *repack) report() repackReport {
 	}
 	for _, f := range r.mine() {
 		out.Files = append(out.Files, f.path)
-		out.Bytes += f.bytes
-		out.Copied += len(f.rest)
+		if r.dryRun {
+			out.Bytes, out.Copied = out.Bytes+f.bytes, out.Copied+len(f.rest)
+		}
 		for _, w := range f.weights {
 			out.Weights = append(out.Weights, r.weightReport(w))
 		}
+	}
+	if !r.dryRun {
+		out.Bytes, out.Copied = r.did.made.Bytes, r.did.made.Copied
+	}
+	if !r.did.earlier.none() {
+		out.Earlier = &r.did.earlier
 	}
 	return out
 }
 
 func (r *repack) weightReport(w *weight) weightReport {
 	c := w.Cost()
-	out := weightReport{Name: w.From.Name, Verdict: verdictOf(c), Views: c.Views, Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory, Pieces: 1}
+	out := weightReport{Name: w.From.Name, Verdict: verdictOf(c), Views: c.Views, Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory, Pieces: 1, Earlier: w.earlier}
 	for _, t := range w.To.Tensors {
 		out.Tensors = append(out.Tensors, t.Name)
 	}
@@ -75,7 +87,9 @@ func (r *repack) weightReport(w *weight) weightReport {
 	case !r.verify:
 	case w.back != nil:
 		out.Back = w.back.Error()
-	default:
+	case r.dryRun:
+		out.Back = "can be"
+	case w.turned:
 		out.Back = "same"
 	}
 	return out
@@ -132,45 +146,14 @@ func (r *repack) summary(out io.Writer, took time.Duration) error {
 	if r.json {
 		return printJSON(out, all)
 	}
-	moves, views, tensors := 0, 0, 0
-	for _, w := range all.Weights {
-		moves, views, tensors = moves+w.Moves, views+w.Views, tensors+len(w.Tensors)
-	}
-	fmt.Fprintf(out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
-	fmt.Fprintf(out, "%d tensors by %d copies on %s, %d views\n", tensors-views, moves, all.Device, views)
+	fmt.Fprintf(out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), r.did.made.Weights, all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
+	fmt.Fprintf(out, "%d tensors by %d copies on %s, %d views\n", r.did.moved, r.did.moves, all.Device, r.did.views)
+	r.tellEarlier(out)
 	if r.left > 0 {
 		fmt.Fprintf(out, "%d weights are of format %s as before: what is said of the file's weights is true of these\n", r.left, all.From)
 	}
 	r.tellLeftOut(out)
 	return r.tellBack(out)
-}
-
-// tellBack says which weights can be turned back, or were.
-func (r *repack) tellBack(out io.Writer) error {
-	if !r.verify {
-		return nil
-	}
-	can, cannot, first := 0, 0, (*weight)(nil)
-	for _, f := range r.mine() {
-		for _, w := range f.weights {
-			if w.back == nil {
-				can++
-				continue
-			}
-			if cannot++; first == nil {
-				first = w
-			}
-		}
-	}
-	done := "turned back, and the same"
-	if r.dryRun {
-		done = "can be turned back"
-	}
-	_, err := fmt.Fprintf(out, "%d weights %s\n", can, done)
-	if first != nil {
-		_, err = fmt.Fprintf(out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
-	}
-	return err
 }
 
 // printJSON prints a value for other programs.

@@ -1,7 +1,11 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,21 +17,33 @@ import (
 
 // said is what flags say of a source's weights.
 type said struct {
-	from string
-	bits int64
+	from        string
+	bits, group int64 // 0: nothing is said
+	cmd         *cobra.Command
 }
 
 func (s *said) register(cmd *cobra.Command) {
+	s.cmd = cmd
 	cmd.Flags().StringVar(&s.from, "from", "", "format of the source's weights (default: what the file or config.json says)")
-	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where nothing else says it (default: what shapes say, or 4)")
+	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where neither the file nor config.json says it")
+	cmd.Flags().Int64Var(&s.group, "group", 0, "columns that share a scale, -1 for a row, where neither the file nor config.json says it")
 }
 
-// check refuses a format that nobody knows, before any file is opened.
+// check refuses what no weight is, before any file is opened.
 func (s *said) check() error {
+	if s.cmd.Flags().Changed("bits") && (s.bits < 1 || s.bits > 64) {
+		return fmt.Errorf("--bits %d: codes have 1 or more", s.bits)
+	}
+	if s.cmd.Flags().Changed("group") && (s.group < -1 || s.group == 0 || s.group > 1<<40) {
+		return fmt.Errorf("--group %d: groups have 1 column or more; -1 is a row", s.group)
+	}
 	if s.from == "" {
 		return nil
 	}
-	_, err := quant.Lookup(s.from)
+	f, err := quant.Lookup(s.from)
+	if err == nil {
+		err = f.Readable()
+	}
 	return err
 }
 
@@ -39,57 +55,135 @@ const configKey = "quantization_config"
 const byFlag = "--from"
 
 // errUnnamed: nothing says what the weights of a source are.
-var errUnnamed = layout.Errorf(layout.ErrInvalid, "repack", "nothing says what format the weights are in: name it by --from (restride inspect lists what may be)")
+var errUnnamed = layout.Errorf(quant.ErrUnsaid, "repack", "nothing says what format the weights are in: name it by --from (restride inspect lists what may be)")
 
 // describe returns what a source's weights are.
 func (s *said) describe(c *checkpoint.Checkpoint) (*described, error) {
+	if _, err := readConfig(c); err != nil {
+		return nil, err
+	}
 	all, err := readRecords(c)
 	if err != nil {
 		return nil, err
 	}
-	d := &described{by: "the file's metadata", records: all}
+	d := &described{said: *s, by: "the file's metadata", params: quant.Params{Group: -1}, records: all}
 	if all.format != "" && (s.from == "" || s.from == all.format) {
 		d.format, err = quant.Lookup(all.format)
-		return d, err
+	} else {
+		err = s.common(c, d)
 	}
-	d.format, d.params, d.by, err = s.common(c)
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	if d.params.Bits == 0 {
+		d.params.Bits = s.bits
+	}
+	if d.params.Group < 0 && d.params.GroupHint == 0 {
+		d.params.GroupHint = s.group
+	}
+	return d, d.format.Readable()
 }
 
-// common returns what all of a source's weights are, and who says so.
-func (s *said) common(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Params, by string, err error) {
-	config, by := c.Config, "config.json"
-	if v, ok := c.Files[0].Value(configKey); ok && c.Files[0].Format == checkpoint.Safetensors {
-		text, _ := v.Text()
-		if config, err = json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)}); err != nil {
-			return nil, p, "", layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(c.Files[0].Path), configKey, quote.Text(err.Error()))
-		}
-		by = "the file's metadata"
+// common finds out what all of a source's weights are, and who says so.
+func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
+	config, err := configOf(c)
+	if err != nil {
+		return err
 	}
-	f, p, err = quant.Describe(config)
-	name, gguf := s.from, c.Files[0].Format == checkpoint.GGUF
+	if d.by = "the file's metadata"; config == nil {
+		config, d.by = c.Config, "config.json"
+	}
+	gguf := c.Files[0].Format == checkpoint.GGUF
+	d.format, d.params, err = quant.Describe(config)
 	switch {
-	case name != "":
 	case gguf:
-		name = "gguf"
+		d.format, d.params, d.by = nil, quant.Params{}, "the types of its tensors" // config.json is of other files
+		if s.from == "" {
+			d.format, d.params.Group = ggufFormat, -1
+			return nil
+		}
+	case err != nil && (s.from == "" || !errors.Is(err, layout.ErrUnsupported)):
+		return d.named(c, err)
 	case err != nil:
-		return nil, p, by, err
-	case f == nil:
-		return nil, p, "", errUnnamed
-	default:
-		return f, p, by, nil
+		d.format = nil // it says what nobody here knows
+	case s.from == "" && d.format == nil:
+		return errUnnamed
+	case s.from == "":
+		return nil
 	}
-	named, e := quant.Lookup(name)
-	if e != nil {
-		return nil, p, "", e
+	named, err := quant.Lookup(s.from)
+	switch {
+	case err != nil:
+		return err
+	case d.format == named:
+		return nil
+	case d.format != nil && d.format.Named(d.params) == named: // gptq-v1 is a kind of gptq there
+		d.format = named
+		return nil
 	}
-	if named == f {
-		return f, p, by, err
+	if err := d.contradicts(c, named); err != nil {
+		return err
 	}
-	if by = byFlag; s.from == "" {
-		by = "the types of its tensors"
+	d.format, d.params, d.by = named, quant.Params{Group: -1}, byFlag
+	return nil
+}
+
+// named says which file an error of a configuration is of.
+func (d *described) named(c *checkpoint.Checkpoint, err error) error {
+	path := c.Files[0].Path
+	if d.by == "config.json" {
+		path = filepath.Join(filepath.Dir(path), d.by)
 	}
-	return named, quant.Params{Bits: s.bits, Group: -1}, by, nil
+	if e := new(layout.Error); errors.As(err, &e) && e.Op == "config.json" {
+		return layout.Named(quote.Path(path), err)
+	}
+	return fmt.Errorf("%s: %w", quote.Path(path), err)
+}
+
+// ggufFormat is the format of blocks that GGUF's types say.
+var ggufFormat = func() *quant.Format {
+	f, err := quant.Lookup("gguf")
+	if err != nil {
+		panic(err)
+	}
+	return f
+}()
+
+// contradicts refuses a format that --from names where the file or config.json names another
+// one for the same tensors.
+func (d *described) contradicts(c *checkpoint.Checkpoint, named *quant.Format) error {
+	of := func(k kind) bool { return k.Format == named.Name }
+	if d.format == nil || slices.ContainsFunc(slices.Collect(maps.Values(d.records.of)), of) { // records say which are
+		return nil
+	}
+	for _, t := range tensorsOf(c) {
+		if d.format.Claims(d.params, t) && named.Claims(quant.Params{Group: -1}, t) {
+			return layout.Errorf(layout.ErrInvalid, "repack", "--from %s: the codes in tensor %s are of format %s, as %s says", named.Name, quote.Name(t.Name), d.format.Name, d.by)
+		}
+	}
+	return nil
+}
+
+// agree refuses weights that are not what flags say.
+func (s *said) agree(weights []*quant.Weight) error {
+	for _, w := range weights {
+		p, shape := w.Params, w.Shape()
+		group := p.Group
+		if k := shape[len(shape)-1]; group == 0 && s.group == k {
+			group = k
+		} else if group == 0 {
+			group = -1
+		}
+		switch {
+		case s.bits != 0 && s.bits != p.Bits:
+			return layout.Errorf(layout.ErrInvalid, "repack", "--bits %d: %s has codes of %d bits", s.bits, quote.Plain(w.Name), p.Bits)
+		case s.group != 0 && p.Scale == "" && !w.Grouped():
+			return layout.Errorf(layout.ErrInvalid, "repack", "--group %d: %s has codes alone, without groups", s.group, quote.Plain(w.Name))
+		case s.group != 0 && s.group != group:
+			return layout.Errorf(layout.ErrInvalid, "repack", "--group %d: %s has groups of %d", s.group, quote.Plain(w.Name), group)
+		}
+	}
+	return nil
 }
 
 // tensorsOf are a checkpoint's tensors, for package quant.

@@ -14,6 +14,11 @@ import (
 
 // writeTensors writes a file with tensors whose bytes count up.
 func writeTensors(t *testing.T, path string, tensors ...*checkpoint.Tensor) {
+	writeFilled(t, path, nil, tensors...)
+}
+
+// writeFilled writes such a file; some tensors have other bytes.
+func writeFilled(t *testing.T, path string, fill map[string][]byte, tensors ...*checkpoint.Tensor) {
 	w, err := checkpoint.Create(path, checkpoint.Header{Format: checkpoint.Safetensors, Tensors: tensors}, "")
 	require.NoError(t, err)
 	for i, x := range w.Tensors {
@@ -21,6 +26,7 @@ func writeTensors(t *testing.T, path string, tensors ...*checkpoint.Tensor) {
 		for j := range b {
 			b[j] = byte(j * 7)
 		}
+		copy(b, fill[x.Name])
 		require.NoError(t, w.WriteAt(i, b, 0))
 		require.NoError(t, w.Finish(i))
 	}
@@ -52,7 +58,7 @@ func TestRepack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "1 weights from gptq to packed, 2 tensors as they were")
 
-	_, err = restride("repack", at("packed"), "--from", "packed", "--to", "gptq", "--output", at("back.safetensors"))
+	_, err = restride("repack", at("packed"), "--from", "packed", "--bits", "4", "--to", "gptq", "--output", at("back.safetensors"))
 	require.NoError(t, err)
 	for _, name := range []string{"a.qweight", "a.scales", "a.bias", "b.weight"} {
 		assert.Equal(t, tensorBytes(t, at("model.safetensors"), name), tensorBytes(t, at("back.safetensors"), name), name)
@@ -81,10 +87,13 @@ func TestRepackRefuses(t *testing.T) {
 	writeTensors(t, at("model.safetensors"), safetensor(t, "a.qweight", "I32", 16, 32), safetensor(t, "a.scales", "F16", 4, 32))
 	require.NoError(t, os.WriteFile(at("config.json"), []byte(gptqConfig), 0o600))
 	require.NoError(t, os.WriteFile(at("garbage.gguf"), []byte("nonsense"), 0o600))
+	require.NoError(t, os.Mkdir(at("other"), 0o700))
+	writeTensors(t, at("other/none.safetensors"), safetensor(t, "a.bias", "F16", 16))
 	for rule, args := range map[string][]string{
 		"no format is named":                  {dir, "--to", "new"},
 		"N is 32; a multiple of 64 is wanted": {dir, "--to", "marlin"},
-		"has no weights of format awq":        {dir, "--from", "awq", "--to", "packed", "--only", "^b"},
+		"are of format gptq, as config.json":  {dir, "--from", "awq", "--to", "packed", "--only", "^b"},
+		"has no weights of format machete":    {at("other/none.safetensors"), "--from", "machete", "--to", "packed"},
 		"--only":                              {dir, "--to", "packed", "--only", "("},
 		"in a file of 8":                      {at("garbage.gguf"), "--to", "packed"},
 		"no such file":                        {at("nowhere"), "--to", "packed"},
@@ -149,7 +158,7 @@ func TestRepackFolder(t *testing.T) {
 func TestRepackTimeout(t *testing.T) {
 	dir := t.TempDir()
 	writeTensors(t, filepath.Join(dir, "model.safetensors"), safetensor(t, "a.weight", "U8", 16, 32))
-	_, err := restride("repack", dir, "--from", "packed", "--to", "tilepacked", "--timeout", "1ns", "--output", filepath.Join(dir, "out.safetensors"))
+	_, err := restride("repack", dir, "--from", "packed", "--bits", "4", "--to", "tilepacked", "--timeout", "1ns", "--output", filepath.Join(dir, "out.safetensors"))
 	require.ErrorIs(t, err, errTimeout)
 	assert.NoFileExists(t, filepath.Join(dir, "out.safetensors"))
 }

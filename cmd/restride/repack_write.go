@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,17 @@ import (
 )
 
 // writeAll writes the files of this part, then what the folder says of all files.
-func (r *repack) writeAll(ctx context.Context) error {
+func (r *repack) writeAll(ctx context.Context) (err error) {
+	defer func() {
+		if final(err) {
+			err = errors.Join(err, r.undo())
+		}
+	}()
 	if r.folder() {
-		if err := os.Mkdir(r.output, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		switch err := os.Mkdir(r.output, 0o777); {
+		case err == nil:
+			r.begun = append(r.begun, r.output)
+		case !errors.Is(err, os.ErrExist):
 			return quote.Error(err)
 		}
 	}
@@ -43,14 +50,15 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	if err != nil {
 		return err
 	}
-	if whole, err := r.isWhole(f, source); whole || err != nil {
-		r.count(f.bytes)
-		return err
+	if have := r.finished(f, source); have != nil {
+		defer have.Close()
+		return r.revisit(ctx, f, have)
 	}
 	w, err := checkpoint.Create(f.path, f.header, source)
 	if err != nil {
 		return err
 	}
+	r.begun = append(r.begun, f.path+checkpoint.Partial)
 	defer w.Close()
 	if r.sync {
 		if err := w.Sync(); err != nil {
@@ -61,14 +69,61 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	for i, t := range w.Tensors {
 		o.index[t.Name] = i
 	}
+	o.earlier = ofPartial(f.path, w, o.index)
+	if err := o.fill(ctx, f); err != nil {
+		return err
+	}
+	err = w.Commit()
+	if err == nil {
+		r.begun = append(r.begun, f.path)
+	}
+	return err
+}
+
+// revisit compares a file that an earlier run has written with what is made again, if that
+// is asked for.
+func (r *repack) revisit(ctx context.Context, f *outFile, have *checkpoint.File) error {
+	if r.verify {
+		o := &output{repack: r, earlier: ofWhole(have)}
+		return o.fill(ctx, f)
+	}
+	for _, w := range f.weights {
+		w.earlier = true
+	}
+	r.did.earlier.add(len(f.weights), len(f.rest), f.bytes)
+	r.count(f.bytes)
+	return nil
+}
+
+// output is a file that is being written, or, where an earlier run has written tensors of
+// it, compared.
+type output struct {
+	*repack
+	file    *checkpoint.Writer // nil: an earlier run has written all
+	index   map[string]int     // of its tensors
+	earlier *earlier
+}
+
+// fill writes what is not there, and compares what is, if that is asked for.
+func (o *output) fill(ctx context.Context, f *outFile) error {
 	c := conversion{output: o}
 	for _, w := range f.weights {
-		if o.isDone(w) {
+		if w.earlier = o.isDone(w); w.earlier {
+			o.did.earlier.add(1, 0, 0)
+		} else {
+			o.did.made.add(1, 0, 0)
+		}
+		if w.earlier && !o.verify {
+			o.skip(w)
 			continue
 		}
 		for to, from := range w.views {
-			if err := cmp.Or(context.Cause(ctx), o.copy(to, from)); err != nil {
-				return fmt.Errorf("%s: %w", quote.Plain(to), err)
+			made, err := o.copy(ctx, to, from)
+			if err != nil {
+				return err
+			}
+			if made {
+				o.did.views++
 			}
 		}
 		if w.pieces != nil {
@@ -79,68 +134,84 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 		return err
 	}
 	for _, t := range f.rest {
-		if err := cmp.Or(context.Cause(ctx), o.copy(t.Name, t.Name)); err != nil {
-			return fmt.Errorf("%s: %w", quote.Plain(t.Name), err)
+		made, err := o.copy(ctx, t.Name, t.Name)
+		if err != nil {
+			return err
+		}
+		if made {
+			o.did.made.add(0, 1, 0)
+		} else {
+			o.did.earlier.add(0, 1, 0)
 		}
 	}
-	return w.Commit()
-}
-
-// isWhole reports whether an earlier run has written a file of a folder.
-func (r *repack) isWhole(f *outFile, source string) (bool, error) {
-	if !r.folder() {
-		return false, nil
-	}
-	have, err := checkpoint.OpenFile(f.path)
-	if err != nil {
-		return false, nil
-	}
-	v, _ := have.Value(sourceKey)
-	text, _ := v.Text()
-	return text == source, have.Close()
-}
-
-// output is a file that is being written.
-type output struct {
-	*repack
-	file  *checkpoint.Writer
-	index map[string]int // of its tensors
+	return nil
 }
 
 // isDone reports whether an earlier run has written a weight.
 func (o *output) isDone(w *weight) bool {
-	n := int64(0)
 	for _, t := range w.To.Tensors {
-		i := o.index[t.Name]
-		if !o.file.Done(i) {
+		if !o.earlier.has(t.Name) {
 			return false
 		}
-		n += o.file.Tensors[i].Size()
 	}
-	o.count(n)
 	return true
 }
 
-// pieceBytes is how much is copied at once.
-const pieceBytes = 4 << 20
+// skip leaves a weight as it is.
+func (o *output) skip(w *weight) {
+	for _, t := range w.To.Tensors {
+		n := o.file.Tensors[o.index[t.Name]].Size()
+		o.did.earlier.add(0, 0, n)
+		o.count(n)
+	}
+}
 
-// copy copies a tensor as it is in the source.
-func (o *output) copy(to, from string) error {
-	i, t := o.index[to], o.source.Lookup(from)
-	if o.file.Done(i) {
-		o.count(t.Size())
+// compares reports whether a tensor is compared, not written.
+func (o *output) compares(name string) bool { return o.verify && o.earlier.has(name) }
+
+// put writes bytes of a tensor, or compares them with those that are there.
+func (o *output) put(name string, b []byte, at int64) error {
+	defer o.count(int64(len(b)))
+	if o.compares(name) {
+		o.did.earlier.add(0, 0, int64(len(b)))
+		return o.earlier.compare(name, b, at)
+	}
+	o.did.made.add(0, 0, int64(len(b)))
+	return o.file.WriteAt(o.index[name], b, at)
+}
+
+// finish says that a tensor is all written, or compared.
+func (o *output) finish(name string) error {
+	if o.compares(name) {
 		return nil
 	}
-	b := make([]byte, min(pieceBytes, t.Size()))
-	for at := int64(0); at < t.Size(); at += pieceBytes {
-		n, err := t.ReadAt(b, at)
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if err := o.file.WriteAt(i, b[:n], at); err != nil {
-			return err
-		}
-		o.count(int64(n))
+	return o.file.Finish(o.index[name])
+}
+
+// pieceBytes is how much is copied at once.
+const pieceBytes = 1 << 20
+
+// copy copies a tensor as it is in the source: made, unless an earlier run has.
+func (o *output) copy(ctx context.Context, to, from string) (made bool, err error) {
+	t, there := o.source.Lookup(from), o.earlier.has(to)
+	if there && !o.verify {
+		o.did.earlier.add(0, 0, t.Size())
+		o.count(t.Size())
+		return false, nil
 	}
-	return o.file.Finish(i)
+	b := make([]byte, min(pieceBytes, t.Size()))
+	err = context.Cause(ctx)
+	for at := int64(0); at < t.Size() && err == nil; at += pieceBytes {
+		var n int
+		if n, err = t.ReadAt(b, at); err == nil || err == io.EOF {
+			err = o.put(to, b[:n], at)
+		}
+	}
+	if err == nil {
+		err = o.finish(to)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", quote.Plain(to), err)
+	}
+	return !there, nil
 }

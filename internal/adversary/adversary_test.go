@@ -109,7 +109,7 @@ func (q *damagedQueue) Quantize(dst, src device.Operand, by device.Quantization)
 
 // TestWrongElementsAreFound plants one wrong bit in every third call of the device.
 func TestWrongElementsAreFound(t *testing.T) {
-	for _, name := range []string{"casts", "graphs", "sequences"} {
+	for _, name := range []string{"casts", "conversions", "graphs", "sequences"} {
 		some, err := Named(name)
 		require.NoError(t, err)
 		s := open(t, &damaged{Device: openCPU(t), every: 3})

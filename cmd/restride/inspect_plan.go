@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/restride/restride/quant"
+)
+
+// mostShapes is how many different weights are looked at. Models have a few dozen.
+const mostShapes = 1000
+
+// planner knows what weights become, by their kinds.
+type planner struct {
+	kinds map[string]*kindOfWeight
+	of    map[*quant.Weight]*kindOfWeight
+}
+
+func newPlanner() *planner {
+	return &planner{map[string]*kindOfWeight{}, map[*quant.Weight]*kindOfWeight{}}
+}
+
+// kindOfWeight is what weights that are alike but for their names become.
+type kindOfWeight struct {
+	becomes map[string]becoming
+	plans   map[string]*quant.Plan
+}
+
+// becomes plans the conversions to all formats. nil: there are too many kinds.
+func (p *planner) becomes(w *quant.Weight) map[string]becoming {
+	key := w.Kind()
+	if k, ok := p.kinds[key]; ok {
+		p.of[w] = k
+		return k.becomes
+	}
+	if len(p.kinds) >= mostShapes {
+		return nil
+	}
+	k := &kindOfWeight{map[string]becoming{}, map[string]*quant.Plan{}}
+	for _, to := range quant.Formats() {
+		plan, err := w.Plan(to)
+		if err != nil {
+			k.becomes[to.Name] = becoming{Refused: reason(err)}
+			continue
+		}
+		c := plan.Cost()
+		k.plans[to.Name] = plan
+		k.becomes[to.Name] = becoming{Verdict: verdictOf(c), Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory}
+	}
+	p.kinds[key], p.of[w] = k, k
+	return k.becomes
+}
+
+// refuse prepares the conversion of all weights that can become a format, for each format:
+// what repack would refuse, though it can convert each weight, they cannot become.
+func (p *planner) refuse(ctx context.Context, r repack, weights []*quant.Weight, rest []quant.Tensor) error {
+	for _, to := range quant.Formats() {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		err := p.prepare(r, to, weights, rest)
+		if err == nil {
+			continue
+		}
+		for _, k := range p.kinds {
+			if k.becomes[to.Name].Refused == "" {
+				k.becomes[to.Name] = becoming{Refused: reason(err)}
+			}
+		}
+	}
+	return nil
+}
+
+// prepare prepares the conversion to a format, into a file and, of several files, into a folder.
+func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, rest []quant.Tensor) error {
+	can := func(k *kindOfWeight) bool { return k.plans[to.Name] != nil }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(p.kinds)), can) {
+		return nil
+	}
+	rest = slices.Clone(rest)
+	r.target, r.to, r.part = to, to.Name, part{1, 1}
+	for _, w := range weights {
+		k := p.of[w]
+		if k == nil || k.plans[to.Name] == nil {
+			r.left++
+			rest = append(append(rest, w.Tensors...), w.Said...)
+			continue
+		}
+		plan := k.plans[to.Name]
+		r.weights = append(r.weights, &weight{Plan: &quant.Plan{From: w, To: plan.Target(w)}})
+	}
+	outputs := []string{"out." + to.File().String(), "out"}
+	if len(r.source.Files) == 1 {
+		outputs = outputs[1:] // a folder has what a file has, and config.json
+	}
+	for _, r.output = range outputs {
+		r.files = nil
+		if err := r.prepare(rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}

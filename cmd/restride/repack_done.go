@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/restride/restride/internal/quote"
+)
+
+// account is what a run has done, counted as it does it.
+type account struct {
+	made, earlier amount
+	moves         int // copies on the device, of all pieces
+	moved, views  int // tensors of weights, made by these or copied from file to file
+}
+
+// amount is what is in files.
+type amount struct {
+	Weights int   `json:"weights"`
+	Copied  int   `json:"copied"` // tensors that are no weights
+	Bytes   int64 `json:"bytes"`
+}
+
+func (a *amount) add(weights, copied int, bytes int64) {
+	a.Weights, a.Copied, a.Bytes = a.Weights+weights, a.Copied+copied, a.Bytes+bytes
+}
+
+// none reports whether there is nothing.
+func (a amount) none() bool { return a == amount{} }
+
+// tellEarlier says what an earlier run has written, and whether this one has looked at it.
+func (r *repack) tellEarlier(out io.Writer) {
+	a := r.did.earlier
+	if a.none() {
+		return
+	}
+	looked := "not compared (--verify does)"
+	if r.verify {
+		looked = "made again, and the same"
+	}
+	fmt.Fprintf(out, "an earlier run has written %d weights, %d tensors as they were, %s in all: %s\n", a.Weights, a.Copied, byteSize(a.Bytes), looked)
+}
+
+// tellBack says which weights were turned back, or can be, and why others cannot.
+func (r *repack) tellBack(out io.Writer) error {
+	if !r.verify {
+		return nil
+	}
+	back, cannot, first := 0, 0, (*weight)(nil)
+	for _, f := range r.mine() {
+		for _, w := range f.weights {
+			switch {
+			case w.back != nil:
+				if cannot++; first == nil {
+					first = w
+				}
+			case w.turned || r.dryRun:
+				back++
+			}
+		}
+	}
+	what := "turned back, and the same"
+	if r.dryRun {
+		what = "can be turned back"
+	}
+	_, err := fmt.Fprintf(out, "%d weights %s\n", back, what)
+	if first != nil {
+		_, err = fmt.Fprintf(out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
+	}
+	return err
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
+)
+
+// prepare says what the conversion of r.weights writes: the files, their headers, and
+// config.json. What cannot be written, or could not be read again, is an error here, before
+// there is any file. Inspect asks it what is possible, and repack does what it says.
+func (r *repack) prepare(rest []quant.Tensor) error {
+	if err := r.lay(); err != nil {
+		return err
+	}
+	r.share(rest)
+	source, err := r.identity()
+	if err != nil {
+		return err
+	}
+	r.config = r.commonConfig()
+	unlike, err := r.describeFiles(source)
+	if err == nil && unlike != nil && r.config != nil { // shapes and one configuration do not say it: records do
+		r.config = nil
+		unlike, err = r.describeFiles(source)
+	}
+	if err == nil {
+		err = unlike
+	}
+	return err
+}
+
+// describeFiles makes the headers of all files and config.json, and reads them as a later
+// command does: unlike says what differs from what was planned.
+func (r *repack) describeFiles(source string) (unlike, err error) {
+	r.leftOut = nil
+	for i, f := range r.files {
+		if err := r.describeFile(f, i, source); err != nil {
+			return nil, err
+		}
+		if err := f.header.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if r.configText, err = r.outConfig(); err != nil {
+		return nil, err
+	}
+	return r.readBack(), nil
+}
+
+// readBack finds weights in the headers that will be written: one of each kind, those that
+// have other tensors beside them, and what looks like one and is not. Numbers and formats that
+// are not read have none.
+func (r *repack) readBack() error {
+	format := r.weights[0].To.Format
+	if format.Readable() != nil || r.weights[0].To.Config() == nil {
+		return nil
+	}
+	c := &checkpoint.Checkpoint{Path: r.output}
+	if r.folder() {
+		c.Config = r.configText
+	}
+	var all []quant.Tensor
+	for _, f := range r.files {
+		c.Files = append(c.Files, &checkpoint.File{Path: f.path, Header: f.header})
+		for _, t := range f.rest {
+			t.Content = r.source.Lookup(t.Name)
+			all = append(all, t)
+		}
+	}
+	some := r.sample(all)
+	for _, w := range some {
+		all = append(all, w.To.Tensors...)
+	}
+	said := said{}
+	if r.left > 0 {
+		said.from = r.to
+	}
+	known, err := said.describe(c)
+	if err != nil {
+		return unlike("", err.Error())
+	}
+	found, _, err := known.find(all, func(string) bool { return true })
+	if err != nil {
+		return unlike("", err.Error())
+	}
+	return r.compare(some, found)
+}
+
+// sample returns a weight of each kind, and those that have tensors beside them.
+func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
+	beside := map[string]bool{}
+	for _, t := range rest {
+		for i, c := range t.Name {
+			if c == '.' || c == '_' {
+				beside[t.Name[:i]] = true
+			}
+		}
+	}
+	kinds := map[string]bool{}
+	for _, w := range r.weights {
+		if kind := w.To.Kind(); !kinds[kind] || w.To.Name == "" || beside[w.To.Name] {
+			kinds[kind] = true
+			some = append(some, w)
+		}
+	}
+	return some
+}
+
+// compare says how weights that were found differ from those that are written.
+func (r *repack) compare(written []*weight, found []*quant.Weight) error {
+	byCodes := make(map[string]*quant.Weight, len(found))
+	for _, w := range found {
+		byCodes[w.Tensors[0].Name] = w
+	}
+	if len(found) > len(written) && r.left == 0 {
+		return unlike("", "tensors beside weights would be taken for weights")
+	}
+	for _, w := range written {
+		have := byCodes[w.To.Tensors[0].Name]
+		if have == nil {
+			return unlike(w.To.Name, "it was not found")
+		}
+		if a, b := readAs(w.To), readAs(have); a != b {
+			return unlike(w.To.Name, a+" and "+b)
+		}
+	}
+	return nil
+}
+
+// readAs says all of a weight that must be read as it was written.
+func readAs(w *quant.Weight) string {
+	k := kindOf(w)
+	shape := w.Shape()
+	if k.Sorted = false; k.Group >= shape[len(shape)-1] {
+		k.Group = 0 // a row
+	}
+	s := fmt.Sprint(k, shape, w.Params.Signed)
+	for _, t := range w.Tensors {
+		s += fmt.Sprintf(" %s %s%v", t.Name, t.Type, layout.Shape(t.Dims))
+	}
+	return s
+}
+
+// unlike is the error of an output that would not be read as it was made.
+func unlike(weight, how string) error {
+	if weight != "" {
+		weight = quote.Plain(weight) + ": "
+	}
+	return layout.Errorf(layout.ErrUnsupported, "repack", "the output could not be read as it was made: %s%s", weight, quote.Text(how))
+}

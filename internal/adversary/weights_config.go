@@ -1,0 +1,106 @@
+package adversary
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/restride/restride/quant"
+)
+
+// configure chooses the flags that say what the source is.
+func (t *weightsTry) configure(w madeWeight) {
+	rng := t.Rand
+	t.flags = nil
+	if coin(rng, 2) {
+		name := w.format.Name
+		if coin(rng, 10) {
+			name = pick(rng, quant.Formats()...).Name
+		}
+		t.flags = append(t.flags, "--from", name)
+	}
+	if len(t.flags) > 0 && !coin(rng, 3) && w.params.Type == "" || coin(rng, 12) {
+		bits := w.params.Bits
+		if coin(rng, 8) {
+			bits = pick[int64](rng, 1, 2, 3, 4, 5, 8, 16)
+		}
+		t.flags = append(t.flags, "--bits", fmt.Sprint(bits))
+	}
+	if coin(rng, 16) {
+		group := w.params.Group
+		if group == 0 || coin(rng, 4) {
+			group = pick[int64](rng, -1, 16, 32, 64, 128)
+		}
+		t.flags = append(t.flags, "--group", fmt.Sprint(group))
+	}
+}
+
+// writeConfig writes config.json, or returns what a file's metadata says, or neither: what is
+// true of a weight, or not.
+func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]string, err error) {
+	rng := t.Rand
+	metadata = map[string]string{}
+	if coin(rng, 3) {
+		metadata["format"] = "pt"
+	}
+	said, err := json.Marshal((&quant.Weight{Format: w.format, Params: w.params}).Config())
+	if err != nil {
+		return nil, err
+	}
+	switch rng.IntN(20) {
+	case 0, 1:
+		said = changedJSON(rng, said)
+	case 2:
+		said = []byte(pick(rng, hostileValues...))
+	case 3:
+		said = []byte(pick(rng, configurations...))
+	}
+	if coin(rng, 10) && json.Valid(said) {
+		metadata["restride.weights"] = recordOf(t, w)
+	}
+	switch rng.IntN(6) {
+	case 0: // nothing says it
+		return metadata, nil
+	case 1:
+		metadata["quantization_config"] = string(said)
+		return metadata, nil
+	}
+	text := fmt.Appendf(nil, `{"hidden_size": 64, "quantization_config": %s}`, said)
+	switch rng.IntN(20) {
+	case 0:
+		text = []byte(pick(rng, "null", "[]", `"x"`, "3", "{}", "", "{", "true", `{"quantization_config": null}`, "[[1]]"))
+	case 1:
+		text = changedJSON(rng, text)
+	}
+	t.said = append(t.said, "config.json: "+string(text))
+	return metadata, os.WriteFile(filepath.Join(dir, "config.json"), text, 0o600)
+}
+
+// configurations are ones of others' making.
+var configurations = []string{
+	`{"quant_method":"gptq","bits":4,"group_size":32,"desc_act":true,"sym":true}`, `{"quant_method":"gptq","bits":4,"group_size":32,"sym":false}`,
+	`{"quant_method":"gptq","bits":8}`, `{"quant_method":"awq","bits":4}`, `{"quant_method":"awq","bits":4,"version":"gemv","group_size":64}`,
+	`{"quant_method":"hqq"}`, `{"quant_method":"bitsandbytes","load_in_4bit":true}`, `{"quant_method":"mxfp4"}`, `{"quant_method":"auto-round","bits":4}`,
+	`{"quant_method":"modelopt","quant_algo":"NVFP4"}`, `{"quant_method":"packed","bits":4,"group_size":64}`, `{"quant_method":"marlin","bits":4,"group_size":32}`,
+	`{"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"g":{"weights":{"num_bits":4,"type":"int","strategy":"group","group_size":32}}}}`,
+	`{"quant_method":"kv-nhd","bits":16}`, `{"quant_method":"tiles128x4","bits":8}`, `{"quant_method":"q4_0","bits":4}`,
+}
+
+// recordOf is metadata as repack writes it, true or not.
+func recordOf(t *weightsTry, w madeWeight) string {
+	record := map[string]any{"weights": []any{map[string]any{
+		"format": w.format.Name, "bits": max(1, w.params.Bits), "group_size": w.params.Group, "zero_point": w.params.Zeros, "codes": []string{w.tensors[0].Name},
+	}}}
+	if coin(t.Rand, 2) {
+		record["format"] = w.format.Name
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return "{"
+	}
+	if coin(t.Rand, 4) {
+		text = changedJSON(t.Rand, text)
+	}
+	return string(text)
+}

@@ -1,0 +1,78 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// rules holds a weight that was found to the rules of its format, which are those for what
+// is written: extents, bits, groups and scales. lookup finds tensors beside it.
+func (w *Weight) rules(lookup func(string) (Tensor, bool)) error {
+	f, p := w.Format, w.Params
+	if slices.Contains(w.Shape(), 0) {
+		return layout.Errorf(layout.ErrInvalid, f.Name, "%s has no elements: its shape is %v", quote.Name(w.Tensors[0].Name), layout.Shape(w.Shape()))
+	}
+	if f.accept != nil && f != gguf { // whose types of blocks are all there is
+		if _, err := f.accept(f, p, w.ext); err != nil {
+			return fmt.Errorf("%s: %w", quote.Name(w.Tensors[0].Name), err)
+		}
+	}
+	if f == nvfp4 && w.has(scales) != w.has(tensorScale) {
+		return layout.Errorf(layout.ErrInvalid, f.Name, "%s has one of the tensors weight_scale and weight_scale_2; both are wanted, or none", quote.Plain(w.Name))
+	}
+	return w.companions(lookup)
+}
+
+// companions refuses tensors beside a weight's codes that change its numbers, if the weight
+// does not have them: they would be copied as if they were something else.
+func (w *Weight) companions(lookup func(string) (Tensor, bool)) error {
+	if w.Format.codesOnly || w.Format.numbers || !w.has(scales) && !w.has(superScales) {
+		return nil
+	}
+	for _, suffix := range beside() {
+		t, ok := lookup(joined(w.Name, suffix))
+		has := func(have Tensor) bool { return have.Name == t.Name }
+		if ok && !slices.ContainsFunc(w.Tensors, has) && !slices.ContainsFunc(w.Said, has) {
+			return layout.Errorf(layout.ErrUnsupported, w.Format.Name, "tensor %s beside the weight %s: a weight as it is described does not have it", quote.Name(t.Name), quote.Plain(w.Name))
+		}
+	}
+	return nil
+}
+
+// beside lists the suffixes of tensors that change a weight's numbers: those of all formats
+// but of codes, and others that are known.
+var beside = sync.OnceValue(func() (all []string) {
+	for _, f := range []*Format{gptq, awq, marlin, trtLLM, packed, matMulNBits, compressedTensors, hqq, nvfp4} {
+		for _, a := range f.arrays(Params{Bits: 4, Zeros: true, Sorted: true, Said: Said{Rows: 1}})[1:] {
+			if r := a.slots[0].role; r != shape && r != scales && !slices.Contains(all, a.suffix) {
+				all = append(all, a.suffix)
+			}
+		}
+	}
+	return append(all, ".weight_g_idx", ".perm")
+})
+
+// scaleRule refuses scales of a type that are no numbers, or others than its codes have.
+func (p Params) scaleRule(f *Format, t Tensor) error {
+	wanted := []string{"F16", "BF16"}
+	if f == packed || f == hqq {
+		wanted = append(wanted, "F32")
+		switch {
+		case p.Table == "e2m1":
+			wanted = []string{"U8", "F8_E4M3"}
+		case fourBits[p.Table] != nil:
+			wanted = []string{"F32"}
+		}
+	}
+	if !slices.Contains(wanted, t.Type) {
+		return layout.Errorf(layout.ErrInvalid, f.Name, "tensor %s is of type %s; scales are of %v", quote.Name(t.Name), t.Type, wanted)
+	}
+	return nil
+}
+
+// Grouped reports whether the weight's scales are those of groups, or of rows.
+func (w *Weight) Grouped() bool { return w.has(scales) || w.has(superScales) }

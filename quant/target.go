@@ -1,0 +1,38 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Target returns what the plan makes of a weight that is as the plan's own but for its name.
+func (p *Plan) Target(w *Weight) *Weight {
+	out := *p.To
+	if out.Name = w.Name; out.Format.name != nil {
+		out.Name = out.Format.name(w.Name)
+	}
+	out.Tensors = slices.Clone(out.Tensors)
+	for i, a := range out.arrays {
+		out.Tensors[i].Name = joined(out.Name, a.suffix)
+	}
+	return &out
+}
+
+// Named is the format by its parameters: of what configurations call gptq that of
+// checkpoint_format gptq is gptq-v1.
+func (f *Format) Named(p Params) *Format {
+	if f == gptq && p.ZeroLess {
+		return gptqV1
+	}
+	return f
+}
+
+// Kind names all that plans of the weight depend on but its name: two weights of a kind have
+// the same plans, but for names.
+func (w *Weight) Kind() string {
+	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Said))
+	for i, t := range w.Tensors {
+		key += fmt.Sprint(" ", w.arrays[i].suffix, t.Type, t.Dims)
+	}
+	return key
+}
