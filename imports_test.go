@@ -92,7 +92,7 @@ var policy = map[string][]string{
 	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
+		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},

@@ -73,7 +73,7 @@ func readHeader(r io.ReaderAt, size int64, charge func(int64) error) (*Header, e
 	if n, err := r.ReadAt(start[:], 0); err != nil && (err != io.EOF || n == len(start)) {
 		return nil, err
 	}
-	paid := inSteps(charge)
+	paid := budget.Steps(charge)
 	if string(start[:]) == magicGGUF {
 		h := &Header{Format: GGUF}
 		return h, h.readGGUF(r, size, paid)

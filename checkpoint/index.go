@@ -26,7 +26,7 @@ func (c *Checkpoint) readIndex(path string) error {
 	}
 	defer f.Close()
 	r := &indexReader{path: path, Index: &Index{Name: filepath.Base(path), Files: map[string]string{}}, files: map[string]string{}}
-	r.charge = inSteps(func(bytes int64) error {
+	r.charge = budget.Steps(func(bytes int64) error {
 		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
 	})
 	r.json = jsontext.NewReader(f, r.charge)
@@ -154,7 +154,7 @@ func (c *Checkpoint) readConfig(path string) error {
 		return err
 	}
 	defer f.Close()
-	charge := inSteps(func(bytes int64) error {
+	charge := budget.Steps(func(bytes int64) error {
 		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
 	})
 	if err := charge(f.Size); err != nil {
@@ -172,20 +172,4 @@ func (c *Checkpoint) readConfig(path string) error {
 	}
 	c.Config = text
 	return nil
-}
-
-// chargeStep is what is counted at once.
-const chargeStep = 1 << 20
-
-// inSteps returns charge of as many bytes or more, which is called less often.
-func inSteps(charge func(int64) error) func(int64) error {
-	credit := int64(0)
-	return func(bytes int64) error {
-		if credit -= bytes; credit >= 0 {
-			return nil
-		}
-		step := max(chargeStep, -credit)
-		credit += step
-		return charge(step)
-	}
 }

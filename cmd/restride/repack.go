@@ -83,6 +83,7 @@ type repack struct {
 	files   []*outFile     // all of them, also those of other parts
 	config  map[string]any // nil: records say it
 	memory  memory
+	charged func(bytes int64) error // for plans
 	stream  *tensor.Stream
 
 	progress *progress

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/restride/restride/checkpoint"
-	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/quant"
@@ -84,7 +84,7 @@ func readRecords(c *checkpoint.Checkpoint) (all records, err error) {
 
 func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 	text, _ := v.Text()
-	if err := budget.TakeFor(budget.Process(), c, "what metadata says of weights", 4*int64(len(text))); err != nil {
+	if err := chargeJSON(c, recordKey, text); err != nil {
 		return err
 	}
 	var r record
@@ -129,8 +129,12 @@ func (d *described) recorded() bool {
 
 // find is quant.Find, by what records say first.
 func (d *described) find(c *checkpoint.Checkpoint, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
-	all := d.recorded()
-	return quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
+	all, memory := d.recorded(), finding{}
+	if err := memory.begin(len(c.Tensors)); err != nil {
+		return nil, nil, err
+	}
+	match = memory.match(match)
+	weights, rest, err := quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
 		k, ok := d.records.of[codes]
 		switch {
 		case !match(name), ok && k.Format != d.format.Name, !ok && all:
@@ -140,6 +144,8 @@ func (d *described) find(c *checkpoint.Checkpoint, match func(name string) bool)
 		}
 		return d.params, true
 	}, tensorsOf(c))
+	memory.end(weights)
+	return weights, rest, cmp.Or(memory.err, err)
 }
 
 // record returns what a file has to say of its weights: of the converted ones, unless they

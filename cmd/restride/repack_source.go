@@ -61,7 +61,10 @@ func (s *said) common(c *checkpoint.Checkpoint) (f *quant.Format, p quant.Params
 	config, by := c.Config, "config.json"
 	if v, ok := c.Files[0].Value(configKey); ok && c.Files[0].Format == checkpoint.Safetensors {
 		text, _ := v.Text()
-		if config, err = json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)}); err != nil {
+		if err = chargeJSON(c, configKey, text); err == nil {
+			config, err = json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)})
+		}
+		if err != nil {
 			return nil, p, "", layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(c.Files[0].Path), configKey, quote.Text(err.Error()))
 		}
 		by = "the file's metadata"
