@@ -1,8 +1,8 @@
 package checkpoint
 
 // What a header becomes in memory, in bytes, beside its texts: structs, pointers to them in
-// slices that have grown, and their places in maps, which are up to 7/16 full. Files is the
-// package's own measure: TestMemory compares it with what is allocated.
+// slices that have grown, and their places in maps, of which 7 of 16 may be in use.
+// TestMemory compares it with what is allocated.
 const (
 	// tensorMemory is for a Tensor, its pointers in a File and a Checkpoint, and the two
 	// maps that find its name.

@@ -102,7 +102,7 @@ func (r *repack) run(ctx context.Context, cmd *cobra.Command, source string) (er
 	if r.part, err = parsePart(r.shard); err != nil {
 		return err
 	}
-	if r.source, err = checkpoint.Open(source); err != nil {
+	if r.source, err = openSource(source); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.source.Close()) }()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
@@ -11,25 +12,31 @@ import (
 
 // What becomes of a source's tensors in memory, in bytes, beside what the checkpoint itself
 // has of them: structs, their places in maps and slices that have grown, lines of tables.
-// TestMemoryOfMany compares it with what processes take.
+// TestBugMemoryOfMany compares it with what processes take.
 const (
-	foundTensor  = 1 << 10 // for finding weights among them, and for a tensor's line
+	foundTensor  = 1 << 10 // for finding weights among the tensors, and for a tensor's line
 	foundWeight  = 2 << 10 // a weight with its extents, and its line
 	plannedBase  = 2 << 10
 	plannedMove  = 800
 	writtenBytes = 800 // for a tensor in the header that is written
 )
 
+// openSource opens a source, and counts the memory for the work on its tensors.
+func openSource(path string) (*checkpoint.Checkpoint, error) {
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := budget.TakeFor(budget.Process(), c, "the work on the source's tensors", int64(len(c.Tensors))*foundTensor); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
 // finding counts the memory for finding weights.
 type finding struct {
 	taken int64
 	err   error
-}
-
-// begin counts what the tensors take.
-func (f *finding) begin(tensors int) error {
-	f.take("the work on the source's tensors", int64(tensors)*foundTensor)
-	return f.err
 }
 
 // match returns match for weights that there is memory for.

@@ -130,9 +130,6 @@ func (d *described) recorded() bool {
 // find is quant.Find, by what records say first.
 func (d *described) find(c *checkpoint.Checkpoint, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
 	all, memory := d.recorded(), finding{}
-	if err := memory.begin(len(c.Tensors)); err != nil {
-		return nil, nil, err
-	}
 	match = memory.match(match)
 	weights, rest, err := quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
 		k, ok := d.records.of[codes]

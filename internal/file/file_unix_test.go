@@ -3,10 +3,14 @@
 package file
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -223,6 +227,41 @@ func TestBugLeftovers(t *testing.T) {
 		assert.NoError(t, err, path)
 	}
 	require.NoError(t, Rename(f, at("config.json")))
+}
+
+// childPath makes a run of TestLeftoverOfKilled write to a file of its own until it is killed.
+const childPath = "RESTRIDE_TEST_BESIDE"
+
+// TestLeftoverOfKilled: the file of a process stays as long as the process runs, and goes
+// once it was killed.
+func TestLeftoverOfKilled(t *testing.T) {
+	if path := os.Getenv(childPath); path != "" {
+		f, err := Beside(path)
+		require.NoError(t, err)
+		fmt.Println(f.Name())
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestLeftoverOfKilled$")
+	child.Env = append(os.Environ(), childPath+"="+path)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	name, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	name = strings.TrimSpace(name)
+	for _, alive := range []bool{true, false} {
+		if !alive {
+			require.NoError(t, child.Process.Kill())
+			require.Error(t, child.Wait())
+			require.FileExists(t, name)
+		}
+		f, err := Beside(path)
+		require.NoError(t, err)
+		require.NoError(t, Rename(f, path))
+		_, err = os.Stat(name)
+		assert.Equal(t, alive, err == nil, err)
+	}
 }
 
 // A report that was written was everybody's to read, whatever the umask.
