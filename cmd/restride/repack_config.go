@@ -59,6 +59,9 @@ func configOf(c *checkpoint.Checkpoint) (json.RawMessage, error) {
 		return nil, nil
 	}
 	text, _ := first.Text()
+	if err := chargeJSON(c, configKey, text); err != nil {
+		return nil, err
+	}
 	config, err := json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)})
 	if err != nil {
 		return nil, layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(c.Files[0].Path), configKey, quote.Text(err.Error()))
