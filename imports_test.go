@@ -27,7 +27,7 @@ const module = "github.com/restride/restride"
 var policy = map[string][]string{
 	"":                  {"cpu", "cuda", "opencl"},
 	"layout":            {},
-	"device":            {"layout", "internal/numeric", "internal/quote", "device/budget"},
+	"device":            {"layout", "internal/nearest", "internal/numeric", "internal/quote", "device/budget"},
 	"device/budget":     {"layout", "internal/sysmem"},
 	"device/backend":    {"layout", "device", "internal/numeric"},
 	"device/oracle":     {"layout", "device", "internal/numeric"},
@@ -52,7 +52,7 @@ var policy = map[string][]string{
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
 	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
-	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
+	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/nearest", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"dlpack":            {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":          {"layout", "device", "device/budget", "tensor"},
@@ -77,6 +77,7 @@ var policy = map[string][]string{
 	"internal/simd":        {"golang.org/x/sys"},
 	"internal/onnxpb":      {"google.golang.org/protobuf"},
 	"internal/file":        {"internal/quote"},
+	"internal/nearest":     {},
 	"internal/quote":       {},
 	"internal/race":        {},
 	"internal/readme":      {"github.com/stretchr/testify"}, // of the modules in adapters
@@ -91,8 +92,8 @@ var policy = map[string][]string{
 	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "device", "device/budget", "device/oracle", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
-		"github.com/spf13/cobra", "golang.org/x/term",
+		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/nearest", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},
 	"examples/attention": {"layout", "onnx", "onnx/model"},

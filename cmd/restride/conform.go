@@ -26,14 +26,16 @@ func newConform() *cobra.Command {
 	var run string
 	var limits limits
 	cmd := &cobra.Command{
-		Use:   "conform DIR...",
-		Short: "Run ONNX backend test cases on devices and compare every byte",
+		Use:        "conform DIR...",
+		SuggestFor: []string{"test"},
+		Short:      "Run ONNX backend test cases on devices and compare every byte",
 		Long: `Runs every model.onnx found below the folders, with each test_data_set_* beside
 it, on each device, and compares type, shape and every byte or string of the
 outputs; of a NaN only that it is one. Inputs need not have the shapes that the
 model declares: those of some cases do not. A case is skipped where an operator is
 one that restride does not have, or where it expects text that is no UTF-8.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:              takes(caseDir, true),
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filter, err := regexp.Compile(run)
 			if err != nil {
@@ -44,7 +46,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 				return quote.Error(err)
 			}
 			if len(devices) == 0 {
-				return errors.New("--device: none is named")
+				return wrongf("--device: none is named")
 			}
 			if len(cases) == 0 {
 				for i := range args {
@@ -71,7 +73,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
-	cmd.Flags().StringVar(&run, "run", "", "only cases whose folder matches this regular expression")
+	cmd.Flags().Var(patternFlag(&run), "run", "only cases whose folder matches this regular expression")
 	limits.register(cmd, "a case")
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 // explainModel explains a model without running it.
 func (f *graphFlags) explainModel(m *model.Model) (e *onnx.Explanation, err error) {
 	if len(f.inputs) > 0 {
-		return nil, errors.New("--input: the model is not run: give shapes with --shape")
+		return nil, wrongf("--input: the model is not run: give shapes with --shape")
 	}
 	given := onnx.Assumptions{}
 	if given.Shapes, err = parseShapes(f.shapes); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/nearest"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -49,7 +50,10 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 	cmd := &cobra.Command{
 		Use:   use + " MODEL.onnx",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(modelFile, false),
+
+		ValidArgsFunction: once(files("onnx")),
+
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			restore, err := flags.limits.bound()
 			if err != nil {
@@ -179,7 +183,7 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 			return values, err
 		}
 		if values[in.Name] != nil {
-			return values, fmt.Errorf("--input %q: given twice", given)
+			return values, wrongf("--input %q: given twice", given)
 		}
 		if values[in.Name], err = readInput(s, file, in.Type); err != nil {
 			delete(values, in.Name)
@@ -194,9 +198,15 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 	if err != nil {
 		return values, err
 	}
+	var free []string
+	for _, in := range needed {
+		if values[in.Name] == nil {
+			free = append(free, in.Name)
+		}
+	}
 	for name := range shapes {
-		if !slices.ContainsFunc(needed, func(in model.ValueInfo) bool { return in.Name == name && values[name] == nil }) {
-			return values, fmt.Errorf("--shape %s: no input that is made up has that name", quote.Name(name))
+		if !slices.Contains(free, name) {
+			return values, wrongf("--shape %s: no input that is made up has that name%s; %s", quote.Name(name), nearest.Meant(name, free), listed("such inputs", free))
 		}
 	}
 	made := maker{rng: rand.New(rand.NewPCG(f.seed, 0)), room: maxRandom}
@@ -222,12 +232,12 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 	return values, nil
 }
 
-func names(infos []model.ValueInfo) string {
+func names(infos []model.ValueInfo) []string {
 	list := make([]string, len(infos))
 	for i, v := range infos {
-		list[i] = quote.Plain(v.Name)
+		list[i] = v.Name
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // splitInput takes NAME=FILE apart. Either may contain a "=": the longest name
@@ -244,9 +254,10 @@ func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, fil
 	case found:
 		return in, file, nil
 	case !strings.Contains(given, "="):
-		return in, "", fmt.Errorf("--input %q: want NAME=FILE", given)
+		return in, "", wrongf("--input %q: want NAME=FILE", given)
 	}
-	return in, "", fmt.Errorf("--input %q: the model has no input of that name; it has %s", given, names(inputs))
+	known := names(inputs)
+	return in, "", wrongf("--input %q: the model has no input of that name%s; %s", given, nearest.Meant(given[:strings.LastIndex(given, "=")], known), listed("its inputs", known))
 }
 
 // parseDims reads the extents of named axes, which some input must have.
@@ -256,17 +267,45 @@ func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, erro
 		at := strings.LastIndex(d, "=")
 		n, err := strconv.ParseInt(d[at+1:], 10, 64)
 		if at < 0 || err != nil || n < 0 {
-			return nil, fmt.Errorf("--dim %q: want NAME=N with N at least 0", d)
+			return nil, wrongf("--dim %q: want NAME=N with N at least 0", d)
 		}
-		name := d[:at]
-		if !slices.ContainsFunc(inputs, func(in model.ValueInfo) bool {
-			return slices.ContainsFunc(in.Type.Dims, func(d model.Dim) bool { return d.Param == name })
-		}) {
-			return nil, fmt.Errorf("--dim %q: no input has an axis of that name", d)
+		name, known := d[:at], axes(inputs)
+		if !slices.Contains(known, name) {
+			return nil, wrongf("--dim %q: no input has an axis of that name%s; %s", d, nearest.Meant(name, known), listed("axes with a name", known))
 		}
 		dims[name] = n
 	}
 	return dims, nil
+}
+
+// axes are the names of the extents of values, each once, in their order.
+func axes(values []model.ValueInfo) (names []string) {
+	seen := map[string]bool{"": true} // an extent without a name
+	for _, v := range values {
+		for _, d := range v.Type.Dims {
+			if !seen[d.Param] {
+				seen[d.Param] = true
+				names = append(names, d.Param)
+			}
+		}
+	}
+	return names
+}
+
+// listed says which names of a kind there are: the first of them, where there are many.
+func listed(kind string, names []string) string {
+	const most = 20
+	if len(names) == 0 {
+		return "there are no " + kind
+	}
+	var text []string
+	for _, name := range names[:min(len(names), most)] {
+		text = append(text, quote.Plain(name))
+	}
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s: %s and %d more", kind, strings.Join(text, ", "), more)
+	}
+	return fmt.Sprintf("%s: %s", kind, strings.Join(text, ", "))
 }
 
 // parseShapes reads the shapes of values.
@@ -275,14 +314,14 @@ func parseShapes(flags []string) (map[string]layout.Shape, error) {
 	for _, given := range flags {
 		at := strings.LastIndex(given, "=")
 		if at < 0 {
-			return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+			return nil, wrongf("--shape %q: want NAME=1x3x224x224", given)
 		}
 		shape := layout.Shape{}
 		if given[at+1:] != "" { // else a scalar
 			for _, d := range strings.Split(given[at+1:], "x") {
 				n, err := strconv.ParseInt(d, 10, 64)
 				if err != nil || n < 0 {
-					return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+					return nil, wrongf("--shape %q: want NAME=1x3x224x224", given)
 				}
 				shape = append(shape, n)
 			}

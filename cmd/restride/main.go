@@ -5,10 +5,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,17 +23,25 @@ func main() {
 	out := &checkedWriter{w: os.Stdout}
 	root := newRoot()
 	root.SetOut(out)
-	if err := cmp.Or(root.Execute(), out.err); err != nil {
+	if err := cmp.Or(execute(context.Background(), root), out.err); err != nil {
 		complain(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(statusOf(err))
 	}
 }
 
 // complain prints the error of a command, if the command has not.
 func complain(w io.Writer, err error) {
-	if !errors.Is(err, errCounted) {
-		fmt.Fprintln(w, "restride:", quote.Lines(err.Error()))
+	if errors.Is(err, errCounted) {
+		return
 	}
+	text := err.Error()
+	if !strings.HasPrefix(text, "restride ") { // else it begins with the command
+		text = "restride: " + text
+	}
+	if usage := (*usageError)(nil); errors.As(err, &usage) && usage.help != "" {
+		text += "\n" + usage.help
+	}
+	fmt.Fprintln(w, quote.Lines(text))
 }
 
 // checkedWriter keeps the first error of writing: output that was lost must not
@@ -64,10 +74,13 @@ func newRoot() *cobra.Command {
 		Short:         "Change the shape and layout of tensors where they live",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          chooses,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quote.Error(err) })
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats())
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newCompletion())
+	root.SetHelpCommand(newHelp())
+	complete(root)
 	return root
 }
 

@@ -18,7 +18,7 @@ type said struct {
 }
 
 func (s *said) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.from, "from", "", "format of the source's weights (default: what the file or config.json says)")
+	cmd.Flags().Var(formatFlag(&s.from), "from", "format of the source's weights (default: what the file or config.json says)")
 	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where nothing else says it (default: what shapes say, or 4)")
 }
 
