@@ -37,7 +37,7 @@ func newExplain() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			err = encodeExplanation(out, e)
+			err = printJSON(out, e)
 		} else {
 			err = writeExplanation(out, e)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,12 +30,6 @@ func (f *graphFlags) explainModel(m *model.Model) (e *onnx.Explanation, err erro
 	}
 	e, err = onnx.Explain(s, m, given)
 	return e, errors.Join(err, s.Close())
-}
-
-func encodeExplanation(out io.Writer, e *onnx.Explanation) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(e)
 }
 
 // writeExplanation writes a table for each graph, and the totals.

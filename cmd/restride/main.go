@@ -74,11 +74,13 @@ func newRoot() *cobra.Command {
 		Short:         "Change the shape and layout of tensors where they live",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       thisBuild().String(),
 		Args:          chooses,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newCompletion())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newVersion(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	complete(root)
 	return root
