@@ -71,10 +71,13 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 				return flags.otherwise(out, m)
 			}
 			r, err := flags.runGraph(ctx, out, m, keep)
-			if lacks(err) && flags.otherwise != nil {
+			var lack *onnx.MissingError
+			switch {
+			case errors.As(err, &lack) && flags.otherwise != nil:
 				return flags.otherwise(out, m)
-			}
-			if err != nil {
+			case lack != nil:
+				return needsEngine(args[0], lack)
+			case err != nil:
 				return err
 			}
 			defer func() {
@@ -92,10 +95,28 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 	return cmd
 }
 
-// lacks reports whether a model has operators that are not supported.
-func lacks(err error) bool {
-	var missing *onnx.MissingError
-	return errors.As(err, &missing)
+// needsEngine says of a model with operators that are not supported what can be done with it.
+func needsEngine(path string, lack *onnx.MissingError) error {
+	const most = 20
+	var ops []string
+	for i, op := range lack.Ops[:min(len(lack.Ops), most)] {
+		ops = append(ops, fmt.Sprintf("%s (%s)", quote.Plain(op), count(lack.Nodes[i], "node")))
+	}
+	if more := len(lack.Ops) - most; more > 0 {
+		ops = append(ops, fmt.Sprintf("and %d more", more))
+	}
+	path = quote.Path(path)
+	return fmt.Errorf(`%[1]s needs an engine: Restride has no %[2]s
+restride explain %[1]s says of each node what it does, without an engine
+adapters/onnxruntime is a Go package that runs the model, with ONNX Runtime as its engine`, path, strings.Join(ops, ", "))
+}
+
+// count writes how many of a thing there are.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // ran is a graph that has run once.
