@@ -81,20 +81,20 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
+	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "`DEVICES`, as cpu,opencl:0")
 	cmd.Flags().Var(patternFlag(&f.filter), "filter", `only cases whose name matches this regular expression, as "transpose"`)
-	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, NAME=CASE or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
-	cmd.Flags().StringVar(&f.list, "cases", "", `a file of such, in lines of a name and a case; "#" begins a comment`)
-	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
+	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, `NAME=CASE` or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
+	cmd.Flags().StringVar(&f.list, "cases", "", "a `FILE` of such, in lines of a name and a case; \"#\" begins a comment")
+	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many `BYTES` a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
 	cmd.Flags().BoolVar(&f.cached, "cached", false, "the same buffers at each call, which caches hold (without --size: 512K on processors, 16M on others): what is no slower than in memory is bound by instructions or latency, not by memory")
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
-	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this file as a page for a browser, which needs nothing else")
-	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
-	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
-	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
-	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
+	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this `FILE`, after each case what there is (its form: bench/report.schema.json)")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this `FILE` as a page for a browser, which needs nothing else")
+	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this `FILE` as Go's benchmarks do, for benchstat")
+	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this `FILE`, which --json wrote")
+	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this `FILE`, and fail where some have become worse")
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, `NAMES`, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
 	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
 	return cmd
 }

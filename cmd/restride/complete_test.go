@@ -96,7 +96,7 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 				}
 			}
 			kind, _ := pflag.UnquoteUsage(f)
-			assert.NotContains(t, []string{"FILE", "DEVICE", "FORMAT"}, kind, "%s --%s", cmd.CommandPath(), f.Name)
+			assert.NotContains(t, []string{"FILE", "FOLDER", "DEVICE", "DEVICES", "FORMAT"}, kind, "%s --%s", cmd.CommandPath(), f.Name)
 		})
 	}
 	for name := range flagCompleters {

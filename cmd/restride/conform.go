@@ -72,7 +72,7 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 			return total.close(cmd)
 		},
 	}
-	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
+	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "`DEVICES`, as cpu,opencl:0")
 	cmd.Flags().Var(patternFlag(&run), "run", "only cases whose folder matches this regular expression")
 	limits.register(cmd, "a case")
 	return cmd

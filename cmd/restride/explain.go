@@ -60,7 +60,7 @@ are contiguous, of the types that the model declares or --shape and --dim say.`
 		flags.static = static || asJSON
 		return run(cmd, args)
 	}
-	cmd.Flags().StringVar(&dot, "dot", "", "file to write a picture of the graph to, in Graphviz's language, coloured by verdict")
+	cmd.Flags().StringVar(&dot, "dot", "", "`FILE` to write a picture of the graph to, in Graphviz's language, coloured by verdict")
 	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "do not run the model, and write JSON")
 	return cmd

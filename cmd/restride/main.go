@@ -72,6 +72,12 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "restride",
 		Short:         "Change the shape and layout of tensors where they live",
+		Long: `Changes the shape and layout of tensors where they live: runs and explains ONNX models,
+converts quantised weights from format to format, and checks and measures devices.
+
+The exit status is 0 where all was done; 2 where the command line is wrong (a command,
+flag, argument or value), and nothing was done; and 1 for all else: what was asked for
+failed, or a file, device or library is not as it must be.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       thisBuild().String(),
@@ -80,7 +86,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newVersion(), newCompletion())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newVersion(), newLicenses(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	complete(root)
 	return root

@@ -63,9 +63,9 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			return total.close(cmd)
 		},
 	}
-	cmd.Flags().StringVar(&name, "device", "auto", `device to check: "auto", "cpu", "opencl:0", ...`)
+	cmd.Flags().StringVar(&name, "device", "auto", "`DEVICE` to check: \"auto\", \"cpu\", \"opencl:0\", ...")
 	cmd.Flags().IntVar(&cases, "cases", 1000, "how many random cases")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random cases and their data")
-	cmd.Flags().StringVar(&one, "case", "", "run this one case, as a failure names it")
+	cmd.Flags().StringVar(&one, "case", "", "run this one `CASE`, as a failure names it")
 	return cmd
 }
