@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,10 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 				for i := range args {
 					args[i] = quote.Path(args[i])
 				}
-				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
+				if run == "" {
+					return fmt.Errorf("no folder below %s has a model.onnx", strings.Join(args, ", "))
+				}
+				return fmt.Errorf("no folder below %s that matches %q has a model.onnx", strings.Join(args, ", "), run)
 			}
 			restore, err := limits.bound()
 			if err != nil {
@@ -88,6 +92,9 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 		root, err := filepath.EvalSymlinks(root) // WalkDir would not enter a link
 		if err != nil {
 			return nil, err
+		}
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, cmp.Or(err, fmt.Errorf("%s is a file: want %s", quote.Path(root), caseDir.about))
 		}
 		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || d.Name() != "model.onnx" || seen[path] {

@@ -65,7 +65,7 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 			out := cmd.OutOrStdout()
 			m, err := model.Load(args[0])
 			if err != nil {
-				return err
+				return elsewhere(args[0], err)
 			}
 			if flags.static {
 				return flags.otherwise(out, m)
@@ -93,6 +93,14 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 	}
 	flags.register(cmd)
 	return cmd
+}
+
+// elsewhere says which command reads a file that is no model.
+func elsewhere(path string, err error) error {
+	if fileFormat(path) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nrestride inspect %s says what is in a file of weights", err, quote.Path(path))
 }
 
 // needsEngine says of a model with operators that are not supported what can be done with it.

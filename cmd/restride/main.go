@@ -70,8 +70,8 @@ var errCounted = errors.New("some cases failed")
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "restride",
-		Short:         "Change the shape and layout of tensors where they live",
+		Use:   "restride",
+		Short: "Change the shape and layout of tensors where they live",
 		Long: `Changes the shape and layout of tensors where they live: runs and explains ONNX models,
 converts quantised weights from format to format, and checks and measures devices.
 

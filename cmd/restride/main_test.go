@@ -176,6 +176,7 @@ func TestRunRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"run", "none.onnx"}, "none.onnx"},
+		{[]string{"run", "none.gguf"}, "restride inspect none.gguf says"},
 		{[]string{"run"}, "restride run needs a MODEL.onnx"},
 		{[]string{"run", attention, "--device", "tpu"}, "tpu"},
 		{[]string{"run", attention, "--device", "cpu:7"}, "cpu"},
@@ -190,7 +191,8 @@ func TestRunRefuses(t *testing.T) {
 		{[]string{"conform", t.TempDir(), "--device", ""}, "--device"},
 		{[]string{"verify", "--cases", "0"}, "at least 1"},
 		{[]string{"verify", "--case", ""}, "--case"},
-		{[]string{"conform", t.TempDir()}, "no model.onnx"},
+		{[]string{"conform", t.TempDir()}, "has a model.onnx"},
+		{[]string{"conform", attention}, "attention.onnx is a file: want a folder that has model.onnx"},
 		{[]string{"conform", "nowhere"}, "nowhere"},
 		{[]string{"conform", t.TempDir(), "--run", "("}, "--run"},
 		{[]string{"verify", "--case", "nonsense"}, "--case"},
