@@ -44,3 +44,18 @@ complete_line restride run --device aut
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, "inspect|\nmarlin|\nauto|\n", strings.ReplaceAll(string(out), " |", "|"))
 }
+
+// TestVersionOnFullDisk: the command line is not at fault.
+func TestVersionOnFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"--version"}, {"version"}, {"--help"}, {"completion", "bash"}, {"licenses", "--text"}} {
+		cmd := command(t, args...)
+		cmd.Stdout = full
+		require.Error(t, cmd.Run(), "%q", args)
+		assert.Equal(t, failed, cmd.ProcessState.ExitCode(), "%q", args)
+	}
+}

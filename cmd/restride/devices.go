@@ -14,7 +14,7 @@ import (
 func newDevices() *cobra.Command {
 	return &cobra.Command{
 		Use:        "devices",
-		SuggestFor: []string{"gpus", "list-devices"},
+		SuggestFor: []string{"gpus", "list"},
 		Short:      "List the devices of this machine",
 		Args:       takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -48,12 +48,10 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 // set it is shown what each node did.
 func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(out io.Writer, r *ran) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   use + " MODEL.onnx",
-		Short: short,
-		Args:  takes(modelFile, false),
-
+		Use:               use + " MODEL.onnx",
+		Short:             short,
+		Args:              takes(modelFile, false),
 		ValidArgsFunction: once(files("onnx")),
-
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			restore, err := flags.limits.bound()
 			if err != nil {

@@ -19,7 +19,7 @@ func newInspect() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:        "inspect SOURCE",
-		SuggestFor: []string{"show", "info", "list"},
+		SuggestFor: []string{"show", "info"},
 		Short:      "Say what is in a file of weights, and what these can become",
 		Long: `Say what is in a file of weights, and what these can become.
 

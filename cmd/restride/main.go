@@ -23,7 +23,8 @@ func main() {
 	out := &checkedWriter{w: os.Stdout}
 	root := newRoot()
 	root.SetOut(out)
-	if err := cmp.Or(execute(context.Background(), root), out.err); err != nil {
+	err := execute(context.Background(), root)
+	if err = cmp.Or(out.err, err); err != nil { // output that is lost is never the command line's fault
 		complain(os.Stderr, err)
 		os.Exit(statusOf(err))
 	}
