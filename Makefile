@@ -6,7 +6,7 @@ FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
 # In here, and on their own: nothing else depends on what they need. What writes the
 # assembly imports its dialect with a dot (ST1001).
-MODULES = bench/peers/go internal/simd/asm
+MODULES = bench/peers/go internal/simd/asm internal/licenses
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Beside this machine's: what one processor or system builds, another's check does not see.
 TARGETS = linux/arm64 windows/amd64
@@ -39,7 +39,7 @@ adversary: setup
 
 # The packages that start goroutines, timers or processes, themselves or in their tests:
 # others have nothing for the race detector to find. Adapters are tested with it anyway.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=adapters \
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=licenses --exclude-dir=adapters \
 	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(|exec\.Command' . | xargs -n 1 dirname | sort -u)
 race:
 	$(GO) test -race -short -timeout 30m $(CONCURRENT)
@@ -88,11 +88,13 @@ repack-speed:
 	GO=$(GO) sh scripts/repack_speed.sh $(FROM) $(TO)
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
-# the example model, the assembly for processors, and the kernels for CUDA.
+# the example model, the assembly for processors, the kernels for CUDA, and of the command
+# the licences of what is linked into it and docs/cli.md.
 generate: ptx
 	$(GO) generate ./internal/simd
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
+	$(GO) generate ./cmd/restride
 
 # The kernels in cuda/ptx.zip (needs clang-16). The text is the same every time.
 ptx:

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/restride/restride/internal/nearest"
 )
 
 // Backend is a family of devices behind one driver.
@@ -121,8 +123,15 @@ func meant(name string, known []string) string {
 			}
 		}
 	}
-	if kind, _, _ := strings.Cut(plain, ":"); slices.Contains([]string{"gpu", "accelerator", "any", "default", "best"}, kind) {
+	family, index, numbered := strings.Cut(plain, ":")
+	if slices.Contains([]string{"gpu", "accelerator", "any", "default", "best"}, family) {
 		guess = "auto"
+	}
+	if near := nearest.To(family, append([]string{"auto"}, known...)); guess == "" && near != "" {
+		guess = near
+		if numbered && near != "auto" {
+			guess += ":" + index
+		}
 	}
 	if guess == "" {
 		return ""

@@ -106,6 +106,7 @@ func TestOpen(t *testing.T) {
 	assert.NotContains(t, err.Error(), "did you mean")
 	for name, want := range map[string]string{
 		"gpu": "auto", "GPU:0": "auto", "CPU": "cpu", "OpenCL:1": "opencl:1", "opencl1": "opencl:1", "opencl-1": "opencl:1", "cuda0": "cuda:0",
+		"openlc:1": "opencl:1", "cdua": "cuda", "atuo": "auto",
 	} {
 		_, err := Open(name)
 		assert.ErrorContains(t, err, fmt.Sprintf("did you mean %q?", want), name)

@@ -24,7 +24,7 @@ type compiler struct {
 	provider Provider              // nil: none
 	declared map[string]model.Type // of the graph's values, for a provider
 	depth    int                   // of the graph, in nodes of others
-	lacking  []string              // operators that graphs in nodes lack
+	lacking  []string              // operators that graphs in nodes lack, one for each node
 	nodes    []*unit               // in the order in which they run
 	maker    map[string]*unit      // of each value that a node makes
 	uses     map[string][]use
@@ -143,7 +143,10 @@ func (c *compiler) unknown(u *unit) error {
 	err := c.branches(u)
 	var lack *MissingError
 	if errors.As(err, &lack) {
-		c.lacking, err = append(c.lacking, lack.Ops...), nil
+		for i, op := range lack.Ops {
+			c.lacking = append(c.lacking, slices.Repeat([]string{op}, lack.Nodes[i])...)
+		}
+		err = nil
 	}
 	return err
 }
@@ -245,8 +248,7 @@ func (c *compiler) checkMissing() error {
 	if missing == nil || c.explains {
 		return nil
 	}
-	slices.Sort(missing)
-	return &MissingError{Ops: slices.Compact(missing)}
+	return missingOf(missing)
 }
 
 // nameValues gives each value of the graph a slot.

@@ -339,4 +339,5 @@ func TestMissingOperators(t *testing.T) {
 	var missing *onnx.MissingError
 	require.ErrorAs(t, err, &missing)
 	require.Len(t, missing.Ops, 6)
+	require.Equal(t, []int{2, 1, 1, 1, 1, 1}, missing.Nodes)
 }

@@ -161,7 +161,7 @@ func lookup(op string, v Opset) (*definition, error) {
 	}
 	versions, ok := operators[op]
 	if !ok {
-		return nil, &MissingError{Ops: []string{op}}
+		return nil, missingOf([]string{op})
 	}
 	for _, d := range slices.Backward(versions) {
 		if d.since <= v {
@@ -172,7 +172,23 @@ func lookup(op string, v Opset) (*definition, error) {
 }
 
 // MissingError lists operators that are not supported. It is of kind ErrUnsupported.
-type MissingError struct{ Ops []string }
+type MissingError struct {
+	Ops   []string // each once, sorted
+	Nodes []int    // how many nodes each has
+}
+
+// missingOf makes the error of the operators of nodes.
+func missingOf(nodes []string) error {
+	e := &MissingError{}
+	slices.Sort(nodes)
+	for i, op := range nodes {
+		if i == 0 || op != nodes[i-1] {
+			e.Ops, e.Nodes = append(e.Ops, op), append(e.Nodes, 0)
+		}
+		e.Nodes[len(e.Nodes)-1]++
+	}
+	return e
+}
 
 func (e *MissingError) Error() string {
 	return "operators that are not supported: " + listed(e.Ops)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/internal/nearest"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -31,7 +32,7 @@ func Lookup(name string) (*Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return nil, layout.Errorf(layout.ErrInvalid, "quant", "no format is named %s; there are %s", quote.Name(name), strings.Join(names, ", "))
+	return nil, layout.Errorf(layout.ErrInvalid, "quant", "no format is named %s%s; there are %s", quote.Name(name), nearest.Meant(name, names), strings.Join(names, ", "))
 }
 
 // File returns the kind of file that the format's weights are in.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -47,8 +46,9 @@ type benchFlags struct {
 func newBench() *cobra.Command {
 	f := &benchFlags{told: notes{}}
 	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure how fast devices move elements, beside how fast they move them at all",
+		Use:        "bench",
+		SuggestFor: []string{"benchmark", "measure"},
+		Short:      "Measure how fast devices move elements, beside how fast they move them at all",
 		Long: `Measures, on each device, a roofline (dense copies by our kernel, by the driver and,
 on processors, by two goroutines; fills, transfers, launches), and then layout
 operations, which are verified first. The figures are medians of passes that are apart
@@ -78,31 +78,36 @@ auto is all of numpy, torch, onnxruntime and cupy that python3 or /usr/bin/pytho
 (or the one that RESTRIDE_PYTHON names). What is none of these is a program: what it
 has to do is in bench/peers/README.md. A regular expression with a comma is quoted as
 in CSV: --peer '"./other=^a{1,2}-"'.`,
-		Args: cobra.NoArgs,
+		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
-	cmd.Flags().StringVar(&f.filter, "filter", "", `only cases whose name matches this regular expression, as "transpose"`)
-	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, NAME=CASE or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
-	cmd.Flags().StringVar(&f.list, "cases", "", `a file of such, in lines of a name and a case; "#" begins a comment`)
-	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many bytes a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
+	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "`DEVICES`, as cpu,opencl:0")
+	cmd.Flags().Var(patternFlag(&f.filter), "filter", `only cases whose name matches this regular expression, as "transpose"`)
+	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, `NAME=CASE` or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
+	cmd.Flags().StringVar(&f.list, "cases", "", "a `FILE` of such, in lines of a name and a case; \"#\" begins a comment")
+	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many `BYTES` a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
 	cmd.Flags().BoolVar(&f.cached, "cached", false, "the same buffers at each call, which caches hold (without --size: 512K on processors, 16M on others): what is no slower than in memory is bound by instructions or latency, not by memory")
 	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
-	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this file, after each case what there is (its form: bench/report.schema.json)")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this file as a page for a browser, which needs nothing else")
-	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this file as Go's benchmarks do, for benchstat")
-	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this file, which --json wrote")
-	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this file, and fail where some have become worse")
-	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, names, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
+	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this `FILE`, after each case what there is (its form: bench/report.schema.json)")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this `FILE` as a page for a browser, which needs nothing else")
+	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this `FILE` as Go's benchmarks do, for benchstat")
+	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this `FILE`, which --json wrote")
+	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this `FILE`, and fail where some have become worse")
+	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, `NAMES`, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
 	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
-	for _, measures := range []string{"device", "filter", "case", "cases", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"} {
-		cmd.MarkFlagsMutuallyExclusive("from", measures)
-	}
 	return cmd
 }
 
+// measuring are the flags that have no use where nothing is measured.
+var measuring = []string{"device", "filter", "case", "cases", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"}
+
 func (f *benchFlags) run(cmd *cobra.Command) error {
+	for _, name := range measuring {
+		if f.from != "" && cmd.Flags().Changed(name) {
+			return wrongf("--%s with --from: that takes the figures of a file, and measures nothing", name)
+		}
+	}
 	if err := f.parse(); err != nil {
 		return err
 	}
@@ -121,11 +126,11 @@ func (f *benchFlags) parse() error {
 	}
 	switch {
 	case len(f.devices) == 0:
-		return errors.New("--device: none is named")
+		return wrongf("--device: none is named")
 	case f.time < 0:
-		return fmt.Errorf("--time %v: want at least 0", f.time)
+		return wrongf("--time %v: want at least 0", f.time)
 	case len(f.peers) > 0 && f.patience <= 0:
-		return fmt.Errorf("--peer-timeout %v: want more than 0", f.patience)
+		return wrongf("--peer-timeout %v: want more than 0", f.patience)
 	}
 	if f.sweep = slices.Equal(f.sizes, []string{sweep}); f.sweep {
 		f.sizes, f.bytes = nil, sweepSizes
@@ -133,10 +138,10 @@ func (f *benchFlags) parse() error {
 	for _, word := range f.sizes {
 		n, err := parseSize(word)
 		if err != nil {
-			return fmt.Errorf("--size: %w", err)
+			return wrongf("--size: %w", err)
 		}
 		if slices.Contains(f.bytes, n) {
-			return fmt.Errorf("--size: %s is there twice", quote.Plain(word))
+			return wrongf("--size: %s is there twice", quote.Plain(word))
 		}
 		f.bytes = append(f.bytes, n)
 	}
@@ -151,7 +156,7 @@ func (f *benchFlags) parse() error {
 	for _, word := range f.peers {
 		c, err := peers.Parse(word)
 		if err != nil {
-			return fmt.Errorf("--peer: %w", err)
+			return wrongf("--peer: %w", err)
 		}
 		f.choices = append(f.choices, c)
 	}
@@ -176,12 +181,12 @@ func (f *benchFlags) choose() error {
 			}
 		}
 		if len(f.cases) == 0 {
-			return fmt.Errorf("--filter: no case matches %q", f.filter)
+			return wrongf("--filter: no case matches %q", f.filter)
 		}
 	}
 	for _, c := range own {
 		if slices.ContainsFunc(f.cases, func(other cases.Case) bool { return other.Name == c.Name }) {
-			return fmt.Errorf("--case: %s is there twice", quote.Plain(c.Name))
+			return wrongf("--case: %s is there twice", quote.Plain(c.Name))
 		}
 		f.cases = append(f.cases, c)
 	}
@@ -195,7 +200,7 @@ func (f *benchFlags) ownCases() (own []cases.Case, err error) {
 	for _, text := range f.own {
 		c, err := cases.Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("--case: %w", quote.Error(err))
+			return nil, wrongf("--case: %w", quote.Error(err))
 		}
 		own = append(own, c)
 	}

@@ -133,10 +133,10 @@ func TestBenchRefuses(t *testing.T) {
 		"no device":                                 {"--device", "tpu:0"},
 		"1024 is there twice":                       {"--size", "1K,2K,1024"},
 		"cpu is there already, at 1024":             {"--device", "cpu", "--filter", "pack/4", "--size", "1K", "--time", "1us"},
-		"[from json] were all set":                  {"--from", bad, "--json", filepath.Join(dir, "other.json")},
-		"[filter from] were all set":                {"--from", bad, "--filter", "pack"},
-		"[case from] were all set":                  {"--from", bad, "--case", "copy/int8/3/dst=1@0/src=1@0"},
-		"[cases from] were all set":                 {"--from", bad, "--cases", bad},
+		"--json with --from":                        {"--from", bad, "--json", filepath.Join(dir, "other.json")},
+		"--filter with --from":                      {"--from", bad, "--filter", "pack"},
+		"--case with --from":                        {"--from", bad, "--case", "copy/int8/3/dst=1@0/src=1@0"},
+		"--cases with --from":                       {"--from", bad, "--cases", bad},
 		"--case: ParseCase: \"copy/int8\"":          {"--case", "copy/int8"},
 		"--case: Case: x: all indices are in range": {"--case", "x=take/int4/3/dst=1@0/src=0@0/at=1@0/int32/by=0:7:5/wrong=1"},
 		"--case: x is there twice":                  {"--case", "x=copy/int8/3/dst=1@0/src=1@0", "--case", "x=copy/int8/4/dst=1@0/src=1@0"},
@@ -144,7 +144,7 @@ func TestBenchRefuses(t *testing.T) {
 		"--cases: open":                             {"--cases", filepath.Join(dir, "none")},
 		"--cases: " + bad + ": line 1: Case: want a name and an operation": {"--cases", bad},
 		"--cases: " + empty + " has no cases":                              {"--cases", empty},
-		"[from peer] were all set":                                         {"--from", bad, "--peer", "auto"},
+		"--peer with --from":                                               {"--from", bad, "--peer", "auto"},
 	} {
 		if word != "no device" && !slices.Contains(args, "--from") {
 			args = append(args, "--device", "cpu")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +27,16 @@ func newConform() *cobra.Command {
 	var run string
 	var limits limits
 	cmd := &cobra.Command{
-		Use:   "conform DIR...",
-		Short: "Run ONNX backend test cases on devices and compare every byte",
+		Use:        "conform DIR...",
+		SuggestFor: []string{"test"},
+		Short:      "Run ONNX backend test cases on devices and compare every byte",
 		Long: `Runs every model.onnx found below the folders, with each test_data_set_* beside
 it, on each device, and compares type, shape and every byte or string of the
 outputs; of a NaN only that it is one. Inputs need not have the shapes that the
 model declares: those of some cases do not. A case is skipped where an operator is
 one that restride does not have, or where it expects text that is no UTF-8.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:              takes(caseDir, true),
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filter, err := regexp.Compile(run)
 			if err != nil {
@@ -44,13 +47,16 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 				return quote.Error(err)
 			}
 			if len(devices) == 0 {
-				return errors.New("--device: none is named")
+				return wrongf("--device: none is named")
 			}
 			if len(cases) == 0 {
 				for i := range args {
 					args[i] = quote.Path(args[i])
 				}
-				return fmt.Errorf("no model.onnx below %s that matches %q", strings.Join(args, ", "), run)
+				if run == "" {
+					return fmt.Errorf("no folder below %s has a model.onnx", strings.Join(args, ", "))
+				}
+				return fmt.Errorf("no folder below %s that matches %q has a model.onnx", strings.Join(args, ", "), run)
 			}
 			restore, err := limits.bound()
 			if err != nil {
@@ -70,8 +76,8 @@ one that restride does not have, or where it expects text that is no UTF-8.`,
 			return total.close(cmd)
 		},
 	}
-	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "devices, as cpu,opencl:0")
-	cmd.Flags().StringVar(&run, "run", "", "only cases whose folder matches this regular expression")
+	cmd.Flags().StringSliceVar(&devices, "device", []string{"auto"}, "`DEVICES`, as cpu,opencl:0")
+	cmd.Flags().Var(patternFlag(&run), "run", "only cases whose folder matches this regular expression")
 	limits.register(cmd, "a case")
 	return cmd
 }
@@ -86,6 +92,9 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 		root, err := filepath.EvalSymlinks(root) // WalkDir would not enter a link
 		if err != nil {
 			return nil, err
+		}
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, cmp.Or(err, fmt.Errorf("%s is a file: want %s", quote.Path(root), caseDir.about))
 		}
 		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || d.Name() != "model.onnx" || seen[path] {

@@ -13,9 +13,10 @@ import (
 
 func newDevices() *cobra.Command {
 	return &cobra.Command{
-		Use:   "devices",
-		Short: "List the devices of this machine",
-		Args:  cobra.NoArgs,
+		Use:        "devices",
+		SuggestFor: []string{"gpus", "list"},
+		Short:      "List the devices of this machine",
+		Args:       takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			infos, err := device.List()
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ func newExplain() *cobra.Command {
 			return err
 		}
 		if asJSON {
-			err = encodeExplanation(out, e)
+			err = printJSON(out, e)
 		} else {
 			err = writeExplanation(out, e)
 		}
@@ -60,7 +59,7 @@ are contiguous, of the types that the model declares or --shape and --dim say.`
 		flags.static = static || asJSON
 		return run(cmd, args)
 	}
-	cmd.Flags().StringVar(&dot, "dot", "", "file to write a picture of the graph to, in Graphviz's language, coloured by verdict")
+	cmd.Flags().StringVar(&dot, "dot", "", "`FILE` to write a picture of the graph to, in Graphviz's language, coloured by verdict")
 	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "do not run the model, and write JSON")
 	return cmd
@@ -76,15 +75,24 @@ func explain(out io.Writer, r *ran) error {
 			copied += n.Bytes
 		}
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tSHARE\tWHY")
+	t := nodeTable("SHARE")
 	for _, n := range r.nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", nodeName(n), quote.Plain(n.Op), quote.Plain(n.Output), n.TypeString(), verdict(n), n.Bytes, share(n, copied), quote.Text(n.Why))
+		t.add(nodeName(n), quote.Plain(n.Op), quote.Plain(n.Output), n.TypeString(), verdict(n), fmt.Sprint(n.Bytes), share(n, copied), quote.Text(n.Why))
 		for _, more := range n.More {
-			fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", quote.Plain(more.Output), more.TypeString())
+			t.add("", "", quote.Plain(more.Output), more.TypeString(), "", "", "", "")
 		}
 	}
-	return w.Flush()
+	return t.write(out)
+}
+
+// nodeTable is a table of nodes, with one more column.
+func nodeTable(more string) *table {
+	const node, op, output, typ, why = 0, 1, 2, 3, 7
+	return &table{
+		head:     []string{"NODE", "OP", "OUTPUT", "TYPE", "VERDICT", "BYTES", more, "WHY"},
+		flexible: []int{node, op, output, typ},
+		below:    [][]int{{why}, {output, typ, why}},
+	}
 }
 
 // explainPlan says how much memory the run was planned to need.

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"slices"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/onnx"
@@ -16,7 +15,7 @@ import (
 // explainModel explains a model without running it.
 func (f *graphFlags) explainModel(m *model.Model) (e *onnx.Explanation, err error) {
 	if len(f.inputs) > 0 {
-		return nil, errors.New("--input: the model is not run: give shapes with --shape")
+		return nil, wrongf("--input: the model is not run: give shapes with --shape")
 	}
 	given := onnx.Assumptions{}
 	if given.Shapes, err = parseShapes(f.shapes); err != nil {
@@ -33,45 +32,21 @@ func (f *graphFlags) explainModel(m *model.Model) (e *onnx.Explanation, err erro
 	return e, errors.Join(err, s.Close())
 }
 
-func encodeExplanation(out io.Writer, e *onnx.Explanation) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(e)
-}
-
 // writeExplanation writes a table for each graph, and the totals.
 func writeExplanation(out io.Writer, e *onnx.Explanation) error {
 	fmt.Fprintln(out, "not run: what a run would do, as far as the model's types tell")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	const head = "NODE\tOP\tOUTPUT\tTYPE\tVERDICT\tBYTES\tONNX RUNTIME\tWHY"
-	graph := ""
-	for i, n := range e.Nodes {
-		if i == 0 || n.Graph != graph {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			if graph = n.Graph; graph != "" {
-				fmt.Fprintf(w, "in %s:\n", quote.Text(graph))
-			}
-			fmt.Fprintln(w, head)
+	nodes := e.Nodes
+	for len(nodes) > 0 {
+		n := slices.IndexFunc(nodes, func(n onnx.Explained) bool { return n.Graph != nodes[0].Graph })
+		if n < 0 {
+			n = len(nodes)
 		}
-		name := fmt.Sprint(n.Index)
-		if n.Name != "" {
-			name += " " + quote.Plain(n.Name)
+		if err := writeGraph(out, nodes[:n]); err != nil {
+			return err
 		}
-		first := onnx.Typed{}
-		if len(n.Outputs) > 0 {
-			first = n.Outputs[0]
+		if nodes = nodes[n:]; len(nodes) > 0 {
+			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, quote.Plain(n.Op), quote.Plain(first.Name), first.Type, n.Outcome, bytesText(n.Bytes), bytesText(n.Runtime), quote.Text(n.Why))
-		for k, more := range n.Outputs {
-			if k > 0 {
-				fmt.Fprintf(w, "\t\t%s\t%s\t\t\t\t\n", quote.Plain(more.Name), more.Type)
-			}
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
 	}
 	t := e.Totals
 	fmt.Fprintf(out, "%d nodes: %d of an engine, %d views, %d \"view unless\", %d copies, %d on the host, %d constants, %d wrong\n",
@@ -79,6 +54,29 @@ func writeExplanation(out io.Writer, e *onnx.Explanation) error {
 	fmt.Fprintf(out, "copies: %s%s; ONNX Runtime's for the same nodes: %s%s\n",
 		byteSize(t.Bytes), andUncounted(t.Uncounted), byteSize(t.Runtime), andUncounted(t.RuntimeUncounted))
 	return nil
+}
+
+// writeGraph writes the table of one graph's nodes.
+func writeGraph(out io.Writer, nodes []onnx.Explained) error {
+	if graph := nodes[0].Graph; graph != "" {
+		fmt.Fprintf(out, "in %s:\n", quote.Text(graph))
+	}
+	t := nodeTable("ONNX RUNTIME")
+	for _, n := range nodes {
+		name := fmt.Sprint(n.Index)
+		if n.Name != "" {
+			name += " " + quote.Plain(n.Name)
+		}
+		first, more := onnx.Typed{}, n.Outputs
+		if len(more) > 0 {
+			first, more = more[0], more[1:]
+		}
+		t.add(name, quote.Plain(n.Op), quote.Plain(first.Name), first.Type, string(n.Outcome), bytesText(n.Bytes), bytesText(n.Runtime), quote.Text(n.Why))
+		for _, out := range more {
+			t.add("", "", quote.Plain(out.Name), out.Type, "", "", "", "")
+		}
+	}
+	return t.write(out)
 }
 
 func bytesText(n int64) string {

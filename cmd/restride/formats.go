@@ -12,7 +12,7 @@ func newFormats() *cobra.Command {
 	return &cobra.Command{
 		Use:   "formats",
 		Short: "List the formats of quantised weights that repack knows",
-		Args:  cobra.NoArgs,
+		Args:  takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, f := range quant.Formats() {
 				fmt.Fprintf(cmd.OutOrStdout(), "%-20s %s\n", f.Name, f.About)

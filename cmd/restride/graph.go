@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/nearest"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -35,10 +36,10 @@ type graphFlags struct {
 }
 
 func (f *graphFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.device, "device", "auto", `device to run on: "auto", "cpu", "opencl:0", ...`)
-	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as NAME=FILE.pb or NAME=FILE.npy; inputs not given are random")
-	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis, as NAME=N (of random inputs by default 2)")
-	cmd.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input, as NAME=1x3x224x224")
+	cmd.Flags().StringVar(&f.device, "device", "auto", "`DEVICE` to run on: \"auto\", \"cpu\", \"opencl:0\", ...")
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as `NAME=FILE`.pb or NAME=FILE.npy; inputs not given are random")
+	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis, as `NAME=N` (of random inputs by default 2)")
+	cmd.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input, as `NAME=1x3x224x224`")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
 	f.limits.register(cmd, "all of it")
 }
@@ -47,9 +48,10 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 // set it is shown what each node did.
 func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(out io.Writer, r *ran) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   use + " MODEL.onnx",
-		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Use:               use + " MODEL.onnx",
+		Short:             short,
+		Args:              takes(modelFile, false),
+		ValidArgsFunction: once(files("onnx")),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			restore, err := flags.limits.bound()
 			if err != nil {
@@ -61,16 +63,19 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 			out := cmd.OutOrStdout()
 			m, err := model.Load(args[0])
 			if err != nil {
-				return err
+				return elsewhere(args[0], err)
 			}
 			if flags.static {
 				return flags.otherwise(out, m)
 			}
 			r, err := flags.runGraph(ctx, out, m, keep)
-			if lacks(err) && flags.otherwise != nil {
+			var lack *onnx.MissingError
+			switch {
+			case errors.As(err, &lack) && flags.otherwise != nil:
 				return flags.otherwise(out, m)
-			}
-			if err != nil {
+			case lack != nil:
+				return needsEngine(args[0], lack)
+			case err != nil:
 				return err
 			}
 			defer func() {
@@ -88,10 +93,36 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 	return cmd
 }
 
-// lacks reports whether a model has operators that are not supported.
-func lacks(err error) bool {
-	var missing *onnx.MissingError
-	return errors.As(err, &missing)
+// elsewhere says which command reads a file that is no model.
+func elsewhere(path string, err error) error {
+	if fileFormat(path) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nrestride inspect %s says what is in a file of weights", err, quote.Path(path))
+}
+
+// needsEngine says of a model with operators that are not supported what can be done with it.
+func needsEngine(path string, lack *onnx.MissingError) error {
+	const most = 20
+	var ops []string
+	for i, op := range lack.Ops[:min(len(lack.Ops), most)] {
+		ops = append(ops, fmt.Sprintf("%s (%s)", quote.Plain(op), count(lack.Nodes[i], "node")))
+	}
+	if more := len(lack.Ops) - most; more > 0 {
+		ops = append(ops, fmt.Sprintf("and %d more", more))
+	}
+	path = quote.Path(path)
+	return fmt.Errorf(`%[1]s needs an engine: Restride has no %[2]s
+restride explain %[1]s says of each node what it does, without an engine
+adapters/onnxruntime is a Go package that runs the model, with ONNX Runtime as its engine`, path, strings.Join(ops, ", "))
+}
+
+// count writes how many of a thing there are.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // ran is a graph that has run once.
@@ -179,7 +210,7 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 			return values, err
 		}
 		if values[in.Name] != nil {
-			return values, fmt.Errorf("--input %q: given twice", given)
+			return values, wrongf("--input %q: given twice", given)
 		}
 		if values[in.Name], err = readInput(s, file, in.Type); err != nil {
 			delete(values, in.Name)
@@ -194,9 +225,15 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 	if err != nil {
 		return values, err
 	}
+	var free []string
+	for _, in := range needed {
+		if values[in.Name] == nil {
+			free = append(free, in.Name)
+		}
+	}
 	for name := range shapes {
-		if !slices.ContainsFunc(needed, func(in model.ValueInfo) bool { return in.Name == name && values[name] == nil }) {
-			return values, fmt.Errorf("--shape %s: no input that is made up has that name", quote.Name(name))
+		if !slices.Contains(free, name) {
+			return values, wrongf("--shape %s: no input that is made up has that name%s; %s", quote.Name(name), nearest.Meant(name, free), listed("such inputs", free))
 		}
 	}
 	made := maker{rng: rand.New(rand.NewPCG(f.seed, 0)), room: maxRandom}
@@ -222,12 +259,12 @@ func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, nee
 	return values, nil
 }
 
-func names(infos []model.ValueInfo) string {
+func names(infos []model.ValueInfo) []string {
 	list := make([]string, len(infos))
 	for i, v := range infos {
-		list[i] = quote.Plain(v.Name)
+		list[i] = v.Name
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // splitInput takes NAME=FILE apart. Either may contain a "=": the longest name
@@ -244,9 +281,10 @@ func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, fil
 	case found:
 		return in, file, nil
 	case !strings.Contains(given, "="):
-		return in, "", fmt.Errorf("--input %q: want NAME=FILE", given)
+		return in, "", wrongf("--input %q: want NAME=FILE", given)
 	}
-	return in, "", fmt.Errorf("--input %q: the model has no input of that name; it has %s", given, names(inputs))
+	known := names(inputs)
+	return in, "", wrongf("--input %q: the model has no input of that name%s; %s", given, nearest.Meant(given[:strings.LastIndex(given, "=")], known), listed("its inputs", known))
 }
 
 // parseDims reads the extents of named axes, which some input must have.
@@ -256,17 +294,45 @@ func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, erro
 		at := strings.LastIndex(d, "=")
 		n, err := strconv.ParseInt(d[at+1:], 10, 64)
 		if at < 0 || err != nil || n < 0 {
-			return nil, fmt.Errorf("--dim %q: want NAME=N with N at least 0", d)
+			return nil, wrongf("--dim %q: want NAME=N with N at least 0", d)
 		}
-		name := d[:at]
-		if !slices.ContainsFunc(inputs, func(in model.ValueInfo) bool {
-			return slices.ContainsFunc(in.Type.Dims, func(d model.Dim) bool { return d.Param == name })
-		}) {
-			return nil, fmt.Errorf("--dim %q: no input has an axis of that name", d)
+		name, known := d[:at], axes(inputs)
+		if !slices.Contains(known, name) {
+			return nil, wrongf("--dim %q: no input has an axis of that name%s; %s", d, nearest.Meant(name, known), listed("axes with a name", known))
 		}
 		dims[name] = n
 	}
 	return dims, nil
+}
+
+// axes are the names of the extents of values, each once, in their order.
+func axes(values []model.ValueInfo) (names []string) {
+	seen := map[string]bool{"": true} // an extent without a name
+	for _, v := range values {
+		for _, d := range v.Type.Dims {
+			if !seen[d.Param] {
+				seen[d.Param] = true
+				names = append(names, d.Param)
+			}
+		}
+	}
+	return names
+}
+
+// listed says which names of a kind there are: the first of them, where there are many.
+func listed(kind string, names []string) string {
+	const most = 20
+	if len(names) == 0 {
+		return "there are no " + kind
+	}
+	var text []string
+	for _, name := range names[:min(len(names), most)] {
+		text = append(text, quote.Plain(name))
+	}
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s: %s and %d more", kind, strings.Join(text, ", "), more)
+	}
+	return fmt.Sprintf("%s: %s", kind, strings.Join(text, ", "))
 }
 
 // parseShapes reads the shapes of values.
@@ -275,14 +341,14 @@ func parseShapes(flags []string) (map[string]layout.Shape, error) {
 	for _, given := range flags {
 		at := strings.LastIndex(given, "=")
 		if at < 0 {
-			return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+			return nil, wrongf("--shape %q: want NAME=1x3x224x224", given)
 		}
 		shape := layout.Shape{}
 		if given[at+1:] != "" { // else a scalar
 			for _, d := range strings.Split(given[at+1:], "x") {
 				n, err := strconv.ParseInt(d, 10, 64)
 				if err != nil || n < 0 {
-					return nil, fmt.Errorf("--shape %q: want NAME=1x3x224x224", given)
+					return nil, wrongf("--shape %q: want NAME=1x3x224x224", given)
 				}
 				shape = append(shape, n)
 			}

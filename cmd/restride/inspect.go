@@ -17,15 +17,17 @@ func newInspect() *cobra.Command {
 	var limits limits
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "inspect SOURCE",
-		Short: "Say what is in a file of weights, and what these can become",
+		Use:        "inspect SOURCE",
+		SuggestFor: []string{"show", "info"},
+		Short:      "Say what is in a file of weights, and what these can become",
 		Long: `Say what is in a file of weights, and what these can become.
 
 SOURCE is what restride repack takes; of it headers are read, and config.json. The
 format of quantised weights is what these say. It is not guessed: names and shapes are
 the same in formats that differ in the order of bits. Where nothing says it, the formats
 that may be are listed, and --from names one.`,
-		Args: cobra.ExactArgs(1),
+		Args:              takes(source, false),
+		ValidArgsFunction: once(weightFiles),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			restore, err := limits.bound()
 			if err != nil {

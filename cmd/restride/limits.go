@@ -21,7 +21,7 @@ type limits struct {
 
 // register adds the flags. The time is that of one thing, such as "a case".
 func (l *limits) register(cmd *cobra.Command, of string) {
-	cmd.Flags().StringVar(&l.memory, "max-memory", "", "most memory for tensors and files, on the host and on devices together, as 512M (default: what the system grants)")
+	cmd.Flags().Var(sizeFlag(&l.memory), "max-memory", "most memory for tensors and files, on the host and on devices together, as 512M (default: what the system grants)")
 	cmd.Flags().DurationVar(&l.timeout, "timeout", 0, "most time for "+of+", as 30s (default: any)")
 }
 
@@ -29,12 +29,12 @@ func (l *limits) register(cmd *cobra.Command, of string) {
 func (l *limits) bound() (restore func(), err error) {
 	restore = func() {}
 	if l.timeout < 0 {
-		return restore, fmt.Errorf("--timeout %v: it is negative", l.timeout)
+		return restore, wrongf("--timeout %v: it is negative", l.timeout)
 	}
 	if l.memory != "" {
 		bytes, err := parseSize(l.memory)
 		if err != nil {
-			return restore, fmt.Errorf("--max-memory: %w", err)
+			return restore, wrongf("--max-memory: %w", err)
 		}
 		restore = budget.SetLimit(bytes, "--max-memory")
 	}

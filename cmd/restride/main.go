@@ -5,10 +5,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,17 +23,26 @@ func main() {
 	out := &checkedWriter{w: os.Stdout}
 	root := newRoot()
 	root.SetOut(out)
-	if err := cmp.Or(root.Execute(), out.err); err != nil {
+	err := execute(context.Background(), root)
+	if err = cmp.Or(out.err, err); err != nil { // output that is lost is never the command line's fault
 		complain(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(statusOf(err))
 	}
 }
 
 // complain prints the error of a command, if the command has not.
 func complain(w io.Writer, err error) {
-	if !errors.Is(err, errCounted) {
-		fmt.Fprintln(w, "restride:", quote.Lines(err.Error()))
+	if errors.Is(err, errCounted) {
+		return
 	}
+	text := err.Error()
+	if !strings.HasPrefix(text, "restride ") { // else it begins with the command
+		text = "restride: " + text
+	}
+	if usage := (*usageError)(nil); errors.As(err, &usage) && usage.help != "" {
+		text += "\n" + usage.help
+	}
+	fmt.Fprintln(w, quote.Lines(text))
 }
 
 // checkedWriter keeps the first error of writing: output that was lost must not
@@ -60,14 +71,25 @@ var errCounted = errors.New("some cases failed")
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "restride",
-		Short:         "Change the shape and layout of tensors where they live",
+		Use:   "restride",
+		Short: "Change the shape and layout of tensors where they live",
+		Long: `Changes the shape and layout of tensors where they live: runs and explains ONNX models,
+converts quantised weights from format to format, and checks and measures devices.
+
+The exit status is 0 where all was done; 2 where the command line is wrong (a command,
+flag, argument or value), and nothing was done; and 1 for all else: what was asked for
+failed, or a file, device or library is not as it must be.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       thisBuild().String(),
+		Args:          chooses,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quote.Error(err) })
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats())
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newVersion(), newLicenses(), newCompletion())
+	root.SetHelpCommand(newHelp())
+	complete(root)
 	return root
 }
 

@@ -27,7 +27,7 @@ func restride(args ...string) (string, error) {
 	root.SetOut(&out)
 	root.SetErr(&out)
 	root.SetArgs(args)
-	err := root.ExecuteContext(context.Background())
+	err := execute(context.Background(), root)
 	return out.String(), err
 }
 
@@ -176,21 +176,23 @@ func TestRunRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"run", "none.onnx"}, "none.onnx"},
-		{[]string{"run"}, "accepts 1 arg"},
+		{[]string{"run", "none.gguf"}, "restride inspect none.gguf says"},
+		{[]string{"run"}, "restride run needs a MODEL.onnx"},
 		{[]string{"run", attention, "--device", "tpu"}, "tpu"},
 		{[]string{"run", attention, "--device", "cpu:7"}, "cpu"},
 		{[]string{"run", attention, "--input", "x"}, "NAME=FILE"},
-		{[]string{"run", attention, "--input", "y=a.pb"}, "it has x"},
+		{[]string{"run", attention, "--input", "y=a.pb"}, "its inputs: x"},
 		{[]string{"run", attention, "--input", "x=none.npy"}, "none.npy"},
 		{[]string{"run", attention, "--dim", "batch"}, "NAME=N"},
 		{[]string{"run", attention, "--dim", "batch=-1"}, "NAME=N"},
 		{[]string{"run", attention, "--dim", "batch=9223372036854775807"}, "overflow"},
 		{[]string{"run", attention, "--dim", "batch=1000000000"}, "too large"},
-		{[]string{"run", attention, "--dim", "typo=5"}, "no input has an axis of that name"},
+		{[]string{"run", attention, "--dim", "typo=5"}, "no input has an axis of that name; axes with a name: batch, sequence"},
 		{[]string{"conform", t.TempDir(), "--device", ""}, "--device"},
 		{[]string{"verify", "--cases", "0"}, "at least 1"},
 		{[]string{"verify", "--case", ""}, "--case"},
-		{[]string{"conform", t.TempDir()}, "no model.onnx"},
+		{[]string{"conform", t.TempDir()}, "has a model.onnx"},
+		{[]string{"conform", attention}, "attention.onnx is a file: want a folder that has model.onnx"},
 		{[]string{"conform", "nowhere"}, "nowhere"},
 		{[]string{"conform", t.TempDir(), "--run", "("}, "--run"},
 		{[]string{"verify", "--case", "nonsense"}, "--case"},
@@ -313,7 +315,7 @@ func TestLostOutputIsAnError(t *testing.T) {
 	root := newRoot()
 	root.SetOut(out)
 	root.SetArgs([]string{"devices"})
-	_ = root.Execute()
+	_ = execute(context.Background(), root)
 	assert.ErrorIs(t, out.err, os.ErrClosed)
 }
 

@@ -17,8 +17,9 @@ func newRepack() *cobra.Command {
 	var r repack
 	var limits limits
 	cmd := &cobra.Command{
-		Use:   "repack SOURCE --to FORMAT --output OUTPUT",
-		Short: "Convert quantised weights between formats, file to file",
+		Use:        "repack SOURCE --to FORMAT --output OUTPUT",
+		SuggestFor: []string{"convert", "quantize", "quantise"},
+		Short:      "Convert quantised weights between formats, file to file",
 		Long: `Convert quantised weights between formats, file to file.
 
 SOURCE is a .safetensors or .gguf file, an index of such files, or a folder that has
@@ -33,7 +34,8 @@ interruption the same command goes on where it was. Formats: restride formats.
 --shard I/N does the I-th of N parts of a folder, each of which may run on another
 machine and at any time: all parts together write what one command writes that has
 as many files.`,
-		Args: cobra.ExactArgs(1),
+		Args:              takes(source, false, "to", "output"),
+		ValidArgsFunction: once(weightFiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			restore, err := limits.bound()
 			if err != nil {
@@ -47,20 +49,18 @@ as many files.`,
 		},
 	}
 	f := cmd.Flags()
+	r.shard = "1/1"
 	r.said.register(cmd)
-	f.StringVar(&r.to, "to", "", "format to convert to")
-	f.StringVar(&r.output, "output", "", "file or folder to write")
-	f.StringVar(&r.device, "device", "cpu", "device to convert on")
-	f.StringVar(&r.only, "only", "", "regular expression: convert only weights whose name it matches, copy the others")
-	f.StringVar(&r.shard, "shard", "1/1", "part of the files to write, as 2/8")
+	f.Var(formatFlag(&r.to), "to", "format to convert to")
+	f.StringVar(&r.output, "output", "", "`FILE` or folder to write")
+	f.StringVar(&r.device, "device", "cpu", "`DEVICE` to convert on")
+	f.Var(patternFlag(&r.only), "only", "regular expression: convert only weights whose name it matches, copy the others")
+	f.Var(partFlag(&r.shard), "shard", "part of the files to write, as 2/8")
 	f.BoolVar(&r.verify, "verify", false, "turn each weight back on the device, and compare it with the source")
 	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name: it is whole after a power cut, too")
 	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: say what becomes of each weight, and what it takes")
 	f.BoolVar(&r.json, "json", false, "print what was done, or would be, as JSON")
 	limits.register(cmd, "all of it")
-	for _, flag := range []string{"to", "output"} {
-		_ = cmd.MarkFlagRequired(flag)
-	}
 	return cmd
 }
 

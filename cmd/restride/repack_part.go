@@ -22,7 +22,7 @@ func parsePart(text string) (p part, err error) {
 		p.of, err = strconv.Atoi(n)
 	}
 	if err != nil || p.number < 1 || p.of < p.number || p.of > maxParts {
-		return p, fmt.Errorf("--shard %s: want a part and how many there are, as 2/8, at most %d", quote.Name(text), maxParts)
+		return p, fmt.Errorf("%s: want a part and how many there are, as 2/8, at most %d", quote.Name(text), maxParts)
 	}
 	return p, nil
 }

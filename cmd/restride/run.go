@@ -40,7 +40,7 @@ func newRun() *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&output, "output", "", "folder to write output_0.pb, output_1.pb, ... to")
+	cmd.Flags().StringVar(&output, "output", "", "`FOLDER` to write output_0.pb, output_1.pb, ... to")
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,22 @@ import (
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth is how many columns a terminal has, as $COLUMNS or else the terminal says;
+// 0: there is none, or its width is not known.
+func terminalWidth(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	n, _, err := term.GetSize(int(w.(interface{ Fd() uintptr }).Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // unicodeLocale reports whether terminals show more than ASCII, as far as the

@@ -22,7 +22,7 @@ func newVerify() *cobra.Command {
 		Long: `Makes random layouts of every element type, runs them on the device, and compares
 every bit of the buffers, guard bytes included, with a slow walk over all indices.
 A failure names its case and seed; --case NAME --seed SEED runs it again.`,
-		Args: cobra.NoArgs,
+		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			dev, err := device.Open(name)
 			if err != nil {
@@ -47,13 +47,13 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			if cmd.Flags().Changed("case") {
 				c, err := oracle.ParseCase(one)
 				if err != nil {
-					return fmt.Errorf("--case: %w", quote.Error(err))
+					return wrongf("--case: %w", quote.Error(err))
 				}
 				count(oracle.Check(dev, c, seed))
 				return total.close(cmd)
 			}
 			if cases < 1 {
-				return fmt.Errorf("--cases %d: want at least 1", cases)
+				return wrongf("--cases %d: want at least 1", cases)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d cases, seed %d\n", dev.Info().ID(), cases, seed)
 			rng := rand.New(rand.NewPCG(seed, 0))
@@ -63,9 +63,9 @@ A failure names its case and seed; --case NAME --seed SEED runs it again.`,
 			return total.close(cmd)
 		},
 	}
-	cmd.Flags().StringVar(&name, "device", "auto", `device to check: "auto", "cpu", "opencl:0", ...`)
+	cmd.Flags().StringVar(&name, "device", "auto", "`DEVICE` to check: \"auto\", \"cpu\", \"opencl:0\", ...")
 	cmd.Flags().IntVar(&cases, "cases", 1000, "how many random cases")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random cases and their data")
-	cmd.Flags().StringVar(&one, "case", "", "run this one case, as a failure names it")
+	cmd.Flags().StringVar(&one, "case", "", "run this one `CASE`, as a failure names it")
 	return cmd
 }
