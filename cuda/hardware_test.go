@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -130,8 +131,7 @@ func TestBugEventQueryFails(t *testing.T) {
 			q, e, over := slow(t, k, dev)
 			b := gputest.Alloc(t, dev, 64)
 			k.turn(t, "FAIL", fail)
-			for !e.Done() {
-			}
+			require.Eventually(t, e.Done, time.Minute, time.Millisecond)
 			assert.True(t, over() || strings.Contains(fail, ","))
 			k.turn(t, "FAIL", "")
 			err := e.Wait()

@@ -94,6 +94,7 @@ func TestBugEventReleasedOnce(t *testing.T) {
 	require.NoError(t, other.Stream().WaitFor(e))
 	require.NoError(t, e.Wait())
 	require.NoError(t, e.Wait())
+	assert.Zero(t, d.Calls()["clReleaseEvent"]-before, "the other queue waits for it")
 	e.Release()
 	require.NoError(t, other.Wait())
 	assert.Equal(t, 1, d.Calls()["clReleaseEvent"]-before)
