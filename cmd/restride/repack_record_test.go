@@ -137,6 +137,19 @@ func TestRecordsRefused(t *testing.T) {
 	}
 }
 
+// TestBugRecordsThatDiffer: of several files the last one's record counted.
+func TestBugRecordsThatDiffer(t *testing.T) {
+	for first, second := range map[string]string{
+		`{"format":"packed","weights":[]}`:                                `{"format":"gptq","weights":[]}`,
+		`{"weights":[{"format":"packed","bits":4,"codes":["w.weight"]}]}`: `{"weights":[{"format":"packed","bits":8,"codes":["w.weight"]}]}`,
+	} {
+		all := records{of: map[string]kind{}}
+		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(first)))
+		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(first)))
+		require.Error(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(second)))
+	}
+}
+
 // TestRecordsOfFormats: what a record says of a weight is enough to turn it back.
 func TestRecordsOfFormats(t *testing.T) {
 	dir := t.TempDir()
