@@ -28,6 +28,7 @@ var refusedByAll = []string{
 	"{\"\xff\":{" + one + "}}", "{\"\xed\xa0\x80\":{" + one + "}}", "{\"\xc0\x80\":{" + one + "}}", "{\"\xff\\n\":{" + one + "}}", `{"\ud800":{` + one + `}}`, `{"\udc00":{` + one + `}}`,
 	`{"\ud800\ud800":{` + one + `}}`, "{\"\x01\":{" + one + "}}", `{"\x":{` + one + `}}`, `{"\u12":{` + one + `}}`, `{"\u+123":{` + one + `}}`,
 	// Metadata.
+	"{\"__metadata__\":{\"k\":\"\xff\"},\"a\":{" + one + "}}", "{\"__metadata__\":{\"\xff\":\"\"},\"a\":{" + one + "}}", "{\"a\":{" + one + ",\"x\":\"\xff\"}}", "{\"a\":{" + one + ",\"\xff\":1}}",
 	`{"__metadata__":{"a":1},"a":{` + one + `}}`, `{"__metadata__":{"a":null},"a":{` + one + `}}`, `{"__metadata__":{"a":{}},"a":{` + one + `}}`, `{"__metadata__":[],"a":{` + one + `}}`,
 	`{"__metadata__":"","a":{` + one + `}}`, `{"__metadata__":{},"__metadata__":{},"a":{` + one + `}}`, `{"__metadata__":null,"__metadata__":null,"a":{` + one + `}}`,
 	// What is said of a tensor.

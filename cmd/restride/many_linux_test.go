@@ -37,10 +37,10 @@ var many = map[string]func(t *testing.T, dir string, n int) string{
 		})
 	},
 	"weights": func(t *testing.T, dir string, n int) string {
-		return writeHeader(t, dir, 152*n, func(b *bytes.Buffer) {
+		return writeHeader(t, dir, 144*n, func(b *bytes.Buffer) {
 			b.WriteString(`"__metadata__":{"quantization_config":"{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":32}"},`)
 			for i := range n {
-				fmt.Fprintf(b, `"%d.qweight":{"dtype":"I32","shape":[4,8],"data_offsets":[%d,%d]},"%d.scales":{"dtype":"F16","shape":[1,12],"data_offsets":[%d,%d]},`, i, 152*i, 152*i+128, i, 152*i+128, 152*i+152)
+				fmt.Fprintf(b, `"%d.qweight":{"dtype":"I32","shape":[4,8],"data_offsets":[%d,%d]},"%d.scales":{"dtype":"F16","shape":[1,8],"data_offsets":[%d,%d]},`, i, 144*i, 144*i+128, i, 144*i+128, 144*i+144)
 			}
 		})
 	},
@@ -174,4 +174,20 @@ func peakOf(t *testing.T, args ...string) (bytes int64, out string, failed bool)
 	_, err = fmt.Sscan(rest, &bytes)
 	require.NoError(t, err)
 	return bytes << 10, fmt.Sprintf("%.500s ... %s", text, text[max(0, len(text)-500):]), failed
+}
+
+// TestMemoryOfWeights: weights and their plans are counted, beside the tensors.
+func TestMemoryOfWeights(t *testing.T) {
+	dir := t.TempDir()
+	source := many["weights"](t, dir, 2000)
+	for limit, says := range map[string]string{"5M": "the work on the source's tensors", "8M": "the source's weights", "14M": "the plans of weights", "64M": ""} {
+		out, err := process(t, ":", "repack", source, "--to", "packed", "--dry-run", "--output", filepath.Join(dir, "out"), "--max-memory", limit)
+		if says == "" {
+			require.NoError(t, err, out)
+			continue
+		}
+		require.Error(t, err)
+		assert.Contains(t, out, says+": ")
+		assert.Contains(t, out, "(--max-memory)")
+	}
 }
