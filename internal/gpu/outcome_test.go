@@ -10,6 +10,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/gpu/gputest"
+	"github.com/restride/restride/layout"
 )
 
 // readOf reads the first bytes of a buffer.
@@ -237,4 +238,73 @@ func TestOutcomesThatDidNotCome(t *testing.T) {
 	f.fail("work", errWork) // which Finish tells
 	require.ErrorIs(t, readOf(q, b), errWork)
 	require.ErrorContains(t, q.Wait(), "index 9 is outside")
+}
+
+// Every operation hands on what is wrong with whatever it reads, to all that it writes.
+func TestOutcomesOfOperations(t *testing.T) {
+	dev := open(t, newFake(t))
+	q := gputest.Queue(t, dev)
+	const n = 32
+	of := func(dtype layout.DType, strides ...int64) device.Operand {
+		l, err := layout.Strided([]int64{n}, append(strides, 1)[:1], 0)
+		require.NoError(t, err)
+		return device.Operand{Buffer: gputest.Alloc(t, dev, 8*n), Layout: l, Type: dtype}
+	}
+	table := func() device.Operand {
+		o := of(layout.Float32)
+		o.Layout, _ = layout.Contiguous(16)
+		return o
+	}
+	f, i8, u4, at, truth := layout.Float32, layout.Int8, layout.Uint4, layout.Int32, layout.Bool
+	by := device.Index{Extent: n, Stride: 1}
+	skips := by
+	skips.Outside = device.OutsideSkip
+	for name, op := range map[string]struct {
+		operands []device.Operand
+		writes   int // how many of the first operands
+		reads    int // from which on
+		call     func(o []device.Operand) error
+	}{
+		"Copy":    {[]device.Operand{of(f), of(f)}, 1, 1, func(o []device.Operand) error { return q.Copy(o[0], o[1]) }},
+		"Convert": {[]device.Operand{of(f), of(i8)}, 1, 1, func(o []device.Operand) error { return q.Convert(o[0], o[1], device.Rounding{}) }},
+		"Map":     {[]device.Operand{of(f), of(u4), table()}, 1, 1, func(o []device.Operand) error { return q.Map(o[0], o[1], o[2]) }},
+		"Where":   {[]device.Operand{of(f), of(truth), of(f), of(f)}, 1, 1, func(o []device.Operand) error { return q.Where(o[0], o[1], o[2], o[3]) }},
+		"Dequantize": {[]device.Operand{of(f), of(i8), of(f, 0), of(i8, 0), of(f, 0)}, 1, 1, func(o []device.Operand) error {
+			return q.Dequantize(o[0], o[1], device.Scaling{Scale: o[2], Zero: o[3], Add: o[4]})
+		}},
+		"Quantize": {[]device.Operand{of(i8), of(f), of(f, 0), of(i8, 0)}, 1, 1, func(o []device.Operand) error {
+			return q.Quantize(o[0], o[1], device.Quantization{Scale: o[2], Zero: o[3]})
+		}},
+		"FindScale": {[]device.Operand{of(i8), of(f, 0), of(f)}, 2, 2, func(o []device.Operand) error {
+			return q.Quantize(o[0], o[2], device.Quantization{Scale: o[1], FindScale: true})
+		}},
+		"Take": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 1, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], by) }},
+		// Elements that are skipped stay as they are: dst is read, too.
+		"TakeSome": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 0, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], skips) }},
+		"Put":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.Set, by) }},
+		"Add":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.Add, by) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for read := op.reads; read < len(op.operands); read++ {
+				for _, o := range op.operands {
+					require.NoError(t, q.Write(o.Buffer, 0, make([]byte, 8*n)))
+				}
+				require.NoError(t, op.call(op.operands))
+				for _, o := range op.operands[:op.writes] {
+					require.NoError(t, readOf(q, o.Buffer))
+				}
+				d, s, i, index := gputest.Take(op.operands[read].Buffer, gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64))
+				q.Stream().(*stream).noted = [2]int64{9, 8}
+				require.NoError(t, q.Take(d, s, i, index))
+				require.NoError(t, op.call(op.operands))
+				for k, o := range op.operands {
+					if err := readOf(q, o.Buffer); k < op.writes || k == read {
+						require.ErrorContains(t, err, "index 9 is outside", "operand %d, of %d", k, read)
+					} else {
+						require.NoError(t, err, "operand %d, of %d", k, read)
+					}
+				}
+			}
+		})
+	}
 }

@@ -400,9 +400,6 @@ func (q *Queue) drain(seq uint64) (fault *outcome, notAsked error) {
 	q.closeFaults(seq)
 	_, notAsked = q.ask()
 	err := q.stream.Finish()
-	if err != nil {
-		_ = q.stream.Finish() // a call that failed may not have waited
-	}
 	q.records.mu.Lock()
 	if err != nil {
 		fault = q.faulted(seq, err)
