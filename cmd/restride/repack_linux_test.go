@@ -119,7 +119,7 @@ func TestRepackMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, string(whole) == string(got), "%v: by pieces it is another file", args)
 	}
-	_, err := restride("repack", at("gptq.safetensors"), "--to", "marlin", "--output", at("no.safetensors"), "--max-memory", "4M")
+	_, err := restride("repack", at("gptq.safetensors"), "--to", "marlin", "--output", at("no.safetensors"), "--max-memory", "1M")
 	require.ErrorContains(t, err, "pieces of a weight take at least ")
 	assert.NoFileExists(t, at("no.safetensors"+checkpoint.Partial))
 }

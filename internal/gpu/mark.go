@@ -137,13 +137,13 @@ func (q *Queue) flowParts(dst part, own *outcome, srcs []part) {
 		on = append(on, own)
 	}
 	if len(on) > mostSuspects {
-		q.ask() // so that some become known; without it, they stay
+		q.askFor(mostSuspects)
 	}
 	dst.b.depend(dst.lo, dst.hi, dst.dense, on)
 	clear(on)
 	q.suspected = on[:0]
 }
 
-// mostSuspects is from how many outcomes on it is worthwhile to ask for them: in chains
-// of work for which nobody waits.
+// mostSuspects is from how many outcomes on it is worthwhile to ask for them, so that they
+// become known: in chains of work for which nobody waits.
 const mostSuspects = 16

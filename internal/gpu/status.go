@@ -244,6 +244,18 @@ func (q *Queue) ask() (asked bool, err error) {
 	return asked, nil
 }
 
+// askFor asks for statuses, and learns from an event when they have come, if so many have
+// not been asked for.
+func (q *Queue) askFor(many int) {
+	n := 0
+	for _, p := range q.statuses.pages {
+		n += p.used - p.sent
+	}
+	if n >= many {
+		_, _ = q.record() // an error leaves them to a later wait
+	}
+}
+
 // answeredBy notes the event behind which the statuses have come that were asked for last.
 func (q *Queue) answeredBy(e *queueEvent) {
 	q.records.mu.Lock()
