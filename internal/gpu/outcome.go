@@ -117,11 +117,12 @@ func (o *outcome) end(err error) {
 // wait returns the outcome's error, and waits for its queue if it is not known. The
 // caller holds no queue's lock.
 func (o *outcome) wait() error {
+	var fault *outcome
 	var asked error
 	if !o.known() {
 		o.q.mu.Lock()
 		if !o.q.closed {
-			_, asked = o.q.drain(o.q.seq)
+			fault, asked = o.q.drain(o.q.seq)
 		}
 		o.q.mu.Unlock()
 	}
@@ -130,6 +131,8 @@ func (o *outcome) wait() error {
 		return nil
 	case o.state.Load() == failed:
 		return o.tell()
+	case fault != nil:
+		return fault.tell()
 	case asked != nil:
 		return asked
 	}
