@@ -93,6 +93,9 @@ func TestBugGroupsGuessed(t *testing.T) {
 		_, err := open(hint)
 		require.ErrorIs(t, err, layout.ErrInvalid, "%d", hint)
 	}
+	all = []Tensor{tensorOf("w.weight", "U8", 8, 32), tensorOf("w.scales", "F16", 8, 1)}
+	_, err = open(16)
+	require.ErrorContains(t, err, "scales for 1 groups of 64 columns; groups of 16 are said")
 	all = []Tensor{tensorOf("w.weight", "U8", 8, 40), tensorOf("w.scales", "F16", 8, 3)}
 	_, err = open(0)
 	require.ErrorIs(t, err, ErrUnsaid)
