@@ -239,8 +239,8 @@ func TestOutcomesThatDidNotCome(t *testing.T) {
 	e, err := q.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, e.Wait(), errWork)
+	require.ErrorIs(t, q.CheckBuffer(b, 0, 8), errWork) // which Finish tells, too
 	require.ErrorContains(t, q.CheckBuffer(b, 0, 8), "index 9 is outside")
-	require.NoError(t, q.Wait(), "both were told")
 }
 
 // Every operation hands on what is wrong with whatever it reads, to all that it writes.
