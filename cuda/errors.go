@@ -24,7 +24,6 @@ const (
 	codeNotReady       = 600
 	codeNotSupported   = 801
 	// Of the default stream: another one is capturing, which has to wait for it.
-	codeCaptureImplicit = 906
 )
 
 // codeOf returns the code of a driver's error; 0 for another.
