@@ -23,7 +23,6 @@ const (
 	codeNoBinary       = 209
 	codeNotReady       = 600
 	codeNotSupported   = 801
-	// Of the default stream: another one is capturing, which has to wait for it.
 )
 
 // codeOf returns the code of a driver's error; 0 for another.
