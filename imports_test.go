@@ -51,7 +51,7 @@ var policy = map[string][]string{
 	"bench/page":        {"bench/report", "gonum.org/v1/plot"},
 	"bench/benchtest":   {"layout", "device", "device/oracle", "bench", "bench/cases", "bench/report"},
 	"bench/results":     {"bench/cases", "bench/report", "internal/file", "internal/quote"},
-	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/quote"},
+	"checkpoint":        {"layout", "device/budget", "internal/file", "internal/jsontext", "internal/quote"},
 	"quant":             {"layout", "device", "tensor", "checkpoint", "internal/quote"},
 	"quant/generate":    {"checkpoint", "quant", "internal/file"},
 	"dlpack":            {"layout", "device", "cpu", "tensor", "internal/dl"},
@@ -77,6 +77,7 @@ var policy = map[string][]string{
 	"internal/simd":        {"golang.org/x/sys"},
 	"internal/onnxpb":      {"google.golang.org/protobuf"},
 	"internal/file":        {"internal/quote"},
+	"internal/jsontext":    {},
 	"internal/quote":       {},
 	"internal/race":        {},
 	"internal/readme":      {"github.com/stretchr/testify"}, // of the modules in adapters
@@ -91,7 +92,7 @@ var policy = map[string][]string{
 	"internal/adversary":   {"layout", "bench/cases", "bench/page", "bench/peers", "bench/report", "checkpoint", "device", "device/budget", "device/oracle", "quant", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
+		"", "layout", "device", "device/oracle", "bench", "bench/cases", "bench/page", "bench/peers", "bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},

@@ -1,21 +1,15 @@
 package checkpoint
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/restride/restride/device/budget"
-	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -25,8 +19,6 @@ const (
 	indexSuffix = ".safetensors.index.json"
 	// configName says how the weights beside it are quantised.
 	configName = "config.json"
-	// maxText is the longest index or configuration that is read.
-	maxText = 64 << 20
 	// maxFiles is the most files of one checkpoint.
 	maxFiles = 10_000
 )
@@ -46,9 +38,10 @@ type Checkpoint struct {
 
 // Index is a file that says which file has which tensor.
 type Index struct {
-	Name     string // of the file
-	Metadata json.RawMessage
-	Files    map[string]string // tensor to file
+	Name  string            // of the file
+	Files map[string]string // tensor to file
+
+	names []string // of the files, in order
 }
 
 // Open opens a file; all files that an index (NAME.safetensors.index.json) lists; all of
@@ -133,8 +126,7 @@ func (c *Checkpoint) open(main string) error {
 		if err := c.readIndex(main); err != nil {
 			return err
 		}
-		names = slices.Sorted(maps.Values(c.Index.Files))
-		names = slices.Compact(names)
+		names = c.Index.names
 	case m != nil:
 		n, _ := strconv.Atoi(m[3])
 		if i, _ := strconv.Atoi(m[2]); i < 1 || i > n || n > maxFiles {
@@ -156,44 +148,6 @@ func (c *Checkpoint) open(main string) error {
 		c.Files = append(c.Files, f)
 	}
 	return nil
-}
-
-// readIndex reads an index. The files lie beside it.
-func (c *Checkpoint) readIndex(path string) error {
-	text, err := c.content(path)
-	if err != nil {
-		return err
-	}
-	var index struct {
-		Metadata json.RawMessage   `json:"metadata"`
-		Files    map[string]string `json:"weight_map"`
-	}
-	if err := json.Unmarshal(text, &index); err != nil {
-		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s", quote.Path(path), quote.Text(err.Error()))
-	}
-	if len(index.Files) == 0 {
-		return layout.Errorf(layout.ErrInvalid, "Open", "%s has no weight_map", quote.Path(path))
-	}
-	for tensor, name := range index.Files {
-		if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, `/\`) {
-			return layout.Errorf(layout.ErrInvalid, "Open", "%s: tensor %s is in %s, which is no name of a file beside it", quote.Path(path), quote.Name(tensor), quote.Name(name))
-		}
-	}
-	c.Index = &Index{Name: filepath.Base(path), Metadata: index.Metadata, Files: index.Files}
-	return nil
-}
-
-// content reads a text file, and counts it and what becomes of it.
-func (c *Checkpoint) content(path string) ([]byte, error) {
-	f, err := file.Open(path, maxText)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if err := budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), 4*f.Size); err != nil {
-		return nil, err
-	}
-	return f.Content()
 }
 
 // collect gathers the tensors: those that the index lists, or all.
@@ -218,30 +172,17 @@ func (c *Checkpoint) collect() error {
 	if c.Index == nil {
 		return nil
 	}
-	var missing []string
+	missing, first := 0, ""
 	for name := range c.Index.Files {
-		if c.byName[name] == nil {
-			missing = append(missing, name)
+		if c.byName[name] != nil {
+			continue
+		}
+		if missing++; missing == 1 || name < first {
+			first = name
 		}
 	}
-	if len(missing) > 0 {
-		first := slices.MinFunc(missing, cmp.Compare[string])
-		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s has no tensor %s (%d such)", quote.Name(c.Index.Name), quote.Name(c.Index.Files[first]), quote.Name(first), len(missing))
+	if missing > 0 {
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s has no tensor %s (%d such)", quote.Name(c.Index.Name), quote.Name(c.Index.Files[first]), quote.Name(first), missing)
 	}
-	return nil
-}
-
-func (c *Checkpoint) readConfig(path string) error {
-	text, err := c.content(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !json.Valid(text) {
-		return layout.Errorf(layout.ErrInvalid, "Open", "%s is no JSON", quote.Path(path))
-	}
-	c.Config = text
 	return nil
 }

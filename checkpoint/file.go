@@ -66,9 +66,6 @@ func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// chargeStep is what is counted at once.
-const chargeStep = 1 << 20
-
 // readHeader reads the header of a file of size bytes. What it takes up is charged before
 // it is allocated.
 func readHeader(r io.ReaderAt, size int64, charge func(int64) error) (*Header, error) {
@@ -76,15 +73,7 @@ func readHeader(r io.ReaderAt, size int64, charge func(int64) error) (*Header, e
 	if n, err := r.ReadAt(start[:], 0); err != nil && (err != io.EOF || n == len(start)) {
 		return nil, err
 	}
-	credit := int64(0)
-	paid := func(bytes int64) error {
-		if credit -= bytes; credit >= 0 {
-			return nil
-		}
-		step := max(chargeStep, -credit)
-		credit += step
-		return charge(step)
-	}
+	paid := budget.Steps(charge)
 	if string(start[:]) == magicGGUF {
 		h := &Header{Format: GGUF}
 		return h, h.readGGUF(r, size, paid)

@@ -36,14 +36,15 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "version %d of the format; 2 and 3 are known, in little-endian order", version)
 	}
 	tensors, entries := c.count("tensors", 8+4+4+8), c.count("entries of metadata", 8+4+1)
-	keys := map[string]bool{}
+	keys := map[string]struct{}{}
 	for range entries {
+		c.pay(entryMemory)
 		key := c.text("a key")
 		t := ValueType(c.uint32())
-		if c.err == nil && (keys[key] || !valid(key)) {
+		if _, twice := keys[key]; c.err == nil && (twice || !valid(key)) {
 			c.fail("the key %s is there twice, or none", quote.Name(key))
 		}
-		keys[key] = true
+		keys[key] = struct{}{}
 		v := c.value(t, 0)
 		if c.err != nil {
 			return c.err
@@ -51,6 +52,7 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		h.Metadata = append(h.Metadata, Entry{key, Value{t, string(v)}})
 	}
 	for range tensors {
+		c.pay(tensorMemory + maxRankGGUF*axisMemory)
 		t := &Tensor{Name: c.text("a tensor's name")}
 		rank := c.uint32()
 		if c.err == nil && rank > maxRankGGUF {
@@ -124,13 +126,20 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
+// pay charges memory for what is about to be made.
+func (c *cursor) pay(bytes int64) {
+	if c.err == nil {
+		c.err = c.charge(bytes)
+	}
+}
+
 // take reads n bytes.
 func (c *cursor) take(n int64) []byte {
 	if c.err == nil && n > c.left {
 		c.fail("the file ends within its header: %d bytes are wanted, %d are left", n, c.left)
 	}
 	if c.err == nil {
-		c.err = c.charge(3 * n) // as bytes and as a text, and what holds it
+		c.err = c.charge(3*n + textMemory) // as bytes and as a text, and what holds it
 	}
 	if c.err != nil {
 		return nil

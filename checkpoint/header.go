@@ -90,12 +90,12 @@ func (h *Header) check(t *Tensor) error {
 // place checks where the tensors lie: within the file's size, none over another. It puts them in
 // the order of their bytes.
 func (h *Header) place(size int64) error {
-	names := make(map[string]bool, len(h.Tensors))
+	names := make(map[string]struct{}, len(h.Tensors))
 	for _, t := range h.Tensors {
-		if names[t.Name] {
+		if _, twice := names[t.Name]; twice {
 			return h.invalid("two tensors are named %s", quote.Name(t.Name))
 		}
-		names[t.Name] = true
+		names[t.Name] = struct{}{}
 	}
 	slices.SortStableFunc(h.Tensors, func(a, b *Tensor) int {
 		if a.offset != b.offset {

@@ -55,7 +55,11 @@ const noAxis = '#'
 // is there, "=2+3" that three are from it on, and ":96" that values are 96 bits apart,
 // with others between. "#1%3" is no digit of an index, but the second of three places.
 // Orders are constants of this package: one that cannot be read panics.
-func digits(order string) []digit {
+func digits(order string) []digit { return slices.Clone(knownDigits(order)) }
+
+var knownDigits = newMemory(readDigits)
+
+func readDigits(order string) []digit {
 	var out []digit
 	for _, word := range strings.Fields(order) {
 		d := digit{axis: word[0], div: 1, only: -1}

@@ -219,9 +219,10 @@ func (r *Report) WriteFile(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if _, err = f.Write(text); err == nil {
+		err = file.Rename(f, path)
+	} else {
+		_ = f.Close()
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())

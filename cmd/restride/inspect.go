@@ -37,7 +37,7 @@ that may be are listed, and --from names one.`,
 			if err := said.check(); err != nil {
 				return err
 			}
-			c, err := checkpoint.Open(args[0])
+			c, err := openSource(args[0])
 			if err != nil {
 				return err
 			}

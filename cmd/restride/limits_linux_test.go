@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,14 +26,27 @@ const statusFile = "RESTRIDE_TEST_STATUS_FILE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		main()
 		if path := os.Getenv(statusFile); path != "" {
-			status, _ := os.ReadFile("/proc/self/status")
-			_ = os.WriteFile(path, status, 0o600)
+			os.Exit(runForStatus(path))
 		}
+		main()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// runForStatus is main that returns, once the system's status is written.
+func runForStatus(path string) (code int) {
+	out := &checkedWriter{w: os.Stdout}
+	root := newRoot()
+	root.SetOut(out)
+	if err := cmp.Or(root.Execute(), out.err); err != nil {
+		complain(os.Stderr, err)
+		code = 1
+	}
+	status, _ := os.ReadFile("/proc/self/status")
+	_ = os.WriteFile(path, status, 0o600)
+	return code
 }
 
 // process runs the command as a process, after a line of shell, and returns its output.

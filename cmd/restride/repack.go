@@ -87,6 +87,7 @@ type repack struct {
 	configText json.RawMessage
 	begun      []string // files that this run has begun, partial ones among them
 	memory     memory
+	charged    func(bytes int64) error // for plans
 	stream     *tensor.Stream
 
 	progress *progress
@@ -106,7 +107,7 @@ func (r *repack) run(ctx context.Context, cmd *cobra.Command, source string) (er
 	if r.part, err = parsePart(r.shard); err != nil {
 		return err
 	}
-	if r.source, err = checkpoint.Open(source); err != nil {
+	if r.source, err = openSource(source); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.source.Close()) }()

@@ -59,7 +59,11 @@ func configOf(c *checkpoint.Checkpoint) (json.RawMessage, error) {
 		return nil, nil
 	}
 	text, _ := first.Text()
-	config, err := json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)})
+	var config json.RawMessage
+	err := chargeJSON(c, configKey, text)
+	if err == nil {
+		config, err = json.Marshal(map[string]json.RawMessage{configKey: json.RawMessage(text)})
+	}
 	if err != nil {
 		return nil, layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(c.Files[0].Path), configKey, quote.Text(err.Error()))
 	}

@@ -119,7 +119,44 @@ func TestRepackMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, string(whole) == string(got), "%v: by pieces it is another file", args)
 	}
-	_, err := restride("repack", at("gptq.safetensors"), "--to", "marlin", "--output", at("no.safetensors"), "--max-memory", "2M")
+	_, err := restride("repack", at("gptq.safetensors"), "--to", "marlin", "--output", at("no.safetensors"), "--max-memory", "1536K")
 	require.ErrorContains(t, err, "pieces of a weight take at least ")
 	assert.NoFileExists(t, at("no.safetensors"+checkpoint.Partial))
+}
+
+// TestBugRepackFollowedLinks: a partial file that was a link was followed, and the file that
+// it names was written.
+func TestBugRepackFollowedLinks(t *testing.T) {
+	dir := t.TempDir()
+	layers(t, dir, 1, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600))
+	output := filepath.Join(dir, "out.safetensors")
+	for _, to := range []string{"empty", "none"} {
+		require.NoError(t, os.Symlink(to, output+checkpoint.Partial))
+		_, err := restride("repack", dir, "--to", "marlin", "--output", output)
+		require.ErrorContains(t, err, "out.safetensors.partial is a link, not a regular file")
+		assert.NoFileExists(t, output)
+		assert.NoFileExists(t, filepath.Join(dir, "none"))
+		require.NoError(t, os.Remove(output+checkpoint.Partial))
+	}
+	info, err := os.Stat(filepath.Join(dir, "empty"))
+	require.NoError(t, err)
+	assert.Zero(t, info.Size())
+}
+
+// TestBugRepackLeftovers: what killed runs had left of config.json and the index stayed.
+func TestBugRepackLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	layers(t, dir, 2, 2)
+	output := filepath.Join(dir, "out")
+	for run := range 3 {
+		_, err := restride("repack", dir, "--to", "marlin", "--output", output)
+		require.NoError(t, err)
+		hidden, err := filepath.Glob(filepath.Join(output, ".*"))
+		require.NoError(t, err)
+		assert.Empty(t, hidden, "run %d", run)
+		for _, name := range []string{"config.json", "model.safetensors.index.json"} {
+			require.NoError(t, os.WriteFile(filepath.Join(output, ".ABCDEFGHIJKLMNOPQRSTUVWXYZ-"+name), []byte("{"), 0o600))
+		}
+	}
 }

@@ -84,8 +84,10 @@ func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error)
 			}
 			results = max(results, out)
 			more := p.Cost().Memory - both - out
-			if back, err := p.Back(); err == nil && r.verify {
-				more = max(more, back.Cost().Memory-out)
+			if r.verify {
+				if back, err := p.Back(); err == nil {
+					more = max(more, back.Cost().Memory-out)
+				}
 			}
 			between = max(between, more)
 		}

@@ -30,7 +30,11 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 	types := map[string]string{}
 	if v, ok := from.Value(typesKey); ok && from.Format == checkpoint.Safetensors {
 		text, _ := v.Text()
-		if err := json.Unmarshal([]byte(text), &types); err != nil {
+		err := chargeJSON(r.source, typesKey, text)
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &types)
+		}
+		if err != nil {
 			return layout.Errorf(layout.ErrInvalid, "repack", "%s: its metadata %s: %s", quote.Path(from.Path), typesKey, quote.Text(err.Error()))
 		}
 	}

@@ -61,5 +61,8 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return errors.Join(quote.Error(err), f.Close(), os.Remove(f.Name()))
 	}
-	return file.Rename(f, path)
+	if err := file.Rename(f, path); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }

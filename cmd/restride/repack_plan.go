@@ -75,6 +75,9 @@ func (r *repack) plan() error {
 		if r.verify {
 			_, r.weights[len(r.weights)-1].back = p.Back()
 		}
+		if err := r.charge(r.weights[len(r.weights)-1]); err != nil {
+			return err
+		}
 	}
 	return r.prepare(rest)
 }

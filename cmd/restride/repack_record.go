@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/restride/restride/checkpoint"
-	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/quant"
@@ -84,7 +84,7 @@ func readRecords(c *checkpoint.Checkpoint) (all records, err error) {
 
 func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 	text, _ := v.Text()
-	if err := budget.TakeFor(budget.Process(), c, "what metadata says of weights", 4*int64(len(text))); err != nil {
+	if err := chargeJSON(c, recordKey, text); err != nil {
 		return err
 	}
 	var r record
@@ -136,7 +136,8 @@ func (d *described) recorded() bool {
 
 // find is quant.Find, by what records say first.
 func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
-	recorded := d.recorded()
+	recorded, memory := d.recorded(), finding{}
+	match = memory.match(match)
 	weights, rest, err := quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
 		k, ok := d.records.of[codes]
 		switch {
@@ -147,7 +148,8 @@ func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*q
 		}
 		return d.params, true
 	}, all)
-	if err == nil {
+	memory.end(weights)
+	if err = cmp.Or(memory.err, err); err == nil {
 		err = d.said.agree(weights)
 	}
 	return weights, rest, err

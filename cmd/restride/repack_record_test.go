@@ -126,7 +126,7 @@ func TestBugRepackOnlyReadAsTheOthers(t *testing.T) {
 
 func TestRecordsRefused(t *testing.T) {
 	for text, rule := range map[string]string{
-		`{`: "unexpected end", `{"weights":[{"format":"x"}]}`: "x", `{"weights":[{"format":"packed","bits":0}]}`: "0 bits",
+		`{`: "ends within a value", `{"weights":[{"format":"x"}]}`: "x", `{"weights":[{"format":"packed","bits":0}]}`: "0 bits",
 		`{"weights":[{"format":"packed","bits":4,"group_size":-1}]}`: "groups of -1",
 		`{"weights":[{"format":"packed","bits":4,"table":"none"}]}`:  "table",
 		`{"weights":[{"format":"packed","bits":8,"table":"iq4nl"}]}`: "8 bits",

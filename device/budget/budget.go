@@ -218,6 +218,27 @@ func giveWith[T any](b *Budget, p *T, bytes int64) {
 	}, bytes)
 }
 
+// step is how many bytes Steps takes at once.
+const step = 64 << 10
+
+// Steps returns a function that counts many small parts by few calls of take: one for each
+// 64 KiB, ahead of them.
+func Steps(take func(bytes int64) error) func(bytes int64) error {
+	credit := int64(0)
+	return func(bytes int64) error {
+		if credit >= bytes {
+			credit -= bytes
+			return nil
+		}
+		more := max(step, bytes-credit)
+		if err := take(more); err != nil {
+			return err
+		}
+		credit += more - bytes
+		return nil
+	}
+}
+
 // small is how many bytes Make does not count.
 const small = 32 << 10
 

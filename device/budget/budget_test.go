@@ -117,6 +117,23 @@ func TestTakeFor(t *testing.T) {
 	require.NoError(t, b.Take("all", 100))
 }
 
+func TestSteps(t *testing.T) {
+	b := New(3*step, "a test")
+	calls := 0
+	take := Steps(func(bytes int64) error {
+		calls++
+		return b.Take("parts", bytes)
+	})
+	for range 2 * step {
+		require.NoError(t, take(1))
+	}
+	assert.Equal(t, 2, calls)
+	require.Error(t, take(step+1))
+	assert.EqualValues(t, 2*step, b.InUse())
+	require.NoError(t, take(10))
+	assert.EqualValues(t, 3*step, b.InUse(), "what was refused is not counted")
+}
+
 func TestMake(t *testing.T) {
 	b := New(1<<20, "a test")
 	s, err := Make[int64](b, "some numbers", 100)

@@ -6,13 +6,11 @@
 package file
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/restride/restride/internal/quote"
 )
@@ -30,13 +28,6 @@ func (e *Error) Error() string { return quote.Path(e.Path) + " " + e.Msg }
 func Create(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag|nonblock, 0o666)
 	return f, quote.Error(err)
-}
-
-// Beside creates a file in the folder of path, under a hidden name of its own: for
-// content that is to be renamed to path once it is whole. Its mode follows the umask.
-func Beside(path string) (*os.File, error) {
-	dir, name := filepath.Split(path)
-	return Create(dir+"."+rand.Text()+"-"+name, os.O_EXCL)
 }
 
 // Write is os.WriteFile by Create.
@@ -127,6 +118,8 @@ func kind(mode fs.FileMode) string {
 		return "a socket"
 	case mode&fs.ModeDevice != 0:
 		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
 	}
 	return "something else"
 }

@@ -3,10 +3,14 @@
 package file
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -146,6 +150,118 @@ func TestOwned(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.EqualError(t, Owned(info), "its owner is user 12345, and this process is of user 0")
+}
+
+// TestBugUpdateFollowedLinks: a partial file that was a link was followed, and what it named
+// was overwritten or made.
+func TestBugUpdateFollowedLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(at("precious"), []byte("precious"), 0o600))
+	require.NoError(t, os.Symlink("precious", at("link")))
+	require.NoError(t, os.Symlink("nothing", at("dangling")))
+	for _, name := range []string{"link", "dangling"} {
+		_, err := Update(at(name))
+		require.EqualError(t, err, at(name)+" is a link, not a regular file")
+	}
+	assert.NoFileExists(t, at("nothing"))
+	b, err := os.ReadFile(at("precious"))
+	require.NoError(t, err)
+	assert.Equal(t, "precious", string(b))
+
+	// A link that takes the file's place after the look.
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(at("link"), at("partial"))
+			_ = os.Symlink("precious", at("link"))
+			_ = os.WriteFile(at("new"), nil, 0o600)
+			_ = os.Rename(at("new"), at("partial"))
+		}
+	}()
+	info, err := os.Stat(at("precious"))
+	require.NoError(t, err)
+	opened := 0
+	for range 2000 {
+		f, err := Update(at("partial"))
+		if err != nil {
+			continue
+		}
+		opened++
+		have, err := f.Stat()
+		require.NoError(t, err)
+		require.False(t, os.SameFile(info, have), "the link was followed")
+		require.NoError(t, f.Close())
+	}
+	close(stop)
+	<-done
+	assert.Positive(t, opened)
+}
+
+// TestBugLeftovers: what killed processes had left of files under names of their own stayed
+// for ever.
+func TestBugLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	open, err := Beside(at("config.json")) // another process's
+	require.NoError(t, err)
+	defer open.Close()
+	keep := []string{"config.json", ".ABC-config.json", "ABCDEFGHIJKLMNOPQRSTUVWXYZ-config.json", ".ABCDEFGHIJKLMNOPQRSTUVWXYZ-other.json", ".abcdefghijklmnopqrstuvwxyz-config.json"}
+	for _, name := range append(keep, ".ABCDEFGHIJKLMNOPQRSTUVWXYZ-config.json") {
+		require.NoError(t, os.WriteFile(at(name), nil, 0o600))
+	}
+	require.NoError(t, os.Symlink("config.json", at(".BCDEFGHIJKLMNOPQRSTUVWXYZA-config.json")))
+	f, err := Beside(at("config.json"))
+	require.NoError(t, err)
+	defer f.Close()
+	assert.NoFileExists(t, at(".ABCDEFGHIJKLMNOPQRSTUVWXYZ-config.json"))
+	for _, path := range append(keep, ".BCDEFGHIJKLMNOPQRSTUVWXYZA-config.json", filepath.Base(open.Name()), filepath.Base(f.Name())) {
+		_, err := os.Lstat(at(path))
+		assert.NoError(t, err, path)
+	}
+	require.NoError(t, Rename(f, at("config.json")))
+}
+
+// childPath makes a run of TestLeftoverOfKilled write to a file of its own until it is killed.
+const childPath = "RESTRIDE_TEST_BESIDE"
+
+// TestLeftoverOfKilled: the file of a process stays as long as the process runs, and goes
+// once it was killed.
+func TestLeftoverOfKilled(t *testing.T) {
+	if path := os.Getenv(childPath); path != "" {
+		f, err := Beside(path)
+		require.NoError(t, err)
+		fmt.Println(f.Name())
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestLeftoverOfKilled$")
+	child.Env = append(os.Environ(), childPath+"="+path)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	name, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	name = strings.TrimSpace(name)
+	for _, alive := range []bool{true, false} {
+		if !alive {
+			require.NoError(t, child.Process.Kill())
+			require.Error(t, child.Wait())
+			require.FileExists(t, name)
+		}
+		f, err := Beside(path)
+		require.NoError(t, err)
+		require.NoError(t, Rename(f, path))
+		_, err = os.Stat(name)
+		assert.Equal(t, alive, err == nil, err)
+	}
 }
 
 // A report that was written was everybody's to read, whatever the umask.

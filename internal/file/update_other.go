@@ -3,10 +3,15 @@
 package file
 
 import (
+	"errors"
 	"os"
+	"runtime"
 
 	"github.com/restride/restride/internal/quote"
 )
+
+// locks: Windows removes no file that a process has open.
+const locks = runtime.GOOS == "windows"
 
 func lock(*os.File) error { return nil }
 
@@ -17,3 +22,6 @@ func Rename(f *os.File, to string) error {
 	}
 	return quote.Error(os.Rename(f.Name(), to))
 }
+
+// remove closes a file and removes it.
+func remove(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }

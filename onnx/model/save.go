@@ -247,12 +247,7 @@ func newPending(path string) (*pending, error) {
 }
 
 // commit gives the file its name.
-func (p *pending) commit() error {
-	if err := p.file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(p.file.Name(), p.path)
-}
+func (p *pending) commit() error { return file.Rename(p.file, p.path) }
 
 // discard removes the file unless it was committed.
 func (p *pending) discard() {

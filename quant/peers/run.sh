@@ -1,12 +1,13 @@
 #!/bin/sh
-# Compares what restride repack makes with what other packages make, or read: check.py.
+# Compares what restride repack makes with what other packages make, or read: check.py;
+# and which files are read at all.
 # What pip can install small is, once, into build/quant-peers; what is not there is said,
 # and skipped. PyTorch, for some of them, is that of bench_peers.sh, or of the machine.
 set -eu
 cd "$(dirname "$0")/../.."
 : "${GO:=go}" "${PYTHON:=python3}"
 lib=$PWD/build/quant-peers
-packages="numpy gguf onnx onnxruntime"
+packages="numpy gguf onnx onnxruntime safetensors"
 if [ "$(cat "$lib/.packages" 2>/dev/null)" != "$packages" ]; then
 	rm -rf "$lib"
 	mkdir -p "$lib"
@@ -19,4 +20,7 @@ if [ "$(cat "$lib/.packages" 2>/dev/null)" != "$packages" ]; then
 	echo "$packages" >"$lib/.packages"
 fi
 $GO build -o build/restride ./cmd/restride
-PYTHONPATH=$lib:$PWD/build/peers/lib/torch${PYTHONPATH:+:$PYTHONPATH} $PYTHON quant/peers/check.py build/restride "$@"
+export PYTHONPATH=$lib:$PWD/build/peers/lib/torch${PYTHONPATH:+:$PYTHONPATH}
+# Which headers of files the reader of safetensors refuses.
+RESTRIDE_SOAK=1 $GO test -count=1 -run TestOfficialReader ./checkpoint
+$PYTHON quant/peers/check.py build/restride "$@"

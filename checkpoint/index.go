@@ -1,0 +1,175 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/jsontext"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+)
+
+// maxText is the longest index or configuration that is read.
+const maxText = 64 << 20
+
+// readIndex reads an index. The files lie beside it.
+func (c *Checkpoint) readIndex(path string) error {
+	f, err := file.Open(path, maxText)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := &indexReader{path: path, Index: &Index{Name: filepath.Base(path), Files: map[string]string{}}, files: map[string]string{}}
+	r.charge = budget.Steps(func(bytes int64) error {
+		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
+	})
+	r.json = jsontext.NewReader(f, r.charge)
+	if err := r.read(); err != nil {
+		if e := new(jsontext.Error); errors.As(err, &e) {
+			return r.invalid(" is not JSON: %s", e.Error())
+		}
+		return err
+	}
+	if len(r.Files) == 0 {
+		return r.invalid(" has no weight_map")
+	}
+	for _, name := range r.files {
+		r.names = append(r.names, name)
+	}
+	slices.Sort(r.names)
+	c.Index = r.Index
+	return nil
+}
+
+// indexReader reads the text of an index, a token at a time.
+type indexReader struct {
+	*Index
+	path   string
+	json   *jsontext.Reader
+	charge func(int64) error
+	files  map[string]string // one text for each file's name
+}
+
+func (r *indexReader) invalid(format string, args ...any) error {
+	return layout.Errorf(layout.ErrInvalid, "Open", quote.Path(r.path)+format, args...)
+}
+
+// read reads the object: its member weight_map, once, and others.
+func (r *indexReader) read() error {
+	if k, err := r.json.Next(); err != nil || k != jsontext.Object {
+		return r.or(err, " is %v; an object is wanted", k)
+	}
+	for seen := false; ; {
+		k, err := r.json.Next()
+		if err != nil {
+			return err
+		}
+		if k == jsontext.ObjectEnd {
+			_, err := r.json.Next()
+			return err
+		}
+		weights := string(r.json.Bytes()) == "weight_map"
+		if weights && seen {
+			return r.invalid(" has weight_map twice")
+		}
+		k, err = r.json.Next()
+		switch {
+		case err != nil:
+		case !weights:
+			err = r.json.Skip()
+		case k != jsontext.Object:
+			err = r.invalid(": weight_map is %v; an object is wanted", k)
+		default:
+			seen, err = true, r.weights()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *indexReader) or(err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	return r.invalid(format, args...)
+}
+
+// weights reads which file has which tensor.
+func (r *indexReader) weights() error {
+	for {
+		if k, err := r.json.Next(); err != nil || k == jsontext.ObjectEnd {
+			return err
+		}
+		if err := r.charge(listedMemory + memoryOf(r.json.Bytes())); err != nil {
+			return err
+		}
+		tensor := string(r.json.Bytes())
+		if k, err := r.json.Next(); err != nil || k != jsontext.Text {
+			return r.or(err, ": the file of tensor %s is %v; a text is wanted", quote.Name(tensor), k)
+		}
+		name, err := r.file(tensor)
+		if err != nil {
+			return err
+		}
+		if _, twice := r.Files[tensor]; twice {
+			return r.invalid(" has tensor %s twice", quote.Name(tensor))
+		}
+		r.Files[tensor] = name
+	}
+}
+
+// file returns the name of a tensor's file, which is the last token.
+func (r *indexReader) file(tensor string) (string, error) {
+	if name, ok := r.files[string(r.json.Bytes())]; ok {
+		return name, nil
+	}
+	if err := r.charge(memoryOf(r.json.Bytes())); err != nil {
+		return "", err
+	}
+	name := string(r.json.Bytes())
+	if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, `/\`) {
+		return "", r.invalid(": tensor %s is in %s, which is no name of a file beside it", quote.Name(tensor), quote.Name(name))
+	}
+	if len(r.files) == maxFiles {
+		return "", layout.Errorf(layout.ErrUnsupported, "Open", "%s names more than %d files", quote.Path(r.path), maxFiles)
+	}
+	r.files[name] = name
+	return name, nil
+}
+
+// readConfig reads a configuration, and counts what becomes of it when it is decoded.
+func (c *Checkpoint) readConfig(path string) error {
+	f, err := file.Open(path, maxText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	charge := budget.Steps(func(bytes int64) error {
+		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
+	})
+	if err := charge(f.Size); err != nil {
+		return err
+	}
+	text, err := f.Content()
+	if err != nil {
+		return err
+	}
+	if err := jsontext.Charge(bytes.NewReader(text), charge); err != nil {
+		if e := new(jsontext.Error); errors.As(err, &e) {
+			return layout.Errorf(layout.ErrInvalid, "Open", "%s is not JSON: %s", quote.Path(path), e.Error())
+		}
+		return err
+	}
+	c.Config = text
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/restride/restride/checkpoint"
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/jsontext"
+	"github.com/restride/restride/quant"
+)
+
+// What becomes of a source's tensors in memory, in bytes, beside what the checkpoint itself
+// has of them: structs, their places in maps and slices that have grown, lines of tables.
+// TestBugMemoryOfMany compares it with what processes take.
+const (
+	foundTensor  = 1 << 10 // for finding weights among the tensors, and for a tensor's line
+	foundWeight  = 2 << 10 // a weight with its extents, and its line
+	plannedBase  = 2 << 10
+	plannedMove  = 800
+	writtenBytes = 800 // for a tensor in the header that is written
+)
+
+// openSource opens a source, and counts the memory for the work on its tensors.
+func openSource(path string) (*checkpoint.Checkpoint, error) {
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := budget.TakeFor(budget.Process(), c, "the work on the source's tensors", int64(len(c.Tensors))*foundTensor); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// finding counts the memory for finding weights.
+type finding struct {
+	taken int64
+	err   error
+}
+
+// match returns match for weights that there is memory for.
+func (f *finding) match(match func(string) bool) func(string) bool {
+	return func(name string) bool {
+		if f.err != nil || !match(name) {
+			return false
+		}
+		f.take("the source's weights", foundWeight)
+		return f.err == nil
+	}
+}
+
+func (f *finding) take(what string, bytes int64) {
+	if f.err = budget.Process().Take(what, bytes); f.err == nil {
+		f.taken += bytes
+	}
+}
+
+// end has the memory be given back with the weights, or here if there are none.
+func (f *finding) end(weights []*quant.Weight) {
+	budget.Process().Give(f.taken)
+	if f.err == nil && len(weights) > 0 {
+		f.err = budget.TakeFor(budget.Process(), weights[0], "the source's weights", f.taken)
+	}
+}
+
+// charge counts the memory of a weight's plan.
+func (r *repack) charge(w *weight) error {
+	bytes := plannedBase + plannedMove*int64(w.Cost().Moves) + writtenBytes*int64(len(w.To.Tensors))
+	if r.verify && w.back == nil { // the way back is as long
+		bytes += plannedBase + plannedMove*int64(w.Cost().Moves)
+	}
+	if r.charged == nil {
+		r.charged = budget.Steps(func(bytes int64) error {
+			return budget.TakeFor(budget.Process(), r.source, "the plans of weights", bytes)
+		})
+	}
+	return r.charged(bytes)
+}
+
+// chargeJSON counts the memory of a text of metadata once it is decoded.
+func chargeJSON(c *checkpoint.Checkpoint, key, text string) error {
+	return jsontext.Charge(strings.NewReader(text), budget.Steps(func(bytes int64) error {
+		return budget.TakeFor(budget.Process(), c, "the metadata "+key, bytes)
+	}))
+}

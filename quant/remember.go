@@ -1,0 +1,41 @@
+package quant
+
+import (
+	"slices"
+	"sync"
+)
+
+// A checkpoint has many weights of few kinds: what follows from a kind alone is made once.
+func init() {
+	for _, f := range all {
+		f.arrays = remembered(f.arrays)
+	}
+}
+
+// mostRemembered bounds what is kept: a file may say anything.
+const mostRemembered = 1000
+
+// remembered returns f that keeps its results. Their slots are shared: nobody writes them.
+func remembered(f func(Params) []array) func(Params) []array {
+	known := newMemory(f)
+	return func(p Params) []array { return slices.Clone(known(p)) }
+}
+
+// newMemory returns f that keeps its results, as many as mostRemembered.
+func newMemory[K comparable, V any](f func(K) V) func(K) V {
+	var mutex sync.Mutex
+	known := map[K]V{}
+	return func(key K) V {
+		mutex.Lock()
+		defer mutex.Unlock()
+		v, ok := known[key]
+		if !ok {
+			v = f(key)
+			if len(known) == mostRemembered {
+				clear(known)
+			}
+			known[key] = v
+		}
+		return v
+	}
+}
