@@ -138,10 +138,14 @@ func codeAxes(a array, ext extents) string {
 // refine lets several groups of the target's have the scale of one of the source's.
 func (p *Plan) refine() error {
 	w, out := p.From, p.To
-	if w.ext[axisG] == out.ext[axisG] {
+	have, want := cmp.Or(w.Params.Group, w.ext[axisK]), cmp.Or(out.Params.Group, out.ext[axisK])
+	switch {
+	case have == want:
+		return nil
+	case w.ext[axisG] <= 1:
+		p.finer = max(1, out.ext[axisG])
 		return nil
 	}
-	have, want := cmp.Or(w.Params.Group, w.ext[axisK]), cmp.Or(out.Params.Group, out.ext[axisK])
 	if want == 0 || have%want != 0 {
 		return out.Format.refuse("groups of %d; there are groups of %d", want, have)
 	}

@@ -239,3 +239,36 @@ func TestTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestBugGroupsAsManyOfOtherSizes: of 64 columns two groups of 48 became two of 32, as they were.
+func TestBugGroupsAsManyOfOtherSizes(t *testing.T) {
+	for _, c := range []struct {
+		k, group int64
+		fits     bool
+	}{{64, 48, false}, {64, 32, true}, {64, 64, true}, {64, 0, true}, {64, 100, true}, {96, 64, true}, {64, 24, false}} {
+		p := Params{Bits: 4, Group: c.group, Scale: "F16"}
+		ext := extents{axisN: 8, axisK: c.k}
+		ext.group(p)
+		w := only(t, packed, p, tensors(t, packed, p, ext))
+		plan, err := w.Plan(gguf)
+		if !c.fits {
+			require.ErrorContains(t, err, "groups of 32; there are groups of", "%v", c)
+			continue
+		}
+		require.NoError(t, err, "%v", c)
+		data := map[string][]byte{"w.weight": make([]byte, 8*c.k/2), "w.scales": make([]byte, 2*8*ext[axisG])}
+		for i := range data["w.scales"] {
+			data["w.scales"][i] = byte(i)
+		}
+		got := converted(t, tensor.Host(), plan, data)["w.weight"]
+		for n := range int64(8) {
+			for block := range c.k / 32 {
+				g := int64(0)
+				if c.group > 0 {
+					g = block * 32 / c.group
+				}
+				assert.Equal(t, data["w.scales"][2*(n*ext[axisG]+g)], got[18*(n*c.k/32+block)], "%v: row %d, block %d", c, n, block)
+			}
+		}
+	}
+}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/quant"
 )
 
@@ -60,8 +62,11 @@ func (p *planner) refuse(ctx context.Context, r repack, weights []*quant.Weight,
 			return err
 		}
 		err := p.prepare(r, to, weights, rest)
-		if err == nil {
+		switch {
+		case err == nil:
 			continue
+		case errors.Is(err, budget.ErrOutOfMemory):
+			return err
 		}
 		for _, k := range p.kinds {
 			if k.becomes[to.Name].Refused == "" {
@@ -78,6 +83,11 @@ func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, r
 	if !slices.ContainsFunc(slices.Collect(maps.Values(p.kinds)), can) {
 		return nil
 	}
+	bytes := int64(len(weights)) * (foundWeight + 3*writtenBytes)
+	if err := budget.Process().Take("a plan of the output", bytes); err != nil {
+		return err
+	}
+	defer budget.Process().Give(bytes)
 	rest = slices.Clone(rest)
 	r.target, r.to, r.part = to, to.Name, part{1, 1}
 	for _, w := range weights {

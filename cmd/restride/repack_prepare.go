@@ -37,12 +37,19 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 // command does: unlike says what differs from what was planned.
 func (r *repack) describeFiles(source string) (unlike, err error) {
 	r.leftOut = nil
+	in := map[string]*outFile{} // files by the names of their tensors
 	for i, f := range r.files {
 		if err := r.describeFile(f, i, source); err != nil {
 			return nil, err
 		}
 		if err := f.header.Check(); err != nil {
 			return nil, err
+		}
+		for _, t := range f.header.Tensors {
+			if other := in[t.Name]; other != nil {
+				return nil, layout.Errorf(layout.ErrInvalid, "repack", "two tensors are named %s, in %s and in %s", quote.Name(t.Name), quote.Path(other.path), quote.Path(f.path))
+			}
+			in[t.Name] = f
 		}
 	}
 	if r.configText, err = r.outConfig(); err != nil {

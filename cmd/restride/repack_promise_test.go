@@ -150,6 +150,23 @@ func TestBugPromisesOfTheWholeFile(t *testing.T) {
 	assert.Contains(t, out, "it can be written, not read")
 }
 
+// TestBugTwoOfANameInAFolder: two files of a folder had tensors of the same name, so that nothing
+// could open it.
+func TestBugTwoOfANameInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.Mkdir(at("in"), 0o700))
+	writeTensors(t, at("in/m-1.safetensors"), safetensor(t, "w.weight", "U8", 8, 64), safetensor(t, "w.scales", "F16", 8, 8))
+	writeTensors(t, at("in/m-2.safetensors"), safetensor(t, "w.B", "F32", 8))
+	require.NoError(t, os.WriteFile(at("in/model.safetensors.index.json"), []byte(`{"weight_map":{"w.weight":"m-1.safetensors","w.scales":"m-1.safetensors","w.B":"m-2.safetensors"}}`), 0o600))
+	assert.NotContains(t, promised(t, at("in"), "--from", "packed", "--bits", "4"), "matmulnbits")
+	for _, output := range []string{"out", "out.safetensors"} {
+		_, err := restride("repack", at("in"), "--from", "packed", "--bits", "4", "--to", "matmulnbits", "--output", at(output))
+		require.ErrorContains(t, err, `two tensors are named "w.B"`)
+		assert.Equal(t, []string{"in"}, alone(t, dir))
+	}
+}
+
 // TestBugFilesAfterErrors: what weights are refused for while they are converted left files.
 func TestBugFilesAfterErrors(t *testing.T) {
 	dir := t.TempDir()
