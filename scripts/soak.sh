@@ -8,6 +8,6 @@ export GO SOAKTIME
 failed=0
 RESTRIDE_SOAK=1 $GO test -count=1 -timeout 4h ./... || failed=1
 sh scripts/devices.sh || failed=1
-sh scripts/adversary.sh || failed=1
+FAULTS=all WEIGHTFILES=60000 sh scripts/adversary.sh || failed=1
 FUZZTIME=${SOAKTIME}s sh scripts/fuzz.sh || failed=1
 exit $failed
