@@ -140,7 +140,7 @@ func write(path string, h checkpoint.Header, group int64) error {
 }
 
 // fill makes the bytes of a tensor: random codes, scales that are normal numbers, zero
-// points in the middle of the range, groups in order.
+// points in the middle of the range, groups in order, shapes.
 func fill(b []byte, t *checkpoint.Tensor, random *rand.PCG, group int64) {
 	for at := 0; at+8 <= len(b); at += 8 {
 		binary.LittleEndian.PutUint64(b[at:], random.Uint64())
@@ -154,6 +154,13 @@ func fill(b []byte, t *checkpoint.Tensor, random *rand.PCG, group int64) {
 	case strings.HasSuffix(t.Name, ".g_idx"):
 		for k := range len(b) / 4 {
 			binary.LittleEndian.PutUint32(b[4*k:], uint32(int64(k)/group))
+		}
+	case strings.HasSuffix(t.Name, ".weight_shape"):
+		for _, s := range shapes {
+			if strings.HasSuffix(t.Name, "."+s.name+".weight_shape") {
+				binary.LittleEndian.PutUint64(b, uint64(s.n))
+				binary.LittleEndian.PutUint64(b[8:], uint64(s.k))
+			}
 		}
 	case t.Type.Name == "F16":
 		for at := 0; at < len(b); at += 2 {
