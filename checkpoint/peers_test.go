@@ -47,9 +47,9 @@ var mayDiffer = []string{"two tensors are named", " twice", "an object is wanted
 func TestOfficialReader(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err == nil && exec.CommandContext(t.Context(), python, "-c", "import safetensors").Run() != nil {
-		err = fs.ErrNotExist
+		err = fmt.Errorf("safetensors of Python: %w", fs.ErrNotExist)
 	}
-	devicetest.Require(t, "peers", err)
+	devicetest.Require(t, "safetensors", err)
 	n := 1000
 	if soak.Enabled() {
 		n = 20_000

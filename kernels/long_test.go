@@ -2,6 +2,7 @@ package kernels_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,7 +84,8 @@ func TestParametersFit(t *testing.T) {
 	assert.False(t, long[kernels.Shuffle])
 
 	dst, src := apart(36, 2)
-	_, err := kernels.PlanTake(dst, src, src, make([]layout.Index, 64), 8, 32, parallel)
+	by := slices.Repeat([]layout.Index{{Extent: 5, Stride: 128}}, 64)
+	_, err := kernels.PlanTake(dst, src, src, by, 8, 32, parallel)
 	require.ErrorIs(t, err, layout.ErrUnsupported)
 }
 

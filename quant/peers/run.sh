@@ -22,5 +22,5 @@ fi
 $GO build -o build/restride ./cmd/restride
 export PYTHONPATH=$lib:$PWD/build/peers/lib/torch${PYTHONPATH:+:$PYTHONPATH}
 # Which headers of files the reader of safetensors refuses.
-RESTRIDE_SOAK=1 $GO test -count=1 -run TestOfficialReader ./checkpoint
+RESTRIDE_REQUIRE=safetensors RESTRIDE_SOAK=1 $GO test -count=1 -run TestOfficialReader ./checkpoint
 $PYTHON quant/peers/check.py build/restride "$@"

@@ -56,6 +56,7 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 	}
 
 	x = Matrix(Alloc(t, dev, 256), []int64{3, 2}, []int64{1, 4})
+	require.NoError(t, q.Write(x.Buffer, 0, words))
 	freed, foreign := Alloc(t, dev, 64), Alloc(t, other, 64)
 	require.NoError(t, freed.Free())
 	theirs, err := load(other, "scale")
