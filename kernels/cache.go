@@ -47,6 +47,12 @@ type call struct {
 	scaling      Scaling
 }
 
+// Copied is Copy if the launch is kept, else nil.
+func (c *Cache[T]) Copied(dst, src *layout.Layout, bits int) *Entry[T] {
+	k := call{dBits: uint8(bits), sBits: uint8(bits)}
+	return c.find(&k, k.hash(nil, dst, src), nil, dst, src)
+}
+
 // Copy returns the launch for a copy (see PlanCopy).
 func (c *Cache[T]) Copy(dst, src *layout.Layout, bits int) (*Entry[T], error) {
 	return c.get(call{dBits: uint8(bits), sBits: uint8(bits)}, nil, dst, src)
@@ -110,11 +116,9 @@ func (c *Cache[T]) Scale(dst, src *layout.Layout, terms *TermLayouts, by Scaling
 // get returns the launch of a call, planned if it is new. by is a take's or a put's; sides are dst, src
 // and what else the call has.
 func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Entry[T], error) {
-	hash := plankey.Hash(by, sides...) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
-	for e := c.entries[hash]; e != nil; e = e.next {
-		if e.call == k && e.layouts.Is(by, sides...) {
-			return e, nil
-		}
+	hash := k.hash(by, sides...)
+	if e := c.find(&k, hash, by, sides...); e != nil {
+		return e, nil
 	}
 	l, err := c.plan(&k, by, sides)
 	if err != nil {
@@ -134,6 +138,18 @@ func (c *Cache[T]) get(k call, by []layout.Index, sides ...*layout.Layout) (*Ent
 	c.entries[hash] = e
 	c.kept++
 	return e, nil
+}
+
+func (k *call) hash(by []layout.Index, sides ...*layout.Layout) uint64 {
+	return plankey.Hash(by, sides...) ^ uint64(k.dBits)<<40 ^ uint64(k.sBits)<<48 ^ uint64(k.to)<<32 ^ uint64(k.from)<<56
+}
+
+func (c *Cache[T]) find(k *call, hash uint64, by []layout.Index, sides ...*layout.Layout) *Entry[T] {
+	e := c.entries[hash]
+	for e != nil && (e.call != *k || !e.layouts.Is(by, sides...)) {
+		e = e.next
+	}
+	return e
 }
 
 func (c *Cache[T]) plan(k *call, by []layout.Index, sides []*layout.Layout) (Launch, error) {

@@ -75,8 +75,10 @@ func BenchmarkOverhead(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
-	nothing, err := lib.Lookup("ffs")
-	require.NoError(b, err)
+	nothing, err := lib.Lookup("pthread_equal") // 0, as the first two arguments differ
+	if err != nil {
+		b.Skip(err)
+	}
 	dev := openTest(b, Options{})
 	q := gputest.Queue(b, dev)
 	dsts, src := gputest.Copies(b, dev)
@@ -101,6 +103,30 @@ func BenchmarkOverhead(b *testing.B) {
 				dl.Call(nothing, list...)
 				if buffers > 0 {
 					dl.Call(nothing, list[:4]...)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTakes is some takes, which report indices out of range late, and a wait.
+func BenchmarkTakes(b *testing.B) {
+	dev := openTest(b, Options{})
+	q := gputest.Queue(b, dev)
+	dst, src, at := gputest.Alloc(b, dev, 64), gputest.Alloc(b, dev, 64), gputest.Alloc(b, dev, 64)
+	require.NoError(b, q.Write(at, 0, make([]byte, 64)))
+	d, s, a, by := gputest.Take(dst, src, at)
+	for _, n := range []int{1, 16, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				for range n {
+					if err := q.Take(d, s, a, by); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := q.Wait(); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})

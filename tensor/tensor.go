@@ -142,7 +142,11 @@ func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 // error that making the layout gave, or with a layout that stays within the
 // buffer.
 func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tensor, error) {
-	return published(t.reference(s, op, l, err))
+	x, err := t.reference(s, op, l, err)
+	if err == nil && s.scope.Load() != nil {
+		s.collect(x)
+	}
+	return x, err
 }
 
 // reference is view without a scope.
@@ -210,10 +214,16 @@ func (t *Tensor) letGo() error {
 	return nil
 }
 
+// drop gives up a reference.
 func (m *memory) drop() error {
 	if m.refs.Add(-1) > 0 {
 		return nil
 	}
+	return m.free()
+}
+
+// free is the end of the last reference.
+func (m *memory) free() error {
 	m.owner.live.remove(m)
 	if m.lent {
 		return nil

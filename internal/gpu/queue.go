@@ -309,22 +309,35 @@ func (q *Queue) noRoom(err error) error {
 	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
 }
 
+// copied checks a copy, and returns its launch if that is planned: then its layouts are
+// known to be right.
+func (q *Queue) copied(dst, src *device.Operand) (*kernels.Entry[Mem], error) {
+	if bits := dst.Type.Bits(); bits == src.Type.Bits() {
+		if e := q.launches.Copied(&dst.Layout, &src.Layout, bits); e != nil {
+			return e, backend.CheckCopyBuffers(dst, src)
+		}
+	}
+	return nil, backend.CheckCopy(dst, src)
+}
+
 // Copy copies every element of src to the element of dst with the same index.
 func (q *Queue) Copy(dst, src device.Operand) error {
 	if err := q.begin("Copy"); err != nil {
 		return err
 	}
 	defer q.mu.Unlock()
-	if err := backend.CheckCopy(&dst, &src); err != nil {
+	e, err := q.copied(&dst, &src)
+	if err != nil {
 		return err
 	}
 	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
 	if err != nil {
 		return err
 	}
-	e, err := q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits())
-	if err != nil {
-		return err
+	if e == nil {
+		if e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits()); err != nil {
+			return err
+		}
 	}
 	return q.launch(e, to, from, &dst, &src, [2]uint64{})
 }
