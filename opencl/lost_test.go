@@ -44,6 +44,9 @@ func TestBugFailedWork(t *testing.T) {
 // more.
 func TestBugWaitFails(t *testing.T) {
 	dev := openTest(t, Options{})
+	if dev.driver.properties.finishForgets {
+		t.Skip("this driver's queues are waited for by events")
+	}
 	d := newFaultyDriver(t)
 	q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 	fill := func() error { return q.Fill(gputest.Words(b, 0, 16), []byte{1, 2, 3, 4}) }
@@ -86,6 +89,9 @@ func TestBugErrorsDropped(t *testing.T) {
 // nothing too often.
 func TestBugEventReleasedOnce(t *testing.T) {
 	dev := openTest(t, Options{})
+	if dev.driver.properties.finishForgets {
+		t.Skip("this driver's queues are waited for by events")
+	}
 	d := newFaultyDriver(t)
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
 	before := d.Calls()["clReleaseEvent"]

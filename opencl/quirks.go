@@ -15,8 +15,8 @@ type quirks struct {
 	// its binary. The disk cache gets binaries when the device is closed: at the
 	// first launch, compilation would take twice as long.
 	compilesTwice bool
-	// finishForgets: clFinish waits only for what clFlush has not sent before
-	// (rusticl of Mesa 22.3). stream.Finish queues a marker, which was not.
+	// finishForgets: clFinish waits only for what has not been flushed, also by a wait for
+	// one of the queue's events (rusticl of Mesa 22.3). stream.Finish waits for a marker's.
 	finishForgets bool
 	// cutsLoops: llvmpipe, which is rusticl's processor, ends every loop of a
 	// work-item when all of its loops have gone round 65536 times, without an error.

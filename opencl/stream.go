@@ -103,12 +103,14 @@ func (s *stream) pass() error {
 
 // finish waits for the stream.
 func (s *stream) finish() error {
-	s.frame = [9]uintptr{s.handle}
 	if s.driver.properties.finishForgets {
-		if err := clEnqueueMarkerWithWaitList.check(int32(dl.Call(clEnqueueMarkerWithWaitList.addr, s.frame[:4]...))); err != nil {
+		event, err := s.marker()
+		if err != nil {
 			return err
 		}
+		return cmp.Or(s.driver.over(event), clReleaseEvent.call(event))
 	}
+	s.frame = [9]uintptr{s.handle}
 	return clFinish.check(int32(dl.Call(clFinish.addr, s.frame[:1]...))) // call allocates
 }
 
