@@ -26,11 +26,19 @@ func TestArchitectureFor(t *testing.T) {
 
 // fillKernel is the kernel of fillOne.
 func fillKernel(t *testing.T, dev *Device) (kernels.Spec, []byte) {
-	l, err := kernels.PlanFill(layoutOf(16), 32, dev.driver.target)
+	l, err := kernels.Plan(fillingWords(), dev.driver.target)
 	require.NoError(t, err)
 	text, err := PTX(l.Spec)
 	require.NoError(t, err)
 	return l.Spec, text
+}
+
+// fillingWords is the operation of fillOne.
+func fillingWords() *kernels.Operation {
+	l := layoutOf(16)
+	o := kernels.Operation{Op: kernels.OpFill}
+	o.Operands[kernels.Dst] = kernels.Operand{Type: layout.Uint32, Layout: &l}
+	return &o
 }
 
 func layoutOf(n int64) layout.Layout {

@@ -127,7 +127,7 @@ func TestLoadCubin(t *testing.T) {
 	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)
 	dev := openTest(t)
-	l, err := kernels.PlanFill(layoutOf(16), 32, dev.driver.target)
+	l, err := kernels.Plan(fillingWords(), dev.driver.target)
 	require.NoError(t, err)
 	spec, text := fillKernel(t, dev)
 	in, out := filepath.Join(t.TempDir(), "kernel.ptx"), filepath.Join(t.TempDir(), "kernel.cubin")

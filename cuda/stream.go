@@ -73,7 +73,7 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	return s.driver.check(err)
 }
 
-func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
 	if l != s.last {
 		f, ok := s.functions[l.Spec]
 		if !ok {
@@ -86,19 +86,11 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		s.last, s.function = l, f
 		s.params[byValue] = unsafe.Pointer(unsafe.SliceData(l.Params))
 	}
-	p := &s.args
-	p[0], p[1] = uint64(a.Dst.(*memory).at), uint64(a.Src.(*memory).at)
-	p[3], p[4], p[5], p[6] = uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1]
-	for i, m := range a.More {
-		if m != nil {
-			p[7+i] = uint64(m.(*memory).at)
+	for i, a := range args {
+		if m, ok := a.Mem.(*memory); ok {
+			a.Number = uint64(m.at)
 		}
-	}
-	if a.Terms[0] != nil {
-		for i, m := range a.Terms {
-			p[7+i] = uint64(m.(*memory).at)
-		}
-		p[10] = uint64(a.AddBase)
+		s.args[i] = a.Number
 	}
 	if s.home && !s.capturing && s.driver.gone() == nil && s.submit(l) == nil {
 		return nil
@@ -116,7 +108,7 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 
 // submit launches with the arguments s.args, with whatever context is current.
 func (s *stream) submit(l *kernels.Launch) error {
-	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:l.Spec.Arguments()])
+	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:len(l.Arguments)])
 }
 
 func (s *stream) Finish() error { return s.driver.over(s.synchronize, s.pass) }

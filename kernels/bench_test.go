@@ -16,7 +16,7 @@ func BenchmarkCache(b *testing.B) {
 	dst := like(src)
 	b.ReportAllocs()
 	for b.Loop() {
-		e, err := c.Copy(&dst, &src, 32)
+		e, err := c.Get(copying(dst, src, 32))
 		if err != nil || e.Groups == 0 {
 			b.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func BenchmarkPlan(b *testing.B) {
 			dst := like(c.src)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := kernels.PlanCopy(dst, c.src, c.bits, kernels.Target{}); err != nil {
+				if _, err := kernels.Plan(copying(dst, c.src, c.bits), kernels.Target{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,7 +5,7 @@ import (
 )
 
 // planBlocks plans a quantization that finds the scales of blocks: rows along the last axis.
-func planBlocks(dst, src, scale layout.Layout, by Scaling, t Target) (Launch, error) {
+func planBlocks(dst, src, scale layout.Layout, by scaling, t Target) (Launch, error) {
 	p := problem{op: "Quantize", target: t, sBits: 32}
 	last := dst.Rank() - 1
 	block := axis{dst.Dim(last), dst.Stride(last), src.Stride(last)}
@@ -40,12 +40,12 @@ func planBlocks(dst, src, scale layout.Layout, by Scaling, t Target) (Launch, er
 		}
 		return spec, p.cutBlocks(k, spec, sides[2:], by, block)
 	})
-	l.terms[0] = sides[2].Offset() - scale.Offset()
+	l.bases[Scale] = moved(sides[2], scale)
 	return l, err
 }
 
 // cutBlocks cuts as cutScaling does, with an axis of a block's elements behind the others.
-func (p *problem) cutBlocks(k *parameters, spec Spec, terms []layout.Layout, by Scaling, block axis) error {
+func (p *problem) cutBlocks(k *parameters, spec Spec, terms []layout.Layout, by scaling, block axis) error {
 	var of [4]parameters
 	for i := range of {
 		axes := p.innermostFirst()

@@ -48,43 +48,38 @@ func TestCache(t *testing.T) {
 		some := rng.Float64() // of which some are asked for more often
 		a := asks[int(some*some*some*float64(len(asks)))]
 		dst, src := a.dst, a.src
-		var got *kernels.Entry[int]
-		var want kernels.Launch
-		var err, planErr error
+		var o *kernels.Operation
 		switch a.what {
 		case 0:
-			got, err = c.Fill(&dst, 8)
-			want, planErr = kernels.PlanFill(dst, 8, kernels.Target{})
+			o = filling(dst, 8)
 		case 1, 2:
-			got, err = c.Pack(&dst, &src, 8, 4, a.what == 1)
-			want, planErr = kernels.PlanPack(dst, src, 8, 4, a.what == 1, kernels.Target{})
+			o = packing(dst, src, 8, 4, a.what == 1)
 		case 5:
-			got, err = c.Cast(&dst, &src, layout.Uint8, layout.Float4E2M1, device.Rounding{}) // of the same widths
-			want, planErr = kernels.PlanCast(dst, src, layout.Uint8, layout.Float4E2M1, device.Rounding{}, kernels.Target{})
+			o = casting(dst, src, layout.Uint8, layout.Float8E4M3FN, device.Rounding{}) // of the same widths
 		case 6:
 			how := device.Rounding{Unsaturated: rng.IntN(2) == 0} // of the same types, by another kernel
-			got, err = c.Cast(&dst, &src, layout.Float8E4M3FN, layout.Float16, how)
-			want, planErr = kernels.PlanCast(dst, src, layout.Float8E4M3FN, layout.Float16, how, kernels.Target{})
+			o = casting(dst, src, layout.Float8E4M3FN, layout.Float16, how)
 		default:
-			got, err = c.Copy(&dst, &src, 8<<(a.what-3))
-			want, planErr = kernels.PlanCopy(dst, src, 8<<(a.what-3), kernels.Target{})
+			o = copying(dst, src, 8<<(a.what-3))
 		}
+		got, err := c.Get(o)
+		want, planErr := kernels.Plan(o, kernels.Target{})
 		require.NoError(t, err)
 		require.NoError(t, planErr)
 		require.True(t, alive[got.OnDevice], "%v %v: its parameters were dropped", dst, src)
 		require.Equal(t, want.Spec, got.Spec, "%v %v", dst, src)
 		require.Equal(t, want.Groups, got.Groups, "%v %v", dst, src)
 		require.Equal(t, want.Params, got.Params, "%v %v", dst, src)
-		wantD, wantS := want.Bases(dst.Offset(), src.Offset())
-		gotD, gotS := got.Bases(dst.Offset(), src.Offset())
-		require.Equal(t, [2]int64{wantD, wantS}, [2]int64{gotD, gotS}, "%v %v", dst, src)
+		require.Equal(t, want.Arguments, got.Arguments, "%v %v", dst, src)
+		require.Equal(t, want.Base(kernels.Dst, dst.Offset()), got.Base(kernels.Dst, dst.Offset()), "%v %v", dst, src)
+		require.Equal(t, want.Base(kernels.Src, src.Offset()), got.Base(kernels.Src, src.Offset()), "%v %v", dst, src)
 	}
 	require.Less(t, uploads, rounds*3/4, "nothing is found again")
 	c.Clear()
 	require.Empty(t, alive)
 	var l layout.Layout
 	for range 2 {
-		_, err := c.Copy(&l, &l, 8)
+		_, err := c.Get(copying(l, l, 8))
 		require.NoError(t, err)
 	}
 }

@@ -121,9 +121,9 @@ func (s Spec) pair() bool { return s.To != layout.Invalid }
 // byte, and on a GPU below a word.
 func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial }
 
-// PlanCast plans a conversion by value between layouts of one shape. Kernels that are
+// planCast plans a conversion by value between layouts of one shape. Kernels that are
 // not for two given types learn of them by arguments of the launch: see Numbers.
-func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
+func planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
 	spec := castSpec(to, from, t.Serial)
 	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid

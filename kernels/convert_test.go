@@ -48,7 +48,7 @@ func roundings(to layout.DType) (all []device.Rounding) {
 // oracle leaves there.
 func (h *host) cast(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, to, from layout.DType, how device.Rounding, fill func(src []byte)) kernels.Launch {
 	t.Helper()
-	l, err := kernels.PlanCast(dst, src, to, from, how, kernels.Target{})
+	l, err := kernels.Plan(casting(dst, src, to, from, how), kernels.Target{})
 	require.NoError(t, err)
 	_, dEnd, _ := dst.Extent()
 	_, sEnd, _ := src.Extent()
@@ -71,7 +71,7 @@ func (h *host) cast(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, to, fr
 
 	lo, hi := kernels.Numbers(to, from, how)
 	dl.Call(h.numbers, uintptr(lo), uintptr(hi))
-	d, s := l.Bases(dst.Offset(), src.Offset())
+	d, s := l.Base(kernels.Dst, dst.Offset()), l.Base(kernels.Src, src.Offset())
 	params := slices.Grow(slices.Clone(l.Params), 16)
 	r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&written[0])), uintptr(unsafe.Pointer(&read[0])),
 		uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))

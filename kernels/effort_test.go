@@ -38,7 +38,7 @@ func TestFormsByEffort(t *testing.T) {
 		{kernels.Shuffle, 64, 30000, 33, 33},
 	} {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
-		l, err := kernels.PlanCopy(dense(c.count, c.row, c.rows), src, c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(dense(c.count, c.row, c.rows), src, c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.form, l.Spec.Form, "%v", c)
 	}
@@ -63,7 +63,7 @@ func TestBands(t *testing.T) {
 			if back {
 				src = strided([]int64{c.a, c.b}, []int64{-1, c.a}, c.a-1)
 			}
-			l, err := kernels.PlanCopy(dst, src, int(c.bits), kernels.Target{Multiprocessors: 132})
+			l, err := kernels.Plan(copying(dst, src, int(c.bits)), kernels.Target{Multiprocessors: 132})
 			require.NoError(t, err)
 			word := func(i int) uint32 { return binary.LittleEndian.Uint32(l.Params[4*i:]) }
 			axis := func(i int) uint32 { return word(32 + 8*i) }
@@ -90,7 +90,7 @@ func TestShortAxesByEffort(t *testing.T) {
 		{kernels.Shuffle, 16, []int64{1 << 18, 30, 10}, []int64{-330, -1, 33}},
 		{kernels.Shuffle, 8, []int64{1 << 18, 7, 5, 7, 4, 2}, []int64{1960, 280, 4, 40, 1, 20}},
 	} {
-		l, err := kernels.PlanCopy(dense(c.shape...), strided(c.shape, c.src, 1<<30), c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(dense(c.shape...), strided(c.shape, c.src, 1<<30), c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.form, l.Spec.Form, "%v", c)
 	}
@@ -129,7 +129,7 @@ func TestTurnedByEffort(t *testing.T) {
 		{layout.Float32, layout.Float16, 100, 100000, 9, "turned"},
 	} {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
-		l, err := kernels.PlanCast(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}, kernels.Target{})
+		l, err := kernels.Plan(casting(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.tiles == "turned", l.Spec.Turned, "%v: %v", c, l.Spec)
 		assert.Equal(t, c.tiles == "columns", l.Spec.Columns, "%v: %v", c, l.Spec)

@@ -62,7 +62,7 @@ func TestPlanFields(t *testing.T) {
 		{4, 2, 1, "field_1"}, {4, 8, 1, "field_1"}, {4, 9, 1, "gather_4"}, {2, 3, -1, "field_1"}, {2, 16, 5, "field_1"},
 		{4, 1, 2, "field_1"}, {4, 1, 3, "gather_4"}, {2, 1, 4, "field_1"}, {2, 1, 5, "gather_2"}, {2, 1, -2, "gather_2"},
 	} {
-		l, err := kernels.PlanCopy(strided([]int64{99999}, []int64{c.dStep}, 0), strided([]int64{99999}, []int64{c.sStep}, max(0, -99999*c.sStep)), c.bits, parallel)
+		l, err := kernels.Plan(copying(strided([]int64{99999}, []int64{c.dStep}, 0), strided([]int64{99999}, []int64{c.sStep}, max(0, -99999*c.sStep)), c.bits), parallel)
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}
@@ -90,7 +90,7 @@ func TestBugFieldsOfManyAxes(t *testing.T) {
 	src := strided(many, manyRows([]int64{64, 4, 1}, dims), 5)
 	l := h.check(t, rnd, dst, src, 2, parallel)
 	assert.Equal(t, "gather_2_long", l.Spec.String())
-	d, s := l.Bases(7, 5)
+	d, s := l.Base(kernels.Dst, 7), l.Base(kernels.Src, 5)
 	assert.Equal(t, [2]int64{7, 5}, [2]int64{d, s})
 }
 
@@ -114,7 +114,7 @@ func TestTriesAreApart(t *testing.T) {
 		many := slices.Concat(slices.Repeat([]int64{2}, 12), c.dims)
 		l = h.check(t, rnd, strided(many, manyRows(c.d, c.dims), dAt), strided(many, manyRows(c.s, c.dims), sAt), c.bits, parallel)
 		assert.Equal(t, c.many, l.Spec.String())
-		d, s := l.Bases(dAt, sAt)
+		d, s := l.Base(kernels.Dst, dAt), l.Base(kernels.Src, sAt)
 		assert.Equal(t, [2]int64{dAt, sAt}, [2]int64{d, s}, "%v", l.Spec)
 	}
 }

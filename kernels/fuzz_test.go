@@ -51,7 +51,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		for _, target := range []kernels.Target{{}, {Serial: true}} {
-			l, err := kernels.PlanCopy(dst, src, bits, target)
+			l, err := kernels.Plan(copying(dst, src, bits), target)
 			if err != nil {
 				require.ErrorIs(t, err, layout.ErrUnsupported)
 				continue
@@ -61,7 +61,7 @@ func FuzzPlan(f *testing.F) {
 				continue
 			}
 			require.True(t, all[l.Spec], "%v", l.Spec)
-			d, s := l.Bases(dst.Offset(), src.Offset())
+			d, s := l.Base(kernels.Dst, dst.Offset()), l.Base(kernels.Src, src.Offset())
 			require.False(t, d < 0 || s < 0, "bases %d, %d", d, s)
 			if l.Spec.Form == kernels.Element && dst.Count() < 1<<12 {
 				n, per := int64(0), int64(l.Spec.DstBits)/int64(bits)
@@ -71,7 +71,7 @@ func FuzzPlan(f *testing.F) {
 				}
 				assert.Equal(t, dst.Count(), n*per)
 			}
-			fill, err := kernels.PlanFill(dst, bits, target)
+			fill, err := kernels.Plan(filling(dst, bits), target)
 			if err == nil {
 				require.True(t, all[fill.Spec], "%v", fill.Spec)
 			}

@@ -44,9 +44,9 @@ func TestParametersFit(t *testing.T) {
 	for rank := range 36 { // of two indices each: elements for 1 TiB
 		dst, src := apart(rank, 2)
 		for _, bits := range []int{1, 2, 4, 8, 16, 32, 64, 128} {
-			l, err := kernels.PlanCopy(dst, src, bits, parallel)
+			l, err := kernels.Plan(copying(dst, src, bits), parallel)
 			check(rank, l, err)
-			l, err = kernels.PlanFill(dst, bits, parallel)
+			l, err = kernels.Plan(filling(dst, bits), parallel)
 			check(rank, l, err)
 			if bits == 1 {
 				continue // bits are not taken
@@ -56,25 +56,25 @@ func TestParametersFit(t *testing.T) {
 				by[i] = layout.Index{Extent: 5, Stride: 128}
 			}
 			_, at := apart(rank, 2)
-			l, err = kernels.PlanTake(dst, src, at, by, bits, 32, parallel)
+			l, err = kernels.Plan(taking(dst, src, at, by, bits, 32), parallel)
 			check(rank, l, err)
-			l, err = kernels.PlanWhere(dst, at, src, src, bits, parallel)
+			l, err = kernels.Plan(choosing(dst, at, src, src, bits), parallel)
 			check(rank, l, err)
 			if bits == 32 {
-				l, err = kernels.PlanReduce(dst, src, at, by, layout.Int32, device.Min, 32, parallel)
+				l, err = kernels.Plan(putting(dst, src, at, by, layout.Int32, device.Min, 32), parallel)
 				check(rank, l, err)
 				if rank < 31 { // more elements are too many to be reduced in order
-					l, err = kernels.PlanReduce(dst, src, at, by, layout.Float32, device.Add, 32, parallel)
+					l, err = kernels.Plan(putting(dst, src, at, by, layout.Float32, device.Add, 32), parallel)
 					check(rank, l, err)
 				}
 			}
 		}
-		l, err := kernels.PlanPack(dst, src, 8, 4, true, parallel)
+		l, err := kernels.Plan(packing(dst, src, 8, 4, true), parallel)
 		check(rank, l, err)
-		l, err = kernels.PlanMap(dst, src, 8, 4, parallel)
+		l, err = kernels.Plan(mapping(dst, src, 8, 4), parallel)
 		check(rank, l, err)
 		for _, to := range []layout.DType{layout.Float32, layout.Float16, layout.Int4} {
-			l, err = kernels.PlanCast(dst, src, to, layout.BFloat16, device.Rounding{}, parallel)
+			l, err = kernels.Plan(casting(dst, src, to, layout.BFloat16, device.Rounding{}), parallel)
 			check(rank, l, err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestParametersFit(t *testing.T) {
 
 	dst, src := apart(36, 2)
 	by := slices.Repeat([]layout.Index{{Extent: 5, Stride: 128}}, 64)
-	_, err := kernels.PlanTake(dst, src, src, by, 8, 32, parallel)
+	_, err := kernels.Plan(taking(dst, src, src, by, 8, 32), parallel)
 	require.ErrorIs(t, err, layout.ErrUnsupported)
 }
 
@@ -103,7 +103,7 @@ func TestBugLongDenseCasts(t *testing.T) {
 		}
 		rows := strided(dims, strides, 0)
 		for _, pair := range [][2]layout.DType{{layout.Float16, layout.Float32}, {layout.Float32, layout.Int8}} {
-			l, err := kernels.PlanCast(rows, rows, pair[0], pair[1], device.Rounding{}, parallel)
+			l, err := kernels.Plan(casting(rows, rows, pair[0], pair[1], device.Rounding{}), parallel)
 			require.NoError(t, err, "%d axes", rank)
 			assert.Equal(t, rank > 12, l.Spec.Long, "%d axes: %v", rank, l.Spec)
 		}

@@ -22,13 +22,15 @@ func mapSpec(bits int, serial bool) Spec {
 	return Spec{Form: Cast, DstBits: uint8(bits), SrcBits: 32, Mapped: true, Serial: serial}
 }
 
-// PlanMap plans a map between layouts of one shape: from elements of 2 to 8 bits to such
-// of 2 to 32. The launch's arguments lo and hi are the offset of the table and srcBits.
-func PlanMap(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, error) {
+// planMap plans a map between layouts of one shape: from elements of 2 to 8 bits to such
+// of 2 to 32. The table has its own offset for a base.
+func planMap(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, error) {
 	p := problem{op: "Map", target: t}
 	p.simplify(dst, src, dstBits, dstBits)
-	return p.plan("map", func(p *problem, k *parameters) (Spec, error) {
+	l, err := p.plan("map", func(p *problem, k *parameters) (Spec, error) {
 		dense := Spec{Form: Lookup, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}
 		return p.planValues(k, mapSpec(dstBits, t.Serial), dense)
 	})
+	l.bases[Table] = base{parts: 1}
+	return l, err
 }

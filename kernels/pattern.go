@@ -2,9 +2,9 @@ package kernels
 
 import "encoding/binary"
 
-// Pattern returns the arguments lo and hi of a fill: the pattern of an element of so
-// many bits, as often as 16 bytes hold it.
-func Pattern(pattern []byte, bits int) (lo, hi uint64) {
+// PatternOf returns the arguments of a fill: the pattern of an element of so many bits, as
+// often as 16 bytes hold it.
+func PatternOf(pattern []byte, bits int) [2]uint64 {
 	if bits < 8 {
 		element := pattern[0] & (1<<bits - 1)
 		for ; bits < 8; bits *= 2 {
@@ -16,5 +16,5 @@ func Pattern(pattern []byte, bits int) (lo, hi uint64) {
 	for n := 0; n < len(p); {
 		n += copy(p[n:], pattern)
 	}
-	return binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
+	return [2]uint64{binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])}
 }

@@ -73,11 +73,11 @@ func TestPermute(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dst, src := c.layouts()
 			for _, sides := range [][2]layout.Layout{{dst, src}, {src, dst}} {
-				l, err := kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{})
+				l, err := kernels.Plan(copying(sides[0], sides[1], c.bits), kernels.Target{})
 				require.NoError(t, err)
 				assert.Equal(t, fmt.Sprintf("permute_%d", c.bits), l.Spec.String())
 				h.check(t, rnd, sides[0], sides[1], c.bits, kernels.Target{})
-				l, err = kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{Serial: true})
+				l, err = kernels.Plan(copying(sides[0], sides[1], c.bits), kernels.Target{Serial: true})
 				require.NoError(t, err)
 				assert.NotEqual(t, kernels.Permute, l.Spec.Form)
 			}
@@ -96,7 +96,7 @@ func TestPlanPermuteTransposed(t *testing.T) {
 		{blocks, like(blocks), kernels.Permute},
 		{dense(4096, 4096), strided([]int64{4096, 4096}, []int64{1, 4096}, 0), kernels.Transpose},
 	} {
-		l, err := kernels.PlanCopy(c.dst, c.src, 8, kernels.Target{})
+		l, err := kernels.Plan(copying(c.dst, c.src, 8), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.form, l.Spec.Form)
 	}
@@ -151,7 +151,7 @@ func TestPlanNotPermute(t *testing.T) {
 		{"a few words", 4, strided([]int64{32, 4, 2}, []int64{8, 1, 4}, 0), "shuffle.4 gather_4"},
 		{"repeated", 4, strided([]int64{4096, 8, 4, 2}, []int64{8, 0, 1, 4}, 0), "broadcast.4 gather_4"},
 	} {
-		l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(like(c.src), c.src, c.bits), kernels.Target{})
 		require.NoError(t, err, c.name)
 		assert.NotEqual(t, kernels.Permute, l.Spec.Form, c.name)
 		if name := l.Name() + " " + l.Spec.String(); len(c.launch) < len(name) {
@@ -222,7 +222,7 @@ func TestPermuteRagged(t *testing.T) {
 	} {
 		dst, src := c.layouts()
 		for _, sides := range [][2]layout.Layout{{dst, src}, {src, dst}} {
-			l, err := kernels.PlanCopy(sides[0], sides[1], c.bits, kernels.Target{})
+			l, err := kernels.Plan(copying(sides[0], sides[1], c.bits), kernels.Target{})
 			require.NoError(t, err)
 			require.Equal(t, kernels.Permute, l.Spec.Form, c.name)
 			blocks := int64(binary.LittleEndian.Uint32(l.Params))
@@ -237,7 +237,7 @@ func BenchmarkPlanPermute(b *testing.B) {
 	dst, src := weights[8].layouts()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := kernels.PlanCopy(dst, src, 4, kernels.Target{}); err != nil {
+		if _, err := kernels.Plan(copying(dst, src, 4), kernels.Target{}); err != nil {
 			b.Fatal(err)
 		}
 	}

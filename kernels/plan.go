@@ -47,11 +47,10 @@ type Launch struct {
 	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
 	Bytes  int64  // that will be written
 
-	kind string // a copy's class, or the operation
-	d, s base
-	a, b int64 // what is added to offsets: of a take's indices, or a where's cond, and its b
+	Arguments []Argument // of the kernel, in its order
 
-	terms [3]int64 // of a scaling: what is added to the offsets of its terms
+	kind  string            // a copy's class, or the operation
+	bases [MaxOperands]base // by role
 }
 
 // base turns an operand's offset into the kernel's: reversed axes are walked from their
@@ -63,12 +62,18 @@ type base struct {
 	parts int64
 }
 
-func (b base) of(offset int64) int64 { return (offset + b.add) >> b.shift * b.parts }
+// moved is the base of an operand whose layout was simplified: its elements stay as they are.
+func moved(simple, given layout.Layout) base {
+	return base{add: simple.Offset() - given.Offset(), parts: 1}
+}
 
-// Bases returns the kernel's arguments dBase and sBase for operands with these
-// offsets, in elements of theirs. A launch fits all operands with the layouts
-// it was planned for but other offsets, if these are the same modulo 128.
-func (l *Launch) Bases(dst, src int64) (d, s int64) { return l.d.of(dst), l.s.of(src) }
+// Base returns a kernel's argument for an operand with this offset, in elements of its own. A
+// launch fits all operands with the layouts that it was planned for but other offsets: those
+// of dst and src are the same modulo 128.
+func (l *Launch) Base(r Role, offset int64) int64 {
+	b := &l.bases[r]
+	return (offset + b.add) >> b.shift * b.parts
+}
 
 // Name tells people what is done and the width of the elements moved: "rows.128",
 // "fill.32". That is the class of a copy, or else "fill", "convert", "take" or "put".
@@ -100,26 +105,26 @@ type problem struct {
 // tooMany stands for a size in bytes that overflows int64.
 const tooMany = -1
 
-// PlanCopy plans a copy between layouts of one shape, of elements of 1 to 128
+// planCopy plans a copy between layouts of one shape, of elements of 1 to 128
 // bits.
-func PlanCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
+func planCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Copy", target: t}
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
 	return p.plan(p.class.String(), (*problem).chooseCopy)
 }
 
-// PlanFill plans a fill with a pattern of one element of 1 to 128 bits.
-func PlanFill(dst layout.Layout, bits int, t Target) (Launch, error) {
+// planFill plans a fill with a pattern of one element of 1 to 128 bits.
+func planFill(dst layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Fill", target: t}
 	p.simplify(dst, dst, bits, 128)
 	return p.plan("fill", (*problem).chooseFill)
 }
 
-// PlanPack plans a conversion between layouts of one shape by the elements' low
+// planPack plans a conversion between layouts of one shape by the elements' low
 // bits: from below a byte to 8 bits, where signed says whether they are numbers
 // with a sign, or back.
-func PlanPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
+func planPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
 	p := problem{op: "Convert", target: t, sBits: srcBits, signed: signed && srcBits < dstBits}
 	p.simplify(dst, src, dstBits, dstBits)
 	return p.plan("convert", (*problem).choosePack)
@@ -184,7 +189,7 @@ func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, er
 	}
 	return Launch{
 		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
-		kind: kind, d: try.d, s: try.s,
+		kind: kind, bases: [MaxOperands]base{Dst: try.d, Src: try.s},
 	}, nil
 }
 

@@ -78,7 +78,7 @@ func TestPlanCopy(t *testing.T) {
 		{"steps of 2^33", 32, strided([]int64{3, 5}, []int64{1 << 33, 1 << 40}, 0), gpu, "general.32 element_32_wide"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, c.target)
+			l, err := kernels.Plan(copying(like(c.src), c.src, c.bits), c.target)
 			require.NoError(t, err)
 			got := l.Name()
 			if len(c.launch) > len(got) {
@@ -103,7 +103,7 @@ func TestPlanSpaced(t *testing.T) {
 		{8, 3, 4, "element_8"}, {8, 103, 105, "element_8"}, {8, 104, 105, "run_8_periods"}, {8, 31, 31, "run_8"},
 		{16, 15, 16, "element_16"}, {16, 103, 104, "element_16"}, {16, 105, 106, "run_16_periods"}, {4, 7, 9, "run_4"},
 	} {
-		l, err := kernels.PlanCopy(strided([]int64{999, c.n}, []int64{c.pitch, 1}, 0), dense(999, c.n), c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(strided([]int64{999, c.n}, []int64{c.pitch, 1}, 0), dense(999, c.n), c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}
@@ -125,7 +125,7 @@ func TestPlanTorn(t *testing.T) {
 		{32, 3, 3, 0, 1, "element_32"}, {64, 4095, 4096, 0, 1, "element_64"},
 	} {
 		src := strided([]int64{9999, c.n}, []int64{2*c.n + 1, c.step}, c.n)
-		l, err := kernels.PlanCopy(strided([]int64{9999, c.n}, []int64{c.pitch, 1}, c.offset), src, c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(strided([]int64{9999, c.n}, []int64{c.pitch, 1}, c.offset), src, c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}
@@ -138,7 +138,7 @@ func TestPlanTorn(t *testing.T) {
 		{32, 112, 114, 115, "fill_32"}, {32, 20, 23, 1, "fill_32"}, {32, 112, 120, 0, "fill_128"}, {32, 3, 5, 0, "fill_32"},
 		{64, 33, 35, 1, "fill_64"}, {32, 1 << 20, 1 << 20, 1, "gather_16_fill"},
 	} {
-		l, err := kernels.PlanFill(strided([]int64{999, c.n}, []int64{c.pitch, 1}, c.offset), c.bits, kernels.Target{})
+		l, err := kernels.Plan(filling(strided([]int64{999, c.n}, []int64{c.pitch, 1}, c.offset), c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}
@@ -162,7 +162,7 @@ func TestPlanRepeated(t *testing.T) {
 		if c.row {
 			src = strided([]int64{1 << 20, c.n}, []int64{0, 1}, 0)
 		}
-		l, err := kernels.PlanCopy(dense(1<<20, c.n), src, c.bits, kernels.Target{})
+		l, err := kernels.Plan(copying(dense(1<<20, c.n), src, c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String(), "%v", c)
 	}
@@ -182,7 +182,7 @@ func TestPlanHuge(t *testing.T) {
 				strided([]int64{1 << 31, 5}, []int64{-5, -1}, 5<<31-1),
 				strided([]int64{1 << 16, 1 << 16, 3}, []int64{0, 3, 1}, 0),
 			} {
-				l, err := kernels.PlanCopy(like(src), src, bits, target)
+				l, err := kernels.Plan(copying(like(src), src, bits), target)
 				if err != nil {
 					assert.ErrorIs(t, err, layout.ErrUnsupported)
 					continue
@@ -192,7 +192,7 @@ func TestPlanHuge(t *testing.T) {
 			}
 		}
 	}
-	_, err := kernels.PlanCopy(dense(1<<31, 1<<20), strided([]int64{1 << 31, 1 << 20}, []int64{3 << 20, 2}, 0), 32, kernels.Target{})
+	_, err := kernels.Plan(copying(dense(1<<31, 1<<20), strided([]int64{1 << 31, 1 << 20}, []int64{3 << 20, 2}, 0), 32), kernels.Target{})
 	assert.ErrorIs(t, err, layout.ErrUnsupported)
 }
 
@@ -200,7 +200,7 @@ func TestPlanHuge(t *testing.T) {
 func TestPlanBytesOverflow(t *testing.T) {
 	for n, rule := range map[int64]string{1 << 29: "blocks of work", 1 << 31: "overflows int64"} {
 		src := strided([]int64{3 << 28, n}, []int64{7, 0}, 0)
-		_, err := kernels.PlanCopy(dense(3<<28, n), src, 128, kernels.Target{})
+		_, err := kernels.Plan(copying(dense(3<<28, n), src, 128), kernels.Target{})
 		assert.ErrorIs(t, err, layout.ErrUnsupported)
 		assert.ErrorContains(t, err, rule)
 	}
@@ -222,7 +222,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		{8, strided([]int64{99, 7}, []int64{9, 1}, 0), "fill_8"},
 		{8, strided([]int64{999, 32}, []int64{33, 1}, 0), "gather_8_fill_periods"},
 	} {
-		l, err := kernels.PlanFill(c.dst, c.bits, kernels.Target{})
+		l, err := kernels.Plan(filling(c.dst, c.bits), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
 		assert.Equal(t, fmt.Sprintf("fill.%d", l.Spec.DstBits), l.Name())
@@ -235,13 +235,13 @@ func TestPlanFillAndConvert(t *testing.T) {
 		{8, 4, true, "repack_8_s4"}, {8, 4, false, "repack_8_u4"}, {8, 2, true, "repack_8_s2"},
 		{4, 8, true, "repack_4_u8"}, {2, 8, false, "repack_2_u8"},
 	} {
-		l, err := kernels.PlanPack(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed, kernels.Target{})
+		l, err := kernels.Plan(packing(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
 		assert.Equal(t, fmt.Sprintf("convert.%d", c.dst), l.Name())
 		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
 		// Elements that are no neighbours are looked for one by one.
-		l, err = kernels.PlanPack(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed, kernels.Target{})
+		l, err = kernels.Plan(packing(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed), kernels.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, "gather"+strings.TrimPrefix(c.kernel, "repack"), l.Spec.String())
 	}
@@ -275,7 +275,7 @@ func TestPlanCast(t *testing.T) {
 				strided([]int64{5, 256}, []int64{1, 1 << 40}, 3), // steps beyond 32 bits need no kernel of their own
 				dense(5, 256), strided([]int64{5, 256}, []int64{257, 1}, 3), strided([]int64{5, 256}, []int64{1 << 40, 1}, 3),
 			} {
-				l, err := kernels.PlanCast(dense(5, 256), src, c.to, c.from, c.how, target)
+				l, err := kernels.Plan(casting(dense(5, 256), src, c.to, c.from, c.how), target)
 				require.NoError(t, err)
 				want := c.kernel
 				if target.Serial {
@@ -291,15 +291,15 @@ func TestPlanCast(t *testing.T) {
 		}
 	}
 	// Rows that are shorter are put together from elements.
-	l, err := kernels.PlanCast(dense(5, 3), strided([]int64{5, 3}, []int64{4, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	l, err := kernels.Plan(casting(dense(5, 3), strided([]int64{5, 3}, []int64{4, 1}, 0), layout.Float32, layout.Float16, device.Rounding{}), kernels.Target{})
 	require.NoError(t, err)
 	assert.Equal(t, kernels.Cast, l.Spec.Form)
 	// Too many rows for a block each.
 	many := strided([]int64{1 << 31, 24}, []int64{25, 1}, 0)
-	l, err = kernels.PlanCast(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}, kernels.Target{Serial: true})
+	l, err = kernels.Plan(casting(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}), kernels.Target{Serial: true})
 	require.NoError(t, err)
 	assert.Positive(t, l.Groups)
-	l, err = kernels.PlanCast(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}, kernels.Target{})
+	l, err = kernels.Plan(casting(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}), kernels.Target{})
 	require.NoError(t, err)
 	assert.Equal(t, "nothing", l.Name())
 	seen := map[uint64]layout.DType{}
@@ -323,20 +323,20 @@ func TestLaunchFitsOtherOffsets(t *testing.T) {
 			continue
 		}
 		bits := c.DstType.Bits()
-		l, err := kernels.PlanCopy(c.Dst, c.Src, bits, kernels.Target{})
+		l, err := kernels.Plan(copying(c.Dst, c.Src, bits), kernels.Target{})
 		require.NoError(t, err)
 		dMore, sMore := rng.Int64N(1<<20)*128, rng.Int64N(1<<20)*128
 		dst, err := c.Dst.Rebase(c.Dst.Offset() + dMore)
 		require.NoError(t, err)
 		src, err := c.Src.Rebase(c.Src.Offset() + sMore)
 		require.NoError(t, err)
-		moved, err := kernels.PlanCopy(dst, src, bits, kernels.Target{})
+		moved, err := kernels.Plan(copying(dst, src, bits), kernels.Target{})
 		require.NoError(t, err)
 		if moved.Groups == 0 {
 			continue
 		}
-		d, s := l.Bases(dst.Offset(), src.Offset())
-		wantD, wantS := moved.Bases(dst.Offset(), src.Offset())
+		d, s := l.Base(kernels.Dst, dst.Offset()), l.Base(kernels.Src, src.Offset())
+		wantD, wantS := moved.Base(kernels.Dst, dst.Offset()), moved.Base(kernels.Src, src.Offset())
 		assert.Equal(t, [2]int64{wantD, wantS}, [2]int64{d, s}, "%v", c)
 		assert.Equal(t, moved.Params, l.Params, "%v", c)
 		assert.Equal(t, moved.Spec, l.Spec, "%v", c)
@@ -433,7 +433,7 @@ func TestElements(t *testing.T) {
 			continue
 		}
 		bits := c.DstType.Bits()
-		l, err := kernels.PlanCopy(c.Dst, c.Src, bits, kernels.Target{})
+		l, err := kernels.Plan(copying(c.Dst, c.Src, bits), kernels.Target{})
 		require.NoError(t, err)
 		if l.Spec.Form != kernels.Element {
 			continue
@@ -446,7 +446,7 @@ func TestElements(t *testing.T) {
 		positions(d, s, func(d, s int64) {
 			want[[2]int64{d / per, s / per}] = true
 		})
-		dBase, sBase := l.Bases(c.Dst.Offset(), c.Src.Offset())
+		dBase, sBase := l.Base(kernels.Dst, c.Dst.Offset()), l.Base(kernels.Src, c.Src.Offset())
 		r := read(l.Params)
 		seen := map[[2]int64]bool{}
 		for b := range r.blocks {
@@ -478,11 +478,14 @@ func positions(d, s layout.Layout, f func(d, s int64)) {
 	}
 }
 
-func ExamplePlanCopy() {
+func ExamplePlan() {
 	src, _ := layout.Contiguous(8, 512, 16, 64)
 	src, _ = src.Permute(0, 2, 1, 3)
 	dst, _ := layout.Contiguous(8, 16, 512, 64)
-	l, err := kernels.PlanCopy(dst, src, 32, kernels.Target{})
+	o := kernels.Operation{Op: kernels.OpCopy}
+	o.Operands[kernels.Dst] = kernels.Operand{Type: layout.Float32, Layout: &dst}
+	o.Operands[kernels.Src] = kernels.Operand{Type: layout.Float32, Layout: &src}
+	l, err := kernels.Plan(&o, kernels.Target{})
 	fmt.Println(l.Name(), l.Spec, l.Bytes, err)
 	// Output: rows.128 element_128 16777216 <nil>
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/kernels/launches"
@@ -29,7 +27,7 @@ func TestKernelsOfTypes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for range 3000 {
 				c := oracle.Random(rng, oracle.Limits{MaxBytes: 1 << 16, Types: types})
-				l, err := planOf(c, target)
+				l, err := launches.Of(c, target)
 				require.NoError(t, err, "%v", c)
 				scaled := c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize
 				listed := slices.Contains(types, c.DstType) && (!scaled || len(types) > 1) && (c.Op != oracle.OpConvert || slices.Contains(types, c.SrcType))
@@ -41,27 +39,4 @@ func TestKernelsOfTypes(t *testing.T) {
 	}
 	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Element, DstBits: 16, SrcBits: 16})
 	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Value, DstBits: 32, SrcBits: 32, Turned: true})
-}
-
-// planOf plans a case.
-func planOf(c oracle.Case, t kernels.Target) (kernels.Launch, error) {
-	bits := c.DstType.Bits()
-	switch {
-	case c.Op == oracle.OpFill:
-		return kernels.PlanFill(c.Dst, bits, t)
-	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize || c.Op == oracle.OpPut:
-		l, err := launches.Of(c, t)
-		return l.Launch, err
-	case c.Op == oracle.OpTake:
-		return kernels.PlanTake(c.Dst, c.Src, c.At, c.By, bits, c.AtType.Bits(), t)
-	case c.Op == oracle.OpMap:
-		return kernels.PlanMap(c.Dst, c.Src, bits, c.SrcType.Bits(), t)
-	case c.Op == oracle.OpWhere:
-		return kernels.PlanWhere(c.Dst, c.Cond, c.Src, c.B, bits, t)
-	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.AsPack:
-		return kernels.PlanPack(c.Dst, c.Src, bits, c.SrcType.Bits(), backend.IsSigned(c.SrcType), t)
-	case c.Op == oracle.OpConvert && backend.ConversionOf(c.DstType, c.SrcType) == backend.ByValue:
-		return kernels.PlanCast(c.Dst, c.Src, c.DstType, c.SrcType, device.Rounding{}, t)
-	}
-	return kernels.PlanCopy(c.Dst, c.Src, bits, t)
 }

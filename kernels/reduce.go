@@ -43,9 +43,9 @@ func (s Spec) reduceDefines() []string {
 	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}
 }
 
-// Reducing returns the argument hi of a put that reduces elements of a type, as
+// reducing returns the argument hi of a put that reduces elements of a type, as
 // source/reductions.h reads it.
-func Reducing(t layout.DType, how device.Reduction) uint64 {
+func reducing(t layout.DType, how device.Reduction) uint64 {
 	kind := number(t, device.Rounding{}) & 3
 	brain := uint64(0)
 	if t == layout.BFloat16 {
@@ -61,11 +61,11 @@ func (t Target) folds(of layout.DType, how device.Reduction) bool {
 	return rounded || t.Atomics32 && of.Bits() > 32
 }
 
-// PlanReduce plans a put that reduces elements of a type: see PlanPut.
-func PlanReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, how device.Reduction, atBits int, t Target) (Launch, error) {
+// planReduce plans a put that reduces elements of a type: see planPut.
+func planReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, how device.Reduction, atBits int, t Target) (Launch, error) {
 	p := problem{op: "Put", target: t, puts: true, reduces: true}
 	if !t.folds(of, how) {
-		return p.planPut(dst, src, at, by, of.Bits(), atBits)
+		return p.planUnordered(dst, src, at, by, of.Bits(), atBits)
 	}
 	d, s, a := src, dst, at
 	layout.Merge(&d, &s, &a)
@@ -79,8 +79,7 @@ func PlanReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, 
 		spec.AtBits = uint8(atBits)
 		return spec, p.cutFold(k, &a, by)
 	})
-	l.d, l.s = l.s, l.d
-	l.a = a.Offset() - at.Offset()
+	l.exchange(moved(a, at))
 	return l, err
 }
 

@@ -31,7 +31,7 @@ func TestPlanReduce(t *testing.T) {
 		{layout.Float64, device.Max, "reduce_64", "fold_64"},
 	} {
 		for _, target := range []kernels.Target{parallel, serial, {Atomics32: true}} {
-			l, err := kernels.PlanReduce(dst, src, at, by, c.dtype, c.how, 64, target)
+			l, err := kernels.Plan(putting(dst, src, at, by, c.dtype, c.how, 64), target)
 			require.NoError(t, err)
 			want := c.kernel + "_i64"
 			if target.Atomics32 {
@@ -45,7 +45,7 @@ func TestPlanReduce(t *testing.T) {
 		}
 	}
 	empty := dense(0, 5)
-	l, err := kernels.PlanReduce(empty, empty, empty, by, layout.Float32, device.Add, 32, parallel)
+	l, err := kernels.Plan(putting(empty, empty, empty, by, layout.Float32, device.Add, 32), parallel)
 	require.NoError(t, err)
 	assert.Zero(t, l.Groups)
 }
@@ -73,7 +73,7 @@ func TestFoldLines(t *testing.T) {
 		"elements":                       {[]int64{1 << 20}, []int64{0}, index(9, 1), 64},
 	} {
 		dst, src := strided(c.dims, c.dst, 0), dense(c.dims...)
-		l, err := kernels.PlanReduce(dst, src, src, c.by, layout.Float32, device.Add, 32, parallel)
+		l, err := kernels.Plan(putting(dst, src, src, c.by, layout.Float32, device.Add, 32), parallel)
 		require.NoError(t, err)
 		assert.EqualValues(t, c.items, read(l.Params).extent, name)
 	}
@@ -83,7 +83,7 @@ func TestFoldLines(t *testing.T) {
 func TestFoldRounds(t *testing.T) {
 	target := kernels.Target{MostRounds: 1 << 16}
 	plan := func(dst, src layout.Layout, by ...layout.Index) error {
-		_, err := kernels.PlanReduce(dst, src, src, by, layout.Float32, device.Add, 32, target)
+		_, err := kernels.Plan(putting(dst, src, src, by, layout.Float32, device.Add, 32), target)
 		return err
 	}
 	one := layout.Index{Extent: 9, Stride: 1}

@@ -36,9 +36,9 @@ func TestRepack(t *testing.T) {
 		}
 		dst, src := rowsOf(t, rnd, dims, false), rowsOf(t, rnd, dims, back)
 		target := kernels.Target{Serial: rnd.IntN(2) == 0}
-		l, err := kernels.PlanPack(dst, src, dBits, sBits, signed, target)
+		l, err := kernels.Plan(packing(dst, src, dBits, sBits, signed), target)
 		if back {
-			l, err = kernels.PlanCopy(dst, src, dBits, target)
+			l, err = kernels.Plan(copying(dst, src, dBits), target)
 		}
 		require.NoError(t, err)
 		if l.Spec.Form == kernels.Repack {
@@ -64,7 +64,7 @@ func TestRepack(t *testing.T) {
 			}
 			setBitsAt(want, d+dMore, dBits, v)
 		})
-		d, s := l.Bases(dst.Offset()+dMore, src.Offset()+sMore)
+		d, s := l.Base(kernels.Dst, dst.Offset()+dMore), l.Base(kernels.Src, src.Offset()+sMore)
 		params := slices.Grow(slices.Clone(l.Params), 16)
 		r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
 			uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))

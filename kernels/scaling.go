@@ -24,8 +24,8 @@ const (
 	Blocks     Form = "blocks" // a quantization that finds scales
 )
 
-// Scaling is what a dequantization or a quantization is, but for layouts.
-type Scaling struct {
+// scaling is what a dequantization or a quantization is, but for layouts.
+type scaling struct {
 	Quantize         bool
 	To, From         layout.DType
 	Scale, Zero, Add layout.DType // Invalid: there is none
@@ -35,8 +35,8 @@ type Scaling struct {
 	FindScale        bool
 }
 
-// TermLayouts are those of scale, zero and add; nil: there is none.
-type TermLayouts [3]*layout.Layout
+// termLayouts are those of scale, zero and add; nil: there is none.
+type termLayouts [3]*layout.Layout
 
 // Scales reports whether a kernel has terms: it has other arguments than the rest.
 func (s Spec) Scales() bool { return s.Form.scales() }
@@ -100,7 +100,7 @@ func (s Spec) scaledItem() int64 {
 }
 
 // itemSpec is the kernel whose items are several elements; false: there is none.
-func (p *problem) itemSpec(by Scaling) (Spec, bool) {
+func (p *problem) itemSpec(by scaling) (Spec, bool) {
 	s := Spec{Form: Dequantize, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
 	some := s.DstBits <= 32 && s.SrcBits >= 2 && s.SrcBits <= 8
 	if by.Quantize {
@@ -112,7 +112,7 @@ func (p *problem) itemSpec(by Scaling) (Spec, bool) {
 
 // gatherItems makes items the elements of a scaling, if rows of both sides consist of
 // whole ones, and have their terms in common. It returns their kernel.
-func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
+func (p *problem) gatherItems(sides []layout.Layout, by scaling) (Spec, bool) {
 	s, some := p.itemSpec(by)
 	if !some {
 		return s, false
@@ -140,8 +140,8 @@ func (p *problem) gatherItems(sides []layout.Layout, by Scaling) (Spec, bool) {
 	return s, true
 }
 
-// PlanScaling plans a scaling between layouts of one shape.
-func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target) (Launch, error) {
+// planScaling plans a scaling between layouts of one shape.
+func planScaling(dst, src layout.Layout, terms termLayouts, by scaling, t Target) (Launch, error) {
 	if by.FindScale {
 		return planBlocks(dst, src, *terms[0], by, t)
 	}
@@ -177,14 +177,14 @@ func PlanScaling(dst, src layout.Layout, terms TermLayouts, by Scaling, t Target
 	})
 	for i, term := range terms {
 		if term != nil {
-			l.terms[i] = sides[2+i].Offset() - term.Offset()
+			l.bases[int(Scale)+i] = moved(sides[2+i], *term)
 		}
 	}
 	return l, err
 }
 
 // cutScaling cuts a scaling into blocks: the same for src and for each of the terms.
-func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by Scaling) error {
+func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by scaling) error {
 	var of [4]parameters
 	for i := range of {
 		q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
@@ -249,7 +249,7 @@ func (k *parameters) join(of *[4]parameters) {
 }
 
 // mean adds what the elements mean.
-func (k *parameters) mean(by Scaling) {
+func (k *parameters) mean(by scaling) {
 	word := func(t layout.DType, how device.Rounding) uint64 {
 		if t == layout.Invalid {
 			return 0
@@ -284,18 +284,4 @@ func (k *parameters) paired(other *parameters) []byte {
 	}
 	both.outer, both.inner, both.run = pair(k.outer, other.outer), pair(k.inner, other.inner), pair(k.run, other.run)
 	return both.encode(0)[headerBytes:]
-}
-
-// TermBase returns the base of a scaling's i-th term, for one with this offset. The launch
-// fits any.
-func (l *Launch) TermBase(i int, offset int64) int64 { return offset + l.terms[i] }
-
-// layouts are those of the terms that there are.
-func (s Scaling) layouts(terms []*layout.Layout) (out TermLayouts) {
-	for i, t := range []layout.DType{s.Scale, s.Zero, s.Add} {
-		if t != layout.Invalid {
-			out[i] = terms[i]
-		}
-	}
-	return out
 }

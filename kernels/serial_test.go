@@ -10,6 +10,7 @@ import (
 
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/kernels/launches"
 	"github.com/restride/restride/layout"
 )
 
@@ -54,7 +55,7 @@ func TestPlanSerial(t *testing.T) {
 		{"small squares", 32, permuted([]int64{1 << 14, 4, 4}, 0, 2, 1), "block_32_serial", 64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := kernels.PlanCopy(like(c.src), c.src, c.bits, serial)
+			l, err := kernels.Plan(copying(like(c.src), c.src, c.bits), serial)
 			require.NoError(t, err)
 			assert.Equal(t, c.kernel, l.Spec.String())
 			assert.Equal(t, c.blocks, l.Groups)
@@ -62,7 +63,7 @@ func TestPlanSerial(t *testing.T) {
 		})
 	}
 	inPlace := strided([]int64{5}, []int64{0}, 0)
-	l, err := kernels.PlanCopy(inPlace, dense(5), 32, serial)
+	l, err := kernels.Plan(copying(inPlace, dense(5), 32), serial)
 	require.NoError(t, err)
 	assert.Equal(t, kernels.Block, l.Spec.Form)
 }
@@ -109,10 +110,11 @@ func TestEverySerialKernelIsPlanned(t *testing.T) {
 	types := slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool { return t == layout.String })
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60000 {
-		note(planOf(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), serial))
+		l, err := launches.Of(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), serial)
+		note(l.Launch, err)
 	}
 	for bits := 8; bits <= 128; bits *= 2 {
-		note(kernels.PlanFill(strided([]int64{2, 3}, []int64{1 << 40, 2}, 0), bits, serial))
+		note(kernels.Plan(filling(strided([]int64{2, 3}, []int64{1 << 40, 2}, 0), bits), serial))
 	}
 	for _, s := range kernels.Specs() {
 		assert.True(t, !s.Serial || planned[s], "%v", s)

@@ -56,25 +56,25 @@ func takeSpecs() []Spec {
 	return slices.Concat(all, joinSpecs(), reduceSpecs())
 }
 
-// PlanTake plans a take between layouts of one shape: of elements of 2 to 128
+// planTake plans a take between layouts of one shape: of elements of 2 to 128
 // bits, by indices of 32 or 64.
-func PlanTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
+func planTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
 	p := problem{op: "Take", target: t}
 	d, s, a := dst, src, at
 	layout.Simplify(&d, &s, &a)
 	l, err := p.planIndexed("take", &d, &s, &a, by, bits, atBits, dst.Offset(), src.Offset())
-	l.a = a.Offset() - at.Offset()
+	l.bases[At] = moved(a, at)
 	return l, err
 }
 
-// PlanPut is PlanTake for a put, as a take whose sides are exchanged: d is src's.
-func PlanPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
+// planPut is planTake for a put, as a take whose sides are exchanged: d is src's.
+func planPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
 	p := problem{op: "Put", target: t, puts: true}
-	return p.planPut(dst, src, at, by, bits, atBits)
+	return p.planUnordered(dst, src, at, by, bits, atBits)
 }
 
-// planPut plans a put whose elements come in any order.
-func (p *problem) planPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int) (Launch, error) {
+// planUnordered plans a put whose elements come in any order.
+func (p *problem) planUnordered(dst, src, at layout.Layout, by []layout.Index, bits, atBits int) (Launch, error) {
 	d, s, a := src, dst, at
 	if repeats(&d) { // its steps say little of an order
 		layout.Simplify(&s, &d, &a)
@@ -82,9 +82,13 @@ func (p *problem) planPut(dst, src, at layout.Layout, by []layout.Index, bits, a
 		layout.Simplify(&d, &s, &a)
 	}
 	l, err := p.planIndexed("put", &d, &s, &a, by, bits, atBits, src.Offset(), dst.Offset())
-	l.d, l.s = l.s, l.d
-	l.a = a.Offset() - at.Offset()
+	l.exchange(moved(a, at))
 	return l, err
+}
+
+// exchange makes a put's launch of one that was planned as a take.
+func (l *Launch) exchange(at base) {
+	l.bases[Dst], l.bases[Src], l.bases[At] = l.bases[Src], l.bases[Dst], at
 }
 
 // repeats reports whether a layout repeats elements.
@@ -314,7 +318,3 @@ func (k *parameters) numberRows(indices *parameters) int64 {
 	k.ta = k.nb
 	return int64(k.nb) * int64(k.cut)
 }
-
-// AtBase returns a take's or a put's argument lo, the base of its indices, or a where's,
-// that of cond, for this offset. The launch fits any.
-func (l *Launch) AtBase(at int64) int64 { return at + l.a }

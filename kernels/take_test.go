@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -38,8 +39,7 @@ func TestPlanPicks(t *testing.T) {
 		{100, 1, 1 << 31, 1, 8, "pick_8_i64"},
 		{100, 1, 1 << 20, 1 << 20, 8, "pick_8_i64"},
 	} {
-		l, err := kernels.PlanTake(dense(c.n), strided([]int64{c.n}, []int64{0}, 0), strided([]int64{c.n}, []int64{c.step}, 0),
-			[]layout.Index{{Extent: c.extent, Stride: c.stride}}, c.bits, 64, parallel)
+		l, err := kernels.Plan(taking(dense(c.n), strided([]int64{c.n}, []int64{0}, 0), strided([]int64{c.n}, []int64{c.step}, 0), []layout.Index{{Extent: c.extent, Stride: c.stride}}, c.bits, 64), parallel)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, l.Spec.String())
 	}
@@ -72,7 +72,7 @@ func TestPlanTake(t *testing.T) {
 			dst, src, at := rows(c.n, c.width)
 			src, err := src.Rebase(c.off)
 			require.NoError(t, err)
-			l, err := kernels.PlanTake(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64, target)
+			l, err := kernels.Plan(taking(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64), target)
 			require.NoError(t, err)
 			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
 			if c.kernel == "" {
@@ -91,7 +91,7 @@ func TestPlanTake(t *testing.T) {
 	// What no machine has memory for.
 	for bits := 2; bits <= 128; bits *= 2 {
 		dst, src, at := rows(1<<30, 1<<30)
-		_, err := kernels.PlanTake(dst, src, at, []layout.Index{{Extent: 1 << 20, Stride: 1 << 30}}, bits, 32, parallel)
+		_, err := kernels.Plan(taking(dst, src, at, []layout.Index{{Extent: 1 << 20, Stride: 1 << 30}}, bits, 32), parallel)
 		if err != nil {
 			assert.ErrorIs(t, err, layout.ErrUnsupported)
 		}
@@ -116,9 +116,9 @@ func TestColumns(t *testing.T) {
 	} {
 		shape := []int64{c.rows, c.columns}
 		for _, puts := range []bool{false, true} {
-			l, err := kernels.PlanTake(dense(shape...), strided(shape, []int64{c.extent, 0}, 0), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64, parallel)
+			l, err := kernels.Plan(taking(dense(shape...), strided(shape, []int64{c.extent, 0}, 0), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64), parallel)
 			if puts {
-				l, err = kernels.PlanPut(strided(shape, []int64{c.extent, 0}, 0), dense(shape...), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64, parallel)
+				l, err = kernels.Plan(putting(strided(shape, []int64{c.extent, 0}, 0), dense(shape...), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, typeOf(c.bits), device.Set, 64), parallel)
 			}
 			require.NoError(t, err)
 			rows := binary.LittleEndian.Uint32(l.Params[4*19:]) // of a block, one after the other
@@ -148,7 +148,7 @@ func TestPlanPut(t *testing.T) {
 			src, dst, at := rows(c.n, c.width)
 			dst, err := dst.Rebase(c.off)
 			require.NoError(t, err)
-			l, err := kernels.PlanPut(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, c.bits, 64, target)
+			l, err := kernels.Plan(putting(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, typeOf(c.bits), device.Set, 64), target)
 			require.NoError(t, err)
 			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
 			if c.kernel == "" {
@@ -182,7 +182,7 @@ func TestTakeFarApart(t *testing.T) {
 				src := strided(shape, []int64{0, unit/2 + 6, 1}, 1)
 				at := strided(shape, []int64{1, far/4 + 1, 0}, 2)
 				by := []layout.Index{{Extent: 7, Stride: unit/4 + 5}, {Offset: far / 8, Extent: 2, Stride: 1}}
-				l, err := kernels.PlanTake(dst, src, at, by, bits, atBits, target)
+				l, err := kernels.Plan(taking(dst, src, at, by, bits, atBits), target)
 				require.NoError(t, err)
 				what := fmt.Sprint(l.Spec)
 
@@ -232,9 +232,9 @@ func TestTakeFarApart(t *testing.T) {
 				for _, e := range beyond {
 					move(to, ones, e, 0, bits)
 				}
-				d, s := l.Bases(dst.Offset(), src.Offset())
+				d, s := l.Base(kernels.Dst, dst.Offset()), l.Base(kernels.Src, src.Offset())
 				status := make([]uint32, 8)
-				dl.Call(h.take, uintptr(unsafe.Pointer(&indices[0])), uintptr(unsafe.Pointer(&status[0])), uintptr(l.AtBase(at.Offset())))
+				dl.Call(h.take, uintptr(unsafe.Pointer(&indices[0])), uintptr(unsafe.Pointer(&status[0])), uintptr(l.Base(kernels.At, at.Offset())))
 				r := dl.Call(h.run, h.entries[l.Spec], uintptr(l.Groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
 					uintptr(unsafe.Pointer(&l.Params[0])), uintptr(d), uintptr(s), 0)
 				dl.Call(h.take, 0, 0, 0)
@@ -267,7 +267,7 @@ func TestTakesAreCached(t *testing.T) {
 	c := kernels.NewCache(parallel, 3, func([]byte) (int, error) { uploads++; return uploads, nil }, func(int) { drops++ })
 	dst, src, at := rows(8, 4)
 	take := func(extent int64, l layout.Layout) *kernels.Entry[int] {
-		e, err := c.Take(&l, &src, &at, []layout.Index{{Extent: extent, Stride: 4}}, 8, 64)
+		e, err := c.Get(taking(l, src, at, []layout.Index{{Extent: extent, Stride: 4}}, 8, 64))
 		require.NoError(t, err)
 		return e
 	}
@@ -276,11 +276,12 @@ func TestTakesAreCached(t *testing.T) {
 	first := take(10, dst)
 	assert.Same(t, first, take(10, moved))
 	assert.NotSame(t, first, take(11, dst))
-	_, err = c.Copy(&dst, &dst, 8)
+	_, err = c.Get(copying(dst, dst, 8))
 	require.NoError(t, err)
 	assert.Equal(t, 3, uploads)
 	by := []layout.Index{{Extent: 10, Stride: 4}}
-	assert.Zero(t, testing.AllocsPerRun(50, func() { _, _ = c.Take(&dst, &src, &at, by, 8, 64) }))
+	again := taking(dst, src, at, by, 8, 64)
+	assert.Zero(t, testing.AllocsPerRun(50, func() { _, _ = c.Get(again) }))
 	take(12, dst)
 	assert.Equal(t, 3, drops, "it was full")
 	many := make([]layout.Index, 9)
@@ -288,7 +289,7 @@ func TestTakesAreCached(t *testing.T) {
 		many[i] = layout.Index{Extent: 1}
 	}
 	for range 2 { // of any number of indices
-		_, err = c.Take(&dst, &src, &at, many, 8, 64)
+		_, err = c.Get(taking(dst, src, at, many, 8, 64))
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 5, uploads)

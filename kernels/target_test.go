@@ -16,7 +16,7 @@ func TestTilesByMultiprocessors(t *testing.T) {
 	dst := dense(dims...)
 	src := strided(dims, []int64{16, 96 * 7 * 12, 480 * 7 * 12, 96 * 12, 96, 1}, 0)
 	groups := func(units int) uint32 {
-		l, err := kernels.PlanCopy(dst, src, 8, kernels.Target{Multiprocessors: units})
+		l, err := kernels.Plan(copying(dst, src, 8), kernels.Target{Multiprocessors: units})
 		require.NoError(t, err)
 		return l.Groups
 	}

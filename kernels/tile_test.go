@@ -179,7 +179,7 @@ func (h *host) buffer(n int64, bits int, unit int, low uintptr) (b []byte, free 
 // a copy element by element leaves there.
 func (h *host) check(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, bits int, target kernels.Target) kernels.Launch {
 	t.Helper()
-	l, err := kernels.PlanCopy(dst, src, bits, target)
+	l, err := kernels.Plan(copying(dst, src, bits), target)
 	require.NoError(t, err)
 	what := fmt.Sprintf("%v <- %v of %d bits by %v", dst, src, bits, l.Spec)
 	if l.Groups == 0 {
@@ -211,7 +211,7 @@ func (h *host) check(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, bits 
 			l.Spec = w
 		}
 	}
-	d, s := l.Bases(dst.Offset(), src.Offset())
+	d, s := l.Base(kernels.Dst, dst.Offset()), l.Base(kernels.Src, src.Offset())
 	params := append(make([]byte, 0, len(l.Params)+16), l.Params...)
 	groups := l.Groups
 	if groups > 3 && rnd.IntN(2) == 0 { // several blocks each

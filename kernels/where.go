@@ -29,9 +29,9 @@ func whereSpecs() []Spec {
 // words of conditions.
 const mostBlended = 32
 
-// PlanWhere plans a where between layouts of one shape: of elements of 2 to 128 bits,
+// planWhere plans a where between layouts of one shape: of elements of 2 to 128 bits,
 // whose conditions are bytes.
-func PlanWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error) {
+func planWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error) {
 	p := problem{op: "Where", target: t, sBits: bits}
 	d, x, y, c := dst, a, b, cond
 	layout.Simplify(&d, &x, &y, &c)
@@ -45,7 +45,7 @@ func PlanWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error
 		}
 		return spec, p.cutSides(spec, k, ofB, ofCond)
 	})
-	l.a, l.b = c.Offset()-cond.Offset(), y.Offset()-b.Offset()
+	l.bases[Cond], l.bases[B] = moved(c, cond), moved(y, b)
 	return l, err
 }
 
@@ -112,7 +112,3 @@ func (p *problem) cutWhere(spec Spec, k *parameters) error {
 	}
 	return k.cutElements(spec, p.innermostFirst())
 }
-
-// BBase returns a where's argument hi, the base of b, for an offset of it, as AtBase does
-// its lo, of cond.
-func (l *Launch) BBase(b int64) int64 { return b + l.b }

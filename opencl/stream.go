@@ -129,9 +129,7 @@ func (s *stream) Close() error {
 type kernel struct {
 	handle uintptr
 
-	// The arguments, which the driver reads from here: the memory of dst, src and
-	// parameters; the bases; the pattern; and of a take the memory of the indices and
-	// of the status.
+	// The arguments, which the driver reads from here.
 	memory [kernels.MaxArguments]*memory // the driver may use a handle again for other memory; a *memory differs
 	values [kernels.MaxArguments]uint64
 	known  [kernels.MaxArguments]bool
@@ -162,7 +160,7 @@ func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
 	return k, nil
 }
 
-func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
 	if err := s.driver.gone(); err != nil {
 		return err
 	}
@@ -174,25 +172,14 @@ func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
 		s.last, s.kernel = l, k
 	}
 	k := s.kernel
-	values := [kernels.MaxArguments]uint64{3: uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1]}
-	memories := [kernels.MaxArguments]gpu.Mem{a.Dst, a.Src, a.Params, 7: a.More[0], a.More[1]}
-	if a.Terms[0] != nil {
-		copy(memories[7:], a.Terms[:])
-	}
-	for i, m := range memories {
-		m, ok := m.(*memory)
-		if !ok { // no memory
-			continue
+	for i, a := range args {
+		v := a.Number
+		if m, ok := a.Mem.(*memory); ok {
+			if k.memory[i] != m {
+				k.memory[i], k.known[i] = m, false
+			}
+			v = uint64(m.handle)
 		}
-		if k.memory[i] != m {
-			k.memory[i], k.known[i] = m, false
-		}
-		values[i] = uint64(m.handle)
-	}
-	if a.Terms[0] != nil {
-		values[10] = uint64(a.AddBase)
-	}
-	for i, v := range values[:l.Spec.Arguments()] {
 		if k.known[i] && k.values[i] == v {
 			continue
 		}

@@ -8,6 +8,7 @@
 package ptxtest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
@@ -154,29 +155,26 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	return nil
 }
 
-func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
+func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
 	p, seed, err := s.driver.program(l.Spec)
 	if err != nil {
 		return err
 	}
-	address := func(m gpu.Mem) uint64 { return m.(*ptx.Allocation).Base }
-	args := ptx.Words(address(a.Dst), address(a.Src), 0, uint64(a.Bases[0]), uint64(a.Bases[1]), a.Values[0], a.Values[1])
-	args[2] = l.Params // by value
-	for _, m := range a.More {
-		if m != nil {
-			args = append(args, ptx.Words(address(m))...)
+	words := make([][]byte, len(args))
+	for i, a := range args {
+		if m, ok := a.Mem.(*ptx.Allocation); ok {
+			m.Noted = m.Noted || l.Arguments[i].Is == kernels.Status
+			a.Number = m.Base
 		}
-	}
-	if l.Spec.AtBits > 0 {
-		a.More[1].(*ptx.Allocation).Noted = true // the status
-	}
-	if a.Terms[0] != nil {
-		args = append(args, ptx.Words(address(a.Terms[0]), address(a.Terms[1]), address(a.Terms[2]), uint64(a.AddBase))...)
+		words[i] = binary.LittleEndian.AppendUint64(nil, a.Number)
+		if l.Arguments[i].Is == kernels.Parameters {
+			words[i] = l.Params // by value
+		}
 	}
 	o := &s.driver.options
 	each := max(o.Blocks, 1)
 	err = p.Run(s.driver.memory, ptx.Launch{
-		Groups: (l.Groups + each - 1) / each, Threads: l.Local, Args: args,
+		Groups: (l.Groups + each - 1) / each, Threads: l.Local, Args: words,
 		Seed: seed, Diverge: o.Diverge, Steps: o.Steps, Ran: s.driver.ran[l.Spec],
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package gpu_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,12 +48,12 @@ func (s *recording) EndCapture() (gpu.Graph, error) {
 	return s.g, s.r.call("EndCapture")
 }
 
-func (s *recording) Launch(l *kernels.Launch, a *gpu.Args) error {
+func (s *recording) Launch(l *kernels.Launch, args []gpu.Argument) error {
 	if !s.on {
-		return s.Stream.Launch(l, a)
+		return s.Stream.Launch(l, args)
 	}
-	args := *a
-	s.g.jobs = append(s.g.jobs, func() error { return s.Stream.Launch(l, &args) })
+	args = slices.Clone(args)
+	s.g.jobs = append(s.g.jobs, func() error { return s.Stream.Launch(l, args) })
 	return nil
 }
 

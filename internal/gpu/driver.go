@@ -110,9 +110,9 @@ type Stream interface {
 	// memory stays where it is and as it is until the transfer is done.
 	Upload(dst Mem, off int64, src []byte) error
 	Download(dst []byte, src Mem, off int64) error
-	// Launch queues a kernel. The Launch stays as it is, and may be kept to recognise
-	// it; the Args change when the call has returned.
-	Launch(l *kernels.Launch, a *Args) error
+	// Launch queues a kernel with its arguments, in order. The Launch stays as it is, and
+	// may be kept to recognise it; the arguments change when the call has returned.
+	Launch(l *kernels.Launch, args []Argument) error
 	// Record returns an event behind all work so far, and flushes: the work begins
 	// even if no call follows. With an error, the Event is nil.
 	Record() (Event, error)
@@ -132,16 +132,11 @@ type Lent interface {
 	Captured() bool
 }
 
-// Args are the arguments of a kernel, in the order of kernels.Spec.Arguments. A
-// kernel has no argument for what is nil.
-type Args struct {
-	Dst, Src Mem
-	Params   Mem       // what a Loader made of the launch's parameters
-	Bases    [2]int64  // of dst and src (see kernels.Launch.Bases)
-	Values   [2]uint64 // lo and hi: see kernels.Spec.Arguments
-	More     [2]Mem    // what else the kernel has: the indices of a take, and where it notes one out of range
-	Terms    [3]Mem    // of a scaling: scale, zero and add, none of them nil
-	AddBase  int64     // of the last one; those of the others are the Values
+// Argument is one of the arguments of a kernel, which kernels.Launch.Arguments lists:
+// memory or, without, a number. Without memory, parameters are passed by value.
+type Argument struct {
+	Mem    Mem
+	Number uint64
 }
 
 // Event is a point in a stream. Calls come from any goroutine, at once, and also

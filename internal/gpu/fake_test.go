@@ -213,7 +213,7 @@ type stream struct {
 // job is a transfer, a launch or something to do.
 type job struct {
 	to, from []byte
-	mems     [5]*mem
+	mems     [kernels.MaxArguments]*mem
 	do       func()
 }
 
@@ -253,25 +253,27 @@ func (s *stream) queue(name string, j job) error {
 
 func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
 	m := dst.(*mem)
-	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [5]*mem{m}})
+	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [kernels.MaxArguments]*mem{m}})
 }
 
 func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	m := src.(*mem)
-	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [5]*mem{m}})
+	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [kernels.MaxArguments]*mem{m}})
 }
 
-func (s *stream) Launch(l *kernels.Launch, a *gpu.Args) error {
-	j := job{mems: [5]*mem{a.Dst.(*mem), a.Src.(*mem), a.Params.(*mem)}}
-	for i, m := range a.More {
-		if m != nil {
-			j.mems[3+i] = m.(*mem)
+func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
+	var j job
+	for i, a := range args {
+		m, ok := a.Mem.(*mem)
+		if !ok {
+			continue
 		}
-	}
-	if l.Spec.AtBits > 0 && s.noted[1] > 0 {
-		status, noted := j.mems[4].bytes, s.noted
-		j.do = func() { note(status, noted[0], noted[1]) }
-		s.noted = [2]int64{}
+		j.mems[i] = m
+		if l.Arguments[i].Is == kernels.Status && s.noted[1] > 0 {
+			status, noted := m.bytes, s.noted
+			j.do = func() { note(status, noted[0], noted[1]) }
+			s.noted = [2]int64{}
+		}
 	}
 	return s.queue("Launch", j)
 }

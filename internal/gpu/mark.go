@@ -106,24 +106,8 @@ func partOf(o *device.Operand, by []device.Index) part {
 	return p
 }
 
-// flow notes that a piece of work, which is queued, has written dst from sources: what
-// they depend on, dst depends on.
-func (q *Queue) flow(dst *device.Operand, srcs ...*device.Operand) {
-	busy := q.capture != nil || dst.Buffer.(*Buffer).marked.Load()
-	for _, s := range srcs {
-		busy = busy || s.Buffer.(*Buffer).suspicious()
-	}
-	if !busy {
-		return
-	}
-	q.parts = q.parts[:0]
-	for _, s := range srcs {
-		q.parts = append(q.parts, partOf(s, nil))
-	}
-	q.flowParts(partOf(dst, nil), nil, q.parts)
-}
-
-// flowParts is flow by parts, and from an outcome of the work's own, if it has one.
+// flowParts notes that a piece of work, which is queued, has written dst from sources: what
+// they depend on, dst depends on, and on an outcome of the work's own, if it has one.
 func (q *Queue) flowParts(dst part, own *outcome, srcs []part) {
 	if q.capture != nil {
 		q.capture.note(dst, srcs)

@@ -29,7 +29,7 @@ type Queue struct {
 	probe    probe
 	launches *kernels.Cache[Mem]
 	ring     ring
-	args     Args
+	args     [kernels.MaxArguments]Argument // of the last launch
 	statuses statuses
 	records  records
 	pins     []pin
@@ -121,15 +121,6 @@ func (q *Queue) useRange(op, role string, b device.Buffer, off, n int64) (*Buffe
 	}
 	q.seq++
 	return q.use(op, role, b)
-}
-
-func (q *Queue) usePair(op string, dst, src device.Buffer) (to, from *Buffer, err error) {
-	q.seq++
-	if to, err = q.use(op, written, dst); err != nil {
-		return nil, nil, err
-	}
-	from, err = q.use(op, "src", src)
-	return to, from, err
 }
 
 // Write copies src to the buffer from byte off.
@@ -228,49 +219,6 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 	return err
 }
 
-// launch queues a planned launch, whose kernel has more operands beside dst and src. A
-// fill has no source: its src is dst.
-func (q *Queue) launch(e *kernels.Entry[Mem], to, from *Buffer, dst, src *device.Operand, values [2]uint64, more ...*device.Operand) error {
-	if e.Groups == 0 {
-		return nil
-	}
-	d, s := e.Bases(dst.Layout.Offset(), src.Layout.Offset())
-	q.args = Args{Dst: to.block.mem, Src: from.block.mem, Params: e.OnDevice, Bases: [2]int64{d, s}, Values: values}
-	for i, o := range more {
-		q.args.More[i] = o.Buffer.(*Buffer).block.mem
-	}
-	if err := q.send(e); err != nil {
-		return err
-	}
-	switch {
-	case src == dst:
-		q.flow(dst)
-	case len(more) == 0:
-		q.flow(dst, src)
-	default:
-		q.flow(dst, src, more[0], more[len(more)-1])
-	}
-	return nil
-}
-
-// send queues a launch with the arguments q.args.
-func (q *Queue) send(e *kernels.Entry[Mem]) error {
-	err := q.stream.Launch(&e.Launch, &q.args)
-	if isMemory(err) {
-		q.makeRoom()
-		err = q.noRoom(q.stream.Launch(&e.Launch, &q.args))
-	}
-	switch {
-	case err != nil:
-	case q.capture != nil:
-		q.capture.launches++
-		q.capture.bytes += e.Bytes
-	default:
-		q.dev.counters.Launch(e.Bytes)
-	}
-	return err
-}
-
 func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
 
 // makeRoom frees what memory it can, for a piece of work that is yet to be queued.
@@ -309,68 +257,14 @@ func (q *Queue) noRoom(err error) error {
 	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
 }
 
-// copied checks a copy, and returns its launch if that is planned: then its layouts are
-// known to be right.
-func (q *Queue) copied(dst, src *device.Operand) (*kernels.Entry[Mem], error) {
-	if bits := dst.Type.Bits(); bits == src.Type.Bits() {
-		if e := q.launches.Copied(&dst.Layout, &src.Layout, bits); e != nil {
-			return e, backend.CheckCopyBuffers(dst, src)
-		}
-	}
-	return nil, backend.CheckCopy(dst, src)
-}
-
-// Copy copies every element of src to the element of dst with the same index.
-func (q *Queue) Copy(dst, src device.Operand) error {
-	if err := q.begin("Copy"); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
-	e, err := q.copied(&dst, &src)
-	if err != nil {
-		return err
-	}
-	to, from, err := q.usePair("Copy", dst.Buffer, src.Buffer)
-	if err != nil {
-		return err
-	}
-	if e == nil {
-		if e, err = q.launches.Copy(&dst.Layout, &src.Layout, dst.Type.Bits()); err != nil {
-			return err
-		}
-	}
-	return q.launch(e, to, from, &dst, &src, [2]uint64{})
-}
-
-// Fill sets every element of dst to the pattern.
-func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
-	if err := q.begin("Fill"); err != nil {
-		return err
-	}
-	defer q.mu.Unlock()
-	if err := backend.CheckFill(&dst, pattern); err != nil {
-		return err
-	}
-	to, _, err := q.usePair("Fill", dst.Buffer, dst.Buffer)
-	if err != nil {
-		return err
-	}
-	bits := dst.Type.Bits()
-	e, err := q.launches.Fill(&dst.Layout, bits)
-	if err != nil {
-		return err
-	}
-	lo, hi := kernels.Pattern(pattern, bits)
-	return q.launch(e, to, to, &dst, &dst, [2]uint64{lo, hi})
-}
-
 // KernelName returns the class of a copy and the width in bits of the elements that
 // it moves, as "transpose.32"; "" for a copy that Copy would refuse.
 func (q *Queue) KernelName(dst, src device.Operand) string {
 	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
-	l, err := kernels.PlanCopy(dst.Layout, src.Layout, dst.Type.Bits(), q.dev.properties.Target)
+	c := calling(kernels.OpCopy, operands{&dst, &src})
+	l, err := kernels.Plan(&c.Operation, q.dev.properties.Target)
 	if err != nil {
 		return ""
 	}

@@ -172,8 +172,11 @@ func (p *page) next(q *Queue) *outcome {
 	return o
 }
 
-// status returns a page with a slot that is free.
-func (q *Queue) status() (*page, error) {
+// notes returns a page with a slot that is free; within a capture, the capture's.
+func (q *Queue) notes() (*page, error) {
+	if q.capture != nil {
+		return q.capture.page, nil
+	}
 	s := &q.statuses
 	if n := len(s.pages); n > 0 && s.pages[n-1].used < len(s.pages[n-1].slots) {
 		return s.pages[n-1], nil

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/layout"
@@ -17,10 +15,8 @@ import (
 // do.
 type Launch struct {
 	kernels.Launch
-	D, S   int64  // the kernel's bases, in elements of its width
-	Lo, Hi uint64 // its last arguments
-	Extent int64  // of the index of a take or a put, of what a map looks up, or of conditions: numbers are below
-	Add    int64  // of a scaling: the base of what is added
+	Numbers []uint64 // of the arguments that are numbers; 0 for memory
+	Extent  int64    // of the index of a take or a put, of what a map looks up, or of conditions: numbers are below
 
 	Read, Written int64 // bytes that memory moves at least: see cases.Touched
 	Fetched       int64 // and that it reads if all sectors of dst are written as a whole
@@ -32,9 +28,15 @@ const sector = 32
 
 // Of plans an operation.
 func Of(o oracle.Case, target kernels.Target) (l Launch, err error) {
-	if err := l.plan(o, target); err != nil {
+	call, err := operation(o)
+	if err == nil {
+		l.Launch, err = kernels.Plan(&call, target)
+	}
+	if err != nil {
 		return l, fmt.Errorf("%v: %w", o, err)
 	}
+	l.Numbers = numbers(&l.Launch, &call)
+	l.Extent = extent(o)
 	l.Read, l.Written = cases.Touched(o, sector)
 	if l.Fetched, err = fetched(o); err != nil {
 		return l, err
@@ -42,11 +44,6 @@ func Of(o oracle.Case, target kernels.Target) (l Launch, err error) {
 	for _, x := range o.By {
 		l.Reach = max(l.Reach, x.Extent*max(x.Stride, -x.Stride)*int64(o.DstType.Bits())/8)
 	}
-	src := o.Src
-	if o.Op == oracle.OpFill {
-		src = o.Dst
-	}
-	l.D, l.S = l.Bases(o.Dst.Offset(), src.Offset())
 	return l, nil
 }
 
@@ -73,70 +70,82 @@ func fetched(o oracle.Case) (int64, error) {
 	return read, nil
 }
 
-func (l *Launch) plan(o oracle.Case, target kernels.Target) (err error) {
-	bits := o.DstType.Bits()
-	if bits == 0 {
-		return fmt.Errorf("%w: no kernel moves elements of the type %v", oracle.ErrSkipped, o.DstType)
-	}
-	switch o.Op {
-	case oracle.OpCopy:
-		l.Launch, err = kernels.PlanCopy(o.Dst, o.Src, bits, target)
-	case oracle.OpFill:
-		l.Lo, l.Hi = kernels.Pattern(cases.Pattern(o.DstType), bits)
-		l.Launch, err = kernels.PlanFill(o.Dst, bits, target)
-	case oracle.OpConvert:
-		switch backend.ConversionOf(o.DstType, o.SrcType) {
-		case backend.AsCopy:
-			l.Launch, err = kernels.PlanCopy(o.Dst, o.Src, bits, target)
-		case backend.AsPack:
-			l.Launch, err = kernels.PlanPack(o.Dst, o.Src, bits, o.SrcType.Bits(), backend.IsSigned(o.SrcType), target)
-		case backend.ByValue:
-			l.Lo, l.Hi = kernels.Numbers(o.DstType, o.SrcType, o.How)
-			l.Launch, err = kernels.PlanCast(o.Dst, o.Src, o.DstType, o.SrcType, o.How, target)
-		}
-	case oracle.OpTake:
-		if l.Launch, err = kernels.PlanTake(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target); err == nil {
-			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
-		}
-	case oracle.OpDequantize, oracle.OpQuantize:
-		err = l.planScaling(o, target)
-	case oracle.OpMap:
-		l.Lo, l.Hi, l.Extent = uint64(o.Table), uint64(o.SrcType.Bits()), 1<<32
-		l.Launch, err = kernels.PlanMap(o.Dst, o.Src, bits, o.SrcType.Bits(), target)
-	case oracle.OpWhere:
-		if l.Launch, err = kernels.PlanWhere(o.Dst, o.Cond, o.Src, o.B, bits, target); err == nil {
-			l.Lo, l.Hi, l.Extent = uint64(l.AtBase(o.Cond.Offset())), uint64(l.BBase(o.B.Offset())), 2
-		}
-	case oracle.OpPut:
-		if o.Reduction == device.Set {
-			l.Launch, err = kernels.PlanPut(o.Dst, o.Src, o.At, o.By, bits, o.AtType.Bits(), target)
-		} else {
-			l.Hi = kernels.Reducing(o.DstType, o.Reduction)
-			l.Launch, err = kernels.PlanReduce(o.Dst, o.Src, o.At, o.By, o.DstType, o.Reduction, o.AtType.Bits(), target)
-		}
-		if err == nil {
-			l.Lo, l.Extent = uint64(l.AtBase(o.At.Offset())), o.By[0].Extent
-		}
-	default:
-		err = fmt.Errorf("%w: no kernel does %s", oracle.ErrSkipped, o.Op)
-	}
-	return err
+// ops are the operations of cases that kernels do.
+var ops = map[oracle.Op]kernels.Op{
+	oracle.OpCopy: kernels.OpCopy, oracle.OpFill: kernels.OpFill, oracle.OpConvert: kernels.OpConvert,
+	oracle.OpTake: kernels.OpTake, oracle.OpPut: kernels.OpPut, oracle.OpMap: kernels.OpMap, oracle.OpWhere: kernels.OpWhere,
+	oracle.OpDequantize: kernels.OpDequantize, oracle.OpQuantize: kernels.OpQuantize,
 }
 
-func (l *Launch) planScaling(o oracle.Case, target kernels.Target) (err error) {
-	by := kernels.Scaling{
-		Quantize: o.Op == oracle.OpQuantize, To: o.DstType, From: o.SrcType, Scale: o.Terms.Scale.Type, Zero: o.Terms.Zero.Type, Add: o.Terms.Add.Type,
-		Subtract: o.Terms.Subtract, Precision: o.Terms.Precision, Unsaturated: o.How.Unsaturated, FindScale: o.Terms.FindScale,
+// operation is that of a case.
+func operation(o oracle.Case) (kernels.Operation, error) {
+	op, ok := ops[o.Op]
+	if !ok {
+		return kernels.Operation{}, fmt.Errorf("%w: no kernel does %s", oracle.ErrSkipped, o.Op)
 	}
-	var terms kernels.TermLayouts
+	if o.DstType.Bits() == 0 {
+		return kernels.Operation{}, fmt.Errorf("%w: no kernel moves elements of the type %v", oracle.ErrSkipped, o.DstType)
+	}
+	call := kernels.Operation{
+		Op: op, By: o.By, Reduction: o.Reduction, How: o.How,
+		Subtract: o.Terms.Subtract, Precision: o.Terms.Precision, FindScale: o.Terms.FindScale,
+	}
+	set := func(r kernels.Role, t layout.DType, l layout.Layout) {
+		call.Operands[r] = kernels.Operand{Type: t, Layout: &l}
+	}
+	set(kernels.Dst, o.DstType, o.Dst)
+	if op != kernels.OpFill {
+		set(kernels.Src, o.SrcType, o.Src)
+	}
+	switch op {
+	case kernels.OpTake, kernels.OpPut:
+		set(kernels.At, o.AtType, o.At)
+	case kernels.OpMap:
+		table, err := layout.Strided([]int64{1 << o.SrcType.Bits()}, []int64{1}, o.Table)
+		if err != nil {
+			return call, err
+		}
+		set(kernels.Table, o.DstType, table)
+	case kernels.OpWhere:
+		set(kernels.Cond, layout.Bool, o.Cond)
+		set(kernels.B, o.DstType, o.B)
+	}
 	for i, t := range []*oracle.Term{&o.Terms.Scale, &o.Terms.Zero, &o.Terms.Add} {
-		if t.Type != 0 {
-			terms[i] = &t.Layout
+		if t.Type != layout.Invalid {
+			set(kernels.Scale+kernels.Role(i), t.Type, t.Layout)
 		}
 	}
-	if l.Launch, err = kernels.PlanScaling(o.Dst, o.Src, terms, by, target); err == nil {
-		l.Lo, l.Hi = uint64(l.TermBase(0, o.Terms.Scale.Layout.Offset())), uint64(l.TermBase(1, o.Terms.Zero.Layout.Offset()))
-		l.Add = l.TermBase(2, o.Terms.Add.Layout.Offset())
+	return call, nil
+}
+
+// numbers are the arguments of a launch that are numbers.
+func numbers(l *kernels.Launch, call *kernels.Operation) []uint64 {
+	dst := call.Operands[kernels.Dst].Type
+	all := make([]uint64, len(l.Arguments))
+	for i, a := range l.Arguments {
+		switch a.Is {
+		case kernels.Base:
+			if x := call.Operands[a.Role].Layout; x != nil {
+				all[i] = uint64(l.Base(a.Role, x.Offset()))
+			}
+		case kernels.Number:
+			all[i] = a.Number
+		case kernels.Pattern:
+			all[i] = kernels.PatternOf(cases.Pattern(dst), dst.Bits())[a.Number]
+		}
 	}
-	return err
+	return all
+}
+
+// extent is that of the numbers which a case finds in memory.
+func extent(o oracle.Case) int64 {
+	switch o.Op {
+	case oracle.OpTake, oracle.OpPut:
+		return o.By[0].Extent
+	case oracle.OpMap:
+		return 1 << 32
+	case oracle.OpWhere:
+		return 2
+	}
+	return 0
 }

@@ -36,13 +36,22 @@ func (w *work) each() float64 {
 
 // arguments are a launch's, for a sample.
 func arguments(l *launches.Launch) [][]byte {
-	args := ptx.Words(ptx.SampleDst, ptx.SampleSrc, 0, uint64(l.D), uint64(l.S), l.Lo, l.Hi)
-	args[2] = l.Params
-	more := ptx.Words(ptx.SampleAt, ptx.SampleStatus)
-	if l.Spec.Scales() {
-		more = ptx.Words(ptx.SampleAt, ptx.SampleAt, ptx.SampleAt, uint64(l.Add))
+	args := ptx.Words(l.Numbers...)
+	for i, a := range l.Arguments {
+		switch a.Is {
+		case kernels.Memory:
+			address := uint64(ptx.SampleAt)
+			if a.Role < kernels.At {
+				address = [...]uint64{ptx.SampleDst, ptx.SampleSrc}[i]
+			}
+			args[i] = ptx.Words(address)[0]
+		case kernels.Parameters:
+			args[i] = l.Params
+		case kernels.Status:
+			args[i] = ptx.Words(ptx.SampleStatus)[0]
+		}
 	}
-	return append(args, more[:l.Spec.Arguments()-len(args)]...)
+	return args
 }
 
 // measure runs three blocks, of which two follow each other.

@@ -58,8 +58,8 @@ type plan struct {
 	Name, Kind, Spec     string
 	Groups, Local        uint32
 	Desc                 string // the parameters, in hexadecimal
-	DB, SB               int64
-	Lo, Hi               uint64
+	DB, SB               int64  // the bases of dst and src,
+	Lo, Hi               uint64 // and the two arguments behind them
 	Bytes, Read, Written int64
 	Extent               int64 // of a take: its index's
 }
@@ -94,11 +94,15 @@ func (p *printer) add(name string, o oracle.Case) error {
 	if err != nil {
 		return err
 	}
-	p.all = append(p.all, plan{
+	one := plan{
 		Name: name, Kind: l.Name(), Spec: l.Spec.String(), Groups: l.Groups, Local: l.Local,
-		Desc: fmt.Sprintf("%x", l.Params), DB: l.D, SB: l.S, Lo: l.Lo, Hi: l.Hi,
-		Bytes: l.Bytes, Read: l.Read, Written: l.Written, Extent: l.Extent,
-	})
+		Desc: fmt.Sprintf("%x", l.Params), Bytes: l.Bytes, Read: l.Read, Written: l.Written, Extent: l.Extent,
+	}
+	if l.Groups > 0 {
+		const bases = 3 // arguments of every kernel
+		one.DB, one.SB, one.Lo, one.Hi = int64(l.Numbers[bases]), int64(l.Numbers[bases+1]), l.Numbers[bases+2], l.Numbers[bases+3]
+	}
+	p.all = append(p.all, one)
 	if p.ptx == "" || l.Groups == 0 {
 		return nil
 	}

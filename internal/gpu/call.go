@@ -1,0 +1,203 @@
+package gpu
+
+import (
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/layout"
+)
+
+// operands are those of a call, by role; nil: there is none.
+type operands [kernels.MaxOperands]*device.Operand
+
+// call is an operation on operands that have been checked.
+type call struct {
+	kernels.Operation
+	operands operands
+	pattern  [2]uint64 // of a fill
+}
+
+func calling(op kernels.Op, on operands) call {
+	c := call{Operation: kernels.Operation{Op: op}, operands: on}
+	for r, o := range on {
+		if o != nil {
+			c.Operands[r] = kernels.Operand{Type: o.Type, Layout: &o.Layout}
+		}
+	}
+	return c
+}
+
+// optional is an operand, or nil if it has no buffer.
+func optional(o *device.Operand) *device.Operand {
+	if o.Buffer == nil {
+		return nil
+	}
+	return o
+}
+
+// role names an operand, for errors.
+func (c *call) role(r kernels.Role) string {
+	switch r {
+	case kernels.Dst:
+		return written
+	case kernels.Src:
+		return "src"
+	}
+	i := r - kernels.Src - 1
+	switch c.Op {
+	case kernels.OpMap:
+		return "table"
+	case kernels.OpWhere:
+		return [...]string{"cond", "b"}[i]
+	case kernels.OpDequantize, kernels.OpQuantize:
+		return [...]string{"scale", "zero", "add"}[i]
+	}
+	return "at"
+}
+
+// writes reports whether the call writes an operand.
+func (c *call) writes(r kernels.Role) bool {
+	return r == kernels.Dst || c.FindScale && r == kernels.Scale
+}
+
+// run queues a call. Its launch is e, or nil if that is not known.
+func (q *Queue) run(c *call, e *kernels.Entry[Mem]) error {
+	q.seq++
+	var buffers [kernels.MaxOperands]*Buffer
+	for r, o := range c.operands {
+		if o == nil {
+			continue
+		}
+		var err error
+		if buffers[r], err = q.useAs(c.Op.String(), c.role(kernels.Role(r)), o.Buffer, c.writes(kernels.Role(r))); err != nil {
+			return err
+		}
+	}
+	if e == nil {
+		var err error
+		if e, err = q.launches.Get(&c.Operation); err != nil {
+			return err
+		}
+	}
+	if e.Groups == 0 {
+		return nil
+	}
+	var notes *page
+	if len(c.By) > 0 {
+		var err error
+		if notes, err = q.notes(); err != nil {
+			return err
+		}
+	}
+	if err := q.send(e, q.arguments(c, &buffers, e, notes)); err != nil {
+		return err
+	}
+	if notes != nil {
+		q.flowIndexed(c, notes)
+	} else {
+		q.flow(c)
+	}
+	return nil
+}
+
+// arguments are a launch's for a call, until the next call of it. A page is where it notes
+// an index out of range.
+func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *kernels.Entry[Mem], notes *page) []Argument {
+	args := q.args[:len(e.Arguments)]
+	for i := range e.Arguments {
+		a, to := &e.Arguments[i], &args[i]
+		to.Mem = nil
+		switch a.Is {
+		case kernels.Memory:
+			b := buffers[a.Role]
+			if b == nil {
+				b = buffers[kernels.Src]
+			}
+			to.Mem = b.block.mem
+		case kernels.Parameters:
+			to.Mem = e.OnDevice
+		case kernels.Base:
+			to.Number = 0
+			if o := c.operands[a.Role]; o != nil {
+				to.Number = uint64(e.Base(a.Role, o.Layout.Offset()))
+			}
+		case kernels.Number:
+			to.Number = a.Number
+		case kernels.Pattern:
+			to.Number = c.pattern[a.Number]
+		case kernels.Status:
+			to.Mem = notes.slots[notes.used]
+		}
+	}
+	return args
+}
+
+// send queues a launch.
+func (q *Queue) send(e *kernels.Entry[Mem], args []Argument) error {
+	err := q.stream.Launch(&e.Launch, args)
+	if isMemory(err) {
+		q.makeRoom()
+		err = q.noRoom(q.stream.Launch(&e.Launch, args))
+	}
+	switch {
+	case err != nil:
+	case q.capture != nil:
+		q.capture.launches++
+		q.capture.bytes += e.Bytes
+	default:
+		q.dev.counters.Launch(e.Bytes)
+	}
+	return err
+}
+
+// flow notes that a call, which is queued, has written what it writes: what its sources
+// depend on, that depends on.
+func (q *Queue) flow(c *call) {
+	dst := c.operands[kernels.Dst]
+	busy := q.capture != nil || dst.Buffer.(*Buffer).marked.Load()
+	for _, o := range c.operands[kernels.Src:] {
+		busy = busy || o != nil && o.Buffer.(*Buffer).suspicious()
+	}
+	if !busy {
+		return
+	}
+	q.parts = q.parts[:0]
+	if src := c.operands[kernels.Src]; c.FindScale {
+		q.parts = append(q.parts, partOf(src, nil))
+		q.flowParts(partOf(c.operands[kernels.Scale], nil), nil, q.parts)
+	} else if src != nil {
+		q.parts = append(q.parts, partOf(src, nil))
+	}
+	for _, o := range c.operands[kernels.Src+1:] {
+		if o != nil {
+			q.parts = append(q.parts, partOf(o, nil))
+		}
+	}
+	q.flowParts(partOf(dst, nil), nil, q.parts)
+}
+
+// flowIndexed is flow for a take or put, whose status a page has.
+func (q *Queue) flowIndexed(c *call, p *page) {
+	var own *outcome
+	if q.capture != nil {
+		q.capture.takes = true
+	} else {
+		own = p.next(q)
+	}
+	ofDst, ofSrc := c.By, []layout.Index(nil)
+	if c.Op == kernels.OpTake {
+		ofDst, ofSrc = ofSrc, ofDst
+	}
+	to := partOf(c.operands[kernels.Dst], ofDst)
+	if slices.ContainsFunc(c.By, func(x layout.Index) bool { return x.Outside == layout.OutsideSkip }) {
+		to.dense = false // elements may stay as they are
+	}
+	at := c.operands[kernels.At]
+	q.parts = append(q.parts[:0], partOf(c.operands[kernels.Src], ofSrc))
+	for i := range c.By {
+		p, off := partOf(at, nil), c.By[i].Offset*int64(at.Type.Bits()/8)
+		q.parts = append(q.parts, part{b: p.b, lo: p.lo + off, hi: p.hi + off})
+	}
+	q.flowParts(to, own, q.parts)
+}

@@ -1,0 +1,163 @@
+package gpu
+
+import (
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/kernels"
+)
+
+// Copy copies every element of src to the element of dst with the same index.
+func (q *Queue) Copy(dst, src device.Operand) error {
+	if err := q.begin("Copy"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	c := calling(kernels.OpCopy, operands{&dst, &src})
+	e := q.launches.Find(&c.Operation)
+	if e != nil { // then types, shapes and strides are right
+		if err := backend.CheckCopyBuffers(&dst, &src); err != nil {
+			return err
+		}
+	} else if err := backend.CheckCopy(&dst, &src); err != nil {
+		return err
+	}
+	return q.run(&c, e)
+}
+
+// Fill sets every element of dst to the pattern.
+func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
+	if err := q.begin("Fill"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckFill(&dst, pattern); err != nil {
+		return err
+	}
+	c := calling(kernels.OpFill, operands{&dst})
+	c.pattern = kernels.PatternOf(pattern, dst.Type.Bits())
+	return q.run(&c, nil)
+}
+
+// Convert sets every element of dst to the value of src's with the same index.
+func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
+	if err := q.begin("Convert"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckConvert(&dst, &src, how); err != nil {
+		return err
+	}
+	c := calling(kernels.OpConvert, operands{&dst, &src})
+	c.How = how
+	return q.run(&c, nil)
+}
+
+// Take copies the elements of src that indices name to dst.
+func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+	if err := q.begin("Take"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
+		return err
+	}
+	c := calling(kernels.OpTake, operands{&dst, &src, kernels.At: &at})
+	c.By = by
+	return q.run(&c, nil)
+}
+
+// Put copies the elements of src to those of dst that indices name.
+func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+	if err := q.begin("Put"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckPut(&dst, &src, &at, how, by); err != nil {
+		return err
+	}
+	return q.put(&dst, &src, &at, how, by)
+}
+
+// put queues a checked put: one launch, or a half after the other where a reduction takes
+// more rounds of loops than the device does.
+func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+	c := calling(kernels.OpPut, operands{dst, src, kernels.At: at})
+	c.By, c.Reduction = by, how
+	err := q.run(&c, nil)
+	if !errors.Is(err, kernels.ErrRounds) {
+		return err
+	}
+	axis := kernels.HalveReduce(dst.Layout, src.Layout, by)
+	if axis < 0 {
+		return err
+	}
+	n := src.Layout.Dim(axis)
+	for _, half := range [2][2]int64{{0, n / 2}, {n / 2, n}} {
+		d, s, a := *dst, *src, *at
+		for _, x := range []*device.Operand{&d, &s, &a} {
+			if x.Layout, err = x.Layout.Slice(axis, half[0], half[1], 1); err != nil {
+				return err
+			}
+		}
+		if err := q.put(&d, &s, &a, how, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Map sets the elements of dst to those of table whose numbers src's are.
+func (q *Queue) Map(dst, src, table device.Operand) error {
+	if err := q.begin("Map"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckMap(&dst, &src, &table); err != nil {
+		return err
+	}
+	c := calling(kernels.OpMap, operands{&dst, &src, kernels.Table: &table})
+	return q.run(&c, nil)
+}
+
+// Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
+func (q *Queue) Where(dst, cond, a, b device.Operand) error {
+	if err := q.begin("Where"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckWhere(&dst, &cond, &a, &b); err != nil {
+		return err
+	}
+	c := calling(kernels.OpWhere, operands{&dst, &a, kernels.Cond: &cond, kernels.B: &b})
+	return q.run(&c, nil)
+}
+
+// Dequantize sets the elements of dst to (src - zero) * scale + add.
+func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+	if err := q.begin("Dequantize"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckDequantize(&dst, &src, &by); err != nil {
+		return err
+	}
+	c := calling(kernels.OpDequantize, operands{&dst, &src, kernels.Scale: optional(&by.Scale), kernels.Zero: optional(&by.Zero), kernels.Add: optional(&by.Add)})
+	c.Subtract = by.Subtract
+	return q.run(&c, nil)
+}
+
+// Quantize sets the elements of dst to round(src / scale) + zero.
+func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error {
+	if err := q.begin("Quantize"); err != nil {
+		return err
+	}
+	defer q.mu.Unlock()
+	if err := backend.CheckQuantize(&dst, &src, &by); err != nil {
+		return err
+	}
+	c := calling(kernels.OpQuantize, operands{&dst, &src, kernels.Scale: optional(&by.Scale), kernels.Zero: optional(&by.Zero)})
+	c.Precision, c.FindScale, c.How.Unsaturated = by.Precision, by.FindScale, by.Unsaturated
+	return q.run(&c, nil)
+}

@@ -1,0 +1,58 @@
+package kernels
+
+import "github.com/restride/restride/device"
+
+// Argument is one of the arguments of a kernel: 8 bytes, but for parameters that are passed
+// by value (see Spec.ParameterBytes).
+type Argument struct {
+	Is     ArgumentKind
+	Role   Role   // of Memory and Base
+	Number uint64 // of Number; of Pattern, which 8 bytes of it
+}
+
+// ArgumentKind says where an argument comes from.
+type ArgumentKind uint8
+
+// The kinds of arguments.
+const (
+	Memory     ArgumentKind = iota // of an operand; of one that the operation lacks, any
+	Parameters                     // the launch's: see Launch.Params
+	Base                           // of an operand: see Launch.Base
+	Number                         // the same for all operations that have the launch in common
+	Pattern                        // of a fill: see PatternOf
+	Status                         // memory in which an index out of range is noted: see source/indices.h
+)
+
+// arguments lists those of an operation's kernel, in its order.
+func (o *Operation) arguments() []Argument {
+	memory := func(r Role) Argument { return Argument{Is: Memory, Role: r} }
+	base := func(r Role) Argument { return Argument{Is: Base, Role: r} }
+	number := func(n uint64) Argument { return Argument{Is: Number, Number: n} }
+	all := func(more ...Argument) []Argument {
+		return append([]Argument{memory(Dst), memory(Src), {Is: Parameters}, base(Dst), base(Src)}, more...)
+	}
+	switch o.Op {
+	case OpFill:
+		return []Argument{memory(Dst), memory(Dst), {Is: Parameters}, base(Dst), base(Dst), {Is: Pattern}, {Is: Pattern, Number: 1}}
+	case OpConvert:
+		if k := o.key(); k.op == OpConvert && k.to != 0 {
+			from, to := Numbers(k.to, k.from, k.how)
+			return all(number(from), number(to))
+		}
+	case OpTake:
+		return all(base(At), number(0), memory(At), Argument{Is: Status})
+	case OpPut:
+		how := uint64(0)
+		if o.Reduction != device.Set {
+			how = reducing(o.Operands[Dst].Type, o.Reduction)
+		}
+		return all(base(At), number(how), memory(At), Argument{Is: Status})
+	case OpMap:
+		return all(base(Table), number(uint64(o.Operands[Src].Type.Bits())), memory(Table))
+	case OpWhere:
+		return all(base(Cond), base(B), memory(Cond), memory(B))
+	case OpDequantize, OpQuantize:
+		return all(base(Scale), base(Zero), memory(Scale), memory(Zero), memory(Add), base(Add))
+	}
+	return all(number(0), number(0))
+}
