@@ -251,16 +251,62 @@ func TestDrawing(t *testing.T) {
 	}
 }
 
+// TestPublicPackages: the root's documentation lists every package that programs can import,
+// docs/stability.md says which of them are stable, and neither names others.
+func TestPublicPackages(t *testing.T) {
+	out, err := exec.Command("go", "list", "-tags=gogl", "-f", "{{.Name}} {{.ImportPath}}", "./...").Output()
+	require.NoError(t, err)
+	var public []string
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		name, path, _ := strings.Cut(line, " ")
+		if path = local(path); name != "main" && path != "" && !strings.HasPrefix(path, "internal/") {
+			public = append(public, path)
+		}
+	}
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	var listed []string
+	for _, found := range regexp.MustCompile(`(?m)^//   - ([\w/]+): \S`).FindAllStringSubmatch(string(doc), -1) {
+		listed = append(listed, found[1])
+	}
+	assert.ElementsMatch(t, public, listed, "doc.go")
+
+	page, err := os.ReadFile("docs/stability.md")
+	require.NoError(t, err)
+	_, levels, _ := strings.Cut(string(page), "|---|---|---|\n")
+	levels, _, _ = strings.Cut(levels, "\n\n")
+	var promised []string
+	for _, row := range strings.Split(levels, "\n") {
+		for _, found := range regexp.MustCompile("`([\\w/]+)`").FindAllStringSubmatch(strings.Split(row, "|")[2], -1) {
+			promised = append(promised, found[1])
+		}
+	}
+	for _, path := range public {
+		if !strings.HasPrefix(path, "bench/") { // with bench
+			assert.Contains(t, promised, path, "docs/stability.md")
+		}
+	}
+	for _, path := range promised {
+		assert.Contains(t, append(public, "restride", "internal"), path, "docs/stability.md")
+	}
+}
+
 // TestDocuments: what documents link to and what CONTRIBUTING names is there, and a
 // name after a file's is in that file.
 func TestDocuments(t *testing.T) {
 	documents, err := filepath.Glob("*.md")
 	require.NoError(t, err)
-	more, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "*/*.md", "*/*/README.md"} {
+		more, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		documents = append(documents, more...)
+	}
 	link := regexp.MustCompile(`\]\(([\w./-]+[./][\w.-]+)(#[^)]*)?\)`)
 	named := regexp.MustCompile("`([a-z/_0-9]+/[a-z_0-9]+\\.[a-z]+)`(?:, `(\\w+)`)?(?: and `(\\w+)`)?")
-	for _, document := range append(documents, more...) {
+	for _, document := range documents {
+		if strings.HasPrefix(document, "build") {
+			continue
+		}
 		text, err := os.ReadFile(document)
 		require.NoError(t, err)
 		for _, found := range link.FindAllSubmatch(text, -1) {

@@ -201,7 +201,7 @@ func (p *pair) repeat() {
 		}
 	}
 	y, err := p.ours.Repeat(axis, repeats...)
-	// StdEng's own result is right for some tensors only: see docs/upstream.md.
+	// StdEng's own result is right for some tensors only: see docs/upstream/gorgonia-tensor.md.
 	p.result(func() (*gt.Dense, error) { return nil, nil }, y, err, want)
 }
 
@@ -235,7 +235,7 @@ func (p *pair) result(std func() (*gt.Dense, error), y gt.Tensor, err error, wan
 
 // attempt runs StdEng. There is no result where it panics, as it does for some views, or
 // takes a slice of a tensor after T, or one with an axis of extent 1, for contiguous: see
-// docs/upstream.md.
+// docs/upstream/gorgonia-tensor.md.
 func (p *pair) attempt(std func() (*gt.Dense, error)) (x *gt.Dense) {
 	contiguous := slices.Equal(p.std.Strides(), p.std.Shape().CalcStrides())
 	if !contiguous && (!p.std.RequiresIterator() || slices.Contains(p.std.Shape(), 1)) {

@@ -31,7 +31,7 @@ var known = []struct{ name, text string }{
 // figures has devices and their peers side by side: ratios to the same yardstick in the
 // same pass.
 func figures(b *strings.Builder, f kept, devices []*report.Result, link string) {
-	origin(b, f, devices, link, "", ", ± how far from them single passes are")
+	origin(b, f, devices, link, "", ", ± the largest deviation of a single pass")
 	b.WriteString("| float |")
 	columns := 0
 	for _, d := range devices {
@@ -92,9 +92,9 @@ func lead(b *strings.Builder, d *report.Result) {
 		return
 	}
 	slices.Sort(times)
-	fmt.Fprintf(b, "\nOf the %d cases that another library has, %s is faster than the fastest of them in %d, %.1f times in the median", len(times), cell(d.Device.ID), len(times)-len(behind)-even, times[len(times)/2])
+	fmt.Fprintf(b, "\nOf the %d cases that another library has, %s is faster than the fastest library in %d, %.1f times in the median", len(times), cell(d.Device.ID), len(times)-len(behind)-even, times[len(times)/2])
 	if even > 0 {
-		fmt.Fprintf(b, "; as fast, within %.0f%%, in %d", 100*asFast, even)
+		fmt.Fprintf(b, "; equally fast, within %.0f%%, in %d", 100*asFast, even)
 	}
 	if len(behind) > 0 {
 		fmt.Fprintf(b, "; slower in %s", strings.Join(behind, ", "))
@@ -145,9 +145,9 @@ func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, s
 		if !slices.Contains(yards, what) {
 			yards = append(yards, what)
 		}
-		names = append(names, fmt.Sprintf("%s is %s (%s), beside %.1f GB/s", cell(d.Device.ID), cell(d.Device.Name), cell(d.Device.Driver), yardstick(d).GBps))
+		names = append(names, fmt.Sprintf("%s is %s (%s), whose reference copy reads and writes %.1f GB/s", cell(d.Device.ID), cell(d.Device.Name), cell(d.Device.Driver), yardstick(d).GBps))
 	}
-	fmt.Fprintf(b, "Ratios to %s%s in the same pass of the run, medians of %d passes%s; %s read and written; %d cores, %s ([all figures](%s)).\n\n",
+	fmt.Fprintf(b, "Ratios to %s%s in the same pass of the run, medians of %d passes%s; %s; %d cores, %s ([all figures](%s)).\n\n",
 		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
 }
 
@@ -183,7 +183,7 @@ func everyCase(b *strings.Builder, f kept, devices []*report.Result, link string
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		origin(b, f, devices[i:i+1], link, ", of fills to the plain fill,", "")
+		origin(b, f, devices[i:i+1], link, " (fills: to the plain fill)", "")
 		grid(b, d)
 	}
 }

@@ -48,25 +48,25 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "bench",
 		SuggestFor: []string{"benchmark", "measure"},
-		Short:      "Measure how fast devices move elements, beside how fast they move them at all",
+		Short:      "Measure layout operations on devices, beside their fastest plain copy",
 		Long: `Measures, on each device, a roofline (dense copies by our kernel, by the driver and,
 on processors, by two goroutines; fills, transfers, launches), and then layout
-operations, which are verified first. The figures are medians of passes that are apart
-in time. A wrong result fails the command.
+operations, which are verified first. The figures are medians of passes that are spread
+over time. A wrong result fails the command.
 
-What has become slower since, beyond what runs differ by, fails it as well with
+To also fail if something has become slower, beyond the spread of the runs:
 
   restride bench --json old.json
   restride bench --json new.json --compare old.json
 
-and --from new.json in the place of --json compares without measuring, or prints.
+With --from new.json in place of --json, it compares (or prints) without measuring.
 
-Layouts of one's own, as restride verify names them, are measured alone, or beside the
-cases that --filter names:
+Your own layouts, in the notation of restride verify, are measured alone, or beside the
+cases that --filter selects:
 
   restride bench --case rows/8=copy/uint8/4096x1000/dst=1000,1@0/src=1024,1@3
 
-They have the size that they say, whatever --size is.
+They have their own size, whatever --size is.
 
 Other libraries are measured on the same cases, in the same passes, right after each
 of ours:
@@ -74,28 +74,28 @@ of ours:
   restride bench --device cpu --peer auto
   restride bench --device cpu --peer numpy,torch,./other='^[a-f]-'
 
-auto is all of numpy, torch, onnxruntime and cupy that python3 or /usr/bin/python3 has
-(or the one that RESTRIDE_PYTHON names). What is none of these is a program: what it
-has to do is in bench/peers/README.md. A regular expression with a comma is quoted as
+auto means numpy, torch, onnxruntime and cupy, as far as python3 or /usr/bin/python3 has
+them (or the Python that RESTRIDE_PYTHON names). Any other name is a program that follows
+the protocol in bench/peers/README.md. A regular expression with a comma is quoted as
 in CSV: --peer '"./other=^a{1,2}-"'.`,
 		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().StringSliceVar(&f.devices, "device", []string{"auto"}, "`DEVICES`, as cpu,opencl:0")
 	cmd.Flags().Var(patternFlag(&f.filter), "filter", `only cases whose name matches this regular expression, as "transpose"`)
-	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of one's own, `NAME=CASE` or CASE, as restride verify --case takes it; may be repeated; --size does not change it")
-	cmd.Flags().StringVar(&f.list, "cases", "", "a `FILE` of such, in lines of a name and a case; \"#\" begins a comment")
-	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "about how many `BYTES` a case writes (conversions fewer), as 256K,64M,1G: caches hold what is up to 512K; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
-	cmd.Flags().BoolVar(&f.cached, "cached", false, "the same buffers at each call, which caches hold (without --size: 512K on processors, 16M on others): what is no slower than in memory is bound by instructions or latency, not by memory")
-	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "for the samples of each figure, in all passes, each of which has at least 3")
+	cmd.Flags().StringArrayVar(&f.own, "case", nil, "a layout of your own, `NAME=CASE` or CASE, in the notation of restride verify --case; may be repeated; --size does not change it")
+	cmd.Flags().StringVar(&f.list, "cases", "", "a `FILE` of such layouts, a name and a case in each line; \"#\" begins a comment")
+	cmd.Flags().StringSliceVar(&f.sizes, "size", nil, "approximate `BYTES` that a case writes (conversions fewer), as 256K,64M,1G; up to 512K fits into caches; sweep: 256K to 1G, as far as memory allows (default: 64M on processors, 256M on others)")
+	cmd.Flags().BoolVar(&f.cached, "cached", false, "use the same buffers for each call, so that caches hold them (without --size: 512K on processors, 16M on others): a case that is no faster than from memory is bound by instructions or latency")
+	cmd.Flags().DurationVar(&f.time, "time", 200*time.Millisecond, "time for the samples of each figure, in all passes together; each pass has at least 3 samples")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the data")
-	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this `FILE`, after each case what there is (its form: bench/report.schema.json)")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this `FILE` as a page for a browser, which needs nothing else")
-	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this `FILE` as Go's benchmarks do, for benchstat")
-	cmd.Flags().StringVar(&f.from, "from", "", "measure nothing: take the figures of this `FILE`, which --json wrote")
-	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this `FILE`, and fail where some have become worse")
+	cmd.Flags().StringVar(&f.jsonFile, "json", "", "write the figures to this `FILE`, updated after each case (schema: bench/report.schema.json)")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the figures to this `FILE` as one self-contained page for a browser")
+	cmd.Flags().StringVar(&f.benchstat, "benchstat", "", "write the figures to this `FILE` in the format of Go's benchmarks, for benchstat")
+	cmd.Flags().StringVar(&f.from, "from", "", "do not measure: read the figures from this `FILE`, which --json wrote")
+	cmd.Flags().StringVar(&f.compare, "compare", "", "compare with the figures of this `FILE`, and fail if some have become worse")
 	cmd.Flags().StringSliceVar(&f.peers, "peer", nil, "other libraries to measure in the same passes: auto, `NAMES`, or programs, each with =REGEXP for only some cases (with a comma in it: in double quotes, as in CSV)")
-	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may take to answer, beside 20 times what its samples take; one that does not is killed, and fails the command in the end")
+	cmd.Flags().DurationVar(&f.patience, "peer-timeout", peers.Patience, "how long a library may need to answer, in addition to 20 times the time of its samples; if it needs longer it is killed, and the command fails in the end")
 	return cmd
 }
 

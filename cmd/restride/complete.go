@@ -35,7 +35,7 @@ func newCompletion() *cobra.Command {
 	shell := operand{"SHELL", "one of " + strings.Join(names, ", ")}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print a script that has a shell complete commands, flags and their values",
+		Short: "Print a script for shell completion of commands, flags and their values",
 		Long: `Prints a script for bash, zsh, fish or powershell. With it, Tab completes commands,
 flags, devices, formats, names of cases, and the names of a model's inputs and axes.
 
@@ -53,8 +53,8 @@ For every session:
   fish        restride completion fish > ~/.config/fish/completions/restride.fish
   powershell  the command above in the file that $PROFILE names
 
-The script for bash is for bash 4 and newer, with the package bash-completion; that for
-zsh wants "autoload -U compinit; compinit" before it.`,
+The script for bash needs bash 4 or newer and the package bash-completion; the one for
+zsh needs "autoload -U compinit; compinit" before it.`,
 		Args:      takes(shell, false),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {

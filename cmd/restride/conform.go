@@ -32,9 +32,9 @@ func newConform() *cobra.Command {
 		Short:      "Run ONNX backend test cases on devices and compare every byte",
 		Long: `Runs every model.onnx found below the folders, with each test_data_set_* beside
 it, on each device, and compares type, shape and every byte or string of the
-outputs; of a NaN only that it is one. Inputs need not have the shapes that the
-model declares: those of some cases do not. A case is skipped where an operator is
-one that restride does not have, or where it expects text that is no UTF-8.`,
+outputs; a NaN only has to be a NaN. Inputs need not have the shapes that the model
+declares, because those of some cases do not. A case is skipped if it has an operator
+that restride does not support, or expects text that is not UTF-8.`,
 		Args:              takes(caseDir, true),
 		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,7 +45,7 @@ func newExplain() *cobra.Command {
 		}
 		return draw(out, drawingOfExplanation(m, e))
 	}
-	cmd := newGraphCommand("explain", "Say what each node of a model does: view, copy, host or transfer, and why", true, flags, func(out io.Writer, r *ran) error {
+	cmd := newGraphCommand("explain", "Show what each node of a model does: view, copy, host or transfer, and why", true, flags, func(out io.Writer, r *ran) error {
 		if err := explain(out, r); err != nil {
 			return err
 		}

@@ -38,10 +38,10 @@ type graphFlags struct {
 func (f *graphFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.device, "device", "auto", "`DEVICE` to run on: \"auto\", \"cpu\", \"opencl:0\", ...")
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "input as `NAME=FILE`.pb or NAME=FILE.npy; inputs not given are random")
-	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis, as `NAME=N` (of random inputs by default 2)")
+	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named axis, as `NAME=N` (for random inputs by default 2)")
 	cmd.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input, as `NAME=1x3x224x224`")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random inputs")
-	f.limits.register(cmd, "all of it")
+	f.limits.register(cmd, "the whole command")
 }
 
 // newGraphCommand returns a command that runs a model once and then shows it. If keep is

@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say how a command is used",
+		Short: "Show how a command is used",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err == nil {

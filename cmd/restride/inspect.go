@@ -19,13 +19,13 @@ func newInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "inspect SOURCE",
 		SuggestFor: []string{"show", "info"},
-		Short:      "Say what is in a file of weights, and what these can become",
-		Long: `Say what is in a file of weights, and what these can become.
+		Short:      "List what is in a weight file, and what it can be converted to",
+		Long: `List what is in a weight file, and what it can be converted to.
 
-SOURCE is what restride repack takes; of it headers are read, and config.json. The
-format of quantised weights is what these say. It is not guessed: names and shapes are
-the same in formats that differ in the order of bits. Where nothing says it, the formats
-that may be are listed, and --from names one.`,
+SOURCE is as for restride repack. Only its headers and config.json are read. They name
+the format of quantised weights. It is not guessed, because names and shapes are the
+same in formats that differ in the order of bits. If nothing names the format, the
+possible ones are listed, and --from selects one.`,
 		Args:              takes(source, false),
 		ValidArgsFunction: once(weightFiles),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -56,7 +56,7 @@ that may be are listed, and --from names one.`,
 	}
 	said.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	limits.register(cmd, "all of it")
+	limits.register(cmd, "the whole command")
 	return cmd
 }
 

@@ -74,12 +74,12 @@ func newLicenses() *cobra.Command {
 	var text, asJSON bool
 	cmd := &cobra.Command{
 		Use:        "licenses",
-		Short:      "List the licences of all that is linked into this program",
+		Short:      "List the licences of everything linked into this program",
 		Aliases:    []string{"licences"},
 		SuggestFor: []string{"license", "licence", "notice"},
-		Long: `Lists the modules that are linked into this program, fonts in them included, with their
-licences as SPDX names these. --text prints the licences in full, as they want it where
-the program is passed on.`,
+		Long: `Lists the modules that are linked into this program, including fonts in them, with the
+SPDX names of their licences. --text prints the licences in full, as they require when
+the program is distributed.`,
 		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()

@@ -21,8 +21,8 @@ type limits struct {
 
 // register adds the flags. The time is that of one thing, such as "a case".
 func (l *limits) register(cmd *cobra.Command, of string) {
-	cmd.Flags().Var(sizeFlag(&l.memory), "max-memory", "most memory for tensors and files, on the host and on devices together, as 512M (default: what the system grants)")
-	cmd.Flags().DurationVar(&l.timeout, "timeout", 0, "most time for "+of+", as 30s (default: any)")
+	cmd.Flags().Var(sizeFlag(&l.memory), "max-memory", "maximum memory for tensors and files, on the host and on devices together, as 512M (default: what the system grants)")
+	cmd.Flags().DurationVar(&l.timeout, "timeout", 0, "maximum time for "+of+", as 30s (default: none)")
 }
 
 // bound sets the limit on memory.

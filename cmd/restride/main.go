@@ -72,13 +72,13 @@ var errCounted = errors.New("some cases failed")
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "restride",
-		Short: "Change the shape and layout of tensors where they live",
-		Long: `Changes the shape and layout of tensors where they live: runs and explains ONNX models,
-converts quantised weights from format to format, and checks and measures devices.
+		Short: "Change the shape and layout of tensors on their device",
+		Long: `Changes the shape and layout of tensors on their device: runs and explains ONNX models,
+converts quantised weights between formats, and checks and measures devices.
 
-The exit status is 0 where all was done; 2 where the command line is wrong (a command,
-flag, argument or value), and nothing was done; and 1 for all else: what was asked for
-failed, or a file, device or library is not as it must be.`,
+The exit status is 0 if everything was done; 2 if the command line is wrong (a command,
+flag, argument or value) and nothing was done; and 1 for any other failure: of the
+command itself, or of a file, device or library that it needs.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       thisBuild().String(),

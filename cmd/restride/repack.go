@@ -22,18 +22,17 @@ func newRepack() *cobra.Command {
 		Short:      "Convert quantised weights between formats, file to file",
 		Long: `Convert quantised weights between formats, file to file.
 
-SOURCE is a .safetensors or .gguf file, an index of such files, or a folder that has
-one of these. What the weights are is read from the file or from config.json beside
-it; --from says it where neither does (see restride inspect). Tensors that are no
-quantised weights are copied.
+SOURCE is a .safetensors or .gguf file, an index of such files, or a folder that
+contains one of these. The format of the weights is read from the file or from
+config.json beside it; --from names it if neither does (see restride inspect). Tensors
+that are not quantised weights are copied.
 
-OUTPUT is a .safetensors or .gguf file, or a folder for a file of each that the source
-has, with index and config.json. A file comes out whole or not at all; after an
-interruption the same command goes on where it was. Formats: restride formats.
+OUTPUT is a .safetensors or .gguf file, or a folder, which gets a file for each file of
+the source, an index and config.json. A file is written completely or not at all; after
+an interruption the same command continues. Formats: restride formats.
 
---shard I/N does the I-th of N parts of a folder, each of which may run on another
-machine and at any time: all parts together write what one command writes that has
-as many files.`,
+--shard I/N writes the I-th of N parts of a folder. Parts may run on different machines
+and at any time: together they write what one command with as many files writes.`,
 		Args:              takes(source, false, "to", "output"),
 		ValidArgsFunction: once(weightFiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,11 +55,11 @@ as many files.`,
 	f.StringVar(&r.device, "device", "cpu", "`DEVICE` to convert on")
 	f.Var(patternFlag(&r.only), "only", "regular expression: convert only weights whose name it matches, copy the others")
 	f.Var(partFlag(&r.shard), "shard", "part of the files to write, as 2/8")
-	f.BoolVar(&r.verify, "verify", false, "turn each weight back on the device, and compare it with the source")
-	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name: it is whole after a power cut, too")
-	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: say what becomes of each weight, and what it takes")
-	f.BoolVar(&r.json, "json", false, "print what was done, or would be, as JSON")
-	limits.register(cmd, "all of it")
+	f.BoolVar(&r.verify, "verify", false, "convert each weight back on the device, and compare it with the source")
+	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name, so that it survives a power cut")
+	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: show what would happen to each weight, and its cost")
+	f.BoolVar(&r.json, "json", false, "print the result, or the plan, as JSON")
+	limits.register(cmd, "the whole command")
 	return cmd
 }
 

@@ -25,8 +25,8 @@ type said struct {
 func (s *said) register(cmd *cobra.Command) {
 	s.cmd = cmd
 	cmd.Flags().Var(formatFlag(&s.from), "from", "format of the source's weights (default: what the file or config.json says)")
-	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, where neither the file nor config.json says it")
-	cmd.Flags().Int64Var(&s.group, "group", 0, "columns that share a scale, -1 for a row, where neither the file nor config.json says it")
+	cmd.Flags().Int64Var(&s.bits, "bits", 0, "bits of a code, if neither the file nor config.json states it")
+	cmd.Flags().Int64Var(&s.group, "group", 0, "columns that share a scale, -1 for a row, if neither the file nor config.json states it")
 }
 
 // check refuses what no weight is, before any file is opened.

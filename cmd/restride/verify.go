@@ -18,7 +18,7 @@ func newVerify() *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Hold a device's copies, fills, conversions, takes and puts against the index-walk oracle",
+		Short: "Compare a device's copies, fills, conversions, takes and puts with the index-walk oracle",
 		Long: `Makes random layouts of every element type, runs them on the device, and compares
 every bit of the buffers, guard bytes included, with a slow walk over all indices.
 A failure names its case and seed; --case NAME --seed SEED runs it again.`,

@@ -86,7 +86,7 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is, and with which features",
+		Short: "Print the version of this program, and its features",
 		Args:  takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
