@@ -201,7 +201,7 @@ func (s Spec) defines() []string {
 		from, to = Numbers(s.To, s.From, device.Rounding{})
 		read = s.From.Bits()
 	}
-	return append([]string{
+	return append(append([]string{
 		"NAME " + s.String(),
 		"DBITS " + strconv.Itoa(int(s.DstBits)),
 		"ABITS " + strconv.Itoa(int(s.AtBits)),
@@ -228,7 +228,7 @@ func (s Spec) defines() []string {
 		"ROOM " + strconv.Itoa(s.room()),
 		"ARGUMENTS i64 dBase, i64 sBase, u64 lo, u64 hi" + more,
 		"NAMED dBase, sBase, lo, hi" + named,
-	}, s.formDefines()...)
+	}, s.headers()...), s.formDefines()...)
 }
 
 // formDefines are the macros of the form alone.

@@ -1,4 +1,6 @@
 // Prelude: the neutral dialect in OpenCL C 1.2.
+
+#pragma once
 typedef uchar u8;
 typedef ushort u16;
 typedef uint u32;
@@ -76,3 +78,5 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
 
 #define BYTES_OF 0 // many instructions
+
+#include "plain.h"

@@ -9,6 +9,8 @@
 // have up to params->tb of the params->span indices of inner axis 0, which outer axis 1 counts, one
 // after the other: a row of src is then read while the caches have all of it.
 
+#include "kernel.h"
+
 #if PUT
 #define READ(d, s) from[d]
 #define WRITTEN(d, s) to[s]
