@@ -6,10 +6,6 @@ import (
 	"strconv"
 )
 
-// Batch is the form of a transposition of small matrices that follow each other in dst, or of
-// strips of larger ones: see source/batch.h.
-const Batch Form = "batch"
-
 // The local memory of form batch, in bytes, with what is read behind the last element:
 // batchBytes of elements as src has them, or below a byte batchNarrowBytes, and there
 // batchTileBytes of their lines along dst's dense axis.
@@ -70,7 +66,7 @@ const moreParts = 8
 // batched returns the block of a form batch, where it takes less than the best of other forms.
 func (p *problem) batched(best *choice) *batch {
 	switch {
-	case best.form != "":
+	case best.form != none:
 		return p.batches(batchGain * best.cycles)
 	case p.dBits < 8:
 		return p.batches(math.Inf(1))

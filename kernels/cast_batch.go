@@ -1,6 +1,6 @@
 package kernels
 
-// Casts of small matrices that are transposed on one side: see source/cast_batch.h.
+// Casts of small matrices that are transposed on one side: see source/batched_cast.h.
 
 // castBatch is how many matrices a block has, and about what it takes.
 type castBatch struct {

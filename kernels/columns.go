@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Casts whose sides are dense along different axes, by columns of a tile: see source/columns.h.
+// Casts whose sides are dense along different axes, by columns of a tile: see source/column_cast.h.
 
 // columnCast reports whether there is such a kernel between two widths: to 8 bits, of which
 // as many lines of src as 16 bytes have are a large part of the tile, others take less.
@@ -29,20 +29,20 @@ func (s Spec) columnRows() int64 {
 // which work-items convert 16 bytes at once, or the two that CONVERT has.
 func (s Spec) columnLines() int64 {
 	lines := GroupSize * 128 / (s.columnRows() * int64(s.DstBits))
-	if s.Form == Value {
+	if !s.looksUp() {
 		return 2 * lines
 	}
 	return lines
 }
 
-// columnDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
+// columnCastDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
 // read before any is put into it.
-func (s Spec) columnDefines() []string {
-	return []string{
-		"ROWS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
-		"COLUMN_SLOTS " + strconv.Itoa(columnSlots),
+func (s Spec) columnCastDefines() []string {
+	return append(s.denseDefines(),
+		"ROWS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
+		"COLUMN_SLOTS "+strconv.Itoa(columnSlots),
 		"AHEAD 4",
-	}
+	)
 }
 
 // columns is a shape of the tile: so many indices of axis a, in pieces of 16 bytes. Blocks along b
@@ -84,7 +84,7 @@ func (p *problem) columns(spec Spec, near int) columns {
 		written := (na + lines - 1) / lines * lines * rows / (unit * GroupSize)
 		// Of the kernel's parts, as predicted for several shapes.
 		cost := 110 + 10*unit + 13*read + each*written
-		if spec.Form == Lookup {
+		if spec.looksUp() {
 			cost += 140 // a part of the table
 		}
 		if !dAligned || b.n%unit > 0 { // lines' ends, by single elements

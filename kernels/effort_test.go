@@ -131,8 +131,8 @@ func TestTurnedByEffort(t *testing.T) {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
 		l, err := kernels.PlanCast(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}, kernels.Target{})
 		require.NoError(t, err)
-		assert.Equal(t, c.tiles == "turned", l.Spec.Turned, "%v: %v", c, l.Spec)
-		assert.Equal(t, c.tiles == "columns", l.Spec.Columns, "%v: %v", c, l.Spec)
-		assert.Equal(t, c.tiles == "batched", l.Spec.Batched, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "turned", l.Spec.Form == kernels.TransposedCast, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "columns", l.Spec.Form == kernels.ColumnCast, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "batched", l.Spec.Form == kernels.BatchedCast, "%v: %v", c, l.Spec)
 	}
 }

@@ -1,8 +1,5 @@
 package kernels
 
-// Field is for fields of a few bits at some pitch on either side: see source/field.h.
-const Field Form = "field"
-
 // fieldSpecs lists the kernels of this form.
 func fieldSpecs() []Spec { return []Spec{{Form: Field, DstBits: 1, SrcBits: 1}} }
 

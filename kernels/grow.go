@@ -157,7 +157,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 func (t *permutation) effort() effort {
 	bytes := int64(1) << t.size() * int64(t.p.dBits) / 8
 	words := bytes / 4 / GroupSize
-	e := effort{blocks: 1, live: int64(t.p.spec(Permute).live()), instructions: 23 * words, passes: 2 * bytes / 4 / banks}
+	e := effort{blocks: 1, live: int64(t.p.spec(Permute).minBlocksPerSM()), instructions: 23 * words, passes: 2 * bytes / 4 / banks}
 	for side, base := range t.base {
 		sectors := int64(t.sectors(side, base) * float64(bytes/sectorBytes))
 		if !t.aligned(side, base, int64(32/t.p.dBits), t.words[side]...) { // words in two accesses

@@ -1,19 +1,14 @@
 package kernels
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
 
-// The forms whose items are elements.
-const (
-	Element Form = "element" // an element per item
-	Fill    Form = "fill"    // the same, of one value
-)
-
 // How work is cut into blocks of items, one after the other in the order of dst.
 
-// elementSpecs lists the kernels of these forms.
+// elementSpecs lists the kernels of Element and Fill.
 func elementSpecs() []Spec {
 	var all []Spec
 	for _, serial := range []bool{false, true} {
@@ -43,17 +38,14 @@ func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 // items is how many elements an item of these forms, or of one that goes before them,
 // has: at indices of the cut axis that are apart.
 func (s Spec) items() int64 {
-	switch {
-	case s.Serial && s.Form == Cast:
+	switch items := cmp.Or(s.form().items, 4); {
+	case s.Serial && s.casts():
 		return 1
 	case s.Serial || s.DstBits > 32:
 		return 4
-	case s.Form == Element:
-		return 16
-	case s.Form == Take || s.Form == Put:
-		return 8
+	default:
+		return items
 	}
-	return 4
 }
 
 // flatMost bounds the indices of a block's inner axes.
@@ -67,9 +59,6 @@ func (s Spec) flatMost() int64 {
 // itemDefines are the macros of these forms: how many elements an item has, and how many
 // rows a block of take.
 func (s Spec) itemDefines() []string {
-	if s.Form == Join {
-		return []string{"ROWS " + strconv.Itoa(joinRows)}
-	}
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
 }

@@ -1,10 +1,9 @@
 package kernels
 
-import "slices"
-
-// Join makes chunks of dst from dense rows of src, each with its index, or from single
-// elements: see source/join.h.
-const Join Form = "join"
+import (
+	"slices"
+	"strconv"
+)
 
 // joinSpecs lists the kernels of this form: of elements of whole bytes, and below.
 func joinSpecs() []Spec {
@@ -19,6 +18,9 @@ func joinSpecs() []Spec {
 
 // joinRows is how many rows a block of join has at most.
 const joinRows = 2 << 10
+
+// joinDefines are the macros of this form.
+func (s Spec) joinDefines() []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
 
 // rowsShareIndices reports whether elements along the innermost axis are neighbours on
 // both sides, of which all have their indices in common. steps are at's.

@@ -1,6 +1,9 @@
 package kernels
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // In CUDA a launch's parameters are an argument by value, whose size is a kernel's
 // constant, and the driver copies all of it at each launch. So kernels have room for
@@ -19,21 +22,10 @@ const (
 
 // room is how many axes the parameters have room for.
 func (s Spec) room() int {
-	switch {
-	case s.Long:
+	if s.Long {
 		return longRoom
-	case s.Form == Join:
-		return joinRoom
-	case s.takes() || s.wheres():
-		return takeRoom
-	case s.Scales():
-		return scalingRoom
-	case s.Form == Permute:
-		return permuteRoom
-	case s.Form == Shuffle:
-		return shuffleRoom
 	}
-	return usualRoom
+	return cmp.Or(s.form().room, usualRoom)
 }
 
 // ParameterBytes is the size of a launch's parameters where they are an argument by
@@ -48,7 +40,7 @@ func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() 
 func longSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {
-		general := s.Form == Element || s.Form == Fill || s.Form == Gather || s.Form == Where || s.takes() && s.Form != Picks && (s.Form != Join || s.DstBits < 8) || s.Form == Cast && !s.pair() || s.Scales() && s.SrcBits == 32 && s.Form != Codes
+		general := s.form().general && !s.pair() && (s.Form != Join || s.DstBits < 8)
 		if general && !s.Serial && !s.Wide && !s.Periods && s.Step == 0 {
 			s.Long = true
 			long = append(long, s)

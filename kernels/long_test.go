@@ -78,7 +78,7 @@ func TestParametersFit(t *testing.T) {
 			check(rank, l, err)
 		}
 	}
-	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.Where, kernels.Reduce, kernels.Fold} {
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.CastWords, kernels.Where, kernels.Reduce, kernels.Fold} {
 		assert.True(t, long[form], "no %s was long", form)
 	}
 	assert.False(t, long[kernels.Shuffle])

@@ -7,10 +7,6 @@ import (
 	"strconv"
 )
 
-// Permute is the form of a permutation of narrow elements within words and between
-// them: of the bits of elements' numbers.
-const Permute Form = "permute"
-
 const (
 	// groupBits is log2(GroupSize).
 	groupBits = 8
@@ -34,6 +30,9 @@ func permuteSpecs() []Spec {
 // registerBits how many choose one of a work-item's words.
 func wordBits(width int) int     { return bits.TrailingZeros(uint(32 / width)) }
 func registerBits(width int) int { return max(3, wordBits(width)) }
+
+// permuteBlocks is Spec.minBlocksPerSM of this form.
+func (s Spec) permuteBlocks() int { return 8 >> (registerBits(int(s.DstBits)) - 3) }
 
 // permuteDefines are the macros of this form.
 func (s Spec) permuteDefines() []string {

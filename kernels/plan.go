@@ -245,7 +245,7 @@ func (p *problem) chooseCopy(k *parameters) (Spec, error) {
 	if spec, ok, err := p.planTiles(k); ok || err != nil {
 		return spec, err
 	}
-	if spec := p.spec(Gather); p.stamps() && p.planPeriods(k, &spec) {
+	if spec := p.spec(Stamp); p.stamps() && p.planPeriods(k, &spec) {
 		return spec, nil
 	}
 	if spec, ok := p.planFields(k); ok {

@@ -40,7 +40,7 @@ func TestKernelsOfTypes(t *testing.T) {
 		}
 	}
 	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Element, DstBits: 16, SrcBits: 16})
-	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Value, DstBits: 32, SrcBits: 32, Turned: true})
+	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.TransposedCast, DstBits: 32, SrcBits: 32})
 }
 
 // planOf plans a case.

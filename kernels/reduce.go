@@ -10,15 +10,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The forms of puts that reduce elements.
-const (
-	Reduce Form = "reduce" // Place by atomic operations: what comes of it does not depend on the order
-	Fold   Form = "fold"   // in the order of the elements
-)
-
-// reduces reports whether a kernel reduces elements.
-func (s Spec) reduces() bool { return s.Form == Reduce || s.Form == Fold }
-
 // reduceSpecs lists the kernels of these forms.
 func reduceSpecs() []Spec {
 	var all []Spec
@@ -35,11 +26,10 @@ func reduceSpecs() []Spec {
 	return all
 }
 
-// reduceDefines are the macros of these forms.
-func (s Spec) reduceDefines() []string {
-	if s.Form == Reduce {
-		return append(s.itemDefines(), "FOLDS 0")
-	}
+// reduceDefines are the macros of Reduce, and foldDefines those of Fold.
+func (s Spec) reduceDefines() []string { return append(s.itemDefines(), "FOLDS 0") }
+
+func foldDefines(Spec) []string {
 	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}
 }
 

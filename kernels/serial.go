@@ -4,9 +4,6 @@ package kernels
 // loop, and whose memory is fast where cache lines are read and written whole,
 // in long runs.
 
-// Block builds blocks of dst in a private tile: see source/block.h.
-const Block Form = "block"
-
 const (
 	// blockBytes is the size of the tile: with the cache lines that are read, it
 	// stays in L1.

@@ -5,9 +5,6 @@ import (
 	"strconv"
 )
 
-// Shuffle is the form of a permutation of short axes.
-const Shuffle Form = "shuffle"
-
 // With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
 // small devices have.
 const (

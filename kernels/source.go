@@ -83,64 +83,14 @@ func (p *program) include(header string, macros map[string]string) {
 
 // header is the header of a kernel, which includes what else it needs.
 func (s Spec) header() string {
+	f := s.form()
 	switch {
-	case s.Batched:
-		return "batched_cast.h"
-	case s.Columns:
-		return "column_cast.h"
-	case s.Turned:
-		return "transpose.h"
-	case s.Form == Dequantize && s.SrcBits < 32:
-		return "dequantize.h"
-	case s.Form == Dequantize || s.Form == Quantize:
-		return "scaling.h"
-	case s.Form == Lookup || s.Form == Value:
-		return "dense.h"
-	case s.Form == Cast && s.packs():
-		return "pack.h"
-	case s.Form == Cast || s.Form == Spread:
-		return "element.h"
-	case s.Form == Transpose && s.Serial:
-		return "transpose_serial.h"
-	case s.stamps():
-		return "stamp.h"
-	case s.chunks() && s.Periods:
-		return "periodic_chunks.h"
-	case s.chunks():
-		return "chunks.h"
-	case s.Form == Put:
-		return "take.h"
-	case s.Form == Place:
-		return "pick.h"
+	case s.Serial && f.serialHeader != "":
+		return f.serialHeader
+	case s.Periods && f.periodicHeader != "":
+		return f.periodicHeader
 	}
-	return string(s.Form) + ".h"
-}
-
-// headers are the macros that headers include others by.
-func (s Spec) headers() []string {
-	elements := "cast.h"
-	switch {
-	case s.Mapped:
-		elements = "map.h"
-	case s.Form == Cast && !s.Serial && max(s.DstBits, s.SrcBits) == 64:
-		elements = "cast_wide.h"
-	case s.Form == Element:
-		elements = "copy.h"
-	case s.Form == Spread:
-		elements = "spread.h"
-	case s.Form == Pack:
-		elements = "narrow.h"
-	case s.chunks():
-		elements = string(s.Form) + ".h"
-	}
-	converter, lines := "value.h", "lines.h"
-	if s.Form == Lookup {
-		converter = "lookup.h"
-	}
-	if s.Turned {
-		lines = "cast_lines.h"
-	}
-	return []string{`ELEMENTS "` + elements + `"`, `CONVERTER "` + converter + `"`, `LINES_OF "` + lines + `"`}
+	return f.header
 }
 
 func file(name string) string {

@@ -9,24 +9,13 @@ import (
 
 // Takes and puts: copies whose positions in src, or in dst, depend on indices in memory.
 
-// The forms of takes and puts.
-const (
-	Take  Form = "take"  // of rows, whose elements have their indices in common
-	Pick  Form = "pick"  // of elements by an index each
-	Picks Form = "picks" // Pick of chunks, whose indices are neighbours
-	Put   Form = "put"   // Take for puts: its source with d and s exchanged
-	Place Form = "place" // Pick for puts
-)
+// takes reports whether a kernel has indices, puts whether these are dst's, and reduces whether
+// elements are reduced.
+func (s Spec) takes() bool   { return s.form().does == takes || s.puts() }
+func (s Spec) puts() bool    { return s.form().does == puts || s.reduces() }
+func (s Spec) reduces() bool { return s.form().does == reduces }
 
-// takes reports whether a kernel has indices.
-func (s Spec) takes() bool {
-	return s.Form == Take || s.Form == Pick || s.Form == Picks || s.Form == Join || s.puts()
-}
-
-// puts reports whether the indices are dst's.
-func (s Spec) puts() bool { return s.Form == Put || s.Form == Place || s.reduces() }
-
-// takeSpecs lists the kernels of takes and puts.
+// takeSpecs lists the kernels of takes and puts, but for those of Join, Reduce and Fold.
 func takeSpecs() []Spec {
 	var all []Spec
 	add := func(f Form, bits, at uint8, serial bool) {
@@ -53,7 +42,7 @@ func takeSpecs() []Spec {
 			}
 		}
 	}
-	return slices.Concat(all, joinSpecs(), reduceSpecs())
+	return all
 }
 
 // PlanTake plans a take between layouts of one shape: of elements of 2 to 128

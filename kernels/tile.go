@@ -68,7 +68,7 @@ func (p *problem) band(near int) int64 {
 
 // choice is a form by tiles, and about how long it takes.
 type choice struct {
-	form   Form // "": none
+	form   Form // or none
 	cycles float64
 	near   int // of a transposition of long axes: that along which src is dense
 	oblong oblong
@@ -81,7 +81,7 @@ type choice struct {
 // above reports whether a share of what the choice takes is more than others take at least:
 // whether it pays to look for them.
 func (c *choice) above(p *problem, share float64) bool {
-	return c.form == "" || share*c.cycles >= atRoof*memoryCycles(p.bytes)
+	return c.form == none || share*c.cycles >= atRoof*memoryCycles(p.bytes)
 }
 
 // chooseTiles returns the form that takes least. Forms are looked for in the order of what that
@@ -97,7 +97,7 @@ func (p *problem) chooseTiles(permute bool) choice {
 	}
 	if p.dBits < 32 && permute && best.above(p, 1) {
 		if t := p.permutes(); t != nil {
-			if cycles := t.effort().cycles(p.bytes); best.form == "" || cycles < best.cycles {
+			if cycles := t.effort().cycles(p.bytes); best.form == none || cycles < best.cycles {
 				best = choice{form: Permute, cycles: cycles, words: t}
 			}
 		}
@@ -106,9 +106,9 @@ func (p *problem) chooseTiles(permute bool) choice {
 	if best.form == Permute {
 		gain = shuffleGain
 	}
-	if p.dBits >= 8 && (best.form != "" || scattered || p.short()) && best.above(p, gain) {
+	if p.dBits >= 8 && (best.form != none || scattered || p.short()) && best.above(p, gain) {
 		if t := p.shuffles(); t != nil {
-			if cycles := t.cycles(); best.form == "" || cycles < gain*best.cycles {
+			if cycles := t.cycles(); best.form == none || cycles < gain*best.cycles {
 				best = choice{form: Shuffle, cycles: cycles, shape: t}
 			}
 		}

@@ -5,13 +5,7 @@ import (
 	"strconv"
 )
 
-// The forms of a transposition of two long axes.
-const (
-	Tile      Form = "tile"      // of elements of a word or more
-	Transpose Form = "transpose" // of narrower ones
-)
-
-// transposeSpecs lists the kernels of these forms.
+// transposeSpecs lists the kernels of Tile and Transpose.
 func transposeSpecs() []Spec {
 	var all []Spec
 	for _, b := range []uint8{32, 64, 128} {
@@ -26,13 +20,10 @@ func transposeSpecs() []Spec {
 	return all
 }
 
-// transposeDefines are the macros of these forms.
+// transposeDefines are the macros of Transpose.
 func (s Spec) transposeDefines() []string {
-	switch {
-	case s.Form == Tile:
-		return s.tileDefines()
-	case !s.Serial:
-		return nil
+	if !s.Serial {
+		return []string{include("LINES_OF", "lines.h")}
 	}
 	a, b := s.tileSize()
 	return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
@@ -67,11 +58,11 @@ func (p *problem) transposes() (Form, int) {
 			long = 16
 		}
 		if a.s != 1 && (a.s != -1 || p.target.Serial) {
-			return "", 0
+			return none, 0
 		}
 	}
 	if p.dBits == 1 || near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
-		return "", 0
+		return none, 0
 	}
 	return form, near
 }
@@ -106,9 +97,9 @@ func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n *
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
 	switch {
-	case s.Turned && s.SrcBits == 32: // 16 bytes, so that neighbours touch the same sectors
+	case s.spreads(): // 16 bytes, so that neighbours touch the same sectors
 		return max(4, int64(32/s.DstBits))
-	case s.Turned:
+	case s.Form == TransposedCast:
 		return max(s.denseItem(), 8)
 	}
 	return min(int64(128/s.DstBits), 32)
@@ -116,7 +107,7 @@ func (s Spec) across() int64 {
 
 // slots is how many slots of 16 bytes its tile has.
 func (s Spec) slots() int64 {
-	if s.Turned && (s.DstBits == 4 || s.SrcBits <= 8) {
+	if s.Form == TransposedCast && (s.DstBits == 4 || s.SrcBits <= 8) {
 		return 4 * GroupSize
 	}
 	return 8 * GroupSize
@@ -178,7 +169,7 @@ const blocksOfTable = 16
 // these than with groups that do some, one after the other. Where each begins with a table, they
 // are fewer: at least few, if there are as many blocks.
 func (s Spec) groups(blocks, few int64) int64 {
-	if s.Form != Lookup {
+	if !s.dense() || !s.looksUp() {
 		return blocks
 	}
 	return max(blocks/blocksOfTable, min(blocks, few))
@@ -254,7 +245,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
 		cost += 200
 		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
-	case spec.Turned: // what follows in a line is read by both neighbours
+	case spec.Form == TransposedCast: // what follows in a line is read by both neighbours
 		cost += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)

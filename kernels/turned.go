@@ -1,6 +1,11 @@
 package kernels
 
-// Casts whose sides are dense along different axes: see source/turned.h.
+import (
+	"math/bits"
+	"strconv"
+)
+
+// Casts whose sides are dense along different axes: see source/cast_lines.h.
 
 // turnedCast reports whether there is such a kernel between two widths. Others have squares
 // of more lines than a work-item reads, or are rare.
@@ -19,14 +24,14 @@ const turnedGain = .82
 const batchedGain = .95
 
 // spreads reports whether lines that begin anywhere are read by single words: see
-// source/turned.h.
-func (s Spec) spreads() bool { return s.Turned && s.SrcBits == 32 }
+// source/cast_lines.h.
+func (s Spec) spreads() bool { return s.Form == TransposedCast && s.SrcBits == 32 }
 
 // planTurned plans the transposition for the widths of the kernel dense; false: the copy is
 // none, or the cast by elements takes less.
 func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 	spec := dense
-	spec.Turned = true
+	spec.Form = TransposedCast
 	near := p.nearest()
 	a, b := p.inner(near), p.inner(0)
 	if p.target.Serial || p.long || dense.Mapped || !turnedCast(dense.DstBits, dense.SrcBits) {
@@ -44,7 +49,7 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 	least := t.effort.unstrained().cycles(p.bytes)
 	if columnCast(dense.DstBits, dense.SrcBits) {
 		long, small := dense, dense
-		long.Columns, small.Batched = true, true
+		long.Form, small.Form = ColumnCast, BatchedCast
 		if c = try.columns(long, near); c.step > 0 && c.effort.cycles(p.bytes) < least {
 			spec, least = long, c.effort.cycles(p.bytes)
 		}
@@ -52,9 +57,9 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 			spec, least = small, batch.effort.cycles(p.bytes)
 		}
 	}
-	if cast.pair() && !cast.packs() { // others take several times as long
+	if cast.Form == Cast && cast.pair() { // others take several times as long
 		gain := turnedGain
-		if spec.Batched {
+		if spec.Form == BatchedCast {
 			gain = batchedGain
 		}
 		if e := try.castEffort(cast, near); least > gain*e.cycles(p.bytes) {
@@ -62,10 +67,10 @@ func (p *problem) planTurned(k *parameters, cast, dense Spec) (Spec, bool) {
 		}
 	}
 	var err error
-	switch {
-	case spec.Batched:
+	switch spec.Form {
+	case BatchedCast:
 		err = try.planCastBatch(&turned, spec, near, batch)
-	case spec.Columns:
+	case ColumnCast:
 		err = try.planColumns(&turned, spec, near, c)
 	default:
 		err = try.planTranspose(&turned, spec, near, t)
@@ -89,4 +94,14 @@ func (p *problem) castEffort(cast Spec, near int) effort {
 	reads := touched(each/lines, lines*int64(p.sBits)/8, false)
 	// Of the kernel's instructions, as predicted for several shapes.
 	return effort{blocks: k.blocks, instructions: 50 + 186*each/1024, sectors: reads + touched(1, each*int64(p.dBits)/8, true)}
+}
+
+// transposedCastDefines are the macros of these kernels: a work-item reads PIECE_S bits of a line at
+// once.
+func (s Spec) transposedCastDefines() []string {
+	piece := min(128, int(s.across())*int(s.SrcBits))
+	return append(s.unitDefines(piece),
+		include("LINES_OF", "cast_lines.h"),
+		"ACROSS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))), "PIECE_S "+strconv.Itoa(piece),
+	)
 }

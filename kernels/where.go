@@ -1,17 +1,12 @@
 package kernels
 
-import "github.com/restride/restride/layout"
+import (
+	"strconv"
 
-// The forms that choose between elements of two tensors.
-const (
-	Where Form = "where" // elements anywhere
-	Blend Form = "blend" // chunks of rows that are dense, or repeat an element
+	"github.com/restride/restride/layout"
 )
 
-// wheres reports whether a kernel chooses.
-func (s Spec) wheres() bool { return s.Form == Where || s.Form == Blend }
-
-// whereSpecs lists the kernels of these forms.
+// whereSpecs lists the kernels of Where and Blend.
 func whereSpecs() []Spec {
 	var all []Spec
 	for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
@@ -23,6 +18,11 @@ func whereSpecs() []Spec {
 		}
 	}
 	return all
+}
+
+// blendDefines are the macros of Blend.
+func (s Spec) blendDefines() []string {
+	return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 }
 
 // mostBlended is the width, in bits, of the widest elements of which a chunk has several

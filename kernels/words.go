@@ -2,26 +2,7 @@ package kernels
 
 import "slices"
 
-// The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
-const (
-	Gather Form = "gather" // from elements anywhere
-	Pack   Form = "pack"   // the same on serial targets
-	Run    Form = "run"    // from runs that are dense on both sides
-	Repack Form = "repack" // the same between widths, or backwards in src
-)
-
-// What goes behind forms by chunks: see source/store.h and source/chunks.h.
-const (
-	Store  Form = "store"
-	Chunks Form = "chunks"
-)
-
-// chunks reports whether a kernel's items are chunks.
-func (s Spec) chunks() bool {
-	return !s.Serial && (s.Form == Run || s.Form == Repack || s.Form == Gather)
-}
-
-// wordSpecs lists the kernels of these forms.
+// wordSpecs lists the kernels of Run, Repack, Gather, Stamp and Pack.
 func wordSpecs() []Spec {
 	var all []Spec
 	add := func(form Form, dst, src int, serial bool) *Spec {
@@ -61,10 +42,12 @@ func wordSpecs() []Spec {
 	}
 	add(Repack, 32, 32, false).Step = -1
 	for _, s := range slices.Clone(all) { // the same of chunks in periods
-		periods := s
-		periods.Periods = true
-		if s.chunks() && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0 || periods.stamps()) {
-			all = append(all, periods)
+		s.Periods = true
+		if s.Form == Gather && s.Step == 0 && s.SrcBits == s.DstBits {
+			s.Form = Stamp
+		}
+		if !s.Serial && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
+			all = append(all, s)
 		}
 	}
 	return all

@@ -67,9 +67,9 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = long(rng, s)
 		case s.Periods:
 			c = rows(rng, s)
-		case s.Turned, s.Columns, s.Batched:
+		case s.Form == kernels.TransposedCast, s.Form == kernels.ColumnCast, s.Form == kernels.BatchedCast:
 			c = turned(rng, s)
-		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
+		case s.Form == kernels.DequantizeCodes, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
 		case s.Form == kernels.Picks:
 			c = picked(rng, s)
@@ -137,7 +137,7 @@ func operationsOf(s kernels.Spec) []oracle.Op {
 		return []oracle.Op{oracle.OpMap}
 	case s.Form == kernels.Where || s.Form == kernels.Blend:
 		return []oracle.Op{oracle.OpWhere}
-	case s.Form == kernels.Dequantize:
+	case s.Form == kernels.Dequantize || s.Form == kernels.DequantizeCodes:
 		return []oracle.Op{oracle.OpDequantize}
 	case s.Form == kernels.Quantize || s.Form == kernels.Codes || s.Form == kernels.Blocks:
 		return []oracle.Op{oracle.OpQuantize}
@@ -237,7 +237,7 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	n := int64(100/s.DstBits) + rng.Int64N(800/int64(s.DstBits))
 	shape := []int64{1 + rng.Int64N(3), 20 + rng.Int64N(200), n}
-	short := s.Form == kernels.Gather && s.Step == 0 && s.SrcBits > 0 // rows that src repeats
+	short := s.Form == kernels.Stamp // rows that src repeats
 	if short {
 		n = 2 + rng.Int64N(128/int64(s.DstBits)-3)
 		shape[1], shape[2] = 300+rng.Int64N(2000), n
@@ -278,7 +278,7 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 // blocks is a scaling of blocks that lie densely, with their terms in common.
 func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
-	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == kernels.Dequantize {
+	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == kernels.DequantizeCodes {
 		c = operation(rng, s)
 	}
 	each := 256 / int64(s.DstBits)
@@ -322,7 +322,7 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	most := int64(100)
-	if s.Columns { // more than a tile has
+	if s.Form == kernels.ColumnCast { // more than a tile has
 		most = 500
 	}
 	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(most), 8 + rng.Int64N(most)}
@@ -333,7 +333,7 @@ func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		}
 		return l
 	}
-	if s.Batched { // matrices that follow each other
+	if s.Form == kernels.BatchedCast { // matrices that follow each other
 		shape = []int64{1 + rng.Int64N(40), 8 + rng.Int64N(40), 8 + rng.Int64N(40)}
 		c.Dst, c.Src = side(shape[1]*shape[2], shape[2], 1), side(shape[1]*shape[2], 1, shape[1])
 		return c
